@@ -72,7 +72,10 @@ TEST_CASE("a short application that is relaunched fills the table of runs until 
                                    "--threads",  "1",
                                    "--progress", "off",
                                    "--set",      "gpu.sms=4",
-                                   "--set",      "application.fir.fir.size=256KiB"};
+                                   "--set",      "application.fir.fir.size=256KiB",
+                                   "--set",      "gpu.l1_cache.mshrs=128",
+                                   "--set",      "gpu.l1_cache.latency=1",
+                                   "--set",      "gpu.l1_tlb.mshrs=64"};
     words.insert(words.end(), more.begin(), more.end());
     auto const called = farfault_program(words);
     CHECK(called.code == 0);

@@ -224,7 +224,7 @@ TEST_CASE("explain: a fault buffer of one entry is named first, of a GPU and of 
 
 TEST_CASE("explain: many small kernels are bound by their launches, and copies by the copies") {
   auto const launches = made("launches.h5", {"machine.generic.gpus=1", "workload.name=bfs",
-                                             "workload.bfs.rmat.scale=6", "host.launch_latency=50us"});
+                                             "workload.bfs.rmat.scale=6", "host.launch_latency=150us"});
   auto e = explained(launches);
   CHECK(e["bound_by"] == "gaps");
   CHECK(e["gaps"][0]["name"] == "launches");

@@ -10,12 +10,12 @@ using test::ModelRun;
 TEST_CASE("GMMU bypass: where every page is touched first, none is local and every prediction says so") {
   ModelRun run(
       "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"relu\"\nworkload.relu.size = \"4MiB\"\n"
-      "gpu.router.policy = \"gmmu_bypass\"\n");
+      "gpu.router.policy = \"gmmu_bypass\"\ngpu.l2_tlb.entries = 4096\n");
   run.run();
   auto const gmmu = [&](char const* stat) { return run.total("gmmu", stat); };
   auto const router = [&](char const* stat) { return run.total("gpu.router", stat); };
-  // Each of the 1,024 pages is asked for by all four GPUs, whose blocks take turns, and mapped by the IOMMU:
-  // no walk of a GPU's own table can find one.
+  // The L2 TLB holds all pages. Each of the 1,024 pages is asked for by all four GPUs, whose blocks take
+  // turns, and mapped by the IOMMU: no walk of a GPU's own table can find one.
   CHECK(run.total("driver", "pages_mapped") == 1024);
   CHECK(gmmu("requests") >= 4 * 1024);
   CHECK(gmmu("walk_hits") == 0);

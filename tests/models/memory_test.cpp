@@ -106,7 +106,7 @@ TEST_CASE(
       "gpu.memory_cache.latency = 120\n";
   auto const twice = nanoseconds_of(chase(64, 1024, 2048, cached));
   auto const thrice = nanoseconds_of(chase(64, 1024, 3072, cached));
-  topologies::MachineConfig const c;
+  auto const c = ModelRun(chase(64, 1, 1, cached)).config();
   auto const l2 = 2 * c.gpu.crossbar_latency + c.l2_cache.latency;
   auto const hop = c.l1_tlb.latency + c.l1_cache.latency + l2 + (1 + 120 + 1) + 1;
   CHECK(thrice - twice == 1024 * hop);

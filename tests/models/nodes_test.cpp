@@ -216,7 +216,7 @@ TEST_CASE("page tables lie in the memory of the devices that walk them") {
 TEST_CASE(
     "with memory.scope = cluster one host and one driver serve all machines, whose pages lie anywhere") {
   ModelRun run(std::string(kSmall) + kTransposed +
-               "machine.cluster.machines = 2\nmemory.scope = \"cluster\"\n");
+               "machine.cluster.machines = 2\nmemory.scope = \"cluster\"\ngpu.l1_tlb.mshrs = 64\n");
   run.run();
   auto const instances = run.assembly().instances();
   REQUIRE(instances.size() == 1);

@@ -53,7 +53,7 @@ void check_hops(std::uint64_t stride, std::uint64_t elements, Duration of_base, 
 }
 
 struct Stages {
-  topologies::MachineConfig c;
+  topologies::MachineConfig c = ModelRun(chases(4096, 2048, 1, "")).config();
   static Duration cycles(std::uint64_t n) { return std::chrono::nanoseconds(n); }
   Duration l2_read() const { return cycles(2 * c.gpu.crossbar_latency + c.l2_cache.latency); }
   Duration l1_tlb() const { return cycles(c.l1_tlb.latency); }

@@ -16,6 +16,8 @@ sys.path.insert(0, str(STUDY))
 try:
     import h5py
 
+    import figures
+    import grid
     import study
     import configuration
     import local_share
@@ -179,6 +181,21 @@ def words():
     check(found == ["ab", "g", "c", "xde", "hf"], f"readings by what they say: {found}")
 
 
+def gains():
+    """Where ideal gains nothing the tables say so, and a loss is still one; and whether a setting has both of the paper's averages."""
+    said = [figures.gained(*pair) for pair in ((1.05, 1.08), (1.005, 1.009), (0.8, 1.0), (0.8, 1.05), (1.05, None), (None, 1.1))]
+    check(said == ["+5.0 %", "nothing to gain", "nothing to gain, -20.0 %", "-20.0 %", "+5.0 %", "-"], f"gains: {said}")
+    check(figures.median([3, None, 1, 2]) == 2 and figures.median([None]) is None, "medians")
+
+    def sentence(*settings):
+        names = "bypass_over_distributed", "bypass_over_centralized"
+        return grid.sentence({f"setting {i}": dict(zip(names, means)) for i, means in enumerate(settings)})
+    check("**none has both**" in sentence((1.06, 1.2), (1.0, 2.06)) and "at most +20.0 %" in sentence((1.06, 1.2), (1.0, 2.06)),
+          f"no setting has both: {sentence((1.06, 1.2), (1.0, 2.06))}")
+    check("both are in 1: setting 1" in sentence((1.06, 1.2), (1.06, 2.06)), f"one setting has both: {sentence((1.06, 1.2), (1.06, 2.06))}")
+    check(sentence((None, 2.06)) == "", "a setting that was not measured")
+
+
 def sums():
     """Noise of a workload and of a mean, and the groups of workloads that local shares tell apart."""
     check(abs(noise.one([1.1, 1 / 1.1], []) - 0.134789) < 1e-6, "the spread of two repeats")
@@ -196,6 +213,7 @@ def sums():
 def main():
     program = provenance.Program((Path(sys.argv[1]).parent / "farfault").resolve())
     words()
+    gains()
     sums()
     with tempfile.TemporaryDirectory() as scratch:
         for test in (results_of_others, recorded, rebuilt, stopped, tables):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GMMU Bypass study at a small footprint: each of the 36 runs of its main placement has one digest on threads and ranks,
+"""The GMMU Bypass study at a small footprint: each of the 36 runs with pages at their first touch has one digest on threads and ranks,
 recorded pages lie where the run before put them, and the variations are around what the preset says."""
 import re
 import shutil
@@ -14,6 +14,7 @@ sys.path[:0] = [str(ROOT / "bench/studies/gmmu_bypass"), str(ROOT / "tests/suppo
 try:
     import h5py
 
+    import grid
     import study
     import provenance
     import readings
@@ -25,7 +26,7 @@ except ModuleNotFoundError as missing:
     sys.exit(77)
 
 FOOTPRINT = 128 << 10
-PLACEMENT = study.PLACEMENTS[0]
+PLACEMENT = "first_touch"  # needs no map
 
 
 def each_way(program, folder, run, ranks, **more):
@@ -59,8 +60,10 @@ def recorded(program, folder, ranks):
 
 def one_name_each(program, folder):
     """Whether no two different runs of the readings and the variations have one name."""
-    found = readings.Found(study.WORKLOADS, study.PLACEMENTS, 1, folder)
-    runs = found.all_runs() + sensitivity.Sensitivity(provenance.Program(program), study.WORKLOADS, study.PLACEMENTS, 0.25, folder).all_runs()
+    found = readings.Found(study.WORKLOADS, study.PLACEMENTS, 1, folder, study.FULL)
+    cells = grid.Grid(study.WORKLOADS, 1, folder)
+    figures = [study.figure_run(w, d, p, study.FULL) for p in study.PLACEMENTS for w in study.WORKLOADS for d in study.DESIGNS]
+    runs = figures + found.all_runs() + cells.all_runs() + sensitivity.Sensitivity(provenance.Program(program), study.WORKLOADS, study.PLACEMENTS, 0.25, folder).all_runs()
     kinds = {}
     for run in runs:
         kinds.setdefault(run.name, set()).add(identity(run))
@@ -68,6 +71,20 @@ def one_name_each(program, folder):
     if shared:
         print(f"{len(shared)} names of two runs, such as {shared[0]}")
     return not shared and len(kinds) > 5000
+
+
+def grid_of_one_map(folder):
+    """Whether a workload's pages are the same in all cells of the grid, centralized is run once for all walks of the GMMUs, and a cell has its
+    links and walks."""
+    cells = grid.Grid(["relu"], 1, folder)
+    sources = {run.source.name for run in cells.all_runs()}
+    central = {run.name for cell in cells.runs.values() for run in [cell["relu"]["centralized"]]}
+    last = cells.runs[grid.LINKS[-1], 25, 500]["relu"]["oracle"].all_settings()
+    links = Path(last["machine.topology"]).read_text()
+    return (len(sources) == 1 and len(cells.cells) == 64 and len(central) == 16 and
+            len({run.name for run in cells.all_runs()}) == 64 * 3 + 16 and
+            (last["iommu.walk_latency"], last["gpu.gmmu.walk_latency"]) == (25, 500) and
+            links.count('bandwidth = "128GB/s"') == links.count("[[link]]") == 7)
 
 
 def variations(program):
@@ -103,7 +120,8 @@ def main():
                 failed += 1
                 print(f"{workload}: only {len(seen)} digests of {len(study.DESIGNS)} designs: {seen}")
         for name, holds in (("a recorded map", recorded(program, Path(scratch), ranks)), ("the variations", variations(program)),
-                            ("names of runs", one_name_each(program, Path(scratch)))):
+                            ("names of runs", one_name_each(program, Path(scratch))),
+                            ("the grid", grid_of_one_map(Path(scratch)))):
             passed, failed = passed + holds, failed + (not holds)
             if not holds:
                 print(f"{name}: not as it should be")

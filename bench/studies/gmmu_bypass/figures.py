@@ -2,6 +2,7 @@
 """The paper's figures from measured runs: rows, averages, and the claims of its text, each judged by a stated rule."""
 import json
 from statistics import fmean, geometric_mean
+from statistics import median as middle
 
 from measure import divide
 from study import FOLDER, WORKLOADS
@@ -11,6 +12,7 @@ PAPER = json.loads((FOLDER / "paper.json").read_text())
 # How a claim is judged. Figures beside every verdict let a reader judge otherwise.
 TIE = 0.005     # two designs whose times differ by less do not beat each other
 SIMILAR = 0.02  # "similar or slightly higher": not slower by more
+HEADROOM = 0.01  # ideal ahead of distributed by less: there is nothing to gain
 SIZE = 2.0      # a gain has the paper's size when it lies between 1/2 and twice the paper's
 
 # name -> (figure, unit, text, function of one workload's measures by design)
@@ -49,6 +51,12 @@ def mean(values):
     return fmean(values) if values else None
 
 
+def median(values):
+    """Median of what there is, None of nothing."""
+    values = [v for v in values if v is not None]
+    return middle(values) if values else None
+
+
 def gmean(values):
     values = [v for v in values if v]
     return geometric_mean(values) if values else None
@@ -77,6 +85,7 @@ def rows(results):
                 out.append(row(figure, placement, WORKLOADS[w], name, unit, per_workload[name][w], stated[w]))
             average = PAPER["averages"].get(name, {}).get("value")
             out.append(row(figure, placement, "average", name, unit, mean(per_workload[name].values()), average))
+            out.append(row(figure, placement, "median", name, unit, median(per_workload[name].values()), None))
             if unit == "ratio":
                 out.append(row(figure, placement, "geometric mean", name, unit, gmean(per_workload[name].values()), None))
         for w, designs in runs.items():
@@ -176,6 +185,28 @@ def claims(runs):
 def gain(ratio):
     """1.06 -> +6.0 %"""
     return f"{(ratio - 1) * 100:+.1f} %"
+
+
+def gained(bypass, ideal):
+    """Bypass over distributed in words: "nothing to gain" where even ideal gains nothing; a loss is still one."""
+    if bypass is None:
+        return "-"
+    if ideal is None or ideal >= 1 + HEADROOM:
+        return gain(bypass)
+    return "nothing to gain" if bypass > 1 - SIMILAR else f"nothing to gain, {gain(bypass)}"
+
+
+def agreeing(stated):
+    """Between which ratios a mean has the paper's size."""
+    return 1 + (stated - 1) / SIZE, 1 + (stated - 1) * SIZE
+
+
+def paper(name):
+    """The paper's average of a series, or None. Of ideal over distributed it follows from two others."""
+    stated = {n: entry["value"] for n, entry in PAPER["averages"].items()}
+    if name == "oracle_over_distributed":
+        return stated["bypass_over_distributed"] / stated["bypass_of_oracle"]
+    return stated.get(name)
 
 
 def percent(share):

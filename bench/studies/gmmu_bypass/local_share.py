@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether where pages lie separates the workloads that the paper has centralized ahead for from those it has distributed ahead for."""
 from figures import PAPER, percent
-from study import PLACEMENTS, WORKLOADS
+from study import WORKLOADS
 
 
 def shares(runs):
@@ -32,10 +32,10 @@ def sentence(found, where):
 
 def section(results, footprint, found):
     """Lines of results.md. `found`: the readings, or None."""
-    columns = {f"{p}, {footprint}": shares(runs) for p, runs in results.items() if p in PLACEMENTS[:2]}
+    columns = {f"{p}, {footprint}": shares(runs) for p, runs in results.items() if p in ("recorded", "first_touch")}
     if found:
         for words in ("as the preset", "blocks in equal runs"):
-            columns[f"first_touch, readings, {words}"] = shares(found.measured.get((words, PLACEMENTS[0]), {}))
+            columns[f"first_touch, readings, {words}"] = shares(found.measured.get((words, "first_touch"), {}))
     columns = {name: share for name, share in columns.items() if share}
     if not columns:
         return []

@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 
 import figures
+import grid
 import local_share
 import noise
-from figures import PAPER, gain
-from study import PLACEMENTS
-from variations import scaled_tlb, simulation, sizes_said
+from figures import PAPER, agreeing, gain
+from study import DESIGNS, MAIN, PLACEMENTS, WORKLOADS, figure_run, show_bytes
+from variations import machine, scaled_tlb, simulation, sizes_said
 
-DESIGNS = ["distributed", "centralized", "gmmu_bypass"]
 PLACED = {"first_touch": "pages at their first touch", "recorded": "pages as a first-touch run recorded them",
           "interleave": "pages in turn", "contiguous": "each buffer in equal parts"}
-ALL, OWN, FIRST = tuple(PLACEMENTS), tuple(PLACEMENTS[:2]), tuple(PLACEMENTS[:1])
+ALL, OWN, ALONE, FIRST = tuple(PLACEMENTS), ("recorded", "first_touch"), ("recorded",), ("first_touch",)
 PRESET = "as the preset"
-# The paper's statements in figures.claims that three designs can be held against, with the heading of their column.
+# The paper's statements in figures.claims that are held against each reading, with the heading of their column.
 STATEMENTS = {"distributed beats centralized for MT, FFT, KM, ST": "Fig. 3: distributed ahead for MT, FFT, KM, ST",
               "centralized beats distributed for RL, FIR, MP": "Fig. 3: centralized ahead for RL, FIR, MP",
               "bypass beats distributed for RL, FIR, MP": "Fig. 5: bypass ahead for RL, FIR, MP",
@@ -24,8 +24,9 @@ STATEMENTS = {"distributed beats centralized for MT, FFT, KM, ST": "Fig. 3: dist
 @dataclass
 class Reading:
     words: str         # "walks of 100 cycles"
+    source: str        # the sentence or the program that it follows
     settings: object   # key -> TOML text, or a function of workload and scale that gives them
-    placements: tuple = ALL
+    placements: tuple = OWN
 
 
 def walks(cycles):
@@ -36,45 +37,65 @@ def and_scaled_tlb(settings):
     return lambda workload, scale: {**scaled_tlb(workload, scale), **settings}
 
 
-def readings():
+def readings(machines):
+    """`machines`: the folder of machines' files that a reading needs."""
     driver = {"memory.first_touch_by": '"driver"'}
     many = {"iommu.walkers": 64}
     scaled = "L2 TLB scaled to the footprint"
+    table, mgpusim, touch = "Table 1", "MGPUSim of September 2020", "\"CPU migrates the page to the GPU that demands it first\" (2.2)"
+    walker, share = "\"8 Page Table Walkers\" (Table 1)", "\"8 set, 32-ways\" (Table 1) for \"64M\" (Table 2)"
+    links = [Reading(f"links of {n} GB/s", f"\"16 GB/s PCIe-v3\" (Table 1); PCIe {version}.0 x16", machine(machines / f"link-{n}.toml", bandwidth=n), ALONE) for n, version in ((32, 4), (64, 5), (128, 6))]
     return [
-        Reading(PRESET, {}),
-        Reading("walks of 1 cycle", walks(1)),
-        Reading("walks of 100 cycles", walks(100)),
-        Reading("walks of 500 cycles", walks(500)),
-        Reading("walks of 500 cycles in the GMMUs alone", {"gpu.gmmu.walk_latency": 500}, OWN),
-        Reading("64 walkers in the IOMMU", many),
-        Reading("64 walkers in the IOMMU, walks of 100 cycles", {**many, **walks(100)}, OWN),
-        Reading("64 walkers in the IOMMU, walks of 500 cycles", {**many, **walks(500)}, OWN),
-        Reading("page-walk caches of 64 entries", {"gpu.gmmu.walk_cache": 64, "iommu.walk_cache": 64}, OWN),
-        Reading("requests merged in the IOMMU", {"iommu.merge": "true"}, OWN),
-        Reading(scaled, and_scaled_tlb({})),
-        Reading(scaled + ", walks of 100 cycles", and_scaled_tlb(walks(100)), OWN),
-        Reading(scaled + ", 64 walkers in the IOMMU", and_scaled_tlb(many), OWN),
-        Reading("L2 TLB of 4096 entries, as MGPUSim's", {"gpu.l2_tlb.entries": 4096, "gpu.l2_tlb.ways": 64}, OWN),
-        Reading("link buffers of 64 KiB", {"fabric.buffer": '"64 KiB"'}),
-        Reading("blocks in equal runs", {"host.block_order": '"contiguous"'}),
-        Reading("blocks in runs for each CU", {"host.block_order": '"contiguous_per_sm"'}, OWN),
-        Reading("a driver that takes 0.1 us for each first touch", {**driver, "driver.fault_latency": '"100 ns"'}, FIRST),
-        Reading("a driver that takes 1 us for each first touch", {**driver, "driver.fault_latency": '"1 us"'}, FIRST),
-        Reading("a driver that takes 0.1 us for each first touch, 2 us away from the IOMMU",
+        Reading(PRESET, f"{table}; where it is silent, {mgpusim}", {}, ALL),
+        *links,
+        Reading(grid.words(grid.ROOM), "the grid below: the most to gain, and an IOMMU with room", grid.settings(grid.ROOM, machines), OWN),
+        Reading("L1 TLBs and caches of MGPUSim 4.2", "shaderarray/builder.go: 64 misses of a TLB and 128 of a cache, 1 cycle",
+                {"gpu.l1_tlb.mshrs": 64, "gpu.l1_cache.mshrs": 128, "gpu.l1_cache.latency": 1, "gpu.scalar_cache.mshrs": 32,
+                 "gpu.scalar_cache.tlb_mshrs": 16}),
+        Reading("walks of 1 cycle", f"{mgpusim}: none", walks(1)),
+        Reading("walks of 100 cycles", "MGPUSim since January 2021", walks(100)),
+        Reading("walks of 500 cycles", "TLB compression (PACT 2020): \"500-cycle latency\"", walks(500), ALL),
+        Reading("walks of 500 cycles in the GMMUs alone", "the same", {"gpu.gmmu.walk_latency": 500}, ALONE),
+        Reading("64 walkers in the IOMMU", f"not {walker}", many, ALL),
+        Reading("64 walkers in the IOMMU, walks of 100 cycles", f"not {walker}; MGPUSim since January 2021", {**many, **walks(100)}, ALONE),
+        Reading("64 walkers in the IOMMU, walks of 500 cycles", f"not {walker}; TLB compression", {**many, **walks(500)}, ALONE),
+        Reading("page-walk caches of 64 entries", "\"page walk cache are essential components\" (7.1, of [12])",
+                {"gpu.gmmu.walk_cache": 64, "iommu.walk_cache": 64}, ALONE),
+        Reading("requests merged in the IOMMU", f"not {mgpusim}", {"iommu.merge": "true"}),
+        Reading(scaled, share, and_scaled_tlb({})),
+        Reading(scaled + ", walks of 100 cycles", share, and_scaled_tlb(walks(100)), ALONE),
+        Reading(scaled + ", 64 walkers in the IOMMU", share, and_scaled_tlb(many), ALONE),
+        Reading("L2 TLB of 4096 entries", f"{mgpusim}, gpubuilder/r9nano.go: 64 sets of 64 ways",
+                {"gpu.l2_tlb.entries": 4096, "gpu.l2_tlb.ways": 64}, ALONE),
+        Reading("link buffers of 64 KiB", "the paper gives none", {"fabric.buffer": '"64 KiB"'}, ALONE),
+        Reading("blocks in equal runs", "MGPUSim since March 2021", {"host.block_order": '"contiguous"'}),
+        Reading("blocks in runs for each CU", "MGPUSim after that", {"host.block_order": '"contiguous_per_sm"'}, ALONE),
+        Reading("a driver that takes 0.1 us for each first touch", touch, {**driver, "driver.fault_latency": '"100 ns"'}, FIRST),
+        Reading("a driver that takes 1 us for each first touch", touch, {**driver, "driver.fault_latency": '"1 us"'}, FIRST),
+        Reading("a driver that takes 0.1 us for each first touch, 2 us away from the IOMMU", touch,
                 {**driver, "driver.fault_latency": '"100 ns"', "driver.notify_latency": '"2 us"'}, FIRST),
-        Reading("pages copied from the CPU at their first touch", {"memory.first_touch_copy": "true"}, FIRST),
+        Reading("pages copied from the CPU at their first touch", touch, {"memory.first_touch_copy": "true"}, FIRST),
     ]
 
 
 class Found:
-    """The readings' runs; once read, their measures, means over the workloads, and which statements of the paper hold."""
+    """The readings' runs; once read, their measures, means and medians over the workloads, and which statements of the paper hold."""
 
-    def __init__(self, workloads, placements, scale, out, quick=False):
-        self.scale, self.readings, self.workloads = scale, readings(), workloads
+    def __init__(self, workloads, placements, scale, out, footprint, quick=False):
+        """`footprint`: of a workload in the study; with ROOM's links and walks it is a reading, too, where pages are recorded."""
+        self.scale, self.workloads, self.footprint = scale, workloads, footprint
         self.placements = [p for p in PLACEMENTS if p in placements]
         base = out / "readings"
+        self.readings = readings(base / "machines")
         self.runs = {(r.words, p): {w: {d: simulation(w, d, p, scale, r.settings, base) for d in DESIGNS} for w in workloads}
                      for r in self.readings for p in r.placements if p in placements}
+        if "recorded" in placements:
+            self.large = Reading(f"{grid.words(grid.ROOM)}, {show_bytes(footprint)}", "\"64M\" (Table 2); links and walks as in the row above",
+                                 grid.settings(grid.ROOM, base / "machines"), ALONE)
+            at = next(i for i, r in enumerate(self.readings) if r.words == grid.words(grid.ROOM)) + 1
+            self.readings.insert(at, self.large)
+            self.runs[self.large.words, "recorded"] = {
+                w: {d: figure_run(w, d, "recorded", footprint, self.large.settings, "room, ") for d in DESIGNS} for w in workloads}
         self.noise = noise.Noise(workloads, self.placements, scale, base, quick)
 
     def all_runs(self):
@@ -82,12 +103,13 @@ class Found:
             self.noise.all_runs()
 
     def read(self, results):
-        self.measured, self.means, self.holds = {}, {}, {}
+        self.measured, self.means, self.medians, self.holds = {}, {}, {}, {}
         for key, by_workload in self.runs.items():
             self.measured[key] = {w: {d: m for d, m in ((d, results.of(r)) for d, r in designs.items()) if m}
                                   for w, designs in by_workload.items()}
             s = figures.series(self.measured[key])
             self.means[key] = {name: figures.mean(values.values()) for name, values in s.items()}
+            self.medians[key] = {name: figures.median(values.values()) for name, values in s.items()}
             self.holds[key] = {text: verdict for _, _, text, _, verdict in figures.claims(self.measured[key]) if text in STATEMENTS}
         self.noise.read(results)
 
@@ -100,11 +122,6 @@ def listed(keys, values, most=3):
     shown = [f"{name(k)} ({gain(values[k])})" for k in keys[:most]]
     rest = len(keys) - len(shown)
     return "; ".join(shown) + (f"; and {rest} more in the table below" if rest else "")
-
-
-def agreeing(stated):
-    """Between which ratios a mean has the paper's size."""
-    return 1 + (stated - 1) / figures.SIZE, 1 + (stated - 1) * figures.SIZE
 
 
 def groups(values, noises):
@@ -127,9 +144,9 @@ def of_series(found, series):
     return {k: m[series] for k, m in found.means.items() if m.get(series) is not None}
 
 
-def first_paragraph(found, results, footprint):
+def first_paragraph(found, results, footprint, both=""):
     """Which readings give the paper's result and which do not, in words, from the measured means; a second paragraph says how sure that is,
-    and what else comes of it."""
+    and what else comes of it. `both`: a sentence on both averages at once."""
     values = of_series(found, "bypass_over_distributed")
     if not values:
         return "No reading of the paper has been measured."
@@ -145,7 +162,7 @@ def first_paragraph(found, results, footprint):
             text.append(f"{sentence} {len(keys)}: {listed(keys, values, 3 if number else 8)}.")
         elif number == 0:
             text.append(f"{sentence} none of them.")
-    text.append(whole(found, values))
+    text += [whole(found, values), both]
     more = [noise.said(found.noise), main_reading(results), steps(values),
             over_centralized(found, stated["bypass_over_centralized"])]
     return " ".join(t for t in text if t) + "\n\n" + " ".join(t for t in more if t)
@@ -154,26 +171,28 @@ def first_paragraph(found, results, footprint):
 def at_full_size(results, found, footprint, stated):
     """What the preset's reading says at the study's footprint, with pages at their first touch and as recorded."""
     said = []
-    for p in PLACEMENTS[:2]:
+    for p in OWN:
         runs = results.get(p)
         s = figures.series(runs) if runs else {}
-        over = {name: figures.mean(s[name].values()) if s else None for name in ("bypass_over_distributed", "bypass_over_centralized")}
-        if None in over.values():
+        over = {name: figures.mean(s[name].values()) if s else None for name in
+                ("bypass_over_distributed", "bypass_over_centralized", "oracle_over_distributed")}
+        if over["bypass_over_distributed"] is None or over["bypass_over_centralized"] is None:
             continue
         low, high = agreeing(stated["bypass_over_centralized"])
         ahead, behind = over["bypass_over_distributed"], over["bypass_over_centralized"]
         verdict = ("no difference" if abs(ahead - 1) <= found.noise.mean.get(p, noise.LEAST) else
                    "as the paper" if agreeing(stated["bypass_over_distributed"])[0] <= ahead <= agreeing(stated["bypass_over_distributed"])[1] else
                    "less than the paper's gain" if ahead > 1 else "not the paper's gain but a loss")
-        said.append(f"with {PLACED[p]} bypass over distributed is {gain(ahead)} ({verdict}), over centralized {gain(behind)} "
+        others = f"median {gain(figures.median(s['bypass_over_distributed'].values()))}, ideal {show(over['oracle_over_distributed'])}"
+        said.append(f"with {PLACED[p]} bypass over distributed is {gain(ahead)} ({verdict}; {others}), over centralized {gain(behind)} "
                     f"({'as the paper' if low <= behind <= high else 'not as the paper'}, by half and twice)")
     return f"Read as the preset does, {footprint} for each workload, {'; '.join(said)}." if said else ""
 
 
 def main_reading(results):
     """Whether where pages lie tells the paper's groups apart."""
-    main = results.get(PLACEMENTS[0], {})
-    return local_share.sentence(local_share.shares(main), f"{PLACED[PLACEMENTS[0]]} and blocks in turn") if main else ""
+    main = results.get(MAIN, {})
+    return local_share.sentence(local_share.shares(main), f"{PLACED[MAIN]} and blocks in turn") if main else ""
 
 
 def over_centralized(found, stated):
@@ -204,40 +223,65 @@ def whole(found, values):
 
 def steps(values):
     """What moves the average most, from the preset's reading of the main placement."""
-    start = (PRESET, PLACEMENTS[0])
+    start = (PRESET, MAIN)
     if start not in values:
         return ""
     moved = sorted((k for k in values if k[1] == start[1] and k != start), key=lambda k: abs(values[k] - values[start]), reverse=True)
     said = ", ".join(f"{k[0]} ({(values[k] - values[start]) * 100:+.1f} points)" for k in moved[:3])
-    return f"At the readings' footprints bypass over distributed is {gain(values[start])} with pages at their first touch, and what moves it most is: {said}." if said else ""
+    return f"At the readings' footprints bypass over distributed is {gain(values[start])} with {PLACED[MAIN]}, and what moves it most is: {said}." if said else ""
 
 
 def rows(found):
-    """For results.json: each reading's means."""
-    return [figures.row("reading", placement, "average", f"{words}: {series}", "ratio", found.means[words, placement][series],
-                        PAPER["averages"][series]["value"])
-            for words, placement in found.means for series in ("bypass_over_distributed", "bypass_over_centralized")] + \
+    """For results.json: each reading's means and medians."""
+    shown = [*grid.COLUMNS]
+    return [figures.row("reading", placement, kind, f"{words}: {series}", figures.SERIES[series][1], values[words, placement][series],
+                        PAPER["averages"].get(series, {}).get("value") if kind == "average" else None)
+            for kind, values in (("average", found.means), ("median", found.medians)) for words, placement in values for series in shown] + \
         [figures.row("noise", p, "average", "bypass_over_distributed", "two standard deviations", m, None)
          for p, m in found.noise.mean.items()]
 
 
 def section(found):
-    lines = ["", "## Readings of the paper", "", f"One change from the preset at a time, or two where both are named; means over the workloads. {sizes_said(found.scale)}"]
+    lines = ["", "## Readings of the paper", "",
+             f"One change from the preset at a time, or two or three where they are named; means over the workloads, and medians. {sizes_said(found.scale)} "
+             f"Where ideal is less than {figures.HEADROOM * 100:g} % ahead of distributed there is nothing to gain, and the table says so in "
+             "place of a gain."]
     values = of_series(found, "bypass_over_distributed")
     verdicts = {k: word for _, word, keys in groups(values, found.noise.mean) for k in keys}
     words = {True: "yes", False: "no", None: "-"}
-    header = ["reading", "bypass / distributed", "", "bypass / centralized", *STATEMENTS.values()]
+    header = ["reading", "the paper's sentence, or another source", "beside the paper's gain"]
+    for name, with_median in grid.COLUMNS.items():
+        header += [figures.SERIES[name][2]] + (["median"] if with_median else [])
+    header += STATEMENTS.values()
+    paper = ["paper", "", "", *grid.cells({n: figures.paper(n) for n in grid.COLUMNS}, {}), *["yes"] * len(STATEMENTS)]
     for p in found.placements:
         lines += ["", f"### With {PLACED[p]} (`{p}`)", "", "| " + " | ".join(header) + " |",
-                  "| --- | ---: | --- | ---: |" + " --- |" * len(STATEMENTS)]
+                  "| --- | --- | --- |" + " ---: |" * (len(header) - 3 - len(STATEMENTS)) + " --- |" * len(STATEMENTS),
+                  "| " + " | ".join(paper) + " |"]
         for r in found.readings:
             key = r.words, p
             if key in found.means:
-                m, holds = found.means[key], found.holds[key]
-                cells = [show(m["bypass_over_distributed"]), verdicts.get(key, ""), show(m["bypass_over_centralized"])]
-                lines.append(f"| {r.words} | " + " | ".join(cells + [words[holds.get(s)] for s in STATEMENTS]) + " |")
-    return lines + noise.section(found.noise)
+                cells = [r.words, r.source, verdicts.get(key, ""), *grid.cells(found.means[key], found.medians[key])]
+                lines.append("| " + " | ".join(cells + [words[found.holds[key].get(s)] for s in STATEMENTS]) + " |")
+    return lines + by_workload(found) + noise.section(found.noise)
+
+
+def by_workload(found):
+    """Bypass and ideal of each workload: of the preset, and of the reading with room at both footprints."""
+    room = grid.words(grid.ROOM)
+    keys = [k for k in ((PRESET, MAIN), (room, MAIN), (f"{room}, {show_bytes(found.footprint)}", MAIN)) if k in found.means]
+    if not keys:
+        return []
+    lines = ["", "### Each workload", "", f"With {PLACED[MAIN]}: bypass over distributed, and ideal over distributed.", "",
+             "| | " + " | ".join(f"{k[0]}: bypass | ideal" for k in keys) + " |", "| --- |" + " ---: |" * (2 * len(keys))]
+    names = "bypass_over_distributed", "oracle_over_distributed"
+    s = [figures.series(found.measured[k]) for k in keys]
+    for w in found.workloads:
+        lines.append(f"| {WORKLOADS[w]} | " + " | ".join(show(of[n].get(w)) for of in s for n in names) + " |")
+    for kind, values in (("mean", found.means), ("median", found.medians)):
+        lines.append(f"| {kind} | " + " | ".join(show(values[k][n]) for k in keys for n in names) + " |")
+    return lines
 
 
 def show(value):
-    return "" if value is None else gain(value)
+    return "-" if value is None else gain(value)

@@ -3,31 +3,34 @@
 import json
 
 import figures
+import grid
 import local_share
 import readings
 from figures import PAPER, gain, percent
 from measure import divide
 from provenance import sentence
-from study import DESIGNS, FOLDER, PLACEMENTS, WORKLOADS, show_bytes
+from study import DESIGNS, FOLDER, MAIN, WORKLOADS, show_bytes
 from tables import table
 
 DESIGN_NAMES = {"distributed": "distributed", "centralized": "centralized", "gmmu_bypass": "bypass", "oracle": "ideal"}
 
 
-def write(folder, results, made, plots, found=None):
+def write(folder, results, made, plots, found=None, cells=None):
     """Writes results.json and results.md into `folder`. results: {placement: {workload: {design: measures}}}; made: the mark of
-    provenance.py; found: the readings, where they were measured."""
-    rows = figures.rows(results) + (readings.rows(found) if found else [])
+    provenance.py; found: the readings, and cells: the grid, where they were measured."""
+    rows = figures.rows(results) + (readings.rows(found) if found else []) + (grid.rows(cells) if cells else [])
     (folder / "results.json").write_text(json.dumps({"about": made, "rows": rows}, indent=1) + "\n")
     lines = ["# GMMU Bypass: the paper and Farfault", ""]
-    main = show_bytes(made["footprints"].get(PLACEMENTS[0], 0))
+    main = show_bytes(made["footprints"].get(MAIN, 0))
     if found:
-        lines += [readings.first_paragraph(found, results, main), ""]
+        lines += [readings.first_paragraph(found, results, main, grid.sentence(settings_of(results, found, cells))), ""]
     lines += head(made)
     lines += overview(results)
     lines += local_share.section(results, main, found)
     if found:
         lines += readings.section(found) + [""]
+    if cells:
+        lines += grid.section(cells)
     discussion = (FOLDER / "discussion.md").read_text().strip()
     lines += ["", discussion]
     for placement, runs in results.items():
@@ -35,6 +38,13 @@ def write(folder, results, made, plots, found=None):
     lines += ["", "## Plots", ""] + [f"![{title}]({file})" for file, title in plots]
     lines += sizes_table(results)
     (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")
+
+
+def settings_of(results, found, cells):
+    """{words: means} of all settings: the figures', the readings and the cells of the grid."""
+    means = {f"the preset, {p}": {n: figures.mean(v.values()) for n, v in figures.series(runs).items()} for p, runs in results.items()}
+    means |= {readings.name(k): m for k, m in found.means.items()}
+    return means | ({grid.words(c): m for c, m in cells.means.items()} if cells else {})
 
 
 def head(made):
@@ -49,7 +59,7 @@ def head(made):
         f" on the preset `paper-gmmu-bypass`{changed}. Performance is the "
         "inverse of the simulated time of the kernels, from each launch at the host until the host knows of its end, "
         "summed over the kernels. Averages are arithmetic means over the workloads, as the ratios of a figure are "
-        "averaged; results.json has geometric means too. Paper: only numbers that its text states, the bars are not "
+        "averaged, with the medians; results.json has geometric means too. Paper: only numbers that its text states, the bars are not "
         "read off. `-`: nothing was counted.",
     ]
 
@@ -60,17 +70,18 @@ def shown(value, show):
 
 def overview(results):
     body = []
-    for name, entry in PAPER["averages"].items():
+    for name in ["bypass_over_distributed", "oracle_over_distributed"] + [n for n in PAPER["averages"] if n != "bypass_over_distributed"]:
         as_gain = figures.SERIES[name][1] == "ratio" and name != "bypass_of_oracle"
         show = gain if as_gain else percent
-        measured = [shown(figures.mean(figures.series(runs)[name].values()), show) for runs in results.values()]
-        body.append([f"{figures.SERIES[name][2]} (Fig. {figures.SERIES[name][0]})", show(entry["value"])] + measured)
+        found = [list(figures.series(runs)[name].values()) for runs in results.values()]
+        body.append([f"{figures.SERIES[name][2]} (Fig. {figures.SERIES[name][0]})", show(figures.paper(name))] +
+                    [f"{shown(figures.mean(v), show)} ({shown(figures.median(v), show)})" for v in found])
     counts = []
     for runs in results.values():
         verdicts = [c[4] for c in figures.claims(runs) if c[4] is not None]
         counts.append(f"{sum(verdicts)} of {len(verdicts)}")
     body.append(["statements of the text that hold", ""] + counts)
-    return ["", "## In short", ""] + table(["average over the workloads", "paper"] + list(results), body)[1:]
+    return ["", "## In short", ""] + table(["average over the workloads (median)", "paper"] + list(results), body)[1:]
 
 
 def section(placement, runs, footprint):
@@ -97,6 +108,8 @@ def section(placement, runs, footprint):
                          d["undecided"]])
     body.append(["average", shown(figures.mean(s["accuracy_above_t1"].values()), percent), "",
                  shown(figures.mean(s["accuracy_below_t2"].values()), percent), "", ""])
+    body.append(["median", shown(figures.median(s["accuracy_above_t1"].values()), percent), "",
+                 shown(figures.median(s["accuracy_below_t2"].values()), percent), "", ""])
     body.append(["paper", percent(PAPER["averages"]["accuracy_above_t1"]["value"]), "",
                  percent(PAPER["averages"]["accuracy_below_t2"]["value"]), "", ""])
     lines += table(["", "above T1", "requests to the GMMU alone", "below T2", "requests to the IOMMU alone",
@@ -114,10 +127,11 @@ def per_workload(runs, s, names, shows, totals=False):
     show = {n: shows.get(n, gain) for n in names}
     body = [[WORKLOADS[w]] + [shown(s[n][w], show[n]) for n in names] for w in runs]
     body.append(["average"] + [shown(figures.mean(s[n].values()), show[n]) for n in names])
+    body.append(["median"] + [shown(figures.median(s[n].values()), show[n]) for n in names])
     if totals:
         body.append(["all together"] + [shown(figures.totals(runs, *(["gmmu_walks", "iommu_walks"] if n == "all_walks"
                                                                      else [n])), gain) for n in names])
-    stated = {n: PAPER["averages"].get(n, {}).get("value") for n in names}
+    stated = {n: figures.paper(n) for n in names}
     body.append(["paper, average"] + [shown(stated[n], show[n]) for n in names])
     for w in runs:
         mine = {n: PAPER["workloads"].get(w, {}).get(n, {}).get("value") for n in names}

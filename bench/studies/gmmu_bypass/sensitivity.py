@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the averages depend on: one parameter at a time, at a small footprint. Writes sensitivity.md."""
+"""What the averages depend on beside links and walks: one parameter at a time, at a small footprint, around the cell of the grid where there is
+something to gain. Writes sensitivity.md."""
 import json
 import re
 import subprocess
 import tomllib
 
 import figures
+import grid
 import migration
 from figures import gain
-from measure import divide
 from configuration import flat
 from provenance import sentence
 from study import PRESET, ROOT
 from variations import machine, scaled, simulation, sizes_said
 
-DESIGNS = ["distributed", "gmmu_bypass"]
-MOVING = ["first_touch", "interleave"]        # placements from which pages also move
+DESIGNS = ["distributed", "gmmu_bypass", "oracle"]
+OWN_PAGES = ("GPUs", "footprint")  # what has other pages, or other GPUs for them
+MOVING = "first_touch"  # the placement from which pages also move
 
 # Tables that describe other machines, the workload, or the run itself.
 OTHER = ("application.", "workload.", "run.", "limits.", "machine.", "links.", "routing.", "memory.placement")
@@ -33,12 +35,12 @@ MOVES = ("driver.migrations", "gpu.copy_engine.")           # and these where th
 
 def given(out):
     """Variations of what the paper or its simulator gives, down and up: (name, default, [(value, settings, footprint factor)])."""
-    m = out / "machines"
+    m, link = out / "machines", grid.ROOM[0]
     router = "gpu.router.gmmu_bypass."
     return [
-        ("PCIe latency", "as MGPUSim", [(f"x {f:g}", machine(m / f"latency-{f:g}.toml", factor=f), 1) for f in (0.5, 2)]),
-        ("PCIe tree", "two GPUs to a switch", [("one switch for all", machine(m / "one-switch.toml", switches=False), 1)]),
-        ("GPUs", "4", [(str(n), machine(m / f"gpus-{n}.toml", gpus=n), 1) for n in (2, 8)]),
+        ("PCIe latency", "as MGPUSim", [(f"x {f:g}", machine(m / f"latency-{f:g}.toml", factor=f, bandwidth=link), 1) for f in (0.5, 2)]),
+        ("PCIe tree", "two GPUs to a switch", [("one switch for all", machine(m / "one-switch.toml", switches=False, bandwidth=link), 1)]),
+        ("GPUs", "4", [(str(n), machine(m / f"gpus-{n}.toml", gpus=n, bandwidth=link), 1) for n in (2, 8)]),
         ("GMMU walkers", "64", [(str(n), {"gpu.gmmu.walkers": n}, 1) for n in (8, 128)]),
         ("IOMMU walkers", "8", [(str(n), {"iommu.walkers": n}, 1) for n in (4, 16)]),
         ("TLB in the IOMMU", "none", [("1024", {"iommu.tlb_entries": 1024, "iommu.tlb_ways": 1024}, 1)]),
@@ -49,10 +51,10 @@ def given(out):
         ("DRAM banks per channel", "32", [(str(n), {"gpu.dram.banks": n}, 1) for n in (16, 64)]),
         ("DRAM queue per channel", "128", [(str(n), {"gpu.dram.queue": n}, 1) for n in (64, 256)]),
         ("L2 TLB entries", "256", [(str(n), {"gpu.l2_tlb.entries": n}, 1) for n in (64, 512)]),
-        ("Link buffers", "twice bandwidth x round trip", [(b, {"fabric.buffer": f'"{b}"'}, 1) for b in ("8 KiB", "16 KiB", "64 KiB")]),
-        ("Lines served for other devices", "250", [(str(n), {"fabric.inbound": n}, 1) for n in (125, 500)]),
-        ("of these, at one L2 slice", "twice the even share", [(str(n), {"fabric.memory_credits": n}, 1) for n in (31, 125)]),
-        ("Lines an SM may wait for at the RDMA engine", "as L1 MSHRs", [(str(n), {"gpu.l1_cache.remote_credits": n}, 1) for n in (32, 256)]),
+        ("Link buffers", "twice bandwidth x round trip", [(b, {"fabric.buffer": f'"{b}"'}, 1) for b in ("16 KiB", "256 KiB")]),
+        ("Lines served for other devices", "2000", [(str(n), {"fabric.inbound": n}, 1) for n in (1000, 4000)]),
+        ("of these, at one L2 slice", "twice the even share", [(str(n), {"fabric.memory_credits": n}, 1) for n in (250, 1000)]),
+        ("Lines an SM may wait for at the RDMA engine", "as L1 MSHRs", [(str(n), {"gpu.l1_cache.remote_credits": n}, 1) for n in (8, 32)]),
         ("footprint", "", [(f"x {f:g}", {}, f) for f in (0.5, 2)]),
     ]
 
@@ -123,68 +125,80 @@ class Sensitivity:
     """The runs of all variations, and the page that is made of their results."""
 
     def __init__(self, program, workloads, placements, scale, out, quick=False):
-        """A quick one varies the assumed parameters with the main placement only."""
-        self.workloads, self.placements, self.scale = workloads, placements, scale
+        """With the first of the placements. A quick one varies no assumed parameters."""
+        self.placement, self.scale = placements[0], scale
         base = out / "sensitivity"
+        room = grid.settings(grid.ROOM, base / "machines")
         self.fixed = given(base)
         parameters = parameters_of(program)
-        varied, self.left_out = assumed(parameters)
-        start = [("", "", [("defaults", {}, 1)])] + self.fixed
-        self.plans = {p: start + (varied if p == placements[0] or not quick else []) for p in placements}
-        self.runs = {(p, name, value): {w: {d: simulation(w, d, p, scale * factor, settings, base) for d in DESIGNS} for w in workloads}
-                     for p in placements for name, _, values in self.plans[p] for value, settings, factor in values}
-        self.moves = {p: migration.Moves(parameters, workloads, p, scale, base) for p in placements if p in MOVING}
+        varied, self.left_out = ([], []) if quick else assumed(parameters)
+        self.plan = [("", "", [("defaults", {}, 1)])] + self.fixed + varied
+        pages = {w: simulation(w, "distributed", "first_touch", scale, room, base) for w in workloads}
+
+        def run(workload, design, name, settings, factor):
+            source = None if name in OWN_PAGES else pages[workload]
+            return simulation(workload, design, self.placement, scale * factor, {**room, **settings}, base, source=source)
+
+        self.runs = {(name, value): {w: {d: run(w, d, name, settings, factor) for d in DESIGNS} for w in workloads}
+                     for name, _, values in self.plan for value, settings, factor in values}
+        self.moves = None if quick or MOVING not in placements else migration.Moves(parameters, workloads, MOVING, scale, base)
 
     def all_runs(self):
         return [r for by in self.runs.values() for designs in by.values() for r in designs.values()] + \
-            [r for moves in self.moves.values() for r in moves.all_runs()]
+            (self.moves.all_runs() if self.moves else [])
 
     def write(self, folder, results, made):
         """Writes sensitivity.md; returns its path."""
         text = ["# What the averages of the GMMU Bypass study depend on", "",
-                f"Written by `run`; do not edit. {sentence(made)} One parameter at a time leaves its "
-                "default, down and up; the rest is the preset `paper-gmmu-bypass`. With the placement `recorded` both designs of a row have "
-                "their pages where the distributed design, with the row's parameter, touched them first. The noise of such an average, at four times these footprints, is in "
-                "results.md; changes within it say nothing.", "",
+                f"Written by `run`; do not edit. {sentence(made)} One parameter at a time leaves its default, down and up; the rest is the preset "
+                f"`paper-gmmu-bypass` with {grid.words(grid.ROOM)}, where there is something to gain. What links and walks themselves do is the grid "
+                f"in results.md. The placement is `{self.placement}`" +
+                (": pages are where the distributed design touched them first, for GPUs and footprint with the row's value, else with the defaults"
+                 if self.placement == "recorded" else "") +
+                ". The noise of such an average, at four times these footprints, is in results.md; changes within it mean nothing.", "",
                 f"{sizes_said(self.scale)} Everything else is as in the study; the L2 TLB keeps its reach of 1 MiB."]
-        for placement in self.placements:
-            means = {key[1:]: self.average(by, results) for key, by in self.runs.items() if key[0] == placement}
-            text += page(placement, self.plans[placement], len(self.fixed), means, self.left_out)
-            if placement in self.moves:
-                text += self.moves[placement].section(results)
+        found = {key: Averages(by, results) for key, by in self.runs.items()}
+        text += page(self.plan, len(self.fixed), found, self.left_out)
+        if self.moves:
+            text += self.moves.section(results)
         (folder / "sensitivity.md").write_text("\n".join(text).rstrip() + "\n")
         return folder / "sensitivity.md"
 
-    @staticmethod
-    def average(by_workload, results):
-        """Mean over the workloads of bypass / distributed, and how many workloads it rests on."""
-        found = [tuple(results.of(designs[d]) for d in DESIGNS) for designs in by_workload.values()]
-        ratios = [divide(a["kernel_ns"], b["kernel_ns"]) for a, b in found if a and b]
-        return figures.mean(ratios), len(ratios)
+
+class Averages:
+    """Of one row: mean and median of bypass over distributed, mean of ideal over distributed, and how many workloads they rest on."""
+
+    def __init__(self, by_workload, results):
+        measured = {w: {d: m for d, m in ((d, results.of(r)) for d, r in designs.items()) if m} for w, designs in by_workload.items()}
+        s = figures.series(measured)
+        bypass = [v for v in s["bypass_over_distributed"].values() if v is not None]
+        self.bypass, self.median, self.workloads = figures.mean(bypass), figures.median(bypass), len(bypass)
+        self.ideal = figures.mean(s["oracle_over_distributed"].values())
+
+    def cells(self, base):
+        return " | ".join([figures.gained(self.bypass, self.ideal), change(self.bypass, base), show(self.median), show(self.ideal)])
 
 
-def page(placement, plan, fixed, means, left_out):
-    base, workloads = means["", "defaults"]
-    lines = ["", f"## Placement: {placement}", "",
-             f"Defaults: bypass over distributed {show(base)}, mean of {workloads} workloads. Change: percentage points from there; two or "
-             "more in bold.", "",
-             "| parameter | default | value | bypass / distributed | change |", "| --- | ---: | ---: | ---: | ---: |"]
-    lines += rows(plan[1:1 + fixed], means, base)
+def page(plan, fixed, found, left_out):
+    base = found["", "defaults"]
+    header = ["", "| {}parameter | default | value | bypass / distributed | change | median | ideal / distributed |",
+              "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    lines = ["", f"Defaults: bypass over distributed {show(base.bypass)} (median {show(base.median)}), ideal {show(base.ideal)}, mean of "
+             f"{base.workloads} workloads. Change: percentage points from there; two or more in bold.", *(h.format("") for h in header)]
+    lines += rows(plan[1:1 + fixed], found, base.bypass)
     if len(plan) == 1 + fixed:
         return lines
-    lines += ["", "Assumed parameters, halved and doubled:", "",
-              "| assumed parameter | default | value | bypass / distributed | change |", "| --- | ---: | ---: | ---: | ---: |"]
-    lines += rows(plan[1 + fixed:], means, base)
+    lines += ["", "Assumed parameters, halved and doubled:", *(h.format("assumed ") for h in header)]
+    lines += rows(plan[1 + fixed:], found, base.bypass)
     if left_out:
         lines += ["", "Not varied: " + ", ".join(f"`{k}` ({why})" for k, why in left_out) + "."]
     return lines
 
 
-def rows(plan, means, base):
+def rows(plan, found, base):
     for name, default, values in plan:
         for value, _, _ in values:
-            mean = means[name, value][0]
-            yield f"| {name} | {default} | {value} | {show(mean)} | {change(mean, base)} |"
+            yield f"| {name} | {default} | {value} | {found[name, value].cells(base)} |"
 
 
 def show(value):

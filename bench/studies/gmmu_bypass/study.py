@@ -19,7 +19,8 @@ FULL = 64 * MIB
 WORKLOADS = {"relu": "RL", "fir": "FIR", "maxpool": "MP", "aes": "AES", "pagerank": "PR", "transpose": "MT",
              "fft": "FFT", "kmeans": "KM", "stencil2d": "ST"}
 DESIGNS = ["distributed", "centralized", "gmmu_bypass", "oracle"]
-PLACEMENTS = ["first_touch", "recorded", "interleave", "contiguous"]  # the first is the main one
+PLACEMENTS = ["recorded", "first_touch", "interleave", "contiguous"]  # the first has the main figures
+MAIN = PLACEMENTS[0]
 
 # Seconds of a run on a core of 2024, roughly: so much to start, and so much for each MiB. Long runs start first.
 START, COST = 0.1, {"relu": 0.06, "fir": 0.1, "maxpool": 0.07, "aes": 0.6, "pagerank": 2, "transpose": 0.06, "fft": 0.12,
@@ -107,3 +108,13 @@ class Run:
     def cost(self):
         shorter = 0.2 if any(key.startswith("workload.") for key in self.settings) else 1
         return START + COST[self.workload] * shorter * self.footprint / MIB
+
+
+def figure_run(workload, design, placement, footprint, settings=None, beside=""):
+    """The run of the paper's figures; or one beside them with other settings, whose recorded pages are those of the figures' run."""
+    if beside:
+        source = figure_run(workload, "distributed", "first_touch", footprint)
+    else:
+        source = figure_run(workload, "distributed", "first_touch", footprint, settings) if placement == "recorded" else None
+    name = f"{beside}{show_bytes(footprint)}, {placement}, {workload}, {design}"
+    return Run(workload, design, placement, footprint, name, settings or {}, source)

@@ -52,8 +52,9 @@ def scaled_tlb(workload, scale):
     return {"gpu.l2_tlb.entries": entries, "gpu.l2_tlb.ways": min(32, entries)}
 
 
-def machine(path, gpus=4, factor=1.0, switches=True):
-    """The preset's machine with other GPUs (two per switch, as there), other latencies, or all GPUs on the root's switch."""
+def machine(path, gpus=4, factor=1.0, switches=True, bandwidth=16):
+    """The preset's machine with another number of GPUs (two per switch, as there), other latencies, all GPUs on the root's switch, or links
+    of another bandwidth in GB/s."""
     text = (ROOT / "topologies/machines/paper-gmmu-bypass.toml").read_text()
     inner, outer = (float(ns) for ns in (re.search(r'b = "switch0"\nkind = "pcie"\nlatency = "([0-9.]+)ns"', text)[1],
                                          re.search(r'b = "gpu0"\nkind = "pcie"\nlatency = "([0-9.]+)ns"', text)[1]))
@@ -67,7 +68,7 @@ def machine(path, gpus=4, factor=1.0, switches=True):
         links.append((f"switch{g // 2}" if switches else "root", f"gpu{g}", outer))
     lines = ['name = "paper-gmmu-bypass-variation"']
     lines += [f'\n[[node]]\nname = "{n}"\nkind = "{k}"' + ("\nnuma = 0" if n in ("cpu0", "root") else "") for n, k in nodes]
-    lines += [f'\n[[link]]\na = "{a}"\nb = "{b}"\nkind = "pcie"\nlatency = "{ns * factor:g}ns"\nbandwidth = "16GB/s"'
+    lines += [f'\n[[link]]\na = "{a}"\nb = "{b}"\nkind = "pcie"\nlatency = "{ns * factor:g}ns"\nbandwidth = "{bandwidth}GB/s"'
               for a, b, ns in links]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n")
@@ -79,11 +80,15 @@ def in_name(key, value):
     return (value.rsplit("/", 1)[-1] if key == "machine.topology" else value).strip('"')
 
 
-def simulation(workload, design, placement, scale, settings, base, owners="distributed"):
-    """The run of one variation; its name begins with that of the folder `base`. `settings` may be a function of workload and scale. With placement recorded, pages lie where `owners`' first-touch run put them."""
+def simulation(workload, design, placement, scale, settings, base, owners="distributed", source=None):
+    """The run of one variation; its name begins with that of the folder `base`. `settings` may be a function of workload and scale. With
+    placement recorded, pages are where the run `source` touched them first: `owners`' run with the same settings, unless it is given."""
     given = settings(workload, scale) if callable(settings) else settings
     own = {k: v for k, v in given.items() if design == "gmmu_bypass" or not k.startswith("gpu.router.")}
-    source = simulation(workload, owners, "first_touch", scale, settings, base) if placement == "recorded" else None
+    if placement != "recorded":
+        source = None
+    elif source is None:
+        source = simulation(workload, owners, "first_touch", scale, settings, base)
     what = ", ".join(f"{k}={in_name(k, str(v))}" for k, v in own.items()) or "defaults"
     place = placement if owners == "distributed" else f"{placement} of {owners}"
     name = f"{base.name}, {place}, x {scale:g}, {what}, {workload}, {design}"

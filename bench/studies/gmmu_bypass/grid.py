@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The grid: bandwidth of the links, time of a walk in the IOMMU, and time of a walk in a GMMU, each with each.
+
+The three decide how much the ideal scheme can gain: the links, whether translations matter at all; the IOMMU's walk, whether it has room
+for what bypass sends there; the GMMU's walk, what a failed one costs. All cells of a workload have its pages where the distributed
+design touched them first on the preset, so that no cell has other owners than the next.
+"""
+import figures
+from figures import PAPER, gain
+from study import DESIGNS
+from variations import machine, simulation
+
+# GB/s, of PCIe x16: 3.0 as Table 1 says; 4.0, MGPUSim 4.2; 5.0; 6.0.
+LINKS = (16, 32, 64, 128)
+# Cycles. MGPUSim of September 2020 has none, since January 2021 100; 10 and 25 lie between.
+IOMMU_WALKS = (1, 10, 25, 100)
+# Cycles. 1 and 100 as above; 200: MacSim; 500: TLB compression (PACT 2020).
+GMMU_WALKS = (1, 100, 200, 500)
+QUICK = ((16, 128), (1, 25, 100), (100, 500))
+# The cell that the sensitivity is around, and that is a reading at the paper's footprint: the widest links and the longest walks in the
+# GMMUs, so that there is something to gain, and an IOMMU that has room. Single runs of it were known when it was chosen.
+ROOM = (128, 25, 500)
+# In the table: series and whether its median stands next to its mean.
+COLUMNS = {"bypass_over_distributed": True, "oracle_over_distributed": True, "bypass_over_centralized": True, "accuracy_above_t1": False,
+           "accuracy_below_t2": False, "gmmu_walks": False, "iommu_walks": False}
+
+
+def settings(cell, machines):
+    """What a cell sets; its machine's file goes to the folder `machines`."""
+    link, iommu, gmmu = cell
+    topology = {} if link == LINKS[0] else machine(machines / f"link-{link}.toml", bandwidth=link)
+    return {**topology, "iommu.walk_latency": iommu, "gpu.gmmu.walk_latency": gmmu}
+
+
+def words(cell):
+    link, iommu, gmmu = cell
+    return f"links of {link} GB/s, walks of {iommu} cycles in the IOMMU and {gmmu} in the GMMUs"
+
+
+class Grid:
+    """The runs of all cells; once read, the mean and the median of each series over the workloads."""
+
+    def __init__(self, workloads, scale, out, quick=False):
+        base = out / "grid"
+        links, iommu, gmmu = QUICK if quick else (LINKS, IOMMU_WALKS, GMMU_WALKS)
+        self.scale, self.cells = scale, [(b, i, g) for b in links for i in iommu for g in gmmu]
+        pages = {w: simulation(w, "distributed", "first_touch", scale, {}, base) for w in workloads}
+
+        def run(cell, workload, design):
+            own = settings(cell, base / "machines")
+            if design == "centralized":  # walks nothing in a GMMU: one run for all their walks
+                del own["gpu.gmmu.walk_latency"]
+            return simulation(workload, design, "recorded", scale, own, base, source=pages[workload])
+
+        self.runs = {c: {w: {d: run(c, w, d) for d in DESIGNS} for w in workloads} for c in self.cells}
+
+    def all_runs(self):
+        return [run for by in self.runs.values() for designs in by.values() for run in designs.values()]
+
+    def read(self, results):
+        self.means, self.medians = {}, {}
+        for cell, by in self.runs.items():
+            measured = {w: {d: m for d, m in ((d, results.of(r)) for d, r in designs.items()) if m} for w, designs in by.items()}
+            s = figures.series(measured)
+            self.means[cell] = {name: figures.mean(values.values()) for name, values in s.items()}
+            self.medians[cell] = {name: figures.median(values.values()) for name, values in s.items()}
+
+
+def rows(grid):
+    """For results.json."""
+    return [figures.row("grid", "recorded", kind, f"{words(cell)}: {name}", figures.SERIES[name][1], found[cell][name],
+                        PAPER["averages"].get(name, {}).get("value") if kind == "average" else None)
+            for kind, found in (("average", grid.means), ("median", grid.medians)) for cell in grid.cells for name in COLUMNS]
+
+
+def sentence(settings_means):
+    """Whether a setting has both of the paper's averages. `settings_means`: {words: means}."""
+    names = "bypass_over_distributed", "bypass_over_centralized"
+    measured = {k: [m.get(n) for n in names] for k, m in settings_means.items() if None not in [m.get(n) for n in names]}
+    if not measured:
+        return ""
+    stated = [PAPER["averages"][n]["value"] for n in names]
+    near = [[figures.agreeing(p)[0] <= v <= figures.agreeing(p)[1] for v, p in zip(values, stated)] for values in measured.values()]
+    both = [k for k, n in zip(measured, near) if all(n)]
+    first, second = (sum(n[i] for n in near) for i in (0, 1))
+    ahead = [values for values, n in zip(measured.values(), near) if n[0]]
+    said = (f"Of {len(measured)} settings, the paper's {gain(stated[0])} over distributed is in {first} and its {gain(stated[1])} over centralized in "
+            f"{second}, each within half and twice its size; ")
+    said += f"both are in {len(both)}: {'; '.join(both[:3])}." if both else "**none has both**."
+    if ahead and not both:
+        most = max(v[1] for v in ahead)
+        said += f" Where bypass over distributed has the paper's size, bypass over centralized is at most {gain(most)}."
+    return said
+
+
+def section(grid):
+    """The table of results.md."""
+    header = ["link, GB/s", "IOMMU walk", "GMMU walk"]
+    for name, with_median in COLUMNS.items():
+        header += [figures.SERIES[name][2]] + (["median"] if with_median else [])
+    lines = ["", "## Links, walks in the IOMMU and walks in the GMMUs", "",
+             f"Each cell: means over the workloads, and medians. Walks in cycles of 1 ns. Where ideal is less than {figures.HEADROOM * 100:g} % ahead of "
+             "distributed there is nothing to gain, and the table says so in place of a gain. Pages are as the distributed design touched them "
+             "first on the preset, in all cells alike.", "",
+             "| " + " | ".join(header) + " |", "|" + " ---: |" * len(header)]
+    for cell in grid.cells:
+        lines.append("| " + " | ".join([*map(str, cell), *cells(grid.means[cell], grid.medians[cell])]) + " |")
+    lines.append("| paper | | | " + " | ".join(cells({n: figures.paper(n) for n in COLUMNS}, {})) + " |")
+    said = [least(grid), sentence({words(c): m for c, m in grid.means.items()})]
+    return lines + ["", " ".join(s for s in said if s), ""]
+
+
+def cells(means, medians):
+    """The cells of COLUMNS for one setting, medians where they belong."""
+    shown = []
+    for name, with_median in COLUMNS.items():
+        for found in (means, medians) if with_median else (means,):
+            value = found.get(name)
+            if value is None:
+                shown.append("" if found is medians and not medians else "-")
+            elif figures.SERIES[name][1] == "share":
+                shown.append(figures.percent(value))
+            elif name == "bypass_over_distributed":
+                shown.append(figures.gained(value, found.get("oracle_over_distributed")))
+            else:
+                shown.append(gain(value))
+    return shown
+
+
+def least(grid):
+    """From which bandwidth on there is something to gain."""
+    none = {}
+    for (link, _, _), m in grid.means.items():
+        ideal = m.get("oracle_over_distributed")
+        if ideal is not None:
+            none.setdefault(link, []).append(ideal < 1 + figures.HEADROOM)
+    said = ", ".join(f"{sum(flags)} of {len(flags)} at {link} GB/s" for link, flags in none.items())
+    return f"Nothing to gain: {said}." if said else ""
