@@ -2,7 +2,7 @@
 """The parts of the study: which runs each is made of."""
 import random
 
-from study import (DESIGNS, LARGE_PAGES, PRESET, PUBLISHED, READINGS, SEED, SENSITIVITY, SMS, STATIC, SYSTEM, TABLE_2, TLB_SIZES, Run, class_of, pairs,
+from study import (DESIGNS, LARGE_PAGES, PRESET, PUBLISHED, READINGS, SEED, SENSITIVITY, SIZES, SMS, STATIC, SYSTEM, TABLE_2, TLB_SIZES, Run, class_of, pairs,
                    splits, static_part)
 
 COMPARED = ["shared_tlb", "mask", "ideal"]
@@ -71,12 +71,22 @@ class Parts:
             self.compare("pairs", "equal", mix, DESIGNS)
             for name in mix:
                 self.add("pairs", "equal", (name,), STATIC, static_part(2) | {"gpu.sms": SMS // 2}, ())
+                self.once(name)
+
+    def once(self, name):
+        """One run of a program that else runs several times: a page is not new to the second one."""
+        own, repeats = SIZES[name][:2]
+        if repeats > 1:
+            settings = DESIGNS["shared_tlb"] | {"gpu.sms": SMS // 2}
+            self.runs["alone"]["once", (name,), "shared_tlb"] = Run((name,), f"alone, once, {name}", settings, sizes={name: (own, 1)})
 
     def splits(self, drawn, quick):
         for mix in self.some:
             for sms in splits()[STEP[quick] - 1::STEP[quick]]:
                 self.alone(mix, sms)
                 self.compare("splits", f"{sms[0]}+{sms[1]}", mix, ("shared_tlb", "mask"), sms=sms)
+                for name, share in zip(mix, sms):
+                    self.add("splits", str(share), (name,), STATIC, static_part(2) | {"gpu.sms": share}, ())
 
     def number(self, drawn, quick):
         for size in range(1, 6):
@@ -99,7 +109,7 @@ class Parts:
 
     def large_pages(self, drawn, quick):
         for mix in self.some:
-            self.alone(mix, equal(2))
+            self.alone(mix, equal(2), system="2 MiB, ", more=LARGE_PAGES)
             self.compare("large_pages", "2 MiB", mix, COMPARED, LARGE_PAGES)
 
     def readings(self, drawn, quick):
