@@ -60,7 +60,7 @@ def memory_of(applications):
 
 
 DATA = {"3DS": 32.0, "SC": 5.9, "HISTO": 8.2, "CONS": 54.0, "NW": 32.0}  # MiB of buffers
-FRAGMENTED = {True: [("3DS",), ("SC",), ("HISTO",)], False: [("3DS",), ("SC",), ("HISTO",), ("CONS",), ("NW", "HISTO")]}
+FRAGMENTED = {True: [("3DS",), ("SC",), ("HISTO",), ("NW", "HISTO")], False: [("3DS",), ("SC",), ("HISTO",), ("CONS",), ("NW", "HISTO")]}
 INDEX = [0, 0.5, 0.9, 0.97, 0.98, 0.99, 1]
 OCCUPANCY = [0.01, 0.1, 0.25, 0.35, 0.5, 0.75]
 COMPACTING = ["no_cac", "mosaic", "cac_bc", "ideal_cac"]
