@@ -224,6 +224,20 @@ TEST_CASE("time line: without replays of blocks the first block's accesses wait 
   CHECK(b.times(Seen::comes) == Times{worked_after(begin_after(100), 1, true) + 1, worked + 1});
 }
 
+TEST_CASE(
+    "time line: an idle driver runs an interrupt time after the interrupt, and reads what faulted until "
+    "then") {
+  // 8 faults in that time; 9 during the batch, after which the driver is not idle.
+  constexpr std::int64_t kInterrupt = 5'000;
+  auto spec = spec_of("batch", "serialized", 100);
+  spec.batch.interrupt_time = kInterrupt * 1ns;
+  GpuBench b(spec, {{100, 7, 0}, {4'000, 8, 1}, {20'000, 9, 2}});
+  CHECK(b.began(0) == begin_after(100) + kInterrupt);
+  // The third batch is of 9's fault at the replay after the first.
+  CHECK(counts(b) == std::vector<Counts>{{2, 0, 2, 0, 0}, {1, 0, 1, 0, 0}, {1, 1, 0, 0, 0}});
+  CHECK(b.began(1) == b.ended(0));
+}
+
 TEST_CASE("time line: a prefetch covers a fault during the batch, and an access after it") {
   struct Case {
     std::string prefetch;

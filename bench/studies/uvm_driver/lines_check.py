@@ -91,8 +91,8 @@ def section(measured):
         ["", f"Kim et al. (ASPLOS 2020), section 3, BFS on a Titan Xp: \"in the range of 223us to 553us with a median of 313us\"; from the "
          "begin of a batch to its first transfer a median of 140 us. Check: the median batch is in that range."] + \
         table(["workload", "times", "batches", "least, us", "median, us", "most, us", "until the first transfer, median", ""], kim) + \
-        ["", "Faults of a mean batch of a strided program, prefetching off (Allen and Ge: 245 of 256). The driver reads the fault buffer two "
-         "messages after the first fault of an empty buffer, so the time of a message decides how many faults are in it."] + \
+        ["", "Faults of a mean batch of a strided program, prefetching off (Allen and Ge: 245 of 256). The driver reads the fault buffer an "
+         "interrupt and two messages after the first fault of an empty buffer, so these decide how many faults are in it."] + \
         table(["workload", "times", "batches", "faults", "published", "blocks", "SMs", "off by", ""], strided) + \
         ["", f"The fit (`batch_lines.py`): the preset's times against each line. Only stream's VA blocks are published; those of the other programs "
          f"follow from their lines, so their residuals test rounding and bounds alone. First touch: one per {BLOCK_KIB} KiB."] + \

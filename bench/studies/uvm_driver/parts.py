@@ -4,6 +4,7 @@ from study import GRAPHS, SHARES, STRIDED, WORKLOADS, Run
 
 # Constants without a source for the value. Each with the value of the preset. Times of software: a tenth, and ten times.
 SOFTWARE = [
+    ("driver.batch.interrupt_time", "5 us", ["500ns", "50us"]),
     ("driver.batch.time", "3 us", ["300ns", "30us"]),
     ("driver.batch.block_time", "25 us", ["2500ns", "250us"]),
     ("driver.batch.page_time", "2.5 us", ["250ns", "25us"]),
@@ -37,13 +38,14 @@ OTHERS = [
 ]
 UPDATES = "workload.random_access.updates"
 VARIED_SHARES = [1, 0.8]
-# Other readings of the checks: the values before the fit; a prefetched page with the time of a faulted one; and messages, interrupts
-# among them, of ten times the preset's time, in which the fault buffer fills before the driver reads it.
+# Other readings of the checks: the values before the fit; a prefetched page with the time of a faulted one; and an interrupt without
+# a time of its own, alone and with messages of ten times the preset's time.
 READINGS = {
-    "before the fit": {"driver.batch.time": "10us", "driver.batch.block_time": "5us", "driver.batch.page_time": "100ns",
+    "before the fit": {"driver.batch.interrupt_time": "0ns", "driver.batch.time": "10us", "driver.batch.block_time": "5us", "driver.batch.page_time": "100ns",
                        "driver.batch.prefetched_page_time": "100ns"},
     "prefetched as faulted": {"driver.batch.prefetched_page_time": "2500ns"},
-    "messages of 5 us": {"driver.notify_latency": "5us"},
+    "no interrupt time": {"driver.batch.interrupt_time": "0ns"},
+    "messages of 5 us": {"driver.batch.interrupt_time": "0ns", "driver.notify_latency": "5us"},
 }
 
 
@@ -80,9 +82,9 @@ class Parts:
         for what in ("before the fit", "messages of 5 us"):
             for w in ("vectoradd", "sgemm"):
                 self.add("checks", what, w, 1, READINGS[what] | off)
-        for what, settings in (("preset", {}), ("messages of 5 us", READINGS["messages of 5 us"])):
+        for what in ("preset", "no interrupt time", "messages of 5 us"):
             for w in STRIDED:
-                self.add("checks", what, w, 1, settings | off)
+                self.add("checks", what, w, 1, READINGS.get(what, {}) | off)
 
     def assumed(self):
         self.vary("assumed", SOFTWARE if self.quick else ASSUMED)

@@ -37,6 +37,8 @@ std::string PagingDriver::waiting_batch() const {
   auto const& s = state();
   auto const& b = s.batch;
   if (b.phase == BatchPhase::idle) return {};
+  if (b.phase == BatchPhase::interrupted)
+    return ", an interrupt of " + name_of(spec().names, spec().devices.gpu(b.interrupts.front()));
   if (b.phase == BatchPhase::reading)
     return ", the fault buffer of " + name_of(spec().names, batch_gpu(s)) + " being read";
   return ", a batch of " + name_of(spec().names, batch_gpu(s)) + ": " + std::to_string(b.there) + " of " +
@@ -65,7 +67,11 @@ void PagingDriver::on_note(PageFault const& m, Cx& cx) const {
   auto& b = cx.state().batch;
   if (m.note == FaultNote::interrupt) {
     b.interrupts.push(spec().devices.number_of(m.gpu));
-    if (b.phase == BatchPhase::idle) next_batch(cx);
+    if (b.phase != BatchPhase::idle) return;
+    if (spec().batch.interrupt_time == Duration::zero()) return next_batch(cx);
+    b.phase = BatchPhase::interrupted;
+    b.worked = cx.now() + spec().batch.interrupt_time;
+    cx.wake_at(worked, Tick{}, b.worked);
     return;
   }
   if (m.note == FaultNote::entry)
@@ -200,6 +206,8 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
 }
 
 void PagingDriver::on_worked(Tick const&, Cx& cx) const {
+  auto const& b = cx.state().batch;
+  if (b.phase == BatchPhase::interrupted && b.worked <= cx.now()) return next_batch(cx);
   serve(cx);
 }
 

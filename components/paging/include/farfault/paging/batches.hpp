@@ -28,6 +28,7 @@ enum class CleanPages : std::uint8_t { transferred, dropped };
 struct BatchParams {
   PolicyChoice<FaultReplay> replay{"each_fault"};
   std::uint32_t faults = 256;
+  Duration interrupt_time = 0ns;
   Duration time = 10us;
   Duration block_time = 5us;
   Duration page_time = 100ns;
@@ -44,6 +45,10 @@ struct BatchParams {
                     "assumed: as IOMMU and driver do it for one fault; NVIDIA's driver: batch_flush");
     t.count("faults", faults, {1, 65536}, "entries of the fault buffer that a batch takes at most",
             "NVIDIA's driver (uvm_gpu_replayable_faults.c): 256");
+    t.duration(
+        "interrupt_time", interrupt_time, {0ns, 1s},
+        "from the arrival of a GPU's interrupt at an idle driver until it reads the fault buffer; 0: none",
+        "assumed");
     t.duration("time", time, {1ns, 1s},
                "from the begin of a batch until the driver works on its first block: to read and sort faults",
                "assumed");
@@ -148,8 +153,9 @@ struct BatchCounts {
   std::uint64_t lifetime_ps = 0;
 };
 
-// Nothing; the entries of a buffer are on their way; pages come.
-enum class BatchPhase : std::uint64_t { idle, reading, serving };
+// Nothing; an interrupt has arrived, and the bottom half is to run; the entries of a buffer are on their way;
+// pages come.
+enum class BatchPhase : std::uint64_t { idle, interrupted, reading, serving };
 
 struct BatchState {
   BatchPhase phase = BatchPhase::idle;
@@ -157,7 +163,7 @@ struct BatchState {
   std::uint64_t gpu = 0;              // whose buffer is read, or batch is served
   std::uint64_t expected = kUnknown;  // entries that come from its buffer
   FaultBatch faults;
-  Time worked{};  // when the driver's work is done
+  Time worked{};  // when the driver's work is done; interrupted: when the bottom half runs
   Time work_timer = Time::max();
   std::vector<ComingPage> pages;          // in the order in which they come
   std::vector<std::uint32_t> block_left;  // by block: pages that are not there yet

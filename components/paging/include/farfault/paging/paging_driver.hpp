@@ -46,23 +46,23 @@
 // whatever reason, share `migrations`, and no two things happen to a page at once.
 //
 // In batches (fault_replay.hpp): a GPU's GMMU interrupts the driver at the first entry of its fault buffer;
-// the driver reads the entries (up to `batch.faults`), merges those of one page, and works on the blocks of 2
-// MiB that they lie in, in the order of addresses: `batch.time` after the begin on the first, and on each
-// `block_time`, `page_time` for each faulted page, `prefetched_page_time` for each other page that comes, and
-// `first_touch_time` at the block's first. When it is done with a block, its pages come, in order: each when
-// no IOMMU and no GPU maps it any more, it has a frame on the GPU, and the copy engine takes it (copies
-// overlap there). A page that has no contents comes at once. What comes beside the faulted pages, what leaves
-// when the memory is full, and when, are policies (prefetcher.hpp, eviction_order.hpp,
-// eviction_schedule.hpp). Once all faulted pages of a batch have a frame no unit leaves in which a page of
-// the batch is; a prefetched page that finds no room then does not come. A unit that leaves is unmapped
-// everywhere, its pages are copied to the CPU's memory by the GPU's copy engine, whether or not they were
-// written, and mapped there; or, with `batch.clean_pages` = dropped, those that the CPU's memory has as they
-// are are mapped there at once. When all pages of a batch are mapped and all units have left it has ended,
-// and the buffers are read again, those of other GPUs that have interrupted first, unless this one's accesses
-// are replayed when its buffer is empty; a buffer that is empty then interrupts with its next entry. One
-// batch is served at a time. Faults on pages that have come meanwhile are duplicates. Pages that programs
-// allocate do not leave. Source: Batch-aware unified memory (ASPLOS 2020), sections 2.2 and 3; NVIDIA's
-// driver.
+// an idle driver runs `batch.interrupt_time` later; the driver reads the entries (up to `batch.faults`),
+// merges those of one page, and works on the blocks of 2 MiB that they lie in, in the order of addresses:
+// `batch.time` after the begin on the first, and on each `block_time`, `page_time` for each faulted page,
+// `prefetched_page_time` for each other page that comes, and `first_touch_time` at the block's first. When
+// it is done with a block, its pages come, in order: each when no IOMMU and no GPU maps it any more, it has
+// a frame on the GPU, and the copy engine takes it (copies overlap there). A page that has no contents comes
+// at once. What comes beside the faulted pages, what leaves when the memory is full, and when, are policies
+// (prefetcher.hpp, eviction_order.hpp, eviction_schedule.hpp). Once all faulted pages of a batch have a
+// frame no unit leaves in which a page of the batch is; a prefetched page that finds no room then does not
+// come. A unit that leaves is unmapped everywhere, its pages are copied to the CPU's memory by the GPU's
+// copy engine, whether or not they were written, and mapped there; or, with `batch.clean_pages` = dropped,
+// those that the CPU's memory has as they are are mapped there at once. When all pages of a batch are mapped
+// and all units have left it has ended, and the buffers are read again, those of other GPUs that have
+// interrupted first, unless this one's accesses are replayed when its buffer is empty; a buffer that is
+// empty then interrupts with its next entry. One batch is served at a time. Faults on pages that have come
+// meanwhile are duplicates. Pages that programs allocate do not leave. Source: Batch-aware unified memory
+// (ASPLOS 2020), sections 2.2 and 3; NVIDIA's driver.
 //
 // Within a GPU's memory pages are moved for two reasons. A page comes that would begin a large frame, and
 // none is free: where the compaction and the frame allocator can empty one (compaction.hpp), the page waits
