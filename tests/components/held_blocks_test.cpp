@@ -5,6 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+#include <vector>
+
 #include "choices.hpp"
 #include "farfault/compute/thread_blocks.hpp"
 
@@ -33,11 +36,26 @@ HeldBlocks with_two_that_issue() {
 }
 
 // With up to four extra blocks.
-PolicyChoice<ThreadBlocks> oversubscription() {
+PolicyChoice<ThreadBlocks> oversubscription(std::string const& reference, std::string const& decrease) {
   PolicyChoice<ThreadBlocks> choice("thread_oversubscription");
   test::set_parameter(choice, "thread_oversubscription.blocks", "4");
+  test::set_parameter(choice, "thread_oversubscription.reference", reference);
+  test::set_parameter(choice, "thread_oversubscription.decrease", decrease);
   return choice;
 }
+
+// The extra blocks after each period, in which ten pages left that had lived for so many ns; 0: none left.
+std::vector<std::uint32_t> extra_after(PolicyChoice<ThreadBlocks> const& choice,
+                                       std::vector<std::uint64_t> const& lifetimes) {
+  auto p = choice.make({Clock{1'000'000'000}, 16});
+  std::vector<std::uint32_t> extra;
+  for (auto const ns : lifetimes) {
+    p->period_ended(ns == 0 ? ThreadBlocks::Evictions{} : ThreadBlocks::Evictions{10, 0, ns * 10'000});
+    extra.push_back(p->extra());
+  }
+  return extra;
+}
+using Extra = std::vector<std::uint32_t>;
 
 Policy<ThreadBlocks> policy(PolicyChoice<ThreadBlocks> const& choice, std::uint32_t sms = 16) {
   return choice.make({Clock{1'000'000'000}, sms});
@@ -164,7 +182,8 @@ TEST_CASE("held blocks: each that is saved has an area of its own until it is th
 }
 
 TEST_CASE("thread blocks: oversubscription begins with one extra block and adds one after each period") {
-  auto const choice = oversubscription();
+  PolicyChoice<ThreadBlocks> choice("thread_oversubscription");
+  test::set_parameter(choice, "thread_oversubscription.blocks", "4");
   auto p = policy(choice);
   CHECK(p->period() == 100us);
   CHECK(p->leaves_on() == ThreadBlocks::LeavesOn::faults);
@@ -180,7 +199,7 @@ TEST_CASE("thread blocks: oversubscription begins with one extra block and adds 
 TEST_CASE(
     "thread blocks: oversubscription takes one back when the running mean of lifetimes falls by over a "
     "fifth") {
-  auto const choice = oversubscription();
+  auto const choice = oversubscription("previous", "one_less");
   auto p = policy(choice);
   p->period_ended({10, 0, 10'000'000});  // 1000 ns each
   CHECK(p->extra() == 2);
@@ -196,7 +215,7 @@ TEST_CASE(
 
 TEST_CASE(
     "thread blocks: oversubscription takes one back when the pages of a period live over a fifth shorter") {
-  auto choice = oversubscription();
+  auto choice = oversubscription("previous", "one_less");
   test::set_parameter(choice, "thread_oversubscription.mean", "period");
   auto p = policy(choice);
   p->period_ended({10, 0, 10'000'000});  // the first lifetimes there are
@@ -214,6 +233,60 @@ TEST_CASE(
   CHECK_FALSE(p->takes(0, true));
   p->period_ended({1, 0, 100'000});
   CHECK(p->extra() == 0);
+}
+
+// The running means are 1000, 950, 867, 788, 715, 663, 618, 580: none is a fifth below the one before.
+TEST_CASE("thread blocks: a running mean that decreases slowly is compared with its highest value") {
+  std::vector<std::uint64_t> const lifetimes = {1000, 900, 700, 550, 425, 400, 350, 310};
+  CHECK(extra_after(oversubscription("previous", "one_less"), lifetimes) == Extra{2, 3, 4, 4, 4, 4, 4, 4});
+  CHECK(extra_after(oversubscription("highest", "one_less"), lifetimes) == Extra{2, 3, 4, 3, 2, 1, 0, 0});
+  CHECK(extra_after(oversubscription("highest", "limits"), lifetimes) == Extra{2, 3, 4, 3, 2, 1, 0, 0});
+  CHECK(extra_after(oversubscription("highest", "none"), lifetimes) == Extra{2, 3, 4, 0, 0, 0, 0, 0});
+  PolicyChoice<ThreadBlocks> defaults("thread_oversubscription");
+  test::set_parameter(defaults, "thread_oversubscription.blocks", "4");
+  CHECK(extra_after(defaults, lifetimes) == Extra{2, 3, 4, 3, 2, 1, 0, 0});
+}
+
+TEST_CASE("thread blocks: after a decrease the number of extra blocks may grow again, or is limited") {
+  // Means of 1000, 750, 833, 875: below four fifths of the highest, then above.
+  std::vector<std::uint64_t> const lifetimes = {1000, 500, 1000, 1000};
+  CHECK(extra_after(oversubscription("highest", "one_less"), lifetimes) == Extra{2, 1, 2, 3});
+  CHECK(extra_after(oversubscription("highest", "limits"), lifetimes) == Extra{2, 1, 1, 1});
+  CHECK(extra_after(oversubscription("highest", "none"), lifetimes) == Extra{2, 0, 0, 0});
+}
+
+TEST_CASE("thread blocks: without evictions a running mean stays below its highest value") {
+  std::vector<std::uint64_t> const lifetimes = {1000, 0, 0, 500, 0, 0, 0};
+  CHECK(extra_after(oversubscription("highest", "one_less"), lifetimes) == Extra{2, 3, 4, 3, 2, 1, 0});
+  CHECK(extra_after(oversubscription("previous", "one_less"), lifetimes) == Extra{2, 3, 4, 3, 4, 4, 4});
+  // A period's own mean does not exist then.
+  auto of_period = oversubscription("highest", "one_less");
+  test::set_parameter(of_period, "thread_oversubscription.mean", "period");
+  CHECK(extra_after(of_period, lifetimes) == Extra{2, 3, 4, 3, 4, 4, 4});
+}
+
+TEST_CASE("thread blocks: oversubscription is steady when a period without evictions changes nothing") {
+  for (std::string const reference : {"highest", "previous"})
+    for (std::string const decrease : {"limits", "one_less", "none"})
+      for (std::string const mean : {"running", "period"}) {
+        CAPTURE(reference);
+        CAPTURE(decrease);
+        CAPTURE(mean);
+        auto choice = oversubscription(reference, decrease);
+        test::set_parameter(choice, "thread_oversubscription.mean", mean);
+        auto p = policy(choice);
+        std::uint32_t steady = 0;
+        for (auto const ns : {1000, 0, 0, 0, 0, 500, 0, 0, 0, 0, 0, 900, 100, 0, 0, 0, 0, 0, 0}) {
+          auto const hash = test::hash_of(p);
+          bool const was_steady = p->is_steady();
+          p->period_ended(ns == 0 ? ThreadBlocks::Evictions{}
+                                  : ThreadBlocks::Evictions{10, 0, static_cast<std::uint64_t>(ns) * 10'000});
+          if (ns != 0 || !was_steady) continue;
+          CHECK(test::hash_of(p) == hash);
+          ++steady;
+        }
+        CHECK(steady > 0);
+      }
 }
 
 TEST_CASE("thread blocks: a virtual thread needs registers and shared memory, and no period") {

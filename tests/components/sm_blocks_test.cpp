@@ -20,6 +20,12 @@ SmSpec one_at_a_time(std::string const& policy, std::uint32_t registers = 64) {
   return spec;
 }
 
+SmSpec saved_as_needed(std::uint32_t registers) {
+  auto spec = one_at_a_time("thread_oversubscription", registers);
+  test::set_parameter(spec.sm.thread_blocks, "thread_oversubscription.saves", "as_needed");
+  return spec;
+}
+
 struct BlocksBench : SmBench {
   using Control = std::vector<Record<BlockControl>>;
   BlocksBench(SmSpec const& spec, Workload const& workload, std::map<std::uint64_t, int> unmapped,
@@ -115,9 +121,19 @@ TEST_CASE("SM: contexts saved in shared memory take the time of their bytes, and
   CHECK(b.sm.state().given_way.saved == 1);
 }
 
-TEST_CASE("SM: with registers for both blocks only the state of warps moves") {
+TEST_CASE("SM: a block is saved whenever it is swapped out, even with registers for both blocks") {
   BlocksBench b(one_at_a_time("thread_oversubscription", 128), page_by_block(), {{2, 1}},
                 {{Time{500ns}, replay(2)}}, two_blocks());
+  CHECK(b.run() == RunState::drained);
+  CHECK(b.contexts(Access::write) == Times{125, 126, 127, 128, 129, 130});
+  CHECK(b.tlb->nanoseconds() == Times{103, 184, 502});
+  CHECK(b.contexts(Access::read) == Times{501, 502, 503, 504, 505, 506});
+  CHECK(b.sm.state().given_way.saved == 1);
+  CHECK(b.sm.state().given_way.context_bytes == 2 * 336);
+}
+
+TEST_CASE("SM: saved as needed, only the state of warps moves with registers for both blocks") {
+  BlocksBench b(saved_as_needed(128), page_by_block(), {{2, 1}}, {{Time{500ns}, replay(2)}}, two_blocks());
   b.run();
   CHECK(b.contexts(Access::write).empty());
   // 80 bytes: one cycle.
@@ -172,7 +188,7 @@ TEST_CASE(
     p.push_back(compute(1));
     return p;
   });
-  auto spec = one_at_a_time("thread_oversubscription", 128);
+  auto spec = saved_as_needed(128);
   spec.sm.max_warps = 2;
   BlocksBench b(spec, w, {{2, 1}}, {{Time{800ns}, replay(2)}}, two_blocks());
   CHECK(b.run() == RunState::drained);

@@ -250,7 +250,9 @@ TEST_CASE("batches: with all memory there, the schedules of eviction take the sa
 }
 
 TEST_CASE("batches: thread blocks beyond those that issue run to their end, saved or not, with one result") {
-  for (std::string const policy : {"virtual_thread", "thread_oversubscription", "throttling"})
+  auto const always = "thread_oversubscription\"\ngpu.sm.thread_oversubscription.saves = \"always";
+  auto const as_needed = "thread_oversubscription\"\ngpu.sm.thread_oversubscription.saves = \"as_needed";
+  for (std::string const policy : {"virtual_thread", always, as_needed, "throttling"})
     for (std::string const registers : {"8192", "65536"}) {
       CAPTURE(policy);
       CAPTURE(registers);
@@ -271,6 +273,6 @@ TEST_CASE("batches: thread blocks beyond those that issue run to their end, save
       CHECK(waiting == 0);
       CHECK((gave_way != 0) ==
             (policy != "throttling" && (policy != "virtual_thread" || registers != "8192")));
-      CHECK((saved != 0) == (policy == "thread_oversubscription" && registers == "8192"));
+      CHECK((saved != 0) == (policy == always || (policy == as_needed && registers == "8192")));
     }
 }

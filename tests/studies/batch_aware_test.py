@@ -85,7 +85,8 @@ def main():
         report.write(folder / "tables", measured, made)
         text = (folder / "tables/results.md").read_text()
         for heading in ("Averages", "Performance at half", "Batches", "Three quarters", "Shares of the memory", "Time until the first",
-                        "Context switches", "Working set", "A smaller graph", "Regular workloads", "Readings", "Ideal eviction as a bound", "What is assumed"):
+                        "Context switches", "Working set", "A smaller graph", "Regular workloads", "Readings: thread oversubscription", "Readings: the batches that count", "Readings: the time of a message",
+                        "Ideal eviction as a bound", "What is assumed"):
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
         # One result stands for all workloads here, so that means are its own ratios.
         for row in ([cell.strip() for cell in line.split("|")] for line in text.split("\n") if line.startswith("| 274 ns |")):
@@ -93,6 +94,21 @@ def main():
             check(row[3] == f"{of['baseline']['kernel_us'] / of['to_ue']['kernel_us']:.2f}", f"TO+UE of a message's row: {row}")
             evicting = (of["baseline"]["batch_us"] * of["baseline"]["batches"] / of["baseline"]["pages"] - of["ideal"]["batch_us"] * of["ideal"]["batches"] / of["ideal"]["pages"])
             check(row[-2] == f"{evicting:.1f}", f"the time of an eviction in a message's row: {row}, {evicting}")
+        # Each reading of thread oversubscription has its sentence, TO alone, and the measured column of the controller.
+        rows = {row[1]: row for row in ([cell.strip() for cell in line.split("|")] for line in text.split("\n"))
+                if len(row) == 11 and row[1].startswith(("as it is", "`reference", "`decrease", "`mean", "`saves", "`blocks"))}
+        for name in ("as it is", "`reference=previous`", "`decrease=one_less`", "`decrease=none`", "`mean=period`", "`saves=as_needed`", "`blocks=1`"):
+            to = {d: measured["headline"]["0.5", "bfs_twc", d] for d in ("baseline", "to", "to_ue")}
+            gain = {d: f"{to['baseline']['kernel_us'] / to[d]['kernel_us']:.2f}" for d in ("to", "to_ue")}
+            check(name in rows and rows[name][2] and rows[name][3:7] == [gain["to"], gain["to_ue"], str(3 * to["to"]["shrunk"]), str(3 * to["to"]["saved"])],
+                  f"the reading {name}: {rows.get(name)}, {gain}")
+        # A baseline's batches with those that bring nothing, and pages that faulted beside those that came.
+        found = measured["headline"]["0.5", "bfs_twc", "baseline"]
+        check(0 < round(found["batch_faulted"] * found["batches"]) == found["pages"] - found["prefetched"], f"pages that faulted: {found}")
+        check(found["all_batches_us"] * (found["batches"] + found["empty"]) >= found["batch_us"] * found["batches"] * 0.999999, f"all batches: {found}")
+        row = [cell.strip() for line in text.split("\n") if line.startswith("| all |") for cell in line.split("|")]
+        share = found["batches"] / (found["batches"] + found["empty"])
+        check(f"{found['batch_faulted'] * share:.1f}" in row and f"{found['pages'] / found['batches'] * share:.1f}" in row, f"a batch of the baseline, of all: {row}")
         averages = json.loads((folder / "tables/results.json").read_text())["averages"]
         check(set(averages) == set(report.PAPER["averages"]), "averages that are not the paper's")
         twc = {d: measured["headline"]["0.5", "bfs_twc", d]["kernel_us"] for d in digests}

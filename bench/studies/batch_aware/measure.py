@@ -16,6 +16,7 @@ def measure(path):
         column = {name: batches[name][:] for name in batches if name not in ("gpu", "row")}
         pages = column["pages"] + column["prefetched_pages"]
         empty = int((pages == 0).sum())  # all of whose faults were on pages that had come meanwhile
+        all_took = (column["ended"] - column["began"]).sum() / 1e6  # of these, too
         column = {name: values[pages != 0] for name, values in column.items()}
         pages = pages[pages != 0]
         took = (column["ended"] - column["began"]) / 1e6
@@ -31,6 +32,8 @@ def measure(path):
             "empty": empty,
             "batch_kb": divide(pages.sum() * page / 1024, n),
             "batch_us": divide(took.sum(), n),
+            "all_batches_us": divide(all_took, n + empty),
+            "batch_faulted": divide(column["pages"].sum(), n),  # pages that faulted, without prefetched ones
             "handling_us": divide(((column["first_transfer"] - column["began"]) / 1e6).sum(), n),
             "raw_faults": divide(column["raw_faults"].sum(), n),
             "duplicates": divide(column["duplicates"].sum(), n),
@@ -44,6 +47,7 @@ def measure(path):
                                   total.get("driver.batch.eviction_order_epochs", 0)),
             "gave_way": total.get("sm_blocks_given_way", 0),
             "saved": total.get("sm_blocks_saved", 0),
+            "shrunk": total.get("gpu.sm.thread_blocks_shrunk", 0),
             "context_mb": total.get("sm_context_bytes", 0) / 1e6,
             "sizes": sizes,  # of each batch: pages, and time
         }

@@ -15,13 +15,18 @@ REAL = {"soc-Slashdot0902": "soc-Slashdot0902.mtx.gz", "cit-HepTh": "cit-HepTh.m
 # Where paper and driver are silent, or say it in two ways: down and up, or the other names.
 ASSUMED = [
     ("gpu.sm.thread_oversubscription.blocks", "2", [1, 4]),
+    ("gpu.sm.thread_oversubscription.reference", "highest", ["previous"]),
+    ("gpu.sm.thread_oversubscription.decrease", "limits", ["one_less", "none"]),
     ("gpu.sm.thread_oversubscription.mean", "running", ["period"]),
+    ("gpu.sm.thread_oversubscription.saves", "always", ["as_needed"]),
     ("gpu.sm.thread_oversubscription.warp_bytes", "80", [40, 160]),
     ("gpu.sm.thread_oversubscription.saved_in", "memory", ["shared_memory"]),
     ("driver.batch.eviction_order", "aged_lru", ["lru", "random"]),
     ("driver.batch.eviction_unit", "64 KiB", ["128KiB", "256KiB"]),
     ("driver.batch.clean_pages", "transferred", ["dropped"]),
+    ("driver.batch.prefetch", "tree", ["none"]),
     ("driver.batch.tree.threshold", "50", [25, 100]),
+    ("driver.batch.page_time", "0 ns", ["100ns"]),
     ("driver.batch.replay", "page", ["batch", "block", "once"]),
     ("driver.batch.unobtrusive.ahead", "1", [0, 2]),
     ("driver.batch.faults", "1024", [256]),
@@ -31,15 +36,21 @@ ASSUMED = [
     ("gpu.l1_tlb.latency", "1", [2]),
     ("gpu.l2_tlb.latency", "4", [2, 8]),
     ("gpu.gmmu.walk_cache", "64", [32, 128]),
+    ("iommu.walk_latency", "0", [1]),
     ("gpu.crossbar_latency", "8", [4, 16]),
     ("gpu.l1_cache.latency", "1", [2]),
     ("gpu.l2_cache.latency", "14", [7, 28]),
     ("gpu.l2_cache.slices", "16", [8, 32]),
     ("gpu.dram.bandwidth", "32 GB/s", ["16GB/s", "64GB/s"]),
+    ("gpu.copy_engine.window", "0", [64]),
+    ("fabric.buffer", "0 B", ["64KiB"]),
     ("machine.topology", "15.75 and 17.325 GB/s", ["paper-batch-aware-equal", "paper-batch-aware-twice"]),
 ]
 # What means something for TO alone is varied where an SM gets more than two blocks of a kernel: at the size of all other parts.
 OF_TO = "gpu.sm.thread_oversubscription."
+# What decides when the number of extra blocks shrinks is run with BFS-TA, too, in which TO brings the most pages.
+CONTROL = [OF_TO + name for name in ("reference", "decrease")]
+SHRINKS = "bfs_ta"
 # And of the designs that the paper compares with.
 OF_OTHERS = [
     ("driver.batch.sequential.bytes", "512 KiB", ["256KiB", "1MiB"], "sequential"),
@@ -160,9 +171,10 @@ class Parts:
                 self.add("sensitivity", "as it is", w, d, {}, **smaller)
         for key, _, values in ASSUMED:
             for value in values:
-                for w in THREE:
+                for w in THREE + ([SHRINKS] if key in CONTROL else []):
                     if key.startswith(OF_TO):
-                        self.add("sensitivity", f"{key}={value}", w, "to_ue", {key: value})
+                        for d in ("to", "to_ue"):
+                            self.add("sensitivity", f"{key}={value}", w, d, {key: value})
                         continue
                     for d in PAIR:
                         self.add("sensitivity", f"{key}={value}", w, d, {key: value}, **smaller)

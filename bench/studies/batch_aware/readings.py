@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections of what can be read in more than one way: the time of messages, and what ideal eviction is."""
-from study import BOUND, PAGES, MESSAGES, SHORT, WORKLOADS
+"""Sections of what can be read in more than one way: thread oversubscription, the batches that count, the time of messages, and what ideal eviction is."""
+from parts import ASSUMED, OF_TO, SHRINKS
+from study import BOUND, PAGES, MESSAGES, SHORT, THREE, WORKLOADS
 from tables import average, show, table
 
 OF_MESSAGES = [("to_ue", "baseline", "TO+UE"), ("to", "baseline", "TO"), ("to_ue", "to", "UE beside TO"), ("to_ue", "pcie", "TO+UE over PCIe compression")]
@@ -70,3 +71,83 @@ def bound(f):
             "The paper's \"GPU with an instant page eviction capability (denoted as ideal eviction)\" (section 4.2). Kernel times in ms, in regular programs: where as many bytes come in as many batches, ideal "
             "eviction may not be slower than unobtrusive eviction; elsewhere, by 1 % at most. Bytes in: ideal to UE."] + \
         table(["", "share", "page", "UE", "ideal", "ideal to UE", "batches", "bytes", "holds"], rows)
+
+
+TO_SENTENCES = {
+    "as it is": "the preset's",
+    "reference=previous": "section 5.1: \"we calculate the running average of the lifetime of pages at every 100k cycles\", each held against the one before",
+    "decrease=one_less": "section 4.1: \"Otherwise, thread oversubscription allocates one additional thread block\", also after a decrease",
+    "decrease=none": "section 4.1: \"does not allow any more context switching\"",
+    "mean=period": "section 5.1, \"at every 100k cycles\" read as over these cycles",
+    "saves=as_needed": "section 4.1: \"Hosting an additional (or more) thread blocks in an SM in this case requires\" it, where registers are exhausted",
+    "blocks=1": "section 6.1: \"by 2x\"",
+    "blocks=4": "none: for the sensitivity",
+    "warp_bytes=40": "none: for the sensitivity",
+    "warp_bytes=160": "none: for the sensitivity",
+    "saved_in=shared_memory": "section 6.5: \"a close-to-ideal context switching overhead using an infinite-size shared memory\"",
+}
+
+
+def of_to(f):
+    """TO alone and beside UE, with each reading of its controller and of its context switches."""
+    def measured(what, w, design, name="kernel_us"):
+        return f.of("headline", 0.5, w, design, name) if what == "as it is" else f.of("sensitivity", OF_TO + what, w, design, name)
+
+    def gain(what, workloads, design):
+        times = [(f.of("headline", 0.5, w, "baseline"), measured(what, w, design)) for w in workloads]
+        return f.mean([a / b for a, b in times if a and b])
+
+    def in_all(what, workloads, design, name):
+        found = [measured(what, w, design, name) for w in workloads]
+        return "-" if None in found else sum(found)
+
+    readings_of = ["as it is"] + [f"{key.removeprefix(OF_TO)}={value}" for key, _, values in ASSUMED if key.startswith(OF_TO) for value in values]
+    rows = []
+    for what in readings_of:
+        rows.append([what if what == "as it is" else f"`{what}`", TO_SENTENCES[what], show(gain(what, THREE, "to")), show(gain(what, THREE, "to_ue")),
+                     in_all(what, THREE, "to", "shrunk"), in_all(what, THREE, "to", "saved"),
+                     show(gain(what, [SHRINKS], "to")), show(gain(what, [SHRINKS], "to_ue")), in_all(what, [SHRINKS], "to", "shrunk")])
+    defaults = ", ".join(f"`{key.removeprefix(OF_TO)} = {default}`" for key, default, _ in ASSUMED if key.startswith(OF_TO))
+    names, other = ", ".join(WORKLOADS[w] for w in THREE), WORKLOADS[SHRINKS]
+    return ["## Readings: thread oversubscription", "",
+            f"`{OF_TO}*` at scale {f.scale}, where an SM gets four blocks of a kernel. As it is: {defaults}. Over the baseline: geometric means over {names}, and {other} alone. Periods after which the number "
+            "of extra blocks shrank, and blocks that were saved: with TO, sums. `-`: not run. The values of the preset were decided by the sentences before these runs were made."] + \
+        table(["reading", "sentence", "TO", "TO+UE", "shrunk", "saved", f"{other}: TO", "TO+UE", "shrunk"], rows)
+
+
+def counted(f):
+    """Number, size and time of batches, with and without those that bring no page; size in pages, and in pages that faulted."""
+    def of(w, design, name):
+        return f.of("headline", 0.5, w, design, name)
+
+    def each(w, design, name):
+        """Of all batches, those that bring no page too."""
+        batches, empty = of(w, design, "batches"), of(w, design, "empty")
+        if name == "batches":
+            return batches + empty if batches else None
+        if name == "batch_us":
+            return of(w, design, "all_batches_us")
+        value = of(w, design, name)
+        return value * batches / (batches + empty) if value else None
+
+    graphs = f.graphs("headline", 0.5)
+    names = ("batches", "batch_kb", "batch_faulted", "raw_faults", "batch_us")
+    rows = []
+    for text, ask in (("with a page", of), ("all", each)):
+        for design, over in (("to", "TO"), ("to_ue", "TO+UE")):
+            found = [[(ask(w, design, name), ask(w, "baseline", name)) for w in graphs] for name in names]
+            rows.append([text, over] + [show(f.mean([a / b for a, b in pairs if a and b])) for pairs in found])
+    sizes = [[text] + [show(f.mean([ask(w, "baseline", name) for w in graphs]), 1) for name in ("pages_of_batch", "batch_faulted", "raw_faults")]
+             for text, ask in (("with a page", lambda w, d, n: pages(of, w, d, n)), ("all", lambda w, d, n: pages(each, w, d, n)))]
+    return ["## Readings: the batches that count, and their size", "",
+            "To the baseline, geometric means. The paper has 0.49 times the batches and 2.27 times the size: \"the summation of all the pages in each batch in size\" (section 6.2), or \"2.27x more page "
+            "faults per batch\" (section 5.2), which may be pages that faulted, or faults. It does not say whether a batch counts whose pages have all come meanwhile."] + \
+        table(["batches", "", "number", "bytes", "pages that faulted", "faults", "time"], rows) + \
+        ["A batch of the baseline, geometric means:"] + table(["batches", "pages", "pages that faulted", "faults"], sizes)
+
+
+def pages(ask, w, design, name):
+    if name != "pages_of_batch":
+        return ask(w, design, name)
+    kib = ask(w, design, "batch_kb")
+    return kib / 64 if kib else None

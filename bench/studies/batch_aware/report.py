@@ -116,9 +116,10 @@ def batches(f):
     out = ["## Batches (Fig. 12 to 16)", ""]
     names = [("batches", "number", 0), ("batch_kb", "KiB", 0), ("batch_us", "time, us", 0), ("handling_us", "until the first transfer, us", 1),
              ("raw_faults", "raw faults", 0), ("duplicates", "duplicates", 0), ("empty", "batches beside these that bring nothing, in all", 0), ("premature", "premature evictions in all", 0),
-             ("lifetime_us", "lifetime of a page, us", 0), ("gave_way", "blocks that gave way", 0), ("saved", "of these saved", 0)]
+             ("batch_faulted", "pages that faulted", 1),
+             ("lifetime_us", "lifetime of a page, us", 0), ("shrunk", "periods after which the number of extra blocks shrank, in all", 0), ("gave_way", "blocks that gave way", 0), ("saved", "of these saved", 0)]
     for name, text, digits in names:
-        designs = ["to", "to_ue"] if name in ("gave_way", "saved") else ["baseline", "to", "ue", "to_ue", "ideal"]
+        designs = ["to", "to_ue"] if name in ("shrunk", "gave_way", "saved") else ["baseline", "to", "ue", "to_ue", "ideal"]
         rows = [[WORKLOADS[w]] + [show(f.of("headline", 0.5, w, d, name), digits) for d in designs] for w in f.graphs("headline", 0.5)]
         out += [f"### {text[0].upper()}{text[1:]}"] + table([""] + [NAMES[d] for d in designs], rows)
     return out + per_page(f)
@@ -232,11 +233,8 @@ def sensitivity(f):
         return mean(f.gains("sensitivity", what, "to_ue", workloads=THREE))
 
     rows = [["as it is", "", "", show(gain("as it is")), show(1.0)]]
-    of_to = [[f"as it is, scale {f.scale}", "", "", show(mean(f.gains("headline", 0.5, "to_ue", workloads=THREE)))]]
     for key, default, values in ASSUMED:
-        if key.startswith(OF_TO):
-            of_to += [[f"`{key}`", default, value, show(mean([
-                ratio(f.of("headline", 0.5, w, "baseline"), f.of("sensitivity", f"{key}={value}", w, "to_ue")) for w in THREE]))] for value in values]
+        if key.startswith(OF_TO):  # readings.of_to
             continue
         rows += [[f"`{key}`", default, str(value).removeprefix("paper-batch-aware-"), show(gain(f"{key}={value}")),
                   show(against(f"{key}={value}", "baseline"))] for value in values]
@@ -246,7 +244,6 @@ def sensitivity(f):
     return ["## What is assumed", "", f"Means over {', '.join(WORKLOADS[w] for w in THREE)} at scale {f.scale - 1}: of TO+UE over a baseline with "
             "the same value, and of that baseline's performance to the one as it is. `machine.topology`: the way to the CPU as fast as the "
             "other, and twice as fast."] + table(["parameter", "is", "with", "TO+UE", "baseline"], rows) + \
-        [f"Of TO alone, at scale {f.scale}, where an SM gets four blocks of a kernel:"] + table(["parameter", "is", "with", "TO+UE"], of_to) + \
         ["Of the designs that the paper compares with, over the baseline:"] + table(["parameter", "is", "with", "", "over the baseline"], others)
 
 
@@ -262,9 +259,9 @@ def write(folder, measured, made):
              f"R-MAT graphs of scale {made['scale']} on the preset `paper-batch-aware`. Time is that of the kernels, from each launch at the host "
              "until the host knows of its end. TO: thread oversubscription; UE: unobtrusive eviction.", ""]
     discussion = Path(FOLDER / "discussion.md")
-    sections = {"headline": [overview, headline, batches], "shares": [shares], "handling": [handling], "switching": [switching], "working_set": [working_set], "small": [small], "large": [large],
+    sections = {"headline": [overview, headline, batches, readings.counted], "shares": [shares], "handling": [handling], "switching": [switching], "working_set": [working_set], "small": [small], "large": [large],
                 "real": [real], "regular": [regular], "readings": [readings.readings],
-                "bound": [readings.bound], "sensitivity": [sensitivity]}
+                "bound": [readings.bound], "sensitivity": [readings.of_to, sensitivity]}
     for name, functions in sections.items():
         if not measured.get(name):
             continue

@@ -32,7 +32,9 @@ void Sm::switch_blocks(Cx& cx) const {
       if (!is_stalled(block, s)) continue;
       auto const next = held.next(spec().sm, block, extra, can_go_on);
       if (!next) continue;
-      give_way(block, held.must_be_saved_for(*next, spec().sm), cx);
+      bool const saved =
+          context_.saves == ThreadBlocks::Saves::always || held.must_be_saved_for(*next, spec().sm);
+      give_way(block, saved, cx);
       gives_way = true;
       break;
     }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch-aware unified memory (ASPLOS 2020), section 4.1 and Fig. 6.
 //
-// Each SM gets one block more than can issue, from the start; after each period one more or, when the mean
-// lifetime of pages has fallen by more than a threshold since the end of the period before, one less. The
-// paper calls that which is compared the running average, taken each 100,000 cycles: it can be the mean over
-// all pages evicted so far, or over those of the period. That a period without evictions lets the number grow
-// is assumed. So is a bound on the number; 6.1 of the paper looks at twice and three times the blocks.
+// Each SM holds one block more than can issue, from the start; after each period one more or, when the mean
+// lifetime of pages has decreased by more than a threshold, one less. The paper calls the compared value the
+// running average, taken each 100,000 cycles: the mean over all pages evicted so far, or over those of the
+// period. It does not say since when the mean has decreased: since its highest value, or since the end of the
+// period before. Of the number after a decrease it says "decrementing (and limiting)": the number is a bound
+// from then on, or may grow again, or becomes zero. Without evictions the mean is what it was; without a mean
+// of the period the number grows. A bound on the number is assumed.
+#include <algorithm>
+
 #include "farfault/compute/thread_blocks.hpp"
 
 namespace farfault::thread_blocks {
@@ -14,12 +18,17 @@ namespace {
 class ThreadOversubscription final : public ThreadBlocks {
  public:
   enum class Mean : std::uint8_t { running, period };
+  enum class Reference : std::uint8_t { highest, previous };
+  enum class Decrease : std::uint8_t { limits, one_less, none };
   struct Params {
     LeavesOn trigger = LeavesOn::faults;
     std::uint32_t blocks = 2;
     std::uint32_t period = 100'000;
     std::uint32_t threshold = 20;
     Mean mean = Mean::running;
+    Reference reference = Reference::highest;
+    Decrease decrease = Decrease::limits;
+    Saves saves = Saves::always;
     SavedIn saved_in = SavedIn::memory;
     std::uint32_t warp_bytes = 80;
     void describe(ParamTable& t) {
@@ -32,14 +41,26 @@ class ThreadOversubscription final : public ThreadBlocks {
       t.count("period", period, {1000, 1'000'000'000},
               "cycles after which the number of extra blocks changes by one",
               "Batch-aware unified memory (ASPLOS 2020), section 5.1");
-      t.count(
-          "threshold", threshold, {0, 100},
-          "percent by which the mean lifetime of pages is below that of the period before when the number "
-          "shrinks",
-          "Batch-aware unified memory (ASPLOS 2020), section 5.1: 20");
+      t.count("threshold", threshold, {0, 100},
+              "percent by which the mean lifetime of pages is below its reference when the number shrinks",
+              "Batch-aware unified memory (ASPLOS 2020), section 5.1: 20");
       t.choice("mean", mean, {{"running", Mean::running}, {"period", Mean::period}},
                "over which evicted pages the mean lifetime is taken: all so far, or those of the period",
                "Batch-aware unified memory (ASPLOS 2020), section 5.1: the running average");
+      t.choice("reference", reference, {{"highest", Reference::highest}, {"previous", Reference::previous}},
+               "which mean lifetime the present one is compared with: the highest so far, or that of the "
+               "period before",
+               "assumed; Batch-aware unified memory (ASPLOS 2020), section 4.1: \"decreased by a certain "
+               "threshold\"");
+      t.choice("decrease", decrease,
+               {{"limits", Decrease::limits}, {"one_less", Decrease::one_less}, {"none", Decrease::none}},
+               "extra blocks after the mean lifetime has decreased: limits, one less, and no more than these "
+               "from then on; one_less, one less, and the number may grow again; none, no more from then on",
+               "Batch-aware unified memory (ASPLOS 2020), section 4.1: \"decrementing (and limiting)\"");
+      t.choice("saves", saves, {{"always", Saves::always}, {"as_needed", Saves::as_needed}},
+               "when registers and shared memory of a swapped-out block are saved: always, or only if the "
+               "next block needs the room",
+               "Batch-aware unified memory (ASPLOS 2020), section 5.1: whenever a context switch occurs");
       t.choice("saved_in", saved_in, {{"memory", SavedIn::memory}, {"shared_memory", SavedIn::shared_memory}},
                "where contexts are saved: in the GPU's memory, or in shared memory of any size, which is "
                "close to ideal",
@@ -52,62 +73,74 @@ class ThreadOversubscription final : public ThreadBlocks {
   ThreadOversubscription(Params const& p, Setup const& setup)
       : period_(setup.clock.cycles(p.period)),
         most_(p.blocks),
+        limit_(p.blocks),
         threshold_(p.threshold),
         warp_bytes_(p.warp_bytes),
         trigger_(p.trigger),
         saved_in_(p.saved_in),
-        mean_(p.mean) {}
+        saves_(p.saves),
+        mean_(p.mean),
+        reference_(p.reference),
+        decrease_(p.decrease) {}
 
   LeavesOn leaves_on() const override { return trigger_; }
   std::uint32_t most_extra() const override { return most_; }
-  Context context() const override { return {saved_in_, warp_bytes_}; }
+  Context context() const override { return {saved_in_, warp_bytes_, saves_}; }
   std::uint32_t extra() const override { return static_cast<std::uint32_t>(extra_); }
   Duration period() const override { return period_; }
-  bool is_steady() const override { return extra_ == most_; }
+  bool is_steady() const override { return below_ != 0 ? extra_ == 0 : extra_ == limit_; }
   void period_ended(Evictions const& e) override {
-    bool shrinks = false;
+    bool below = below_ != 0;
     if (e.pages != 0) {
       if (mean_ == Mean::period) pages_ = lifetimes_ = 0;
       pages_ += e.pages;
       lifetimes_ += e.lifetime_ps / 1000;
       auto const lifetime = lifetimes_ / pages_;
-      shrinks = lifetime * 100 < lifetime_ * (100 - threshold_);
-      lifetime_ = lifetime;
+      below = lifetime * 100 < compared_with_ * (100 - threshold_);
+      bool const stays = mean_ == Mean::running && reference_ == Reference::highest;
+      below_ = below && stays ? 1 : 0;
+      compared_with_ = reference_ == Reference::highest ? std::max(compared_with_, lifetime) : lifetime;
     }
-    if (shrinks) {
+    if (!below) {
+      if (extra_ < limit_) ++extra_;
+    } else if (extra_ != 0) {
       ++shrunk_;
-      if (extra_ != 0) --extra_;
-    } else if (extra_ < most_) {
-      ++extra_;
+      extra_ = decrease_ == Decrease::none ? 0 : extra_ - 1;
+      if (decrease_ != Decrease::one_less) limit_ = static_cast<std::uint32_t>(extra_);
     }
   }
 
   auto members() {
-    return std::tie(period_, extra_, pages_, lifetimes_, lifetime_, shrunk_, most_, threshold_, warp_bytes_,
-                    trigger_, saved_in_, mean_, unused_);
+    return std::tie(period_, extra_, pages_, lifetimes_, compared_with_, shrunk_, most_, limit_, threshold_,
+                    warp_bytes_, trigger_, saved_in_, saves_, mean_, reference_, decrease_, below_, unused_);
   }
   static auto stats() {
     using S = ThreadOversubscription const&;
     return std::to_array<Stat<ThreadOversubscription>>(
         {{"extra_blocks", "count", "blocks that an SM may hold beyond those that issue", StatKind::level,
           [](S s) { return s.extra_; }},
-         {"shrunk", "count", "periods after which there was to be one less, as pages lived shorter",
-          StatKind::counter, [](S s) { return s.shrunk_; }}});
+         {"shrunk", "count", "periods after which the number of extra blocks shrank", StatKind::counter,
+          [](S s) { return s.shrunk_; }}});
   }
 
  private:
   Duration period_;
   std::uint64_t extra_ = 1;
-  std::uint64_t pages_ = 0;      // over which the mean is taken
-  std::uint64_t lifetimes_ = 0;  // of these, summed, in ns
-  std::uint64_t lifetime_ = 0;   // the mean when the last period with evictions ended
+  std::uint64_t pages_ = 0;          // over which the mean is taken
+  std::uint64_t lifetimes_ = 0;      // of these, summed, in ns
+  std::uint64_t compared_with_ = 0;  // the mean that the next one is compared with
   std::uint64_t shrunk_ = 0;
   std::uint32_t most_;
+  std::uint32_t limit_;  // of extra_, at most most_
   std::uint32_t threshold_;
   std::uint32_t warp_bytes_;
   LeavesOn trigger_;
   SavedIn saved_in_;
+  Saves saves_;
   Mean mean_;
+  Reference reference_;
+  Decrease decrease_;
+  std::uint8_t below_ = 0;  // without evictions the mean is still below its reference
   std::uint8_t unused_ = 0;
 };
 

@@ -4,8 +4,8 @@
 // What an SM has for its warps bounds the blocks that issue at a time (max_warps, max_threads, max_blocks);
 // its registers and shared memory, those whose contents it keeps (capacity). A block beyond either waits: it
 // is fresh, or it has begun and given way. A block that gives way leaves its slots; its context, which is the
-// state of its warps and, where the other needs the room, its registers and shared memory, is saved, and
-// restored before it comes back.
+// state of its warps and, always or if the other needs the room, its registers and shared memory, is saved,
+// and restored before it comes back.
 //
 // Contract: leaves_on(), most_extra() and context() are functions of the parameters alone. takes() is asked
 // before a block goes to an SM on which it cannot issue at once; an SM has no more than most_extra() of
@@ -43,9 +43,13 @@ class ThreadBlocks {
   // Where contexts are saved: in the GPU's memory, as requests of the SM, or in the SM's shared memory, at
   // its rate and whatever its size.
   enum class SavedIn : std::uint8_t { memory, shared_memory };
+  // When a swapped-out block's registers and shared memory are saved: if the next block needs the room, or
+  // always.
+  enum class Saves : std::uint8_t { as_needed, always };
   struct Context {
     SavedIn saved_in = SavedIn::memory;
     std::uint32_t warp_bytes = 0;  // state of a warp beside its registers
+    Saves saves = Saves::as_needed;
   };
   // Of the GPU, in the period that has ended.
   struct Evictions {
