@@ -27,6 +27,7 @@ SERIES = {
     "gmmu_walks": ("7", "ratio", "GMMU walks, bypass / distributed", lambda d: counts(d, "gmmu_walks")),
     "iommu_walks": ("7", "ratio", "IOMMU walks, bypass / distributed", lambda d: counts(d, "iommu_walks")),
     "all_walks": ("7", "ratio", "all walks, bypass / distributed", lambda d: counts(d, "gmmu_walks", "iommu_walks")),
+    "sent_to_both": ("7", "share", "requests sent to both, of bypass's walks", lambda d: duplicates(d)),
 }
 
 
@@ -43,6 +44,12 @@ def counts(designs, *names):
     if "gmmu_bypass" not in designs or "distributed" not in designs:
         return None
     return divide(sum(designs["gmmu_bypass"][n] for n in names), sum(designs["distributed"][n] for n in names))
+
+
+def duplicates(designs):
+    """Requests with two walks, one of which is a duplicate, as a share of all walks of bypass."""
+    d = designs.get("gmmu_bypass")
+    return divide(d["undecided"], d["gmmu_walks"] + d["iommu_walks"]) if d else None
 
 
 def mean(values):

@@ -115,7 +115,7 @@ def section(placement, runs, footprint):
     lines += table(["", "above T1", "requests to the GMMU alone", "below T2", "requests to the IOMMU alone",
                     "requests to both"], body)
     lines += ["### Fig. 7: page walks, bypass over distributed"]
-    lines += per_workload(runs, s, ["gmmu_walks", "iommu_walks", "all_walks"], {}, totals=True)
+    lines += per_workload(runs, s, ["gmmu_walks", "iommu_walks", "all_walks", "sent_to_both"], {"sent_to_both": percent}, totals=True)
     lines += ["### What the counters say"]
     lines += counters(runs)
     lines += explanations(runs)
@@ -129,8 +129,9 @@ def per_workload(runs, s, names, shows, totals=False):
     body.append(["average"] + [shown(figures.mean(s[n].values()), show[n]) for n in names])
     body.append(["median"] + [shown(figures.median(s[n].values()), show[n]) for n in names])
     if totals:
-        body.append(["all together"] + [shown(figures.totals(runs, *(["gmmu_walks", "iommu_walks"] if n == "all_walks"
-                                                                     else [n])), gain) for n in names])
+        body.append(["all together"] + ["" if figures.SERIES[n][1] == "share" else
+                                        shown(figures.totals(runs, *(["gmmu_walks", "iommu_walks"] if n == "all_walks" else [n])), gain)
+                                        for n in names])
     stated = {n: figures.paper(n) for n in names}
     body.append(["paper, average"] + [shown(stated[n], show[n]) for n in names])
     for w in runs:
