@@ -24,6 +24,8 @@ SERIES = {
     "bypass_of_oracle": ("5", "ratio", "bypass / ideal", lambda d: speed(d, "gmmu_bypass", "oracle")),
     "accuracy_above_t1": ("6", "share", "accuracy above T1", lambda d: of(d, "gmmu_bypass", "accuracy_above_t1")),
     "accuracy_below_t2": ("6", "share", "accuracy below T2", lambda d: of(d, "gmmu_bypass", "accuracy_below_t2")),
+    "epochs_above_t1": ("6", "share", "epochs above T1", lambda d: of(d, "gmmu_bypass", "epochs_above_t1")),
+    "epochs_below_t2": ("6", "share", "epochs below T2", lambda d: of(d, "gmmu_bypass", "epochs_below_t2")),
     "gmmu_walks": ("7", "ratio", "GMMU walks, bypass / distributed", lambda d: counts(d, "gmmu_walks")),
     "iommu_walks": ("7", "ratio", "IOMMU walks, bypass / distributed", lambda d: counts(d, "iommu_walks")),
     "all_walks": ("7", "ratio", "all walks, bypass / distributed", lambda d: counts(d, "gmmu_walks", "iommu_walks")),
