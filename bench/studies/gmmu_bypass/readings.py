@@ -48,8 +48,8 @@ def of_one(workload, settings):
 
 
 def uniform_graph(memory):
-    """A random graph without preferred vertices, which fills `memory`: of those of a power of two vertices the one below MGPUSim's density of
-    vertices, a thousandth of all pairs joined, and more edges instead."""
+    """A uniformly random graph of `memory` bytes. Its vertices are the largest power of two whose graph of MGPUSim's sparsity, 0.001, fits;
+    more edges make up the rest."""
     key, scale = "workload.pagerank.rmat.", 1
     while 8 * 4 ** (scale + 1) / 1000 <= memory:
         scale += 1
