@@ -31,11 +31,12 @@ struct MachineSetting {
   std::size_t first = 0;  // of the workloads that run on it
 };
 
-// The first has the L1 TLBs and caches of MGPUSim 4.2, as the others have. The second differs in whatever the
-// first leaves alone: two CPUs, pages mapped by the driver, blocks in runs for each SM, requests merged in
-// the IOMMU, page-walk caches and a TLB there. The next two have all of the memory side switched on:
-// partitions that hardware or software keeps coherent, caches in front of memory, refresh, turn-around,
-// write-back at the end of a kernel. The last is a cluster of unified memory.
+// The first has the L1 TLBs, the caches and the interleaving of L2 slices that are the defaults, as the
+// others have. The second differs in whatever the first leaves alone: two CPUs, pages mapped by the driver,
+// blocks in runs for each SM, requests merged in the IOMMU, page-walk caches and a TLB there. The next two
+// have all of the memory side switched on: partitions that hardware or software keeps coherent, caches in
+// front of memory, refresh, turn-around, write-back at the end of a kernel. The last is a cluster of unified
+// memory.
 #define FARFAULT_MEMORY_SIDE                                                               \
   "machine.topology = \"two-gpu\"\ngpu.sms = 4\nmemory.page_size = \"4KiB\"\n"             \
   "gpu.l2_cache.size = \"128KiB\"\ngpu.l2_cache.write_back_at_kernel_end = true\n"         \
@@ -48,7 +49,8 @@ constexpr std::array<MachineSetting, 5> kMachines{{
      "\"gmmu_bypass\"\ngpu.router.gmmu_bypass.epoch "
      "= \"2us\"\n"
      "gpu.l1_tlb.mshrs = 64\ngpu.l1_cache.latency = 1\ngpu.l1_cache.mshrs = 128\n"
-     "gpu.scalar_cache.mshrs = 32\ngpu.scalar_cache.tlb_mshrs = 16\n"},
+     "gpu.scalar_cache.mshrs = 32\ngpu.scalar_cache.tlb_mshrs = 16\n"
+     "gpu.scalar_cache.sms = 4\ngpu.scalar_cache.tlb_entries = 64\ngpu.l2_cache.interleave = \"256B\"\n"},
     {"dgx1",
      "include = [\"dgx1\"]\ngpu.sms = 2\nmemory.page_size = \"4KiB\"\nmemory.placement = \"first_touch\"\n"
      "host.block_order = \"contiguous_per_sm\"\niommu.tlb_entries = 64\niommu.tlb_ways = "

@@ -100,7 +100,9 @@ TEST_CASE("with pages of 2 MiB a walk has three levels") {
 
 TEST_CASE("the very first load walks four levels of cold entries in DRAM and then reads cold data") {
   Stages const s;
-  ModelRun const preset(chase(64, 1, 1));
+  // Slices of 256 B: the nodes of the table and the data are then in one channel.
+  std::string const slices = "gpu.l2_cache.interleave = \"256B\"\n";
+  ModelRun const preset(chase(64, 1, 1, slices));
   auto const& d = preset.config().dram;
   auto const burst = d.bandwidth.time_for(s.c.gpu.line_bytes);
   auto const wires = s.cycles(1) + s.cycles(1);  // slice to channel and back
@@ -111,11 +113,11 @@ TEST_CASE("the very first load walks four levels of cold entries in DRAM and the
       s.l2_tlb_hit() + s.to_gmmu_and_back() + closed + 3 * open + s.l1() + closed + s.cycles(1);
   // A second hop to the same line is warm: what is left is the first.
   auto const warm = s.l1_tlb() + s.l1();
-  auto const one = time_of(chase(64, 1, 1));
-  auto const two = time_of(chase(64, 1, 2));
+  auto const one = time_of(chase(64, 1, 1, slices));
+  auto const two = time_of(chase(64, 1, 2, slices));
   CHECK(two - one == warm);
   // Launch, dispatch, issue, the hop, the last instruction and the report make up the rest.
-  auto const idle = time_of(chase(64, 1, 1)) - expected;
+  auto const idle = one - expected;
   auto const fixed = s.c.host.launch_latency + s.crossbar() + s.cycles(1) + s.cycles(1) + s.crossbar() +
                      s.c.host.done_latency;
   CHECK(picoseconds(idle) == picoseconds(fixed));
@@ -168,8 +170,9 @@ TEST_CASE("a streaming kernel saturates DRAM to within 2% of width times rate, w
       "memory.page_size = \"2MiB\"\nmemory.placement = \"interleave\"\nworkload.stream.bytes = "
       "\"192MiB\"\nworkload.stream.bytes_per_lane = 16\n"
       "workload.stream.accesses_per_thread = 1\n"
-      // The preset's 16 lines of each SM do not fill DRAM.
-      "gpu.l1_cache.mshrs = 128\n");
+      // The preset's 16 lines of each SM do not fill DRAM, and with its slices of 4 KiB neighbouring blocks
+      // meet at one.
+      "gpu.l1_cache.mshrs = 128\ngpu.l2_cache.interleave = \"256B\"\n");
   m.run();
   auto const& c = m.config();
   auto const bytes = m.total("dram", "bytes");

@@ -127,7 +127,8 @@ TEST_CASE("copies: the window is what the links carry in a round trip, unless it
   CHECK(Copies(kOneGpu, {}).copies().spec().window == 320);
   CHECK(Copies(kOneGpu + "fabric.service_time = \"2us\"\n", {}).copies().spec().window == 570);
   CHECK(Copies(kOneGpu + "gpu.copy_engine.window = 64\n", {}).copies().spec().window == 64);
-  CHECK(Copies(kOneGpu, {}).copies().spec().slice_credits == 80);
+  CHECK(Copies(kOneGpu + "gpu.l2_cache.interleave = \"256B\"\n", {}).copies().spec().slice_credits == 80);
+  CHECK(Copies(kOneGpu, {}).copies().spec().slice_credits == 128);  // slices of 4 KiB: 5 hold the window
   CHECK(Copies(kOneGpu + "gpu.copy_engine.slice_credits = 5\n", {}).copies().spec().slice_credits == 5);
   // Each of its links for the longest route over it; a switch behind one makes no difference to the others.
   auto const one = Copies("include = [\"dgx1\"]\n", {}).copies().spec().window;

@@ -69,7 +69,8 @@ namespace {
 constexpr std::uint64_t kHalf = 1024 * 1024;
 
 std::string chase(std::uint64_t stride, std::uint64_t elements, std::uint64_t hops, std::string const& more) {
-  return "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"single-gpu\"\n"
+  return "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"single-gpu\"\ngpu.l2_cache.interleave = "
+         "\"256B\"\n"
          "workload.name = \"pointer_chase\"\nworkload.pointer_chase.stride = \"" +
          std::to_string(stride) + " B\"\nworkload.pointer_chase.elements = " + std::to_string(elements) +
          "\nworkload.pointer_chase.hops = " + std::to_string(hops) + "\n" + more;

@@ -144,7 +144,7 @@ TEST_CASE("what other GPUs write to a page before it moves reaches memory from e
         "workload.stream.accesses_per_thread = 1\nworkload.stream.block = 64\n"
         "host.block_order = \"round_robin\"\ngpu.gmmu.walk_latency = 100\niommu.walk_latency = 100\n"
         "driver.fault_latency = \"1ns\"\ndriver.notify_latency = \"1ns\"\n"
-        "gpu.dram.controller_latency = \"200ns\"\n" +
+        "gpu.dram.controller_latency = \"200ns\"\ngpu.l2_cache.interleave = \"256B\"\n" +
         more);
     run.run();
     CHECK(run.total("driver", "migrations") == 1);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The GMMU Bypass study at a small footprint: each of the 36 runs with pages at their first touch has one digest on threads and ranks,
 recorded pages lie where the run before put them, and the variations are around what the preset says."""
+import json
 import re
 import shutil
 import subprocess
@@ -87,6 +88,27 @@ def grid_of_one_map(folder):
             links.count('bandwidth = "128GB/s"') == links.count("[[link]]") == 7)
 
 
+def one_map_with_room(program, folder):
+    """Whether the cell with room has the pages of the preset's links and walks in the grid, the readings and the sensitivity."""
+    cells = grid.Grid(["relu"], 1, folder).runs[grid.ROOM]
+    found = readings.Found(["relu"], study.PLACEMENTS, 1, folder, study.FULL).runs
+    rest = sensitivity.Sensitivity(provenance.Program(program), ["relu"], ["recorded"], 1, folder).runs
+    kinds = [cells["relu"]["oracle"], found[grid.words(grid.ROOM), "recorded"]["relu"]["oracle"], rest["", "defaults"]["relu"]["oracle"],
+             rest["T1", "0.75"]["relu"]["oracle"]]
+    return len({json.dumps(run.source.all_settings(), sort_keys=True) for run in kinds}) == 1
+
+
+def machines_and_programs(folder):
+    """Whether the readings of MGPUSim's tree and programs are what they are named, and leave other workloads alone."""
+    by_name = {r.words: r for r in readings.readings(folder)}
+    chained = Path(json.loads(by_name["the second PCIe switch below the first"].settings["machine.topology"])).read_text()
+    uniform = by_name["PR on a uniform random graph"].settings
+    of_64 = readings.uniform_graph(study.FULL)
+    return ('a = "switch0"\nb = "switch1"' in chained and chained.count('a = "root"') == 1 and uniform("relu", 1) == {} and
+            uniform("pagerank", 1)["workload.pagerank.rmat.a"] == 0.25 and
+            (of_64["workload.pagerank.rmat.scale"], of_64["workload.pagerank.rmat.edge_factor"]) == (16, 126))
+
+
 def variations(program):
     """Whether assumed parameters are varied around what the preset says, and those of other mechanisms are not."""
     varied, _ = sensitivity.assumed(sensitivity.parameters_of(provenance.Program(program)))
@@ -121,7 +143,8 @@ def main():
                 print(f"{workload}: only {len(seen)} digests of {len(study.DESIGNS)} designs: {seen}")
         for name, holds in (("a recorded map", recorded(program, Path(scratch), ranks)), ("the variations", variations(program)),
                             ("names of runs", one_name_each(program, Path(scratch))),
-                            ("the grid", grid_of_one_map(Path(scratch)))):
+                            ("the grid", grid_of_one_map(Path(scratch))), ("the page map with room", one_map_with_room(program, Path(scratch))),
+                            ("readings of MGPUSim", machines_and_programs(Path(scratch)))):
             passed, failed = passed + holds, failed + (not holds)
             if not holds:
                 print(f"{name}: not as it should be")

@@ -24,9 +24,12 @@ SERIES = {
     "bypass_of_oracle": ("5", "ratio", "bypass / ideal", lambda d: speed(d, "gmmu_bypass", "oracle")),
     "accuracy_above_t1": ("6", "share", "accuracy above T1", lambda d: of(d, "gmmu_bypass", "accuracy_above_t1")),
     "accuracy_below_t2": ("6", "share", "accuracy below T2", lambda d: of(d, "gmmu_bypass", "accuracy_below_t2")),
+    "epochs_above_t1": ("6", "share", "epochs above T1", lambda d: of(d, "gmmu_bypass", "epochs_above_t1")),
+    "epochs_below_t2": ("6", "share", "epochs below T2", lambda d: of(d, "gmmu_bypass", "epochs_below_t2")),
     "gmmu_walks": ("7", "ratio", "GMMU walks, bypass / distributed", lambda d: counts(d, "gmmu_walks")),
     "iommu_walks": ("7", "ratio", "IOMMU walks, bypass / distributed", lambda d: counts(d, "iommu_walks")),
     "all_walks": ("7", "ratio", "all walks, bypass / distributed", lambda d: counts(d, "gmmu_walks", "iommu_walks")),
+    "sent_to_both": ("7", "share", "requests sent to both, of bypass's walks", lambda d: duplicates(d)),
 }
 
 
@@ -43,6 +46,12 @@ def counts(designs, *names):
     if "gmmu_bypass" not in designs or "distributed" not in designs:
         return None
     return divide(sum(designs["gmmu_bypass"][n] for n in names), sum(designs["distributed"][n] for n in names))
+
+
+def duplicates(designs):
+    """Requests with two walks, one of which is a duplicate, as a share of all walks of bypass."""
+    d = designs.get("gmmu_bypass")
+    return divide(d["undecided"], d["gmmu_walks"] + d["iommu_walks"]) if d else None
 
 
 def mean(values):

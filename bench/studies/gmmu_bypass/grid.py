@@ -12,7 +12,7 @@ from variations import machine, simulation
 
 # GB/s, of PCIe x16: 3.0 as Table 1 says; 4.0, MGPUSim 4.2; 5.0; 6.0.
 LINKS = (16, 32, 64, 128)
-# Cycles. MGPUSim of September 2020 has none, since January 2021 100; 10 and 25 lie between.
+# Cycles. MGPUSim of August 2020 has none, since January 2021 100; 10 and 25 lie between.
 IOMMU_WALKS = (1, 10, 25, 100)
 # Cycles. 1 and 100 as above; 200: MacSim; 500: TLB compression (PACT 2020).
 GMMU_WALKS = (1, 100, 200, 500)

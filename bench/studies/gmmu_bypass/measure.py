@@ -52,6 +52,8 @@ def measure(path):
             "predicted_remote": router("remote_predictions"),
             "undecided": router("undecided_requests"),
             "accuracy_above_t1": divide(router("correct_local_predictions"), router("local_predictions")),
+            "epochs_above_t1": divide(router("correct_local_epochs"), router("local_epochs")),
+            "epochs_below_t2": divide(router("correct_remote_epochs"), router("remote_epochs")),
             "accuracy_below_t2": divide(router("correct_remote_predictions"), router("remote_predictions")),
         }
     return m

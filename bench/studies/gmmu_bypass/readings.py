@@ -8,7 +8,7 @@ import local_share
 import noise
 from figures import PAPER, agreeing, gain
 from study import DESIGNS, MAIN, PLACEMENTS, WORKLOADS, figure_run, show_bytes
-from variations import machine, scaled_tlb, simulation, sizes_said
+from variations import footprint, machine, scaled_tlb, simulation, sizes_said
 
 PLACED = {"first_touch": "pages at their first touch", "recorded": "pages as a first-touch run recorded them",
           "interleave": "pages in turn", "contiguous": "each buffer in equal parts"}
@@ -27,6 +27,7 @@ class Reading:
     source: str        # the sentence or the program that it follows
     settings: object   # key -> TOML text, or a function of workload and scale that gives them
     placements: tuple = OWN
+    pages: dict = None  # with recorded pages: what the run that touches them first sets; None: what the reading sets
 
 
 def walks(cycles):
@@ -37,21 +38,55 @@ def and_scaled_tlb(settings):
     return lambda workload, scale: {**scaled_tlb(workload, scale), **settings}
 
 
+def of_one(workload, settings):
+    """Settings, or a function of the footprint that gives them, for one workload; the others run as the preset has them."""
+    def of(name, scale):
+        if name != workload:
+            return {}
+        return settings(footprint(workload, scale)) if callable(settings) else settings
+    return of
+
+
+def uniform_graph(memory):
+    """A uniformly random graph of `memory` bytes. Its vertices are the largest power of two whose graph of MGPUSim's sparsity, 0.001, fits;
+    more edges make up the rest."""
+    key, scale = "workload.pagerank.rmat.", 1
+    while 8 * 4 ** (scale + 1) / 1000 <= memory:
+        scale += 1
+    edges = max(1, round((memory / 2 ** scale - 12) / 8))
+    return {key + "scale": scale, key + "edge_factor": edges} | {key + p: 0.25 for p in "abc"}
+
+
 def readings(machines):
     """`machines`: the folder of machines' files that a reading needs."""
     driver = {"memory.first_touch_by": '"driver"'}
     many = {"iommu.walkers": 64}
     scaled = "L2 TLB scaled to the footprint"
-    table, mgpusim, touch = "Table 1", "MGPUSim of September 2020", "\"CPU migrates the page to the GPU that demands it first\" (2.2)"
+    table, mgpusim, touch = "Table 1", "MGPUSim of August 2020", "\"CPU migrates the page to the GPU that demands it first\" (2.2)"
     walker, share = "\"8 Page Table Walkers\" (Table 1)", "\"8 set, 32-ways\" (Table 1) for \"64M\" (Table 2)"
     links = [Reading(f"links of {n} GB/s", f"\"16 GB/s PCIe-v3\" (Table 1); PCIe {version}.0 x16", machine(machines / f"link-{n}.toml", bandwidth=n), ALONE) for n, version in ((32, 4), (64, 5), (128, 6))]
     return [
         Reading(PRESET, f"{table}; where it is silent, {mgpusim}", {}, ALL),
         *links,
-        Reading(grid.words(grid.ROOM), "the grid below: the most to gain, and an IOMMU with room", grid.settings(grid.ROOM, machines), OWN),
+        Reading(grid.words(grid.ROOM), "the grid below: the most to gain, and an IOMMU with room", grid.settings(grid.ROOM, machines), OWN, pages={}),
         Reading("L1 TLBs and caches of MGPUSim 4.2", "shaderarray/builder.go: 64 misses of a TLB and 128 of a cache, 1 cycle",
                 {"gpu.l1_tlb.mshrs": 64, "gpu.l1_cache.mshrs": 128, "gpu.l1_cache.latency": 1, "gpu.scalar_cache.mshrs": 32,
                  "gpu.scalar_cache.tlb_mshrs": 16}),
+        Reading("MGPUSim before 18 June 2020", "gpubuilder/r9nano.go of 29 April 2020: L1 caches with a bank latency of 0 (1 is the least here) and 16 misses; its TLBs "
+                "state no number of misses, so the preset's stays", {"gpu.l1_cache.latency": 1}, ALONE),
+        Reading("L2 slices interleaved by 128 B", "MGPUSim since 7 September 2020: platform/r9nano.go, WithLog2MemoryBankInterleavingSize(7)",
+                {"gpu.l2_cache.interleave": '"128 B"'}, ALONE),
+        Reading("L2 slices interleaved by 256 B", "the program's default, assumed", {"gpu.l2_cache.interleave": '"256 B"'}, ALONE),
+        Reading("a scalar cache for four CUs, TLBs of 64 entries", f"{mgpusim}: shader arrays of 4 CUs", {"gpu.scalar_cache.sms": 4, "gpu.scalar_cache.tlb_entries": 64}, ALONE),
+        Reading("the second PCIe switch below the first", f"{mgpusim}: platform/r9nano.go, AddSwitch(lastSwitchID)", machine(machines / "chained.toml", chained=True), ALONE),
+        Reading("kernels that end 1,600 cycles after their last block", f"{mgpusim}: constantKernelOverhead, and PCIe each way in place of 5,400 and 1,000 ns",
+                {"host.launch_latency": '"280 ns"', "host.done_latency": '"1880 ns"'}, ALONE),
+        Reading("all pages on GPU 0, from where they move", f"{mgpusim}: `-use-unified-memory`; \"Page migration\" (2.2)", {"memory.remote_touch": '"migrate"'}, ALONE,
+                pages=machine(machines / "one-gpu.toml", gpus=1)),
+        Reading("MP with windows of 2 x 2, 2 apart, in planes of 128 x 128", "assumed; the preset's are MGPUSim's",
+                of_one("maxpool", {f"workload.maxpool.{k}": v for k, v in {"window": 2, "stride": 2, "height": 128, "width": 128}.items()}), ALONE),
+        Reading("PR on a uniform random graph", f"{mgpusim}: benchmarks/matrix/csr, uniform, sparsity 0.001", of_one("pagerank", uniform_graph), ALONE),
+        Reading("FFT with 2,304 B of shared memory", "SHOC's kernel; the study's 4,608 B are MGPUSim's", of_one("fft", {"gpu.sm.shared_bytes": 65536}), ALONE),
         Reading("walks of 1 cycle", f"{mgpusim}: none", walks(1)),
         Reading("walks of 100 cycles", "MGPUSim since January 2021", walks(100)),
         Reading("walks of 500 cycles", "TLB compression (PACT 2020): \"500-cycle latency\"", walks(500), ALL),
@@ -87,7 +122,12 @@ class Found:
         self.placements = [p for p in PLACEMENTS if p in placements]
         base = out / "readings"
         self.readings = readings(base / "machines")
-        self.runs = {(r.words, p): {w: {d: simulation(w, d, p, scale, r.settings, base) for d in DESIGNS} for w in workloads}
+
+        def run(reading, workload, design, placement):
+            source = None if reading.pages is None else simulation(workload, "distributed", "first_touch", scale, reading.pages, base)
+            return simulation(workload, design, placement, scale, reading.settings, base, source=source)
+
+        self.runs = {(r.words, p): {w: {d: run(r, w, d, p) for d in DESIGNS} for w in workloads}
                      for r in self.readings for p in r.placements if p in placements}
         if "recorded" in placements:
             self.large = Reading(f"{grid.words(grid.ROOM)}, {show_bytes(footprint)}", "\"64M\" (Table 2); links and walks as in the row above",

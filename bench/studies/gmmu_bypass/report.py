@@ -97,25 +97,25 @@ def section(placement, runs, footprint):
              "bypass_over_centralized", "bypass_of_oracle"]
     lines += per_workload(runs, s, names, {"bypass_of_oracle": percent})
     lines += ["### Fig. 6: prediction accuracy", "",
-              "Share of the requests sent to one unit alone whose page was there, and the requests that each rests on. Before "
-              "the first ratio, in the first 10 us, nothing is predicted and requests go to the GMMU."]
+              "Share of the requests sent to one unit alone whose page was there, the requests that each rests on, and the share of epochs "
+              "whose own ratio was beyond the threshold that the last one's was. Before the first ratio, in the first 10 us, nothing is "
+              "predicted and requests go to the GMMU. Workloads without such requests or epochs are left out of average and median."]
     body = []
     for w, designs in runs.items():
         d = designs.get("gmmu_bypass")
         if d:
-            body.append([WORKLOADS[w], shown(d["accuracy_above_t1"], percent), d["predicted_local"],
-                         shown(d["accuracy_below_t2"], percent), d["predicted_remote"],
-                         d["undecided"]])
-    body.append(["average", shown(figures.mean(s["accuracy_above_t1"].values()), percent), "",
-                 shown(figures.mean(s["accuracy_below_t2"].values()), percent), "", ""])
-    body.append(["median", shown(figures.median(s["accuracy_above_t1"].values()), percent), "",
-                 shown(figures.median(s["accuracy_below_t2"].values()), percent), "", ""])
-    body.append(["paper", percent(PAPER["averages"]["accuracy_above_t1"]["value"]), "",
-                 percent(PAPER["averages"]["accuracy_below_t2"]["value"]), "", ""])
-    lines += table(["", "above T1", "requests to the GMMU alone", "below T2", "requests to the IOMMU alone",
+            body.append([WORKLOADS[w], shown(d["accuracy_above_t1"], percent), d["predicted_local"], shown(d["epochs_above_t1"], percent),
+                         shown(d["accuracy_below_t2"], percent), d["predicted_remote"], shown(d["epochs_below_t2"], percent), d["undecided"]])
+    for kind, middle in (("average", figures.mean), ("median", figures.median)):
+        above, above_epochs, below, below_epochs = (shown(middle(s[n].values()), percent) for n in
+                                                    ("accuracy_above_t1", "epochs_above_t1", "accuracy_below_t2", "epochs_below_t2"))
+        body.append([kind, above, "", above_epochs, below, "", below_epochs, ""])
+    body.append(["paper", percent(PAPER["averages"]["accuracy_above_t1"]["value"]), "", "",
+                 percent(PAPER["averages"]["accuracy_below_t2"]["value"]), "", "", ""])
+    lines += table(["", "above T1", "requests to the GMMU alone", "by epochs", "below T2", "requests to the IOMMU alone", "by epochs",
                     "requests to both"], body)
     lines += ["### Fig. 7: page walks, bypass over distributed"]
-    lines += per_workload(runs, s, ["gmmu_walks", "iommu_walks", "all_walks"], {}, totals=True)
+    lines += per_workload(runs, s, ["gmmu_walks", "iommu_walks", "all_walks", "sent_to_both"], {"sent_to_both": percent}, totals=True)
     lines += ["### What the counters say"]
     lines += counters(runs)
     lines += explanations(runs)
@@ -129,8 +129,9 @@ def per_workload(runs, s, names, shows, totals=False):
     body.append(["average"] + [shown(figures.mean(s[n].values()), show[n]) for n in names])
     body.append(["median"] + [shown(figures.median(s[n].values()), show[n]) for n in names])
     if totals:
-        body.append(["all together"] + [shown(figures.totals(runs, *(["gmmu_walks", "iommu_walks"] if n == "all_walks"
-                                                                     else [n])), gain) for n in names])
+        body.append(["all together"] + ["" if figures.SERIES[n][1] == "share" else
+                                        shown(figures.totals(runs, *(["gmmu_walks", "iommu_walks"] if n == "all_walks" else [n])), gain)
+                                        for n in names])
     stated = {n: figures.paper(n) for n in names}
     body.append(["paper, average"] + [shown(stated[n], show[n]) for n in names])
     for w in runs:

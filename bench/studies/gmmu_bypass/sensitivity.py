@@ -16,7 +16,6 @@ from study import PRESET, ROOT
 from variations import machine, scaled, simulation, sizes_said
 
 DESIGNS = ["distributed", "gmmu_bypass", "oracle"]
-OWN_PAGES = ("GPUs", "footprint")  # what has other pages, or other GPUs for them
 MOVING = "first_touch"  # the placement from which pages also move
 
 # Tables that describe other machines, the workload, or the run itself.
@@ -39,7 +38,8 @@ def given(out):
     router = "gpu.router.gmmu_bypass."
     return [
         ("PCIe latency", "as MGPUSim", [(f"x {f:g}", machine(m / f"latency-{f:g}.toml", factor=f, bandwidth=link), 1) for f in (0.5, 2)]),
-        ("PCIe tree", "two GPUs to a switch", [("one switch for all", machine(m / "one-switch.toml", switches=False, bandwidth=link), 1)]),
+        ("PCIe tree", "two GPUs to a switch", [("one switch for all", machine(m / "one-switch.toml", switches=False, bandwidth=link), 1),
+                                              ("each switch below the last, as MGPUSim of 2020", machine(m / "chained.toml", chained=True, bandwidth=link), 1)]),
         ("GPUs", "4", [(str(n), machine(m / f"gpus-{n}.toml", gpus=n, bandwidth=link), 1) for n in (2, 8)]),
         ("GMMU walkers", "64", [(str(n), {"gpu.gmmu.walkers": n}, 1) for n in (8, 128)]),
         ("IOMMU walkers", "8", [(str(n), {"iommu.walkers": n}, 1) for n in (4, 16)]),
@@ -133,10 +133,10 @@ class Sensitivity:
         parameters = parameters_of(program)
         varied, self.left_out = ([], []) if quick else assumed(parameters)
         self.plan = [("", "", [("defaults", {}, 1)])] + self.fixed + varied
-        pages = {w: simulation(w, "distributed", "first_touch", scale, room, base) for w in workloads}
 
         def run(workload, design, name, settings, factor):
-            source = None if name in OWN_PAGES else pages[workload]
+            # Pages of the preset's links and walks, as in the grid and the readings; other GPUs need a map of their own.
+            source = None if name == "GPUs" else simulation(workload, "distributed", "first_touch", scale * factor, {}, base)
             return simulation(workload, design, self.placement, scale * factor, {**room, **settings}, base, source=source)
 
         self.runs = {(name, value): {w: {d: run(w, d, name, settings, factor) for d in DESIGNS} for w in workloads}
@@ -153,7 +153,7 @@ class Sensitivity:
                 f"Written by `run`; do not edit. {sentence(made)} One parameter at a time leaves its default, down and up; the rest is the preset "
                 f"`paper-gmmu-bypass` with {grid.words(grid.ROOM)}, where there is something to gain. What links and walks themselves do is the grid "
                 f"in results.md. The placement is `{self.placement}`" +
-                (": pages are where the distributed design touched them first, for GPUs and footprint with the row's value, else with the defaults"
+                (": pages are where the distributed design touched them first on the preset, for GPUs with the row's machine and these walks"
                  if self.placement == "recorded" else "") +
                 ". The noise of such an average, at four times these footprints, is in results.md; changes within it mean nothing.", "",
                 f"{sizes_said(self.scale)} Everything else is as in the study; the L2 TLB keeps its reach of 1 MiB."]

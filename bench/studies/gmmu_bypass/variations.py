@@ -7,7 +7,7 @@ from study import MIB, ROOT, WORKLOADS, Run, parse_bytes, show_bytes
 
 # MiB of each workload in the readings, what takes a second or two; the sensitivity takes a part of it. The launch of a kernel
 # takes about 6 us, so workloads that need little time for each byte get more bytes.
-FOOTPRINTS = {"relu": 8, "fir": 8, "maxpool": 8, "aes": 2, "pagerank": 4, "transpose": 8, "fft": 16, "kmeans": 4, "stencil2d": 8}
+FOOTPRINTS = {"relu": 8, "fir": 8, "maxpool": 4, "aes": 2, "pagerank": 4, "transpose": 8, "fft": 16, "kmeans": 4, "stencil2d": 8}
 # Fewer rounds of the same, for the same reason.
 SHORTER = {"pagerank": {"workload.pagerank.iterations": 1}, "kmeans": {"workload.kmeans.max_rounds": 2},
            "stencil2d": {"workload.stencil2d.iterations": 2}}
@@ -52,9 +52,9 @@ def scaled_tlb(workload, scale):
     return {"gpu.l2_tlb.entries": entries, "gpu.l2_tlb.ways": min(32, entries)}
 
 
-def machine(path, gpus=4, factor=1.0, switches=True, bandwidth=16):
-    """The preset's machine with another number of GPUs (two per switch, as there), other latencies, all GPUs on the root's switch, or links
-    of another bandwidth in GB/s."""
+def machine(path, gpus=4, factor=1.0, switches=True, chained=False, bandwidth=16):
+    """The preset's machine with another number of GPUs (two per switch, as there), other latencies, all GPUs on the root's switch, each switch
+    below the last (`chained`), or links of another bandwidth in GB/s."""
     text = (ROOT / "topologies/machines/paper-gmmu-bypass.toml").read_text()
     inner, outer = (float(ns) for ns in (re.search(r'b = "switch0"\nkind = "pcie"\nlatency = "([0-9.]+)ns"', text)[1],
                                          re.search(r'b = "gpu0"\nkind = "pcie"\nlatency = "([0-9.]+)ns"', text)[1]))
@@ -62,7 +62,7 @@ def machine(path, gpus=4, factor=1.0, switches=True, bandwidth=16):
     links = [("cpu0", "root", outer)]
     for s in range((gpus + 1) // 2 if switches else 0):
         nodes.append((f"switch{s}", "pcie_switch"))
-        links.append(("root", f"switch{s}", inner))
+        links.append((f"switch{s - 1}" if chained and s else "root", f"switch{s}", inner))
     for g in range(gpus):
         nodes.append((f"gpu{g}", "gpu"))
         links.append((f"switch{g // 2}" if switches else "root", f"gpu{g}", outer))

@@ -27,7 +27,7 @@ struct Spec {
             "GMMU Bypass, Table 2");
     t.bytes("pattern", pattern, {ByteSize{1024}, ByteSize{64ULL << 20}},
             "period of the generated plaintext, a power of two",
-            "assumed (MGPUSim's AES repeats every 256 B)");
+            "assumed; MGPUSim: random bytes throughout");
     t.count("block", block, {1, 1024}, "threads per block", "MGPUSim, AES");
   }
 };

@@ -55,12 +55,13 @@ class GmmuBypass final : public Router {
 
   auto members() {
     return std::tie(params_, epoch_, local_, remote_, decision_, decided_, local_predictions_,
-                    remote_predictions_, undecided_, correct_local_, correct_remote_);
+                    remote_predictions_, undecided_, correct_local_, correct_remote_, local_epochs_,
+                    remote_epochs_, correct_local_epochs_, correct_remote_epochs_);
   }
 
   static auto stats() {
     using R = GmmuBypass const&;
-    return std::array<Stat<GmmuBypass>, 7>{{
+    return std::array<Stat<GmmuBypass>, 11>{{
         {"local_predictions", "count", "requests predicted local: sent to the GMMU only", StatKind::counter,
          [](R r) { return r.local_predictions_; }},
         {"remote_predictions", "count", "requests predicted remote: sent to the IOMMU only",
@@ -72,6 +73,16 @@ class GmmuBypass final : public Router {
         {"correct_remote_predictions", "count",
          "remote predictions whose page was not mapped in this GPU's memory", StatKind::counter,
          [](R r) { return r.correct_remote_; }},
+        {"local_epochs", "count", "epochs with a translation that were predicted local", StatKind::counter,
+         [](R r) { return r.local_epochs_; }},
+        {"remote_epochs", "count", "epochs with a translation that were predicted remote", StatKind::counter,
+         [](R r) { return r.remote_epochs_; }},
+        {"correct_local_epochs", "count",
+         "epochs predicted local whose own share of local pages was above t1", StatKind::counter,
+         [](R r) { return r.correct_local_epochs_; }},
+        {"correct_remote_epochs", "count",
+         "epochs predicted remote whose own share of local pages was below t2", StatKind::counter,
+         [](R r) { return r.correct_remote_epochs_; }},
         {"local_pages", "count", "counter of local pages in the running epoch", StatKind::level,
          [](R r) { return r.local_; }},
         {"remote_pages", "count", "counter of remote pages in the running epoch", StatKind::level,
@@ -91,11 +102,24 @@ class GmmuBypass final : public Router {
     epoch_ = epoch;
     if (auto const total = local_ + remote_; total != 0) {
       auto const ratio = static_cast<double>(local_) / static_cast<double>(total);
-      decision_ = ratio > params_->t1 ? kLocal : ratio < params_->t2 ? kRemote : kBoth;
+      auto const found = ratio > params_->t1 ? kLocal : ratio < params_->t2 ? kRemote : kBoth;
+      if (decided_ != 0) judge(found);
+      decision_ = found;
       decided_ = 1;
     }
     local_ = 0;
     remote_ = 0;
+  }
+
+  // An epoch is over whose own share of local pages decides `found`; it was predicted to be as decision_.
+  void judge(std::uint64_t found) {
+    if (decision_ == kLocal) {
+      ++local_epochs_;
+      correct_local_epochs_ += found == kLocal;
+    } else if (decision_ == kRemote) {
+      ++remote_epochs_;
+      correct_remote_epochs_ += found == kRemote;
+    }
   }
 
   Fixed<Params> params_;
@@ -109,6 +133,10 @@ class GmmuBypass final : public Router {
   std::uint64_t undecided_ = 0;
   std::uint64_t correct_local_ = 0;
   std::uint64_t correct_remote_ = 0;
+  std::uint64_t local_epochs_ = 0;
+  std::uint64_t remote_epochs_ = 0;
+  std::uint64_t correct_local_epochs_ = 0;
+  std::uint64_t correct_remote_epochs_ = 0;
 };
 
 }  // namespace
