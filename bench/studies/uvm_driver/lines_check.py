@@ -89,7 +89,7 @@ def section(measured):
             "hpgmg and cufft are in no run: their batches' VA blocks are not published."] + \
         table(["workload", "line", "times", "KiB", "distinct pages", "blocks", "faults", "published, us", "batch, us", "off by", ""], lines) + \
         ["", f"Kim et al. (ASPLOS 2020), section 3, BFS on a Titan Xp: \"in the range of 223us to 553us with a median of 313us\"; from the "
-         "begin of a batch to its first transfer a median of 140 us. Check: the median batch is in that range."] + \
+         "begin of a batch to its first transfer a median of 140 us. Check: the median batch, with the 30 SMs of that GPU, is in that range."] + \
         table(["workload", "times", "batches", "least, us", "median, us", "most, us", "until the first transfer, median", ""], kim) + \
         ["", "Faults of a mean batch of a strided program, prefetching off (Allen and Ge: 245 of 256). The driver reads the fault buffer an "
          "interrupt and two messages after the first fault of an empty buffer, so these decide how many faults are in it."] + \

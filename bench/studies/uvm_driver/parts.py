@@ -38,9 +38,12 @@ OTHERS = [
 ]
 UPDATES = "workload.random_access.updates"
 VARIED_SHARES = [1, 0.8]
-# Other readings of the checks: the values before the fit; a prefetched page with the time of a faulted one; and an interrupt without
+# Kim et al. measured on a Titan Xp, which has 30 SMs; the preset's V100 has 80.
+TITAN_XP = {"gpu.sms": 30}
+# Other readings of the checks: as many SMs as the preset's; the values before the fit; a prefetched page with the time of a faulted one; and an interrupt without
 # a time of its own, alone and with messages of ten times the preset's time.
 READINGS = {
+    "80 SMs": {"gpu.sms": 80},
     "before the fit": {"driver.batch.interrupt_time": "0ns", "driver.batch.time": "10us", "driver.batch.block_time": "5us", "driver.batch.page_time": "100ns",
                        "driver.batch.prefetched_page_time": "100ns"},
     "prefetched as faulted": {"driver.batch.prefetched_page_time": "2500ns"},
@@ -74,10 +77,10 @@ class Parts:
 
     def checks(self):
         for w in GRAPHS:
-            self.add("checks", "preset", w, 1, {})
+            self.add("checks", "preset", w, 1, TITAN_XP)
         for what, settings in READINGS.items():
             for w in ["kcore"] if self.quick else GRAPHS:
-                self.add("checks", what, w, 1, settings)
+                self.add("checks", what, w, 1, TITAN_XP | settings)
         off = {"driver.batch.prefetch": "none"}
         for what in ("before the fit", "messages of 5 us"):
             for w in ("vectoradd", "sgemm"):
