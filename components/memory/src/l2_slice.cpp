@@ -10,12 +10,16 @@ namespace {
 // Tags of writes to memory; those of reads are MSHRs.
 constexpr std::uint32_t kEviction = 0;
 constexpr std::uint32_t kFlush = 1;
+// Of the tag of a read: its MSHR is one of those for reads that bypass the cache.
+constexpr std::uint32_t kOwn = std::uint32_t{1} << 31;
 
 }  // namespace
 
 L2Slice::L2Slice(Slot<L2SliceSpec> slot)
     : Component(std::move(slot)),
-      may_pass_by_(spec().params.walk_reads.make(spec().walk_reads())->may_bypass()) {
+      may_pass_by_(spec().params.walk_reads.make(spec().walk_reads())->may_bypass()),
+      overtakes_(spec().params.walk_reads.make(spec().walk_reads())->overtakes()),
+      own_mshrs_(spec().params.walk_reads.make(spec().walk_reads())->own_mshrs()) {
   if (spec().params.hardware_coherent()) {
     far_request = in<&L2Slice::on_far_request>("far_request");
     home_response = in<&L2Slice::on_home_response>("home_response");
@@ -35,7 +39,9 @@ L2SliceState L2Slice::initial() const {
   s.walk_reads = p.params.walk_reads.make(p.walk_reads());
   s.mshrs = MshrTable<L2Waiter>(p.params.mshrs, p.params.waiters);
   if (may_pass_by_) s.passing.resize(p.params.mshrs);
+  s.own_mshrs = MshrTable<L2Waiter>(own_mshrs_, own_mshrs_ == 0 ? 0 : p.params.waiters);
   s.stalled = Ring<MemRequest>(p.queue);
+  if (overtakes_) s.stalled_bypasses = Ring<MemRequest>(p.queue);
   auto const far_mshrs = p.params.hardware_coherent() ? p.params.mshrs : 0;
   s.writebacks = Ring<std::uint64_t>(2 * std::size_t{p.params.mshrs} + far_mshrs);
   s.dram_credits.assign(p.dram_channels, p.dram_credits);
@@ -62,12 +68,12 @@ std::vector<L2Slice::PolicyStats> L2Slice::policy_stats() const {
 
 std::string L2Slice::waiting_for() const {
   auto const& s = state();
-  auto const stalled = s.stalled.size() + s.far.stalled.size();
+  auto const stalled = s.stalled.size() + s.far.stalled.size() + s.stalled_bypasses.size();
   auto const far = s.far.mshrs.in_use() + s.far.free_writes.taken();
-  if (s.mshrs.in_use() == 0 && stalled == 0 && far == 0 && s.writebacks.empty() && s.flush.asked.empty())
-    return {};
-  auto text = std::to_string(s.mshrs.in_use()) + " lines from DRAM, " + std::to_string(stalled) +
-              " requests stalled, " + std::to_string(s.writebacks.size()) + " lines to write back";
+  auto const lines = s.mshrs.in_use() + s.own_mshrs.in_use();
+  if (lines == 0 && stalled == 0 && far == 0 && s.writebacks.empty() && s.flush.asked.empty()) return {};
+  auto text = std::to_string(lines) + " lines from DRAM, " + std::to_string(stalled) + " requests stalled, " +
+              std::to_string(s.writebacks.size()) + " lines to write back";
   if (far != 0) text += ", " + std::to_string(far) + " accesses to other partitions";
   if (!s.flush.asked.empty())
     text += ", " + std::to_string(s.flush.writes) + " writes of a flush unacknowledged";
@@ -80,9 +86,10 @@ void L2Slice::on_request(MemRequest const& m, Cx& cx) const {
   s.count_request(m);
   auto rest = m;
   Leaving leaving;
-  if (!s.stalled.empty() || !serve(rest, false, leaving, cx)) {
+  auto& queue = overtakes(m, cx) ? s.stalled_bypasses : s.stalled;
+  if (!queue.empty() || !serve(rest, false, leaving, cx)) {
     s.stats.mshr_stalls += rest.train.lines();
-    s.stalled.push(rest);
+    queue.push(rest);
     s.stall.set(cx.now(), true);
   }
   send_all(leaving, cx);
@@ -113,6 +120,7 @@ bool L2Slice::passes_by(MemRequest const& m, Cx& cx) const {
 }
 
 bool L2Slice::pass_by(MemRequest const& m, Leaving& leaving, Cx& cx) const {
+  if (own_mshrs_ != 0) return pass_by_with_own_mshr(m, leaving, cx);
   auto& s = cx.state();
   auto const line = line_of(m.address);
   // Another request may join it, and have the line kept.
@@ -126,6 +134,30 @@ bool L2Slice::pass_by(MemRequest const& m, Leaving& leaving, Cx& cx) const {
               leaving.to_memory, cx);
   }
   s.mshrs.wait(*entry, {m.tag, m.from, 0, FoundBy::memory, cx.now()});
+  s.walk_reads->bypassed(cx.now());
+  return true;
+}
+
+bool L2Slice::pass_by_with_own_mshr(MemRequest const& m, Leaving& leaving, Cx& cx) const {
+  auto& s = cx.state();
+  auto const line = line_of(m.address);
+  L2Waiter const asker{m.tag, m.from, 0, FoundBy::memory, cx.now()};
+  if (auto const entry = s.mshrs.find(line); entry && s.mshrs.can_wait()) {
+    s.mshrs.wait(*entry, asker);
+  } else {
+    if (!s.own_mshrs.can_wait()) return false;
+    auto own = s.own_mshrs.find(line);
+    if (!own) {
+      if (s.own_mshrs.full() || s.dram_credits[channel_of(m.address)] == 0) return false;
+      own = s.own_mshrs.allocate(line);
+      // By itself: a train has one tag for all of its lines.
+      send_to_memory(leaving.to_memory, cx);
+      to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, kOwn | *own, m.requester,
+                cx.now(), leaving.to_memory, cx);
+      send_to_memory(leaving.to_memory, cx);
+    }
+    s.own_mshrs.wait(*own, asker);
+  }
   s.walk_reads->bypassed(cx.now());
   return true;
 }
@@ -258,7 +290,12 @@ void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
   auto const lines = m.train.lines();
   Leaving leaving;
   s.dram_credits[channel_of(m.address)] += lines;
-  if (m.access == Access::read) {
+  if (own_mshrs_ != 0 && m.access == Access::read && (m.tag & kOwn) != 0) {
+    s.own_mshrs.release(m.tag & ~kOwn, [&](L2Waiter const& to) {
+      answer(to, m.address, Access::read, cx.now(), m.stages.last_of(cx.now() - to.since), leaving.answers,
+             cx);
+    });
+  } else if (m.access == Access::read) {
     auto const first = line_of(m.address);  // of a train that a cache has split, the tag is another line's
     for (std::uint32_t i = 0; i < lines; ++i) {
       auto const entry = *s.mshrs.find(first + i);
@@ -280,6 +317,8 @@ void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
 
 void L2Slice::resume_stalled(Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
+  while (overtakes_ && !s.stalled_bypasses.empty() && serve(s.stalled_bypasses.front(), false, leaving, cx))
+    s.stalled_bypasses.pop();
   auto const next_of = [&](bool far) {
     auto& queue = far ? s.far.stalled : s.stalled;
     if (queue.empty() || !serve(queue.front(), far, leaving, cx)) return false;
@@ -289,7 +328,7 @@ void L2Slice::resume_stalled(Leaving& leaving, Cx& cx) const {
   };
   while (next_of(s.far.turn != 0) || next_of(s.far.turn == 0)) {
   }
-  s.stall.set(cx.now(), !s.stalled.empty() || !s.far.stalled.empty());
+  s.stall.set(cx.now(), stalls(s));
 }
 
 void L2Slice::on_flush(Flush const& m, Cx& cx) const {

@@ -21,6 +21,8 @@ class TranslationAwareBypass final : public WalkReads {
   struct Params {
     std::uint32_t epoch = 100'000;
     std::uint32_t sampled = 32;
+    bool overtakes = false;
+    std::uint32_t own_mshrs = 0;
     void describe(ParamTable& t) {
       t.count("epoch", epoch, {1, 1'000'000'000}, "cycles of the GPU over which hits are counted",
               "assumed: as MASK's other epochs (ASPLOS 2018, section 5.2)");
@@ -29,13 +31,26 @@ class TranslationAwareBypass final : public WalkReads {
           "one in so many lines of page-table entries is never bypassed, so that a bypassed depth's hit rate "
           "can still be measured; 1: none is",
           "assumed; MASK does not say how the hit rate of a bypassed depth is known");
+      t.flag(
+          "overtakes", overtakes,
+          "a read that bypasses is served before requests that are stalled at the slice",
+          "off; MASK, section 7.1: on (\"a lower L2 cache queuing latency for bypassed address translation "
+          "requests\")");
+      t.count("own_mshrs", own_mshrs, {0, 4096},
+              "MSHRs of a slice for reads that bypass, in addition to the cache's; 0: they use the cache's",
+              "0; MASK, section 5.3: these reads skip the cache, not where they are held");
     }
   };
 
   TranslationAwareBypass(Params const& p, Setup const& s)
-      : epoch_ps_{static_cast<std::uint64_t>(picoseconds(s.clock.cycles(p.epoch)))}, sampled_{p.sampled} {}
+      : epoch_ps_{static_cast<std::uint64_t>(picoseconds(s.clock.cycles(p.epoch)))},
+        sampled_{p.sampled},
+        overtakes_{p.overtakes ? 1U : 0U},
+        own_mshrs_{p.own_mshrs} {}
 
   bool may_bypass() const override { return true; }
+  bool overtakes() const override { return overtakes_.value != 0; }
+  std::uint32_t own_mshrs() const override { return static_cast<std::uint32_t>(own_mshrs_.value); }
   bool bypasses(std::uint32_t depth, std::uint64_t line, Time now) override {
     roll(now);
     return (passes_ >> depth & 1) != 0 && mixed(line) % sampled_.value != 0;
@@ -50,7 +65,8 @@ class TranslationAwareBypass final : public WalkReads {
   }
 
   auto members() {
-    return std::tie(epoch_ps_, sampled_, epoch_, passes_, counts_, rates_, all_, bypassed_, changes_);
+    return std::tie(epoch_ps_, sampled_, overtakes_, own_mshrs_, epoch_, passes_, counts_, rates_, all_,
+                    bypassed_, changes_);
   }
   static auto stats() {
     using T = TranslationAwareBypass const&;
@@ -115,6 +131,8 @@ class TranslationAwareBypass final : public WalkReads {
 
   Fixed<std::uint64_t> epoch_ps_;
   Fixed<std::uint64_t> sampled_;
+  Fixed<std::uint64_t> overtakes_;
+  Fixed<std::uint64_t> own_mshrs_;
   std::uint64_t epoch_ = 0;
   std::uint64_t passes_ = 0;              // bit d: reads at depth d bypass the cache
   std::array<Counts, kDepths> counts_{};  // of the running epoch; depth 0: of warps

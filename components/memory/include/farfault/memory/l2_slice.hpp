@@ -10,9 +10,10 @@
 // or several DRAM channels (or slices of a cache in front of them), each with credits of its own.
 //
 // Reads of page walks may bypass the cache (walk_reads.hpp): such a read takes no cycle of the slice, is not
-// looked up, and what it reads is not kept. It waits its turn behind requests that are stalled, has an MSHR,
-// and joins an outstanding read of its line, or is joined by one that keeps the line. A line that is dirty
-// here is read here: what memory has of it is old.
+// looked up, and what it reads is not kept. It waits its turn behind requests that are stalled, or overtakes
+// them and waits for no reads but those that bypass. It has an MSHR, and joins an outstanding read of its
+// line, or is joined by one that keeps the line; or bypassing reads have MSHRs of their own, joined by none
+// but these. A line that is dirty here is read here: what memory has of it is old.
 //
 // A train (parts/train.hpp) is looked up line by line. Those of its lines that are answered alike travel back
 // as one, and those that miss go on to memory as one; from the first line that does, the rest waits until
@@ -222,7 +223,9 @@ struct L2SliceState {
   Policy<WalkReads> walk_reads;
   MshrTable<L2Waiter> mshrs;
   std::vector<std::uint8_t> passing;  // by MSHR, where reads may bypass the cache: its line is not kept
+  MshrTable<L2Waiter> own_mshrs;      // of reads that bypass the cache, where they do not use its MSHRs
   Ring<MemRequest> stalled;           // in order, behind a request that finds no MSHR
+  Ring<MemRequest> stalled_bypasses;  // reads that bypass the cache, where they overtake those
   Ring<std::uint64_t> writebacks;     // lines that wait for a DRAM credit
   Time port_free{};
   Time answer_free{};
@@ -367,6 +370,12 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   // A page walk's read, past the cache.
   bool passes_by(MemRequest const& m, Cx& cx) const;
   bool pass_by(MemRequest const& m, Leaving& leaving, Cx& cx) const;
+  bool pass_by_with_own_mshr(MemRequest const& m, Leaving& leaving, Cx& cx) const;
+  // Whether it overtakes what is stalled; it has no more before it than others that do.
+  bool overtakes(MemRequest const& m, Cx& cx) const { return overtakes_ && passes_by(m, cx); }
+  bool stalls(L2SliceState const& s) const {
+    return !s.stalled.empty() || !s.far.stalled.empty() || !s.stalled_bypasses.empty();
+  }
   // One line of a request, and `left` with it and after it; false when they have to wait.
   bool serve_line(MemRequest const& m, bool far, std::uint32_t left, Time at, Leaving& leaving, Cx& cx) const;
   bool serve_from_home(MemRequest const& m, std::uint64_t line, std::uint32_t left, L2Waiter asker,
@@ -422,7 +431,9 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
     return (address_of(line) ^ asked.frame) >> (spec().page_bits + asked.size) == 0;
   }
 
-  bool may_pass_by_;  // reads of walks
+  bool may_pass_by_;         // reads of walks
+  bool overtakes_;           // those that do, what is stalled
+  std::uint32_t own_mshrs_;  // of these
 };
 
 }  // namespace farfault
