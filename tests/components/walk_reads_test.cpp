@@ -151,6 +151,27 @@ TEST_CASE(
   CHECK(leave("true", "2") == Times{1014, 1016, 1025, 1026, 1091});
 }
 
+TEST_CASE("walk reads: where a channel keeps entries for them they need no credit of other requests") {
+  for (std::uint32_t const walk_credits : {0U, 1U}) {
+    CAPTURE(walk_credits);
+    auto spec = slice_of(PolicyChoice<WalkReads>("cached"));
+    spec.params.mshrs = 8;
+    spec.dram_credits = 1;
+    spec.walk_credits = walk_credits;
+    SliceBench b(spec, {{Time{10ns}, read(0x200, 1)},
+                        {Time{11ns}, walk(0x48, 2)},
+                        {Time{12ns}, walk(0x88, 3)},  // no entry is left of either kind
+                        {Time{300ns}, walk(0xc8, 4)},
+                        {Time{301ns}, read(0x240, 5)}});
+    CHECK(b.dram->nanoseconds() ==
+          (walk_credits == 0 ? Times{25, 91, 157, 315, 381} : Times{25, 26, 92, 315, 316}));
+    CHECK(b.walks->records().size() == 3);
+    CHECK(b.slice.state().dram_credits[0] == 1);
+    if (walk_credits != 0) CHECK(b.slice.state().walk_credits[0] == 1);
+    CHECK(b.slice.waiting_for().empty());
+  }
+}
+
 TEST_CASE(
     "walk reads: those of one line under way are one read of memory, kept if one of them is to be kept") {
   for (bool const kept : {false, true}) {
@@ -225,6 +246,7 @@ TEST_CASE("walk reads: with every policy each of 20,000 random reads is answered
     CAPTURE(i);
     Bench b;
     auto spec = slice_of(policies[i]);
+    spec.walk_credits = i % 2 == 0 ? 0 : 2;
     spec.params.mshrs = 8;
     spec.params.waiters = 64;
     auto& slice = b.system.add<L2Slice>("slice", spec);

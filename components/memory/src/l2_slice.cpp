@@ -12,6 +12,8 @@ constexpr std::uint32_t kEviction = 0;
 constexpr std::uint32_t kFlush = 1;
 // Of the tag of a read: its MSHR is one of those for reads that bypass the cache.
 constexpr std::uint32_t kOwn = std::uint32_t{1} << 31;
+// And: it has a credit of those for reads of page walks.
+constexpr std::uint32_t kWalk = std::uint32_t{1} << 30;
 
 }  // namespace
 
@@ -45,6 +47,7 @@ L2SliceState L2Slice::initial() const {
   auto const far_mshrs = p.params.hardware_coherent() ? p.params.mshrs : 0;
   s.writebacks = Ring<std::uint64_t>(2 * std::size_t{p.params.mshrs} + far_mshrs);
   s.dram_credits.assign(p.dram_channels, p.dram_credits);
+  if (p.walk_credits != 0) s.walk_credits.assign(p.dram_channels, p.walk_credits);
   if (far_mshrs != 0) s.far = FarState(p.params);
   s.flush.asked = Ring<Flush>(p.flushes);
   s.by_requester = ByApplication<L2RequesterStats>(static_cast<std::uint32_t>(p.applications.size()));
@@ -127,7 +130,7 @@ bool L2Slice::pass_by(MemRequest const& m, Leaving& leaving, Cx& cx) const {
   if (!room_for_victims(s, 1) || !s.mshrs.can_wait()) return false;
   auto entry = s.mshrs.find(line);
   if (!entry) {
-    if (s.mshrs.full() || s.dram_credits[channel_of(m.address)] == 0) return false;
+    if (s.mshrs.full() || credits(s, channel_of(m.address), m.requester.kind) == 0) return false;
     entry = s.mshrs.allocate(line);
     s.passing[*entry] = 1;
     to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, *entry, m.requester, cx.now(),
@@ -148,7 +151,7 @@ bool L2Slice::pass_by_with_own_mshr(MemRequest const& m, Leaving& leaving, Cx& c
     if (!s.own_mshrs.can_wait()) return false;
     auto own = s.own_mshrs.find(line);
     if (!own) {
-      if (s.own_mshrs.full() || s.dram_credits[channel_of(m.address)] == 0) return false;
+      if (s.own_mshrs.full() || credits(s, channel_of(m.address), m.requester.kind) == 0) return false;
       own = s.own_mshrs.allocate(line);
       // By itself: a train has one tag for all of its lines.
       send_to_memory(leaving.to_memory, cx);
@@ -182,7 +185,7 @@ bool L2Slice::serve_line(MemRequest const& m, bool far, std::uint32_t left, Time
     if (!entry) {
       auto const channel = channel_of(m.address);
       if (s.mshrs.free() < left || !s.mshrs.can_wait(left) || !room_for_victims(s, left) ||
-          s.dram_credits[channel] < left)
+          credits(s, channel, m.requester.kind) < left)
         return false;
       entry = s.mshrs.allocate(line);
       to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, *entry, m.requester, looked_up,
@@ -204,7 +207,12 @@ void L2Slice::to_memory(PhysAddr line, Access access, std::uint32_t tag, Request
                         Run& run, Cx& cx) const {
   auto& s = cx.state();
   auto const channel = channel_of(line);
-  --s.dram_credits[channel];
+  if (has_walk_credits(requester.kind)) {
+    tag |= kWalk;
+    --s.walk_credits[channel];
+  } else {
+    --s.dram_credits[channel];
+  }
   if (spec().params.software_coherent() && partition_of(line) != partition()) {
     at += spec().clock.cycles(2 * std::uint64_t{spec().params.partition_latency});  // there and back
     ++s.stats.far_misses;
@@ -289,9 +297,9 @@ void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const lines = m.train.lines();
   Leaving leaving;
-  s.dram_credits[channel_of(m.address)] += lines;
+  ((m.tag & kWalk) != 0 ? s.walk_credits : s.dram_credits)[channel_of(m.address)] += lines;
   if (own_mshrs_ != 0 && m.access == Access::read && (m.tag & kOwn) != 0) {
-    s.own_mshrs.release(m.tag & ~kOwn, [&](L2Waiter const& to) {
+    s.own_mshrs.release(m.tag & ~(kOwn | kWalk), [&](L2Waiter const& to) {
       answer(to, m.address, Access::read, cx.now(), m.stages.last_of(cx.now() - to.since), leaving.answers,
              cx);
     });

@@ -7,7 +7,8 @@
 // misses allocates its line without a fetch (sectored lines with byte masks, as gfx9 and NVIDIA). Page-walk
 // reads are requests like others. This is also where the crossbar's output port is: the crossbar has one
 // stage, its outputs are output-queued, and its latency is that of the links. What a slice misses goes to one
-// or several DRAM channels (or slices of a cache in front of them), each with credits of its own.
+// or several DRAM channels (or slices of a cache in front of them), each with credits of its own, and where
+// the channel keeps entries for reads of page walks, with credits for these.
 //
 // Reads of page walks may bypass the cache (walk_reads.hpp): such a read takes no cycle of the slice, is not
 // looked up, and what it reads is not kept. It waits its turn behind requests that are stalled, or overtakes
@@ -132,6 +133,7 @@ struct L2SliceSpec {
   std::uint32_t banks = 1;            // channels.slice(offset) / banks
   std::uint32_t dram_channels = 1;    // of this slice
   std::uint32_t dram_credits = 32;    // for each of them
+  std::uint32_t walk_credits = 0;     // for each of them, of reads of page walks alone; 0: these use those
   std::uint32_t queue = 1024;         // requests that clients hold credits for
   std::uint32_t cycles_per_line = 1;  // that a request and a response take
   std::uint32_t train = 1;            // lines that leave as one message, at most
@@ -230,6 +232,7 @@ struct L2SliceState {
   Time port_free{};
   Time answer_free{};
   std::vector<std::uint32_t> dram_credits;  // by channel of this slice
+  std::vector<std::uint32_t> walk_credits;  // the same, of reads of page walks
   FarState far;
   FlushState flush;
   PartTime stall;  // some are stalled
@@ -411,6 +414,11 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   }
   Time busy_until(Time from) const {
     return spec().clock.after(from) + spec().clock.cycles(spec().cycles_per_line - 1);
+  }
+  bool has_walk_credits(RequestKind kind) const { return spec().walk_credits != 0 && is_walk(kind); }
+  // For a read.
+  std::uint32_t credits(L2SliceState const& s, std::uint32_t channel, RequestKind kind) const {
+    return has_walk_credits(kind) ? s.walk_credits[channel] : s.dram_credits[channel];
   }
   std::uint32_t channel_of(PhysAddr a) const { return spec().channels.slice(offset_of(a)) / spec().banks; }
   // Lines are numbered within their home slice, so that those of each partition use all sets.
