@@ -235,6 +235,29 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("walk reads: stores of warps are left out of that hit rate where it is one of loads") {
+  for (bool const loads : {false, true}) {
+    CAPTURE(loads);
+    auto store = [](std::uint32_t tag) {
+      auto m = write(0x100, tag, 1);
+      m.requester.kind = RequestKind::data;
+      return m;
+    };
+    // Two of three stores hit, no load does; walks' reads do not either.
+    SliceBench b(slice_of(test::chosen<WalkReads>("translation_aware_bypass",
+                                                  {{"epoch", "1000"},
+                                                   {"sampled", "1048576"},
+                                                   {"data_rate", loads ? "loads" : "loads_and_stores"}})),
+                 {{Time{10ns}, store(1)},
+                  {Time{40ns}, store(2)},
+                  {Time{70ns}, store(3)},
+                  {Time{100ns}, read(0x200, 4)},
+                  {Time{200ns}, walk(0x48, 5)},
+                  {Time{1100ns}, walk(0x88, 6)}});
+    CHECK(test::stat_of(b.slice, "gpu.l2_cache.walk_reads", "bypassed_reads") == (loads ? 0 : 1));
+  }
+}
+
 TEST_CASE("walk reads: with every policy each of 20,000 random reads is answered once") {
   std::vector<PolicyChoice<WalkReads>> policies;
   for (auto const& name : test::names_of_known<WalkReads>()) policies.emplace_back(name);

@@ -21,7 +21,8 @@ L2Slice::L2Slice(Slot<L2SliceSpec> slot)
     : Component(std::move(slot)),
       may_pass_by_(spec().params.walk_reads.make(spec().walk_reads())->may_bypass()),
       overtakes_(spec().params.walk_reads.make(spec().walk_reads())->overtakes()),
-      own_mshrs_(spec().params.walk_reads.make(spec().walk_reads())->own_mshrs()) {
+      own_mshrs_(spec().params.walk_reads.make(spec().walk_reads())->own_mshrs()),
+      counts_stores_(spec().params.walk_reads.make(spec().walk_reads())->counts_stores()) {
   if (spec().params.hardware_coherent()) {
     far_request = in<&L2Slice::on_far_request>("far_request");
     home_response = in<&L2Slice::on_home_response>("home_response");
@@ -194,7 +195,8 @@ bool L2Slice::serve_line(MemRequest const& m, bool far, std::uint32_t left, Time
     s.mshrs.wait(*entry, asker);
     if (may_pass_by_) s.passing[*entry] = 0;
   }
-  if (may_pass_by_ && !far && (m.requester.kind == RequestKind::data || is_walk(m.requester.kind)))
+  if (may_pass_by_ && !far && (m.access == Access::read || counts_stores_) &&
+      (m.requester.kind == RequestKind::data || is_walk(m.requester.kind)))
     s.walk_reads->looked_up(WalkReads::depth_of(m.requester.kind), hit, cx.now());
   if (hit && !far)
     s.count_hit(m.requester);

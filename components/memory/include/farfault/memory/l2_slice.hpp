@@ -442,6 +442,7 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   bool may_pass_by_;         // reads of walks
   bool overtakes_;           // those that do, what is stalled
   std::uint32_t own_mshrs_;  // of these
+  bool counts_stores_;       // in the hit rate of warps' requests
 };
 
 }  // namespace farfault
