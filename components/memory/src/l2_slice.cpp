@@ -17,12 +17,12 @@ constexpr std::uint32_t kWalk = std::uint32_t{1} << 30;
 
 }  // namespace
 
-L2Slice::L2Slice(Slot<L2SliceSpec> slot)
-    : Component(std::move(slot)),
-      may_pass_by_(spec().params.walk_reads.make(spec().walk_reads())->may_bypass()),
-      overtakes_(spec().params.walk_reads.make(spec().walk_reads())->overtakes()),
-      own_mshrs_(spec().params.walk_reads.make(spec().walk_reads())->own_mshrs()),
-      counts_stores_(spec().params.walk_reads.make(spec().walk_reads())->counts_stores()) {
+L2Slice::L2Slice(Slot<L2SliceSpec> slot) : Component(std::move(slot)) {
+  auto const walk_reads = spec().params.walk_reads.make(spec().walk_reads());
+  may_pass_by_ = walk_reads->may_bypass();
+  overtakes_ = walk_reads->overtakes();
+  own_mshrs_ = walk_reads->own_mshrs();
+  counts_stores_ = walk_reads->counts_stores();
   if (spec().params.hardware_coherent()) {
     far_request = in<&L2Slice::on_far_request>("far_request");
     home_response = in<&L2Slice::on_home_response>("home_response");
@@ -40,6 +40,8 @@ L2SliceState L2Slice::initial() const {
   L2SliceState s;
   s.cache = Cache(p.params.size.bytes / p.params.slices, p.params.ways, p.line_bytes, p.params.replacement);
   s.walk_reads = p.params.walk_reads.make(p.walk_reads());
+  s.ports = Ports(p.params.ports);
+  s.answer_ports = Ports(p.params.ports);
   s.mshrs = MshrTable<L2Waiter>(p.params.mshrs, p.params.waiters);
   if (may_pass_by_) s.passing.resize(p.params.mshrs);
   s.own_mshrs = MshrTable<L2Waiter>(own_mshrs_, own_mshrs_ == 0 ? 0 : p.params.waiters);
@@ -103,14 +105,15 @@ bool L2Slice::serve(MemRequest& m, bool far, Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
   auto const now = cx.now();
   if (may_pass_by_ && passes_by(m, cx)) return pass_by(m, leaving, cx);
-  auto slot = std::max(s.port_free, now);
+  auto slot = std::max(s.ports.free_at(), now);
   for (auto arrival = now;; arrival += m.train.until(1)) {
     auto const left = m.train.lines();
     if (!serve_line(m, far, left, std::max(slot, arrival), leaving, cx)) return false;
     auto const free = busy_until(slot);
-    s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(free - slot));
-    s.port_free = slot = free;
+    s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(free - slot)) / spec().params.ports;
+    s.ports.take(free);
     if (left == 1) return true;
+    slot = std::max(s.ports.free_at(), now);
     --m.train.more;
     m.address += spec().line_bytes;
   }
@@ -247,9 +250,10 @@ void L2Slice::answer(L2Waiter to, PhysAddr address, Access access, Time at, Memo
   auto& s = cx.state();
   bool const more = continues(run, address, access, to.from) && run.tag == to.tag &&
                     run.found_by == to.found_by && run.far == to.far;
-  auto const slot = more ? s.answer_free : std::max(at, s.answer_free);
+  auto const slot =
+      more && spec().params.ports == 1 ? s.answer_ports.free_at() : std::max(at, s.answer_ports.free_at());
   auto const start = std::max(at, slot);
-  s.answer_free = busy_until(slot);
+  s.answer_ports.take(busy_until(slot));
   if (more) {
     ++run.lines;
     run.last = std::max(run.last, start);
@@ -371,8 +375,8 @@ bool L2Slice::write_dirty(Flush const& wanted, Run& run, Cx& cx) const {
     if (wanted.frame == kNoFrame || in_page(dirty->line, wanted)) {
       auto const address = address_of(dirty->line);
       if (s.dram_credits[channel_of(address)] == 0) return false;
-      auto const at = std::max(s.port_free, cx.now());
-      s.port_free = busy_until(at);
+      auto const at = std::max(s.ports.free_at(), cx.now());
+      s.ports.take(busy_until(at));
       s.cache.clean(dirty->place);
       ++s.flush.writes;
       ++(wanted.frame == kNoFrame ? s.stats.kernel_end_writebacks : s.stats.page_writebacks);

@@ -3,7 +3,8 @@
 // MSHRs and response port.
 //
 // A request takes one cycle of the slice, first come first served (simultaneous ones in port order); a hit
-// responds `latency` cycles later; a response takes one cycle of the response port. Write-back; a write that
+// responds `latency` cycles later; a response takes one cycle of the response port. With several `ports` as
+// many requests are looked up, and as many responses leave, in one cycle. Write-back; a write that
 // misses allocates its line without a fetch (sectored lines with byte masks, as gfx9 and NVIDIA). Page-walk
 // reads are requests like others. This is also where the crossbar's output port is: the crossbar has one
 // stage, its outputs are output-queued, and its latency is that of the links. What a slice misses goes to one
@@ -51,6 +52,7 @@
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/part_time.hpp"
+#include "farfault/parts/ports.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/parts/train.hpp"
 #include "farfault/protocols/messages.hpp"
@@ -90,6 +92,7 @@ struct L2CacheParams : SlicedCacheParams {
   std::uint32_t partition_latency = 100;
   MissPath miss_path = MissPath::home_slice;
   bool write_back_at_kernel_end = false;
+  std::uint32_t ports = 1;
   PolicyChoice<WalkReads> walk_reads{"cached"};
   void describe(ParamTable& t) {
     SlicedCacheParams::describe(t);
@@ -111,6 +114,8 @@ struct L2CacheParams : SlicedCacheParams {
         "write_back_at_kernel_end", write_back_at_kernel_end,
         "the dirty lines are written to memory before a kernel is reported done",
         "off; AMD gfx90a, gfx942: buffer_wbl2 at a release to the system (LLVM, AMDGPUUsage, memory model)");
+    t.count("ports", ports, {1, 64}, "look-ups that begin, and responses that leave, per slice in one cycle",
+            "one; MASK, Mosaic (MICRO 2017), Table 1: 2");
     walk_reads.describe(t, "walk_reads", "whether reads of page walks are looked up and kept",
                         "GMMU Bypass, Mosaic: as all others");
   }
@@ -229,8 +234,8 @@ struct L2SliceState {
   Ring<MemRequest> stalled;           // in order, behind a request that finds no MSHR
   Ring<MemRequest> stalled_bypasses;  // reads that bypass the cache, where they overtake those
   Ring<std::uint64_t> writebacks;     // lines that wait for a DRAM credit
-  Time port_free{};
-  Time answer_free{};
+  Ports ports;
+  Ports answer_ports;
   std::vector<std::uint32_t> dram_credits;  // by channel of this slice
   std::vector<std::uint32_t> walk_credits;  // the same, of reads of page walks
   FarState far;
@@ -278,7 +283,7 @@ struct L2SliceState {
          [](S s) { return s.stats.copy_requests; }},
         {"copy_hits", "count", "requests of copy engines that hit", StatKind::counter,
          [](S s) { return s.stats.copy_hits; }},
-        {"busy_time", "ps", "time that the slice took requests", StatKind::counter,
+        {"busy_time", "ps", "time that the slice took requests, divided by ports", StatKind::counter,
          [](S s) { return s.stats.busy_ps; }},
         {"mshr_stall_time", "ps", "time in which requests waited for a free MSHR, or for room to write back",
          StatKind::counter, [](S s) { return s.stall.ps(); }},
@@ -439,10 +444,10 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
     return (address_of(line) ^ asked.frame) >> (spec().page_bits + asked.size) == 0;
   }
 
-  bool may_pass_by_;         // reads of walks
-  bool overtakes_;           // those that do, what is stalled
-  std::uint32_t own_mshrs_;  // of these
-  bool counts_stores_;       // in the hit rate of warps' requests
+  bool may_pass_by_ = false;     // reads of walks
+  bool overtakes_ = false;       // those that do, what is stalled
+  std::uint32_t own_mshrs_ = 0;  // of these
+  bool counts_stores_ = true;    // in the hit rate of warps' requests
 };
 
 }  // namespace farfault
