@@ -104,8 +104,9 @@ TEST_CASE(
     "Mosaic too") {
   std::string const plain =
       "gpu.l2_tlb.fill = \"always\"\ngpu.l2_cache.walk_reads = \"cached\"\ngpu.dram.queue = 256\n"
-      "gpu.dram.scheduler = \"frfcfs\"\n";
-  std::string const none = std::string(kAllGiven) + kNothingBypassed + kOneQueue + "gpu.dram.queue = 256\n";
+      "gpu.dram.walk_queue = 0\ngpu.dram.scheduler = \"frfcfs\"\n";
+  std::string const none = std::string(kAllGiven) + kNothingBypassed + kOneQueue +
+                           "gpu.dram.queue = 256\ngpu.dram.walk_queue = 0\n";
   for (auto const& mix : {
            Mix{"gups", "workload.gups.updates = 2\n", "backprop", "inputs = 4096"},
            Mix{"nw", "workload.nw.length = 256\n", "scalar_product", "vectors = 32"},
