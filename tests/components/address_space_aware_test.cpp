@@ -270,6 +270,25 @@ TEST_CASE(
   CHECK(b.answers->nanoseconds() == Times{1093, 1157, 1221, 1285, 1349});
 }
 
+TEST_CASE(
+    "address-space-aware DRAM: what finds the silver queue full goes to the normal one, or waits, and holds "
+    "up "
+    "the silver queue alone") {
+  // 1 is silver and 2 finds that full; 3 is in the row that 1 has opened.
+  std::vector<MemRequest> const queued{of(0, kSameBank, 1), of(0, 2 * kSameBank, 2),
+                                       of(1, kSameBank + 64, 3)};
+  Settings settings{{"silver", "1"}, {"normal", "8"}};
+  CHECK(tags(*DramBench(channel(settings), behind_one(queued)).answers) == Tags{0, 1, 3, 2});
+  settings.push_back({"overflow", "normal"});
+  CHECK(tags(*DramBench(channel(settings), behind_one(queued)).answers) == Tags{0, 1, 3, 2});
+  settings.back() = {"overflow", "waits"};
+  CHECK(tags(*DramBench(channel(settings), behind_one(queued)).answers) == Tags{0, 1, 2, 3});
+  // In order; a walk and the others do not wait behind it.
+  std::vector<MemRequest> const more{of(0, kSameBank, 1), of(0, 2 * kSameBank, 2), of(0, kSameBank + 64, 3),
+                                     walk(3 * kSameBank, 4), of(1, 4 * kSameBank, 5)};
+  CHECK(tags(*DramBench(channel(settings), behind_one(more)).answers) == Tags{0, 4, 1, 2, 3, 5});
+}
+
 TEST_CASE("address-space-aware DRAM: nor do those of the application in turn wait for the others'") {
   std::vector<MemRequest> const queued{of(1, kSameBank, 1), of(1, 2 * kSameBank, 2), of(0, 3 * kSameBank, 3)};
   DramBench b(channel({{"silver", "1"}, {"normal", "1"}}), behind_one(queued));

@@ -97,6 +97,16 @@ TEST_CASE("L2 slice: simultaneous hits are answered one per cycle") {
   CHECK(b.answers[1]->nanoseconds() == Times{116});
 }
 
+TEST_CASE("L2 slice: with two ports two look-ups begin, and two responses leave, in a cycle") {
+  auto spec = small_slice();
+  spec.params.ports = 2;
+  std::vector<Record<MemRequest>> script{{Time{10ns}, read(0x40, 1)}};
+  for (std::uint32_t tag = 2; tag < 7; ++tag) script.push_back({Time{100ns}, read(0x40, tag)});
+  SliceBench b(spec, script);
+  CHECK(b.answers[0]->nanoseconds() == Times{77, 115, 115, 116, 116, 117});
+  CHECK(b.slice.state().stats.busy_ps == 6 * 1000 / 2);
+}
+
 TEST_CASE("L2 slice: misses to one line are merged and answered in order, one per cycle") {
   SliceBench b(small_slice(),
                {{Time{10ns}, read(0x40, 1)}, {Time{12ns}, read(0x60, 2, 1)}, {Time{30ns}, read(0x40, 3)}});

@@ -78,6 +78,19 @@ struct TlbBench : Bench {
 
 }  // namespace
 
+TEST_CASE("L2 TLB: as many look-ups begin in a cycle as it has ports") {
+  for (std::uint32_t const ports : {1U, 2U}) {
+    CAPTURE(ports);
+    auto spec = small_tlb(8);
+    spec.params.ports = ports;
+    std::vector<Record<TranslateRequest>> script;
+    for (std::uint32_t page = 1; page < 6; ++page) script.push_back({Time{10ns}, {page, 0}});
+    TlbBench b(spec, script);
+    CHECK(b.gmmu->nanoseconds() == (ports == 1 ? Times{15, 16, 17, 18, 19} : Times{15, 15, 16, 16, 17}));
+    CHECK(b.tlb.state().busy_ps == 5 * 1000 / ports);
+  }
+}
+
 TEST_CASE("L2 TLB: whoever joins a miss is told of the last part of it, for as long as it waited itself") {
   TlbBench b(small_tlb(4), {{Time{100ns}, {kTimed, 0}}, {Time{110ns}, {kTimed, 1}}});
   // The first one waits from 104 to 126 ns, the second one from 114.

@@ -87,6 +87,38 @@ TEST_CASE("tokens: two percent of the rate before, where the change is relative"
         std::vector<std::uint64_t>{8, 8, 7, 6, 6, 7, 8, 8, 7, 8});
 }
 
+TEST_CASE(
+    "tokens: with hill climbing a higher miss rate turns the last change round, and a lower one repeats it") {
+  // Down from all after the first epoch; up to all at last, and no further.
+  std::vector<std::uint32_t> const misses{500, 400, 300, 310, 400, 300, 200, 100, 50, 20, 0, 100, 50};
+  Fill climbing(Settings{{"direction", "hill_climbing"}});
+  CHECK(tokens_after(climbing, misses) ==
+        std::vector<std::uint64_t>{8, 7, 6, 6, 7, 8, 9, 10, 10, 10, 10, 9, 8});
+  CHECK(climbing.stat("increases") == 4);
+  CHECK(climbing.stat("decreases") == 4);
+  Fill none(Settings{{"direction", "none"}});
+  CHECK(tokens_after(none, misses) ==
+        std::vector<std::uint64_t>{8, 9, 10, 10, 9, 10, 10, 10, 10, 10, 10, 9, 10});
+}
+
+TEST_CASE("tokens: warps that have made a request since the start are counted, or those of the epoch") {
+  for (bool const of_epoch : {false, true}) {
+    CAPTURE(of_epoch);
+    Fill fill(Settings{{"warps", of_epoch ? "epoch" : "start"}, {"initial", "1.0"}, {"step", "0"}});
+    fill.requests({5, 0, 9}, 10);
+    fill.next_epoch();
+    CHECK(fill.tokens() == 20);
+    fill.requests({2, 0, 3}, 10);
+    fill.next_epoch();
+    CHECK(fill.tokens() == (of_epoch ? 8 : 20));
+    fill.next_epoch();
+    CHECK(fill.tokens() == (of_epoch ? 8 : 20));  // an epoch without requests changes nothing
+    fill.requests({2, 0, 4}, 10);
+    fill.next_epoch();
+    CHECK(fill.tokens() == (of_epoch ? 10 : 20));
+  }
+}
+
 TEST_CASE("tokens: never fewer than none, never more than there are warps") {
   Fill rising(Settings{{"step", "0.5"}});
   CHECK(tokens_after(rising, {0, 100, 200, 300, 300, 200, 100, 0, 0}) ==

@@ -21,9 +21,10 @@ struct Counted {
 
 class Slice {
  public:
-  explicit Slice(std::string const& sampled)
+  explicit Slice(std::string const& sampled, std::string const& unmeasured = "kept")
       : choice_(
-            test::chosen<WalkReads>("translation_aware_bypass", {{"epoch", "1000"}, {"sampled", sampled}})),
+            test::chosen<WalkReads>("translation_aware_bypass",
+                                    {{"epoch", "1000"}, {"sampled", sampled}, {"unmeasured", unmeasured}})),
         policy_(choice_.make({Clock{1'000'000'000}, 4})) {}
 
   // What is looked up in the running epoch; then `epochs` later.
@@ -85,6 +86,24 @@ TEST_CASE(
   CHECK(s.passing() == Depths{1, 4});
   s.count({}, 3);
   CHECK(s.passing() == Depths{1, 4});
+}
+
+TEST_CASE(
+    "translation-aware bypass: a depth without a look-up in an epoch keeps its rate, or has none and does "
+    "not "
+    "bypass") {
+  for (bool const kept : {true, false}) {
+    CAPTURE(kept);
+    Slice s("4", kept ? "kept" : "forgotten");
+    s.count({{0, 10, 5}, {3, 10, 0}, {4, 10, 0}});
+    CHECK(s.passing() == Depths{3, 4});
+    s.count({{0, 10, 5}, {4, 10, 0}});  // no line of depth 3 is sampled
+    CHECK(s.passing() == (kept ? Depths{3, 4} : Depths{4}));
+    s.count({{0, 10, 5}, {3, 10, 0}, {4, 10, 0}});  // it is measured again
+    CHECK(s.passing() == Depths{3, 4});
+    s.count({{3, 10, 0}, {4, 10, 0}});  // warps had no request
+    CHECK(s.passing() == (kept ? Depths{3, 4} : Depths{}));
+  }
 }
 
 TEST_CASE("translation-aware bypass: the deepest of the depths that three bits tell apart bypass, too") {

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "choices.hpp"
 #include "farfault/memory/l2_slice.hpp"
 #include "memory_mock.hpp"
@@ -107,6 +109,70 @@ TEST_CASE("walk reads: without an MSHR one that is to bypass waits its turn") {
 }
 
 TEST_CASE(
+    "walk reads: those that bypass overtake what is stalled, and have MSHRs of their own, where they may") {
+  auto const leave = [](std::string const& overtakes, std::string const& own_mshrs) {
+    auto store = [](std::uint32_t tag) {
+      auto m = write(0x100, tag, 1);
+      m.requester.kind = RequestKind::data;
+      return m;
+    };
+    // Stores hit more often than walks' reads do: these bypass from 1,000 ns on.
+    SliceBench b(
+        slice_of(test::chosen<WalkReads>(
+            "translation_aware_bypass",
+            {{"epoch", "1000"}, {"sampled", "1048576"}, {"overtakes", overtakes}, {"own_mshrs", own_mshrs}})),
+        {{Time{10ns}, store(1)},
+         {Time{40ns}, store(2)},
+         {Time{200ns}, walk(0x48, 3)},
+         {Time{1010ns}, read(0x200, 4)},
+         {Time{1011ns}, read(0x240, 5)},
+         {Time{1012ns}, read(0x280, 6)},   // waits for an MSHR
+         {Time{1013ns}, walk(0x88, 7)},    // behind it
+         {Time{1014ns}, walk(0x90, 8)},    // the same line
+         {Time{1015ns}, walk(0xc8, 9)}});  // another one
+    CHECK(b.slice.waiting_for().empty());
+    CHECK(b.slice.state().dram_credits[0] == 4);
+    CHECK(test::stat_of(b.slice, "gpu.l2_cache.walk_reads", "bypassed_reads") == 3);
+    CHECK(b.walks->records().size() == 2 + 4);
+    auto times = std::vector<std::pair<PhysAddr, std::int64_t>>{};
+    auto const nanoseconds = b.dram->nanoseconds();
+    for (std::size_t i = 0; i < nanoseconds.size(); ++i)
+      if (nanoseconds[i] > 1000) times.emplace_back(b.dram->records()[i].message.address, nanoseconds[i]);
+    std::ranges::sort(times);
+    auto sorted = Times{};
+    for (auto const& [address, time] : times) sorted.push_back(time);
+    return sorted;  // of lines 0x80, 0xc0, 0x200, 0x240 and 0x280
+  };
+  // 4 is back at 1076 and 5 at 1077.
+  CHECK(leave("false", "0") == Times{1078, 1130, 1025, 1026, 1091});
+  CHECK(leave("true", "0") == Times{1077, 1078, 1025, 1026, 1143});
+  CHECK(leave("false", "1") == Times{1077, 1129, 1025, 1026, 1091});
+  CHECK(leave("true", "1") == Times{1014, 1066, 1025, 1026, 1091});
+  CHECK(leave("true", "2") == Times{1014, 1016, 1025, 1026, 1091});
+}
+
+TEST_CASE("walk reads: where a channel keeps entries for them they need no credit of other requests") {
+  for (std::uint32_t const walk_credits : {0U, 1U}) {
+    CAPTURE(walk_credits);
+    auto spec = slice_of(PolicyChoice<WalkReads>("cached"));
+    spec.params.mshrs = 8;
+    spec.dram_credits = 1;
+    spec.walk_credits = walk_credits;
+    SliceBench b(spec, {{Time{10ns}, read(0x200, 1)},
+                        {Time{11ns}, walk(0x48, 2)},
+                        {Time{12ns}, walk(0x88, 3)},  // no entry is left of either kind
+                        {Time{300ns}, walk(0xc8, 4)},
+                        {Time{301ns}, read(0x240, 5)}});
+    CHECK(b.dram->nanoseconds() ==
+          (walk_credits == 0 ? Times{25, 91, 157, 315, 381} : Times{25, 26, 92, 315, 316}));
+    CHECK(b.walks->records().size() == 3);
+    CHECK(b.slice.state().dram_credits[0] == 1);
+    if (walk_credits != 0) CHECK(b.slice.state().walk_credits[0] == 1);
+    CHECK(b.slice.waiting_for().empty());
+  }
+}
+
+TEST_CASE(
     "walk reads: those of one line under way are one read of memory, kept if one of them is to be kept") {
   for (bool const kept : {false, true}) {
     CAPTURE(kept);
@@ -169,11 +235,41 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("walk reads: stores of warps are left out of that hit rate where it is one of loads") {
+  for (bool const loads : {false, true}) {
+    CAPTURE(loads);
+    auto store = [](std::uint32_t tag) {
+      auto m = write(0x100, tag, 1);
+      m.requester.kind = RequestKind::data;
+      return m;
+    };
+    // Two of three stores hit, no load does; walks' reads do not either.
+    SliceBench b(slice_of(test::chosen<WalkReads>("translation_aware_bypass",
+                                                  {{"epoch", "1000"},
+                                                   {"sampled", "1048576"},
+                                                   {"data_rate", loads ? "loads" : "loads_and_stores"}})),
+                 {{Time{10ns}, store(1)},
+                  {Time{40ns}, store(2)},
+                  {Time{70ns}, store(3)},
+                  {Time{100ns}, read(0x200, 4)},
+                  {Time{200ns}, walk(0x48, 5)},
+                  {Time{1100ns}, walk(0x88, 6)}});
+    CHECK(test::stat_of(b.slice, "gpu.l2_cache.walk_reads", "bypassed_reads") == (loads ? 0 : 1));
+  }
+}
+
 TEST_CASE("walk reads: with every policy each of 20,000 random reads is answered once") {
-  for (auto const& name : test::names_of_known<WalkReads>()) {
-    CAPTURE(name);
+  std::vector<PolicyChoice<WalkReads>> policies;
+  for (auto const& name : test::names_of_known<WalkReads>()) policies.emplace_back(name);
+  for (auto const* const own_mshrs : {"0", "1", "3"})
+    policies.push_back(test::chosen<WalkReads>(
+        "translation_aware_bypass",
+        {{"epoch", "1000"}, {"sampled", "4"}, {"overtakes", "true"}, {"own_mshrs", own_mshrs}}));
+  for (std::size_t i = 0; i < policies.size(); ++i) {
+    CAPTURE(i);
     Bench b;
-    auto spec = slice_of(PolicyChoice<WalkReads>(name));
+    auto spec = slice_of(policies[i]);
+    spec.walk_credits = i % 2 == 0 ? 0 : 2;
     spec.params.mshrs = 8;
     spec.params.waiters = 64;
     auto& slice = b.system.add<L2Slice>("slice", spec);

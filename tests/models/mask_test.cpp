@@ -104,8 +104,9 @@ TEST_CASE(
     "Mosaic too") {
   std::string const plain =
       "gpu.l2_tlb.fill = \"always\"\ngpu.l2_cache.walk_reads = \"cached\"\ngpu.dram.queue = 256\n"
-      "gpu.dram.scheduler = \"frfcfs\"\n";
-  std::string const none = std::string(kAllGiven) + kNothingBypassed + kOneQueue + "gpu.dram.queue = 256\n";
+      "gpu.dram.walk_queue = 0\ngpu.dram.scheduler = \"frfcfs\"\n";
+  std::string const none = std::string(kAllGiven) + kNothingBypassed + kOneQueue +
+                           "gpu.dram.queue = 256\ngpu.dram.walk_queue = 0\n";
   for (auto const& mix : {
            Mix{"gups", "workload.gups.updates = 2\n", "backprop", "inputs = 4096"},
            Mix{"nw", "workload.nw.length = 256\n", "scalar_product", "vectors = 32"},
@@ -153,6 +154,30 @@ TEST_CASE("MASK: each mechanism does what it is there for, and changes the times
   CHECK(queues.total("gpu.dram.scheduler", "golden_lines") == queues.total("dram", "walk_reads"));
   CHECK(queues.total("gpu.dram.scheduler", "silver_lines") > 100);
   CHECK(queues.total("gpu.dram.scheduler", "normal_lines") > 100);
+}
+
+TEST_CASE("MASK: each other reading of what its preset sets changes the times") {
+  std::string const small =
+      "gpu.l2_tlb.tokens.epoch = 1000\ngpu.l2_cache.translation_aware_bypass.epoch = 1000\n"
+      "gpu.dram.address_space_aware.epoch = 1000\ngpu.l2_cache.mshrs = 4\n"
+      "gpu.dram.address_space_aware.silver = 2\ngpu.dram.queue = 32\n";
+  Mix const mix{"gups", "workload.gups.updates = 2\n", "backprop", "inputs = 4096"};
+  auto const preset = OnPreset(mix, small).times();
+  for (std::string const reading : {
+           "gpu.l2_cache.translation_aware_bypass.overtakes = false\n",
+           "gpu.l2_cache.translation_aware_bypass.own_mshrs = 0\n",
+           "gpu.l2_cache.translation_aware_bypass.unmeasured = \"kept\"\n",
+           "gpu.l2_cache.translation_aware_bypass.data_rate = \"loads\"\n",
+           "gpu.l2_cache.ports = 1\n",
+           "gpu.l2_tlb.ports = 1\n",
+           "gpu.l2_tlb.tokens.direction = \"hill_climbing\"\n",
+           "gpu.l2_tlb.tokens.warps = \"start\"\n",
+           "gpu.dram.walk_queue = 0\n",
+           "gpu.dram.address_space_aware.overflow = \"normal\"\n",
+       }) {
+    CAPTURE(reading);
+    CHECK(OnPreset(mix, small + reading).times() != preset);
+  }
 }
 
 TEST_CASE("MASK: the channels hear how much walks hold up each application") {

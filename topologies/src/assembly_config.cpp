@@ -266,6 +266,7 @@ class Rules {
     power_of_two(section + ".row", p.row.bytes);
     power_of_two(section + ".banks", p.banks);
     policy(section, "scheduler", p.scheduler, {p.queue});
+    need(p.walk_queue < p.queue, section + ".walk_queue", "must be below queue, " + std::to_string(p.queue));
     if (p.t_refi != Duration::zero()) {
       auto const least =
           p.t_rfc + p.t_ras + p.t_rp + p.t_rcd + p.t_cl + p.t_wtr + p.t_rtw + p.bandwidth.time_for(line);
@@ -281,6 +282,11 @@ class Rules {
     auto const sharing = layout.slices_per_channel();
     need(entries >= sharing, key,
          "must have room for a request of each slice that shares a channel, " + std::to_string(sharing));
+  }
+  void queues(std::string const& section, DramParams const& p, MemoryLayout const& layout) {
+    if (p.walk_queue >= p.queue) return;  // refused already
+    queue(section + ".queue", p.shared_queue(), layout);
+    if (p.walk_queue != 0) queue(section + ".walk_queue", p.walk_queue, layout);
   }
 
  private:
@@ -416,13 +422,13 @@ void MachineConfig::check(Config& config) const {
                    "a large page (memory.large_page_size)");
   bool const shared = rules.dram("gpu.dram", dram, gpu_memory(), "gpu.l2_cache.slices", gpu.line_bytes);
   if (rules.dram("cpu.dram", cpu_dram, cpu_memory(), "cpu.llc.slices", gpu.line_bytes))
-    rules.queue("cpu.dram.queue", cpu_dram.queue, cpu_memory());
+    rules.queues("cpu.dram", cpu_dram, cpu_memory());
   bool const equal = l2_cache.slices % l2_cache.partitions == 0;
   rules.need(equal, "gpu.l2_cache.partitions",
              "must be a divisor of gpu.l2_cache.slices, " + std::to_string(l2_cache.slices));
   if (shared && equal && memory_cache.present())
     rules.queue("gpu.memory_cache.queue", memory_cache.queue, gpu_memory());
-  if (shared && equal && !memory_cache.present()) rules.queue("gpu.dram.queue", dram.queue, gpu_memory());
+  if (shared && equal && !memory_cache.present()) rules.queues("gpu.dram", dram, gpu_memory());
   if (memory_cache.present())
     rules.cache("gpu.memory_cache", memory_cache.size, memory_cache.ways, gpu_memory().channels,
                 gpu.line_bytes, memory_cache.replacement);

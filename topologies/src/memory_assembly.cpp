@@ -21,7 +21,9 @@ Assembly::Memory Assembly::build_memory(std::uint32_t node, std::string const& n
   slice.channels = layout.channel_map();
   slice.banks = layout.banks();
   slice.dram_channels = layout.channels_per_slice();
-  slice.dram_credits = (cached ? spec.cache.queue : spec.dram.params.queue) / layout.slices_per_channel();
+  slice.dram_credits =
+      (cached ? spec.cache.queue : spec.dram.params.shared_queue()) / layout.slices_per_channel();
+  if (!cached) slice.walk_credits = spec.dram.params.walk_queue / layout.slices_per_channel();
   for (std::uint32_t i = 0; i < layout.slices; ++i) {
     begin_group(node, group_of(layout.bank_of_slice(i)));
     slice.index = i;
@@ -39,7 +41,8 @@ Assembly::Memory Assembly::build_memory(std::uint32_t node, std::string const& n
   cache.train = local_train_;
   cache.train_block = train_block_;
   cache.applications = slice.applications;
-  cache.dram_credits = spec.dram.params.queue;
+  cache.dram_credits = spec.dram.params.shared_queue();
+  cache.walk_credits = spec.dram.params.walk_queue;
   cache.queue = spec.cache.queue;
   cache.cycles_per_line = spec.cache.cycles_per_line;
   auto dram = spec.dram;

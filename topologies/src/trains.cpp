@@ -40,7 +40,7 @@ void Assembly::find_trains() {
                                  MemoryLayout const& layout, MemoryCacheParams const& in_front) {
     train.through(cache.mshrs);
     train.through(cache.waiters);
-    train.through(dram.queue / (in_front.present() ? 1 : layout.slices_per_channel()));
+    train.through(dram.shared_queue() / (in_front.present() ? 1 : layout.slices_per_channel()));
     if (!in_front.present()) return;
     train.through(in_front.mshrs);
     train.through(in_front.queue / layout.slices_per_channel());

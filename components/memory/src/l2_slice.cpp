@@ -10,12 +10,19 @@ namespace {
 // Tags of writes to memory; those of reads are MSHRs.
 constexpr std::uint32_t kEviction = 0;
 constexpr std::uint32_t kFlush = 1;
+// Of the tag of a read: its MSHR is one of those for reads that bypass the cache.
+constexpr std::uint32_t kOwn = std::uint32_t{1} << 31;
+// And: it has a credit of those for reads of page walks.
+constexpr std::uint32_t kWalk = std::uint32_t{1} << 30;
 
 }  // namespace
 
-L2Slice::L2Slice(Slot<L2SliceSpec> slot)
-    : Component(std::move(slot)),
-      may_pass_by_(spec().params.walk_reads.make(spec().walk_reads())->may_bypass()) {
+L2Slice::L2Slice(Slot<L2SliceSpec> slot) : Component(std::move(slot)) {
+  auto const walk_reads = spec().params.walk_reads.make(spec().walk_reads());
+  may_pass_by_ = walk_reads->may_bypass();
+  overtakes_ = walk_reads->overtakes();
+  own_mshrs_ = walk_reads->own_mshrs();
+  counts_stores_ = walk_reads->counts_stores();
   if (spec().params.hardware_coherent()) {
     far_request = in<&L2Slice::on_far_request>("far_request");
     home_response = in<&L2Slice::on_home_response>("home_response");
@@ -33,12 +40,17 @@ L2SliceState L2Slice::initial() const {
   L2SliceState s;
   s.cache = Cache(p.params.size.bytes / p.params.slices, p.params.ways, p.line_bytes, p.params.replacement);
   s.walk_reads = p.params.walk_reads.make(p.walk_reads());
+  s.ports = Ports(p.params.ports);
+  s.answer_ports = Ports(p.params.ports);
   s.mshrs = MshrTable<L2Waiter>(p.params.mshrs, p.params.waiters);
   if (may_pass_by_) s.passing.resize(p.params.mshrs);
+  s.own_mshrs = MshrTable<L2Waiter>(own_mshrs_, own_mshrs_ == 0 ? 0 : p.params.waiters);
   s.stalled = Ring<MemRequest>(p.queue);
+  if (overtakes_) s.stalled_bypasses = Ring<MemRequest>(p.queue);
   auto const far_mshrs = p.params.hardware_coherent() ? p.params.mshrs : 0;
   s.writebacks = Ring<std::uint64_t>(2 * std::size_t{p.params.mshrs} + far_mshrs);
   s.dram_credits.assign(p.dram_channels, p.dram_credits);
+  if (p.walk_credits != 0) s.walk_credits.assign(p.dram_channels, p.walk_credits);
   if (far_mshrs != 0) s.far = FarState(p.params);
   s.flush.asked = Ring<Flush>(p.flushes);
   s.by_requester = ByApplication<L2RequesterStats>(static_cast<std::uint32_t>(p.applications.size()));
@@ -62,12 +74,12 @@ std::vector<L2Slice::PolicyStats> L2Slice::policy_stats() const {
 
 std::string L2Slice::waiting_for() const {
   auto const& s = state();
-  auto const stalled = s.stalled.size() + s.far.stalled.size();
+  auto const stalled = s.stalled.size() + s.far.stalled.size() + s.stalled_bypasses.size();
   auto const far = s.far.mshrs.in_use() + s.far.free_writes.taken();
-  if (s.mshrs.in_use() == 0 && stalled == 0 && far == 0 && s.writebacks.empty() && s.flush.asked.empty())
-    return {};
-  auto text = std::to_string(s.mshrs.in_use()) + " lines from DRAM, " + std::to_string(stalled) +
-              " requests stalled, " + std::to_string(s.writebacks.size()) + " lines to write back";
+  auto const lines = s.mshrs.in_use() + s.own_mshrs.in_use();
+  if (lines == 0 && stalled == 0 && far == 0 && s.writebacks.empty() && s.flush.asked.empty()) return {};
+  auto text = std::to_string(lines) + " lines from DRAM, " + std::to_string(stalled) + " requests stalled, " +
+              std::to_string(s.writebacks.size()) + " lines to write back";
   if (far != 0) text += ", " + std::to_string(far) + " accesses to other partitions";
   if (!s.flush.asked.empty())
     text += ", " + std::to_string(s.flush.writes) + " writes of a flush unacknowledged";
@@ -80,9 +92,10 @@ void L2Slice::on_request(MemRequest const& m, Cx& cx) const {
   s.count_request(m);
   auto rest = m;
   Leaving leaving;
-  if (!s.stalled.empty() || !serve(rest, false, leaving, cx)) {
+  auto& queue = overtakes(m, cx) ? s.stalled_bypasses : s.stalled;
+  if (!queue.empty() || !serve(rest, false, leaving, cx)) {
     s.stats.mshr_stalls += rest.train.lines();
-    s.stalled.push(rest);
+    queue.push(rest);
     s.stall.set(cx.now(), true);
   }
   send_all(leaving, cx);
@@ -92,14 +105,15 @@ bool L2Slice::serve(MemRequest& m, bool far, Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
   auto const now = cx.now();
   if (may_pass_by_ && passes_by(m, cx)) return pass_by(m, leaving, cx);
-  auto slot = std::max(s.port_free, now);
+  auto slot = std::max(s.ports.free_at(), now);
   for (auto arrival = now;; arrival += m.train.until(1)) {
     auto const left = m.train.lines();
     if (!serve_line(m, far, left, std::max(slot, arrival), leaving, cx)) return false;
     auto const free = busy_until(slot);
-    s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(free - slot));
-    s.port_free = slot = free;
+    s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(free - slot)) / spec().params.ports;
+    s.ports.take(free);
     if (left == 1) return true;
+    slot = std::max(s.ports.free_at(), now);
     --m.train.more;
     m.address += spec().line_bytes;
   }
@@ -113,19 +127,44 @@ bool L2Slice::passes_by(MemRequest const& m, Cx& cx) const {
 }
 
 bool L2Slice::pass_by(MemRequest const& m, Leaving& leaving, Cx& cx) const {
+  if (own_mshrs_ != 0) return pass_by_with_own_mshr(m, leaving, cx);
   auto& s = cx.state();
   auto const line = line_of(m.address);
   // Another request may join it, and have the line kept.
   if (!room_for_victims(s, 1) || !s.mshrs.can_wait()) return false;
   auto entry = s.mshrs.find(line);
   if (!entry) {
-    if (s.mshrs.full() || s.dram_credits[channel_of(m.address)] == 0) return false;
+    if (s.mshrs.full() || credits(s, channel_of(m.address), m.requester.kind) == 0) return false;
     entry = s.mshrs.allocate(line);
     s.passing[*entry] = 1;
     to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, *entry, m.requester, cx.now(),
               leaving.to_memory, cx);
   }
   s.mshrs.wait(*entry, {m.tag, m.from, 0, FoundBy::memory, cx.now()});
+  s.walk_reads->bypassed(cx.now());
+  return true;
+}
+
+bool L2Slice::pass_by_with_own_mshr(MemRequest const& m, Leaving& leaving, Cx& cx) const {
+  auto& s = cx.state();
+  auto const line = line_of(m.address);
+  L2Waiter const asker{m.tag, m.from, 0, FoundBy::memory, cx.now()};
+  if (auto const entry = s.mshrs.find(line); entry && s.mshrs.can_wait()) {
+    s.mshrs.wait(*entry, asker);
+  } else {
+    if (!s.own_mshrs.can_wait()) return false;
+    auto own = s.own_mshrs.find(line);
+    if (!own) {
+      if (s.own_mshrs.full() || credits(s, channel_of(m.address), m.requester.kind) == 0) return false;
+      own = s.own_mshrs.allocate(line);
+      // By itself: a train has one tag for all of its lines.
+      send_to_memory(leaving.to_memory, cx);
+      to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, kOwn | *own, m.requester,
+                cx.now(), leaving.to_memory, cx);
+      send_to_memory(leaving.to_memory, cx);
+    }
+    s.own_mshrs.wait(*own, asker);
+  }
   s.walk_reads->bypassed(cx.now());
   return true;
 }
@@ -150,7 +189,7 @@ bool L2Slice::serve_line(MemRequest const& m, bool far, std::uint32_t left, Time
     if (!entry) {
       auto const channel = channel_of(m.address);
       if (s.mshrs.free() < left || !s.mshrs.can_wait(left) || !room_for_victims(s, left) ||
-          s.dram_credits[channel] < left)
+          credits(s, channel, m.requester.kind) < left)
         return false;
       entry = s.mshrs.allocate(line);
       to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, *entry, m.requester, looked_up,
@@ -159,7 +198,8 @@ bool L2Slice::serve_line(MemRequest const& m, bool far, std::uint32_t left, Time
     s.mshrs.wait(*entry, asker);
     if (may_pass_by_) s.passing[*entry] = 0;
   }
-  if (may_pass_by_ && !far && (m.requester.kind == RequestKind::data || is_walk(m.requester.kind)))
+  if (may_pass_by_ && !far && (m.access == Access::read || counts_stores_) &&
+      (m.requester.kind == RequestKind::data || is_walk(m.requester.kind)))
     s.walk_reads->looked_up(WalkReads::depth_of(m.requester.kind), hit, cx.now());
   if (hit && !far)
     s.count_hit(m.requester);
@@ -172,7 +212,12 @@ void L2Slice::to_memory(PhysAddr line, Access access, std::uint32_t tag, Request
                         Run& run, Cx& cx) const {
   auto& s = cx.state();
   auto const channel = channel_of(line);
-  --s.dram_credits[channel];
+  if (has_walk_credits(requester.kind)) {
+    tag |= kWalk;
+    --s.walk_credits[channel];
+  } else {
+    --s.dram_credits[channel];
+  }
   if (spec().params.software_coherent() && partition_of(line) != partition()) {
     at += spec().clock.cycles(2 * std::uint64_t{spec().params.partition_latency});  // there and back
     ++s.stats.far_misses;
@@ -205,9 +250,10 @@ void L2Slice::answer(L2Waiter to, PhysAddr address, Access access, Time at, Memo
   auto& s = cx.state();
   bool const more = continues(run, address, access, to.from) && run.tag == to.tag &&
                     run.found_by == to.found_by && run.far == to.far;
-  auto const slot = more ? s.answer_free : std::max(at, s.answer_free);
+  auto const slot =
+      more && spec().params.ports == 1 ? s.answer_ports.free_at() : std::max(at, s.answer_ports.free_at());
   auto const start = std::max(at, slot);
-  s.answer_free = busy_until(slot);
+  s.answer_ports.take(busy_until(slot));
   if (more) {
     ++run.lines;
     run.last = std::max(run.last, start);
@@ -257,8 +303,13 @@ void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const lines = m.train.lines();
   Leaving leaving;
-  s.dram_credits[channel_of(m.address)] += lines;
-  if (m.access == Access::read) {
+  ((m.tag & kWalk) != 0 ? s.walk_credits : s.dram_credits)[channel_of(m.address)] += lines;
+  if (own_mshrs_ != 0 && m.access == Access::read && (m.tag & kOwn) != 0) {
+    s.own_mshrs.release(m.tag & ~(kOwn | kWalk), [&](L2Waiter const& to) {
+      answer(to, m.address, Access::read, cx.now(), m.stages.last_of(cx.now() - to.since), leaving.answers,
+             cx);
+    });
+  } else if (m.access == Access::read) {
     auto const first = line_of(m.address);  // of a train that a cache has split, the tag is another line's
     for (std::uint32_t i = 0; i < lines; ++i) {
       auto const entry = *s.mshrs.find(first + i);
@@ -280,6 +331,8 @@ void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
 
 void L2Slice::resume_stalled(Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
+  while (overtakes_ && !s.stalled_bypasses.empty() && serve(s.stalled_bypasses.front(), false, leaving, cx))
+    s.stalled_bypasses.pop();
   auto const next_of = [&](bool far) {
     auto& queue = far ? s.far.stalled : s.stalled;
     if (queue.empty() || !serve(queue.front(), far, leaving, cx)) return false;
@@ -289,7 +342,7 @@ void L2Slice::resume_stalled(Leaving& leaving, Cx& cx) const {
   };
   while (next_of(s.far.turn != 0) || next_of(s.far.turn == 0)) {
   }
-  s.stall.set(cx.now(), !s.stalled.empty() || !s.far.stalled.empty());
+  s.stall.set(cx.now(), stalls(s));
 }
 
 void L2Slice::on_flush(Flush const& m, Cx& cx) const {
@@ -322,8 +375,8 @@ bool L2Slice::write_dirty(Flush const& wanted, Run& run, Cx& cx) const {
     if (wanted.frame == kNoFrame || in_page(dirty->line, wanted)) {
       auto const address = address_of(dirty->line);
       if (s.dram_credits[channel_of(address)] == 0) return false;
-      auto const at = std::max(s.port_free, cx.now());
-      s.port_free = busy_until(at);
+      auto const at = std::max(s.ports.free_at(), cx.now());
+      s.ports.take(busy_until(at));
       s.cache.clean(dirty->place);
       ++s.flush.writes;
       ++(wanted.frame == kNoFrame ? s.stats.kernel_end_writebacks : s.stats.page_writebacks);

@@ -18,6 +18,7 @@ L2TlbState L2Tlb::initial() const {
       p.policies.make(p.entries, p.ways, spec().page_bits, spec().page_sizes, spec().mapped_at_start, true);
   s.fill =
       p.fill.make({spec().clock, spec().sms, spec().page_bits, spec().page_sizes, &p.policies.replacement});
+  s.ports = Ports(p.ports);
   s.mshrs = MshrTable<L2TlbWaiter>(p.mshrs, outstanding);
   s.stalled = Ring<TranslateRequest>(outstanding);
   s.invalidating.resize(spec().moves);
@@ -64,7 +65,7 @@ void L2Tlb::on_request(TranslateRequest const& m, Cx& cx) const {
 // miss that joins another one pass those.
 bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   auto& s = cx.state();
-  auto const at = std::max(s.port_free, cx.now());
+  auto const at = std::max(s.ports.free_at(), cx.now());
   auto looked_up = at + spec().clock.cycles(spec().params.latency);
   auto const client = static_cast<std::uint16_t>(m.from);
   TlbFill::Asker const asker{client, m.application, m.warp};
@@ -94,8 +95,9 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
     ++s.stats[m.application].misses;
   }
   s.fill->looked_up(asker, hit, cx.now());
-  s.port_free = spec().clock.after(at);
-  s.busy_ps += static_cast<std::uint64_t>(picoseconds(s.port_free - at));
+  auto const until = spec().clock.after(at);
+  s.ports.take(until);
+  s.busy_ps += static_cast<std::uint64_t>(picoseconds(until - at)) / spec().params.ports;
   return true;
 }
 
@@ -167,8 +169,8 @@ void L2Tlb::on_invalidate(Invalidate const& m, Cx& cx) const {
     if (s.tlb->invalidate(m.page)) ++s.invalidated_entries;
     if (s.fill->invalidate(m.page)) ++s.invalidated_entries;
   }
-  auto const at = std::max(s.port_free, cx.now());
-  s.port_free = spec().clock.after(at);
+  auto const at = std::max(s.ports.free_at(), cx.now());
+  s.ports.take(spec().clock.after(at));
   auto const leaves = spec().clock.after(std::max(at, s.last_response));
   s.invalidating[m.move] = spec().clients;
   for (std::uint32_t sm = 0; sm < spec().clients; ++sm) cx.send(to_sm, sm, forwarded, leaves - cx.now());

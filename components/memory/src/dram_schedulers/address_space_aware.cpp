@@ -14,10 +14,10 @@
 // walk, shares are equal. Quotas are rounded down, and an application without one is passed over.
 //
 // Assumed, where the paper is silent: what finds its queue full waits before it, in order, and holds up only
-// what goes to the same queue; a read of the application in turn that finds the silver queue full goes to the
-// normal one; the turn passes on with each epoch too, so that an application that has ended does not keep it;
-// what is no read of a walk or of a warp (write-backs, copies, contexts, page-table writes) goes to the
-// normal queue.
+// what goes to the same queue; the turn passes on with each epoch too, so that an application that has ended
+// does not keep it; what is no read of a walk or of a warp (write-backs, copies, contexts, page-table writes)
+// goes to the normal queue. A read of the application in turn that finds the silver queue full waits for it,
+// or goes to the normal queue (`overflow`).
 #include <algorithm>
 #include <array>
 #include <bitset>
@@ -30,6 +30,7 @@ namespace {
 class AddressSpaceAware final : public DramScheduler {
  public:
   enum class Before : std::uint64_t { bank, channel };
+  enum class Overflow : std::uint64_t { normal, waits };
   struct Params {
     std::uint32_t golden = 16;
     std::uint32_t silver = 64;
@@ -38,6 +39,7 @@ class AddressSpaceAware final : public DramScheduler {
     std::uint32_t thresh_max = 500;
     std::uint32_t epoch = 100'000;
     Before priority = Before::bank;
+    Overflow overflow = Overflow::normal;
     void describe(ParamTable& t) {
       t.count("golden", golden, {1, 4096}, "lines that the golden queue holds, for page walks",
               "MASK (ASPLOS 2018), section 7.4: 16");
@@ -62,6 +64,12 @@ class AddressSpaceAware final : public DramScheduler {
           "where a request goes before those of the queues behind: at its bank, while the bus carries what "
           "other banks have ready, or on the whole channel, which waits for it",
           "CMU-SAFARI/Mosaic, dram_sched.cc: bank; MASK, section 5.4: always, not where");
+      t.choice(
+          "overflow", overflow, {{"normal", Overflow::normal}, {"waits", Overflow::waits}},
+          "a read of the application in turn that finds the silver queue full goes to the normal queue, or "
+          "waits for room in the silver one",
+          "normal; MASK, section 5.4: waits (the normal queue has the requests \"from all other "
+          "applications\")");
     }
   };
 
@@ -142,7 +150,8 @@ class AddressSpaceAware final : public DramScheduler {
     auto const& by = m.requester;
     if (params_->queues >= 2 && is_walk(by.kind)) return kGolden;
     bool const silver = params_->queues == 3 && by.kind == RequestKind::data && by.application == turn_ &&
-                        taken_ < quotas_[turn_] && has_room(kSilver, m);
+                        taken_ < quotas_[turn_] &&
+                        (params_->overflow == Overflow::waits || has_room(kSilver, m));
     return silver ? kSilver : kNormal;
   }
   void come(std::size_t queue, MemRequest const& m) {

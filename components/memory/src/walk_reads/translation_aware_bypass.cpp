@@ -3,12 +3,17 @@
 // depth of the page table whose hit rate is below that of warps' requests bypass the cache.
 //
 // Hits are counted over an epoch, and decide for the next; in the first one nothing bypasses. Depths, or
-// warps, without a request in an epoch keep their rate.
+// warps, without a look-up in an epoch keep their rate, or have none (`unmeasured`): a depth without a rate
+// does not bypass, and so is measured again in the next epoch with a read of it.
 //
 // Assumed, where the paper is silent: a bypassed depth is judged by the reads of one line in `sampled`,
-// which go through the cache always, so that their hit rate is what the depth's would be; each slice counts
-// for itself, where the paper has counters at the L2 TLB and not how slices tell it. With `sampled` of 1 all
-// reads do, as those of `cached`, and are counted.
+// which go through the cache always, so that their hit rate is what the depth's would be. One read in so many
+// would miss lines that those before it have not left in the cache. A depth of few lines may have none that
+// is sampled: with unmeasured = kept it bypasses for good, once it does. With `sampled` of 1 all reads go
+// through the cache, as those of `cached`, and are counted.
+//
+// Each slice counts for itself: its reads bypass by what it has seen of each depth. The paper's counters are
+// at the L2 TLB for the whole GPU, and it does not say how slices tell it; section 7.4 has them in each core.
 #include <array>
 
 #include "farfault/memory/walk_reads.hpp"
@@ -18,9 +23,15 @@ namespace {
 
 class TranslationAwareBypass final : public WalkReads {
  public:
+  enum class Unmeasured : std::uint8_t { kept, forgotten };
+  enum class DataRate : std::uint8_t { loads_and_stores, loads };
   struct Params {
     std::uint32_t epoch = 100'000;
     std::uint32_t sampled = 32;
+    bool overtakes = false;
+    std::uint32_t own_mshrs = 0;
+    Unmeasured unmeasured = Unmeasured::kept;
+    DataRate data_rate = DataRate::loads_and_stores;
     void describe(ParamTable& t) {
       t.count("epoch", epoch, {1, 1'000'000'000}, "cycles of the GPU over which hits are counted",
               "assumed: as MASK's other epochs (ASPLOS 2018, section 5.2)");
@@ -29,13 +40,38 @@ class TranslationAwareBypass final : public WalkReads {
           "one in so many lines of page-table entries is never bypassed, so that a bypassed depth's hit rate "
           "can still be measured; 1: none is",
           "assumed; MASK does not say how the hit rate of a bypassed depth is known");
+      t.flag(
+          "overtakes", overtakes,
+          "a read that bypasses is served before requests that are stalled at the slice",
+          "off; MASK, section 7.1: on (\"a lower L2 cache queuing latency for bypassed address translation "
+          "requests\")");
+      t.count("own_mshrs", own_mshrs, {0, 4096},
+              "MSHRs of a slice for reads that bypass, in addition to the cache's; 0: they use the cache's",
+              "0; MASK, section 5.3: these reads skip the cache, not where they are held");
+      t.choice(
+          "unmeasured", unmeasured, {{"kept", Unmeasured::kept}, {"forgotten", Unmeasured::forgotten}},
+          "hit rate of a depth, or of warps, without a look-up in an epoch: that of the epoch before, or "
+          "none; a depth does not bypass without one",
+          "kept; MASK does not say how the hit rate of a bypassed depth is known");
+      t.choice("data_rate", data_rate,
+               {{"loads_and_stores", DataRate::loads_and_stores}, {"loads", DataRate::loads}},
+               "requests of warps whose hit rate a depth is held to",
+               "loads_and_stores; MASK, section 5.3: \"data demand requests\"");
     }
   };
 
   TranslationAwareBypass(Params const& p, Setup const& s)
-      : epoch_ps_{static_cast<std::uint64_t>(picoseconds(s.clock.cycles(p.epoch)))}, sampled_{p.sampled} {}
+      : epoch_ps_{static_cast<std::uint64_t>(picoseconds(s.clock.cycles(p.epoch)))},
+        sampled_{p.sampled},
+        overtakes_{p.overtakes ? 1U : 0U},
+        own_mshrs_{p.own_mshrs},
+        forgets_{p.unmeasured == Unmeasured::forgotten ? 1U : 0U},
+        counts_stores_{p.data_rate == DataRate::loads_and_stores ? 1U : 0U} {}
 
   bool may_bypass() const override { return true; }
+  bool overtakes() const override { return overtakes_.value != 0; }
+  std::uint32_t own_mshrs() const override { return static_cast<std::uint32_t>(own_mshrs_.value); }
+  bool counts_stores() const override { return counts_stores_.value != 0; }
   bool bypasses(std::uint32_t depth, std::uint64_t line, Time now) override {
     roll(now);
     return (passes_ >> depth & 1) != 0 && mixed(line) % sampled_.value != 0;
@@ -50,7 +86,8 @@ class TranslationAwareBypass final : public WalkReads {
   }
 
   auto members() {
-    return std::tie(epoch_ps_, sampled_, epoch_, passes_, counts_, rates_, all_, bypassed_, changes_);
+    return std::tie(epoch_ps_, sampled_, overtakes_, own_mshrs_, forgets_, counts_stores_, epoch_, passes_,
+                    counts_, rates_, all_, bypassed_, changes_);
   }
   static auto stats() {
     using T = TranslationAwareBypass const&;
@@ -102,7 +139,10 @@ class TranslationAwareBypass final : public WalkReads {
     epoch_ = epoch;
     for (std::size_t depth = 0; depth < kDepths; ++depth) {
       auto& c = counts_[depth];
-      if (c.requests != 0) rates_[depth] = c.hits * kWhole / c.requests;
+      if (c.requests != 0)
+        rates_[depth] = c.hits * kWhole / c.requests;
+      else if (forgets_.value != 0)
+        rates_[depth] = kNone;
       c = {};
     }
     std::uint64_t passes = 0;
@@ -115,11 +155,15 @@ class TranslationAwareBypass final : public WalkReads {
 
   Fixed<std::uint64_t> epoch_ps_;
   Fixed<std::uint64_t> sampled_;
+  Fixed<std::uint64_t> overtakes_;
+  Fixed<std::uint64_t> own_mshrs_;
+  Fixed<std::uint64_t> forgets_;
+  Fixed<std::uint64_t> counts_stores_;
   std::uint64_t epoch_ = 0;
   std::uint64_t passes_ = 0;              // bit d: reads at depth d bypass the cache
   std::array<Counts, kDepths> counts_{};  // of the running epoch; depth 0: of warps
   std::array<std::uint64_t, kDepths> rates_ =
-      all_unknown();                   // of hits in the last epoch with requests, in millionths
+      all_unknown();  // of hits in the last epoch, or the last one with requests, in millionths
   std::array<Counts, kDepths> all_{};  // since the start
   std::uint64_t bypassed_ = 0;
   std::uint64_t changes_ = 0;

@@ -3,15 +3,20 @@
 // share of its warps, and only a warp with one fills the L2 TLB. What a warp without one has missed is kept
 // in a small fully associative bypass cache, which is looked up together with the TLB. From one epoch to the
 // next the share follows the application's miss rate at both together: it falls when the rate has risen, and
-// rises when that has fallen.
+// rises when that has fallen (section 5.2). Section 7.4 has "direction registers to record whether the token
+// count increased or decreased during the previous epoch", and not what they decide. With direction =
+// hill_climbing, the share moves on as it last did when the rate has fallen, and the other way when it has
+// risen; at first as it did after the first epoch, down from a token for every warp.
 //
 // An application's warps are all that its SMs run at a time: section 5.2 counts "all warps in each core", and
 // section 7.4 has a bit in each core for each warp, set when the warp uses the core for the first time. The
 // L2 TLB learns of warps by their requests alone, and a warp that hits its L1 TLB, or waits there for a page
 // that another has asked for, makes none. But an SM fills its slots from the lowest on, and an application's
 // blocks are dealt out to its SMs: so each of these is taken to have as many warps as the highest slot says
-// from which any of them has made a request since the start. The paper's bits are reset every epoch, as any
-// instruction sets them again.
+// from which any of them has made a request, since the start or in the epoch (`warps`). The paper's bits are
+// reset every epoch, but any instruction sets them again, not a request to the L2 TLB alone. Slots are
+// counted, of which an SM has as many as it runs warps at a time: blocks that follow each other in a slot
+// count once.
 //
 // The paper gives tokens to the warps with the lowest numbers, which are numbers within a core, and bounds
 // the warps of each core: so n tokens go to the first warp of each SM, then to the second of each, and so on;
@@ -19,8 +24,9 @@
 //
 // Assumed, where the paper is silent: the share, not the number of tokens, is what moves, by a fixed step; an
 // application's first epoch, in which all its warps fill, is the first one in which it has requests, and an
-// epoch without any changes nothing; where several warps have waited for a translation, one with a token is
-// enough; scalar caches, which have no warps, have one always.
+// epoch without any changes nothing; where several SMs have waited for a translation, it fills if one of them
+// asked for a warp with a token; scalar caches, which have no warps, have one always. An SM asks for the warp
+// that missed first: those that join its miss in the L1 TLB make no request, and their tokens do not count.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -35,6 +41,8 @@ class Tokens final : public TlbFill {
  public:
   enum class Change : std::uint8_t { points, relative };
   enum class Empties : std::uint8_t { page, all };
+  enum class Direction : std::uint8_t { none, hill_climbing };
+  enum class Warps : std::uint8_t { start, epoch };
   struct Params {
     double initial = 0.8;
     double step = 0.1;
@@ -43,6 +51,8 @@ class Tokens final : public TlbFill {
     std::uint32_t epoch = 100'000;
     std::uint32_t bypass_entries = 32;
     Empties invalidation = Empties::page;
+    Direction direction = Direction::none;
+    Warps warps = Warps::start;
     void describe(ParamTable& t) {
       t.number("initial", initial, {0.0, 1.0},
                "share of an application's warps that have a token after its first epoch",
@@ -68,6 +78,16 @@ class Tokens final : public TlbFill {
                "invalid: that "
                "page's translations, or all",
                "page; MASK, section 5.2: all");
+      t.choice(
+          "direction", direction, {{"none", Direction::none}, {"hill_climbing", Direction::hill_climbing}},
+          "none: a higher miss rate takes tokens and a lower one gives them; hill_climbing: a higher miss "
+          "rate "
+          "turns the last change round and a lower one repeats it",
+          "MASK, section 5.2: none; section 7.4 has a direction register for each application, and not "
+          "its use");
+      t.choice("warps", warps, {{"start", Warps::start}, {"epoch", Warps::epoch}},
+               "requests by which an application's warps are counted: since the start, or in the epoch",
+               "start; MASK, section 7.4: a bit for each warp, reset every epoch");
     }
   };
 
@@ -78,6 +98,8 @@ class Tokens final : public TlbFill {
         threshold_{millionths(p.threshold)},
         relative_{p.change == Change::relative ? 1U : 0U},
         invalidates_all_{p.invalidation == Empties::all ? 1U : 0U},
+        hill_climbing_{p.direction == Direction::hill_climbing ? 1U : 0U},
+        warps_of_epoch_{p.warps == Warps::epoch ? 1U : 0U},
         sms_{s.sms},
         bypass_(organization().make(
             {p.bypass_entries, p.bypass_entries, s.page_bits, *s.replacement, s.page_sizes})),
@@ -109,8 +131,9 @@ class Tokens final : public TlbFill {
   bool invalidates_all() const override { return invalidates_all_.value != 0; }
 
   auto members() {
-    return std::tie(epoch_ps_, initial_, step_, threshold_, relative_, invalidates_all_, sms_, bypass_,
-                    applications_, bypass_hits_, bypass_fills_, increases_, decreases_);
+    return std::tie(epoch_ps_, initial_, step_, threshold_, relative_, invalidates_all_, hill_climbing_,
+                    warps_of_epoch_, sms_, bypass_, applications_, bypass_hits_, bypass_fills_, increases_,
+                    decreases_);
   }
   static auto stats() {
     using T = Tokens const&;
@@ -147,6 +170,7 @@ class Tokens final : public TlbFill {
     std::int64_t share = 0;      // of its warps that have tokens
     std::int64_t rate = 0;       // of misses in the last epoch with requests
     std::uint64_t has_rate = 0;  // there was one
+    std::uint64_t rises = 0;     // the share, when it last moved
   };
 
   static std::int64_t millionths(double share) { return std::llround(share * static_cast<double>(kWhole)); }
@@ -183,14 +207,17 @@ class Tokens final : public TlbFill {
     a.tokens = warps * static_cast<std::uint64_t>(a.share) / kWhole;
     a.rate = rate;
     a.has_rate = 1;
+    if (warps_of_epoch_.value != 0) a.slots = 0;
     a.hits = 0;
     a.misses = 0;
   }
   void move(Application& a, std::int64_t change) {
     auto const of = relative_.value != 0 ? a.rate : kWhole;
     if (std::abs(change) * kWhole <= threshold_.value * of) return;
-    auto const share =
-        std::clamp(a.share + (change > 0 ? -step_.value : step_.value), std::int64_t{0}, kWhole);
+    bool const worse = change > 0;
+    bool const rises = hill_climbing_.value != 0 ? (a.rises != 0) != worse : !worse;
+    a.rises = rises ? 1U : 0U;
+    auto const share = std::clamp(a.share + (rises ? step_.value : -step_.value), std::int64_t{0}, kWhole);
     if (share > a.share) ++increases_;
     if (share < a.share) ++decreases_;
     a.share = share;
@@ -202,6 +229,8 @@ class Tokens final : public TlbFill {
   Fixed<std::int64_t> threshold_;
   Fixed<std::uint64_t> relative_;
   Fixed<std::uint64_t> invalidates_all_;
+  Fixed<std::uint64_t> hill_climbing_;
+  Fixed<std::uint64_t> warps_of_epoch_;
   Fixed<std::vector<std::vector<std::uint32_t>>> sms_;  // by application
   Policy<TlbOrganization> bypass_;
   std::vector<Application> applications_;

@@ -43,6 +43,7 @@ struct DramParams {
   Duration t_ras = 33ns;
   Duration controller_latency = Duration::zero();
   std::uint32_t queue = 64;
+  std::uint32_t walk_queue = 0;
   PolicyChoice<DramScheduler> scheduler{"frfcfs"};
   Duration t_refi = 0ns;
   Duration t_rfc = 0ns;
@@ -71,6 +72,9 @@ struct DramParams {
         "assumed: 0; the presets of real GPUs state theirs");
     t.count("queue", queue, {1, 4096}, "requests a channel holds",
             "Accel-Sim, SM7_QV100: FR-FCFS queue of 64");
+    t.count("walk_queue", walk_queue, {0, 4095},
+            "of these, those that are for reads of page walks alone; 0: all are for all",
+            "0; MASK (ASPLOS 2018), section 7.4: 16, the golden queue");
     scheduler.describe(t, "scheduler", "which request is next", "FR-FCFS: Rixner et al., ISCA 2000");
     t.duration("t_refi", t_refi, {0ns, 1ms}, "from one refresh of all banks to the next; 0: none",
                "off; HBM2, HBM3, and DDR4 above 85 C: 3900 ns (JESD235, JESD238, JESD79-4)");
@@ -82,6 +86,8 @@ struct DramParams {
     t.duration("t_rtw", t_rtw, {0ns, 1us}, "a read's data to a write's; 0: none",
                "off; Ramulator 2, HBM3: 2 cycles of 1 ns; DRAMsim3: 1 cycle");
   }
+  // Requests that a channel holds of other kinds than reads of page walks.
+  std::uint32_t shared_queue() const { return queue - walk_queue; }
 };
 
 struct DramChannelSpec {

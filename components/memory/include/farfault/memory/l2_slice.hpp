@@ -3,16 +3,19 @@
 // MSHRs and response port.
 //
 // A request takes one cycle of the slice, first come first served (simultaneous ones in port order); a hit
-// responds `latency` cycles later; a response takes one cycle of the response port. Write-back; a write that
+// responds `latency` cycles later; a response takes one cycle of the response port. With several `ports` as
+// many requests are looked up, and as many responses leave, in one cycle. Write-back; a write that
 // misses allocates its line without a fetch (sectored lines with byte masks, as gfx9 and NVIDIA). Page-walk
 // reads are requests like others. This is also where the crossbar's output port is: the crossbar has one
 // stage, its outputs are output-queued, and its latency is that of the links. What a slice misses goes to one
-// or several DRAM channels (or slices of a cache in front of them), each with credits of its own.
+// or several DRAM channels (or slices of a cache in front of them), each with credits of its own, and where
+// the channel keeps entries for reads of page walks, with credits for these.
 //
 // Reads of page walks may bypass the cache (walk_reads.hpp): such a read takes no cycle of the slice, is not
-// looked up, and what it reads is not kept. It waits its turn behind requests that are stalled, has an MSHR,
-// and joins an outstanding read of its line, or is joined by one that keeps the line. A line that is dirty
-// here is read here: what memory has of it is old.
+// looked up, and what it reads is not kept. It waits its turn behind requests that are stalled, or overtakes
+// them and waits for no reads but those that bypass. It has an MSHR, and joins an outstanding read of its
+// line, or is joined by one that keeps the line; or bypassing reads have MSHRs of their own, joined by none
+// but these. A line that is dirty here is read here: what memory has of it is old.
 //
 // A train (parts/train.hpp) is looked up line by line. Those of its lines that are answered alike travel back
 // as one, and those that miss go on to memory as one; from the first line that does, the rest waits until
@@ -49,6 +52,7 @@
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/part_time.hpp"
+#include "farfault/parts/ports.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/parts/train.hpp"
 #include "farfault/protocols/messages.hpp"
@@ -88,6 +92,7 @@ struct L2CacheParams : SlicedCacheParams {
   std::uint32_t partition_latency = 100;
   MissPath miss_path = MissPath::home_slice;
   bool write_back_at_kernel_end = false;
+  std::uint32_t ports = 1;
   PolicyChoice<WalkReads> walk_reads{"cached"};
   void describe(ParamTable& t) {
     SlicedCacheParams::describe(t);
@@ -109,6 +114,8 @@ struct L2CacheParams : SlicedCacheParams {
         "write_back_at_kernel_end", write_back_at_kernel_end,
         "the dirty lines are written to memory before a kernel is reported done",
         "off; AMD gfx90a, gfx942: buffer_wbl2 at a release to the system (LLVM, AMDGPUUsage, memory model)");
+    t.count("ports", ports, {1, 64}, "look-ups that begin, and responses that leave, per slice in one cycle",
+            "one; MASK, Mosaic (MICRO 2017), Table 1: 2");
     walk_reads.describe(t, "walk_reads", "whether reads of page walks are looked up and kept",
                         "GMMU Bypass, Mosaic: as all others");
   }
@@ -131,6 +138,7 @@ struct L2SliceSpec {
   std::uint32_t banks = 1;            // channels.slice(offset) / banks
   std::uint32_t dram_channels = 1;    // of this slice
   std::uint32_t dram_credits = 32;    // for each of them
+  std::uint32_t walk_credits = 0;     // for each of them, of reads of page walks alone; 0: these use those
   std::uint32_t queue = 1024;         // requests that clients hold credits for
   std::uint32_t cycles_per_line = 1;  // that a request and a response take
   std::uint32_t train = 1;            // lines that leave as one message, at most
@@ -222,11 +230,14 @@ struct L2SliceState {
   Policy<WalkReads> walk_reads;
   MshrTable<L2Waiter> mshrs;
   std::vector<std::uint8_t> passing;  // by MSHR, where reads may bypass the cache: its line is not kept
+  MshrTable<L2Waiter> own_mshrs;      // of reads that bypass the cache, where they do not use its MSHRs
   Ring<MemRequest> stalled;           // in order, behind a request that finds no MSHR
+  Ring<MemRequest> stalled_bypasses;  // reads that bypass the cache, where they overtake those
   Ring<std::uint64_t> writebacks;     // lines that wait for a DRAM credit
-  Time port_free{};
-  Time answer_free{};
+  Ports ports;
+  Ports answer_ports;
   std::vector<std::uint32_t> dram_credits;  // by channel of this slice
+  std::vector<std::uint32_t> walk_credits;  // the same, of reads of page walks
   FarState far;
   FlushState flush;
   PartTime stall;  // some are stalled
@@ -272,7 +283,7 @@ struct L2SliceState {
          [](S s) { return s.stats.copy_requests; }},
         {"copy_hits", "count", "requests of copy engines that hit", StatKind::counter,
          [](S s) { return s.stats.copy_hits; }},
-        {"busy_time", "ps", "time that the slice took requests", StatKind::counter,
+        {"busy_time", "ps", "time that the slice took requests, divided by ports", StatKind::counter,
          [](S s) { return s.stats.busy_ps; }},
         {"mshr_stall_time", "ps", "time in which requests waited for a free MSHR, or for room to write back",
          StatKind::counter, [](S s) { return s.stall.ps(); }},
@@ -367,6 +378,12 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   // A page walk's read, past the cache.
   bool passes_by(MemRequest const& m, Cx& cx) const;
   bool pass_by(MemRequest const& m, Leaving& leaving, Cx& cx) const;
+  bool pass_by_with_own_mshr(MemRequest const& m, Leaving& leaving, Cx& cx) const;
+  // Whether it overtakes what is stalled; it has no more before it than others that do.
+  bool overtakes(MemRequest const& m, Cx& cx) const { return overtakes_ && passes_by(m, cx); }
+  bool stalls(L2SliceState const& s) const {
+    return !s.stalled.empty() || !s.far.stalled.empty() || !s.stalled_bypasses.empty();
+  }
   // One line of a request, and `left` with it and after it; false when they have to wait.
   bool serve_line(MemRequest const& m, bool far, std::uint32_t left, Time at, Leaving& leaving, Cx& cx) const;
   bool serve_from_home(MemRequest const& m, std::uint64_t line, std::uint32_t left, L2Waiter asker,
@@ -403,6 +420,11 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   Time busy_until(Time from) const {
     return spec().clock.after(from) + spec().clock.cycles(spec().cycles_per_line - 1);
   }
+  bool has_walk_credits(RequestKind kind) const { return spec().walk_credits != 0 && is_walk(kind); }
+  // For a read.
+  std::uint32_t credits(L2SliceState const& s, std::uint32_t channel, RequestKind kind) const {
+    return has_walk_credits(kind) ? s.walk_credits[channel] : s.dram_credits[channel];
+  }
   std::uint32_t channel_of(PhysAddr a) const { return spec().channels.slice(offset_of(a)) / spec().banks; }
   // Lines are numbered within their home slice, so that those of each partition use all sets.
   static constexpr unsigned kPartitionBit = 48;
@@ -422,7 +444,10 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
     return (address_of(line) ^ asked.frame) >> (spec().page_bits + asked.size) == 0;
   }
 
-  bool may_pass_by_;  // reads of walks
+  bool may_pass_by_ = false;     // reads of walks
+  bool overtakes_ = false;       // those that do, what is stalled
+  std::uint32_t own_mshrs_ = 0;  // of these
+  bool counts_stores_ = true;    // in the hit rate of warps' requests
 };
 
 }  // namespace farfault

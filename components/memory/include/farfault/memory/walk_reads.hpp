@@ -2,9 +2,11 @@
 // Which reads of page walks bypass an L2 cache: they are not looked up there, and what they read is not
 // kept.
 //
-// Contract. Each slice has one, which sees the requests of that slice alone. may_bypass() is asked once; of
-// one that never does, nothing else is asked. bypasses() is asked for each read of a page walk whose line is
-// not dirty in the slice, again if it has to wait; its answer may change with time, never within one
+// Contract. Each slice has one, which sees the requests of that slice alone. Asked once: may_bypass();
+// overtakes(), whether reads that bypass overtake requests that are stalled at the slice; own_mshrs(), how
+// many MSHRs they have for themselves (0: they use the cache's); counts_stores(), whether it is told of them.
+// Of one that never bypasses nothing else is asked. bypasses() is asked for each read of a page walk whose
+// line is not dirty in the slice, again if it has to wait; its answer may change with time, never within one
 // picosecond for a line. bypassed() tells each read that has bypassed, looked_up() each that was looked up,
 // and each request of a warp, with whether it hit.
 //
@@ -38,6 +40,9 @@ class WalkReads {
 
   virtual ~WalkReads() = default;
   virtual bool may_bypass() const = 0;
+  virtual bool overtakes() const { return false; }
+  virtual std::uint32_t own_mshrs() const { return 0; }
+  virtual bool counts_stores() const { return true; }
   virtual bool bypasses(std::uint32_t depth, std::uint64_t line, Time now) = 0;
   virtual void bypassed(Time now) = 0;
   virtual void looked_up(std::uint32_t depth, bool hit, Time now) = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The L2 TLB, shared by all SMs of a GPU: one look-up per cycle; misses are merged by base page and
+// The L2 TLB, shared by all SMs of a GPU: one look-up per cycle and port; misses are merged by base page and
 // sent to the GMMU: how large a page is, its walk says. Without a free MSHR a miss waits, in order with the
 // others that do; hits, and misses of a page that is outstanding already, pass them.
 //
@@ -24,6 +24,7 @@
 #include "farfault/engine/params.hpp"
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/part_time.hpp"
+#include "farfault/parts/ports.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/tlb_fill.hpp"
@@ -37,6 +38,7 @@ struct L2TlbParams {
   std::uint32_t ways = 32;
   std::uint32_t latency = 4;
   std::uint32_t mshrs = 64;
+  std::uint32_t ports = 1;
   TlbPolicies policies;
   PolicyChoice<TlbFill> fill{"always"};
   void describe(ParamTable& t) {
@@ -46,6 +48,8 @@ struct L2TlbParams {
     t.count("ways", ways, {1, 65536}, "ways of the L2 TLB; a divisor of entries", "GMMU Bypass, Table 1");
     t.count("latency", latency, {1, 10000}, "cycles of a look-up", "Akita 4.9 (mem/vm/tlb builder): 4");
     t.count("mshrs", mshrs, {1, 4096}, "pages with an outstanding miss", "Akita 4.9: 64 (R9 Nano builder)");
+    t.count("ports", ports, {1, 64}, "look-ups that begin in one cycle",
+            "one; MASK, Mosaic (MICRO 2017), Table 1: 2");
     policies.describe(t, "", "Akita 4.9 (mem/vm/tlb): the least recently used");
     fill.describe(t, "fill", "which translations that a walk has found come into the TLB",
                   "GMMU Bypass, Mosaic: all of them");
@@ -106,7 +110,7 @@ struct L2TlbState {
   MshrTable<L2TlbWaiter> mshrs;
   Ring<TranslateRequest> stalled;
   std::vector<std::uint32_t> invalidating;  // acknowledgements of SMs still missing, by move
-  Time port_free{};
+  Ports ports;
   Time last_response{};  // when the latest response so far leaves
   ByApplication<L2TlbStats> stats;
   std::uint64_t faulted_misses = 0;
@@ -125,8 +129,8 @@ struct L2TlbState {
          [](S s) { return s.invalidated_entries; }},
         {"outstanding_misses", "count", "pages with an outstanding miss", StatKind::level,
          [](S s) { return std::uint64_t{s.mshrs.in_use()}; }},
-        {"busy_time", "ps", "time that look-ups took the TLB, one per cycle", StatKind::counter,
-         [](S s) { return s.busy_ps; }},
+        {"busy_time", "ps", "time that look-ups took the TLB, one per cycle and port, divided by ports",
+         StatKind::counter, [](S s) { return s.busy_ps; }},
         {"mshr_stall_time", "ps", "time in which requests waited for a free MSHR", StatKind::counter,
          [](S s) { return s.mshr_stall.ps(); }},
     });

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ports of a cache or TLB: each takes one access at a time.
+//
+//   auto const at = std::max(ports.free_at(), now);   // when the next access begins
+//   ports.take(clock.after(at));                      // it has its port until then
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "farfault/engine/time.hpp"
+
+namespace farfault {
+
+class Ports {
+ public:
+  Ports() = default;
+  explicit Ports(std::uint32_t ports) : others_(ports - 1) {}
+
+  // When a port is free: the one that is free first.
+  Time free_at() const { return next_; }
+  // That one has an access until then.
+  void take(Time until) {
+    next_ = until;
+    for (auto& other : others_)
+      if (other < next_) std::swap(other, next_);
+  }
+  auto members() { return std::tie(next_, others_); }
+
+ private:
+  Time next_{};
+  std::vector<Time> others_;  // of the other ports
+};
+
+}  // namespace farfault
