@@ -59,7 +59,7 @@ SIZES = {
 # MASK's own policies at the values at which they have SharedTLB's times (tests/models/mask_test.cpp), because they count walks' reads by depth
 # and waiting in memory's queues.
 SHARED_TLB = {"gpu.l2_tlb.fill": "always", "gpu.l2_cache.translation_aware_bypass.sampled": 1, "gpu.dram.address_space_aware.queues": 1,
-              "gpu.dram.address_space_aware.normal": 256, "gpu.dram.queue": 256}
+              "gpu.dram.address_space_aware.normal": 256, "gpu.dram.queue": 256, "gpu.dram.walk_queue": 0}
 NO_L2_TLB = {"gpu.l2_tlb.entries": 0, "gpu.l2_tlb.latency": 1}
 IDEAL = {"gpu.l1_tlb.organization": "ideal", "gpu.scalar_cache.tlb_organization": "ideal"}
 
@@ -73,7 +73,7 @@ DESIGNS = {
     "pw_cache": SHARED_TLB | NO_L2_TLB | {"gpu.page_walk_cache.size": "8KiB"},
     "mask_tlb": without("gpu.l2_tlb.fill"),
     "mask_cache": without("gpu.l2_cache.translation_aware_bypass.sampled"),
-    "mask_dram": without("gpu.dram.address_space_aware.queues", "gpu.dram.address_space_aware.normal", "gpu.dram.queue"),
+    "mask_dram": without("gpu.dram.address_space_aware.queues", "gpu.dram.address_space_aware.normal", "gpu.dram.queue", "gpu.dram.walk_queue"),
     "mask": {},
     "ideal": SHARED_TLB | IDEAL,
 }
@@ -98,19 +98,31 @@ SENSITIVITY = {
     "gpu.l2_tlb.tokens.change": ["relative"],
     "gpu.l2_tlb.tokens.epoch": [50_000, 200_000],
     "gpu.l2_tlb.tokens.bypass_entries": [16, 64],
+    "gpu.l2_tlb.tokens.direction": ["hill_climbing"],
+    "gpu.l2_tlb.tokens.warps": ["start"],
     "gpu.l2_cache.translation_aware_bypass.sampled": [16, 64],
     "gpu.l2_cache.translation_aware_bypass.epoch": [50_000, 200_000],
+    "gpu.l2_cache.translation_aware_bypass.own_mshrs": [0, 8],
+    "gpu.l2_cache.translation_aware_bypass.unmeasured": ["kept"],
+    "gpu.l2_cache.translation_aware_bypass.data_rate": ["loads"],
     "gpu.dram.address_space_aware.thresh_max": [250, 1000],
     "gpu.dram.address_space_aware.priority": ["channel"],
     "gpu.dram.address_space_aware.epoch": [50_000, 200_000],
+    "gpu.dram.address_space_aware.overflow": ["normal"],
+    "gpu.dram.walk_queue": [0],
 }
 # And of the GPU: SharedTLB and the applications alone are made with it, too.
 SYSTEM = {
     "gpu.crossbar_latency": [50],  # the published code's
-    "gpu.l2_tlb.mshrs": [32],  # at most 30 L1 TLBs and the scalar caches have a miss there: more than 64 are not used
-    "gpu.l2_cache.mshrs": [32, 128],
+    "gpu.l2_tlb.mshrs": [32, 128],
+    "gpu.l2_cache.mshrs": [64, 256],
+    "gpu.l2_tlb.ports": [1],
+    "gpu.l2_cache.ports": [1],
+    "gpu.scalar_cache.sms": [4],
     "gpu.l2_cache.interleave": ["128B", "512B"],
     "gpu.dram.controller_latency": ["14706ps", "58824ps"],
+    "gpu.dram.row": ["2KiB"],
+    "gpu.dram.t_wtr": ["0ns"],
 }
 
 
@@ -138,6 +150,8 @@ READINGS = [
     Reading("both: 64 MSHRs and channels of 64 bits", {"gpu.l1_tlb.mshrs": 64, "gpu.dram.bandwidth": "53568MB/s"}),
     Reading("the paper does not state how addresses are spread over the 16 banks: in turns of a page instead of 256 bytes",
             {"gpu.l2_cache.interleave": "4KiB"}),
+    Reading("the published code (`l2cache.cc`): a read that bypasses waits in the slice's queue and has one of its MSHRs",
+            {"gpu.l2_cache.translation_aware_bypass.overtakes": False, "gpu.l2_cache.translation_aware_bypass.own_mshrs": 0}),
 ]
 TLB_SIZES = [64, 128, 2048, 8192]  # entries of the L2 TLB, 512 apart
 LARGE_PAGES = {"memory.page_size": "2MiB"}
