@@ -26,8 +26,7 @@ struct Spec {
     t.bytes("size", size, {ByteSize{16}, ByteSize{1ULL << 40}}, "the text, encrypted in place",
             "GMMU Bypass, Table 2");
     t.bytes("pattern", pattern, {ByteSize{1024}, ByteSize{64ULL << 20}},
-            "period of the generated plaintext, a power of two",
-            "assumed; MGPUSim: random bytes throughout");
+            "period of the generated plaintext, a power of two", "assumed; MGPUSim: random bytes throughout");
     t.count("block", block, {1, 1024}, "threads per block", "MGPUSim, AES");
   }
 };
