@@ -45,9 +45,11 @@ ASSUMED = [
     ("gpu.sm.max_warps", "48", [24, 64]),
     ("gpu.sm.simds", "4", [1, 2]),
     ("gpu.sm.dependent_latency", "4", [2, 10]),
-    ("gpu.dram.row", "2 KiB", ["4KiB"]),
-    ("gpu.dram.t_wtr", "0", ["2987ps"]),
-    ("gpu.scalar_cache.sms", "4", [1]),
+    ("gpu.dram.row", "4 KiB", ["2KiB"]),
+    ("gpu.dram.t_wtr", "3 ns", ["0ns"]),
+    ("gpu.scalar_cache.sms", "1", [4]),
+    ("gpu.l2_tlb.ports", "2", [1]),
+    ("gpu.l2_cache.mshrs", "128", [64]),
     ("host.launch_latency", "1 ns", ["5400ns"]),
 ]
 # Section 6.4: the memory is as much larger than the data as the paper's 3 GB are than 81.5 MB, the average of an application (section 3.2), or
