@@ -4,7 +4,9 @@ import os
 
 from package_tests import copy, h5py, run
 
-BFS = ("workload.name=bfs", "workload.bfs.rmat.scale=10", "memory.placement=interleave", "run.sample_interval=4us")
+# With an L1 cache of one cycle, so that most of the time of an access is on links.
+BFS = ("workload.name=bfs", "workload.bfs.rmat.scale=10", "memory.placement=interleave", "gpu.l1_cache.latency=1", "gpu.l1_cache.mshrs=128",
+       "run.sample_interval=4us")
 TWO = ('[[application]]\nname = "left"\nworkload = "stream"\nstream.bytes = "64 KiB"\nsms = 2\nrepeats = 2\n'
        '[[application]]\nname = "right"\nworkload = "bfs"\nbfs.rmat.scale = 8\nsms = 2\n')
 CLUSTER = 'machine.topology = "generic"\nmachine.generic.gpus = 2\nmachine.cluster.machines = 2\ngpu.sms = 4\n'
