@@ -23,6 +23,9 @@ L2Slice::L2Slice(Slot<L2SliceSpec> slot) : Component(std::move(slot)) {
   overtakes_ = walk_reads->overtakes();
   own_mshrs_ = walk_reads->own_mshrs();
   counts_stores_ = walk_reads->counts_stores();
+  other_cycles_ = spec().clock.cycles(spec().cycles_per_line - 1);
+  one_port_ = spec().params.ports == 1;
+  walk_credits_ = spec().walk_credits != 0;
   if (spec().params.hardware_coherent()) {
     far_request = in<&L2Slice::on_far_request>("far_request");
     home_response = in<&L2Slice::on_home_response>("home_response");
@@ -92,10 +95,12 @@ void L2Slice::on_request(MemRequest const& m, Cx& cx) const {
   s.count_request(m);
   auto rest = m;
   Leaving leaving;
-  auto& queue = overtakes(m, cx) ? s.stalled_bypasses : s.stalled;
-  if (!queue.empty() || !serve(rest, false, leaving, cx)) {
+  auto* queue = &s.stalled;
+  if (overtakes(m, cx)) [[unlikely]]
+    queue = &s.stalled_bypasses;
+  if (!queue->empty() || !serve(rest, false, leaving, cx)) {
     s.stats.mshr_stalls += rest.train.lines();
-    queue.push(rest);
+    queue->push(rest);
     s.stall.set(cx.now(), true);
   }
   send_all(leaving, cx);
@@ -110,10 +115,10 @@ bool L2Slice::serve(MemRequest& m, bool far, Leaving& leaving, Cx& cx) const {
     auto const left = m.train.lines();
     if (!serve_line(m, far, left, std::max(slot, arrival), leaving, cx)) return false;
     auto const free = busy_until(slot);
-    s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(free - slot)) / spec().params.ports;
+    s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(free - slot));
     s.ports.take(free);
     if (left == 1) return true;
-    slot = std::max(s.ports.free_at(), now);
+    slot = one_port_ ? free : std::max(s.ports.free_at(), now);
     --m.train.more;
     m.address += spec().line_bytes;
   }
@@ -250,8 +255,7 @@ void L2Slice::answer(L2Waiter to, PhysAddr address, Access access, Time at, Memo
   auto& s = cx.state();
   bool const more = continues(run, address, access, to.from) && run.tag == to.tag &&
                     run.found_by == to.found_by && run.far == to.far;
-  auto const slot =
-      more && spec().params.ports == 1 ? s.answer_ports.free_at() : std::max(at, s.answer_ports.free_at());
+  auto const slot = more && one_port_ ? s.answer_ports.free_at() : std::max(at, s.answer_ports.free_at());
   auto const start = std::max(at, slot);
   s.answer_ports.take(busy_until(slot));
   if (more) {
@@ -299,16 +303,23 @@ void L2Slice::write_back(Run& run, Cx& cx) const {
   }
 }
 
+void L2Slice::bypass_has_come(MemResponse const& m, Leaving& leaving, Cx& cx) const {
+  cx.state().own_mshrs.release(m.tag & ~(kOwn | kWalk), [&](L2Waiter const& to) {
+    answer(to, m.address, Access::read, cx.now(), m.stages.last_of(cx.now() - to.since), leaving.answers, cx);
+  });
+}
+
 void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const lines = m.train.lines();
   Leaving leaving;
-  ((m.tag & kWalk) != 0 ? s.walk_credits : s.dram_credits)[channel_of(m.address)] += lines;
-  if (own_mshrs_ != 0 && m.access == Access::read && (m.tag & kOwn) != 0) {
-    s.own_mshrs.release(m.tag & ~(kOwn | kWalk), [&](L2Waiter const& to) {
-      answer(to, m.address, Access::read, cx.now(), m.stages.last_of(cx.now() - to.since), leaving.answers,
-             cx);
-    });
+  auto const channel = channel_of(m.address);
+  if ((m.tag & kWalk) == 0) [[likely]]
+    s.dram_credits[channel] += lines;
+  else
+    s.walk_credits[channel] += lines;
+  if ((m.tag & kOwn) != 0) [[unlikely]] {
+    bypass_has_come(m, leaving, cx);
   } else if (m.access == Access::read) {
     auto const first = line_of(m.address);  // of a train that a cache has split, the tag is another line's
     for (std::uint32_t i = 0; i < lines; ++i) {

@@ -97,7 +97,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   s.fill->looked_up(asker, hit, cx.now());
   auto const until = spec().clock.after(at);
   s.ports.take(until);
-  s.busy_ps += static_cast<std::uint64_t>(picoseconds(until - at)) / spec().params.ports;
+  s.busy_ps += static_cast<std::uint64_t>(picoseconds(until - at));
   return true;
 }
 

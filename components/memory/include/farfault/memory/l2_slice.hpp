@@ -284,7 +284,7 @@ struct L2SliceState {
         {"copy_hits", "count", "requests of copy engines that hit", StatKind::counter,
          [](S s) { return s.stats.copy_hits; }},
         {"busy_time", "ps", "time that the slice took requests, divided by ports", StatKind::counter,
-         [](S s) { return s.stats.busy_ps; }},
+         [](S s) { return s.stats.busy_ps / s.ports.number(); }},
         {"mshr_stall_time", "ps", "time in which requests waited for a free MSHR, or for room to write back",
          StatKind::counter, [](S s) { return s.stall.ps(); }},
     });
@@ -377,12 +377,13 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   bool serve(MemRequest& m, bool far, Leaving& leaving, Cx& cx) const;
   // A page walk's read, past the cache.
   bool passes_by(MemRequest const& m, Cx& cx) const;
-  bool pass_by(MemRequest const& m, Leaving& leaving, Cx& cx) const;
-  bool pass_by_with_own_mshr(MemRequest const& m, Leaving& leaving, Cx& cx) const;
+  [[gnu::noinline]] bool pass_by(MemRequest const& m, Leaving& leaving, Cx& cx) const;
+  [[gnu::noinline]] bool pass_by_with_own_mshr(MemRequest const& m, Leaving& leaving, Cx& cx) const;
+  [[gnu::noinline]] void bypass_has_come(MemResponse const& m, Leaving& leaving, Cx& cx) const;
   // Whether it overtakes what is stalled; it has no more before it than others that do.
   bool overtakes(MemRequest const& m, Cx& cx) const { return overtakes_ && passes_by(m, cx); }
   bool stalls(L2SliceState const& s) const {
-    return !s.stalled.empty() || !s.far.stalled.empty() || !s.stalled_bypasses.empty();
+    return !s.stalled.empty() || !s.far.stalled.empty() || (overtakes_ && !s.stalled_bypasses.empty());
   }
   // One line of a request, and `left` with it and after it; false when they have to wait.
   bool serve_line(MemRequest const& m, bool far, std::uint32_t left, Time at, Leaving& leaving, Cx& cx) const;
@@ -417,10 +418,8 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   std::uint32_t partition() const {
     return spec().in_partition == 0 ? 0 : spec().index / spec().in_partition;
   }
-  Time busy_until(Time from) const {
-    return spec().clock.after(from) + spec().clock.cycles(spec().cycles_per_line - 1);
-  }
-  bool has_walk_credits(RequestKind kind) const { return spec().walk_credits != 0 && is_walk(kind); }
+  Time busy_until(Time from) const { return spec().clock.after(from) + other_cycles_; }
+  bool has_walk_credits(RequestKind kind) const { return walk_credits_ && is_walk(kind); }
   // For a read.
   std::uint32_t credits(L2SliceState const& s, std::uint32_t channel, RequestKind kind) const {
     return has_walk_credits(kind) ? s.walk_credits[channel] : s.dram_credits[channel];
@@ -444,6 +443,9 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
     return (address_of(line) ^ asked.frame) >> (spec().page_bits + asked.size) == 0;
   }
 
+  Duration other_cycles_{};  // of a line's, all but the first
+  bool one_port_ = true;
+  bool walk_credits_ = false;    // reads of walks have credits of their own
   bool may_pass_by_ = false;     // reads of walks
   bool overtakes_ = false;       // those that do, what is stalled
   std::uint32_t own_mshrs_ = 0;  // of these

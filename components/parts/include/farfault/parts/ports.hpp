@@ -17,20 +17,26 @@ namespace farfault {
 class Ports {
  public:
   Ports() = default;
-  explicit Ports(std::uint32_t ports) : others_(ports - 1) {}
+  explicit Ports(std::uint32_t ports) : several_(ports - 1), others_(ports - 1) {}
 
   // When a port is free: the one that is free first.
   Time free_at() const { return next_; }
   // That one has an access until then.
   void take(Time until) {
     next_ = until;
+    if (several_ != 0) take_first();
+  }
+  std::uint64_t number() const { return others_.size() + 1; }
+  auto members() { return std::tie(next_, several_, others_); }
+
+ private:
+  void take_first() {
     for (auto& other : others_)
       if (other < next_) std::swap(other, next_);
   }
-  auto members() { return std::tie(next_, others_); }
 
- private:
   Time next_{};
+  std::uint64_t several_ = 0;
   std::vector<Time> others_;  // of the other ports
 };
 

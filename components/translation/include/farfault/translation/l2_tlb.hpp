@@ -130,7 +130,7 @@ struct L2TlbState {
         {"outstanding_misses", "count", "pages with an outstanding miss", StatKind::level,
          [](S s) { return std::uint64_t{s.mshrs.in_use()}; }},
         {"busy_time", "ps", "time that look-ups took the TLB, one per cycle and port, divided by ports",
-         StatKind::counter, [](S s) { return s.busy_ps; }},
+         StatKind::counter, [](S s) { return s.busy_ps / s.ports.number(); }},
         {"mshr_stall_time", "ps", "time in which requests waited for a free MSHR", StatKind::counter,
          [](S s) { return s.mshr_stall.ps(); }},
     });
