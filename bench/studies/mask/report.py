@@ -179,7 +179,7 @@ def gains(f):
                     [", ".join("+".join(m) for m in members) if title != "all" else ""])
     return ["## What there is to gain", "", f"Means over the pairs whose weighted speedup rises by at least {100 * (GAIN - 1):.0f} % when no access misses an L1 TLB "
             "(Ideal over SharedTLB), and over the others. The paper: MASK over SharedTLB 1.578, and Ideal over SharedTLB 1.68 (section 3: 1 / 0.594) or 2.05 (section 7.1: "
-            "1.578 / 0.768; Table 3: 1 / 0.487). Ideal is no bound: with no misses to wait for, warps ask memory for more lines at a time, from more rows."] + \
+            "1.578 / 0.768; Table 3: 1 / 0.487). Ideal is not a bound: with no misses to wait for, warps ask memory for more lines at a time, from more rows."] + \
         table(["Ideal over SharedTLB", "pairs", "Ideal"] + [NAMES[d] for d in ("mask_tlb", "mask_cache", "mask_dram", "mask")] + ["which"], rows)
 
 
@@ -233,7 +233,7 @@ def classes(f):
             "under way is one too. Walks at a time: mean, least and most of samples every 10,200 cycles (Fig. 5). Accesses, of a line each, that a "
             "walk has answered stand for the warps of Fig. 6, which are not counted; a warp of 64 reads two lines of floats. The last level is the "
             "hit rate of walks' reads of the fourth level at the L2 cache. A program that runs several times finds pages of its first run in the L2 TLB: the rates "
-            "of one run are beside."] + \
+            "of one run follow."] + \
         table(["", "L1 TLB", "L2 TLB", "both, one run", "here", "paper", "", "walks at a time", "accesses a walk", "cycles of a walk", "last level", "epochs"], rows)
 
 

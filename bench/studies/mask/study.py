@@ -31,7 +31,7 @@ WORKLOADS = {
 # Sizes are the published ones (CMU-SAFARI/Mosaic, v3.x/pthread_benchmark) where a workload's default is not and `own` says so. A
 # program that would end within ten epochs of 100,000 cycles, alone on half of the SMs, runs several times (assumed: the paper's own lengths
 # are not known), as often as ten epochs take; of one that goes over the same data very often, fewer rounds are made, down to the first number
-# that takes ten epochs. What takes longer goes over its data once. Then its length alone on 15 SMs in millions of cycles and the processor time,
+# that takes ten epochs. Longer programs go over their data once. Then its length alone on 15 SMs in millions of cycles and the processor time,
 # in seconds, that this took.
 SIZES = {
     "3DS": ({}, 3, 1.41, 3.9), "BFS2": ({}, 7, 1.11, 4.7), "BLK": ({}, 3, 1.19, 1.2), "BP": ({}, 4, 1.17, 1.8),

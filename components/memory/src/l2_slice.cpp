@@ -10,9 +10,9 @@ namespace {
 // Tags of writes to memory; those of reads are MSHRs.
 constexpr std::uint32_t kEviction = 0;
 constexpr std::uint32_t kFlush = 1;
-// Of the tag of a read: its MSHR is one of those for reads that bypass the cache.
+// Bit in the tag of a read: it has an MSHR for reads that bypass the cache.
 constexpr std::uint32_t kOwn = std::uint32_t{1} << 31;
-// And: it has a credit of those for reads of page walks.
+// Bit in the tag of a read: it has a credit for reads of page walks.
 constexpr std::uint32_t kWalk = std::uint32_t{1} << 30;
 
 }  // namespace

@@ -3,9 +3,9 @@
 //
 // Each SM holds one block more than can issue, from the start; after each period one more or, when the mean
 // lifetime of pages has decreased by more than a threshold, one less. The paper calls the compared value the
-// running average, taken each 100,000 cycles: the mean over all pages evicted so far, or over those of the
+// running average, taken each 100,000 cycles: the mean over all pages evicted so far, or in the
 // period. It does not say since when the mean has decreased: since its highest value, or since the end of the
-// period before. Of the number after a decrease it says "decrementing (and limiting)": the number is a bound
+// period before. A decrease is followed by "decrementing (and limiting)": the number is a bound
 // from then on, or may grow again, or becomes zero. Without evictions the mean is what it was; without a mean
 // of the period the number grows. A bound on the number is assumed.
 #include <algorithm>

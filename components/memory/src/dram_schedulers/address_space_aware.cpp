@@ -16,7 +16,7 @@
 // Assumed, where the paper is silent: what finds its queue full waits before it, in order, and holds up only
 // what goes to the same queue; the turn passes on with each epoch too, so that an application that has ended
 // does not keep it; what is no read of a walk or of a warp (write-backs, copies, contexts, page-table writes)
-// goes to the normal queue. A read of the application in turn that finds the silver queue full waits for it,
+// goes to the normal queue. A read of the silver queue's application that finds that queue full waits for it,
 // or goes to the normal queue (`overflow`).
 #include <algorithm>
 #include <array>
@@ -66,7 +66,7 @@ class AddressSpaceAware final : public DramScheduler {
           "CMU-SAFARI/Mosaic, dram_sched.cc: bank; MASK, section 5.4: always, not where");
       t.choice(
           "overflow", overflow, {{"normal", Overflow::normal}, {"waits", Overflow::waits}},
-          "a read of the application in turn that finds the silver queue full goes to the normal queue, or "
+          "a read of the silver queue's application that finds that queue full goes to the normal queue, or "
           "waits for room in the silver one",
           "normal; MASK, section 5.4: waits (the normal queue has the requests \"from all other "
           "applications\")");

@@ -10,7 +10,7 @@
 // which go through the cache always, so that their hit rate is what the depth's would be. One read in so many
 // would miss lines that those before it have not left in the cache. A depth of few lines may have none that
 // is sampled: with unmeasured = kept it bypasses for good, once it does. With `sampled` of 1 all reads go
-// through the cache, as those of `cached`, and are counted.
+// through the cache, as with `cached`, and are counted.
 //
 // Each slice counts for itself: its reads bypass by what it has seen of each depth. The paper's counters are
 // at the L2 TLB for the whole GPU, and it does not say how slices tell it; section 7.4 has them in each core.

@@ -26,7 +26,7 @@
 // application's first epoch, in which all its warps fill, is the first one in which it has requests, and an
 // epoch without any changes nothing; where several SMs have waited for a translation, it fills if one of them
 // asked for a warp with a token; scalar caches, which have no warps, have one always. An SM asks for the warp
-// that missed first: those that join its miss in the L1 TLB make no request, and their tokens do not count.
+// that missed first: warps that join its miss in the L1 TLB make no request, and their tokens do not count.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -5,7 +5,7 @@
 // its registers and shared memory, those whose contents it keeps (capacity). A block beyond either waits: it
 // is fresh, or it has begun and given way. A block that gives way leaves its slots; its context, which is the
 // state of its warps and, always or if the other needs the room, its registers and shared memory, is saved,
-// and restored before it comes back.
+// and restored before it issues again.
 //
 // Contract: leaves_on(), most_extra() and context() are functions of the parameters alone. takes() is asked
 // before a block goes to an SM on which it cannot issue at once; an SM has no more than most_extra() of

@@ -13,7 +13,7 @@
 //
 // Reads of page walks may bypass the cache (walk_reads.hpp): such a read takes no cycle of the slice, is not
 // looked up, and what it reads is not kept. It waits its turn behind requests that are stalled, or overtakes
-// them and waits for no reads but those that bypass. It has an MSHR, and joins an outstanding read of its
+// them and waits only for other bypassing reads. It has an MSHR, and joins an outstanding read of its
 // line, or is joined by one that keeps the line; or bypassing reads have MSHRs of their own, joined by none
 // but these. A line that is dirty here is read here: what memory has of it is old.
 //
@@ -132,14 +132,14 @@ struct L2SliceSpec {
   std::uint32_t index = 0;
   DeviceId device = 0;
   std::uint32_t line_bytes = 64;
-  AddressMap memory;                  // of the slices of all partitions
-  std::uint32_t in_partition = 0;     // slices of each; 0: all
-  AddressMap channels;                // an address belongs to the slice's channel number
-  std::uint32_t banks = 1;            // channels.slice(offset) / banks
-  std::uint32_t dram_channels = 1;    // of this slice
-  std::uint32_t dram_credits = 32;    // for each of them
-  std::uint32_t walk_credits = 0;     // for each of them, of reads of page walks alone; 0: these use those
-  std::uint32_t queue = 1024;         // requests that clients hold credits for
+  AddressMap memory;                // of the slices of all partitions
+  std::uint32_t in_partition = 0;   // slices of each; 0: all
+  AddressMap channels;              // an address belongs to the slice's channel number
+  std::uint32_t banks = 1;          // channels.slice(offset) / banks
+  std::uint32_t dram_channels = 1;  // of this slice
+  std::uint32_t dram_credits = 32;  // for each of them
+  std::uint32_t walk_credits = 0;  // for each channel, only for reads of page walks; 0: they use dram_credits
+  std::uint32_t queue = 1024;      // requests that clients hold credits for
   std::uint32_t cycles_per_line = 1;  // that a request and a response take
   std::uint32_t train = 1;            // lines that leave as one message, at most
   std::uint32_t train_block = 64;     // bytes: a power of two; no train leaves a block of this size
@@ -232,7 +232,7 @@ struct L2SliceState {
   std::vector<std::uint8_t> passing;  // by MSHR, where reads may bypass the cache: its line is not kept
   MshrTable<L2Waiter> own_mshrs;      // of reads that bypass the cache, where they do not use its MSHRs
   Ring<MemRequest> stalled;           // in order, behind a request that finds no MSHR
-  Ring<MemRequest> stalled_bypasses;  // reads that bypass the cache, where they overtake those
+  Ring<MemRequest> stalled_bypasses;  // bypassing reads, where they overtake stalled requests
   Ring<std::uint64_t> writebacks;     // lines that wait for a DRAM credit
   Ports ports;
   Ports answer_ports;
@@ -380,7 +380,7 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   [[gnu::noinline]] bool pass_by(MemRequest const& m, Leaving& leaving, Cx& cx) const;
   [[gnu::noinline]] bool pass_by_with_own_mshr(MemRequest const& m, Leaving& leaving, Cx& cx) const;
   [[gnu::noinline]] void bypass_has_come(MemResponse const& m, Leaving& leaving, Cx& cx) const;
-  // Whether it overtakes what is stalled; it has no more before it than others that do.
+  // It overtakes stalled requests, and waits only for earlier ones that do.
   bool overtakes(MemRequest const& m, Cx& cx) const { return overtakes_ && passes_by(m, cx); }
   bool stalls(L2SliceState const& s) const {
     return !s.stalled.empty() || !s.far.stalled.empty() || (overtakes_ && !s.stalled_bypasses.empty());
@@ -447,7 +447,7 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   bool one_port_ = true;
   bool walk_credits_ = false;    // reads of walks have credits of their own
   bool may_pass_by_ = false;     // reads of walks
-  bool overtakes_ = false;       // those that do, what is stalled
+  bool overtakes_ = false;       // bypassing reads overtake stalled requests
   std::uint32_t own_mshrs_ = 0;  // of these
   bool counts_stores_ = true;    // in the hit rate of warps' requests
 };

@@ -4,8 +4,8 @@
 //
 // Contract. Each slice has one, which sees the requests of that slice alone. Asked once: may_bypass();
 // overtakes(), whether reads that bypass overtake requests that are stalled at the slice; own_mshrs(), how
-// many MSHRs they have for themselves (0: they use the cache's); counts_stores(), whether it is told of them.
-// Of one that never bypasses nothing else is asked. bypasses() is asked for each read of a page walk whose
+// many MSHRs they have for themselves (0: they use the cache's); counts_stores(), whether it counts stores.
+// A policy that never bypasses is asked nothing else. bypasses() is asked for each read of a page walk whose
 // line is not dirty in the slice, again if it has to wait; its answer may change with time, never within one
 // picosecond for a line. bypassed() tells each read that has bypassed, looked_up() each that was looked up,
 // and each request of a warp, with whether it hit.
