@@ -7,6 +7,7 @@
 #include <random>
 
 #include "memory_mock.hpp"
+#include "policies.hpp"
 
 using namespace farfault;
 using namespace farfault::mock;
@@ -104,7 +105,7 @@ TEST_CASE("L2 slice: with two ports two look-ups begin, and two responses leave,
   for (std::uint32_t tag = 2; tag < 7; ++tag) script.push_back({Time{100ns}, read(0x40, tag)});
   SliceBench b(spec, script);
   CHECK(b.answers[0]->nanoseconds() == Times{77, 115, 115, 116, 116, 117});
-  CHECK(b.slice.state().stats.busy_ps == 6 * 1000 / 2);
+  CHECK(test::stat_of(b.slice, "l2_slice", "busy_time") == 6 * 1000 / 2);
 }
 
 TEST_CASE("L2 slice: misses to one line are merged and answered in order, one per cycle") {
