@@ -99,17 +99,19 @@ TEST_CASE("an epoch counts as predicted right when its own ratio gives the decis
   Bypass predictor;
   predictor.observe(false, us(5));   // nothing is predicted
   predictor.observe(false, us(15));  // predicted remote, and so it is
-  predictor.observe(true, us(25));   // predicted remote, but local
-  predictor.observe(false, us(26));  // and remote: between T1 and T2
-  predictor.observe(true, us(35));   // no prediction
+  predictor.observe(false, us(25));  // again
+  predictor.observe(true, us(35));   // predicted remote, but local
+  predictor.observe(false, us(36));  // and remote: between T1 and T2
+  predictor.observe(true, us(45));   // no prediction
   // Epochs without a translation count for nothing.
   predictor.observe(true, us(75));   // predicted local, and so it is
-  predictor.observe(false, us(85));  // predicted local
-  CHECK(predictor.route(us(90)) == Route::iommu);
-  CHECK(predictor.stat("remote_epochs") == 2);
-  CHECK(predictor.stat("correct_remote_epochs") == 1);
-  CHECK(predictor.stat("local_epochs") == 2);
-  CHECK(predictor.stat("correct_local_epochs") == 1);
+  predictor.observe(true, us(85));   // again
+  predictor.observe(false, us(95));  // predicted local, but remote
+  CHECK(predictor.route(us(100)) == Route::iommu);
+  CHECK(predictor.stat("remote_epochs") == 3);
+  CHECK(predictor.stat("correct_remote_epochs") == 2);
+  CHECK(predictor.stat("local_epochs") == 3);
+  CHECK(predictor.stat("correct_local_epochs") == 2);
 }
 
 TEST_CASE("the predictor has decided once an epoch with a translation is over") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ports of a cache or TLB: each takes one access at a time.
+// Ports of a cache or TLB: each serves one access at a time.
 //
 //   auto const at = std::max(ports.free_at(), now);   // when the next access begins
 //   ports.take(clock.after(at));                      // it has its port until then
@@ -36,7 +36,7 @@ class Ports {
   }
 
   Time next_{};
-  std::uint64_t several_ = 0;
+  std::uint64_t several_ = 0;  // others_.size(), at hand
   std::vector<Time> others_;  // of the other ports
 };
 
