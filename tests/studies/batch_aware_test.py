@@ -102,7 +102,7 @@ def main():
             gain = {d: f"{to['baseline']['kernel_us'] / to[d]['kernel_us']:.2f}" for d in ("to", "to_ue")}
             check(name in rows and rows[name][2] and rows[name][3:7] == [gain["to"], gain["to_ue"], str(3 * to["to"]["shrunk"]), str(3 * to["to"]["saved"])],
                   f"the reading {name}: {rows.get(name)}, {gain}")
-        # A baseline's batches with those that bring nothing, and pages that faulted beside those that came.
+        # A baseline's batches with empty ones, and faulted pages next to all pages.
         found = measured["headline"]["0.5", "bfs_twc", "baseline"]
         check(0 < round(found["batch_faulted"] * found["batches"]) == found["pages"] - found["prefetched"], f"pages that faulted: {found}")
         check(found["all_batches_us"] * (found["batches"] + found["empty"]) >= found["batch_us"] * found["batches"] * 0.999999, f"all batches: {found}")

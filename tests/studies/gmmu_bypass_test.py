@@ -75,7 +75,7 @@ def one_name_each(program, folder):
 
 
 def grid_of_one_map(folder):
-    """Whether a workload's pages are the same in all cells of the grid, centralized is run once for all walks of the GMMUs, and a cell has its
+    """A workload's pages are the same in all cells of the grid, centralized is run once for all walks of the GMMUs, and a cell has its
     links and walks."""
     cells = grid.Grid(["relu"], 1, folder)
     sources = {run.source.name for run in cells.all_runs()}
@@ -89,7 +89,7 @@ def grid_of_one_map(folder):
 
 
 def one_map_with_room(program, folder):
-    """Whether the cell with room has the pages of the preset's links and walks in the grid, the readings and the sensitivity."""
+    """The cell with room has the pages of the preset's links and walks in the grid, the readings and the sensitivity."""
     cells = grid.Grid(["relu"], 1, folder).runs[grid.ROOM]
     found = readings.Found(["relu"], study.PLACEMENTS, 1, folder, study.FULL).runs
     rest = sensitivity.Sensitivity(provenance.Program(program), ["relu"], ["recorded"], 1, folder).runs
@@ -99,7 +99,7 @@ def one_map_with_room(program, folder):
 
 
 def machines_and_programs(folder):
-    """Whether the readings of MGPUSim's tree and programs are what they are named, and leave other workloads alone."""
+    """The readings of MGPUSim's tree and programs are what they are named, and leave other workloads alone."""
     by_name = {r.words: r for r in readings.readings(folder)}
     chained = Path(json.loads(by_name["the second PCIe switch below the first"].settings["machine.topology"])).read_text()
     uniform = by_name["PR on a uniform random graph"].settings

@@ -48,7 +48,7 @@ ASSUMED = [
 ]
 # What means something for TO alone is varied where an SM gets more than two blocks of a kernel: at the size of all other parts.
 OF_TO = "gpu.sm.thread_oversubscription."
-# What decides when the number of extra blocks shrinks is run with BFS-TA, too, in which TO brings the most pages.
+# The rules by which the number of extra blocks shrinks are run with BFS-TA, too, in which TO brings the most pages.
 CONTROL = [OF_TO + name for name in ("reference", "decrease")]
 SHRINKS = "bfs_ta"
 # And of the designs that the paper compares with.

@@ -89,7 +89,7 @@ TO_SENTENCES = {
 
 
 def of_to(f):
-    """TO alone and beside UE, with each reading of its controller and of its context switches."""
+    """TO alone and with UE, with each reading of its controller and of its context switches."""
     def measured(what, w, design, name="kernel_us"):
         return f.of("headline", 0.5, w, design, name) if what == "as it is" else f.of("sensitivity", OF_TO + what, w, design, name)
 
@@ -116,12 +116,12 @@ def of_to(f):
 
 
 def counted(f):
-    """Number, size and time of batches, with and without those that bring no page; size in pages, and in pages that faulted."""
+    """Number, size and time of batches, with and without empty ones; size in pages, and in pages that faulted."""
     def of(w, design, name):
         return f.of("headline", 0.5, w, design, name)
 
     def each(w, design, name):
-        """Of all batches, those that bring no page too."""
+        """All batches, empty ones too."""
         batches, empty = of(w, design, "batches"), of(w, design, "empty")
         if name == "batches":
             return batches + empty if batches else None

@@ -10,9 +10,9 @@ from figures import PAPER, gain
 from study import DESIGNS
 from variations import machine, simulation
 
-# GB/s, of PCIe x16: 3.0 as Table 1 says; 4.0, MGPUSim 4.2; 5.0; 6.0.
+# GB/s, of PCIe x16: 3.0 as in Table 1; 4.0, MGPUSim 4.2; 5.0; 6.0.
 LINKS = (16, 32, 64, 128)
-# Cycles. MGPUSim of August 2020 has none, since January 2021 100; 10 and 25 lie between.
+# Cycles. MGPUSim of August 2020 has none, since January 2021 100; 10 and 25 are between them.
 IOMMU_WALKS = (1, 10, 25, 100)
 # Cycles. 1 and 100 as above; 200: MacSim; 500: TLB compression (PACT 2020).
 GMMU_WALKS = (1, 100, 200, 500)
@@ -26,7 +26,7 @@ COLUMNS = {"bypass_over_distributed": True, "oracle_over_distributed": True, "by
 
 
 def settings(cell, machines):
-    """What a cell sets; its machine's file goes to the folder `machines`."""
+    """Settings of a cell; its machine's file goes to the folder `machines`."""
     link, iommu, gmmu = cell
     topology = {} if link == LINKS[0] else machine(machines / f"link-{link}.toml", bandwidth=link)
     return {**topology, "iommu.walk_latency": iommu, "gpu.gmmu.walk_latency": gmmu}
@@ -74,7 +74,7 @@ def rows(grid):
 
 
 def sentence(settings_means):
-    """Whether a setting has both of the paper's averages. `settings_means`: {words: means}."""
+    """A sentence: how many settings have the paper's averages, and both at once. `settings_means`: {words: means}."""
     names = "bypass_over_distributed", "bypass_over_centralized"
     measured = {k: [m.get(n) for n in names] for k, m in settings_means.items() if None not in [m.get(n) for n in names]}
     if not measured:
@@ -84,12 +84,12 @@ def sentence(settings_means):
     both = [k for k, n in zip(measured, near) if all(n)]
     first, second = (sum(n[i] for n in near) for i in (0, 1))
     ahead = [values for values, n in zip(measured.values(), near) if n[0]]
-    said = (f"Of {len(measured)} settings, the paper's {gain(stated[0])} over distributed is in {first} and its {gain(stated[1])} over centralized in "
+    said = (f"Among {len(measured)} settings, the paper's {gain(stated[0])} over distributed is in {first} and its {gain(stated[1])} over centralized in "
             f"{second}, each within half and twice its size; ")
     said += f"both are in {len(both)}: {'; '.join(both[:3])}." if both else "**none has both**."
     if ahead and not both:
         most = max(v[1] for v in ahead)
-        said += f" Where bypass over distributed has the paper's size, bypass over centralized is at most {gain(most)}."
+        said += f" If bypass over distributed has the paper's size, bypass over centralized is at most {gain(most)}."
     return said
 
 
@@ -99,8 +99,8 @@ def section(grid):
     for name, with_median in COLUMNS.items():
         header += [figures.SERIES[name][2]] + (["median"] if with_median else [])
     lines = ["", "## Links, walks in the IOMMU and walks in the GMMUs", "",
-             f"Each cell: means over the workloads, and medians. Walks in cycles of 1 ns. Where ideal is less than {figures.HEADROOM * 100:g} % ahead of "
-             "distributed there is nothing to gain, and the table says so in place of a gain. Pages are as the distributed design touched them "
+             f"Each cell: means over the workloads, and medians. Walks in cycles of 1 ns. If ideal is less than {figures.HEADROOM * 100:g} % ahead of "
+             "distributed there is nothing to gain, and the table states this in place of a gain. Pages are as the distributed design touched them "
              "first on the preset, in all cells alike.", "",
              "| " + " | ".join(header) + " |", "|" + " ---: |" * len(header)]
     for cell in grid.cells:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the averages depend on beside links and walks: one parameter at a time, at a small footprint, around the cell of the grid where there is
+"""Sensitivity of the averages to all but links and walks: one parameter at a time, at a small footprint, around the cell of the grid where there is
 something to gain. Writes sensitivity.md."""
 import json
 import re
@@ -151,7 +151,7 @@ class Sensitivity:
         """Writes sensitivity.md; returns its path."""
         text = ["# What the averages of the GMMU Bypass study depend on", "",
                 f"Written by `run`; do not edit. {sentence(made)} One parameter at a time leaves its default, down and up; the rest is the preset "
-                f"`paper-gmmu-bypass` with {grid.words(grid.ROOM)}, where there is something to gain. What links and walks themselves do is the grid "
+                f"`paper-gmmu-bypass` with {grid.words(grid.ROOM)}, where there is something to gain. The grid of links and walks is "
                 f"in results.md. The placement is `{self.placement}`" +
                 (": pages are where the distributed design touched them first on the preset, for GPUs with the row's machine and these walks"
                  if self.placement == "recorded" else "") +
@@ -166,7 +166,7 @@ class Sensitivity:
 
 
 class Averages:
-    """Of one row: mean and median of bypass over distributed, mean of ideal over distributed, and how many workloads they rest on."""
+    """One row: mean and median of bypass over distributed, mean of ideal over distributed, and how many workloads they rest on."""
 
     def __init__(self, by_workload, results):
         measured = {w: {d: m for d, m in ((d, results.of(r)) for d, r in designs.items()) if m} for w, designs in by_workload.items()}

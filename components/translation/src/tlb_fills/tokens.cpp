@@ -15,8 +15,7 @@
 // blocks are dealt out to its SMs: so each of these is taken to have as many warps as the highest slot says
 // from which any of them has made a request, since the start or in the epoch (`warps`). The paper's bits are
 // reset every epoch, but any instruction sets them again, not a request to the L2 TLB alone. Slots are
-// counted, of which an SM has as many as it runs warps at a time: blocks that follow each other in a slot
-// count once.
+// counted, as many in an SM as it runs warps at a time: successive blocks in a slot count once.
 //
 // The paper gives tokens to the warps with the lowest numbers, which are numbers within a core, and bounds
 // the warps of each core: so n tokens go to the first warp of each SM, then to the second of each, and so on;
@@ -81,8 +80,7 @@ class Tokens final : public TlbFill {
       t.choice(
           "direction", direction, {{"none", Direction::none}, {"hill_climbing", Direction::hill_climbing}},
           "none: a higher miss rate takes tokens and a lower one gives them; hill_climbing: a higher miss "
-          "rate "
-          "turns the last change round and a lower one repeats it",
+          "rate reverses the last change and a lower one repeats it",
           "MASK, section 5.2: none; section 7.4 has a direction register for each application, and not "
           "its use");
       t.choice("warps", warps, {{"start", Warps::start}, {"epoch", Warps::epoch}},
