@@ -37,7 +37,7 @@ class Ports {
 
   Time next_{};
   std::uint64_t several_ = 0;  // others_.size(), at hand
-  std::vector<Time> others_;  // of the other ports
+  std::vector<Time> others_;   // of the other ports
 };
 
 }  // namespace farfault
