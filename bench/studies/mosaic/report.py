@@ -141,13 +141,9 @@ def homogeneous(f):
     out = grouped(f, "homogeneous", "Several copies of one application (Fig. 8)",
                   "Weighted speedup (WS): the sum of each application's IPC to its IPC alone on as many SMs with GPU-MMU; each runs again until all have "
                   "finished once, and its first run counts. Slowdown: the largest of an application in a mix, mean over the mixes.")
-    rows = []
-    for a in APPLICATIONS:
-        copies = sorted({int(what) for what, mix in f.mixes("homogeneous") if mix[0] == a})
-        if copies:
-            rows.append([a] + [show(f.over("homogeneous", n, (a,) * n, "mosaic")) for n in copies] +
-                        [show(f.over("homogeneous", n, (a,) * n, "ideal")) for n in copies])
     copies = sorted({int(what) for what, _ in f.mixes("homogeneous")})
+    rows = [[a] + [show(f.over("homogeneous", n, (a,) * n, design)) for design in ("mosaic", "ideal") for n in copies]
+            for a in APPLICATIONS if any(mix[0] == a for _, mix in f.mixes("homogeneous"))]
     return out + ["Mosaic and the ideal TLB over GPU-MMU, by the number of copies:"] + \
         table([""] + [f"Mosaic, {n}" for n in copies] + [f"ideal, {n}" for n in copies], rows)
 
