@@ -48,6 +48,7 @@
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/memory/cache.hpp"
+#include "farfault/memory/l2_cache_params.hpp"
 #include "farfault/memory/walk_reads.hpp"
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/mshr.hpp"
@@ -58,71 +59,6 @@
 #include "farfault/protocols/messages.hpp"
 
 namespace farfault {
-
-enum class MissPath : std::uint8_t { home_slice, memory };
-
-// What the last-level cache of a GPU and of a CPU have in common.
-struct SlicedCacheParams {
-  std::uint32_t slices = 16;
-  ByteSize size{std::uint64_t{2} << 20};
-  std::uint32_t ways = 16;
-  std::uint32_t latency = 14;
-  std::uint32_t mshrs = 64;
-  std::uint32_t waiters = 512;
-  ByteSize interleave{256};
-  PolicyChoice<Replacement> replacement{"lru"};
-  void describe(ParamTable& t) {
-    t.count("slices", slices, {1, 256}, "slices (banks) of the cache", "MGPUSim 4.2, R9 Nano: 16");
-    t.bytes("size", size, {ByteSize{4096}, ByteSize{std::uint64_t{1} << 30}}, "bytes of all slices together",
-            "MGPUSim 4.2, R9 Nano: 2 MiB");
-    t.count("ways", ways, {1, 1024}, "ways of the cache", "MGPUSim 4.2, R9 Nano: 16");
-    replacement.describe(t, "replacement", "which line gives way to another",
-                         "Akita 4.9 (mem/cache): the least recently used");
-    t.count("latency", latency, {1, 10000}, "cycles from look-up to response", "MGPUSim 4.2, MI300A: 14");
-    t.count("mshrs", mshrs, {1, 4096}, "lines with an outstanding miss, per slice",
-            "MGPUSim 4.2, R9 Nano: 64");
-    t.count("waiters", waiters, {1, 1 << 20}, "requests that can wait for lines, per slice", "assumed");
-    t.bytes("interleave", interleave, {ByteSize{64}, ByteSize{1 << 30}},
-            "consecutive bytes in one slice; a power of two", "assumed");
-  }
-};
-
-struct L2CacheParams : SlicedCacheParams {
-  std::uint32_t partitions = 1;
-  std::uint32_t partition_latency = 100;
-  MissPath miss_path = MissPath::home_slice;
-  bool write_back_at_kernel_end = false;
-  std::uint32_t ports = 1;
-  PolicyChoice<WalkReads> walk_reads{"cached"};
-  void describe(ParamTable& t) {
-    SlicedCacheParams::describe(t);
-    t.count("partitions", partitions, {1, 64},
-            "partitions, each with an equal share of the slices for an equal share of the SMs",
-            "one; NVIDIA A100 white paper: two halves; AMD CDNA 3 white paper: one for each of 8 XCDs");
-    t.count("partition_latency", partition_latency, {0, 10000},
-            "cycles from a slice to the home slice, or the memory, of another partition, and as many back: a "
-            "miss takes them twice; 0: none, with miss_path memory only",
-            "assumed; NVIDIA A100 by MT4G (arXiv:2511.05958): a hit in the far half takes 134 cycles more");
-    t.choice("miss_path", miss_path, {{"home_slice", MissPath::home_slice}, {"memory", MissPath::memory}},
-             "where a slice gets a line of another partition: from the slice that is its home, hardware "
-             "keeping the "
-             "copies coherent, or from its memory, every slice being written back and emptied after a kernel",
-             "NVIDIA A100 white paper: coherent in hardware; MI300X: memory (LLVM, AMDGPUUsage, gfx942: "
-             "buffer_wbl2, "
-             "buffer_inv)");
-    t.flag(
-        "write_back_at_kernel_end", write_back_at_kernel_end,
-        "the dirty lines are written to memory before a kernel is reported done",
-        "off; AMD gfx90a, gfx942: buffer_wbl2 at a release to the system (LLVM, AMDGPUUsage, memory model)");
-    t.count("ports", ports, {1, 64}, "look-ups that begin, and responses that leave, per slice in one cycle",
-            "one; MASK, Mosaic (MICRO 2017), Table 1: 2");
-    walk_reads.describe(t, "walk_reads", "whether reads of page walks are looked up and kept",
-                        "GMMU Bypass, Mosaic: as all others");
-  }
-  std::uint32_t slices_per_partition() const { return slices / partitions; }
-  bool software_coherent() const { return partitions > 1 && miss_path == MissPath::memory; }
-  bool hardware_coherent() const { return partitions > 1 && miss_path == MissPath::home_slice; }
-};
 
 struct L2SliceSpec {
   L2CacheParams params;
