@@ -241,16 +241,25 @@ TEST_CASE("channels that do not fit the slices are refused with one sentence") {
       mistake("gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.queue = 4\n")
           .find("gpu.dram.queue = 4: must have room for a request of each slice that shares a channel, 8") !=
       std::string::npos);
+  CHECK(mistake("gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.walk_queue = 4\n")
+            .find("gpu.dram.walk_queue = 4: must be from 8 to 56: queue has 64 entries") !=
+        std::string::npos);
+  CHECK(mistake("gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.walk_queue = 60\n")
+            .find("gpu.dram.walk_queue = 60: must be from 8 to 56: queue has 64 entries") !=
+        std::string::npos);
   CHECK(
-      mistake("gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.walk_queue = 4\n")
-          .find("gpu.dram.walk_queue = 4: must have room for a request of each slice that shares a channel, "
-                "8") != std::string::npos);
-  CHECK(
-      mistake("gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.walk_queue = 60\n")
-          .find("gpu.dram.queue = 64: must have room for a request of each slice that shares a channel, 8") !=
-      std::string::npos);
+      mistake(
+          "gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.queue = 12\ngpu.dram.walk_queue = 6\n")
+          .find(
+              "gpu.dram.queue = 12: must have room for a request and a walk's read of each slice that shares "
+              "a channel, 16") != std::string::npos);
   CHECK(mistake("gpu.dram.walk_queue = 64\n").find("gpu.dram.walk_queue = 64: must be below queue, 64") !=
         std::string::npos);
+  CHECK(
+      mistake(
+          "gpu.l2_cache.slices = 16\ngpu.l2_cache.interleave = \"1GiB\"\nmemory.large_page_size = \"1GiB\"\n")
+          .find("gpu.l2_cache.interleave = 1GiB: times gpu.l2_cache.slices, 16, must not exceed "
+                "gpu.dram.capacity, ") != std::string::npos);
   CHECK(mistake("gpu.l2_cache.slices = 4\ngpu.l2_cache.partitions = 8\n")
             .find("gpu.l2_cache.partitions = 8: must be a divisor of gpu.l2_cache.slices, 4") !=
         std::string::npos);

@@ -115,7 +115,9 @@ TEST_CASE("registry: small buffers for which their segment has no room are refus
   context.buffers.next_small = kFirstAddress;
   CHECK(error_of([&] {
           build("vectoradd", {{"elements", "1000"}}, context);
-        }) == "buffer 'a' of 4 kB does not fit: the segment of small buffers has 3GiB");
+        }) ==
+        "buffer 'a' of 4 kB does not fit: the segment of small buffers has 3GiB, in units of 2MiB per "
+        "buffer; lower small_buffers");
 }
 
 TEST_CASE("registry: any step may be asked in any order and answers the same") {

@@ -285,8 +285,17 @@ class Rules {
   }
   void queues(std::string const& section, DramParams const& p, MemoryLayout const& layout) {
     if (p.walk_queue >= p.queue) return;  // refused already
-    queue(section + ".queue", p.shared_queue(), layout);
-    if (p.walk_queue != 0) queue(section + ".walk_queue", p.walk_queue, layout);
+    if (p.walk_queue == 0) return queue(section + ".queue", p.queue, layout);
+    auto const sharing = layout.slices_per_channel();
+    if (!need(p.queue >= 2 * sharing, section + ".queue",
+              "must have room for a request and a walk's read of each slice that shares a channel, " +
+                  std::to_string(2 * sharing)))
+      return;
+    auto const most = p.queue - sharing;
+    need(p.walk_queue >= sharing && p.walk_queue <= most, section + ".walk_queue",
+         "must be from " + std::to_string(sharing) + " to " + std::to_string(most) + ": queue has " +
+             std::to_string(p.queue) +
+             " entries, and each slice that shares a channel needs one of either kind");
   }
 
  private:
@@ -420,6 +429,9 @@ void MachineConfig::check(Config& config) const {
   auto const of_page = std::max(memory.page_size.bytes, memory.large_page_size.bytes);
   rules.interleave("gpu.l2_cache.interleave", l2_cache.interleave, gpu.line_bytes, ByteSize{of_page},
                    "a large page (memory.large_page_size)");
+  rules.need(l2_cache.interleave.bytes * l2_cache.slices <= dram.capacity.bytes, "gpu.l2_cache.interleave",
+             "times gpu.l2_cache.slices, " + std::to_string(l2_cache.slices) +
+                 ", must not exceed gpu.dram.capacity, " + to_text(dram.capacity));
   bool const shared = rules.dram("gpu.dram", dram, gpu_memory(), "gpu.l2_cache.slices", gpu.line_bytes);
   if (rules.dram("cpu.dram", cpu_dram, cpu_memory(), "cpu.llc.slices", gpu.line_bytes))
     rules.queues("cpu.dram", cpu_dram, cpu_memory());

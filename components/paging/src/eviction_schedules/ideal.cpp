@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch-aware unified memory (ASPLOS 2020), Fig. 8: an eviction takes no time. Units begin to leave when they
-// do with `unobtrusive`, to which this is a bound; translations are removed from TLBs nevertheless.
+// Batch-aware unified memory (ASPLOS 2020), Fig. 8: an eviction takes no time. Evictions begin when they do
+// with `unobtrusive` and the same `ahead`, for which this is a bound. Translations are still removed from
+// TLBs.
 #include "beside_pages.hpp"
 
 namespace farfault::eviction_schedules {
@@ -14,7 +15,8 @@ struct Ideal final : BesidePages {
 }  // namespace
 
 void ideal(PolicyList<EvictionSchedule>& list) {
-  list.add<Ideal>("ideal", "units begin as with unobtrusive, leave in no time, and take no bandwidth");
+  list.add<Ideal>("ideal",
+                  "evictions begin as with unobtrusive and the same ahead, take no time and no bandwidth");
 }
 
 }  // namespace farfault::eviction_schedules

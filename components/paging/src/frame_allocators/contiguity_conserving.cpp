@@ -19,8 +19,9 @@
 // Compaction empties the large frame with the fewest pages, the lowest first, of those below the threshold
 // that others have room for: data of nobody and of several spaces goes to frames with such data; pages of one
 // space to frames with base pages of the space and to regions that have lost pages, from frames of the same
-// kinds. The fullest frames are filled first. Places 3 and 4 are the emergency frame list: while a large
-// frame is free or can be emptied, no page gets one of them.
+// kinds. The fullest frames are filled first. Places 3 and 4 are the emergency frame list: a page gets one
+// if no large frame is free and none can be emptied, or if it is placed before the first kernel, when nothing
+// is emptied.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -135,7 +136,8 @@ class ContiguityConserving final : public FrameAllocator {
          "frames allocated against the soft guarantee: in a large frame with data of others",
          StatKind::counter, [](A a) { return a.against_; }},
         {"emergency_allocations", "count",
-         "frames allocated in a large frame of others or of a region, as none was free or could be emptied",
+         "frames allocated in a large frame of others or of a region: none was free, or could be emptied in "
+         "time",
          StatKind::counter, [](A a) { return a.emergency_; }},
         {"kept_frames", "count",
          "free base frames of large frames that belong to one address space, which keeps them: memory bloat",

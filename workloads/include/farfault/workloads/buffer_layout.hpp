@@ -51,7 +51,8 @@ class BufferLayout {
     auto const limit = is_small ? kFirstAddress : kAddressLimit;
     if (next > limit || bytes > limit - next)
       throw UserError("buffer '" + name + "' of " + to_text(ByteSize{bytes}) + " does not fit: " +
-                      (is_small ? "the segment of small buffers has 3GiB"
+                      (is_small ? "the segment of small buffers has 3GiB, in units of 2MiB per buffer; "
+                                  "lower small_buffers"
                                 : "a workload's buffers must lie below address 2^47"));
     auto const base = next;
     next += (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;

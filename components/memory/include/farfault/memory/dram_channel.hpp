@@ -73,7 +73,8 @@ struct DramParams {
     t.count("queue", queue, {1, 4096}, "requests a channel holds",
             "Accel-Sim, SM7_QV100: FR-FCFS queue of 64");
     t.count("walk_queue", walk_queue, {0, 4095},
-            "entries of the queue that only reads of page walks take; 0: any request takes any entry",
+            "entries of the queue reserved for reads of page walks, which take no other entries; 0: any "
+            "request takes any entry",
             "0; MASK (ASPLOS 2018), section 7.4: 16, the golden queue");
     scheduler.describe(t, "scheduler", "which request is next", "FR-FCFS: Rixner et al., ISCA 2000");
     t.duration("t_refi", t_refi, {0ns, 1ms}, "from one refresh of all banks to the next; 0: none",
