@@ -40,8 +40,15 @@ std::uint64_t rank_numbers(EdgeList& edges) {
 
 std::uint32_t read_vertex(TextScanner& in, std::string_view what) {
   auto const number = in.read_count(what);
-  if (number > kMaxNumber)
-    in.fail(std::string(what) + " " + std::to_string(number) + " is more than " + std::to_string(kMaxNumber));
+  if (number > kMaxNumber) {
+    // One append after the other: GCC 12 warns of an access out of bounds in a chain of +.
+    std::string message(what);
+    message += ' ';
+    message += std::to_string(number);
+    message += " is more than ";
+    message += std::to_string(kMaxNumber);
+    in.fail(message);
+  }
   return static_cast<std::uint32_t>(number);
 }
 
