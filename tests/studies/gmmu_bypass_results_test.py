@@ -136,7 +136,9 @@ def stopped(program, folder):
                "distributed", "--footprint", "4MiB", "--program", program.path, "--out", folder, "--jobs", "2"]
     results = folder / "sweep/runs"
     for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # A shell's background job ignores SIGINT, and its children inherit that.
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         # relu is done long before aes, which starts first.
         while child.poll() is None and not (list(results.glob("*.h5")) and list(results.glob("*.partial"))):
             time.sleep(0.01)
