@@ -60,8 +60,7 @@ void MemoryParams::describe(ParamTable& t) {
       "compaction_threshold", compaction_threshold, {0, 1},
       "a large frame can be emptied if less than this share of its frames is in use, or one frame; others "
       "get further pages if no large frame is free and none can be emptied; nothing is emptied before the "
-      "first "
-      "kernel",
+      "first kernel",
       "assumed: above the 75 % at which large frames are still compacted in section 6.4 of Mosaic (MICRO "
       "2017); section 4.4 calls it configurable");
   t.flag(

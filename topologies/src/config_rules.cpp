@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of a machine's configuration: each one that does not hold is a mistake of the user, with its key
+// and value.
+#include <algorithm>
+#include <bit>
+
+#include "farfault/topologies/assembly.hpp"
+
+namespace farfault::topologies {
+namespace {
+
+// Adds a mistake to the configuration for each rule that does not hold.
+class Rules {
+ public:
+  explicit Rules(Config& config) : config_(config) {}
+
+  bool need(bool holds, std::string const& key, std::string const& rule) {
+    if (!holds) config_.refuse_value(key, rule);
+    return holds;
+  }
+  // The parameters of the implementation that was chosen, among themselves and with its setup.
+  template <class I>
+  bool policy(std::string const& section, std::string const& name, PolicyChoice<I> const& choice,
+              typename I::Setup const& setup) {
+    auto const why = choice.why_not(setup);
+    if (!why.empty()) {
+      auto const said = section + "." + choice.section() + "." + why;
+      auto const key = said.substr(0, said.find(' '));
+      config_.refuse(config_.where(key).empty() ? section + "." + name : key, said);
+    }
+    return why.empty();
+  }
+  void power_of_two(std::string const& key, std::uint64_t value) {
+    need(std::has_single_bit(value), key, "must be a power of two");
+  }
+  // `prefix`: before the names of the TLB's parameters in its section.
+  void tlb(std::string const& section, std::string const& prefix, std::uint32_t entries, std::uint32_t ways,
+           MemoryParams const& memory, TlbPolicies const& policies, bool takes_delays = false) {
+    if (need(ways <= entries && entries % ways == 0, section + "." + prefix + "ways",
+             "must divide the number of entries, " + std::to_string(entries)) &&
+        policy(section, prefix + "replacement", policies.replacement, {entries / ways, ways}))
+      policy(section, prefix + "organization", policies.organization,
+             {entries, ways, memory.page_bits(), policies.replacement, memory.sizes_of_pages(), nullptr,
+              takes_delays});
+  }
+  void walk_cache(std::string const& section, std::uint32_t entries, WalkCachePolicies const& policies) {
+    if (entries != 0 && policy(section, "walk_cache_replacement", policies.replacement, {1, entries}))
+      policy(section, "walk_cache_organization", policies.organization, {entries, policies.replacement});
+  }
+  // The cache is split into `slices`.
+  void cache(std::string const& section, ByteSize size, std::uint32_t ways, std::uint32_t slices,
+             std::uint32_t line, PolicyChoice<Replacement> const& replacement) {
+    auto const unit = std::uint64_t{ways} * slices * line;
+    if (need(size.bytes >= unit && size.bytes % unit == 0, section + ".size",
+             "must be a multiple of line_bytes x ways x slices, " + to_text(ByteSize{unit})))
+      policy(section, "replacement", replacement, {static_cast<std::uint32_t>(size.bytes / unit), ways});
+  }
+  void interleave(std::string const& key, ByteSize bytes, std::uint32_t line, ByteSize most,
+                  std::string const& page) {
+    need(std::has_single_bit(bytes.bytes) && bytes.bytes >= line && bytes.bytes <= most.bytes, key,
+         "must be a power of two from a line to " + page);
+  }
+  // A memory and the slices in front of it; whether its channels fit them.
+  bool dram(std::string const& section, DramParams const& p, MemoryLayout const& layout,
+            std::string const& slices_key, std::uint32_t line) {
+    power_of_two(section + ".row", p.row.bytes);
+    power_of_two(section + ".banks", p.banks);
+    policy(section, "scheduler", p.scheduler, {p.queue});
+    need(p.walk_queue < p.queue, section + ".walk_queue", "must be below queue, " + std::to_string(p.queue));
+    if (p.t_refi != Duration::zero()) {
+      auto const least =
+          p.t_rfc + p.t_ras + p.t_rp + p.t_rcd + p.t_cl + p.t_wtr + p.t_rtw + p.bandwidth.time_for(line);
+      need(p.t_refi > least, section + ".t_refi",
+           "must exceed the time of a refresh, a row miss and a line, " + to_text(least));
+    }
+    return need(layout.slices % layout.channels == 0 || layout.channels % layout.slices == 0,
+                section + ".channels",
+                "must be a divisor or a multiple of " + slices_key + ", " + std::to_string(layout.slices));
+  }
+  // In front of each channel.
+  void queue(std::string const& key, std::uint32_t entries, MemoryLayout const& layout) {
+    auto const sharing = layout.slices_per_channel();
+    need(entries >= sharing, key,
+         "must have room for a request of each slice that shares a channel, " + std::to_string(sharing));
+  }
+  void queues(std::string const& section, DramParams const& p, MemoryLayout const& layout) {
+    if (p.walk_queue >= p.queue) return;  // refused already
+    if (p.walk_queue == 0) return queue(section + ".queue", p.queue, layout);
+    auto const sharing = layout.slices_per_channel();
+    if (!need(p.queue >= 2 * sharing, section + ".queue",
+              "must have room for a request and a walk's read of each slice that shares a channel, " +
+                  std::to_string(2 * sharing)))
+      return;
+    auto const most = p.queue - sharing;
+    need(p.walk_queue >= sharing && p.walk_queue <= most, section + ".walk_queue",
+         "must be from " + std::to_string(sharing) + " to " + std::to_string(most) + ": queue has " +
+             std::to_string(p.queue) +
+             " entries, and each slice that shares a channel needs one of either kind");
+  }
+
+ private:
+  Config& config_;
+};
+
+}  // namespace
+
+bool MachineConfig::check_large_pages(Config& config) const {
+  Rules rules(config);
+  auto const size = memory.large_page_size.bytes;
+  auto const in_last_node = std::uint64_t{1} << PageLevels(memory.page_bits()).last_bits();
+  auto const least = memory.page_size.bytes * in_last_node;
+  auto const room = InitialMemory::data_bytes(dram.capacity.bytes);
+  auto const* const key = "memory.large_page_size";
+  auto const times = " times memory.page_size, " + to_text(memory.page_size);
+  auto const nodes = std::to_string(in_last_node);
+  bool const may_be_one = !memory.has_large_pages() && !memory.coalesces() && size == memory.page_size.bytes;
+  bool const is_level =
+      memory.coalesces()
+          ? rules.need(size == least, key,
+                       "must be " + nodes + times + ", with memory.page_sizes = " + memory.page_sizes.name())
+          : rules.need(may_be_one || size == least || size == least << PageLevels::kIndexBits, key,
+                       "must be " + std::string(memory.has_large_pages() ? "" : "1, ") + nodes + " or " +
+                           nodes + " x 512" + times);
+  rules.need(size <= room, key,
+             "must not exceed the space for data in gpu.dram.capacity, " + to_text(ByteSize{room}));
+  if (memory.coalesces() && memory.makes_copies())
+    config.refuse("memory.page_sizes", "memory.page_sizes = " + memory.page_sizes.name() +
+                                           ": pages of which GPUs may have copies are not coalesced, and "
+                                           "memory.remote_touch = " +
+                                           memory.remote_touch.name() + " makes copies");
+  if (memory.has_large_pages() && memory.pages_move()) {
+    auto const what = memory.says_large_pages();
+    config.refuse(what.substr(0, what.find(' ')),
+                  what + ": large pages do not move, and memory.remote_touch = " +
+                      memory.remote_touch.name() + " moves pages");
+  }
+  return is_level;
+}
+
+void MachineConfig::check_relocations(Config& config) const {
+  if (memory.compacts() && memory.frame_allocation.why_not({}).empty() &&
+      !memory.frame_allocation.make({})->compacts())
+    config.refuse("memory.compaction", "memory.compaction = " + memory.compaction.name() +
+                                           " empties large frames, and memory.frame_allocation = " +
+                                           memory.frame_allocation.name() + " cannot say which");
+  if (memory.compacts() && memory.makes_copies())
+    config.refuse("memory.compaction", "memory.compaction = " + memory.compaction.name() +
+                                           ": pages of which GPUs may have copies are not moved within a "
+                                           "memory, and memory.remote_touch = " +
+                                           memory.remote_touch.name() + " makes copies");
+  if (memory.fragmentation_index > 0 && memory.gpu_share < 1)
+    config.refuse("memory.fragmentation_index",
+                  "memory.fragmentation_index above 0: that is of all of gpu.dram.capacity, and "
+                  "memory.gpu_share below 1 leaves a part of it");
+  bool const no_large =
+      memory.fragmentation_index > 0 && memory.large_page_size.bytes == memory.page_size.bytes;
+  Rules(config).need(!no_large, "memory.large_page_size",
+                     "must be that of large pages, with memory.fragmentation_index above 0: a large frame");
+}
+
+// A page that the IOMMU maps itself at its first touch is no fault that a GPU could keep.
+void MachineConfig::check_fault_path(Config& config) const {
+  auto const path = memory.fault_path.why_not({}).empty() && memory.pages_wait() &&
+                    memory.first_touch_by == FirstTouchBy::iommu;
+  if (path && memory.fault_path.make({})->kept_by_gpu(FaultKind::not_mapped))
+    config.refuse("memory.fault_path", "memory.fault_path = " + memory.fault_path.name() +
+                                           ": a GPU keeps the faults of pages that the driver maps, and "
+                                           "with memory.first_touch_by = iommu the IOMMU maps them itself");
+}
+
+// Who holds a copy is told by the driver alone, of each fault of its own.
+void MachineConfig::check_copies(Config& config) const {
+  if (!memory.remote_touch.why_not({}).empty() || !memory.makes_copies()) return;
+  auto const refuse = [&](std::string const& key, std::string const& why) {
+    config.refuse(key, "memory.remote_touch = " + memory.remote_touch.name() + ": " + why);
+  };
+  if (faults_kept_by_gpus() != faults())
+    refuse("memory.fault_path",
+           "each GPU that reads a page has a fault of its own, and memory.fault_path = " +
+               memory.fault_path.name() + " merges those of several; gpu does not");
+  if (l2_cache.software_coherent())
+    refuse("gpu.l2_cache.partitions",
+           "the partitions of an L2 cache that software keeps coherent would keep lines of copies");
+}
+
+void MachineConfig::check_batches(Config& config) const {
+  if (!batch.replay.why_not({}).empty() || !in_batches()) return;
+  Rules rules(config);
+  auto const refuse = [&](std::string const& key, std::string const& why) {
+    config.refuse(key, "driver.batch.replay = " + batch.replay.name() + ": " + why);
+  };
+  if (faults_kept_by_gpus() != faults())
+    refuse("memory.fault_path",
+           "faults are served in batches, and memory.fault_path = " + memory.fault_path.name() +
+               " keeps them where there are none; gpu has a buffer of them");
+  if (memory.has_large_pages()) {
+    auto const what = memory.says_large_pages();
+    auto const key = what.substr(0, what.find(' '));
+    refuse(key, "pages that come and leave in batches are base pages (" + key + ")");
+  }
+  auto const unit = batch.eviction_unit.bytes;
+  rules.need(std::has_single_bit(unit) && unit >= memory.page_size.bytes, "driver.batch.eviction_unit",
+             "must be a power of two, and at least a page, " + to_text(memory.page_size));
+  auto const pages = std::max<std::uint64_t>(unit / memory.page_size.bytes, 1);
+  rules.need(
+      driver.migrations >= 2 * pages + 2, "driver.migrations",
+      "must be at least " + std::to_string(2 * pages + 2) +
+          " where faults are served in batches: for two units of eviction (driver.batch.eviction_unit), "
+          "and two pages");
+  rules.policy("driver.batch", "replay", batch.replay, {});
+  rules.policy("driver.batch", "prefetch", batch.prefetch, {memory.page_bits()});
+  rules.policy("driver.batch", "eviction_order", batch.eviction_order, {memory.page_bits()});
+  rules.policy("driver.batch", "eviction_schedule", batch.eviction_schedule, {});
+}
+
+void MachineConfig::check(Config& config) const {
+  Rules rules(config);
+  auto const page = memory.page_size.bytes;
+  rules.need(page == 4096 || page == 64 * 1024 || page == 2 * 1024 * 1024, "memory.page_size",
+             "must be 4KiB, 64KiB or 2MiB");
+  auto pages = memory;
+  bool const goes_by_size = pages.has_large_pages() || pages.coalesces() || pages.has_large_frames() ||
+                            memory.fragmentation_index > 0;
+  if (goes_by_size && !check_large_pages(config)) {
+    pages.large_pages = "none";
+    pages.page_sizes = MemoryParams{}.page_sizes;
+  }
+  rules.power_of_two("gpu.line_bytes", gpu.line_bytes);
+  auto const of_page = std::max(memory.page_size.bytes, memory.large_page_size.bytes);
+  rules.interleave("gpu.l2_cache.interleave", l2_cache.interleave, gpu.line_bytes, ByteSize{of_page},
+                   "a large page (memory.large_page_size)");
+  rules.need(l2_cache.interleave.bytes * l2_cache.slices <= dram.capacity.bytes, "gpu.l2_cache.interleave",
+             "times gpu.l2_cache.slices, " + std::to_string(l2_cache.slices) +
+                 ", must not exceed gpu.dram.capacity, " + to_text(dram.capacity));
+  bool const shared = rules.dram("gpu.dram", dram, gpu_memory(), "gpu.l2_cache.slices", gpu.line_bytes);
+  if (rules.dram("cpu.dram", cpu_dram, cpu_memory(), "cpu.llc.slices", gpu.line_bytes))
+    rules.queues("cpu.dram", cpu_dram, cpu_memory());
+  bool const equal = l2_cache.slices % l2_cache.partitions == 0;
+  rules.need(equal, "gpu.l2_cache.partitions",
+             "must be a divisor of gpu.l2_cache.slices, " + std::to_string(l2_cache.slices));
+  if (shared && equal && memory_cache.present())
+    rules.queue("gpu.memory_cache.queue", memory_cache.queue, gpu_memory());
+  if (shared && equal && !memory_cache.present()) rules.queues("gpu.dram", dram, gpu_memory());
+  if (memory_cache.present())
+    rules.cache("gpu.memory_cache", memory_cache.size, memory_cache.ways, gpu_memory().channels,
+                gpu.line_bytes, memory_cache.replacement);
+  rules.policy("memory", "placement", memory.placement, {});
+  rules.policy("memory", "page_sizes", memory.page_sizes, {});
+  rules.policy("memory", "remote_touch", memory.remote_touch, {memory.page_bits()});
+  rules.policy("memory", "scope", memory.scope, {});
+  rules.policy("memory", "fault_path", memory.fault_path, {});
+  rules.policy("memory", "compaction", memory.compaction, {});
+  check_relocations(config);
+  check_fault_path(config);
+  check_copies(config);
+  check_batches(config);
+  rules.policy("memory", "frame_allocation", memory.frame_allocation,
+               {InitialMemory::data_bytes(dram.capacity.bytes) >> memory.page_bits(), memory.page_bits(), 1,
+                memory.large_frame_size()});
+  rules.policy("host", "block_order", host.block_order, {});
+  rules.policy("gpu", "memory_contents", gpu.memory_contents, {});
+  rules.policy("fabric", "copies", fabric.copies, {});
+  rules.policy("gpu.sm", "warp_order", sm.warp_order, {});
+  rules.policy("gpu.sm", "thread_blocks", sm.thread_blocks, {});
+  rules.need(!l2_cache.hardware_coherent() || l2_cache.partition_latency != 0,
+             "gpu.l2_cache.partition_latency", "must be at least 1 with gpu.l2_cache.miss_path = home_slice");
+  rules.interleave("cpu.llc.interleave", cpu_llc.interleave, gpu.line_bytes, memory.page_size, "a page");
+  rules.tlb("gpu.l1_tlb", "", l1_tlb.entries, l1_tlb.ways, pages, l1_tlb.policies);
+  if (page_walk_cache.present())
+    rules.cache("gpu.page_walk_cache", page_walk_cache.size, page_walk_cache.ways, 1, gpu.line_bytes,
+                page_walk_cache.replacement);
+  if (l2_tlb.entries != 0)
+    rules.tlb("gpu.l2_tlb", "", l2_tlb.entries, l2_tlb.ways, pages, l2_tlb.policies, true);
+  rules.policy(
+      "gpu.l2_tlb", "fill", l2_tlb.fill,
+      {gpu.clock.clock(), {{0}}, memory.page_bits(), memory.sizes_of_pages(), &l2_tlb.policies.replacement});
+  rules.policy("gpu.l2_cache", "walk_reads", l2_cache.walk_reads,
+               {gpu.clock.clock(), PageLevels(memory.page_bits()).count()});
+  rules.tlb("gpu.scalar_cache", "tlb_", scalar_cache.tlb_entries, scalar_cache.tlb_entries, pages,
+            scalar_cache.tlb);
+  if (iommu.tlb_entries != 0) rules.tlb("iommu", "tlb_", iommu.tlb_entries, iommu.tlb_ways, pages, iommu.tlb);
+  if (gmmu.walk_latency == 0) rules.walk_cache("gpu.gmmu", gmmu.walk_cache, gmmu.walk_cache_policies);
+  if (iommu.walk_latency == 0) rules.walk_cache("iommu", iommu.walk_cache, iommu.walk_cache_policies);
+  rules.cache("gpu.l1_cache", l1_cache.size, l1_cache.ways, 1, gpu.line_bytes, l1_cache.replacement);
+  rules.cache("gpu.scalar_cache", scalar_cache.size, scalar_cache.ways, 1, gpu.line_bytes,
+              scalar_cache.replacement);
+  rules.cache("gpu.l2_cache", l2_cache.size, l2_cache.ways, l2_cache.slices, gpu.line_bytes,
+              l2_cache.replacement);
+  rules.cache("cpu.llc", cpu_llc.size, cpu_llc.ways, cpu_llc.slices, gpu.line_bytes, cpu_llc.replacement);
+  rules.power_of_two("fabric.nvlink_flit_bytes", fabric.nvlink_flit_bytes);
+  auto const payload = largest_payload();
+  auto const largest = std::max({fabric.format(true).bytes(payload), fabric.format(false).bytes(payload),
+                                 fabric.network_format(gpu.line_bytes).bytes(payload)});
+  rules.need(fabric.buffer.bytes == 0 || fabric.buffer.bytes >= largest, "fabric.buffer",
+             "must be 0 B (as each link needs) or hold the largest packet with its header, " +
+                 to_text(ByteSize{largest}));
+  rules.policy("gpu.router", "policy", router.policy, {});
+}
+
+}  // namespace farfault::topologies
