@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of a sliced last-level cache: what those of a GPU and of a CPU share, and what a GPU's has
-// beyond that. l2_slice.hpp has what they do.
+// Parameters of a sliced last-level cache: SlicedCacheParams, common to GPUs and CPUs, and a GPU's
+// L2CacheParams. l2_slice.hpp has the model.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace farfault {
 
 enum class MissPath : std::uint8_t { home_slice, memory };
 
-// What the last-level cache of a GPU and of a CPU have in common.
+// Common to the last-level caches of a GPU and of a CPU.
 struct SlicedCacheParams {
   std::uint32_t slices = 16;
   ByteSize size{std::uint64_t{2} << 20};
