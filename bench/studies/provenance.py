@@ -46,7 +46,7 @@ def commit():
 
 
 def mark(program, digests, **about):
-    """The header of a results.json. `results` changes with any of the runs' result digests, and with nothing else."""
+    """The header of a results.json.xz. `results` changes with any of the runs' result digests, and with nothing else."""
     combined = hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()[:16]
     return {"program": program.version, "program_sha256": program.hash[:16], "checkout": commit(), "runs": len(digests),
             "results": combined, **about}

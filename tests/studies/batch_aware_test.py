@@ -19,6 +19,7 @@ try:
 
     import study
     import parts
+    import records
     import report
     from study_runs import digest, file_of, identity
     from measure import measure
@@ -109,7 +110,7 @@ def main():
         row = [cell.strip() for line in text.split("\n") if line.startswith("| all |") for cell in line.split("|")]
         share = found["batches"] / (found["batches"] + found["empty"])
         check(f"{found['batch_faulted'] * share:.1f}" in row and f"{found['pages'] / found['batches'] * share:.1f}" in row, f"a batch of the baseline, of all: {row}")
-        averages = json.loads((folder / "tables/results.json").read_text())["averages"]
+        averages = records.read(folder / "tables")["averages"]
         check(set(averages) == set(report.PAPER["averages"]), "averages that are not the paper's")
         twc = {d: measured["headline"]["0.5", "bfs_twc", d]["kernel_us"] for d in digests}
         check(abs(averages["to_ue_over_baseline"] - twc["baseline"] / twc["to_ue"]) < 1e-9, "the mean of equal ratios is not that ratio")

@@ -27,6 +27,7 @@ try:
     import h5py
 
     import plot
+    import records
     import report
     import study
     from configuration import StudyError, flat
@@ -176,7 +177,7 @@ def check_refusals(program, folder):
     text = (folder / "results.md").read_text()
     check(found.returncode == 1 and "32 runs, 32 that cannot be" not in found.stdout and text.count("cannot be") > 31, f"four GPUs: {found.stderr}")
     check("- 32 cells, such as mosaic on 4 GPUs: memory.frame_allocation = contiguity_conserving needs a large frame" in text, "why they cannot be")
-    refused = json.loads((folder / "results.json").read_text())["refused"]
+    refused = records.read(folder)["refused"]
     check(len(refused) == 32 and all("mosaic" in row["cell"] for row in refused), f"{len(refused)} cells that cannot be")
 
 
@@ -277,7 +278,7 @@ def main():
         found = ran(program, "--small", "--gpus", "2", "--out", folder / "out", "--jobs", "2")
         check(found.returncode == 0, f"the grid: {found.returncode} {found.stderr[-500:]}")
         if checks.failed == 0:
-            out = json.loads((folder / "out/results.json").read_text())
+            out = records.read(folder / "out")
             rows = out["cells"]
             check(len(rows) == 64 and not out["refused"] and len(out["again"]) == 14, f"{len(rows)} cells, {len(out['again'])} made again")
             for row in rows:

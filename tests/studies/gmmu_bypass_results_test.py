@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What may enter a table of the GMMU Bypass study: no result of another program, another configuration, or a run that failed; and what
 its first paragraph and its noise say of given figures. Every table and plot names the program that made it."""
-import json
 import signal
 import subprocess
 import sys
@@ -24,6 +23,7 @@ try:
     import noise
     import provenance
     import readings
+    import records
     import sweeps
     from measure import measure
 except ModuleNotFoundError as missing:
@@ -158,14 +158,14 @@ def tables(program, folder):
     check(ran.returncode == 0, f"run: exit code {ran.returncode}: {ran.stderr[-300:]}")
     check("study: 2 runs" in ran.stderr, f"the number of runs is not said: {ran.stderr[:200]}")
     mark = program.hash[:16]
-    files = [folder / "out" / name for name in ("results.md", "results.json", "fig3.svg", "fig5.svg", "fig6.svg", "fig7.svg")]
+    files = [folder / "out" / name for name in ("results.md", "fig3.svg", "fig5.svg", "fig6.svg", "fig7.svg")]
     for file in files:
         check(file.exists() and mark in file.read_text(), f"{file.name} does not name the program")
-    about = json.loads(files[1].read_text())["about"]
+    about = records.read(folder / "out")["about"]
     check(about["program"] == program.version and about["runs"] == 2 and about["footprints"] == {"first_touch": FOOTPRINT},
           f"the header says {about}")
     again = subprocess.run(command + ["--table-only"], capture_output=True, text=True, timeout=300)
-    check(again.returncode == 0 and json.loads(files[1].read_text())["about"] == about, f"the tables again: {again.stderr[-300:]}")
+    check(again.returncode == 0 and records.read(folder / "out")["about"] == about, f"the tables again: {again.stderr[-300:]}")
     other = subprocess.run(command + ["--set", "iommu.walkers=16", "--table-only"], capture_output=True, text=True, timeout=300)
     check(other.returncode == 2 and "no results" in other.stderr, f"tables of nothing: exit code {other.returncode}: {other.stderr[-300:]}")
     for path in (folder / "out/sweep/runs").glob("*.h5"):

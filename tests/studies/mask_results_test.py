@@ -2,9 +2,8 @@
 """What the study of MASK says of given figures: the committed tables are those of the committed results, cell by cell; each measure is what it
 should be of counters made up; tables have each figure in its column, beside the paper's.
 
-Usage: mask_results_test.py BUILD_FOLDER/anything [--update]; --update writes results.md again from results.json and discussion.md.
+Usage: mask_results_test.py BUILD_FOLDER/anything [--update]; --update writes results.md again from results.json.xz and discussion.md.
 """
-import json
 import re
 import sys
 import tempfile
@@ -22,6 +21,7 @@ try:
     import numpy
 
     import parts
+    import records
     import report
     import study
     from measure import measure
@@ -33,8 +33,8 @@ MADE = {"checkout": "", "program": "farfault", "program_sha256": "0", "runs": 0,
 
 
 def committed(folder):
-    """Writes the tables again from results.json."""
-    kept = json.loads((STUDY / "results.json").read_text())
+    """Writes the tables again from results.json.xz."""
+    kept = records.read(STUDY)
     measured = {}
     for row in kept["rows"]:
         key = row["what"], tuple(row["mix"].split("+")), row["design"]
@@ -196,8 +196,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         committed(folder)
-        for file in ("results.md", "results.json"):
-            check((folder / file).read_bytes() == (STUDY / file).read_bytes(), f"{file} is not what results.json and discussion.md say: --update")
+        check((folder / "results.md").read_bytes() == (STUDY / "results.md").read_bytes(), "results.md differs from results.json.xz and discussion.md: --update")
+        check(records.read(folder) == records.read(STUDY), "writing results.json.xz again changes its figures")
         if "--update" in sys.argv[2:]:
             (STUDY / "results.md").write_bytes((folder / "results.md").read_bytes())
         measures(folder)

@@ -20,6 +20,7 @@ try:
     import h5py
 
     import parts
+    import records
     import report
     import study
     from measure import measure
@@ -99,7 +100,7 @@ def main():
         check(base["walk_wait"] >= 0 and base["accesses_a_walk"] >= 1 and 40 < base["walk_latency"] < 2000, f"a walk: {base}")
         check(base["bypassed"] == 0 and base["token_moves"] == 0, "SharedTLB does nothing of MASK's")
         report.write(Path(folder) / "tables", measured, {"checkout": "", "program": "farfault", "program_sha256": "0", "runs": 0, "results": "0"})
-        rows = json.loads((Path(folder) / "tables/results.json").read_text())["averages"]
+        rows = records.read(Path(folder) / "tables")["averages"]
         ipc = {d: measured["pairs"]["equal", ("HISTO", "SCP"), d]["ipc"] for d in ("mask", "ideal", "shared_tlb")}
         alone = [measured["alone"]["15", (name,), "shared_tlb"]["ipc"][0] for name in ("HISTO", "SCP")]
         speedup = {d: sum(a / b for a, b in zip(of, alone)) for d, of in ipc.items()}

@@ -20,6 +20,7 @@ try:
     import study
     import compaction
     import parts
+    import records
     import report
     from study_runs import digest, file_of
     from measure import measure
@@ -100,7 +101,7 @@ def main():
         text = (folder / "tables/results.md").read_text()
         for heading in ("Averages", "Page sizes, one application", "Several copies", "TLB hit rates", "Fragmented memory", "Readings of compaction", "Coalescing with and without"):
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
-        averages = json.loads((folder / "tables/results.json").read_text())["averages"]
+        averages = records.read(folder / "tables")["averages"]
         check(set(averages) == set(report.PAPER["averages"]), "averages that are not the paper's")
         check(averages["bloat_of_large"] == ray["large"]["mapped_bytes"] / ray["gpu_mmu"]["mapped_bytes"], "bloat")
     print(checks.counts())

@@ -20,6 +20,7 @@ try:
     import h5py
 
     import parts
+    import records
     import report
     import tlb_compression_tables
     import study
@@ -86,7 +87,7 @@ def check_tables(keys):
 def check_report(folder, measured):
     """Of hotspot and bfs; the figures by hand."""
     report.write(folder, measured, MADE, SMALL)
-    rows = json.loads((folder / "results.json").read_text())["overview"]
+    rows = records.read(folder)["overview"]
     m = {(b, d): measured["benchmarks"][AS, b, d] for b in SMALL for d in study.DESIGNS}
     ratios = [m[b, "plain"]["cycles"] / m[b, "compressed"]["cycles"] for b in SMALL]
     told = rows["compressed, all 22"]["measured"]
@@ -133,7 +134,7 @@ def check_report(folder, measured):
         check(f"| `{what}` | {told:.3f} |" in text, f"{what}: {told}")
     del measured["benchmarks"][AS, "bfs", "plain"]
     report.write(folder, measured, MADE, SMALL)
-    rows = json.loads((folder / "results.json").read_text())["overview"]
+    rows = records.read(folder)["overview"]
     check(rows["compressed, the 16 memory-intensive or irregular"]["measured"] is None and rows["compressed, the most"]["measured"] == ratios[0], "what is missing is left out")
 
 

@@ -21,6 +21,7 @@ try:
     import parts
     import batch_lines
     import lines_check
+    import records
     import report
     from study_runs import digest, file_of, identity
     from measure import line, measure
@@ -128,8 +129,8 @@ def main():
         for heading in ("What a batch holds", "What a batch takes", "Time of a batch by its bytes", "What is assumed", "Other choices", "Checks",
                         "Constants", "Digests"):
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
-        rows = json.loads((folder / "tables/results.json").read_text())["rows"]
-        check(len(rows) == sum(len(found) for found in measured.values()), "rows of results.json")
+        rows = records.read(folder / "tables")["rows"]
+        check(len(rows) == sum(len(found) for found in measured.values()), "rows of results.json.xz")
     print(checks.counts())
     return 1 if checks.failed else 0
 

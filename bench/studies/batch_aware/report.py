@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md: the paper's figures beside the measured ones; results.json: every figure of every run."""
+"""results.md: the paper's figures beside the measured ones; results.json.xz: every figure of every run."""
 import json
 import math
 from pathlib import Path
 
 import readings
+import records
 from parts import ASSUMED, EPOCHS, HANDLING, LARGE, LARGER, OF_OTHERS, OF_TO, SHARES, SMALL, SMS
 from provenance import sentence
 from study import COMPARED, FOLDER, GRAPHS, REGULAR, SLOW, THREE, WORKLOADS
@@ -252,9 +253,7 @@ def write(folder, measured, made):
     f = Figures(measured, made["scale"])
     rows = [{"part": part, "what": key[0], "workload": key[1], "design": key[2]} | {k: v for k, v in m.items() if k != "sizes"}
             for part, found in measured.items() for key, m in found.items()]
-    head = json.dumps({"about": made, "averages": averages(f)}, indent=1)[:-2]
-    lines = ",\n".join("  " + json.dumps(row) for row in rows)  # one for each run
-    (folder / "results.json").write_text(f'{head},\n "rows": [\n{lines}\n ]\n}}\n')
+    records.write(folder, about=made, averages=averages(f), rows=rows)
     lines = ["# Batch-aware unified memory: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
              f"R-MAT graphs of scale {made['scale']} on the preset `paper-batch-aware`. Time is that of the kernels, from each launch at the host "
              "until the host knows of its end. TO: thread oversubscription; UE: unobtrusive eviction.", ""]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md, its picture, and results.json with every counter of every cell."""
-import json
+"""results.md, its picture, and results.json.xz with every counter of every cell."""
 import math
 
 import plot
+import records
 from configuration import toml_of
 from interactions import SMALL, Grid, performance, says, spread
 from plot import factor
@@ -11,7 +11,7 @@ from provenance import sentence
 from study import FOLDER, MECHANISMS, NAMES, PRESET, words_of
 from tables import percent, show, table
 
-# The columns of the tables of cells: heading, counter, how it is shown. All counters are in results.json.
+# The columns of the tables of cells: heading, counter, how it is shown. All counters are in results.json.xz.
 COUNTERS = [
     ("L2 TLB hits", "l2_tlb_hit", percent), ("walks, k", "gmmu_walks", None), ("at the IOMMU, k", "iommu_walks", None),
     ("in translation", "in_translation", percent), ("in faults", "in_faults", percent), ("on links", "in_links", percent),
@@ -182,10 +182,9 @@ def write(folder, measured, again, refused, made, mixes):
         for gpus, grid in grids.items():
             lines += [f"### {mix}, {gpus_words(gpus)}", *cells_table(gpus, grid, measured, refused, mix, mixes)]
     (folder / "results.md").write_text("\n".join(lines).replace("\n\n\n", "\n\n"))
-    document = {"made": made, "effects": effects_json(grids), "refused": [as_row(key) | {"why": why} for key, why in refused.items()],
-                "cells": [as_row(key) | m for key, m in measured.items()],
-                "again": [as_row(key) | {"batch_time": key[3], "digest": m["digest"], "times_us": m["times_us"]} for key, m in again.items()]}
-    (folder / "results.json").write_text(json.dumps(document, indent=1) + "\n")
+    records.write(folder, made=made, effects=effects_json(grids), refused=[as_row(key) | {"why": why} for key, why in refused.items()],
+                  cells=[as_row(key) | m for key, m in measured.items()],
+                  again=[as_row(key) | {"batch_time": key[3], "digest": m["digest"], "times_us": m["times_us"]} for key, m in again.items()])
 
 
 def as_row(key):

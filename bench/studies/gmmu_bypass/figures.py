@@ -84,7 +84,7 @@ def totals(runs, *names):
 
 
 def rows(results):
-    """Everything of results.json: figure, placement, workload, series, unit, measured, paper."""
+    """Everything of results.json.xz: figure, placement, workload, series, unit, measured, paper."""
     out = []
     for placement, runs in results.items():
         per_workload = series(runs)

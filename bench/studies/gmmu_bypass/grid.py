@@ -67,7 +67,7 @@ class Grid:
 
 
 def rows(grid):
-    """For results.json."""
+    """For results.json.xz."""
     return [figures.row("grid", "recorded", kind, f"{words(cell)}: {name}", figures.SERIES[name][1], found[cell][name],
                         PAPER["averages"].get(name, {}).get("value") if kind == "average" else None)
             for kind, found in (("average", grid.means), ("median", grid.medians)) for cell in grid.cells for name in COLUMNS]

@@ -272,7 +272,7 @@ def steps(values):
 
 
 def rows(found):
-    """For results.json: each reading's means and medians."""
+    """For results.json.xz: each reading's means and medians."""
     shown = [*grid.COLUMNS]
     return [figures.row("reading", placement, kind, f"{words}: {series}", figures.SERIES[series][1], values[words, placement][series],
                         PAPER["averages"].get(series, {}).get("value") if kind == "average" else None)

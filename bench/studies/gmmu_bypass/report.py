@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """results.md: the paper's figures beside the measured ones, and what the counters say where they differ."""
-import json
 
 import figures
 import grid
 import local_share
 import readings
+import records
 from figures import PAPER, gain, percent
 from measure import divide
 from provenance import sentence
@@ -16,10 +16,10 @@ DESIGN_NAMES = {"distributed": "distributed", "centralized": "centralized", "gmm
 
 
 def write(folder, results, made, plots, found=None, cells=None):
-    """Writes results.json and results.md into `folder`. results: {placement: {workload: {design: measures}}}; made: the mark of
+    """Writes results.json.xz and results.md into `folder`. results: {placement: {workload: {design: measures}}}; made: the mark of
     provenance.py; found: the readings, and cells: the grid, where they were measured."""
     rows = figures.rows(results) + (readings.rows(found) if found else []) + (grid.rows(cells) if cells else [])
-    (folder / "results.json").write_text(json.dumps({"about": made, "rows": rows}, indent=1) + "\n")
+    records.write(folder, about=made, rows=rows)
     lines = ["# GMMU Bypass: the paper and Farfault", ""]
     main = show_bytes(made["footprints"].get(MAIN, 0))
     if found:
@@ -59,7 +59,7 @@ def head(made):
         f" on the preset `paper-gmmu-bypass`{changed}. Performance is the "
         "inverse of the simulated time of the kernels, from each launch at the host until the host knows of its end, "
         "summed over the kernels. Averages are arithmetic means over the workloads, as the ratios of a figure are "
-        "averaged, with the medians; results.json has geometric means too. Paper: only numbers that its text states, the bars are not "
+        "averaged, with the medians; results.json.xz has geometric means too. Paper: only numbers that its text states, the bars are not "
         "read off. `-`: nothing was counted.",
     ]
 

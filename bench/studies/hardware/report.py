@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables, sentences and the plot."""
 import csv
-import json
 import statistics
 
 import matplotlib
@@ -9,6 +8,7 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
 
+import records  # noqa: E402
 import study  # noqa: E402
 from measure import PUBLISHED  # noqa: E402
 from provenance import sentence  # noqa: E402
@@ -178,7 +178,7 @@ def write(folder, found, made):
               for v in PUBLISHED["values"] if v["role"] == "input" and v["gpu"] in found]
     lines += ["", "## Sources", ""] + [f"- `{k}`: {s['title']}; {s['note']}" for k, s in PUBLISHED["sources"].items()]
     (folder / "results.md").write_text("\n".join(lines) + "\n")
-    (folder / "results.json").write_text(json.dumps({"about": made, "gpus": found}, indent=1) + "\n")
+    records.write(folder, about=made, gpus=found)
     plot(folder, found, made)
     return folder / "results.md"
 

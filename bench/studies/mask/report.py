@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md: the paper's figures next to the measured ones; results.json: every figure of every run."""
+"""results.md: the paper's figures next to the measured ones; results.json.xz: every figure of every run."""
 import json
 import math
 from pathlib import Path
 
+import records
 from parts import COMPARED, GPUS, equal
 from provenance import sentence
 from study import DESIGNS, FOLDER, NAMES, PRESET, RATES, READINGS, SENSITIVITY, SMS, STATIC, SYSTEM, TLB_SIZES, class_of
@@ -345,9 +346,7 @@ def write(folder, measured, made):
     f = Figures(measured)
     listed = [{"part": part, "what": key[0], "mix": "+".join(key[1]), "design": key[2]} | m for part, found in measured.items() for key, m in found.items()]
     summary = {text: {"measured": value, "paper": paper and paper["value"]} for text, (value, paper) in averages(f).items()} if measured.get("pairs") else {}
-    rows = ",\n".join(json.dumps(row) for row in listed)  # each on its own line
-    about = json.dumps({"about": made, "averages": summary}, indent=1)[:-2]
-    (folder / "results.json").write_text(f'{about},\n "rows": [\n{rows}\n ]\n}}\n')
+    records.write(folder, about=made, averages=summary, rows=listed)
     lines = ["# MASK: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
              "The 27 applications at the sizes of study.py, on the preset `paper-mask`.", ""]
     discussion = FOLDER / "discussion.md"
@@ -359,5 +358,5 @@ def write(folder, measured, made):
         if measured.get(name):
             for function in functions:
                 lines += function(f)
-    lines += ["", "The digest of each run is in results.json."]
+    lines += ["", "The digest of each run is in results.json.xz."]
     (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md: the paper's figures beside the measured ones; results.json: every figure of every run."""
+"""results.md: the paper's figures beside the measured ones; results.json.xz: every figure of every run."""
 import json
 from pathlib import Path
 
+import records
 from parts import ASSUMED, ASSUMED_OF_COMPACTION, COMPACTING, COMPARED, ENTRIES, INDEX, IN_FLIGHT, OCCUPANCY, STEP
 from provenance import sentence
 from study import APPLICATIONS, FOLDER, NAMES, SMS, heterogeneous as drawn
@@ -330,7 +331,7 @@ def write(folder, measured, made):
     folder.mkdir(parents=True, exist_ok=True)
     f = Figures(measured)
     listed = [{"part": part, "what": key[0], "mix": "+".join(key[1]), "design": key[2]} | m for part, found in measured.items() for key, m in found.items()]
-    (folder / "results.json").write_text(json.dumps({"about": made, "averages": averages(f), "rows": listed}, indent=1) + "\n")
+    records.write(folder, about=made, averages=averages(f), rows=listed)
     lines = ["# Mosaic: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
              "The 27 applications at the sizes of workloads/README.md, on the preset `paper-mosaic`.", ""]
     discussion = FOLDER / "discussion.md"
@@ -343,5 +344,5 @@ def write(folder, measured, made):
                 lines += function(f)
     if measured.get("homogeneous") or measured.get("heterogeneous"):
         lines += hit_rates(f)
-    lines += ["", "The digest of each run is in results.json."]
+    lines += ["", "The digest of each run is in results.json.xz."]
     (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")

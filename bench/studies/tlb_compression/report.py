@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md: the paper's figures beside the measured ones; results.json: every figure of every run."""
+"""results.md: the paper's figures beside the measured ones; results.json.xz: every figure of every run."""
 import json
 from pathlib import Path
 
+import records
 import sections
 from configuration import flat
 from figures import AS_IT_IS, Figures, geometric, letter, points
@@ -185,9 +186,7 @@ def write(folder, measured, made, sizes, graphs=()):
     f = Figures(measured)
     listed = [{"part": part, "what": key[0], "benchmark": key[1], "design": key[2]} | m for part, found in measured.items() for key, m in found.items()]
     summary = {text: {"measured": value, "paper": paper and paper["value"]} for text, (value, paper, _) in overview_rows(f).items()} if measured.get(PART) else {}
-    rows = ",\n".join(json.dumps(row) for row in listed)  # one per line
-    about = json.dumps({"about": made, "overview": summary}, indent=1)[:-2]
-    (folder / "results.json").write_text(f'{about},\n "rows": [\n{rows}\n ]\n}}\n')
+    records.write(folder, about=made, overview=summary, rows=listed)
     lines = ["# TLB compression: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
              "The 22 benchmarks on the preset `paper-tlb-compression`.", ""] + headline(f)
     discussion = FOLDER / "discussion.md"
@@ -198,5 +197,5 @@ def write(folder, measured, made, sizes, graphs=()):
     for name, section in sections.SECTIONS.items():
         if measured.get(name):
             lines += section(f, PAPER, graphs)
-    lines += ["", "The digest of each run is in results.json."]
+    lines += ["", "The digest of each run is in results.json.xz."]
     (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md and results.json: what the model predicts of NVIDIA's driver."""
-import json
+"""results.md and results.json.xz: what the model predicts of NVIDIA's driver."""
 from pathlib import Path
 
 import lines_check
+import records
 from lines_check import failed  # noqa: F401, for run
 from measure import WIRE
 from parts import ASSUMED, OTHERS, UPDATES, VARIED_SHARES, cell
@@ -130,7 +130,7 @@ def write(folder, measured, made):
     folder.mkdir(parents=True, exist_ok=True)
     f = Figures(measured)
     listed = [{"part": part, "what": key[0], "workload": key[1], "memory": key[2]} | m for part, found in measured.items() for key, m in found.items()]
-    (folder / "results.json").write_text(json.dumps({"about": made, "rows": listed}, indent=1) + "\n")
+    records.write(folder, about=made, rows=listed)
     sizes = "; ".join(f"{NAMES[w]}: " + ", ".join(f"{k} {v}" for k, v in size.items()) for w, size in SIZES[made["size"]].items())
     lines = ["# NVIDIA's UVM driver: what the model predicts", "", f"Written by `run`; do not edit. {sentence(made)}", "",
              f"Preset `{PRESET}`: a V100 on PCIe 3.0 x16, 4 KiB pages. {sizes}. Memory: the GPU's, as a share of the buffers."]

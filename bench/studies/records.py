@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""results.json.xz: every figure of every run of a study, compressed JSON.
+
+The same figures give the same bytes. Read it with `xz -dc results.json.xz`, or with read().
+"""
+import json
+import lzma
+from pathlib import Path
+
+NAME = "results.json.xz"
+
+
+def write(folder, **document):
+    """Lists are written with one item per line. Replaces the file."""
+    parts = []
+    for name, value in document.items():
+        if isinstance(value, list):
+            text = "[\n" + ",\n".join("  " + json.dumps(item) for item in value) + "\n ]"
+        else:
+            text = json.dumps(value, indent=1).replace("\n", "\n ")
+        parts.append(f" {json.dumps(name)}: {text}")
+    text = "{\n" + ",\n".join(parts) + "\n}\n"
+    (Path(folder) / NAME).write_bytes(lzma.compress(text.encode(), check=lzma.CHECK_CRC32, preset=9 | lzma.PRESET_EXTREME))
+
+
+def read(folder):
+    return json.loads(lzma.decompress((Path(folder) / NAME).read_bytes()))
