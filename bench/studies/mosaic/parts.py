@@ -16,7 +16,7 @@ SPEEDUPS = ["homogeneous", "heterogeneous", "launch", "tlb_sizes", "sensitivity"
 # The program allocates its memory when it starts, the host copies its data there, and frees it at the end.
 PROGRAM = {"copies": True, "allocates": True}
 COPIES = {True: [1, 2, 5], False: [1, 2, 3, 4, 5]}  # by quick
-FIVE = {True: 3, False: 1}                          # five copies of every application so far apart in the list
+EVERY = {True: 3, False: 1}                         # by quick: applications so far apart in the list, in what takes long
 MIXES = {True: 5, False: 25}                        # of each size, by quick
 LAUNCHED = {True: 2, False: 25}                     # the same, of Fig. 12
 LAUNCHED_COPIES = {True: [1, 2], False: [1, 2, 3, 4, 5]}
@@ -63,7 +63,7 @@ def memory_of(applications):
 
 
 DATA = {"3DS": 32.0, "SC": 5.9, "HISTO": 8.2, "CONS": 54.0, "NW": 32.0}  # MiB of buffers
-FRAGMENTED = {True: [("3DS",), ("SC",), ("HISTO",), ("NW", "HISTO")], False: [("3DS",), ("SC",), ("HISTO",), ("CONS",), ("NW", "HISTO")]}
+FRAGMENTED = {True: [("SC",), ("HISTO",), ("NW", "HISTO")], False: [("3DS",), ("SC",), ("HISTO",), ("CONS",), ("NW", "HISTO")]}
 INDEX = [0, 0.5, 0.9, 0.97, 0.98, 0.99, 1]
 OCCUPANCY = [0.01, 0.1, 0.25, 0.35, 0.5, 0.75]
 COMPACTING = ["no_cac", "mosaic", "cac_bc", "ideal_cac"]
@@ -114,6 +114,9 @@ class Parts:
         name = f"{part}, {what}, {'+'.join(mix)}, {design}"
         self.runs[part][str(what), mix, design] = Run(mix, name, DESIGNS[design] | (settings or {}), **more)
 
+    def some(self):
+        return list(APPLICATIONS)[::EVERY[self.quick]]
+
     def page_sizes(self):
         """Fig. 3."""
         for name in APPLICATIONS:
@@ -122,7 +125,7 @@ class Parts:
 
     def homogeneous(self):
         for copies in COPIES[self.quick]:
-            for name in list(APPLICATIONS)[::FIVE[self.quick] if copies == 5 else 1]:
+            for name in APPLICATIONS if copies < 5 else self.some():
                 for design in COMPARED:
                     self.add("homogeneous", copies, (name,) * copies, design)
 
@@ -135,7 +138,7 @@ class Parts:
     def faults(self):
         """Fig. 4: every page comes at its first touch."""
         for copies in ([1, 2, 5] if not self.quick else [1]):
-            for name in APPLICATIONS:
+            for name in self.some():
                 for n in IN_FLIGHT:
                     for design, settings in FAULT.items():
                         self.add("faults", f"{copies}, {n}", (name,) * copies, design, settings | {"driver.faults_at_a_time": n})
@@ -143,7 +146,7 @@ class Parts:
 
     def launch(self):
         """Fig. 12: the host copies an application's data to the GPU before its first kernel, and the results back."""
-        mixes = [(name,) * copies for copies in LAUNCHED_COPIES[self.quick] for name in APPLICATIONS]
+        mixes = [(name,) * copies for copies in LAUNCHED_COPIES[self.quick] for name in (APPLICATIONS if copies == 1 else self.some())]
         mixes += [m for drawn in heterogeneous().values() for m in drawn[:LAUNCHED[self.quick]]]
         for mix in mixes:
             for design in ("gpu_mmu", "mosaic"):
@@ -173,7 +176,7 @@ class Parts:
     def migrating(self):
         """Section 4.3: base pages that are moved to be coalesced, beside those that are coalesced where they are. Two applications that
         allocate at once have their frames in turns."""
-        for name in APPLICATIONS:
+        for name in self.some():
             for design in ("gpu_mmu", "migrating", "mosaic"):
                 self.add("migrating", 2, (name,) * 2, design, program={"allocates": True})
 

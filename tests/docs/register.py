@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Counts markers of unidiomatic prose per 10,000 words, over all tracked text.
+
+register.py [--worst N] [PATH ...]
+
+Prints each marker with its rate and its limit, and N passages that have markers. Exit code 1 if a marker is over its limit.
+"""
+import argparse
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import prose
+
+# A marker, what it matches, and its limit: twice the rate of Akita v5 (145,000 words of its Go sources and documents, without
+# code blocks), at least 1.
+MARKERS = [
+    ("opens with Of/Where/What/Whose/Whether", r"(?:(?<=[.:;] )|^)(?:Of|Where|What|Whose|Whether) (?!is\b.*\?|are\b.*\?)", 1.0),
+    ("those", r"\bthose\b", 4.6),
+    ("says, said", r"\b(?:says|said)\b", 2.0),
+    ("comes, came", r"\b(?:comes|came)\b", 5.4),
+    ("tells, told", r"\b(?:tells|told)\b", 2.4),
+    ("lies, lie", r"\b(?:lies|lie)\b", 1.0),
+    ("beside", r"\bbeside\b", 1.0),
+    ("nobody, somebody, whoever, everybody", r"\b(?:nobody|somebody|whoever|everybody)\b", 1.0),
+    ("under way", r"\bunder way\b", 1.0),
+    ("of which, of whom", r"\bof wh(?:ich|om)\b", 1.4),
+    ("in turn", r"\bin turn\b", 1.0),
+    ("gives way", r"\b(?:give|gives|gave) way\b", 1.0),
+    ("anew", r"\banew\b", 1.0),
+    ("is no, are no", r"\b(?:is|are) no (?!longer|more\b)[a-z]+", 2.0),
+    ("such", r"\bsuch\b(?! as)", 1.4),
+    ("goes, went", r"\b(?:goes|went)\b", 1.2),
+    ("stands", r"\bstands?\b", 1.0),
+    ("is there, are there", r"\b(?:is|are|was|were) there\b(?!\?)", 1.0),
+    ("as it is, as they are", r"\bas (?:it|they) (?:is|are|was|were)\b", 1.0),
+    ("of its own", r"\bof (?:its|their) own\b", 1.0),
+]
+
+# Not prose of this project: of others, or tables that a program writes.
+SKIPPED = re.compile(r"(?:^|/)(?:LICENSE|uplot\.[^/]*|(?:results|sensitivity|tables)\.md)$|\.(?:svg|png|xz|json|xml|csv|graph|mtx)$|^tests/golden/results\.txt$"
+                     r"|^tests/docs/(?:register\w*|prose)\.py$")
+
+
+def count(texts):
+    """Words, hits of each marker, and the passages with hits, of (name, text)."""
+    words, hits, where = 0, Counter(), []
+    for name, text in texts:
+        for line, passage in prose.passages(name, text):
+            words += len(passage.split())
+            for marker, pattern, _ in MARKERS:
+                found = len(re.findall(pattern, passage))
+                hits[marker] += found
+                if found:
+                    where.append(f"{name}:{line}: [{marker}] {passage}")
+    return words, hits, where
+
+
+def over(words, hits, limits=None):
+    """Markers over their limit, with their rates."""
+    limits = limits or {}
+    rates = {marker: (1e4 * hits[marker] / words, limits.get(marker, limit)) for marker, _, limit in MARKERS}
+    return {marker: rate for marker, (rate, limit) in rates.items() if rate > limit}
+
+
+def tracked(root, paths=(".",)):
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-z", "--", *paths], capture_output=True, check=True).stdout
+    for name in listed.decode().split("\0"):
+        if name and not SKIPPED.search(name):
+            try:
+                yield name, (Path(root) / name).read_text(encoding="utf-8")
+            except (UnicodeDecodeError, IsADirectoryError, FileNotFoundError):
+                continue
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--worst", type=int, default=0, metavar="N", help="print N passages with markers")
+    p.add_argument("paths", nargs="*", default=["."], metavar="PATH")
+    args = p.parse_args()
+    words, hits, where = count(tracked(".", args.paths))
+    if words == 0:
+        print("no text")
+        return 0
+    bad = over(words, hits)
+    for marker, _, limit in MARKERS:
+        print(f"{marker:45s} {1e4 * hits[marker] / words:6.1f} per 10,000 words (limit {limit}){'  over' if marker in bad else ''}")
+    print(f"{words} words, {len(bad)} of {len(MARKERS)} markers over their limit")
+    print("\n".join(where[:args.worst]))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
