@@ -79,7 +79,27 @@ CODE = {
 }
 
 # Rates of the present text above their limit. Each may only fall; an entry within its limit is removed.
-NOT_YET = {}
+NOT_YET = {
+    "opens with Of/Where/What/Whose/Whether": 34.5,
+    "those": 19.5,
+    "says, said": 14.4,
+    "comes, came": 10.6,
+    "tells, told": 8.8,
+    "lies, lie": 6.1,
+    "beside": 7.2,
+    "nobody, somebody, whoever, everybody": 4.2,
+    "under way": 5.6,
+    "of which, of whom": 4.5,
+    "in turn": 2.4,
+    "gives way": 1.8,
+    "is no, are no": 8.2,
+    "such": 4.6,
+    "goes, went": 9.7,
+    "stands": 3.5,
+    "is there, are there": 6.7,
+    "as it is, as they are": 3.0,
+    "of its own": 7.2,
+}
 
 
 def hits(name, text):
