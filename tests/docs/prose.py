@@ -51,7 +51,7 @@ def markdown(text):
             continue
         line = re.sub(r"`[^`]*`", "X", re.sub(r"\]\([^)]*\)", "]", line))
         if line.lstrip().startswith("|"):
-            pieces += [(number, number - 1, cell.strip()) for cell in line.strip().strip("|").split("|") if re.search(r"[A-Za-z]", cell)]
+            pieces += [(number, number - 2, cell.strip()) for cell in line.strip().strip("|").split("|") if re.search(r"[A-Za-z]", cell)]
         else:
             pieces.append((number, number, line))
     starts = re.compile(r"\s*(?:[-*+] |\d+\. |#+ |>)")
@@ -73,10 +73,10 @@ def cpp(text, single_quotes=False):
         line = text.count("\n", 0, m.start()) + 1
         if m["line"] is not None:
             alone = not text[text.rfind("\n", 0, m.start()) + 1:m.start()].strip()
-            comments.append((line if alone else line + 0.5, line if alone else line - 1, m["line"].lstrip("/ ")))
+            comments.append((line if alone else line + 0.5, line if alone else line - 2, m["line"].lstrip("/ ")))
             continue
         if m["block"] is not None:
-            comments.append((line, line - 1, re.sub(r"\n\s*\*", "\n", m["block"][2:-2])))
+            comments.append((line, line - 2, re.sub(r"\n\s*\*", "\n", m["block"][2:-2])))
             continue
         content = next((m[kind] for kind in ("raw", "plain", "template") if m[kind] is not None), None)
         if content is None:
