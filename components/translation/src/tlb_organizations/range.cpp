@@ -6,14 +6,15 @@
 // 2019). The coverage of a range depends on the contiguity that frame allocation and page moves have left.
 //
 // Assumed:
-// - A filled translation is merged with adjacent ranges and pages. Up to `fetched_pages` contiguous neighbors
-//   in the page table are filled with it on each side, as a walk of the range table would, as long as none of
-//   them has been invalidated since time zero. Pages mapped later are merged when they are requested.
+// - A filled translation is merged with adjacent ranges and pages. Up to `fetched_pages` contiguous
+//   neighbours in the page table are filled with it on each side, as a walk of the range table would, as long
+//   as none of them has been invalidated since time zero. Pages mapped later are merged when they are
+//   requested.
 // - A page is in one entry. The victim is the least recently used range.
 // - An invalidation removes its page from a range. The longer part remains; the other part gets a free entry
 //   or is dropped.
 // - A range has pages of one size, in one address space, and all writable or all read-only.
-// - Once everything is invalidated at once (gpu.l2_tlb.tokens.invalidation), no neighbors are fetched any
+// - Once everything is invalidated at once (gpu.l2_tlb.tokens.invalidation), no neighbours are fetched any
 //   more.
 // - Pages that changed since time zero are recorded as intervals, without a limit.
 #include <algorithm>
@@ -184,7 +185,7 @@ class Range final : public TlbOrganization {
     return is_of_its_space(r, page) && !has_changed(page, page + step_of(r)) &&
            mapped_.value->get().find(page) == translation_in(r, page);
   }
-  // Extends the range by contiguous neighbors in the page table, and removes other entries of these pages.
+  // Extends the range by contiguous neighbours in the page table, and removes other entries of these pages.
   void fetch(Run& r) {
     if (!mapped_.value || all_changed_ != 0) return;
     auto const most = form_->fetched_pages;
@@ -303,7 +304,7 @@ class Range final : public TlbOrganization {
   Fixed<Form> form_;
   using Mapped = Fixed<std::optional<std::reference_wrapper<PageTable const>>>;
   static_assert(!Bytes<Mapped>);  // a pointer's bytes are not state
-  Mapped mapped_;                 // only if neighbors are fetched
+  Mapped mapped_;                 // only if neighbours are fetched
   std::uint64_t clock_ = 0;
   std::uint64_t all_changed_ = 0;
   std::uint64_t range_hits_ = 0;
