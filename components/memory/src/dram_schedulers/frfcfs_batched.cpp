@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FR-FCFS with batched writes, to reduce turn-arounds: it serves reads until write_high writes are queued or
-// no read is; then writes until at most write_low are left and a read is queued (Ramulator 2, DRAMsim3:
+// FR-FCFS with batched writes, to reduce turn-arounds: it serves reads until write_high writes or no reads
+// are queued; then writes until at most write_low are left and a read is queued (Ramulator 2, DRAMsim3:
 // watermarks of a write queue; here one queue holds reads and writes).
 #include "farfault/memory/dram_scheduler.hpp"
 

@@ -7,8 +7,8 @@
 //   a rate does not bypass, so it is measured again in the next epoch with a read of it.
 // - Assumed, not in the paper: a bypassed depth is measured by the reads of one in `sampled` lines, which
 //   never bypass, so their hit rate is what the depth's would be. One in so many reads would miss lines that
-//   earlier reads did not leave in the cache. A depth of few lines may have no sampled line; with unmeasured
-//   = kept it then bypasses forever. With `sampled` = 1 no read bypasses, as with `cached`, and all are
+//   earlier reads did not leave in the cache. A depth of few lines may have no sampled line; if `unmeasured`
+//   is kept, it then bypasses forever. With `sampled` = 1 no read bypasses, as with `cached`, and all are
 //   counted.
 // - Each slice has its own counters and decisions. The paper has counters at the L2 TLB for the whole GPU,
 //   without the signal to the slices; section 7.4 has them in each core.

@@ -8,8 +8,8 @@
 // - `controller_latency` models the path between cache and banks beyond the banks' own timing (clock
 //   crossings, controller pipeline, PHY). It delays every response and takes no bandwidth.
 // - Refresh (off unless t_refi is set): the n-th refresh of all banks takes from n x t_refi for t_rfc, in all
-//   channels at the same time. No burst overlaps it, and it closes all rows: a saturated channel loses t_rfc
-//   + t_rcd + t_cl of every t_refi. Refreshes of single banks, which some controllers prefer, are not
+//   channels at the same time. No burst overlaps it, and it closes all rows: of every t_refi, a saturated
+//   channel loses t_rfc + t_rcd + t_cl. Refreshes of single banks, which some controllers prefer, are not
 //   modelled.
 // - Turn-around (off unless t_wtr or t_rtw is set): t_wtr + t_cl between the data of a write and of a read
 //   (the read is commanded t_wtr after the data); t_rtw between the data of a read and of a write.
@@ -94,7 +94,7 @@ struct DramChannelSpec {
   std::string kind = "dram";                   // of the series in the results
   std::string section = "gpu.dram";            // of its parameters
   AddressMap memory;                           // of all channels of the device
-  std::vector<std::string> applications = {};  // of the applications that make requests
+  std::vector<std::string> applications = {};  // names of the applications that make requests
   bool hears_of_walks = false;                 // the scheduler receives WalkPressure
 
   DramScheduler::Setup setup() const {

@@ -83,7 +83,7 @@ struct L2SliceSpec {
   std::uint32_t flushes = 0;          // maximum outstanding flush requests; 0: no flushes
   unsigned page_bits = 12;
   std::uint32_t walk_levels = 4;               // of page tables: maximum depth of page-walk reads
-  std::vector<std::string> applications = {};  // of the applications that make requests
+  std::vector<std::string> applications = {};  // names of the applications that make requests
 
   WalkReads::Setup walk_reads() const { return {clock, walk_levels}; }
 };

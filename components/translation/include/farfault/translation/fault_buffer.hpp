@@ -62,8 +62,8 @@ class FaultBuffer {
   void release(std::uint32_t record, Tell&& tell) {
     records_.release(record, tell);
   }
-  // Calls tell(page, requester), never for a page that has an entry. It returns whether the page needs no
-  // entry any more, because it is mapped where the requester may use it.
+  // Calls tell(page, requester), never for a page that has an entry. It returns whether the page no longer
+  // needs an entry, because it is mapped where the requester may use it.
   template <class Tell>
   void retry(Tell&& tell) {
     while (!refused_.empty()) {

@@ -12,9 +12,9 @@
 //   discarded, but its walk has occupied a walker.
 // - The router observes a request when its walk ends or the IOMMU responds. A page that a fault of the
 //   request has put into this GPU's memory (first touch, migration) counts as remote: the request needs the
-//   IOMMU. So does a page on a fault.
-// - A frame of this GPU in a response of the IOMMU, in a replay, or of a new allocation is written to the
-//   table.
+//   IOMMU. So does a faulted page.
+// - The GMMU writes an entry when the IOMMU returns or replays a frame of this GPU (first touch, migration),
+//   and when a program allocates a page here.
 //
 // Faults:
 // - A fault response of the IOMMU ends the request and frees its resources. The replay is forwarded to the L2
@@ -32,8 +32,8 @@
 // - An invalidation clears the page's entry, is forwarded to the TLBs behind all earlier responses, and is
 //   acknowledged when they have acknowledged it.
 // - If the L2 slices of several partitions may hold lines of a page (software coherence), the driver requests
-//   a flush in a separate step, when no GPU can access the frame any more. All slices write the page's lines
-//   back and drop them; then the flush is acknowledged.
+//   a flush in a separate step, once no GPU can access the frame. All slices write the page's lines back and
+//   drop them; then the flush is acknowledged.
 // - Coalescing (paging/page_sizes.hpp): a large page is made as soon as the table has all of its base pages
 //   in its frame. It is splintered before one of them is unmapped, and the invalidation is forwarded when the
 //   table is written (coalescing.hpp). The entries are written through the L2 cache.
@@ -107,7 +107,7 @@ struct GmmuSpec {
   GmmuParams params;
   RouterParams router;
   Clock clock{1'000'000'000};
-  std::vector<std::string> applications = {};  // of the applications that make requests
+  std::vector<std::string> applications = {};  // names of the applications that make requests
   DeviceId device = 0;
   std::uint16_t memory_port = 0;  // number of the GMMU among the clients of the L2 slices
   AddressMap memory;

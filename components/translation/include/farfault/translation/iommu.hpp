@@ -100,7 +100,7 @@ struct IommuGpu {
 
 struct IommuSpec {
   IommuParams params;
-  std::vector<std::string> applications = {};  // of the applications that make requests
+  std::vector<std::string> applications = {};  // names of the applications that make requests
   std::uint16_t index = 0;                     // number among the IOMMUs of its driver
   std::uint16_t memory_port = 0;
   AddressMap memory;
@@ -293,8 +293,8 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   // Response to one of several merged requests.
   Translation own_answer(IommuWaiter const& to, std::uint64_t page, Translation const& found,
                          IommuState& s) const;
-  // Sends fault responses to the requests of the entry, or to a single request; they occupy nothing here any
-  // more.
+  // Sends fault responses to the requests of the entry, or to a single request; they then occupy nothing
+  // here.
   void fault_entry(FaultKind kind, std::uint32_t entry, IommuWaiter const& first, Cx& cx) const;
   void fault_request(FaultKind kind, std::uint64_t page, IommuWaiter const& from, Duration extra,
                      Cx& cx) const;

@@ -62,7 +62,7 @@ struct L2TlbSpec {
   std::uint32_t moves = 1;                 // maximum outstanding invalidations, numbered from 0
   unsigned page_bits = 12;
   std::uint32_t page_sizes = 1;
-  std::vector<std::string> applications = {};        // of the applications that make requests
+  std::vector<std::string> applications = {};        // names of the applications that make requests
   bool reports_faults = false;                       // to the GMMU, by client
   PageTable const* mapped_at_start = nullptr;        // mappings that it may hold at time zero
   std::vector<std::vector<std::uint32_t>> sms = {};  // by application: SMs that run it
