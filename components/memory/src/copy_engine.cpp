@@ -94,7 +94,7 @@ bool CopyEngine::access(std::uint32_t lane, std::uint32_t run, std::uint32_t lin
   return true;
 }
 
-// A line leaves at each edge of the clock.
+// Issues one line at each clock edge.
 void CopyEngine::fetch(std::uint32_t lane, Cx& cx) const {
   auto& l = cx.state().lanes[lane];
   while (!l.to_read.empty()) {

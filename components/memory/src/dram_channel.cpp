@@ -56,7 +56,7 @@ void DramChannel::on_pressure(WalkPressure const& m, Cx& cx) const {
   cx.state().scheduler->pressure(m);
 }
 
-// All refreshes that begin by `until`: of several the last one tells how the banks are.
+// Applies all refreshes that begin by `until`; the last one determines the state of the banks.
 void DramChannel::refresh(DramChannelState& s, Time until) const {
   auto const& p = spec().params;
   auto const begin = until - until.time_since_epoch() % p.t_refi;
@@ -97,7 +97,7 @@ void DramChannel::schedule(Cx& cx) const {
   }
 }
 
-// All lines of a request, one after the other: its row stays open.
+// Transfers all lines of a request back to back: its row stays open.
 void DramChannel::transfer(DramPending const& chosen, Cx& cx) const {
   auto& s = cx.state();
   auto const t = timing();

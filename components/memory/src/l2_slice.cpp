@@ -7,12 +7,12 @@ namespace farfault {
 
 namespace {
 
-// Tags of writes to memory; those of reads are MSHRs.
+// Tags of writes to memory. Tags of reads are MSHRs.
 constexpr std::uint32_t kEviction = 0;
 constexpr std::uint32_t kFlush = 1;
-// Bit in the tag of a read: it has an MSHR for reads that bypass the cache.
+// Tag bit of a read: it has an MSHR for reads that bypass the cache.
 constexpr std::uint32_t kOwn = std::uint32_t{1} << 31;
-// Bit in the tag of a read: it has a credit for reads of page walks.
+// Tag bit of a read: it has a credit for reads of page walks.
 constexpr std::uint32_t kWalk = std::uint32_t{1} << 30;
 
 }  // namespace
@@ -68,7 +68,7 @@ std::vector<L2Slice::PolicyStats> L2Slice::policy_stats() const {
   std::vector<PolicyStats> all{
       {{spec().replacement_key, spec().params.replacement.stats()},
        [](L2SliceState const& s) -> StatSource const& { return s.cache.replacement(); }}};
-  // Of the caches that no read bypasses, those of other devices among them, there is nothing to say.
+  // Caches that no read bypasses, and caches of other devices, have no statistics of walk reads.
   if (auto stats = spec().params.walk_reads.stats(); !stats.empty())
     all.push_back({{"gpu.l2_cache.walk_reads", std::move(stats)},
                    [](L2SliceState const& s) -> StatSource const& { return s.walk_reads; }});
@@ -135,7 +135,7 @@ bool L2Slice::pass_by(MemRequest const& m, Leaving& leaving, Cx& cx) const {
   if (own_mshrs_ != 0) return pass_by_with_own_mshr(m, leaving, cx);
   auto& s = cx.state();
   auto const line = line_of(m.address);
-  // Another request may join it, and have the line kept.
+  // Another request may merge with it and fill the line.
   if (!room_for_victims(s, 1) || !s.mshrs.can_wait()) return false;
   auto entry = s.mshrs.find(line);
   if (!entry) {
@@ -162,7 +162,7 @@ bool L2Slice::pass_by_with_own_mshr(MemRequest const& m, Leaving& leaving, Cx& c
     if (!own) {
       if (s.own_mshrs.full() || credits(s, channel_of(m.address), m.requester.kind) == 0) return false;
       own = s.own_mshrs.allocate(line);
-      // By itself: a train has one tag for all of its lines.
+      // Sent alone: a train has one tag for all of its lines.
       send_to_memory(leaving.to_memory, cx);
       to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, kOwn | *own, m.requester,
                 cx.now(), leaving.to_memory, cx);
@@ -224,11 +224,11 @@ void L2Slice::to_memory(PhysAddr line, Access access, std::uint32_t tag, Request
     --s.dram_credits[channel];
   }
   if (spec().params.software_coherent() && partition_of(line) != partition()) {
-    at += spec().clock.cycles(2 * std::uint64_t{spec().params.partition_latency});  // there and back
+    at += spec().clock.cycles(2 * std::uint64_t{spec().params.partition_latency});  // both directions
     ++s.stats.far_misses;
   }
   auto const to = static_cast<std::uint16_t>(channel);
-  // The tag of a read is that of its first line; a write's says what it is for.
+  // The tag of a read is that of its first line; the tag of a write is its purpose.
   if (continues(run, line, access, to) && requester == run.requester &&
       (access == Access::read || tag == run.tag)) {
     ++run.lines;
@@ -249,7 +249,8 @@ void L2Slice::send_to_memory(Run& run, Cx& cx) const {
   run.lines = 0;
 }
 
-// Lines take the response port one after the other; those of a run from when it is free for the first.
+// Lines take the response port one after the other; a run, from the time when the port is free for its first
+// line.
 void L2Slice::answer(L2Waiter to, PhysAddr address, Access access, Time at, MemoryStages const& stages,
                      Run& run, Cx& cx) const {
   auto& s = cx.state();
@@ -284,7 +285,7 @@ void L2Slice::send_all(Leaving& leaving, Cx& cx) const {
   send_to_home(leaving.to_home, cx);
 }
 
-// A line has come into the cache in the place of another one.
+// A line was filled in place of `victim`.
 void L2Slice::put(std::optional<Cache::Victim> const& victim, Run& to_memory, Cx& cx) const {
   auto& s = cx.state();
   if (!victim || !victim->dirty) return;
@@ -321,7 +322,7 @@ void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
   if ((m.tag & kOwn) != 0) [[unlikely]] {
     bypass_has_come(m, leaving, cx);
   } else if (m.access == Access::read) {
-    auto const first = line_of(m.address);  // of a train that a cache has split, the tag is another line's
+    auto const first = line_of(m.address);  // if a cache has split a train, the tag is another line's
     for (std::uint32_t i = 0; i < lines; ++i) {
       auto const entry = *s.mshrs.find(first + i);
       if (!may_pass_by_ || s.passing[entry] == 0) put(s.cache.fill(first + i, false), leaving.to_memory, cx);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An L2 slice and the slices of other partitions: lines that have their home there.
+// Accesses of an L2 slice to lines with their home in another partition.
 #include <algorithm>
 
 #include "farfault/memory/l2_slice.hpp"

@@ -15,7 +15,7 @@ void Coalescing::coalesce(std::uint64_t page, PageTable const& table) {
   work_.push({of_page, 0, 0, 0, Kind::coalesce, {}});
 }
 
-// Of the work whose turn it is, before its first write.
+// Applies to the work at the head of the queue, before its first write.
 void Coalescing::drop_what_cannot_be(PageTable const& table) {
   while (!work_.empty()) {
     auto const& w = work_.front();

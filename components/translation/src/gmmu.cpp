@@ -8,7 +8,7 @@
 namespace farfault {
 namespace {
 
-// The first statistic of faults that the GMMU keeps: it and those behind it are there only where it does.
+// Position of the statistic `first`. It and the statistics after it exist only if the GMMU records faults.
 template <class Stats>
 std::size_t position_of(std::string_view first, Stats const& stats) {
   auto const at = std::ranges::find(stats, first, [](auto const& s) { return std::string_view(s.name); });
@@ -125,7 +125,7 @@ void Gmmu::admit(TranslateRequest const& m, Time since, Cx& cx) const {
   start_walks(cx);
 }
 
-// No IOMMU knows of it.
+// No IOMMU knows of the copy.
 bool Gmmu::is_copy_here(TranslateRequest const& m, GmmuState const& s) {
   auto const own = s.table.find(m.page);
   return own && is_read_only(own->frame) && own->allows(m.access);
@@ -149,7 +149,7 @@ void Gmmu::start_walks(Cx& cx) const {
 void Gmmu::on_entry(MemResponse const& m, Cx& cx) const {
   if (m.access == Access::write) {
     cx.state().coalescing.written(cx.state().table,
-                                  m.train.lines());  // a slice answers several lines at once
+                                  m.train.lines());  // a slice responds to several lines at once
     return write_entries(cx);
   }
   if (auto const end = walking::advance(*this, m, cx)) walked(m.tag, *end, cx);
@@ -201,7 +201,7 @@ void Gmmu::keep_fault(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const application = s.pending[m.tag].application;
   auto& counts = s.by_requester[application];
-  if (spec().fault_batches) {  // the L2 TLB says for whom
+  if (spec().fault_batches) {  // the L2 TLB reports the faulting clients
     ++(m.kind == FaultKind::not_mapped ? counts.page_faults : counts.remote_faults);
     return;
   }
@@ -267,9 +267,9 @@ void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {
 void Gmmu::unmap(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
   auto leaves = m;
-  if (auto const own = s.table.find_mapped(m.page)) leaves.frame = own->frame & ~kReadOnly;  // a copy's
+  if (auto const own = s.table.find_mapped(m.page)) leaves.frame = own->frame & ~kReadOnly;  // of a copy
   s.table.unmap(m.page);
-  // One cycle after the responses that leave now.
+  // One cycle after the responses that are sent now.
   cx.send(to_tlb, leaves, spec().clock.cycles(1));
 }
 
@@ -282,8 +282,8 @@ void Gmmu::map(std::uint64_t page, PageTranslation const& to, Cx& cx) const {
   write_entries(cx);
 }
 
-// Those of large pages that are made or taken apart, as far as they may be under way; and what waits for
-// them.
+// Issues the writes of large pages that are coalesced or splintered, up to the limit, and forwards the
+// invalidations that wait for them.
 void Gmmu::write_entries(Cx& cx) const {
   auto& s = cx.state();
   while (auto const leaves = s.coalescing.next_invalidation(s.table)) unmap(*leaves, cx);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fault buffer of a GPU whose driver serves faults in batches.
+// Fault buffer of a GPU whose driver serves faults in batches.
 #include "farfault/translation/gmmu.hpp"
 
 namespace farfault {
 
 void Gmmu::on_raw_fault(RawFault const& m, Cx& cx) const {
   auto& s = cx.state();
-  // Outstanding is what has an entry.
+  // A fault is outstanding only if it has an entry.
   if (!s.raw.full() && !s.utlbs.takes(m.page, m.client)) {
     ++s.raw_stats.held;
     return s.raw.drop(m.page);
@@ -74,13 +74,13 @@ void Gmmu::page_replayed(std::uint64_t page, Cx& cx) const {
     return true;
   });
   s.utlbs.replayed(page);
-  // The driver has found the buffer empty, and will not read it again by itself.
+  // The driver has found the buffer empty and does not read it again without an interrupt.
   if (s.utlbs.outstanding() == 0 && s.raw.armed()) retry(cx);
 }
 
-// The accesses whose faults found no room are made again: when the driver reads the buffer and, as what was
-// beyond the bound of a uTLB may have been raised again before that had room, when no uTLB has a fault left
-// and the driver does not read the buffer any more.
+// Issues accesses again whose faults found no room: when the driver reads the buffer, and when no uTLB has an
+// outstanding fault and the driver no longer reads the buffer. The second case is needed because a fault
+// beyond the limit of a uTLB may have been raised again before the uTLB had room.
 void Gmmu::retry(Cx& cx) const {
   auto& s = cx.state();
   s.buffer_full.set(cx.now(), false);

@@ -69,8 +69,7 @@ void Iommu::on_request(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
   ++s.by_requester[m.requester.application].requests;
   s.queue_depth.add(s.pages.in_use() + s.stalled.size());
-  if (!serve(m, cx.now(), cx))
-    s.stalled.push({m, cx.now()});  // hits, and requests that join others, pass those that wait
+  if (!serve(m, cx.now(), cx)) s.stalled.push({m, cx.now()});  // hits and merged requests pass stalled ones
 }
 
 bool Iommu::serve(Packet const& m, Time since, Cx& cx) const {
@@ -147,7 +146,7 @@ void Iommu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const
   s.walk_latency.add(nanoseconds_of(walked_for));
   s.walk_ps += static_cast<std::uint64_t>(picoseconds(walked_for));
   auto const entry = step.tag;
-  // The first requester of the page counts as the GPU that touches it.
+  // The first requester counts as the GPU that touches the page.
   IommuWaiter first;
   s.pages.first_waiter(entry, [&](IommuWaiter const& waiter) { first = waiter; });
   if (s.moving.find(step.page)) {
@@ -224,7 +223,7 @@ Packet Iommu::leaving(PacketKind kind, PageMove const& m, IommuGpu const& gpu) {
   return p;
 }
 
-// Behind all earlier responses, one per cycle; returns how many.
+// Sends packets behind all earlier responses, one per cycle; returns their number.
 template <class Told>
 std::uint32_t Iommu::tell(PacketKind kind, PageMove const& m, Told&& told, Cx& cx) const {
   auto& s = cx.state();
@@ -240,7 +239,7 @@ std::uint32_t Iommu::tell(PacketKind kind, PageMove const& m, Told&& told, Cx& c
   return left;
 }
 
-// Asks the GPU that has the frame, if it is behind this IOMMU.
+// Sends the request to the GPU that has the frame, if it is behind this IOMMU.
 void Iommu::flush(PageMove const& m, Cx& cx) const {
   tell(
       PacketKind::flush_request, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
@@ -260,7 +259,7 @@ void Iommu::unmap(PageMove const& m, Cx& cx) const {
   s.remote_touch->forget(m.page);
 }
 
-// All GPUs are told: who has a translation is known only of pages that move.
+// Notifies all GPUs: the holders of a translation are recorded only for pages that move.
 void Iommu::forget(PageMove const& m, Cx& cx) const {
   auto& s = cx.state();
   unmap_page(m.page, s);
@@ -284,7 +283,7 @@ void Iommu::map(PageMove const& m, Cx& cx) const {
       PacketKind::map_request, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
 }
 
-// A copy is known to the GPU that has it alone.
+// A copy is known only to the GPU that has it.
 void Iommu::drop(PageMove const& m, Cx& cx) const {
   cx.state().stats.invalidations += tell(
       PacketKind::invalidate_request, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
@@ -304,11 +303,12 @@ void Iommu::remap(PageMove const& m, Cx& cx) const {
   s.moving.release(*entry, [](IommuWaiter const&) {});
 }
 
-// Whom to tell when the page leaves, beside the GPU that has it.
+// Records a GPU to notify when the page moves away, in addition to the GPU that has it.
 void Iommu::told(std::uint64_t page, PageTranslation const& to, std::uint16_t gpu, IommuState& s) const {
   if (device_of(to.frame) == gpu || !pages_move(s)) return;
   s.directory.add_holder(page, gpu);
-  // When the large page's first base page leaves, that GPU is told too, so that it can be forgotten then.
+  // When the first base page of the large page moves away, this GPU is notified too, so its record can be
+  // dropped.
   if (to.size != 0) s.directory.add_holder(page >> to.size << to.size, gpu);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults at the IOMMU: their records, the driver's answers, and the replays.
+// Faults at the IOMMU: fault-buffer entries, the driver's answers, and replays.
 #include <algorithm>
 
 #include "farfault/translation/iommu.hpp"
 
 namespace farfault {
 
-// The entry is free at once; its requests are told, and again when the page is mapped.
+// Frees the entry at once; its requests get a fault response now, and a replay when the page is mapped.
 void Iommu::fault_entry(FaultKind kind, std::uint32_t entry, IommuWaiter const& first, Cx& cx) const {
   auto& s = cx.state();
   if (kept_by_gpus(kind)) {
@@ -51,7 +51,7 @@ void Iommu::count_fault(FaultKind kind, std::uint64_t page, IommuWaiter const& f
           PageFault{page, from.gpu, spec().index, record, kind, 0, from.application, {}}, extra);
 }
 
-// Behind all earlier responses, one per cycle.
+// Sends a replay behind all earlier responses, one per cycle.
 void Iommu::replay(std::uint64_t page, Translation const& to, FaultBuffer::Requester const& requester,
                    std::uint32_t tag, Cx& cx) const {
   auto& s = cx.state();

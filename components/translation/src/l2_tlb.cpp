@@ -61,8 +61,8 @@ void L2Tlb::on_request(TranslateRequest const& m, Cx& cx) const {
   s.mshr_stall.set(cx.now(), true);
 }
 
-// False when the request needs an MSHR and all are in use, as they are while others are stalled: a hit and a
-// miss that joins another one pass those.
+// False if the request needs an MSHR and all are in use, as they are while other requests are stalled. Hits
+// and merged misses pass the stalled requests.
 bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.ports.free_at(), cx.now());
@@ -139,7 +139,7 @@ void L2Tlb::fill(TranslateResponse const& m, Cx& cx) const {
     s.fill->keep_beside(m.page, m.translation());
 }
 
-// At the first request or answer of an epoch: where nothing happens there is nothing to say.
+// Reports at the first request or response of an epoch; idle epochs send nothing.
 void L2Tlb::report_pressure(Cx& cx) const {
   auto& s = cx.state();
   auto const epoch = static_cast<std::uint64_t>(picoseconds(cx.now()) /
@@ -151,7 +151,7 @@ void L2Tlb::report_pressure(Cx& cx) const {
   });
 }
 
-// To all, as hardware does it: who was told that the page is faulted is not kept here.
+// Sent to all clients, as in hardware: the clients that got a fault response are not recorded here.
 void L2Tlb::replay(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.found_by == FoundBy::settled) s.tlb->fill(m.page, m.translation());

@@ -5,7 +5,7 @@
 
 namespace farfault {
 
-// Appends a node, and returns its number.
+// Appends a node and returns its number.
 std::uint64_t PageTable::new_node(unsigned level) {
   ++nodes_;
   constexpr auto kEntries = std::uint64_t{1} << kIndexBits;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: how a component runs the walks of its Walker, by reads of entries or, where walks have a fixed
-// length, by a timer. The GMMU and the IOMMU do it alike; what a walk's end means is theirs.
+// Private: runs the walks of a component's Walker, by reads of entries or, for walks of fixed length, by a
+// timer. Shared by the GMMU and the IOMMU, which handle the end of a walk themselves.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ void read(Owner const& o, PhysAddr entry, Requester requester, std::uint32_t wal
           MemRequest{entry, walker, o.spec().memory_port, Access::read, 8, requester}, extra);
 }
 
-// Starts walks while one waits and a walker is free. `earliest`: when the walk of a request may begin.
+// Starts walks while one is queued and a walker is free. `earliest`: earliest start of a request's walk.
 template <class Owner, class Cx, class Earliest>
 void start(Owner const& o, Clock clock, Cx& cx, Earliest&& earliest) {
   auto& s = cx.state();
@@ -31,7 +31,7 @@ void start(Owner const& o, Clock clock, Cx& cx, Earliest&& earliest) {
   }
 }
 
-// An entry has been read: the end of its walk, unless there is another to read.
+// Processes an entry that was read: returns the end of its walk, or reads the next entry.
 template <class Owner, class Cx>
 std::optional<Walker::Step> advance(Owner const& o, MemResponse const& m, Cx& cx) {
   auto& s = cx.state();

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The address-space-aware scheduler of MASK (Ausavarungnirun et al., ASPLOS 2018, section 5.4): reads of page
-// walks wait in the golden queue, first come, first served; those of warps in the silver queue or the normal
-// one, FR-FCFS in each. The golden queue goes before the silver one, and this before the normal one.
+// Address-space-aware scheduler of MASK (Ausavarungnirun et al., ASPLOS 2018, section 5.4). Page-walk reads
+// use the golden queue, first come, first served; reads of warps use the silver or the normal queue, each
+// FR-FCFS. Golden has priority over silver, and silver over normal.
 //
-// Where that is at each bank, a request goes first of those for its bank; while it waits for the bank, what
-// the others can deliver goes over the bus, in the same order. So the published code has it
-// (CMU-SAFARI/Mosaic, v3.x/src/gpgpu-sim/dram_sched.cc: a request is chosen for each bank). Over the whole
-// channel the bus waits for it: the paper says "always", and not where.
-//
-// The silver queue is for one application at a time, until its quota of lines has come into it: a share of
-// thresh_max (Equation 1) by how much page walks hold the application up, concurrent walks x warps stalled
-// (messages.hpp, WalkPressure). They come after each epoch; until the first, and where nobody waited for a
-// walk, shares are equal. Quotas are rounded down, and an application without one is passed over.
-//
-// Assumed, where the paper is silent: what finds its queue full waits before it, in order, and holds up only
-// what goes to the same queue; the turn passes on with each epoch too, so that an application that has ended
-// does not keep it; what is no read of a walk or of a warp (write-backs, copies, contexts, page-table writes)
-// goes to the normal queue. A read of the silver queue's application that finds that queue full waits for it,
-// or goes to the normal queue (`overflow`).
+// - Priority per bank (`priority`): a request precedes other requests for its bank. While it waits for the
+//   bank, the bus carries data of other banks, in the same order of queues. The published code does so
+//   (CMU-SAFARI/Mosaic, v3.x/src/gpgpu-sim/dram_sched.cc: a request is chosen for each bank). Priority per
+//   channel: the bus waits for it. The paper has "always", without the scope.
+// - The silver queue serves one application at a time, until its quota of lines has entered. A quota is a
+//   share of thresh_max (Equation 1), weighted by the application's WalkPressure (messages.hpp): concurrent
+//   walks x stalled warps. Weights arrive after each epoch; before the first, and if no warp waited for a
+//   walk, shares are equal. Quotas are rounded down, and an application without a quota is skipped.
+// - Assumed, not in the paper: a request that finds its queue full waits in order and delays only requests
+//   for the same queue. The silver queue also advances at each epoch, so that an application that has ended
+//   does not keep it. All requests other than reads of walks and of warps (write-backs, copies, contexts,
+//   page-table writes) use the normal queue. A read of the silver queue's application that finds that queue
+//   full waits, or uses the normal queue (`overflow`).
 #include <algorithm>
 #include <array>
 #include <bitset>
@@ -126,9 +124,10 @@ class AddressSpaceAware final : public DramScheduler {
   static constexpr std::size_t kGolden = 0;
   static constexpr std::size_t kSilver = 1;
   static constexpr std::size_t kNormal = 2;
-  static constexpr std::uint8_t kOutside = 3;  // it waits for room in its queue
+  static constexpr std::uint8_t kOutside = 3;  // waits for room in its queue
 
-  // Each queue by itself: the oldest that goes to it and finds no room holds up the others that do.
+  // Admits requests to each queue independently: the oldest one without room blocks later ones of the same
+  // queue.
   void bring_in(View const& v) {
     std::array<bool, 3> full{};
     for (std::size_t i = 0; i < queue_of_.size(); ++i) {
@@ -143,7 +142,7 @@ class AddressSpaceAware final : public DramScheduler {
   }
   bool has_room(std::size_t queue, MemRequest const& m) const {
     auto const sizes = std::array{params_->golden, params_->silver, params_->normal};
-    // A train that no queue of this size could hold takes it alone.
+    // A train that exceeds the queue's size is admitted to an empty queue.
     return lines_[queue] == 0 || lines_[queue] + m.train.lines() <= sizes[queue];
   }
   std::size_t queue_for(MemRequest const& m) const {
@@ -167,15 +166,15 @@ class AddressSpaceAware final : public DramScheduler {
     return lines_[kGolden] != 0 ? kGolden : lines_[kSilver] != 0 ? kSilver : kNormal;
   }
 
-  using OfBanks = std::bitset<1024>;  // as many as a channel may have
-  // Of a queue that has any, but for what is for a bank that is `taken`.
+  using OfBanks = std::bitset<1024>;  // maximum banks of a channel
+  // Next request of a non-empty queue, except requests for a bank that is `taken`.
   std::size_t of_queue(std::size_t queue, View const& v, OfBanks const& taken) const {
     if (queue == kGolden) return first_of(kGolden);
     return first_ready_place(v,
                              [&](std::size_t i) { return queue_of_[i] == queue && !taken[v.queue[i].bank]; });
   }
-  // Of the first queue that has a request whose data keeps the bus busy; where none has, whose data comes
-  // first.
+  // Request of the first queue that has one whose data keeps the bus busy; otherwise, the request with the
+  // earliest data.
   std::size_t by_bank(View const& v) const {
     auto const bus_free = v.now + v.timing.t_rp + v.timing.t_rcd + v.timing.t_cl;
     OfBanks taken;
@@ -208,7 +207,7 @@ class AddressSpaceAware final : public DramScheduler {
     for (std::size_t a = 0; a < quotas_.size(); ++a)
       quotas_[a] = sum == 0 ? params_->thresh_max / quotas_.size() : params_->thresh_max * weights_[a] / sum;
   }
-  // To the next application that has a quota; to the same one where no other has.
+  // Advances to the next application with a quota; stays if no other has one.
   void next_turn() {
     taken_ = 0;
     for (std::size_t i = 0; i < quotas_.size(); ++i) {
@@ -220,12 +219,12 @@ class AddressSpaceAware final : public DramScheduler {
   Fixed<Params> params_;
   std::vector<std::uint64_t> weights_;  // by application
   std::vector<std::uint64_t> quotas_;
-  std::vector<std::uint8_t> queue_of_;    // of each request of the channel
+  std::vector<std::uint8_t> queue_of_;    // by request of the channel
   std::array<std::uint64_t, 3> lines_{};  // by queue
   std::array<std::uint64_t, 3> served_{};
   std::uint64_t walk_wait_ = 0;
   std::uint64_t data_wait_ = 0;
-  std::uint64_t turn_ = 0;   // whose the silver queue is
+  std::uint64_t turn_ = 0;   // application that uses the silver queue
   std::uint64_t taken_ = 0;  // of its quota
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// FR-FCFS that serves writes in batches, so that the bus seldom turns around: reads first, until write_high
-// writes wait or no read does; then writes, until no more than write_low are left and a read waits (Ramulator
-// 2, DRAMsim3: watermarks of a write queue; here one queue holds both).
+// FR-FCFS with batched writes, to reduce turn-arounds: it serves reads until write_high writes or no reads
+// are queued; then writes until at most write_low are left and a read is queued (Ramulator 2, DRAMsim3:
+// watermarks of a write queue; here one queue holds reads and writes).
 #include "farfault/memory/dram_scheduler.hpp"
 
 namespace farfault::dram_schedulers {

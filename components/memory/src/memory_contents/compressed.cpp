@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Capacity compression of ETC: Li et al., "A Framework for Memory Oversubscription Management in Graphics
-// Processing Units", ASPLOS 2019. Every page is taken to be compressed alike.
+// Processing Units", ASPLOS 2019. Assumed: every page has the same compression ratio.
 #include <cmath>
 
 #include "farfault/memory/memory_contents.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads from a depth of the page table on bypass the cache, whatever they would hit: the static scheme that
-// MASK (ASPLOS 2018, section 5.3) finds wanting.
+// Reads from a given depth of the page table on bypass the cache, regardless of their hit rate: the static
+// scheme that MASK (ASPLOS 2018, section 5.3) rejects.
 #include <array>
 
 #include "farfault/memory/walk_reads.hpp"

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address-translation-aware L2 bypass of MASK (Ausavarungnirun et al., ASPLOS 2018, section 5.3): reads of a
-// depth of the page table whose hit rate is below that of warps' requests bypass the cache.
+// Address-translation-aware L2 bypass of MASK (Ausavarungnirun et al., ASPLOS 2018, section 5.3): page-walk
+// reads of a depth bypass the cache if the depth's hit rate is below that of warps' requests.
 //
-// Hits are counted over an epoch, and decide for the next; in the first one nothing bypasses. Depths, or
-// warps, without a look-up in an epoch keep their rate, or have none (`unmeasured`): a depth without a rate
-// does not bypass, and so is measured again in the next epoch with a read of it.
-//
-// Assumed, where the paper is silent: a bypassed depth is judged by the reads of one line in `sampled`,
-// which go through the cache always, so that their hit rate is what the depth's would be. One read in so many
-// would miss lines that those before it have not left in the cache. A depth of few lines may have none that
-// is sampled: with unmeasured = kept it bypasses for good, once it does. With `sampled` of 1 all reads go
-// through the cache, as with `cached`, and are counted.
-//
-// Each slice counts for itself: its reads bypass by what it has seen of each depth. The paper's counters are
-// at the L2 TLB for the whole GPU, and it does not say how slices tell it; section 7.4 has them in each core.
+// - Hit rates are measured over an epoch and decide for the next; in the first epoch nothing bypasses. A
+//   depth, or warps, without a look-up in an epoch keep their rate or lose it (`unmeasured`). A depth without
+//   a rate does not bypass, so it is measured again in the next epoch with a read of it.
+// - Assumed, not in the paper: a bypassed depth is measured by the reads of one in `sampled` lines, which
+//   never bypass, so their hit rate is what the depth's would be. One in so many reads would miss lines that
+//   earlier reads did not leave in the cache. A depth of few lines may have no sampled line; if `unmeasured`
+//   is kept, it then bypasses forever. With `sampled` = 1 no read bypasses, as with `cached`, and all are
+//   counted.
+// - Each slice has its own counters and decisions. The paper has counters at the L2 TLB for the whole GPU,
+//   without the signal to the slices; section 7.4 has them in each core.
 #include <array>
 
 #include "farfault/memory/walk_reads.hpp"
@@ -130,7 +128,7 @@ class TranslationAwareBypass final : public WalkReads {
     return t.all_[Depth].hits;
   }
 
-  // So that which lines are sampled has nothing to do with the sets that they fall into.
+  // Hashed, so that sampling does not depend on the set of a line.
   static std::uint64_t mixed(std::uint64_t line) { return line * 0x9e3779b97f4a7c15ULL >> 32; }
 
   void roll(Time now) {
@@ -161,9 +159,9 @@ class TranslationAwareBypass final : public WalkReads {
   Fixed<std::uint64_t> counts_stores_;
   std::uint64_t epoch_ = 0;
   std::uint64_t passes_ = 0;              // bit d: reads at depth d bypass the cache
-  std::array<Counts, kDepths> counts_{};  // of the running epoch; depth 0: of warps
+  std::array<Counts, kDepths> counts_{};  // of the current epoch; depth 0: warps
   std::array<std::uint64_t, kDepths> rates_ =
-      all_unknown();  // of hits in the last epoch, or the last one with requests, in millionths
+      all_unknown();  // hit rate in millionths, of the last epoch or the last one with requests
   std::array<Counts, kDepths> all_{};  // since the start
   std::uint64_t bypassed_ = 0;
   std::uint64_t changes_ = 0;

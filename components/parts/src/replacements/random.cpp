@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sequence depends on the seed and the shape of the array alone: xorshift64* (Vigna, ACM TOMS 42(4),
-// 2016), one number for each victim.
+// Victims depend only on the seed and the shape of the array: xorshift64* (Vigna, ACM TOMS 42(4), 2016), one
+// number per victim.
 #include "farfault/parts/replacement.hpp"
 
 namespace farfault::replacements {

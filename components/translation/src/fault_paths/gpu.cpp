@@ -4,7 +4,7 @@
 namespace farfault::fault_paths {
 namespace {
 
-// As NVIDIA's GPUs from Pascal on: a buffer that the GMMU writes (uvm_gpu_replayable_faults.c).
+// NVIDIA GPUs since Pascal: a buffer that the GMMU writes (uvm_gpu_replayable_faults.c).
 struct Gpu final : FaultPath {
   bool kept_by_gpu(FaultKind) const override { return true; }
 };

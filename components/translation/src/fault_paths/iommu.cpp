@@ -4,7 +4,7 @@
 namespace farfault::fault_paths {
 namespace {
 
-// As PCIe ATS has it: the IOMMU's page request queue.
+// PCIe ATS: the IOMMU's page request queue.
 struct Iommu final : FaultPath {
   bool kept_by_gpu(FaultKind) const override { return false; }
 };

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The predictor of GMMU bypass: two saturating counters of the translations that touched local and remote
-// pages in the running epoch; their ratio L / T, once the epoch is over, decides for the next: above T1 the
-// GMMU alone, below T2 the IOMMU alone, between them both. Epochs without a translation keep the last
-// decision; before the first ratio requests go as in the distributed architecture, which is no prediction.
-// When a counter saturates both are halved, so that the ratio is kept (the paper gives the width, 8 bits,
-// and not what happens at its end: assumed).
+// Predictor of GMMU Bypass. Two saturating counters count the translations of local and remote pages in the
+// current epoch. At its end the ratio L / T selects the route of the next epoch: above T1 the GMMU, below T2
+// the IOMMU, otherwise both. An epoch without a translation keeps the last decision. Before the first ratio,
+// requests are routed as in the distributed architecture, without a prediction. When a counter saturates,
+// both are halved, which keeps the ratio (assumed: the paper has the width, 8 bits, but not the overflow).
 #include "farfault/translation/router.hpp"
 
 namespace farfault::routers {
@@ -111,7 +110,8 @@ class GmmuBypass final : public Router {
     remote_ = 0;
   }
 
-  // An epoch is over whose own share of local pages decides `found`; it was predicted to be as decision_.
+  // Ends an epoch that was predicted as decision_; `found` is the decision that its own share of local pages
+  // gives.
   void judge(std::uint64_t found) {
     if (decision_ == kLocal) {
       ++local_epochs_;
@@ -127,7 +127,7 @@ class GmmuBypass final : public Router {
   std::uint64_t local_ = 0;
   std::uint64_t remote_ = 0;
   std::uint64_t decision_ = kLocal;
-  std::uint64_t decided_ = 0;  // decision_ comes from a ratio
+  std::uint64_t decided_ = 0;  // decision_ was computed from a ratio
   std::uint64_t local_predictions_ = 0;
   std::uint64_t remote_predictions_ = 0;
   std::uint64_t undecided_ = 0;

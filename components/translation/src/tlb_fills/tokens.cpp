@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLB-fill tokens of MASK (Ausavarungnirun et al., ASPLOS 2018, section 5.2): an application has tokens for a
-// share of its warps, and only a warp with one fills the L2 TLB. What a warp without one has missed is kept
-// in a small fully associative bypass cache, which is looked up together with the TLB. From one epoch to the
-// next the share follows the application's miss rate at both together: it falls when the rate has risen, and
-// rises when that has fallen (section 5.2). Section 7.4 has "direction registers to record whether the token
-// count increased or decreased during the previous epoch", and not what they decide. With direction =
-// hill_climbing, the share moves on as it last did when the rate has fallen, and the other way when it has
-// risen; at first as it did after the first epoch, down from a token for every warp.
+// TLB-fill tokens of MASK (Ausavarungnirun et al., ASPLOS 2018, section 5.2). An application has tokens for a
+// share of its warps, and only a warp with a token fills the L2 TLB. Misses of other warps fill a small fully
+// associative bypass cache, which is looked up in parallel with the TLB.
 //
-// An application's warps are all that its SMs run at a time: section 5.2 counts "all warps in each core", and
-// section 7.4 has a bit in each core for each warp, set when the warp uses the core for the first time. The
-// L2 TLB learns of warps by their requests alone, and a warp that hits its L1 TLB, or waits there for a page
-// that another has asked for, makes none. But an SM fills its slots from the lowest on, and an application's
-// blocks are dealt out to its SMs: so each of these is taken to have as many warps as the highest slot says
-// from which any of them has made a request, since the start or in the epoch (`warps`). The paper's bits are
-// reset every epoch, but any instruction sets them again, not a request to the L2 TLB alone. Slots are
-// counted, as many in an SM as it runs warps at a time: successive blocks in a slot count once.
-//
-// The paper gives tokens to the warps with the lowest numbers, which are numbers within a core, and bounds
-// the warps of each core: so n tokens go to the first warp of each SM, then to the second of each, and so on;
-// a share of all is a token for every warp.
-//
-// Assumed, where the paper is silent: the share, not the number of tokens, is what moves, by a fixed step; an
-// application's first epoch, in which all its warps fill, is the first one in which it has requests, and an
-// epoch without any changes nothing; where several SMs have waited for a translation, it fills if one of them
-// asked for a warp with a token; scalar caches, which have no warps, have one always. An SM asks for the warp
-// that missed first: warps that join its miss in the L1 TLB make no request, and their tokens do not count.
+// - Epochs: the share follows the application's miss rate of TLB and bypass cache together. It falls after a
+//   rise of the rate and rises after a fall (section 5.2). Section 7.4 has "direction registers to record
+//   whether the token count increased or decreased during the previous epoch", but not their use. With
+//   direction = hill_climbing, the share repeats its last change when the rate has fallen and reverses it
+//   when the rate has risen. The change after the first epoch, from a token for every warp, counts as a
+//   decrease.
+// - Number of warps: all that an application's SMs run at a time. Section 5.2 counts "all warps in each
+//   core"; section 7.4 has a bit per warp in each core, set when the warp first uses the core. The L2 TLB
+//   observes only warps that send requests, not warps that hit their L1 TLB or merge with a miss there. An SM
+//   fills its slots from the lowest on, and an application's blocks are distributed over its SMs, so each SM
+//   is assumed to have as many warps as the highest slot of any request, since the start or in the epoch
+//   (`warps`). The paper's bits are reset every epoch, but any instruction sets them, not only a request to
+//   the L2 TLB. Slots are counted, as many per SM as it runs warps at a time: successive blocks in a slot
+//   count once.
+// - Order: the paper gives tokens to the warps with the lowest numbers within a core and limits the warps of
+//   each core. So n tokens go to the first warp of each SM, then to the second of each, and so on; a share of
+//   100% is a token for every warp.
+// - Assumed, not in the paper: the share changes by a fixed step, not the number of tokens. An application's
+//   first epoch, in which all its warps fill, is the first one with requests; an epoch without requests
+//   changes nothing. If several SMs wait for a translation, it fills the TLB if one of their requests is from
+//   a warp with a token. Scalar caches have no warps and always fill. An SM requests on behalf of the warp
+//   that missed first; warps that merge with its miss in the L1 TLB send no request, and their tokens do not
+//   count.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -157,18 +157,18 @@ class Tokens final : public TlbFill {
   }
 
  private:
-  // Rates and shares are in millionths, so that what is equal compares equal.
+  // Rates and shares are in millionths, so that equal values compare equal.
   static constexpr std::int64_t kWhole = 1'000'000;
   struct Application {
-    std::uint64_t epoch = 0;  // the running one
-    std::uint64_t hits = 0;   // in it
+    std::uint64_t epoch = 0;  // current epoch
+    std::uint64_t hits = 0;   // in the current epoch
     std::uint64_t misses = 0;
     std::uint64_t tokens = 0;
-    std::uint64_t slots = 0;     // of an SM in which it has warps
-    std::int64_t share = 0;      // of its warps that have tokens
-    std::int64_t rate = 0;       // of misses in the last epoch with requests
-    std::uint64_t has_rate = 0;  // there was one
-    std::uint64_t rises = 0;     // the share, when it last moved
+    std::uint64_t slots = 0;     // highest slot + 1 of its warps in any SM
+    std::int64_t share = 0;      // of its warps, with a token
+    std::int64_t rate = 0;       // misses / look-ups of the last epoch with requests
+    std::uint64_t has_rate = 0;  // such an epoch has ended
+    std::uint64_t rises = 0;     // direction of the last change of the share
   };
 
   static std::int64_t millionths(double share) { return std::llround(share * static_cast<double>(kWhole)); }
@@ -177,7 +177,7 @@ class Tokens final : public TlbFill {
     return plain;
   }
 
-  // Which of its application's SMs the asker is, if it is one.
+  // Position of the source among its application's SMs; nothing if it is a scalar cache.
   std::optional<std::size_t> place_of(Asker const& asker) const {
     auto const& sms = sms_.value[asker.application];
     auto const at = std::lower_bound(sms.begin(), sms.end(), asker.client);
@@ -185,7 +185,7 @@ class Tokens final : public TlbFill {
     return static_cast<std::size_t>(at - sms.begin());
   }
 
-  // The application as the last epoch has left it.
+  // State of the application after the last completed epoch.
   Application& application(std::uint8_t number, Time now) {
     auto& a = applications_[number];
     auto const epoch = static_cast<std::uint64_t>(picoseconds(now)) / epoch_ps_.value;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays for each page size, as Mosaic has them (MICRO 2017, section 2.2): the entries that the owner counts
-// are for base pages, and large pages of all sizes share others. The set is the low bits of the page number,
-// of a large page those above its size. A look-up asks the large pages first, and base pages only where it
-// finds none (section 4.3): what is used of a large page makes no base page in it more recent.
+// Separate arrays by page size, as in Mosaic (MICRO 2017, section 2.2): the owner's entries hold base pages;
+// large pages of all sizes share other entries. The set index is the low bits of the page number, counted in
+// pages of its size. A look-up checks large pages first, and base pages only if none is found (section 4.3),
+// so a use of a large page does not update the recency of base pages in it.
 #include <array>
 #include <string>
 #include <vector>
@@ -101,7 +101,7 @@ class ByPageSize final : public TlbOrganization {
   std::array<SetAssociative, 2> arrays_;
   std::array<std::vector<PhysAddr>, 2> frames_;  // by slot
   std::array<std::uint64_t, 2> hits_{};
-  Fixed<std::uint64_t> large_sizes_;  // bit s: there may be pages of 2^s base pages; not bit 0
+  Fixed<std::uint64_t> large_sizes_;  // bit s: pages of 2^s base pages exist; never bit 0
 };
 
 }  // namespace

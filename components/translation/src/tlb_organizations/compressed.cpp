@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLB compression of Tang et al. (PACT 2020, sections 4.2 to 4.7). The ways of a set are in two partitions:
-// (uncompressed, compressed). A set has a base: the upper bits of a virtual and of a physical page number. A
-// translation whose upper bits are those (they are compared, nothing is subtracted) is compressed: of it the
-// lower bits are kept, the deltas, and an entry of a compressed way has room for `ratio` of those. Any other
-// translation takes an entry of an uncompressed way. Each partition replaces its own translations. A look-up
-// asks both at once.
+// TLB compression of Tang et al. (PACT 2020, sections 4.2 to 4.7). The ways of a set form two partitions,
+// uncompressed and compressed, which are looked up in parallel; each replaces only its own translations. A
+// set has a base: the upper bits of a virtual and of a physical page number. A translation with equal upper
+// bits (compared, not subtracted) is compressed: only its lower bits, the deltas, are stored. An entry of a
+// compressed way has room for `ratio` of them. Any other translation takes an entry of an uncompressed way.
 //
-// The first translation of a set is its first base. Uncompressed translations decrement a counter; when it is
-// zero, the next inserted translation is the new base, and the set's compressed translations are flushed. The
-// paper defines the counter twice (rebasing): section 4.5 counts all insertions since the last base, section
-// 5.2 "consecutive uncompressible address translations". A hit is an address translation, too: `stream`
-// counts hits and insertions alike.
-//
-// A virtual page number here has the address space above the paper's 36 bits, and a frame the device above
-// those of its memory, which may be more than the paper's 19: bases have all that lies above the deltas.
-//
-// Assumed, where the paper is silent. Large pages share the array, as in a plain TLB, or have one of their
-// own (large_entries); their numbers are those of pages of their size, with deltas as wide, and a base is of
-// one size. Whether a page may be written is kept beside the deltas, like valid and dirty bits. A new base
-// whose bits are those of the old one empties the compressed ways too: nothing compares them. A base that is
-// searched (section 4.6) is chosen when the counter gets to zero, among what the uncompressed ways hold: the
-// one from which the others differ in the fewest low bits, of several that of the lowest page; those stay
-// uncompressed.
+// - Re-basing: the first translation of a set is its first base. Uncompressed translations decrement a
+//   counter. At zero, the next inserted translation is the new base, and the set's compressed translations
+//   are flushed.
+// - The paper defines the counter twice (`rebasing`): section 4.5 counts all insertions since the last base,
+//   section 5.2 "consecutive uncompressible address translations". A hit is an address translation, too:
+//   `stream` counts hits and insertions alike.
+// - Widths: a virtual page number here includes the address space above the paper's 36 bits; a frame includes
+//   the device above its memory's bits, which may exceed the paper's 19. A base holds all bits above the
+//   deltas.
+// - Assumed, not in the paper: large pages share the array, as in a plain TLB, or have their own
+//   (`large_entries`). They are numbered in pages of their size, with deltas of the same width; a base has
+//   one page size. Read-only is stored with the deltas, like valid and dirty bits. A new base equal to the
+//   old one flushes the compressed ways too: the bits are not compared.
+// - Assumed: a searched base (section 4.6) is selected when the counter reaches zero, among the translations
+//   in the uncompressed ways: the one from which the others differ in the fewest low bits; of equal ones,
+//   that of the lowest page. Those ways keep their translations.
 #include <array>
 #include <bit>
 #include <string>
@@ -32,8 +31,9 @@
 namespace farfault::tlb_organizations {
 namespace {
 
-// The paper's entry (Figs. 2 and 9), of a TLB of 32 sets. Entries are as wide for pages of any size.
-constexpr unsigned kStatusBits = 2;  // valid, dirty: of each translation
+// Entry format of the paper (Figs. 2 and 9), for a TLB of 32 sets. Entries have the same width for all page
+// sizes.
+constexpr unsigned kStatusBits = 2;  // valid, dirty; per translation
 constexpr unsigned kPageBits = 36;
 constexpr unsigned kFrameBits = 19;
 constexpr unsigned kVirtualDelta = 13;
@@ -223,11 +223,11 @@ class Compressed final : public TlbOrganization {
   static constexpr std::size_t kBase = 0;
   static constexpr std::size_t kLarge = 1;
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  static constexpr std::uint32_t kNoWrite = std::uint32_t{1} << 31;  // beside the physical delta
+  static constexpr std::uint32_t kNoWrite = std::uint32_t{1} << 31;  // stored with the physical delta
 
   struct Form {
-    std::array<std::uint64_t, 2> sizes;     // by array: bit s: there may be pages of 2^s base pages
-    std::array<std::uint32_t, 2> groups{};  // by array: sets of one base each
+    std::array<std::uint64_t, 2> sizes;     // by array: bit s: pages of 2^s base pages exist
+    std::array<std::uint32_t, 2> groups{};  // by array: groups of sets that share a base
     unsigned page_bits;
     unsigned virtual_delta;
     unsigned physical_delta;
@@ -236,12 +236,12 @@ class Compressed final : public TlbOrganization {
     NewBase base;
     std::uint32_t latency;
   };
-  // Of a page of some size in an array.
+  // Location of a page of some size in an array.
   struct Place {
     std::uint32_t set;
-    std::uint32_t group;  // of sets that share a base
+    std::uint32_t group;  // group of sets that share a base
     std::uint64_t tag;
-    std::uint64_t upper;  // of the tag
+    std::uint64_t upper;  // upper bits of the tag
     std::uint64_t size;
   };
   struct Base {
@@ -299,7 +299,7 @@ class Compressed final : public TlbOrganization {
   SetAssociative& deltas(std::size_t which) { return arrays_[2 * which + 1]; }
   SetAssociative const& deltas(std::size_t which) const { return arrays_[2 * which + 1]; }
 
-  // Sets that share a base lie apart (section 4.6).
+  // Sets that share a base are not adjacent (section 4.6).
   std::uint32_t group_of(std::size_t which, std::uint32_t set) const { return set % form_->groups[which]; }
   Place place_of(std::size_t which, std::uint64_t page, std::uint8_t size) const {
     auto const number = page >> size;
@@ -309,7 +309,7 @@ class Compressed final : public TlbOrganization {
     return {set, group_of(which, set), tag, tag >> form_->virtual_delta, size};
   }
   static std::uint64_t low(std::uint64_t bits, unsigned n) { return bits & ((std::uint64_t{1} << n) - 1); }
-  // The physical page number.
+  // Physical page number.
   std::uint64_t number_of(PageTranslation const& t) const {
     return (t.frame & ~kReadOnly) >> (form_->page_bits + t.size);
   }
@@ -372,7 +372,7 @@ class Compressed final : public TlbOrganization {
   void set_base(Base& base, Place const& at, std::uint64_t number) const {
     base = {at.upper, number >> form_->physical_delta, at.size, form_->rebase_after};
   }
-  // The compressed translations of the group go.
+  // Removes the compressed translations of the group.
   void flush(std::size_t which, std::uint32_t group) {
     for (auto set = group; set < deltas(which).sets(); set += form_->groups[which])
       each_compressed(which, set, [&](std::uint32_t slot) {
@@ -436,7 +436,7 @@ class Compressed final : public TlbOrganization {
   std::uint64_t compressed_fills_ = 0;
   std::uint64_t rebasings_ = 0;
   std::uint64_t flushed_ = 0;
-  std::uint64_t hit_delay_ = 0;  // of what was found last
+  std::uint64_t hit_delay_ = 0;  // of the last hit
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ideal TLB, for what translation costs at most (Mosaic, MICRO 2017, section 3.1: the TLB that all
-// look-ups hit): it holds what is mapped at time zero, and everything that is filled. Nothing gives way, so
-// it grows with the pages that were filled or invalidated.
+// Ideal TLB, the baseline for the total cost of translation (Mosaic, MICRO 2017, section 3.1: every look-up
+// hits). It holds the mappings of time zero and everything that is filled. Nothing is evicted, so it grows
+// with the pages that were filled or invalidated.
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -54,10 +54,10 @@ class Ideal final : public TlbOrganization {
   auto members() { return std::tie(records_, used_, sizes_, mapped_); }
 
  private:
-  // Of a page that was filled or invalidated: what is mapped at time zero of this size counts no more.
+  // Record of a page that was filled or invalidated. It overrides a mapping of time zero of the same size.
   struct Record {
     std::uint64_t key = SetAssociative::kEmpty;
-    PhysAddr frame = kNoFrame;  // kNoFrame: no translation is there
+    PhysAddr frame = kNoFrame;  // kNoFrame: no translation
   };
 
   std::optional<PageTranslation> mapped_at_start(std::uint64_t page) const {
@@ -66,13 +66,13 @@ class Ideal final : public TlbOrganization {
     return mapped && !find(key(page, mapped->size)) ? mapped : std::nullopt;
   }
 
-  // Where the key's record is.
+  // Index of the key's record.
   std::optional<std::size_t> find(std::uint64_t key) const {
     if (records_.empty()) return std::nullopt;
     auto const i = place_of(key);
     return records_[i].key == key ? std::optional(i) : std::nullopt;
   }
-  // That of its record, which is made where there is none.
+  // Frame in the key's record, which is created if absent.
   PhysAddr& frame_of(std::uint64_t key) {
     if (auto const i = find(key)) return records_[*i].frame;
     if (2 * ++used_ > records_.size()) grow();
@@ -80,9 +80,9 @@ class Ideal final : public TlbOrganization {
     r.key = key;
     return r.frame;
   }
-  // Where the key's record is or, if there is none, where it goes.
+  // Index of the key's record, or of the place for a new one.
   std::size_t place_of(std::uint64_t key) const {
-    // Multiplicative hashing (Knuth, vol. 3, 6.4): the upper bits of the product; then the next place.
+    // Multiplicative hashing (Knuth, vol. 3, 6.4): the upper bits of the product; then linear probing.
     auto const last = records_.size() - 1;
     auto i = static_cast<std::size_t>((key * 0x9e3779b97f4a7c15ULL) >> std::countl_zero(last));
     while (records_[i].key != key && records_[i].key != SetAssociative::kEmpty) i = (i + 1) & last;
@@ -95,10 +95,10 @@ class Ideal final : public TlbOrganization {
       if (r.key != SetAssociative::kEmpty) records_[place_of(r.key)] = r;
   }
 
-  std::vector<Record> records_;  // by hash of the key; a power of two, at most half of them used
+  std::vector<Record> records_;  // by hash of the key; a power of two, at most half full
   std::uint64_t used_ = 0;
-  Fixed<std::uint64_t> sizes_;  // bit s: there may be pages of 2^s base pages
-  // At time zero. A pointer would be plain bytes, which are saved and hashed all the same.
+  Fixed<std::uint64_t> sizes_;  // bit s: pages of 2^s base pages exist
+  // Mappings of time zero. Not a pointer: its bytes would be saved and hashed as state.
   using Mapped = Fixed<std::optional<std::reference_wrapper<PageTable const>>>;
   static_assert(!Bytes<Mapped>);
   Mapped mapped_;

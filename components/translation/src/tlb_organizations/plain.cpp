@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The set is the low bits of the page number (MGPUSim's and GPGPU-Sim's choice), of a large page those above
-// its size. All sizes share the array: a look-up compares for each size that there is, base pages first.
+// The set index is the low bits of the page number (as in MGPUSim and GPGPU-Sim), counted in pages of its
+// size. All sizes share the array: a look-up checks each size in use, base pages first.
 #include <vector>
 
 #include "farfault/translation/tlb_organization.hpp"
@@ -39,7 +39,7 @@ class Plain final : public TlbOrganization {
   auto members() { return std::tie(array_, frames_, sizes_); }
 
  private:
-  // Apart, so that the look-up of a single size stays short.
+  // Not inlined, so that the look-up with a single size stays short.
   [[gnu::noinline]] std::optional<PageTranslation> lookup_sizes(std::uint64_t page) {
     return find_by_size(sizes_.value, [&](std::uint8_t size) -> std::optional<PageTranslation> {
       auto const slot = array_.find(set_of(page >> size), key(page, size));
@@ -51,7 +51,7 @@ class Plain final : public TlbOrganization {
 
   SetAssociative array_;
   std::vector<PhysAddr> frames_;  // by slot
-  Fixed<std::uint64_t> sizes_;    // bit s: there may be pages of 2^s base pages
+  Fixed<std::uint64_t> sizes_;    // bit s: pages of 2^s base pages exist
 };
 
 }  // namespace

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Range TLB: beside the entries for pages, which are as in a plain TLB, there are entries for ranges. One
-// maps any number of pages that lie side by side both in the address space and in one memory: first page,
-// pages, first frame, as in Redundant Memory Mappings (Karakostas et al., ISCA 2015), which the
-// TLB compression paper (PACT 2020, section 5.3) names with Translation Ranger (ISCA 2019) as range TLBs. All
-// are looked up at once. So what a range covers is what the frame allocation, and moves of pages, have left
-// side by side.
+// Range TLB: entries for pages, as in a plain TLB, and entries for ranges, looked up in parallel. A range
+// maps any number of pages that are contiguous both in the address space and in one memory: first page,
+// number of pages, first frame. Source: Redundant Memory Mappings (Karakostas et al., ISCA 2015), which the
+// TLB compression paper (PACT 2020, section 5.3) names as a range TLB, together with Translation Ranger (ISCA
+// 2019). The coverage of a range depends on the contiguity that frame allocation and page moves have left.
 //
-// Assumed. A translation that comes is joined to what is there and next to it, of ranges and pages. What is
-// next to it in the page table comes along, up to `fetched_pages` on each side, as a walk of the range table
-// would bring it, as long as nothing there has become invalid since time zero; pages that came later are
-// joined as they are asked for. A page is in one entry. The range that was used least recently gives way. An
-// invalidation takes its page out of a range; of the two parts the longer one stays, and the other gets an
-// entry that is free, or goes. A range is of pages of one size, in one address space, that can all be
-// written, or none. Where everything becomes invalid at once (gpu.l2_tlb.tokens.invalidation), nothing comes
-// along any more. What has become invalid since time zero is kept as intervals of pages, as many as there
-// are.
+// Assumed:
+// - A filled translation is merged with adjacent ranges and pages. Up to `fetched_pages` contiguous
+//   neighbours in the page table are filled with it on each side, as a walk of the range table would, as long
+//   as none of them has been invalidated since time zero. Pages mapped later are merged when they are
+//   requested.
+// - A page is in one entry. The victim is the least recently used range.
+// - An invalidation removes its page from a range. The longer part remains; the other part gets a free entry
+//   or is dropped.
+// - A range has pages of one size, in one address space, and all writable or all read-only.
+// - Once everything is invalidated at once (gpu.l2_tlb.tokens.invalidation), neighbours are no longer
+//   fetched.
+// - Pages that changed since time zero are recorded as intervals, without a limit.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -145,10 +147,10 @@ class Range final : public TlbOrganization {
 
  private:
   struct Run {
-    std::uint64_t first;  // base page
-    std::uint64_t pages;  // of its size
-    PhysAddr frame;       // of the first
-    std::uint64_t used;   // on the clock, when last
+    std::uint64_t first;  // first base page
+    std::uint64_t pages;  // in pages of its size
+    PhysAddr frame;       // of the first page
+    std::uint64_t used;   // time of the last use, in uses
     std::uint64_t size;
   };
   struct Interval {
@@ -156,7 +158,7 @@ class Range final : public TlbOrganization {
     std::uint64_t end;
   };
   struct Form {
-    std::uint64_t sizes;  // bit s: there may be pages of 2^s base pages
+    std::uint64_t sizes;  // bit s: pages of 2^s base pages exist
     std::uint32_t range_entries;
     std::uint32_t fetched_pages;
     unsigned page_bits;
@@ -165,7 +167,8 @@ class Range final : public TlbOrganization {
   static std::uint64_t step_of(Run const& r) { return std::uint64_t{1} << r.size; }
   static std::uint64_t end_of(Run const& r) { return r.first + (r.pages << r.size); }
   static bool holds(Run const& r, std::uint64_t page) { return page - r.first < r.pages << r.size; }
-  // Of the page of the range's size that holds base page `page`, also beyond its ends.
+  // Translation of the page, of the range's size, that holds base page `page`; extrapolates beyond the
+  // range's ends.
   PageTranslation translation_in(Run const& r, std::uint64_t page) const {
     auto const away = (page - r.first) >> r.size << r.size;
     return {r.frame + (away << form_->page_bits), static_cast<std::uint8_t>(r.size)};
@@ -177,12 +180,12 @@ class Range final : public TlbOrganization {
     return static_cast<std::uint32_t>(number % array_.sets());
   }
 
-  // As the page table has had it since time zero.
+  // True if the page table continues the range at `page`, unchanged since time zero.
   bool is_mapped_beside(Run const& r, std::uint64_t page) const {
     return is_of_its_space(r, page) && !has_changed(page, page + step_of(r)) &&
            mapped_.value->get().find(page) == translation_in(r, page);
   }
-  // What is next to the page in the page table, and what of it is in other entries: a page is in one.
+  // Extends the range by contiguous neighbours in the page table, and removes other entries of these pages.
   void fetch(Run& r) {
     if (!mapped_.value || all_changed_ != 0) return;
     auto const most = form_->fetched_pages;
@@ -208,7 +211,7 @@ class Range final : public TlbOrganization {
         ++i;
     }
   }
-  // Joins it with something that is next to it; false when there is nothing.
+  // Merges one adjacent entry into the range; false if there is none.
   bool join(Run& r) {
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
       auto const& other = ranges_[i];
@@ -255,7 +258,7 @@ class Range final : public TlbOrganization {
     else
       *std::ranges::min_element(ranges_, {}, &Run::used) = r;
   }
-  // The page of its size whose first base page this is.
+  // Removes the page whose first base page is `page` from the range.
   void take_out(Run& r, std::uint64_t page) {
     auto before = r, behind = r;
     before.pages = (page - r.first) >> r.size;
@@ -275,7 +278,7 @@ class Range final : public TlbOrganization {
     ranges_.pop_back();
   }
 
-  // The intervals are in order, and none touches another.
+  // The intervals are sorted and do not touch each other.
   bool has_changed(std::uint64_t first, std::uint64_t end) const {
     auto const it = std::ranges::upper_bound(changed_, first, {}, &Interval::end);
     return it != changed_.end() && it->first < end;
@@ -297,11 +300,11 @@ class Range final : public TlbOrganization {
   SetAssociative array_;
   std::vector<PhysAddr> frames_;  // by slot
   std::vector<Run> ranges_;
-  std::vector<Interval> changed_;  // pages that are not as they were mapped at time zero
+  std::vector<Interval> changed_;  // pages that changed since time zero
   Fixed<Form> form_;
   using Mapped = Fixed<std::optional<std::reference_wrapper<PageTable const>>>;
-  static_assert(!Bytes<Mapped>);  // a pointer's bytes are no state
-  Mapped mapped_;                 // where anything comes along
+  static_assert(!Bytes<Mapped>);  // a pointer's bytes are not state
+  Mapped mapped_;                 // only if neighbours are fetched
   std::uint64_t clock_ = 0;
   std::uint64_t all_changed_ = 0;
   std::uint64_t range_hits_ = 0;

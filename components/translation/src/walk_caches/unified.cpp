@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unified translation cache of Barr et al., ISCA 2010.
+// Unified translation cache of Barr et al., ISCA 2010.
 #include <vector>
 
 #include "farfault/translation/walk_cache.hpp"
@@ -27,7 +27,7 @@ class Unified final : public WalkCache {
   auto members() { return std::tie(array_, nodes_); }
 
  private:
-  // The part of the page number that leads to the node; a table has less than 8 levels.
+  // Part of the page number that leads to the node, and the level; a table has fewer than 8 levels.
   static std::uint64_t key(std::uint64_t page, unsigned level, PageLevels const& levels) {
     return levels.path_to(page, level) << 3 | level;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A physically addressed cache of lines: tags and dirty bits, no data; which line gives way to another is a
-// policy (parts/replacement.hpp). The caller gives addresses local to the cache (without the bits that select
-// a slice), so that consecutive lines of one slice fall into consecutive sets.
+// Physically addressed cache: tags and dirty bits, no data. The replacement policy is parts/replacement.hpp.
+// The caller passes addresses local to the cache, without the bits that select a slice, so that consecutive
+// lines of a slice map to consecutive sets.
 #pragma once
 
 #include <cstdint>
@@ -29,20 +29,20 @@ class Cache {
 
   bool lookup(std::uint64_t line) { return array_.find(set_of(line), line).has_value(); }
 
-  // Not a use of it.
+  // Does not count as a use.
   bool is_dirty(std::uint64_t line) const {
     auto const slot = array_.peek(set_of(line), line);
     return slot && dirty_[*slot] != 0;
   }
 
-  // A write that hits makes the line dirty.
+  // A write that hits sets the dirty bit.
   bool write(std::uint64_t line) {
     auto const slot = array_.find(set_of(line), line);
     if (slot) dirty_[*slot] = 1;
     return slot.has_value();
   }
 
-  // Inserts a line (or refreshes it); returns the valid line that was evicted for it.
+  // Inserts or refreshes a line; returns the valid line that was evicted.
   std::optional<Victim> fill(std::uint64_t line, bool dirty) {
     if (auto const slot = array_.find(set_of(line), line)) {
       dirty_[*slot] = dirty_[*slot] != 0 || dirty ? 1 : 0;
@@ -50,7 +50,7 @@ class Cache {
     }
     return insert(line, dirty);
   }
-  // The same of a line that is not there.
+  // Inserts a line that is not cached.
   std::optional<Victim> insert(std::uint64_t line, bool dirty) {
     auto const [slot, evicted] = array_.insert(set_of(line), line);
     array_.hold_slots(dirty_);
@@ -60,13 +60,13 @@ class Cache {
     return Victim{evicted, was_dirty};
   }
 
-  // Lines lie in places, numbered from 0, set after set.
+  // Lines have places, numbered from 0, set by set.
   std::uint64_t places() const { return array_.slots(); }
   struct Dirty {
     std::uint64_t place;
     std::uint64_t line;
   };
-  // The first dirty line from `place` on.
+  // First dirty line at or after `place`.
   std::optional<Dirty> first_dirty(std::uint64_t place) const {
     if (place >= places()) return std::nullopt;
     auto const ways = array_.ways();
@@ -80,7 +80,7 @@ class Cache {
     }
     return std::nullopt;
   }
-  // Of a dirty line.
+  // Clears the dirty bit of the line at `place`, which is dirty.
   void clean(std::uint64_t place) {
     auto const ways = array_.ways();
     dirty_[*array_.first_slot(static_cast<std::uint32_t>(place / ways)) + place % ways] = 0;
@@ -89,7 +89,7 @@ class Cache {
   void each_line(F&& f) const {
     array_.each([&](std::uint32_t, std::uint64_t line) { f(line); });
   }
-  // Drops the lines of which `leaves(line)` is true, clean and dirty alike.
+  // Drops the lines for which `leaves(line)` is true, clean and dirty.
   template <class F>
   void drop(F&& leaves) {
     array_.each([&](std::uint32_t slot, std::uint64_t line) {
@@ -101,7 +101,7 @@ class Cache {
       if (dirty_[i] == 0) array_.erase_slot(i);
   }
 
-  // Drops the lines of [first, end), clean and dirty alike.
+  // Drops the lines of [first, end), clean and dirty.
   void invalidate(std::uint64_t first, std::uint64_t end) { array_.erase_range(first, end); }
 
   void clear() {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The copy engine (DMA) of a GPU: it copies bytes between the memories of any two devices, as it is ordered.
+// Copy engine (DMA) of a GPU: copies bytes between the memories of any two devices.
 //
-// An order is (from, to, bytes, tag), whole lines at either end, apart from a last one that is shorter.
-// Orders that write this GPU's memory (in) and all others (out) are two directions: both of a link can be
-// full. Those of a direction begin in the order in which they come, and overlap: line by line, at most one
-// per cycle and direction and `window` under way, an order's lines are read, then those of the next; each is
-// written when it has arrived. An order is done, and its tag sent back, when all its writes are acknowledged.
-// Lines of this GPU's memory are read and written through the L2 slice they belong to, others over the RDMA
-// engine. (That orders overlap is assumed. MGPUSim 4.2, page migration controller: one page at a time, in
-// pieces of a cache line.)
-//
-// Lines that follow each other in a block of memory are one message, a train (parts/train.hpp), at either
-// end: each takes its own cycle to be read and is written no sooner than it arrives, and what an order alone
-// takes is to the picosecond what its lines take by themselves. A train waits until the window, or its
-// slice's credits, have room for all of it. The lines of a response go on together, in as many trains as the
-// blocks of the other memory make of them.
+// - An order is (from, to, bytes, tag): whole lines, except a last one that may be shorter. An order is
+//   complete, and its tag returned, when all its writes are acknowledged.
+// - Orders that write this GPU's memory (in) and all others (out) are independent: both directions of a link
+//   can be full.
+// - Orders of a direction start in order of arrival and overlap: lines are read in order, at most one per
+//   cycle and direction and at most `window` in flight; each is written when it has arrived.
+// - Lines of this GPU's memory are accessed through their L2 slice, others through the RDMA engine.
+// - Consecutive lines in a block of memory are one message, a train (parts/train.hpp). Each line takes its
+//   own cycle to be read and is written no earlier than it arrives; the time of a single order equals that of
+//   its separate lines to the picosecond. A train waits until the window, or the credits of its slice, have
+//   room for all of it. The lines of a response stay together, split only at block boundaries of the other
+//   memory.
+// - Assumed: orders overlap. MGPUSim 4.2 (page migration controller): one page at a time, in pieces of a
+//   cache line.
 #pragma once
 
 #include <array>
@@ -46,7 +46,7 @@ struct CopyEngineParams {
   }
   // `of_links`: lines that the links carry in a round trip.
   std::uint32_t window_of(std::uint64_t of_links) const;
-  // `in_block`: consecutive lines that lie in one slice.
+  // `in_block`: consecutive lines in one slice.
   std::uint32_t slice_credits_of(std::uint32_t lines, std::uint32_t slices, std::uint32_t in_block,
                                  std::uint32_t train) const;
 };
@@ -55,29 +55,29 @@ struct CopyEngineSpec {
   Clock clock{1'000'000'000};
   DeviceId device = 0;
   std::uint32_t line_bytes = 64;
-  std::uint16_t remote_port = 0;  // the engine's number among the clients of the RDMA engine
-  std::uint16_t memory_port = 0;  // and among those of the L2 slices
+  std::uint16_t remote_port = 0;  // number of the engine among the clients of the RDMA engine
+  std::uint16_t memory_port = 0;  // number among the clients of the L2 slices
   AddressMap memory;
   std::uint32_t slices = 1;
-  std::uint32_t queue = 1;  // orders that can wait for each direction
+  std::uint32_t queue = 1;  // maximum queued orders per direction
   std::uint32_t window = 64;
   std::uint32_t slice_credits = 16;
-  // Lines that travel as one message: in this GPU, no more than credits of a slice; to CPUs; and to others.
-  // None is more than the window.
+  // Maximum lines per message: within this GPU, at most the credits of a slice; to CPUs; to other devices.
+  // None exceeds the window.
   std::uint32_t local_train = 1;
   std::uint32_t cpu_train = 1;
   std::uint32_t remote_train = 1;
-  std::uint32_t train_block = 64;  // bytes: a power of two; no train leaves a block of this size
-  Duration cpu_latency{};          // what a copy from or to a CPU takes longer
+  std::uint32_t train_block = 64;  // bytes, a power of two; no train crosses a block boundary
+  Duration cpu_latency{};          // additional latency of a copy from or to a CPU
 };
 
 struct CopyRun {
   CopyOrder order{};
   std::uint32_t read = 0;     // lines requested
-  std::uint32_t written = 0;  // and acknowledged
-  Time done{};                // when the last of those is
+  std::uint32_t written = 0;  // lines acknowledged
+  Time done{};                // time of the last acknowledgement
 };
-// Lines of a run that have arrived and are to be written: the first one at `at`, each following `gap`
+// Lines of a run that have arrived and are to be written: the first at `at`, each following one `gap`
 // picoseconds later.
 struct CopyPiece {
   std::uint32_t run = 0;
@@ -88,9 +88,9 @@ struct CopyPiece {
 };
 // One direction.
 struct CopyLane {
-  std::vector<CopyRun> runs;  // orders, by a number that each has for as long as it is here: their lines' tag
+  std::vector<CopyRun> runs;  // orders by number, which is the tag of their lines
   std::vector<std::uint32_t> free_runs;
-  Ring<std::uint32_t> to_read;   // runs with lines that are to be requested
+  Ring<std::uint32_t> to_read;   // runs with lines to request
   std::uint32_t free_lines = 0;  // of the window
   std::uint32_t unused = 0;
   Ring<CopyPiece> arrived;
@@ -145,7 +145,7 @@ class CopyEngine final : public Component<CopyEngineSpec, CopyEngineState> {
   void on_memory(MemResponse const& m, Cx& cx) const;
 
  private:
-  static constexpr std::uint32_t kLaneShift = 31;  // of a tag: the lane above the run
+  static constexpr std::uint32_t kLaneShift = 31;  // position in a tag of the lane, above the run
 
   std::uint32_t lines(CopyOrder const& o) const {
     return (o.bytes + spec().line_bytes - 1) / spec().line_bytes;
@@ -154,11 +154,11 @@ class CopyEngine final : public Component<CopyEngineSpec, CopyEngineState> {
     if (at == spec().device) return spec().local_train;
     return at >= kFirstCpu && at < kFirstNic ? spec().cpu_train : spec().remote_train;
   }
-  // How many of `left` lines from line `line` on can be one message, where the order's memory at that end
-  // begins at `base`: a last one that is shorter goes alone.
+  // Number of the `left` lines from line `line` on that can be one message; the order's memory at that end
+  // begins at `base`. A shorter last line is sent alone.
   std::uint32_t together(CopyOrder const& o, PhysAddr base, std::uint32_t line, std::uint32_t left) const;
-  // Sends an access to lines of a run, the first at `first` and the last at `last`; false when their slice
-  // lacks the credits.
+  // Sends an access to lines of a run, the first at `first` and the last at `last`; false if their slice
+  // lacks credits.
   bool access(std::uint32_t lane, std::uint32_t run, std::uint32_t line, std::uint32_t lines, Access access,
               Time first, Time last, Cx& cx) const;
   void fetch(std::uint32_t lane, Cx& cx) const;

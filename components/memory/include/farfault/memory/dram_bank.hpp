@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The banks of a DRAM channel: open rows and when a column can be read. Row-buffer timing (JEDEC): a hit
-// takes tCL, a closed bank tRCD + tCL, another row tRP + tRCD + tCL, and a row stays open for at least tRAS.
+// Banks of a DRAM channel: open rows, and the next time of a column command. Row-buffer timing (JEDEC): a row
+// hit takes tCL, a row miss tRCD + tCL, a row conflict tRP + tRCD + tCL; a row stays open for at least tRAS.
 // A refresh of all banks closes their rows.
 #pragma once
 
@@ -27,8 +27,8 @@ class DramBanks {
   DramBanks() = default;
   explicit DramBanks(std::uint32_t banks) : banks_(banks) {}
 
-  // Consecutive rows are in consecutive banks, permuted by the exclusive or of all higher bits, so that
-  // strides of a power of two spread too (Zhang et al., MICRO 2000). `banks` is a power of two.
+  // Consecutive rows map to consecutive banks, permuted by the exclusive or of all higher bits, so that
+  // power-of-two strides are also distributed (Zhang et al., MICRO 2000). `banks` is a power of two.
   static std::uint32_t bank_of(std::uint64_t row, std::uint32_t banks) {
     auto const bits = static_cast<unsigned>(std::countr_zero(banks));
     std::uint64_t folded = 0;
@@ -39,7 +39,7 @@ class DramBanks {
   bool row_open(std::uint32_t bank, std::uint64_t row) const { return banks_[bank].row == row; }
   bool idle(std::uint32_t bank) const { return banks_[bank].row == kClosed; }
 
-  // The earliest start of the data of an access to `row` that is commanded at `now`.
+  // Earliest start of the data of an access to `row` that is commanded at `now`.
   Time earliest_data(std::uint32_t bank, std::uint64_t row, Time now, DramTiming const& t) const {
     auto const& b = banks_[bank];
     auto const start = std::max(now, b.column_ready);
@@ -47,7 +47,7 @@ class DramBanks {
     if (b.row == kClosed) return start + t.t_rcd + t.t_cl;
     return std::max(start, b.activated + t.t_ras) + t.t_rp + t.t_rcd + t.t_cl;
   }
-  // The access is done: its data starts at `data`.
+  // Records an access whose data starts at `data`.
   void access(std::uint32_t bank, std::uint64_t row, Time data, DramTiming const& t) {
     auto& b = banks_[bank];
     if (b.row != row) {
@@ -57,7 +57,7 @@ class DramBanks {
     b.column_ready = data - t.t_cl;
   }
 
-  // All banks are refreshed: their rows are closed, and can be opened again at `end`.
+  // Refreshes all banks: closes their rows, which can be opened again at `end`.
   void refresh(Time end) {
     for (auto& b : banks_) {
       b.row = kClosed;
@@ -72,7 +72,7 @@ class DramBanks {
   struct Bank {
     std::uint64_t row = kClosed;
     Time activated{};
-    Time column_ready{};  // the next column command may be given
+    Time column_ready{};  // earliest time of the next column command
   };
   std::vector<Bank> banks_;
 };

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DRAM channel: banks with row buffers, a bounded request queue, a shared data bus, and a scheduler.
+// DRAM channel: banks with row buffers, a bounded request queue, a shared data bus, and a scheduler.
 //
-// The scheduler (dram_scheduler.hpp) says which request is next. A choice reserves the data bus; the next
-// choice is made when the bus will be free within the time that a row miss takes, so that misses in several
-// banks overlap. The bus carries `bandwidth`: saturated and without row misses the channel delivers exactly
-// that. What the way between cache and banks takes beyond the banks' own timing (clock crossings, the
-// controller's pipeline, the PHY) is one fixed `controller_latency`, paid on the way back: it delays every
-// answer and takes no bandwidth.
-//
-// Refresh (off unless t_refi is set): the n-th refresh of all banks lasts from n x t_refi for t_rfc, at the
-// same time in all channels. No burst reaches into it, and rows are closed after it: saturated, a channel
-// loses t_rfc + t_rcd + t_cl of every t_refi. Refreshes of single banks, which some controllers prefer, are
-// not modelled.
-//
-// Turn-around (off unless t_wtr or t_rtw is set): between a write's data and a read's lie t_wtr + t_cl (the
-// read is commanded t_wtr after the data), between a read's and a write's t_rtw.
+// - The scheduler (dram_scheduler.hpp) selects the next request, which reserves the data bus. The next
+//   selection takes place when the bus will be free within the time of a row conflict, so that accesses to
+//   several banks overlap.
+// - Bandwidth: saturated and without row misses, the channel delivers exactly `bandwidth`.
+// - `controller_latency` models the path between cache and banks beyond the banks' own timing (clock
+//   crossings, controller pipeline, PHY). It delays every response and takes no bandwidth.
+// - Refresh (off unless t_refi is set): the n-th refresh of all banks takes from n x t_refi for t_rfc, in all
+//   channels at the same time. No burst overlaps it, and it closes all rows: of every t_refi, a saturated
+//   channel loses t_rfc + t_rcd + t_cl. Refreshes of single banks, which some controllers prefer, are not
+//   modelled.
+// - Turn-around (off unless t_wtr or t_rtw is set): t_wtr + t_cl between the data of a write and of a read
+//   (the read is commanded t_wtr after the data); t_rtw between the data of a read and of a write.
 #pragma once
 
 #include <algorithm>
@@ -87,7 +85,7 @@ struct DramParams {
     t.duration("t_rtw", t_rtw, {0ns, 1us}, "a read's data to a write's; 0: none",
                "off; Ramulator 2, HBM3: 2 cycles of 1 ns; DRAMsim3: 1 cycle");
   }
-  // Requests that a channel holds of other kinds than reads of page walks.
+  // Queue entries for requests other than reads of page walks.
   std::uint32_t shared_queue() const { return queue - walk_queue; }
 };
 
@@ -96,15 +94,15 @@ struct DramChannelSpec {
   std::string kind = "dram";                   // of the series in the results
   std::string section = "gpu.dram";            // of its parameters
   AddressMap memory;                           // of all channels of the device
-  std::vector<std::string> applications = {};  // names of those that make requests
-  bool hears_of_walks = false;                 // the scheduler, by WalkPressure
+  std::vector<std::string> applications = {};  // names of the applications that make requests
+  bool hears_of_walks = false;                 // the scheduler receives WalkPressure
 
   DramScheduler::Setup setup() const {
     return {params.queue, static_cast<std::uint32_t>(std::max<std::size_t>(applications.size(), 1))};
   }
 };
 
-// Of the lines read for warps and for page walks.
+// Lines read for warps and for page walks.
 struct DramRequesterStats {
   std::uint64_t data_reads = 0;
   std::uint64_t walk_reads = 0;
@@ -137,14 +135,14 @@ struct DramChannelState {
   DramBanks banks;
   Policy<DramScheduler> scheduler;
   Time bus_free{};
-  Time choose_at = Time::max();     // the pending timer, if any
-  Time next_refresh = Time::max();  // the first one that the banks do not know of
+  Time choose_at = Time::max();     // pending timer, if any
+  Time next_refresh = Time::max();  // first refresh that is not applied to the banks yet
   std::uint64_t queued_lines = 0;
-  std::uint64_t queued_writes = 0;  // of these
-  Access last = Access::read;       // on the bus
+  std::uint64_t queued_writes = 0;  // queued lines to write
+  Access last = Access::read;       // last access on the bus
   DramStats stats;
   ByApplication<DramRequesterStats> by_requester;
-  DepthHistogram queue_depth;  // when a request comes
+  DepthHistogram queue_depth;  // at arrival of a request
 
   static std::span<Stat<DramChannelState> const> list() {
     using S = DramChannelState const&;
@@ -177,7 +175,7 @@ class DramChannel final : public Component<DramChannelSpec, DramChannelState> {
   In<MemRequest> request = in<&DramChannel::on_request>("request");
   Self<Tick> choose = timer<&DramChannel::on_choose>("choose");
   Out<MemResponse> response = out<MemResponse>("response");
-  In<WalkPressure> pressure;  // where the scheduler wants to know
+  In<WalkPressure> pressure;  // only if the scheduler uses it
 
   std::string_view kind() const override { return spec().kind; }
   std::string waiting_for() const override;

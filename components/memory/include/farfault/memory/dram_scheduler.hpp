@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of a DRAM channel's requests is next.
+// DRAM scheduler: selects the next request of a DRAM channel.
 //
-// Contract: pick() is called when the data bus will soon be free, with at least one request queued; it
-// returns the place in the queue of the one to serve. It knows the queue, oldest first, the banks, the timing
-// and which kind of access was last on the bus. A request may wait for as long as the scheduler likes, but
-// not for ever. Requests come to the end of the queue, and leave it at the places picked.
-//
-// One that wants to know how much page walks hold up the applications says how often, in cycles of the GPU:
-// then pressure() is called with what the L2 TLB counted in each such time in which it had requests
-// (messages.hpp), as long after its end as a message takes. Not in the memory of a CPU.
+// - pick() is called when the data bus will soon be free and at least one request is queued. It returns the
+//   queue position of the request to serve.
+// - A view has the queue, oldest first, the banks, the timing, and the kind of the last access on the bus.
+// - A scheduler may delay a request, but not indefinitely.
+// - New requests are appended to the queue; picked ones are removed from their position.
+// - pressure_epoch() > 0 requests reports for epochs of that many cycles of the GPU: pressure() is called
+//   with the counts of the L2 TLB (WalkPressure, messages.hpp), which sends them at its first request or
+//   response after an epoch. The memory of a CPU gets no reports.
 #pragma once
 
 #include <cstdint>
@@ -26,39 +26,39 @@ struct DramPending {
   std::uint64_t row = 0;
   std::uint32_t bank = 0;
   std::uint32_t unused = 0;
-  Time since{};  // in the queue
+  Time since{};  // enqueued
 };
 
 class DramScheduler {
  public:
   using Interface = DramScheduler;
   struct Setup {
-    std::uint32_t queue = 64;  // lines that the channel holds requests for
+    std::uint32_t queue = 64;  // maximum queued lines of the channel
     std::uint32_t applications = 1;
   };
   struct View {
-    std::vector<DramPending> const& queue;  // oldest first; a request may be for several lines
-    std::size_t lines;                      // of them all
-    std::size_t writes;                     // of these
+    std::vector<DramPending> const& queue;  // oldest first; a request may have several lines
+    std::size_t lines;                      // of all requests
+    std::size_t writes;                     // lines to write
     DramBanks const& banks;
     DramTiming timing;
     Time now;
-    Access last;  // on the bus
+    Access last;  // last access on the bus
   };
   static PolicyList<DramScheduler> known();
 
   virtual ~DramScheduler() = default;
   virtual std::size_t pick(View const& channel) = 0;
-  virtual std::uint32_t pressure_epoch() const { return 0; }  // cycles; 0: it does not want to know
+  virtual std::uint32_t pressure_epoch() const { return 0; }  // cycles; 0: no reports
   virtual void pressure(WalkPressure const& of_epoch) { static_cast<void>(of_epoch); }
 
-  // Of those that `among(request)` admits, one at least: the oldest whose row is open, else the one whose
-  // bank can deliver first, the oldest of several.
+  // Position of the oldest request with an open row among the requests that `among(request)` admits, at least
+  // one; if there is none, the one whose bank can deliver first, and the oldest of equal ones.
   template <class F>
   static std::size_t first_ready(View const& v, F&& among) {
     return first_ready_place(v, [&](std::size_t i) { return among(v.queue[i].request); });
   }
-  // The same by places in the queue.
+  // Same, with `among` of queue positions.
   template <class F>
   static std::size_t first_ready_place(View const& v, F&& among) {
     std::size_t best = 0;

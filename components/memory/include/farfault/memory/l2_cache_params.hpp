@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters of a sliced last-level cache: SlicedCacheParams, common to GPUs and CPUs, and a GPU's
-// L2CacheParams. l2_slice.hpp has the model.
+// Parameters of a sliced last-level cache: SlicedCacheParams, common to GPUs and CPUs, and L2CacheParams of a
+// GPU. The model is in l2_slice.hpp.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace farfault {
 
 enum class MissPath : std::uint8_t { home_slice, memory };
 
-// Common to the last-level caches of a GPU and of a CPU.
+// Common to the last-level caches of GPUs and CPUs.
 struct SlicedCacheParams {
   std::uint32_t slices = 16;
   ByteSize size{std::uint64_t{2} << 20};

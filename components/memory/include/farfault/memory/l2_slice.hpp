@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// One slice of a device's last-level cache, or of a cache in front of a DRAM channel: a bank with its tags,
-// MSHRs and response port.
+// Slice of a device's last-level cache, or of a cache in front of a DRAM channel: a bank with tags, MSHRs and
+// a response port. Write-back; a write miss allocates its line without a fetch (sectored lines with byte
+// masks, as in gfx9 and NVIDIA GPUs).
 //
-// A request takes one cycle of the slice, first come first served (simultaneous ones in port order); a hit
-// responds `latency` cycles later; a response takes one cycle of the response port. With several `ports` as
-// many requests are looked up, and as many responses leave, in one cycle. Write-back; a write that
-// misses allocates its line without a fetch (sectored lines with byte masks, as gfx9 and NVIDIA). Page-walk
-// reads are requests like others. This is also where the crossbar's output port is: the crossbar has one
-// stage, its outputs are output-queued, and its latency is that of the links. What a slice misses goes to one
-// or several DRAM channels (or slices of a cache in front of them), each with credits of its own, and where
-// the channel keeps entries for reads of page walks, with credits for these.
+// Timing:
+// - A request takes `cycles_per_line` cycles of the slice, one in an L2 cache, in order of arrival
+//   (simultaneous ones in port order). A hit responds `latency` cycles later; a response takes the response
+//   port as long. `ports` sets the number of look-ups, and of responses, per cycle.
+// - The slice includes its output port of the crossbar. The crossbar has one stage and output queues; its
+//   latency is that of the links.
+// - Misses go to one or several DRAM channels, or slices of a cache in front of them, with separate credits
+//   per channel; if the channel reserves entries for reads of page walks, with separate credits for these.
+// - A train (parts/train.hpp) is looked up line by line. Lines with equal responses return as one train, and
+//   misses go to memory as one. From the first miss on, the remaining lines wait until there is room for all
+//   of them.
+// - A response reports whether the line was cached at its look-up: a hit here or in its home slice, but not
+//   in a memory-side cache.
 //
-// Reads of page walks may bypass the cache (walk_reads.hpp): such a read takes no cycle of the slice, is not
-// looked up, and what it reads is not kept. It waits its turn behind requests that are stalled, or overtakes
-// them and waits only for other bypassing reads. It has an MSHR, and joins an outstanding read of its
-// line, or is joined by one that keeps the line; or bypassing reads have MSHRs of their own, joined by none
-// but these. A line that is dirty here is read here: what memory has of it is old.
+// Bypass (walk_reads.hpp): page-walk reads are normal requests unless they bypass the cache. A bypassing read
+// takes no cycle of the slice, is not looked up, and does not fill the cache. It queues behind stalled
+// requests, or overtakes them and waits only for other bypassing reads. It uses an MSHR and merges with
+// outstanding reads of its line; a read that merges with it and is cached fills the line. MSHRs that only
+// bypassing reads use (`own_mshrs`) are merged with by these alone. A line that is dirty in the slice is
+// always read there, because memory has an old copy.
 //
-// A train (parts/train.hpp) is looked up line by line. Those of its lines that are answered alike travel back
-// as one, and those that miss go on to memory as one; from the first line that does, the rest waits until
-// there is room for all of it.
+// Partitions: the SMs and scalar caches of a partition use only its slices, so an address has a slice in each
+// partition. Its home slice is next to its memory, and all other clients use it. `miss_path` sets what
+// another slice does:
+// - `home_slice`: it fetches the line from the home slice, keeps it clean, and forwards writes. Hardware
+//   keeps the copies coherent; that traffic is not modelled, and a copy is assumed to be updated with its
+//   home. Requests of other partitions have separate queues and MSHRs at both ends, so that no cyclic wait is
+//   possible; a slice alternates between its two queues.
+// - `memory`: it treats the line as its own; its memory is `partition_latency` further away in each
+//   direction. Software keeps the copies coherent: at the end of a kernel every slice writes its dirty lines
+//   back and drops all lines, and it does so for the lines of a page that moves away.
 //
-// A response says whether the line was there when its request was looked up. What memory answers it (a
-// memory-side cache may have had it) makes no difference, but what a home slice says of it is passed on.
-//
-// Partitions: the SMs of a partition use its slices alone, so that an address has a slice in each partition;
-// its home is the one beside its memory, which everybody but the SMs uses. By `miss_path` a slice that is not
-// the home of an address
-// - `home_slice`: fetches a line from the home slice and keeps it clean, and passes writes on to it. Hardware
-//   keeps the copies coherent; the traffic of that is not modelled, and a copy is taken to be written with
-//   its home. Requests of other partitions have a queue and MSHRs of their own at either end, so that
-//   partitions never wait for each other in a circle; the two queues of a slice take turns.
-// - `memory`: treats the line as its own, and reaches its memory `partition_latency` later each way. Software
-//   keeps the copies coherent: at the end of a kernel every slice writes its dirty lines back and drops all;
-//   and those of a page when it leaves its frame.
-//
-// A flush: told so by the dispatcher (the end of a kernel) or the GMMU (a page leaves), a slice writes its
-// dirty lines to memory, one per cycle as credits allow, and reports when these writes are acknowledged.
-// Flushes are done one after the other. Write-backs under way before are not waited for.
+// Flush: requested by the dispatcher (end of a kernel) or the GMMU (a page moves away). A slice writes its
+// dirty lines to memory, one per cycle within its credits, and responds when these writes are acknowledged.
+// Flushes are serialized. They do not wait for earlier write-backs.
 #pragma once
 
 #include <array>
@@ -63,32 +63,32 @@ namespace farfault {
 struct L2SliceSpec {
   L2CacheParams params;
   std::string kind = "l2_slice";                             // of the series in the results
-  std::string replacement_key = "gpu.l2_cache.replacement";  // by which it is chosen
+  std::string replacement_key = "gpu.l2_cache.replacement";  // parameter that selects it
   Clock clock{1'000'000'000};
   std::uint32_t index = 0;
   DeviceId device = 0;
   std::uint32_t line_bytes = 64;
-  AddressMap memory;                // of the slices of all partitions
-  std::uint32_t in_partition = 0;   // slices of each; 0: all
-  AddressMap channels;              // an address belongs to the slice's channel number
-  std::uint32_t banks = 1;          // channels.slice(offset) / banks
-  std::uint32_t dram_channels = 1;  // of this slice
-  std::uint32_t dram_credits = 32;  // for each of them
-  std::uint32_t walk_credits = 0;  // for each channel, only for reads of page walks; 0: they use dram_credits
-  std::uint32_t queue = 1024;      // requests that clients hold credits for
-  std::uint32_t cycles_per_line = 1;  // that a request and a response take
-  std::uint32_t train = 1;            // lines that leave as one message, at most
-  std::uint32_t train_block = 64;     // bytes: a power of two; no train leaves a block of this size
-  std::uint16_t dram_port = 0;        // this slice's number among the clients of its channels
-  std::uint32_t flushes = 0;          // that others can ask for at a time; 0: nobody does
+  AddressMap memory;                  // of the slices of all partitions
+  std::uint32_t in_partition = 0;     // slices per partition; 0: all
+  AddressMap channels;                // an address belongs to the slice's channel number
+  std::uint32_t banks = 1;            // channels.slice(offset) / banks
+  std::uint32_t dram_channels = 1;    // of this slice
+  std::uint32_t dram_credits = 32;    // per channel
+  std::uint32_t walk_credits = 0;     // per channel, for reads of page walks only; 0: they use dram_credits
+  std::uint32_t queue = 1024;         // maximum requests, by the credits of the clients
+  std::uint32_t cycles_per_line = 1;  // cycles of a request and of a response
+  std::uint32_t train = 1;            // maximum lines per message
+  std::uint32_t train_block = 64;     // bytes, a power of two; no train crosses a block boundary
+  std::uint16_t dram_port = 0;        // number of this slice among the clients of its channels
+  std::uint32_t flushes = 0;          // maximum outstanding flush requests; 0: no flushes
   unsigned page_bits = 12;
-  std::uint32_t walk_levels = 4;               // of page tables: how deep reads of walks are
-  std::vector<std::string> applications = {};  // names of those that make requests
+  std::uint32_t walk_levels = 4;               // of page tables: maximum depth of page-walk reads
+  std::vector<std::string> applications = {};  // names of the applications that make requests
 
   WalkReads::Setup walk_reads() const { return {clock, walk_levels}; }
 };
 
-// Of the requests of warps and of page walks: copies and write-backs are nobody's alone.
+// Requests of warps and of page walks. Copies and write-backs are not counted by application.
 struct L2RequesterStats {
   std::uint64_t data_requests = 0;
   std::uint64_t data_hits = 0;
@@ -130,34 +130,34 @@ struct L2SliceStats {
 struct L2Waiter {
   std::uint32_t tag = 0;
   std::uint16_t from = 0;
-  std::uint8_t far = 0;  // it is a slice of another partition
+  std::uint8_t far = 0;  // the requester is a slice of another partition
   FoundBy found_by = FoundBy::memory;
-  Time since{};  // its look-up has ended
+  Time since{};  // end of its look-up
 };
 
-// A write that was passed on: its request, and how many of its lines are not acknowledged.
+// Forwarded write: its request, and the number of lines that are not acknowledged.
 struct FarWrite {
   L2Waiter asker{};
   std::uint32_t lines = 0;
 };
 
-// What a slice has under way with the slices of other partitions; empty without them.
+// Outstanding accesses to slices of other partitions; empty without partitions.
 struct FarState {
   FarState() = default;
   explicit FarState(L2CacheParams const& p);
   auto members() { return std::tie(mshrs, writes, free_writes, credits, stalled, turn); }
 
   MshrTable<L2Waiter> mshrs;     // lines read from their home
-  std::vector<FarWrite> writes;  // passed on; the tag is the index
+  std::vector<FarWrite> writes;  // forwarded; the tag is the index
   FreeNumbers free_writes;
   std::vector<std::uint32_t> credits;  // by partition: of the home slice there
   Ring<MemRequest> stalled;            // requests of other partitions, in order
-  std::uint64_t turn = 0;              // 1: they are next when something is free
+  std::uint64_t turn = 0;              // 1: these requests are next when a resource is free
 };
 
 struct FlushState {
-  Ring<Flush> asked;         // the first one is under way
-  std::uint64_t next = 0;    // place in the cache to look at
+  Ring<Flush> asked;         // the first one is in progress
+  std::uint64_t next = 0;    // next place in the cache to check
   std::uint64_t writes = 0;  // not acknowledged yet
 };
 
@@ -165,18 +165,18 @@ struct L2SliceState {
   Cache cache;
   Policy<WalkReads> walk_reads;
   MshrTable<L2Waiter> mshrs;
-  std::vector<std::uint8_t> passing;  // by MSHR, where reads may bypass the cache: its line is not kept
-  MshrTable<L2Waiter> own_mshrs;      // of reads that bypass the cache, where they do not use its MSHRs
-  Ring<MemRequest> stalled;           // in order, behind a request that finds no MSHR
-  Ring<MemRequest> stalled_bypasses;  // bypassing reads, where they overtake stalled requests
+  std::vector<std::uint8_t> passing;  // by MSHR, if reads may bypass the cache: its line is not kept
+  MshrTable<L2Waiter> own_mshrs;      // for reads that bypass the cache, if they have MSHRs of their own
+  Ring<MemRequest> stalled;           // in order, behind a request without an MSHR
+  Ring<MemRequest> stalled_bypasses;  // bypassing reads, if they overtake stalled requests
   Ring<std::uint64_t> writebacks;     // lines that wait for a DRAM credit
   Ports ports;
   Ports answer_ports;
   std::vector<std::uint32_t> dram_credits;  // by channel of this slice
-  std::vector<std::uint32_t> walk_credits;  // the same, of reads of page walks
+  std::vector<std::uint32_t> walk_credits;  // the same, for reads of page walks
   FarState far;
   FlushState flush;
-  PartTime stall;  // some are stalled
+  PartTime stall;  // any request is stalled
   L2SliceStats stats;
   ByApplication<L2RequesterStats> by_requester;
 
@@ -235,7 +235,7 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   In<MemResponse> filled = in<&L2Slice::on_dram>("filled");
   Out<MemResponse> response = out<MemResponse>("response");
   Out<MemRequest> dram = out<MemRequest>("dram");
-  // Where there is another partition to reach, and somebody that flushes.
+  // Only if there are other partitions, and a client that flushes.
   In<MemRequest> far_request;
   In<MemResponse> home_response;
   Out<MemResponse> far_response;
@@ -255,7 +255,7 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   void on_home_response(MemResponse const& m, Cx& cx) const;
   void on_flush(Flush const& m, Cx& cx) const;
 
-  // Calls f(address, whether this is its home slice) for each line in the cache.
+  // Calls f(address, whether this is its home slice) for each cached line.
   template <class F>
   void each_line(F&& f) const {
     state().cache.each_line([&](std::uint64_t line) {
@@ -266,24 +266,24 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
 
  private:
   bool settle(L2SliceState& s, Time at) const override { return s.stall.settle(at); }
-  // Lines that leave together, of what one event does: kept until one comes that does not continue them.
+  // Lines of one event that form one message; sent when a line does not continue the run.
   struct Run {
     PhysAddr address = 0;
     Time first{};
     Time last{};
     std::uint32_t tag = 0;
-    std::uint32_t lines = 0;  // 0: there are none
+    std::uint32_t lines = 0;  // 0: empty
     std::uint16_t to = 0;     // port, channel or partition
     Access access = Access::read;
     FoundBy found_by = FoundBy::memory;
     Requester requester{};
-    std::uint8_t bytes = 0;  // of each line
-    std::uint8_t far = 0;    // to another partition's slice
-    MemoryStages stages{};   // of an answer: those of its first line
+    std::uint8_t bytes = 0;  // per line
+    std::uint8_t far = 0;    // to a slice of another partition
+    MemoryStages stages{};   // of a response: stages of its first line
 
     Train train() const { return train_between(first, last, lines - 1); }
-    // Begins with one line. Field by field: a whole Run would be made first and then copied in wider pieces,
-    // which has to wait for every store before it.
+    // Begins with one line. Field by field: building a whole Run and copying it in wider pieces would stall
+    // on the preceding stores.
     void begin(PhysAddr a, Access kind, Time at, std::uint32_t its_tag, std::uint16_t where) {
       address = a;
       first = at;
@@ -309,25 +309,25 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   void send_to_home(Run& run, Cx& cx) const;
   void send_all(Leaving& leaving, Cx& cx) const;
 
-  // False when lines are left that have to wait: `m` are these, then.
+  // False if lines must stall; `m` is then reduced to these lines.
   bool serve(MemRequest& m, bool far, Leaving& leaving, Cx& cx) const;
-  // A page walk's read, past the cache.
+  // True if the request is a page-walk read that bypasses the cache.
   bool passes_by(MemRequest const& m, Cx& cx) const;
   [[gnu::noinline]] bool pass_by(MemRequest const& m, Leaving& leaving, Cx& cx) const;
   [[gnu::noinline]] bool pass_by_with_own_mshr(MemRequest const& m, Leaving& leaving, Cx& cx) const;
   [[gnu::noinline]] void bypass_has_come(MemResponse const& m, Leaving& leaving, Cx& cx) const;
-  // It overtakes stalled requests, and waits only for earlier ones that do.
+  // True if it overtakes stalled requests and waits only for earlier requests that do.
   bool overtakes(MemRequest const& m, Cx& cx) const { return overtakes_ && passes_by(m, cx); }
   bool stalls(L2SliceState const& s) const {
     return !s.stalled.empty() || !s.far.stalled.empty() || (overtakes_ && !s.stalled_bypasses.empty());
   }
-  // One line of a request, and `left` with it and after it; false when they have to wait.
+  // Serves one line of a request that has `left` lines, including this one; false if they must stall.
   bool serve_line(MemRequest const& m, bool far, std::uint32_t left, Time at, Leaving& leaving, Cx& cx) const;
   bool serve_from_home(MemRequest const& m, std::uint64_t line, std::uint32_t left, L2Waiter asker,
                        Time looked_up, Leaving& leaving, Cx& cx) const;
   bool read_from_home(MemRequest const& m, std::uint64_t line, std::uint32_t left, L2Waiter asker,
                       Time looked_up, Leaving& leaving, Cx& cx) const;
-  // Needs a credit of the line's channel.
+  // Requires a credit of the line's channel.
   void to_memory(PhysAddr line, Access access, std::uint32_t tag, Requester requester, Time at, Run& run,
                  Cx& cx) const;
   void answer(L2Waiter to, PhysAddr address, Access access, Time at, MemoryStages const& stages, Run& run,
@@ -335,12 +335,12 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   void put(std::optional<Cache::Victim> const& victim, Run& to_memory, Cx& cx) const;
   void write_back(Run& to_memory, Cx& cx) const;
   void go_on_with_flushes(Leaving& leaving, Cx& cx) const;
-  // All of its writes are acknowledged.
+  // Issues the writes of a flush; true when all are acknowledged.
   bool write_dirty(Flush const& wanted, Run& to_memory, Cx& cx) const;
   void resume_stalled(Leaving& leaving, Cx& cx) const;
 
-  // Every line filled may evict a dirty one: outstanding fills have a write-back entry reserved. Fills from
-  // other partitions have theirs beside, so that nothing waits for them.
+  // A filled line may evict a dirty one, so every outstanding fill reserves a write-back entry. Fills from
+  // other partitions have separate entries, so that no other fill waits for them.
   static bool room_for_victims(L2SliceState const& s, std::uint32_t lines) {
     return s.writebacks.size() + s.mshrs.in_use() + lines <= s.writebacks.capacity() - s.far.mshrs.entries();
   }
@@ -356,12 +356,12 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   }
   Time busy_until(Time from) const { return spec().clock.after(from) + other_cycles_; }
   bool has_walk_credits(RequestKind kind) const { return walk_credits_ && is_walk(kind); }
-  // For a read.
+  // Credits for a read.
   std::uint32_t credits(L2SliceState const& s, std::uint32_t channel, RequestKind kind) const {
     return has_walk_credits(kind) ? s.walk_credits[channel] : s.dram_credits[channel];
   }
   std::uint32_t channel_of(PhysAddr a) const { return spec().channels.slice(offset_of(a)) / spec().banks; }
-  // Lines are numbered within their home slice, so that those of each partition use all sets.
+  // Lines are numbered within their home slice, so that the lines of each partition use all sets.
   static constexpr unsigned kPartitionBit = 48;
   std::uint64_t line_of(PhysAddr a) const {
     return spec().memory.local(offset_of(a)) / spec().line_bytes | std::uint64_t{partition_of(a)}
@@ -379,12 +379,12 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
     return (address_of(line) ^ asked.frame) >> (spec().page_bits + asked.size) == 0;
   }
 
-  Duration other_cycles_{};  // of a line's, all but the first
+  Duration other_cycles_{};  // additional cycles of a line after the first cycle
   bool one_port_ = true;
-  bool walk_credits_ = false;    // reads of walks have credits of their own
-  bool may_pass_by_ = false;     // reads of walks
+  bool walk_credits_ = false;    // reads of walks have separate credits
+  bool may_pass_by_ = false;     // reads of walks may bypass the cache
   bool overtakes_ = false;       // bypassing reads overtake stalled requests
-  std::uint32_t own_mshrs_ = 0;  // of these
+  std::uint32_t own_mshrs_ = 0;  // MSHRs for bypassing reads only
   bool counts_stores_ = true;    // in the hit rate of warps' requests
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cache in front of each DRAM channel, behind the L2 cache: AMD's Infinity Cache.
+// Cache in front of each DRAM channel, behind the L2 cache: AMD's Infinity Cache. Its slices are L2Slices.
 //
-// It sees what the L2 misses and writes back, of all partitions, other devices and page walks alike, and is
-// coherent without more: it holds the lines of its channel alone. Its slices are L2Slices.
+// It receives the misses and write-backs of the L2 cache, of all partitions, other devices and page walks. It
+// holds only the lines of its channel, so it needs no coherence.
 #pragma once
 
 #include "farfault/memory/l2_slice.hpp"
@@ -31,7 +31,7 @@ struct MemoryCacheParams {
             "assumed");
   }
   bool present() const { return size.bytes != 0; }
-  // Of one of `channels` slices.
+  // Parameters of one of `channels` slices.
   L2CacheParams slice_params(std::uint32_t channels) const;
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which form a GPU's memory holds pages that come and leave in batches: how many more of them there is
-// room for, and what reading them takes.
+// Format of pages in GPU memory that are migrated and evicted in batches: their capacity and access latency.
 //
-// Contract: functions of the parameters alone. pages() is what there is room for where plain pages would be
-// so many, no fewer than these; latency() is added to each access of a DRAM channel.
+// Both functions depend on the parameters only. pages() is the capacity in pages of a memory with room for
+// `plain` uncompressed pages, at least `plain`; latency() is added to each access of a DRAM channel.
 #pragma once
 
 #include <cstdint>

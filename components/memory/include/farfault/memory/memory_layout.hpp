@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the memory of a device is spread over its L2 slices and DRAM channels, and which of them are connected.
+// Layout of a device's memory over its L2 slices and DRAM channels, and the connections between these.
 //
-// Blocks of `interleave` bytes rotate over the slices: an address has one home slice. Where there are fewer
-// channels than slices, neighbouring slices share one; where there are more, a slice's blocks rotate over its
-// channels. Of `copies` equal runs of slices, each may hold every address, and reaches all channels (the
-// partitions of an L2 cache, where each goes to memory itself). Of slices and channels one divides the other,
-// and copies divide slices. Slices and channels fall into `banks()` groups of which none reaches another's
-// channels.
+// - Blocks of `interleave` bytes rotate over the slices: an address has one home slice.
+// - With fewer channels than slices, neighbouring slices share a channel; with more, the blocks of a slice
+//   rotate over its channels.
+// - The slices form `copies` equal groups. Each group may hold every address and reaches all channels
+//   (partitions of an L2 cache that access memory directly).
+// - The number of slices divides that of channels or vice versa; copies divide slices.
+// - Slices and channels form `banks()` disjoint groups: no group reaches the channels of another.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,7 @@ struct MemoryLayout {
   }
   std::uint32_t bank_of_channel(std::uint32_t channel) const { return channel % banks(); }
 
-  // A slice reaches the channels bank + k x banks() and counts them by k: k is channel / banks().
+  // A slice reaches the channels bank + k x banks() and numbers them by k = channel / banks().
   std::uint32_t channels_per_slice() const { return channels / banks(); }
   // A channel numbers its slices from 0.
   std::uint32_t slices_per_channel() const { return slices / banks(); }

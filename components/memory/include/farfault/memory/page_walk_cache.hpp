@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cache of lines of page-table entries between a GPU's page walkers and its L2 cache: the page-walk cache
-// of Power et al. ("Supporting x86-64 Address Translation for 100s of GPU Lanes", HPCA 2014), shared by all
-// SMs.
+// Page-walk cache: caches lines of page tables between a GPU's page walkers and its L2 cache, shared by all
+// SMs. Source: Power et al., "Supporting x86-64 Address Translation for 100s of GPU Lanes", HPCA 2014.
 //
-// Each entry that a walk reads, of every level, is looked up by its physical address, and comes from the L2
-// cache where it is not there. It is one L2Slice, a cycle away from the GMMU. Entries that the GMMU writes go
-// through it, so it never has an old one. What lets walks begin below the root without a read is another
-// cache (translation/walk_cache.hpp).
+// Every entry that a walk reads, of any level, is looked up by physical address and fetched from the L2 cache
+// on a miss. The cache is one L2Slice, one cycle from the GMMU. Entries that the GMMU writes pass through it,
+// so it is never stale. The walk cache, with which walks start below the root without a read, is
+// translation/walk_cache.hpp.
 #pragma once
 
 #include "farfault/memory/l2_slice.hpp"

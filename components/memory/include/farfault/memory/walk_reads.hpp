@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which reads of page walks bypass an L2 cache: they are not looked up there, and what they read is not
-// kept.
+// Bypass policy for page-walk reads at an L2 cache: bypassing reads are not looked up and do not fill the
+// cache.
 //
-// Contract. Each slice has one, which sees the requests of that slice alone. Asked once: may_bypass();
-// overtakes(), whether reads that bypass overtake requests that are stalled at the slice; own_mshrs(), how
-// many MSHRs they have for themselves (0: they use the cache's); counts_stores(), whether it counts stores.
-// A policy that never bypasses is asked nothing else. bypasses() is asked for each read of a page walk whose
-// line is not dirty in the slice, again if it has to wait; its answer may change with time, never within one
-// picosecond for a line. bypassed() tells each read that has bypassed, looked_up() each that was looked up,
-// and each request of a warp, with whether it hit.
-//
-// Depths are the three bits that MASK (ASPLOS 2018, section 5.3) gives a request: 0 of a warp's, 1 of a
-// walk's read of the root, one more for each level below it, and 7 of whatever is deeper than the sixth.
+// - Each slice has its own object, which observes the requests of that slice only.
+// - Constants: may_bypass(); overtakes(), whether bypassing reads overtake requests stalled at the slice;
+//   own_mshrs(), the MSHRs that only they use (0: they use the cache's); counts_stores(), whether the policy
+//   counts stores. If may_bypass() is false, nothing else is called.
+// - bypasses() is called for each page-walk read whose line is not dirty in the slice, and again if the read
+//   stalls. The result may change with time, but not within one picosecond for a line.
+// - bypassed() reports each bypassing read; looked_up() each page-walk read that is looked up, and each
+//   request of a warp, with its hit or miss.
+// - Depth: the three bits that MASK (ASPLOS 2018, section 5.3) adds to a request. 0: request of a warp; 1:
+//   read of the root; one more per level below it; 7: all reads below the sixth.
 #pragma once
 
 #include <algorithm>

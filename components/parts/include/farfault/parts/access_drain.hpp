@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts outstanding accesses in two generations, so that an SM can wait for those begun before an
-// invalidation while new ones are issued: when the older generation is done, no access uses the old
-// translation (asynchronous draining as in Griffin, Baruah et al., HPCA 2020; the grace period of
-// read-copy-update).
+// Counts outstanding accesses in two generations, so that an SM can drain the accesses begun before an
+// invalidation while it issues new ones. When the older generation is done, no access uses the old
+// translation. Source: asynchronous draining in Griffin (Baruah et al., HPCA 2020); the grace period of
+// read-copy-update.
 //
-// An access is *translated* when it has its physical address and may still wait to be sent, in order; it is
-// *outstanding* from when it is sent until its response. `begin` starts a new generation; `done` says that no
-// access of the older one is left.
+// - Translated access: has its physical address and may still be queued, in order, to be sent.
+// - Outstanding access: sent, without a response yet.
+// - begin() starts a new generation; done() holds when no access of the older one is left.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ namespace farfault {
 
 class AccessDrain {
  public:
-  // Everything so far belongs to the older generation: what is outstanding, and `translated` accesses, which
-  // are the next to be sent. Requires done().
+  // Assigns everything so far to the older generation: all outstanding accesses, and the next `translated`
+  // accesses to be sent. Requires done().
   void begin(std::uint64_t translated) {
     FF_CHECK(done(), "a second drain begins before the first is done");
     current_ ^= 1U;
@@ -27,11 +27,11 @@ class AccessDrain {
   }
   bool done() const { return ahead_ == 0 && outstanding_[current_ ^ 1U] == 0; }
 
-  // The next of the translated accesses leaves their queue; called after its send(), if it needed one.
+  // Removes the oldest translated access from the queue. Call it after its send(), if it needed one.
   void leave_queue() {
     if (ahead_ != 0) --ahead_;
   }
-  // An access is sent; returns its generation, for answered().
+  // Counts an access that is sent. Returns its generation, for answered().
   std::uint32_t send() {
     auto const generation = static_cast<std::uint32_t>(ahead_ != 0 ? current_ ^ 1U : current_);
     ++outstanding_[generation];
@@ -43,7 +43,7 @@ class AccessDrain {
 
  private:
   std::array<std::uint64_t, 2> outstanding_{};
-  std::uint64_t ahead_ = 0;  // translated accesses of the older generation, still to be sent
+  std::uint64_t ahead_ = 0;  // translated accesses of the older generation that are not sent yet
   std::uint64_t current_ = 0;
 };
 

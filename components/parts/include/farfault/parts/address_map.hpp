@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a device's memory is spread over its L2 slices: blocks of `interleave` bytes rotate over the slices.
-// Any numbers; where both are powers of two, as in most machines, without a division.
+// Maps the offsets of a device's memory to its L2 slices: blocks of `interleave` bytes rotate over the
+// slices. Any number of slices and any block size; if both are powers of two, no division is needed.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ class AddressMap {
     if (!powers_) return static_cast<std::uint32_t>(offset / interleave_ % slices_);
     return static_cast<std::uint32_t>(offset >> block_bits_) & ((1U << slice_bits_) - 1);
   }
-  // The address within the slice: without the selecting bits.
+  // Address within the slice: the offset without the bits that select the slice.
   std::uint64_t local(std::uint64_t offset) const {
     if (!powers_) return offset / interleave_ / slices_ * interleave_ + offset % interleave_;
     auto const low = offset & ((std::uint64_t{1} << block_bits_) - 1);

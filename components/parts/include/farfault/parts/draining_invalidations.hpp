@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The invalidations that a component has received and not acknowledged. One is acknowledged when every access
-// begun before it has its response (AccessDrain): those that arrive while a drain is under way wait for the
-// next one together, so that no access waits for more than two.
+// Received invalidations that are not acknowledged yet. An invalidation is acknowledged when every access
+// begun before it has its response (AccessDrain). Invalidations that arrive during a drain share the next
+// one, so no invalidation waits for more than two drains.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ class DrainingInvalidations {
   bool empty() const { return queue_.empty(); }
   void push(Invalidate const& m) { queue_.push(m); }
 
-  // Calls `acknowledge` for each invalidation whose drain is done, in their order, and begins the drain of
-  // the others: of what is outstanding and of `translated` accesses still to be sent.
+  // Calls `acknowledge` for each invalidation whose drain is done, in order, and starts one drain for the
+  // remaining ones. It covers the outstanding accesses and `translated` accesses that are not sent yet.
   template <class Acknowledge>
   void advance(AccessDrain& drain, std::uint64_t translated, Acknowledge&& acknowledge) {
     while (!queue_.empty() && drain.done()) {
@@ -39,7 +39,7 @@ class DrainingInvalidations {
 
  private:
   Ring<Invalidate> queue_;
-  std::uint64_t draining_ = 0;  // of the queue's first ones, how many wait for the drain under way
+  std::uint64_t draining_ = 0;  // invalidations at the head of the queue that the current drain serves
 };
 
 }  // namespace farfault

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses whose page is faulted. An access is kept from the answer that says so until the page's replay;
-// then it waits its turn to be looked up again, or goes on with the page's frame.
+// Accesses stalled on a page fault. An access is kept from its fault response to the replay of its page; then
+// it queues for another look-up, or continues with the page's frame.
 //
-// Those of a page stay in their order and leave together; pages follow each other in the order of their
-// replays. A replay of all pages takes requesters in turn, each with its oldest access: the warps of an SM,
-// or the SMs of a scalar cache. Within a turn the requester with the oldest access is first. An access that
-// is kept again counts as new, so the requester whose access was replayed first is last then. Assumed: the
-// hardware's order is not published; an SM issues warps in turn, and SMs replay at the same time. A page that
-// has a replay to come takes further accesses at once, without asking for it again: keep() them while
-// holds(). has_room() says whether one more access may set out that may fault; those that have set out find a
-// place in any case (the `late` ones), and so do those that are looked up again. Nothing is lost, and the
-// owner stalls instead of overflowing. Memory is taken at the first fault, and grows with the longest queue.
+// - Order: the accesses of a page are replayed together and in order; pages in the order of their replays.
+// - Replay of all pages: round-robin over requesters (warps of an SM, SMs of a scalar cache), oldest access
+//   first. Within a round, the requester with the oldest access is first. An access that faults again counts
+//   as new, so the requester that was replayed first is then last. Assumed: hardware does not document the
+//   order; an SM issues warps round-robin, and SMs replay simultaneously.
+// - A page with an outstanding replay takes further accesses without another request: keep() them while
+//   holds().
+// - Limits: has_room() holds if one more access that may fault can be issued. Accesses in flight when the
+//   limit is reached (`late`), and accesses that are looked up again, always find room: the owner stalls, it
+//   never overflows.
+// - Memory is allocated at the first fault and grows with the longest queue.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +30,8 @@ template <class Access>
 class FaultedAccesses {
  public:
   FaultedAccesses() = default;
-  // The most that are kept, and the most that may be on their way when that is reached.
+  // Maximum pages and accesses that are kept, and maximum of each that can be in flight when these are
+  // reached.
   FaultedAccesses(std::uint32_t pages, std::uint32_t accesses, std::uint32_t late_pages,
                   std::uint32_t late_accesses)
       : again_(std::size_t{accesses} + late_accesses),
@@ -39,7 +42,7 @@ class FaultedAccesses {
 
   bool has_room() const { return kept_.in_use() < most_pages_ && accesses() < most_accesses_; }
   bool holds(std::uint64_t page) const { return kept_.find(page).has_value(); }
-  // With a replay still to come.
+  // Pages with an outstanding replay.
   std::uint32_t pages() const { return kept_.in_use(); }
   std::uint32_t accesses() const { return kept_.waiting(); }
 
@@ -49,8 +52,8 @@ class FaultedAccesses {
     auto const entry = kept_.find(page);
     kept_.wait(entry ? *entry : kept_.allocate(page), {kept_before_++, access});
   }
-  // The page's replay is here: its accesses, if there are any, are to be looked up again. Calls f(access) for
-  // each, which may change it.
+  // Replays the page: queues its accesses, if any, for another look-up. Calls f(access) for each access; f
+  // may change it.
   template <class F>
   void replay(std::uint64_t page, F&& f) {
     if (auto const entry = kept_.find(page))
@@ -59,7 +62,7 @@ class FaultedAccesses {
         again_.push(kept.access);
       });
   }
-  // The same for all pages, in turns of the requesters: requester(access), as a member or a function.
+  // Replays all pages, round-robin over requester(access), a member or a function.
   template <class Requester, class F>
   void replay_all(Requester&& requester, F&& f) {
     auto turns = in_turns(requester);
@@ -70,13 +73,12 @@ class FaultedAccesses {
       again_.push(each.access);
     }
   }
-  // Calls f(page, access) in that order.
+  // Calls f(page, access) in the order of replay_all().
   template <class Requester, class F>
   void each_in_turns(Requester&& requester, F&& f) const {
     for (auto const& each : in_turns(requester)) f(each.page, each.access);
   }
-  // The page's replay has brought its frame: calls f(access) for each of its accesses, which are kept no
-  // more.
+  // Ends the fault with the page's frame: calls f(access) for each access of the page and removes it.
   template <class F>
   void settle(std::uint64_t page, F&& f) {
     if (auto const entry = kept_.find(page)) kept_.release(*entry, [&](Kept const& kept) { f(kept.access); });
@@ -87,7 +89,7 @@ class FaultedAccesses {
     if (auto const entry = kept_.find(page))
       kept_.each_waiter(*entry, [&](Kept const& kept) { f(kept.access); });
   }
-  // To be looked up again, the first one first.
+  // Accesses to look up again, oldest first.
   Ring<Access>& again() { return again_; }
   Ring<Access> const& again() const { return again_; }
 
@@ -97,7 +99,7 @@ class FaultedAccesses {
 
  private:
   struct Kept {
-    std::uint64_t number = 0;  // of accesses kept before
+    std::uint64_t number = 0;  // accesses kept before this one
     Access access{};
   };
   struct Turn {
@@ -125,7 +127,7 @@ class FaultedAccesses {
     return turns;
   }
 
-  MshrTable<Kept> kept_;  // by page; made at the first fault: most SMs of most runs have none
+  MshrTable<Kept> kept_;  // by page; allocated at the first fault, since most SMs have none
   Ring<Access> again_;
   std::uint64_t kept_before_ = 0;
   std::uint32_t most_pages_ = 0;

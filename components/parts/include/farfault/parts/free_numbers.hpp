@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers below a bound that nobody has: of entries, tags and contexts. The one given back last is taken
-// first; where none has been given back, the lowest that was never taken. So what lies by number needs room
-// only for the most that were ever taken at a time; take() makes it: for 8, 32, and so on.
+// Allocator of numbers below a bound: table entries, tags, contexts. The last number that was returned is
+// taken first; if none is left, the lowest number that was never taken. Arrays indexed by these numbers need
+// room only for the maximum taken at a time; take() grows them to 8, 32, ... elements.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class FreeNumbers {
   std::uint32_t taken() const { return taken_once_ - static_cast<std::uint32_t>(given_back_.size()); }
   std::uint32_t bound() const { return bound_; }
 
-  // Requires !empty(). `by_number` grows to hold what lies at the number.
+  // Requires !empty(). Grows `by_number` to hold an element at the returned number.
   template <class T>
   std::uint32_t take(std::vector<T>& by_number) {
     if (given_back_.empty()) {
@@ -45,7 +45,7 @@ class FreeNumbers {
   }
 
   std::uint32_t bound_ = 0;
-  std::uint32_t taken_once_ = 0;  // those below were ever taken
+  std::uint32_t taken_once_ = 0;  // the numbers below were taken at least once
   std::vector<std::uint32_t> given_back_;
 };
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Miss status holding registers: outstanding misses by key, each with the list of its waiters, in order.
+// Miss-status holding registers: outstanding misses by key, each with a list of waiters in order.
 //
-// Capacity is fixed: `entries` misses and `waiters` waiting values in all. Waiter must be plain data. Memory
-// grows with the most that were ever in use: of the many tables of a large machine, few ever fill. A look-up
-// takes the same however many entries there are: keys are hashed into as many chains as there are entries,
-// or up to twice that.
+// - Capacity is fixed: `entries` misses, and `waiters` waiters in total. Waiter must be plain data.
+// - Memory grows with the maximum in use: few tables of a large machine ever fill.
+// - Look-up time does not depend on the number of entries: there are one to two times as many hash chains.
 #pragma once
 
 #include <bit>
@@ -38,7 +37,7 @@ class MshrTable {
   std::uint32_t free() const { return free_entries_.size(); }
   // Waiters of all entries.
   std::uint32_t waiting() const { return free_nodes_.taken(); }
-  // kFree of an entry that is not in use.
+  // kFree if the entry is not in use.
   std::uint64_t key(std::uint32_t entry) const {
     return entry < entries_.size() ? entries_[entry].key : kFree;
   }
@@ -55,7 +54,7 @@ class MshrTable {
     FF_INVARIANT(!find(key), "a second MSHR for one key");
     return allocate_one_more(key);
   }
-  // Requires !full(). The key may have other entries; find() then names any of them.
+  // Requires !full(). The key may have other entries; find() then returns any of them.
   std::uint32_t allocate_one_more(std::uint64_t key) {
     if (chains_.empty()) chains_.assign(std::uint64_t{1} << (64 - shift_.value), kNone);
     auto const entry = free_entries_.take(entries_);
@@ -67,8 +66,7 @@ class MshrTable {
 
   // Requires can_wait().
   void wait(std::uint32_t entry, Waiter const& waiter) { one_more(entry) = waiter; }
-  // The same, to be filled in at once: what is put together elsewhere first has to be stored before it can be
-  // copied.
+  // Like wait(), but the caller fills in the returned waiter. This avoids a copy.
   Waiter& one_more(std::uint32_t entry) {
     auto const node = free_nodes_.take(pool_);
     pool_[node].next = kNone;
@@ -125,10 +123,10 @@ class MshrTable {
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
   struct Entry {
     std::uint64_t key = kFree;
-    std::uint32_t head = kNone;  // its first waiter, and its last
+    std::uint32_t head = kNone;  // first and last waiter
     std::uint32_t tail = kNone;
-    std::uint32_t after = kNone;  // the next entry of its chain
-    std::uint32_t unused = 0;     // in place of padding
+    std::uint32_t after = kNone;  // next entry of its chain
+    std::uint32_t unused = 0;     // replaces padding
   };
   struct Node {
     Waiter waiter{};
@@ -141,11 +139,11 @@ class MshrTable {
   }
 
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> chains_;  // by hash: the first entry; empty until there is one
+  std::vector<std::uint32_t> chains_;  // by hash: first entry; empty until the first allocation
   std::vector<Node> pool_;
   FreeNumbers free_entries_;
   FreeNumbers free_nodes_;
-  Fixed<std::uint64_t> shift_{};  // of a hash, to its chain
+  Fixed<std::uint64_t> shift_{};  // from a hash to its chain
 };
 
 }  // namespace farfault

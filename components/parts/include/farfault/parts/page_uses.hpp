@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The uses of pages of which an SM or a scalar cache tells the driver: the first use of a page in an epoch,
-// and the first write since the page's translation was last invalidated. A use may be told more often than
-// that: what has been told is remembered for a few pages only, and pages whose numbers are equal in the lower
-// bits share a place. A use that is to be told is never left out.
+// Filters the page uses that an SM or a scalar cache reports to the driver: the first use of a page in an
+// epoch, and the first write since the page's translation was last invalidated. The filter is a direct-mapped
+// table, so a use may be reported more than once; a use that must be reported is never dropped.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace farfault {
 
-// Whether uses are told at all, and how often. An epoch of zero lasts for ever.
+// Enables reports and sets the epoch. An epoch of zero never ends.
 struct PageUseRule {
   bool told = false;
   Duration epoch = Duration::zero();
@@ -27,7 +26,7 @@ class PageUses {
   explicit PageUses(PageUseRule rule) : epoch_(rule.epoch), told_(rule.told ? kPlaces : 0) {}
 
   bool watches() const { return !told_.empty(); }
-  // Whether this use of the page is to be told; it is remembered then.
+  // True if this use of the page must be reported. The use is recorded then.
   bool tells(std::uint64_t page, Access access, Time now) {
     auto& last = told_[page % kPlaces];
     auto const epoch =
@@ -39,7 +38,7 @@ class PageUses {
     last = {page, epoch, written ? 1U : 0U};
     return true;
   }
-  // The page leaves: its next use, and write, are its first.
+  // Removes the page: its next use, and its next write, count as first.
   void forget(std::uint64_t page) {
     if (watches() && told_[page % kPlaces].page == page) told_[page % kPlaces] = {};
   }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// For how long something has been in which of a few states, in picoseconds; what is under way counts too.
+// Time spent in each of a few states, in picoseconds, including the current interval.
 //
-//   TimeByState<SmDoes, 8> doing;   // in the first state from time zero on, or the one given
+//   TimeByState<SmDoes, 8> doing;   // the first state from time zero on, or the given one
 //   doing.change(now, SmDoes::executes);
-//   doing.advance(at);              // before it is read, at a sample (Component::settle)
+//   doing.advance(at);              // before a sample reads it (Component::settle)
 //   doing.in(SmDoes::executes)
 //
-// PartTime has two: set(now, true) when something begins and set(now, false) when it ends, also where it is
-// so already; ps() is for how long it was so.
+// PartTime has two states: set(now, true) starts an interval, set(now, false) ends it; repeated calls have no
+// effect. ps() is the total of the intervals.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class TimeByState {
     spent_[now_] += static_cast<std::uint64_t>(picoseconds(now - since_));
     since_ = now;
   }
-  // From `now` on it is `what`.
+  // Enters state `what` at `now`.
   void change(Time now, What what) {
     if (what == this->now()) return;
     advance(now);
@@ -55,7 +55,7 @@ class PartTime {
     settle(now);
     on_ = on ? 1 : 0;
   }
-  // True where it is so still.
+  // True while an interval is open.
   bool settle(Time at) {
     if (is_on()) ps_ += static_cast<std::uint64_t>(picoseconds(at - since_));
     since_ = at;

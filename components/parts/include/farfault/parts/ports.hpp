@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ports of a cache or TLB: each serves one access at a time.
+// Ports of a cache or TLB; each port serves one access at a time.
 //
-//   auto const at = std::max(ports.free_at(), now);   // when the next access begins
-//   ports.take(clock.after(at));                      // it has its port until then
+//   auto const at = std::max(ports.free_at(), now);   // start of the next access
+//   ports.take(clock.after(at));                      // it occupies its port until then
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@ class Ports {
   Ports() = default;
   explicit Ports(std::uint32_t ports) : several_(ports - 1), others_(ports - 1) {}
 
-  // When a port is free: the one that is free first.
+  // Time at which the first port becomes free.
   Time free_at() const { return next_; }
-  // That one has an access until then.
+  // Occupies that port until `until`.
   void take(Time until) {
     next_ = until;
     if (several_ != 0) take_first();
@@ -36,8 +36,8 @@ class Ports {
   }
 
   Time next_{};
-  std::uint64_t several_ = 0;  // others_.size(), at hand
-  std::vector<Time> others_;   // of the other ports
+  std::uint64_t several_ = 0;  // others_.size(), cached
+  std::vector<Time> others_;   // free times of the other ports
 };
 
 }  // namespace farfault

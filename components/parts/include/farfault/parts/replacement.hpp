@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which key of a full set gives way to one that comes: the replacement of every cache and TLB.
+// Replacement policy of every cache and TLB: selects the victim in a full set.
 //
-// Contract: victim() is called when a key comes to a set that has no empty way, and returns a way of the set;
-// the key there is gone and the new one takes its place. It is shown what the array knows: the keys, and when
-// each was used last, in uses of the whole array (an insertion is one; later ones are larger). What costs
-// something is there only for a policy that wants it, which is asked once, before anything else:
-// - insertions: when each key was put in, on the same clock;
-// - uses: used() is called at each hit and inserted() when a key has been put in, into an empty way or that
-//   of a victim. Each hit then costs a virtual call; a policy that does not want them costs one per eviction.
-// Erasing keys is not told: a way is empty then, and is filled before any victim is asked for.
+// - victim() is called when a key is inserted into a set without an empty way, and returns a way of the set.
+//   The new key replaces the key there.
+// - The view has the keys of the set and the time of each one's last use, counted in uses of the whole array
+//   (an insertion is a use).
+// - wants() is called once, before any other function, and enables data that has a cost. insertions: the
+//   insertion time of each key, on the same clock. uses: calls of used() at each hit, and of inserted() after
+//   each insertion into an empty way or a victim's.
+// - Cost: one virtual call per eviction; with uses, one more per hit.
+// - Erased keys are not reported: their ways are empty and are filled before the next victim is selected.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +33,10 @@ class Replacement {
   // One set, by way.
   struct View {
     std::uint32_t set;
-    std::uint64_t coming;  // the key to be put in
+    std::uint64_t coming;  // the key to insert
     std::span<std::uint64_t const> keys;
     std::span<std::uint64_t const> used;
-    std::span<std::uint64_t const> inserted;  // empty, unless wanted
+    std::span<std::uint64_t const> inserted;  // empty unless requested by wants()
   };
   static PolicyList<Replacement> known();
 
@@ -52,7 +53,7 @@ class Replacement {
     static_cast<void>(key);
   }
 
-  // The way of the smallest stamp, the first of several.
+  // Way with the smallest stamp; the first one of equal stamps.
   static std::uint32_t oldest(std::span<std::uint64_t const> stamps) {
     std::uint32_t way = 0;
     for (std::uint32_t w = 1; w < stamps.size(); ++w)

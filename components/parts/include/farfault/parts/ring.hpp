@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A first-in first-out queue of bounded capacity. Pushing to a full ring is our mistake: every producer holds
-// a credit. Memory grows with the longest queue so far: of the many queues of a large machine, few ever fill.
+// First-in, first-out queue of bounded capacity. A push to a full ring is a simulator bug: every producer
+// holds a credit. Memory grows with the longest queue: few queues of a large machine ever fill.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class Ring {
   }
   T const& front() const { return items_[first_]; }
   T& front() { return items_[first_]; }
-  // The one that comes `i` after the first.
+  // The element `i` places behind the first.
   T const& operator[](std::uint64_t i) const {
     i += first_;
     return items_[i < items_.size() ? i : i - items_.size()];

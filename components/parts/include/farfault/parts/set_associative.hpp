@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A set-associative array of keys: the storage of every TLB and cache. A key comes to the first empty way of
-// its set, or to that of the key which the replacement policy gives up (replacement.hpp).
+// Set-associative array of keys: the storage of every TLB and cache.
 //
-// Keys are 64-bit and not all ones. `set` is chosen by the caller, so that the index function is the caller's
-// policy. A slot number is stable until its key is replaced, and below slots(); what lies by slot is made to
-// fit with hold_slots(). An array of no slots can be made, asked for nothing, and sampled. Time: a scan of
-// one set. Memory grows with the sets that have been used: most caches of a large machine are never full.
+// - Keys have 64 bits and are not all ones. A key is inserted into the first empty way of its set, or
+//   replaces the victim of the replacement policy (replacement.hpp).
+// - The caller selects the set, so the index function is the caller's policy.
+// - A slot number is below slots() and stable until its key is replaced. hold_slots() grows a caller's array
+//   indexed by slot.
+// - An array without slots can be created and sampled; no key may be looked up in it.
+// - Time: a scan of one set. Memory grows with the sets in use: most caches of a large machine never fill.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +44,7 @@ class SetAssociative {
   std::uint64_t key(SlotIndex slot) const { return slot < keys_.size() ? keys_[slot] : kEmpty; }
   StatSource const& replacement() const { return replacement_; }
 
-  // The slot of `key`, whose use this is; nothing when it is absent.
+  // Slot of `key`, which counts as used; nothing if the key is absent.
   std::optional<SlotIndex> find(std::uint32_t set, std::uint64_t key) {
     auto const slot = peek(set, key);
     if (slot) {
@@ -63,14 +65,14 @@ class SetAssociative {
 
   struct Inserted {
     SlotIndex slot;
-    std::uint64_t evicted;  // kEmpty when nothing was
+    std::uint64_t evicted;  // kEmpty if no key was evicted
   };
-  // Puts an absent key in the place of an empty or another one.
+  // Inserts an absent key into an empty way or in place of a victim.
   Inserted insert(std::uint32_t set, std::uint64_t key) {
     if (places_.empty() || places_[set].recent == kNone) make_place(set);
     auto const base = places_[set].first;
     FF_INVARIANT(!peek(set, key), "a key is inserted twice");
-    // Ways are filled in order: a set whose last one is taken is full, if no key was ever erased.
+    // Ways are filled in order: without erasures, a set is full when its last way is occupied.
     auto way = ways_;
     if (erased_ != 0 || keys_[base + ways_ - 1] == kEmpty) way = first_of(keys_.data() + base, ways_, kEmpty);
     if (way == ways_) way = victim(set, key);
@@ -83,20 +85,20 @@ class SetAssociative {
     return {slot, evicted};
   }
 
-  // The slot of `key`, put in where it is absent; a use of it.
+  // Slot of `key`, inserted if absent. Counts as a use.
   SlotIndex put(std::uint32_t set, std::uint64_t key) {
     auto const present = find(set, key);
     return present ? *present : insert(set, key).slot;
   }
 
-  // Makes room in `by_slot` for what lies at each slot that has been used.
+  // Grows `by_slot` to hold an element for each slot that has been used.
   template <class T>
   void hold_slots(std::vector<T>& by_slot) const {
     if (by_slot.size() >= keys_.size()) [[likely]]
       return;
     by_slot.resize(keys_.size());
   }
-  // Calls f(slot, key) for each key, set after set.
+  // Calls f(slot, key) for each key, set by set.
   template <class F>
   void each(F&& f) const {
     for (auto const& place : places_) {
@@ -105,7 +107,7 @@ class SetAssociative {
         if (keys_[slot] != kEmpty) f(slot, keys_[slot]);
     }
   }
-  // The first slot of a set; nothing where no key was ever put into it.
+  // First slot of a set; nothing if no key was ever inserted into it.
   std::optional<SlotIndex> first_slot(std::uint32_t set) const {
     if (places_.empty() || places_[set].recent == kNone) return std::nullopt;
     return places_[set].first;
@@ -141,23 +143,23 @@ class SetAssociative {
 
  private:
   static constexpr SlotIndex kNone = std::numeric_limits<SlotIndex>::max();
-  struct Wants {  // as of the replacement policy, in 8 bytes
+  struct Wants {  // of the replacement policy, in 8 bytes
     std::uint32_t insertions = 0;
     std::uint32_t uses = 0;
   };
   struct Place {  // of a set
     SlotIndex first = 0;
-    SlotIndex recent = kNone;  // the slot used last, compared first; kNone: no key was ever put in
+    SlotIndex recent = kNone;  // most recently used slot, compared first; kNone: no key was ever inserted
   };
 
-  // Sets get their slots in the order in which they are first used.
+  // Slots are assigned to sets in the order of their first use.
   [[gnu::noinline]] void make_place(std::uint32_t set) {
     if (places_.empty()) places_.resize(sets_);
     if (placed_ == keys_.size()) grow();
     places_[set] = {placed_, placed_};
     placed_ += ways_;
   }
-  // To a sixteenth of the sets, a quarter, all of them.
+  // Grows to 1/16 of the sets, then 1/4, then all.
   void grow() {
     auto const sets = std::max(sets_ / 16, std::min(sets_, 4 * (placed_ / ways_)));
     auto const slots = std::size_t{std::max(sets, 1U)} * ways_;
@@ -166,7 +168,8 @@ class SetAssociative {
     if (wants_.value.insertions != 0) inserted_.resize(slots);
   }
 
-  // The first of `n` keys that is `key`, or n. Apart: it takes no registers of its callers.
+  // Index of the first of `n` keys that equals `key`, or n. Not inlined, so that it takes no registers of its
+  // callers.
   [[gnu::noinline]] static std::uint32_t first_of(std::uint64_t const* keys, std::uint32_t n,
                                                   std::uint64_t key) {
     return static_cast<std::uint32_t>(std::find(keys, keys + n, key) - keys);
@@ -189,18 +192,18 @@ class SetAssociative {
 
   std::uint32_t sets_ = 0;
   std::uint32_t ways_ = 0;
-  SlotIndex placed_ = 0;      // slots of sets that have been used
-  std::uint32_t erased_ = 0;  // 1: since all were empty, keys were erased
+  SlotIndex placed_ = 0;      // slots of the sets in use
+  std::uint32_t erased_ = 0;  // 1: a key was erased since the array was last empty
   std::uint64_t clock_ = 0;
-  std::vector<Place> places_;            // by set; empty until a key is put in
+  std::vector<Place> places_;            // by set; empty until the first insertion
   std::vector<std::uint64_t> keys_;      // by slot
-  std::vector<std::uint64_t> used_;      // when last used, in uses
-  std::vector<std::uint64_t> inserted_;  // when put in, on the same clock; empty unless wanted
+  std::vector<std::uint64_t> used_;      // time of the last use, in uses
+  std::vector<std::uint64_t> inserted_;  // insertion time on the same clock; empty unless requested
   Policy<Replacement> replacement_;
   Fixed<Wants> wants_{};
 };
 
-// Has arrays of one choice of replacement, whose statistics are their sum.
+// Owner of arrays with one choice of replacement policy; their statistics are summed.
 class HasArrays : public StatSource {
  public:
   virtual std::span<SetAssociative const> arrays() const = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): numbers that the seed alone determines, on every machine.
+// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a random sequence that depends on the seed alone, on every
+// machine.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ class SplitMix {
     z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
     return z ^ (z >> 31U);
   }
-  // Of n, which is not 0; the bias is below n / 2^64.
+  // Below n, which is not 0; the bias is below n / 2^64.
   std::uint64_t below(std::uint64_t n) { return next() % n; }
 
   auto members() { return std::tie(state_); }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU's MMU writes to its page table to coalesce base pages where they are, and to splinter the large
-// page again (Mosaic, MICRO 2017, sections 4.3 and 4.4, Figs. 6 and 7), one large page after the other.
+// Page-table writes with which a GPU's MMU coalesces base pages in place and splinters large pages, one large
+// page at a time. Source: Mosaic (MICRO 2017), sections 4.3 and 4.4, Figs. 6 and 7.
 //
-// To coalesce: the large-page bit, by one write of the entry above the node; from then on the table is
-// coalesced (page_table.hpp); then the disabled bits, by a write of each line of the node. To splinter, the
-// reverse: the lines, then the entry above; then the table is splintered, and only then may the invalidation
-// for which that is done go on to the TLBs. What cannot be coalesced any more when its turn comes, or when
-// the bit is written, is left as it is.
-//
-// A passive part: the owner sends the writes that next_write() names, up to `at_a_time` under way, and calls
-// written() when one is done. Cost: constant per call, but for coalesce(), which looks at all that waits.
+// - To coalesce: write the large-page bit in the entry above the node; from then on the table is coalesced
+//   (page_table.hpp). Then write the disabled bits, one write per line of the node.
+// - To splinter: write the lines of the node, then the entry above. Only then is the table splintered and the
+//   invalidation that caused it forwarded to the TLBs.
+// - Pages that can no longer be coalesced, when their turn begins or when the bit is written, are left
+//   unchanged.
+// - The owner sends the writes that next_write() returns, at most `at_a_time` in flight, and calls written()
+//   when they complete.
+// - Time: constant per call, except coalesce(), which scans the queue.
 #pragma once
 
 #include <cstdint>
@@ -26,29 +27,31 @@ namespace farfault {
 class Coalescing {
  public:
   Coalescing() = default;
-  // `most`: large pages that can wait at a time.
+  // `most`: maximum large pages that can be queued.
   Coalescing(std::size_t most, std::uint32_t at_a_time, std::uint32_t line_bytes)
       : work_(most), at_a_time_{at_a_time}, line_bytes_{line_bytes} {}
 
   bool idle() const { return work_.empty(); }
   std::uint64_t waiting() const { return work_.size(); }
-  // The base pages around `page` can be coalesced; once more is as good as once.
+  // Queues the base pages around `page` for coalescing. Repeated calls have no effect while the page is
+  // queued.
   void coalesce(std::uint64_t page, PageTable const& table);
-  // A base page of a large page leaves: that is splintered first, unless it has been when its turn comes.
+  // Queues the invalidation of a base page of a large page. The large page is splintered first, unless it
+  // already is when its turn begins.
   void splinter(Invalidate const& leaves) { work_.push({leaves, 0, 0, 0, Kind::splinter, {}}); }
 
   struct Write {
     PhysAddr address;
     std::uint32_t bytes;
     std::uint64_t page;
-    bool above;  // of the entry above the node
+    bool above;  // writes the entry above the node
   };
   // The next write, if one can be sent now.
   std::optional<Write> next_write(PageTable const& table);
-  // So many are done: the table is coalesced, or splintered, when these were the last ones of a step that
-  // says so.
+  // Completes `writes` writes. The table is coalesced or splintered when the last write of the corresponding
+  // step completes.
   void written(PageTable& table, std::uint32_t writes = 1);
-  // An invalidation that may go on, each once.
+  // An invalidation that may be forwarded; each is returned once.
   std::optional<Invalidate> next_invalidation(PageTable const& table);
 
   auto members() { return std::tie(work_, at_a_time_, line_bytes_); }
@@ -66,7 +69,7 @@ class Coalescing {
   std::uint32_t lines(PageTable::CoalescedEntries const& e) const {
     return e.bytes <= line_bytes_.value ? 1 : static_cast<std::uint32_t>(e.bytes / line_bytes_.value);
   }
-  // Whether the first of the two steps writes the entry above.
+  // True if the current step writes the entry above the node.
   static bool writes_above(Work const& w) { return (w.kind == Kind::coalesce) == (w.step == 0); }
   void drop_what_cannot_be(PageTable const& table);
 

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fault buffer of an IOMMU or a GMMU: pages that a walk has not found, or has found on another device and
-// that are to move, until the driver has answered, and whom to tell then.
+// Fault buffer of an IOMMU or a GMMU: faulted pages, with the requesters to notify, until the driver has
+// answered. A page faults if a walk does not find it, or finds it on another device and it is to move.
 //
-// add() is called when a requester is told that its access is faulted, once for each failed walk and
-// requester. The page's first one makes a record, and is a fault for the driver; others are merged with it.
-// Without a free record the fault is refused, and the page and its requester are remembered outside the
-// buffer: the requester has to be told to ask again (NVIDIA: an overflow loses nothing, the access is
-// replayed and faults again; kern_gmmu_gv100.c). release() ends a record, with a replay to each that was
-// told.
-//
-// After a release, retry() says which of the refused, oldest first, are to be told now that they may ask
-// again. The first one that may need a record then ends this,
-// so that a record is free for it; but with no record left in use all are told. So no refused fault waits
-// unless there is a record whose release is still to come: none is lost, whatever becomes of the requests.
-//
-// Source: NVIDIA's open driver (uvm_gpu_replayable_faults.c, a buffer of entries that the GPU writes), PCIe
-// ATS PRI (an IOMMU's page request queue; a request that finds it full is answered, and comes again).
+// - add() is called once per failed walk and requester, when the requester receives the fault response. The
+//   first fault on a page allocates an entry and goes to the driver; later ones are merged with it.
+// - If the buffer is full, the fault is refused. Its page and requester are remembered outside the buffer,
+//   and the requester must be notified to request the page again (NVIDIA: no fault is lost in an overflow,
+//   the access is replayed and faults again; kern_gmmu_gv100.c).
+// - release() frees an entry and sends a replay to each of its requesters.
+// - retry(), called after a release, notifies refused requesters, oldest first. It stops at the first one
+//   that may need an entry, so that an entry is free for it; if no entry is in use, it notifies all. So a
+//   refused fault waits only while an entry is in use, and none is lost.
+// - Source: NVIDIA's open driver (uvm_gpu_replayable_faults.c, a buffer of entries that the GPU writes); PCIe
+//   ATS PRI (page request queue of an IOMMU; a request that finds it full is answered and sent again).
 #pragma once
 
 #include <algorithm>
@@ -38,7 +35,7 @@ class FaultBuffer {
   enum class Kept : std::uint8_t { recorded, merged, refused };
 
   FaultBuffer() = default;
-  // `requesters`: different ones at most.
+  // `requesters`: maximum number of different requesters.
   FaultBuffer(std::uint32_t records, std::uint32_t requesters) : records_(records, records * requesters) {}
 
   Kept add(std::uint64_t page, Requester const& from) {
@@ -54,19 +51,19 @@ class FaultBuffer {
     records_.wait(records_.allocate(page), from);
     return Kept::recorded;
   }
-  // Of a page that has one.
+  // Entry of a page that has one.
   std::uint32_t record_of(std::uint64_t page) const { return *records_.find(page); }
   std::uint64_t page_of(std::uint32_t record) const { return records_.key(record); }
   std::uint32_t in_use() const { return records_.in_use(); }
   std::uint64_t refused() const { return refused_.size(); }
 
-  // Ends the record; calls tell(requester) for each, in the order in which they came.
+  // Frees the entry. Calls tell(requester) for each requester, in the order of their faults.
   template <class Tell>
   void release(std::uint32_t record, Tell&& tell) {
     records_.release(record, tell);
   }
-  // Calls tell(page, requester), which says whether the page needs no record any more: it is mapped, where
-  // the requester may use it. Never for a page that has a record.
+  // Calls tell(page, requester), never for a page that has an entry. It returns whether the page no longer
+  // needs an entry, because it is mapped where the requester may use it.
   template <class Tell>
   void retry(Tell&& tell) {
     while (!refused_.empty()) {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who keeps the record of a fault that the driver serves, and sends it to the driver: the IOMMU, whose table
-// has not served the access, or the GPU that made it.
+// Fault path: the component that records a fault and sends it to the driver, either the IOMMU, whose table
+// did not serve the access, or the GPU that faulted.
 //
-// Contract: kept_by_gpu() is asked for each kind of fault when a simulation is built, and is a function of
-// the parameters alone. Where it says so, the IOMMU answers that the fault is not recorded, and forgets it;
-// the GPU's GMMU records it in a fault buffer of its own, and sends a fault packet over the fabric to the
-// CPU, for the driver. The driver writes the IOMMU's table in either case, and the replay takes the way of a
-// translation: it ends the record of whoever has one. So several GPUs that fault on one page have a record
-// each, and the driver answers each; the IOMMU has one record for all of its GPUs.
+// - kept_by_gpu() is called for each kind of fault when a simulation is built. It depends on the parameters
+//   only.
+// - If it returns true, the IOMMU responds that the fault is not recorded, and keeps nothing. The GPU's GMMU
+//   records the fault in its own fault buffer and sends a fault packet over the fabric to the CPU, for the
+//   driver.
+// - The driver writes the IOMMU's table in either case. The replay takes the path of a translation and frees
+//   the fault-buffer entry at its owner.
+// - GPUs that fault on one page have one entry each, and the driver answers each; an IOMMU has one entry for
+//   all of its GPUs.
 #pragma once
 
 #include "farfault/engine/policy.hpp"

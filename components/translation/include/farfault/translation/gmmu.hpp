@@ -1,38 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU's memory management unit: the translation router, the walkers with their page-walk cache, the GPU's
-// own page table, and the requests sent on to the IOMMU.
+// GPU memory management unit: router, page walkers with a walk cache, the GPU's page table and fault buffer,
+// and the requests to the IOMMU.
 //
-// The GPU page table holds the pages of this GPU's memory only (GMMU Bypass, section 2.3), so a walk for a
-// remote page ends at an entry that is not present and the request is forwarded to the IOMMU, unless it was
-// sent there already. A request for a page of which this GPU has a copy, to read it, is never sent there. A
-// walk reads each entry through the L2 cache, or takes `walk_latency`. When the IOMMU responds with a frame
-// of this GPU that the table does not hold (first touch), the entry is written. Every request gets exactly
-// one response, that of who found the page first; a second one is discarded, though its walk has occupied a
-// walker. The router learns of a request as soon as the GMMU knows: at the end of its walk, or when the IOMMU
-// responds. A page that was not mapped yet, and that a fault of the request has put into this GPU's memory
-// (first touch, migration), counts as remote, wherever the request was sent: it needs the IOMMU. So does a
-// page that the IOMMU says is faulted: the request ends at once, and holds nothing any more. The
-// page's replay writes the entry, if the frame is this GPU's, and goes on to the L2 TLB, behind all earlier
-// responses. An
-// invalidation clears the page's entry, is forwarded to the TLBs behind all earlier responses, and is
-// acknowledged when they have acknowledged it. Where the L2 slices of several partitions may hold the lines
-// of a page of this GPU (software keeps them coherent), the driver asks for a flush in a step of its own,
-// when no GPU can reach the frame any more: all slices write the page's lines back and drop them, and that is
-// acknowledged as well. A page that a program has allocated is written to the table at once.
+// Translation:
+// - The page table holds only pages in this GPU's memory (GMMU Bypass, section 2.3). A walk for a remote page
+//   ends at an entry that is not present; the request is then forwarded to the IOMMU, unless it was already
+//   sent there.
+// - A walk reads each entry through the L2 cache, or takes `walk_latency`.
+// - A read of a page that this GPU has a copy of is walked here, even if the router selects the IOMMU.
+// - Every request gets exactly one response, from the first look-up that finds the page. A second result is
+//   discarded, but its walk has occupied a walker.
+// - The router observes a request when its walk ends or the IOMMU responds. A page that a fault of the
+//   request has put into this GPU's memory (first touch, migration) counts as remote: the request needs the
+//   IOMMU. So does a faulted page.
+// - The GMMU writes an entry when the IOMMU returns or replays a frame of this GPU (first touch, migration),
+//   and when a program allocates a page here.
 //
-// Where base pages are coalesced (paging/page_sizes.hpp), a large page is made as soon as the table has all
-// of its base pages, in its frame; it is splintered before one of them is unmapped, and the invalidation for
-// which that is done goes on to the TLBs when the table is written (coalescing.hpp). The writes of the
-// entries go through the L2 cache.
+// Faults:
+// - A fault response of the IOMMU ends the request and frees its resources. The replay is forwarded to the L2
+//   TLB behind all earlier responses.
+// - A fault that the IOMMU has not recorded (fault_path.hpp) allocates an entry in this GPU's fault buffer
+//   and sends a packet to the driver; further requests for the page are merged. If the buffer is full, the
+//   SMs are notified to request the page again when an entry is free (fault_buffer.hpp). The replay that
+//   answers the packet frees the entry; without a frame it reports that the page is unmapped
+//   (paging_driver.hpp), and ends here.
+// - Batches: the fault buffer has one entry per L2 TLB client that gets a fault response (raw_faults.hpp),
+//   within the limit of its uTLB (utlb_faults.hpp). The first entry interrupts the driver, which then reads
+//   the entries, one per cycle, and replays.
 //
-// A fault that the IOMMU has not recorded (fault_path.hpp) gets a record of this GPU's fault buffer, and a
-// packet to the driver; further requests for the page are merged with it. Without a free record the SMs are
-// told to ask again when there is one (fault_buffer.hpp). The replay that answers the packet ends the record;
-// without a frame it says that the page is nowhere (paging_driver.hpp), and goes no further.
-//
-// Where the driver serves faults in batches, the fault buffer has an entry for each SM that is told of a
-// fault (raw_faults.hpp), as long as its uTLB has room for it (utlb_faults.hpp), and the driver gets an
-// interrupt with the first. It then orders the entries, which follow each other one per cycle, and replays.
+// Invalidations:
+// - An invalidation clears the page's entry, is forwarded to the TLBs behind all earlier responses, and is
+//   acknowledged when they have acknowledged it.
+// - If the L2 slices of several partitions may hold lines of a page (software coherence), the driver requests
+//   a flush in a separate step, once no GPU can access the frame. All slices write the page's lines back and
+//   drop them; then the flush is acknowledged.
+// - Coalescing (paging/page_sizes.hpp): a large page is made as soon as the table has all of its base pages
+//   in its frame. It is splintered before one of them is unmapped, and the invalidation is forwarded when the
+//   table is written (coalescing.hpp). The entries are written through the L2 cache.
 #pragma once
 
 #include <array>
@@ -103,22 +107,22 @@ struct GmmuSpec {
   GmmuParams params;
   RouterParams router;
   Clock clock{1'000'000'000};
-  std::vector<std::string> applications = {};  // names of those that make requests
+  std::vector<std::string> applications = {};  // names of the applications that make requests
   DeviceId device = 0;
-  std::uint16_t memory_port = 0;  // the GMMU's number among the clients of the L2 slices
+  std::uint16_t memory_port = 0;  // number of the GMMU among the clients of the L2 slices
   AddressMap memory;
-  std::uint32_t queue = 64;              // requests that the L2 TLB can have outstanding
+  std::uint32_t queue = 64;              // maximum outstanding requests of the L2 TLB
   PageTable const* preloaded = nullptr;  // mappings at time zero
-  std::uint32_t slices_to_flush = 0;     // when a page leaves
-  std::uint32_t moves = 0;               // pages that can leave at a time, then
-  bool keeps_faults = false;             // of some kind, or all (fault_path.hpp)
-  bool fault_batches = false;            // the driver serves them in batches
-  std::uint32_t sms = 1;                 // the first of the L2 TLB's clients
-  bool has_copies = false;               // of pages, read-only ones, in its table
+  std::uint32_t slices_to_flush = 0;     // when a page moves away
+  std::uint32_t moves = 0;               // maximum pages that move away at a time
+  bool keeps_faults = false;             // of one kind or all (fault_path.hpp)
+  bool fault_batches = false;            // the driver serves faults in batches
+  std::uint32_t sms = 1;                 // the first clients of the L2 TLB
+  bool has_copies = false;               // its table may map read-only copies of pages
   unsigned page_bits = 12;
   std::uint32_t line_bytes = 64;
-  std::uint64_t coalesces = 0;  // large pages at most, of base pages; 0: none is made
-  std::vector<std::uint8_t> application_of_space = {0};  // of several that share one, the first
+  std::uint64_t coalesces = 0;  // maximum large pages made of base pages; 0: no coalescing
+  std::vector<std::uint8_t> application_of_space = {0};  // by address space; if several share it, the first
 };
 
 struct GmmuRequesterStats {
@@ -126,12 +130,12 @@ struct GmmuRequesterStats {
   std::uint64_t walk_hits = 0;    // found the page
   std::uint64_t walk_misses = 0;  // found no mapping
   std::uint64_t iommu_requests = 0;
-  // Of faults that the GPU keeps.
+  // Faults that the GPU records.
   std::uint64_t page_faults = 0;
   std::uint64_t remote_faults = 0;
   std::uint64_t merged_faults = 0;
   std::uint64_t refused_faults = 0;
-  // From page_faults on: those of a GMMU that keeps faults.
+  // The statistics from page_faults on exist only if the GMMU records faults.
   static std::span<Stat<GmmuRequesterStats> const> list() {
     using S = GmmuRequesterStats const&;
     static constexpr auto all = std::to_array<Stat<GmmuRequesterStats>>({
@@ -163,7 +167,7 @@ struct GmmuStats {
   std::uint64_t invalidations = 0;
 };
 
-// Of batches.
+// With batches only.
 struct RawFaultStats {
   std::uint64_t written = 0;
   std::uint64_t dropped = 0;
@@ -174,16 +178,16 @@ struct RawFaultStats {
 
 struct GmmuPending {
   std::uint64_t page = 0;
-  Time came{};                   // to wait for its turn, until it
-  Time arrived{};                // here
-  Time asked{};                  // the IOMMU
-  std::uint32_t walk_queue = 0;  // stages before it did (protocols/stages.hpp)
+  Time came{};                   // arrival, before any stall
+  Time arrived{};                // admission
+  Time asked{};                  // departure to the IOMMU
+  std::uint32_t walk_queue = 0;  // stages before that (protocols/stages.hpp)
   std::uint32_t walk = 0;
   std::uint32_t l2_entry = 0;
   std::uint8_t application = 0;
   std::uint8_t in_use = 0;
   std::uint8_t answered = 0;
-  std::uint8_t lookups = 0;   // not done yet: the walk, the IOMMU's
+  std::uint8_t lookups = 0;   // outstanding: the walk, the IOMMU's
   std::uint8_t observed = 0;  // it is known whether the page is local
   Routing routing{};
   Access access = Access::read;
@@ -195,7 +199,7 @@ struct GmmuStalled {
   Time since{};
 };
 
-// A fault of a batch, until it is replayed.
+// Fault of a batch that has not been replayed.
 struct ReadFault {
   std::uint64_t page = 0;
   Time raised{};
@@ -214,19 +218,20 @@ struct GmmuState {
   std::vector<Time> walk_began;  // by walker
   LatencyHistogram walk_latency;
   std::uint64_t walk_ps = 0;            // of all walks
-  DepthHistogram queue_depth;           // when a request comes
-  std::vector<std::uint32_t> flushing;  // by move: the slices that may still hold lines of the page
+  DepthHistogram queue_depth;           // at arrival of a request
+  std::vector<std::uint32_t> flushing;  // by move: slices that may still hold lines of the page
   FaultBuffer faults;
-  std::vector<Time> recorded_at;  // by record of `faults`
+  std::vector<Time> recorded_at;  // by entry of `faults`
   LatencyHistogram fault_latency;
-  PartTime buffer_full;         // faults wait for room in the fault buffer
-  std::vector<ReadFault> read;  // entries that the driver has read, or removed, and not replayed yet
+  PartTime buffer_full;         // faults wait for an entry of the fault buffer
+  std::vector<ReadFault> read;  // entries that the driver has read or removed, not replayed yet
   RawFaults raw;
   UtlbFaults utlbs;
   RawFaultStats raw_stats;
   Coalescing coalescing;
 
-  // From recorded_faults on: those of a GMMU that keeps faults; from buffered_faults on: in batches.
+  // The statistics from recorded_faults on exist only if the GMMU records faults; from buffered_faults on,
+  // only with batches.
   static std::span<Stat<GmmuState> const> list() {
     using S = GmmuState const&;
     static constexpr auto all = std::to_array<Stat<GmmuState>>({
@@ -294,12 +299,12 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   Out<TranslateRequest> to_iommu = out<TranslateRequest>("to_iommu");
   Out<Invalidate> to_tlb = out<Invalidate>("to_tlb");
   Out<Invalidated> acknowledge = out<Invalidated>("acknowledge");
-  // Where there are slices to flush.
+  // Only if there are slices to flush.
   In<Flushed> flushed;
   Out<Flush> flush;
-  // Where it keeps faults.
+  // Only if the GMMU records faults.
   Out<PageFault> fault;
-  // Where the driver serves them in batches.
+  // Only if the driver serves faults in batches.
   In<RawFault> raw_fault;
   In<FaultOrder> fault_order;
 
@@ -322,9 +327,9 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
 
  private:
   bool settle(GmmuState& s, Time at) const override { return s.buffer_full.settle(at); }
-  // One that came at `since`.
+  // Admits a request that arrived at `since`.
   void admit(TranslateRequest const& m, Time since, Cx& cx) const;
-  // The page that holds base page `page` is in this GPU's memory.
+  // Maps the page that holds base page `page`; it is in this GPU's memory.
   void map(std::uint64_t page, PageTranslation const& to, Cx& cx) const;
   void unmap(Invalidate const& m, Cx& cx) const;
   void write_entries(Cx& cx) const;
@@ -335,11 +340,11 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void keep_fault(TranslateResponse const& m, Cx& cx) const;
   void drain(FaultOrder const& m, Cx& cx) const;
   void replay(TranslateResponse const& m, Cx& cx) const;
-  // A page of a batch, whose faults are then replayed.
+  // Replays the faults of a page of a batch.
   void page_replayed(std::uint64_t page, Cx& cx) const;
   void retry(Cx& cx) const;
   void observe(GmmuPending& pending, bool local, Cx& cx) const;
-  // A look-up of the request is done: with a frame, or without one, or the page is faulted.
+  // Ends a look-up of the request: with a frame, without one, or with a fault.
   void lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy found_by,
                    TranslationStages const& stages, Cx& cx) const;
 };

@@ -1,37 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// The IOMMU on the CPU side: its TLB, its walkers over the page table of all mapped pages, and page faults
-// to the driver.
+// IOMMU of a CPU: a TLB, page walkers over the table of all mapped pages, and the page faults to the driver.
 //
-// Requests for one page are merged, or, without `merge`, each has its own walk. A walk reads each entry from
-// the CPU's memory, or takes `walk_latency`; a page that no entry maps is a fault and goes to the driver. The
-// response carries the frame, on whichever device it is, and whether a fault has put the page there (ATS).
-// With several CPUs each keeps a copy of the table in its own memory, so that walks stay local.
+// Translation:
+// - Requests for one page are merged; without `merge`, each has its own walk. A walk reads each entry from
+//   the CPU's memory, or takes `walk_latency`. A page without an entry faults.
+// - A response has the frame, on any device, and whether a fault has placed the page there (ATS).
+// - With several CPUs, each has a copy of the table in its own memory, so that walks are local.
 //
-// A fault that the driver serves holds nothing here but a record of the fault buffer: all who wait for the
-// walk are answered that they are faulted, and are sent a replay when the driver has answered, behind
-// all earlier responses. A full buffer loses nothing (fault_buffer.hpp). Where the IOMMU has a page mapped
-// within its cycles (FirstTouchBy::iommu), the walk's requests wait for that, and are answered with the
-// frame.
+// Faults:
+// - A fault that the driver serves occupies only a fault-buffer entry. All waiting requests get a fault
+//   response, and a replay when the driver has answered, behind all earlier responses. No fault is lost when
+//   the buffer is full (fault_buffer.hpp). With FirstTouchBy::iommu, the requests of the walk wait until the
+//   page is mapped, and get the frame.
+// - A page on another device than the requesting GPU also faults if the remote-access policy decides so: the
+//   driver migrates the page or declines, and the replay has the location of the page (FoundBy::settled).
+// - With read copies, a read of a remote page and a write of a page that has copies fault, each request by
+//   itself. A copy is in the table of its GPU only.
+// - A request for a page that is unmapped and not yet remapped faults too; it does not cause a migration.
+// - If GPUs record their faults (fault_path.hpp), the response is that the fault is not recorded, and nothing
+//   is kept here. The driver's answer is written to the table, and the replay is sent to that GPU only.
 //
-// A page on another device than the requesting GPU is a fault too, when the policy of remote touches says so:
-// the driver migrates the page there, or refuses to, and the replay says where the page is
-// (FoundBy::settled). Where reads make copies, a read of a page elsewhere and a write of a page that has
-// copies are faults likewise, each request by itself; a GPU's copy is in its own table alone. When a page is
-// unmapped the IOMMU sends invalidations to the GPU that holds it and to all GPUs that have its translation,
-// by a replay too, behind all earlier responses (ATS invalidation). A request for a page that is unmapped and
-// not yet mapped again is a fault too, one that makes no page move.
-//
-// A page that a program has allocated is written to the table, and the GPU that has its frame is told, as is
-// one that gets a copy, or is to drop it; one that it frees is invalidated at all GPUs. Until it is mapped
-// again a request for it is that of a page that nothing maps; where the driver answers that it is nowhere,
-// the requests are answered that they are faulted, and there is no replay.
-//
-// Base pages on GPUs are coalesced in this table, and splintered, as in a GPU's (gmmu.hpp), by the driver's
-// writes, which take no time. A GPU that is told of a large page is told when any of its base pages leaves.
-//
-// Where GPUs keep the records of their faults (fault_path.hpp), requests are answered that the fault is not
-// recorded, and nothing of it is left here. The driver's answer to such a fault passes through here: it is
-// written to the table, and the replay goes to that GPU alone.
+// Mapping and unmapping:
+// - When a page is unmapped, invalidations go to the GPU that holds it and to all GPUs that have its
+//   translation, also by a replay, behind all earlier responses (ATS invalidation).
+// - A page that a program allocates is written to the table, and the GPU that has its frame is notified; so
+//   is a GPU that gets a copy or must drop it. A page that a program frees is invalidated at all GPUs. Until
+//   it is mapped again, a request for it is one for an unmapped page; if the driver answers that it is
+//   unmapped, the requests get a fault response and no replay.
+// - Base pages on GPUs are coalesced and splintered in this table as in a GPU's (gmmu.hpp), by the driver's
+//   writes, which take no time. A GPU that has the translation of a large page is notified when any of its
+//   base pages moves away.
 #pragma once
 
 #include <array>
@@ -102,25 +100,26 @@ struct IommuGpu {
 
 struct IommuSpec {
   IommuParams params;
-  std::vector<std::string> applications = {};  // names of those that make requests
-  std::uint16_t index = 0;                     // among the IOMMUs of its driver
+  std::vector<std::string> applications = {};  // names of the applications that make requests
+  std::uint16_t index = 0;                     // number among the IOMMUs of its driver
   std::uint16_t memory_port = 0;
   AddressMap memory;
-  std::uint32_t waiters = 1024;  // requests that all GPUs together can have outstanding here
+  std::uint32_t waiters = 1024;  // maximum outstanding requests of all GPUs together
   PageTable const* preloaded = nullptr;
-  std::optional<PhysAddr> table_base;  // of this CPU's copy of the table; else that of `preloaded`
+  std::optional<PhysAddr> table_base;  // of this CPU's copy of the table; default: that of `preloaded`
   PolicyChoice<RemoteTouch> remote_touch{"remote_access"};
   unsigned page_bits = 12;
   std::uint32_t page_sizes = 1;
   std::uint32_t spaces = 1;    // address spaces
-  std::vector<IommuGpu> gpus;  // those it serves
-  std::uint32_t moves = 1;     // pages that the driver moves at a time
-  // Whether a request for a page that nothing maps is answered so; else its answer waits for the fault's end.
+  std::vector<IommuGpu> gpus;  // GPUs that it serves
+  std::uint32_t moves = 1;     // maximum pages that the driver moves at a time
+  // A request for an unmapped page gets a fault response; otherwise its response waits until the page is
+  // mapped.
   bool replays_first_touches = false;
-  bool coalesces = false;          // base pages that can be
-  bool pages_are_moved = false;    // by the driver, within a GPU's memory, or out of it
-  std::uint32_t kept_by_gpus = 0;  // bit k: faults of FaultKind k, of which a GPU keeps its own record
-  bool records_faults = true;      // there are faults that no GPU keeps
+  bool coalesces = false;          // base pages are coalesced if possible
+  bool pages_are_moved = false;    // by the driver, within a GPU's memory or out of it
+  std::uint32_t kept_by_gpus = 0;  // bit k: GPUs record faults of FaultKind k
+  bool records_faults = true;      // some kind of fault is recorded here
 };
 
 struct IommuWaiter {
@@ -133,13 +132,14 @@ struct IommuWaiter {
   Time since{};
 };
 
-// A request that waits for its turn.
+// Request that is stalled.
 struct IommuStalled {
   Packet request{};
   Time since{};
 };
 
-// Of faults that of the request that raised it; of several that wait for one walk that is the first.
+// A fault counts for the application that raised it; if several requests wait for one walk, that of the
+// first.
 struct IommuRequesterStats {
   std::uint64_t requests = 0;
   std::uint64_t tlb_hits = 0;
@@ -183,28 +183,28 @@ struct IommuState {
   Policy<TlbOrganization> tlb;
   MshrTable<IommuWaiter> pages;
   Ring<IommuStalled> stalled;
-  std::vector<Time> missed_at;  // by entry of `pages`: when the look-up of its page in the TLB ended
+  std::vector<Time> missed_at;  // by entry of `pages`: end of the TLB look-up
   Walker walker;                // tags are entries of `pages`
   PageTable table;
   Policy<RemoteTouch> remote_touch;
   PageDirectory directory;
-  MshrTable<IommuWaiter> moving;             // pages unmapped and not yet mapped again; nobody waits here
-  std::vector<std::uint32_t> invalidations;  // still to be acknowledged, by move
+  MshrTable<IommuWaiter> moving;             // pages unmapped and not yet remapped; never has waiters
+  std::vector<std::uint32_t> invalidations;  // not acknowledged yet, by move
   std::vector<Time> walk_began;              // by walker
   std::vector<Time> fault_raised;            // by entry of `pages`
   FaultBuffer faults;
-  std::vector<Time> recorded_at;  // by record of `faults`
+  std::vector<Time> recorded_at;  // by entry of `faults`
   LatencyHistogram walk_latency;
   std::uint64_t walk_ps = 0;  // of all walks
   LatencyHistogram fault_latency;
-  PartTime buffer_full;        // faults wait for room in the fault buffer
-  DepthHistogram queue_depth;  // when a request comes
+  PartTime buffer_full;        // faults wait for an entry of the fault buffer
+  DepthHistogram queue_depth;  // at arrival of a request
   Time port_free{};
-  Time last_response{};  // when the latest response so far leaves
+  Time last_response{};  // departure of the latest response so far
   ByApplication<IommuRequesterStats> by_requester;
   IommuStats stats;
 
-  // The last kOfFaults: those of an IOMMU that records faults.
+  // The last kOfFaults statistics exist only if the IOMMU records faults.
   static constexpr std::size_t kOfFaults = 2;
   static std::span<Stat<IommuState> const> list() {
     using S = IommuState const&;
@@ -248,7 +248,7 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   Out<Packet> response = out<Packet>("response");
   Out<MemRequest> read_entry = out<MemRequest>("read_entry");
   Out<PageFault> fault = out<PageFault>("fault");
-  Out<PageFault> first_touch = out<PageFault>("first_touch");  // a fault on a page that nothing maps
+  Out<PageFault> first_touch = out<PageFault>("first_touch");  // fault on an unmapped page
   Out<StepDone> step_done = out<StepDone>("step_done");
 
   std::string_view kind() const override { return "iommu"; }
@@ -272,9 +272,10 @@ class Iommu final : public Component<IommuSpec, IommuState> {
     FoundBy found_by;
   };
 
-  // One that came at `since`.
+  // Serves a request that arrived at `since`; false if it must stall.
   bool serve(Packet const& m, Time since, Cx& cx) const;
-  // In the table; base pages that can be are coalesced, and splintered before one of them leaves.
+  // Maps or unmaps a page in the table; coalesces its base pages if possible, and splinters them before one
+  // is unmapped.
   void map_page(std::uint64_t page, PageTranslation const& to, IommuState& s) const;
   void unmap_page(std::uint64_t page, IommuState& s) const;
   void start_walks(Cx& cx) const;
@@ -289,10 +290,11 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   bool pages_move(IommuState const& s) const {
     return spec().pages_are_moved || s.remote_touch->moves_pages();
   }
-  // What this one of several merged requests is answered.
+  // Response to one of several merged requests.
   Translation own_answer(IommuWaiter const& to, std::uint64_t page, Translation const& found,
                          IommuState& s) const;
-  // The requests of the entry, or a request by itself, are faulted: they are told so, and hold nothing here.
+  // Sends fault responses to the requests of the entry, or to a single request; they then occupy nothing
+  // here.
   void fault_entry(FaultKind kind, std::uint32_t entry, IommuWaiter const& first, Cx& cx) const;
   void fault_request(FaultKind kind, std::uint64_t page, IommuWaiter const& from, Duration extra,
                      Cx& cx) const;
@@ -301,17 +303,17 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   bool kept_by_gpus(FaultKind kind) const {
     return (spec().kept_by_gpus >> static_cast<unsigned>(kind) & 1) != 0;
   }
-  // That the fault is not recorded here.
+  // Response that the fault is not recorded here.
   static Translation unrecorded(FaultKind kind) {
     return {{kNoFrame, static_cast<std::uint8_t>(kind)}, FoundBy::unrecorded};
   }
   void end_fault(PageMapped const& m, Cx& cx) const;
-  // `tag`: of the packet; 0, or 1 more than the number of the GPU's own record.
+  // `tag` of the packet: 0, or 1 + the number of the GPU's own fault-buffer entry.
   void replay(std::uint64_t page, Translation const& to, FaultBuffer::Requester const& requester,
               std::uint32_t tag, Cx& cx) const;
-  // A first touch whose requests wait for their answer.
+  // Raises a first touch whose requests wait for the frame.
   void raise(std::uint32_t entry, IommuWaiter const& first, Cx& cx) const;
-  // To a GPU, about the page that leaves.
+  // Packet to a GPU about a page that moves away.
   static Packet leaving(PacketKind kind, PageMove const& m, IommuGpu const& gpu);
   void unmap(PageMove const& m, Cx& cx) const;
   template <class Told>

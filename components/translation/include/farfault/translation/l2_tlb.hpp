@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The L2 TLB, shared by all SMs of a GPU: one look-up per cycle and port; misses are merged by base page and
-// sent to the GMMU: how large a page is, its walk says. Without a free MSHR a miss waits, in order with the
-// others that do; hits, and misses of a page that is outstanding already, pass them.
+// L2 TLB, shared by all SMs of a GPU: one look-up per cycle and port.
 //
-// A miss whose page is faulted fills nothing: its MSHR is free, and all who wait are told. A replay is passed
-// on to all SMs and scalar caches behind all earlier responses; that of a settled page is an entry from then
-// on, so that those who come later hit.
-//
-// Where the driver serves faults in batches, the GMMU is told of each client that is told of a fault: these
-// are the entries of its fault buffer.
-//
-// What a walk has found comes into the TLB, or is kept by the fill policy, as it says (tlb_fill.hpp).
-//
-// An invalidation takes one look-up cycle, is forwarded to every SM behind all earlier responses, and is
-// acknowledged when the last SM has acknowledged it.
+// - Misses are merged by base page, because the page size is unknown until the walk, and sent to the GMMU. A
+//   miss without a free MSHR stalls, in order with other stalled misses; hits, and misses of an outstanding
+//   page, pass them.
+// - The fill policy selects whether the result of a walk enters the TLB (tlb_fill.hpp).
+// - A miss on a faulted page fills nothing: its MSHR is freed and all waiters get a fault response. A replay
+//   is forwarded to all SMs and scalar caches behind all earlier responses. The replay of a settled page
+//   fills the TLB, so that later requests hit.
+// - With fault batches, the TLB reports each client that gets a fault response to the GMMU, which writes a
+//   fault-buffer entry for it.
+// - An invalidation takes one look-up cycle, is forwarded to every SM behind all earlier responses, and is
+//   acknowledged when all SMs have acknowledged it.
 #pragma once
 
 #include <array>
@@ -60,16 +58,16 @@ struct L2TlbSpec {
   L2TlbParams params;
   Clock clock{1'000'000'000};
   std::uint32_t clients = 1;
-  std::uint32_t requests_per_client = 64;  // outstanding at most
-  std::uint32_t moves = 1;                 // invalidations under way at most, numbered from 0
+  std::uint32_t requests_per_client = 64;  // maximum outstanding
+  std::uint32_t moves = 1;                 // maximum outstanding invalidations, numbered from 0
   unsigned page_bits = 12;
   std::uint32_t page_sizes = 1;
-  std::vector<std::string> applications = {};        // names of those that make requests
+  std::vector<std::string> applications = {};        // names of the applications that make requests
   bool reports_faults = false;                       // to the GMMU, by client
-  PageTable const* mapped_at_start = nullptr;        // it may hold
-  std::vector<std::vector<std::uint32_t>> sms = {};  // by application: that run it
-  std::uint32_t pressure_epoch = 0;  // cycles from one WalkPressure to the next; 0: nobody wants to know
-  std::uint32_t channels = 0;        // that it goes to
+  PageTable const* mapped_at_start = nullptr;        // mappings that it may hold at time zero
+  std::vector<std::vector<std::uint32_t>> sms = {};  // by application: SMs that run it
+  std::uint32_t pressure_epoch = 0;                  // cycles between WalkPressure messages; 0: none are sent
+  std::uint32_t channels = 0;                        // DRAM channels that receive them
 };
 
 struct L2TlbWaiter {
@@ -109,15 +107,15 @@ struct L2TlbState {
   Policy<TlbFill> fill;
   MshrTable<L2TlbWaiter> mshrs;
   Ring<TranslateRequest> stalled;
-  std::vector<std::uint32_t> invalidating;  // acknowledgements of SMs still missing, by move
+  std::vector<std::uint32_t> invalidating;  // acknowledgements of SMs that are missing, by move
   Ports ports;
-  Time last_response{};  // when the latest response so far leaves
+  Time last_response{};  // departure of the latest response so far
   ByApplication<L2TlbStats> stats;
   std::uint64_t faulted_misses = 0;
   std::uint64_t invalidated_entries = 0;
   std::uint64_t busy_ps = 0;
   WalkPressureCounts pressure;
-  std::uint64_t pressure_epoch = 0;  // the running one, when it was last looked at
+  std::uint64_t pressure_epoch = 0;  // current epoch at the last check
   PartTime mshr_stall;
 
   static std::span<Stat<L2TlbState> const> list() {
@@ -149,7 +147,7 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   Out<TranslateRequest> miss = out<TranslateRequest>("miss");
   Out<Invalidate> to_sm = out<Invalidate>("to_sm");
   Out<Invalidated> acknowledge = out<Invalidated>("acknowledge");
-  Out<RawFault> faulted;  // where faults are reported
+  Out<RawFault> faulted;  // only if faults are reported
   Out<WalkPressure> pressure;
 
   std::string_view kind() const override { return "l2_tlb"; }
@@ -167,7 +165,7 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   bool settle(L2TlbState& s, Time at) const override { return s.mshr_stall.settle(at); }
   bool serve(TranslateRequest const& m, Cx& cx) const;
   void replay(TranslateResponse const& m, Cx& cx) const;
-  // What a walk has found, for those who wait at this MSHR.
+  // Passes the result of a walk to the fill policy, on behalf of the waiters of its MSHR.
   void fill(TranslateResponse const& m, Cx& cx) const;
   void report_pressure(Cx& cx) const;
 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fault buffer of a GPU whose driver serves faults in batches: one entry for each client of the L2 TLB
-// that is told that its page is faulted, so a page may have several (duplicates).
+// Fault buffer of a GPU whose driver serves faults in batches. Each client of the L2 TLB that gets a fault
+// response has its own entry, so a page may have several (duplicates).
 //
-// add() writes an entry, and says when the driver is to be interrupted: at the first entry since the
-// interrupt was armed. drain() takes entries out, the oldest first, and frees their room; when there are none
-// it arms the interrupt. An entry that finds no room is dropped, and its page remembered: nothing is lost,
-// since the access stays with its SM, and is made again at a replay of all pages, which forgets what was
-// dropped, or page by page by retry(). drop() does that to a fault for which there is no room elsewhere.
-//
-// Source: NVIDIA's open driver (uvm_gpu_replayable_faults.c: GET, PUT, the flush before a replay;
-// kern_gmmu_gv100.c: an overflow is not fatal), Batch-aware unified memory (ASPLOS 2020), section 2.2.
+// - add() writes an entry and returns whether to interrupt the driver: at the first entry since the interrupt
+//   was armed.
+// - drain() removes entries, oldest first; if there are none, it arms the interrupt.
+// - If the buffer is full, the fault is dropped and its page remembered. The access stays in its SM and is
+//   issued again at a replay of all pages, or page by page by retry(), so none is lost. drop() does the same
+//   for a fault without room elsewhere.
+// - Source: NVIDIA's open driver (uvm_gpu_replayable_faults.c: GET, PUT, the flush before a replay;
+//   kern_gmmu_gv100.c: an overflow is not fatal); Batch-aware unified memory (ASPLOS 2020), section 2.2.
 #pragma once
 
 #include <algorithm>
@@ -36,9 +36,9 @@ class RawFaults {
 
   std::uint64_t size() const { return entries_.size(); }
   bool full() const { return entries_.full(); }
-  // The next entry interrupts.
+  // True if the next entry interrupts the driver.
   bool armed() const { return armed_ != 0; }
-  // Pages whose entries were dropped, and that wait for a replay.
+  // Pages of dropped faults that have not been replayed.
   std::uint64_t dropped_pages() const { return dropped_.size(); }
 
   Added add(RawFault const& fault, Time now) {
@@ -54,7 +54,7 @@ class RawFaults {
   void drop(std::uint64_t page) {
     if (std::ranges::find(dropped_, page) == dropped_.end()) dropped_.push_back(page);
   }
-  // Calls f(entry) for up to `most`; returns how many.
+  // Removes up to `most` entries and calls f(entry) for each; returns the number removed.
   template <class F>
   std::uint32_t drain(std::uint32_t most, F&& f) {
     std::uint32_t taken = 0;
@@ -62,16 +62,16 @@ class RawFaults {
     if (taken == 0) armed_ = 1;
     return taken;
   }
-  // All accesses are made again.
+  // All accesses are issued again: forgets the dropped faults.
   void replayed() { dropped_.clear(); }
-  // So are those whose entries were dropped: calls f(page) for each page.
+  // Calls f(page) for each page of a dropped fault, to issue its accesses again.
   template <class F>
   void retry(F&& f) {
     auto const pages = std::move(dropped_);
     dropped_.clear();
     for (auto const page : pages) f(page);
   }
-  // Removes all entries, and calls f(entry) for each; returns how many.
+  // Removes all entries and calls f(entry) for each; returns the number removed.
   template <class F>
   std::uint64_t flush(F&& f) {
     auto const gone = entries_.size();

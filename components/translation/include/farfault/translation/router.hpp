@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an L2 TLB miss goes: to the GPU's own walkers (GMMU), to the IOMMU on the CPU side, or to both at
-// once.
+// Router: sends an L2 TLB miss to the GPU's own walkers (GMMU), to the IOMMU on the CPU side, or to both.
 //
-// Contract: route() is called once for each request, when the GMMU admits it; observe() once for each, later,
-// as soon as the GMMU knows whether the page was in this GPU's memory: at the end of its walk, or when the
-// IOMMU responds. A request that a walk does not find goes on to the IOMMU by itself. Calls come in order of
-// time. A router knows the request, the GPU's own page table as it is now (a real one could not; an oracle
-// does), and what it has observed. Any answer is correct, and costs what it costs.
-//
-// Source: Wei et al., "Dynamic GMMU Bypass for Address Translation in Multi-GPU Systems", NPC 2020, sections
-// 2.3 and 4.
+// - route() is called once per request, when the GMMU admits it. observe() is called once per request, later,
+//   as soon as the GMMU knows whether the page was in this GPU's memory: at the end of the walk or when the
+//   IOMMU responds. Calls are in order of time.
+// - A request that a walk does not find is forwarded to the IOMMU without a call of the router.
+// - A router has the request, its own observations, and the GPU's current page table (for an oracle; hardware
+//   could not read it).
+// - Every route gives a correct translation; only the cost differs.
+// - Source: Wei et al., "Dynamic GMMU Bypass for Address Translation in Multi-GPU Systems", NPC 2020,
+//   sections 2.3 and 4.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ enum class Route : std::uint8_t { gmmu, iommu, both };
 
 struct Routing {
   Route to = Route::gmmu;
-  std::uint8_t note = 0;  // for the router alone: observe() is told of it
+  std::uint8_t note = 0;  // private to the router; passed back to observe()
 
   constexpr Routing() = default;
   constexpr Routing(Route where, std::uint8_t what = 0)

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which translations come into the L2 TLB when their walk has ended, and where others are kept.
+// Fill policy of the L2 TLB: selects the translations that enter the TLB when their walk ends, and may keep
+// others in a cache of its own. An `Asker` is the source of a request to the TLB.
 //
-// Contract. Whoever misses the TLB is an `Asker`. A policy may keep translations of its own: those are
-// looked up at the same time, and beside() is asked for a page that the TLB does not have, or has for reads
-// alone; what it gives allows the access, and is a hit like any other. looked_up() tells every look-up that
-// has ended in a hit, of either, or in a miss (one that joins an outstanding miss is one too); a request that
-// has to wait for an MSHR is looked up later. fills() is asked when a page's walk has ended, for those who
-// have waited, until it admits one: then the translation comes into the TLB, and else it is handed to
-// keep_beside(). A page that the driver has settled comes into the TLB unasked. invalidate() removes what it
-// keeps of the base page, whatever the page's size, and says whether there was something; beside()
-// gives only what keep_beside() was told and has not been invalidated since. invalidates_all() is asked once:
-// then whatever becomes invalid empties all TLBs of the GPU, and invalidate_all() what it keeps.
+// - beside(), called for a page that misses the TLB, or is read-only there, looks up the policy's own cache,
+//   in parallel with the TLB; a result allows the access and counts as a hit. It returns only translations
+//   that keep_beside() received and that have not been invalidated since.
+// - looked_up() is called for every look-up that ends in a hit, in either cache, or in a miss, merged misses
+//   included. A request that stalls for an MSHR is looked up later.
+// - fills() is called when a walk has ended, for each waiter, until it returns true: then the translation
+//   fills the TLB. Otherwise it is passed to keep_beside(). A settled page always fills the TLB.
+// - invalidate() removes the base page from the policy's cache, whatever the page size, and returns whether
+//   it was cached.
+// - invalidates_all() is constant. If true, every invalidation empties all TLBs of the GPU, and
+//   invalidate_all() empties the policy's cache.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +31,15 @@ class TlbFill {
   using Interface = TlbFill;
   struct Setup {
     Clock clock{1'000'000'000};
-    std::vector<std::vector<std::uint32_t>> sms = {{0}};  // by application: that run it, ascending
+    std::vector<std::vector<std::uint32_t>> sms = {{0}};  // by application: SMs that run it, ascending
     unsigned page_bits = 12;
-    std::uint32_t page_sizes = 1;                            // bit s: there may be pages of 2^s base pages
-    PolicyChoice<Replacement> const* replacement = nullptr;  // of the TLB; outlives the object
+    std::uint32_t page_sizes = 1;                            // bit s: pages of 2^s base pages exist
+    PolicyChoice<Replacement> const* replacement = nullptr;  // of the TLB; outlives the policy
   };
   struct Asker {
-    std::uint16_t client = 0;  // an SM or, above them, a scalar cache
+    std::uint16_t client = 0;  // an SM or, with numbers above the SMs, a scalar cache
     std::uint8_t application = 0;
-    std::uint8_t warp = 0;  // its slot in the SM
+    std::uint8_t warp = 0;  // slot in the SM
   };
   static PolicyList<TlbFill> known();
 
@@ -47,7 +49,7 @@ class TlbFill {
   virtual bool fills(Asker const& asker, Time now) = 0;
   virtual void keep_beside(std::uint64_t page, PageTranslation const& translation) = 0;
   virtual bool invalidate(std::uint64_t page) = 0;
-  virtual std::uint64_t invalidate_all() = 0;  // how many there were
+  virtual std::uint64_t invalidate_all() = 0;  // number of translations removed
   virtual bool invalidates_all() const { return false; }
 };
 

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a translation lookaside buffer is organized: virtual page -> translation. The TLBs of
-// SMs, GPUs, scalar caches and IOMMUs are all of these; what a look-up costs is their owners' business.
+// TLB organization: maps virtual pages to translations, in TLBs of SMs, GPUs, scalar caches and IOMMUs. The
+// owner models the time of a look-up.
 //
-// Contract. fill() puts a translation in, in the place of the page's former one if there was one; from then
-// on it is there until something else is filled or invalidated: then it may have had to give way. A
-// translation is that of a page of any of the sizes that the owner has declared, and of all base pages in it,
-// whichever was asked for: look-ups and invalidations name one of them. A large page and base pages in it may
-// be there side by side, as where base pages were coalesced in place: a fill leaves pages of other sizes
-// where they are, and a look-up gives any translation that holds the base page, for they agree. It gives only
-// what was filled, and not invalidated since, of several fills of a page the last; it counts as a use of what
-// it finds. invalidate() removes every translation that holds the base page, whatever its size, and says
-// whether there was one; others may go with them. The owner fills a page that overlaps one of another size
-// only where both give the same frames, unless that was invalidated since it was filled. Page numbers have 52
-// bits, which name the address space. A TLB has as many `entries` as its owner says; how many translations
-// one holds, and whether there is an end to them, is the organization's. One may also hold what its owner
-// says is mapped, as if that had been filled at first. Of no entries every look-up misses. Calls allocate
-// nothing after the first ones, unless there is no end to what it holds.
-//
-// What a look-up has found may come later than the owner's look-ups take: hit_delay() says by how many cycles
-// what the last one has found does. Owners whose setup has `takes_delays` ask for it, and an organization has
-// no delays with others.
+// - A translation is that of a page of any size that the owner has declared. It covers all base pages in the
+//   page; look-ups, fills and invalidations name any one of them. Page numbers have 52 bits and include the
+//   address space.
+// - fill() inserts a translation or replaces the former one of the page. It remains until it is invalidated,
+//   or evicted by another fill or invalidation. Entries of other page sizes are not removed.
+// - lookup() returns a translation that covers the base page, was filled and has not been invalidated since;
+//   of several fills of a page, the last. It counts as a use. If a large page and base pages in it are both
+//   present, as after coalescing in place, it returns any of them: they agree.
+// - invalidate() removes every translation that covers the base page, of any size, and returns whether there
+//   was one. It may remove others.
+// - The owner fills a page that overlaps one of another size only if both give the same frames, or if the
+//   other has been invalidated since its fill.
+// - The owner sets the number of `entries`; 0: every look-up misses. The organization defines how many
+//   translations an entry holds, and whether the capacity is limited. It may also hold the mappings of time
+//   zero (`mapped`), as if they had been filled.
+// - hit_delay() is the additional latency of the last hit, in cycles. Owners that set `takes_delays` add it;
+//   without `takes_delays` it is 0.
+// - Steady state allocates no memory, unless the capacity is unlimited.
 #pragma once
 
 #include <bit>
@@ -42,10 +42,10 @@ class TlbOrganization : public HasArrays {
   using Interface = TlbOrganization;
   struct Setup {
     std::uint32_t entries;
-    std::uint32_t ways;  // a divisor of entries, unless there are none
+    std::uint32_t ways;  // a divisor of entries, unless entries is 0
     unsigned page_bits;
     PolicyChoice<Replacement> const& replacement;  // for its arrays
-    std::uint32_t sizes = 1;                       // bit s: pages of 2^s base pages; bit 0 always
+    std::uint32_t sizes = 1;                       // bit s: pages of 2^s base pages; bit 0 is always set
     PageTable const* mapped = nullptr;             // at time zero, of these sizes; outlives the TLB
     bool takes_delays = false;
   };
@@ -56,12 +56,11 @@ class TlbOrganization : public HasArrays {
   virtual bool invalidate(std::uint64_t page) = 0;
   virtual std::uint64_t hit_delay() const { return 0; }
 
-  // Every translation that is there, with the first base page of its page.
+  // Calls f for every translation, with the first base page of its page.
   using EntryFunction = std::function<void(std::uint64_t page, PageTranslation const& translation)>;
   virtual void each_entry(EntryFunction const& f) const = 0;
 
-  // Removes every translation that is there; returns how many that were. What was mapped at time zero counts
-  // no more.
+  // Removes every translation and returns their number. Mappings of time zero no longer count.
   virtual std::uint64_t invalidate_all() {
     std::vector<std::uint64_t> pages;
     each_entry([&](std::uint64_t page, PageTranslation const&) { pages.push_back(page); });
@@ -70,20 +69,20 @@ class TlbOrganization : public HasArrays {
   }
 
  protected:
-  // A page as the key of an array. That of a large page has the top bit, and of the low
-  // bits, which its number does not need, the highest one.
+  // Key of a page in an array. A large page has the top bit set and, as its size, the highest of the low bits
+  // that its number does not use.
   static constexpr std::uint64_t key(std::uint64_t page, unsigned size) {
     return size == 0 ? page : kLarge | ((page >> size << 1U) | 1U) << (size - 1);
   }
   static constexpr std::uint8_t size_of(std::uint64_t key) {
     return static_cast<std::uint8_t>((key & kLarge) == 0 ? 0 : std::countr_zero(key) + 1);
   }
-  // The first base page.
+  // First base page.
   static constexpr std::uint64_t page_of(std::uint64_t key) {
     return (key & ~kLarge) >> size_of(key) << size_of(key);
   }
 
-  // What `probe` gives for one of the sizes, smallest first, up to the first at which it finds something.
+  // Calls `probe` for each size, smallest first, and returns the first result.
   template <class F>
   static auto find_by_size(std::uint64_t sizes, F&& probe) {
     decltype(probe(std::uint8_t{0})) found{};
@@ -91,7 +90,7 @@ class TlbOrganization : public HasArrays {
       found = probe(static_cast<std::uint8_t>(std::countr_zero(left)));
     return found;
   }
-  // Whether `erase` found something to erase of any of the sizes; it is called for all.
+  // Calls `erase` for each size; true if any call erased an entry.
   template <class F>
   static bool erase_by_size(std::uint64_t sizes, F&& erase) {
     bool any = false;
@@ -104,12 +103,12 @@ class TlbOrganization : public HasArrays {
   static constexpr std::uint64_t kLarge = std::uint64_t{1} << 63;
 };
 
-// What is chosen of a TLB, in the section of its owner.
+// Choices of policies of a TLB, in the section of its owner.
 struct TlbPolicies {
   PolicyChoice<TlbOrganization> organization{"plain"};
   PolicyChoice<Replacement> replacement{"lru"};
 
-  // `prefix` stands before the names in a section that has more than the TLB ("tlb_").
+  // `prefix` precedes the names in a section that configures more than the TLB ("tlb_").
   void describe(ParamTable& t, std::string const& prefix, std::string_view replacement_source) {
     organization.describe(t, prefix + "organization", "how the TLB is organized",
                           "plain; GMMU Bypass says no more than sets and ways", prefix);

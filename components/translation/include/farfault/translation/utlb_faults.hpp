@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The faults that the uTLBs of a GPU have outstanding, where the driver serves faults in batches: each uTLB
-// is shared by adjacent SMs, and has a bound on them.
+// Outstanding faults of the uTLBs of a GPU whose driver serves faults in batches. Adjacent SMs share a uTLB,
+// which limits their outstanding faults.
 //
-// takes() asks for room for a fault of a client that is to have an entry of the fault buffer; where there is
-// none, the fault is to be raised again after a replay. A fault is outstanding until its page, or all pages,
-// are replayed. A scalar cache, whose number is above those of the SMs, has a uTLB of its own. Without a
-// bound nothing is remembered. A replay of one page takes time in the number of faults outstanding.
-//
-// Source: Allen and Ge, SC 2021 (Titan V): 56 faults of a uTLB, which adjacent SMs share.
+// - takes() allocates room for a fault of a client that is to get a fault-buffer entry. If there is none, the
+//   fault is raised again after a replay.
+// - A fault is outstanding until its page, or all pages, are replayed.
+// - A scalar cache, numbered above the SMs, has a uTLB of its own.
+// - Without a limit nothing is recorded. Time of a replay of one page: linear in the outstanding faults.
+// - Source: Allen and Ge, SC 2021 (Titan V): 56 faults per uTLB, shared by adjacent SMs.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace farfault {
 class UtlbFaults {
  public:
   UtlbFaults() = default;
-  // `most` = 0: no bound.
+  // `most` = 0: unlimited.
   UtlbFaults(std::uint32_t most, std::uint32_t sms_per_utlb, std::uint32_t sms)
       : most_(most), sms_per_utlb_(sms_per_utlb), sms_(sms) {}
 

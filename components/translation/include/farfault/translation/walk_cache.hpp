@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page-walk cache: the nodes of a page table that recent walks went through, so that a walk can start below
-// the root (Barr et al., "Translation Caching: Skip, Don't Walk (the Page Table)", ISCA 2010).
+// Walk cache: page-table nodes of recent walks, so that a walk can start below the root. Source: Barr et al.,
+// "Translation Caching: Skip, Don't Walk (the Page Table)", ISCA 2010.
 //
-// Contract. start() is called once for each walk that reads page-table entries, in a table of these
-// `levels`, of which level 0 is the root; it returns a node on the page's path that was remembered, or level
-// 0 (the node means nothing then). remember() is called for each node below the root that a walk reaches.
-// Nodes of a table are never taken away, so that nothing has to be forgotten. Of no entries every walk starts
-// at the root. What a walk costs is the reads that are left; the cache itself takes no time.
+// - start() is called once for each walk that reads page-table entries, in a table of these `levels`, with
+//   the root at level 0. It returns a cached node on the page's path, or level 0 and an undefined node.
+// - remember() is called for each node below the root that a walk reaches.
+// - Nodes of a table are never removed, so nothing is invalidated. With 0 entries every walk starts at the
+//   root.
+// - A walk costs its remaining reads; the cache itself takes no time.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ class WalkCache : public HasArrays {
   virtual void remember(std::uint64_t page, unsigned level, PageLevels const& levels, std::uint64_t node) = 0;
 };
 
-// What is chosen of a page-walk cache, in the section of its owner, whose `walk_cache` says the entries.
+// Choices of policies of a walk cache, in the section of its owner, whose `walk_cache` sets the entries.
 struct WalkCachePolicies {
   PolicyChoice<WalkCache> organization{"unified"};
   PolicyChoice<Replacement> replacement{"lru"};

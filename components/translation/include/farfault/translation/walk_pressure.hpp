@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much page walks hold up each application, counted at the L2 TLB from one report to the next
-// (messages.hpp, WalkPressure): the most misses outstanding at once, and the most warps that waited for one
-// translation. Nothing is counted for no applications.
+// Effect of page walks on each application, counted at the L2 TLB between reports (WalkPressure,
+// messages.hpp): the maximum outstanding misses, and the maximum warps that waited for one translation. With
+// 0 applications nothing is counted.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class WalkPressureCounts {
   explicit WalkPressureCounts(std::uint32_t applications) : counts_(applications) {}
 
   bool counts() const { return !counts_.empty(); }
-  // A miss is outstanding from now on; or no more.
+  // Start and end of an outstanding miss.
   void missed(std::uint8_t application) {
     auto& c = counts_[application];
     c.most = std::max(c.most, ++c.outstanding);
@@ -29,7 +29,7 @@ class WalkPressureCounts {
     counts_[application].warps = std::max<std::uint32_t>(counts_[application].warps, warps);
   }
 
-  // Calls f(WalkPressure) with what was counted since the last time.
+  // Calls f(WalkPressure) with the counts since the last report.
   template <class F>
   void report(F&& f) {
     for (std::uint32_t first = 0; first < counts_.size(); first += WalkPressure::kApplications) {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Page walkers with their queue and their page-walk cache: the same part in a GMMU and in an IOMMU.
+// Page walkers with a queue and a walk cache, shared by the GMMU and the IOMMU.
 //
-// A walk goes down a page table, one entry read per level, and ends a level earlier or more at a large page;
-// the page-walk cache lets it start below the root. Where base pages are coalesced (page_table.hpp) it reads
-// the first entry of their node, and finds the large page; if they have been splintered since, then the entry
-// of its own page too. One that begins at that node finds the large page by the disabled bit.
-// Walks wait in order while all walkers are busy. The owner starts walks, reads the entry that each step
-// names from its memory, and calls advance() when the entry is there: the table is looked at only then, so a
-// page that is unmapped during a walk is not found by it. A walker is free as soon as its walk has ended.
-// `tag` names the request to its owner.
-//
-// Walks of a fixed length read nothing: the owner calls begin() in place of start(), and end() when the time
-// is over (MGPUSim's MMU: a number of cycles, whatever the table).
+// - A walk reads one entry per level, from the root or from the node that the walk cache returns, down to the
+//   entry of the page. Walks for large pages end at least one level earlier.
+// - Coalesced base pages (page_table.hpp): a walk reads the first entry of their node and finds the large
+//   page. If they have been splintered since, it also reads the entry of its own page. A walk that begins at
+//   that node finds the large page by the disabled bit.
+// - Walks queue in order while all walkers are busy. A walker is free as soon as its walk ends.
+// - The owner starts walks, reads the entry that each step returns from its memory, and calls advance() when
+//   the data arrives. The table is read only then, so a walk does not find a page that is unmapped in the
+//   meantime.
+// - `tag` identifies the request to its owner.
+// - Walks of fixed length read nothing: the owner calls begin() instead of start(), and end() when the time
+//   has elapsed (MGPUSim's MMU: a fixed number of cycles for any table).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@
 
 namespace farfault {
 
-// For the owner's timer: the time of a walk of fixed length is over.
+// Timer of the owner: a walk of fixed length has ended.
 struct WalkEnd {
   std::uint32_t walker;
 };
@@ -33,47 +34,47 @@ struct WalkEnd {
 class Walker {
  public:
   Walker() = default;
-  // `queue`: walks that can wait at a time. `stops_above`: of pages that are coalesced the entry above has
-  // the frame, and the walk ends there.
+  // `queue`: maximum queued walks. `stops_above`: walks for coalesced pages end at the entry above the node,
+  // which has the frame.
   Walker(std::uint32_t walkers, std::uint64_t queue, Policy<WalkCache> cache, bool stops_above = false);
 
-  // A walk's next read: walker `walker` needs the table entry at `address`.
+  // Next read of a walk: walker `walker` needs the table entry at `address`.
   struct Read {
     std::uint32_t walker;
     std::uint32_t tag;
     PhysAddr address;
     Requester requester;
   };
-  // Where a walk stands after an entry has been read.
+  // State of a walk after an entry was read.
   struct Step {
     bool ended;
     bool found;         // at the end: the page is mapped
     std::uint8_t size;  // of the page found
     std::uint32_t tag;
     std::uint64_t page;
-    PhysAddr address;     // the frame found, or that of the entry to read next
+    PhysAddr address;     // frame found, or address of the next entry to read
     Requester requester;  // of that read
 
     PageTranslation translation() const { return {address, size}; }
   };
 
-  // `application`: on whose behalf.
+  // `application`: application that requests the walk.
   void enqueue(std::uint64_t page, std::uint32_t tag, std::uint8_t application = 0) {
     queue_.push({page, tag, application, {}});
   }
-  // Starts the oldest waiting walk; nothing when none waits or no walker is free.
+  // Starts the oldest queued walk; nothing if the queue is empty or no walker is free.
   std::optional<Read> start(PageTable const& table);
-  // The entry that `walker` waits for has been read.
+  // Processes the entry that `walker` has read.
   Step advance(std::uint32_t walker, PageTable const& table);
 
-  // The same for walks of a fixed length; the address of the read means nothing.
+  // The same for walks of fixed length; the address of the read is undefined.
   std::optional<Read> begin();
   Step end(std::uint32_t walker, PageTable const& table);
 
   std::uint64_t walkers() const { return walks_.size(); }
   std::uint64_t busy() const { return walks_.size() - free_.size(); }
   std::uint64_t queued() const { return queue_.size(); }
-  // Since the beginning: walks started, entries read.
+  // Totals: walks started, entries read.
   std::uint64_t walks() const { return started_; }
   std::uint64_t reads() const { return reads_; }
   Policy<WalkCache> const& cache() const { return cache_; }
@@ -97,7 +98,7 @@ class Walker {
     std::uint8_t unused[6] = {};
   };
 
-  // The page whose entry the walk reads: of those that are coalesced the first.
+  // Page whose entry the walk reads; of coalesced pages, the first.
   static std::uint64_t at(Walk const& w, PageTable const& table) {
     return w.coalesced == 0 ? w.page : w.page >> table.coalesced_size() << table.coalesced_size();
   }
