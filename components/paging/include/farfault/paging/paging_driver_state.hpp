@@ -74,7 +74,7 @@ struct PagingDriverSpec {
   std::vector<PageRange> buffers;
   std::vector<std::uint32_t> iommu_of_gpu;  // IOMMU number, indexed by the driver's GPU number; batches only
   unsigned page_bits = 12;
-  NodeDevices devices;  // devices that it manages
+  NodeDevices devices;                 // devices that it manages
   DeviceNames const* names = nullptr;  // must outlive the driver; null: kinds and numbers
   std::uint64_t frames_per_gpu = 0;
   PolicyChoice<FrameAllocator> frames{"on_demand"};
