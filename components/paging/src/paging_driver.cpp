@@ -60,7 +60,7 @@ PagingDriverState PagingDriver::initial() const {
       take(p.page, p.size, device, s);
       resident(p.page, device, s);
       if (spec().in_batches && device < kFirstCpu)
-        s.batch.stays[p.device].of(p.page).dirty = 1;  // it is nowhere else
+        s.batch.stays[p.device].of(p.page).dirty = 1;  // no other memory holds the data
     }
   if (spec().host_pages != nullptr)
     spec().host_pages->each([&](std::uint64_t page, std::uint64_t) { s.cpu_frames->allocate(page); });

@@ -297,7 +297,7 @@ Duration PagingDriver::rest_of_stay(std::uint64_t page, PhysAddr frame, PagingDr
   return std::max(Duration::zero(), record->came + spec().batch.least_stay - now);
 }
 
-// True if a page has got a frame or needs none.
+// True if a page has received a frame or needs none.
 bool PagingDriver::send_pages(Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
@@ -357,7 +357,7 @@ void PagingDriver::page_lands(std::uint32_t number, Cx& cx) const {
   auto& stay = b.stays[b.gpu].of(page.page);
   if (page.is_here == 0) stay.came = b.of_page.of(page.page).came = cx.now();
   stay.application = page.application;
-  // Data written on another GPU reach CPU memory only by an eviction.
+  // Data written on another GPU reaches CPU memory only by an eviction.
   if (moving.from != moving.to)
     stay.dirty = moving.from != kNoFrame && device_of(moving.from) < kFirstCpu ? 1 : 0;
   if (moving.from != kNoFrame && page.is_here == 0) --b.in;

@@ -240,7 +240,7 @@ void PagingDriver::page_is_unmapped(std::uint32_t number, Cx& cx) const {
   serve(cx);
 }
 
-// The data are in CPU memory, or it was a copy, or a copy has become the page: the frame is free.
+// The data is in CPU memory, or it was a copy, or a copy has become the page: the frame is free.
 void PagingDriver::page_has_left(std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;

@@ -5,7 +5,7 @@
 //   allocator can empty one (compaction.hpp), the page waits until the pages of that frame have been moved.
 // - Coalescing: all base pages of a large page are on the GPU, and they are moved to one large frame
 //   (page_sizes.hpp); one large page at a time per GPU.
-// - Each page is unmapped, copied and mapped as in a migration. Pre-fragmented data are only copied.
+// - Each page is unmapped, copied and mapped as in a migration. Pre-fragmented data is only copied.
 // - With `stalls_gpus`, no SM of the GPU issues from start to end.
 // - A page that has left its frame, or is in flight, at its turn is skipped.
 #include <algorithm>

@@ -254,7 +254,7 @@ struct PortStats {
 struct PortState {
   std::vector<Egress> egress;
   std::vector<std::uint32_t> owed;       // credit bytes to return, by link and channel
-  std::vector<std::uint32_t> next_flow;  // data, by destination node: without payload, with payload
+  std::vector<std::uint32_t> next_flow;  // by destination node: without payload, with payload
   std::vector<Traffic> sent;             // by destination node
   std::vector<Outbound> outbound;
   FreeNumbers free_outbound;

@@ -3,7 +3,7 @@
 //
 // - A unit is an aligned range of virtual pages that are evicted together (driver.batch.eviction_unit), named
 //   by its first base page.
-// - arrived(): a page of the unit has got a frame of this GPU's memory.
+// - arrived(): a page of the unit has received a frame of this GPU's memory.
 // - left(): the unit's last page has lost its frame, or the unit's eviction has begun.
 // - victim(): a resident unit for which may_leave(unit) is true. None: all units are pinned or in flight.
 // - epoch(): nonzero if the order depends on accesses. Then used() is called, with the time, when an SM or a

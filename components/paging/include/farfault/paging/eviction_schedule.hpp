@@ -2,7 +2,7 @@
 // Policy for the time of evictions from a GPU whose memory is full, relative to the migrations of a batch.
 //
 // - An eviction has two steps. First the unit is unmapped: no TLB holds its translations and no access uses
-//   them. Then its data are transferred to CPU memory, and its frames are free.
+//   them. Then its data is transferred to CPU memory, and its frames are free.
 // - begins(): one more unit starts to be evicted. Called repeatedly while the batch needs more frames than
 //   are free or will become free.
 // - leaves(): the oldest unmapped unit is transferred now.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large pages of the applications: the aligned large pages that are wholly in one of the selected buffers.
 //
-// - The ends of these buffers, and all other buffers, have base pages. With rounds_up the ends are large
-//   pages, too.
+// - The ends of these buffers and all other buffers use base pages. With rounds_up the ends are large pages,
+//   too.
 // - Errors: UserError for a buffer that no workload has, or that contains no whole large page. With `all`, a
-//   buffer without a large page has base pages.
+//   buffer without a large page uses base pages.
 #pragma once
 
 #include <cstdint>

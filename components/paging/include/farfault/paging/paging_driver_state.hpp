@@ -140,8 +140,8 @@ struct PageMigration {
   std::uint8_t size = 0;
   std::uint8_t of_program = 0;  // part of a program's operation
   OperationKind kind = OperationKind::kernel;
-  // Role in a batch: page `index` of the batch, or a page of eviction unit `index`
-  // (leaves). Within the memory of GPU `index`: being moved, and then mapped there.
+  // Role in a batch: page `index`, which migrates in, or a page of eviction unit `index`. Otherwise a page of
+  // GPU `index` that is moved within its memory and then mapped there.
   enum class Role : std::uint8_t { alone, comes, leaves, moves_within, is_mapped_within };
   Role role = Role::alone;
   // For a page that keeps its frame: a copy of it is made, or all of its copies are dropped, after which it

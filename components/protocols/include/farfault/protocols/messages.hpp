@@ -203,7 +203,7 @@ struct PageTranslation {
 
 // Reason for the fault: no table maps the page (not_mapped); the page is on another device and is to migrate
 // (remote); it is being migrated (moving). In a driver's response, `copied`: the GPU has a copy of the page,
-// which only this GPU is told of.
+// which no other GPU uses.
 enum class FaultKind : std::uint8_t { not_mapped, remote, moving, copied };
 
 struct TranslateResponse {

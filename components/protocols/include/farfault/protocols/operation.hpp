@@ -7,8 +7,8 @@
 //   unmapped pages need no copy: the host's contents are already in place. Every page of a copy has space in
 //   the host's memory.
 // - A buffer is allocated for the whole run, or from the operation that allocates it to the one that frees
-//   it. Its pages go to their placement, or wait for their first touch if the placement does so. An access
-//   outside that time is an error of the program and never completes.
+//   it. Its pages are placed by the page placement, or at their first touch if the placement leaves them out.
+//   An access outside that time is an error of the program and never completes.
 // - Rules, checked by why_not(): every kernel of the workload is launched exactly once; streams are numbered
 //   from 0 without gaps; a wait names an earlier operation; a copy is within one buffer and has at least one
 //   byte; only whole buffers are allocated and freed, alternately in list order, starting with an allocation.
