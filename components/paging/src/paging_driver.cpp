@@ -2,8 +2,8 @@
 // First touch
 // - The page gets a frame on the GPU that touched it. If that memory is full, it gets one on the
 //   application's next GPU that has a free frame, then on any other GPU, then on the CPU.
-// - Its contents are assumed to be in place. With `first_touch_copy`, the GPU's copy engine fetches pages
-//   that the host wrote from CPU memory before they are mapped.
+// - Its contents are assumed to be in place. With `first_touch_copy`, the GPU's copy engine fetches
+//   host-written pages from CPU memory before they are mapped.
 // - The driver spends `fault_latency`, or no time if the IOMMU maps the page (FirstTouchBy::iommu). The first
 //   CPU's IOMMU reaches the driver in one cycle each way, other IOMMUs in `notify_latency`.
 // - A fault on a page that has been mapped for an earlier fault waits for its turn and takes no driver time.

@@ -208,8 +208,7 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
     page.page = first + p;
     page.worked = b.worked;
     page.block = static_cast<std::uint32_t>(b.block_left.size());
-    page.application =
-        static_cast<std::uint8_t>(next->application);  // prefetched page: application of the next fault
+    page.application = static_cast<std::uint8_t>(next->application);  // prefetched: of the next fault
     page.faulted = block.faulted[p] ? 1 : 0;
     page.writes = page.faulted != 0 && next->access == Access::write ? 1 : 0;
     page.is_here = page.faulted != 0 && is_on(page.page, batch_gpu(s), s) ? 1 : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Least recently used: the arrival of a page and every access move a unit to the end of the list, as in
-// Batch-aware unified memory (ASPLOS 2020), section 5.1. Real drivers do not see all accesses; here these
-// reports are free.
+// Least recently used: the arrival of a page and each reported access move a unit to the end of the list, as
+// in Batch-aware unified memory (ASPLOS 2020), section 5.1. Real drivers do not see all accesses; here
+// reports are free of cost.
 #include "farfault/paging/eviction_order.hpp"
 #include "farfault/paging/page_records.hpp"
 #include "farfault/paging/unit_list.hpp"

@@ -4,11 +4,12 @@
 // Each large frame holds pages of one address space if possible (soft guarantee). A page of a region that is
 // allocated en masse gets its own offset in the region's large frame, which is assigned at the region's first
 // page and kept until none of its frames is in use. Any other page, and a page whose offset is taken or whose
-// region cannot get a large frame, gets the first available frame of 1. the free base pages of its space: in
-// large frames that such pages have begun; 2. a large frame of the free frame list, which then belongs to its
-// space; 3. the free offsets of regions of its space; 4. any large frame, against the soft guarantee: with
-// data of no application or of several spaces, else with base pages of another space, else with a region of
-// another space.
+// region cannot get a large frame, gets the first available frame of
+//   1. the free base pages of its space: in large frames that such pages have begun;
+//   2. a large frame of the free frame list, which then belongs to its space;
+//   3. the free offsets of regions of its space;
+//   4. any large frame, against the soft guarantee: with data of no application or of several spaces, else
+//      with base pages of another space, else with a region of another space.
 //
 // Lists are FIFO queues; within a large frame the lowest free frame is taken. The free frame list holds large
 // frames that were used before, then frames never used, the lowest first. A large frame with data of several
