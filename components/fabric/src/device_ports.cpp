@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a port does for its device: the RDMA engine of a GPU, the root port of a CPU.
+// Device-specific parts of a port: the RDMA engine of a GPU and the root port of a CPU.
 #include <utility>
 
 #include "farfault/fabric/fabric.hpp"

@@ -4,7 +4,7 @@
 namespace farfault {
 namespace {
 
-// The clients of a device's links.
+// Clients of a device's links.
 constexpr std::size_t kData = 0;
 constexpr std::size_t kTranslations = 1;
 
@@ -12,8 +12,8 @@ std::string describe_waiting(std::uint64_t queued) {
   return queued == 0 ? std::string{} : std::to_string(queued) + " packets queued for a link";
 }
 
-// What becomes of a packet that leaves over a link: to a switch it goes with the output that it takes there,
-// and the flow that it has from there on. Then `gone(packet, departure of its last line)` is called.
+// Callback for a packet that departs over a link. If the far end is a switch, it sends the packet to its
+// output there with the flow for the next hop. It then calls `gone(packet, departure of its last line)`.
 template <class Cx, class Gone>
 auto leaves_over(LinkEnd const& link, Out<Packet> const& port, Cx& cx, Gone gone) {
   return [&link, &port, &cx, gone](Packet& p, Passage const& done) {
@@ -33,7 +33,7 @@ auto leaves_over(LinkEnd const& link, Out<Packet> const& port, Cx& cx, Gone gone
   };
 }
 
-// The buffer of `packet` is free from `at` on: its sender gets the credits, a batch at a time.
+// The buffer of `packet` is free from `at` on. Credits are returned to the sender in batches.
 template <class Cx>
 void return_credit(FabricNodeSpec const& node, std::vector<Out<Credit>> const& ports,
                    std::vector<std::uint32_t>& owed_credits, Packet const& packet, Time at, Cx& cx) {
@@ -117,7 +117,7 @@ PortState FabricPort::initial() const {
   for (auto const& link : p.fabric.links)
     s.egress.emplace_back(link.bandwidth, link.format, link.buffer, p.fabric.queue);
   s.owed.assign(p.fabric.links.size() * kChannels, 0);
-  // Not all sources begin with the same of their links.
+  // Sources start with different links.
   for (std::uint32_t i = 0; i < 2 * p.fabric.route->nodes(); ++i)
     s.next_flow.push_back(RouteTable::route_hash(p.fabric.node, i, 0));
   s.sent.resize(p.fabric.route->nodes());
@@ -236,7 +236,7 @@ bool FabricPort::serve(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const slice = spec().memory.slice(offset_of(m.address));
   auto const train = m.train();
-  // A line keeps its place until its response has left, so that responses never outgrow their queue.
+  // A line holds its entry until its response has departed, so that responses cannot overflow their queue.
   if (s.free_lines < s.queued_responses + train.lines() || s.slice_credits[slice] < train.lines())
     return false;
   auto const entry = s.free_inbound.take(s.inbound);

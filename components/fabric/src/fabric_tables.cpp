@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fabric says at the end of a run: how much went over each link, and between which devices.
+// Tables of the fabric at the end of a run: traffic per link, and traffic between devices.
 #include "farfault/fabric/fabric.hpp"
 
 namespace farfault {

@@ -12,7 +12,7 @@ namespace farfault {
 
 namespace {
 
-// The first `n` of all are drawn.
+// Draws n elements into the first n positions.
 void draw(std::vector<std::uint64_t>& all, std::uint64_t n, SplitMix& draws) {
   for (std::uint64_t i = 0; i < n; ++i) std::swap(all[i], all[i + draws.below(all.size() - i)]);
 }

@@ -48,8 +48,9 @@ LargePages InitialMemory::en_masse() const {
   return {spec_.large_size, std::move(ranges)};
 }
 
-// Base pages: what is there from start to end, and of what one program allocates the most at a time. That is
-// known of a program in one stream; of several its largest buffer is the least that it can be.
+// Required base pages: buffers that exist for the whole run, plus the maximum that one program allocates at a
+// time. The maximum is exact for a program with one stream; with several streams its largest buffer is a
+// lower bound.
 std::uint64_t InitialMemory::needed_pages() const {
   std::uint64_t stays = 0, most = 0;
   for (std::uint32_t a = 0; a < buffers_.size(); ++a) {
@@ -112,7 +113,7 @@ std::vector<PageRange> InitialMemory::allocated_pages() const {
 bool InitialMemory::plan(std::uint64_t first, unsigned size, DeviceId device) {
   if (planned_.find(first) == nullptr) return false;
   for (auto p = first; p - first < std::uint64_t{1} << size; ++p)
-    if (auto* planned = planned_.find(p)) *planned = device;  // a buffer may end before its last large page
+    if (auto* planned = planned_.find(p)) *planned = device;  // a buffer may end within its last large page
   return true;
 }
 
@@ -149,7 +150,7 @@ DeviceId InitialMemory::nearest_with_room(std::vector<std::uint32_t> const& gpus
 bool InitialMemory::place(std::uint64_t page, DeviceId device) {
   auto const size = large_.size_of(page);
   auto const first = first_of(page, size);
-  if (size != 0 && iommu_table_.find(first)) return true;  // with another buffer, or another page of it
+  if (size != 0 && iommu_table_.find(first)) return true;  // placed by another of its base pages
   if (plan(first, size, device)) return true;
   if (size != 0 && place_large(first, size, device)) return true;
   for (auto p = first; p - first < std::uint64_t{1} << size; ++p)
@@ -225,7 +226,7 @@ std::uint64_t InitialMemory::unmapped_pages() const {
     for (auto const& b : buffers) total += b.count;
   std::uint64_t planned = 0;
   planned_.each([&](std::uint64_t, DeviceId device) { planned += device == kNotPlanned ? 0 : 1; });
-  // More may be mapped than buffers need, where large pages are rounded up.
+  // With rounded-up large pages, more pages may be mapped than buffers need.
   auto const known = planned + iommu_table_.mapped_pages();
   return total > known ? total - known : 0;
 }

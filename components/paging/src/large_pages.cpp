@@ -38,7 +38,7 @@ bool have_buffer(Applications const& applications, std::string const& name) {
   });
 }
 
-// All large pages in which some of `pages` lie.
+// All large pages that overlap `pages`.
 PageRange rounded_up(PageRange const& pages, unsigned size) {
   auto const first = first_of(pages.first, size);
   return {first, first_of(pages.first + pages.count - 1, size) + (std::uint64_t{1} << size) - first};

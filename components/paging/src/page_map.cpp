@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20U;
 constexpr std::string_view kHeading = "page,device";
-// 48 bits of addresses and 7 of their space, in pages of 4 KiB.
+// 48 address bits and 7 bits of address space, in pages of 4 KiB.
 constexpr std::uint64_t kMostPages = std::uint64_t{1} << 43U;
 
-// The whole of `text` as a number of at most `most`.
+// Parses all of `text` as a number up to `most`.
 std::optional<std::uint64_t> number(std::string_view text, std::uint64_t most) {
   std::uint64_t value = 0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -26,7 +26,7 @@ std::optional<std::uint64_t> number(std::string_view text, std::uint64_t most) {
   return value;
 }
 
-constexpr std::size_t kLongestName = 255;  // bytes, as of nodes of machines
+constexpr std::size_t kLongestName = 255;  // bytes, as for node names of machines
 
 bool is_name(std::string_view text) {
   auto const is_odd = [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == ',' || c == '\x7f'; };
@@ -62,7 +62,7 @@ PageMap parse_page_map(std::string_view text, std::string const& path) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
     if (!headed) {
-      // The message does not quote the line: a study can name any file that its user may read.
+      // The message must not quote the line: a study can name any file that its user may read.
       if (line != kHeading) map.refuse(at, "the heading '" + std::string(kHeading) + "' is missing");
       headed = true;
       continue;

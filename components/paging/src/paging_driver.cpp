@@ -1,4 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+// First touch
+// - The page gets a frame on the GPU that touched it. If that memory is full, it gets one on the
+//   application's next GPU that has a free frame, then on any other GPU, then on the CPU.
+// - Its contents are assumed to be in place. With `first_touch_copy`, the GPU's copy engine fetches
+//   host-written pages from CPU memory before they are mapped.
+// - The driver spends `fault_latency`, or no time if the IOMMU maps the page (FirstTouchBy::iommu). The first
+//   CPU's IOMMU reaches the driver in one cycle each way, other IOMMUs in `notify_latency`.
+// - A fault on a page that has been mapped for an earlier fault waits for its turn and takes no driver time.
+// - A large page is mapped whole for one fault if the GPU has a large frame and no part of the page is
+//   mapped; otherwise only the base page is mapped.
+//
+// Migration, after `fault_latency` of the driver
+// - Every IOMMU unmaps the page: it invalidates all translations to the old frame, waits until no access that
+//   used one is outstanding, and faults requests for the page.
+// - If software keeps the partitions of an L2 cache coherent (`flush_moving_pages`), the old GPU's slices
+//   then write back and drop the page's lines, after the last write of any GPU.
+// - The copy engine of the destination GPU copies the page to a new frame.
+// - Every IOMMU maps the new frame, and the old frame is released.
+// - A fault on a page in flight, or raised while it was in flight, is answered with the new frame.
 #include "farfault/paging/paging_driver.hpp"
 
 #include <algorithm>
@@ -41,7 +60,7 @@ PagingDriverState PagingDriver::initial() const {
       take(p.page, p.size, device, s);
       resident(p.page, device, s);
       if (spec().in_batches && device < kFirstCpu)
-        s.batch.stays[p.device].of(p.page).dirty = 1;  // it is nowhere else
+        s.batch.stays[p.device].of(p.page).dirty = 1;  // no other memory holds the data
     }
   if (spec().host_pages != nullptr)
     spec().host_pages->each([&](std::uint64_t page, std::uint64_t) { s.cpu_frames->allocate(page); });
@@ -236,7 +255,7 @@ bool PagingDriver::all_full(PagingDriverState const& s) {
 
 bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (all_full(s)) return false;  // until a copy has ended, whose source is free then
+  if (all_full(s)) return false;  // until a copy completes and frees its source
   bool const fetches = spec().first_touch_copy && host_wrote(m.page) && !s.cpu_frames->empty();
   if (fetches && s.free_moves.empty()) return false;
   if (awaits_large_frame(m.page, m.gpu, m.application, cx)) return false;
@@ -248,7 +267,7 @@ bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
     return true;
   }
   auto const from = take(m.page, to.size, spec().devices.cpu(), s);
-  if (from.size != to.size) {  // the contents are in no large frame
+  if (from.size != to.size) {  // CPU memory has no large frame for the contents
     release(to, s);
     to = take(m.page, from.size, device, s);
   }
@@ -373,7 +392,7 @@ void PagingDriver::end_page(std::uint32_t number, Cx& cx) const {
   for (auto n = s.waiting.size(); n > 0; --n) {
     auto const waiting = s.waiting.front();
     s.waiting.pop();
-    // A fault that arrived while its page moved starts no migration itself.
+    // A fault that arrived while its page migrated starts no migration.
     bool const moved = done.of_program == 0 && done.change != PageMigration::Change::copy &&
                        done.role == PageMigration::Role::alone && done.copies(waiting.page);
     if (!handle(waiting, !moved, cx)) s.waiting.push(waiting);

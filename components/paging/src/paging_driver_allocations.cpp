@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's part in what programs allocate and free, page by page: it has a page mapped or forgotten by
-// every IOMMU, which tells the GPUs, and is told when all have done so.
+// Pages that programs allocate and free. Every IOMMU maps or forgets the page, informs the GPUs, and
+// acknowledges when all have done so.
+//
+// - Allocate: a frame on the planned device, or as at a first touch if its memory is full. Skipped: pages
+//   that are mapped or not planned. If all memory is full, the operation waits for a free.
+// - Free: the page is invalidated everywhere, as in a migration, and its frame is released. Skipped: unmapped
+//   pages.
+// - The driver spends `allocation_latency` per page.
+// - A fault on a page that is planned and not allocated is answered without a frame. Either no access waits
+//   for it (an IOMMU look-up that the GMMU has overtaken), or the program accesses unallocated memory and
+//   never completes.
+// - Allocated pages are not evicted.
 #include "farfault/paging/paging_driver.hpp"
 
 namespace farfault {

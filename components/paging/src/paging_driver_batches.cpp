@@ -1,5 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults in batches: the entries of a fault buffer, the plan of a batch, and the pages that it brings.
+// Batches of faults.
+//
+// - A GPU's GMMU interrupts the driver at the first entry of its fault buffer. An idle driver starts
+//   `batch.interrupt_time` later, reads up to `batch.faults` entries, merges entries of one page, and
+//   processes the faulted 2 MiB VA blocks in address order.
+// - Driver time: `batch.time` before the first block; per block `block_time`, `page_time` per faulted page
+//   and `prefetched_page_time` per prefetched page, plus `first_touch_time` in the first batch of the block
+//   on this GPU.
+// - After a block is processed, its pages migrate in order. Each starts when no IOMMU and no GPU maps it and
+//   it has a frame on the GPU. Copies overlap at the copy engine. A page without contents arrives at once.
+// - The batch ends when all its pages are mapped and all evictions are complete. The buffers of GPUs that
+//   have interrupted are read next, then this GPU's again; this GPU's first if its accesses are replayed when
+//   its buffer is empty. A buffer that is found empty interrupts at its next entry.
+// - Faults on pages that have become resident are duplicates.
 #include <algorithm>
 #include <span>
 
@@ -9,7 +22,7 @@ namespace farfault {
 
 namespace {
 
-// An answer of the driver that ends no record of a GPU.
+// Answers a fault without ending a record of a GPU.
 constexpr std::uint32_t kNoRecord = ~0U;
 
 }  // namespace
@@ -132,7 +145,7 @@ void PagingDriver::begin_batch(Cx& cx) const {
 }
 
 bool PagingDriver::may_come(std::uint64_t page, Access access, PagingDriverState const& s) const {
-  if (is_under_way(page, s)) return true;  // it is looked at again when it has arrived where it goes
+  if (is_under_way(page, s)) return true;  // checked again when the page has arrived
   auto const found = s.table.find_mapped(page);
   return found ? spec().pages_move && !may_access(page, access, batch_gpu(s), s) : !is_unallocated(page);
 }
@@ -145,7 +158,7 @@ bool PagingDriver::may_be_prefetched(std::uint64_t page, PagingDriverState const
          std::ranges::any_of(spec().buffers, [page](PageRange const& r) { return page - r.first < r.count; });
 }
 
-// What comes of a block, of which some pages have faulted, and when the driver has worked on it.
+// Plans the pages of a block that migrate, and the end of the driver's work on it.
 void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
@@ -159,8 +172,8 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
       block.faulted.set(f.page - first);
     } else if (auto const found = s.table.find_mapped(f.page)) {
       ++b.record.duplicates;
-      // Whoever was told so before the page came has been told since that it is there; it does no harm. Of a
-      // copy the IOMMU that was asked does not know.
+      // Requesters that faulted before the page arrived have been answered; a second answer does no harm. The
+      // IOMMU that received the request does not know about copies.
       if (b.replay->by_page() || device_of(found->frame) != batch_gpu(s))
         answer_here({f.page, batch_gpu(s), static_cast<std::uint16_t>(spec().iommu_of_gpu[b.gpu]), kNoRecord,
                      FaultKind::not_mapped, 1},
@@ -178,7 +191,7 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
     block.may_come[p] = !block.resident[p] && may_be_prefetched(first + p, s);
   }
   auto coming = block.faulted | (b.prefetch->choose(block) & block.may_come);
-  // What nobody waits for must not drive out what has come for those who wait.
+  // A prefetched page must not evict pages that were faulted on.
   if (b.pages.size() + coming.count() > spec().usable_frames()) coming = block.faulted;
   auto& seen = b.blocks_seen[b.gpu].of(first).seen;
   if (seen == 0) b.worked += spec().batch.first_touch_time;
@@ -195,7 +208,7 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
     page.page = first + p;
     page.worked = b.worked;
     page.block = static_cast<std::uint32_t>(b.block_left.size());
-    page.application = static_cast<std::uint8_t>(next->application);  // beside a fault: of the next one
+    page.application = static_cast<std::uint8_t>(next->application);  // prefetched: of the next fault
     page.faulted = block.faulted[p] ? 1 : 0;
     page.writes = page.faulted != 0 && next->access == Access::write ? 1 : 0;
     page.is_here = page.faulted != 0 && is_on(page.page, batch_gpu(s), s) ? 1 : 0;
@@ -211,7 +224,7 @@ void PagingDriver::on_worked(Tick const&, Cx& cx) const {
   serve(cx);
 }
 
-// As far as it gets: pages begin to come, units leave.
+// Starts as many migrations and evictions as possible.
 void PagingDriver::serve(Cx& cx) const {
   auto& b = cx.state().batch;
   continue_orders(cx);
@@ -231,8 +244,7 @@ void PagingDriver::serve(Cx& cx) const {
   cx.wake_at(worked, Tick{}, next);
 }
 
-// Numbers for the next pages, as far as there are any beside those that a unit needs to leave, and they are
-// unmapped where they are.
+// Assigns numbers to the next pages and unmaps them. Numbers for one eviction unit stay in reserve.
 void PagingDriver::begin_pages(Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
@@ -242,7 +254,7 @@ void PagingDriver::begin_pages(Cx& cx) const {
     if (is_under_way(page.page, s)) return;
     auto const found = s.table.find_mapped(page.page);
     auto const access = page.writes != 0 ? Access::write : Access::read;
-    // A program was faster; or the page was only moved within another GPU's memory, and is accessed there.
+    // A program was faster, or the page was only moved within another GPU's memory and is accessed there.
     if (found ? !spec().pages_move || may_access(page.page, access, batch_gpu(s), s)
               : is_unallocated(page.page)) {
       page.stage = ComingPage::Stage::there;
@@ -252,7 +264,7 @@ void PagingDriver::begin_pages(Cx& cx) const {
       if (--b.block_left[page.block] == 0) order_replay(FaultReplay::Moment::block_mapped, cx);
       continue;
     }
-    b.in_place -= page.is_here;  // it may have left since
+    b.in_place -= page.is_here;  // it may have been evicted since
     page.is_here = is_on(page.page, batch_gpu(s), s) ? 1 : 0;
     b.in_place += page.is_here;
     auto const number = take_number(page.page, s);
@@ -267,15 +279,14 @@ void PagingDriver::begin_pages(Cx& cx) const {
     page.mapped = found ? 1 : 0;
     page.copies = found && spec().makes_copies && page.writes == 0 ? 1 : 0;
     if (page.copies != 0) moving.change = PageMigration::Change::copy;
-    // Of a page that may only be read already there can be a further copy.
+    // A read-only page can be copied again without unmapping it.
     bool const unmaps = found && (page.copies == 0 || !s.copies.read_only(page.page));
     page.stage = unmaps ? ComingPage::Stage::unmapping : ComingPage::Stage::ready;
     if (unmaps) tell_iommus(number, MoveStep::unmap, rest_of_stay(page.page, found->frame, s, cx.now()), cx);
   }
 }
 
-// A batch of another GPU may begin when the accesses that wait for a page have only just been told to try
-// again.
+// A batch of another GPU may begin just after accesses to the page have been replayed.
 Duration PagingDriver::rest_of_stay(std::uint64_t page, PhysAddr frame, PagingDriverState const& s,
                                     Time now) const {
   bool const on_gpu = device_of(frame) < kFirstCpu || (spec().makes_copies && s.copies.latest(page));
@@ -285,7 +296,7 @@ Duration PagingDriver::rest_of_stay(std::uint64_t page, PhysAddr frame, PagingDr
   return std::max(Duration::zero(), record->came + spec().batch.least_stay - now);
 }
 
-// True when a page has got a frame, or none needs one.
+// True if a page has received a frame or needs none.
 bool PagingDriver::send_pages(Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
@@ -331,7 +342,7 @@ bool PagingDriver::send_pages(Cx& cx) const {
   return sent;
 }
 
-// Its contents are on the GPU. Where each page is replayed, that says where it is, to all who wait for it.
+// The contents are on the GPU. With replay by page, the answer informs all requesters that wait for the page.
 void PagingDriver::page_lands(std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
@@ -345,7 +356,7 @@ void PagingDriver::page_lands(std::uint32_t number, Cx& cx) const {
   auto& stay = b.stays[b.gpu].of(page.page);
   if (page.is_here == 0) stay.came = b.of_page.of(page.page).came = cx.now();
   stay.application = page.application;
-  // The CPU's memory has what another GPU has written only when that GPU's page has gone there.
+  // Data written on another GPU reaches CPU memory only by an eviction.
   if (moving.from != moving.to)
     stay.dirty = moving.from != kNoFrame && device_of(moving.from) < kFirstCpu ? 1 : 0;
   if (moving.from != kNoFrame && page.is_here == 0) --b.in;
@@ -395,8 +406,8 @@ void PagingDriver::end_batch(Cx& cx) const {
   b.counts.duplicates += b.record.duplicates;
   b.records.push_back(b.record);
   tell_lifetimes(cx);
-  // A GPU whose accesses are replayed when its buffer is empty is read until it is: no other GPU's batch
-  // takes its pages before.
+  // If accesses are replayed only when the buffer is empty, this GPU's buffer is read until then, so that no
+  // other GPU's batch takes its pages earlier.
   bool const replays_when_empty =
       b.replay->after(FaultReplay::Moment::buffer_empty) != FaultReplay::Orders::nothing;
   if (replays_when_empty && b.owes_replay[b.gpu] != 0) return read_buffer(b.gpu, cx);
@@ -411,7 +422,7 @@ void PagingDriver::tell_lifetimes(Cx& cx) const {
   b.lifetimes = {};
 }
 
-// The fault as which it is answered that the page is there.
+// The fault that the page's answer refers to.
 PageFault PagingDriver::fault_of(ComingPage const& page, PagingDriverState const& s) const {
   return {page.page,       batch_gpu(s),      static_cast<std::uint16_t>(spec().iommu_of_gpu[s.batch.gpu]),
           kNoRecord,       FaultKind::moving, 1,

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Read-only copies of pages, where reads of a page on another device make them.
+// Read-only copies of pages (memory.remote_touch = duplicate).
+//
+// - A page that a GPU reads on another device keeps its frame. It is unmapped everywhere and copied to a
+//   frame of the reader; from then on page and copies are read-only. Further copies need no unmapping.
+// - On a write, page and copies are unmapped everywhere and the copies are dropped. The page is mapped on the
+//   writing GPU, in the frame of its copy or, after a migration, in a new one.
+// - A GPU without room for a copy reads the page remotely until the next write.
+// - Batches: a full GPU evicts copies without a transfer. An evicted page that has copies passes to one of
+//   them. Prefetched pages arrive as copies.
 #include "farfault/paging/paging_driver.hpp"
 
 namespace farfault {
 
-// Where the GPU finds the page: in its own copy, else where the page is; read-only while there are copies.
+// The GPU's own copy, if it has one, otherwise the page itself; read-only if the page has copies.
 void PagingDriver::answer_shared(PageFault const& m, PageTranslation const& home, Duration extra,
                                  Cx& cx) const {
   auto& s = cx.state();
@@ -14,12 +22,12 @@ void PagingDriver::answer_shared(PageFault const& m, PageTranslation const& home
     return answer(to_copy, {read_only(*own), 0}, extra, cx);
   }
   bool const shared = s.copies.read_only(m.page);
-  // It may keep lines of that frame, which would be left behind if it had a copy later.
+  // The GPU may cache lines of that frame, which a later copy would leave stale.
   if (shared && device_of(home.frame) != m.gpu) s.read_from_afar.add_holder(m.page, m.gpu);
   answer(m, {shared ? read_only(home.frame) : home.frame, home.size}, extra, cx);
 }
 
-// False when the fault has to wait.
+// False: the fault must wait.
 bool PagingDriver::share(PageFault const& m, PageTranslation const& home, bool may_move, Cx& cx) const {
   auto& s = cx.state();
   bool const shared = s.copies.read_only(m.page);
@@ -45,7 +53,7 @@ bool PagingDriver::share(PageFault const& m, PageTranslation const& home, bool m
   return true;
 }
 
-// A page without copies is unmapped first, so that nobody writes it while it is copied, and after.
+// A page without copies is unmapped first, so that it is not written while and after it is copied.
 void PagingDriver::start_copy(PageFault const& m, PhysAddr home, bool shared, Cx& cx) const {
   auto& s = cx.state();
   if (!shared) {
@@ -83,8 +91,8 @@ void PagingDriver::start_collapse(PageFault const& m, PhysAddr home, Cx& cx) con
     cx.send(move, i, PageMove{m.page, home, number, MoveStep::unmap, 0, {}}, ready);
 }
 
-// Nobody maps the page or a copy any more. The page is where the GPU that writes it has it, or moves there,
-// or stays where it is for want of room.
+// Neither the page nor a copy is mapped any more. The page takes the frame that the writing GPU holds,
+// migrates there, or keeps its frame if that GPU has no room.
 void PagingDriver::collapse(std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
   auto& moving = s.moves[number];
@@ -108,7 +116,7 @@ void PagingDriver::collapse(std::uint32_t number, Cx& cx) const {
              cx);
 }
 
-// In batches.
+// Batches.
 
 bool PagingDriver::is_on(std::uint64_t page, DeviceId gpu, PagingDriverState const& s) const {
   auto const found = s.table.find_mapped(page);
@@ -129,8 +137,8 @@ void PagingDriver::answer_here(PageFault const& m, Cx& cx) const {
     answer(m, home, Duration::zero(), cx);
 }
 
-// Nobody maps the page or a copy any more, and a GPU is to have it: the copies of others are dropped; where
-// it has the page, or a copy, that is the page from now on.
+// Neither the page nor a copy is mapped any more, and the page migrates to a GPU. Copies of other GPUs are
+// dropped; a copy on this GPU becomes the page.
 void PagingDriver::drop_copies(std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
   auto& moving = s.moves[number];
@@ -149,7 +157,7 @@ void PagingDriver::drop_copies(std::uint32_t number, Cx& cx) const {
   for (auto const device : others) not_resident(page, device, s);
 }
 
-// A copy is on the GPU. The page may only be read from now on.
+// A copy has arrived on the GPU. The page is read-only from now on.
 void PagingDriver::copy_lands(std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
@@ -171,8 +179,7 @@ void PagingDriver::copy_lands(std::uint32_t number, Cx& cx) const {
   tell_iommus(number, MoveStep::map, Duration::zero(), cx);
 }
 
-// Of a page that leaves a GPU, and has copies elsewhere: the latest is the page from now on. False: it has
-// none.
+// For a page that is evicted from a GPU: its latest copy becomes the page. False: it has no copies.
 bool PagingDriver::passes_to_copy(std::uint32_t number, PagingDriverState& s) const {
   auto& moving = s.moves[number];
   auto const page = moving.fault.page;

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Units that leave a GPU whose memory is full, for the pages that a batch brings.
+// Eviction of units from a GPU whose memory is full, for the pages of a batch.
+//
+// - Policies: eviction order (eviction_order.hpp) and schedule (eviction_schedule.hpp).
+// - A unit is unmapped everywhere. The GPU's copy engine copies its pages, clean or dirty, to CPU memory,
+//   where they are mapped. With `batch.clean_pages` = dropped, clean pages are mapped there without a copy.
+// - Once all faulted pages of the batch have a frame, units with pages of the batch are not evicted. A
+//   prefetched page that then finds no free frame keeps its place.
 #include <algorithm>
 #include <bit>
 
@@ -15,13 +21,13 @@ bool only_prefetched_wait(BatchState const& b) {
   return std::none_of(first, b.pages.end(), [](ComingPage const& p) { return p.faulted != 0; });
 }
 
-// A page of the batch is in the unit of so many pages. Those of a batch are in the order of addresses.
+// The unit of `size` pages contains a page of the batch. Pages of a batch are in address order.
 bool is_of_batch(BatchState const& b, std::uint64_t unit, std::uint64_t size) {
   auto const p = std::ranges::lower_bound(b.pages, unit, {}, &ComingPage::page);
   return p != b.pages.end() && p->page - unit < size;
 }
 
-// A page waits for a frame, and nothing is under way that could free one.
+// A page waits for a frame, and no operation in flight can free one.
 bool waits_in_vain(BatchState const& b, EvictionSchedule::Moment const& now) {
   return now.page_waits && b.coming == 0 && now.unmapping == 0 && now.unmapped == 0 && now.out == 0;
 }
@@ -33,7 +39,8 @@ unsigned PagingDriver::unit_size() const {
   return bits > spec().page_bits ? bits - spec().page_bits : 0;
 }
 
-// A page of the device from now on; those that programs allocate stay until they are freed.
+// The page is resident on the device from now on. Allocated pages are not registered, so they are not
+// evicted.
 void PagingDriver::resident(std::uint64_t page, DeviceId device, PagingDriverState& s) const {
   if (spec().in_batches && device < kFirstCpu)
     s.batch.orders[spec().devices.number_of(device)].arrived(unit_of(page));
@@ -46,7 +53,7 @@ void PagingDriver::on_used(PageUse const& m, Cx& cx) const {
   b.orders[gpu].used(unit_of(m.page), cx.now());
 }
 
-// Of a page that nothing maps meanwhile.
+// True for a page that is being moved within the device's memory, and is not mapped meanwhile.
 bool PagingDriver::is_moved_within(std::uint64_t page, DeviceId device, PagingDriverState const& s) const {
   if (!relocates() || !is_under_way(page, s)) return false;
   auto const& moving = s.moves[s.batch.of_page.find(page)->move - 1];
@@ -55,7 +62,7 @@ bool PagingDriver::is_moved_within(std::uint64_t page, DeviceId device, PagingDr
   return within && device_of(moving.to) == device;
 }
 
-// No page of the device any more.
+// The page is not resident on the device any more.
 void PagingDriver::not_resident(std::uint64_t page, DeviceId device, PagingDriverState& s) const {
   if (device >= kFirstCpu) return;
   auto const unit = unit_of(page);
@@ -90,7 +97,7 @@ bool PagingDriver::evict(Cx& cx) const {
   return send_units(cx);
 }
 
-// The pages of the unit that begins to leave; 0: none may, now.
+// Returns the number of pages in the unit whose eviction begins; 0: none may be evicted now.
 std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
@@ -98,7 +105,7 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   auto const size = std::uint64_t{1} << unit_size();
   if (s.free_moves.size() < size) return 0;
   auto const is_here = [&](std::uint64_t page) { return is_on(page, gpu, s) && !is_under_way(page, s); };
-  // What nobody waits for must not drive out what has come for those who wait.
+  // Prefetched pages must not evict pages that were faulted on.
   bool const for_prefetched = only_prefetched_wait(b);
   auto const victim = [&](bool beside_others) {
     return b.orders[b.gpu].victim([&](std::uint64_t u) {
@@ -112,7 +119,8 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
     });
   };
   auto unit = victim(false);
-  // Pages come of all units that are here, and nothing moves: those that are here leave beside them.
+  // Pages migrate into all resident units, and no operation is in flight: evict the other pages of one of
+  // them.
   if (!unit && waits_in_vain(b, moment(s, cx.now())) && !is_relocating(b.gpu, s)) unit = victim(true);
   if (!unit) return 0;
   b.orders[b.gpu].left(*unit);
@@ -147,7 +155,7 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   return b.leaving[index].pages;
 }
 
-// A prefetched page for which no unit may leave stays where it is. True when there was one.
+// A prefetched page for which no unit may be evicted keeps its place. True if there was one.
 bool PagingDriver::forgo_prefetched(Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
@@ -167,24 +175,25 @@ bool PagingDriver::forgo_prefetched(Cx& cx) const {
   return true;
 }
 
-// True when frames have become free at once.
+// True if frames have become free at once.
 bool PagingDriver::send_units(Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
   auto const gpu = batch_gpu(s);
   bool freed = false;
-  // A unit that no page needs in the end, as a program has freed memory, leaves before the batch ends.
+  // A unit that is not needed any more, because a program has freed memory, is still evicted before the batch
+  // ends.
   while (!b.unmapped.empty() && (all_pages_are_there(b) || b.schedule->leaves(moment(s, cx.now())))) {
     auto const index = b.unmapped.front();
     auto const unit = b.leaving[index];
-    if (s.cpu_frames->available() < pages_for_cpu(index, s)) break;  // what comes frees some
+    if (s.cpu_frames->available() < pages_for_cpu(index, s)) break;  // pages that migrate free CPU frames
     b.unmapped.pop();
     ++b.out;
     for (auto p = unit.unit; p - unit.unit < std::uint64_t{1} << unit_size(); ++p) {
       if (!is_under_way(p, s)) continue;
       auto const number = b.of_page.of(p).move - 1;
       auto& moving = s.moves[number];
-      if (moving.role != PageMigration::Role::leaves) continue;  // it was elsewhere, and comes
+      if (moving.role != PageMigration::Role::leaves) continue;  // it was elsewhere and migrates in
       ++b.record.evicted_pages;
       bool const of_copy = moving.change == PageMigration::Change::copy;
       if (of_copy) s.copies.take(p, gpu);
@@ -206,7 +215,7 @@ bool PagingDriver::send_units(Cx& cx) const {
   return freed;
 }
 
-// Of a unit that is unmapped.
+// CPU frames that an unmapped unit needs.
 std::uint64_t PagingDriver::pages_for_cpu(std::uint32_t index, PagingDriverState const& s) const {
   if (!spec().makes_copies) return s.batch.leaving[index].pages;
   std::uint64_t pages = 0;
@@ -231,7 +240,7 @@ void PagingDriver::page_is_unmapped(std::uint32_t number, Cx& cx) const {
   serve(cx);
 }
 
-// Its data are in the CPU's memory, or it was a copy, or a copy of it is the page now: the frame is free.
+// The data is in CPU memory, or it was a copy, or a copy has become the page: the frame is free.
 void PagingDriver::page_has_left(std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's part in what programs order: turns of the streams, and copies, page by page.
+// Operations of programs (operation.hpp), page by page: alternation of the streams, and copies.
+//
+// - The copy engine of the GPU that holds a page copies it from or to the CPU frame with the host's contents.
+//   Pages in CPU memory and unmapped pages are skipped.
+// - Concurrent streams alternate page by page.
 #include <algorithm>
 
 #include "farfault/paging/paging_driver.hpp"
@@ -9,7 +13,7 @@ namespace farfault {
 void PagingDriver::on_memory_order(MemoryOrder const& m, Cx& cx) const {
   auto& order = cx.state().orders[m.stream];
   FF_CHECK(order.end == 0 && m.bytes != 0, path() + ": a stream orders before its last order has ended");
-  auto const line = is_copy(m.kind) ? spec().line_bytes : 1;  // a copy engine knows nothing less
+  auto const line = is_copy(m.kind) ? spec().line_bytes : 1;  // smallest unit of a copy engine
   order = {m.first / line * line, m.first + m.bytes, 0, m.kind, {}};
   continue_orders(cx);
 }
@@ -72,7 +76,7 @@ PagingDriver::OrderTurn PagingDriver::copy_page(std::uint64_t page, std::uint32_
     return OrderTurn::passed_over;
   }
   if (s.free_moves.empty()) return OrderTurn::waits;
-  // Of a large page as much as lies side by side on the host.
+  // A copy of a large page extends as far as its host frames are contiguous.
   auto const frame_of = [&](std::uint64_t p) { return *spec().host_pages->find(p); };
   auto const host_frame = frame_of(page);
   auto end = (page + 1) << spec().page_bits;

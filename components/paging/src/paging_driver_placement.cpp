@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the pages of each buffer are at the end of a run.
+// Page placement of each buffer at the end of a run.
 #include <map>
 
 #include "farfault/paging/paging_driver.hpp"
@@ -15,7 +15,7 @@ TableInfo PagingDriver::table_of_placement() {
            {"pages", "count", "base pages there", ColumnType::u64}}};
 }
 
-// The last of its tables.
+// The placement table is the last one.
 void PagingDriver::final_rows(TableRows& rows) const {
   if (spec().programs == nullptr) return;
   auto const last = static_cast<std::uint32_t>(tables().size() - 1);

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages that the driver moves within a GPU's memory.
+// Moves of pages within a GPU's memory.
+//
+// - Compaction: a page would begin a large frame, and none is free. If the compaction policy and the frame
+//   allocator can empty one (compaction.hpp), the page waits until the pages of that frame have been moved.
+// - Coalescing: all base pages of a large page are on the GPU, and they are moved to one large frame
+//   (page_sizes.hpp); one large page at a time per GPU.
+// - Each page is unmapped, copied and mapped as in a migration. Pre-fragmented data is only copied.
+// - With `stalls_gpus`, no SM of the GPU issues from start to end.
+// - A page that has left its frame, or is in flight, at its turn is skipped.
 #include <algorithm>
 
 #include "farfault/paging/paging_driver.hpp"
@@ -57,7 +65,7 @@ bool PagingDriver::begin_coalescing(std::uint64_t page, Cx& cx) const {
   auto const gpu = spec().devices.number_of(device);
   auto& r = s.relocations[gpu];
   if (r.left != 0) return false;
-  // Adjacent base pages are coalesced already: map_page() does it at once.
+  // Contiguous base pages are coalesced already: map_page() coalesces them at once.
   if (!s.table.is_full_on_one_device(page)) return true;
   for (auto p = page; p - page < std::uint64_t{1} << size; ++p)
     if (is_copied(p, s)) return false;
@@ -85,7 +93,7 @@ void PagingDriver::begin_move_within(std::uint32_t gpu, FrameAllocator::Move con
   moving.fault.page = page;
   moving.fault.gpu = device;
   moving.fault.application = static_cast<std::uint8_t>(s.relocations[gpu].application);
-  moving.from = stays_out ? to : from;  // which is free again then
+  moving.from = stays_out ? to : from;  // skipped: the new frame is released
   moving.to = to;
   moving.started = cx.now();
   moving.in_use = 1;
@@ -93,12 +101,12 @@ void PagingDriver::begin_move_within(std::uint32_t gpu, FrameAllocator::Move con
   moving.index = gpu;
   if (stays_out) return cx.wake_at(copied_within, CopyDone{number}, cx.now() + Duration{1});
   if (is_nobodys) return copy_within(number, cx);
-  // After what the IOMMUs are still to be told of its place.
+  // After earlier messages about the page's frame have reached the IOMMUs.
   auto const told = std::max(*std::ranges::max_element(s.free_at), cx.now()) + spec().answers_later;
   tell_iommus(number, MoveStep::unmap, told - cx.now() + Duration{1}, cx);
 }
 
-// By the copy engine, or by the memory itself; no time is the least that there is.
+// By the copy engine, or within the memory. A copy without cost takes one picosecond.
 void PagingDriver::copy_within(std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
   auto const& moving = s.moves[number];

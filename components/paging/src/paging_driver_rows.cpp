@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's tables of results, and their rows.
+// Tables of the driver in the results, and their rows.
 #include "farfault/paging/paging_driver.hpp"
 
 namespace farfault {

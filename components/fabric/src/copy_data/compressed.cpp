@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compression of PCIe transfers that Batch-aware unified memory (ASPLOS 2020), Fig. 11, adds to its
-// baseline. It gives neither ratio nor latency; every line is taken to be compressed alike.
+// Compression of PCIe transfers, as Batch-aware unified memory (ASPLOS 2020), Fig. 11, adds to its baseline.
+// The paper gives neither ratio nor latency; all lines are assumed to compress equally.
 #include <algorithm>
 #include <cmath>
 

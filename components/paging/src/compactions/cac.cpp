@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mosaic (MICRO 2017), section 4.4: the contents are read and written over the memory channel.
+// Mosaic (MICRO 2017), section 4.4: page contents are read and written over the memory channel.
 #include "counted.hpp"
 
 namespace farfault::compactions {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mosaic (MICRO 2017), section 4.4: in-DRAM copies as of RowClone (Seshadri et al., MICRO 2013) or LISA
-// (Chang et al., HPCA 2016), which need no memory channel.
+// Mosaic (MICRO 2017), section 4.4: in-DRAM copies as in RowClone (Seshadri et al., MICRO 2013) or LISA
+// (Chang et al., HPCA 2016), which do not use the memory channel.
 #include "counted.hpp"
 #include "farfault/engine/params.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: a compaction that counts what it has done. P is the policy itself.
+// Private: base of a compaction policy with statistics. P is the policy.
 #pragma once
 
 #include <array>

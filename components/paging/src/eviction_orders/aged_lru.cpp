@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A unit's position changes when a page of it is allocated, and by nothing else: NVIDIA's driver moves a root
-// chunk to the end of its list when a VA block allocates in it (uvm_pmm_gpu.c); Batch-aware unified memory
-// (ASPLOS 2020), footnote 4.
+// Least recently allocated: only the allocation of a page moves a unit to the end of the list. NVIDIA's
+// driver moves a root chunk to the end of its list when a VA block allocates in it (uvm_pmm_gpu.c);
+// Batch-aware unified memory (ASPLOS 2020), footnote 4.
 #include "farfault/paging/eviction_order.hpp"
 #include "farfault/paging/unit_list.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A unit's position changes when a page of it comes and when one is accessed: the order that Batch-aware
-// unified memory (ASPLOS 2020), section 5.1, names. No driver knows of every access; here it costs nothing
-// that it is told of them.
+// Least recently used: the arrival of a page and each reported access move a unit to the end of the list, as
+// in Batch-aware unified memory (ASPLOS 2020), section 5.1. Real drivers do not see all accesses; here
+// reports are free of cost.
 #include "farfault/paging/eviction_order.hpp"
 #include "farfault/paging/page_records.hpp"
 #include "farfault/paging/unit_list.hpp"
@@ -51,13 +51,13 @@ class Lru final : public EvictionOrder {
 
  private:
   struct Counts {
-    std::uint64_t epoch = 0;  // the last one in which something was accessed, from 1
+    std::uint64_t epoch = 0;  // latest epoch with an access, counted from 1
     std::uint64_t epochs = 0;
     std::uint64_t units = 0;
   };
   Fixed<Params> params_;
   UnitList units_;
-  PageRecords<std::uint64_t> last_used_;  // in which epoch
+  PageRecords<std::uint64_t> last_used_;  // latest epoch with an access
   Counts counts_;
 };
 

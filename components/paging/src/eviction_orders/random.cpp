@@ -8,7 +8,7 @@
 namespace farfault::eviction_orders {
 namespace {
 
-// Each unit with equal probability; of those that may not leave, the one after it.
+// Selects each unit with equal probability; if it may not be evicted, the next unit in the array that may.
 class Random final : public EvictionOrder {
  public:
   struct Params {
@@ -47,7 +47,7 @@ class Random final : public EvictionOrder {
 
  private:
   struct Place {
-    std::uint64_t after = 0;  // its place among the units, plus one; 0: it is not there
+    std::uint64_t after = 0;  // index in units_ plus one; 0: not in units_
   };
 
   PageRecords<Place> place_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: units that are evicted while pages are migrated in (batch-aware unified memory, ASPLOS 2020,
-// section 4.2). One unit begins when a batch begins and the memory is full; while pages are transferred, the
-// next ones are unmapped ahead, and wait at the copy engine, so that neither takes time of the link.
+// Private: evictions that overlap migrations (Batch-aware unified memory, ASPLOS 2020, section 4.2). One unit
+// is evicted when a batch begins and the memory is full. While pages are transferred in, the next units are
+// unmapped in advance and wait at the copy engine, so that the link is not idle meanwhile.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch-aware unified memory (ASPLOS 2020), Fig. 8: an eviction takes no time. Evictions begin when they do
-// with `unobtrusive` and the same `ahead`, for which this is a bound. Translations are still removed from
-// TLBs.
+// Batch-aware unified memory (ASPLOS 2020), Fig. 8: evictions take no time. They begin as with `unobtrusive`
+// and the same `ahead`, for which this policy is a bound. Translations are still removed from TLBs.
 #include "beside_pages.hpp"
 
 namespace farfault::eviction_schedules {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch-aware unified memory (ASPLOS 2020), Fig. 4, from NVIDIA's driver (uvm_pmm_gpu.c): a unit is evicted
-// when the allocation of a page has failed, and nothing else is transferred meanwhile: of a unit of many
-// pages, all leave before one comes.
+// when the allocation of a page has failed. No other transfer overlaps: all pages of the unit are evicted
+// before one migrates in.
 #include "farfault/paging/eviction_schedule.hpp"
 
 namespace farfault::eviction_schedules {

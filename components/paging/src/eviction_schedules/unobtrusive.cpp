@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch-aware unified memory (ASPLOS 2020), section 4.2: one unit leaves when a batch begins and the memory
-// is full; each further one is transferred together with a page that is migrated in, over the other direction
-// of the link.
+// Batch-aware unified memory (ASPLOS 2020), section 4.2: one unit is evicted when a batch begins and the
+// memory is full. Each further unit is transferred together with a page that migrates in, over the opposite
+// direction of the link.
 #include "beside_pages.hpp"
 
 namespace farfault::eviction_schedules {

@@ -4,8 +4,8 @@
 namespace farfault::fault_replays {
 namespace {
 
-// UVM_PERF_FAULT_REPLAY_POLICY_BATCH_FLUSH, the driver's default (uvm_gpu.h): what arrived while the batch
-// was served is dropped, and faults again if it still has to.
+// UVM_PERF_FAULT_REPLAY_POLICY_BATCH_FLUSH, the driver's default (uvm_gpu.h). Entries that arrived during the
+// batch are dropped; these accesses fault again if they still have to.
 struct BatchFlush final : FaultReplay {
   Orders after(Moment m) const override {
     return m == Moment::served ? Orders::flush_and_replay : Orders::nothing;

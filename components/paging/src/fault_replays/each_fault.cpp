@@ -4,7 +4,7 @@
 namespace farfault::fault_replays {
 namespace {
 
-// As if each batch had one fault, and the driver knew no order of pages.
+// As if each batch had one fault and the driver did not sort pages.
 struct EachFault final : FaultReplay {
   bool in_batches() const override { return false; }
   Orders after(Moment) const override { return Orders::nothing; }

@@ -4,7 +4,7 @@
 namespace farfault::fault_replays {
 namespace {
 
-// Batch-aware unified memory (ASPLOS 2020), section 2.2: the threads that wait for a page resume when it is
+// Batch-aware unified memory (ASPLOS 2020), section 2.2: threads that wait for a page resume when it has
 // migrated.
 struct Page final : FaultReplay {
   bool by_page() const override { return true; }

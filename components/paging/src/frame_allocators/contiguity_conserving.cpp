@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contiguity-conserving allocation: CoCoA of Mosaic (MICRO 2017, sections 4.2 and 4.4).
 //
-// Each large frame holds the pages of one address space, as far as that can be. A page of a region allocated
-// en masse gets its own place in the large frame of the region, which the region got at its first page and
-// keeps until none of its frames is in use. Any other page, and one whose place is taken or whose region can
-// get no large frame, gets the first that there is of
-//   1. the free base pages of its space: in large frames that other such pages of it have begun;
-//   2. a large frame of the free frame list, which is then of its space;
-//   3. the places that regions of its space have left free;
-//   4. any free frame, against the soft guarantee: beside data of nobody or of several spaces, else among the
-//      base pages of another space, else in the place of a region of another space.
+// Each large frame holds pages of one address space if possible (soft guarantee). A page of a region that is
+// allocated en masse gets its own offset in the region's large frame, which is assigned at the region's first
+// page and kept until none of its frames is in use. Any other page, and a page whose offset is taken or whose
+// region cannot get a large frame, gets the first available frame of
+//   1. the free base pages of its space: in large frames that such pages have begun;
+//   2. a large frame of the free frame list, which then belongs to its space;
+//   3. the free offsets of regions of its space;
+//   4. any large frame, against the soft guarantee: with data of no application or of several spaces, else
+//      with base pages of another space, else with a region of another space.
 //
-// Lists are queues: what has been in one the longest is taken, of a large frame its lowest free frame. The
-// free frame list has the large frames that were used before, then those never used, the lowest first. A
-// large frame that holds data of several spaces, or of nobody, does so until none of its frames is in use.
-// What is left at the end of memory, less than a large frame, is one for base pages alone.
+// Lists are FIFO queues; within a large frame the lowest free frame is taken. The free frame list holds large
+// frames that were used before, then frames never used, the lowest first. A large frame with data of several
+// spaces or of no application remains shared until none of its frames is in use. A remainder at the end of
+// memory, smaller than a large frame, serves base pages only.
 //
-// Compaction empties the large frame with the fewest pages, the lowest first, of those below the threshold
-// that others have room for: data of nobody and of several spaces goes to frames with such data; pages of one
-// space to frames with base pages of the space and to regions that have lost pages, from frames of the same
-// kinds. The fullest frames are filled first. Places 3 and 4 are the emergency frame list: a page gets one
-// if no large frame is free and none can be emptied, or if it is placed before the first kernel, when nothing
-// is emptied.
+// Compaction empties the large frame with the fewest pages, the lowest first, among the large frames below
+// the threshold whose pages fit elsewhere. Data of no application and of several spaces moves to frames with
+// such data. Pages of one space move between frames with base pages of the space and regions that have lost
+// pages. The fullest frames are filled first. Steps 3 and 4 are the emergency frame list: used if no large
+// frame is free and none can be emptied, or before the first kernel, when compaction does not run.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -147,29 +146,29 @@ class ContiguityConserving final : public FrameAllocator {
 
  private:
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  // Owners beside the spaces. A free large frame is nobody's too.
+  // Owners in addition to the spaces. A free large frame has owner kNobody, too.
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
   static constexpr std::uint32_t kSeveral = kNobody - 1;
-  // Lists: each large frame with a free frame is in one.
+  // Lists: each large frame with a free frame is in one list.
   static constexpr std::uint64_t kFree = 0;
   static constexpr std::uint64_t kShared = 1;
-  static constexpr std::uint64_t kOfSpaces = 2;  // from here on two each: of base pages, and of regions
+  static constexpr std::uint64_t kOfSpaces = 2;  // from here on two per space: of base pages, and of regions
 
   struct LargeFrame {
-    std::uint64_t region = kNone;  // whose pages have their own places here
-    std::uint64_t next = kNone;    // in its list
+    std::uint64_t region = kNone;  // region whose pages have their own offsets here
+    std::uint64_t next = kNone;    // links of its list
     std::uint64_t previous = kNone;
     std::uint32_t owner = kNobody;
-    std::uint32_t used = 0;      // frames
-    std::uint32_t shrunk = 0;    // it has lost pages, and others are left
-    std::uint32_t emptying = 0;  // these are on their way elsewhere
+    std::uint32_t used = 0;      // frames in use
+    std::uint32_t shrunk = 0;    // has lost pages and holds others
+    std::uint32_t emptying = 0;  // its pages are being moved out
   };
   struct List {
     std::uint64_t first = kNone;
     std::uint64_t last = kNone;
   };
   struct Assigned {
-    std::uint64_t large_frame = 0;  // plus one; 0: none
+    std::uint64_t large_frame = 0;  // number plus one; 0: none
   };
 
   std::uint64_t frames_of_large() const { return std::uint64_t{1} << setup_->large_size; }
@@ -188,7 +187,7 @@ class ContiguityConserving final : public FrameAllocator {
     return assigned == nullptr ? kNone : assigned->large_frame - 1;
   }
 
-  // Bits: of frames in use.
+  // Bitmap of frames in use.
   std::uint64_t words_of_large() const { return std::max<std::uint64_t>(frames_of_large() / 64, 1); }
   std::uint64_t& word_of(std::uint64_t number, std::uint64_t offset) {
     return bits_[number * words_of_large() + offset / 64];
@@ -204,7 +203,7 @@ class ContiguityConserving final : public FrameAllocator {
     word_of(number, offset) |= bit_of(offset);
     if (setup_->most_moved != 0) pages_[at(number, offset)] = page;
   }
-  // Of a large frame that has a free one.
+  // The large frame must have a free frame.
   std::uint64_t lowest_free(std::uint64_t number) const {
     auto const* word = &bits_[number * words_of_large()];
     std::uint64_t offset = 0;
@@ -212,7 +211,7 @@ class ContiguityConserving final : public FrameAllocator {
     return offset + static_cast<std::uint64_t>(std::countr_one(*word));
   }
 
-  // Lists.
+  // Lists of large frames.
   static std::uint64_t base_pages_of(std::uint32_t space) { return kOfSpaces + std::uint64_t{2} * space; }
   static std::uint64_t regions_of(std::uint32_t space) { return base_pages_of(space) + 1; }
   std::uint64_t list_of(std::uint64_t number) const {
@@ -234,7 +233,7 @@ class ContiguityConserving final : public FrameAllocator {
     (l.previous == kNone ? lists_[list].first : large_[l.previous].next) = l.next;
     (l.next == kNone ? lists_[list].last : large_[l.next].previous) = l.previous;
   }
-  // Changes a large frame by f(LargeFrame&), and puts it into the list where it belongs then.
+  // Changes a large frame by f(LargeFrame&) and moves it to the list that it then belongs to.
   template <class F>
   void change(std::uint64_t number, F&& f) {
     auto const before = list_of(number);
@@ -244,7 +243,7 @@ class ContiguityConserving final : public FrameAllocator {
     if (before != kNone) remove(number, before);
     if (after != kNone) append(number, after);
   }
-  // The next one that was never used.
+  // Adds the next large frame that was never used.
   std::uint64_t add_large() {
     auto const number = large_.size();
     large_.emplace_back();
@@ -254,11 +253,11 @@ class ContiguityConserving final : public FrameAllocator {
     return number;
   }
 
-  // Of the free frame list.
+  // The free frame list.
   std::uint64_t first_whole() const {
     auto const first = lists_[kFree].first;
     return first != kNone && first == whole_frames() ? large_[first].next
-                                                     : first;  // the part at memory's end
+                                                     : first;  // skips the remainder at the end of memory
   }
   bool has_free_whole() const { return first_whole() != kNone || large_.size() < whole_frames(); }
   std::optional<std::uint64_t> free_whole() {
@@ -275,7 +274,7 @@ class ContiguityConserving final : public FrameAllocator {
     return first != kNone ? first : add_large();
   }
 
-  // So many frames are now in use by `taker`.
+  // Marks `frames` more frames as used by `taker`.
   void take(std::uint64_t number, std::uint64_t frames, std::uint32_t taker) {
     used_ += frames;
     change(number, [&](LargeFrame& l) {
@@ -296,7 +295,7 @@ class ContiguityConserving final : public FrameAllocator {
     take(number, 1, taker);
     return at(number, offset);
   }
-  // A free large frame, to be given to pages of the region at once.
+  // Assigns a free large frame to a region whose pages are about to use it.
   void assign(std::uint64_t number, std::uint64_t region) {
     large_[number].region = region;
     regions_.of(region).large_frame = number + 1;
@@ -332,8 +331,8 @@ class ContiguityConserving final : public FrameAllocator {
     return give(number, lowest_free(number), page, space);
   }
 
-  // Compaction. Large frames of a group may have each other's pages: group 0 is of nobody and of several
-  // spaces, group 1 + s of space s.
+  // Compaction. Large frames of a group may take each other's pages: group 0 holds data of no application or
+  // of several spaces, group 1 + s pages of space s.
   template <class F>
   void each_of(std::uint64_t list, F&& f) const {
     for (auto n = lists_[list].first; n != kNone; n = large_[n].next) f(n);
@@ -357,7 +356,7 @@ class ContiguityConserving final : public FrameAllocator {
     std::uint32_t group;
     auto operator<=>(Emptied const&) const = default;
   };
-  // Those that others have room for, in the order of trying.
+  // Candidates whose pages fit elsewhere, in the order in which they are tried.
   std::vector<Emptied> to_empty() const {
     std::vector<Emptied> found;
     for (std::uint32_t group = 0; group <= setup_->spaces; ++group) {
@@ -402,18 +401,18 @@ class ContiguityConserving final : public FrameAllocator {
   }
 
   Fixed<Setup> setup_;
-  PageRecords<Assigned> regions_;  // by region, which is a page of their size
+  PageRecords<Assigned> regions_;  // indexed by region, which acts as a page of the region's size
   std::vector<List> lists_;
-  std::vector<LargeFrame> large_;  // up to the last one that was ever used
+  std::vector<LargeFrame> large_;  // up to the last one ever used
   std::vector<std::uint64_t> bits_;
-  std::vector<std::uint64_t> pages_;  // by frame, where compaction may move them
+  std::vector<std::uint64_t> pages_;  // indexed by frame; only with compaction
   std::uint64_t used_ = 0;            // frames
   std::uint64_t in_use_ = 0;          // large frames
   std::uint64_t against_ = 0;
   std::uint64_t emergency_ = 0;
   std::uint64_t assigned_ = 0;
-  std::uint64_t emptying_ = kNone;   // a large frame
-  std::uint64_t none_to_empty_ = 0;  // as it was found to be, and nothing has changed it since
+  std::uint64_t emptying_ = kNone;   // number of a large frame
+  std::uint64_t none_to_empty_ = 0;  // 1: no candidate was found, and nothing has changed since
 };
 
 }  // namespace

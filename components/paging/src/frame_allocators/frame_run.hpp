@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: base frames that are allocated in the order of their numbers here, and those that were given back
-// before them, the latest first. What number stands for which frame is the allocator's choice: its order.
+// Private: base frames, allocated by number in ascending order; released frames are reused first, the latest
+// first. The allocator maps numbers to frames, which determines its order.
 #pragma once
 
 #include <algorithm>
@@ -58,8 +58,8 @@ class FrameRun {
   std::uint64_t next_ = 0;
   std::uint64_t limit_ = 0;
   std::vector<std::uint64_t> released_;
-  std::uint64_t occupied_ahead_ = 0;     // from next_ on
-  std::vector<std::uint64_t> occupied_;  // bit n % 64 of word n / 64: of numbers from next_ on
+  std::uint64_t occupied_ahead_ = 0;     // occupied numbers from next_ on
+  std::vector<std::uint64_t> occupied_;  // bit n % 64 of word n / 64; numbers from next_ on
 };
 
 }  // namespace farfault::frame_allocators

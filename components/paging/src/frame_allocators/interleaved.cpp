@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages that come one after the other go to one part of the memory after the other, within each part in
-// order; frames that were given back come first, the latest first. No large frames: a large page comes as
-// base pages.
+// Consecutive pages go to consecutive parts of the memory, in order within each part. Released frames are
+// reused first, the latest first. No large frames: large pages are allocated as base pages.
 #include <algorithm>
 
 #include "farfault/paging/frame_allocator.hpp"
@@ -35,7 +34,7 @@ class Interleaved final : public FrameAllocator {
 
  private:
   std::uint64_t of_part() const { return run_.frames() / parts_.value; }
-  // Frames beyond the last whole round are at the end, in order.
+  // Frames beyond the last full round are allocated last, in order.
   std::uint64_t in_turn() const { return of_part() * parts_.value; }
   std::uint64_t number_of(std::uint64_t frame) const {
     return frame < in_turn() ? frame % of_part() * parts_.value + frame / of_part() : frame;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Released frames are allocated first, the latest released first (a free list, as Linux keeps per CPU); then
-// frames never used, in order. A large frame is the lowest one whose frames have all been released, else the
-// next one of which none is in use; the frames left out before it count as released. Frames that are occupied
-// before they are used are left out where their turn comes.
+// Released frames are allocated first, the latest first (a free list, as Linux keeps per CPU), then unused
+// frames in order. A large frame is the lowest aligned run whose frames have all been released, otherwise the
+// next aligned run with no frame in use; unused frames skipped before it count as released. Frames occupied
+// before their first use are skipped.
 #include <algorithm>
 #include <vector>
 
@@ -81,7 +81,7 @@ class OnDemand final : public FrameAllocator {
     }
     return false;
   }
-  // The lowest aligned run of so many frames that have all been released.
+  // Lowest aligned run of `frames` frames that have all been released.
   std::optional<std::uint64_t> released_run(std::uint64_t frames) const {
     if (released_.size() < frames) return std::nullopt;
     auto sorted = released_;
@@ -98,8 +98,8 @@ class OnDemand final : public FrameAllocator {
   std::uint64_t next_ = 0;
   std::uint64_t limit_;
   std::vector<std::uint64_t> released_;
-  std::uint64_t occupied_ahead_ = 0;     // from next_ on
-  std::vector<std::uint64_t> occupied_;  // bit f % 64 of word f / 64: of frames from next_ on
+  std::uint64_t occupied_ahead_ = 0;     // occupied frames from next_ on
+  std::vector<std::uint64_t> occupied_;  // bit f % 64 of word f / 64; frames from next_ on
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each address space has a part of the memory, as large as any other's, and takes the frames of it in order;
-// frames that were given back come first, the latest first. Where its part is full it takes from the next one
-// that is not. No large frames: a large page comes as base pages.
+// Each address space has an equal part of the memory and allocates its frames in order. Released frames are
+// reused first, the latest first. If a part is full, the next part with a free frame is used. No large
+// frames: large pages are allocated as base pages.
 #include <numeric>
 #include <vector>
 
@@ -16,7 +16,7 @@ class PerApplication final : public FrameAllocator {
  public:
   explicit PerApplication(Setup const& s) : page_bits_{s.page_bits}, of_part_{s.frames / s.spaces} {
     for (std::uint32_t space = 1; space < s.spaces; ++space) parts_.emplace_back(of_part_.value);
-    parts_.emplace_back(s.frames - of_part_.value * (s.spaces - 1));  // and what is left at the end
+    parts_.emplace_back(s.frames - of_part_.value * (s.spaces - 1));  // includes the remainder
   }
 
   std::uint64_t available() const override {
@@ -48,7 +48,7 @@ class PerApplication final : public FrameAllocator {
 
   Fixed<std::uint64_t> page_bits_;
   Fixed<std::uint64_t> of_part_;
-  std::vector<FrameRun> parts_;  // by address space
+  std::vector<FrameRun> parts_;  // indexed by address space
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames in an order that is drawn: any of those never used comes next; frames that were given back come
-// first, the latest first. No large frames: a large page comes as base pages.
+// Frames in random order. Released frames are reused first, the latest first. No large frames: large pages
+// are allocated as base pages.
 //
-// The order is a permutation of the frame numbers that takes no memory: a Feistel network of four rounds over
-// the next even number of bits, gone through again where it leads beyond the memory (cycle walking: Black and
-// Rogaway, CT-RSA 2002). The same seed and size of a memory give the same order.
+// The order is a permutation of the frame numbers that needs no memory: a four-round Feistel network over the
+// next even number of bits, repeated while the result exceeds the memory (cycle walking: Black and Rogaway,
+// CT-RSA 2002). The same seed and memory size give the same order.
 #include <array>
 #include <bit>
 
@@ -46,7 +46,7 @@ class Random final : public FrameAllocator {
  private:
   struct Order {
     std::array<std::uint64_t, 4> keys;
-    unsigned half;  // of the bits
+    unsigned half;  // half of the bits
   };
 
   std::uint64_t low(std::uint64_t n) const { return n & ((std::uint64_t{1} << order_->half) - 1); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what a policy counts that coalesces base pages. P is the policy, which has one as `counts`.
+// Private: statistics of a policy that coalesces base pages. P is the policy, which has a member `counts`.
 #pragma once
 
 #include <cstdint>

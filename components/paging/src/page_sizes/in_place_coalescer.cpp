@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mosaic (MICRO 2017), section 4.3: no page is moved, and nothing watches which pages are used. A large frame
-// that is full of one large page's base pages, in order, is coalesced.
+// Mosaic (MICRO 2017), section 4.3: a large frame that is filled by the base pages of one large page, in
+// order, is coalesced. Pages are not moved, and their use is not monitored.
 #include <array>
 
 #include "coalesced_counts.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Mosaic (MICRO 2017) is held against in its section 4.3 and Fig. 6a: to coalesce, base pages are moved
-// to a large frame, their entries are written anew and TLBs flushed. Here that begins as soon as all base
-// pages of a large page are on a GPU, wherever their frames are; those that are there before the first kernel
-// stay as they are.
+// Baseline of Mosaic (MICRO 2017), section 4.3 and Fig. 6a: to coalesce, base pages are moved to a large
+// frame, their entries are rewritten and TLBs are flushed. Here this begins as soon as one GPU holds all base
+// pages of a large page, in any frames. Pages that are placed before the first kernel are not moved.
 #include <array>
 
 #include "coalesced_counts.hpp"

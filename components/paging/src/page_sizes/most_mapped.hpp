@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: the count that shows how much memory a way to choose page sizes takes.
+// Private: statistic of the memory that a page-size policy needs.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class MostMapped {
   void mapped(std::uint64_t base_pages) { most_ = std::max(most_, base_pages); }
   auto members() { return std::tie(most_); }
 
-  // Of a policy that has one as `most_mapped`.
+  // For a policy with a member `most_mapped`.
   template <class P>
   static constexpr Stat<P> stat() {
     return {"most_mapped_pages", "count", "most base pages that were mapped at a time", StatKind::counter,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages lie where a page map says, a large one where the map says of any of its base pages. Frames are
-// allocated in the order of the file. Pages that it does not name are mapped at their first touch.
+// Placement by a page map. A large page is placed by any of its base pages in the map. Frames are allocated
+// in file order. Pages that the map does not list are mapped at their first touch.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -14,8 +14,8 @@
 namespace farfault::placements {
 namespace {
 
-// The machine's number of each device that the map names: by name, else by kind and number. Nothing: it has
-// no such device.
+// Device numbers of the names in the map: by name, else by kind and number. nullopt: the machine has no such
+// device.
 std::vector<std::optional<DeviceId>> devices_of(PageMap const& map, InitialMemory const& machine) {
   std::unordered_map<std::string, DeviceId> known{{device_name(kFirstCpu), kFirstCpu}};
   for (std::uint32_t g = 0; g < machine.gpus(); ++g)
@@ -67,7 +67,7 @@ class Recorded final : public PagePlacement {
                           machine.name_of_device(kFirstCpu));
       auto const holds = [&](PageRange const& b) { return b.first <= m.page && m.page < b.first + b.count; };
       if (!std::ranges::any_of(memory.buffers(), holds)) {
-        if (machine.is_in_buffer(m.page)) continue;  // of another application
+        if (machine.is_in_buffer(m.page)) continue;  // page of another application
         map.refuse(m, page + " is in no buffer of workload '" + memory.workload().name() +
                           "': the map is of another workload, size or page size");
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes that follow a page that has faulted, within its block (Zheng et al., HPCA 2016, prefetch in the
-// order of addresses; how far is assumed).
+// Prefetches the bytes that follow a faulted page, within its block (Zheng et al., HPCA 2016: prefetch in
+// address order; the distance is assumed).
 #include "farfault/engine/units.hpp"
 #include "farfault/paging/prefetcher.hpp"
 
@@ -22,7 +22,7 @@ class Sequential final : public Prefetcher {
 
   BlockPages choose(Block const& block) const override {
     BlockPages chosen;
-    std::uint64_t left = 0;  // pages, behind the last one that has faulted
+    std::uint64_t left = 0;  // pages still to prefetch after the last faulted page
     for (std::size_t p = 0; p < chosen.size(); ++p) {
       if (left != 0) {
         --left;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A binary tree over the 64 KiB leaves of a block: a leaf with a page that has faulted comes whole, and with
-// it the largest subtree around it of which more than a share is on the GPU or comes anyway.
+// Binary tree over the 64 KiB leaves of a block: the leaf of a faulted page is fetched whole, and with it the
+// largest subtree around it with more than a threshold of its pages resident or fetched anyway.
 //
-// Sources: NVIDIA's driver (uvm_perf_prefetch.c: a strict threshold of 51 %, over pages, of what has faulted
-// and what is there); the threshold of UVMSmart (more than half), which counts what it decides to bring as it
-// goes. The density tree follows Zheng et al., HPCA 2016; Ganguly et al., ISCA 2019, describe it.
+// Sources: NVIDIA's driver (uvm_perf_prefetch.c: a strict threshold of 51%, over faulted and resident pages);
+// UVMSmart (more than half, counting its own prefetches as it proceeds). The density tree follows Zheng et
+// al., HPCA 2016; Ganguly et al., ISCA 2019, describe it.
 #include "farfault/paging/prefetcher.hpp"
 
 namespace farfault::prefetchers {
@@ -26,11 +26,11 @@ class Tree final : public Prefetcher {
         pages_(setup.page_bits >= kBlockBits ? 1 : std::uint64_t{1} << (kBlockBits - setup.page_bits)) {}
 
   BlockPages choose(Block const& block) const override {
-    // What there will be, first of all whole leaves.
+    // Pages that will be resident, starting with whole leaves.
     auto there = block.faulted | block.resident;
     for (std::size_t p = 0; p < pages_; ++p)
       if (block.faulted[p]) add(p / leaf_ * leaf_, leaf_, block, there);
-    auto const counted = there;  // that a fault adds a subtree decides nothing for the next one
+    auto const counted = there;  // subtrees that earlier faults add do not count for later ones
     for (std::size_t p = 0; p < pages_; ++p) {
       if (!block.faulted[p]) continue;
       for (auto span = pages_; span > leaf_; span /= 2) {
@@ -60,7 +60,7 @@ class Tree final : public Prefetcher {
 
   std::uint64_t threshold_;
   std::uint64_t leaf_;   // pages
-  std::uint64_t pages_;  // of a block
+  std::uint64_t pages_;  // pages of a block
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Read-only duplication: a page that several GPUs read has a copy on each of them, and none while one writes
-// it. As the read duplication of NVIDIA's driver (cudaMemAdviseSetReadMostly; uvm_va_block.c).
+// Read-only duplication: each GPU that reads a shared page has a copy, until a GPU writes it. Models the read
+// duplication of NVIDIA's driver (cudaMemAdviseSetReadMostly; uvm_va_block.c).
 #include <array>
 
 #include "farfault/paging/remote_touch.hpp"

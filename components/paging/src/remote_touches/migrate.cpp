@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page moves once one GPU has asked for its translation `after` times in a row (1: page migration as in
-// GMMU Bypass, section 2.2; more: pages that GPUs share stay where they are).
+// A page migrates after `after` consecutive translation requests of one GPU. 1: page migration of GMMU
+// Bypass, section 2.2. More: pages that several GPUs use keep their place.
 #include "farfault/paging/page_records.hpp"
 #include "farfault/paging/remote_touch.hpp"
 
@@ -35,7 +35,7 @@ class Migrate final : public RemoteTouch {
 
  private:
   struct Touches {
-    std::uint32_t gpu = 0;  // that touched it last
+    std::uint32_t gpu = 0;  // GPU that touched it last
     std::uint32_t in_a_row = 0;
   };
 

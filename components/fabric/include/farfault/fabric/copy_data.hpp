@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the data of a copy between a GPU and a CPU travel: a page that comes or leaves, what a program copies.
+// Encoding of the data of copies between a GPU and a CPU: migrated pages and the program's copies.
 //
-// Contract: all are functions of the parameters alone. Both memories are read and written in whole lines;
-// only what the links between them carry is less. payload() is of a line, or of the shorter last one of a
-// copy, at least a byte and no more than it has; latency() is added to each copy once: its lines are
-// compressed and decompressed as a stream.
+// - Both memories are read and written in whole lines; only the bytes on the links change.
+// - payload(): bytes on the links for a line, or for the shorter last line of a copy; from 1 to the bytes of
+//   the line.
+// - latency(): added once per copy, since its lines are compressed and decompressed as a stream.
+// - Both are functions of the parameters only.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One direction of a link, at its sender: serialization at the link's bandwidth, credits for the bytes of the
-// receiver's buffers, and the packets that wait for either. One credit count for each virtual channel;
-// channels share the wire, responses before requests. Within a channel each client of the sender has a queue
-// of its own; the queues are served alternately, as many lines from each, so that one does not block the
-// other: the packet whose turn it is waits for its credits. The caller passes the time in; the only time kept
-// is when the wire becomes free.
+// Sending side of one direction of a link.
+//
+// - Serialization at the link's bandwidth; credits for the bytes of the receiver's buffer, per virtual
+//   channel.
+// - Channels share the wire; responses have priority over requests.
+// - Within a channel, each client of the sender has its own queue. The queues alternate, with equal numbers
+//   of lines. The packet at its turn waits for its credits; the other queue does not overtake it.
+// - The caller passes the current time. The only time in the state is that at which the wire becomes free.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +26,8 @@ struct EgressStats {
   std::uint64_t packets = 0;
   std::uint64_t bytes = 0;
   std::uint64_t busy_ps = 0;
-  std::uint64_t credit_wait_ps = 0;  // the wire was idle, and a packet waited for credits
-  std::uint64_t ahead_ps = 0;        // of busy_ps, what was still to come when that was last asked (settle)
+  std::uint64_t credit_wait_ps = 0;  // wire idle while a packet waited for credits
+  std::uint64_t ahead_ps = 0;        // part of busy_ps that is later than the last settle()
 
   std::uint64_t busy_so_far() const { return busy_ps - ahead_ps; }
 };
@@ -35,8 +37,7 @@ class Egress {
   static constexpr std::size_t kClients = 2;
 
   Egress() = default;
-  // `buffer`: bytes at the receiver, for each channel; `queue`: packets that may wait, for each channel and
-  // client.
+  // `buffer`: bytes at the receiver, per channel. `queue`: maximum waiting packets, per channel and client.
   Egress(Bandwidth bandwidth, PacketFormat format, std::uint64_t buffer, std::size_t queue)
       : bandwidth_(bandwidth.bytes_per_second),
         header_(format.header),
@@ -50,7 +51,8 @@ class Egress {
     waiting_[i][client].push(p);
     ++queued_[i];
   }
-  // Enqueues a packet, and sends what can go, as transmit() does. What could go before has gone.
+  // Enqueues a packet and then sends as transmit() does. All packets that could be sent earlier have been
+  // sent.
   template <class F>
   void send(Packet packet, std::size_t client, Time now, F&& f) {
     auto const i = channel(packet);
@@ -62,7 +64,7 @@ class Egress {
       f(packet, take_link(i, static_cast<std::uint32_t>(client), each, train, now));
       return;
     }
-    bool const waits_behind = !waiting_[i][turn_[i]].empty();  // for whose turn it is, and whose credits lack
+    bool const waits_behind = !waiting_[i][turn_[i]].empty();  // the client at its turn waits for credits
     if (queued() == 0) waiting_since_ = now;
     enqueue(packet, client);
     if (!waits_behind) transmit(i, now, f);
@@ -71,15 +73,16 @@ class Egress {
   std::uint64_t queued() const { return queued_[0] + queued_[1]; }
   EgressStats const& stats() const { return stats_; }
 
-  // Sends every packet that has its credits, of a warp's train as many lines as have theirs, responses first:
-  // calls f(packet, done) for each, `done` being when the last byte of its line has left, or of the first and
-  // last lines of its train. f may change the packet, which is gone then, and enqueues none.
+  // Sends every packet that has credits, responses first; a warp's train is split to the lines that have
+  // credits. Calls f(packet, done) for each packet; `done` is the departure time of the last byte of its
+  // line, or of the first and last line of its train. f may change the packet, which is removed afterwards,
+  // and must not enqueue packets.
   template <class F>
   void transmit(Time now, F&& f) {
     for (auto const c : {Channel::response, Channel::request})
       if (auto const i = static_cast<std::size_t>(c); queued_[i] != 0) transmit(i, now, f);
   }
-  // Brings statistics up to `now`, before they are read; true where they grow without an event.
+  // Updates statistics to `now` before they are read. True if they grow without events.
   bool settle(Time now) {
     if (queued() != 0) count_wait(now);
     stats_.ahead_ps = free_at_ > now ? static_cast<std::uint64_t>(picoseconds(free_at_ - now)) : 0;
@@ -100,8 +103,8 @@ class Egress {
       auto const each = PacketFormat{header_, unit_}.bytes(queue.front().payload);
       auto train = queue.front().train();
       bool const whole = credits_[i] >= std::uint64_t{each} * train.lines();
-      // Nobody waits for the first line of a copy: its train stays together. Half of a buffer's credits
-      // always come back (link_format.hpp), and a train is a quarter of it at most.
+      // A copy has no requester that waits for its first line, so its train is not split. Half of a buffer's
+      // credits always return (link_format.hpp), and a train takes at most a quarter of it.
       bool const splits = queue.front().requester.kind != RequestKind::copy;
       if (credits_[i] < each || (!whole && !splits)) return;
       if (!whole) train.more = static_cast<std::uint32_t>(credits_[i] / each) - 1;
@@ -119,7 +122,7 @@ class Egress {
       }
     }
   }
-  // A packet of `each` bytes per line leaves.
+  // Sends a packet of `each` bytes per line.
   Passage take_link(std::size_t i, std::uint32_t client, std::uint32_t each, Train train, Time now) {
     auto const bytes = std::uint64_t{each} * train.lines();
     credits_[i] -= bytes;
@@ -130,13 +133,13 @@ class Egress {
     stats_.busy_ps += static_cast<std::uint64_t>(picoseconds(occupancy)) * train.lines();
     return pass(train, now, occupancy, free_at_);
   }
-  // What is queued has no credits: all that has some has gone.
+  // Queued packets lack credits: packets with credits have been sent.
   void count_wait(Time now) {
     auto const since = std::max(waiting_since_, free_at_);
     if (now > since) stats_.credit_wait_ps += static_cast<std::uint64_t>(picoseconds(now - since));
     waiting_since_ = now;
   }
-  // A client that has sent so many lines, or packets without data, gives way to as many of the other one's.
+  // After this many lines, or packets without data, the other client may send as many.
   void end_turn(std::size_t i, std::uint32_t client, std::uint32_t lines) {
     if (client == turn_[i] && left_[i] > lines) {
       left_[i] -= lines;
@@ -152,12 +155,12 @@ class Egress {
   std::uint32_t header_ = 0;
   std::uint32_t unit_ = 1;
   std::array<std::uint64_t, kChannels> credits_{};  // bytes
-  std::array<std::uint32_t, kChannels> turn_{};     // the client that may send next
-  std::array<std::uint32_t, kChannels> left_{};     // and how many lines before it gives way
+  std::array<std::uint32_t, kChannels> turn_{};     // client that sends next
+  std::array<std::uint32_t, kChannels> left_{};     // lines left in its turn
   std::array<std::array<Ring<Packet>, kClients>, kChannels> waiting_;
-  std::array<std::uint64_t, kChannels> queued_{};  // packets, by channel
+  std::array<std::uint64_t, kChannels> queued_{};  // packets, per channel
   Time free_at_{};
-  Time waiting_since_{};  // up to when the waiting of what is queued is counted
+  Time waiting_since_{};  // waiting time of queued packets is counted up to here
   EgressStats stats_;
 };
 

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fabric: switches, and the ports by which GPUs, CPUs and NICs are attached to it.
+// The fabric: switches, and the ports that attach GPUs, CPUs and NICs.
 //
-// Every node sends over its links with serialization at the link's bandwidth and credits for the bytes of the
-// receiver's buffers, one buffer for each virtual channel and link (PCIe's and NVLink's credit-based flow
-// control). A switch stores a packet until it can be forwarded (virtual cut-through is not modelled), returns
-// the credits when the packet has left, and serves an output's packets in order of arrival, responses before
-// requests; a source's share of a full output is therefore that of its buffers. At a device's own port,
-// translations and data wait in separate queues that are served alternately (MGPUSim 4.2: two ports at the
-// PCIe endpoint).
-//
-// Routing is a table by destination node. Data is striped over equally short routes packet by packet: a port
-// counts its packets to each destination, those with data and those without (else a kernel that loads and
-// stores in turn would send all data over one of two links). Translations and invalidations of a page take
-// one route, a hash of the page, so that they arrive in the order in which they were sent.
-//
-// Each output of a switch is a component, so that a busy switch is no sequential bottleneck of the
-// simulation: what two outputs share, the buffers of an input, is known by the sender's credits alone. The
-// sender looks up the output in the switch's table, as hardware with look-ahead routing does.
+// - Links: serialization at the link's bandwidth; credits for the bytes of the receiver's buffer, one buffer
+//   per virtual channel and link (credit-based flow control of PCIe and NVLink).
+// - Switches: store and forward (virtual cut-through is not modelled). Credits return when the packet has
+//   left. An output serves packets in order of arrival, responses before requests, so a source's share of a
+//   saturated output is that of its buffers.
+// - Ports: translations and data have separate queues, served alternately (MGPUSim 4.2: two ports at the PCIe
+//   endpoint).
+// - Routing: a table indexed by destination node. Data is striped over equally short routes per packet. A
+//   port counts packets to each destination with and without data separately; otherwise a kernel that
+//   alternates loads and stores would send all data over one of two links. Translations and invalidations of
+//   a page take one route, a hash of the page, and arrive in the order in which they were sent.
+// - Parallelism: each output of a switch is a component, so a busy switch does not serialize the simulation.
+//   Outputs share only the input buffers, which only the sender's credits track. The sender looks up the
+//   output in the switch's table, as in look-ahead routing.
 #pragma once
 
 #include <array>
@@ -103,53 +101,53 @@ struct FabricParams {
   PacketFormat format(bool nvlink) const {
     return nvlink ? PacketFormat{nvlink_flit_bytes, nvlink_flit_bytes} : PacketFormat{header_bytes, 1};
   }
-  // On network links of NICs of known bandwidth: lines of `line_bytes` share a packet.
+  // Network links between NICs of known bandwidth: lines of `line_bytes` bytes share a packet.
   PacketFormat network_format(std::uint32_t line_bytes) const {
     auto const share =
         (std::uint64_t{network_header_bytes} * line_bytes + network_mtu.bytes - 1) / network_mtu.bytes;
     return {static_cast<std::uint32_t>(share), 1};
   }
-  // What a device serves for others at a time, where the parameters leave it to its links: the lines that
-  // they carry in service_time, and twice its even share for one of `slices`, because addresses are not
-  // spread evenly.
+  // Requests of other devices served at a time, if the parameters do not set it: the lines that the links
+  // carry in service_time, and for one of `slices` twice its even share, because addresses are not
+  // distributed evenly.
   std::uint32_t inbound_of(Bandwidth all_links, std::uint32_t line_bytes) const;
   std::uint32_t memory_credits_of(std::uint32_t inbound_entries, std::uint32_t slices) const;
 };
 
-// The number of lines that one link, or several together, can carry in a time: headers not counted.
+// Number of lines that one or several links carry in a time; headers are not counted.
 std::uint64_t lines_in(Bandwidth bandwidth, Duration time, std::uint32_t line_bytes);
 
-// One link as seen from a node.
+// One link, seen from a node.
 struct LinkEnd {
   Bandwidth bandwidth;        // outwards
   PacketFormat format;        // the same at both ends
-  std::uint64_t buffer = 0;   // bytes for each channel at the other end
-  std::uint32_t batch = 1;    // bytes after which this node gives credits back for what arrived
-  std::uint16_t far_via = 0;  // the link's number at the node at the other end
-  // Of a switch at the other end, to choose among its outputs; null: a device, which has one input.
+  std::uint64_t buffer = 0;   // bytes per channel at the far end
+  std::uint32_t batch = 1;    // bytes of arrived packets after which this node returns credits
+  std::uint16_t far_via = 0;  // number of the link at the far node
+  // Routing table of a switch at the far end, to select its output; null: a device, which has one input.
   RouteTable const* far_route = nullptr;
-  std::uint32_t number = 0;   // of the link in the machine
-  std::string far_name = {};  // of the node at the other end
+  std::uint32_t number = 0;   // number of the link in the machine
+  std::string far_name = {};  // name of the far node
 };
 
 struct FabricNodeSpec {
-  std::string kind;  // of the series in the results
-  std::string name;  // of the node
+  std::string kind;  // kind of the time series in the results
+  std::string name;  // name of the node
   NodeId node = 0;
   std::vector<LinkEnd> links;
   RouteTable const* route = nullptr;
-  std::size_t passing = 1024;  // packets of others that may be here, for each channel: what all buffers hold
-  std::size_t queue = 1024;    // packets that may wait for one link and channel
+  std::size_t passing = 1024;  // maximum packets in transit here, per channel: capacity of all buffers
+  std::size_t queue = 1024;    // maximum packets waiting for one link and channel
 };
 
 struct SwitchOutputSpec {
   FabricNodeSpec fabric;
-  std::uint32_t link = 0;  // of the switch: where this output leads
+  std::uint32_t link = 0;  // the switch's link that this output drives
 };
 
 struct SwitchOutputState {
   Egress egress;
-  std::vector<std::uint32_t> owed;  // bytes of credit to return, by link and channel of arrival
+  std::vector<std::uint32_t> owed;  // credit bytes to return, by link and channel of arrival
 
   static std::span<Stat<SwitchOutputState> const> list() {
     using S = SwitchOutputState const&;
@@ -175,7 +173,7 @@ class SwitchOutput final : public Component<SwitchOutputSpec, SwitchOutputState>
   In<Packet> packet_in = in<&SwitchOutput::on_packet>("packet");
   In<Credit> credit_in = in<&SwitchOutput::on_credit>("credit");
   Out<Packet> packet_out = out<Packet>("packet_out");
-  std::vector<Out<Credit>> credit_out;  // by link of the switch
+  std::vector<Out<Credit>> credit_out;  // indexed by link of the switch
 
   std::string_view kind() const override { return spec().fabric.kind; }
   std::string waiting_for() const override;
@@ -191,7 +189,7 @@ class SwitchOutput final : public Component<SwitchOutputSpec, SwitchOutputState>
   auto leaves(Cx& cx) const;
 };
 
-// Where the devices of a machine are.
+// Nodes of the machine's devices.
 struct DeviceNodes {
   std::vector<NodeId> gpus;
   std::vector<NodeId> cpus;
@@ -209,39 +207,39 @@ struct PortSpec {
   AddressMap memory;
   std::uint32_t slices = 1;
   DeviceNodes const* nodes = nullptr;   // must outlive the port
-  DeviceNames const* names = nullptr;   // the same; null: kinds and numbers
-  NodeId iommu_node = 0;                // of a GPU: where its translation requests go
-  std::uint32_t outbound = 1;           // requests of this device that may be under way
-  std::uint32_t inbound = 1;            // requests of other devices that are served at a time
-  std::uint32_t memory_credits = 1;     // of these, at one slice
+  DeviceNames const* names = nullptr;   // likewise; null: kinds and numbers
+  NodeId iommu_node = 0;                // GPU: destination of its translation requests
+  std::uint32_t outbound = 1;           // maximum outstanding requests of this device
+  std::uint32_t inbound = 1;            // maximum requests of other devices in service
+  std::uint32_t memory_credits = 1;     // likewise, at one slice
   std::uint32_t translation_bytes = 8;  // payload of a translation response or an invalidation request
   std::uint32_t fault_bytes = 32;       // payload of a page fault
-  // Of copies between a GPU and a CPU, by the bytes of a line that they have.
+  // Payload of a line of a copy between a GPU and a CPU, indexed by the line's bytes.
   std::vector<std::uint8_t> copy_payload;
-  bool page_faults = false;    // whether GPUs send some to the driver,
-  bool fault_batches = false;  // which orders them in batches
-  std::uint16_t iommu = 0;     // of a CPU: the number of its IOMMU among those of the driver
+  bool page_faults = false;    // GPUs send page faults to the driver
+  bool fault_batches = false;  // the driver serves them in batches
+  std::uint16_t iommu = 0;     // CPU: number of its IOMMU at the driver
 };
 
 struct Outbound {
   std::uint32_t tag = 0;
   std::uint16_t from = 0;
-  std::uint16_t lines = 0;  // not answered yet
+  std::uint16_t lines = 0;  // unanswered
 };
 struct Inbound {
   std::uint32_t tag = 0;
   NodeId source = 0;
   std::uint8_t bytes = 0;
-  std::uint8_t lines = 0;  // not answered yet
+  std::uint8_t lines = 0;  // unanswered
   RequestKind kind = RequestKind::data;
   std::uint8_t unused[7] = {};
   Time since{};
 };
 
-// What a device has sent to another one.
+// Data sent from one device to another.
 struct Traffic {
   std::uint64_t packets = 0;
-  std::uint64_t bytes = 0;  // of data, without headers
+  std::uint64_t bytes = 0;  // data without headers
 };
 
 struct PortStats {
@@ -255,18 +253,17 @@ struct PortStats {
 
 struct PortState {
   std::vector<Egress> egress;
-  std::vector<std::uint32_t> owed;       // bytes of credit to return, by link and channel
-  std::vector<std::uint32_t> next_flow;  // of data, by destination node: without payload, with payload
+  std::vector<std::uint32_t> owed;       // credit bytes to return, by link and channel
+  std::vector<std::uint32_t> next_flow;  // by destination node: without payload, with payload
   std::vector<Traffic> sent;             // by destination node
   std::vector<Outbound> outbound;
   FreeNumbers free_outbound;
   std::vector<Inbound> inbound;
   FreeNumbers free_inbound;
-  std::uint64_t free_lines = 0;  // that may be asked of this device still
+  std::uint64_t free_lines = 0;  // lines that other devices may still request
   std::vector<std::uint32_t> slice_credits;
-  std::uint64_t queued_responses = 0;  // lines, of responses to other devices that wait for a link
-  Ring<Packet>
-      held;  // arrived memory requests that wait for an entry or an L2 credit; their link credit is kept
+  std::uint64_t queued_responses = 0;  // lines of responses to other devices that wait for a link
+  Ring<Packet> held;  // requests that wait for an entry or an L2 credit; their link credit is not returned
   PortStats stats;
 
   static std::span<Stat<PortState> const> list() {
@@ -298,7 +295,7 @@ struct PortState {
     });
     return all;
   }
-  // Over all links.
+  // Sum over all links.
   std::uint64_t sum(std::uint64_t EgressStats::*counter) const {
     std::uint64_t total = 0;
     for (auto const& e : egress) total += e.stats().*counter;
@@ -311,10 +308,9 @@ struct PortState {
   }
 };
 
-// A device's port: RDMA engine of a GPU, root port of a CPU, or a NIC. It turns the device's requests for
-// other devices' memory into packets, and other devices' requests into requests to its own L2 slices. Where a
-// route leads through the device (from one CPU's GPUs to another's, say), it passes packets on as a switch
-// does.
+// Port of a device: RDMA engine of a GPU, root port of a CPU, or NIC. It converts the device's requests for
+// other devices' memory into packets, and other devices' requests into requests to its own L2 slices. It also
+// forwards packets of routes through the device, such as from one CPU's GPUs to another's.
 class FabricPort : public Component<PortSpec, PortState> {
  public:
   explicit FabricPort(Slot<PortSpec> slot);
@@ -360,8 +356,8 @@ class Rdma final : public FabricPort {
   Out<MemResponse> remote_response = out<MemResponse>("remote_response");
   Out<TranslateResponse> translate_response = out<TranslateResponse>("translate_response");
   Out<Invalidate> invalidate = out<Invalidate>("invalidate");
-  In<PageFault> page_fault;     // where there are some
-  Out<FaultOrder> fault_order;  // where the driver serves them in batches
+  In<PageFault> page_fault;     // only with page faults
+  Out<FaultOrder> fault_order;  // only with fault batches
 
   void on_remote(MemRequest const& m, Cx& cx) const;
   void on_translate(TranslateRequest const& m, Cx& cx) const;
@@ -379,8 +375,8 @@ class CpuPort final : public FabricPort {
   In<Packet> translated = in<&CpuPort::on_translated>("translated");
   Out<Packet> translate = out<Packet>("translate");
   Out<Invalidated> invalidated = out<Invalidated>("invalidated");
-  Out<PageFault> fault;        // where there are some
-  In<FaultOrder> fault_order;  // where the driver serves them in batches
+  Out<PageFault> fault;        // only with page faults
+  In<FaultOrder> fault_order;  // only with fault batches
 
   void on_translated(Packet const& m, Cx& cx) const;
   void on_fault_order(FaultOrder const& m, Cx& cx) const;

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What packets and buffers of a link measure in bytes.
+// Sizes of packets and link buffers in bytes.
 //
-// Credits count bytes of the receiver's buffer (PCIe counts credits of 16 bytes, NVLink flits; a packet here
-// holds exactly the bytes that it takes on the wire). Each direction of a link has a buffer of its own for
-// each virtual channel.
+// Credits count bytes of the receiver's buffer (PCIe counts credits of 16 bytes, NVLink flits; here a packet
+// occupies exactly its bytes on the wire). Each direction of a link has one buffer per virtual channel.
 //
-// A sender never waits for credits on an idle receiver if the buffer covers what is on its way: bandwidth x
-// (there and back + the packet that arrives whole before it is forwarded, and its forwarding). Half of a
-// buffer may be credits that the receiver has not sent yet, for they go back in batches; so the buffer is
-// twice that:
+// A sender never waits for credits of an idle receiver if the buffer covers the data in flight: bandwidth x
+// (round trip + the packet that is received whole before it is forwarded + its forwarding). The receiver may
+// hold half of the credits for its next batch, so the buffer is twice that:
 //
 //   buffer = 2 x (bandwidth x 2 x latency + 2 x largest packet)
 //
-// A batch is an eighth of the buffer, less where the outputs of a switch, which do not know of each other,
-// would hold back more than half of it, or would leave the sender too little for a largest packet.
+// A batch is one eighth of the buffer. It is smaller if the outputs of a switch, which do not know each
+// other's credits, could together hold more than half of the buffer, or leave the sender too few for the
+// largest packet.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +22,7 @@
 
 namespace farfault {
 
-// A packet is a header, and a payload in whole units (a power of two of bytes).
+// A packet has a header and a payload in whole units (a power of two bytes).
 struct PacketFormat {
   std::uint32_t header = 24;
   std::uint32_t unit = 1;
@@ -40,8 +39,8 @@ inline std::uint64_t covering_buffer(Bandwidth bandwidth, Duration latency, std:
   return static_cast<std::uint64_t>(std::min<Wide>(2 * on_its_way, kLargestBuffer));
 }
 
-// Bytes after which a component gives credits back, of `sharing` that forward what arrives over one link. The
-// buffer must hold a largest packet.
+// Bytes after which a component returns credits, if `sharing` components forward what arrives over one link.
+// The buffer must hold the largest packet.
 inline std::uint32_t credit_batch(std::uint64_t buffer, std::uint32_t largest, std::uint32_t sharing) {
   auto const batch = std::min({buffer / 8, buffer / (2 * sharing), (buffer - largest) / sharing});
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, batch));

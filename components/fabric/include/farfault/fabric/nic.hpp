@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A NIC: it passes packets on between PCIe and the network, and is itself a device that others can address,
-// by its doorbells and its buffers.
+// A NIC: forwards packets between PCIe and the network, and is a device whose doorbells and buffers other
+// devices can address.
 //
-// A read or write of its memory takes nic.latency from the NIC's port to the memory, and as much back. Like
-// any device it takes as many at a time as fabric.inbound says, or its links carry in fabric.service_time;
-// nothing else limits them, and what the memory holds is not simulated. A NIC asks for nothing by itself:
-// data moves to and from it by a copy engine. Errors: a packet of paging or translation for a NIC stops the
-// program.
+// - Accesses to its memory take nic.latency each way, in addition to the port.
+// - Concurrent accesses are limited as for any device: fabric.inbound, or the lines that its links carry in
+//   fabric.service_time. Nothing else limits them. Memory contents are not simulated.
+// - A NIC sends no requests; copy engines move data to and from it.
+// - Errors: a paging or translation packet sent to a NIC stops the program.
 #pragma once
 
 #include "farfault/fabric/fabric.hpp"
@@ -25,7 +25,7 @@ struct NicParams {
 class Nic final : public FabricPort {
  public:
   using FabricPort::FabricPort;
-  // Its own memory, behind memory_request and memory_response.
+  // The NIC's own memory, behind memory_request and memory_response.
   In<MemRequest> access = in<&Nic::on_access>("access");
   Out<MemResponse> answer = out<MemResponse>("answer");
 

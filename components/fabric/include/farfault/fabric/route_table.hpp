@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a node sends a packet: for each destination, the equally short next links, of which each packet takes
-// one.
+// Routing table of a node: for each destination, the next links on all shortest routes.
 //
-// Every packet carries a number, its flow. A node with n equal links takes number flow % n of them and passes
-// flow / n on: a source that counts its packets visits all routes of a network evenly, stage by stage, and
-// packets of one flow number take one route. Where the links keep flows together (ECMP), the choice is a
-// fixed hash of source, destination and node, and the flow stays as it is. Cost: an array look-up, and a
-// division where there are several links. Memory: 4 bytes for each destination.
+// - Each packet has a flow number. A node with n equal links selects link flow % n and passes flow / n on. A
+//   source that counts its packets therefore uses all routes of a network evenly, stage by stage; packets
+//   with one flow number take one route.
+// - Links that keep flows together (ECMP) are selected by a fixed hash of source, destination and node; the
+//   flow is passed on unchanged.
+// - Cost: one array look-up, and a division if there are several links. Memory: 4 bytes per destination.
 #pragma once
 
 #include <cstdint>

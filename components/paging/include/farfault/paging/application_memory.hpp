@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of a machine before the first kernel, as the placement of one application's pages sees it.
+// Memory of a machine before the first kernel, as seen by the page placement of one application.
 //
-// The application's GPUs are numbered from 0, in their order; a DeviceId is the machine's own number of a
-// device (InitialMemory). Page numbers name the application's address space.
+// The application's GPUs are numbered from 0, in order; a DeviceId is the machine's own number of a device
+// (InitialMemory). Page numbers include the application's address space.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ class ApplicationMemory {
 
   std::uint32_t gpus() const { return static_cast<std::uint32_t>(gpus_.size()); }
   Workload const& workload() const { return *memory_.applications()[application_].workload; }
-  // By buffer of the workload.
+  // Indexed by buffer of the workload.
   std::vector<PageRange> const& buffers() const { return memory_.buffers(application_); }
-  // Calls f(buffer, page, size) for every page of the buffers, in order; for a large one with its first base
+  // Calls f(buffer, page, size) for every page of the buffers, in order; for a large page with its first base
   // page.
   template <class F>
   void each_page(F&& f) const {
@@ -35,19 +35,19 @@ class ApplicationMemory {
         page = first_of(page, size) + (std::uint64_t{1} << size);
       }
   }
-  // The page's number within its address space.
+  // Page number within the address space.
   std::uint64_t in_space(std::uint64_t page) const { return page_in_space(page, memory_.page_bits()); }
 
-  // Maps the page that holds base page `page` in a frame of any device of the machine; false when its memory
-  // is full. A large page for which it has no large frame is mapped as base pages.
+  // Maps the page that contains base page `page` to a frame of any device; false if its memory is full.
+  // Without a free large frame, a large page is mapped as base pages.
   [[nodiscard]] bool place(std::uint64_t page, DeviceId device) { return memory_.place(page, device); }
-  // On GPU n of the application or, where its memory is full, on the next one of the application that has
-  // room, then on any other, and on the CPU last; false when all are full.
+  // The same on GPU n of the application or, if its memory is full, on the application's next GPU with room,
+  // then on any other GPU, then on the CPU; false if all are full.
   [[nodiscard]] bool place_near(std::uint64_t page, std::uint32_t n) {
     return memory_.place_near(page, gpus_, n);
   }
 
-  // All of it, and where a page was placed.
+  // The memory of the whole machine, including the placement of each page.
   InitialMemory const& machine() const { return memory_; }
 
  private:

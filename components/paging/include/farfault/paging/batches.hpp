@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver knows of the batch of faults that it serves (paging_driver.hpp): parameters, pages that
-// come, units that leave, and the row of `/tables/fault_batches`.
+// Batches of faults in the driver (paging_driver.hpp): parameters, pages that migrate in, evicted units, and
+// the row of `/tables/fault_batches`.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@
 
 namespace farfault {
 
-// What happens to a page that leaves and has not been written on the GPU since it came: its data are
-// transferred like all others, or dropped, the CPU's being as good.
+// Evicted pages that were not written on the GPU since they arrived: transferred like others, or dropped,
+// because the CPU's memory holds the same data.
 enum class CleanPages : std::uint8_t { transferred, dropped };
 
 struct BatchParams {
@@ -85,56 +85,56 @@ struct BatchParams {
   bool in_batches() const { return replay.make({})->in_batches(); }
 };
 
-// A page that a batch brings.
+// A page that a batch migrates to its GPU.
 struct ComingPage {
   enum class Stage : std::uint8_t { planned, unmapping, ready, coming, mapping, there };
   std::uint64_t page = 0;
-  Time worked{};            // when the driver's work on its block is done
-  std::uint32_t block = 0;  // its number in the batch
+  Time worked{};            // end of the driver's work on its block
+  std::uint32_t block = 0;  // block number in the batch
   Stage stage = Stage::planned;
   std::uint8_t application = 0;
-  std::uint8_t faulted = 0;  // or prefetched
-  std::uint8_t mapped = 0;   // somewhere, when it begins to come
-  std::uint8_t writes = 0;   // a fault of it is a write
-  std::uint8_t copies = 0;   // it stays where it is, and a copy comes
-  std::uint8_t is_here = 0;  // it comes to a frame in which it is, or a copy of it: nothing is transferred
+  std::uint8_t faulted = 0;  // otherwise prefetched
+  std::uint8_t mapped = 0;   // mapped on some device when it starts
+  std::uint8_t writes = 0;   // one of its faults is a write
+  std::uint8_t copies = 0;   // the page keeps its frame, and a copy is made
+  std::uint8_t is_here = 0;  // the page or a copy is already in the destination frame: no transfer
   std::uint8_t unused[5] = {};
 };
 
-// A unit of eviction that leaves, from its choice until its last frame is free.
+// An eviction unit, from its selection until its last frame is free.
 struct LeavingUnit {
   std::uint64_t unit = 0;
-  std::uint32_t pages = 0;      // that have a frame still
-  std::uint32_t unmapping = 0;  // of these, those that some TLB may still know
+  std::uint32_t pages = 0;      // pages that still hold a frame
+  std::uint32_t unmapping = 0;  // pages that some TLB may still map
 };
 
-// Of each page that comes by a batch, or leaves.
+// Record of a page that a batch has migrated or evicted.
 struct PagedPage {
-  Time came{};             // to the GPU that got it last
-  std::uint32_t move = 0;  // its number among the pages under way, plus one
+  Time came{};             // arrival at its latest GPU
+  std::uint32_t move = 0;  // number among the pages in flight, plus one
   std::uint32_t unused = 0;
 };
-// Of such a page on one GPU.
+// Record of the page on one GPU.
 struct PageStay {
   Time came{};
   std::uint32_t evictions = 0;
-  std::uint8_t dirty = 0;  // it differs from what the CPU's memory last held
+  std::uint8_t dirty = 0;  // differs from the CPU memory's latest data
   std::uint8_t application = 0;
   std::uint8_t unused[2] = {};
 };
 struct SeenBlock {
-  std::uint64_t seen = 0;  // 1: a page of it has come
+  std::uint64_t seen = 0;  // 1: a page of it has arrived
 };
 
-// For the results, until it is in their table.
+// Row of a table, until it is written.
 struct BatchRecord {
   Time first_fault{};
   Time began{};
-  Time first_transfer = Time::max();  // max: there was none
+  Time first_transfer = Time::max();  // max: none
   Time ended{};
   std::uint64_t raw_faults = 0;
   std::uint64_t duplicates = 0;
-  std::uint64_t faulted_pages = 0;  // that came
+  std::uint64_t faulted_pages = 0;  // that migrated
   std::uint64_t prefetched_pages = 0;
   std::uint64_t evicted_pages = 0;
   std::uint64_t dropped_pages = 0;
@@ -153,43 +153,43 @@ struct BatchCounts {
   std::uint64_t lifetime_ps = 0;
 };
 
-// Nothing; an interrupt has arrived, and the bottom half is to run; the entries of a buffer are on their way;
-// pages come.
+// interrupted: an interrupt has arrived and the bottom half will run; reading: fault-buffer entries are in
+// transit; serving: pages migrate.
 enum class BatchPhase : std::uint64_t { idle, interrupted, reading, serving };
 
 struct BatchState {
   BatchPhase phase = BatchPhase::idle;
-  Ring<std::uint32_t> interrupts;     // GPUs whose buffers are to be read, in the driver's own numbers
-  std::uint64_t gpu = 0;              // whose buffer is read, or batch is served
-  std::uint64_t expected = kUnknown;  // entries that come from its buffer
+  Ring<std::uint32_t> interrupts;     // GPUs whose buffers are to be read, by the driver's own numbers
+  std::uint64_t gpu = 0;              // GPU whose buffer is read or whose batch is served
+  std::uint64_t expected = kUnknown;  // entries to expect from its buffer
   FaultBatch faults;
-  Time worked{};  // when the driver's work is done; interrupted: when the bottom half runs
+  Time worked{};  // end of the driver's work; interrupted: start of the bottom half
   Time work_timer = Time::max();
-  std::vector<ComingPage> pages;          // in the order in which they come
-  std::vector<std::uint32_t> block_left;  // by block: pages that are not there yet
-  std::uint64_t begun = 0;                // of the pages: those that have a number among the pages under way,
-  std::uint64_t sent = 0;                 // that have a frame, too,
-  std::uint64_t there = 0;                // that are mapped
-  std::uint64_t in_place = 0;             // of those not sent: that need no frame
-  std::uint64_t coming = 0;               // that have a frame and are not mapped yet
-  std::uint64_t in = 0;                   // transfers to the GPU under way
-  std::uint64_t out = 0;                  // units whose data go
-  std::uint64_t unmapping = 0;            // and units that are being unmapped
-  std::vector<LeavingUnit> leaving;       // by number
+  std::vector<ComingPage> pages;          // in migration order
+  std::vector<std::uint32_t> block_left;  // indexed by block: pages not yet mapped
+  std::uint64_t begun = 0;                // pages with a number among the pages in flight
+  std::uint64_t sent = 0;                 // of these, pages with a frame
+  std::uint64_t there = 0;                // pages that are mapped
+  std::uint64_t in_place = 0;             // pages not sent that need no frame
+  std::uint64_t coming = 0;               // pages with a frame, not mapped yet
+  std::uint64_t in = 0;                   // transfers to the GPU in flight
+  std::uint64_t out = 0;                  // units being transferred
+  std::uint64_t unmapping = 0;            // units being unmapped
+  std::vector<LeavingUnit> leaving;       // indexed by number
   std::vector<std::uint32_t> free_leaving;
   Ring<std::uint32_t> unmapped;
   Policy<FaultReplay> replay;
   Policy<Prefetcher> prefetch;
   Policy<EvictionSchedule> schedule;
-  PolicyArray<EvictionOrder> orders;  // by GPU
+  PolicyArray<EvictionOrder> orders;  // indexed by GPU
   PageRecords<PagedPage> of_page;
-  std::vector<PageRecords<PageStay>> stays;         // by GPU
-  std::vector<PageRecords<SeenBlock>> blocks_seen;  // by GPU; at a block's first page
-  std::vector<std::uint64_t> owes_replay;           // by GPU
+  std::vector<PageRecords<PageStay>> stays;         // indexed by GPU
+  std::vector<PageRecords<SeenBlock>> blocks_seen;  // indexed by GPU, then by the block's first page
+  std::vector<std::uint64_t> owes_replay;           // indexed by GPU
   BatchRecord record;
   std::vector<BatchRecord> records;
   BatchCounts counts;
-  PageLifetimes lifetimes{};  // of the batch's GPU, since they were last told
+  PageLifetimes lifetimes{};  // of the batch's GPU, since the last report
 
   static constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 };

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether pages are moved within the memory of a GPU so that large frames become free, and how their contents
-// get to the new frame: contiguity-aware compaction, Mosaic (MICRO 2017), section 4.4.
+// Policy for compaction: moving pages within a GPU's memory to free large frames (contiguity-aware
+// compaction, Mosaic, MICRO 2017, section 4.4), and the copy mechanism.
 //
-// Contract: compacts(), takes_time() and time_in_memory() are functions of the parameters alone. A page comes
-// that would begin a large frame, and none is free: then, where compacts() says so, the driver empties one,
-// if the frame allocator knows which (frame_allocator.hpp), and the page waits until that is done. Contents
-// go through the GPU's copy engine, line by line; or, where time_in_memory() says how long, the memory copies
-// them by itself, at_a_time() pages at a time. Where takes_time() says no, a copy takes the least time that
-// there is, and no SM stops; pages are unmapped and mapped anew as ever. ended() is told of each large frame
-// how many pages have left it, and whether it is free now, for the count.
-//
-// The paper compacts when pages of a large page are freed; here that is left until the room is needed.
+// - Trigger: a page would begin a large frame and none is free. If compacts(), the driver empties the large
+//   frame that the frame allocator selects (frame_allocator.hpp); the page waits until this is done. The
+//   paper compacts when pages of a large page are freed; here compaction is deferred until a large frame is
+//   needed.
+// - Copies: by the GPU's copy engine, line by line; or, if time_in_memory() returns a time, within the
+//   memory, at_a_time() pages at once.
+// - If takes_time() is false, a copy takes the minimum time and no SM stalls; pages are still unmapped and
+//   mapped again.
+// - compacts(), takes_time(), time_in_memory() and at_a_time() are functions of the parameters only.
+// - ended() is called once per large frame, with the pages moved and whether it is free, for statistics.
 #pragma once
 
 #include <cstdint>

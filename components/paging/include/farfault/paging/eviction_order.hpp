@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which unit of a GPU's memory is evicted first.
+// Policy that selects the next eviction unit of a GPU's memory. Each GPU has its own object.
 //
-// A unit is an aligned range of virtual pages that leaves together (driver.batch.eviction_unit), named by its
-// first base page. Contract: arrived() is called when a page of the unit gets a frame of this GPU's memory;
-// left() when its last one has lost it, or the unit begins to leave. victim() names a unit that is there and
-// of which may_leave(unit) holds, or none: then all are under way, or pinned. An order that goes by accesses
-// has an epoch: used() is called when an SM or a scalar cache of the GPU accesses a page of the unit, once
-// per page, SM and epoch or more often, a driver.notify_latency later, with the time; also of units that have
-// left by then.
-// Each GPU has an object of its own.
+// - A unit is an aligned range of virtual pages that are evicted together (driver.batch.eviction_unit), named
+//   by its first base page.
+// - arrived(): a page of the unit has received a frame of this GPU's memory.
+// - left(): the unit's last page has lost its frame, or the unit's eviction has begun.
+// - victim(): a resident unit for which may_leave(unit) is true. None: all units are pinned or in flight.
+// - epoch(): nonzero if the order depends on accesses. Then used() is called, with the time, when an SM or a
+//   scalar cache of the GPU accesses a page of the unit: at least once per page, SM and epoch, after
+//   driver.notify_latency, and also for units that have been evicted meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class EvictionOrder {
   virtual ~EvictionOrder() = default;
   virtual void arrived(std::uint64_t unit) = 0;
   virtual void left(std::uint64_t unit) = 0;
-  // Zero: it does not go by accesses.
+  // Zero: the order does not depend on accesses.
   virtual Duration epoch() const { return Duration::zero(); }
   virtual void used(std::uint64_t /*unit*/, Time /*now*/) {}
   virtual std::optional<std::uint64_t> victim(MayLeave const& may_leave) = 0;

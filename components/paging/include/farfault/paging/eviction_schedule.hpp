@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// When pages leave a GPU whose memory is full, for those that a batch brings.
+// Policy for the time of evictions from a GPU whose memory is full, relative to the migrations of a batch.
 //
-// A unit leaves in two steps: no TLB holds its translations any more, and no access uses them (unmapped);
-// then its data go to the CPU's memory, and its frames are free. Contract: begins() is asked while the pages
-// of a batch still need more frames than are free or about to be, as often as it agrees, and says whether one
-// more unit begins to leave; leaves() is asked for the oldest unit that is unmapped, and says whether its
-// data go now. comes() is asked for each page that could take a free frame, and has to agree when nothing is
-// being transferred from the GPU. All are asked again whenever something has ended or begun; the first two
-// have to agree when nothing else is under way and a page waits for a frame. Where takes_time() says no, data
-// need no time, and no transfer.
+// - An eviction has two steps. First the unit is unmapped: no TLB holds its translations and no access uses
+//   them. Then its data is transferred to CPU memory, and its frames are free.
+// - begins(): one more unit starts to be evicted. Called repeatedly while the batch needs more frames than
+//   are free or will become free.
+// - leaves(): the oldest unmapped unit is transferred now.
+// - comes(): a page that could take a free frame is transferred now. Must be true if no transfer from the GPU
+//   is in flight.
+// - All are called again after every start or completion. begins() and leaves() must be true if nothing else
+//   is in flight and a page waits for a frame.
+// - If takes_time() is false, evictions need neither time nor transfers.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +23,14 @@ class EvictionSchedule {
  public:
   using Interface = EvictionSchedule;
   struct Setup {};
-  // Of the GPU whose batch is served.
+  // State of the GPU whose batch is served.
   struct Moment {
     std::uint64_t free_frames;
-    bool page_waits;          // the next page could come now, had it a frame
-    std::uint32_t in;         // pages that are being transferred to the GPU
-    std::uint32_t unmapping;  // units that are being unmapped,
-    std::uint32_t unmapped;   // or are,
-    std::uint32_t out;        // or are being transferred
+    bool page_waits;          // the next page could be transferred if it had a frame
+    std::uint32_t in;         // pages in transfer to the GPU
+    std::uint32_t unmapping;  // units being unmapped
+    std::uint32_t unmapped;   // units unmapped and not yet in transfer
+    std::uint32_t out;        // units in transfer
   };
   static PolicyList<EvictionSchedule> known();
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The faults of a batch, from the entries of a GPU's fault buffer to the pages that they name: sorted by
-// address, each once.
+// Faults of one batch: turns fault-buffer entries into distinct pages, sorted by address.
 //
-// Entries for a page that has one already are duplicates; that of the oldest says on whose behalf the page
-// comes, and a write among them makes it one. Source: NVIDIA's driver (uvm_gpu_replayable_faults.c,
-// preprocess_fault_batch), Batch-aware unified memory (ASPLOS 2020), section 2.2.
+// Further entries of a page are duplicates. The oldest entry determines the application; one write makes the
+// page's fault a write. Source: NVIDIA's driver (uvm_gpu_replayable_faults.c, preprocess_fault_batch);
+// Batch-aware unified memory (ASPLOS 2020), section 2.2.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +21,8 @@ class FaultBatch {
   struct Entry {
     std::uint64_t page = 0;
     Time raised{};
-    std::uint32_t client = 0;       // an SM, or a scalar cache
-    std::uint32_t application = 0;  // on whose behalf
+    std::uint32_t client = 0;       // SM or scalar cache
+    std::uint32_t application = 0;  // requester
     Access access = Access::read;
     std::uint8_t unused[7] = {};
   };
@@ -32,15 +31,14 @@ class FaultBatch {
   void add(Entry const& entry) { entries_.push_back(entry); }
   std::uint64_t entries() const { return entries_.size(); }
   Time first_raised() const { return std::ranges::min(entries_, {}, &Entry::raised).raised; }
-  // Different ones.
+  // Number of distinct clients.
   std::uint64_t clients() const {
     std::vector<std::uint32_t> all;
     for (auto const& e : entries_) all.push_back(e.client);
     std::sort(all.begin(), all.end());
     return static_cast<std::uint64_t>(std::unique(all.begin(), all.end()) - all.begin());
   }
-  // Of each page the oldest entry, in the order of pages; entries of one time in the order in which they
-  // came.
+  // The oldest entry of each page, in page order; entries of equal time in order of arrival.
   std::vector<Entry> pages() const {
     auto sorted = entries_;
     std::ranges::stable_sort(sorted, [](Entry const& a, Entry const& b) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the driver serves faults, one by one or in batches, and when the GPU makes faulted accesses again.
+// Policy for fault service: one by one or in batches, and the time at which a GPU replays faulted accesses.
 //
-// Contract: in_batches() and by_page() are functions of the parameters alone; where in_batches() says no,
-// each fault is served by itself when it arrives, and nothing else is asked. Where by_page() says so, each
-// page that lands wakes the accesses that wait for it; else after() is asked at each of its moments, of which
-// `served` is the last of a batch: what it returns is ordered at once. An implementation that is not by page
-// must order a replay after a batch in the end, and at the latest when the fault buffer is empty: the
-// accesses of the GPU wait for it.
+// - in_batches() and by_page() are functions of the parameters only. If in_batches() is false, each fault is
+//   served on arrival, and no other function is called.
+// - by_page(): each page that arrives wakes the accesses stalled on it.
+// - Otherwise after() is called at each Moment, and its result is ordered at once. `served` is the last
+//   moment of a batch.
+// - A policy that is not by page must order a replay after every batch, at the latest when the fault buffer
+//   is empty: the GPU's accesses stall until then.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,10 @@ class FaultReplay {
  public:
   using Interface = FaultReplay;
   struct Setup {};
-  // All pages of a block are mapped that the batch brings; all of the batch; the buffer was found empty.
+  // block_mapped: all pages of a block that the batch migrates are mapped. served: all pages of the batch
+  // are. buffer_empty: the buffer was found empty.
   enum class Moment : std::uint8_t { block_mapped, served, buffer_empty };
-  // All faulted accesses are made again; the fault buffer is emptied before.
+  // replay: all faulted accesses are issued again. flush_and_replay: the fault buffer is emptied first.
   enum class Orders : std::uint8_t { nothing, replay, flush_and_replay };
   static PolicyList<FaultReplay> known();
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is fragmented from the start (Mosaic, MICRO 2017, section 6.4): data of nobody, at random
-// places. The fragmentation index is the share of large frames that hold such data, the occupancy the share
-// of each of these that it takes; both are rounded to whole large frames and base pages. The same seed,
-// number of a GPU and size of its memory give the same frames.
+// Memory that is fragmented at the start (Mosaic, MICRO 2017, section 6.4): random frames hold data of no
+// application.
+//
+// - Fragmentation index: fraction of large frames with such data. Occupancy: fraction of each of these frames
+//   that is occupied. Both are rounded to whole large frames and base pages.
+// - The same seed, GPU number and memory size give the same frames.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +19,10 @@ struct Fragmentation {
   std::uint64_t seed = 1;
 
   bool any() const { return index > 0 && occupancy > 0; }
-  // Occupies frames of a GPU's memory that has `setup.frames`, all of them free. What is left at the end of
-  // memory, less than a large frame, stays free.
+  // Occupies frames of a GPU's memory with `setup.frames` frames, all of them free. A remainder at the end of
+  // memory, smaller than a large frame, stays free.
   void occupy(FrameAllocator& frames, FrameAllocator::Setup const& setup, std::uint32_t gpu) const;
-  // How many that are.
+  // Number of frames that occupy() takes.
   std::uint64_t frames(FrameAllocator::Setup const& setup) const;
 };
 

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which free frame of one memory a page gets.
+// Policy that selects a free frame of one memory for a page.
 //
-// Contract: frames are those of base pages, numbered from 0, and all are free at first. allocate() is called
-// for a page that comes to this memory, where one is free, and returns a free frame; release() gives one
-// back. A frame belongs to one page at a time. allocate_large() is called for a large page that comes, with
-// its first base page: it returns the first of 2^size free frames, side by side and aligned to their number,
-// which are given back one by one; or nothing, and then it has changed nothing: the page comes as base pages.
-// An allocator without large frames leaves it out.
-//
-// A page number names its address space (kernel.hpp). occupy() takes a free frame for data of nobody, which
-// no page asks for: memory that is fragmented from the start. It comes before the first page, in any order,
-// for as many frames as there are, so it must not search; later it may come too, and release() gives such a
-// frame back like any other. Two allocators of one setup that are asked the same in the same order give the
-// same frames.
-//
-// An allocator that compacts() can say which pages to move so that a large frame becomes free (Mosaic, MICRO
-// 2017, section 4.4), where its setup says up to how many: plan_emptying() takes the frames that they go to,
-// for these pages; the old ones stay in use until they are released, each when its page has moved. A page
-// that does not move after all gives its new frame back. Until end_emptying() no other page gets a frame of
-// that large frame, unless there is no other; it says whether the large frame is free now.
+// - Frames are base-page frames, numbered from 0; all are free at first. A page number includes its address
+//   space (kernel.hpp).
+// - allocate(): a free frame for a page; one must be free. release(): returns it. A frame holds at most one
+//   page.
+// - allocate_large(): first of 2^size free frames, contiguous and aligned to their number, for a large page
+//   given by its first base page. The frames are released one by one. Nothing: no change; the page is
+//   allocated as base pages.
+// - occupy(): takes a given free frame for data of no application (fragmentation). It is called before the
+//   first allocation, in any order, for up to all frames, and must not search; it may also be called later.
+//   release() frees it.
+// - Deterministic: allocators of equal setup return equal frames for equal calls.
+// - Compaction (Mosaic, MICRO 2017, section 4.4), if compacts() and Setup::most_moved is not 0:
+//   plan_emptying() plans moves that empty a large frame, and allocates their destinations. Sources stay in
+//   use until released, after each move; if a page does not move, its destination is released. Until
+//   end_emptying(), frames of that large frame are allocated only if no other is free. end_emptying() returns
+//   whether it is free.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +40,9 @@ class FrameAllocator {
     unsigned page_bits = 12;   // log2 of a base page's bytes
     std::uint32_t spaces = 1;  // address spaces
     unsigned large_size = 9;   // log2 of the base pages of a large frame
-    // The aligned regions, each as large as a large frame, that lie wholly in one buffer.
+    // Aligned regions of the size of a large frame that are wholly in one buffer.
     LargePages en_masse{};
-    // Large frames are emptied that have up to so many frames in use; 0: none are.
+    // Maximum frames in use of a large frame that is emptied; 0: no compaction.
     std::uint64_t most_moved = 0;
   };
   static constexpr std::uint64_t kNobodysPage = std::numeric_limits<std::uint64_t>::max();
@@ -57,10 +55,10 @@ class FrameAllocator {
   static PolicyList<FrameAllocator> known();
 
   virtual ~FrameAllocator() = default;
-  // Whether large_size and en_masse matter to it.
+  // True if the allocator uses large_size and en_masse.
   virtual bool uses_large_frames() const { return false; }
   bool empty() const { return available() == 0; }
-  virtual std::uint64_t available() const = 0;  // frames that are free
+  virtual std::uint64_t available() const = 0;  // free frames
   virtual std::uint64_t allocate(std::uint64_t page) = 0;
   virtual std::optional<std::uint64_t> allocate_large(std::uint64_t page, unsigned size) {
     static_cast<void>(page);
@@ -71,13 +69,13 @@ class FrameAllocator {
   virtual void occupy(std::uint64_t frame) = 0;
 
   virtual bool compacts() const { return false; }
-  // Whether the page, if it came now, would begin a large frame, and none is free.
+  // True if the page would begin a large frame now, and none is free.
   virtual bool lacks_large_frame(std::uint64_t page) const {
     static_cast<void>(page);
     return false;
   }
-  // The moves that empty a large frame, of pages that may all move; false, and nothing has changed, where
-  // none can be emptied.
+  // Moves that empty a large frame whose pages may all move. False: none can be emptied, and nothing has
+  // changed.
   virtual bool plan_emptying(MayMove const& may_move, std::vector<Move>& moves) {
     static_cast<void>(may_move);
     static_cast<void>(moves);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of all devices of one driver before the first kernel: the frames that are allocated, and the
-// page tables, with a root for each address space. What lies in which frame is the placement's choice
-// (application_memory.hpp); no frame is given to two pages.
+// Memory of all devices of one driver before the first kernel: allocated frames, and page tables with one
+// root per address space.
 //
-// Devices are named by the driver's own numbers: GPU n is device n, and its CPU kFirstCpu, wherever they are
-// in a cluster; frames are those of the cluster's devices.
-//
-// Pages that a program allocates (operation.hpp) are in no frame yet: placing one plans the device of which
-// the driver takes a frame then.
-//
-// Errors: UserError from the constructor where the workloads are larger than all memory, or what a program
-// allocates shares a page with another buffer.
+// - The page placement selects the device of each page (application_memory.hpp). A frame holds at most one
+//   page.
+// - Devices have the driver's own numbers: GPU n is device n, its CPU is kFirstCpu, anywhere in a cluster.
+//   Frames are frames of the cluster's devices.
+// - Pages that a program allocates (operation.hpp) have no frame yet. Placing one plans the device on which
+//   the driver allocates later.
+// - Errors: UserError from the constructor if the workloads exceed all memory, or if a buffer that a program
+//   allocates shares a page with another buffer.
 #pragma once
 
 #include <cstdint>
@@ -47,39 +46,39 @@ class InitialMemory {
     std::uint64_t bytes_of_cpu = 0;
     PolicyChoice<FrameAllocator> frames{"on_demand"};
     LargePages::Choice large{};
-    unsigned large_size = 9;        // of a large frame: log2 of its base pages, whatever `large` chooses
-    bool coalesces = false;         // base pages that are where those of a large page would be
-    Fragmentation fragmentation{};  // of the memory of each GPU
+    unsigned large_size = 9;        // log2 of the base pages of a large frame, regardless of `large`
+    bool coalesces = false;         // coalesce base pages in place (page_sizes.hpp)
+    Fragmentation fragmentation{};  // per GPU
   };
 
   explicit InitialMemory(Spec const& spec);
 
-  // The upper eighth of a memory is for page tables: the first bytes, which are for data.
+  // Bytes of a memory that hold data, from its start; the last eighth holds page tables.
   static std::uint64_t data_bytes(std::uint64_t memory) { return memory / 8 * 7; }
 
   NodeDevices const& devices() const { return spec_.devices; }
   std::uint32_t gpus() const { return static_cast<std::uint32_t>(gpu_tables_.size()); }
-  // What users see a device called, by its number here.
+  // Name that users see, by the driver's device number.
   std::string name_of_device(DeviceId device) const {
     return name_of(spec_.names, device >= kFirstCpu ? spec_.devices.cpu() : spec_.devices.gpu(device));
   }
   unsigned page_bits() const { return spec_.page_bits; }
   Applications const& applications() const { return *spec_.applications; }
-  // Of an application, by buffer of its workload.
+  // Buffers of an application, indexed as in its workload.
   std::vector<PageRange> const& buffers(std::uint32_t application) const { return buffers_[application]; }
   bool is_in_buffer(std::uint64_t page) const;
   LargePages const& large_pages() const { return large_; }
-  // The regions of the size of a large frame that lie wholly in one buffer, of all applications: what these
-  // allocate en masse.
+  // Aligned regions of the size of a large frame that are wholly in one buffer, of all applications, which
+  // allocate them en masse.
   LargePages en_masse() const;
 
-  // Maps the page that holds base page `page` in a frame of the device; false when its memory is full. A
-  // large page for which it has no large frame is mapped as base pages.
+  // Maps the page that contains base page `page` to a frame of the device; false if its memory is full.
+  // Without a free large frame, a large page is mapped as base pages.
   [[nodiscard]] bool place(std::uint64_t page, DeviceId device);
-  // On GPU gpus[n] or, where its memory is full, on the next of these that has room, then on any other, and
-  // on the CPU last; false when all are full.
+  // The same on GPU gpus[n] or, if its memory is full, on the next of `gpus` with room, then on any other
+  // GPU, then on the CPU; false if all are full.
   [[nodiscard]] bool place_near(std::uint64_t page, std::vector<std::uint32_t> const& gpus, std::uint32_t n);
-  // Where a page was placed, or is planned.
+  // Device on which a page is placed or planned.
   std::optional<DeviceId> place_of(std::uint64_t page) const {
     if (auto const* planned = planned_.find(page))
       return *planned == kNotPlanned ? std::nullopt : std::optional(*planned);
@@ -91,22 +90,22 @@ class InitialMemory {
 
   PageTable const& gpu_table(std::uint32_t gpu) const { return gpu_tables_[gpu]; }
   PageTable const& iommu_table() const { return iommu_table_; }
-  // In the order of placing.
+  // In placement order.
   std::vector<PlacedPage> const& placed() const { return placed_; }
-  // Those that wait for their first touch, from the start or from when they are allocated.
+  // Pages that wait for their first touch, from the start or from their allocation.
   std::uint64_t unmapped_pages() const;
   PlannedPages const& planned() const { return planned_; }
-  // The pages of buffers whose contents the host wrote.
+  // Pages of buffers that the host wrote.
   std::vector<PageRange> host_written() const;
 
-  // Makes large pages of base pages on GPUs, after the placement, where the specification says so and they
-  // can be coalesced (page_table.hpp). Their number.
+  // After the placement: coalesces base pages on GPUs into large pages (page_table.hpp), if the specification
+  // enables it.
   void coalesce();
   std::uint64_t coalesced() const { return coalesced_; }
 
-  // Gives every page that an operation copies (operation.hpp) a frame of the CPU, where the host has its
-  // contents; after the placement. Errors: UserError where memory is too small for these and for the pages
-  // that are still to be placed.
+  // After the placement: allocates a CPU frame, which holds the host's contents, for every page that an
+  // operation copies (operation.hpp). Errors: UserError if memory is too small for these pages and the pages
+  // still to be placed.
   void place_host_pages();
   HostPages const& host_pages() const { return host_pages_; }
 
@@ -120,14 +119,14 @@ class InitialMemory {
   std::uint64_t needed_pages() const;
   void check_room() const;
   std::uint64_t all_pages() const;
-  // Whether a program allocates the page, which gets no frame then.
+  // True if a program allocates the page, which then gets no frame.
   bool plan(std::uint64_t first, unsigned size, DeviceId device);
   bool place_large(std::uint64_t page, unsigned size, DeviceId device);
   bool place_base(std::uint64_t page, DeviceId device);
   void map(std::uint64_t page, DeviceId device, std::uint64_t frame, unsigned size);
 
   Spec spec_;
-  std::vector<std::vector<PageRange>> buffers_;  // by application
+  std::vector<std::vector<PageRange>> buffers_;  // indexed by application
   LargePages large_;
   std::vector<Policy<FrameAllocator>> gpu_frames_;
   Policy<FrameAllocator> cpu_frames_;

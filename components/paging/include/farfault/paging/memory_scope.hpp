@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which machines of a cluster share one memory.
+// Policy that selects the machines of a cluster that share one memory.
 //
-// Contract: instance_of() is asked for every machine when a simulation is built, and is a function of the
-// number alone. Machines with the same answer are one instance: one host, one driver and one set of page
-// tables over all of their GPUs and CPUs, which run the workload together; a page may lie on any of them. The
-// driver is beside the first CPU of the first of them. Each instance runs the whole workload by itself. On a
-// machine that is no cluster it is not asked.
+// - instance_of() is called for every machine when a simulation is built, and depends on the machine number
+//   only.
+// - Machines with equal results form one instance: one host, one driver, and one set of page tables for all
+//   of their GPUs and CPUs, which run the workload together. A page may be on any of these devices. The
+//   driver is at the first CPU of the first machine.
+// - Each instance runs the whole workload. The policy is not used for a machine that is not a cluster.
 #pragma once
 
 #include <cstdint>

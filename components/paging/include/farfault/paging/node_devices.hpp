@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPUs and the memory of a CPU that one driver manages, in its own numbers: its GPUs from 0, whatever
-// their numbers in the cluster.
+// GPUs and CPU memory that one driver manages. The driver numbers its GPUs from 0, independently of the
+// cluster.
 //
-// By default GPU n is device n, and the CPU the first one: a machine that is no cluster.
+// Default: GPU n is device n, and the CPU is the first one, as in a machine that is not a cluster.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class NodeDevices {
   std::uint32_t gpus() const { return static_cast<std::uint32_t>(gpus_.size()); }
   DeviceId gpu(std::uint32_t number) const { return gpus_[number]; }
   DeviceId cpu() const { return cpu_; }
-  // Of a GPU that is one of them.
+  // `gpu` must be one of these GPUs.
   std::uint32_t number_of(DeviceId gpu) const {
     return static_cast<std::uint32_t>(std::lower_bound(gpus_.begin(), gpus_.end(), gpu) - gpus_.begin());
   }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The read-only copies of pages, beside the page itself: at most one on a device, in a frame of its memory. A
-// page that has had one may only be read until all are taken, though they have been dropped one by one
-// meanwhile. Finding one takes time in the number of copies of the page.
+// Read-only copies of pages: at most one per device, in a frame of its memory, in addition to the page
+// itself.
+//
+// A page that has had a copy stays read-only until take_all(), even if its copies are dropped one by one.
+// Look-up time is linear in the number of copies of the page.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,7 @@ class PageCopies {
     auto const* record = first_.find(page);
     return record != nullptr && record->read_only != 0;
   }
-  // The frame of the copy on a device.
+  // Frame of the copy on a device.
   std::optional<PhysAddr> find(std::uint64_t page, DeviceId device) const {
     for (auto node = first(page); node != 0; node = nodes_[node].next)
       if (device_of(nodes_[node].frame) == device) return nodes_[node].frame;
@@ -40,7 +42,7 @@ class PageCopies {
     nodes_[node] = {frame, record.node, 0};
     record = {node, 1};
   }
-  // The frame of the copy on a device, which there was, and is not any more.
+  // Removes the copy on a device, which must exist, and returns its frame.
   PhysAddr take(std::uint64_t page, DeviceId device) {
     auto& record = first_.of(page);
     auto* at = &record.node;
@@ -50,12 +52,12 @@ class PageCopies {
     free_.push_back(node);
     return nodes_[node].frame;
   }
-  // Where the latest copy is.
+  // Device of the latest copy.
   std::optional<DeviceId> latest(std::uint64_t page) const {
     auto const node = first(page);
     return node != 0 ? std::optional(device_of(nodes_[node].frame)) : std::nullopt;
   }
-  // There are none from now on, and the page may be written; calls f(frame) for each, the latest first.
+  // Removes all copies and makes the page writable; calls f(frame) for each copy, the latest first.
   template <class F>
   void take_all(std::uint64_t page, F&& f) {
     for (auto node = first(page); node != 0; node = nodes_[node].next) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPUs may hold the translation of a page on another device.
+// GPUs that may hold the translation of a page on another device.
 //
-// A coarse vector of 64 bits (Gupta et al., ICPP 1990): GPU n is bit n mod 64, so that the set is exact up
-// to 64 GPUs and never too small beyond. Entries that a TLB has dropped since still count.
+// A coarse vector of 64 bits (Gupta et al., ICPP 1990): GPU n is bit n mod 64. The set is exact for up to 64
+// GPUs and a superset beyond. GPUs whose TLBs have evicted the entry still count.
 #pragma once
 
 #include <cstdint>

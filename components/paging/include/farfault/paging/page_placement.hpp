@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which device each page of an application lies on before the first kernel.
+// Policy for page placement: the device of each page of an application before the first kernel.
 //
-// Contract: open() is called first, and reads what files it needs; place() then, once for each application,
-// when the machine is built: it places pages of the application's buffers, each once (a large one by any of
-// its base pages: ApplicationMemory::each_page), in an order of its own: that in which frames are allocated.
-// A page that it leaves out is mapped at its first touch, which is possible only where leaves_out() says so.
-// Where the machines of a cluster have a memory each, place() is called for each, with devices in that
-// machine's own numbers. Errors: UserError for a file that does not fit.
+// - open() is called first and reads the policy's files.
+// - place() is called once per application when the machine is built. It places each page of the
+//   application's buffers at most once (a large page by any of its base pages: ApplicationMemory::each_page),
+//   in an order that it selects: frames are allocated in this order.
+// - Pages that it does not place are mapped at their first touch; permitted only if leaves_out().
+// - In a cluster with one memory per machine, place() is called for each machine, with that machine's device
+//   numbers.
+// - Errors: UserError for a file that does not match.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +28,7 @@ class PagePlacement {
  public:
   using Interface = PagePlacement;
   struct Setup {};
-  // Where the file `name`, the value of a parameter ("recorded.map"), is to be opened.
+  // Path of the file `name`, which is the value of a parameter ("recorded.map").
   using PathOf = std::function<std::string(std::string_view parameter, std::string const& name)>;
   struct Input {
     std::string parameter;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One record for each page ever looked up, empty at first: found by page number through a
-// radix table, so that sparse address spaces cost no more than what is used of them.
+// One record per page, empty at first. A radix table finds it by page number, so that sparse address spaces
+// cost only the part that is used.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace farfault {
 
-// Record must be plain data.
+// Record must be trivially copyable.
 template <class Record>
 class PageRecords {
  public:
   PageRecords() = default;
   explicit PageRecords(unsigned page_bits, std::uint32_t spaces = 1) : number_of_(0, page_bits, spaces) {}
 
-  // Null: none yet.
+  // Null: no record yet.
   Record const* find(std::uint64_t page) const {
     auto const number = number_of_.find_mapped(page);
     return number ? &records_[number->frame / kUnit] : nullptr;
@@ -28,7 +28,7 @@ class PageRecords {
     number_of_.map(page, records_.size() * kUnit);
     return records_.emplace_back();
   }
-  // The page's record is empty again.
+  // Resets the page's record.
   void forget(std::uint64_t page) {
     if (auto const number = number_of_.find_mapped(page)) records_[number->frame / kUnit] = {};
   }
@@ -36,9 +36,9 @@ class PageRecords {
   auto members() { return std::tie(number_of_, records_); }
 
  private:
-  static constexpr std::uint64_t kUnit = 4096;  // a table keeps frames, which are aligned
+  static constexpr std::uint64_t kUnit = 4096;  // a table holds frames, which are aligned
 
-  PageTable number_of_;  // of a page's record, times kUnit
+  PageTable number_of_;  // number of the page's record times kUnit
   std::vector<Record> records_;
 };
 

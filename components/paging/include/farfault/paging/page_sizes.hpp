@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large the pages of the applications are, and whether base pages become large ones (Mosaic, MICRO 2017).
+// Policy for page sizes: which pages are large from the start, and whether base pages become large pages
+// (Mosaic, MICRO 2017).
 //
-// Contract. large_buffers() and rounds_up() are asked before the run: the buffers whose pages are mapped as
-// large ones at once ("none", "all", or names), and whether the ends of these buffers come in large pages as
-// well, with memory that nobody uses. `chosen` is what memory.large_pages says. coalesces() says whether the
-// base pages of a large page are coalesced where they are, as soon as all of them are mapped to one large
-// frame of a GPU, each at its place (page_table.hpp); each table does that by itself, when it knows all of
-// them. Of what becomes of large pages the driver tells the policy, which counts: base pages are coalesced,
-// or a large page splintered; and how many base pages are mapped then, those of large pages included.
-//
-// moves_to_coalesce() says whether base pages that could be coalesced but for their frames are moved to a
-// large frame first, where the GPU that has all of them has one; moved() tells the policy of each such large
-// page, for the count.
+// - large_buffers(), rounds_up(): called before the run. The buffers whose pages are mapped as large pages
+//   ("none", "all", or names; `chosen` is the value of memory.large_pages), and whether the ends of these
+//   buffers are large pages, too, whose excess memory is unused.
+// - coalesces(): base pages of a large page are coalesced in place as soon as all of them are mapped to one
+//   large frame of a GPU, each at its offset (page_table.hpp). Each table does this by itself when it holds
+//   all of them.
+// - moves_to_coalesce(): base pages that one GPU holds in other frames are first moved to a large frame, if
+//   that GPU has one.
+// - Statistics: the driver calls coalesced() and splintered() per large page, mapped() with the number of
+//   mapped base pages, including the base pages of large pages, and moved() for each large page that was
+//   moved to be coalesced.
 #pragma once
 
 #include <cstdint>

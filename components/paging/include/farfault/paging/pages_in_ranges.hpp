@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Something of each page in some ranges of pages: the CPU's frame in which the host has the contents of a
-// page that programs copy, the device for a page that a program allocates. A page in several ranges counts
-// once. Look-up: logarithmic in the number of ranges.
+// One value per page in ranges of pages: the CPU frame with the host's contents of a page that programs copy,
+// or the planned device of a page that a program allocates. A page in several ranges has one value. Look-up
+// time is logarithmic in the number of ranges.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ template <class T>
 class PagesInRanges {
  public:
   PagesInRanges() = default;
-  // Every page has `initial`.
+  // Every page starts with `initial`.
   PagesInRanges(std::vector<PageRange> ranges, T initial) {
     std::ranges::sort(ranges, {}, &PageRange::first);
     for (auto const& r : ranges) {
@@ -36,7 +36,7 @@ class PagesInRanges {
 
   bool empty() const { return of_page_.empty(); }
   std::uint64_t pages() const { return of_page_.size(); }
-  // Calls f(page, T) for each, in order.
+  // Calls f(page, T) for each page, in order.
   template <class F>
   void each(F&& f) {
     for (std::size_t i = 0; i < ranges_.size(); ++i)
@@ -57,15 +57,15 @@ class PagesInRanges {
   T* find(std::uint64_t page) { return const_cast<T*>(std::as_const(*this).find(page)); }
 
  private:
-  std::vector<PageRange> ranges_;      // ascending, apart
-  std::vector<std::uint64_t> starts_;  // by range: its first page's number among all
+  std::vector<PageRange> ranges_;      // ascending and disjoint
+  std::vector<std::uint64_t> starts_;  // indexed by range: number of its first page among all pages
   std::vector<T> of_page_;
 };
 
-// Frames of the CPU, from the start of the run to its end.
+// CPU frames, for the whole run.
 using HostPages = PagesInRanges<std::uint64_t>;
 
-// By the driver's own numbers (initial_memory.hpp); kNotPlanned: left to the page's first touch.
+// The driver's own device numbers (initial_memory.hpp); kNotPlanned: placed at first touch.
 inline constexpr DeviceId kNotPlanned = 0xffff;
 using PlannedPages = PagesInRanges<DeviceId>;
 

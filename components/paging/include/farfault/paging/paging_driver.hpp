@@ -1,76 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's memory manager: the placement of every page, the mapping of a page at its first touch, and the
-// migration of a page to a GPU that accesses it on another device (page migration, GMMU Bypass, section 2.2).
-// Each machine of a cluster has one, which knows its own devices; or all have one (memory_scope.hpp).
+// Memory manager of the driver: page placement, first touch, migration, read-only copies, batches of faults,
+// eviction, and moves within a GPU's memory. A cluster has one per machine, or one for all machines
+// (memory_scope.hpp).
 //
-// At its first touch a page gets a frame of the GPU that touched it or, when that GPU's memory is full, of
-// the next one of the application's GPUs that has one, then of the next GPU of all, and of the CPU last. Its
-// contents are assumed to be there, or, with `first_touch_copy`, the GPU's copy engine fetches what the host
-// wrote from the CPU's memory before the page is mapped. The driver spends `fault_latency` on it, one fault
-// at a time; or none, where the IOMMU maps the page itself
-// (`FirstTouchBy::iommu`). Then too the choice of frames is the driver's, so that all IOMMUs agree: that of
-// the first CPU asks it within one cycle in each direction, those of others over `notify_latency`. A fault on
-// a page that was mapped for another fault in the meantime takes no time of the driver, only its turn. A
-// large page is mapped whole, for one fault, where the GPU has a large frame and no part of the page is
-// mapped yet; else the base page alone.
+// Models (details in the source file of each):
+// - First touch and migration to a GPU that accesses the page (GMMU Bypass, section 2.2): paging_driver.cpp.
+// - Read-only copies (memory.remote_touch = duplicate): paging_driver_copies.cpp.
+// - Copies, allocations and frees of programs (operation.hpp): paging_driver_orders.cpp,
+//   paging_driver_allocations.cpp.
+// - Batches (driver.batch.replay other than each_fault; Batch-aware unified memory, ASPLOS 2020, sections 2.2
+//   and 3; NVIDIA's driver): paging_driver_batches.cpp, paging_driver_evictions.cpp.
+// - Compaction and coalescing (Mosaic, MICRO 2017, sections 4.4 and 5): paging_driver_relocations.cpp.
 //
-// A page that migrates, for which the driver spends `fault_latency` as well,
-//   1. is unmapped at every IOMMU, which invalidates all translations to its old frame, waits until no access
-//      that used one is outstanding, and answers requests for the page that it is faulted;
-//      where software keeps the partitions of an L2 cache coherent, the slices of the old GPU then write back
-//      and drop its lines (`flush_moving_pages`), after the last write of whatever GPU;
-//   2. is fetched into a new frame by the copy engine of the destination GPU;
-//   3. is mapped there, at every IOMMU, and the old frame is released.
-// Up to `migrations` pages are copied at a time, further ones wait in order; a fault on a page that is being
-// copied, or was when an IOMMU was asked for it, is answered with its new frame. A GPU whose memory is full
-// gets no further pages: it accesses them remotely.
+// Guarantees: the driver selects all frames, so that all IOMMUs agree. A frame is released only after every
+// IOMMU has acknowledged that no access can reach it. A page takes part in one operation at a time.
 //
-// Where reads make copies (memory.remote_touch = duplicate): a page that a GPU reads on another device stays
-// there, and is copied to a frame of that GPU, once it is unmapped everywhere; page and copy can be read from
-// then on. Further GPUs get copies without that. When a GPU writes the page, page and copies are unmapped
-// everywhere, the copies are dropped, and the page is mapped on that GPU, where its copy was or where it is
-// copied to. A GPU that had no room for a copy reads the page where it is until then. In batches a GPU whose
-// memory is full drops copies like pages that leave, without a transfer, and a page of which others have
-// copies leaves by one of these being the page; what is prefetched comes as a copy.
+// Limits: `migrations` pages in flight, for any reason, others wait in order; `faults_at_a_time` faults
+// served at once; one batch at a time. Without batches, a GPU whose memory is full receives no pages and
+// accesses them remotely.
 //
-// What a program orders (operation.hpp) is done page by page. A copy is the work of the copy engine of the
-// GPU that has the page, from or to the CPU's frame where the host has its contents. Pages in a CPU's memory
-// and those that nothing maps are passed over. A page that is allocated gets a frame of the device for which
-// it is planned or, when its memory is full, as at a first touch, and is mapped at every IOMMU and at the
-// GPU; a page that is freed is invalidated everywhere, as one that migrates, and its frame released. The
-// driver spends `allocation_latency` on each. Pages that are mapped already, or not planned, are not
-// allocated, and those that nothing maps not freed. A fault on a page that is planned and not allocated is
-// answered that it is nowhere: nobody waits for it (a look-up of the IOMMU that the GMMU has overtaken), or a
-// program accesses what it has not allocated, and will not end. Where all memory is full an allocation waits
-// until something is freed. Streams that order at once take turns, page by page; all pages under way, for
-// whatever reason, share `migrations`, and no two things happen to a page at once.
-//
-// In batches (fault_replay.hpp): a GPU's GMMU interrupts the driver at the first entry of its fault buffer;
-// an idle driver runs `batch.interrupt_time` later; the driver reads the entries (up to `batch.faults`),
-// merges those of one page, and works on the blocks of 2 MiB that they lie in, in the order of addresses:
-// `batch.time` after the begin on the first, and on each `block_time`, `page_time` for each faulted page,
-// `prefetched_page_time` for each other page that comes, and `first_touch_time` at the block's first. When
-// it is done with a block, its pages come, in order: each when no IOMMU and no GPU maps it any more, it has
-// a frame on the GPU, and the copy engine takes it (copies overlap there). A page that has no contents comes
-// at once. What comes beside the faulted pages, what leaves when the memory is full, and when, are policies
-// (prefetcher.hpp, eviction_order.hpp, eviction_schedule.hpp). Once all faulted pages of a batch have a
-// frame no unit leaves in which a page of the batch is; a prefetched page that finds no room then does not
-// come. A unit that leaves is unmapped everywhere, its pages are copied to the CPU's memory by the GPU's
-// copy engine, whether or not they were written, and mapped there; or, with `batch.clean_pages` = dropped,
-// those that the CPU's memory has as they are are mapped there at once. When all pages of a batch are mapped
-// and all units have left it has ended, and the buffers are read again, those of other GPUs that have
-// interrupted first, unless this one's accesses are replayed when its buffer is empty; a buffer that is
-// empty then interrupts with its next entry. One batch is served at a time. Faults on pages that have come
-// meanwhile are duplicates. Pages that programs allocate do not leave. Source: Batch-aware unified memory
-// (ASPLOS 2020), sections 2.2 and 3; NVIDIA's driver.
-//
-// Within a GPU's memory pages are moved for two reasons. A page comes that would begin a large frame, and
-// none is free: where the compaction and the frame allocator can empty one (compaction.hpp), the page waits
-// until its pages have moved to other frames. Or all base pages of a large page are on the GPU, and are moved
-// to a large frame to be coalesced (page_sizes.hpp), one large page after the other. Each page is unmapped,
-// copied and mapped as one that migrates, data of nobody just copied; with `stalls_gpus` no SM of the GPU
-// issues from the begin to the end of it. What has left its frame, or is under way for another reason, when
-// its turn comes, stays out of it. Mosaic (MICRO 2017), sections 4.4 and 5.
+// Driver time: `fault_latency` per first touch or migration, `allocation_latency` per allocated or freed
+// page; in batches the `batch.*_time` parameters.
 #pragma once
 
 #include <string>
@@ -88,20 +38,20 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   In<StepDone> step_done = in<&PagingDriver::on_step_done>("step_done");
   In<CopyDone> copied = in<&PagingDriver::on_copied>("copied");
   Out<PageMapped> mapped = out<PageMapped>("mapped");
-  Out<PageMapped> placed = out<PageMapped>("placed");  // to the first IOMMU, about a first touch
+  Out<PageMapped> placed = out<PageMapped>("placed");  // to the first IOMMU: response to a first touch
   Out<PageMove> move = out<PageMove>("move");
   Out<CopyOrder> copy = out<CopyOrder>("copy");
-  // Where programs copy, allocate or free.
+  // Only if programs copy, allocate or free.
   In<MemoryOrder> memory_order;
   Out<MemoryOrderDone> order_done;
-  // In batches.
+  // Only with batches.
   In<PageUse> used;
   Self<Tick> worked;
   Out<FaultOrder> fault_order;
-  Out<PageLifetimes> lifetimes;  // by GPU
-  // Where pages are moved within a GPU's memory.
+  Out<PageLifetimes> lifetimes;  // indexed by GPU
+  // Only if pages are moved within a GPU's memory.
   Self<CopyDone> copied_within;
-  Out<GpuStall> stall;  // by GPU
+  Out<GpuStall> stall;  // indexed by GPU
 
   std::string_view kind() const override { return "driver"; }
   std::string waiting_for() const override;
@@ -122,48 +72,48 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
  private:
   void take_rows(PagingDriverState& s, TableRows& rows) const override;
   bool settle(PagingDriverState& s, Time at) const override;
-  // A frame for a page of this size, or for the base page, where there is no large frame.
+  // A frame for a page of this size, or for the base page if no large frame is free.
   PageTranslation take(std::uint64_t page, unsigned size, DeviceId device, PagingDriverState& s) const;
-  // The same on `wanted` or, where its memory is full, on another device, and counted as spilled. Some device
-  // must have a frame.
+  // As take(), on `wanted` or, if its memory is full, on another device, counted as spilled. Some device must
+  // have a free frame.
   PageTranslation take_near(std::uint64_t page, unsigned size, DeviceId wanted, std::uint32_t application,
                             PagingDriverState& s) const;
   bool runs_on(std::uint32_t application, std::uint32_t gpu) const;
   void release(PageTranslation const& page, PagingDriverState& s) const;
   FrameAllocator& pool(DeviceId device, PagingDriverState& s) const;
-  // False when the fault has to wait.
+  // False: the fault must wait.
   bool handle(PageFault const& m, bool may_move, Cx& cx) const;
   std::uint32_t page_bytes() const { return std::uint32_t{1} << spec().page_bits; }
   bool rows_name_applications() const { return spec().applications.size() > 1; }
   PagingDriverStats& counts_of_stream(std::uint32_t stream, PagingDriverState& s) const {
     return s.stats[spec().application_of_stream[stream]];
   }
-  // Of a page that nothing maps: it is planned, so a program has not allocated it yet, or has freed it.
+  // For an unmapped page: it is planned, so a program has not allocated it yet or has freed it.
   bool is_unallocated(std::uint64_t page) const;
   bool host_wrote(std::uint64_t page) const;
   bool is_copied(std::uint64_t page, PagingDriverState const& s) const;
-  // Of a page that is to be mapped: large only where no part of it is mapped, or copied to be mapped.
+  // Size of a page to be mapped: large only if no part of it is mapped or being copied.
   unsigned size_for(std::uint64_t page, PagingDriverState const& s) const;
   static bool all_full(PagingDriverState const& s);
-  // False when it has to wait.
+  // False: the fault must wait.
   bool touch_first(PageFault const& m, Cx& cx) const;
-  // Returns its number among the pages under way.
+  // Returns its number among the pages in flight.
   std::uint32_t start_move(PageFault const& m, PhysAddr from, Cx& cx) const;
-  // To the copy engine of `engine`, for what is under way as `tag`.
+  // Orders a copy from the copy engine of `engine` for the page in flight numbered `tag`.
   void order_copy(DeviceId engine, PhysAddr from, PhysAddr to, std::uint32_t bytes, std::uint32_t tag,
                   std::uint8_t application, Duration extra, Cx& cx) const;
   void end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const;
   void answer(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;
   void map_first(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;
   void end_page(std::uint32_t number, Cx& cx) const;
-  // Pages of which reads make copies (paging_driver_copies.cpp).
+  // Read-only copies (paging_driver_copies.cpp).
   void answer_shared(PageFault const& m, PageTranslation const& home, Duration extra, Cx& cx) const;
   bool share(PageFault const& m, PageTranslation const& home, bool may_move, Cx& cx) const;
   void start_copy(PageFault const& m, PhysAddr home, bool shared, Cx& cx) const;
   void end_copy(PageMigration const& done, std::uint32_t number, Cx& cx) const;
   void start_collapse(PageFault const& m, PhysAddr home, Cx& cx) const;
-  // Whether the GPU has the page or a copy, and whether it may access that so; an answer that says where it
-  // is.
+  // is_on(): the GPU holds the page or a copy. may_access(): this also permits the access. answer_here():
+  // answers with its frame.
   bool is_on(std::uint64_t page, DeviceId gpu, PagingDriverState const& s) const;
   bool may_access(std::uint64_t page, Access access, DeviceId gpu, PagingDriverState const& s) const;
   void answer_here(PageFault const& m, Cx& cx) const;
@@ -171,13 +121,14 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void copy_lands(std::uint32_t number, Cx& cx) const;
   bool passes_to_copy(std::uint32_t number, PagingDriverState& s) const;
   void collapse(std::uint32_t number, Cx& cx) const;
-  // In the driver's own table, where base pages on a GPU are coalesced as in the tables of IOMMUs and GPUs. A
-  // page that is to leave its frame stays there until it is mapped anew; but where base pages are coalesced
-  // nothing maps it meanwhile, and a large page around it is splintered.
+  // The driver's own page table, which coalesces base pages on a GPU as the tables of IOMMUs and GPUs do. A
+  // page that is being moved keeps its entry until it is mapped again. If base pages are coalesced, it is
+  // unmapped meanwhile, and the large page around it is splintered.
   void map_page(std::uint64_t page, PageTranslation const& to, Cx& cx) const;
   void unmap_page(std::uint64_t page, Cx& cx) const;
-  // Pages that are moved within a GPU's memory (paging_driver_relocations.cpp): whether the page waits for a
-  // large frame of the device, which begins to be emptied; then as far as it gets.
+  // Moves within a GPU's memory (paging_driver_relocations.cpp). awaits_large_frame(): whether the page waits
+  // for a large frame of the device, which starts to be emptied. continue_relocations(): starts as many moves
+  // as possible.
   bool relocates() const { return spec().most_moved != 0 || spec().moves_to_coalesce; }
   static bool is_relocating(std::uint64_t gpu, PagingDriverState const& s) {
     return gpu < s.relocations.size() && s.relocations[gpu].left != 0;
@@ -185,15 +136,15 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   bool is_moved_within(std::uint64_t page, DeviceId device, PagingDriverState const& s) const;
   bool awaits_large_frame(std::uint64_t page, DeviceId device, std::uint32_t application, Cx& cx) const;
   void continue_relocations(Cx& cx) const;
-  // True when the large page need not wait any more.
+  // True: the large page no longer waits.
   bool begin_coalescing(std::uint64_t page, Cx& cx) const;
   void begin_relocation(std::uint32_t gpu, bool coalesces, std::uint32_t application, Cx& cx) const;
   void begin_move_within(std::uint32_t gpu, FrameAllocator::Move const& m, Cx& cx) const;
   void copy_within(std::uint32_t number, Cx& cx) const;
   void end_move_within(PageMigration const& done, Cx& cx) const;
   void end_relocation(std::uint32_t gpu, Cx& cx) const;
-  // What programs order: as far as it gets; then one page of a stream, false where there is none left or it
-  // has to wait.
+  // Operations of programs. continue_orders(): starts as many pages as possible. begin_next_page(): starts
+  // one page of a stream; false if none is left or it must wait.
   enum class OrderTurn : std::uint8_t { began, passed_over, waits };
   static bool is_copy(OperationKind k) { return Operation{k}.is_copy(); }
   void continue_orders(Cx& cx) const;
@@ -206,7 +157,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void end_allocation(PageMigration const& done, Cx& cx) const;
   void tell_iommus(std::uint32_t number, MoveStep step, Duration after, Cx& cx) const;
 
-  // Batches: which is read and served next; then as far as it gets (paging_driver_batches.cpp).
+  // Batches (paging_driver_batches.cpp): selection of the next batch, then its progress.
   BatchState initial_batches() const;
   TableInfo table_of_batches() const;
   TableInfo table_of_relocations() const;
@@ -233,9 +184,10 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   DeviceId batch_gpu(PagingDriverState const& s) const {
     return spec().devices.gpu(static_cast<std::uint32_t>(s.batch.gpu));
   }
-  // Whether a batch can bring the page to its GPU: it is elsewhere and moves, or it is nowhere and may be.
+  // The batch can bring the page to its GPU: a page that is elsewhere and may migrate, or an unmapped
+  // page that may be mapped.
   bool may_come(std::uint64_t page, Access access, PagingDriverState const& s) const;
-  // The same for one that has not faulted: from the CPU's memory, or of a buffer.
+  // The same for a page without a fault: it must be in CPU memory or in a buffer.
   bool may_be_prefetched(std::uint64_t page, PagingDriverState const& s) const;
   bool is_under_way(std::uint64_t page, PagingDriverState const& s) const;
   static bool is_mapping(PageMigration const& moving, PagingDriverState const& s) {
@@ -244,7 +196,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   std::uint32_t take_number(std::uint64_t page, PagingDriverState& s) const;
   void free_number(std::uint32_t number, PagingDriverState& s) const;
   unsigned block_size() const { return spec().page_bits >= kBlockBits ? 0 : kBlockBits - spec().page_bits; }
-  // Units that leave (paging_driver_evictions.cpp).
+  // Evictions (paging_driver_evictions.cpp).
   EvictionSchedule::Moment moment(PagingDriverState const& s, Time now) const;
   bool evict(Cx& cx) const;
   std::uint64_t begin_unit(Cx& cx) const;
@@ -257,9 +209,9 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void not_resident(std::uint64_t page, DeviceId device, PagingDriverState& s) const;
   unsigned unit_size() const;
   std::uint64_t unit_of(std::uint64_t page) const { return first_of(page, unit_size()); }
-  // The time from now until the driver has had its turn and spent this time.
+  // Time from now until the driver has taken its turn and worked for `takes`.
   Duration busy(Duration takes, Cx& cx) const;
-  // The time from now until the driver has had its turn for a fault of this kind and spent the time it takes.
+  // The same for a fault of this kind; zero for first touches that the IOMMU maps.
   Duration work(FaultKind kind, Duration takes, Cx& cx) const;
 };
 

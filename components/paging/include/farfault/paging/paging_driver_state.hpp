@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver's memory manager (paging_driver.hpp) is told, and what it holds: parameters, the machine as
-// it knows it, pages under way, orders of programs, rows of tables, counts.
+// Specification and state of the driver's memory manager (paging_driver.hpp): parameters, its view of the
+// machine, pages in flight, operations of programs, table rows, statistics.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@
 
 namespace farfault {
 
-// Who maps a page at its first touch.
+// Component that maps a page at its first touch.
 enum class FirstTouchBy : std::uint8_t { driver, iommu };
 
 struct DriverParams {
@@ -67,118 +67,120 @@ struct PagingDriverSpec {
   DriverParams params;
   BatchParams batch;
   bool in_batches = false;
-  bool tells_lifetimes = false;  // to the dispatchers, as pages leave
-  bool told_of_uses = false;     // of pages, by SMs and scalar caches
+  bool tells_lifetimes = false;  // reports page lifetimes to the dispatchers
+  bool told_of_uses = false;     // SMs and scalar caches report uses of pages
   std::uint32_t spaces = 1;      // address spaces
-  // Pages that may come before they are mapped anywhere: of buffers.
+  // Unmapped pages that may be prefetched: pages of buffers.
   std::vector<PageRange> buffers;
-  std::vector<std::uint32_t> iommu_of_gpu;  // by its own number: the IOMMU's, in batches
+  std::vector<std::uint32_t> iommu_of_gpu;  // IOMMU number, indexed by the driver's GPU number; batches only
   unsigned page_bits = 12;
-  NodeDevices devices;                 // those it manages
-  DeviceNames const* names = nullptr;  // of all devices; must outlive the driver; null: kinds and numbers
+  NodeDevices devices;                 // devices that it manages
+  DeviceNames const* names = nullptr;  // must outlive the driver; null: kinds and numbers
   std::uint64_t frames_per_gpu = 0;
   PolicyChoice<FrameAllocator> frames{"on_demand"};
-  std::vector<PlacedPage> const* placed = nullptr;  // at time zero, in the order in which frames were taken
+  std::vector<PlacedPage> const* placed = nullptr;  // at time zero, in allocation order
   PageTable const* preloaded = nullptr;
   std::uint32_t iommus = 1;
-  std::uint32_t queue = 1024;  // faults that all IOMMUs and GPUs together can have outstanding
+  std::uint32_t queue = 1024;  // maximum outstanding faults of all IOMMUs and GPUs together
   FirstTouchBy first_touch_by = FirstTouchBy::driver;
   bool first_touch_copy = false;
   std::vector<PageRange> host_written;  // pages whose contents the host wrote
-  bool flush_moving_pages = false;      // L2 partitions that software keeps coherent may hold lines of them
-  std::uint64_t unmapped_pages = 0;     // of the workload, at time zero
-  bool pages_wait = false;              // some may be mapped at their first touch
-  bool pages_move = false;              // those that do are base pages
-  bool makes_copies = false;            // of pages that GPUs read
+  bool flush_moving_pages = false;      // L2 partitions kept coherent by software may hold lines of them
+  std::uint64_t unmapped_pages = 0;     // unmapped pages of the workload at time zero
+  bool pages_wait = false;              // some pages may be mapped at their first touch
+  bool pages_move = false;              // pages may migrate; migrating pages are base pages
+  bool makes_copies = false;            // GPUs that read a page get copies
   LargePages large{};
   PolicyChoice<PageSizes> page_sizes{"by_buffer"};
-  bool coalesces = false;                // base pages that can be (page_sizes.hpp)
+  bool coalesces = false;                // base pages are coalesced where possible (page_sizes.hpp)
   std::uint64_t coalesced_at_start = 0;  // large pages
-  // For the allocators, which choose as those of the initial memory did: from there.
+  // Setup of the allocators, from here on; they allocate as the allocators of the initial memory did.
   unsigned large_size = 9;
   LargePages en_masse{};
   std::uint64_t frames_of_cpu = FrameAllocator::kUnbounded;
-  // Pages that are moved within a GPU's memory: so that large frames become free, for which the allocators
-  // get the limit (frame_allocator.hpp), or to be coalesced.
+  // Moves within a GPU's memory: to free large frames, with the allocators' limit (frame_allocator.hpp), or
+  // to coalesce.
   PolicyChoice<Compaction> compaction{"none"};
   std::uint64_t most_moved = 0;
   bool moves_to_coalesce = false;
   std::vector<std::uint8_t> application_of_space = {};
-  bool stalls_gpus = false;  // meanwhile
-  // How much later than an order to IOMMUs, at the most, an answer arrives there that was sent before it.
+  bool stalls_gpus = false;  // stall the GPU's SMs during moves
+  // Maximum delay of an earlier answer to an IOMMU behind an order to it.
   Duration answers_later{};
   Fragmentation fragmentation{};
 
-  // Of a GPU: those that no data of nobody occupies.
+  // Frames of a GPU without pre-fragmented data.
   std::uint64_t usable_frames() const { return frames_per_gpu - fragmentation.frames(gpu_memory()); }
   FrameAllocator::Setup gpu_memory() const {
     return {frames_per_gpu, page_bits, spaces, large_size, en_masse, most_moved};
   }
-  std::vector<std::string> applications = {};  // names of those whose faults and orders come
-  Applications const* programs = nullptr;      // the same, for the table of where their pages are
-  // The numbers of the GPUs that each runs on, ascending; empty: all on all.
+  std::vector<std::string> applications = {};  // applications whose faults and operations arrive here
+  Applications const* programs = nullptr;      // likewise, for the page_placement table
+  // GPU numbers of each application, ascending; empty: all applications on all GPUs.
   std::vector<std::vector<std::uint32_t>> gpus_of_application = {};
-  // Where programs copy, allocate or free: both, and the application of each stream of all programs.
+  // If programs copy, allocate or free: host pages, planned pages, and the application of each stream of all
+  // programs.
   HostPages const* host_pages = nullptr;
   PlannedPages const* planned = nullptr;
   std::vector<std::uint32_t> application_of_stream = {};
   std::uint32_t line_bytes = 64;
 };
 
-// A page under way: one that migrates, whose contents a first touch fetches, or of a program's order.
+// A page in flight: a migration, a first touch that fetches contents, or a page of a program's operation.
 struct PageMigration {
-  PageFault fault{};  // that started it
+  PageFault fault{};  // fault that started it
   PhysAddr from = 0;
   PhysAddr to = 0;
   Time started{};
   Time unmapped{};
-  std::uint32_t unmapping = 0;  // IOMMUs that still have to say that it is unmapped, or mapped
+  std::uint32_t unmapping = 0;  // outstanding acknowledgements of IOMMUs
   std::uint8_t in_use = 0;
   std::uint8_t first_touch = 0;
-  std::uint8_t flushed = 0;  // or about to be
+  std::uint8_t flushed = 0;  // flushed, or being flushed
   std::uint8_t size = 0;
-  std::uint8_t of_program = 0;  // it is the program that has ordered this
+  std::uint8_t of_program = 0;  // part of a program's operation
   OperationKind kind = OperationKind::kernel;
-  // Of a batch: the page comes, number `index` of those, or leaves, with unit `index`. Of GPU `index`: it is
-  // moved within its memory, and then mapped there.
+  // Role in a batch: page `index`, which migrates in, or a page of eviction unit `index`. Otherwise a page of
+  // GPU `index` that is moved within its memory and then mapped there.
   enum class Role : std::uint8_t { alone, comes, leaves, moves_within, is_mapped_within };
   Role role = Role::alone;
-  // Of a page that stays: a copy of it is made; or all of its copies are dropped, after which it may move.
+  // For a page that keeps its frame: a copy of it is made, or all of its copies are dropped, after which it
+  // may migrate.
   enum class Change : std::uint8_t { none, copy, collapse };
   Change change = Change::none;
-  std::uint32_t stream = 0;  // in this stream
+  std::uint32_t stream = 0;  // stream of the operation
   std::uint32_t index = 0;
   std::uint32_t unused_too = 0;
 
   bool copies(std::uint64_t page) const { return first_of(page, size) == first_of(fault.page, size); }
 };
 
-// What a program has ordered. Addresses from `next` on are left to be looked at.
+// A copy, allocation or free of a program. Addresses from `next` on have not been started.
 struct ProgramOrder {
   VirtAddr next = 0;
-  VirtAddr end = 0;             // 0: none
-  std::uint32_t under_way = 0;  // pages
+  VirtAddr end = 0;             // 0: no operation
+  std::uint32_t under_way = 0;  // pages in flight
   OperationKind kind = OperationKind::kernel;
   std::uint8_t unused[3] = {};
 };
 
-// Pages that are moved within a GPU's memory, together.
+// Pages moved together within a GPU's memory.
 struct Relocation {
-  std::vector<FrameAllocator::Move> moves;  // from `next` on they have not begun
+  std::vector<FrameAllocator::Move> moves;  // not started from `next` on
   std::uint64_t next = 0;
-  std::uint64_t left = 0;  // that have not ended; 0: nothing is under way
+  std::uint64_t left = 0;  // not completed; 0: no relocation in progress
   std::uint64_t moved = 0;
-  std::uint64_t application = 0;  // whose page wanted it
-  std::uint64_t coalesces = 0;    // it is to be coalesced; else the large frame is to be empty
-  std::uint64_t stalls = 0;       // the GPU's SMs
+  std::uint64_t application = 0;  // application that needs the frame
+  std::uint64_t coalesces = 0;    // purpose: coalescing; otherwise compaction
+  std::uint64_t stalls = 0;       // stalls the GPU's SMs
   Time began{};
-  Time memory_free{};  // when the memory has done its own copies
+  Time memory_free{};  // end of the last copy within the memory
   auto members() {
     return std::tie(moves, next, left, moved, application, coalesces, stalls, began, memory_free);
   }
 };
 
-// For the results, until it is in their table: pages that were moved within a GPU's memory.
+// Row of a table, until it is written: pages moved within a GPU's memory.
 struct RelocationRecord {
   Time began{};
   Time ended{};
@@ -188,7 +190,7 @@ struct RelocationRecord {
   std::uint64_t coalesces = 0;
 };
 
-// The same: a page that has moved.
+// Likewise: a migrated page.
 struct MigrationRecord {
   std::uint64_t page = 0;
   PhysAddr from = 0;
@@ -199,30 +201,30 @@ struct MigrationRecord {
   std::uint64_t application = 0;
 };
 
-// The same: a page mapped at its first touch.
+// Likewise: a page mapped at its first touch.
 struct FirstTouchRecord {
   std::uint64_t page = 0;
   PhysAddr frame = 0;
   Time mapped{};
-  std::uint32_t gpu = 0;  // that touched it
+  std::uint32_t gpu = 0;  // GPU that touched it
   std::uint16_t size = 0;
-  std::uint16_t application = 0;  // the same
+  std::uint16_t application = 0;  // application that touched it
 };
 
-// The same: base pages that have become a large one, or are base pages again.
+// Likewise: base pages coalesced into a large page, or a large page splintered.
 struct PageSizeRecord {
-  std::uint64_t page = 0;  // the first
+  std::uint64_t page = 0;  // first base page
   Time at{};
-  std::uint64_t coalesced = 0;  // or splintered
+  std::uint64_t coalesced = 0;  // 1: coalesced; 0: splintered
 };
 
-// Of the application whose request raised the fault, or whose stream ordered.
+// Attributed to the application whose request raised the fault, or whose stream issued the operation.
 struct PagingDriverStats {
   std::uint64_t page_faults = 0;
   std::uint64_t pages_mapped = 0;
   std::uint64_t pages_spilled = 0;
   std::uint64_t migrations = 0;
-  std::uint64_t migration_ps = 0;  // from start to new mapping, summed
+  std::uint64_t migration_ps = 0;  // from start to new mapping; sum
   std::uint64_t migrations_refused = 0;
   std::uint64_t copied_bytes = 0;
   std::uint64_t unallocated_faults = 0;
@@ -268,29 +270,29 @@ struct PagingDriverStats {
 
 struct PagingDriverState {
   PageTable table;
-  PolicyArray<FrameAllocator> frames;  // by GPU, in the driver's own numbers
+  PolicyArray<FrameAllocator> frames;  // indexed by the driver's GPU number
   Policy<FrameAllocator> cpu_frames;
-  std::vector<Time> free_at;  // by fault that can be worked on at a time: when the driver is done with it
-  std::vector<PageMigration> moves;  // by number
+  std::vector<Time> free_at;         // indexed by concurrent fault: end of the driver's work on it
+  std::vector<PageMigration> moves;  // indexed by number
   std::vector<std::uint32_t> free_moves;
-  Ring<PageFault> waiting;  // for a page that is moving, or for others to have moved
+  Ring<PageFault> waiting;  // faults that wait for a page in flight, or for others to complete
   std::vector<MigrationRecord> records;
   std::vector<FirstTouchRecord> first_touches;
   std::vector<PageSizeRecord> size_changes;
-  std::vector<ProgramOrder> orders;  // by stream
-  std::uint64_t order_turn = 0;      // the stream whose turn the next page is
+  std::vector<ProgramOrder> orders;  // indexed by stream
+  std::uint64_t order_turn = 0;      // stream that starts the next page
   ByApplication<PagingDriverStats> stats;
   BatchState batch;
   PageCopies copies;
-  PageDirectory read_from_afar;  // GPUs that read a page that has copies where it is
+  PageDirectory read_from_afar;  // GPUs that read a page with copies remotely
   Policy<PageSizes> page_sizes;
   Policy<Compaction> compaction;
-  std::vector<Relocation> relocations;     // by GPU
-  std::vector<std::uint64_t> to_coalesce;  // first base pages, which wait to be moved
+  std::vector<Relocation> relocations;     // indexed by GPU
+  std::vector<std::uint64_t> to_coalesce;  // first base pages of large pages that wait to be coalesced
   std::vector<RelocationRecord> relocation_records;
-  std::uint64_t busy_ps = 0;    // with batches that have ended
-  std::uint64_t worked_ps = 0;  // on other faults, those under way included
-  // At the last sample (Component::settle): the batch under way so far, and work that is not done yet.
+  std::uint64_t busy_ps = 0;    // completed batches
+  std::uint64_t worked_ps = 0;  // other faults, including unfinished work
+  // Updated by Component::settle: time of the current batch so far, and work that is not finished.
   std::uint64_t batch_ps = 0;
   std::uint64_t ahead_ps = 0;
 
@@ -298,7 +300,7 @@ struct PagingDriverState {
     return busy_ps + batch_ps + (worked_ps - ahead_ps) / std::max<std::uint64_t>(free_at.size(), 1);
   }
 
-  // From batches on: those of batches.
+  // Statistics from `batches` on are reported only with batches.
   static std::span<Stat<PagingDriverState> const> list() {
     using S = PagingDriverState const&;
     static constexpr auto all = std::to_array<Stat<PagingDriverState>>({

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pages of a block come along with those that have faulted.
+// Policy that selects pages of a VA block to migrate in addition to faulted pages.
 //
-// A block is a virtual address range of 2 MiB (uvm_va_block_types.h), or of one page where pages are as
-// large: prefetching never leaves it. Contract: choose() is called for each block of a batch, with its pages
-// as sets, a page's place in the block being its number: those that have faulted and come, those that are on
-// the GPU already or on their way to it, and those that may come beside. It returns pages of the latter.
+// - A block is 2 MiB of virtual addresses (uvm_va_block_types.h), or one page if pages are that large.
+//   Prefetching does not cross blocks.
+// - choose() is called for each block of a batch. A page's number is its position in the block. `faulted`:
+//   pages that have faulted and migrate. `resident`: pages on the GPU that are not in flight. `may_come`:
+//   candidates. Returns a subset of `may_come`.
 #pragma once
 
 #include <bitset>

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU's access to a page on another device does: the page is accessed where it is, or moves to the
-// GPU, or the GPU gets a copy.
+// Remote-access policy: a GPU's access to a page on another device is served remotely, or the page migrates
+// to the GPU, or the GPU gets a copy (GMMU Bypass, section 2.2). Each IOMMU has its own object, which sees
+// the requests of its GPUs.
 //
-// Contract: moves_pages() says whether any page ever moves, may_move() whether a touch of a page at `frame`
-// counts at all; both are functions of the parameters. touch() is called when `gpu` asks an IOMMU for the
-// translation of a page that lies at `frame`, once for each request that is not merged with another, and says
-// whether the page is to move there now; forget() when it has moved. Where reads make copies (makes_copies())
-// it says whether the driver is to be asked, and is called for each request, of which the access counts: a
-// read of a page that is not on the GPU, and a write of one that is not, or has copies. Each IOMMU has an
-// object of its own, which sees the requests of its GPUs. Source: GMMU Bypass, section 2.2.
+// - moves_pages(): pages may migrate. may_move(): touches of a page at `frame` by `gpu` are counted. Both are
+//   functions of the parameters and arguments only.
+// - touch(): called when `gpu` requests from an IOMMU the translation of a page at `frame`, once per request
+//   that is not merged with another. Returns true if the page is to migrate now. forget(): it has migrated.
+// - makes_copies(): reads make copies. touch() is then called for each request with its access, and returns
+//   true if the driver is to be asked: for a read of a page that is not on the GPU, and for a write of a page
+//   that is not on the GPU or has copies.
 #pragma once
 
 #include <cstdint>

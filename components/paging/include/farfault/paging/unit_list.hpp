@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Units of eviction in an order: each is there once, and can be put at the end, be taken out, and be found in
-// constant time. A unit is named by its first base page.
+// Ordered list of eviction units: each unit occurs at most once. Append, remove and find take constant time.
+// A unit is named by its first base page.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class UnitList {
     auto const* place = place_.find(unit);
     return place != nullptr && place->node != 0;
   }
-  // At the end, wherever it was.
+  // Moves or adds the unit to the end.
   void put_last(std::uint64_t unit) {
     remove(unit);
     auto const node = take();
@@ -39,7 +39,7 @@ class UnitList {
     free_.push_back(node);
     place_.of(unit).node = 0;
   }
-  // The first one of which may(unit) holds.
+  // First unit for which may(unit) is true.
   template <class May>
   std::optional<std::uint64_t> first(May&& may) const {
     for (auto node = nodes_[0].after; node != 0; node = nodes_[node].after)
@@ -51,7 +51,7 @@ class UnitList {
 
  private:
   struct Place {
-    std::uint32_t node = 0;  // 0: it is not there
+    std::uint32_t node = 0;  // 0: not in the list
   };
   struct Node {
     std::uint64_t unit = 0;
@@ -69,7 +69,7 @@ class UnitList {
   }
 
   PageRecords<Place> place_;
-  std::vector<Node> nodes_ = std::vector<Node>(1);  // the first one joins the ends
+  std::vector<Node> nodes_ = std::vector<Node>(1);  // node 0 links both ends
   std::vector<std::uint32_t> free_;
 };
 

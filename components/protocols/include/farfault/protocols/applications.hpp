@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs on the GPUs of one host: applications, each a workload in an address space, on some of the GPUs
-// and on some SMs of each. Several may run at once on the same GPUs, and on the same SMs.
+// Applications of one host: each runs one workload in one address space, on some or all of the GPUs and on
+// some or all SMs of each GPU. Several applications may share GPUs and SMs.
 //
-// Kernels are numbered over all applications: those of the first, then those of the second, and so on; one
-// that an application runs again keeps its number. A workload knows addresses below 2^48; the number of its
-// address space stands in the bits above (kernel.hpp), from the SM on. Streams and operations (operation.hpp)
-// are numbered over all applications likewise.
-//
-// Immutable once built; safe to read from all threads. The workloads must outlive it. More applications,
-// spaces or launches than there can be are the caller's mistake and stop the program.
+// - Kernels, streams and operations (operation.hpp) are numbered over all applications, in application order.
+//   A kernel that an application runs again keeps its number.
+// - Workloads use addresses below 2^48. From the SM on, the bits above hold the address space (kernel.hpp).
+// - Immutable once built; safe to read from all threads. The workloads must outlive it.
+// - Too many applications, address spaces, launches or streams are the caller's error and stop the program.
 #pragma once
 
 #include <algorithm>
@@ -26,30 +24,30 @@ namespace farfault {
 struct Application {
   std::string name;
   Workload const* workload = nullptr;
-  std::uint32_t space = 0;          // its address space
-  std::vector<std::uint32_t> gpus;  // numbers among those of its host, ascending; empty: all
-  std::vector<std::uint32_t> sms;   // of each of these GPUs, ascending; empty: all
-  Time start{};                     // of its first kernel's launch
-  std::uint32_t repeats = 1;        // times that its operations run, one time after the other
-  bool relaunch = false;            // and further times, until all applications have run as often as theirs
+  std::uint32_t space = 0;          // address space
+  std::vector<std::uint32_t> gpus;  // GPU numbers within the host, ascending; empty: all
+  std::vector<std::uint32_t> sms;   // SM numbers, the same for each of these GPUs, ascending; empty: all
+  Time start{};                     // launch of its first kernel
+  std::uint32_t repeats = 1;        // number of times that its operations run, back to back
+  bool relaunch = false;            // repeat further, until every application has completed its own repeats
 
   std::uint64_t launches() const { return std::uint64_t{repeats} * workload->kernel_count(); }
 };
 
-// A kernel with what it needs to know of its application.
+// A kernel and the properties of its application that a launch needs.
 struct Launchable {
   Kernel const* kernel = nullptr;
-  VirtAddr first_address = 0;  // of its address space
+  VirtAddr first_address = 0;  // base of the address space
   std::uint8_t space = 0;
   std::uint8_t application = 0;
   std::uint8_t stream = 0;
-  std::uint32_t first_kernel = 0;  // of the application
+  std::uint32_t first_kernel = 0;  // first kernel of the application
 };
 
 class Applications {
  public:
   static constexpr std::uint32_t kMost = 64;
-  static constexpr std::uint64_t kMostLaunches = 0xffff'ffff;  // of kernels, by one application
+  static constexpr std::uint64_t kMostLaunches = 0xffff'ffff;  // kernel launches of one application
 
   Applications() = default;
   explicit Applications(std::vector<Application> all) : all_(std::move(all)) {
@@ -74,7 +72,7 @@ class Applications {
     }
     FF_CHECK(streams() <= kMostStreams, "more streams than there can be");
   }
-  // A workload by itself, on everything there is.
+  // One workload alone, on all GPUs and SMs.
   explicit Applications(Workload const& workload)
       : Applications(std::vector<Application>{{workload.name(), &workload, 0, {}, {}, {}, 1}}) {}
 
@@ -102,7 +100,7 @@ class Applications {
     for (auto const& a : all_) names.push_back(a.name);
     return names;
   }
-  // Of one, what runs where: of `gpus` GPUs and `sms` SMs that there are.
+  // GPUs and SMs that an application runs on, in a machine with `gpus` GPUs and `sms` SMs per GPU.
   std::vector<std::uint32_t> gpus_of(std::uint32_t application, std::uint32_t gpus) const {
     return all_or(all_[application].gpus, gpus);
   }
@@ -110,7 +108,7 @@ class Applications {
     return all_or(all_[application].sms, sms);
   }
 
-  // Address spaces are numbered from 0; this is one more than the last.
+  // Number of address spaces: they are numbered from 0.
   std::uint32_t spaces() const { return spaces_; }
 
  private:
@@ -125,7 +123,7 @@ class Applications {
   }
 
   std::vector<Application> all_;
-  std::vector<std::uint32_t> first_kernel_;  // by application
+  std::vector<std::uint32_t> first_kernel_;  // indexed by application
   std::vector<std::uint32_t> first_operation_;
   std::vector<std::uint32_t> first_stream_;
   std::vector<std::uint32_t> application_of_stream_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users see a device called: as its node of the machine is, `gpu3`, of a cluster `m1.gpu3`. One name for
-// one device in everything that a result holds.
+// Device names that users see: the name of the device's node in the machine (`gpu3`; `m1.gpu3` in a cluster).
+// All parts of a result use the same name for a device.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 namespace farfault {
 
 struct DeviceNames {
-  std::vector<std::string> gpus;  // each by its number in the cluster
+  std::vector<std::string> gpus;  // indexed by the device's number in the cluster
   std::vector<std::string> cpus;
   std::vector<std::string> nics;
 
-  // Of a device that is not listed, its kind and number.
+  // A device that is not listed is named by its kind and number.
   std::string of(DeviceId device) const {
     auto const& list = device >= kFirstNic ? nics : device >= kFirstCpu ? cpus : gpus;
     auto const number = device >= kFirstNic   ? device - kFirstNic
@@ -26,7 +26,7 @@ struct DeviceNames {
   }
 };
 
-// Of a component whose description names none, as in tests: kinds and numbers.
+// Kind and number if the component has no names, as in unit tests.
 inline std::string name_of(DeviceNames const* names, DeviceId device) {
   return names == nullptr ? device_name(device) : names->of(device);
 }

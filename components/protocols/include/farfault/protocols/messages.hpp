@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages between components: plain bytes, at most 40 of them. Sizes on a wire are those of the protocol
-// modelled (a header and a payload), never sizeof.
+// Messages between components: trivially copyable, at most 40 bytes. Sizes on a wire follow the
+// modelled protocol (header and payload), never sizeof.
 //
-// Addresses: a PhysAddr names a device in its upper 16 bits (GPU g is device g, CPU c is device kFirstCpu +
-// c, NIC n is device kFirstNic + n) and an offset in that device's memory below. A frame is the PhysAddr of a
-// page; pages lie on GPUs and CPUs.
-//
-// Pages: a page number is that of a base page (memory.page_size), also where the page that holds it is a
-// large one, of 2^size base pages: `size` is 0 for a base page. Large pages and their frames are aligned to
-// their size. The frame in a translation is that of the whole page, whichever base page was asked for.
+// - A PhysAddr holds the device in its upper 16 bits (GPU g: g; CPU c: kFirstCpu + c; NIC n: kFirstNic + n)
+//   and an offset in that device's memory below. A frame is the PhysAddr of a page, on a GPU or a CPU.
+// - A page number is always that of a base page (memory.page_size), even within a large page. `size` is the
+//   base-2 logarithm of the page's base pages; 0: base page. Large pages and their frames are aligned to
+//   their size.
+// - The frame in a translation is that of the whole page, for any requested base page in it.
 #pragma once
 
 #include <array>
@@ -48,8 +47,8 @@ inline std::string device_name(DeviceId d) {
   return d < kFirstCpu ? "gpu" + std::to_string(d) : "cpu" + std::to_string(d - kFirstCpu);
 }
 
-// Beside the frame a translation says, in a bit that no frame needs, that the page must not be written: it
-// has copies (memory.remote_touch = duplicate).
+// Flag in a translation's frame, in a bit that frames do not use: the page is read-only because it has copies
+// (memory.remote_touch = duplicate).
 inline constexpr PhysAddr kReadOnly = PhysAddr{1} << 47;
 constexpr PhysAddr read_only(PhysAddr frame) {
   return frame | kReadOnly;
@@ -60,9 +59,9 @@ constexpr bool is_read_only(PhysAddr frame) {
 
 enum class Access : std::uint8_t { read, write };
 
-// What a memory request is for: a warp's access, a copy engine's, a dirty line that leaves a cache, the
-// context of a thread block that is saved or restored, the write of page-table entries, or a page walk's read
-// of an entry, of the root (walk) or n levels below it (walk_read(n)).
+// Purpose of a memory request: a warp's access, a copy engine's access, the write-back of a dirty line, the
+// save or restore of a thread block's context, a write of page-table entries, or a page walk's read of an
+// entry: of the root (walk), or n levels below it (walk_read(n)).
 enum class RequestKind : std::uint8_t { data, copy, write_back, context, table_write, walk };
 
 constexpr RequestKind walk_read(unsigned levels_below_root) {
@@ -72,38 +71,34 @@ constexpr bool is_walk(RequestKind k) {
   return k >= RequestKind::walk;
 }
 
-// On whose behalf a request is made. It stays with the request up to the DRAM queue; of several that a cache
-// merges, that of the first.
+// Address space, application and kind that a request belongs to. A request carries them as far as the DRAM
+// queue. Requests merged in a cache carry the first one's.
 struct Requester {
   std::uint8_t space = 0;  // address space
   std::uint8_t application = 0;
   RequestKind kind = RequestKind::data;
   friend bool operator==(Requester const&, Requester const&) = default;
 };
-// Nobody waits for a line that is written back.
+// A write-back has no requester that waits for it.
 inline constexpr Requester kWriteBack{0, 0, RequestKind::write_back};
 
-// What a response says of where it comes from, so that whoever asked can count it for what it was asked for:
-// shared devices need not know kernels. Of a memory access: the L2 cache of its device had the line (a write
-// too), or had not.
+// Source of a response, for the requester's statistics: shared devices need not know kernels.
+// - memory, cache: a memory access (read or write) missed or hit the L2 cache of its device.
+// - l2_tlb, gmmu, iommu: the translation was found in the L2 TLB, in the GPU's own page table, or by the
+//   IOMMU. A TLB passes the source of a fill on to all merged misses.
+// - fault: no table mapped the page to this frame when the translation was requested.
+// - nothing: the access is faulted and receives no translation. The requester stalls it until the page is
+//   replayed and then requests the translation again.
+// - unrecorded: as `nothing`, and the requester records the fault and sends it to the driver.
+// - replay: an unsolicited translation to each GPU that received `nothing`. It holds the page's current
+//   frame, or no frame: then the translation may only be requested again. It stays behind all earlier
+//   messages about the page and is not cached in TLBs.
+// - settled: the replay of a page that was to migrate and whose final device the driver has decided. It is
+//   used directly and fills the TLBs: if it were requested again, the page could move each time before the
+//   access is made. A later invalidation finds it.
 //
-// Of a translation: who had it. The L2 TLB; the GMMU, in the GPU's own page table; the IOMMU; or it comes
-// from a fault: no table mapped the page to this frame when the translation was requested. A TLB that a
-// translation fills passes on what it was told, to all who have waited.
-//
-// Or there is none: the access is faulted, whoever made it keeps it, and asks again when the page is
-// replayed. The replay is a translation that nobody has asked for, to each GPU that was told so. It says
-// where the page is now or, without a frame, no more than that it may be asked for again. It travels behind
-// all that was said of the page before, and is no entry of a TLB.
-//
-// A page that has been on another device, and was to move, is replayed as `settled`: it is where the driver
-// has left it. That translation is used as it is, and enters the TLBs: were it to be asked for again, the
-// page could leave each time before the access is made. An invalidation that follows finds it.
-//
-// Of a fault that is `unrecorded` the asker is to keep a record, and to send the fault to the driver.
-//
-// Where the driver serves faults in batches, one replay may be of every page (kEveryPage): whoever keeps
-// accesses makes all of them again.
+// If the driver serves faults in batches, one replay may cover all pages (kEveryPage): all stalled accesses
+// are issued again.
 enum class FoundBy : std::uint8_t {
   memory,
   cache,
@@ -121,35 +116,35 @@ constexpr bool is_replay(FoundBy f) {
   return f == FoundBy::replay || f == FoundBy::settled;
 }
 
-// Consecutive whole cache lines that travel as one message: `more` beside the one that is addressed. The
-// message arrives with the first of them, each following one `gap` picoseconds after the one before it. The
-// lines lie in one block of memory: in one page, L2 slice, DRAM channel and row (parts/train.hpp).
+// Consecutive whole cache lines in one message: `more` lines in addition to the addressed one. The message
+// arrives with the first line; each further line follows `gap` picoseconds after the previous one. All lines
+// are in one page, L2 slice, DRAM channel and row (parts/train.hpp).
 struct Train {
   std::uint32_t more = 0;
   std::uint32_t gap = 0;
 
   std::uint32_t lines() const { return more + 1; }
-  // From the first line to line `i`, and to the last.
+  // Delay from the first line to line `i`, and to the last line.
   Duration until(std::uint32_t i) const { return Duration{std::int64_t{gap} * i}; }
   Duration length() const { return until(more); }
 };
 
-// To an L2 slice, a DRAM channel, a NIC's memory or the RDMA engine. `from` selects the response port, `tag`
-// is for the sender alone.
+// Sent to an L2 slice, a DRAM channel, a NIC's memory or the RDMA engine. `from` selects the response port;
+// `tag` is private to the sender.
 struct MemRequest {
   PhysAddr address;
   std::uint32_t tag;
   std::uint16_t from;
   Access access;
-  std::uint8_t bytes;  // of each line: 1 to 128
+  std::uint8_t bytes;  // per line: 1 to 128
   Requester requester{};
   std::uint8_t unused = 0;
   Train train{};
   std::uint32_t unused_too = 0;
 };
 
-// The lines of a train may be answered by several responses, in any order. The stages are those of the first
-// line; the others were longer where the train is.
+// Several responses may answer the lines of a train, in any order. The stages describe the first line.
+// Later lines spent longer in the stage where the train is.
 struct MemResponse {
   PhysAddr address;
   std::uint32_t tag;
@@ -161,9 +156,8 @@ struct MemResponse {
   std::uint32_t unused_too = 0;
 };
 
-// From an SM to its scalar cache, and back. `sm` is the SM's number there, `warp` for the SM alone. Addresses
-// are virtual, or those of the kernel's arguments. `launch` counts the kernels that the application has
-// launched.
+// Between an SM and its scalar cache. `sm` is the SM's number at that cache; `warp` is private to the SM.
+// Addresses are virtual, or addresses of kernel arguments. `launch` counts the application's kernel launches.
 struct ScalarRequest {
   VirtAddr address;
   std::uint32_t launch;
@@ -172,8 +166,8 @@ struct ScalarRequest {
   Requester requester{};
   std::uint8_t unused[5] = {};
 };
-// The data is there: it was in the cache, or had to be read. Before that may come that the page of the
-// request is faulted, and then that it is asked for again.
+// hit, missed: the data has arrived, from the cache or after a fill. Before that, a request may receive
+// `faulted` (its page is faulted) and then `replayed` (its translation is requested again).
 enum class ScalarStatus : std::uint8_t { hit, missed, faulted, replayed };
 struct ScalarResponse {
   std::uint32_t warp;
@@ -184,31 +178,32 @@ struct ScalarResponse {
 struct TranslateRequest {
   std::uint64_t page;  // virtual page number
   std::uint32_t from;
-  std::uint8_t application = 0;  // on whose behalf; of several that a TLB merges, that of the first
-  Access access = Access::read;  // the same
-  std::uint8_t warp = 0;         // the same: its slot, of a request of an SM
-  std::uint8_t stalled = 0;      // warps, of a request of an SM: see WalkPressure
+  std::uint8_t application = 0;  // requester; merged requests carry the first one's
+  Access access = Access::read;  // likewise
+  std::uint8_t warp = 0;         // likewise: the warp's slot, in an SM's request
+  std::uint8_t stalled = 0;      // stalled warps, in an SM's request: see WalkPressure
 };
 
-// What a page table says of a page: the frame of the page that holds it, and that page's size.
+// Content of a page table for a page: the frame and the size of the page that contains it.
 struct PageTranslation {
   PhysAddr frame = kNoFrame;
   std::uint8_t size = 0;
 
   friend bool operator==(PageTranslation const&, PageTranslation const&) = default;
   bool allows(Access access) const { return access == Access::read || !is_read_only(frame); }
-  // Of base page `page` in the page.
+  // Translation of base page `page` within this page.
   PageTranslation base_page(std::uint64_t page, unsigned page_bits) const {
     return {frame + ((page & ((std::uint64_t{1} << size) - 1)) << page_bits), 0};
   }
-  // The physical address of a virtual one in the page.
+  // Physical address of a virtual address within the page.
   PhysAddr physical_of(VirtAddr address, unsigned page_bits) const {
     return (frame & ~kReadOnly) | (address & ((std::uint64_t{1} << (page_bits + size)) - 1));
   }
 };
 
-// Why: no table maps the page; it is on another device than the GPU that touches it, and is to move there; or
-// it is moving. Of the driver's answer: the GPU has a copy of the page, of which nobody else is told.
+// Reason for the fault: no table maps the page (not_mapped); the page is on another device and is to migrate
+// (remote); it is being migrated (moving). In a driver's response, `copied`: the GPU has a copy of the page,
+// which no other GPU uses.
 enum class FaultKind : std::uint8_t { not_mapped, remote, moving, copied };
 
 struct TranslateResponse {
@@ -217,31 +212,31 @@ struct TranslateResponse {
   std::uint32_t tag;
   FoundBy found_by = FoundBy::gmmu;
   std::uint8_t size = 0;
-  FaultKind kind = FaultKind::not_mapped;  // of what is not recorded
+  FaultKind kind = FaultKind::not_mapped;  // if not recorded
   std::uint8_t unused[1] = {};
   TranslationStages stages{};
 
   PageTranslation translation() const { return {frame, size}; }
 };
 
-// What becomes of a page that moves (unmap, flush, remap), is freed (forget, flush) or allocated (map); or of
-// a GPU's copy of it (map, drop), which that GPU alone knows.
+// Steps of a page that migrates (unmap, flush, remap), is freed (forget, flush) or allocated (map), or of a
+// GPU's copy of it (map, drop), which only that GPU knows.
 enum class MoveStep : std::uint8_t { unmap, flush, remap, forget, map, drop };
 
-// A page leaves its frame: translations to it become invalid (unmap), or, when all are, the L2 slices of the
-// GPU that has it write back and drop its lines (flush). Or it has got one, of this GPU (map). `move` is its
-// number among the pages that the driver moves.
+// unmap: translations to the page's frame become invalid. flush: once all are, the L2 slices of the GPU that
+// holds the page write back and drop its lines. map: the page has a frame on this GPU. `move` is the page's
+// number among the driver's moves.
 struct Invalidate {
   std::uint64_t page;
   PhysAddr frame;
   std::uint32_t move;
   MoveStep step = MoveStep::unmap;
   std::uint8_t size = 0;
-  std::uint8_t all = 0;  // to an SM or a scalar cache: its TLB is emptied, not of this page alone
+  std::uint8_t all = 0;  // to an SM or a scalar cache: invalidate the whole TLB, not only this page
   std::uint8_t unused[1] = {};
 };
-// No translation to the frame is left there, and no access that used one is under way; or no line of it; or
-// the page is mapped.
+// Acknowledges a step: no translation to the frame and no access that used one is left (unmap); no line of it
+// is cached (flush); the page is mapped (map).
 struct Invalidated {
   std::uint32_t move;
 };
@@ -254,7 +249,7 @@ enum class PacketKind : std::uint8_t {
   translate_request,
   translate_response,
   invalidate_request,
-  invalidate_response,  // of a flush or a mapping as well
+  invalidate_response,  // also of a flush or a mapping
   flush_request,
   map_request,
   page_fault,
@@ -262,9 +257,9 @@ enum class PacketKind : std::uint8_t {
 };
 inline constexpr std::uint8_t kPacketKinds = 12;
 
-// Requests and responses use separate virtual channels, so that responses always get through. An invalidation
-// uses the response channel, and the route of the translations of its page: it must not overtake an earlier
-// translation response.
+// Requests and responses use separate virtual channels, so that requests cannot block responses. An
+// invalidation uses the response channel and the route of its page's translations: it must not overtake an
+// earlier translation response.
 enum class Channel : std::uint8_t { request, response };
 inline constexpr std::uint8_t kChannels = 2;
 
@@ -276,29 +271,27 @@ constexpr Channel channel_of(PacketKind k) {
 }
 
 struct Packet {
-  std::uint64_t address;  // physical of a memory access, virtual page number of a translation
-  PhysAddr frame;         // of a translation response, an invalidation, a flush, or a page allocated; of a
-                          // memory access its Train
+  std::uint64_t address;  // memory access: physical; translation: virtual page number
+  PhysAddr frame;         // translation response, invalidation, flush, allocated page; memory access: Train
   std::uint32_t tag;
   NodeId source;
   NodeId destination;
-  std::uint16_t payload;  // bytes on the wire beside the header, of each line
-  std::uint16_t via;      // the receiver's number of the link it came over
+  std::uint16_t payload;  // bytes on the wire in addition to the header, per line
+  std::uint16_t via;      // receiver's number of the link on which it arrived
   PacketKind kind;
-  std::uint8_t bytes;    // of the access; of a translation response, an invalidation or a page allocated that
-                         // page's size; of a translation request its Access; of a fault its FaultKind,
-                         // and kRaisedByWrite
-  std::uint16_t device;  // the requesting GPU, of a translation or a page fault; of a response, to a memory
-                         // access or a translation: how long its sender had the request (pack_duration)
-  std::uint32_t flow;    // which of equally short routes it takes from here on
-  FoundBy found_by;      // of a response
-  Requester requester;   // of a memory access; of a translation request or a fault the application alone
+  std::uint8_t bytes;    // memory access: its size; translation response, invalidation, allocated page: page
+                         // size; translation request: Access; fault: FaultKind and kRaisedByWrite
+  std::uint16_t device;  // translation request, fault: requesting GPU; response to a memory access or a
+                         // translation: time that its sender held the request (pack_duration)
+  std::uint32_t flow;    // selects among equally short routes from here on
+  FoundBy found_by;      // responses only
+  Requester requester;   // memory access; translation request and fault: the application only
 
   Train train() const { return kind < PacketKind::translate_request ? std::bit_cast<Train>(frame) : Train{}; }
   void set_train(Train t) {
     if (kind < PacketKind::translate_request) frame = std::bit_cast<PhysAddr>(t);
   }
-  // The first lines of the train go ahead of it: these are left.
+  // Removes the first `lines` lines of the train, which have been sent ahead.
   void leave(std::uint32_t lines) {
     auto t = train();
     t.more -= lines;
@@ -307,23 +300,23 @@ struct Packet {
   }
 };
 
-// Of a fault packet: beside the FaultKind.
+// Flag of a fault packet, next to the FaultKind.
 inline constexpr std::uint8_t kRaisedByWrite = 0x80;
 
 // Buffer space returned to the sender of a link.
 struct Credit {
-  std::uint16_t link;  // the sender's number of the link
+  std::uint16_t link;  // sender's number of the link
   std::uint16_t channel;
   std::uint32_t bytes;
 };
 
-// Kernels are numbered over all applications (applications.hpp); `launch` counts those that this application
-// has launched, from 0.
+// Kernels are numbered over all applications (applications.hpp). `launch` counts this application's launches,
+// from 0.
 struct LaunchKernel {
   std::uint32_t kernel;
   std::uint32_t launch;
 };
-// `reports`: messages of KernelCounts about the kernel that its sender has sent with this one.
+// `reports`: number of KernelCounts messages about the kernel that its sender sent together with this one.
 struct KernelDone {
   std::uint32_t gpu;
   std::uint32_t kernel;
@@ -341,20 +334,21 @@ struct BlockDone {
   std::uint32_t reports = 0;
   std::uint32_t unused = 0;
 };
-// By how much the counters of an SM have grown on behalf of a kernel: of some, from the `first` on, in the
-// order of SmStats, seven bits to a byte (kernel_counts.hpp). From an SM to the dispatcher with the BlockDone
-// of the kernel's last block there, and from there to the host with the KernelDone. It is there before these:
-// it leaves when they do, over a link as long, to a port that comes before theirs.
+// Increments of an SM's counters on behalf of one kernel: a run of counters from number `first` on, in the
+// order of SmStats, seven bits per byte (kernel_counts.hpp). The SM sends it to the dispatcher with the
+// BlockDone of the kernel's last block there; the dispatcher sends it to the host with the KernelDone. It is
+// handled before these: it is sent at the same time, over a link of the same latency, to a port with a lower
+// number.
 struct KernelCounts {
   static constexpr std::uint32_t kBytes = 34;
   std::uint32_t kernel;
   std::uint8_t first = 0;
-  std::uint8_t count = 0;  // of bytes
+  std::uint8_t count = 0;  // used bytes
   std::array<std::uint8_t, kBytes> bytes{};
 };
 
-// From the host to the driver: an operation of a stream that copies, allocates or frees. Addresses name the
-// address space. Back, when it has ended.
+// From the host to the driver: a copy, allocation or free of a stream. Addresses include the address space.
+// MemoryOrderDone reports its completion.
 struct MemoryOrder {
   VirtAddr first;
   std::uint64_t bytes;
@@ -366,25 +360,27 @@ struct MemoryOrderDone {
   std::uint32_t stream;
 };
 
-// From the host to every GPU, once all have reported the last block of a kernel: write back what is dirty.
+// From the host to every GPU, after all GPUs have reported the last block of a kernel: write back all dirty
+// lines.
 struct KernelEnd {
   std::uint32_t kernel;
 };
-// To an L2 slice: write back what is dirty of the page at `frame`, and drop the page; or of everything (no
-// frame), at the end of a kernel. Back, to the asker, when that is done. `number` is for the asker alone.
+// To an L2 slice: write back the dirty lines of the page at `frame` and drop the page; without a frame, at
+// the end of a kernel, write back all dirty lines. Flushed reports completion. `number` is private to the
+// sender.
 struct Flush {
   PhysAddr frame;
   std::uint32_t number;
   std::uint16_t from;
-  std::uint8_t size = 0;  // of the page
+  std::uint8_t size = 0;  // page size
   std::uint8_t unused = 0;
 };
 struct Flushed {
   std::uint32_t number;
 };
 
-// Where the driver serves faults in batches: from the L2 TLB to the GMMU, for each SM or scalar cache
-// (`client`) that is told that the page is faulted. An entry of the GPU's fault buffer.
+// Entry of the GPU's fault buffer, if the driver serves faults in batches. The L2 TLB sends one to the GMMU
+// for each SM or scalar cache (`client`) that receives a fault on the page.
 struct RawFault {
   std::uint64_t page;
   std::uint16_t client;
@@ -393,29 +389,30 @@ struct RawFault {
   std::uint8_t unused[4] = {};
 };
 
-// What a PageFault says: the driver is to serve this one; or, in batches: the buffer is no longer empty; one
-// of its entries; all that the driver has asked for are there, `entry` of them.
+// Content of a PageFault: serve: a fault to serve. Batches only: interrupt: the buffer is no longer empty;
+// entry: one fault-buffer entry; drained: all requested entries have been sent, `entry` in total.
 enum class FaultNote : std::uint8_t { serve, interrupt, entry, drained };
 
-// A fault from the IOMMU to the driver, or from the GMMU of `gpu`, which has a record of it then
-// (`kept_by_gpu`). Back, to the IOMMU of that GPU: where the page is now, or that it is nowhere (no frame).
+// Fault sent to the driver by the IOMMU, or by the GMMU of `gpu`, which then holds its record
+// (`kept_by_gpu`). The driver answers to the IOMMU of that GPU with the page's frame, or no frame if the page
+// is unmapped.
 struct PageFault {
   std::uint64_t page;
   std::uint16_t gpu;
   std::uint16_t iommu;
-  std::uint32_t entry;  // for whoever keeps the fault; of an entry of the buffer the client that raised it
+  std::uint32_t entry;  // private to the holder of the record; fault-buffer entry: the client that raised it
   FaultKind kind;
   std::uint8_t kept_by_gpu = 0;
-  std::uint8_t application = 0;  // that of the request that raised it
+  std::uint8_t application = 0;  // application of the request that raised it
   FaultNote note = FaultNote::serve;
-  Access access = Access::read;  // that raised it
+  Access access = Access::read;  // of the access that raised it
   std::uint8_t unused[3] = {};
-  Time raised{};  // of an entry of the buffer: when it was written
+  Time raised{};  // fault-buffer entry: time at which it was written
 };
 
-// From the driver to the GMMU of `gpu`. Send up to `entries` entries of the fault buffer, which are free then
-// (drain); make all faulted accesses again (replay), and empty the buffer before (flush_replay). With
-// `retry`, a drain has the accesses made again whose faults found no room in the buffer.
+// From the driver to the GMMU of `gpu`. drain: send up to `entries` fault-buffer entries, which frees them.
+// With `retry`, accesses whose faults found the buffer full are issued again. replay: issue all faulted
+// accesses again. flush_replay: the same, after the buffer has been emptied.
 enum class FaultOrderKind : std::uint8_t { drain, replay, flush_replay };
 struct FaultOrder {
   std::uint32_t entries = 0;
@@ -429,13 +426,13 @@ struct PageMapped {
   std::uint32_t entry;
   std::uint8_t size = 0;
   FaultKind kind = FaultKind::not_mapped;
-  std::uint16_t keeper = 0;  // of the record: 0 the IOMMU, n the GMMU of GPU n - 1
+  std::uint16_t keeper = 0;  // holder of the fault's record: 0 the IOMMU, n the GMMU of GPU n - 1
 };
 
-// From the driver to every IOMMU: the page leaves `frame`; then, where software keeps the partitions of an L2
-// cache coherent: the old GPU drops its lines; at last: the page is at `frame` from now on. A page that is
-// freed leaves its frame likewise, but is not at another one then; one that is allocated gets a frame. A
-// frame that may only be read, and is not where the page is, is that of a copy.
+// From the driver to every IOMMU. unmap: the page leaves `frame`. flush: the old GPU drops its lines, if
+// software keeps the partitions of an L2 cache coherent. remap: the page is at `frame` from now on. A freed
+// page is unmapped likewise and gets no new frame; an allocated page gets one. A read-only frame that is not
+// the page's own is that of a copy.
 struct PageMove {
   std::uint64_t page;
   PhysAddr frame;
@@ -444,14 +441,13 @@ struct PageMove {
   std::uint8_t size = 0;
   std::uint8_t unused[2] = {};
 };
-// Back, but for a remap. After an unmap, or when the page is to be forgotten: no GPU behind this IOMMU can
-// reach the frame any more; after a flush: no L2 slice of one holds a line of it; after a map: the tables
-// here have it.
+// Acknowledges each step except remap. unmap, forget: no GPU behind this IOMMU can reach the frame any more.
+// flush: none of their L2 slices holds a line of it. map: the tables of this IOMMU contain it.
 struct StepDone {
   std::uint32_t move;
 };
-// To a copy engine: at least a byte, on behalf of an application; and back when all is written. `tag` is for
-// the asker alone.
+// To a copy engine: copies at least one byte on behalf of an application. CopyDone follows when all bytes are
+// written. `tag` is private to the sender.
 struct CopyOrder {
   PhysAddr from;
   PhysAddr to;
@@ -465,24 +461,25 @@ struct CopyDone {
   std::uint32_t tag;
 };
 
-// From the driver to a GPU's dispatcher: of pages that have left the GPU for want of room. And from there to
-// an SM: how many of its blocks may have begun and wait, and whether it stops issuing.
+// From the driver to a GPU's dispatcher: lifetimes of pages that were evicted from the GPU. From the
+// dispatcher to an SM (BlockControl): how many additional blocks it may hold swapped out, and whether it
+// stops issuing.
 struct PageLifetimes {
   std::uint64_t pages = 0;
-  std::uint64_t premature = 0;    // pages that faulted and came again after an eviction
-  std::uint64_t lifetime_ps = 0;  // from arrival to eviction, summed
+  std::uint64_t premature = 0;    // pages that were faulted on again after an eviction
+  std::uint64_t lifetime_ps = 0;  // sum of the times from arrival to eviction
 };
 struct BlockControl {
   std::uint32_t extra = 0;
   std::uint32_t stopped = 0;
 };
-// From the driver to a GPU's dispatcher: its SMs stop issuing, while pages are moved within its memory, or go
-// on.
+// From the driver to a GPU's dispatcher: its SMs stop issuing while pages are moved within its memory, or
+// resume.
 struct GpuStall {
   std::uint64_t stalled = 0;
 };
 
-// From an SM or a scalar cache to the driver, where it wants to know: a use of a page (parts/page_uses.hpp).
+// From an SM or a scalar cache to the driver, if it needs them: a use of a page (parts/page_uses.hpp).
 struct PageUse {
   std::uint64_t page;
   std::uint16_t gpu;
@@ -490,11 +487,11 @@ struct PageUse {
   std::uint8_t unused[5] = {};
 };
 
-// How much page walks hold up the applications of a GPU: from its L2 TLB to each of its DRAM channels, once
-// in a while, where the DRAM scheduler wants to know (memory/dram_scheduler.hpp). Of application first + i it
-// is the most misses that the L2 TLB had outstanding at once, times the most warps of an SM that waited for
-// one translation, each 63 at most: counters of six bits. An SM says with each request for how many warps
-// that was since its last one of the application.
+// Pressure of page walks on the applications of a GPU: sent periodically by its L2 TLB to each of its DRAM
+// channels, if the DRAM scheduler uses it (memory/dram_scheduler.hpp). The value of application first + i is
+// the maximum number of outstanding L2 TLB misses times the maximum number of warps of one SM that waited for
+// one translation. Each factor saturates at 63: six-bit counters. Each request of an SM carries the maximum
+// since the SM's previous request of that application.
 struct WalkPressure {
   static constexpr std::uint32_t kApplications = 16;
   static constexpr std::uint8_t kMost = 63;

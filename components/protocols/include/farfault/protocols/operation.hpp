@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program does with the GPUs of its host: operations, in streams.
+// Operations of a program on the GPUs of its host, in streams.
 //
-// The operations of a stream run one after the other, in the program's order; streams run side by side. A
-// wait holds its stream until an earlier operation, of whatever stream, has ended (an event of CUDA or HIP).
-//
-// A copy moves bytes between the host's memory and the memory of the GPUs that have the pages. A page in a
-// CPU's memory, or one that nothing maps yet, needs no copy: the host's contents are where they are. Whether
-// it needs one or not, each page of a copy has room in the host's memory.
-//
-// A buffer is in memory from the start of the run to its end; one that an operation allocates has its memory
-// from there to the operation that frees it. Its pages go where the placement would put them, or wait for
-// their first touch if it leaves them to that. An access before or after is the program's mistake: it never
-// ends.
-//
-// Rules, which why_not() checks: every kernel of the workload is launched once; streams are numbered without
-// gaps, from 0; a wait names an operation before it; a copy lies within one buffer and has at least a byte; a
-// whole buffer is allocated or freed, in turn as they are listed, first allocated.
+// - Operations of one stream run in program order; streams run concurrently. A wait stalls its stream until
+//   an earlier operation of any stream has completed (an event of CUDA or HIP).
+// - A copy moves bytes between the host's memory and the GPUs that hold the pages. Pages in CPU memory and
+//   unmapped pages need no copy: the host's contents are already in place. Every page of a copy has space in
+//   the host's memory.
+// - A buffer is allocated for the whole run, or from the operation that allocates it to the one that frees
+//   it. Its pages are placed by the page placement, or at their first touch if the placement leaves them out.
+//   An access outside that time is an error of the program and never completes.
+// - Rules, checked by why_not(): every kernel of the workload is launched exactly once; streams are numbered
+//   from 0 without gaps; a wait names an earlier operation; a copy is within one buffer and has at least one
+//   byte; only whole buffers are allocated and freed, alternately in list order, starting with an allocation.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +27,7 @@ namespace farfault {
 
 enum class OperationKind : std::uint8_t { kernel, copy_to_gpus, copy_to_host, allocate, free, wait };
 
-// As users read it.
+// Name in input files and results.
 constexpr std::string_view word_of(OperationKind kind) {
   switch (kind) {
     case OperationKind::kernel:
@@ -52,8 +48,8 @@ constexpr std::string_view word_of(OperationKind kind) {
 struct Operation {
   OperationKind kind = OperationKind::kernel;
   std::uint32_t stream = 0;
-  std::uint32_t number = 0;  // of the kernel, or of the operation that a wait waits for
-  VirtAddr first = 0;        // of a copy, or of the buffer
+  std::uint32_t number = 0;  // kernel launched, or operation that a wait waits for
+  VirtAddr first = 0;        // of the copy or the buffer
   std::uint64_t bytes = 0;
 
   static Operation launch(std::uint32_t kernel, std::uint32_t stream = 0) {
@@ -79,16 +75,16 @@ struct Operation {
   bool is_of_driver() const { return is_copy() || is_allocation(); }
 };
 
-inline constexpr std::uint32_t kMostStreams = 256;  // of all applications of a host
+inline constexpr std::uint32_t kMostStreams = 256;  // over all applications of a host
 
 struct Buffer {
   std::string name;
   VirtAddr base = 0;
   std::uint64_t bytes = 0;
-  bool host_written = true;  // its contents come from the host; else kernels write it before they read it
+  bool host_written = true;  // the host initializes it; otherwise kernels write it before they read it
 };
 
-// Empty, or which rule the operations break.
+// The rule that the operations break; empty if they are valid.
 inline std::string why_not(std::vector<Operation> const& operations, std::size_t kernels,
                            std::vector<Buffer> const& buffers) {
   std::vector<std::uint32_t> launches(kernels);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workload: named buffers in one virtual address space, kernels over them, and the operations that launch
-// these, one after the other unless it says otherwise (operation.hpp). Immutable once built; safe to read
-// from all threads. Operations that break a rule are the caller's mistake and stop the program.
+// A workload: named buffers in one virtual address space, kernels on them, and the operations that launch the
+// kernels. By default all kernels run in order in one stream (operation.hpp).
+// - Immutable once built; safe to read from all threads.
+// - Operations that break a rule are the caller's error and stop the program.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@
 
 namespace farfault {
 
-// An input file as it was read, for the record in the results.
+// An input file and its hash, recorded in the results.
 struct InputFile {
   std::string path;
   std::uint64_t bytes = 0;
@@ -40,7 +41,7 @@ class Workload {
     set_operations(std::move(operations));
   }
 
-  // In place of those that it has.
+  // Replaces the operations.
   void set_operations(std::vector<Operation> operations) {
     auto const broken = why_not(operations, kernels_.size(), buffers_);
     FF_CHECK(broken.empty(), "workload '" + name_ + "': " + broken);
@@ -57,7 +58,7 @@ class Workload {
   std::vector<Operation> const& operations() const { return operations_; }
   std::uint32_t streams() const { return streams_; }
 
-  // The number of the buffer that begins there; there is one.
+  // Number of the buffer that begins at `base`, which must exist.
   std::size_t buffer_at(VirtAddr base) const {
     auto const b = std::ranges::find(buffers_, base, &Buffer::base);
     FF_CHECK(b != buffers_.end(), "workload '" + name_ + "': no buffer begins there");
