@@ -7,6 +7,7 @@ import matplotlib
 matplotlib.use("svg")
 matplotlib.rcParams["svg.hashsalt"] = "combined"  # the same data, the same file
 matplotlib.rcParams["svg.fonttype"] = "none"
+matplotlib.rcParams["font.sans-serif"] = ["DejaVu Sans"]
 import matplotlib.pyplot as plt  # noqa: E402
 
 from provenance import sentence  # noqa: E402

@@ -5,6 +5,7 @@ import matplotlib
 matplotlib.use("Agg")
 matplotlib.rcParams["svg.hashsalt"] = "gmmu_bypass"  # the same data, the same file
 matplotlib.rcParams["svg.fonttype"] = "none"
+matplotlib.rcParams["font.sans-serif"] = ["DejaVu Sans"]
 import matplotlib.pyplot as plt  # noqa: E402
 
 import figures  # noqa: E402

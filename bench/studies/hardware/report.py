@@ -7,6 +7,7 @@ import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.ticker import NullLocator  # noqa: E402
 
 import records  # noqa: E402
 import study  # noqa: E402
@@ -140,8 +141,10 @@ def plot(folder, found, made):
             if v["gpu"] == g and v["role"] == "input" and v["source"] == "mt4g":
                 ax.axhline(v["value"] / v["mhz"] * 1e3, lw=0.6, ls=":", color="#777777")
         ax.set(xscale="log", title=GPUS[g], xlabel="footprint, MiB", ylabel="ns a load", ylim=(0, None))
+        ax.xaxis.set_minor_locator(NullLocator())
         ax.legend(fontsize=7, loc="upper left")
     matplotlib.rcParams["svg.hashsalt"] = "farfault"
+    matplotlib.rcParams |= {"svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"]}
     figure.savefig(folder / "chase.svg", metadata={"Date": None, "Title": "Pointer chase: latency over footprint", "Description": sentence(made)})
     plt.close(figure)
 

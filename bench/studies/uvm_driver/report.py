@@ -121,11 +121,6 @@ def constants():
     return ["## Constants", ""] + table(["parameter", "is", "source"], body)
 
 
-def digests(f):
-    body = [[part, f"`{key[0]}`", NAMES[key[1]], key[2], f"`{m['digest']}`"] for part, found in f.measured.items() for key, m in found.items()]
-    return ["## Digests", ""] + table(["part", "", "workload", "memory", "result digest"], body)
-
-
 def write(folder, measured, made):
     folder.mkdir(parents=True, exist_ok=True)
     f = Figures(measured)
@@ -147,5 +142,5 @@ def write(folder, measured, made):
                 lines += function(f)
     if measured.get("checks"):
         lines += lines_check.section(measured)
-    lines += constants() + digests(f)
+    lines += constants() + ["", "The digest of each run is in results.json.xz."]
     (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")
