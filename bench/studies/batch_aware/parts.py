@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the study: which runs each is made of."""
+"""The parts of the study and the runs of each."""
 from study import BOUND, COMPARED, DESIGNS, GRAPHS, MESSAGES, PAGES, REGISTERS, REGULAR, SCALE, SHORT, SLOW, THREE, TO, UE, Run
 
 HEADLINE = COMPARED

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md: the paper's figures beside the measured ones; results.json: every figure of every run."""
+"""results.md: measured and published figures; results.json: every figure of every run."""
 import json
 import math
 from pathlib import Path
@@ -26,7 +26,7 @@ def ratio(a, b):
 
 
 class Figures:
-    """What the tables ask of the measures: {(what, workload, design): measures} by part."""
+    """Figures of the tables, from {(what, workload, design): measures} by part."""
 
     def __init__(self, measured, scale):
         self.measured, self.scale, self.paper = measured, scale, PAPER["averages"]

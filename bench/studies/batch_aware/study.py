@@ -65,13 +65,13 @@ COST = {"bc": 10, "bfs_dwc": 5, "bfs_ta": 15, "bfs_tf": 5, "bfs_ttc": 3, "bfs_tw
 class Run:
     """One simulation: the preset, and what it sets beyond it."""
     workload: str
-    name: str  # of its own
+    name: str  # unique
     settings: dict = field(default_factory=dict)  # key -> value
     scale: int = SCALE                            # of an R-MAT graph
     graph: Path = None                            # or this one
     size: dict = None                             # of a regular workload, instead of REGULAR's
     base = PRESET
-    source = None                                 # no run of this study needs another's result
+    source = None                                 # runs of this study are independent
 
     def all_settings(self):
         own = f"workload.{self.workload}."

@@ -5,7 +5,7 @@ import math
 import matplotlib
 
 matplotlib.use("svg")
-matplotlib.rcParams["svg.hashsalt"] = "combined"  # the same data, the same file
+matplotlib.rcParams["svg.hashsalt"] = "combined"  # equal data gives equal files
 matplotlib.rcParams["svg.fonttype"] = "none"
 import matplotlib.pyplot as plt  # noqa: E402
 

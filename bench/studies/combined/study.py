@@ -92,7 +92,7 @@ class Run:
     mixes: dict = field(default_factory=lambda: MIXES)
     more: dict = field(default_factory=dict)  # settings that come last
     base: str = PRESET
-    source = None  # no run of this study needs another's result
+    source = None  # runs of this study are independent
 
     @property
     def name(self):

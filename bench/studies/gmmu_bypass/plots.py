@@ -3,7 +3,7 @@
 import matplotlib
 
 matplotlib.use("Agg")
-matplotlib.rcParams["svg.hashsalt"] = "gmmu_bypass"  # the same data, the same file
+matplotlib.rcParams["svg.hashsalt"] = "gmmu_bypass"  # equal data gives equal files
 matplotlib.rcParams["svg.fonttype"] = "none"
 import matplotlib.pyplot as plt  # noqa: E402
 

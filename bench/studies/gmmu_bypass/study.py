@@ -88,7 +88,7 @@ class Run:
     design: str
     placement: str
     footprint: int
-    name: str  # of its own
+    name: str  # unique
     settings: dict = field(default_factory=dict)  # key -> TOML text, on top of the files
     base = PRESET
     source: "Run" = None  # with placement recorded: the run whose first touches say where each page is

@@ -25,7 +25,7 @@ class Run:
     """One simulation of a preset."""
     base: str
     settings: dict  # key -> value
-    source = None   # no run of this study needs another's result
+    source = None   # runs of this study are independent
 
     @property
     def name(self):

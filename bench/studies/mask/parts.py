@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the study: which runs each is made of."""
+"""The parts of the study and the runs of each."""
 import random
 
 from study import (DESIGNS, LARGE_PAGES, PRESET, PUBLISHED, READINGS, SEED, SENSITIVITY, SIZES, SMS, STATIC, SYSTEM, TABLE_2, TLB_SIZES, Run, class_of, pairs,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md: the paper's figures next to the measured ones; results.json: every figure of every run."""
+"""results.md: measured and published figures; results.json: every figure of every run."""
 import json
 import math
 from pathlib import Path
@@ -16,7 +16,7 @@ GAIN = 1.1  # Ideal over SharedTLB from which there is something to gain; chosen
 
 
 class Figures:
-    """What the tables ask of the measures: {(what, mix, design): measures} by part."""
+    """Figures of the tables, from {(what, mix, design): measures} by part."""
 
     def __init__(self, measured):
         self.measured = measured
@@ -50,7 +50,7 @@ class Figures:
         return sum(kept) if kept else None
 
     def unfairness(self, *of, **how):
-        """The largest slowdown of an application."""
+        """The largest slowdown of any application."""
         kept = self.slowdowns(*of, **how)
         return 1 / min(kept) if kept and min(kept) else None
 

@@ -199,19 +199,19 @@ def static_part(applications):
 class Run:
     """One simulation: the preset, what it sets beyond it, and the applications with their SMs."""
     mix: tuple
-    name: str         # of its own
+    name: str         # unique
     settings: dict = field(default_factory=dict)  # key -> value
     sms: tuple = ()   # of each application; none: equal shares, or all of one alone
     sizes: dict = field(default_factory=lambda: SIZES)  # application -> what its workload sets beyond its defaults, and how often it runs
     base: str = PRESET
-    source = None     # no run of this study needs another's result
+    source = None     # runs of this study are independent
 
     def names(self):
-        """Of the applications in the configuration, in order."""
+        """Names of the applications in the configuration, in order."""
         return [f"a{i}_{name.lower()}" for i, name in enumerate(self.mix)]
 
     def applications(self):
-        """Tables of the configuration, one for each."""
+        """Tables of the configuration, one per application."""
         tables = []
         for i, (name, key) in enumerate(zip(self.names(), self.mix)):
             table = {"name": name, "workload": WORKLOADS[key]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the study: which runs each is made of."""
+"""The parts of the study and the runs of each."""
 from study import APPLICATIONS, DESIGNS, GPU_MMU, SMS, Run, heterogeneous
 
 # Fig. 4: "the load-to-use latency with 2MB large pages (318 us)", "with 4KB base pages (55 us)" (section 3.2). How many faults are in

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md: the paper's figures beside the measured ones; results.json: every figure of every run."""
+"""results.md: measured and published figures; results.json: every figure of every run."""
 import json
 from pathlib import Path
 
@@ -22,7 +22,7 @@ TEXTS = {
 
 
 class Figures:
-    """What the tables ask of the measures: {(what, mix, design): measures} by part."""
+    """Figures of the tables, from {(what, mix, design): measures} by part."""
 
     def __init__(self, measured):
         self.measured = measured
@@ -53,7 +53,7 @@ class Figures:
         return sum(ratios) if ratios and None not in ratios else None
 
     def unfairness(self, part, what, mix, design):
-        """The largest slowdown of an application."""
+        """The largest slowdown of any application."""
         slowdowns = [ratio(alone, ipc) for _, ipc, alone in self.shared(part, what, mix, design)]
         return max(slowdowns) if slowdowns and None not in slowdowns else None
 

@@ -55,19 +55,19 @@ def heterogeneous():
 class Run:
     """One simulation: the preset, what it sets beyond it, and the applications."""
     mix: tuple        # names of APPLICATIONS; one may be there several times
-    name: str         # of its own
+    name: str         # unique
     settings: dict = field(default_factory=dict)  # key -> value
     sms: tuple = ()   # of each application; none: equal shares, or all of one alone
     program: dict = field(default_factory=dict)   # of each application: copies, allocates
     base = PRESET
-    source = None     # no run of this study needs another's result
+    source = None     # runs of this study are independent
 
     def names(self):
-        """Of the applications in the configuration, in order."""
+        """Names of the applications in the configuration, in order."""
         return [f"a{i}_{name.lower()}" for i, name in enumerate(self.mix)]
 
     def applications(self):
-        """Tables of the configuration, one for each."""
+        """Tables of the configuration, one per application."""
         tables = []
         for name, key in zip(self.names(), self.mix):
             workload, own = APPLICATIONS[key]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the study: which runs each is made of."""
+"""The parts of the study and the runs of each."""
 from pathlib import Path
 
 from study import (CONSTANT_CACHES, DESIGNS, FRAMES, GRAPHS, INTERLEAVED, LARGE_PAGES, LONG_ON_GRAPHS, MOVES, QUICK, RANGE, SCATTERED, SENSITIVITY,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md: the paper's figures beside the measured ones; results.json: every figure of every run."""
+"""results.md: measured and published figures; results.json: every figure of every run."""
 import json
 from pathlib import Path
 

@@ -168,12 +168,12 @@ SYSTEM = {
 class Run:
     """One simulation: the preset, what it sets beyond it, and the benchmark with its size."""
     benchmark: str
-    name: str         # of its own
+    name: str         # unique
     settings: dict = field(default_factory=dict)  # key -> value
     sizes: dict = field(default_factory=lambda: SIZES)  # benchmark -> what its workload sets beyond its defaults, and seconds
     graph: str = ""   # a file, for one of GRAPHS
     base: str = PRESET
-    source = None     # no run of this study needs another's result
+    source = None     # runs of this study are independent
 
     def workload(self):
         name, own = WORKLOADS[self.benchmark], self.sizes[self.benchmark][0]

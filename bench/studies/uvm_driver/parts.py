@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the study: which runs each is made of."""
+"""The parts of the study and the runs of each."""
 from study import GRAPHS, SHARES, STRIDED, WORKLOADS, Run
 
 # Constants without a source for the value. Each with the value of the preset. Times of software: a tenth, and ten times.

@@ -40,11 +40,11 @@ TIMES = {"default": 1, "quick": 1, "small": 0.1, "large": 10}
 class Run:
     """One simulation: the preset, and what it sets beyond it."""
     workload: str
-    name: str  # of its own
+    name: str  # unique
     settings: dict = field(default_factory=dict)  # key -> value
     size: str = "default"
     base = PRESET
-    source = None  # no run of this study needs another's result
+    source = None  # runs of this study are independent
 
     def all_settings(self):
         own = f"workload.{self.workload}."
