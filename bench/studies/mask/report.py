@@ -12,7 +12,7 @@ from tables import average, percent, ratio, show, table
 PAPER = json.loads((FOLDER / "paper.json").read_text())
 ORDER = [STATIC] + list(DESIGNS)
 BASE = "shared_tlb"
-GAIN = 1.1  # Ideal over SharedTLB from which there is something to gain; chosen before the runs
+GAIN = 1.1  # minimum of Ideal over SharedTLB for headroom; chosen before the runs
 
 
 class Figures:
@@ -33,7 +33,7 @@ class Figures:
         return found["ipc"][0] if found else None
 
     def slowdowns(self, part, what, mix, design, sms=None, preset=""):
-        """Of each application, IPC shared to IPC alone on as many SMs with SharedTLB; none where a run is missing."""
+        """IPC in the mix divided by IPC alone, on as many SMs with SharedTLB, of each application. Empty if a run is missing."""
         sms = sms or equal(len(mix))
         if design == STATIC:
             parts = [self.of(part, str(n) if part == "splits" else what, (name,), STATIC) for name, n in zip(mix, sms)]
@@ -56,7 +56,7 @@ class Figures:
 
 
 def measured_rates(f):
-    """Of each application alone on half of the SMs."""
+    """{application: (L1, L2 TLB miss rate)} alone on half of the SMs."""
     found = {}
     for (what, (name,), _), m in f.measured.get("alone", {}).items():
         if what == str(SMS // 2) and m["l1_miss"][0] is not None:
@@ -70,7 +70,7 @@ def over_base(f, design, mixes, figure="speedup"):
 
 
 def averages(f):
-    """Figure -> (measured, the paper's, where it says so)."""
+    """{figure: (measured, the paper's or None)}."""
     mixes = f.mixes("pairs")
 
     def mean(of):
@@ -84,7 +84,7 @@ def averages(f):
         return mean(lambda m: ratio(f.speedup("pairs", "equal", m, design), f.speedup("pairs", "equal", m, "ideal")))
 
     def over(name, design, total=sum):
-        """To SharedTLB's, of what is there for each application."""
+        """A figure of the applications, combined by `total`, divided by SharedTLB's."""
         def of(mix):
             ours, base = (f.of("pairs", "equal", mix, d, name) for d in (design, BASE))
             return total(ours) / total(base) if ours and base and None not in ours + base else None
@@ -166,7 +166,7 @@ def pairs(f):
 
 
 def gains(f):
-    """Pairs that translation slows down, and the others."""
+    """Pairs with and without headroom, by Ideal over SharedTLB."""
     def ideal(mix):
         return ratio(f.speedup("pairs", "equal", mix, "ideal"), f.speedup("pairs", "equal", mix, BASE))
 
@@ -184,7 +184,7 @@ def gains(f):
 
 
 def readings(f):
-    """Sentence or source of each reading, and MASK and Ideal over SharedTLB, all in the same system."""
+    """Sentence or source of each reading, with MASK and Ideal over SharedTLB in that reading's system."""
     def row(part, what, mixes, preset="", sms=None):
         def over(design, mix):
             return ratio(f.speedup(part, what, mix, design, preset=preset, sms=sms), f.speedup(part, what, mix, BASE, preset=preset, sms=sms))
@@ -202,7 +202,7 @@ def readings(f):
 
 
 def named(f):
-    """The paper's text names pairs and applications of them with figures of their own."""
+    """Figures of single pairs and applications that the paper's text states."""
     def of(pair, design, figure, application):
         if figure == "speedup":
             return f.speedup("pairs", "equal", pair, design)
@@ -345,7 +345,7 @@ def write(folder, measured, made):
     f = Figures(measured)
     listed = [{"part": part, "what": key[0], "mix": "+".join(key[1]), "design": key[2]} | m for part, found in measured.items() for key, m in found.items()]
     summary = {text: {"measured": value, "paper": paper and paper["value"]} for text, (value, paper) in averages(f).items()} if measured.get("pairs") else {}
-    rows = ",\n".join(json.dumps(row) for row in listed)  # each on its own line
+    rows = ",\n".join(json.dumps(row) for row in listed)  # one per line
     about = json.dumps({"about": made, "averages": summary}, indent=1)[:-2]
     (folder / "results.json").write_text(f'{about},\n "rows": [\n{rows}\n ]\n}}\n')
     lines = ["# MASK: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
