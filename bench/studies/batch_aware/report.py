@@ -16,7 +16,7 @@ NAMES = {"sequential_to": "TO", "sequential_ue": "UE", "sequential_to_ue": "TO+U
 
 
 def mean(values):
-    """Geometric, of ratios."""
+    """Geometric mean of ratios."""
     values = [v for v in values if v]
     return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
@@ -36,7 +36,7 @@ class Figures:
         return found[name] if found else None
 
     def graphs(self, part, what):
-        """Those of the graph workloads that were run there."""
+        """Graph workloads with a baseline run in that part."""
         return [w for w in GRAPHS if self.of(part, what, w, "baseline")]
 
     def speedup(self, part, what, workload, design, over="baseline"):
@@ -56,7 +56,7 @@ class Figures:
 
 
 def averages(f):
-    """Of the paper's averages, those that were measured."""
+    """The paper's averages, measured here; None: not measured."""
     return {
         "to_ue_over_baseline": mean(f.gains("headline", 0.5, "to_ue")),
         "to_over_baseline": mean(f.gains("headline", 0.5, "to")),
@@ -126,7 +126,7 @@ def batches(f):
 
 
 def per_page(f):
-    """Fig. 3 and 16: of all batches of the baseline and TO+UE, by size."""
+    """Figs. 3 and 16: time per page of all batches, by batch size, for the baseline, TO and TO+UE."""
     bounds = [1, 2, 4, 8, 16, 32, 64, 128, 1 << 30]
     out = ["### Time per page by the size of a batch (Fig. 3 and 16)", "", "All workloads: batches, and mean time for each page in us."]
     rows = []
@@ -226,7 +226,7 @@ def regular(f):
 
 def sensitivity(f):
     def against(what, design):
-        """To the baseline as it is."""
+        """Performance relative to the unmodified baseline."""
         return mean([ratio(f.of("sensitivity", "as it is", w, "baseline"), f.of("sensitivity", what, w, design)) for w in THREE])
 
     def gain(what):
@@ -253,7 +253,7 @@ def write(folder, measured, made):
     rows = [{"part": part, "what": key[0], "workload": key[1], "design": key[2]} | {k: v for k, v in m.items() if k != "sizes"}
             for part, found in measured.items() for key, m in found.items()]
     head = json.dumps({"about": made, "averages": averages(f)}, indent=1)[:-2]
-    lines = ",\n".join("  " + json.dumps(row) for row in rows)  # one for each run
+    lines = ",\n".join("  " + json.dumps(row) for row in rows)  # one per run
     (folder / "results.json").write_text(f'{head},\n "rows": [\n{lines}\n ]\n}}\n')
     lines = ["# Batch-aware unified memory: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
              f"R-MAT graphs of scale {made['scale']} on the preset `paper-batch-aware`. Time is that of the kernels, from each launch at the host "
