@@ -9,14 +9,14 @@ def divide(a, b):
 
 
 def measure(path):
-    """Figures of one run, as a dictionary. Times in ns, shares between 0 and 1; None: nothing to divide by."""
+    """Figures of one run, as a dictionary. Times in ns, shares between 0 and 1; None: undefined."""
     with h5py.File(path, "r") as f:
         total = {name: int(f["summary/machine"][name][0]) for name in f["summary/machine"] if name != "name"}
         kernels = f["tables/kernels"]
         ran = int((kernels["finished"][:] - kernels["launched"][:]).sum())  # ps
         gpus = len(f["summary/gpu/name"])
 
-        def router(name):  # counted by gmmu_bypass alone
+        def router(name):  # only gmmu_bypass has these statistics
             return total.get("gpu.router_" + name, 0)
 
         levels = {kind: _mean_level(f, kind, "busy_walkers") for kind in ("gmmu", "iommu")}
@@ -60,6 +60,6 @@ def measure(path):
 
 
 def _mean_level(f, kind, level):
-    """Mean over the samples of a level, summed over its instances; the last sample is the idle machine's."""
+    """Mean over the samples of a level, summed over its instances, without the last sample (the idle machine)."""
     samples = f[f"timeseries/{kind}/{level}"][:-1]
     return float(samples.sum(axis=1).mean()) if len(samples) else None

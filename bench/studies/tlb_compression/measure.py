@@ -9,7 +9,7 @@ def divide(a, b):
 
 
 def measure(path):
-    """Figures of one run, as a dictionary; rates are shares."""
+    """Figures of one run, as a dictionary. Rates are shares."""
     with h5py.File(path, "r") as f:
         gpu, machine = f["summary/gpu"], f["summary/machine"]
 
