@@ -52,7 +52,7 @@ class Figures:
         return difference(ours, theirs), difference(ratio(ours, theirs), 1)
 
     def walks(self, part, what, benchmark, design, over="plain"):
-        """Walks of the design divided by those of `over`."""
+        """Walks of the design divided by the walks of `over`."""
         return ratio(self.of(part, what, benchmark, design, "walks"), self.of(part, what, benchmark, over, "walks"))
 
     def mean_speedup(self, part, what, design, among=TABLE_2, over="plain", mean=average, base=None):
