@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the studies' study.py share: settings as TOML, and a user's mistake."""
+"""Shared by the studies' study.py: settings as TOML, and the exception for user errors."""
 import json
 
 
 class StudyError(Exception):
-    """One sentence for the user."""
+    """A user error; its text is one sentence."""
 
 
 def flat(tables, prefix=""):
-    """Nested tables as one: {"gpu.sms": 36, ...}."""
+    """Flattens nested tables: {"gpu.sms": 36, ...}."""
     found = {}
     for name, value in tables.items():
         found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
@@ -25,5 +25,5 @@ def toml_of(value):
 
 
 def lines_of(settings):
-    """Settings as lines of a configuration, or of a point of a sweep's list."""
+    """Settings as lines of a configuration or of a sweep point."""
     return [f"{key} = {toml_of(value)}" for key, value in settings.items()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What made a study's figures: a mark that goes into its tables, its JSON file and its plots."""
+"""Provenance of a study's figures: the mark in its tables, its JSON file and its plots."""
 import hashlib
 import os
 import subprocess
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Program:
-    """The farfault program of a study, known by its contents: results of another one are not taken for its own."""
+    """The farfault program of a study, identified by its hash. Results of a different program are rejected."""
 
     def __init__(self, path):
         self.path = Path(path).resolve()
@@ -26,7 +26,7 @@ class Program:
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def replaced(self):
-        """Whether the file is another one now, because it was built again while the study ran."""
+        """True if the file has changed since the study started, e.g. by a rebuild."""
         try:
             return self._stamp() != self.built
         except OSError:
@@ -34,7 +34,7 @@ class Program:
 
 
 def commit():
-    """The commit that is checked out, "+" where files of it have changed; empty without git."""
+    """The checked-out commit, with "+" if tracked files outside bench have changed; empty without git."""
     def git(*words):
         ran = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True)
         return ran.stdout.strip() if ran.returncode == 0 else ""
@@ -53,6 +53,6 @@ def mark(program, digests, **about):
 
 
 def sentence(made):
-    """The mark in words, for a page or the description of a plot."""
+    """The mark as a sentence, for a page or the description of a plot."""
     out = f" in a checkout of {made['checkout']}" if made["checkout"] else ""
     return f"Made by {made['program']} (SHA-256 {made['program_sha256']}){out}: {made['runs']} runs, results {made['results']}."

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs of a study, made by `farfault sweep`: one point of its list for each, and what came of it.
+"""Executes the runs of a study with `farfault sweep` and reads their results. Each run is a point of the sweep's list.
 
-A Run of a study has: name, its own; base, a configuration: a preset; all_settings(), {key: value}; cost(), how long it takes beside
-the others; and source: the run whose first touches say where its pages are, or None. Sources are made first.
+Members of a study's Run:
+  name            unique
+  base            a configuration: a preset
+  all_settings()  {key: value}
+  cost()          relative run time; long runs start first
+  source          the run whose first touches give the page placement, or None; sources are executed first
 """
 import re
 import resource
@@ -17,12 +21,12 @@ from configuration import StudyError, lines_of, toml_of
 
 
 def by_name(runs):
-    """Two parts of a study may share a run."""
+    """{name: run}. Parts of a study may share runs."""
     return {run.name: run for run in runs}
 
 
 def write_map(result, path):
-    """The page map of a run: the devices of its pages, in the order in which they were touched."""
+    """Writes the page map of a run: pages and their devices, in order of first touch."""
     lines = ["page,device"]
     with h5py.File(result, "r") as f:
         if "first_touches" in f["tables"]:
@@ -33,21 +37,21 @@ def write_map(result, path):
 
 
 def point_of(run, maps):
-    """A point of the list."""
+    """Lines of the sweep point of a run."""
     settings = run.all_settings() | ({"memory.recorded.map": str(maps[run.source.name])} if run.source else {})
     return ["", "[[sweep.list]]", *lines_of({"name": run.name, "cost": run.cost(), "base": run.base} | settings)]
 
 
 class Sweep:
-    """The results of a study's runs. What is missing, failed, or not this program's own has none, so that no table can hold it."""
+    """The results of a study's runs. Missing and failed runs and runs of a different program have no result, so tables cannot contain them."""
 
     def __init__(self, program, out, measure, jobs=1, quiet=False):
-        """`measure`: of a result file, its figures."""
+        """`measure`: function from a result file to its figures."""
         self.program, self.out, self.measure, self.jobs, self.quiet = program, out.resolve(), measure, jobs, quiet
         self.rows, self.known = {}, {}
 
     def make(self, runs, table_only=False):
-        """Makes what is missing, or nothing. Returns the failures, as sentences."""
+        """Executes missing runs; with `table_only`, only reads results. Returns the failures as sentences."""
         runs = by_name([r.source for r in runs if r.source] + list(runs))
         first, then = ([r for r in runs.values() if bool(r.source) == late] for late in (False, True))
         self._sweep("sweep", first, {}, table_only)
@@ -62,11 +66,11 @@ class Sweep:
         return self.rows[name]["state"] if name in self.rows else "missing"
 
     def result(self, run):
-        """Its file, or None."""
+        """Result file of a run, or None."""
         return self.rows[run.name]["path"] if self.state(run.name) == "done" else None
 
     def of(self, run):
-        """Its measures, or None."""
+        """Measures of a run, or None."""
         if run.name not in self.known:
             path = self.result(run)
             self.known[run.name] = self.measure(path) if path else None
@@ -76,11 +80,11 @@ class Sweep:
         return [self.rows[name]["digest"] for name in by_name(runs) if self.state(name) == "done"]
 
     def all_digests(self):
-        """Of all runs that were made."""
+        """Result digests of all completed runs."""
         return [row["digest"] for row in self.rows.values() if row["digest"]]
 
     def missing(self, runs):
-        """Names of runs without a result of their own."""
+        """Names of runs without a valid result."""
         return [name for name in by_name(runs) if self.state(name) != "done"]
 
     def refuse_stale(self, runs):
@@ -90,12 +94,12 @@ class Sweep:
                              " leave --table-only out to have them made again")
 
     def submit(self, runs):
-        """An array job of Slurm that makes them, for make(runs, table_only=True) when it has ended. None may have a source. Returns the exit
-        code of `farfault sweep`."""
+        """Submits the runs as a Slurm array job; make(runs, table_only=True) reads its results. Runs with a source are not supported.
+        Returns the exit code of `farfault sweep`."""
         return subprocess.run([self.program.path, "sweep", self._write("sweep", by_name(runs).values(), {}), "--slurm"]).returncode
 
     def _write(self, name, runs, maps):
-        """The study <out>/<name>.toml; returns its path."""
+        """Writes the sweep file <out>/<name>.toml; returns its path."""
         self.out.mkdir(parents=True, exist_ok=True)
         study = self.out / f"{name}.toml"
         lines = ["# Written by the study's `run`.", "[sweep]", f"output = {toml_of(name)}"]
@@ -103,7 +107,7 @@ class Sweep:
         return study
 
     def _sweep(self, name, runs, maps, table_only):
-        """Makes these runs by the study <out>/<name>.toml, and reads its table."""
+        """Executes the runs as the sweep <out>/<name>.toml and reads its table."""
         if not runs:
             return
         study = self._write(name, runs, maps)
@@ -122,7 +126,8 @@ class Sweep:
             raise StudyError(f"{self.program.path} was built again while the study ran; start it again")
 
     def _call(self, command):
-        """The sweep tells of its progress itself. A signal that ends the study ends it, too: then it removes what is not whole."""
+        """Runs `farfault sweep`, which prints its own progress. A signal that ends the study also ends the sweep, which then removes
+        incomplete results."""
         began, before = time.monotonic(), processor_time()
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE if self.quiet else None, text=True)
         handlers = {s: signal.signal(s, lambda number, _: sys.exit(128 + number)) for s in (signal.SIGTERM, signal.SIGHUP)}
@@ -148,6 +153,6 @@ class Sweep:
 
 
 def processor_time():
-    """Seconds of the sweeps that have ended, and of their runs."""
+    """Seconds of processor time of completed sweeps and their runs."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells and tables of the pages that studies write, in Markdown. None stands for what was not measured."""
+"""Cells and tables of the studies' Markdown pages. None: not measured."""
 
 
 def average(values):
-    """Of those that were measured."""
+    """Mean of the measured values."""
     values = [v for v in values if v is not None]
     return sum(values) / len(values) if values else None
 
@@ -21,6 +21,6 @@ def percent(value, digits=1):
 
 
 def table(header, body, text=False):
-    """Its lines; the columns behind the first one are numbers, or text."""
+    """Lines of a table. Columns after the first are right-aligned numbers or, with `text`, text."""
     align = ["---"] + ["---" if text else "---:"] * (len(header) - 1)
     return [""] + ["| " + " | ".join(map(str, r)) + " |" for r in [header, align] + body] + [""]

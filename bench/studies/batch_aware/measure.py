@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one result file says: the figures that the study's tables are made of."""
+"""The figures of one result file, used by the study's tables."""
 import h5py
 
 
 def divide(a, b):
-    """a / b, or None where there was nothing to count."""
+    """a / b, or None if it is undefined."""
     return None if not b else float(a) / float(b)
 
 
 def measure(path):
-    """Figures of one run, as a dictionary. Times in us; None: nothing to divide by."""
+    """Figures of one run, as a dictionary. Times in us; None: undefined."""
     with h5py.File(path, "r") as f:
         total = {name: int(f["summary/machine"][name][0]) for name in f["summary/machine"] if name != "name"}
         kernels, batches = f["tables/kernels"], f["tables/fault_batches"]
         column = {name: batches[name][:] for name in batches if name not in ("gpu", "row")}
         pages = column["pages"] + column["prefetched_pages"]
-        empty = int((pages == 0).sum())  # all of whose faults were on pages that had come meanwhile
-        all_took = (column["ended"] - column["began"]).sum() / 1e6  # of these, too
+        empty = int((pages == 0).sum())  # batches with faults on already resident pages only
+        all_took = (column["ended"] - column["began"]).sum() / 1e6  # includes empty batches
         column = {name: values[pages != 0] for name, values in column.items()}
         pages = pages[pages != 0]
         took = (column["ended"] - column["began"]) / 1e6
@@ -33,7 +33,7 @@ def measure(path):
             "batch_kb": divide(pages.sum() * page / 1024, n),
             "batch_us": divide(took.sum(), n),
             "all_batches_us": divide(all_took, n + empty),
-            "batch_faulted": divide(column["pages"].sum(), n),  # pages that faulted, without prefetched ones
+            "batch_faulted": divide(column["pages"].sum(), n),  # faulted pages, without prefetched ones
             "handling_us": divide(((column["first_transfer"] - column["began"]) / 1e6).sum(), n),
             "raw_faults": divide(column["raw_faults"].sum(), n),
             "duplicates": divide(column["duplicates"].sum(), n),
@@ -49,5 +49,5 @@ def measure(path):
             "saved": total.get("sm_blocks_saved", 0),
             "shrunk": total.get("gpu.sm.thread_blocks_shrunk", 0),
             "context_mb": total.get("sm_context_bytes", 0) / 1e6,
-            "sizes": sizes,  # of each batch: pages, and time
+            "sizes": sizes,  # (pages, us) of each batch
         }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the study: which runs each is made of."""
+"""The parts of the study and the runs of each."""
 from study import BOUND, COMPARED, DESIGNS, GRAPHS, MESSAGES, PAGES, REGISTERS, REGULAR, SCALE, SHORT, SLOW, THREE, TO, UE, Run
 
 HEADLINE = COMPARED
@@ -8,11 +8,11 @@ EPOCHS = ["100us", "1ms"]
 SHARES = [0.1, 0.25, 0.5, 0.75, 1]
 HANDLING = [20, 30, 40, 50]  # us
 SMALL = 14
-LARGER = 2  # than the scale of all others
+LARGER = 2  # added to the scale
 LARGE = ["bfs_ttc", "bfs_twc"]
 PAIR = ["baseline", "to_ue"]
 REAL = {"soc-Slashdot0902": "soc-Slashdot0902.mtx.gz", "cit-HepTh": "cit-HepTh.mtx.gz", "wing": "wing.graph", "astro-ph": "astro-ph.graph"}
-# Where paper and driver are silent, or say it in two ways: down and up, or the other names.
+# Parameters that paper and driver leave open or state in two ways: a lower and a higher value, or the alternatives.
 ASSUMED = [
     ("gpu.sm.thread_oversubscription.blocks", "2", [1, 4]),
     ("gpu.sm.thread_oversubscription.reference", "highest", ["previous"]),
@@ -46,12 +46,12 @@ ASSUMED = [
     ("fabric.buffer", "0 B", ["64KiB"]),
     ("machine.topology", "15.75 and 17.325 GB/s", ["paper-batch-aware-equal", "paper-batch-aware-twice"]),
 ]
-# What means something for TO alone is varied where an SM gets more than two blocks of a kernel: at the size of all other parts.
+# Parameters of TO are varied at the size of the other parts, at which an SM gets more than two blocks of a kernel.
 OF_TO = "gpu.sm.thread_oversubscription."
-# The rules by which the number of extra blocks shrinks are run with BFS-TA, too, in which TO brings the most pages.
+# The rules that reduce the number of extra blocks are also run with BFS-TA, in which TO migrates the most pages.
 CONTROL = [OF_TO + name for name in ("reference", "decrease")]
 SHRINKS = "bfs_ta"
-# And of the designs that the paper compares with.
+# Parameters of the designs that the paper compares with.
 OF_OTHERS = [
     ("driver.batch.sequential.bytes", "512 KiB", ["256KiB", "1MiB"], "sequential"),
     ("driver.batch.lru.epoch", "10 us", ["5us", "20us"], "lru"),
@@ -67,7 +67,7 @@ OF_OTHERS = [
 
 
 class Parts:
-    """{part: {(what is varied, workload, design): run}}"""
+    """runs: {part: {(what is varied, workload, design): run}}"""
 
     def __init__(self, scale, names, graphs):
         self.scale, self.runs = scale, {name: {} for name in names}
@@ -105,7 +105,7 @@ class Parts:
                     self.add("handling", us, w, d, {"driver.batch.time": f"{us}us"})
 
     def switching(self):
-        """Fig. 5: nothing faults; an SM's registers are those of one block of the widest kernel, so that another one needs them saved."""
+        """Fig. 5: without faults. An SM has the registers of one block of the widest kernel, so a second block requires saving them."""
         for w in GRAPHS:
             if w in SLOW:
                 continue
@@ -115,7 +115,7 @@ class Parts:
                      {"gpu.sm.thread_oversubscription.trigger": "long_latency", "gpu.sm.thread_oversubscription.blocks": 1})
 
     def working_set(self):
-        """Fig. 1: pages that are accessed in an epoch, by the number of SMs."""
+        """Fig. 1: pages accessed per epoch, by number of SMs."""
         for w in THREE + list(REGULAR):
             for epoch in EPOCHS:
                 for n in SMS:
@@ -167,7 +167,7 @@ class Parts:
     def sensitivity(self):
         smaller = {"scale": self.scale - 1}
         for w in THREE:
-            for d in PAIR + ["sequential", "pcie", "etc"]:  # with the order `lru` it is one of those below
+            for d in PAIR + ["sequential", "pcie", "etc"]:  # `lru` is among the varied eviction orders below
                 self.add("sensitivity", "as it is", w, d, {}, **smaller)
         for key, _, values in ASSUMED:
             for value in values:

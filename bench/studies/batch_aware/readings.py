@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections of what can be read in more than one way: thread oversubscription, the batches that count, the time of messages, and what ideal eviction is."""
+"""Sections on details with several readings: thread oversubscription, counted batches, message time, and ideal eviction as a bound."""
 from parts import ASSUMED, OF_TO, SHRINKS
 from study import BOUND, PAGES, MESSAGES, SHORT, THREE, WORKLOADS
 from tables import average, show, table
@@ -14,7 +14,7 @@ IN_BETWEEN = "none: for the sensitivity"
 
 
 def readings(f):
-    """The time of a message: each order to the GPU takes it, and each answer."""
+    """The time of a message, which every order to the GPU and every answer takes."""
     def mean(name, design, over, message):
         return f.mean([f.ratio_of("readings", message, w, design, over, name) for w in SHORT])
 
@@ -23,7 +23,7 @@ def readings(f):
         return f.mean([a / b for a, b in found if a and b])
 
     def evicting(message):
-        """us for each evicted page: the time of batches with serialized eviction less that with ideal eviction; None where a run is missing."""
+        """us per page: batch time per page with serialized eviction minus that with ideal eviction. None if a run is missing."""
         def per_page(w, design):
             us, batches, pages = (f.of("readings", message, w, design, name) for name in ("batch_us", "batches", "pages"))
             return us * batches / pages if us and pages else None
@@ -51,7 +51,7 @@ def readings(f):
 
 
 def bound(f):
-    """Ideal eviction compared with unobtrusive eviction, in regular programs."""
+    """Ideal eviction compared with unobtrusive eviction in regular programs."""
     rows = []
     for w in BOUND:
         for share in (0.5, 0.75):
@@ -89,7 +89,7 @@ TO_SENTENCES = {
 
 
 def of_to(f):
-    """TO alone and with UE, with each reading of its controller and of its context switches."""
+    """TO alone and with UE, for each reading of its controller and its context switches."""
     def measured(what, w, design, name="kernel_us"):
         return f.of("headline", 0.5, w, design, name) if what == "as it is" else f.of("sensitivity", OF_TO + what, w, design, name)
 
@@ -116,12 +116,12 @@ def of_to(f):
 
 
 def counted(f):
-    """Number, size and time of batches, with and without empty ones; size in pages, and in pages that faulted."""
+    """Number, size and time of batches, with and without empty ones; size in pages and in faulted pages."""
     def of(w, design, name):
         return f.of("headline", 0.5, w, design, name)
 
     def each(w, design, name):
-        """All batches, empty ones too."""
+        """The same figure over all batches, empty ones included."""
         batches, empty = of(w, design, "batches"), of(w, design, "empty")
         if name == "batches":
             return batches + empty if batches else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md: the paper's figures beside the measured ones; results.json.xz: every figure of every run."""
+"""results.md: measured and published figures; results.json.xz: every figure of every run."""
 import json
 import math
 from pathlib import Path
@@ -17,7 +17,7 @@ NAMES = {"sequential_to": "TO", "sequential_ue": "UE", "sequential_to_ue": "TO+U
 
 
 def mean(values):
-    """Geometric, of ratios."""
+    """Geometric mean of ratios."""
     values = [v for v in values if v]
     return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
@@ -27,7 +27,7 @@ def ratio(a, b):
 
 
 class Figures:
-    """What the tables ask of the measures: {(what, workload, design): measures} by part."""
+    """Figures of the tables, from {(what, workload, design): measures} by part."""
 
     def __init__(self, measured, scale):
         self.measured, self.scale, self.paper = measured, scale, PAPER["averages"]
@@ -37,7 +37,7 @@ class Figures:
         return found[name] if found else None
 
     def graphs(self, part, what):
-        """Those of the graph workloads that were run there."""
+        """Graph workloads with a baseline run in that part."""
         return [w for w in GRAPHS if self.of(part, what, w, "baseline")]
 
     def speedup(self, part, what, workload, design, over="baseline"):
@@ -57,7 +57,7 @@ class Figures:
 
 
 def averages(f):
-    """Of the paper's averages, those that were measured."""
+    """The paper's averages, measured here; None: not measured."""
     return {
         "to_ue_over_baseline": mean(f.gains("headline", 0.5, "to_ue")),
         "to_over_baseline": mean(f.gains("headline", 0.5, "to")),
@@ -127,7 +127,7 @@ def batches(f):
 
 
 def per_page(f):
-    """Fig. 3 and 16: of all batches of the baseline and TO+UE, by size."""
+    """Figs. 3 and 16: time per page of all batches, by batch size, for the baseline, TO and TO+UE."""
     bounds = [1, 2, 4, 8, 16, 32, 64, 128, 1 << 30]
     out = ["### Time per page by the size of a batch (Fig. 3 and 16)", "", "All workloads: batches, and mean time for each page in us."]
     rows = []
@@ -227,7 +227,7 @@ def regular(f):
 
 def sensitivity(f):
     def against(what, design):
-        """To the baseline as it is."""
+        """Performance relative to the unmodified baseline."""
         return mean([ratio(f.of("sensitivity", "as it is", w, "baseline"), f.of("sensitivity", what, w, design)) for w in THREE])
 
     def gain(what):

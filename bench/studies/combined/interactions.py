@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effects of mechanisms and of pairs of them, from the performance of the cells of a grid.
+"""Effects of mechanisms and interactions of pairs, from the performance of the cells of a grid.
 
-The performance of a cell is the mean over its applications of the logarithm of 1 / time; a difference of two is the logarithm of a
-speed-up (geometric mean). The *effect* of a mechanism in a cell without it, its background: the performance with it minus that without
-it. The *interaction* of two in a cell without both: the effect of both minus the two effects of each by itself; 0: they add, as factors.
-Above 0, each does more where the other is; below 0, less.
+Performance of a cell: mean over its applications of log(1 / time); a difference of two is the logarithm of a speedup (geometric mean).
+Background: a cell without the mechanism or mechanisms in question.
+Effect of a mechanism in a background: performance with it minus performance without it.
+Interaction of two mechanisms in a background: effect of both minus the sum of their individual effects. 0: they add up (as factors).
+Above 0, each gains more with the other; below 0, less.
 """
 import math
 from dataclasses import dataclass
 
-SMALL = math.log(1.02)  # what is called nothing, however little chance there is
-LOST = 0.25             # of an effect: where no more of it is left, the mechanism is called useless
+SMALL = math.log(1.02)  # smallest difference that counts, even without noise
+LOST = 0.25             # a mechanism is useless if less than this share of its effect remains
 
 
 def performance(times):
-    """Of the applications of one run or more; None where one has no time."""
+    """Performance over the applications of one or more runs; None if a time is missing."""
     return None if not times or any(t is None for t in times) else -sum(map(math.log, times)) / len(times)
 
 
@@ -24,7 +25,7 @@ def average(values):
 
 
 def spread(repeats):
-    """Standard deviation of the performance of a cell by chance, from lists of performances of one cell each; None where no cell has two."""
+    """Standard deviation of a cell's performance due to noise. Each list has the performances of one cell; None if all have fewer than two."""
     squares, free = 0, 0
     for found in repeats:
         found = [p for p in found if p is not None]
@@ -35,9 +36,8 @@ def spread(repeats):
 
 
 class Grid:
-    """cells: {cell, a tuple of mechanisms in the order of `mechanisms`: performance}; those that are missing have none. noise: the
-    standard deviation of a cell's performance, of which an effect is the difference of two, and an interaction that of four: what is not
-    beyond two standard deviations of such a difference is called nothing."""
+    """cells: {tuple of mechanisms: performance or None}. noise: standard deviation of a cell's performance. An effect combines two
+    performances and an interaction four; a value within two standard deviations of that combination counts as none."""
 
     def __init__(self, cells, mechanisms, noise=None):
         self.noise = noise
@@ -50,12 +50,12 @@ class Grid:
         return self.cells.get(frozenset(mechanisms))
 
     def gain(self, cell, over=()):
-        """Of a cell over another one."""
+        """Performance of a cell minus that of the cell `over`; None if one is missing."""
         a, b = self.cells.get(frozenset(cell)), self.cells.get(frozenset(over))
         return None if a is None or b is None else a - b
 
     def backgrounds(self, *without):
-        """All cells that have none of these."""
+        """All cells without these mechanisms."""
         others = [m for m in self.mechanisms if m not in without]
         return [frozenset(m for i, m in enumerate(others) if n >> i & 1) for n in range(1 << len(others))]
 
@@ -63,7 +63,7 @@ class Grid:
         return self.gain(background | {one}, background)
 
     def effects(self, one):
-        """In all backgrounds that have been measured."""
+        """{background: effect} over all measured backgrounds."""
         found = {b: self.effect(one, b) for b in self.backgrounds(one)}
         return {b: e for b, e in found.items() if e is not None}
 
@@ -82,20 +82,20 @@ class Grid:
         return average(self.interactions(one, other).values())
 
     def best(self):
-        """The cell with the highest performance; in doubt, of the fewest mechanisms."""
+        """The cell with the highest performance; of equal cells, one with the fewest mechanisms."""
         return max(self.cells, key=lambda c: (self.cells[c], -len(c)), default=None)
 
 
 @dataclass
 class Verdict:
-    """Of a pair in the bare machine: the effects of each alone and beside the other."""
-    alone: tuple   # of the first, of the second
-    beside: tuple  # where the other one is
+    """Verdict on a pair in one background: effects of each mechanism alone and with the other."""
+    alone: tuple   # effect of the first, of the second
+    beside: tuple  # the same, with the other one on
     words: str
 
 
 def says(grid, one, other, background=frozenset()):
-    """What two mechanisms do to each other in a background, in words; None where a cell is missing."""
+    """Verdict on two mechanisms in a background; None if a cell is missing."""
     alone = tuple(grid.effect(m, background) for m in (one, other))
     beside = tuple(grid.effect(m, background | {o}) for m, o in ((one, other), (other, one)))
     if None in alone + beside:

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one result file says: times, and the counters of every mechanism."""
+"""The figures of one result file: times, and the counters of every mechanism."""
 import h5py
 
 
 def divide(a, b):
-    """a / b, or None where there was nothing to count."""
+    """a / b, or None if it is undefined."""
     return None if not b else float(a) / float(b)
 
 
 def took(f):
-    """Of each application: simulated us from its first launch to its end."""
+    """Simulated us of each application, from its first launch to its end."""
     applications = f["summary/application"]
     return [(int(end) - int(start)) / 1e6 for start, end in zip(applications["start"][:], applications["end"][:])]
 
 
 def measure(path):
-    """Figures of one run, as a dictionary; rates are shares, times are in us. Where a mechanism is off, its counters are 0 or None."""
+    """Figures of one run, as a dictionary. Rates are shares, times are in us. Counters of a mechanism that is off are 0 or None."""
     with h5py.File(path, "r") as f:
         machine = f["summary/machine"]
 

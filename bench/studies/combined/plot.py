@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of interactions: a square for each number of GPUs, its diagonal what each mechanism does alone."""
+"""The plot of interactions: one matrix per number of GPUs, with the effect of each mechanism alone on the diagonal."""
 import math
 
 import matplotlib
 
 matplotlib.use("svg")
-matplotlib.rcParams["svg.hashsalt"] = "combined"  # the same data, the same file
+matplotlib.rcParams["svg.hashsalt"] = "combined"  # equal data gives equal files
 matplotlib.rcParams["svg.fonttype"] = "none"
 matplotlib.rcParams["font.sans-serif"] = ["DejaVu Sans"]
 import matplotlib.pyplot as plt  # noqa: E402
@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from provenance import sentence  # noqa: E402
 from study import NAMES  # noqa: E402
 
-LIMIT = math.log(2)  # colours end at a factor of 2
+LIMIT = math.log(2)  # colours saturate at a factor of 2
 TITLE = "What six mechanisms do alone (diagonal) and to each other"
 
 
@@ -22,14 +22,14 @@ def factor(value):
 
 
 def entries(grid):
-    """By row and column: the effect alone; above it interactions in the bare machine, below it their means over all backgrounds."""
+    """Matrix entries. Diagonal: effects alone; above: interactions in the bare machine; below: mean interactions over all backgrounds."""
     names = grid.mechanisms
     return [[grid.effect(a) if i == j else grid.interaction(a, b) if i < j else grid.mean_interaction(a, b)
              for j, b in enumerate(names)] for i, a in enumerate(names)]
 
 
 def draw(path, grids, made):
-    """grids: {number of GPUs: interactions.Grid}. Writes an SVG file with the mark of what made it."""
+    """Writes an SVG file with the provenance mark. grids: {number of GPUs: interactions.Grid}."""
     fig, axes = plt.subplots(1, len(grids), figsize=(4.1 * len(grids) + 0.9, 5), squeeze=False, constrained_layout=True, sharey=True)
     for ax, (gpus, grid) in zip(axes[0], grids.items()):
         names, values = [NAMES[m] for m in grid.mechanisms], entries(grid)

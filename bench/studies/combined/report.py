@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md, its picture, and results.json.xz with every counter of every cell."""
+"""results.md, its plot, and results.json.xz with every counter of every cell."""
 import math
 
 import plot
@@ -11,7 +11,7 @@ from provenance import sentence
 from study import FOLDER, MECHANISMS, NAMES, PRESET, words_of
 from tables import percent, show, table
 
-# The columns of the tables of cells: heading, counter, how it is shown. All counters are in results.json.xz.
+# Columns of the tables of cells: heading, counter, format. results.json.xz has all counters.
 COUNTERS = [
     ("L2 TLB hits", "l2_tlb_hit", percent), ("walks, k", "gmmu_walks", None), ("at the IOMMU, k", "iommu_walks", None),
     ("in translation", "in_translation", percent), ("in faults", "in_faults", percent), ("on links", "in_links", percent),
@@ -25,7 +25,7 @@ def gpus_words(n):
 
 
 def grids_of(measured, again, refused):
-    """By number of GPUs: performance over the applications of all mixes."""
+    """{number of GPUs: Grid}, with performance over the applications of all mixes."""
     mixes = list(dict.fromkeys(mix for mix, _, _ in measured))
 
     def of(found, gpus, cell, *value):
@@ -74,7 +74,7 @@ def pairs_table(grid):
 
 
 def useless_lines(grids):
-    """Where one mechanism makes another one useless, in the bare machine."""
+    """Pairs in the bare machine in which one mechanism makes the other useless."""
     lines = []
     for gpus, grid in grids.items():
         for i, a in enumerate(grid.mechanisms):
@@ -130,7 +130,7 @@ def settings_table():
 
 
 def noise_lines(grids):
-    """How much of a difference is chance."""
+    """Noise of a cell, and the thresholds of effects and interactions."""
     return [f"- {gpus_words(gpus)}: a cell's performance varies by {percent(grid.noise)} (standard deviation); an effect is beyond chance from "
             f"{percent(math.expm1(grid.least_effect))}, the interaction of two in one background from {percent(math.expm1(grid.least_interaction))}, its mean over all of them "
             f"from {percent(math.expm1(grid.noise))}."
@@ -146,7 +146,7 @@ def refused_lines(refused):
 
 
 def write(folder, measured, again, refused, made, mixes):
-    """measured: {(mix, GPUs, cell): measures}; again: {(mix, GPUs, cell, time of a batch): the same}; refused: {(mix, GPUs, cell): why}."""
+    """measured: {(mix, GPUs, cell): measures}; again: {(mix, GPUs, cell, batch time): measures}; refused: {(mix, GPUs, cell): error message}."""
     folder.mkdir(parents=True, exist_ok=True)
     grids = grids_of(measured, again, refused)
     lines = ["# Six mechanisms at once", "", f"Written by `run`; do not edit. {sentence(made)}", ""]
@@ -192,7 +192,7 @@ def as_row(key):
 
 
 def effects_json(grids):
-    """Logarithms of factors, by number of GPUs."""
+    """Effects and interactions as logarithms of factors, by number of GPUs."""
     return {str(gpus): {"noise": grid.noise, "alone": {m: grid.effect(m) for m in grid.mechanisms}, "mean": {m: grid.mean_effect(m) for m in grid.mechanisms},
                         "interaction": {f"{a}, {b}": grid.interaction(a, b) for i, a in enumerate(grid.mechanisms) for b in grid.mechanisms[i + 1:]},
                         "mean_interaction": {f"{a}, {b}": grid.mean_interaction(a, b) for i, a in enumerate(grid.mechanisms)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the study of all mechanisms runs: six mechanisms, on and off, on one machine, with two applications at a time."""
+"""The runs of the study: all combinations of six mechanisms on one machine with two applications."""
 import itertools
 import subprocess
 import sys
@@ -15,7 +15,7 @@ PRESET = "paper-batch-aware"
 GPUS = [1, 2, 4]
 FEW_GPUS = [1, 2]  # of --quick
 
-# What is in all cells, beyond the preset: README.md says why.
+# Settings of all cells on top of the preset; README.md gives the reasons.
 MACHINE = {
     "machine.topology": "generic",
     "memory.page_size": "4KiB", "memory.page_sizes": "base_only", "memory.gpu_share": 0.75,
@@ -26,7 +26,7 @@ MACHINE = {
     "gpu.gmmu.walk_cache": 0, "iommu.walk_cache": 0, "iommu.tlb_entries": 0,
     "gpu.dram.queue": 256,
 }
-# What each mechanism sets when it is on. The order is that of tables and pictures.
+# Settings of each mechanism, in the order of tables and plots.
 MECHANISMS = {
     "gmmu_bypass": {"gpu.router.policy": "gmmu_bypass"},
     "mosaic": {"memory.frame_allocation": "contiguity_conserving", "memory.page_sizes": "in_place_coalescer", "memory.compaction": "cac"},
@@ -37,45 +37,45 @@ MECHANISMS = {
     "migration": {"memory.remote_touch": "migrate"},
 }
 NAMES = {"gmmu_bypass": "GMMU bypass", "mosaic": "Mosaic", "mask": "MASK", "compression": "TLB compression", "to_ue": "TO+UE", "migration": "migration"}
-MIGRATIONS = ["migrate", "duplicate"]  # what "migration" may be
+MIGRATIONS = ["migrate", "duplicate"]  # policies of the mechanism "migration"
 
-# Two applications at a time, each on half of the SMs of all GPUs.
+# Pairs of applications, each on half of the SMs of all GPUs.
 MIXES = {
     "graph and matrix": [("bfs_twc", {"rmat": {"scale": 16}}), ("mvt", {"side": 1536})],
 }
-# Which page leaves depends on when faults come: cells that are made again with another time of a batch, a hundredth off, say how much a
-# cell's performance varies by chance. The preset has 20 us.
+# Evictions depend on the times of faults. Cells are repeated with the time of a batch changed by 1% to measure the noise of a cell's
+# performance. The preset has 20 us.
 NOISE = {"driver.batch.time": ["19.8us", "20.2us"]}
 
 
 def noise_cells():
-    """The bare machine, and each mechanism alone."""
+    """The bare machine and each mechanism alone."""
     return [(), *((m,) for m in MECHANISMS)]
 
 
-SMALL = {  # of tests: just so large that each application has a large frame on each of two GPUs
+SMALL = {  # for tests: just large enough for one large frame per application on each of two GPUs
     "small": [("bfs_twc", {"rmat": {"scale": 10}}), ("gups", {"table": "16MiB", "blocks": 64, "block": 64, "updates": 2})],
 }
-SECONDS = {1: 2.5, 2: 3, 4: 4}  # of processor time, roughly, by GPUs
+SECONDS = {1: 2.5, 2: 3, 4: 4}  # approximate processor time, by number of GPUs
 
 
 def cells():
-    """All combinations: from none to all mechanisms."""
+    """All combinations of mechanisms, from none to all."""
     return [tuple(m for m, on in zip(MECHANISMS, which) if on) for which in itertools.product((False, True), repeat=len(MECHANISMS))]
 
 
 def few_cells():
-    """The bare machine, each mechanism alone, each pair, and all."""
+    """The bare machine, each mechanism alone, each pair, and all mechanisms."""
     return [cell for cell in cells() if len(cell) <= 2 or len(cell) == len(MECHANISMS)]
 
 
 def words_of(cell):
-    """A cell in the words of options and tables."""
+    """Name of a cell in options and tables."""
     return "+".join(cell) or "none"
 
 
 def cell_of(words):
-    """The cell that such words name."""
+    """Cell of a name; the inverse of words_of()."""
     named = [] if words == "none" else words.split("+")
     for name in named:
         if name not in MECHANISMS:
@@ -85,14 +85,14 @@ def cell_of(words):
 
 @dataclass
 class Run:
-    """One simulation: a cell of the grid, on so many GPUs, with two applications."""
+    """One simulation: a cell of the grid on a number of GPUs, with two applications."""
     mix: str
     gpus: int
     cell: tuple
     mixes: dict = field(default_factory=lambda: MIXES)
-    more: dict = field(default_factory=dict)  # settings that come last
+    more: dict = field(default_factory=dict)  # settings that override all others
     base: str = PRESET
-    source = None  # no run of this study needs another's result
+    source = None  # runs of this study are independent
 
     @property
     def name(self):
@@ -115,14 +115,14 @@ class Run:
 
 
 def more_for(migration):
-    """Settings of the cells in which migration is on, where it is another policy."""
+    """Additional settings of cells with migration, for a policy other than `migrate`."""
     if migration not in MIGRATIONS:
         raise StudyError(f"--migration '{migration}' is none of {', '.join(MIGRATIONS)}")
     return {} if migration == "migrate" else {"memory.remote_touch": migration}
 
 
 def why_not(program, run):
-    """What the program says against the configuration of a run: its first sentence, or nothing."""
+    """The program's first error message for the configuration of a run; empty if it is valid."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cell.toml"
         path.write_text("\n".join([f"include = [{toml_of(run.base)}]", *lines_of(run.all_settings())]) + "\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's figures from measured runs: rows, averages, and the claims of its text, each judged by a stated rule."""
+"""The paper's figures from measured runs: rows, averages, and the statements of its text, each judged by a stated rule."""
 import json
 from statistics import fmean, geometric_mean
 from statistics import median as middle
@@ -9,11 +9,11 @@ from study import FOLDER, WORKLOADS
 
 PAPER = json.loads((FOLDER / "paper.json").read_text())
 
-# How a claim is judged. Figures beside every verdict let a reader judge otherwise.
-TIE = 0.005     # two designs whose times differ by less do not beat each other
-SIMILAR = 0.02  # "similar or slightly higher": not slower by more
-HEADROOM = 0.01  # ideal ahead of distributed by less: there is nothing to gain
-SIZE = 2.0      # a gain has the paper's size when it lies between 1/2 and twice the paper's
+# Thresholds of the verdicts. The tables show the figures next to each verdict.
+TIE = 0.005     # designs with a smaller difference in time are equal
+SIMILAR = 0.02  # "similar or slightly higher": at most this much slower
+HEADROOM = 0.01  # ideal less ahead of distributed: nothing to gain
+SIZE = 2.0      # a gain between 1/2 and twice the paper's has the paper's size
 
 # name -> (figure, unit, text, function of one workload's measures by design)
 SERIES = {
@@ -38,7 +38,7 @@ def of(designs, design, name):
 
 
 def speed(designs, one, other):
-    """How much faster `one` is: time of the other over its own."""
+    """Speedup of `one`: time of the other divided by its own."""
     return divide(of(designs, other, "kernel_ns"), of(designs, one, "kernel_ns"))
 
 
@@ -49,19 +49,19 @@ def counts(designs, *names):
 
 
 def duplicates(designs):
-    """Requests with two walks, one of which is a duplicate, as a share of all walks of bypass."""
+    """Requests with two walks (one is a duplicate) as a share of all walks of bypass."""
     d = designs.get("gmmu_bypass")
     return divide(d["undecided"], d["gmmu_walks"] + d["iommu_walks"]) if d else None
 
 
 def mean(values):
-    """Arithmetic mean of what there is, None of nothing."""
+    """Arithmetic mean of the measured values; None if there are none."""
     values = [v for v in values if v is not None]
     return fmean(values) if values else None
 
 
 def median(values):
-    """Median of what there is, None of nothing."""
+    """Median of the measured values; None if there are none."""
     values = [v for v in values if v is not None]
     return middle(values) if values else None
 
@@ -77,14 +77,14 @@ def series(runs):
 
 
 def totals(runs, *names):
-    """Walks of all workloads together, bypass / distributed."""
+    """Walks of all workloads together: bypass / distributed."""
     both = [d for d in runs.values() if "gmmu_bypass" in d and "distributed" in d]
     return divide(sum(d["gmmu_bypass"][n] for d in both for n in names),
                   sum(d["distributed"][n] for d in both for n in names))
 
 
 def rows(results):
-    """Everything of results.json.xz: figure, placement, workload, series, unit, measured, paper."""
+    """Rows of results.json.xz: figure, placement, workload, series, unit, measured, paper."""
     out = []
     for placement, runs in results.items():
         per_workload = series(runs)
@@ -111,9 +111,9 @@ def row(figure, placement, workload, name, unit, measured, paper):
 
 
 def claims(runs):
-    """The paper's statements about one placement: (figure, kind, statement, measured, verdict).
+    """Verdicts on the paper's statements with one placement: (figure, kind, statement, measured, verdict).
 
-    A verdict is True, False, or None where the runs it needs are not there. Kinds: direction, order, size.
+    A verdict is True, False, or None if a required run is missing. Kinds: direction, order, size.
     """
     s = series(runs)
     out = []
@@ -130,7 +130,7 @@ def claims(runs):
         if measured is None:
             return out.append((figure, "size", statement, "-", None))
         near = abs(measured - paper) <= 0.1 if share else same_size(measured - 1, paper - 1)
-        if name == "bypass_of_oracle":  # as near to the ideal as the paper, or nearer
+        if name == "bypass_of_oracle":  # at least as close to the ideal as in the paper
             near = near or paper <= measured
         shown = percent(measured) if share or name == "bypass_of_oracle" else gain(measured)
         out.append((figure, "size", statement, shown, near))
@@ -197,7 +197,7 @@ def gain(ratio):
 
 
 def gained(bypass, ideal):
-    """Bypass over distributed in words: "nothing to gain" where even ideal gains nothing; a loss is still one."""
+    """Text of bypass over distributed: "nothing to gain" if even ideal gains nothing. A loss is still shown."""
     if bypass is None:
         return "-"
     if ideal is None or ideal >= 1 + HEADROOM:
@@ -206,12 +206,12 @@ def gained(bypass, ideal):
 
 
 def agreeing(stated):
-    """Between which ratios a mean has the paper's size."""
+    """Lower and upper bound of ratios that have the paper's size."""
     return 1 + (stated - 1) / SIZE, 1 + (stated - 1) * SIZE
 
 
 def paper(name):
-    """The paper's average of a series, or None. Of ideal over distributed it follows from two others."""
+    """The paper's average of a series, or None. Ideal over distributed follows from two other averages."""
     stated = {n: entry["value"] for n, entry in PAPER["averages"].items()}
     if name == "oracle_over_distributed":
         return stated["bypass_over_distributed"] / stated["bypass_of_oracle"]

@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The grid: bandwidth of the links, time of a walk in the IOMMU, and time of a walk in a GMMU, each with each.
+"""The grid: all combinations of link bandwidth, IOMMU walk time and GMMU walk time.
 
-The three decide how much the ideal scheme can gain: the links, whether translations matter at all; the IOMMU's walk, whether it has room
-for what bypass sends there; the GMMU's walk, what a failed one costs. All cells of a workload have its pages where the distributed
-design touched them first on the preset, so that no cell has other owners than the next.
+The three parameters determine the headroom of the ideal scheme: link bandwidth decides if translations matter at all, the IOMMU walk
+its capacity for requests from bypass, and the GMMU walk the cost of a failed walk. All cells of a workload place pages as in the
+distributed design's first-touch run on the preset, so page ownership is the same in every cell.
 """
 import figures
 from figures import PAPER, gain
 from study import DESIGNS
 from variations import machine, simulation
 
-# GB/s, of PCIe x16: 3.0 as in Table 1; 4.0, MGPUSim 4.2; 5.0; 6.0.
+# GB/s of PCIe x16: 3.0 (Table 1), 4.0 (MGPUSim 4.2), 5.0, 6.0.
 LINKS = (16, 32, 64, 128)
-# Cycles. MGPUSim of August 2020 has none, since January 2021 100; 10 and 25 are between them.
+# Cycles. MGPUSim has no walk time in August 2020 and 100 cycles since January 2021; 10 and 25 are between them.
 IOMMU_WALKS = (1, 10, 25, 100)
-# Cycles. 1 and 100 as above; 200: MacSim; 500: TLB compression (PACT 2020).
+# Cycles. 1 and 100: as above; 200: MacSim; 500: TLB compression (PACT 2020).
 GMMU_WALKS = (1, 100, 200, 500)
 QUICK = ((16, 128), (1, 25, 100), (100, 500))
-# The cell that the sensitivity is around, and that is a reading at the paper's footprint: the widest links and the longest walks in the
-# GMMUs, so that there is something to gain, and an IOMMU that has room. Single runs of it were known when it was chosen.
+# The cell with headroom: the widest links, the longest GMMU walks, and an IOMMU with spare capacity. It is the base of the sensitivity and a
+# reading at the paper's footprint. Single runs of it were known when it was chosen.
 ROOM = (128, 25, 500)
-# In the table: series and whether its median stands next to its mean.
+# Columns of the table: series, and True if the median follows the mean.
 COLUMNS = {"bypass_over_distributed": True, "oracle_over_distributed": True, "bypass_over_centralized": True, "accuracy_above_t1": False,
            "accuracy_below_t2": False, "gmmu_walks": False, "iommu_walks": False}
 
 
 def settings(cell, machines):
-    """Settings of a cell; its machine's file goes to the folder `machines`."""
+    """Settings of a cell. Writes its machine file into the folder `machines`."""
     link, iommu, gmmu = cell
     topology = {} if link == LINKS[0] else machine(machines / f"link-{link}.toml", bandwidth=link)
     return {**topology, "iommu.walk_latency": iommu, "gpu.gmmu.walk_latency": gmmu}
@@ -38,7 +38,7 @@ def words(cell):
 
 
 class Grid:
-    """The runs of all cells; once read, the mean and the median of each series over the workloads."""
+    """The runs of all cells. After read(): mean and median of each series over the workloads."""
 
     def __init__(self, workloads, scale, out, quick=False):
         base = out / "grid"
@@ -48,7 +48,7 @@ class Grid:
 
         def run(cell, workload, design):
             own = settings(cell, base / "machines")
-            if design == "centralized":  # walks nothing in a GMMU: one run for all their walks
+            if design == "centralized":  # does not walk in GMMUs: one run for all GMMU walk times
                 del own["gpu.gmmu.walk_latency"]
             return simulation(workload, design, "recorded", scale, own, base, source=pages[workload])
 
@@ -67,14 +67,14 @@ class Grid:
 
 
 def rows(grid):
-    """For results.json.xz."""
+    """Rows of results.json.xz."""
     return [figures.row("grid", "recorded", kind, f"{words(cell)}: {name}", figures.SERIES[name][1], found[cell][name],
                         PAPER["averages"].get(name, {}).get("value") if kind == "average" else None)
             for kind, found in (("average", grid.means), ("median", grid.medians)) for cell in grid.cells for name in COLUMNS]
 
 
 def sentence(settings_means):
-    """A sentence: how many settings have the paper's averages, and both at once. `settings_means`: {words: means}."""
+    """Sentence: the number of settings with each of the paper's averages, and with both. `settings_means`: {words: means}."""
     names = "bypass_over_distributed", "bypass_over_centralized"
     measured = {k: [m.get(n) for n in names] for k, m in settings_means.items() if None not in [m.get(n) for n in names]}
     if not measured:
@@ -111,7 +111,7 @@ def section(grid):
 
 
 def cells(means, medians):
-    """The cells of COLUMNS for one setting, medians where they belong."""
+    """Table cells of COLUMNS for one setting, including medians."""
     shown = []
     for name, with_median in COLUMNS.items():
         for found in (means, medians) if with_median else (means,):
@@ -128,7 +128,7 @@ def cells(means, medians):
 
 
 def least(grid):
-    """From which bandwidth on there is something to gain."""
+    """Sentence: number of cells without headroom, by bandwidth."""
     none = {}
     for (link, _, _), m in grid.means.items():
         ideal = m.get("oracle_over_distributed")

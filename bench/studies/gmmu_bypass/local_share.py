@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether where pages lie separates the workloads that the paper has centralized ahead for from those it has distributed ahead for."""
+"""Tests if the local share of walks separates the workloads for which the paper has centralized ahead from the ones with distributed ahead."""
 from figures import PAPER, percent
 from study import WORKLOADS
 
 
 def shares(runs):
-    """{workload: local share of distributed's walks} of {workload: {design: measures}}."""
+    """{workload: local share of distributed's walks} from {workload: {design: measures}}."""
     found = {w: (d.get("distributed") or {}).get("local_walks") for w, d in runs.items()}
     return {w: v for w, v in found.items() if v is not None}
 
 
 def apart(found):
-    """(losers' greatest, winners' least share), or None where a group is missing."""
+    """(largest share of distributed's losers, smallest share of its winners), or None if a group is missing."""
     losers = [found[w] for w in PAPER["centralized_wins"] if w in found]
     winners = [found[w] for w in PAPER["distributed_wins"] if w in found]
     return (max(losers), min(winners)) if losers and winners else None
@@ -31,7 +31,7 @@ def sentence(found, where):
 
 
 def section(results, footprint, found):
-    """Lines of results.md. `found`: the readings, or None."""
+    """Section of results.md. `found`: the readings, or None."""
     columns = {f"{p}, {footprint}": shares(runs) for p, runs in results.items() if p in ("recorded", "first_touch")}
     if found:
         for words in ("as the preset", "blocks in equal runs"):

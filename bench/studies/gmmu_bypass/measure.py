@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one result file says: the figures that the study's tables are made of."""
+"""The figures of one result file, used by the study's tables."""
 import h5py
 
 
 def divide(a, b):
-    """a / b, or None where there was nothing to count."""
+    """a / b, or None if it is undefined."""
     return None if a is None or b is None or b == 0 else float(a) / float(b)
 
 
 def measure(path):
-    """Figures of one run, as a dictionary. Times in ns, shares between 0 and 1; None: nothing to divide by."""
+    """Figures of one run, as a dictionary. Times in ns, shares between 0 and 1; None: undefined."""
     with h5py.File(path, "r") as f:
         total = {name: int(f["summary/machine"][name][0]) for name in f["summary/machine"] if name != "name"}
         kernels = f["tables/kernels"]
         ran = int((kernels["finished"][:] - kernels["launched"][:]).sum())  # ps
         gpus = len(f["summary/gpu/name"])
 
-        def router(name):  # counted by gmmu_bypass alone
+        def router(name):  # only gmmu_bypass has these statistics
             return total.get("gpu.router_" + name, 0)
 
         levels = {kind: _mean_level(f, kind, "busy_walkers") for kind in ("gmmu", "iommu")}
@@ -60,6 +60,6 @@ def measure(path):
 
 
 def _mean_level(f, kind, level):
-    """Mean over the samples of a level, summed over its instances; the last sample is the idle machine's."""
+    """Mean over the samples of a level, summed over its instances, without the last sample (the idle machine)."""
     samples = f[f"timeseries/{kind}/{level}"][:-1]
     return float(samples.sum(axis=1).mean()) if len(samples) else None

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What moving a page to the GPU that touches it does, beside accessing it where it is: a section of sensitivity.md."""
+"""Migration of a page to the GPU that touches it, compared with remote access: a section of sensitivity.md."""
 from measure import divide
 from study import WORKLOADS
 from variations import scaled, simulation
 
 TOUCHES = [1, 2, 8]
 DESIGN = "distributed"
-# What defaults of 0 come to: a link of 16 GB/s carries 460 lines in 2 x 420 ns, to the farthest GPU and back, and 1 us.
+# Effective values of defaults of 0: a link of 16 GB/s carries 460 lines in 1 us plus 2 x 420 ns, the round trip to the farthest GPU.
 FOLLOWS = {"gpu.copy_engine.window": "460", "gpu.copy_engine.slice_credits": "115"}
 
 
 class Moves:
-    """The runs of one placement with pages that move, and their section."""
+    """The runs of one placement with migration, and their section."""
 
     def __init__(self, parameters, workloads, placement, scale, base):
         self.workloads = workloads
@@ -21,7 +21,7 @@ class Moves:
             variants[n] = {**move, "memory.migrate.after": n}
         self.varied = []
         for p in parameters:
-            # Faults are served one by one here: what batches take means nothing.
+            # Faults are served one at a time here, so parameters of batches have no effect.
             if "assumed" in p["source"] and p["key"].startswith(("driver.", "gpu.copy_engine.")) and \
                     not p["key"].startswith("driver.batch."):
                 for factor in (0.5, 2):

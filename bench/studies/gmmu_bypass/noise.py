@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far results move for reasons that have nothing to do with a design: the noise that a reading's mean is held against.
+"""Noise: variation of results without a change of design, to which a reading's mean is compared.
 
-Repeats of the preset's reading with all PCIe latencies a percent or two off arrive in another order, and so find other owners of
-pages; and one design, distributed, on the pages of its own first-touch run and on those of bypass's run shows what owners alone do.
+Two measurements. The preset's reading is repeated with all PCIe latencies changed by 1% or 2%, which changes the order of accesses and
+so the owners of pages. The distributed design runs on the page map of its own first-touch run and on that of bypass's run, which
+shows the effect of ownership alone.
 """
 from math import log, sqrt
 from statistics import fmean, stdev
@@ -15,11 +16,11 @@ from variations import machine, simulation
 
 FACTORS, QUICK = (0.98, 0.99, 1, 1.01, 1.02), (0.99, 1, 1.01)
 TWO = ["distributed", "gmmu_bypass"]
-LEAST = figures.TIE  # no noise is taken to be smaller
+LEAST = figures.TIE  # lower bound of the noise
 
 
 class Noise:
-    """self.mean[placement]: a mean over the workloads nearer to 1 than this is no difference (two standard deviations)."""
+    """self.mean[placement]: two standard deviations of a mean over the workloads. A mean closer to 1 is not a difference."""
 
     def __init__(self, workloads, placements, scale, base, quick):
         self.workloads, self.placements, self.factors = workloads, placements, QUICK if quick else FACTORS
@@ -51,20 +52,20 @@ class Noise:
 
 
 def one(ratios, owners):
-    """Relative noise of one workload: how repeats spread, or how far other owners alone move its time, whichever is more."""
+    """Relative noise of one workload: the spread of its repeats or the effect of page ownership, whichever is larger."""
     spread = stdev(map(log, ratios)) if len(ratios) > 1 else 0.0
     moved = sqrt(fmean(log(v) ** 2 for v in owners)) if owners else 0.0
     return max(spread, moved)
 
 
 def of_mean(noises):
-    """Two standard deviations of a mean whose parts have these."""
+    """Two standard deviations of the mean of workloads with these noises."""
     noises = list(noises)
     return max(LEAST, 2 * sqrt(sum(n * n for n in noises)) / len(noises)) if noises else LEAST
 
 
 def said(noise):
-    """A sentence for the first paragraph."""
+    """Sentence of the first paragraph."""
     moved = ", ".join(f"{m * 100:.1f} % ({p})" for p, m in noise.mean.items())
     owners = {w: max(abs(v - 1) for v in values) for w, values in noise.owners.items() if values}
     most = max(owners, key=owners.get) if owners else None
@@ -74,7 +75,7 @@ def said(noise):
 
 
 def section(noise):
-    """The table of results.md."""
+    """Section of results.md."""
     head = ["", *[f"{p}: bypass / distributed" for p in noise.placements], "distributed alone, bypass's pages / its own"]
     lines = ["", "## Noise", "",
              f"The preset's reading {len(noise.factors)} times, with all PCIe latencies times " +

@@ -3,7 +3,7 @@
 import matplotlib
 
 matplotlib.use("Agg")
-matplotlib.rcParams["svg.hashsalt"] = "gmmu_bypass"  # the same data, the same file
+matplotlib.rcParams["svg.hashsalt"] = "gmmu_bypass"  # equal data gives equal files
 matplotlib.rcParams["svg.fonttype"] = "none"
 matplotlib.rcParams["font.sans-serif"] = ["DejaVu Sans"]
 import matplotlib.pyplot as plt  # noqa: E402
@@ -27,7 +27,7 @@ FIGURES = [
 
 
 def draw(folder, results, made):
-    """Writes the figures, each with the mark of what made it; returns (file name, title) of each."""
+    """Writes the figures with the provenance mark; returns (file name, title) of each."""
     words = sentence(made) + " " + ", ".join(f"{p}: {show_bytes(n)} per workload" for p, n in made["footprints"].items())
     for file, title, bars, line in FIGURES:
         fig, axes = plt.subplots(len(results), 1, figsize=(8, 2.4 * len(results) + 0.6), squeeze=False,

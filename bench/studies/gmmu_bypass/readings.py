@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the paper leaves open, read one way or another: each reading on all workloads, and what comes of it in words."""
+"""Readings of details that the paper leaves open: each reading on all workloads, and sentences about the results."""
 from dataclasses import dataclass
 
 import figures
@@ -14,7 +14,7 @@ PLACED = {"first_touch": "pages at their first touch", "recorded": "pages as a f
           "interleave": "pages in turn", "contiguous": "each buffer in equal parts"}
 ALL, OWN, ALONE, FIRST = tuple(PLACEMENTS), ("recorded", "first_touch"), ("recorded",), ("first_touch",)
 PRESET = "as the preset"
-# The paper's statements in figures.claims that are held against each reading, with the heading of their column.
+# Statements of figures.claims that are tested with each reading, and their column headings.
 STATEMENTS = {"distributed beats centralized for MT, FFT, KM, ST": "Fig. 3: distributed ahead for MT, FFT, KM, ST",
               "centralized beats distributed for RL, FIR, MP": "Fig. 3: centralized ahead for RL, FIR, MP",
               "bypass beats distributed for RL, FIR, MP": "Fig. 5: bypass ahead for RL, FIR, MP",
@@ -24,10 +24,10 @@ STATEMENTS = {"distributed beats centralized for MT, FFT, KM, ST": "Fig. 3: dist
 @dataclass
 class Reading:
     words: str         # "walks of 100 cycles"
-    source: str        # the sentence or the program that it follows
-    settings: object   # key -> TOML text, or a function of workload and scale that gives them
+    source: str        # sentence of the paper, or program
+    settings: object   # key -> TOML text, or a function of workload and scale that returns it
     placements: tuple = OWN
-    pages: dict = None  # with recorded pages: what the run that touches them first sets; None: what the reading sets
+    pages: dict = None  # settings of the run that records the pages; None: the reading's settings
 
 
 def walks(cycles):
@@ -39,7 +39,7 @@ def and_scaled_tlb(settings):
 
 
 def of_one(workload, settings):
-    """Settings, or a function of the footprint that gives them, for one workload; the others run as the preset has them."""
+    """Settings, or a function of the footprint that returns them, for one workload. The others use the preset's."""
     def of(name, scale):
         if name != workload:
             return {}
@@ -48,8 +48,8 @@ def of_one(workload, settings):
 
 
 def uniform_graph(memory):
-    """A uniformly random graph of `memory` bytes. Its vertices are the largest power of two whose graph of MGPUSim's sparsity, 0.001, fits;
-    more edges make up the rest."""
+    """A uniformly random graph of `memory` bytes. The number of vertices is the largest power of two whose graph of MGPUSim's sparsity,
+    0.001, fits; additional edges fill the rest."""
     key, scale = "workload.pagerank.rmat.", 1
     while 8 * 4 ** (scale + 1) / 1000 <= memory:
         scale += 1
@@ -58,7 +58,7 @@ def uniform_graph(memory):
 
 
 def readings(machines):
-    """`machines`: the folder of machines' files that a reading needs."""
+    """All readings. `machines`: folder for machine files of readings."""
     driver = {"memory.first_touch_by": '"driver"'}
     many = {"iommu.walkers": 64}
     scaled = "L2 TLB scaled to the footprint"
@@ -114,10 +114,10 @@ def readings(machines):
 
 
 class Found:
-    """The readings' runs; once read, their measures, means and medians over the workloads, and which statements of the paper hold."""
+    """The readings' runs. After read(): measures, means and medians over the workloads, and verdicts on the paper's statements."""
 
     def __init__(self, workloads, placements, scale, out, footprint, quick=False):
-        """`footprint`: of a workload in the study; with ROOM's links and walks it is a reading, too, where pages are recorded."""
+        """`footprint`: that of the study. With recorded pages, ROOM's links and walks are also a reading at this footprint."""
         self.scale, self.workloads, self.footprint = scale, workloads, footprint
         self.placements = [p for p in PLACEMENTS if p in placements]
         base = out / "readings"
@@ -165,7 +165,7 @@ def listed(keys, values, most=3):
 
 
 def groups(values, noises):
-    """The readings by what they say of bypass over distributed: (beginning of a sentence, word for the table, readings)."""
+    """Readings grouped by bypass over distributed: (beginning of a sentence, word for the table, readings)."""
     low, high = agreeing(PAPER["averages"]["bypass_over_distributed"]["value"])
     down = sorted(values, key=values.get, reverse=True)
     same = [k for k in down if abs(values[k] - 1) <= noises.get(k[1], noise.LEAST)]
@@ -185,8 +185,8 @@ def of_series(found, series):
 
 
 def first_paragraph(found, results, footprint, both=""):
-    """Which readings give the paper's result and which do not, in words, from the measured means; a second paragraph says how sure that is,
-    and what else comes of it. `both`: a sentence on both averages at once."""
+    """Text about the readings that reproduce the paper's result and the ones that do not. A second paragraph has the noise and further
+    results. `both`: a sentence on both averages at once."""
     values = of_series(found, "bypass_over_distributed")
     if not values:
         return "No reading of the paper has been measured."
@@ -209,7 +209,7 @@ def first_paragraph(found, results, footprint, both=""):
 
 
 def at_full_size(results, found, footprint, stated):
-    """What the preset's reading says at the study's footprint, with pages at their first touch and as recorded."""
+    """Sentence: results of the preset's reading at the study's footprint, with first-touch and with recorded pages."""
     said = []
     for p in OWN:
         runs = results.get(p)
@@ -230,7 +230,7 @@ def at_full_size(results, found, footprint, stated):
 
 
 def main_reading(results):
-    """Whether where pages lie tells the paper's groups apart."""
+    """Sentence: separation of the paper's groups by the local share of walks."""
     main = results.get(MAIN, {})
     return local_share.sentence(local_share.shares(main), f"{PLACED[MAIN]} and blocks in turn") if main else ""
 
@@ -248,7 +248,7 @@ def over_centralized(found, stated):
 
 
 def whole(found, values):
-    """Which readings have both averages and all of Fig. 3's and 5's winners; else which have most of the winners."""
+    """Sentence: readings with both averages and all winners of Figs. 3 and 5; if there are none, readings with most winners."""
     winners = {k: sum(v is True for v in holds.values()) for k, holds in found.holds.items() if k in values}
     near = dict.fromkeys(groups(values, found.noise.mean)[0][2])
     low, high = agreeing(PAPER["averages"]["bypass_over_centralized"]["value"])
@@ -262,7 +262,7 @@ def whole(found, values):
 
 
 def steps(values):
-    """What moves the average most, from the preset's reading of the main placement."""
+    """Sentence: the readings that change the average most, relative to the preset's with the main placement."""
     start = (PRESET, MAIN)
     if start not in values:
         return ""
@@ -272,7 +272,7 @@ def steps(values):
 
 
 def rows(found):
-    """For results.json.xz: each reading's means and medians."""
+    """Rows of results.json.xz: each reading's means and medians."""
     shown = [*grid.COLUMNS]
     return [figures.row("reading", placement, kind, f"{words}: {series}", figures.SERIES[series][1], values[words, placement][series],
                         PAPER["averages"].get(series, {}).get("value") if kind == "average" else None)
@@ -307,7 +307,7 @@ def section(found):
 
 
 def by_workload(found):
-    """Bypass and ideal of each workload: of the preset, and of the reading with room at both footprints."""
+    """Table: bypass and ideal of each workload, for the preset and for the reading with headroom at both footprints."""
     room = grid.words(grid.ROOM)
     keys = [k for k in ((PRESET, MAIN), (room, MAIN), (f"{room}, {show_bytes(found.footprint)}", MAIN)) if k in found.means]
     if not keys:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md: the paper's figures beside the measured ones, and what the counters say where they differ."""
+"""results.md: measured and published figures, with explanations from the statistics if they differ."""
 
 import figures
 import grid
@@ -17,7 +17,7 @@ DESIGN_NAMES = {"distributed": "distributed", "centralized": "centralized", "gmm
 
 def write(folder, results, made, plots, found=None, cells=None):
     """Writes results.json.xz and results.md into `folder`. results: {placement: {workload: {design: measures}}}; made: the mark of
-    provenance.py; found: the readings, and cells: the grid, where they were measured."""
+    provenance.py; found: the readings or None; cells: the grid or None."""
     rows = figures.rows(results) + (readings.rows(found) if found else []) + (grid.rows(cells) if cells else [])
     records.write(folder, about=made, rows=rows)
     lines = ["# GMMU Bypass: the paper and Farfault", ""]
@@ -41,7 +41,7 @@ def write(folder, results, made, plots, found=None, cells=None):
 
 
 def settings_of(results, found, cells):
-    """{words: means} of all settings: the figures', the readings and the cells of the grid."""
+    """{words: means} of all settings: placements of the figures, readings, and cells of the grid."""
     means = {f"the preset, {p}": {n: figures.mean(v.values()) for n, v in figures.series(runs).items()} for p, runs in results.items()}
     means |= {readings.name(k): m for k, m in found.means.items()}
     return means | ({grid.words(c): m for c, m in cells.means.items()} if cells else {})
@@ -163,7 +163,7 @@ def counters(runs):
 
 
 def explanations(runs):
-    """Sentences made of measured values, for each workload where an expected winner does not win."""
+    """Explanations from measured values, for each workload with a different winner than in the paper."""
     lines = []
     for w, d in runs.items():
         if not {"distributed", "centralized"} <= set(d):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sensitivity of the averages to all but links and walks: one parameter at a time, at a small footprint, around the cell of the grid where there is
-something to gain. Writes sensitivity.md."""
+"""Sensitivity of the averages to parameters other than links and walks: one parameter at a time, at a small footprint, around the grid cell
+with headroom. Writes sensitivity.md."""
 import json
 import re
 import subprocess
@@ -16,24 +16,24 @@ from study import PRESET, ROOT
 from variations import machine, scaled, simulation, sizes_said
 
 DESIGNS = ["distributed", "gmmu_bypass", "oracle"]
-MOVING = "first_touch"  # the placement from which pages also move
+MOVING = "first_touch"  # placement of the runs with migration
 
-# Tables that describe other machines, the workload, or the run itself.
+# Keys of other machines, the workload, or the run itself.
 OTHER = ("application.", "workload.", "run.", "limits.", "machine.", "links.", "routing.", "memory.placement")
 ABSENT = ("driver.batch.", "gpu.memory_cache.", "gpu.l2_cache.partition_latency", "gpu.sm.thread_oversubscription.",
-          "gpu.sm.throttling.", "gpu.sm.virtual_thread.", "fabric.compressed.", "gpu.compressed.", "nic.")  # mechanisms that the preset does not have
+          "gpu.sm.throttling.", "gpu.sm.virtual_thread.", "fabric.compressed.", "gpu.compressed.", "nic.")  # mechanisms that the preset does not use
 IDLE = {"cpu.dram.capacity": "never full", "driver.allocation_latency": "programs allocate nothing", "memory.compaction_threshold": "nothing is compacted"} | dict.fromkeys(
     ("fabric.buffer", "fabric.inbound", "fabric.memory_credits", "gpu.l1_cache.remote_credits"),
     "0: follows other parameters; among the variations above")
 GIVEN = {key: "the preset says none; among the variations above" for key in ("iommu.tlb_entries", "iommu.tlb_ways")}
 GIVEN |= {key: "among the readings in results.md" for key in ("gpu.gmmu.walk_cache", "iommu.walk_cache", "iommu.merge",
                                                               "memory.first_touch_by", "memory.first_touch_copy")}
-FAULTS = ("driver.fault_latency", "driver.notify_latency", "memory.fault_path", "gpu.l1_tlb.faulted_accesses")  # matter where the driver maps or moves pages
-MOVES = ("driver.migrations", "gpu.copy_engine.")           # and these where they move
+FAULTS = ("driver.fault_latency", "driver.notify_latency", "memory.fault_path", "gpu.l1_tlb.faulted_accesses")  # used only if the driver maps or moves pages
+MOVES = ("driver.migrations", "gpu.copy_engine.")           # used only if pages move
 
 
 def given(out):
-    """Variations of what the paper or its simulator gives, down and up: (name, default, [(value, settings, footprint factor)])."""
+    """Variations of parameters that the paper or its simulator gives, lower and higher: (name, default, [(value, settings, footprint factor)])."""
     m, link = out / "machines", grid.ROOM[0]
     router = "gpu.router.gmmu_bypass."
     return [
@@ -60,7 +60,7 @@ def given(out):
 
 
 def parameters_of(program):
-    """All parameters; `default` is what the preset sets, where it sets one."""
+    """All parameters; `default` is the preset's value if it sets one."""
     out = subprocess.run([program.path, "params", "--json"], capture_output=True, text=True, check=True).stdout
     preset = flat(tomllib.loads((ROOT / f"topologies/presets/{PRESET}.toml").read_text()))
     parameters = json.loads(out)["parameters"]
@@ -71,7 +71,7 @@ def parameters_of(program):
 
 
 def not_chosen(parameters):
-    """The beginnings of keys of policies that are not chosen: gpu.dram.frfcfs_batched., iommu.tlb_random., ..."""
+    """Key prefixes of policies that are not selected: gpu.dram.frfcfs_batched., iommu.tlb_random., ..."""
     found = set()
     for p in parameters:
         if p["unit"] != "name":
@@ -85,7 +85,7 @@ def not_chosen(parameters):
 
 
 def assumed(parameters):
-    """Every assumed parameter that this machine uses, halved and doubled; and those left out, with the reason."""
+    """All assumed parameters that this machine uses, halved and doubled or with each other policy; and the omitted ones with the reason."""
     varied, left_out = [], []
     others = not_chosen(parameters)
     for p in parameters:
@@ -122,10 +122,10 @@ def assumed(parameters):
 
 
 class Sensitivity:
-    """The runs of all variations, and the page that is made of their results."""
+    """The runs of all variations, and the page with their results."""
 
     def __init__(self, program, workloads, placements, scale, out, quick=False):
-        """With the first of the placements. A quick one varies no assumed parameters."""
+        """Uses the first of the placements. `quick`: without assumed parameters."""
         self.placement, self.scale = placements[0], scale
         base = out / "sensitivity"
         room = grid.settings(grid.ROOM, base / "machines")
@@ -135,7 +135,7 @@ class Sensitivity:
         self.plan = [("", "", [("defaults", {}, 1)])] + self.fixed + varied
 
         def run(workload, design, name, settings, factor):
-            # Pages of the preset's links and walks, as in the grid and the readings; other GPUs need a map of their own.
+            # Pages recorded with the preset's links and walks, as in the grid and the readings; another number of GPUs needs its own map.
             source = None if name == "GPUs" else simulation(workload, "distributed", "first_touch", scale * factor, {}, base)
             return simulation(workload, design, self.placement, scale * factor, {**room, **settings}, base, source=source)
 
@@ -166,7 +166,7 @@ class Sensitivity:
 
 
 class Averages:
-    """One row: mean and median of bypass over distributed, mean of ideal over distributed, and how many workloads they rest on."""
+    """One row: mean and median of bypass over distributed, mean of ideal over distributed, number of workloads."""
 
     def __init__(self, by_workload, results):
         measured = {w: {d: m for d, m in ((d, results.of(r)) for d, r in designs.items()) if m} for w, designs in by_workload.items()}

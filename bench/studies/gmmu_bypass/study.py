@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the study runs: workloads, designs, and how a footprint becomes sizes."""
+"""The runs of the study: workloads, designs, and workload sizes for a footprint."""
 import json
 import re
 import sys
@@ -15,14 +15,14 @@ PRESET = "paper-gmmu-bypass"
 MIB = 1 << 20
 FULL = 64 * MIB
 
-# In the paper's order, with its names.
+# Workloads in the paper's order, with its names.
 WORKLOADS = {"relu": "RL", "fir": "FIR", "maxpool": "MP", "aes": "AES", "pagerank": "PR", "transpose": "MT",
              "fft": "FFT", "kmeans": "KM", "stencil2d": "ST"}
 DESIGNS = ["distributed", "centralized", "gmmu_bypass", "oracle"]
-PLACEMENTS = ["recorded", "first_touch", "interleave", "contiguous"]  # the first has the main figures
+PLACEMENTS = ["recorded", "first_touch", "interleave", "contiguous"]  # the first one has the main figures
 MAIN = PLACEMENTS[0]
 
-# Seconds of a run on a core of 2024, roughly: so much to start, and so much for each MiB. Long runs start first.
+# Approximate seconds of a run on a core of 2024: start-up, and seconds per MiB. Long runs start first.
 START, COST = 0.1, {"relu": 0.06, "fir": 0.1, "maxpool": 0.23, "aes": 0.6, "pagerank": 2, "transpose": 0.06, "fft": 0.12,
                     "kmeans": 1.1, "stencil2d": 0.4}
 
@@ -36,7 +36,7 @@ def parse_bytes(text):
 
 
 def setting(text):
-    """KEY=VALUE as (key, TOML text); numbers, true and false stand bare, all else in quotes."""
+    """KEY=VALUE as (key, TOML text). Values other than numbers, true and false are quoted."""
     key, equals, value = text.partition("=")
     if not equals or "." not in key or not value.strip():
         raise StudyError(f"--set '{text}' is not KEY=VALUE such as iommu.walkers=16")
@@ -54,7 +54,7 @@ def show_bytes(n):
 
 
 def two_sides(footprint):
-    """Sides of two arrays of floats that fill the footprint: a power of two, and a multiple of 64 not beyond it."""
+    """Sides of two arrays of floats that fill the footprint: a power of two, and a multiple of 64 that does not exceed it."""
     area = footprint / 8
     wide = 64
     while wide * wide < area:
@@ -63,9 +63,9 @@ def two_sides(footprint):
 
 
 def sizes(workload, footprint):
-    """Settings that give a workload its footprint; the workload's TOML file says why these."""
+    """Settings that give a workload its footprint; the workload's TOML file explains them."""
     if footprint == FULL:
-        return {}  # as the file has it
+        return {}  # the file's size
     if workload == "transpose":
         width, height = two_sides(footprint)
         return {"workload.transpose.width": width, "workload.transpose.height": height}
@@ -83,21 +83,21 @@ def sizes(workload, footprint):
 
 @dataclass
 class Run:
-    """One simulation: the files whose settings it takes, and what it sets beyond them."""
+    """One simulation: configuration files, and settings on top of them."""
     workload: str
     design: str
     placement: str
     footprint: int
-    name: str  # of its own
+    name: str  # unique
     settings: dict = field(default_factory=dict)  # key -> TOML text, on top of the files
     base = PRESET
-    source: "Run" = None  # with placement recorded: the run whose first touches say where each page is
+    source: "Run" = None  # with placement `recorded`: the run whose first touches give the page map
 
     def files(self):
         return [FOLDER / "workloads" / f"{self.workload}.toml", FOLDER / "designs" / f"{self.design}.toml"]
 
     def all_settings(self):
-        """What it sets itself wins over what the files say."""
+        """All settings; the run's own override the files'."""
         found = {}
         for path in self.files():
             found |= flat(tomllib.loads(path.read_text()))
@@ -111,7 +111,7 @@ class Run:
 
 
 def figure_run(workload, design, placement, footprint, settings=None, beside=""):
-    """The run of the paper's figures; or one beside them with other settings, whose recorded pages are those of the figures' run."""
+    """A run of the paper's figures or, with the name prefix `beside`, a run with other settings that uses the figures' recorded pages."""
     if beside:
         source = figure_run(workload, "distributed", "first_touch", footprint)
     else:

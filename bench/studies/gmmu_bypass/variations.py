@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs with one parameter off its default, at smaller footprints than the paper's."""
+"""Runs with varied parameters, at smaller footprints than the paper's."""
 import json
 import re
 
 from study import MIB, ROOT, WORKLOADS, Run, parse_bytes, show_bytes
 
-# MiB of each workload in the readings, what takes a second or two; the sensitivity takes a part of it. The launch of a kernel
-# takes about 6 us, so workloads that need little time for each byte get more bytes.
+# MiB of each workload in the readings, for runs of a second or two; the sensitivity uses a fraction of it. A kernel launch
+# takes about 6 us, so workloads with little time per byte get more bytes.
 FOOTPRINTS = {"relu": 8, "fir": 8, "maxpool": 4, "aes": 2, "pagerank": 4, "transpose": 8, "fft": 16, "kmeans": 4, "stencil2d": 8}
-# Fewer rounds of the same, for the same reason.
+# Fewer rounds, to shorten the runs.
 SHORTER = {"pagerank": {"workload.pagerank.iterations": 1}, "kmeans": {"workload.kmeans.max_rounds": 2},
            "stencil2d": {"workload.stencil2d.iterations": 2}}
 PRESET_TLB, PAPER_MIB = 256, 64
 
 
 def scaled(parameter, factor):
-    """TOML text of a parameter's default times factor, or None where that leaves its range."""
+    """TOML text of a parameter's default times factor, or None if it is out of range."""
     match = re.fullmatch(r"([0-9.]+)(?: (.*))?", parameter["default"])
     low, high = re.match(r"(\S+(?: [A-Za-z/]+)?) to (\S+(?: [A-Za-z/]+)?)", parameter["range"]).groups()
     value = float(match[1]) * factor
@@ -36,7 +36,7 @@ def footprint(workload, scale=1):
 
 
 def sizes_said(scale):
-    """A sentence: what each workload gets, and which do fewer rounds."""
+    """Sentence: footprint of each workload, and workloads with fewer rounds."""
     by_size = {}
     for w in FOOTPRINTS:
         by_size.setdefault(footprint(w, scale), []).append(WORKLOADS[w])
@@ -46,15 +46,15 @@ def sizes_said(scale):
 
 
 def scaled_tlb(workload, scale):
-    """The L2 TLB that has the share of this footprint that the paper's has of 64 MiB."""
+    """L2 TLB scaled to the footprint, in the paper's proportion to 64 MiB."""
     entries = max(4, PRESET_TLB * footprint(workload, scale) // (PAPER_MIB * MIB))
     entries = 1 << (entries.bit_length() - 1)
     return {"gpu.l2_tlb.entries": entries, "gpu.l2_tlb.ways": min(32, entries)}
 
 
 def machine(path, gpus=4, factor=1.0, switches=True, chained=False, bandwidth=16):
-    """The preset's machine with another number of GPUs (two per switch, as there), other latencies, all GPUs on the root's switch, each switch
-    below the last (`chained`), or links of another bandwidth in GB/s."""
+    """Writes a variant of the preset's machine; returns its setting. gpus: number of GPUs, two per switch; factor: of all latencies;
+    switches: False attaches all GPUs to the root switch; chained: each switch below the previous one; bandwidth: of links, GB/s."""
     text = (ROOT / "topologies/machines/paper-gmmu-bypass.toml").read_text()
     inner, outer = (float(ns) for ns in (re.search(r'b = "switch0"\nkind = "pcie"\nlatency = "([0-9.]+)ns"', text)[1],
                                          re.search(r'b = "gpu0"\nkind = "pcie"\nlatency = "([0-9.]+)ns"', text)[1]))
@@ -76,13 +76,13 @@ def machine(path, gpus=4, factor=1.0, switches=True, chained=False, bandwidth=16
 
 
 def in_name(key, value):
-    """A value as it stands in a run's name; of a file only its name."""
+    """A value in a run's name; files without their path."""
     return (value.rsplit("/", 1)[-1] if key == "machine.topology" else value).strip('"')
 
 
 def simulation(workload, design, placement, scale, settings, base, owners="distributed", source=None):
-    """The run of one variation; its name begins with that of the folder `base`. `settings` may be a function of workload and scale. With
-    placement recorded, pages are where the run `source` touched them first: `owners`' run with the same settings, unless it is given."""
+    """The run of one variation. Its name begins with the name of the folder `base`. `settings` may be a function of workload and scale.
+    With placement `recorded`, the first touches of `source` give the page map; default: the run of `owners` with the same settings."""
     given = settings(workload, scale) if callable(settings) else settings
     own = {k: v for k, v in given.items() if design == "gmmu_bypass" or not k.startswith("gpu.router.")}
     if placement != "recorded":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From runs to figures: for each preset its pointer-chase curve, its bandwidths, and its TLB counts."""
+"""Figures of each preset from its runs: pointer-chase curve, bandwidths, TLB counts."""
 import json
 
 import study
@@ -15,7 +15,7 @@ def clock_of(gpu):
 
 
 def figures_of(sweep, runs):
-    """{name: figures} of all runs; one that fails ends the study."""
+    """{name: figures} of all runs. Raises StudyError if a run fails."""
     runs = list(runs)
     failures = sweep.make(runs)
     if failures or sweep.missing(runs):
@@ -24,7 +24,7 @@ def figures_of(sweep, runs):
 
 
 def sizes_of(sweep, gpus):
-    """{gpu: parameters of its preset}, by one short run each."""
+    """{gpu: parameters of its preset}, from one short run per GPU."""
     probes = {g: study.hops(g, clock_of(g), KIB, 128, 1) for g in gpus}
     done = figures_of(sweep, probes.values())
     return {g: done[r.name]["gpu"] for g, r in probes.items()}
@@ -38,20 +38,20 @@ def to_number(text):
 
 
 def caches(preset):
-    """Bytes of an SM's own part of the L2 cache, of all of it, and of the memory-side cache, which may be none."""
+    """Bytes of an SM's partition of the L2 cache, of the whole L2 cache, and of the memory-side cache (0: none)."""
     l2 = preset["l2_cache"]
     size = to_number(l2["size"])
     return size // l2.get("partitions", 1), size, to_number(preset.get("memory_cache", {}).get("size", "0 B"))
 
 
 def beyond(preset):
-    """The footprint from which no cache holds anything that a random chase comes back to."""
+    """The footprint above which a random chase has no cache hits."""
     _, l2, memory_side = caches(preset)
     return max(3 * l2, 3 * memory_side // 2)
 
 
 def footprints(preset, quick):
-    """Around each capacity, and between them: bytes."""
+    """Footprints in bytes, around and between the capacities of caches and TLBs."""
     l1, (own, l2, memory_side) = to_number(preset["l1_cache"]["size"]), caches(preset)
     reach = preset["l1_tlb"]["entries"] * PAGE
     points = {4 * KIB, l1 // 2, l1 * 3 // 2, 2 * l1, 1 * MIB, own // 2, 3 * l2, max(4 * l2, 2 * memory_side, 2 * reach)}
@@ -63,13 +63,13 @@ def footprints(preset, quick):
 
 
 def per_load(done, short, long, loads, mhz):
-    """Cycles of a load: what the longer run takes more."""
+    """Cycles per load, from the time difference of the two runs."""
     ps = done[long.name]["kernel_ps"][0] - done[short.name]["kernel_ps"][0]
     return ps / loads * mhz / 1e6
 
 
 def rate(done, small, large, moved):
-    """GB/s of `moved` bytes, the difference of two runs; what launch and end take cancels out."""
+    """GB/s from the difference of two runs, which move `moved` more bytes; launch and completion latencies cancel out."""
     return moved / ((done[large.name]["kernel_ps"][-1] - done[small.name]["kernel_ps"][-1]) / 1e12) / 1e9
 
 
@@ -87,7 +87,7 @@ def everything(sweep, gpus, quick):
                 mine |= {(c["mhz"], max(line, kib * KIB // line * line)) for kib, _ in taken}
         for mhz, f in mine:
             chases[g, mhz, f] = study.chase(g, mhz, f, line, beyond(p))
-        # The second pass finds in the L2 what fits; beyond memory bandwidth is read by one pass, of what the L2 cannot hold.
+        # L2 bandwidth: the second pass over data that fits in the L2. Memory bandwidth: one pass over data that exceeds it.
         small = l2 // 4 // MIB * MIB
         big = 2 * max(l2, 16 * MIB) if quick else max(4 * l2, 64 * MIB, 2 * memory_side)
         streams[g, "l2_read"] = (study.stream(g, small, 0.0, 2), study.stream(g, 2 * small, 0.0, 2), small)
@@ -122,6 +122,6 @@ def everything(sweep, gpus, quick):
 
 
 def stages(p):
-    """What each level adds, in cycles: the parameters of the preset."""
+    """Cycles that an L1 TLB miss and a page walk through the L2 cache add, from the preset's parameters."""
     return {"l1_tlb_miss": 2 * p["translation_latency"] + p["l2_tlb"]["latency"],
             "walk_in_l2": 2 * p["translation_latency"] + p["gmmu"]["latency"] + 2 * p["crossbar_latency"] + p["l2_cache"]["latency"]}

@@ -25,12 +25,12 @@ def percent(x):
 
 
 def near(curve, mhz, footprint, line):
-    """The model's cycles at a footprint of a published curve, which was run with its clock."""
+    """The model's cycles at a footprint of a published curve, at the curve's clock."""
     return next(c for m, f, c in curve if m == mhz and f == max(line, footprint // line * line))
 
 
 def judged(found):
-    """[gpu, what, published, model, error, source, role] of every published figure that the model has as well."""
+    """[gpu, what, published, model, error, source, role] of every published figure that the model also has."""
     rows = []
     for v in PUBLISHED["values"]:
         g = v["gpu"]
@@ -62,7 +62,7 @@ def judged_curves(found):
 
 
 def tlb_rows(path):
-    """[[footprint MB, {stride KB: cycles}]] of a file of cuda-gpu-tlb."""
+    """[(footprint MB, {stride KB: cycles})] of a file of cuda-gpu-tlb."""
     with open(path) as f:
         lines = [line for line in csv.reader(f) if line]
     strides = [int(s) for s in lines[1][1:] if s]
@@ -70,13 +70,13 @@ def tlb_rows(path):
 
 
 def steps(path, stride):
-    """The plateaus of one column of a file of cuda-gpu-tlb: its least, its greatest and its first and last values."""
+    """The low and the high plateau of one column of a file of cuda-gpu-tlb: its first value, and the median of its last quarter."""
     values = [row[stride] for _, row in tlb_rows(path) if stride in row]
     return values[0], statistics.median(values[-len(values) // 4:])
 
 
 def sharers(path):
-    """For each SM, with how many SMs (itself among them) it shares the TLB that the file is about."""
+    """For each SM, the number of SMs, itself included, that share the TLB of the file."""
     rows = path.read_text().split("which SMs share TLB")[1].splitlines()[2:]
     return [row.split().count(".X") for row in rows if row.strip()]
 
@@ -187,5 +187,5 @@ def write(folder, found, made):
 
 
 def level(g, at, name):
-    """Cycles at half of the cache, or of an SM's own part of it."""
+    """Cycles at half of the cache or, with partitions, half of an SM's partition."""
     return next(c for f, c in at if f == g["l2_bytes"] // 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs of the study: what each GPU preset is asked, and how a result file answers."""
+"""The runs of the study, and the figures of a result file."""
 import subprocess
 import sys
 import tomllib
@@ -16,7 +16,7 @@ from configuration import StudyError  # noqa: E402
 MEASURED = ROOT.parent / "shared/data/measured"
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 GPUS = {"v100": "V100", "a100": "A100", "h100": "H100", "mi100": "MI100", "mi210": "MI210", "mi300x": "MI300X"}
-# A machine of each GPU, and the GPU that exchanges data with GPU 0: on DGX-1 the one with two NVLinks to it.
+# A machine with each GPU, and the GPU that exchanges data with GPU 0: on DGX-1 a GPU with two NVLinks to GPU 0.
 MACHINES = {"v100": ("dgx1", 3), "a100": ("dgx-a100", 1), "h100": ("dgx-h100", 1), "mi300x": ("mi300x-8", 1)}
 
 
@@ -25,7 +25,7 @@ class Run:
     """One simulation of a preset."""
     base: str
     settings: dict  # key -> value
-    source = None   # no run of this study needs another's result
+    source = None   # runs of this study are independent
 
     @property
     def name(self):
@@ -39,13 +39,13 @@ class Run:
 
 
 def picoseconds(text):
-    """Of a duration as a result's configuration has it: "5400 ns"."""
+    """Picoseconds of a duration in a result's configuration: "5400 ns"."""
     number, unit = text.split()
     return int(number) * {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}[unit]
 
 
 def figures(path):
-    """What a result file says: times of its kernels, TLB counts, and the parameters that the study divides by."""
+    """Figures of a result file: kernel times, TLB counts, and the GPU's parameters."""
     with h5py.File(path, "r") as f:
         if f.attrs.get("end_reason") != b"completed":
             raise StudyError(f"{path}: the run did not come to its end")
@@ -59,10 +59,10 @@ def figures(path):
                 "dram_bytes": total["dram_bytes"], "gpu": config["gpu"], "digest": f.attrs["result_digest"].decode()}
 
 
-# ---- What is asked
+# ---- Runs
 
 def hops(gpu, mhz, footprint, stride, count, order="random"):
-    """A chase of `count` loads through the footprint."""
+    """A pointer chase of `count` loads through the footprint."""
     return Run(f"gpu-{gpu}", {
         "gpu.clock": f"{mhz}MHz", "workload.name": "pointer_chase",
         "workload.pointer_chase.stride": f"{stride} B", "workload.pointer_chase.order": order,
@@ -70,9 +70,9 @@ def hops(gpu, mhz, footprint, stride, count, order="random"):
 
 
 def chase(gpu, mhz, footprint, stride, beyond):
-    """Two runs, whose difference is what a load takes once the caches hold what they can: (short, long, loads between)."""
+    """(short run, long run, additional loads of the long one). Their difference is the time of loads with warm caches."""
     elements = max(1, footprint // stride)
-    # Beyond all caches the first lap already finds nothing.
+    # Footprints beyond all caches need no full warm-up lap: its loads miss as well.
     warm = elements if footprint <= beyond else 4096
     more = min(elements, 8192)
     if elements < 4096:
@@ -88,7 +88,7 @@ def stream(gpu, size, writes, passes=1, lane=16, accesses=4, more=None):
 
 
 def exchange(machine, access, part, to):
-    """GPU 0 reads or writes `part` bytes of GPU `to`'s memory, the second kernel of the run; the machine has 8 GPUs."""
+    """GPU 0 reads or writes `part` bytes of GPU `to`'s memory in the second kernel of the run. The machine has 8 GPUs."""
     return Run(machine, {
         "workload.name": "exchange", "workload.exchange.pattern": "pair", "workload.exchange.access": access,
         "workload.exchange.parts": 8, "workload.exchange.from": 0, "workload.exchange.to": to,

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one result file says: the figures that the study's tables are made of."""
+"""The figures of one result file, used by the study's tables."""
 import tomllib
 
 import h5py
 
 
 def divide(a, b):
-    """a / b, or None where there was nothing to count."""
+    """a / b, or None if it is undefined."""
     return None if not b else float(a) / float(b)
 
 
 def ipcs(f, names, column, period):
-    """Of each application, in warp instructions per cycle, over the runs that the configuration asks for: not those that followed because
-    others had not ended."""
+    """IPC of each application, in warp instructions per cycle, over the configured runs; relaunches after them do not count."""
     ipc = [divide(i, c) for i, c in zip(column("instructions"), column("cycles"))]
     if len(names) > 1 and "runs" in f["tables"]:
         asked = [int(table.get("repeats", 1)) for table in tomllib.loads(f["config/toml"][()].decode())["application"]]
@@ -26,7 +25,7 @@ def ipcs(f, names, column, period):
 
 
 def measure(path):
-    """Figures of one run, as a dictionary; rates are those of all its runs, times are in cycles."""
+    """Figures of one simulation, as a dictionary. Rates include relaunches; times are in cycles."""
     with h5py.File(path, "r") as f:
         applications, gpu = f["summary/application"], f["summary/gpu"]
         names = [name.decode() for name in applications["name"][:]]
@@ -38,7 +37,7 @@ def measure(path):
             return int(gpu[name][...].sum()) if name in gpu else 0
 
         def of_each(name):
-            """Split by application where there are several."""
+            """[total], or one value per application if there are several."""
             return column(name) if name in applications else [total(name)]
 
         cycles = int(f["summary/machine/cycles"][0])

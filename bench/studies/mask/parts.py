@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the study: which runs each is made of."""
+"""The parts of the study and the runs of each."""
 import random
 
 from study import (DESIGNS, LARGE_PAGES, PRESET, PUBLISHED, READINGS, SEED, SENSITIVITY, SIZES, SMS, STATIC, SYSTEM, TABLE_2, TLB_SIZES, Run, class_of, pairs,
                    splits, static_part)
 
 COMPARED = ["shared_tlb", "mask", "ideal"]
-# Table 4: the other GPUs, with their SMs; and the published code's parameters.
+# Table 4: the other GPUs and their numbers of SMs; and the published code's parameters.
 GPUS = {"paper-mask-fermi": 15, "paper-mask-integrated": 6, "published-mask": SMS}
-MIXES = {True: 2, False: 10}   # of 1 to 5 applications, by quick
-OF_EACH_CLASS = 5              # pairs of the figures, with quick; all otherwise
-SOME = 10                      # pairs of the other parts; with quick the first one of each class
-STEP = {True: 5, False: 1}     # SMs from one split to the next; 1: all splits
+MIXES = {True: 2, False: 10}   # per number of applications (1 to 5), by quick
+OF_EACH_CLASS = 5              # pairs per class for the figures with quick; otherwise all
+SOME = 10                      # pairs of the other parts; with quick the first of each class
+STEP = {True: 5, False: 1}     # SMs between consecutive splits; 1: all splits
 
 
 def designs_of(preset):
@@ -23,7 +23,7 @@ def first_of_each_class(drawn, number):
 
 
 def mixes(size, number):
-    """Of so many applications, drawn as the pairs are; none of low/low ones alone."""
+    """Random mixes of `size` applications, drawn like the pairs; none has low/low applications only."""
     draw = random.Random(SEED + size)
     names = [name for rates, of in TABLE_2.items() for name in of]
     found = []
@@ -39,7 +39,7 @@ def equal(applications, sms=SMS):
 
 
 class Parts:
-    """runs: part -> (what, mix, design) -> Run. The applications alone, to which weighted speedups are held, are the part "alone"."""
+    """runs: part -> (what, mix, design) -> Run. The part "alone" has the single applications, the references of weighted speedups."""
 
     def __init__(self, names, quick, chosen):
         self.chosen = set(chosen)
@@ -56,7 +56,7 @@ class Parts:
         self.runs[part][what, mix, design] = Run(mix, name, settings, tuple(sms) if len(mix) > 1 else (), base=preset or PRESET)
 
     def alone(self, mix, sms, preset=None, system="", more=None):
-        """Each application on as many SMs, with SharedTLB: what a weighted speedup is held to. `system`: the name of what is varied, `more`."""
+        """Each application alone on the same number of SMs with SharedTLB: the reference of weighted speedups. `system` names the varied settings `more`."""
         for name, share in zip(mix, sms):
             settings = designs_of(preset)["shared_tlb"] | (more or {}) | {"gpu.sms": share}
             self.add("alone", f"{preset or system}{share}", (name,), "shared_tlb", settings, (), preset)
@@ -74,7 +74,7 @@ class Parts:
                 self.once(name)
 
     def once(self, name):
-        """One run of a program that else runs several times: a page is not new to the second one."""
+        """A single run of a program that otherwise runs several times: later runs have no cold misses."""
         own, repeats = SIZES[name][:2]
         if repeats > 1:
             settings = DESIGNS["shared_tlb"] | {"gpu.sms": SMS // 2}
@@ -113,7 +113,7 @@ class Parts:
             self.compare("large_pages", "2 MiB", mix, COMPARED, LARGE_PAGES)
 
     def readings(self, drawn, quick):
-        """Each with the applications alone in the same system; the first one, the preset's, shares its references with all parts."""
+        """Each reading has references in its own system; the first one, the preset's, shares them with all parts."""
         for mix in self.some:
             for reading in READINGS:
                 self.alone(mix, equal(2), system=reading.name() if reading.settings else "", more=reading.settings)

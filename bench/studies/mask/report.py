@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md: the paper's figures next to the measured ones; results.json.xz: every figure of every run."""
+"""results.md: measured and published figures; results.json.xz: every figure of every run."""
 import json
 import math
 from pathlib import Path
@@ -13,11 +13,11 @@ from tables import average, percent, ratio, show, table
 PAPER = json.loads((FOLDER / "paper.json").read_text())
 ORDER = [STATIC] + list(DESIGNS)
 BASE = "shared_tlb"
-GAIN = 1.1  # Ideal over SharedTLB from which there is something to gain; chosen before the runs
+GAIN = 1.1  # minimum of Ideal over SharedTLB for headroom; chosen before the runs
 
 
 class Figures:
-    """What the tables ask of the measures: {(what, mix, design): measures} by part."""
+    """Figures of the tables, from {(what, mix, design): measures} by part."""
 
     def __init__(self, measured):
         self.measured = measured
@@ -34,7 +34,7 @@ class Figures:
         return found["ipc"][0] if found else None
 
     def slowdowns(self, part, what, mix, design, sms=None, preset=""):
-        """Of each application, IPC shared to IPC alone on as many SMs with SharedTLB; none where a run is missing."""
+        """IPC in the mix divided by IPC alone, on as many SMs with SharedTLB, of each application. Empty if a run is missing."""
         sms = sms or equal(len(mix))
         if design == STATIC:
             parts = [self.of(part, str(n) if part == "splits" else what, (name,), STATIC) for name, n in zip(mix, sms)]
@@ -51,13 +51,13 @@ class Figures:
         return sum(kept) if kept else None
 
     def unfairness(self, *of, **how):
-        """The largest slowdown of an application."""
+        """The largest slowdown of any application."""
         kept = self.slowdowns(*of, **how)
         return 1 / min(kept) if kept and min(kept) else None
 
 
 def measured_rates(f):
-    """Of each application alone on half of the SMs."""
+    """{application: (L1, L2 TLB miss rate)} alone on half of the SMs."""
     found = {}
     for (what, (name,), _), m in f.measured.get("alone", {}).items():
         if what == str(SMS // 2) and m["l1_miss"][0] is not None:
@@ -71,7 +71,7 @@ def over_base(f, design, mixes, figure="speedup"):
 
 
 def averages(f):
-    """Figure -> (measured, the paper's, where it says so)."""
+    """{figure: (measured, the paper's or None)}."""
     mixes = f.mixes("pairs")
 
     def mean(of):
@@ -85,7 +85,7 @@ def averages(f):
         return mean(lambda m: ratio(f.speedup("pairs", "equal", m, design), f.speedup("pairs", "equal", m, "ideal")))
 
     def over(name, design, total=sum):
-        """To SharedTLB's, of what is there for each application."""
+        """A figure of the applications, combined by `total`, divided by SharedTLB's."""
         def of(mix):
             ours, base = (f.of("pairs", "equal", mix, d, name) for d in (design, BASE))
             return total(ours) / total(base) if ours and base and None not in ours + base else None
@@ -167,7 +167,7 @@ def pairs(f):
 
 
 def gains(f):
-    """Pairs that translation slows down, and the others."""
+    """Pairs with and without headroom, by Ideal over SharedTLB."""
     def ideal(mix):
         return ratio(f.speedup("pairs", "equal", mix, "ideal"), f.speedup("pairs", "equal", mix, BASE))
 
@@ -185,7 +185,7 @@ def gains(f):
 
 
 def readings(f):
-    """Sentence or source of each reading, and MASK and Ideal over SharedTLB, all in the same system."""
+    """Sentence or source of each reading, with MASK and Ideal over SharedTLB in that reading's system."""
     def row(part, what, mixes, preset="", sms=None):
         def over(design, mix):
             return ratio(f.speedup(part, what, mix, design, preset=preset, sms=sms), f.speedup(part, what, mix, BASE, preset=preset, sms=sms))
@@ -203,7 +203,7 @@ def readings(f):
 
 
 def named(f):
-    """The paper's text names pairs and applications of them with figures of their own."""
+    """Figures of single pairs and applications that the paper's text states."""
     def of(pair, design, figure, application):
         if figure == "speedup":
             return f.speedup("pairs", "equal", pair, design)

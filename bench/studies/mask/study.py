@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the study of MASK runs: pairs of applications, designs, and how the SMs are shared."""
+"""The runs of the study: pairs of applications, designs, and splits of the SMs."""
 import itertools
 import random
 import sys
@@ -28,11 +28,10 @@ WORKLOADS = {
     "SC": "streamcluster", "SCAN": "scan", "SCP": "scalar_product", "SRAD": "srad", "TRD": "triad",
 }
 
-# Sizes are the published ones (CMU-SAFARI/Mosaic, v3.x/pthread_benchmark) where a workload's default is not and `own` says so. A
-# program that would end within ten epochs of 100,000 cycles, alone on half of the SMs, runs several times (assumed: the paper's own lengths
-# are not known), as often as ten epochs take; of one that goes over the same data very often, fewer rounds are made, down to the first number
-# that takes ten epochs. Longer programs go over their data once. Then its length alone on 15 SMs in millions of cycles and the processor time,
-# in seconds, that this took.
+# name -> (settings beyond the workload's defaults, runs in sequence, millions of cycles alone on 15 SMs, seconds of processor time for them).
+# Sizes are the published ones (CMU-SAFARI/Mosaic, v3.x/pthread_benchmark). A program that ends within ten epochs of 100,000 cycles, alone on
+# half of the SMs, runs as many times as ten epochs require (assumed: the paper does not state the lengths). A program with very many passes
+# over the same data makes fewer, down to the first number that takes ten epochs. Longer programs run once.
 SIZES = {
     "3DS": ({}, 3, 1.41, 3.9), "BFS2": ({}, 7, 1.11, 4.7), "BLK": ({}, 3, 1.19, 1.2), "BP": ({}, 4, 1.17, 1.8),
     "CFD": ({"side": 32, "iterations": 2}, 1, 1.36, 3.4),          # published: the mesh of 193,000 elements, 2,000 iterations
@@ -56,8 +55,8 @@ SIZES = {
     "TRD": ({"size": "16MiB"}, 1, 1.78, 4.3),                      # published: 10 passes
 }
 
-# MASK's own policies at the values at which they have SharedTLB's times (tests/models/mask_test.cpp), because they count walks' reads by depth
-# and waiting in memory's queues.
+# MASK's own policies with settings that give SharedTLB's timing (tests/models/mask_test.cpp), because they count walk reads by depth and
+# waiting times in the DRAM queues.
 SHARED_TLB = {"gpu.l2_tlb.fill": "always", "gpu.l2_cache.translation_aware_bypass.sampled": 1, "gpu.dram.address_space_aware.queues": 1,
               "gpu.dram.address_space_aware.normal": 256, "gpu.dram.queue": 256, "gpu.dram.walk_queue": 0}
 NO_L2_TLB = {"gpu.l2_tlb.entries": 0, "gpu.l2_tlb.latency": 1}
@@ -77,7 +76,7 @@ DESIGNS = {
     "mask": {},
     "ideal": SHARED_TLB | IDEAL,
 }
-# The published code's preset has no queues of MASK's.
+# The published code's preset does not have MASK's queues.
 PUBLISHED_SHARED_TLB = {key: SHARED_TLB[key] for key in ("gpu.l2_tlb.fill", "gpu.l2_cache.translation_aware_bypass.sampled")}
 PUBLISHED = {
     "shared_tlb": PUBLISHED_SHARED_TLB,
@@ -85,12 +84,12 @@ PUBLISHED = {
     "mask": {},
     "ideal": PUBLISHED_SHARED_TLB | IDEAL,
 }
-# Each application of n by itself, on its SMs and a part of all else: nothing is shared (`static_part`).
+# Each of n applications alone, on its SMs and its part of the shared resources (`static_part`).
 STATIC = "static"
 NAMES = {"static": "Static", "shared_tlb": "SharedTLB", "pw_cache": "PWCache", "mask_tlb": "MASK-TLB", "mask_cache": "MASK-Cache",
          "mask_dram": "MASK-DRAM", "mask": "MASK", "ideal": "Ideal"}
 
-# What the paper leaves open of MASK, each halved and doubled by itself; with MASK alone, as SharedTLB does not have it.
+# MASK's parameters that the paper leaves open, varied one at a time: halved and doubled, or other values. Only MASK runs use them.
 SENSITIVITY = {
     "gpu.l2_tlb.tokens.step": [0.05, 0.2],
     "gpu.l2_tlb.tokens.initial": [0.4, 1.0],
@@ -111,7 +110,7 @@ SENSITIVITY = {
     "gpu.dram.address_space_aware.overflow": ["normal"],
     "gpu.dram.walk_queue": [0],
 }
-# And of the GPU: SharedTLB and the applications alone are made with it, too.
+# Assumed parameters of the GPU: SharedTLB and the applications alone use the same value.
 SYSTEM = {
     "gpu.crossbar_latency": [50],  # the published code's
     "gpu.l2_tlb.mshrs": [32, 128],
@@ -128,7 +127,7 @@ SYSTEM = {
 
 @dataclass
 class Reading:
-    """One reading of the paper: what it sets beyond the preset, and the sentence or source that it is from."""
+    """One reading of the paper: settings on top of the preset, and the sentence or source of the reading."""
     source: str
     settings: dict = field(default_factory=dict)  # key -> value
 
@@ -137,7 +136,7 @@ class Reading:
         return ", ".join(f"{key}={value}" for key, value in self.settings.items()) or PRESET
 
 
-# The first one is the preset's, chosen before any of these was run.
+# The first reading is the preset's, chosen before any of these were run.
 READINGS = [
     Reading("MASK, section 6: \"the nonblocking TLB implementation used by Pichai et al.\", read as hits under one miss; its published configuration: "
             "4 bytes per channel, one chip per controller"),
@@ -153,39 +152,39 @@ READINGS = [
     Reading("the published code (`l2cache.cc`): a read that bypasses waits in the slice's queue and has one of its MSHRs",
             {"gpu.l2_cache.translation_aware_bypass.overtakes": False, "gpu.l2_cache.translation_aware_bypass.own_mshrs": 0}),
 ]
-TLB_SIZES = [64, 128, 2048, 8192]  # entries of the L2 TLB, 512 apart
+TLB_SIZES = [64, 128, 2048, 8192]  # entries of the L2 TLB besides the preset's 512
 LARGE_PAGES = {"memory.page_size": "2MiB"}
 
 SEED = 2018
 PAIRS = 35
-# Those of the paper's pairs that its text names: Fig. 7, sections 5.3, 7.1 and 7.2.
+# Pairs that the paper's text names: Fig. 7, sections 5.3, 7.1 and 7.2.
 NAMED = [("3DS", "HISTO"), ("CONS", "MM"), ("RAY", "RED"), ("BP", "RED"), ("FWT", "SC"), ("SAD", "SCAN"), ("HISTO", "SCAN"), ("SCAN", "SRAD"),
          ("CONS", "SCAN")]
 
 
 def pairs():
-    """The paper draws 35 pairs at random, none of two low/low ones. Its text names nine; the others are labels of its figures, and are drawn
-    here by SEED."""
+    """35 pairs. The paper draws them at random and excludes pairs of two low/low applications. Its text names nine; SEED draws the others,
+    which the paper only labels in figures."""
     allowed = [p for p in itertools.combinations(sorted(RATES), 2) if p not in NAMED and any(RATES[name] != ("low", "low") for name in p)]
     return NAMED + random.Random(SEED).sample(allowed, PAIRS - len(NAMED))
 
 
 def class_of(mix, rates=None):
-    """How many of its applications miss often in both TLBs: 0-HMR, 1-HMR, 2-HMR. By Table 2, or by `rates` that were measured: name ->
-    (L1, L2) as shares."""
+    """n of n-HMR: the number of applications with high miss rates in both TLBs, by Table 2 or by measured `rates`: name -> (L1, L2) as
+    shares."""
     if rates is None:
         return sum(RATES[name] == ("high", "high") for name in mix)
     return sum(all(rate >= 0.2 for rate in rates[name]) for name in mix)
 
 
 def splits(applications=2, sms=SMS):
-    """All static shares of the SMs, for the oracle: it takes the one with the best weighted speedup."""
+    """All static splits of the SMs. The oracle takes the split with the best weighted speedup."""
     cuts = itertools.combinations(range(1, sms), applications - 1)
     return [tuple(b - a for a, b in zip((0, *c), (*c, sms))) for c in cuts]
 
 
 def static_part(applications):
-    """The part of L2 TLB, walkers, L2 cache and memory channels that one of several has to itself."""
+    """The part of L2 TLB, walkers, L2 cache and memory channels of one of `applications`."""
     part = SHARED_TLB | {"gpu.l2_tlb.entries": 512 // applications // 16 * 16, "gpu.l2_cache.slices": 16 // applications,
                          "gpu.l2_cache.size": f"{128 * (16 // applications)}KiB", "gpu.dram.channels": 8 // applications,
                          "gpu.gmmu.walkers": 64 // applications}
@@ -197,21 +196,21 @@ def static_part(applications):
 
 @dataclass
 class Run:
-    """One simulation: the preset, what it sets beyond it, and the applications with their SMs."""
+    """One simulation: settings on top of the preset, and the applications with their SMs."""
     mix: tuple
-    name: str         # of its own
+    name: str         # unique
     settings: dict = field(default_factory=dict)  # key -> value
-    sms: tuple = ()   # of each application; none: equal shares, or all of one alone
-    sizes: dict = field(default_factory=lambda: SIZES)  # application -> what its workload sets beyond its defaults, and how often it runs
+    sms: tuple = ()   # of each application; empty: equal shares, or all SMs for one application
+    sizes: dict = field(default_factory=lambda: SIZES)  # application -> (settings beyond its workload's defaults, runs in sequence, ...)
     base: str = PRESET
-    source = None     # no run of this study needs another's result
+    source = None     # runs of this study are independent
 
     def names(self):
-        """Of the applications in the configuration, in order."""
+        """Names of the applications in the configuration, in order."""
         return [f"a{i}_{name.lower()}" for i, name in enumerate(self.mix)]
 
     def applications(self):
-        """Tables of the configuration, one for each."""
+        """Tables of the configuration, one per application."""
         tables = []
         for i, (name, key) in enumerate(zip(self.names(), self.mix)):
             table = {"name": name, "workload": WORKLOADS[key]}
@@ -229,7 +228,7 @@ class Run:
         return self.settings | {"application": self.applications()}
 
     def cost(self):
-        """Seconds of processor time, roughly: all run as long as the longest."""
+        """Approximate seconds of processor time: all applications run as long as the longest."""
         sms = self.settings.get("gpu.sms", SMS)
         shares = self.sms or (sms,) * len(self.mix)
         known = [SIZES[name][2:] for name in self.mix]

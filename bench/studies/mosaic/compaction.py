@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections on compaction: Table 2 in each reading, and the assumptions of CAC and CAC-BC."""
+"""Sections on compaction: Table 2 in each reading; assumed parameters of CAC and CAC-BC."""
 import json
 
 from parts import ASSUMED_OF_COMPACTION, OCCUPANCY, THRESHOLDS, memory_of
@@ -20,7 +20,7 @@ def mixes(f):
 
 
 def kept(f, what, design, occupancy, of_all):
-    """Memory that large frames of one application keep free, when all of its data is there, to its data, or to all data."""
+    """Free memory in large frames reserved for one application, when all of its data is mapped, divided by its data or, with `of_all`, by all data."""
     found = []
     for mix in mixes(f):
         m = f.of("fragmentation", what, mix, design)

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one result file says: the figures that the study's tables are made of."""
+"""The figures of one result file, used by the study's tables."""
 import h5py
 
 
 def divide(a, b):
-    """a / b, or None where there was nothing to count."""
+    """a / b, or None if it is undefined."""
     return None if not b else float(a) / float(b)
 
 
 def kept_frames(f):
-    """Free frames that large frames of one address space keep from others, when the most pages are there: the first sample that has all."""
+    """Free frames in large frames reserved for one address space, at the first sample with the most mapped pages."""
     kept = f.get("timeseries/memory.frame_allocation/kept_frames")
     mapped = f["timeseries/memory.page_sizes/most_mapped_pages"][:].sum(axis=1)
     return 0 if kept is None else int(kept[:].sum(axis=1)[mapped.argmax()])
 
 
 def measure(path):
-    """Figures of one run, as a dictionary. IPC is that of each application's first run, in warp instructions per cycle."""
+    """Figures of one simulation, as a dictionary. IPC covers each application's first run, in warp instructions per cycle."""
     with h5py.File(path, "r") as f:
         def column(name):
             return {row.decode(): int(value) for row, value in zip(f["summary/application/name"][:], f[f"summary/application/{name}"][:])}
@@ -37,7 +37,7 @@ def measure(path):
             for name, number, count in zip(runs["application"][:], runs["run"][:], runs["kernels"][:]):
                 if number == 0:
                     in_run[name.decode()] = int(count)
-        # Of the kernels of the first run alone: without copies between them.
+        # Only kernels of the first run, without the copies between them.
         taken, issued = dict.fromkeys(ipc, 0.0), dict.fromkeys(ipc, 0)
         for name, launch, began, ended, n in zip(of, launches, kernels["launched"][:], kernels["finished"][:], kernels["instructions"][:]):
             if launch < in_run[name]:
@@ -47,7 +47,7 @@ def measure(path):
         total = {name: int(f["summary/machine"][name][0]) for name in f["summary/machine"] if name != "name"}
 
         def count(name):
-            """Of all applications: split by application where there are several."""
+            """Total over all applications; with several, the statistic is stored per application."""
             return total[name] if name in total else sum(column(name).values())
 
         l1_hits, l1_misses = count("sm_l1_tlb_hits"), count("sm_l1_tlb_misses")

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the study: which runs each is made of."""
+"""The parts of the study and the runs of each."""
 from study import APPLICATIONS, DESIGNS, GPU_MMU, SMS, Run, heterogeneous
 
-# Fig. 4: "the load-to-use latency with 2MB large pages (318 us)", "with 4KB base pages (55 us)" (section 3.2). How many faults are in
-# flight at a time the paper does not say.
+# Fig. 4: "the load-to-use latency with 2MB large pages (318 us)", "with 4KB base pages (55 us)" (section 3.2). The paper does not state
+# the number of faults in flight.
 IN_FLIGHT = [1, 16, 256]
 FAULTS = {"memory.placement": "first_touch"}
 FAULT = {"gpu_mmu": FAULTS, "large": FAULTS | {"driver.fault_latency": "318us"}}
-# Two applications that share the SMs in every way, a step of so many at a time.
+# Splits of the SMs between two applications: SMs between consecutive splits.
 STEP = 5
 
 COMPARED = ["gpu_mmu", "mosaic", "ideal"]
-# Parts of weighted speedups, which are held to the applications alone.
+# Parts with weighted speedups, which need the applications alone.
 SPEEDUPS = ["homogeneous", "heterogeneous", "launch", "tlb_sizes", "sensitivity", "fragmentation", "migrating"]
-# The program allocates its memory when it starts, the host copies its data there, and frees it at the end.
+# The host allocates a program's memory at its start, copies its data, and frees the memory at the end.
 PROGRAM = {"copies": True, "allocates": True}
 COPIES = {True: [1, 2, 5], False: [1, 2, 3, 4, 5]}  # by quick
-EVERY = {True: 3, False: 1}                         # by quick: applications so far apart in the list, in what takes long
+EVERY = {True: 3, False: 1}                         # distance in the list of the applications in long parts, by quick
 MIXES = {True: 5, False: 25}                        # of each size, by quick
-LAUNCHED = {True: 2, False: 25}                     # the same, of Fig. 12
+LAUNCHED = {True: 2, False: 25}                     # the same for Fig. 12
 LAUNCHED_COPIES = {True: [1, 2], False: [1, 2, 3, 4, 5]}
 SPLIT = {True: 2, False: 25}                        # mixes of two
-# Of the pages on TLB sizes: two that gain much, two that gain little, and a mix.
+# Mixes of the TLB sizes: two applications that gain much, two that gain little, and a mix.
 SIZED = {True: [("SC",), ("HISTO",), ("NW", "HISTO")], False: [("3DS",), ("SC",), ("BP",), ("HISTO",), ("NW", "HISTO")]}
 ENTRIES = [
     ("gpu.l1_tlb.entries", "Fig. 14a", [8, 16, 32, 64, 128, 256]),
@@ -29,7 +29,7 @@ ENTRIES = [
     ("gpu.l1_tlb.by_page_size.large_entries", "Fig. 15a", [4, 8, 16, 32, 64]),
     ("gpu.l2_tlb.by_page_size.large_entries", "Fig. 15b", [32, 64, 128, 256, 512]),
 ]
-# Where the paper is silent: halved and doubled, or the other way.
+# Parameters that the paper does not state: halved and doubled, or the alternatives.
 ASSUMED = [
     ("gpu.gmmu.walk_reads_first_entry", "true", [False]),
     ("gpu.gmmu.table_writes", "8", [4, 16]),
@@ -53,8 +53,8 @@ ASSUMED = [
     ("gpu.l2_cache.mshrs", "128", [64]),
     ("host.launch_latency", "1 ns", ["5400ns"]),
 ]
-# Section 6.4: the memory is as much larger than the data as the paper's 3 GB are than 81.5 MB, the average of an application (section 3.2), or
-# 217 MB, that of a workload of several (section 5).
+# Section 6.4: memory divided by data, as in the paper: 3 GB to 81.5 MB, the average of an application (section 3.2), or to
+# 217 MB, the average of a workload of several applications (section 5).
 MEMORY_OF_DATA = {1: 3072 / 81.5, 2: 3072 / 217}
 
 
@@ -62,8 +62,8 @@ def memory_of(applications):
     return MEMORY_OF_DATA[min(applications, 2)]
 
 
-DATA = {"3DS": 32.0, "SC": 5.9, "HISTO": 8.2, "CONS": 54.0, "NW": 32.0}  # MiB of buffers
-FRAGMENTED = {True: [("SC",), ("HISTO",), ("NW", "HISTO")], False: [("3DS",), ("SC",), ("HISTO",), ("CONS",), ("NW", "HISTO")]}
+DATA = {"3DS": 32.0, "SC": 5.9, "HISTO": 8.2, "CONS": 54.0, "NW": 32.0}  # MiB of the buffers
+FRAGMENTED = {True: [("3DS",), ("SC",), ("HISTO",), ("NW", "HISTO")], False: [("3DS",), ("SC",), ("HISTO",), ("CONS",), ("NW", "HISTO")]}
 INDEX = [0, 0.5, 0.9, 0.97, 0.98, 0.99, 1]
 OCCUPANCY = [0.01, 0.1, 0.25, 0.35, 0.5, 0.75]
 COMPACTING = ["no_cac", "mosaic", "cac_bc", "ideal_cac"]
@@ -81,7 +81,7 @@ VARIED = {True: [("SC",), ("HISTO",)], False: [("3DS",), ("SC",), ("HISTO",), ("
 
 
 def capacity_for(mix):
-    """The upper eighth of a memory is for page tables."""
+    """Memory for the mix; its upper eighth holds page tables."""
     return f"{round(sum(DATA[name] for name in mix) * memory_of(len(mix)) * 8 / 7)}MiB"
 
 
@@ -91,7 +91,7 @@ def ways_of(key, entries):
 
 
 class Parts:
-    """{part: {(what is varied, mix, design): run}}; the runs alone, to which all others are held, are a part of their own."""
+    """runs: {part: {(what is varied, mix, design): run}}. The part "alone" has the single applications, the references of weighted speedups."""
 
     def __init__(self, names, quick, applications):
         self.quick, self.applications = quick, applications
@@ -104,7 +104,7 @@ class Parts:
             self.alone(name, 1)
 
     def alone(self, name, of):
-        """An application on the SMs that it has as one of so many, on GPU-MMU."""
+        """An application alone with GPU-MMU, on its share of the SMs as one of `of` applications."""
         for sms in sorted({SMS // of + (1 if i < SMS % of else 0) for i in range(of)}):
             self.runs["alone"][str(sms), (name,), "gpu_mmu"] = Run((name,), f"alone, {sms}, {name}", GPU_MMU, (sms,))
 
@@ -136,7 +136,7 @@ class Parts:
                     self.add("heterogeneous", n, mix, design)
 
     def faults(self):
-        """Fig. 4: every page comes at its first touch."""
+        """Fig. 4: demand paging, each page at its first touch."""
         for copies in ([1, 2, 5] if not self.quick else [1]):
             for name in self.some():
                 for n in IN_FLIGHT:
@@ -145,8 +145,8 @@ class Parts:
                 self.add("faults", f"{copies}, none", (name,) * copies, "gpu_mmu")
 
     def launch(self):
-        """Fig. 12: the host copies an application's data to the GPU before its first kernel, and the results back."""
-        mixes = [(name,) * copies for copies in LAUNCHED_COPIES[self.quick] for name in (APPLICATIONS if copies == 1 else self.some())]
+        """Fig. 12: the host copies an application's data to the GPU before its first kernel and the results back."""
+        mixes = [(name,) * copies for copies in LAUNCHED_COPIES[self.quick] for name in APPLICATIONS]
         mixes += [m for drawn in heterogeneous().values() for m in drawn[:LAUNCHED[self.quick]]]
         for mix in mixes:
             for design in ("gpu_mmu", "mosaic"):
@@ -154,7 +154,7 @@ class Parts:
             self.add("launch", f"{len(mix)}, none", mix, "gpu_mmu")
 
     def fragmented(self, part, what, mix, designs, settings):
-        """Data that programs allocate when they start, in memory that is fragmented."""
+        """Programs allocate their data at their start, in fragmented memory."""
         for design in designs:
             self.add(part, what, mix, design, {"gpu.dram.capacity": capacity_for(mix)} | settings, program={"allocates": True})
 
@@ -174,9 +174,9 @@ class Parts:
                     self.fragmented("fragmentation", f"{key}={value}", mix, ["no_cac", "mosaic", "cac_bc"], {"memory.fragmentation_index": 1, key: value})
 
     def migrating(self):
-        """Section 4.3: base pages that are moved to be coalesced, beside those that are coalesced where they are. Two applications that
-        allocate at once have their frames in turns."""
-        for name in self.some():
+        """Section 4.3: coalescing with moved base pages, and in place. Frames of two applications that allocate at the same time
+        alternate."""
+        for name in APPLICATIONS:
             for design in ("gpu_mmu", "migrating", "mosaic"):
                 self.add("migrating", 2, (name,) * 2, design, program={"allocates": True})
 
@@ -196,7 +196,7 @@ class Parts:
                         self.add("tlb_sizes", f"{key}={value}", mix, design, {key: value} | ways_of(key, value))
 
     def sensitivity(self):
-        """All data is there from the start: an ideal TLB would miss pages that programs allocate."""
+        """All data is resident from the start: an ideal TLB would miss on pages that programs allocate."""
         for mix in VARIED[self.quick]:
             for design in COMPARED:
                 self.add("sensitivity", "as it is", mix, design)

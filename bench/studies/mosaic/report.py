@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md: the paper's figures beside the measured ones; results.json.xz: every figure of every run."""
+"""results.md: measured and published figures; results.json.xz: every figure of every run."""
 import json
 from pathlib import Path
 
@@ -23,7 +23,7 @@ TEXTS = {
 
 
 class Figures:
-    """What the tables ask of the measures: {(what, mix, design): measures} by part."""
+    """Figures of the tables, from {(what, mix, design): measures} by part."""
 
     def __init__(self, measured):
         self.measured = measured
@@ -33,7 +33,7 @@ class Figures:
         return found if found is None or name is None else found[name]
 
     def mixes(self, part, what=None):
-        """[(what, mix)] with all that is compared there."""
+        """[(what, mix)] with results of all compared designs."""
         keys = dict.fromkeys((key[0], key[1]) for key in self.measured.get(part, {}) if what is None or key[0] == str(what))
         return [k for k in keys if all(self.of(part, *k, d) for d in COMPARED)]
 
@@ -42,7 +42,7 @@ class Figures:
         return next(iter(found[of].values())) if found else None
 
     def shared(self, part, what, mix, design, of="ipc"):
-        """[(name, IPC shared, IPC alone)]; the SMs are dealt out in equal shares, a remainder to the first ones."""
+        """[(name, IPC shared, IPC alone)]. SMs are shared equally; the first applications get the remainder."""
         found = self.of(part, what, mix, design)
         if not found:
             return []
@@ -54,7 +54,7 @@ class Figures:
         return sum(ratios) if ratios and None not in ratios else None
 
     def unfairness(self, part, what, mix, design):
-        """The largest slowdown of an application."""
+        """The largest slowdown of any application."""
         slowdowns = [ratio(alone, ipc) for _, ipc, alone in self.shared(part, what, mix, design)]
         return max(slowdowns) if slowdowns and None not in slowdowns else None
 
@@ -63,13 +63,13 @@ class Figures:
 
 
 def performance(f, name, design):
-    """Of an application alone on all SMs."""
+    """IPC of an application alone on all SMs."""
     found = f.of("page_sizes", 1, (name,), design)
     return next(iter(found["ipc"].values())) if found else None
 
 
 def bloat(f, name):
-    """Memory that an application's buffers take in large pages, to that in base pages."""
+    """Memory of an application's buffers in large pages divided by that in base pages."""
     return ratio(*(f.of("page_sizes", 1, (name,), design, "mapped_bytes") for design in ("large", "gpu_mmu")))
 
 
@@ -258,12 +258,12 @@ def tlb_sizes(f):
 
 
 def mixes_of(f, part):
-    """Those of a part, in the order of its runs."""
+    """Mixes of a part, in the order of its runs."""
     return list(dict.fromkeys(key[1] for key in f.measured.get(part, {})))
 
 
 def compacted(f, text, whats, designs):
-    """Weighted speedup of each design to that of no CAC, the mean over the mixes, with what the counters say of it."""
+    """Weighted speedup of each design divided by that without CAC, mean over the mixes, with the counters of compaction."""
     rows = []
     for shown, what in whats:
         cells = []

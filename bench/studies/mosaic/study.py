@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the study runs: applications, mixes of them, designs, and the settings of each."""
+"""The runs of the study: applications, mixes, designs, and their settings."""
 import random
 import sys
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from configuration import StudyError
 PRESET = "paper-mosaic"
 SMS = 30
 
-# The 27 of the paper, by the names of its companion paper (MASK), with the workload and what it sets beyond its defaults.
+# The paper's 27 applications, by the names of its companion paper (MASK): workload, and settings beyond its defaults.
 APPLICATIONS = {
     "3DS": ("stencil3d", {}), "BFS2": ("bfs_rodinia", {}), "BLK": ("blackscholes", {}), "BP": ("backprop", {}), "CFD": ("cfd", {}),
     "CONS": ("convolution", {}), "FFT": ("fft", {}), "FWT": ("fwt", {}), "GUP": ("gups", {}), "HISTO": ("histogram256", {}),
@@ -27,14 +27,14 @@ DESIGNS = {
     "gpu_mmu": GPU_MMU,
     "mosaic": {},
     "ideal": GPU_MMU | {"gpu.l1_tlb.organization": "ideal", "gpu.scalar_cache.tlb_organization": "ideal"},
-    # Without compaction; with in-DRAM copies; with copies that take no time; and with SMs that do not stop for it.
+    # No compaction; in-DRAM copies; copies in zero time; compaction without stopping the SMs.
     "no_cac": {"memory.compaction": "none"},
     "cac_bc": {"memory.compaction": "cac_bulk_copy"},
     "ideal_cac": {"memory.compaction": "ideal"},
     "cac_no_stall": {"memory.moves_stall_gpu": False},
-    # What Mosaic is held against in section 4.3: base pages are moved to be coalesced.
+    # Mosaic's baseline in section 4.3: base pages are moved to be coalesced.
     "migrating": {"memory.frame_allocation": "on_demand", "memory.page_sizes": "migrating_coalescer", "memory.compaction": "none"},
-    # Fig. 3: large pages alone, with as many entries as the base pages of GPU-MMU have.
+    # Fig. 3: large pages only, with as many TLB entries as GPU-MMU has for base pages.
     "large": {"memory.frame_allocation": "on_demand", "memory.page_sizes": "large_only", "memory.compaction": "none", "gpu.l1_tlb.by_page_size.large_entries": 128,
               "gpu.l2_tlb.by_page_size.large_entries": 512, "gpu.l2_tlb.by_page_size.large_ways": 16},
 }
@@ -42,32 +42,32 @@ NAMES = {"gpu_mmu": "GPU-MMU", "mosaic": "Mosaic", "ideal": "ideal TLB", "large"
          "ideal_cac": "ideal CAC", "cac_no_stall": "CAC without stalls", "migrating": "migrating coalescer"}
 
 SEED = 2017
-MIXES_OF_EACH = 25  # of 2, 3, 4 and 5 applications
+MIXES_OF_EACH = 25  # per number of applications: 2, 3, 4 and 5
 
 
 def heterogeneous():
-    """The paper draws its mixes at random and does not say which: these are drawn by SEED."""
+    """The paper draws its mixes at random and does not name them; here SEED draws them."""
     draw = random.Random(SEED)
     return {n: [tuple(draw.sample(list(APPLICATIONS), n)) for _ in range(MIXES_OF_EACH)] for n in (2, 3, 4, 5)}
 
 
 @dataclass
 class Run:
-    """One simulation: the preset, what it sets beyond it, and the applications."""
-    mix: tuple        # names of APPLICATIONS; one may be there several times
-    name: str         # of its own
+    """One simulation: settings on top of the preset, and the applications."""
+    mix: tuple        # names of APPLICATIONS; a name may occur several times
+    name: str         # unique
     settings: dict = field(default_factory=dict)  # key -> value
-    sms: tuple = ()   # of each application; none: equal shares, or all of one alone
-    program: dict = field(default_factory=dict)   # of each application: copies, allocates
+    sms: tuple = ()   # of each application; empty: equal shares, or all SMs for one application
+    program: dict = field(default_factory=dict)   # settings of every application: copies, allocates
     base = PRESET
-    source = None     # no run of this study needs another's result
+    source = None     # runs of this study are independent
 
     def names(self):
-        """Of the applications in the configuration, in order."""
+        """Names of the applications in the configuration, in order."""
         return [f"a{i}_{name.lower()}" for i, name in enumerate(self.mix)]
 
     def applications(self):
-        """Tables of the configuration, one for each."""
+        """Tables of the configuration, one per application."""
         tables = []
         for name, key in zip(self.names(), self.mix):
             workload, own = APPLICATIONS[key]
@@ -88,5 +88,5 @@ class Run:
         return sum(COST.get(name, 1) for name in self.mix)
 
 
-# Seconds of processor time of an application alone, roughly: long runs start first.
+# Approximate seconds of processor time of an application alone; long runs start first.
 COST = {"GUP": 3.39, "MUM": 4.04, "QTC": 3.51}

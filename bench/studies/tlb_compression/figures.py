@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the study's tables are made of: speedups, differences of rates and their means, from the measures of the runs."""
+"""Speedups, differences of rates and their means, from the measures of the runs."""
 import math
 
 from study import TABLE_2, HIGH
@@ -9,7 +9,7 @@ AS_IT_IS = "as it is"
 
 
 def points(value, digits=1):
-    """A difference of two shares."""
+    """A difference of two shares in percentage points."""
     return "-" if value is None else f"{100 * value:+.{digits}f}"
 
 
@@ -27,7 +27,7 @@ def difference(a, b):
 
 
 class Figures:
-    """{(what, benchmark, design): measures} by part. What was not measured is None, and is left out of means."""
+    """Figures of {(what, benchmark, design): measures} by part. Missing measures are None; means skip them."""
 
     def __init__(self, measured):
         self.measured = measured
@@ -43,16 +43,16 @@ class Figures:
         return list(dict.fromkeys(k[0] for k in self.measured.get(part, {})))
 
     def speedup(self, part, what, benchmark, design, over="plain", base=None):
-        """Cycles of `over`, in `base`, to those of the design."""
+        """Cycles of `over`, with the setting `base`, divided by the design's."""
         return ratio(self.of(part, base or what, benchmark, over, "cycles"), self.of(part, what, benchmark, design, "cycles"))
 
     def change(self, part, what, benchmark, design, name="l2_hit", over="plain", base=None):
-        """Of a rate, in points and relative."""
+        """Change of a rate vs. `over`: absolute and relative."""
         ours, theirs = self.of(part, what, benchmark, design, name), self.of(part, base or what, benchmark, over, name)
         return difference(ours, theirs), difference(ratio(ours, theirs), 1)
 
     def walks(self, part, what, benchmark, design, over="plain"):
-        """Those of the design to those of `over`."""
+        """Walks of the design divided by the walks of `over`."""
         return ratio(self.of(part, what, benchmark, design, "walks"), self.of(part, what, benchmark, over, "walks"))
 
     def mean_speedup(self, part, what, design, among=TABLE_2, over="plain", mean=average, base=None):

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one result file says: the figures that the study's tables are made of."""
+"""The figures of one result file, used by the study's tables."""
 import h5py
 
 
 def divide(a, b):
-    """a / b, or None where there was nothing to count."""
+    """a / b, or None if it is undefined."""
     return None if not b else float(a) / float(b)
 
 
 def measure(path):
-    """Figures of one run, as a dictionary; rates are shares."""
+    """Figures of one run, as a dictionary. Rates are shares."""
     with h5py.File(path, "r") as f:
         gpu, machine = f["summary/gpu"], f["summary/machine"]
 

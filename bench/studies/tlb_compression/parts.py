@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the study: which runs each is made of."""
+"""The parts of the study and the runs of each."""
 from pathlib import Path
 
 from study import (CONSTANT_CACHES, DESIGNS, FRAMES, GRAPHS, INTERLEAVED, LARGE_PAGES, LONG_ON_GRAPHS, MOVES, QUICK, RANGE, SCATTERED, SENSITIVITY,
@@ -7,26 +7,26 @@ from study import (CONSTANT_CACHES, DESIGNS, FRAMES, GRAPHS, INTERLEAVED, LARGE_
 
 AS_IT_IS = "as it is"
 COMPARED = ["plain", "compressed"]
-# Of the other parts: those that the paper's text names beside its averages.
+# Benchmarks of the other parts: the ones that the paper's text names besides its averages.
 SOME = ["page_rank", "color", "bfs", "nw", "srad", "mis", "kmeans", "mvt"]
-FEW = ["bfs", "nw", "mis", "kmeans"]  # of the assumptions
-DENSE = SOME + ["mst"]  # of interleaved frames
+FEW = ["bfs", "nw", "mis", "kmeans"]  # benchmarks of the sensitivity
+DENSE = SOME + ["mst"]  # benchmarks of interleaved frames
 COUNTERS = ["plain", "compressed", "consecutive", "cumulative", "naive", "plain_1024"]
-FULL = ["kmeans", "bicg", "mvt", "atax", "mis", "bfs", "spmv"]  # at the suites' sizes, beside the small ones
+FULL = ["kmeans", "bicg", "mvt", "atax", "mis", "bfs", "spmv"]  # benchmarks at the suites' sizes
 
 
 class Parts:
     """runs: part -> (what, benchmark, design) -> Run."""
 
     def __init__(self, names, quick, chosen, graphs=()):
-        """graphs: files."""
+        """`graphs`: graph files of the part graph_files."""
         self.quick, self.graphs = quick, [Path(g) for g in graphs]
         self.runs = {name: {} for name in names}
         for name in names:
             getattr(self, name)(chosen)
 
     def add(self, part, what, benchmark, design, settings, quick=None, graph=None):
-        """Named by what it is: parts may share a run."""
+        """Adds a run. Its name consists of its settings, so parts may share runs."""
         quick = self.quick if quick is None else quick
         size = f"{graph.name} " if graph else "quick " if quick else ""
         name = ", ".join([size + benchmark] + [f"{key}={value}" for key, value in sorted(settings.items())])
@@ -38,7 +38,7 @@ class Parts:
                 self.add("benchmarks", AS_IT_IS, benchmark, design, settings)
 
     def graph_files(self, chosen):
-        """Of each file: the benchmarks that read one. LONG_ON_GRAPHS, where each of them is chosen by name."""
+        """All graph benchmarks on every file. LONG_ON_GRAPHS only if benchmarks are selected by name."""
         names = [b for b in GRAPHS if b in chosen and (len(chosen) < len(WORKLOADS) or b not in LONG_ON_GRAPHS)]
         for graph in self.graphs:
             for benchmark in names:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The readings of sentences that the paper writes in two ways, or does not write, with the result of each."""
+"""Readings of details that the paper states in two ways or not at all, with the result of each."""
 from figures import AS_IT_IS, points
 from study import INTENSIVE_OR_IRREGULAR, NAMES, READINGS, TABLE_2, WALKER_BOUND, WITHOUT_WALKER_BOUND
 from tables import show, table

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md: the paper's figures beside the measured ones; results.json.xz: every figure of every run."""
+"""results.md: measured and published figures; results.json.xz: every figure of every run."""
 import json
 from pathlib import Path
 
@@ -24,7 +24,7 @@ GROUPS = {"all 22": (TABLE_2, "all"), "the 16 memory-intensive or irregular": (I
 
 
 def overview_rows(f):
-    """text -> (measured, the paper's, where it says so, how it is shown)."""
+    """{text: (measured, the paper's or None, format)}."""
     found = {}
 
     def add(text, value, paper=None, how="speedup"):
@@ -75,7 +75,7 @@ def overview(f):
 
 
 def suites(f):
-    """The benchmarks with the suites' sizes: the paper has the largest data sets."""
+    """Benchmarks at the suites' sizes, because the paper uses the largest data sets."""
     names = f.benchmarks("full")
     if not names:
         return []
@@ -84,7 +84,7 @@ def suites(f):
 
 
 def headline(f):
-    """The result in a paragraph, from the figures."""
+    """The result as a paragraph."""
     if len(f.benchmarks(PART)) < len(TABLE_2):
         return []
 
@@ -181,7 +181,7 @@ def benchmarks(f, sizes):
 
 
 def write(folder, measured, made, sizes, graphs=()):
-    """`graphs`: the files."""
+    """Writes results.json.xz and results.md. `graphs`: graph files of the part graph_files."""
     folder.mkdir(parents=True, exist_ok=True)
     f = Figures(measured)
     listed = [{"part": part, "what": key[0], "benchmark": key[1], "design": key[2]} | m for part, found in measured.items() for key, m in found.items()]

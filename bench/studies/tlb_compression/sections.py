@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of what is varied: files of graphs, sizes, variants, frames, moves, pages, assumptions."""
+"""Tables of the variations: graph files, sizes, variants, frames, moves, pages, assumptions."""
 import hashlib
 
 from figures import AS_IT_IS, points
@@ -10,7 +10,7 @@ COUNTERS = ["compressed", "consecutive", "cumulative", "naive", "plain_1024"]
 
 
 def of_counters(f, part, what, benchmark):
-    """Footprint, the baseline's hit rates, then speedups and points of both counters, of none, and of 1,024 entries."""
+    """Footprint, the baseline's hit rates, then speedups and points of the three counters, of no re-basing, and of 1,024 entries."""
     def plain(name):
         return f.of(part, what, benchmark, "plain", name)
     return [show((plain("pages") or 0) / 256, 1), percent(plain("l1_hit")), percent(plain("l2_hit"))] + \

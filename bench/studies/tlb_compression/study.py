@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the study of TLB compression runs: the paper's 22 benchmarks, TLBs, and what is varied."""
+"""The runs of the study: the paper's 22 benchmarks, TLBs, and variations."""
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,9 +9,9 @@ ROOT = FOLDER.parents[2]
 sys.path.append(str(FOLDER.parent))  # configuration, provenance, sweeps
 from configuration import StudyError
 PRESET = "paper-tlb-compression"
-HIGH = 0.75  # the paper's H: a hit rate of at least this
+HIGH = 0.75  # minimum hit rate of the paper's class H
 
-# The paper's Table 2: compute- or memory-intensive, regular or irregular, hit rates of L1 and L2 TLB; and the workload of each benchmark.
+# The paper's Table 2: (C)ompute- or (M)emory-intensive, (R)egular or (I)rregular, classes of the L1 and L2 TLB hit rates. Then the workload of each benchmark.
 TABLE_2 = {
     "spmv": ("C", "I", "H", "H"), "heartwall": ("C", "R", "H", "H"), "page_rank": ("C", "I", "L", "H"), "fw": ("M", "I", "L", "H"),
     "color": ("M", "I", "L", "H"), "dwt": ("C", "I", "L", "L"), "bfs": ("M", "I", "L", "L"), "stencil": ("C", "R", "L", "L"),
@@ -28,14 +28,14 @@ WORKLOADS = {
 IRREGULAR = [name for name, of in TABLE_2.items() if of[1] == "I"]
 INTENSIVE_OR_IRREGULAR = [name for name, of in TABLE_2.items() if of[0] == "M" or of[1] == "I"]
 OTHERS = [name for name in TABLE_2 if name not in INTENSIVE_OR_IRREGULAR]
-# Those that are bound by walkers in the baseline, a warp that touches 32 rows at once: they make up most of every mean.
+# Benchmarks with walkers as the bottleneck of the baseline, because a warp touches 32 rows at once. They dominate every mean.
 WALKER_BOUND = ["atax", "mvt", "bicg"]
 WITHOUT_WALKER_BOUND = [name for name in TABLE_2 if name not in WALKER_BOUND]
-NOTHING_TO_GAIN = 0.97  # hit rate of the baseline's L2 TLB, rounded to whole per cent, from which on there is hardly a higher one
-# The workloads on graphs, which read a file of --graph; the paper has networks of authors.
+NOTHING_TO_GAIN = 0.97  # baseline L2 TLB hit rate, rounded to percent, above which it can hardly rise
+# Graph benchmarks, which can read a file of --graph; the paper has networks of authors.
 GRAPHS = ["page_rank", "mis", "bfs", "bc", "color", "mst"]
-LONG_ON_GRAPHS = ["color", "mst"]  # their many rounds take minutes for each run: only where --benchmarks names them
-# Files that are known: vertices, edges and where they come from. None is part of this project.
+LONG_ON_GRAPHS = ["color", "mst"]  # minutes per run because of their many rounds; run only if --benchmarks names them
+# Known files: vertices, edges and source. They are not part of this project.
 SNAP = "SNAP, as Matrix Market in JuliaGraphs/SNAPDatasets.jl"
 GRAPH_FILES = {
     "cit-HepTh.mtx.gz": f"citations of high-energy physics, 27,770 vertices, 352,807 directed edges ({SNAP})",
@@ -43,10 +43,10 @@ GRAPH_FILES = {
     "astro-ph.graph": "authors of astrophysics, 16,706 vertices, 121,251 edges (METIS, networkit/networkit)",
 }
 
-# Sizes are the suites' own where a run of them ends within some 20 seconds on one core, else the largest round one that does; of a
-# program that goes over the same data very often fewer rounds are made. "published": what differs from the suite. `quick` has the
-# workloads' defaults, or less. Then the seconds that the baseline took, on one core.
-GRAPH = {"rmat": {"scale": 18}}  # 262,144 vertices and 1,048,576 edges: as coAuthorsDBLP of the 10th DIMACS challenge, the paper's [54]
+# name -> (settings beyond the workload's defaults, seconds of the baseline on one core). Sizes are the suites' own if a run takes at most about
+# 20 seconds on one core, otherwise the largest round size within that time; programs with very many passes over the same data make fewer.
+# PUBLISHED: the suites' sizes. QUICK: the workloads' defaults or smaller.
+GRAPH = {"rmat": {"scale": 18}}  # 262,144 vertices and 1,048,576 edges, like coAuthorsDBLP of the 10th DIMACS challenge, the paper's [54]
 SIZES = {
     "spmv": ({"side": 52, "iterations": 4}, 2), "heartwall": ({"frames": 4}, 3), "page_rank": (GRAPH, 6), "fw": ({}, 4), "color": (GRAPH, 14),
     "dwt": ({}, 1), "bfs": (GRAPH, 8), "stencil": ({"nx": 512, "ny": 512}, 4), "pathfinder": ({}, 1), "nw": ({}, 2),
@@ -66,7 +66,7 @@ PUBLISHED = {
     "mvt": "4,096^2", "bicg": "4,096^2", "bc": "all roots",
 }
 
-# Table 3's 64 KB of registers hold no block of these kernels, as they are compiled for sm_75: they get Kepler's 256 KB.
+# Table 3's 64 KB of registers are too few for one block of these kernels compiled for sm_75: they get Kepler's 256 KB.
 KEPLER_REGISTERS = {"gpu.sm.registers": 65_536}
 MORE = {name: KEPLER_REGISTERS for name in ("mst", "bh", "srad")}
 
@@ -95,12 +95,11 @@ DESIGNS = {
     "ideal": IDEAL,
     "compressed_l1": PLAIN | COMPRESSED_L1,
 }
-# Compression with each reading of what lowers the counter: the preset's, of a stream of hits and insertions; insertions that follow each other; all
+# Compression with each reading of the re-basing counter: consecutive hits and insertions (the preset's); consecutive insertions; all
 # insertions since the last base.
 READINGS = ["compressed", "consecutive", "cumulative"]
-# Partitions are named (uncompressed, compressed), as in the paper. It gives no widths for a ratio of 3: three deltas with 2 bits each for
-# their status leave 15 bits of an entry's 52. The wide ones
-# are not the paper's: a frame's delta is as wide as the entry allows.
+# Partitions are named (uncompressed, compressed), as in the paper. It gives no widths for a ratio of 3: three deltas with 2 status bits each
+# leave 15 bits of an entry's 52. The wide variants are not the paper's: their frame delta is as wide as the entry allows.
 VARIANTS = {
     "ratio_3": compressed(ratio=3, virtual_delta=9, physical_delta=6),
     "ratio_3_6_9": compressed(ratio=3, virtual_delta=6, physical_delta=9),
@@ -125,19 +124,19 @@ NAMES = {
     "both_levels": "L1 TLBs compressed too, one base each", "wide_2": "ratio 2, deltas of 9 and 15 bits",
     "wide_2_25": "ratio 2, deltas of 9 and 15 bits, partitions (25 %, 75 %)", "wide_3": "ratio 3, deltas of 4 and 11 bits",
 }
-# The order in which pages get frames, which the paper does not say. on_demand: the next free one, as buffers are mapped page by page.
+# Order in which pages get frames; the paper does not state it. on_demand: the next free frame, with buffers mapped page by page.
 FRAMES = {
     "on_demand": {}, "per_application": {"memory.frame_allocation": "per_application"},
     "contiguity_conserving": {"memory.frame_allocation": "contiguity_conserving"}, "interleaved": {"memory.frame_allocation": "interleaved"},
-    "first_touch": {"memory.placement": "first_touch", "memory.first_touch_by": "iommu"},  # by the GPU, as its threads come; no driver is asked
+    "first_touch": {"memory.placement": "first_touch", "memory.first_touch_by": "iommu"},  # at the GPU's first touch, without the driver
     "fragmented": {"memory.fragmentation_index": 1.0}, "random": {"memory.frame_allocation": "random"},
 }
-# Parts of the memory that pages go to in turn: with n parts, pages of one set are n times as dense in each.
+# Pages alternate between n parts of the memory: pages of one set are then n times as dense in each part.
 INTERLEAVED = {1: {"memory.frame_allocation": "interleaved", "memory.interleaved.parts": 1},
                2: {"memory.frame_allocation": "interleaved", "memory.interleaved.parts": 2},
                4: {"memory.frame_allocation": "interleaved", "memory.interleaved.parts": 4}, 8: FRAMES["interleaved"]}
-# Contiguity that is not there for nothing. Each large frame holds data of others, in half of its frames; pages are mapped at their first touch.
-# Where a page needs a large frame and none is free, one is emptied, page by page (Mosaic's compaction); its 80 ns are those of a copy in DRAM.
+# Contiguity at a cost. Other data occupies half of each large frame, and pages are mapped at their first touch.
+# If a page needs a large frame and none is free, one is emptied page by page (Mosaic's compaction). 80 ns: a copy within DRAM.
 SCATTERED = FRAMES["first_touch"] | {"memory.fragmentation_index": 1.0, "memory.frame_allocation": "contiguity_conserving"}
 MOVES = {
     "none": {}, "ideal": {"memory.compaction": "ideal"}, "80ns": {"memory.compaction": "cac_bulk_copy"},
@@ -145,7 +144,7 @@ MOVES = {
 }
 MOVE_NAMES = {"none": "none", "ideal": "0", "80ns": "80 ns", "800ns": "800 ns", "copy_engine": "by the copy engine"}
 LARGE_PAGES = {"memory.page_size": "2MiB"}
-# What is assumed of compression, by itself; and of the GPU, where the baseline is made with it, too.
+# Assumed parameters: of compression (SENSITIVITY, compressed runs only), and of the GPU (SYSTEM, baseline and compressed runs).
 SENSITIVITY = {
     f"{L2}.compressed.latency": [1, 5, 10],
     f"{L2}.compressed.rebase_after": [8, 32],
@@ -158,7 +157,7 @@ CONSTANT_CACHES = {
 SYSTEM = {
     "gpu.sm.registers": [65_536],
     f"{L2}.mshrs": [32, 128],
-    "workload.small_buffers": ["128KiB"],  # as glibc's malloc has them: in a segment of their own
+    "workload.small_buffers": ["128KiB"],  # as in glibc's malloc: small buffers in their own segment
     "gpu.crossbar_latency": [25, 100],
     "gpu.gmmu.walk_latency": [250, 1000],
 }
@@ -166,14 +165,14 @@ SYSTEM = {
 
 @dataclass
 class Run:
-    """One simulation: the preset, what it sets beyond it, and the benchmark with its size."""
+    """One simulation: settings on top of the preset, and the benchmark with its size."""
     benchmark: str
-    name: str         # of its own
+    name: str         # unique
     settings: dict = field(default_factory=dict)  # key -> value
-    sizes: dict = field(default_factory=lambda: SIZES)  # benchmark -> what its workload sets beyond its defaults, and seconds
-    graph: str = ""   # a file, for one of GRAPHS
+    sizes: dict = field(default_factory=lambda: SIZES)  # benchmark -> (settings beyond its workload's defaults, seconds)
+    graph: str = ""   # graph file of a benchmark of GRAPHS
     base: str = PRESET
-    source = None     # no run of this study needs another's result
+    source = None     # runs of this study are independent
 
     def workload(self):
         name, own = WORKLOADS[self.benchmark], self.sizes[self.benchmark][0]
@@ -185,5 +184,5 @@ class Run:
         return MORE.get(self.benchmark, {}) | self.settings | self.workload()
 
     def cost(self):
-        """Seconds of processor time, roughly."""
+        """Approximate seconds of processor time."""
         return self.sizes[self.benchmark][1]

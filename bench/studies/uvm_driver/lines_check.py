@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of the study: mean batches against published batch logs, and the median batch against Kim et al.
+"""The checks of the study: mean batches compared with published batch logs, the median batch with Kim et al.
 
-A check is off where the result differs from the published figure by more than 25%, or is outside the published range.
+A check fails if the result differs from the published figure by more than 25% or is outside the published range.
 """
 from batch_lines import BLOCK_KIB, LIMIT, LINES, modelled, one_density, published, rows
 from parts import READINGS
 from study import GRAPHS, STRIDED, WORKLOADS
 from tables import table
 
-# Lines of which the composition of batches can be produced, by workload: prefetching off, all memory. stream has three arrays and one
-# thread per element, as vectoradd; sgemm is a matrix product.
+# Published lines with batches that a workload reproduces (prefetching off, all memory). stream has three arrays and one
+# thread per element, like vectoradd; sgemm is a matrix product.
 PRODUCED = {"vectoradd": "stream", "sgemm": "sgemm"}
 # Kim et al. (ASPLOS 2020), section 3: BFS on a Titan Xp. "The batch processing time is measured to be in the range of 223us to 553us
 # with a median of 313us".
@@ -23,7 +23,7 @@ def find(measured, part, what, workload):
 
 
 def of_lines(measured):
-    """[workload, program, reading, measures, published us, off by] of the mean batch."""
+    """[workload, program, reading, measures, published us, relative difference] of the mean batch."""
     found = []
     for w, program in PRODUCED.items():
         for part, what, reading in (("driver", "none", "preset"), *(("checks", r, r) for r in READINGS)):
@@ -35,7 +35,7 @@ def of_lines(measured):
 
 
 def of_kim(measured):
-    """[workload, reading, measures, within] of the median batch."""
+    """[workload, reading, measures, True if within the range] of the median batch."""
     found = []
     for w in GRAPHS:
         for what in ["preset", *READINGS]:
@@ -46,7 +46,7 @@ def of_kim(measured):
 
 
 def of_strided(measured):
-    """[workload, reading, measures, off by] of the mean batch's faults."""
+    """[workload, reading, measures, relative difference] of the mean batch's faults."""
     found = []
     for w in STRIDED:
         for what in ["preset", *READINGS]:
@@ -57,7 +57,7 @@ def of_strided(measured):
 
 
 def failed(measured):
-    """Sentences about checks of the preset that are off."""
+    """Sentences about failed checks of the preset."""
     off = [f"{program}: a mean batch of {w} differs by {residual:+.0%} from the published line"
            for w, program, reading, _, _, residual in of_lines(measured) if reading == "preset" and abs(residual) > LIMIT]
     off += [f"{w}: the median batch, {m['batch_us_median']:.0f} us, is outside {KIM[0]} to {KIM[1]} us"

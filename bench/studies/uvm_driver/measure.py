@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one result file says: the figures that the study's tables are made of."""
+"""The figures of one result file, used by the study's tables."""
 import h5py
 import numpy
 
-WIRE = 16e9  # bytes a second of the machine's PCIe, each way
+WIRE = 16e9  # bytes per second and direction of the machine's PCIe
 
 
 def divide(a, b):
-    """a / b, or None where there was nothing to count."""
+    """a / b, or None if it is undefined."""
     return None if not b else float(a) / float(b)
 
 
 def line(x, y):
-    """Least squares of y = a + b x: a, b, and the share of the variance that it explains. None: no two different x."""
+    """Least squares of y = a + b x: a, b, R2. None: fewer than three points, or equal x."""
     if len(x) < 3 or len(set(x)) < 2:
         return None, None, None
     x, y = numpy.asarray(x, float), numpy.asarray(y, float)
@@ -43,7 +43,7 @@ def measure(path):
             "batches": n,
             "raw_faults": mean["raw_faults"],
             "raw_faults_median": float(numpy.median(column["raw_faults"])) if n else None,
-            "full": divide((column["raw_faults"] >= 256).sum(), n),  # as many as the driver reads, or more
+            "full": divide((column["raw_faults"] >= 256).sum(), n),  # at least as many as the driver reads per batch
             "duplicates": divide(column["duplicates"].sum(), column["raw_faults"].sum()),
             "distinct": divide((column["raw_faults"] - column["duplicates"]).sum(), n),
             "blocks": mean["blocks"],
@@ -60,7 +60,7 @@ def measure(path):
             "until_us_median": float(numpy.median(until[column["bytes_in"] > 0])) if (column["bytes_in"] > 0).any() else None,
             "batch_pages": mean["pages"],
             "until_us": divide(until.sum(), n),
-            "wire": divide(moved.sum() * 2**20 / WIRE * 1e6, took.sum()),  # at full bandwidth, one way after the other
+            "wire": divide(moved.sum() * 2**20 / WIRE * 1e6, took.sum()),  # at full bandwidth, one direction after the other
             "in_batches": divide(took.sum(), kernel_us),
             "fit_us": a,
             "fit_us_per_mib": b,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the study: which runs each is made of."""
+"""The parts of the study and the runs of each."""
 from study import GRAPHS, SHARES, STRIDED, WORKLOADS, Run
 
-# Constants without a source for the value. Each with the value of the preset. Times of software: a tenth, and ten times.
+# Constants without a source, the preset's value, varied values. Software times: a tenth and ten times the preset's.
 SOFTWARE = [
     ("driver.batch.interrupt_time", "5 us", ["500ns", "50us"]),
     ("driver.batch.time", "3 us", ["300ns", "30us"]),
@@ -12,9 +12,9 @@ SOFTWARE = [
     ("driver.batch.first_touch_time", "20 us", ["2us", "200us"]),
     ("driver.notify_latency", "500 ns", ["50ns", "5us"]),
 ]
-# The others: half, and twice.
+# The others: half and twice.
 ASSUMED = SOFTWARE + [
-    ("driver.migrations", "4096", [2048]),  # twice is more than there may be
+    ("driver.migrations", "4096", [2048]),  # twice exceeds the parameter's range
     ("gpu.gmmu.fault_buffer", "1024", [512, 2048]),
     ("gpu.gmmu.sms_per_utlb", "2", [1, 4]),
     ("gpu.gmmu.walkers", "64", [32, 128]),
@@ -23,9 +23,9 @@ ASSUMED = SOFTWARE + [
     ("gpu.l1_tlb.waiters", "256", [128, 512]),
     ("gpu.l1_tlb.faulted_accesses", "1024", [512, 2048]),
 ]
-# Assumed, and of nothing that a run of this study does: another value gives the same digest.
+# Assumed, but unused by this study's runs: another value gives the same digest.
 UNUSED = ["driver.fault_latency", "driver.allocation_latency", "driver.batch.replay", "driver.batch.least_stay"]
-# What a source gives, with another value: what the mechanism is worth, or how the model and a driver may differ.
+# Values with a source, varied: effect of a mechanism, or a possible difference between the model and a driver.
 OTHERS = [
     ("driver.batch.replay", "batch_flush", ["batch", "block", "once", "page"]),
     ("driver.batch.faults", "256", [128, 512, 1024]),
@@ -40,8 +40,8 @@ UPDATES = "workload.random_access.updates"
 VARIED_SHARES = [1, 0.8]
 # Kim et al. measured on a Titan Xp, which has 30 SMs; the preset's V100 has 80.
 TITAN_XP = {"gpu.sms": 30}
-# Other readings of the checks: as many SMs as the preset's; the values before the fit; a prefetched page with the time of a faulted one; and an interrupt without
-# a time of its own, alone and with messages of ten times the preset's time.
+# Other readings of the checks: the preset's number of SMs; the values before the fit; a prefetched page that takes as long as a faulted one; no interrupt time,
+# with the preset's messages and with messages of ten times the preset's time.
 READINGS = {
     "80 SMs": {"gpu.sms": 80},
     "before the fit": {"driver.batch.interrupt_time": "0ns", "driver.batch.time": "10us", "driver.batch.block_time": "5us", "driver.batch.page_time": "100ns",
@@ -60,7 +60,7 @@ class Parts:
     """{part: {(what is varied, workload, share): run}}"""
 
     def __init__(self, size, names, quick=False):
-        """`quick`: times of software alone are varied, with all memory."""
+        """`quick`: varies only software times and the replay, with all memory."""
         self.size, self.quick, self.runs = size, quick, {name: {} for name in names}
         for name in names:
             getattr(self, name)()

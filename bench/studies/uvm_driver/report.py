@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md and results.json.xz: what the model predicts of NVIDIA's driver."""
+"""results.md and results.json.xz: the model's predictions for NVIDIA's driver."""
 from pathlib import Path
 
 import lines_check
@@ -12,7 +12,7 @@ from study import FOLDER, GRAPHS, PRESET, ROOT, SHARES, SIZES, STRIDED, WORKLOAD
 from tables import table
 
 NAMES = WORKLOADS | GRAPHS | STRIDED
-WIRE_US = 2**20 / WIRE * 1e6  # of a MiB
+WIRE_US = 2**20 / WIRE * 1e6  # per MiB
 
 
 def show(value, digits=1):
@@ -109,7 +109,7 @@ def others(f):
 
 
 def constants():
-    """Of the preset, what is the driver's or the batch's, with the comment that is its source."""
+    """The preset's settings, each with the comment that gives its source."""
     body, table_name = [], ""
     for text in (ROOT / f"topologies/presets/{PRESET}.toml").read_text().splitlines():
         if text.startswith("["):

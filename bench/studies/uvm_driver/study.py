@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the study runs: workloads, shares of the memory, and the settings of each run."""
+"""The runs of the study: workloads, shares of the memory, and settings."""
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,11 +10,11 @@ sys.path.append(str(FOLDER.parent))  # configuration, provenance, sweeps
 from configuration import StudyError
 PRESET = "nvidia-uvm"
 
-# A regular stream, a random access and a matrix product, by the size of the study.
+# A regular stream, a random access and a matrix product.
 WORKLOADS = {"vectoradd": "vectoradd", "random_access": "random access", "sgemm": "SGEMM"}
 # Graph workloads for the check against Kim et al., from the study batch_aware.
 GRAPHS = {"bfs_twc": "BFS-TWC", "kcore": "KCORE"}
-# A strided program: a row of the matrix is a page, and each thread has a row. 20,480 threads are 80 blocks, one per SM.
+# A strided program: a row of the matrix is one page, and each thread processes one row. 20,480 threads are 80 blocks, one per SM.
 STRIDED = {"atax": "ATAX"}
 GRAPH_SCALE = 18
 DEFAULT = {"vectoradd": {"elements": 1 << 22}, "random_access": {"size": "64MiB", "threads": 65536, "accesses": 2},
@@ -29,22 +29,22 @@ SIZES = {
     "large": GRAPH | STRIDES | {"vectoradd": {"elements": 1 << 24}, "random_access": {"size": "256MiB", "threads": 131072, "accesses": 4},
               "sgemm": {"m": 2048, "n": 2048, "k": 1024}},
 }
-# Memory of the GPU as a share of the buffers: all, and oversubscribed by a quarter and twofold.
+# Memory of the GPU as a share of the buffers: all, and oversubscribed by 1.25x and 2x.
 SHARES = [1, 0.8, 0.5]
-# Seconds of a run of the default size on a core of 2024, roughly: long runs start first.
+# Approximate seconds of a run of the default size on a core of 2024; long runs start first.
 COST = {"vectoradd": 1, "random_access": 2, "sgemm": 4, "bfs_twc": 30, "kcore": 3, "atax": 55}
 TIMES = {"default": 1, "quick": 1, "small": 0.1, "large": 10}
 
 
 @dataclass
 class Run:
-    """One simulation: the preset, and what it sets beyond it."""
+    """One simulation: settings on top of the preset."""
     workload: str
-    name: str  # of its own
+    name: str  # unique
     settings: dict = field(default_factory=dict)  # key -> value
     size: str = "default"
     base = PRESET
-    source = None  # no run of this study needs another's result
+    source = None  # runs of this study are independent
 
     def all_settings(self):
         own = f"workload.{self.workload}."
