@@ -63,7 +63,7 @@ def memory_of(applications):
 
 
 DATA = {"3DS": 32.0, "SC": 5.9, "HISTO": 8.2, "CONS": 54.0, "NW": 32.0}  # MiB of the buffers
-FRAGMENTED = {True: [("3DS",), ("SC",), ("HISTO",), ("NW", "HISTO")], False: [("3DS",), ("SC",), ("HISTO",), ("CONS",), ("NW", "HISTO")]}
+FRAGMENTED = {True: [("SC",), ("HISTO",), ("NW", "HISTO")], False: [("3DS",), ("SC",), ("HISTO",), ("CONS",), ("NW", "HISTO")]}
 INDEX = [0, 0.5, 0.9, 0.97, 0.98, 0.99, 1]
 OCCUPANCY = [0.01, 0.1, 0.25, 0.35, 0.5, 0.75]
 COMPACTING = ["no_cac", "mosaic", "cac_bc", "ideal_cac"]
@@ -146,7 +146,7 @@ class Parts:
 
     def launch(self):
         """Fig. 12: the host copies an application's data to the GPU before its first kernel and the results back."""
-        mixes = [(name,) * copies for copies in LAUNCHED_COPIES[self.quick] for name in APPLICATIONS]
+        mixes = [(name,) * copies for copies in LAUNCHED_COPIES[self.quick] for name in (APPLICATIONS if copies == 1 else self.some())]
         mixes += [m for drawn in heterogeneous().values() for m in drawn[:LAUNCHED[self.quick]]]
         for mix in mixes:
             for design in ("gpu_mmu", "mosaic"):
@@ -176,7 +176,7 @@ class Parts:
     def migrating(self):
         """Section 4.3: coalescing with moved base pages, and in place. Frames of two applications that allocate at the same time
         alternate."""
-        for name in APPLICATIONS:
+        for name in self.some():
             for design in ("gpu_mmu", "migrating", "mosaic"):
                 self.add("migrating", 2, (name,) * 2, design, program={"allocates": True})
 
