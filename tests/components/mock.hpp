@@ -207,7 +207,7 @@ struct Bench {
   void join(Out<M>& from, In<M> to, Duration latency = kLink) {
     system.connect(from, to, Latency{latency});
   }
-  // The same for senders that pick a port.
+  // The same for senders that select a port.
   template <Message M>
   void join_family(Out<M>& from, std::vector<In<M>> const& to, Duration latency = kLink) {
     system.connect(from, system.family(to), Latency{latency});
@@ -220,7 +220,7 @@ struct Bench {
   }
   void begin(auto& client, Time when = Time{100ns}) { system.post(client.begin, Step{0}, when); }
 
-  // Runs to the end; the state of every component can be looked at afterwards.
+  // Runs to the end. The state of every component can be inspected afterwards.
   RunState run(Time end = Time::max()) {
     if (!engine) engine = std::make_unique<Engine>(system, Placement{}, EngineOptions{}, *transport);
     return engine->run_until(end);
@@ -230,7 +230,7 @@ struct Bench {
 inline std::function<Duration(std::uint64_t)> always(Duration d) {
   return [d](std::uint64_t) { return d; };
 }
-// Delays that look random and are the same in every run.
+// Delays that look random and are identical in every run.
 inline std::function<Duration(std::uint64_t)> scattered(Duration most, std::uint64_t seed) {
   return [most, seed](std::uint64_t n) {
     auto x = (n + 1) * 0x9E3779B97F4A7C15ULL ^ seed * 0xD1B54A32D192ED03ULL;
