@@ -270,7 +270,7 @@ TEST_CASE("batches: a page stays where it has come for a while, so that accesses
       CHECK(after > at_once + 10us);
       CHECK(first_transfer(replay, 30us, copies) == after + 10us);
     }
-  // If each page is replayed by itself, its translation arrives with the response.
+  // With per-page replay, the translation arrives with the response.
   CHECK(first_transfer("page", 30us, false) == first_transfer("page", Duration::zero(), false));
 }
 

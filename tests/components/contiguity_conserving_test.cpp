@@ -309,7 +309,7 @@ class Reference {
   FrameAllocator::Setup setup_;
   std::uint64_t size_;
   std::set<std::uint64_t> free_;
-  std::map<std::uint64_t, std::uint32_t> used_;              // page of a used frame
+  std::map<std::uint64_t, std::uint32_t> used_;              // space of a used frame
   std::map<std::uint64_t, std::set<std::uint32_t>> owners_;  // spaces of a large frame since it was last free
   std::map<std::uint64_t, std::uint64_t> region_of_;         // large frame of a region
   std::map<std::uint64_t, std::uint64_t> assigned_to_;       // region of a large frame

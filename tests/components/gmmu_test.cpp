@@ -194,7 +194,7 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
       CHECK(iommu.records().size() == of.iommu_requests);
       CHECK(cache.records().size() == gmmu.state().walker.reads());
       CHECK(of.walk_hits + of.walk_misses == gmmu.state().walker.walks());
-      // Each found frame was a response or a late response.
+      // Each walk hit and each IOMMU request ended as a response or a late response.
       CHECK(of.walk_hits + of.iommu_requests == s.responses + s.late_responses);
       if (policy == "gmmu_bypass")
         CHECK(s.late_responses > 100);

@@ -187,7 +187,7 @@ TEST_CASE("SM: kernels of two streams on it at once have each its own counts, sc
 }
 
 TEST_CASE("SM: a transaction that misses the L1 TLB counts for whoever had its page, merged ones each") {
-  // Two lines of each page. For the third one page 7 hits the TLB, at its own time.
+  // Two lines of each page. The later third line of page 7 hits the L1 TLB.
   Program program;
   for (VirtAddr page = 2; page < 8; ++page) program.push_back(load(page << 12, 64, 2));
   program.push_back(load(7 << 12 | 0x80, 64, 1, true));
@@ -206,8 +206,7 @@ TEST_CASE("SM: a transaction that misses the L1 TLB counts for whoever had its p
 }
 
 TEST_CASE("SM: a transaction that was ever kept for a fault counts for that, and once") {
-  // Page 2 faults twice; the access to page 3 that joins the second time did not stall before. Page 4
-  // settles.
+  // Page 2 faults twice. Its third load joins the second fault and did not stall before. Page 4 settles.
   auto const w = same_for_all({load(0x2000), load(0x2040), load(0x4000), compute(500), load(0x2080),
                                compute(1000), load(0x20c0), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));

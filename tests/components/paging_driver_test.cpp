@@ -376,7 +376,7 @@ TEST_CASE("driver: a page moves between a machine's own GPUs, by the copy engine
   CHECK(b.copies[2]->records()[0].message.from == physical(6, 5 << 12));
   CHECK(b.copies[2]->records()[0].message.to == physical(9, 300 << 12));
   REQUIRE(b.mapped[0]->records().size() == 1);
-  CHECK(b.mapped[0]->records()[0].message.frame == physical(6, 5 << 12));  // the old frame
+  CHECK(b.mapped[0]->records()[0].message.frame == physical(6, 5 << 12));  // freed by the migration
 }
 
 TEST_CASE("driver: what the host wrote is fetched from the memory of the machine's own CPU") {

@@ -286,7 +286,7 @@ TEST_CASE("IOMMU: an allocated page is in the table, and the GPU that has its fr
   CHECK(told.bytes == 9);
   CHECK(told.tag == 2);
   CHECK(told.destination == 11);
-  // A free of pages that no local GPU holds completes at once, the other one when the GPU reports it.
+  // A mapping on a GPU behind another IOMMU completes at once, the other one when its GPU reports it.
   CHECK(done.nanoseconds() == Times{1001, 1501, 5008});
   CHECK(done.records()[0].message.move == 3);
   CHECK(done.records()[1].message.move == 2);

@@ -31,11 +31,11 @@ struct MachineSetting {
   std::size_t first = 0;  // first workload that runs on it
 };
 
-// The machines. The first one has the default L1 TLBs, caches and L2 interleaving, as most others have. The
-// second one covers what the first one leaves out: two CPUs, pages mapped by the driver, consecutive blocks
-// per SM, merged requests, page-walk caches and a TLB in the IOMMU. The next two enable everything on the
-// memory side: partitions with hardware or software coherence, caches in front of memory, refresh,
-// turn-around, write-back at the end of a kernel. The last one is a cluster with unified memory.
+// The machines. The first one sets L1 TLBs, caches and L2 interleaving to the defaults, which the others
+// have. The second one covers what the first one leaves out: two CPUs, pages mapped by the driver,
+// consecutive blocks per SM, merged requests, page-walk caches and a TLB in the IOMMU. The next two enable
+// everything on the memory side: partitions with hardware or software coherence, caches in front of memory,
+// refresh, turn-around, write-back at the end of a kernel. The last one is a cluster with unified memory.
 #define FARFAULT_MEMORY_SIDE                                                               \
   "machine.topology = \"two-gpu\"\ngpu.sms = 4\nmemory.page_size = \"4KiB\"\n"             \
   "gpu.l2_cache.size = \"128KiB\"\ngpu.l2_cache.write_back_at_kernel_end = true\n"         \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches of faults on whole machines with every combination of policies. Invariants:
-//- No access is lost or repeated.
-//- No frame has two pages, and memory never exceeds its capacity.
-//- The copied bytes match the rows of the batches.
-//- A page's data has left before its frame is reused.
-//- No TLB maps a page that has left.
+// - No access is lost or repeated.
+// - No frame has two pages, and memory never exceeds its capacity.
+// - The copied bytes match the rows of the batches.
+// - A page's data has left before its frame is reused.
+// - No TLB maps a page that has left.
 #include <doctest/doctest.h>
 
 #include <algorithm>
