@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// No allocation per event: between two points of simulated time, in a run whose queues have found their
-// length, operator new is not called.
+// No allocation per event: operator new is not called between two points of simulated time in a run whose
+// queues have reached their final length.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct MarkState {
   std::uint64_t marks = 0;
 };
 
-// Counts between its own events: inside the run, where the engine's start and end do not count.
+// Counts between its own events, i.e. inside the run: the engine's start and end do not count.
 class Marker final : public Component<MarkSpec, MarkState> {
  public:
   using Component::Component;
@@ -45,8 +45,8 @@ class Marker final : public Component<MarkSpec, MarkState> {
   }
 };
 
-// Queues and tables grow when they hold more than ever, and then rarely: the count of most windows is 0, and
-// no window's is anywhere near the number of its events, rounds or kernels.
+// Queues and tables grow only when they exceed their largest size so far, which is rare. Most windows count 0
+// allocations, and no window counts nearly as many as it has events, rounds or kernels.
 constexpr std::uint64_t kWindows = 32;
 
 struct Outcome {
@@ -62,7 +62,7 @@ struct Outcome {
   }
 };
 
-// Runs a system, counting in windows from `from` to `to`, where these are given.
+// Runs a system, counting in windows from `from` to `to` if these are given.
 Outcome run(System& system, Placement placement, EngineOptions options, Time from, Time to, Time end) {
   Outcome outcome;
   if (to != Time{}) {
@@ -150,7 +150,7 @@ TEST_CASE("a machine allocates nothing per event, streaming or searching an R-MA
       CHECK(counted.end == whole.end);
       CHECK(counted.events > 200'000);
       CHECK(counted.windows_without() >= kWindows / 2);
-      // The largest level of a search lengthens some queues and tables, once.
+      // The largest level of the search grows some queues and tables once.
       CHECK(counted.sum() <= counted.events / 500);
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each component of a large machine has copies of the choices of its policies: they cost no memory.
+// Each component of a large machine has copies of its policy choices. The copies take no memory.
 #include <doctest/doctest.h>
 
 #include <array>

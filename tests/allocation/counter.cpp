@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces operator new and delete of this program.
+// Replaces operator new and delete in this program.
 #include "counter.hpp"
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts calls of operator new, of the whole program, while it is told to.
+// Counts the program's calls of operator new while counting is on.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace farfault::test {
 
 void start_counting();
-// The calls since start_counting().
+// Calls since start_counting().
 std::uint64_t stop_counting();
 
 }  // namespace farfault::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading an input takes steps in proportion to what it describes: counted, at two sizes, as calls of
-// operator new.
+// Reading an input takes time proportional to what it describes, measured at two sizes as calls of operator
+// new.
 #include <doctest/doctest.h>
 
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine with a lookahead that is a quarter too long. What the links promise is then broken, and the
-// engine must say so instead of giving an answer.
+// The engine with a lookahead that is a quarter too long. Messages then arrive in a lane's past, and the
+// engine must report an error instead of a result.
 #include <doctest/doctest.h>
 
 #include "death.hpp"
@@ -8,7 +8,7 @@
 #include "thread_ranks.hpp"
 #include "uneven_model.hpp"
 
-// This program's own shortest_paths_to takes the place of the engine's, which it scales.
+// This program's shortest_paths_to replaces the engine's and scales its result.
 #define shortest_paths_to true_shortest_paths_to
 #include "../../engine/src/lookahead.cpp"  // NOLINT(bugprone-suspicious-include)
 #undef shortest_paths_to

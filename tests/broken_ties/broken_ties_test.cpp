@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linked with an engine that orders simultaneous events by arrival (FARFAULT_BREAK_TIES). The tests of
-// determinism are worth something only if they notice.
+// Linked with an engine that orders simultaneous events by arrival (FARFAULT_BREAK_TIES). The determinism
+// tests are worth something only if they detect it.
 #include <doctest/doctest.h>
 
 #include "tied_model.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MASK's DRAM scheduler: quotas to the integer, and the order of queues made by hand to the tick. 16 banks,
-// rows of 2 KiB, tCL = tRCD = tRP = 14 ns, a line in 64 ns, links of 1 ns.
+// MASK's DRAM scheduler: exact quotas, and the exact order and time of hand-written request sequences. 16
+// banks, rows of 2 KiB, tCL = tRCD = tRP = 14 ns, a line in 64 ns, links of 1 ns.
 #include <doctest/doctest.h>
 
 #include "choices.hpp"
@@ -30,7 +30,7 @@ MemRequest walk(PhysAddr address, std::uint32_t tag, std::uint8_t application = 
   return of(application, address, tag, walk_read(3));
 }
 
-// The scheduler by itself, behind a channel that has always one request.
+// The scheduler alone, behind a channel that always has one request.
 class Scheduler {
  public:
   Scheduler(std::uint32_t applications, Settings const& settings)
@@ -42,7 +42,7 @@ class Scheduler {
     std::ranges::copy(of, m.of.begin());
     scheduler_->pressure(m);
   }
-  // How many of n lines of the application come into the silver queue.
+  // Number of lines, out of n of the application, that enter the silver queue.
   std::uint64_t silver(std::uint8_t application, std::uint32_t n, std::uint32_t lines = 1) {
     auto const before = test::stat_of(choice_, scheduler_, "silver_lines");
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -82,8 +82,8 @@ struct DramBench : Bench {
   Sink<MemResponse>* answers = nullptr;
 };
 
-// A read that has the bus from 1028 to 1092, and the others from 1001 ns on, one a nanosecond: chosen at
-// 1050, 1114, ...
+// A read that occupies the bus from 1028 to 1092; the others arrive from 1001 ns on, one per nanosecond. The
+// scheduler picks at 1050, 1114, ...
 std::vector<Record<MemRequest>> behind_one(std::vector<MemRequest> const& others) {
   std::vector<Record<MemRequest>> script{{Time{1000ns}, of(0, 0, 0, RequestKind::copy)}};
   for (auto const& m : others)
@@ -91,8 +91,8 @@ std::vector<Record<MemRequest>> behind_one(std::vector<MemRequest> const& others
   return script;
 }
 
-// Behind a copy of row 0, which has the bus until 1156: the next is chosen at 1114, when another row of bank
-// 0 can deliver at 1180, and one of bank 1 in time.
+// Behind a copy of row 0 that occupies the bus until 1156. The next pick is at 1114, when another row of bank
+// 0 can deliver at 1180, and a row of bank 1 in time.
 DramBench behind_a_row(std::vector<MemRequest> const& others, Settings const& settings) {
   auto spec = channel(settings);
   spec.params.bandwidth = Bandwidth{16'000'000'000};  // a line in 4 ns
@@ -108,12 +108,12 @@ TEST_CASE(
     "address-space-aware DRAM: quotas are thresh_max by walks times stalled warps, rounded down; the turn "
     "passes when one is full") {
   Scheduler s(2, {});
-  // Equal shares at first: 250 each; application 0 has the first turn.
+  // Equal shares initially: 250 each; application 0 has the first turn.
   CHECK(s.silver(1, 10) == 0);
   CHECK(s.silver(0, 300) == 250);
   CHECK(s.silver(1, 300) == 250);
   CHECK(s.silver(0, 10) == 10);
-  // 500 x 60 / 70 and 500 x 10 / 70. The turn passes on to application 1.
+  // 500 x 60 / 70 and 500 x 10 / 70. The turn passes to application 1.
   s.pressure(0, {60, 10});
   CHECK(s.silver(0, 10) == 0);
   CHECK(s.silver(1, 100) == 71);
@@ -128,7 +128,7 @@ TEST_CASE(
   s.pressure(0, {0, 5, 3969});  // 0, floor(0.12), 99
   CHECK(s.silver(0, 10) == 0);
   CHECK(s.silver(1, 10) == 0);
-  CHECK(s.silver(2, 250) == 250);  // its turn again and again
+  CHECK(s.silver(2, 250) == 250);  // keeps its turn
   s.pressure(0, {0, 0, 0});
   CHECK(s.silver(2, 10) == 0);
   CHECK(s.silver(0, 50) == 33);
@@ -164,24 +164,24 @@ TEST_CASE("address-space-aware DRAM: without a silver queue it does not want to 
 TEST_CASE(
     "address-space-aware DRAM: golden before silver before normal, first come first served in the golden "
     "queue alone") {
-  // Application 0 has the silver queue. Tag 1 to 8.
+  // Application 0 has the silver queue. Tags 1 to 8.
   std::vector<MemRequest> const queued{of(1, 64, 1),            // normal, its row is open
                                        of(0, kSameBank, 2),     // silver
                                        of(0, 128, 3),           // silver, its row is open
                                        walk(2 * kSameBank, 4),  // golden
                                        of(1, 192, 5),           // normal
-                                       walk(64, 6, 1),  // golden, its row is open: after 4 all the same
+                                       walk(64, 6, 1),  // golden, its row is open: after 4 nevertheless
                                        of(0, kSameBank, 7, RequestKind::write_back),        // normal
                                        of(0, 3 * kSameBank, 8, RequestKind::table_write)};  // normal
   DramBench b(channel({}), behind_one(queued));
-  // The walks at 1050 and 1114. Row 0 is open after the second: 3, then 2. Row 17 is open then: 7 of the
-  // normal ones, then the banks are alike, and the oldest goes, and what is in its row.
+  // The walks are picked at 1050 and 1114. The second one opens row 0: 3, then 2, which opens row 17. Among
+  // the normal requests 7 is in row 17; then the banks are equal, so the oldest is picked, and then the
+  // requests in its row.
   CHECK(tags(*b.answers) == Tags{0, 4, 6, 3, 2, 7, 1, 5, 8});
-  // Each but the first has its row's timing hidden, or not: 42 ns from the choice for another row of the one
-  // bank.
+  // 42 ns pass from the pick to the data of another row of the same bank; the bus hides them for all but the
+  // first.
   CHECK(b.answers->nanoseconds() == Times{1093, 1157, 1221, 1285, 1349, 1413, 1477, 1541, 1605});
-  // Picked at 1050, 1114, ..., and there from 1001, 1002, ... on: 4 and 6; 3, 2, 1 and 5, which are reads of
-  // warps.
+  // Arrivals at 1001, 1002, ...; picks at 1050, 1114, ...: walks 4 and 6; warps' reads 3, 2, 1 and 5.
   auto const& d = b.dram;
   CHECK(test::stat_of(d.spec().params.scheduler, d.state().scheduler, "walk_wait") == (46 + 108) * 1000);
   CHECK(test::stat_of(d.spec().params.scheduler, d.state().scheduler, "data_wait") ==
@@ -201,21 +201,21 @@ TEST_CASE(
     CHECK(same.answers->nanoseconds() == Times{1033, 1185, 1232});
     CHECK(tags(*behind_a_row({of(1, 0, 2), first}, {}).answers) == Tags{0, 1, 2});
   }
-  // Of three queues the silver one's is next that can be in time.
+  // Among the three queues, the silver request is the next one that can be in time.
   auto const three = behind_a_row({walk(kSameBank, 1), of(1, kNextBank, 2), of(0, 2 * kNextBank, 3)}, {});
   CHECK(tags(*three.answers) == Tags{0, 3, 2, 1});
   CHECK(three.answers->nanoseconds() == Times{1033, 1161, 1165, 1185});
-  // The golden queue has no order but that of time.
+  // The golden queue is ordered by arrival alone.
   auto const golden = behind_a_row({walk(kSameBank, 1), walk(kNextBank, 2)}, {});
   CHECK(tags(*golden.answers) == Tags{0, 1, 2});
   CHECK(golden.answers->nanoseconds() == Times{1033, 1185, 1189});
-  // So its second is not yet at its bank.
+  // Its second request has not opened its bank yet.
   auto const fifo = behind_a_row({walk(kSameBank, 1), walk(kNextBank, 2), of(1, kNextBank, 3)}, {});
   CHECK(tags(*fifo.answers) == Tags{0, 3, 1, 2});
 }
 
 TEST_CASE("address-space-aware DRAM: what is in time for the bus goes first, however early others are") {
-  // At 1118 another row of bank 1 can deliver at 1160, when the bus is free; the closed bank 2 at 1146.
+  // At 1118 another row of bank 1 can deliver at 1160, when the bus becomes free; the closed bank 2 at 1146.
   auto spec = channel({});
   spec.params.bandwidth = Bandwidth{16'000'000'000};
   auto script = behind_one({of(0, 0, 1, RequestKind::copy), of(1, 2 * kNextBank, 2), of(0, 16 * kRow, 3)});
@@ -252,7 +252,7 @@ TEST_CASE("address-space-aware DRAM: how long reads wait is counted in every que
     CAPTURE(queues);
     DramBench const b(channel({{"queues", queues}}),
                       behind_one({walk(kSameBank, 1), stored, of(1, 2 * kSameBank + 64, 3)}));
-    // Picked at 1050, 1114 and 1178; they came at 1001, 1002 and 1003.
+    // Picked at 1050, 1114 and 1178; arrived at 1001, 1002 and 1003.
     CHECK(tags(*b.answers) == Tags{0, 1, 2, 3});
     auto const& d = b.dram;
     CHECK(test::stat_of(d.spec().params.scheduler, d.state().scheduler, "walk_wait") == 49'000);
@@ -262,7 +262,8 @@ TEST_CASE("address-space-aware DRAM: how long reads wait is counted in every que
 
 TEST_CASE(
     "address-space-aware DRAM: a walk does not wait for data in front of it that find their queue full") {
-  // 1 is silver, 2 normal as the silver queue is full, 3 waits for room: the walk goes first all the same.
+  // 1 is silver, 2 normal because the silver queue is full, and 3 waits for a queue entry. The walk is still
+  // picked first.
   std::vector<MemRequest> const queued{of(0, kSameBank, 1), of(0, 2 * kSameBank, 2), of(1, 64, 3),
                                        walk(128, 4)};
   DramBench b(channel({{"golden", "1"}, {"silver", "1"}, {"normal", "1"}}), behind_one(queued));
@@ -274,7 +275,7 @@ TEST_CASE(
     "address-space-aware DRAM: what finds the silver queue full goes to the normal one, or waits, and holds "
     "up "
     "the silver queue alone") {
-  // 1 is silver and 2 finds that full; 3 is in the row that 1 has opened.
+  // 1 is silver, and 2 finds the silver queue full; 3 is in the row that 1 opened.
   std::vector<MemRequest> const queued{of(0, kSameBank, 1), of(0, 2 * kSameBank, 2),
                                        of(1, kSameBank + 64, 3)};
   Settings settings{{"silver", "1"}, {"normal", "8"}};
@@ -283,7 +284,7 @@ TEST_CASE(
   CHECK(tags(*DramBench(channel(settings), behind_one(queued)).answers) == Tags{0, 1, 3, 2});
   settings.back() = {"overflow", "waits"};
   CHECK(tags(*DramBench(channel(settings), behind_one(queued)).answers) == Tags{0, 1, 2, 3});
-  // In order; a walk and the others do not wait behind it.
+  // In order. The walk and the other application's request do not wait behind it.
   std::vector<MemRequest> const more{of(0, kSameBank, 1), of(0, 2 * kSameBank, 2), of(0, kSameBank + 64, 3),
                                      walk(3 * kSameBank, 4), of(1, 4 * kSameBank, 5)};
   CHECK(tags(*DramBench(channel(settings), behind_one(more)).answers) == Tags{0, 4, 1, 2, 3, 5});
@@ -302,14 +303,14 @@ TEST_CASE(
 }
 
 TEST_CASE("address-space-aware DRAM: what finds its queue full comes into it in order, when there is room") {
-  // The walks open row 0, in which 2 is: it goes before 1 only where both are in the normal queue.
+  // The walks open row 0, which contains 2: it precedes 1 only if both are in the normal queue.
   std::vector<MemRequest> const queued{of(1, kSameBank, 1), of(1, 64, 2), walk(2 * kSameBank, 3),
                                        walk(128, 4)};
   DramBench one(channel({{"golden", "1"}, {"normal", "1"}}), behind_one(queued));
   CHECK(tags(*one.answers) == Tags{0, 3, 4, 1, 2});
   DramBench two(channel({{"golden", "1"}, {"normal", "2"}}), behind_one(queued));
   CHECK(tags(*two.answers) == Tags{0, 3, 4, 2, 1});
-  // A single line does not pass a train that waits for the same queue.
+  // A single line does not overtake a train that waits for the same queue.
   auto train = of(1, 2 * kSameBank, 2);
   train.train.more = 1;
   DramBench behind(channel({{"normal", "2"}}),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's batches of faults in tests: a driver of one GPU whose pages are on the CPU, and a GPU of mocks
-// around a real GMMU, whose accesses fault until their page is there.
+// Test bench for the driver's fault batches: the driver of one GPU whose pages are on the CPU, and a GPU of
+// mocks around a real GMMU. An access faults until its page is resident.
 //
-// Pages 7 to 14, of the first 2 MiB, are in frames 0 to 7 of the CPU, 519 and 520, of the second, in 8 and 9.
+// Pages 7 to 14 (first 2 MiB) are in frames 0 to 7 of the CPU; pages 519 and 520 (second 2 MiB) in frames 8
+// and 9.
 #pragma once
 
 #include <string>
@@ -22,7 +23,8 @@ using Pages = std::vector<std::uint64_t>;
 
 inline Pages const kPages{7, 8, 9, 10, 11, 12, 13, 14, 519, 520};
 
-// Nanoseconds: from a batch's begin to its first block; on each block; the first time; on each page.
+// Driver times in nanoseconds: before the first block of a batch; per block; on the first touch of a block;
+// per page.
 inline constexpr std::int64_t kTime = 10'000, kBlock = 5'000, kFirstTouch = 20'000, kPageWork = 100,
                               kPrefetchedWork = 30;
 
@@ -53,13 +55,13 @@ inline PagingDriverSpec spec_of(std::string const& replay, std::string const& sc
   return spec;
 }
 
-// Nanoseconds that the mocks take: to unmap a page, to map one, to copy one to the GPU and from it, and from
-// a replay to an access's next fault.
+// Times of the mocks in nanoseconds: unmap a page, map a page, copy a page to the GPU and from it, and from a
+// replay to the next fault of an access.
 struct GpuTimes {
   std::int64_t unmap = 300, map = 200, in = 1'000, out = 800, again = 700;
 };
 
-// Links take 1 ns, those between GMMU and driver 500.
+// Links take 1 ns; links between GMMU and driver take 500 ns.
 inline constexpr std::int64_t kNotify = 500;
 
 struct PageAccess {
@@ -68,7 +70,7 @@ struct PageAccess {
   std::uint64_t sm = 0;
 };
 
-// What a GPU, its IOMMU and its copy engine do with what the driver says.
+// A GPU, its IOMMU and its copy engine: executes the driver's orders.
 struct GpuSpec {
   GpuTimes times;
   std::vector<PageAccess> accesses;
@@ -82,7 +84,7 @@ struct GpuState {
   };
   enum class Phase : std::uint64_t { ahead, waits, tries, done };
   std::vector<Event> events;
-  std::vector<Phase> phases;            // by access
+  std::vector<Phase> phases;            // per access
   std::vector<std::uint64_t> resident;  // pages
   std::vector<std::uint64_t> page_of_move;
   Time in_free{};
@@ -130,7 +132,7 @@ class Gpu final : public Component<GpuSpec, GpuState> {
     if (device_of(m.frame) == 0) here.push_back(m.page);
     if (m.step == MoveStep::map) cx.send(step_done, StepDone{m.move}, spec().times.map * 1ns);
   }
-  // Each direction takes one page after the other.
+  // Each direction copies one page at a time.
   void on_copy(CopyOrder const& m, Cx& cx) const {
     auto& s = cx.state();
     bool const in = device_of(m.to) == 0;
@@ -195,7 +197,7 @@ struct GpuBench : Bench {
     for (std::size_t a = 0; a < accesses.size(); ++a)
       system.post(gpu.access, Step{a}, Time{accesses[a].at * 1ns});
     CHECK(run() == RunState::drained);
-    // Whatever happened: nothing is left over, and each access is done once.
+    // In every scenario nothing remains outstanding, and each access completes once.
     CHECK(driver.waiting_for().empty());
     CHECK(gmmu.waiting_for().empty());
     CHECK(gmmu.state().raw.dropped_pages() == 0);
@@ -204,7 +206,7 @@ struct GpuBench : Bench {
       if (e.what == Seen::done) ++times_done[e.page];
     CHECK(times_done == std::vector<int>(accesses.size(), 1));
   }
-  // By page, in the order of time.
+  // Pages in order of time.
   Pages pages(Seen what) const {
     Pages all;
     for (auto const& e : gpu.state().events)
@@ -217,7 +219,7 @@ struct GpuBench : Bench {
       if (e.what == what) all.push_back(whole_ns(e.at));
     return all;
   }
-  // By access.
+  // Completion time per access.
   Times done() const {
     Times all(gpu.spec().accesses.size());
     for (auto const& e : gpu.state().events)
@@ -246,7 +248,7 @@ struct GpuBench : Bench {
   Gpu& gpu;
 };
 
-// What a batch took and brought, as its row has it.
+// Counts of a batch, as in its row of the table.
 struct Counts {
   std::uint64_t raw = 0, duplicates = 0, faulted = 0, prefetched = 0, evicted = 0;
   bool operator==(Counts const&) const = default;
@@ -258,11 +260,12 @@ inline std::vector<Counts> counts(GpuBench const& b) {
   return all;
 }
 
-// When a fault that interrupts begins a batch: it is written, and the driver hears of it.
+// Begin of the batch after a fault that raises an interrupt: the fault is written, and the driver is
+// notified.
 constexpr std::int64_t begin_after(std::int64_t fault) {
   return fault + 1 + kNotify;
 }
-// When the driver has all entries of the buffer, which follow each other one per cycle.
+// Time at which the driver has read all entries of the buffer, one per cycle.
 constexpr std::int64_t read_after(std::int64_t began, std::int64_t entries) {
   return began + kNotify + entries + kNotify;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time lines of batches that find the GPU full: each page needs one that leaves, under each schedule.
+// Time lines of batches on a full GPU: each page needs an eviction, under each eviction schedule.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -11,14 +11,14 @@ using namespace farfault::batch_bench;
 
 namespace {
 
-// Pages 7, 8 and 9 come, which fill the GPU, and later 10, 11 and 12.
+// Pages 7, 8 and 9 migrate and fill the GPU; 10, 11 and 12 fault later.
 std::vector<PageAccess> const kTwice{{100, 7, 0},      {101, 8, 0},      {102, 9, 0},
                                      {200'000, 10, 0}, {200'001, 11, 0}, {200'002, 12, 0}};
 constexpr auto kBegan = begin_after(200'000);
 constexpr auto kRead = read_after(kBegan, 3);
 constexpr auto kWorked = kBegan + kTime + kBlock + 3 * kPageWork;
 
-// From an order to the driver's knowing that it is done: of one that takes `time` at the other end.
+// From an order to its completion at the driver, for an order that takes `time` at the other end.
 constexpr std::int64_t ordered(std::int64_t time) {
   return 1 + time + 1;
 }
@@ -70,12 +70,13 @@ TEST_CASE(
     CAPTURE(gpu.out);
     GpuBench b(spec_of("page", "unobtrusive", 3), kTwice, 8, gpu);
     CHECK(b.pages(Seen::leaves) == Pages{7, 8, 9});
-    // The first as soon as the batch is known; the second and the third are unmapped when the first page
-    // comes, and the third waits at the copy engine.
+    // The first eviction starts when the batch is known. The second and the third page are unmapped when the
+    // first page starts to migrate, and the third waits at the copy engine.
     auto const first_out = kRead + ordered(gpu.unmap) + 1;
     auto const next_out = kWorked + ordered(gpu.unmap) + 1;
     CHECK(b.times(Seen::leaves) == Times{first_out, next_out, next_out});
-    // The second page comes when the second has left, over the other direction, in which the first one comes.
+    // The second page starts to migrate when the second eviction is complete. Evictions use the other
+    // direction of the link, so they overlap with the first migration.
     Times const comes{kWorked + 1, next_out + gpu.out + 1 + 1, next_out + 2 * gpu.out + 1 + 1};
     CHECK(last_three(b.times(Seen::comes)) == comes);
     Times done;
@@ -85,7 +86,7 @@ TEST_CASE(
     }
     CHECK(last_three(b.done()) == done);
     CHECK(b.ended(1) == done.back() - 1);
-    // Where pages are unmapped and leave faster than they come, no page has waited for one.
+    // If evictions are faster than migrations, no page has waited for a frame.
     CHECK((b.ended(1) == kWorked + 1 + 3 * gpu.in + 1) == (gpu.unmap + gpu.out + 4 < gpu.in));
     CHECK(b.batches()[1].first_transfer == Time{kWorked * 1ns});
     check_sums(b, 3 * 4096);
@@ -98,8 +99,8 @@ TEST_CASE(
   GpuTimes const gpu;
   GpuBench b(spec_of("page", "ideal", 3), kTwice, 8, gpu);
   CHECK(b.pages(Seen::leaves).empty());
-  // Three that come first; with the next three that come, the first one that leaves; the others when the
-  // first page comes.
+  // The first three pages; then the next three with the first victim; the other victims when the first page
+  // starts to migrate.
   auto const first_read = read_after(begin_after(100), 3) + 1;
   CHECK(b.pages(Seen::unmap) == Pages{7, 8, 9, 10, 11, 12, 7, 8, 9});
   CHECK(b.times(Seen::unmap) == Times{first_read, first_read, first_read, kRead + 1, kRead + 1, kRead + 1,
@@ -129,7 +130,7 @@ TEST_CASE(
     "time line: where no page is replayed by itself, a page that is mapped still leaves for the next one") {
   GpuTimes const gpu;
   GpuBench b(spec_of("batch", "serialized", 3), kTwice, 8, gpu);
-  // The next page to leave begins as soon as no page is transferred.
+  // The next eviction begins as soon as no page is transferred.
   auto const each = ordered(gpu.unmap) + ordered(gpu.out) + ordered(gpu.in);
   CHECK(b.ended(1) == kWorked + 3 * each + ordered(gpu.map));
   CHECK(last_three(b.done()) == Times(3, b.ended(1) + kNotify + 1));
@@ -141,7 +142,7 @@ TEST_CASE(
   auto spec = spec_of("page", "serialized", 4);
   spec.batch.eviction_unit = ByteSize{4 * 4096};
   GpuTimes const gpu{.out = 5'000};
-  // Pages 8 to 11 are a unit, of 519 and 520 none is.
+  // Pages 8 to 11 are a unit; 519 and 520 are in another one.
   GpuBench b(spec, {{100, 8, 0}, {101, 9, 0}, {102, 10, 0}, {103, 11, 0}, {200'000, 519, 0}}, 8, gpu);
   auto const worked = kBegan + kTime + kFirstTouch + kBlock + kPageWork;
   CHECK(b.pages(Seen::leaves) == Pages{8, 9, 10, 11});
@@ -166,7 +167,7 @@ TEST_CASE("time line: unobtrusive and ideal, the first frame of a unit is used a
     auto const free =
         read_after(kBegan, 1) + ordered(gpu.unmap) + (schedule == "ideal" ? 0 : ordered(gpu.out));
     CHECK(b.times(Seen::comes)[4] == free + 1);
-    // The batch ends when the last of the unit is gone, though its page is there before.
+    // The batch ends with the last eviction of the unit, although its page arrived earlier.
     CHECK(b.done()[4] == free + ordered(gpu.in) + 1);
     CHECK(b.ended(1) == free + (schedule == "ideal" ? ordered(gpu.in) : 3 * gpu.out));
     CHECK(counts(b) == std::vector<Counts>{{4, 0, 4, 0, 0}, {1, 0, 1, 0, 4}});
@@ -190,7 +191,7 @@ TEST_CASE(
     auto spec = spec_of("page", schedule, 2);
     spec.batch.eviction_unit = ByteSize{4 * 4096};
     GpuBench b(spec, {{100, 8, 0}, {101, 12, 0}, {200'000, 9, 0}, {200'001, 13, 0}});
-    // 9 is the one of a unit of which no page comes any more when 13 needs a frame.
+    // When 13 needs a frame, the unit of 9 is the only one without a pending migration.
     CHECK(device_of(b.driver.state().table.find(8)->frame) == kFirstCpu);
     CHECK(device_of(b.driver.state().table.find(9)->frame) == kFirstCpu);
     CHECK(b.pages(Seen::comes) == Pages{8, 12, 9, 13});
@@ -201,7 +202,7 @@ TEST_CASE(
 TEST_CASE("time line: the unit leaves in which no page came for the longest time, with 'aged_lru'") {
   auto spec = spec_of("page", "serialized", 3);
   spec.batch.eviction_unit = ByteSize{4 * 4096};
-  // 8, then 519, then 9 of the unit of 8: that of 519 is the older one when 12 comes.
+  // Order: 8, then 519, then 9 of the unit of 8. The unit of 519 is the oldest when 12 arrives.
   GpuBench b(spec, {{100, 8, 0}, {200'000, 519, 0}, {400'000, 9, 0}, {600'000, 12, 0}, {800'000, 520, 0}});
   CHECK(b.pages(Seen::leaves) == Pages{519, 8, 9});
 }
@@ -213,7 +214,7 @@ TEST_CASE(
   CHECK(b.pages(Seen::leaves) == Pages{7, 8});
   CHECK(b.pages(Seen::fault) == Pages{7, 8, 7});
   CHECK(b.driver.state().batch.counts.premature_evictions == 1);
-  // Lifetimes are from a page's arrival to its data's.
+  // A lifetime is from the arrival of a page to the completed transfer of its eviction.
   auto const arrived = [&](std::size_t batch) { return b.ended(batch); };
   auto const left = [&](std::size_t k) { return b.times(Seen::leaves)[k] + GpuTimes{}.out + 1; };
   CHECK(b.driver.state().batch.counts.lifetime_ps ==

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies of batches, each alone: what prefetchers bring, which unit leaves first and when, and when
-// accesses are made again.
+// Policies of batches, each alone: prefetchers, eviction orders, eviction schedules, and replay policies.
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -25,7 +24,7 @@ BlockPages range(std::size_t first, std::size_t count) {
   for (auto p = first; p < first + count; ++p) pages.set(p);
   return pages;
 }
-// A block of which all other pages may come.
+// A block whose other pages may all be prefetched.
 Prefetcher::Block block(BlockPages const& faulted, BlockPages const& resident = {}) {
   return {faulted, resident, ~(faulted | resident)};
 }
@@ -79,13 +78,13 @@ TEST_CASE("prefetch 'tree' brings the 64 KiB around a faulted page, whatever the
 
 TEST_CASE(
     "prefetch 'tree' brings a subtree of which more than the threshold comes or is there, and no other") {
-  // Half of 32 pages come as the leaf.
+  // The leaf adds half of 32 pages.
   CHECK(tree("49", block(range(0, 1))) == range(1, 31));
   CHECK(tree("50", block(range(0, 1))) == range(1, 15));
-  // With one more page on the GPU it is 17 of 32: 53.1 %.
+  // With one more resident page it is 17 of 32: 53.1%.
   CHECK(tree("53", block(range(0, 1), range(20, 1))) == (range(1, 31) & ~range(20, 1)));
   CHECK(tree("54", block(range(0, 1), range(20, 1))) == range(1, 15));
-  // NVIDIA's 51 % of the whole block: 262 pages of 512, 246 of them there, are more, and 261 are not.
+  // NVIDIA's 51% of the whole block: 262 pages of 512 (246 of them resident) exceed it, 261 do not.
   CHECK(tree("51", block(range(0, 1), range(256, 246))) == (range(1, 255) | range(502, 10)));
   CHECK(tree("51", block(range(0, 1), range(256, 245))) == range(1, 15));
   CHECK(tree("100", block(range(0, 1), range(16, 496))) == range(1, 15));
@@ -93,12 +92,13 @@ TEST_CASE(
 }
 
 TEST_CASE("prefetch 'tree' brings the largest subtree, though a smaller one around the page would not come") {
-  // Pages 0 to 15 come, 32 to 63 are there: 16 of 32, but 48 of 64.
+  // Pages 0 to 15 are migrated, 32 to 63 are resident: 16 of 32, but 48 of 64.
   CHECK(tree("50", block(range(0, 1), range(32, 32))) == range(1, 31));
 }
 
 TEST_CASE("prefetch 'tree': what one fault adds decides nothing for the next one") {
-  // 17 of pages 0 to 31 and 33 of 64 to 127 are counted, 50 of 0 to 127; with all of 0 to 31 it were 65.
+  // Counted: 17 of pages 0 to 31, and 33 of 64 to 127, i.e. 50 of 0 to 127. With all of 0 to 31 it would be
+  // 65.
   auto const chosen =
       tree("50", block(range(0, 1) | range(64, 1), range(20, 1) | range(81, 1) | range(96, 16)));
   CHECK(chosen == ((range(1, 31) | range(65, 63)) & ~(range(20, 1) | range(81, 1) | range(96, 16))));
@@ -108,7 +108,7 @@ TEST_CASE("prefetch 'tree' counts and brings no page that may not come") {
   auto b = block(range(0, 1));
   b.may_come &= ~range(8, 8);
   CHECK(tree("49", b) == range(1, 7));                    // 8 of 32
-  CHECK(tree("24", b) == (range(1, 7) | range(16, 16)));  // 8 of 32, and no more of 64
+  CHECK(tree("24", b) == (range(1, 7) | range(16, 16)));  // 8 of 32, but not more than 8 of 64
 }
 
 TEST_CASE("prefetch 'tree' of 64 KiB pages has leaves of one page; a page of 2 MiB comes alone") {
@@ -137,7 +137,7 @@ TEST_CASE("every prefetcher brings only pages that may come") {
             b.resident.set(p);
             break;
           case 2:
-            break;  // of no buffer
+            break;  // ends no buffer
           default:
             b.may_come.set(p);
         }
@@ -178,7 +178,7 @@ TEST_CASE("every order of eviction names units that are there and may leave, unt
         CHECK(may(*victim));
       }
     }
-    // Each once.
+    // Each unit once.
     while (auto const victim = order->victim(kAny)) {
       REQUIRE(there.erase(*victim) == 1);
       order->left(*victim);
@@ -191,7 +191,7 @@ TEST_CASE("eviction order 'aged_lru': a further page of a unit puts it last, and
   auto order = PolicyChoice<EvictionOrder>("aged_lru").make({12, 1});
   for (std::uint64_t const unit : {0U, 512U, 1024U}) order->arrived(unit);
   CHECK(order->victim(kAny) == 0);
-  CHECK(order->victim(kAny) == 0);  // a look changes nothing
+  CHECK(order->victim(kAny) == 0);  // victim() changes nothing
   order->arrived(0);
   CHECK(order->victim(kAny) == 512);
   CHECK(order->victim([](std::uint64_t unit) { return unit != 512; }) == 1024);
@@ -210,7 +210,7 @@ TEST_CASE(
   auto const counted = [&] {
     std::vector<std::uint64_t> values(2);
     order.sample(values.data());
-    return values;  // epochs, accessed units
+    return values;  // number of epochs, accessed units
   };
   for (std::uint64_t const unit : {0U, 16U, 32U}) order->arrived(unit);
   CHECK(order->victim(kAny) == 0);
@@ -220,7 +220,7 @@ TEST_CASE(
   order->used(0, Time{9us});
   CHECK(order->victim(kAny) == 32);
   CHECK(counted() == std::vector<std::uint64_t>{1, 2});
-  order->used(48, Time{9us});  // it is not there
+  order->used(48, Time{9us});  // not resident
   CHECK(counted() == std::vector<std::uint64_t>{1, 2});
   order->used(0, Time{10us});
   order->used(32, Time{35us});
@@ -235,7 +235,7 @@ TEST_CASE(
 
 TEST_CASE(
     "eviction order 'random' is SplitMix64's sequence over the units, and behind it those that may leave") {
-  // The first numbers of seed 1234567, as Rosetta Code has them (Pseudo-random numbers/Splitmix64).
+  // The first numbers of seed 1234567, from Rosetta Code (Pseudo-random numbers/Splitmix64).
   constexpr std::uint64_t kFirst[]{6457827717110365317ULL, 3203168211198807973ULL, 9817491932198370423ULL};
   constexpr std::uint64_t kUnits = 1000;
   auto const with_units = [] {
@@ -249,7 +249,7 @@ TEST_CASE(
   auto again = with_units();
   auto const taken = kFirst[0] % kUnits;
   CHECK(again->victim([&](std::uint64_t unit) { return unit != taken * 16; }) == (taken + 1) % kUnits * 16);
-  // The last unit takes the place of one that leaves.
+  // The last unit takes the place of the removed one.
   again->left(kFirst[1] % kUnits * 16);
   CHECK(again->victim(kAny) == kFirst[1] % (kUnits - 1) * 16);
 }
@@ -353,7 +353,7 @@ TEST_CASE(
   auto const s = schedule("unobtrusive");
   CHECK(s->leaves(moment(0, false, 0, 0, 1, 0)));
   CHECK_FALSE(s->leaves(moment(0, false, 0, 0, 1, 1)));
-  CHECK(s->leaves(moment(1, false, 0, 0, 1, 0)));  // a page may wait for it that comes of the same unit
+  CHECK(s->leaves(moment(1, false, 0, 0, 1, 0)));  // a page of the same unit may wait to migrate
   CHECK(s->leaves(moment(1, false, 1, 0, 1, 1)));
   CHECK_FALSE(s->leaves(moment(0, true, 1, 0, 1, 2)));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages that a batch prefetches: which may come, what they count as, and what they drive out.
+// Prefetched pages of a batch: which pages may be prefetched, how they count, and what they evict.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -16,8 +16,8 @@ TEST_CASE("batches: an evicted page that a prefetch brings back is not counted a
   auto spec = machine(1, 2);
   spec.batch.prefetch = test::chosen<Prefetcher>("sequential", {{"bytes", "4KiB"}});
   spec.tells_lifetimes = true;
-  // Each fault also brings the next page, and both frames are full: 9 and 10 evict 7 and 8, which come back,
-  // 7 by its fault and 8 by the prefetch.
+  // Each fault also prefetches the next page, and both frames are full: 9 and 10 evict 7 and 8, which migrate
+  // back, 7 on its fault and 8 by the prefetch.
   Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{400us}, 0, {{9}}}, {Time{800us}, 0, {{7}}}});
   REQUIRE(b.batch().records.size() == 3);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -34,8 +34,9 @@ TEST_CASE("batches: an evicted page that a prefetch brings back is not counted a
 }
 
 TEST_CASE("batches: what is prefetched does not drive out what has faulted in the same batch") {
-  // Three frames, units of two pages: 8 and 9, 10 and 11. 8 is there when 9 faults, with 10 and 11 behind it.
-  // For 11 only 8 and 9 could be evicted: it stays where it is, and migrates at its own fault.
+  // Three frames, units of two pages: 8 and 9, 10 and 11. 8 is resident when 9 faults, and 10 and 11 are
+  // prefetched. A frame for 11 would require the eviction of 8 and 9, so 11 stays on the CPU and migrates on
+  // its own fault.
   for (std::string const replay : {"page", "batch"}) {
     CAPTURE(replay);
     auto spec = machine(1, 3);
@@ -57,7 +58,7 @@ TEST_CASE("batches: what is prefetched does not drive out what has faulted in th
     CHECK(b.row(1).evicted_pages == 2);
     for (std::uint64_t const page : {10U, 11U, 12U}) CHECK(b.home(page) == 0);
     for (std::uint64_t const page : {7U, 8U, 9U}) CHECK(b.home(page) == kFirstCpu);
-    // 11 was unmapped once and did not come: it is mapped again where it was.
+    // 11 was unmapped once and did not migrate: it is mapped again at its old location.
     CHECK(std::ranges::count_if(b.devices.state().moves, [](PageMove const& m) {
             return m.page == 11 && m.step == MoveStep::remap && device_of(m.frame) == kFirstCpu;
           }) == 1);
@@ -71,8 +72,7 @@ TEST_CASE("batches: a page that a program frees meanwhile is not prefetched") {
   static HostPages const host({{0, 1}}, 100);
   spec.host_pages = &host;
   spec.application_of_stream = {0};
-  // From 99 us to 104 us page 9 is being freed. At 100 us page 8 faults; the prefetcher would choose 9
-  // and 10.
+  // Page 9 is freed from 99 us to 104 us. Page 8 faults at 100 us; the prefetcher would choose 9 and 10.
   MemoryOrder const order{std::uint64_t{9} << 12, 4096, 0, OperationKind::free, {}};
   Story const b(spec, {{Time{100us}, 0, {{8}}}}, {}, {{Time{99us}, order}});
   CHECK(b.row(0).faulted_pages == 1);

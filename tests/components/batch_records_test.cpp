@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What batches of faults are kept in, each part alone: the fault buffer's entries, the faults of a batch, and
-// units of eviction in an order.
+// Data structures of fault batches, each alone: fault-buffer entries, faults of a batch, and ordered eviction
+// units.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ TEST_CASE("raw faults: the first entry interrupts, and the next one does after t
   CHECK(faults.add(raw(7), Time{10ns}) == Added::interrupts);
   CHECK(faults.add(raw(8), Time{11ns}) == Added::written);
   CHECK(drained(faults, 4) == Numbers{7, 8});
-  CHECK(faults.add(raw(9), Time{12ns}) == Added::written);  // the driver reads once more
+  CHECK(faults.add(raw(9), Time{12ns}) == Added::written);  // the driver reads again
   CHECK(drained(faults, 4) == Numbers{9});
   CHECK(drained(faults, 4).empty());
   CHECK(faults.add(raw(10), Time{13ns}) == Added::interrupts);
@@ -174,9 +174,9 @@ TEST_CASE("uTLB faults: adjacent SMs share a bound, a scalar cache has its own, 
   CHECK(faults.outstanding() == 10);
   UtlbFaults loaded;
   test::copy_state(faults, loaded);
-  loaded.replayed(9);  // nobody has it
+  loaded.replayed(9);  // not faulted on
   CHECK(loaded.outstanding() == 10);
-  loaded.replayed(7);  // both places of one uTLB
+  loaded.replayed(7);  // both entries of one uTLB
   CHECK(loaded.takes(10, 1));
   CHECK(loaded.takes(10, 0));
   CHECK_FALSE(loaded.takes(10, 0));
@@ -256,7 +256,7 @@ TEST_CASE("unit list: units come out in the order in which they were put last, e
   CHECK(!units.first([](std::uint64_t unit) { return unit > 64; }));
   units.remove(0);
   units.remove(0);
-  units.remove(96);  // never there
+  units.remove(96);  // never resident
   CHECK(!units.holds(0));
   CHECK(!units.holds(96));
   CHECK(first() == 32);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches between mocks that say when each step is done: two GPUs that write in turn, several applications,
-// and programs that allocate and free beside faults.
+// Batches between mocks that script when each step completes: two GPUs that write alternately, several
+// applications, and programs that allocate and free memory while others fault.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -19,8 +19,8 @@ constexpr PhysAddr on_cpu(std::uint64_t frame) {
   return physical(kFirstCpu, frame << 12);
 }
 
-// Of a GPU's buffer, which has these pages: an interrupt, the entries 1 us later, and an empty buffer after
-// the batch.
+// Events of a GPU's fault buffer with these pages: an interrupt, the entries 1 us later, and an empty buffer
+// after the batch.
 struct Fault {
   std::uint64_t page = 0;
   std::uint8_t application = 0;
@@ -38,7 +38,7 @@ void raise(std::vector<Record<PageFault>>& all, Time at, std::uint16_t gpu, std:
   all.push_back({empty_at, note(FaultNote::drained, {}, 0)});
 }
 
-// Pages 7 to 10 are in frames 0 to 3 of the CPU. The driver has worked 10 us after it was interrupted.
+// Pages 7 to 10 are in frames 0 to 3 of the CPU. The driver's work ends 10 us after its interrupt.
 struct ScriptBench : Bench {
   struct Script {
     std::vector<Record<PageFault>> faults = {};
@@ -115,11 +115,12 @@ TEST_CASE(
     raise(script.faults, Time{200us}, 1, {{7}}, Time{260us});
     raise(script.faults, Time{300us}, 1, {{8}}, Time{390us});
     if (written) script.uses = {{Time{170us}, {7, 0, Access::write, {}}}};
-    // Page 7 comes to each GPU as number 0, and so does 8, for which 7 leaves as number 1.
+    // Page 7 migrates to each GPU with number 0, and 8 too; the eviction of 7 for it has number 1.
     script.steps = {{Time{105us}, {0}}, {Time{205us}, {0}}, {Time{305us}, {0}}, {Time{320us}, {1}}};
     script.copied = {{Time{150us}, {0}}, {Time{250us}, {0}}, {Time{340us}, {1}}, {Time{380us}, {0}}};
     ScriptBench const b(spec, script);
-    // From a GPU's memory the driver takes a page to be what the CPU does not have, written there or not.
+    // The driver assumes that the CPU lacks the current data of any page that arrives from a GPU, written
+    // there or not.
     REQUIRE(b.ordered(1).size() == 3);
     CHECK(device_of(b.ordered(1)[1].from) == 1);
     CHECK(device_of(b.ordered(1)[1].to) == kFirstCpu);
@@ -135,7 +136,8 @@ TEST_CASE("batches: each page counts for the application of its fault, when it c
   ScriptBench::Script script;
   raise(script.faults, Time{100us}, 0, {{7, 0}, {8, 1}}, Time{190us});
   raise(script.faults, Time{200us}, 0, {{9, 0}, {10, 0}}, Time{390us});
-  // 9 has number 1, and 10 number 0. 7 leaves as number 2, for 9, and 8 as number 1, which 9 had, for 10.
+  // 9 has number 1, and 10 number 0. The eviction of 7 for 9 has number 2; that of 8 for 10 has number 1,
+  // which 9 had.
   script.steps = {{Time{105us}, {0}}, {Time{105us}, {1}}, {Time{205us}, {0}},
                   {Time{205us}, {1}}, {Time{220us}, {2}}, {Time{260us}, {1}}};
   script.copied = {{Time{150us}, {0}}, {Time{151us}, {1}}, {Time{230us}, {2}},
@@ -192,7 +194,7 @@ TEST_CASE(
   raise(script.faults, Time{300us}, 2, {{7}}, Time{360us});
   raise(script.faults, Time{400us}, 0, {{8}}, Time{460us});
   raise(script.faults, Time{500us}, 2, {{9}}, Time{560us});
-  // The second copy needs no step: the page may only be read already. Number 1 is 7, which leaves.
+  // The second copy needs no step, because the page is already read-only. Number 1 is the eviction of 7.
   script.steps = {{Time{105us}, {0}}, {Time{205us}, {0}}, {Time{405us}, {0}},
                   {Time{420us}, {1}}, {Time{505us}, {0}}, {Time{520us}, {1}}};
   script.copied = {
@@ -204,10 +206,9 @@ TEST_CASE(
   for (auto const& r : b.moves->records())
     if (r.message.page == 7 && r.message.step == MoveStep::remap) remaps.push_back(r.message);
   REQUIRE(remaps.size() == 4);
-  CHECK_FALSE(is_read_only(remaps[0].frame));            // it has come to GPU 0
-  CHECK(remaps[1].frame == read_only(remaps[0].frame));  // GPU 1 has a copy
-  CHECK(
-      (device_of(remaps[2].frame) == 2 && is_read_only(remaps[2].frame)));  // it is GPU 2's, GPU 1 has a copy
+  CHECK_FALSE(is_read_only(remaps[0].frame));                                 // migrated to GPU 0
+  CHECK(remaps[1].frame == read_only(remaps[0].frame));                       // GPU 1 has a copy
+  CHECK((device_of(remaps[2].frame) == 2 && is_read_only(remaps[2].frame)));  // on GPU 2; GPU 1 has a copy
   CHECK((device_of(remaps[3].frame) == 1 && !is_read_only(remaps[3].frame)));
   CHECK(b.frame_of(7) == remaps[3].frame);
   CHECK_FALSE(s.copies.read_only(7));
@@ -218,7 +219,7 @@ TEST_CASE(
     CHECK(b.batch(i).dropped_pages == 1);
     CHECK(b.batch(i).bytes_out == 0);
   }
-  CHECK(s.batch.stays[1].find(7)->dirty == 1);  // the CPU's memory does not have what GPU 0 wrote
+  CHECK(s.batch.stays[1].find(7)->dirty == 1);  // the CPU's memory lacks GPU 0's writes
   CHECK(s.batch.stays[2].find(9)->dirty == 0);
   CHECK(b.driver.waiting_for().empty());
 }
@@ -228,7 +229,7 @@ TEST_CASE(
   auto spec = ScriptBench::spec_of(1, 1);
   spec.makes_copies = true;
   spec.batch.replay.choose("batch");
-  spec.frames_of_cpu = 4;  // those of the pages
+  spec.frames_of_cpu = 4;  // frames of these pages
   ScriptBench::Script script;
   raise(script.faults, Time{100us}, 0, {{7}}, Time{180us});
   raise(script.faults, Time{200us}, 0, {{8}}, Time{290us});
@@ -260,7 +261,7 @@ TEST_CASE(
 
 namespace {
 
-// A program has allocated page 512, which is planned on the GPU. It stays until it is freed.
+// A program has allocated page 512, which is planned on the GPU. It remains until it is freed.
 struct Planned {
   Planned() { *pages.find(512) = 0; }
   HostPages host;
@@ -304,7 +305,8 @@ TEST_CASE(
                    {Time{215us}, order_of(OperationKind::free)}};
   raise(script.faults, Time{100us}, 0, {{7}}, Time{190us});
   raise(script.faults, Time{200us}, 0, {{8}}, Time{390us});
-  // Page 512; 7 comes; 8 comes as number 0, for which 7 begins to leave as 1, and 512 is freed as 2 before.
+  // Page 512 is allocated and 7 migrates. 8 migrates with number 0, for which the eviction of 7 begins with
+  // number 1; before it ends, 512 is freed with number 2.
   script.steps = {
       {Time{10us}, {0}}, {Time{105us}, {0}}, {Time{205us}, {0}}, {Time{220us}, {2}}, {Time{300us}, {1}}};
   script.copied = {{Time{150us}, {0}}, {Time{250us}, {0}}, {Time{350us}, {1}}};

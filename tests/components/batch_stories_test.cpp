@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver keeps in mind of each page between batches: where it has copies, what has been written, how
-// long it stays, whether it is in the order of eviction.
+// The driver's record of each page between batches: copies, writes, time resident, and place in the eviction
+// order.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ TEST_CASE(
     CAPTURE(copies);
     auto spec = with_lru(machine(2, 2));
     spec.makes_copies = copies;
-    // GPU 1 has page 7, or a copy, until GPU 0 writes it.
+    // GPU 1 has page 7, or a copy of it, until GPU 0 writes it.
     auto const story = std::vector<Faults>{{Time{100us}, 1, {{7}}}, {Time{300us}, 0, {{7, kWrite}}}};
     Record<PageUse> const before{Time{250us}, {7, 1, Access::read, {}}};
     Record<PageUse> const after{Time{550us}, {7, 1, Access::read, {}}};
@@ -34,11 +34,11 @@ TEST_CASE(
 TEST_CASE("batches: a unit of which a page goes to another GPU stays where its other pages are") {
   auto spec = with_lru(machine(2, 3));
   spec.batch.eviction_unit = ByteSize{8192};
-  // Of the unit 8 page 9 stays on GPU 0.
+  // Page 9 of unit 8 stays on GPU 0.
   std::vector<Faults> const story{
       {Time{100us}, 0, {{8}, {9}}}, {Time{300us}, 0, {{10}}}, {Time{500us}, 1, {{8}}}};
   CHECK(Story(spec, story, {{Time{700us}, {9, 0, Access::read, {}}}}).accessed_units() == 1);
-  // It is the oldest, and leaves first.
+  // The unit is the oldest, and is evicted first.
   auto longer = story;
   longer.push_back({Time{800us}, 0, {{7}}});
   longer.push_back({Time{1ms}, 0, {{11}}});
@@ -62,7 +62,7 @@ TEST_CASE("batches: nothing leaves for a page that is written where it is") {
     CAPTURE(schedule);
     auto spec = with_copies(machine(2, 2));
     spec.batch.eviction_schedule.choose(schedule);
-    // GPU 0 has page 7, of which GPU 1 has a copy, and 8: it is full.
+    // GPU 0 has page 8 and page 7, which is replicated on GPU 1. GPU 0 is full.
     Story const b(spec, {{Time{100us}, 0, {{8, kWrite}, {7, kWrite}}},
                          {Time{300us}, 1, {{7}}},
                          {Time{500us}, 0, {{7, kWrite}}}});
@@ -80,8 +80,8 @@ TEST_CASE("batches: beside a page that is written where it is, only what the oth
     CAPTURE(schedule);
     auto spec = with_copies(machine(2, 4));
     spec.batch.eviction_schedule.choose(schedule);
-    spec.params.migrations = 4;  // one of which is kept for what leaves: page 12 waits for a number
-    // GPU 0 has 11, the oldest, and 12, of which GPU 1 has a copy; two frames are free.
+    spec.params.migrations = 4;  // one is reserved for evictions: page 12 waits for a number
+    // GPU 0 has 11, the oldest, and 12, which is replicated on GPU 1; two frames are free.
     Story const b(spec, {{Time{100us}, 0, {{11, kWrite}}},
                          {Time{300us}, 0, {{12, kWrite}}},
                          {Time{500us}, 1, {{12}}},
@@ -100,7 +100,7 @@ TEST_CASE(
   static HostPages const host({{7, 1}}, 100);
   spec.host_pages = &host;
   spec.application_of_stream = {0};
-  // Until 290 us the program copies to page 7, on which two SMs have faulted: it is there when that ends.
+  // Two SMs have faulted on page 7. The program copies to it until 290 us, after which it is resident.
   MemoryOrder const order{std::uint64_t{7} << 12, 4096, 0, OperationKind::copy_to_gpus, {}};
   Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{255us}, 0, {{7}, {8}}}}, {}, {{Time{250us}, order}});
   CHECK(b.row(1).faulted_pages == 1);
@@ -111,7 +111,7 @@ TEST_CASE(
 
 TEST_CASE("batches: a page that was to be written where it is, and left before, comes again") {
   auto spec = with_copies(machine(1, 1));
-  spec.params.migrations = 2;  // page 8 waits for a number until 7 is there, for which its copy leaves
+  spec.params.migrations = 2;  // page 8 waits for a number until 7 has arrived, for which its copy is evicted
   Story const b(spec, {{Time{100us}, 0, {{8}}}, {Time{300us}, 0, {{7}, {8, kWrite}}}});
   CHECK(b.row(1).evicted_pages == 2);
   CHECK(b.row(1).faulted_pages == 2);
@@ -139,7 +139,7 @@ TEST_CASE(
       sum.premature += r.message.premature;
       sum.lifetime_ps += r.message.lifetime_ps;
     }
-    // 7 leaves, 8 leaves, 7 comes again and leaves again, and 8 comes again at last.
+    // Evictions of 7, of 8, and of 7 after its second migration; finally 8 migrates again.
     CHECK(sum.pages == 3);
     CHECK(sum.premature == 2);
     CHECK(sum.premature == b.batch().counts.premature_evictions);
@@ -147,8 +147,8 @@ TEST_CASE(
     REQUIRE(told.size() == 5);
     for (std::size_t const i : {0U, 1U, 3U}) CHECK(told[i].message.pages == 1);
     for (std::size_t const i : {2U, 4U}) CHECK(told[i].message.premature == 1);
-    // 7 lands 50.002 us after the begin of its batch (10 us of work, 40 us of copying, a link each way). 8
-    // can come 210 us after that begin: then 7 is unmapped (5.002 us), and transferred (40.002 us) or
+    // 7 lands 50.002 us after the begin of its batch: 10 us of work, 40 us of copying, a link each way. 210
+    // us after that begin, 8 can migrate: then 7 is unmapped (5.002 us), and transferred (40.002 us) or
     // dropped.
     CHECK(told[0].message.lifetime_ps == (copies ? 165'000'000 : 205'002'000));
     CHECK(b.stay(0, 7).evictions == 2);
@@ -160,7 +160,7 @@ TEST_CASE("batches: a write counts for the GPU that wrote, whichever GPU's batch
   auto spec = machine(2, 1);
   spec.told_of_uses = true;
   spec.batch.clean_pages = CleanPages::dropped;
-  // GPU 0 writes page 7 while page 8 comes to GPU 1.
+  // GPU 0 writes page 7 while page 8 migrates to GPU 1.
   Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{300us}, 1, {{8}}}, {Time{500us}, 0, {{9}}}},
                 {{Time{330us}, {7, 0, Access::write, {}}}});
   CHECK(b.row(2).evicted_pages == 1);
@@ -196,7 +196,7 @@ TEST_CASE("batches: pages that begin on a GPU are nowhere else: they are transfe
   CHECK(b.row(0).evicted_pages == 1);
   CHECK(b.row(0).dropped_pages == 0);
   CHECK(b.row(0).bytes_out == 4096);
-  CHECK(b.row(1).dropped_pages == 1);  // 8 is as the CPU had it
+  CHECK(b.row(1).dropped_pages == 1);  // 8 is unchanged since it left the CPU
   CHECK(b.row(1).bytes_out == 0);
 }
 
@@ -226,7 +226,7 @@ TEST_CASE("batches: a GPU is told of its own copy, not of the page, also when it
     std::vector<PhysAddr> told;
     for (auto const& r : b.answers->records())
       if (r.message.page == 7) told.push_back(r.message.frame);
-    // With `batch` the first fault is replayed with all others.
+    // With `batch` the first fault is replayed together with all others.
     CHECK(told == std::vector<PhysAddr>(replay == "page" ? 2 : 1, copy));
     CHECK(b.row(1).duplicates == 1);
     CHECK(b.row(1).faulted_pages == 1);
@@ -239,7 +239,7 @@ TEST_CASE("batches: with once, a GPU's accesses are replayed before another GPU'
     auto spec = machine(3, 2);
     spec.makes_copies = copies;
     spec.batch.replay.choose("once");
-    // All three write page 7. GPU 0 has faulted once more by the time its batch ends.
+    // All three GPUs write page 7. GPU 0 has faulted again by the time its batch ends.
     Story const b(spec, {{Time{100us}, 0, {{7, kWrite}}},
                          {Time{101us}, 1, {{7, kWrite}}},
                          {Time{102us}, 2, {{7, kWrite}}},
@@ -256,7 +256,7 @@ TEST_CASE("batches: a page stays where it has come for a while, so that accesses
     spec.batch.time = 1us;
     spec.batch.least_stay = least_stay;
     spec.batch.replay.choose(replay);
-    // With copies GPU 0 has one, and the page itself is the CPU's.
+    // With replication GPU 0 has a copy, and the page itself is on the CPU.
     auto const first = copies ? Access::read : kWrite;
     Story const b(spec, {{Time{100us}, 0, {{7, first}}}, {Time{101us}, 1, {{7, kWrite}}}});
     CHECK(b.home(7) == 1);
@@ -270,7 +270,7 @@ TEST_CASE("batches: a page stays where it has come for a while, so that accesses
       CHECK(after > at_once + 10us);
       CHECK(first_transfer(replay, 30us, copies) == after + 10us);
     }
-  // Where each page is replayed its translation comes with the answer.
+  // With per-page replay, the translation arrives with the response.
   CHECK(first_transfer("page", 30us, false) == first_transfer("page", Duration::zero(), false));
 }
 
@@ -289,7 +289,7 @@ TEST_CASE("batches: the faults of a batch are replayed, though one of its pages 
   Story const both(spec, {{Time{100us}, 0, {{7}, {20}}}});
   CHECK(both.devices.state().told == std::vector<std::int64_t>{7, -1});
   CHECK(both.state().stats[0].unallocated_faults == 1);
-  // Alone it waits until the program allocates it, and no replay is ordered.
+  // A batch of this fault alone waits until the program allocates the page, and no replay is ordered.
   Story const alone(spec, {{Time{100us}, 0, {{20}}}});
   CHECK(alone.devices.state().told.empty());
   CHECK(alone.state().stats[0].unallocated_faults == 1);

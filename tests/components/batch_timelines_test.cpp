@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time lines of batches to the nanosecond: a fault buffer with room for all faults, and one without; faults
+// Time lines of batches, exact to the nanosecond: a fault buffer with and without room for all faults; faults
 // that arrive during a batch under each replay policy; and a prefetch that covers a later fault.
 #include <doctest/doctest.h>
 
@@ -13,19 +13,19 @@ namespace {
 
 constexpr GpuTimes kGpu;
 
-// When the driver has worked on a batch of one block.
+// End of the driver's work on a batch of one block.
 constexpr std::int64_t worked_after(std::int64_t began, std::int64_t pages, bool first_touch) {
   return began + kTime + (first_touch ? kFirstTouch : 0) + kBlock + pages * kPageWork;
 }
-// When the driver hears that page `k` of those that follow each other to the GPU is there.
+// Time at which the driver knows that page `k` of consecutive transfers to the GPU has arrived.
 constexpr std::int64_t landed_after(std::int64_t worked, std::int64_t k) {
   return worked + 1 + k * kGpu.in + 1;
 }
-// And that all tables have it, where no page is replayed by itself.
+// Time at which all tables map it, if pages are not replayed one by one.
 constexpr std::int64_t mapped_after(std::int64_t landed) {
   return landed + 1 + kGpu.map + 1;
 }
-// When an access that is replayed with all others is made again.
+// Time at which an access is issued again by a replay of all faults.
 constexpr std::int64_t replayed_after(std::int64_t ordered) {
   return ordered + kNotify + 1;
 }
@@ -42,7 +42,7 @@ TEST_CASE("time line: a burst that fits the fault buffer is one batch, read an e
   CHECK(b.times(Seen::unmap) == Times(4, unmapped));
   CHECK(b.pages(Seen::comes) == Pages{7, 8, 9, 10});
   CHECK(b.times(Seen::comes) == Times(4, worked + 1));
-  // Each access as its page lands.
+  // Each access completes when its page lands.
   auto const done = [&](std::int64_t k) { return landed_after(worked, k) + 1; };
   CHECK(b.done() == Times{done(4), done(1), done(2), done(1), done(3)});
   REQUIRE(b.batches().size() == 1);
@@ -63,7 +63,8 @@ TEST_CASE(
   GpuBench b(spec_of("page", "serialized", 100),
              {{100, 7, 0}, {101, 8, 1}, {102, 9, 2}, {103, 10, 3}, {104, 7, 4}}, 2);
   auto const began = begin_after(100);
-  // Pages 9, 10 and 7 were dropped. 9 and 10 find room; both accesses of 7 do not, and 7 lands before long.
+  // The faults of pages 9, 10 and 7 were dropped. Raised again, 9 and 10 find room; both accesses to 7 do
+  // not, and 7 lands soon.
   auto const again = began + kNotify + 1 + kGpu.again;
   CHECK(b.pages(Seen::fault) == Pages{7, 8, 9, 10, 7, 9, 10, 7, 7});
   CHECK(b.times(Seen::fault) == Times{100, 101, 102, 103, 104, again, again, again, again});
@@ -92,7 +93,7 @@ TEST_CASE(
     CHECK(b.pages(Seen::fault) == Pages{7, 8, 9, 10, 7, 9, 10});
     CHECK(b.times(Seen::fault)[5] == again);
     CHECK(b.gmmu.state().raw_stats.dropped == 3);
-    CHECK(b.gmmu.state().raw_stats.interrupts == 2);  // the driver found the buffer empty meanwhile
+    CHECK(b.gmmu.state().raw_stats.interrupts == 2);  // the driver found the buffer empty in between
     auto const then = mapped_after(landed_after(worked_after(begin_after(again), 2, false), 2));
     CHECK(b.ended(1) == then);
     CHECK(b.done() == Times{replayed, replayed, replayed_after(then), replayed_after(then), replayed});
@@ -132,7 +133,7 @@ TEST_CASE("time line: entries beyond those that a batch takes are the next batch
 
 namespace {
 
-// Page 7 faults; while its batch is served, 8 does, and 7 for another SM.
+// Page 7 faults. During its batch, 8 faults, and 7 from another SM.
 std::vector<PageAccess> const kDuring{{100, 7, 0}, {20'000, 8, 1}, {20'001, 7, 2}};
 auto const kWorked = worked_after(begin_after(100), 1, true);
 auto const kLanded = landed_after(kWorked, 1);
@@ -161,7 +162,8 @@ TEST_CASE(
   auto const second = mapped_after(landed_after(worked_after(first, 1, false), 1));
   CHECK(b.done() == Times{replayed_after(first), replayed_after(second), replayed_after(first)});
   CHECK(b.times(Seen::fault) == Times{100, 20'000, 20'001, replayed_after(first) + kGpu.again});
-  // The third batch is that of a fault raised while the second brought its page: there is nothing to do.
+  // The third batch contains a fault raised while the second batch migrated its page: the driver has nothing
+  // to do.
   CHECK(counts(b) == std::vector<Counts>{{1, 0, 1, 0, 0}, {2, 1, 1, 0, 0}, {1, 1, 0, 0, 0}});
   CHECK(b.began(1) == first);
   CHECK(b.began(2) == second);
@@ -197,7 +199,7 @@ TEST_CASE("time line: faults during a batch, once: no replay until the buffer is
 }
 
 TEST_CASE("time line: faults during a batch, block: a replay as each block is mapped, and one at the end") {
-  // Of two blocks; during the batch, once 7 is there, 8 faults.
+  // A batch of two blocks. 8 faults during the batch, after 7 has arrived.
   std::vector<PageAccess> const accesses{{100, 7, 0}, {101, 519, 1}, {40'000, 8, 2}};
   GpuBench b(spec_of("block", "serialized", 100), accesses);
   auto const worked = worked_after(begin_after(100), 1, true);
@@ -206,14 +208,14 @@ TEST_CASE("time line: faults during a batch, block: a replay as each block is ma
   auto const ended = mapped_after(landed_after(worked_too, 1));
   REQUIRE(block < 40'000);
   CHECK(b.ended(0) == ended);
-  // At the first replay 519 faults again, for which it has an entry then that is a duplicate in the end.
+  // At the first replay 519 faults again. Its new entry turns out to be a duplicate.
   auto const last = mapped_after(landed_after(worked_after(ended, 1, false), 1));
   CHECK(b.done() == Times{replayed_after(block), replayed_after(ended), replayed_after(last)});
   CHECK(b.times(Seen::fault) ==
         Times{100, 101, replayed_after(block) + kGpu.again, 40'000, replayed_after(ended) + kGpu.again});
   CHECK(counts(b) == std::vector<Counts>{{2, 0, 2, 0, 0}, {2, 1, 1, 0, 0}, {1, 1, 0, 0, 0}});
   CHECK(b.batches()[0].blocks == 2);
-  // Two blocks, the end of the batch, the block and the end of the next one, and of the last one.
+  // Two blocks and the end of the first batch; the block and the end of the second batch; and the last one.
   CHECK(b.gmmu.state().stats.replays == 6);
 }
 
@@ -227,13 +229,13 @@ TEST_CASE("time line: without replays of blocks the first block's accesses wait 
 TEST_CASE(
     "time line: an idle driver runs an interrupt time after the interrupt, and reads what faulted until "
     "then") {
-  // 8 faults in that time; 9 during the batch, after which the driver is not idle.
+  // 8 faults in that time; 9 faults during the batch, after which the driver is not idle.
   constexpr std::int64_t kInterrupt = 5'000;
   auto spec = spec_of("batch", "serialized", 100);
   spec.batch.interrupt_time = kInterrupt * 1ns;
   GpuBench b(spec, {{100, 7, 0}, {4'000, 8, 1}, {20'000, 9, 2}});
   CHECK(b.began(0) == begin_after(100) + kInterrupt);
-  // The third batch is of 9's fault at the replay after the first.
+  // The third batch contains the fault of 9 at the replay after the first batch.
   CHECK(counts(b) == std::vector<Counts>{{2, 0, 2, 0, 0}, {1, 0, 1, 0, 0}, {1, 1, 0, 0, 0}});
   CHECK(b.began(1) == b.ended(0));
 }
@@ -246,8 +248,8 @@ TEST_CASE("time line: a prefetch covers a fault during the batch, and an access 
   for (auto const& c : {Case{"sequential", 3}, Case{"tree", 8}}) {
     CAPTURE(c.prefetch);
     auto spec = spec_of("page", "serialized", 100);
-    spec.batch.prefetched_page_time = kPrefetchedWork * 1ns;  // a prefetched page has a time of its own
-    // Two pages behind; or the 64 KiB around, of which 7 to 14 are there.
+    spec.batch.prefetched_page_time = kPrefetchedWork * 1ns;  // prefetched pages have their own time
+    // The next two pages; or the surrounding 64 KiB, in which 7 to 14 are valid.
     spec.batch.prefetch = c.prefetch == "tree" ? PolicyChoice<Prefetcher>("tree")
                                                : test::chosen<Prefetcher>("sequential", {{"bytes", "8KiB"}});
     GpuBench b(spec, {{100, 7, 0}, {20'000, 9, 1}, {90'000, 8, 2}});
@@ -258,14 +260,14 @@ TEST_CASE("time line: a prefetch covers a fault during the batch, and an access 
     CHECK(b.ended(0) == ended);
     CHECK(counts(b) ==
           std::vector<Counts>{{1, 0, 1, static_cast<std::uint64_t>(c.pages - 1), 0}, {1, 1, 0, 0, 0}});
-    CHECK(b.ended(1) == ended + kTime);  // nothing is left to do for the second fault
+    CHECK(b.ended(1) == ended + kTime);  // nothing to do for the second fault
     CHECK(b.batches()[0].bytes_in == static_cast<std::uint64_t>(c.pages) * 4096);
     CHECK(b.driver.state().stats[0].prefetched_pages == static_cast<std::uint64_t>(c.pages - 1));
   }
 }
 
 TEST_CASE("time line: no page is prefetched where a batch would bring more pages than the GPU has frames") {
-  // Page 7 and the seven behind it; then 519, with 520, for which one frame fewer is left.
+  // Page 7 and the seven pages after it; then 519 with 520, with one free frame fewer.
   for (std::uint64_t const frames : {7U, 8U, 9U, 10U}) {
     CAPTURE(frames);
     auto spec = spec_of("batch", "serialized", frames);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The usual choices for parts in tests, and what contract tests of policies share.
+// Common policy choices for tests of parts, and helpers of the policies' contract tests.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ void set_parameter(PolicyChoice<I>& choice, std::string const& name, std::string
   table.find(name)->set(value);
 }
 
-// What is saved of `from` is loaded into `to`.
+// Saves `from` and loads the result into `to`.
 template <class T>
 void copy_state(T& from, T& to) {
   std::vector<std::byte> bytes;

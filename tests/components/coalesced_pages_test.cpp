@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base pages that are coalesced where they are, and splintered: in a page table, for its walkers, as writes
-// of its entries, and in a GMMU.
+// Base pages that are coalesced in place, and splintered: in a page table, during walks, as writes of
+// entries, and in a GMMU.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -48,7 +48,7 @@ struct Walked {
   std::vector<PhysAddr> reads;
   Walker::Step end;
 };
-// A walk; `meanwhile(n)` is called when the n-th entry is about to be looked at.
+// A walk; `meanwhile(n)` is called before the n-th entry is read.
 template <class F>
 Walked walk(Walker& walker, PageTable& table, std::uint64_t page, F&& meanwhile) {
   walker.enqueue(page, 0);
@@ -90,13 +90,13 @@ TEST_CASE("a page table coalesces base pages only where all are mapped, side by 
   for (auto const hole : {0, 1, 255, 511}) {
     table.unmap(kFirst + static_cast<unsigned>(hole));
     CHECK_FALSE(table.can_coalesce(kFirst));
-    table.map(kFirst + static_cast<unsigned>(hole), kFrame + (600U << 12));  // elsewhere
+    table.map(kFirst + static_cast<unsigned>(hole), kFrame + (600U << 12));  // not in its place
     CHECK_FALSE(table.can_coalesce(kFirst));
     table.map(kFirst + static_cast<unsigned>(hole), kFrame + (static_cast<unsigned>(hole) << 12));
     CHECK(table.can_coalesce(kFirst));
   }
   PageTable shifted(kBase, 12);
-  map_all(shifted, kFirst, kFrame + 4096);  // side by side, not aligned
+  map_all(shifted, kFirst, kFrame + 4096);  // contiguous, not aligned
   CHECK_FALSE(shifted.can_coalesce(kFirst));
   PageTable mixed(kBase, 12);
   map_all(mixed);
@@ -115,7 +115,7 @@ TEST_CASE("a page table coalesces base pages only where all are mapped, side by 
     CHECK_FALSE(of_two.is_full_on_one_device(kFirst));
   }
   table.coalesce(kFirst + 100);
-  CHECK_FALSE(table.can_coalesce(kFirst));  // they are
+  CHECK_FALSE(table.can_coalesce(kFirst));  // already coalesced
 }
 
 TEST_CASE("a coalesced page gives for every address what its base pages gave") {
@@ -160,7 +160,7 @@ TEST_CASE("a base page that is unmapped while it is coalesced keeps its frame un
   CHECK_FALSE(table.find_mapped(kFirst + 9).has_value());
   CHECK(table.find(kFirst + 9) == PageTranslation{kFrame, kLarge});
   CHECK(table.find(kFirst + 1) == PageTranslation{kFrame, kLarge});
-  table.map(kFirst, kFrame);  // it comes again
+  table.map(kFirst, kFrame);  // mapped again
   CHECK(table.find_mapped(kFirst) == PageTranslation{kFrame, 0});
   std::uint64_t pages = 0;
   table.each_page([&](std::uint64_t, PageTranslation const&) { ++pages; });
@@ -304,7 +304,7 @@ TEST_CASE("coalescing writes the large-page bit, which holds from then on, and t
     CHECK_FALSE(c.idle());
     c.written(table);
   }
-  c.written(table, 3);  // that are done together
+  c.written(table, 3);  // completed together
   CHECK_FALSE(c.idle());
   c.written(table);
   CHECK(c.idle());
@@ -312,7 +312,7 @@ TEST_CASE("coalescing writes the large-page bit, which holds from then on, and t
 
 TEST_CASE("splintering clears the disabled bits, then the large-page bit, and then the page leaves") {
   auto table = coalesced_table();
-  Coalescing c(4, 2, 128);  // two writes at a time, of lines of 128 bytes
+  Coalescing c(4, 2, 128);  // two writes at a time, of 128-byte lines
   c.splinter(leaving(kFirst + 5, 8));
   c.splinter(leaving(kFirst + 6, 9));
   std::vector<PhysAddr> written;
@@ -332,7 +332,7 @@ TEST_CASE("splintering clears the disabled bits, then the large-page bit, and th
   CHECK_FALSE(table.is_coalesced(kFirst));
   CHECK_FALSE(c.next_write(table).has_value());
   CHECK(c.next_invalidation(table)->move == 8);
-  CHECK(c.next_invalidation(table)->move == 9);  // nothing is left to write for it
+  CHECK(c.next_invalidation(table)->move == 9);  // no write remains for it
   CHECK_FALSE(c.next_invalidation(table).has_value());
   CHECK(c.idle());
 }
@@ -358,7 +358,7 @@ namespace {
 
 using namespace farfault::gmmu_bench;
 
-// All pages of the large one but the last, and then that.
+// Maps all pages of the large page but the last, and then the last one.
 std::vector<mock::Record<Invalidate>> map_last(std::int64_t at) {
   Invalidate m{};
   m.page = kFirst + 511;
@@ -390,8 +390,7 @@ std::vector<std::pair<PhysAddr, unsigned>> writes_of(GmmuBench const& b) {
 
 TEST_CASE("GMMU: with the last base page a large page is there once the large-page bit is written") {
   auto const table = all_but_the_last();
-  // A walk's four reads take 48 ns. The one that comes first ends before the bit is written, the second
-  // after.
+  // A walk's four reads take 48 ns. The first walk ends before the bit is written, the second after it.
   GmmuBench b(coalescing(table), {{Time{100ns}, {kFirst + 7, 1}}, {Time{260ns}, {kFirst + 8, 2}}}, 10ns,
               1000ns, map_last(200));
   b.run();
@@ -404,12 +403,12 @@ TEST_CASE("GMMU: with the last base page a large page is there once the large-pa
   for (auto const& r : b.cache->records())
     if (r.message.access == Access::write) times.push_back(picoseconds(r.at.time_since_epoch()) / 1000);
   CHECK(times[0] == 201);
-  CHECK(times[1] == 213);  // 10 ns and a link there and back
+  CHECK(times[1] == 213);  // 10 ns and a link each way
   CHECK(times[64] == 213);
   REQUIRE(b.answers->count() == 2);
   CHECK(b.answers->records()[0].message.translation() == PageTranslation{physical(0, kFrame + 7 * 4096), 0});
   CHECK(b.answers->records()[1].message.translation() == PageTranslation{physical(0, kFrame), kLarge});
-  CHECK(b.acknowledged->nanoseconds() == Times{201});  // of the mapping, which waits for nothing
+  CHECK(b.acknowledged->nanoseconds() == Times{201});  // of the mapping, which is not delayed
   CHECK(b.gmmu.waiting_for().empty());
 }
 
@@ -430,7 +429,7 @@ TEST_CASE("GMMU: a base page of a large page leaves the TLBs when the large page
   REQUIRE(writes.size() == 65);
   for (unsigned line = 0; line < 64; ++line) CHECK(writes[line].first == kTable + 0x3000 + line * 64);
   CHECK(writes[64] == std::pair{PhysAddr{kTable + 0x2000 + 3 * 8}, 8U});
-  // Two writes, one after the other, of 12 ns each, a cycle and a link.
+  // Two consecutive writes of 12 ns each, a cycle and a link.
   CHECK(b.tlb->nanoseconds() == Times{200 + 24 + 2, 200 + 24 + 2});
   CHECK(b.tlb->records()[0].message.move == 3);
   CHECK(b.tlb->records()[0].message.frame == physical(0, kFrame + 40 * 4096));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pages are moved so that a large frame becomes free, and memory that is fragmented from the start.
+// Selection of pages to move so that a large frame becomes free, and memory that is fragmented from the
+// start.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ PolicyChoice<FrameAllocator> const& choice() {
   static PolicyChoice<FrameAllocator> const chosen("contiguity_conserving");
   return chosen;
 }
-// Large frames of 2^size base pages; en masse are pages 0 to 63 of each of two spaces.
+// Large frames of 2^size base pages. Pages 0 to 63 of each of two spaces are allocated en masse.
 FrameAllocator::Setup memory(std::uint64_t frames, std::uint64_t most_moved, unsigned size = 2) {
   return {frames, kPageBits, 2, size, {size, {{page_of(0, 0), 64}, {page_of(1, 0), 64}}}, most_moved};
 }
@@ -49,7 +50,7 @@ TEST_CASE("compaction: a page lacks a large frame if it would begin one and none
   frames->occupy(1);
   CHECK(!frames->lacks_large_frame(page_of(0, 0)));
   CHECK(frames->allocate(page_of(0, 1)) == 5);
-  CHECK(!frames->lacks_large_frame(page_of(0, 0)));  // it has its place
+  CHECK(!frames->lacks_large_frame(page_of(0, 0)));  // it has its frame
   CHECK(frames->lacks_large_frame(page_of(0, 4)));
   CHECK(frames->lacks_large_frame(page_of(1, 1)));
   CHECK(frames->lacks_large_frame(page_of(0, 100)));  // no base pages of its space
@@ -85,7 +86,7 @@ TEST_CASE("compaction: data of nobody leaves the large frame that has least of i
   for (auto const& m : moves) frames->release(m.from);
   CHECK(frames->end_emptying());
   moves.clear();
-  CHECK(!frames->plan_emptying(all_may, moves));  // there is no room for four
+  CHECK(!frames->plan_emptying(all_may, moves));  // no room for four
   CHECK(moves.empty());
   CHECK(frames->allocate(page_of(1, 0)) == 4);
 }
@@ -97,22 +98,22 @@ TEST_CASE(
   auto const stat = [&](std::string_view name) { return test::stat_of(choice(), frames, name); };
   for (auto const f : {0U, 1U, 2U, 4U, 5U, 6U, 8U, 9U, 10U}) frames->occupy(f);
   CHECK(!frames->lacks_large_frame(page_of(0, 0)));
-  CHECK(frames->allocate(page_of(0, 1)) == 13);  // the last one that is free
+  CHECK(frames->allocate(page_of(0, 1)) == 13);  // the last free one
   CHECK(!frames->lacks_large_frame(page_of(0, 2)));
   CHECK(frames->lacks_large_frame(page_of(0, 4)));
   CHECK(frames->lacks_large_frame(page_of(0, 100)));
   CHECK(stat("emergency_allocations") == 0);
   Moves moves;
   CHECK(!frames->plan_emptying(all_may, moves));    // three in use are above the limit
-  CHECK(frames->allocate(page_of(0, 100)) == 12);   // in the region of its space, before that of others
-  CHECK(frames->lacks_large_frame(page_of(0, 0)));  // its own place is taken: it needs another one
+  CHECK(frames->allocate(page_of(0, 100)) == 12);   // in the region of its space, before regions of others
+  CHECK(frames->lacks_large_frame(page_of(0, 0)));  // its own frame is taken: it needs another one
   CHECK(!frames->lacks_large_frame(page_of(0, 3)));
   CHECK(stat("emergency_allocations") == 1);
   CHECK(stat("shared_allocations") == 0);
   CHECK(frames->allocate(page_of(1, 100)) == 3);
   CHECK(stat("emergency_allocations") == 2);
   CHECK(stat("shared_allocations") == 1);
-  frames->release(8);  // two in use are within the limit; other frames have too little room
+  frames->release(8);  // two in use are within the limit; other frames lack room
   CHECK(!frames->plan_emptying(all_may, moves));
   frames->release(9);
   REQUIRE(frames->plan_emptying(all_may, moves));
@@ -133,7 +134,7 @@ TEST_CASE("compaction: base pages of one space go to such pages of the same, up 
   CHECK(!frames->plan_emptying(all_may, moves));  // no room for two
   frames->release(0);
   REQUIRE(frames->plan_emptying(all_may, moves));
-  // As full as each other: the lower one is emptied.
+  // Equally full: the lower one is emptied.
   CHECK(flat(moves) == std::vector<std::uint64_t>{page_of(0, 101), 1, 5, page_of(0, 102), 2, 6});
 }
 
@@ -158,11 +159,11 @@ TEST_CASE(
   Moves moves;
   REQUIRE(frames->plan_emptying(all_may, moves));
   CHECK(flat(moves) == std::vector<std::uint64_t>{page_of(0, 0), 0, 5});
-  CHECK(frames->allocate(page_of(0, 1)) == 6);  // not its own place
-  CHECK(frames->allocate(page_of(0, 2)) == 1);  // nothing else is left
+  CHECK(frames->allocate(page_of(0, 1)) == 6);  // not its own frame
+  CHECK(frames->allocate(page_of(0, 2)) == 1);  // the only one left
   frames->release(0);
   CHECK(!frames->end_emptying());
-  CHECK(frames->allocate(page_of(0, 3)) == 3);  // its own place again
+  CHECK(frames->allocate(page_of(0, 3)) == 3);  // its own frame again
 }
 
 TEST_CASE("compaction: a large frame with a page that may not move is passed over, and tried again later") {
@@ -172,7 +173,7 @@ TEST_CASE("compaction: a large frame with a page that may not move is passed ove
   Moves moves;
   REQUIRE(frames->plan_emptying([](std::uint64_t p) { return p != page_of(0, 100); }, moves));
   CHECK(moves[0].from == 4);
-  for (auto const& m : moves) frames->release(m.to);  // the moves do not come about
+  for (auto const& m : moves) frames->release(m.to);  // the moves are cancelled
   CHECK(!frames->end_emptying());
   moves.clear();
   CHECK(!frames->plan_emptying([](std::uint64_t) { return false; }, moves));
@@ -182,7 +183,7 @@ TEST_CASE("compaction: a large frame with a page that may not move is passed ove
 
 namespace {
 
-// What a memory holds, and which large frames could be emptied, by looking at all of them.
+// A memory's contents, and the large frames that could be emptied, found by exhaustive search.
 struct Reference {
   static constexpr std::uint32_t kOfNobody = 100, kOfSeveral = 101;
   struct Large {
@@ -227,7 +228,8 @@ struct Reference {
     std::erase_if(regions, [&](auto const& r) { return r.second == frame / in_large; });
     l = {};
   }
-  // Those with others into which their pages may go; 0 of nobody and several, else 1 + space.
+  // Group of a large frame: its pages may move into others of the group. 0: unowned or shared frames; ~0: no
+  // group; else 1 + space.
   std::uint32_t group(std::uint64_t n) const {
     auto const& l = large[n];
     if (l.used == 0 || l.used == frames_in(n)) return ~0U;
@@ -331,7 +333,7 @@ TEST_CASE("fragmentation: index and occupancy are shares of large frames and of 
   for (std::string const name : {"on_demand", "contiguity_conserving"}) {
     CAPTURE(name);
     PolicyChoice<FrameAllocator> const frames_choice(name);
-    FrameAllocator::Setup const setup{1000, kPageBits, 1, 4, {}};  // 62 large frames, and eight frames more
+    FrameAllocator::Setup const setup{1000, kPageBits, 1, 4, {}};  // 62 large frames and eight more frames
     for (auto const& [index, occupancy, large, taken] :
          {std::tuple{0.5, 0.25, 31U, 4U}, std::tuple{1.0, 1.0, 62U, 16U}, std::tuple{0.01, 0.5, 1U, 8U},
           std::tuple{0.0, 0.5, 0U, 0U}, std::tuple{0.5, 0.01, 31U, 0U}}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compressed TLBs of every kind against a slow and obvious one, over a million random calls each: lists of
-// translations by set, the one used last first, and bases apart.
+// Compressed TLBs of every kind against a slow reference, over a million random calls each. The reference
+// keeps lists of translations by set, most recently used first, and bases separately.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -21,18 +21,18 @@ namespace {
 struct Kind {
   std::string name;
   std::vector<test::Setting> settings;
-  // The same for the obvious one.
-  unsigned uncompressed = 4;  // translations of a set, of eight ways
+  // The same parameters for the reference.
+  unsigned uncompressed = 4;  // translations per set of eight ways
   unsigned compressed = 8;
   unsigned virtual_delta = 13;
   unsigned physical_delta = 9;
-  unsigned bases = 8;  // of eight sets
+  unsigned bases = 8;  // per eight sets
   int after = 16;
   bool rebases = true;
   bool consecutive = false;
   bool counts_hits = false;
   bool searched = false;
-  // Of entries for large pages; no sets: they share those of base pages.
+  // Entries for large pages. No sets: they share the sets of base pages.
   unsigned large_sets = 0;
   unsigned large_uncompressed = 0;
   unsigned large_compressed = 0;
@@ -99,8 +99,8 @@ std::vector<Kind> kinds() {
 }
 
 struct Held {
-  std::uint64_t number;  // of the page, of its size
-  std::uint64_t frame;   // as well
+  std::uint64_t number;  // of the page, in units of its size
+  std::uint64_t frame;   // likewise
   unsigned size;
   bool read_only;
   bool is(std::uint64_t n, unsigned s) const { return number == n && size == s; }
@@ -110,7 +110,7 @@ struct Held {
   }
 };
 
-// Of pages of some sizes.
+// For pages of several sizes.
 class ObviousArray {
  public:
   ObviousArray(Kind const& k, unsigned sets, unsigned uncompressed, unsigned compressed, unsigned bases)
@@ -165,7 +165,7 @@ class ObviousArray {
   std::uint64_t rebasings = 0;
 
  private:
-  // A translation of a set that has come, or was hit.
+  // Counts a translation of the set that was filled or hit.
   void count(std::uint64_t set, bool fits) {
     auto& base = bases_[set % bases_.size()];
     if (fits && k_.consecutive) {
@@ -277,7 +277,7 @@ TEST_CASE("compressed TLBs of every kind are what a slow and obvious one is, ove
         } else {
           auto const found = tlb->lookup(call.page);
           REQUIRE(found == obvious.lookup(call.page));
-          // Never a wrong frame, whatever the obvious one thinks.
+          // Never a wrong frame, whatever the reference contains.
           if (found) REQUIRE(found->base_page(call.page, 12).frame == traffic.at_home(call.page));
         }
       });
@@ -293,7 +293,7 @@ TEST_CASE("compressed TLBs of every kind are what a slow and obvious one is, ove
     CHECK(tlb.stat("uncompressed_hits") == obvious.base.uncompressed_hits + obvious.large.uncompressed_hits);
     CHECK(tlb.stat("rebasings") == obvious.base.rebasings + obvious.large.rebasings);
     CHECK(tlb.stat("flushed_translations") == obvious.base.flushed + obvious.large.flushed);
-    // The traffic says something: both partitions were hit, and bases changed, where they may.
+    // The traffic is meaningful: both partitions were hit, and bases changed if they may.
     CHECK(tlb.stat("compressed_hits") > 1000);
     CHECK(tlb.stat("uncompressed_hits") > 1000);
     CHECK((tlb.stat("rebasings") > 1000) == kind.rebases);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLB compression step by step: what is compressible, which base, when it changes, which translation gives
-// way.
+// TLB compression step by step: compressible translations, choice of the base, re-basing, and victims.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -18,11 +17,11 @@ namespace {
 constexpr std::uint64_t kSpace = std::uint64_t{1} << 36;  // first page of the second address space
 constexpr std::uint32_t kSizes = 1U | 1U << 2U | 1U << 9U;
 
-// As the paper's L2 TLB: 32 sets of 16 ways.
+// The paper's L2 TLB: 32 sets of 16 ways.
 test::ChosenTlb l2(std::vector<test::Setting> const& settings = {}) {
   return {"compressed", settings, {512, 16, 12, kLru}};
 }
-// Sets of four ways: two translations uncompressed, four compressed.
+// Sets of four ways: two uncompressed translations, four compressed ones.
 test::ChosenTlb small(std::uint32_t sets, std::vector<test::Setting> const& settings = {},
                       std::uint32_t sizes = 1) {
   return {"compressed", settings, {4 * sets, 4, 12, kLru, sizes}};
@@ -38,7 +37,7 @@ constexpr PageTranslation frame_at(std::uint64_t number) {
 void fill(test::ChosenTlb& tlb, std::uint64_t page, std::uint64_t frame) {
   tlb->fill(page, frame_at(frame));
 }
-// Whether the page's translation is compressed; it is to be there.
+// True if the page's translation is compressed. The page must be present.
 bool is_compressed(test::ChosenTlb& tlb, std::uint64_t page) {
   auto const before = tlb.stat("compressed_hits");
   REQUIRE(tlb->lookup(page).has_value());
@@ -68,7 +67,7 @@ TEST_CASE("compressed: a translation is, whose upper 18 virtual and 10 physical 
       CHECK(is_compressed(tlb, page_at(tag)));
       CHECK(tlb->lookup(page_at(tag)) == frame_at(frame));
     }
-  // One away from either side of it: no arithmetic, the bits are others.
+  // One away on either side. Compression compares bits, not differences, and these bits differ.
   for (std::uint64_t const tag : {kTag - 1, kTag + (1U << 13U)}) {
     fill(tlb, page_at(tag), kFrame + 1);
     CHECK_FALSE(is_compressed(tlb, page_at(tag)));
@@ -119,7 +118,7 @@ TEST_CASE("compressed: each set has a base of its own, its first translation") {
 TEST_CASE("compressed: a set of sixteen ways holds eight uncompressed and sixteen compressed translations") {
   auto tlb = l2();
   for (std::uint64_t t = 0; t < 40; ++t) fill(tlb, page_at(t), t);
-  for (std::uint64_t t = 0; t < 12; ++t) fill(tlb, page_at(t), (t + 1) << 9U);  // elsewhere: uncompressed
+  for (std::uint64_t t = 0; t < 12; ++t) fill(tlb, page_at(t), (t + 1) << 9U);  // other bases: uncompressed
   std::set<std::uint64_t> expected;
   for (std::uint64_t t = 24; t < 40; ++t) expected.insert(page_at(t));
   for (std::uint64_t t = 4; t < 12; ++t) expected.insert(page_at(t));
@@ -144,7 +143,7 @@ TEST_CASE(
   auto tlb = l2();
   for (std::uint64_t t = 0; t < 10; ++t) fill(tlb, page_at(t), t);
   for (std::uint64_t t = 0; t < 3; ++t) fill(tlb, page_at(t, 1), t);  // of another set
-  // Compressed ones between them do not set the counter back.
+  // Compressed translations in between do not reset the counter.
   for (std::uint64_t n = 0; n < 16; ++n) {
     fill(tlb, page_at(n % 2, 0), n % 2);
     fill(tlb, page_at(n << 13U), n << 9U | 1U << 18U);
@@ -158,7 +157,7 @@ TEST_CASE(
   CHECK_FALSE(tlb->lookup(page_at(5)).has_value());
   for (std::uint64_t n = 8; n < 16; ++n) CHECK_FALSE(is_compressed(tlb, page_at(n << 13U)));
   for (std::uint64_t t = 0; t < 3; ++t) CHECK(is_compressed(tlb, page_at(t, 1)));
-  // Sixteen more, and the next is the base again, whatever it is.
+  // After sixteen more, the next translation becomes the base, whatever it is.
   for (std::uint64_t n = 0; n < 16; ++n) fill(tlb, page_at(n << 13U), n << 9U | 1U << 18U);
   CHECK(tlb.stat("rebasings") == 1);
   fill(tlb, page_at((77U << 13U) + 5), (88U << 9U) + 5);
@@ -189,7 +188,7 @@ TEST_CASE("compressed: counted as a stream, hits count like translations that co
   auto const stranger = page_at(1U << 13U);
   fill(tlb, page_at(0), 0);
   fill(tlb, stranger, 1U << 9U | 1U << 18U);
-  for (int round = 0; round < 4; ++round) {  // two, and set back by a hit
+  for (int round = 0; round < 4; ++round) {  // two, then reset by a hit
     CHECK(tlb->lookup(stranger).has_value());
     CHECK(tlb->lookup(page_at(0)).has_value());
     CHECK(tlb->lookup(stranger).has_value());
@@ -198,7 +197,7 @@ TEST_CASE("compressed: counted as a stream, hits count like translations that co
   fill(tlb, page_at(1), 1);
   CHECK(tlb.stat("rebasings") == 0);
   for (int i = 0; i < 4; ++i) CHECK(tlb->lookup(stranger).has_value());
-  CHECK(tlb->lookup(page_at(0)).has_value());  // the counter was zero, and is set back once more
+  CHECK(tlb->lookup(page_at(0)).has_value());  // the counter was zero, and is reset again
   fill(tlb, page_at(1), 1);
   CHECK(tlb.stat("rebasings") == 0);
   for (int i = 0; i < 4; ++i) CHECK(tlb->lookup(stranger).has_value());
@@ -223,9 +222,9 @@ TEST_CASE("compressed: of shared bases, sets that lie apart by their number have
     auto tlb = l2({{"sets_per_base", std::to_string(sharing)}, {"rebase_after", "4"}});
     auto const bases = sharing == 0 ? 1 : 32 / sharing;
     for (std::uint64_t set = 0; set < 32; ++set)
-      fill(tlb, page_at(0, set), 0);  // with the first of each base
+      fill(tlb, page_at(0, set), 0);  // with the first page of each base
     for (std::uint64_t set = 0; set < 32; ++set) CHECK(is_compressed(tlb, page_at(0, set)));
-    // Counted over the sets of base 0, of which this is the last one.
+    // Counted over all sets of base 0; this is the last one.
     auto const last = 32 - bases;
     for (std::uint64_t n = 1; n <= 4; ++n) fill(tlb, page_at(n << 13U, n % 2 == 0 ? 0 : last), n << 9U);
     fill(tlb, page_at(9U << 13U, last), 9U << 9U);
@@ -244,10 +243,10 @@ TEST_CASE(
   fill(tlb, page_at(0), 0);
   fill(tlb, page_at(3U << 20U), 1U << 12U);
   fill(tlb, page_at((5U << 20U) + 4), (1U << 14U) + 16);
-  fill(tlb, page_at(5U << 20U), 1U << 14U);  // the next one differs by 1 and 1 bits, that before by 3 and 5
+  fill(tlb, page_at(5U << 20U), 1U << 14U);  // the next differs by 1 and 1 bits, the previous by 3 and 5
   CHECK(is_compressed(tlb, page_at(0)));
   fill(tlb, page_at((5U << 20U) + 1), (1U << 14U) + 1);
-  CHECK(tlb.stat("rebasings") == 1);  // at once
+  CHECK(tlb.stat("rebasings") == 1);  // immediately
   CHECK_FALSE(tlb->lookup(page_at(0)).has_value());
   for (std::uint64_t const tag : {0U, 1U, 4U}) CHECK_FALSE(is_compressed(tlb, page_at((5U << 20U) + tag)));
   fill(tlb, page_at((5U << 20U) + 2), (1U << 14U) + 2);
@@ -302,8 +301,8 @@ TEST_CASE("compressed: an invalidation reaches a page of every size in either fo
     auto const at = [](std::uint64_t page, std::uint8_t size) {
       return PageTranslation{page >> size << (12U + size), size};
     };
-    tlb->fill(512, at(512, 0));  // compressed, in the base of its set
-    tlb->fill(512, at(512, 2));  // uncompressed, where it shares the set's base
+    tlb->fill(512, at(512, 0));  // compressed, with the base of its set
+    tlb->fill(512, at(512, 2));  // uncompressed if it shares the set's base
     tlb->fill(512, at(512, 9));
     tlb->fill(1024, at(1024, 9));
     tlb->fill(513, at(513, 0));
@@ -326,7 +325,7 @@ TEST_CASE("compressed: large pages are compressed by their own numbers, and a ba
   }
   tlb->fill(8, {0x8000});
   CHECK_FALSE(is_compressed(tlb, 8));
-  // The tag's 13 bits are those above the set: 8 sets of 2^13 large pages.
+  // The tag's 13 bits are above the set index: 8 sets of 2^13 large pages.
   tlb->fill((8U << 13U) * 512, {0x20'0000, 9});
   CHECK_FALSE(is_compressed(tlb, (8U << 13U) * 512));
 }
@@ -372,7 +371,7 @@ TEST_CASE("compressed: with entries of their own large pages and base pages driv
   std::set<std::uint64_t> expected{0, 1, 2, 3};
   for (std::uint64_t n = 16; n < 20; ++n) expected.insert(n * 512);  // two sets, a way of two each
   CHECK(pages_of(tlb) == expected);
-  // A look-up that finds a large page makes no base page in it more recent.
+  // A look-up that hits a large page does not update the recency of base pages inside it.
   tlb->fill(0, {0, 9});
   CHECK(tlb->lookup(0) == PageTranslation{0, 9});
   fill(tlb, 4, 4);
@@ -391,7 +390,7 @@ TEST_CASE("compressed: choices that do not fit are refused in one sentence") {
   CHECK(refusal({{"virtual_delta", "32"}}) == "virtual_delta = 32: must not be above the tag's 31 bits");
   CHECK(refusal({{"virtual_delta", "31"}, {"ratio", "1"}}).empty());
   CHECK(refusal({{"virtual_delta", "32"}, {"ratio", "1"}}, 256).empty());  // 16 sets: a bit more
-  // 48 sets: numbers of pages above them are below 2^36 / 48, which takes 31 bits.
+  // 48 sets: the page-number bits above the set index are below 2^36 / 48, i.e. 31 bits.
   CHECK(refusal({{"virtual_delta", "31"}, {"ratio", "1"}}, 48 * 16).empty());
   CHECK(refusal({{"virtual_delta", "32"}, {"ratio", "1"}}, 48 * 16) ==
         "virtual_delta = 32: must not be above the tag's 31 bits");

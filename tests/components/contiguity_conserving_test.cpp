@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frame allocation that conserves contiguity: CoCoA of Mosaic (MICRO 2017).
+// Contiguity-conserving frame allocation: CoCoA of Mosaic (MICRO 2017).
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ PolicyChoice<FrameAllocator> const& choice() {
   return chosen;
 }
 
-// Large frames of four base pages; en masse are pages 8 to 31 of each of three spaces: six regions.
+// Large frames of four base pages. Pages 8 to 31 of each of three spaces are allocated en masse: six regions.
 FrameAllocator::Setup small_memory(std::uint64_t frames) {
   std::vector<PageRange> ranges;
   for (std::uint32_t space = 0; space < 3; ++space) ranges.push_back({page_of(space, 8), 24});
@@ -71,7 +71,7 @@ TEST_CASE("pages with and without contiguity share no large frame while there ar
   CHECK(frames->allocate(page_of(0, 100)) == 0);
   CHECK(frames->allocate(page_of(0, 9)) == 5);
   CHECK(frames->allocate(page_of(0, 101)) == 1);
-  CHECK(frames->allocate(page_of(1, 9)) == 9);  // the same page of another space
+  CHECK(frames->allocate(page_of(1, 9)) == 9);  // same page number, another space
   CHECK(frames->allocate(page_of(1, 8)) == 8);
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("a large frame of which no page is left is free again, for any space, 
   CHECK(frames->allocate(page_of(0, 9)) == 1);
   CHECK(frames->allocate(page_of(1, 12)) == 4);
   frames->release(0);
-  CHECK(frames->allocate(page_of(0, 8)) == 0);  // one page stayed: the same place
+  CHECK(frames->allocate(page_of(0, 8)) == 0);  // one page remained: the same frame
   frames->release(0);
   frames->release(1);
   CHECK(stat(frames, "large_frames_in_use") == 1);
@@ -107,11 +107,11 @@ TEST_CASE("without a free large frame a page gets what regions of its space have
   CHECK(frames->allocate(page_of(1, 8)) == 0);
   CHECK(frames->allocate(page_of(0, 9)) == 5);
   CHECK(frames->allocate(page_of(0, 13)) == 9);
-  CHECK(frames->allocate(page_of(0, 100)) == 4);  // an emergency
-  CHECK(frames->allocate(page_of(0, 8)) == 6);    // whose place is taken: another of its space
-  CHECK(frames->allocate(page_of(0, 16)) == 7);   // whose region gets no large frame
+  CHECK(frames->allocate(page_of(0, 100)) == 4);  // emergency allocation
+  CHECK(frames->allocate(page_of(0, 8)) == 6);    // its frame is taken: another frame of its space
+  CHECK(frames->allocate(page_of(0, 16)) == 7);   // its region gets no large frame
   CHECK(frames->allocate(page_of(0, 17)) == 8);
-  CHECK(frames->allocate(page_of(1, 11)) == 3);  // a place that is still free
+  CHECK(frames->allocate(page_of(1, 11)) == 3);  // its frame is still free
   CHECK(stat(frames, "shared_allocations") == 0);
   frames->release(4);
   CHECK(frames->allocate(page_of(0, 8)) == 4);
@@ -121,19 +121,19 @@ TEST_CASE("the soft guarantee is broken only where nothing else is free, and tha
   auto frames = choice().make(small_memory(8));
   CHECK(frames->allocate(page_of(0, 8)) == 0);
   CHECK(frames->allocate(page_of(1, 100)) == 4);
-  CHECK(frames->allocate(page_of(2, 100)) == 5);  // beside another's base pages, before a region's place
+  CHECK(frames->allocate(page_of(2, 100)) == 5);  // next to another space's base pages, not in a region
   CHECK(stat(frames, "shared_allocations") == 1);
-  CHECK(frames->allocate(page_of(1, 101)) == 6);  // the large frame is no longer its space's alone
+  CHECK(frames->allocate(page_of(1, 101)) == 6);  // the large frame no longer belongs to one space
   CHECK(stat(frames, "shared_allocations") == 2);
   CHECK(frames->allocate(page_of(0, 101)) == 1);
   CHECK(stat(frames, "shared_allocations") == 2);
   CHECK(frames->allocate(page_of(2, 101)) == 7);
-  CHECK(frames->allocate(page_of(2, 102)) == 2);  // a region's place
-  CHECK(frames->allocate(page_of(0, 11)) == 3);   // its own place, whoever else is there
+  CHECK(frames->allocate(page_of(2, 102)) == 2);  // frame of a region
+  CHECK(frames->allocate(page_of(0, 11)) == 3);   // its own frame, though other spaces share the large frame
   CHECK(stat(frames, "shared_allocations") == 4);
   CHECK(frames->empty());
   for (auto const f : {4U, 5U, 6U}) frames->release(f);
-  CHECK(frames->allocate(page_of(1, 102)) == 4);  // of several until all of it is free
+  CHECK(frames->allocate(page_of(1, 102)) == 4);  // shared until all of it is free
   CHECK(stat(frames, "shared_allocations") == 5);
   frames->release(4);
   frames->release(7);
@@ -149,7 +149,7 @@ TEST_CASE("data of nobody leaves no large frame free where it lies, and is share
   CHECK(frames->allocate(page_of(0, 8)) == 8);
   CHECK(frames->allocate(page_of(0, 100)) == 9);
   CHECK(stat(frames, "shared_allocations") == 0);
-  CHECK(frames->allocate(page_of(1, 8)) == 12);  // beside what was there first
+  CHECK(frames->allocate(page_of(1, 8)) == 12);  // next to the earlier page
   CHECK(stat(frames, "shared_allocations") == 1);
   frames->occupy(10);
   CHECK(frames->allocate(page_of(0, 11)) == 11);
@@ -169,9 +169,9 @@ TEST_CASE("a large page gets a large frame of the free frame list, whole, or not
   CHECK(frames->allocate_large(page_of(1, 12), 2) == std::nullopt);
   CHECK(test::hash_of(frames) == before);
   CHECK(frames->available() == 5);
-  CHECK(frames->allocate(page_of(1, 100)) == 12);  // what is left at the end is for base pages
+  CHECK(frames->allocate(page_of(1, 100)) == 12);  // the rest at the end is for base pages
   for (auto const f : {4U, 5U, 6U}) frames->release(f);
-  CHECK(frames->allocate(page_of(0, 9)) == 5);  // it comes back in base pages
+  CHECK(frames->allocate(page_of(0, 9)) == 5);  // reused for base pages
   for (auto const f : {5U, 7U}) frames->release(f);
   CHECK(frames->allocate_large(page_of(2, 12), 2) == 4);
   CHECK(stat(frames, "large_frames_assigned") == 3);
@@ -180,15 +180,15 @@ TEST_CASE("a large page gets a large frame of the free frame list, whole, or not
 TEST_CASE("the part of a large frame at the end of memory is never a region's") {
   auto frames = choice().make(small_memory(6));
   CHECK(frames->allocate(page_of(0, 8)) == 0);
-  CHECK(frames->allocate(page_of(1, 8)) == 4);  // as any page
+  CHECK(frames->allocate(page_of(1, 8)) == 4);  // like any page
   CHECK(stat(frames, "large_frames_assigned") == 1);
   frames->release(4);
-  CHECK(frames->allocate(page_of(1, 9)) == 4);  // not its place
+  CHECK(frames->allocate(page_of(1, 9)) == 4);  // not its frame
   CHECK(frames->allocate(page_of(2, 9)) == 5);
   frames->release(5);
   frames->release(4);
   frames->release(0);
-  CHECK(frames->allocate(page_of(1, 9)) == 1);  // behind it in the list
+  CHECK(frames->allocate(page_of(1, 9)) == 1);  // after it in the list
   CHECK(stat(frames, "large_frames_assigned") == 2);
 }
 
@@ -213,7 +213,7 @@ TEST_CASE("memory without bounds costs what is used of it, and large frames of o
 
 namespace {
 
-// What is known of an allocator from outside, and what it may answer: sets and searches.
+// An allocator as seen from outside, and its valid answers: sets and exhaustive search.
 class Reference {
  public:
   explicit Reference(FrameAllocator::Setup const& setup) : setup_(setup), size_(1ULL << setup.large_size) {
@@ -230,7 +230,7 @@ class Reference {
     return any([&](std::uint64_t l) { return whole(l) && !owners_.contains(l); });
   }
 
-  // Whether the page may get the frame; takes note of it.
+  // True if the page may get the frame; records the allocation.
   bool allocated(std::uint64_t page, std::uint64_t frame) {
     auto const space = space_of_page(page, setup_.page_bits);
     auto const l = frame / size_;
@@ -290,7 +290,8 @@ class Reference {
     ++assigned_;
     return frame % size_ == page % size_ && whole(l) && !owners_.contains(l);
   }
-  // Which of the sorts of large frames it is that pages of the space get frames of, one after the other.
+  // Rank of the large frame among the kinds of large frames that serve pages of the space, in the order in
+  // which they are tried.
   int sort_of(std::uint64_t l, std::uint32_t space) const {
     auto const owners = owners_.find(l);
     if (owners == owners_.end()) return 1;
@@ -308,10 +309,10 @@ class Reference {
   FrameAllocator::Setup setup_;
   std::uint64_t size_;
   std::set<std::uint64_t> free_;
-  std::map<std::uint64_t, std::uint32_t> used_;              // whose
-  std::map<std::uint64_t, std::set<std::uint32_t>> owners_;  // of a large frame, since it was free
-  std::map<std::uint64_t, std::uint64_t> region_of_;         // its large frame
-  std::map<std::uint64_t, std::uint64_t> assigned_to_;       // a large frame: the region
+  std::map<std::uint64_t, std::uint32_t> used_;              // space of a used frame
+  std::map<std::uint64_t, std::set<std::uint32_t>> owners_;  // spaces of a large frame since it was last free
+  std::map<std::uint64_t, std::uint64_t> region_of_;         // large frame of a region
+  std::map<std::uint64_t, std::uint64_t> assigned_to_;       // region of a large frame
   std::uint64_t shared_ = 0, assigned_ = 0, kept_ = 0;
 };
 
@@ -319,7 +320,7 @@ struct Walk {
   explicit Walk(FrameAllocator::Setup const& s, std::uint64_t seed)
       : setup(s), frames(choice().make(s)), reference(s), random(seed) {}
 
-  // Memory fills and empties again and again.
+  // Memory fills and empties repeatedly.
   void step() {
     if (random() % 256 == 0) filling = random() % 101;
     bool const release = random() % 100 >= filling;
@@ -369,7 +370,7 @@ struct Walk {
   std::uint64_t pages = 3 * setup.frames;
 };
 
-// The last two thirds of the pages of each space are en masse, in whole large frames.
+// The last two thirds of each space's pages are allocated en masse, in whole large frames.
 FrameAllocator::Setup setup_of(std::uint64_t frames, std::uint32_t spaces, unsigned size) {
   std::vector<PageRange> ranges;
   for (std::uint32_t space = 0; space < spaces; ++space) {

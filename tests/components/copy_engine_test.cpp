@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A copy engine between an RDMA engine and L2 slices of mocks: clock 1 GHz, links of 1 ns.
+// A copy engine between a mock RDMA engine and mock L2 slices: clock 1 GHz, links of 1 ns.
 #include "farfault/memory/copy_engine.hpp"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ using Times = std::vector<std::int64_t>;
 constexpr PhysAddr kFrom = physical(1, 0x7000);
 constexpr PhysAddr kTo = physical(0, 0x3000);
 
-// Two slices, a line each in turn.
+// Two slices, line-interleaved.
 CopyEngineSpec small() {
   CopyEngineSpec spec;
   spec.remote_port = 3;
@@ -30,7 +30,7 @@ CopyEngineSpec small() {
   return spec;
 }
 
-// With trains of four lines, in blocks of 256 bytes.
+// Trains of four lines, blocks of 256 bytes.
 CopyEngineSpec with_trains() {
   auto spec = small();
   spec.memory = AddressMap(2, 256);
@@ -39,7 +39,7 @@ CopyEngineSpec with_trains() {
   return spec;
 }
 
-// What came: when, the line at which it begins, and its train.
+// An arrival: time, first line, and train.
 struct Piece {
   std::int64_t at;
   std::uint64_t line;
@@ -93,7 +93,7 @@ TEST_CASE(
     CHECK(m.from == 3);
     CHECK(m.requester == Requester{3, 2, RequestKind::copy});
   }
-  // Read 100, a link back and one on.
+  // A read of 100 ns, a link back, and a link on.
   CHECK(b.slices[0]->nanoseconds() == Times{153, 155});
   CHECK(b.slices[1]->nanoseconds() == Times{154, 156});
   auto const& m = b.slices[1]->records()[1].message;
@@ -111,7 +111,7 @@ TEST_CASE("copy engine: no more lines are under way than its window") {
   auto spec = small();
   spec.window = 2;
   CopyBench b(spec, {{Time{50ns}, {kFrom, kTo, 256, 0}}});
-  // A line is under way for 1 + 100 + 1 + 1 + 10 + 1 from its issue.
+  // A line is in flight for 1 + 100 + 1 + 1 + 10 + 1 ns from its issue.
   CHECK(b.remote->nanoseconds() == Times{51, 52, 51 + 114, 52 + 114});
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("copy engine: the lines of the next order are read behind those of the
 
 TEST_CASE(
     "copy engine: an order whose lines are written sooner is done before the one that began before it") {
-  // The first order's last line takes a microsecond to be read.
+  // The read of the first order's last line takes 1 us.
   CopyBench b(small(),
               {{Time{50ns}, {kFrom, kTo, 128, 2}}, {Time{51ns}, {kFrom + 0x1000, kTo + 0x1000, 128, 0}}},
               [](std::uint64_t n) { return n == 1 ? Duration{1us} : Duration{100ns}; });
@@ -176,7 +176,8 @@ TEST_CASE("copy engine: bytes that are no whole line end with a shorter access")
 
 TEST_CASE("copy engine: what leaves is read from its slices and written to the other device") {
   CopyBench b(small(), {{Time{50ns}, {kTo, kFrom, 256, 7}}});
-  // Read from two slices, one line per cycle; written when each has arrived; 100 at the other device.
+  // Read from two slices, one line per cycle; each line is written when it arrives; 100 ns at the other
+  // device.
   CHECK(b.slices[0]->nanoseconds() == Times{51, 53});
   CHECK(b.slices[1]->nanoseconds() == Times{52, 54});
   CHECK(b.slices[0]->records()[0].message.access == Access::read);
@@ -195,7 +196,7 @@ TEST_CASE("copy engine: both directions are under way at once, neither waits for
   CopyBench b(small(),
               {{Time{50ns}, {kFrom, kTo, 256, 1}}, {Time{50ns}, {kTo + 0x1000, kFrom + 0x1000, 256, 2}}});
   REQUIRE(b.copied->count() == 2);
-  // Each takes what it takes alone.
+  // Each takes as long as alone.
   CHECK(b.copied->nanoseconds() == Times{168, 168});
 }
 
@@ -246,7 +247,7 @@ TEST_CASE("copy engine: lines of a block are one message, and an order takes wha
 }
 
 TEST_CASE("copy engine: a train ends with its block, at either end, and a shorter last line goes alone") {
-  // From the third line of a block, to the second of one: reads of 2, 4 and 1 lines, and 30 bytes.
+  // From the third line of a block to the second line of another: reads of 2, 4 and 1 lines, and of 30 bytes.
   CopyBench b(with_trains(), {{Time{50ns}, {kFrom + 128, kTo + 64, 7 * 64 + 30, 0}}});
   CHECK(pieces(*b.remote, kFrom + 128) ==
         std::vector<Piece>{{51, 0, 2, 1000}, {53, 2, 4, 1000}, {57, 6, 1, 0}, {58, 7, 1, 0}});
@@ -280,7 +281,7 @@ TEST_CASE("copy engine: a train waits until the window, or its slice's credits, 
   auto spec = with_trains();
   spec.window = 6;
   CopyBench few(spec, {{Time{50ns}, {kFrom, kTo, 512, 0}}});
-  // Written at 153, acknowledged at 164: until then two places are free, and four are needed.
+  // Written at 153, acknowledged at 164. Until then two entries are free, and four are needed.
   CHECK(pieces(*few.remote, kFrom) == std::vector<Piece>{{51, 0, 4, 1000}, {165, 4, 4, 1000}});
   spec = with_trains();
   spec.memory = AddressMap(1, 256);
@@ -331,7 +332,7 @@ TEST_CASE("copy engine: what is not said follows from the links, the slices and 
   CHECK(p.window_of(320) == 320);
   CHECK(p.window_of(0) == 1);
   CHECK(p.slice_credits_of(320, 8, 4, 4) == 80);    // 640 over eight slices
-  CHECK(p.slice_credits_of(320, 8, 64, 4) == 128);  // so many lines lie in five of them
+  CHECK(p.slice_credits_of(320, 8, 64, 4) == 128);  // 640 over the five slices of a window
   CHECK(p.slice_credits_of(320, 80, 2, 4) == 16);   // four trains
   p.window = 7;
   p.slice_credits = 3;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the IOMMU, a GMMU that keeps faults, and the driver count for each of two applications.
+// Per-application statistics of the IOMMU, of a GMMU that records faults, and of the driver, for two
+// applications.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -22,7 +23,7 @@ using Texts = std::vector<std::string>;
 
 std::vector<std::string> const kTwo{"fir", "bfs"};
 
-// Of application 0 and 1; their sum is what the component has counted.
+// Counts of applications 0 and 1. Their sum equals the component's own count.
 Counts counts(AnyComponent const& c, std::string const& stat) {
   auto const by = std::string(c.kind()) + ".by_application";
   Counts const both{test::stat_of(c, by, stat, "fir"), test::stat_of(c, by, stat, "bfs")};
@@ -50,7 +51,7 @@ TEST_CASE("IOMMU: requests, TLB, walks and faults are counted for the applicatio
   spec.replays_first_touches = true;
   spec.params.fault_buffer = 1;
   IommuBench const b(spec, {{Time{100ns}, ask(kPage, 1, 1, 1)},
-                            {Time{110ns}, ask(kPage, 2, 2, 0)},  // joins the walk
+                            {Time{110ns}, ask(kPage, 2, 2, 0)},  // merged with the walk
                             {Time{111ns}, ask(kPage, 0, 14, 1)},
                             {Time{300ns}, ask(kPage, 1, 3, 1)},
                             {Time{310ns}, ask(kPage, 0, 4, 0)},
@@ -58,9 +59,9 @@ TEST_CASE("IOMMU: requests, TLB, walks and faults are counted for the applicatio
                             {Time{330ns}, ask(kPage, 0, 6, 1)},
                             {Time{340ns}, ask(kPage, 0, 7, 1)},
                             {Time{500ns}, ask(55, 0, 8, 1)},
-                            {Time{501ns}, ask(55, 1, 9, 0)},   // joins the walk that fails
+                            {Time{501ns}, ask(55, 1, 9, 0)},   // merged with the walk that fails
                             {Time{600ns}, ask(55, 0, 10, 0)},  // merged with the record
-                            {Time{700ns}, ask(56, 0, 11, 0)},  // no record is free
+                            {Time{700ns}, ask(56, 0, 11, 0)},  // no free record
                             {Time{720ns}, ask(57, 1, 12, 1)},
                             {Time{740ns}, ask(57, 1, 13, 1)}});
   CHECK(counts(b.iommu, "requests") == Counts{6, 8});
@@ -96,9 +97,9 @@ TEST_CASE("IOMMU: of pages that move the faults of walks, TLB hits and moving pa
   auto& iommu = b.system.add<Iommu>("iommu", spec);
   b.feed(iommu.request, {{Time{100ns}, ask(kPage, 0, 1, 1)},        // a walk
                          {Time{200ns}, ask(kPage + 1, 1, 2, 1)},    // on its own GPU: no fault
-                         {Time{300ns}, ask(kPage + 1, 0, 3, 0)},    // a hit
-                         {Time{400ns}, ask(kPage + 1, 2, 4, 1)},    // another: merged
-                         {Time{600ns}, ask(kPage + 2, 1, 5, 1)},    // while it moves
+                         {Time{300ns}, ask(kPage + 1, 0, 3, 0)},    // TLB hit
+                         {Time{400ns}, ask(kPage + 1, 2, 4, 1)},    // another GPU: merged
+                         {Time{600ns}, ask(kPage + 2, 1, 5, 1)},    // during its migration
                          {Time{700ns}, ask(kPage + 2, 1, 6, 0)}});  // merged
   b.feed(iommu.move, {{Time{500ns}, {kPage + 2, physical(1, 7 << 12), 0, MoveStep::unmap, 0, {}}}});
   b.idle(iommu.mapped, iommu.invalidated);
@@ -216,7 +217,7 @@ TEST_CASE("driver: first touches are counted for the application of the fault, a
   spec.placed = in_use({9, 9, 10}, 70);
   spec.frames_per_gpu = 10;
   DriverBench b(spec, {.faults = {{Time{100ns}, of(1, fault(7, 0, 1, 1))},
-                                  {Time{200ns}, of(0, fault(7, 1, 0, 2))},  // mapped by then
+                                  {Time{200ns}, of(0, fault(7, 1, 0, 2))},  // already mapped
                                   {Time{300ns}, of(0, fault(8, 1, 0, 3))},
                                   {Time{400ns}, of(1, fault(9, 0, 0, 4))},      // on the CPU
                                   {Time{500ns}, of(1, fault(10, 2, 0, 5))}}});  // on the CPU
@@ -336,7 +337,7 @@ TEST_CASE("driver: what streams copy, allocate and free is counted for the appli
   std::vector<Record<StepDone>> done;
   for (std::uint32_t const move : {0U, 1U, 2U})
     for (int iommu = 0; iommu < 2; ++iommu) done.push_back({Time{5us}, {move}});
-  for (std::uint32_t const move : {2U, 1U})  // the last that became free comes first
+  for (std::uint32_t const move : {2U, 1U})  // the most recently freed number is used first
     for (int iommu = 0; iommu < 2; ++iommu) done.push_back({Time{15us}, {move}});
   b.feed(driver.step_done, std::move(done));
   b.idle(driver.fault);

@@ -11,7 +11,7 @@ using namespace farfault::fabric_bench;
 
 namespace {
 
-// GPU 4 and a CPU back to back, neither's memory in use.
+// GPU 4 and a CPU, connected directly. Neither's memory is used.
 struct GpuAndCpu : Bench {
   explicit GpuAndCpu(Sizes const& p, bool page_faults = false)
       : rdma(system.add<Rdma>("rdma", with(port_spec(0, 4, p, kTo2), page_faults))),
@@ -67,7 +67,7 @@ TEST_CASE("RDMA and CPU port: a translation goes to the IOMMU and back in the su
   REQUIRE(unit.records().size() == 1);
   CHECK(unit.records()[0].message.device == 4);
   CHECK(picoseconds(unit.records()[0].at) == 1'000'000 + 1500 + 100'000 + 1000);
-  // The answer is 24 + 8 bytes: 2 ns.
+  // The response has 24 + 8 bytes: 2 ns.
   auto const& answers = *b.answers;
   CHECK(answers.picoseconds() == Picoseconds{1'102'500 + 50'000 + 1000 + 2000 + 100'000 + 1000});
   CHECK(answers.records()[0].message.tag == 42);
@@ -92,7 +92,7 @@ TEST_CASE("RDMA and CPU port: a page fault reaches the driver behind the transla
   CHECK(f.entry == 7);
   CHECK(f.kind == FaultKind::moving);
   CHECK(f.kept_by_gpu == 1);
-  // 24 bytes of header, then 24 + 32 of the fault, at 16 bytes a nanosecond, the wire, a link.
+  // 24 bytes of header, then 24 + 32 bytes of the fault, at 16 bytes per nanosecond; the wire; a link.
   CHECK(requests.picoseconds() == Picoseconds{1'000'000 + 1500 + 100'000 + 1000});
   CHECK(faults.picoseconds() == Picoseconds{1'000'000 + 1500 + 3500 + 100'000 + 1000});
   static_assert(channel_of(PacketKind::page_fault) == Channel::request);
@@ -121,7 +121,7 @@ TEST_CASE(
   GpuAndCpu b(Sizes{2, 1});
   b.idle(b.rdma.translate_request);
   b.sink(b.cpu.translate);
-  // Five answers for one page, more than the link has credits for, and then its invalidation.
+  // Five responses for one page, more than the link has credits, and then its invalidation.
   std::vector<Record<Packet>> script;
   for (std::uint32_t i = 0; i < 6; ++i) {
     Packet m{};
@@ -150,7 +150,7 @@ TEST_CASE(
   CHECK(unit.records()[0].message.move == 77);
   REQUIRE(done.count() == 1);
   CHECK(done.records()[0].message.move == 77);
-  // Back: 50 ns there, a link, the header's 24 bytes at 16 GB/s, the wire, a link.
+  // Response: 50 ns at the other end, a link, the 24-byte header at 16 GB/s, the wire, a link.
   CHECK(picoseconds(done.records()[0].at - unit.records()[0].at) == 50'000 + 1000 + 1500 + 100'000 + 1000);
 }
 
@@ -175,8 +175,8 @@ TEST_CASE(
     cpu_spec.fabric.links = {link_end(sizes, 1, &middle[0]), link_end(sizes, 1, &middle[1])};
     auto& rdma = b.system.add<Rdma>("rdma", gpu_spec);
     auto& cpu = b.system.add<CpuPort>("cpu", cpu_spec);
-    // A switch gets data of another node for the GPU over a third link, more than the link to the GPU
-    // carries.
+    // A third link brings data from another node for the GPU to a switch, more than the link to the GPU can
+    // carry.
     for (std::size_t w = 0; w < 2; ++w) {
       std::vector<SwitchOutput*> outputs;
       std::vector<In<Packet>> inputs;
@@ -223,7 +223,7 @@ TEST_CASE(
     b.sink(cpu.translate);
     auto& answers = b.sink(rdma.translate_response);
     auto& invalidations = b.sink(rdma.invalidate);
-    // For each of 16 pages two translations, then its invalidation, all at once.
+    // For each of 16 pages two translations and then its invalidation, all at once.
     std::vector<Record<Packet>> script;
     for (std::uint32_t i = 0; i < 48; ++i) {
       Packet m{};
@@ -246,7 +246,7 @@ TEST_CASE(
     }
     overtaken.push_back(passed);
   }
-  // The pages of the full route were overtaken by those of the other one: the order above is not an accident.
+  // Pages on the congested route were overtaken by pages on the other one: the order above is not accidental.
   CHECK(overtaken[0] > 0);
   CHECK(overtaken[1] > 0);
 }

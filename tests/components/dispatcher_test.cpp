@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatchers over SMs of mocks; clock 1 GHz, links of 1 ns.
+// Dispatchers of mock SMs; clock 1 GHz, links of 1 ns.
 #include "farfault/compute/dispatcher.hpp"
 
 #include <doctest/doctest.h>
@@ -36,7 +36,7 @@ DispatcherSpec spec_of(Workload const& workload, SmParams const& sm, std::uint32
   return spec;
 }
 
-// How many blocks of a kernel one SM is given that never finishes any.
+// Number of blocks of a kernel that an SM receives if it never finishes one.
 std::size_t fit(KernelShape const& s, SmParams const& sm) {
   auto const workload = workload_of({s});
   Bench b;
@@ -61,12 +61,12 @@ TEST_CASE("dispatcher: an SM is filled to the first limit it meets") {
   sm.registers = 65536;
   sm.shared_bytes = 65536;
   CHECK(fit(shape(100, 128), sm) == 20);           // 40 warps of 64, two per block
-  CHECK(fit(shape(100, 65), sm) == 20);            // a warp that is not full takes a place too
-  CHECK(fit(shape(100, 64, 32), sm) == 32);        // 32 x 64 registers a block
-  CHECK(fit(shape(100, 65, 32), sm) == 16);        // of whole warps
+  CHECK(fit(shape(100, 65), sm) == 20);            // a partial warp takes a whole slot
+  CHECK(fit(shape(100, 64, 32), sm) == 32);        // 32 x 64 registers per block
+  CHECK(fit(shape(100, 65, 32), sm) == 16);        // whole warps
   CHECK(fit(shape(100, 64, 1, 20'000), sm) == 3);  // shared memory
   CHECK(fit(shape(100, 64), sm) == 40);
-  CHECK(fit(shape(7, 64), sm) == 7);  // no more than there are
+  CHECK(fit(shape(7, 64), sm) == 7);  // no more than the kernel has
   sm.max_blocks = 5;
   CHECK(fit(shape(100, 64), sm) == 5);
   sm.max_blocks = 40;
@@ -84,7 +84,7 @@ TEST_CASE("dispatcher: a block that fits no empty SM is refused with what it lac
   CHECK(Dispatcher::why_not(shape(1, 256, 257), sm, 64) == "65792 registers where an SM has 65536");
   CHECK(Dispatcher::why_not(shape(1, 64, 1, 65537), sm, 64) ==
         "65537 B of shared memory where an SM has 64 KiB");
-  CHECK(Dispatcher::why_not(shape(1, 512, 4'000'000'000), sm, 64) != "");  // no 32-bit product
+  CHECK(Dispatcher::why_not(shape(1, 512, 4'000'000'000), sm, 64) != "");  // the product exceeds 32 bits
 }
 
 TEST_CASE("dispatcher: one block per cycle, to the SMs in turn, and a place that is freed is used again") {
@@ -178,7 +178,7 @@ TEST_CASE("dispatcher: whichever resource fills an SM, a finished block gives ba
                             Limit{"shared memory", [](SmParams& sm) { sm.shared_bytes = 1024; }}}) {
     CAPTURE(std::string(limit.name));
     auto sm = wide;
-    limit.set(sm);  // two blocks' need
+    limit.set(sm);  // resources of two blocks
     auto const workload = workload_of({shape(9, 64, 16, 512)});
     Bench b;
     auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec_of(workload, sm, 1));
@@ -202,7 +202,7 @@ TEST_CASE("dispatchers: every block of a kernel runs exactly once, whatever the 
   for (std::size_t round = 0; round < 90; ++round) {
     auto const gpus = static_cast<std::uint32_t>(1 + random() % 5);
     auto const sms = static_cast<std::uint32_t>(1 + random() % 4);
-    auto const blocks = random() % 200;  // also fewer than GPUs, and none
+    auto const blocks = random() % 200;  // including fewer than GPUs, and zero
     auto const order =
         std::array<std::string_view, 3>{"round_robin", "contiguous", "contiguous_per_sm"}[round % 3];
     auto const workload = workload_of({shape(1, 1), shape(blocks, 64)});
@@ -267,7 +267,7 @@ TEST_CASE("dispatchers: every block of a kernel runs exactly once, whatever the 
 
 TEST_CASE("dispatchers: which GPU runs which block, where the blocks do not come out even") {
   using Blocks = std::vector<std::uint64_t>;
-  // Three GPUs of two SMs, seven blocks: what the GPU gets.
+  // Three GPUs of two SMs, seven blocks: the blocks of one GPU.
   auto const dealt = [](std::string_view order, std::uint32_t gpu, std::uint64_t blocks = 7) {
     auto const workload = workload_of({shape(blocks, 64)});
     Bench b;
@@ -295,7 +295,7 @@ TEST_CASE("dispatchers: which GPU runs which block, where the blocks do not come
   CHECK(dealt("contiguous", 0) == Blocks{0, 1});
   CHECK(dealt("contiguous", 1) == Blocks{2, 3});
   CHECK(dealt("contiguous", 2) == Blocks{4, 5, 6});
-  // Six SMs and seven blocks: two for each SM, until there are none.
+  // Six SMs and seven blocks: two per SM until none remain.
   CHECK(dealt("contiguous_per_sm", 0) == Blocks{0, 1, 2, 3});
   CHECK(dealt("contiguous_per_sm", 1) == Blocks{4, 5, 6});
   CHECK(dealt("contiguous_per_sm", 2).empty());
@@ -327,9 +327,9 @@ TEST_CASE("dispatcher: applications place a block in turn, each on SMs of its ow
   };
   using Kernels = std::vector<std::uint32_t>;
   CHECK(kernels(0) == Kernels{0, 0});     // the first application fills both of its SMs
-  CHECK(kernels(1) == Kernels{0, 0, 1});  // of which it gives a place back,
+  CHECK(kernels(1) == Kernels{0, 0, 1});  // and releases one slot,
   CHECK(kernels(2) == Kernels{1, 1});
-  CHECK(sms[1]->nanoseconds()[2] == 2001);  // that the second one takes
+  CHECK(sms[1]->nanoseconds()[2] == 2001);  // which the second one gets
   CHECK(dispatcher.waiting_for() == "5 running blocks, 0 not dispatched");
 }
 
@@ -360,7 +360,7 @@ TEST_CASE("dispatcher: of two kernels that end together, each is done when its o
 
 namespace {
 
-// SMs on which one block issues at a time, and what they are sent.
+// SMs that issue from one block at a time, and the messages that they receive.
 struct ExtraBench : Bench {
   ExtraBench(Workload const& workload, std::string const& policy, std::uint32_t sms,
              std::vector<Record<BlockDone>> ends, std::vector<Record<PageLifetimes>> evictions = {})
@@ -395,8 +395,8 @@ TEST_CASE("dispatcher: extra blocks come when all SMs have what can issue, and o
   auto const workload = workload_of({shape(9, 64)});
   ExtraBench b(workload, "thread_oversubscription", 2, {{Time{150'000ns}, {0, 0, 0}}});
   b.run(Time{190us});
-  // Each its first, then an extra one. The period begins with the first block and ends at 101 us. When one of
-  // three ends, another takes its place.
+  // Each SM gets its first block, then an extra one. The period begins with the first block and ends at 101
+  // us. When one of the three blocks ends, another one replaces it.
   CHECK(b.starts[0]->nanoseconds() == Times{1001, 1003, 101'001, 150'001});
   CHECK(b.starts[1]->nanoseconds() == Times{1002, 1004, 101'002});
   CHECK(b.controls[0]->nanoseconds() == Times{101'001});
@@ -406,7 +406,7 @@ TEST_CASE("dispatcher: extra blocks come when all SMs have what can issue, and o
 
 TEST_CASE("dispatcher: pages that live shorter leave an SM with fewer extra blocks") {
   auto const workload = workload_of({shape(20, 64)});
-  // A mean of 1 ms, then of half of it, in the second and the third period.
+  // A mean of 1 ms in the second period, then of half of that in the third.
   ExtraBench b(workload, "thread_oversubscription", 1,
                {{Time{310us}, {0, 0, 0}}, {Time{320us}, {1, 0, 0}}, {Time{330us}, {2, 0, 0}}},
                {{Time{150us}, {10, 0, 10'000'000'000}}, {Time{250us}, {10, 0, 5'000'000'000}}});
@@ -414,7 +414,7 @@ TEST_CASE("dispatcher: pages that live shorter leave an SM with fewer extra bloc
   std::vector<std::uint32_t> extra;
   for (auto const& r : b.controls[0]->records()) extra.push_back(r.message.extra);
   CHECK(extra == std::vector<std::uint32_t>{2, 3, 2});
-  // Four blocks at 201 us. Of the ends the first makes three of them, and each later one makes room.
+  // Four blocks at 201 us. The first end reduces them to three, and each later end makes room.
   CHECK(b.starts[0]->nanoseconds() == Times{1001, 1002, 101'001, 201'001, 320'001, 330'001});
 }
 
@@ -428,7 +428,7 @@ TEST_CASE("dispatcher: the SMs that are turned off get no blocks, and run when n
   for (std::uint32_t i : {2U, 3U}) CHECK(b.controls[i]->records()[0].message.stopped == 1);
   CHECK(b.starts[0]->count() == 2);
   CHECK(b.starts[2]->count() == 1);
-  // Blocks 2 and 3 are all that is left at 170 us.
+  // Only blocks 2 and 3 remain at 170 us.
   for (std::uint32_t i : {2U, 3U}) {
     CHECK(b.controls[i]->nanoseconds() == Times{101'001, 170'001});
     CHECK(b.controls[i]->records()[1].message.stopped == 0);
@@ -445,9 +445,9 @@ TEST_CASE("dispatcher: no period ends while no block runs, so a run can end") {
 
 TEST_CASE("dispatcher: a period whose end would change nothing ends without an event, until pages leave") {
   auto const workload = workload_of({shape(9, 64)});
-  // No block ends. After three periods the SM has as many extra blocks as it may, and gets the last of them;
-  // the pages that leave in the sixth and in the ninth are counted at the ends of these. The mean of all is
-  // then below four fifths of the highest, until none is left.
+  // No block ends. After three periods the SM has its maximum of extra blocks and receives the last of them.
+  // Evictions in the sixth and ninth period are counted at the end of these. The overall mean is then below
+  // four fifths of the highest one, until no extra block remains.
   ExtraBench b(workload, "thread_oversubscription", 1, {},
                {{Time{550us}, {10, 0, 10'000'000'000}}, {Time{850us}, {10, 0, 1'000'000'000}}});
   CHECK(b.run() == RunState::drained);

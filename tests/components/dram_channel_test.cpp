@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DRAM channel by itself: 16 banks, rows of 2 KiB, tCL = tRCD = tRP = 14 ns, tRAS = 33 ns, links of 1 ns.
+// A DRAM channel alone: 16 banks, rows of 2 KiB, tCL = tRCD = tRP = 14 ns, tRAS = 33 ns, links of 1 ns.
 #include "farfault/memory/dram_channel.hpp"
 
 #include <doctest/doctest.h>
@@ -75,7 +75,7 @@ TEST_CASE(
     "DRAM: requests for the slice's own addresses: the bits that select the slice are no part of a row") {
   auto spec = channel(kFast);
   spec.memory = AddressMap(4, 256);
-  // 2 KiB of a row are eight blocks of 256 bytes, every fourth of the memory.
+  // A row of 2 KiB holds eight blocks of 256 bytes, every fourth block of the memory.
   DramBench b(
       spec, {{Time{100ns}, read(0, 1)}, {Time{200ns}, read(7 * 1024, 2)}, {Time{300ns}, read(8 * 1024, 3)}});
   CHECK(b.answers->nanoseconds() == Times{131, 217, 331});
@@ -84,7 +84,7 @@ TEST_CASE(
 TEST_CASE("DRAM: FR-FCFS takes the hit of an open row before an older miss, FCFS does not") {
   std::vector<Record<MemRequest>> const script{
       {Time{1000ns}, read(0, 1)}, {Time{1010ns}, read(kSameBank, 2)}, {Time{1020ns}, read(64, 3)}};
-  // The bus is taken until 1092; the choice falls at 1050, and the next one at 1114.
+  // The bus is busy until 1092. The scheduler picks at 1050 and 1114.
   DramBench first_ready(channel(kSlow, "frfcfs"), script);
   CHECK(tags(*first_ready.answers) == Tags{1, 3, 2});
   CHECK(first_ready.answers->nanoseconds() == Times{1093, 1157, 1221});
@@ -134,7 +134,7 @@ TEST_CASE(
 
 namespace {
 
-// 10,000 lines of one row, as fast as they go; the last answer.
+// 10,000 lines of one row at full rate; the time of the last response.
 struct Saturated : Bench {
   Saturated(DramChannelSpec spec, std::function<MemRequest(std::uint64_t)> request)
       : dram(system.add<DramChannel>("dram", std::move(spec))),
@@ -177,7 +177,7 @@ MemRequest in_one_row(std::uint64_t n, Access access) {
 
 TEST_CASE("DRAM: saturated, each refresh takes its time and that of opening a row again") {
   Saturated b(refreshed(), [](std::uint64_t n) { return in_one_row(n, Access::read); });
-  // From 129 to the first refresh, then whole periods, then the rest.
+  // From 129 to the first refresh, then whole periods, then the remainder.
   auto const first = (3900 - 129) / 2;
   auto const each = (3900 - 260 - 28) / 2;
   auto const rest = 10'000 - first - 4 * each;
@@ -193,7 +193,7 @@ TEST_CASE("DRAM: a refresh closes the rows, and an access that comes during one 
                             {Time{200ns}, read(64, 2)},
                             {Time{10'000ns}, read(128, 3)},           // the second refresh is over
                             {Time{7 * 3900ns + 100ns}, read(0, 4)},   // the seventh is not
-                            {Time{8 * 3900ns - 15ns}, read(0, 5)}});  // a burst would reach into the eighth
+                            {Time{8 * 3900ns - 15ns}, read(0, 5)}});  // its burst would overlap the eighth
   CHECK(b.answers->nanoseconds() ==
         Times{131, 217, 10'031, 7 * 3900 + 260 + 28 + 3, 8 * 3900 + 260 + 28 + 3});
   CHECK(b.dram.state().stats.refresh_stalls == 2);
@@ -215,7 +215,8 @@ TEST_CASE("DRAM: writes wait for a batch, and reads until it is written") {
   for (std::uint32_t i = 1; i <= 9; ++i)
     script.push_back({Time{1000ns + i * 1ns}, in_one_row(i, i % 2 == 0 ? Access::write : Access::read)});
   DramBench b(spec, script);
-  // Four writes wait when the bus is free: three go, then the five reads, then the last write.
+  // Four writes are queued when the bus becomes free: three are served, then the five reads, then the last
+  // write.
   CHECK(tags(*b.answers) == Tags{0, 2, 4, 6, 1, 3, 5, 7, 9, 8});
   CHECK(b.answers->nanoseconds().back() == 1000 + 28 + 10 * 64 + 2 + (6 + 14) + 2 + 1);
   CHECK(b.dram.state().stats.turn_arounds == 3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Switches and the ports of devices between mocks: links of 100 ns and 16 bytes a nanosecond, so that a
-// header of 24 bytes takes 1.5 ns and a line with its header 5.5 ns.
+// Switches and device ports between mocks: links of 100 ns and 16 bytes per nanosecond. A 24-byte header
+// takes 1.5 ns, and a line with its header 5.5 ns.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ inline constexpr Duration kWire = 100ns;
 inline constexpr PacketFormat kFormat{24, 1};
 inline constexpr std::uint32_t kLine = 88;  // bytes of a packet with a line
 
-// What the ends of a link, and a device, hold; buffers and batches in packets with a line.
+// Capacities of link ends and devices. Buffers and credit batches are in packets with a line.
 struct Sizes {
   std::uint32_t buffer = 8;
   std::uint32_t batch = 1;
@@ -34,7 +34,7 @@ inline LinkEnd link_end(Sizes const& sizes, std::uint16_t far_via, RouteTable co
       far_via,    far_route};
 }
 
-// A table of three nodes: by destination, the links that lead there.
+// A routing table of three nodes: by destination, the links that lead to it.
 inline RouteTable table(NodeId node, std::vector<std::vector<std::uint16_t>> const& links,
                         bool together = false) {
   RouteTable t(node, links.size());
@@ -72,7 +72,7 @@ inline std::vector<std::uint32_t> tags_of(Sink<Packet> const& sink) {
   return all;
 }
 
-// GPU 0 is node 0; node 2 is GPU 1, or the CPU in the tests of translations.
+// GPU 0 is node 0. Node 2 is GPU 1, or the CPU in tests of translations.
 inline DeviceNodes const kNodes{{0, 2}, {2}, {2}};
 
 inline PortSpec port_spec(NodeId node, DeviceId device, Sizes const& p, RouteTable const& route) {
@@ -93,11 +93,11 @@ inline PortSpec port_spec(NodeId node, DeviceId device, Sizes const& p, RouteTab
   return spec;
 }
 
-// The only link of node 0 leads to node 2, and the other way round.
+// Node 0's only link leads to node 2, and vice versa.
 inline RouteTable const kTo2 = table(0, {{}, {}, {0}});
 inline RouteTable const kTo0 = table(2, {{0}, {}, {}});
 
-// Two GPUs with memories of 50 ns, back to back or with a switch between them.
+// Two GPUs with memories of 50 ns, connected directly or through a switch.
 struct TwoGpus : Bench {
   explicit TwoGpus(Sizes const& p, bool with_switch,
                    std::function<Duration(std::uint64_t)> delay = always(50ns), Below below = Below::memory) {

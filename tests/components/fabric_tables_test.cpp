@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ports of devices and switches say at the end of a run: links, and traffic between devices.
+// Tables of device ports and switches at the end of a run: links, and traffic between devices.
 #include <doctest/doctest.h>
 
 #include "fabric_bench.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using Cells = std::vector<Cell>;
 
-// Of one of a component's tables.
+// Rows of one of a component's tables.
 std::vector<Cells> rows_of(AnyComponent const& component, std::uint32_t table) {
   TableRows rows;
   component.final_rows(rows);
@@ -25,8 +25,8 @@ std::vector<Cells> rows_of(AnyComponent const& component, std::uint32_t table) {
 
 Cell const kNone = std::uint64_t{0};
 
-// gpu0 stores to gpu1's memory, 88 bytes in 5.5 ns, and loads from it, a header of 24 in 1.5 ns; and answers
-// alike.
+// gpu0 stores to gpu1's memory (88 bytes in 5.5 ns) and loads from it (a 24-byte header in 1.5 ns). The
+// responses have the same sizes.
 struct WriteAndRead : TwoGpus {
   explicit WriteAndRead(bool with_switch) : TwoGpus(Sizes{8, 1}, with_switch) {
     feed(gpu[0]->remote_request,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's batches of faults, to the picosecond, between an IOMMU, a GPU and a copy engine of mocks.
+// The driver's fault batches, exact to the picosecond, between a mock IOMMU, GPU and copy engine.
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -51,7 +51,7 @@ struct BatchBench : Bench {
   Sink<FaultOrder>* orders;
 };
 
-// Page 7, alone: its number is 0.
+// Page 7 alone, with migration number 0.
 BatchBench::Script one_fault() {
   return {.faults = {interrupt(Time{100ns}), entry(Time{300ns}, 7, 3, Time{90ns}), drained(Time{300ns}, 1),
                      drained(Time{60us}, 0)},
@@ -70,7 +70,7 @@ TEST_CASE("batches: one fault is read, worked on, unmapped, copied and replayed 
   CHECK(b.copies->nanoseconds() == Times{worked + 1});
   CHECK(b.mapped->nanoseconds() == Times{40'000 + 1});
   CHECK(b.mapped->records()[0].message.keeper == 1);
-  CHECK(b.orders->nanoseconds() == Times{100 + 1, 40'000 + 1});  // read at the begin, and again at the end
+  CHECK(b.orders->nanoseconds() == Times{100 + 1, 40'000 + 1});  // read at the beginning and again at the end
   CHECK(b.orders->records()[0].message.kind == FaultOrderKind::drain);
   CHECK(b.orders->records()[0].message.retry == 1);
   auto const& batch = b.batch(0);
@@ -127,7 +127,7 @@ TEST_CASE(
 
 namespace {
 
-// Memory for one page: 7 comes, then 8, for which 7 leaves. In the second batch 8 has number 0 and 7
+// Memory for one page: 7 migrates, then 8, for which 7 is evicted. In the second batch 8 has number 0 and 7
 // number 1.
 BatchBench::Script eviction(std::vector<Record<StepDone>> const& unmapped,
                             std::vector<Record<CopyDone>> const& copied) {
@@ -141,7 +141,7 @@ BatchBench::Script eviction(std::vector<Record<StepDone>> const& unmapped,
   return script;
 }
 
-constexpr std::int64_t kWorked = 100'000 + 10'000 + 5'000 + 100;  // the block has been seen
+constexpr std::int64_t kWorked = 100'000 + 10'000 + 5'000 + 100;  // first touch of the block is over
 
 }  // namespace
 
@@ -150,7 +150,7 @@ TEST_CASE("batches: serialized, a page leaves when the next one waits for a fram
                                                           {{Time{120us}, {1}}, {Time{130us}, {0}}}));
   CHECK(b.copies->nanoseconds() == Times{35'201, 116'001, 120'001});
   CHECK(b.copies->records()[1].message.from == physical(0, 0));
-  CHECK(b.copies->records()[1].message.to == physical(kFirstCpu, 0));  // which 7 has left free
+  CHECK(b.copies->records()[1].message.to == physical(kFirstCpu, 0));  // freed by 7
   CHECK(b.copies->records()[2].message.to == physical(0, 0));
   Times const steps{301, 40'001, 100'301, kWorked + 1, 120'001, 130'001};
   CHECK(b.moves->nanoseconds() == steps);
@@ -203,8 +203,8 @@ TEST_CASE(
   b.sink(gmmu.acknowledge);
   b.sink(gmmu.fault);
   auto& answers = b.sink(gmmu.response);
-  // SMs 0 and 1 share a uTLB. The driver reads the fault of page 7, and then an empty buffer; each time that
-  // of page 8 is made again, and finds no room.
+  // SMs 0 and 1 share a uTLB. The driver reads the fault of page 7 and then finds the buffer empty. Each
+  // time, the fault of page 8 is raised again and finds no room.
   RawFault const other{8, 1, 0, {}};
   b.feed(gmmu.raw_fault,
          {{Time{100ns}, {7, 0, 0, {}}}, {Time{110ns}, other}, {Time{230ns}, other}, {Time{300ns}, other}});
@@ -220,7 +220,7 @@ TEST_CASE(
   CHECK(gmmu.state().raw_stats.written == 1);
   CHECK(gmmu.state().utlbs.outstanding() == 0);
   CHECK(gmmu.state().raw.dropped_pages() == 0);
-  // From its coming to the replay of its page, 300 ns.
+  // From the fault's arrival to the replay of its page: 300 ns.
   CHECK(gmmu.state().fault_latency.bins[9] == 1);
   CHECK(std::accumulate(gmmu.state().fault_latency.bins.begin(), gmmu.state().fault_latency.bins.end(),
                         std::uint64_t{0}) == 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fault buffer by itself: records, merging, refusals, and who is told what in which order.
+// The fault buffer alone: records, merging, refusals, and the order of notifications.
 #include "farfault/translation/fault_buffer.hpp"
 
 #include <doctest/doctest.h>
@@ -58,11 +58,11 @@ TEST_CASE("fault buffer: a full one still merges; what it refuses is told to ask
   f.add(2, gpu(0));
   CHECK(f.add(3, gpu(0)) == Kept::refused);
   CHECK(f.add(4, gpu(1)) == Kept::refused);
-  CHECK(f.add(3, gpu(0)) == Kept::refused);  // remembered once
+  CHECK(f.add(3, gpu(0)) == Kept::refused);  // recorded once
   CHECK(f.add(1, gpu(2)) == Kept::merged);
   CHECK(f.refused() == 2);
   release(f, 1);
-  CHECK(retry(f, {1}) == Told{{3, 0}});  // one record is free, for one page
+  CHECK(retry(f, {1}) == Told{{3, 0}});  // one free record, for one page
   CHECK(f.add(3, gpu(0)) == Kept::recorded);
   release(f, 2);
   CHECK(retry(f, {1, 2}) == Told{{4, 1}});
@@ -79,7 +79,7 @@ TEST_CASE(
   f.add(3, gpu(1));
   f.add(5, gpu(0));
   release(f, 1);
-  CHECK(f.add(3, gpu(2)) == Kept::recorded);  // by another GPU, in between
+  CHECK(f.add(3, gpu(2)) == Kept::recorded);  // from another GPU, in between
   // 3 has a record now, 4 is mapped, 3 again, 5 needs a record.
   CHECK(retry(f, {1, 4}) == Told{{4, 0}, {5, 0}});
   CHECK(release(f, 3) == Gpus{2, 0, 1});

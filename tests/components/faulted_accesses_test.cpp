@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faulted accesses by themselves: room, order, and that none is lost.
+// Faulted accesses alone: capacity, order, and no lost access.
 #include "farfault/parts/faulted_accesses.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ namespace {
 
 using Numbers = std::vector<std::uint32_t>;
 
-// Those that are to be looked up again, taken.
+// Takes all accesses that must be looked up again.
 Numbers take_all(FaultedAccesses<std::uint32_t>& f) {
   Numbers all;
   for (; !f.again().empty(); f.again().pop()) all.push_back(f.again().front());
@@ -53,7 +53,7 @@ TEST_CASE(
   CHECK(by_page.has_room());
   by_page.keep(2, 2);
   CHECK_FALSE(by_page.has_room());
-  by_page.keep(3, 3);  // was on its way
+  by_page.keep(3, 3);  // was in flight
   by_page.replay(1, kNothing);
   CHECK_FALSE(by_page.has_room());
   by_page.replay(2, kNothing);
@@ -71,7 +71,8 @@ TEST_CASE(
 }
 
 TEST_CASE("faulted accesses: a replay of all pages takes requesters in turn, each with its oldest access") {
-  // Tens are the requester. 2 is the first to be kept, and has three accesses; 1 has two of one page.
+  // The tens digit is the requester. Requester 2 stalls first and has three accesses; 1 has two accesses to
+  // one page.
   auto const requester = [](std::uint32_t n) { return n / 10; };
   FaultedAccesses<std::uint32_t> f(4, 8, 0, 0);
   f.keep(70, 20);
@@ -88,7 +89,7 @@ TEST_CASE("faulted accesses: a replay of all pages takes requesters in turn, eac
   CHECK(f.pages() == 0);
   CHECK(f.accesses() == 0);
   CHECK(take_all(f) == order);
-  // Page 70 is mapped now; the others fault again, and 2, whose access is kept last, is last.
+  // Page 70 is now mapped. The others fault again, and 2, whose access stalls last, is last.
   for (auto const n : order)
     if (n != 20 && n != 22) f.keep(n == 21 ? 71 : n == 30 ? 73 : 72, n);
   f.replay_all(requester, kNothing);
@@ -112,7 +113,7 @@ TEST_CASE("faulted accesses: kept again and again, each leaves as often as it ca
       for (auto const n : take_all(f)) {
         seen.insert(page_of.at(n));
         if (random() % 4 == 0) {
-          f.keep(page_of.at(n), n);  // not mapped after all
+          f.keep(page_of.at(n), n);  // not mapped yet
         } else {
           page_of.erase(n);
           ++left;

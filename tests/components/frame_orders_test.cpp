@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frame allocators that differ in the order in which pages get frames.
+// Frame allocators that differ in the order of allocated frames.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -81,7 +81,7 @@ TEST_CASE("interleaved gives frames of each part of the memory in turn, and what
   frames->occupy(8);
   CHECK(frames_of(*frames, 4) == Frames{3, 5, 9, 10});
   CHECK(frames->empty());
-  auto few = choice.make({2});  // fewer than parts
+  auto few = choice.make({2});  // fewer frames than parts
   CHECK(frames_of(*few, 2) == Frames{0, 1});
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("random gives frames in an order that its seed draws") {
   auto const one = of_seed("1");
   CHECK(one == of_seed("1"));
   CHECK(one != of_seed("2"));
-  // No more of them follow each other than chance has it, and they are from all over the memory.
+  // No more consecutive frames than by chance, and frames from the whole memory.
   std::size_t follow = 0, below_half = 0;
   for (std::size_t i = 1; i < one.size(); ++i) follow += one[i] == one[i - 1] + 1 ? 1 : 0;
   for (auto const f : one) below_half += f < 1 << 15 ? 1 : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GMMU between an L2 TLB, an L2 cache and an IOMMU of mocks, clock 1 GHz, latency 1 cycle, links of 1 ns.
+// A GMMU between a mock L2 TLB, L2 cache and IOMMU; clock 1 GHz, latency 1 cycle, links of 1 ns.
 #pragma once
 
 #include <utility>
@@ -19,7 +19,7 @@ using Iommu = Responder<TranslateRequest, TranslateResponse>;
 
 inline constexpr PhysAddr kTable = 0x100'0000;
 inline constexpr std::uint64_t kPage = ((1 * 512ULL + 2) * 512 + 3) * 512 + 4;  // in this GPU's memory
-inline constexpr std::uint64_t kRemote = 99;                                    // in another's
+inline constexpr std::uint64_t kRemote = 99;                                    // in another GPU's memory
 
 inline PhysAddr local_frame(std::uint64_t page) {
   return physical(0, page << 12);
@@ -83,10 +83,10 @@ struct GmmuBench : Bench {
   std::uint64_t router(std::string_view stat) const { return test::stat_of(gmmu, "gpu.router", stat); }
   Gmmu& gmmu;
   bool first_touch = false;
-  std::uint64_t not_mapped = ~std::uint64_t{0};             // page that the IOMMU does not know
+  std::uint64_t not_mapped = ~std::uint64_t{0};             // page that is unmapped at the IOMMU
   std::uint64_t unrecorded_from = ~std::uint64_t{0} - 100;  // 100 pages whose faults it does not record
-  FaultKind kind = FaultKind::not_mapped;                   // of these
-  std::uint8_t size = 0;                                    // of the pages that the IOMMU knows
+  FaultKind kind = FaultKind::not_mapped;                   // kind of these faults
+  std::uint8_t size = 0;                                    // size of the pages that the IOMMU maps
   Sink<TranslateResponse>* answers = nullptr;
   Memory* cache = nullptr;
   Iommu* iommu = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GMMU asks, by its routing policy, and whose answer it takes (GMMU Bypass).
+// Requests of a GMMU under each routing policy, and the answer that it uses (GMMU Bypass).
 #include <doctest/doctest.h>
 
 #include "gmmu_bench.hpp"
@@ -29,7 +29,7 @@ TEST_CASE("GMMU: an answer says who has found the page: its own walk, the IOMMU,
                                          {Time{10us}, {500, 4}}});
     b.first_touch = true;
     b.run();
-    auto const again = own == FoundBy::gmmu ? own : FoundBy::fault;  // the mock maps it once more
+    auto const again = own == FoundBy::gmmu ? own : FoundBy::fault;  // the mock maps it again
     CHECK(found_by(*b.answers) == Found{own, FoundBy::iommu, FoundBy::fault, again});
   }
 }
@@ -55,8 +55,7 @@ TEST_CASE("GMMU oracle: a local page is walked for, a remote one is asked for") 
 
 namespace {
 
-// In the first epoch of 10 us one local and one remote page are seen, so that in the second both ways are
-// taken.
+// The first epoch of 10 us has one local and one remote page, so the second epoch uses both paths.
 std::vector<Record<TranslateRequest>> undecided(std::uint64_t page) {
   return {{Time{1us}, {kPage + 1, 1}}, {Time{3us}, {kRemote, 2}}, {Time{10us}, {page, 3}}};
 }
@@ -98,7 +97,7 @@ TEST_CASE("GMMU bypass: asked both ways for a remote page, a walk that finds not
     CHECK(b.answers->records()[2].message.frame == remote_frame(kRemote + 1));
     CHECK(Time{10us} + 2ns + iommu_delay + 2ns == b.answers->records()[2].at);
     CHECK(b.gmmu.state().stats.late_responses == 0);
-    CHECK(b.iommu->records().size() == 2);  // not asked again
+    CHECK(b.iommu->records().size() == 2);  // not requested again
     CHECK(b.gmmu.waiting_for().empty());
   }
 }
@@ -133,9 +132,9 @@ TEST_CASE("GMMU: a page that the IOMMU puts into this GPU's memory is in its tab
 TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not local, whoever was asked") {
   auto const table = one_page();
   GmmuBench remote(spec_of("gmmu_bypass", table), {{Time{1us}, {kRemote, 1}},   // walked for
-                                                   {Time{10us}, {500, 2}},      // the IOMMU alone
-                                                   {Time{12us}, {501, 3}},      // is asked
-                                                   {Time{20us}, {502, 4}},      // still
+                                                   {Time{10us}, {500, 2}},      // IOMMU only
+                                                   {Time{12us}, {501, 3}},      // is used
+                                                   {Time{20us}, {502, 4}},      // still used
                                                    {Time{25us}, {kPage, 5}}});  // a local page
   remote.first_touch = true;
   remote.run();
@@ -149,8 +148,8 @@ TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not l
   CHECK(remote.gmmu.state().table.find(502) == PageTranslation{local_frame(502)});
 
   GmmuBench local(spec_of("gmmu_bypass", table), {{Time{1us}, {kPage, 1}},
-                                                  {Time{10us}, {500, 2}},      // the GMMU alone
-                                                  {Time{15us}, {kPage, 3}}});  // is asked
+                                                  {Time{10us}, {500, 2}},      // GMMU only
+                                                  {Time{15us}, {kPage, 3}}});  // is used
   local.first_touch = true;
   local.run();
   CHECK(local.router("local_predictions") == 2);
@@ -160,7 +159,7 @@ TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not l
 
 TEST_CASE("GMMU bypass: the end of a walk tells the predictor, not the IOMMU's answer long after") {
   auto const table = one_page();
-  // Asked at 9 us, the walk ends in the first epoch, the IOMMU answers in the second.
+  // Requested at 9 us: the walk ends in the first epoch, the IOMMU answers in the second.
   GmmuBench b(spec_of("gmmu_bypass", table),
               {{Time{9us}, {kRemote, 1}}, {Time{10500ns}, {kRemote + 1, 2}}, {Time{25us}, {kPage, 3}}}, 10ns,
               5us);

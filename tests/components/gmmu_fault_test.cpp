@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GMMU that keeps its GPU's faults: records, packets to the driver, replays, and a buffer that is full.
+// A GMMU that records its GPU's faults: records, packets to the driver, replays, and a full buffer.
 #include <doctest/doctest.h>
 
 #include "gmmu_bench.hpp"
@@ -16,7 +16,7 @@ GmmuSpec keeping(PageTable const& table, std::uint32_t records) {
   spec.params.fault_buffer = records;
   return spec;
 }
-// What the driver answers to the record.
+// The driver's response to the record.
 TranslateResponse answer(std::uint64_t page, std::uint32_t record, PhysAddr frame) {
   return {page, frame, record + 1, FoundBy::replay};
 }
@@ -33,7 +33,7 @@ TEST_CASE(
   b.unrecorded_from = 500;
   b.feed(b.gmmu.from_iommu, {{Time{2500ns}, answer(500, 0, local_frame(500))}});
   b.run();
-  // Asked for at 101, back at 1102; the fault leaves with the answer. The second is merged.
+  // Requested at 101, answered at 1102; the fault leaves with the answer. The second fault is merged.
   CHECK(found_by(*b.answers) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::replay, FoundBy::iommu});
   CHECK(b.answers->records()[0].message.tag == 17);
   CHECK(b.answers->records()[0].message.frame == kNoFrame);
@@ -89,7 +89,7 @@ TEST_CASE("GMMU: without a free record a fault is told to ask again when there i
     if (r.message.found_by == FoundBy::replay && r.message.frame == kNoFrame)
       asked_again.push_back(r.message.page);
   for (auto const& r : b.faults->records()) faults.push_back(r.message.page);
-  // The first record that is free is for 502, the second one for 503.
+  // The first free record is for 502, the second one for 503.
   CHECK(asked_again == Pages{502, 503});
   CHECK(faults == Pages{500, 501, 502});
   CHECK(b.gmmu.state().by_requester[0].refused_faults == 2);
@@ -121,7 +121,7 @@ TEST_CASE("GMMU: a fault on a page that is nowhere ends its record, and is not r
 TEST_CASE("GMMU: a fault of a request that its walk has answered already leaves no record") {
   auto const table = one_page();
   auto spec = keeping(table, 2);
-  // From the second epoch on requests go to both.
+  // From the second epoch on, requests use both paths.
   spec.router.policy = test::chosen<Router>("gmmu_bypass", {{"epoch", "1us"}, {"t1", "1"}, {"t2", "0"}});
   GmmuBench b(spec, {{Time{100ns}, {kPage, 1}}, {Time{2000ns}, {kPage + 1, 2}}});
   b.unrecorded_from = kPage + 1;

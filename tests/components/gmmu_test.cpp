@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks of a GMMU, random load, and pages that leave its GPU.
+// Page walks of a GMMU, random load, and pages that leave its GPU.
 #include <doctest/doctest.h>
 
 #include "gmmu_bench.hpp"
@@ -12,7 +12,7 @@ TEST_CASE("GMMU: a walk reads the entry of each level, one after the other, and 
   GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 17}}});
   b.run();
   CHECK(b.reads() == kWalk);
-  CHECK(b.cache->nanoseconds() == Times{102, 114, 126, 138});  // each 10 ns and a link there and back
+  CHECK(b.cache->nanoseconds() == Times{102, 114, 126, 138});  // each 10 ns and a link each way
   for (auto const& r : b.cache->records()) {
     CHECK(r.message.from == 5);
     CHECK(r.message.bytes == 8);
@@ -40,8 +40,8 @@ TEST_CASE("GMMU: a walk of fixed latency takes just that, reads nothing, and hol
                      {Time{900ns}, {kPage, 4}}});
   b.run();
   CHECK(b.reads().empty());
-  // A cycle of latency, the walk, a link of 1 ns; the second and third walk start when the one before ends.
-  // The page of the third is not found, and the IOMMU answers, a cycle, two links and 1 us later.
+  // A cycle of latency, the walk, and a link of 1 ns. The second and third walk start when the previous one
+  // ends. The third page is unmapped, and the IOMMU answers a cycle, two links and 1 us later.
   CHECK(b.answers->nanoseconds() == Times{202, 302, 900 + 102, 401 + 1 + 1 + 1000 + 1 + 1});
   CHECK(b.iommu->nanoseconds() == Times{403});
   CHECK(b.gmmu.state().walker.walks() == 4);
@@ -60,7 +60,7 @@ TEST_CASE(
   spec.params.walk_cache = 0;
   GmmuBench b(spec, {{Time{100ns}, {kPage, 1}}, {Time{150ns}, {kPage + 1, 2}}, {Time{250ns}, {kRemote, 3}}});
   b.run();
-  // Walks begin a cycle after there is room: at 101, 202 and 303 ns.
+  // A walk begins one cycle after a walker is free: at 101, 202 and 303 ns.
   REQUIRE(b.answers->nanoseconds() == Times{202, 303, 403 + 1 + 1 + 1000 + 1 + 1});
   auto const stages = [&](std::size_t i) {
     auto const& of = b.answers->records()[i].message.stages;
@@ -194,7 +194,7 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
       CHECK(iommu.records().size() == of.iommu_requests);
       CHECK(cache.records().size() == gmmu.state().walker.reads());
       CHECK(of.walk_hits + of.walk_misses == gmmu.state().walker.walks());
-      // Whatever found a frame was an answer or came second.
+      // Each walk hit and each IOMMU request ended as a response or a late response.
       CHECK(of.walk_hits + of.iommu_requests == s.responses + s.late_responses);
       if (policy == "gmmu_bypass")
         CHECK(s.late_responses > 100);
@@ -218,7 +218,7 @@ TEST_CASE(
   CHECK(b.tlb->records()[0].message.frame == local_frame(kPage));
   CHECK(b.acknowledged->nanoseconds() == Times{261});
   CHECK(b.acknowledged->records()[0].message.move == 5);
-  // The page is found once, then the IOMMU is asked; its neighbour is still there.
+  // The page is found once; then the request goes to the IOMMU. Its neighbour remains.
   CHECK(b.gmmu.state().by_requester[0].walk_hits == 2);
   REQUIRE(b.iommu->records().size() == 1);
   CHECK(b.iommu->records()[0].message.page == kPage);
@@ -241,7 +241,7 @@ TEST_CASE(
   REQUIRE(slices[1]->count() == 1);
   CHECK(slices[1]->records()[0].message.frame == local_frame(kPage));
   CHECK(slices[1]->records()[0].message.from == 1);
-  CHECK(b.tlb->count() == 1);  // the flush is not for the TLBs
+  CHECK(b.tlb->count() == 1);  // the flush is not sent to the TLBs
   CHECK(b.acknowledged->nanoseconds() == Times{261, 421});
   CHECK(b.acknowledged->records()[1].message.move == 3);
 }
@@ -258,7 +258,7 @@ TEST_CASE(
   b.run();
   CHECK(b.acknowledged->nanoseconds() == Times{201, 561});
   CHECK(b.acknowledged->records()[0].message.move == 5);
-  REQUIRE(b.tlb->count() == 1);  // the TLBs are told of what leaves alone
+  REQUIRE(b.tlb->count() == 1);  // only the invalidation of the leaving page is sent to the TLBs
   CHECK(b.tlb->records()[0].message.size == 9);
   CHECK(b.gmmu.state().by_requester[0].walk_hits == 1);
   REQUIRE(b.iommu->records().size() == 1);
@@ -268,7 +268,7 @@ TEST_CASE(
 
 TEST_CASE("GMMU: a walk under way does not find a page that is invalidated before its last entry is read") {
   auto const table = one_page();
-  // The last of the four reads is back at 149; what comes with it comes behind it.
+  // The last of the four reads returns at 149. An invalidation that arrives then is processed after it.
   for (auto const at : {140, 148}) {
     CAPTURE(at);
     GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 1}}}, 10ns, 1000ns,
@@ -328,7 +328,7 @@ TEST_CASE("GMMU: a replay writes the entry of a page of its own GPU, and goes on
     CHECK(b.answers->records()[i].message.found_by == (i == 2 ? FoundBy::settled : FoundBy::replay));
     CHECK(b.answers->records()[i].message.page == 499 + i);
   }
-  CHECK(b.answers->records()[4].message.found_by == FoundBy::gmmu);  // walked for here
+  CHECK(b.answers->records()[4].message.found_by == FoundBy::gmmu);  // walked here
   CHECK(b.answers->records()[4].message.frame == local_frame(500));
   CHECK(b.iommu->records().size() == 1);
   CHECK_FALSE(b.gmmu.state().table.find(501));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels written by hand: a program for each warp.
+// Hand-written kernels: a program for each warp.
 #pragma once
 
 #include <deque>
@@ -61,7 +61,7 @@ inline WarpInstruction barrier() {
   i.op = Op::barrier;
   return i;
 }
-// Lane k touches 4 bytes at base + k * stride.
+// Lane k accesses 4 bytes at base + k * stride.
 inline WarpInstruction access(Op op, VirtAddr base, std::uint64_t stride, std::uint32_t lanes,
                               bool wait_loads = false) {
   WarpInstruction i{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thread blocks beyond those that issue, without an SM: who comes next, who has to be saved, and how the
-// policies change their number.
+// Thread blocks beyond those that issue, without an SM: which block is swapped in next, which must be saved,
+// and how the policies change the number of blocks.
 #include "farfault/compute/held_blocks.hpp"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ namespace {
 
 auto const kAll = [](std::uint32_t) { return true; };
 
-// Room for two warps that issue, and for 300 registers.
+// Room for two issuing warps, and for 300 registers.
 SmParams limits() {
   SmParams sm;
   sm.max_warps = 2;
@@ -35,7 +35,7 @@ HeldBlocks with_two_that_issue() {
   return held;
 }
 
-// With up to four extra blocks.
+// Up to four extra blocks.
 PolicyChoice<ThreadBlocks> oversubscription(std::string const& reference, std::string const& decrease) {
   PolicyChoice<ThreadBlocks> choice("thread_oversubscription");
   test::set_parameter(choice, "thread_oversubscription.blocks", "4");
@@ -44,7 +44,8 @@ PolicyChoice<ThreadBlocks> oversubscription(std::string const& reference, std::s
   return choice;
 }
 
-// The extra blocks after each period, in which ten pages left that had lived for so many ns; 0: none left.
+// Number of extra blocks after each period. Ten pages with the given lifetime in ns are evicted in a period;
+// 0: none.
 std::vector<std::uint32_t> extra_after(PolicyChoice<ThreadBlocks> const& choice,
                                        std::vector<std::uint64_t> const& lifetimes) {
   auto p = choice.make({Clock{1'000'000'000}, 16});
@@ -99,7 +100,7 @@ TEST_CASE("held blocks: one that has begun comes before a fresh one that has wai
   auto held = with_two_that_issue();
   held.add(2, one_warp(), false);
   held.give_way(0, false);
-  CHECK_FALSE(held.next(sm, HeldBlocks::kNone, 9, [](std::uint32_t b) { return b == 0; }));  // on its way
+  CHECK_FALSE(held.next(sm, HeldBlocks::kNone, 9, [](std::uint32_t b) { return b == 0; }));  // in transit
   held.is_saved(0);
   CHECK(held.waiting() == 2);
   CHECK(held.next(sm, HeldBlocks::kNone, 9, kAll) == 0);
@@ -116,7 +117,7 @@ TEST_CASE("held blocks: no more give way than may have begun and wait") {
   held.is_saved(0);
   held.come(2);
   held.is_there(2);
-  // Block 0 waits. Instead of block 1 it may come back, or with two, a fresh one too.
+  // Block 0 is stalled. It may be swapped in instead of block 1; with a limit of two, a new block may, too.
   CHECK(held.next(sm, 1, 1, kAll) == 0);
   CHECK_FALSE(held.next(sm, 1, 1, [](std::uint32_t b) { return b == 3; }));
   CHECK(held.next(sm, 1, 2, [](std::uint32_t b) { return b == 3; }) == 3);
@@ -145,7 +146,7 @@ TEST_CASE("held blocks: a block is saved where the next one's registers have no 
   held.add(3, one_warp(101), false);
   CHECK_FALSE(held.must_be_saved_for(2, sm));
   CHECK(held.must_be_saved_for(3, sm));
-  // 300 registers are taken: two issue, one is kept. What is saved frees its own.
+  // All 300 registers are in use: two blocks issue, one is held. Saving a block frees its registers.
   held.give_way(0, false);
   held.is_saved(0);
   held.come(2);
@@ -156,7 +157,7 @@ TEST_CASE("held blocks: a block is saved where the next one's registers have no 
   held.is_saved(1);
   CHECK(held.has_room(one_warp(100), sm));
   CHECK_FALSE(held.has_room(one_warp(101), sm));
-  // It takes them again when it comes.
+  // Swapping in allocates them again.
   held.come(1);
   CHECK(held[1].place == HeldBlock::Place::restoring);
   held.is_there(1);
@@ -218,7 +219,7 @@ TEST_CASE(
   auto choice = oversubscription("previous", "one_less");
   test::set_parameter(choice, "thread_oversubscription.mean", "period");
   auto p = policy(choice);
-  p->period_ended({10, 0, 10'000'000});  // the first lifetimes there are
+  p->period_ended({10, 0, 10'000'000});  // first lifetimes
   CHECK(p->extra() == 2);
   p->period_ended({2, 0, 2 * 800'000});  // a fifth is not more than a fifth
   CHECK(p->extra() == 3);
@@ -235,7 +236,7 @@ TEST_CASE(
   CHECK(p->extra() == 0);
 }
 
-// The running means are 1000, 950, 867, 788, 715, 663, 618, 580: none is a fifth below the one before.
+// The running means are 1000, 950, 867, 788, 715, 663, 618, 580: none is a fifth below the previous one.
 TEST_CASE("thread blocks: a running mean that decreases slowly is compared with its highest value") {
   std::vector<std::uint64_t> const lifetimes = {1000, 900, 700, 550, 425, 400, 350, 310};
   CHECK(extra_after(oversubscription("previous", "one_less"), lifetimes) == Extra{2, 3, 4, 4, 4, 4, 4, 4});
@@ -259,7 +260,7 @@ TEST_CASE("thread blocks: without evictions a running mean stays below its highe
   std::vector<std::uint64_t> const lifetimes = {1000, 0, 0, 500, 0, 0, 0};
   CHECK(extra_after(oversubscription("highest", "one_less"), lifetimes) == Extra{2, 3, 4, 3, 2, 1, 0});
   CHECK(extra_after(oversubscription("previous", "one_less"), lifetimes) == Extra{2, 3, 4, 3, 4, 4, 4});
-  // A period's own mean does not exist then.
+  // A period's own mean does not exist in that case.
   auto of_period = oversubscription("highest", "one_less");
   test::set_parameter(of_period, "thread_oversubscription.mean", "period");
   CHECK(extra_after(of_period, lifetimes) == Extra{2, 3, 4, 3, 4, 4, 4});
@@ -307,14 +308,14 @@ TEST_CASE("thread blocks: throttling halves the SMs at the first evictions, then
   CHECK(p->running_sms() >= 16);
   p->period_ended({1, 0, 1000});
   CHECK(p->running_sms() == 8);
-  CHECK(p->period() == 400us);  // an execution
+  CHECK(p->period() == 400us);  // execution phase
   p->period_ended({5, 5, 5000});
   CHECK(p->running_sms() == 8);
-  CHECK(p->period() == 100us);  // a detection
+  CHECK(p->period() == 100us);  // detection phase
   p->period_ended({5, 1, 5000});
   CHECK(p->running_sms() == 7);
   p->period_ended({});
-  p->period_ended({5, 0, 5000});  // evicted, but not missed
+  p->period_ended({5, 0, 5000});  // evicted, none prematurely
   CHECK(p->running_sms() == 8);
   auto alone = policy(choice, 1);
   alone->period_ended({1, 1, 1});

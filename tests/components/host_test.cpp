@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host over GPUs of mocks; links of 1 ns.
+// The host with mock GPUs; links of 1 ns.
 #include "farfault/compute/host.hpp"
 
 #include <doctest/doctest.h>
@@ -53,7 +53,7 @@ TEST_CASE("host: an application on some GPUs is launched there, and all GPUs are
   b.system.post(host.begin, StartApplication{0}, Time{100ns});
   b.system.post(host.begin, StartApplication{1}, Time{500ns});
   b.run();
-  // There and back in 12 ns, the write-back in 22: the second time begins at 134.
+  // 12 ns for the round trip, 22 ns for the write-back: the second launch begins at 134.
   CHECK(gpus[0]->nanoseconds() == Times{501});
   CHECK(gpus[1]->nanoseconds() == Times{101, 135, 501});
   CHECK(gpus[1]->records()[1].message.kernel == 0);
@@ -130,7 +130,7 @@ TEST_CASE("host: where caches are written back, all GPUs are asked for it after 
 
 namespace {
 
-// One GPU of the two reports at this time that a kernel has done so many transactions; both end it at 1000
+// One of the two GPUs reports at this time the kernel's transactions so far. Both GPUs end the kernel at 1000
 // ns.
 struct CountsBench : Bench {
   CountsBench(Workload const& workload, Time other_report)
@@ -173,7 +173,7 @@ TEST_CASE(
   CHECK(row.at("instructions") == Cell{std::uint64_t{2}});
   CHECK(row.at("blocks") == Cell{std::uint64_t{1}});  // of the grid
   for (auto const& s : SmStats::list()) {
-    if (s.kind != StatKind::counter) continue;  // what is under way is of no kernel that has ended
+    if (s.kind != StatKind::counter) continue;  // levels count work in flight; an ended kernel has none
     CAPTURE(std::string(s.name));
     auto const column = std::ranges::find(columns, std::string(s.name), &ColumnInfo::name);
     REQUIRE(column != columns.end());

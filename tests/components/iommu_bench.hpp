@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An IOMMU with the driver behind it, between CPU port and memory of mocks, clock 1 GHz, links of 1 ns.
+// An IOMMU and the driver between a mock CPU port and a mock memory; clock 1 GHz, links of 1 ns.
 #pragma once
 
 #include <string>
@@ -38,7 +38,7 @@ inline PageTable two_pages() {
   return table;
 }
 
-// From GPU g, which is node 10 + g.
+// A request of GPU g, which is node 10 + g.
 inline Packet ask(std::uint64_t page, std::uint16_t gpu, std::uint32_t tag) {
   Packet p{};
   p.kind = PacketKind::translate_request;
@@ -72,7 +72,7 @@ inline PagingDriverSpec driver_of(PageTable const& table, std::vector<std::strin
   return spec;
 }
 
-// Wires what a page that moves would need.
+// Connects the ports that only a migration would use.
 inline void nothing_moves(Bench& b, Iommu& iommu, PagingDriver& driver) {
   b.join(iommu.step_done, driver.step_done);
   b.join_family(driver.move, {iommu.move});

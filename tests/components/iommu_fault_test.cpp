@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An IOMMU that answers at once that a page is not mapped, and replays it when the driver has mapped it.
+// An IOMMU that answers immediately that a page is unmapped, and replays the access when the driver has
+// mapped the page.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -30,11 +31,11 @@ TEST_CASE(
     "IOMMU: a page that nothing maps is answered so at once, and replayed when the driver has mapped it") {
   auto const table = two_pages();
   IommuBench b(replaying(table), {{Time{100ns}, ask(55, 1, 7)},
-                                  {Time{101ns}, ask(55, 2, 8)},  // joins the walk
-                                  {Time{500ns}, ask(55, 1, 9)},  // a fault of its own, merged
+                                  {Time{101ns}, ask(55, 2, 8)},  // merged with the walk
+                                  {Time{500ns}, ask(55, 1, 9)},  // its own fault, merged
                                   {Time{5us}, ask(55, 0, 10)}});
-  // Read at 102, back at 113; the driver hears of it at 114, takes 1 us and says so at 1115. A replay leaves
-  // a cycle later, and another.
+  // Read at 102, back at 113. The driver is notified at 114, takes 1 us, and its response arrives at 1115. A
+  // replay is sent a cycle later, and another one after that.
   CHECK(b.answers->nanoseconds() == Times{114, 115, 500 + 14, 1117, 1118, 5000 + 50});
   CHECK(found_by(*b.answers) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::nothing, FoundBy::replay,
                                       FoundBy::replay, FoundBy::iommu});
@@ -74,7 +75,7 @@ TEST_CASE(
                       {Time{300ns}, ask(57, 0, 9)},
                       {Time{2000ns}, ask(56, 2, 10)},
                       {Time{4000ns}, ask(57, 0, 11)}});
-  // 55 is mapped at 1115; with no record left both others are told to ask again.
+  // 55 is mapped at 1115. Without a free record, both others are answered to retry.
   REQUIRE(b.answers->count() == 10);
   std::map<std::uint64_t, std::vector<PhysAddr>> replays;
   for (auto const& r : b.answers->records())
@@ -94,10 +95,10 @@ struct GpuState {
   std::uint64_t started = 0;
   std::uint64_t done = 0;
   std::uint64_t wrong = 0;
-  std::vector<std::uint64_t> kept;      // accesses whose page is not mapped
-  std::vector<std::uint32_t> finished;  // by access
+  std::vector<std::uint64_t> kept;      // accesses to unmapped pages
+  std::vector<std::uint32_t> finished;  // per access
 };
-// To the node that a packet names.
+// Forwards each packet to the node that it names.
 class Fan final : public Component<Nothing, Nothing> {
  public:
   using Component::Component;
@@ -114,7 +115,7 @@ struct GpuSpec {
   std::uint64_t pages = 0;
 };
 
-// Makes an access to a page for each of its numbers, and again at a replay; several at a time.
+// Accesses one page per number, several at a time, and again after a replay.
 class FaultingGpu final : public Component<GpuSpec, GpuState> {
  public:
   using Component::Component;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An IOMMU whose pages move.
+// An IOMMU with page migration.
 #include <doctest/doctest.h>
 
 #include "iommu_bench.hpp"
@@ -10,7 +10,7 @@ using namespace farfault::iommu_bench;
 
 namespace {
 
-// An IOMMU that has pages moved, its driver and its GPUs being scripts: GPUs 0 to 2 are nodes 10 to 12.
+// An IOMMU with page migration between a scripted driver and scripted GPUs. GPUs 0 to 2 are nodes 10 to 12.
 struct MovingBench : Bench {
   struct Script {
     std::vector<Record<Packet>> requests = {};
@@ -37,7 +37,7 @@ struct MovingBench : Bench {
     spec.moves = 2;
     return spec;
   }
-  // The destinations of the packets of a kind.
+  // Destinations of the packets of a kind.
   std::vector<NodeId> receivers(PacketKind kind) const {
     std::vector<NodeId> nodes;
     for (auto const& r : out->records())
@@ -55,13 +55,13 @@ struct MovingBench : Bench {
 using Nodes = std::vector<NodeId>;
 
 constexpr std::uint64_t kOnGpu1 = kPage + 2;
-constexpr PhysAddr kHere = physical(1, 5 << 12);  // where kOnGpu1 lies
+constexpr PhysAddr kHere = physical(1, 5 << 12);  // frame of kOnGpu1
 PageTable page_on_gpu1() {
   PageTable table(kTable, 12);
   table.map(kOnGpu1, kHere);
   return table;
 }
-// What the driver says of a fault, of the first record.
+// The driver's response to a fault with the first record.
 constexpr PageMapped answered(std::uint64_t page, PhysAddr frame) {
   return {page, frame, 0, 0, FaultKind::remote, {}};
 }
@@ -85,7 +85,8 @@ TEST_CASE("IOMMU: with migration the walk of a page on another device is a fault
   CHECK(f.kind == FaultKind::remote);
   CHECK(f.page == kOnGpu1);
   CHECK(f.gpu == 2);
-  // Both are told at once, and where the page is when the driver says so; a replay leaves a cycle later.
+  // Both requesters are answered immediately, and get the new location when the driver responds. A replay is
+  // sent a cycle later.
   CHECK(b.out->nanoseconds() == Times{150, 151, 902, 903});
   CHECK(found_by(*b.out) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::settled, FoundBy::settled});
   CHECK(b.receivers(PacketKind::translate_response) == Nodes{12, 10, 12, 10});
@@ -122,7 +123,7 @@ TEST_CASE("IOMMU: a page is sent for when one GPU has asked for it as often in a
                                     {Time{200ns}, ask(kOnGpu1, 0, 2)},
                                     {Time{300ns}, ask(kOnGpu1, 2, 3)},
                                     {Time{400ns}, ask(kOnGpu1, 0, 4)},
-                                    {Time{500ns}, ask(kOnGpu1, 1, 5)},  // the page is there: no remote touch
+                                    {Time{500ns}, ask(kOnGpu1, 1, 5)},  // the page is local: no remote touch
                                     {Time{600ns}, ask(kOnGpu1, 0, 6)},
                                     {Time{700ns}, ask(kOnGpu1, 0, 7)}},
                        .mapped = {{Time{900ns}, answered(kOnGpu1, physical(0, 0))}}});
@@ -192,7 +193,7 @@ TEST_CASE("IOMMU: an invalidation leaves behind the answers given before it, how
   spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
   std::vector<Record<Packet>> requests;
   for (std::uint32_t i = 0; i < 20; ++i) requests.push_back({Time{100ns}, ask(kOnGpu1, 2, i)});
-  // The walk ends at 149; the last of 20 answers leaves at 168.
+  // The walk ends at 149. The last of 20 answers is sent at 168.
   MovingBench b(spec, {.requests = requests, .moves = {{Time{150ns}, unmap(0, kOnGpu1, kHere)}}});
   CHECK(b.out->nanoseconds()[19] == 149 + 19 + 1);
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
@@ -212,7 +213,7 @@ TEST_CASE(
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11});
   CHECK(b.receivers(PacketKind::flush_request) == Nodes{11});
   CHECK(b.unmapped->nanoseconds() == Times{2001, 4001});
-  // The frame of a GPU behind another IOMMU, or of a CPU.
+  // A frame of a GPU behind another IOMMU, or of a CPU.
   PageMove elsewhere = flush;
   elsewhere.frame = physical(7, 5 << 12);
   MovingBench c(spec_of(table),
@@ -236,7 +237,7 @@ TEST_CASE(
                 {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 7)},    // walks until 149
                               {Time{130ns}, ask(kOnGpu1, 0, 8)},    // while it is unmapped
                               {Time{160ns}, ask(kOnGpu1, 2, 9)},    // after the walk's end
-                              {Time{170ns}, ask(kOnGpu1, 0, 10)}},  // told once more, and replayed once
+                              {Time{170ns}, ask(kOnGpu1, 0, 10)}},  // answered again, replayed once
                  .mapped = {{Time{900ns}, answered(kOnGpu1, there)}},
                  .moves = {{Time{120ns}, unmap(0, kOnGpu1, kHere)}, {Time{900ns}, remap(0, kOnGpu1, there)}},
                  .invalidated = {{Time{400ns}, {0}}}});
@@ -247,7 +248,7 @@ TEST_CASE(
   for (std::size_t i = 0; i < 4; ++i) CHECK(found[i] == FoundBy::nothing);
   for (std::size_t i = 4; i < 7; ++i) CHECK(found[i] == FoundBy::settled);
   for (std::size_t i = 5; i < 8; ++i) CHECK(b.out->records()[i].message.frame == there);
-  // One fault, of the first that found it on its way.
+  // One fault, for the first request that found the page migrating.
   CHECK(b.faults->nanoseconds() == Times{132});
   CHECK(b.faults->records()[0].message.gpu == 0);
   CHECK(b.faults->records()[0].message.kind == FaultKind::moving);
@@ -282,7 +283,7 @@ TEST_CASE(
                                     {Time{1000ns}, ask(kPage, 0, 10)}},
                        .mapped = {{Time{900ns}, answered(kOnGpu1, there)},
                                   {Time{1500ns}, answered(kPage, physical(0, 7 << 12))}}});
-  // With no record left both are told, with the frame, which they have to ask for; but it is on another GPU.
+  // Without a free record both are answered to retry, with the frame. It is on another GPU.
   CHECK(found_by(*b.out) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::nothing, FoundBy::settled,
                                   FoundBy::replay, FoundBy::replay, FoundBy::nothing, FoundBy::settled});
   CHECK(b.receivers(PacketKind::translate_response) == Nodes{12, 10, 12, 12, 10, 12, 10, 10});
@@ -318,7 +319,7 @@ TEST_CASE(
                                  .invalidated = {{Time{1200ns}, {1}}, {Time{1300ns}, {1}}}});
   CHECK(found_by(*b.out) == Found{FoundBy::nothing, FoundBy::settled});
   CHECK(b.out->records()[1].message.frame == kHere);
-  // Behind the replay, to both.
+  // After the replay, to both.
   CHECK(b.out->nanoseconds() == Times{150, 902, 903, 904});
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
   CHECK(b.unmapped->nanoseconds() == Times{1301});
@@ -367,7 +368,7 @@ TEST_CASE(
   spec.kept_by_gpus = 7;
   auto mapped = answered(kOnGpu1, there);
   mapped.entry = 4;
-  mapped.keeper = 3;  // GPU 2
+  mapped.keeper = 3;  // number of GPU 2, plus 1
   PageMapped const first{55, physical(0, 3 << 12), 9, 0, FaultKind::not_mapped, 1};
   MovingBench b(spec,
                 {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)},
@@ -404,7 +405,8 @@ TEST_CASE(
   CHECK(s.by_requester[0].page_faults + s.by_requester[0].remote_faults + s.by_requester[0].merged_faults ==
         0);
   CHECK(s.table.find(55) == PageTranslation{physical(0, 3 << 12)});
-  // kPage is on GPU 1. Of kOnGpu1's place GPU 2 has been told, which has it: one invalidation.
+  // kPage is on GPU 1. The location of kOnGpu1 was sent to GPU 2 alone, where the page is resident: one
+  // invalidation.
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
 }
 

@@ -52,7 +52,7 @@ TEST_CASE("IOMMU: without merging, requests for one page have a walk each and sh
   IommuBench b(
       spec,
       {{Time{100ns}, ask(kPage, 1, 7)}, {Time{105ns}, ask(kPage, 2, 8)}, {Time{110ns}, ask(kPage, 0, 9)}});
-  // Each walk is 4 reads of 10 ns with a link there and back; the third waits for the first walker.
+  // Each walk has 4 reads of 10 ns with a link each way; the third walk waits for the first walker.
   CHECK(b.answers->nanoseconds() == Times{150, 155, 149 + 49});
   CHECK(b.answers->records()[1].message.tag == 8);
   CHECK(b.cache->records().size() == 12);
@@ -67,7 +67,7 @@ TEST_CASE(
   auto spec = spec_of(table);
   spec.params.merge = false;
   IommuBench b(spec, {{Time{100ns}, ask(55, 1, 7)}, {Time{101ns}, ask(55, 2, 8)}});
-  // As with merging: the second fault finds its page mapped, and is answered with the first.
+  // Same as with merging: the second fault finds its page mapped, and is answered together with the first.
   CHECK(b.answers->nanoseconds() == Times{1116, 1116});
   for (auto const& r : b.answers->records()) CHECK(r.message.frame == physical(1, 200 << 12));
   CHECK(b.iommu.state().by_requester[0].page_faults == 2);
@@ -121,7 +121,7 @@ TEST_CASE("IOMMU: a page that no entry maps is a fault; the driver puts it where
   auto const table = two_pages();
   IommuBench b(spec_of(table),
                {{Time{100ns}, ask(55, 1, 7)}, {Time{101ns}, ask(55, 2, 8)}, {Time{5us}, ask(55, 0, 9)}});
-  // Read at 102, back at 113, the driver hears of it at 114, takes 1 us and says so at 1115.
+  // Read at 102, back at 113. The driver is notified at 114, takes 1 us, and its response arrives at 1115.
   CHECK(b.answers->nanoseconds() == Times{1116, 1117, 5002});
   for (auto const& r : b.answers->records()) CHECK(r.message.frame == physical(1, 200 << 12));
   CHECK(b.iommu.state().by_requester[0].page_faults == 1);
@@ -132,11 +132,11 @@ TEST_CASE("IOMMU: a page that no entry maps is a fault; the driver puts it where
 
 TEST_CASE("IOMMU: an answer says whether a table had the page or a fault has put it there") {
   auto const table = two_pages();
-  IommuBench b(spec_of(table), {{Time{100ns}, ask(kPage, 1, 1)},  // walked for
-                                {Time{200ns}, ask(kPage, 2, 2)},  // hits the TLB
-                                {Time{300ns}, ask(55, 1, 3)},     // mapped by no entry
-                                {Time{301ns}, ask(55, 2, 4)},     // joins that fault
-                                {Time{5us}, ask(55, 0, 5)}});     // mapped since
+  IommuBench b(spec_of(table), {{Time{100ns}, ask(kPage, 1, 1)},  // walk
+                                {Time{200ns}, ask(kPage, 2, 2)},  // TLB hit
+                                {Time{300ns}, ask(55, 1, 3)},     // unmapped
+                                {Time{301ns}, ask(55, 2, 4)},     // merged with that fault
+                                {Time{5us}, ask(55, 0, 5)}});     // mapped by now
   CHECK(found_by(*b.answers) ==
         Found{FoundBy::iommu, FoundBy::iommu, FoundBy::fault, FoundBy::fault, FoundBy::iommu});
 }
@@ -160,7 +160,7 @@ TEST_CASE("IOMMU: beyond the pages it can hold, requests stall; those for a page
   for (auto const& r : b.answers->records()) tags.push_back(r.message.tag);
   CHECK(tags == std::vector<std::uint32_t>{7, 9, 8});
   CHECK(b.answers->nanoseconds()[0] == 1116);
-  CHECK(b.answers->nanoseconds()[1] == 1117);  // it has passed request 8, and waited with the first one
+  CHECK(b.answers->nanoseconds()[1] == 1117);  // it overtook request 8 and waited with the first one
 }
 
 TEST_CASE("IOMMU: under random load every request is answered exactly once with the driver's frame") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel did, from the counters of an SM to its sums: reports of any size, of the right kernel, in
-// time.
+// Counts of a kernel, from an SM's counters to its sums: reports of any size arrive in time and for the right
+// kernel.
 #include "farfault/compute/kernel_counts.hpp"
 
 #include <doctest/doctest.h>
@@ -37,7 +37,7 @@ SmStats of(SmCounters const& counters) {
   return std::bit_cast<SmStats>(counters);
 }
 
-// What an SM reported, in the messages from one number to another.
+// Counts that an SM reported in messages [first, end).
 SmStats reported(SmBench const& b, std::size_t first, std::size_t end) {
   std::vector<KernelCounts> messages;
   for (auto i = first; i < end; ++i) messages.push_back(b.counts->records()[i].message);
@@ -65,7 +65,7 @@ TEST_CASE("kernel counts: growths of any size arrive, also where the messages ar
         now[i] = before[i] + grown[i];
       }
       CHECK(sum_of(report_of(of(before), of(now))) == of(grown));
-      // So many bytes that the last counters begin at each place of a message.
+      // The byte counts move the last counters through each position of a message.
       for (std::size_t i = 0; i < now.size(); ++i) {
         SmCounters some{};
         std::fill_n(some.begin(), i, 200);
@@ -85,7 +85,7 @@ TEST_CASE(
   CHECK(report_of({}, times).size() == 1);
   SmCounters all{};
   all.fill(1'000'000'000);
-  CHECK(report_of({}, of(all)).size() == (all.size() + 5) / 6);  // six to a message
+  CHECK(report_of({}, of(all)).size() == (all.size() + 5) / 6);  // six per message
   CHECK(report_of(of(all), of(all)).size() == 1);
 }
 
@@ -182,12 +182,12 @@ TEST_CASE("SM: kernels of two streams on it at once have each its own counts, sc
     CHECK(did.at(k).blocks == 1);
     CHECK(did.at(k) == b.sm.state().stats[k]);
   }
-  // The statistics know applications only.
+  // These statistics are per application only.
   CHECK(test::stat_of(b.sm, "sm", "transactions") == 5);
 }
 
 TEST_CASE("SM: a transaction that misses the L1 TLB counts for whoever had its page, merged ones each") {
-  // Two lines of each page; the TLB has page 7 for the third, in its own time.
+  // Two lines of each page. The later third line of page 7 hits the L1 TLB.
   Program program;
   for (VirtAddr page = 2; page < 8; ++page) program.push_back(load(page << 12, 64, 2));
   program.push_back(load(7 << 12 | 0x80, 64, 1, true));
@@ -206,7 +206,7 @@ TEST_CASE("SM: a transaction that misses the L1 TLB counts for whoever had its p
 }
 
 TEST_CASE("SM: a transaction that was ever kept for a fault counts for that, and once") {
-  // Page 2 faults twice; the page 3 that joins the second time has not been kept before. Page 4 settles.
+  // Page 2 faults twice. Its third load joins the second fault and did not stall before. Page 4 settles.
   auto const w = same_for_all({load(0x2000), load(0x2040), load(0x4000), compute(500), load(0x2080),
                                compute(1000), load(0x20c0), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
@@ -227,7 +227,7 @@ TEST_CASE("SM: a transaction that was ever kept for a fault counts for that, and
 }
 
 TEST_CASE("SM: what joins the translation of one that has faulted before counts for who has found it") {
-  // The load at 420 misses while the first one is asked for again.
+  // The load at 420 misses while the first one is requested again.
   auto const w = same_for_all({load(0x2000), compute(318), load(0x2040), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
   b.faults = {{2, 1}};
@@ -243,7 +243,7 @@ TEST_CASE("SM: what joins the translation of one that has faulted before counts 
 }
 
 TEST_CASE("SM: a request to an L2 cache counts once, by whose cache it is and whether it had the line") {
-  // Lines 0 and 2 of a page are there, 1 and 3 are not. The second load of line 1 joins the first.
+  // Lines 0 and 2 of a page hit, 1 and 3 miss. The second load of line 1 joins the first.
   auto const w = same_for_all({load(0x2000, 64, 4), load(0x2040), store(0x2000), store(0x2040), store(0x20c0),
                                load(kRemote, 64, 3), store(kRemote), store(kRemote + 0x40),
                                store(kRemote + 0x80), compute(1, true), load(0x2040), compute(1, true)});
@@ -260,7 +260,7 @@ TEST_CASE("SM: a request to an L2 cache counts once, by whose cache it is and wh
 }
 
 TEST_CASE("SM: two streams' requests, translations and scalar loads count for each by itself") {
-  // Both begin with the same line, which the first one asks for; stream 1 has a scalar load that hits.
+  // Both begin with the same line, which the first one requests; stream 1 has a scalar load that hits.
   auto const kernel = [](std::uint32_t stream) {
     return std::make_unique<HandKernel>(shape(), [stream](std::uint64_t, std::uint32_t) {
       Program program{load(0x2000), scalar_load(stream == 0 ? 0x9040 : 0x9000)};
@@ -318,7 +318,7 @@ TEST_CASE(
     Bench b;
     auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec);
     b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}, {Time{1000ns}, {1, 0}}});
-    // A report and what it belongs to come at one time.
+    // A report arrives at the same time as the completion that it belongs to.
     b.feed(dispatcher.block_done,
            {{Time{2000ns}, {0, 0, 0, 1}}, {Time{2100ns}, {0, 0, 1, 1}}, {Time{2200ns}, {1, 1, 0, 2}}});
     b.feed(dispatcher.counted, {{Time{2000ns}, report(0, 10)},

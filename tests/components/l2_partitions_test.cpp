@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// L2 slices of two partitions, 100 ns apart, each with a memory of mocks; and the end of a kernel. Clock 1
-// GHz, look-up 14 cycles, other links of 1 ns.
+// L2 slices of two partitions, 100 ns apart, each with a mock memory, and the end of a kernel. Clock 1 GHz,
+// look-up 14 cycles, other links of 1 ns.
 #include <doctest/doctest.h>
 
 #include "farfault/memory/l2_slice.hpp"
@@ -14,8 +14,8 @@ namespace {
 using Times = std::vector<std::int64_t>;
 using Script = std::vector<Record<MemRequest>>;
 
-constexpr PhysAddr kNear = 0x000;  // at home in partition 0
-constexpr PhysAddr kFar = 0x100;   // in partition 1
+constexpr PhysAddr kNear = 0x000;  // home in partition 0
+constexpr PhysAddr kFar = 0x100;   // home in partition 1
 
 // One slice of `lines` lines in each of two partitions.
 L2SliceSpec half(std::uint32_t index, MissPath path, std::uint32_t lines = 4) {
@@ -68,11 +68,11 @@ TEST_CASE(
     "L2 partitions: a miss of another partition's line goes through its home slice, and is a hit "
     "afterwards") {
   Halves h({{Time{10ns}, read(kFar, 1)}, {Time{500ns}, read(kFar, 2)}}, {{Time{600ns}, read(kFar, 3)}});
-  // There: look-up and the way; then what a miss at home takes; and the way back.
+  // Look-up and the link to the other partition; a miss at the home slice; and the link back.
   CHECK(h.answers_a->nanoseconds() == Times{10 + 14 + 100 + (14 + 1 + 50 + 1) + 100 + 1, 500 + 14 + 1});
   CHECK(h.memory_b->nanoseconds() == Times{10 + 14 + 100 + 14 + 1});
   CHECK(h.memory_a->records().empty());
-  CHECK(h.answers_b->nanoseconds() == Times{600 + 14 + 1});  // the home has it too
+  CHECK(h.answers_b->nanoseconds() == Times{600 + 14 + 1});  // the home slice has it too
   CHECK(h.a.state().stats.far_misses == 1);
   CHECK(h.a.state().stats.hits == 1);
   CHECK(h.b.state().stats.far_requests == 1);
@@ -89,13 +89,13 @@ TEST_CASE("L2 partitions: a write of another partition's line is done when its h
 }
 
 TEST_CASE("L2 partitions: what the home slice says of a line is passed on, and a slice's own copy is there") {
-  auto const other = kFar + 512;  // the next line of the same home
+  auto const other = kFar + 512;  // next line of the same home slice
   Halves h({{Time{10ns}, read(kFar, 1)},
-            {Time{11ns}, read(kFar + 32, 2)},     // joins it
-            {Time{500ns}, read(kFar, 3)},         // its own copy
-            {Time{2us}, read(other, 4)},          // the home has it
-            {Time{3us}, write(other, 5)},         // the home has it
-            {Time{4us}, write(kFar + 1024, 6)}},  // nobody has it
+            {Time{11ns}, read(kFar + 32, 2)},     // merged
+            {Time{500ns}, read(kFar, 3)},         // hit in its own copy
+            {Time{2us}, read(other, 4)},          // hit in the home slice
+            {Time{3us}, write(other, 5)},         // hit in the home slice
+            {Time{4us}, write(kFar + 1024, 6)}},  // miss everywhere
            {{Time{1us}, read(other, 7)}});
   CHECK(tags(*h.answers_a) == std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6});
   CHECK(found_by(*h.answers_a) == Found{FoundBy::memory, FoundBy::memory, FoundBy::cache, FoundBy::cache,
@@ -103,7 +103,7 @@ TEST_CASE("L2 partitions: what the home slice says of a line is passed on, and a
 }
 
 TEST_CASE("L2 partitions: a copy is clean, so that its eviction costs nothing") {
-  // All of them fall into one set of two ways.
+  // All of them map to one set of two ways.
   Script script{{Time{10ns}, read(kFar, 0)}, {Time{500ns}, write(kFar, 1)}};
   for (std::uint32_t i = 1; i < 4; ++i) script.push_back({Time{1us + i * 1us}, read(kFar + i * 512, i + 1)});
   Halves h(script, {});
@@ -185,7 +185,7 @@ struct Flushes : Bench {
   Sink<MemResponse>* answers = nullptr;
   Memory* dram = nullptr;
   std::vector<Sink<Flushed>*> askers;
-  Sink<Flushed>* reports = nullptr;  // to the first of them
+  Sink<Flushed>* reports = nullptr;  // of the first one
 };
 
 Flush all(std::uint32_t kernel) {
@@ -240,7 +240,7 @@ TEST_CASE("L2 slice: where partitions keep lines of their own, they are dropped 
              {Time{1000ns}, read(kNear, 2)},
              {Time{2000ns}, read(kFar, 3)}},
             {{Time{500ns}, all(0)}});
-  // Both are written back, the second one the long way, and read again.
+  // Both are written back, the second one to the other partition, and read again.
   CHECK(b.dram->nanoseconds() == Times{501, 702, 1015, 2000 + 14 + 200 + 1});
   CHECK(b.reports->nanoseconds() == Times{702 + 50 + 1 + 1});
   CHECK(b.slice.state().stats.kernel_end_writebacks == 2);
@@ -248,12 +248,12 @@ TEST_CASE("L2 slice: where partitions keep lines of their own, they are dropped 
 
 TEST_CASE(
     "L2 slice: when a page leaves, its dirty lines are written back and all of them dropped, no others") {
-  // The page at 0x1000; the line at 0x180 is dirty too, and not of it.
+  // The page at 0x1000. The line at 0x180 is dirty too, but of another page.
   auto spec = half(0, MissPath::memory, 16);
   spec.flushes = 4;
   Flushes b(spec,
             {{Time{10ns}, write(0x1000, 0)},
-             {Time{20ns}, write(0x1100, 1)},  // of the other partition's memory
+             {Time{20ns}, write(0x1100, 1)},  // in the other partition's memory
              {Time{30ns}, read(0x1040, 2)},
              {Time{40ns}, write(0x0180, 3)},
              {Time{2000ns}, read(0x0180, 4)},
@@ -265,14 +265,14 @@ TEST_CASE(
   REQUIRE(b.askers[1]->count() == 1);
   CHECK(b.askers[1]->records()[0].message.number == 9);
   CHECK(b.askers[1]->nanoseconds() == Times{1001 + 201 + 50 + 1 + 1});
-  // The line that came in at 30, the two dirty ones, and three of the four that are read afterwards.
+  // The line filled at 30, the two dirty lines, and three of the four lines that are read afterwards.
   CHECK(b.dram->nanoseconds() == Times{30 + 15, 1001, 1001 + 201, 2115, 2415, 2700 + 215});
   CHECK(b.slice.state().stats.page_writebacks == 2);
   CHECK(b.slice.state().stats.kernel_end_writebacks == 0);
 }
 
 TEST_CASE("L2 slice: of a large page that leaves the lines of all its base pages go") {
-  // Two base pages at 0x2000; the line at 0x40c0 is of the next page.
+  // Two base pages at 0x2000; the line at 0x40c0 belongs to the next page.
   auto spec = half(0, MissPath::memory, 16);
   spec.flushes = 4;
   Flushes b(spec,
@@ -315,7 +315,7 @@ TEST_CASE("L2 partitions: a request names its requester at the home slice and it
   Halves h({{Time{10ns}, fetch}, {Time{20ns}, store}}, {});
   REQUIRE(h.memory_b->records().size() == 1);
   CHECK(h.memory_b->records()[0].message.requester == asker);
-  CHECK(h.b.state().stats.copy_requests == 0);  // counted where the client asked
+  CHECK(h.b.state().stats.copy_requests == 0);  // counted at the client's slice
   CHECK(h.a.state().stats.copy_requests == 2);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An L2 slice between a client and a memory of mocks, clock 1 GHz, look-up 14 cycles, links of 1 ns.
+// An L2 slice between a client and a mock memory; clock 1 GHz, look-up 14 cycles, links of 1 ns.
 #include "farfault/memory/l2_slice.hpp"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ using namespace farfault::mock;
 
 namespace {
 
-// One set of two ways unless said otherwise.
+// One set of two ways by default.
 L2SliceSpec small_slice() {
   L2SliceSpec spec;
   spec.params.slices = 1;
@@ -64,15 +64,15 @@ TEST_CASE("L2 slice: a miss is look-up, memory and back; a hit is the look-up") 
 }
 
 TEST_CASE("L2 slice: a response says whether the line was there when its request was looked up") {
-  // Also where a cache in front of memory has it.
+  // Also if a cache in front of memory has the line.
   for (auto const below : {Below::memory, Below::cache}) {
     SliceBench b(small_slice(),
                  {{Time{10ns}, read(0x80, 1)},
-                  {Time{12ns}, read(0xa0, 2)},    // joins it
-                  {Time{100ns}, read(0x80, 3)},   // has it
-                  {Time{200ns}, write(0x80, 4)},  // has it
-                  {Time{300ns}, write(0x40, 5)},  // takes its line without a read
-                  {Time{400ns}, read(0x40, 6)}},  // has it
+                  {Time{12ns}, read(0xa0, 2)},    // merged
+                  {Time{100ns}, read(0x80, 3)},   // hit
+                  {Time{200ns}, write(0x80, 4)},  // hit
+                  {Time{300ns}, write(0x40, 5)},  // write-allocates without a read
+                  {Time{400ns}, read(0x40, 6)}},  // hit
                  always(50ns), below);
     CHECK(tags(*b.answers[0]) == Tags{1, 2, 3, 4, 5, 6});
     CHECK(found_by(*b.answers[0]) == Found{FoundBy::memory, FoundBy::memory, FoundBy::cache, FoundBy::cache,
@@ -126,9 +126,9 @@ TEST_CASE("L2 slice: a write that misses is answered without a fetch, and then r
 
 TEST_CASE("L2 slice: an evicted dirty line is written to memory, a clean one is not") {
   SliceBench b(small_slice(), {{Time{10ns}, write(0x000, 1)},
-                               {Time{20ns}, read(0x040, 2)},      // comes in at 86
+                               {Time{20ns}, read(0x040, 2)},      // filled at 86
                                {Time{200ns}, write(0x080, 3)},    // evicts line 0
-                               {Time{300ns}, write(0x0C0, 4)}});  // evicts line 1, clean
+                               {Time{300ns}, write(0x0C0, 4)}});  // evicts line 1, which is clean
   REQUIRE(b.dram->records().size() == 2);
   CHECK(b.dram->records()[1].message.access == Access::write);
   CHECK(b.dram->records()[1].message.address == 0x000);
@@ -159,8 +159,8 @@ TEST_CASE("L2 slice: without an MSHR requests stall in order and resume when a l
   spec.params.mshrs = 1;
   SliceBench b(spec, {{Time{10ns}, read(0x000, 1)},
                       {Time{11ns}, read(0x040, 2)},
-                      {Time{12ns}, read(0x000, 3)}});  // could merge, but does not overtake
-  // The line comes at 76; request 2 is looked up then and reads at 90, request 3 a cycle later.
+                      {Time{12ns}, read(0x000, 3)}});  // could be merged, but does not overtake
+  // The line arrives at 76. Request 2 is looked up then and reads at 90; request 3 follows a cycle later.
   CHECK(b.dram->nanoseconds() == Times{25, 91});
   CHECK(tags(*b.answers[0]) == Tags{1, 3, 2});
   CHECK(b.answers[0]->nanoseconds() == Times{77, 77 + 14 + 1, 91 + 50 + 2});
@@ -187,7 +187,7 @@ TEST_CASE("L2 slice: a line waits for a credit of its DRAM channel before it is 
   CHECK(b.dram->nanoseconds()[1] == 77);
   CHECK(b.dram->records()[1].message.access == Access::write);
   CHECK(b.dram->records()[1].message.address == 0x040);
-  // Line 0 came at 76 and evicted line 2; its turn is when the first write is done.
+  // Line 0 arrived at 76 and evicted line 2, which is written when the first write is complete.
   REQUIRE(b.dram->records().size() == 3);
   CHECK(b.dram->records()[2].message.address == 0x080);
   CHECK(b.dram->nanoseconds()[2] == 77 + 50 + 1 + 1);
@@ -198,7 +198,7 @@ TEST_CASE("L2 slice: each of its channels has credits of its own and gets its ow
   auto spec = small_slice();
   spec.params.slices = 2;
   spec.params.size = ByteSize{256};
-  spec.memory = AddressMap(2, 256);  // of two slices this is the second,
+  spec.memory = AddressMap(2, 256);  // the second of two slices,
   spec.index = 1;
   spec.channels = AddressMap(4, 256);  // with the channels 1 and 3 of four
   spec.banks = 2;
@@ -206,7 +206,7 @@ TEST_CASE("L2 slice: each of its channels has credits of its own and gets its ow
   spec.dram_credits = 1;
   Bench b;
   auto& slice = b.system.add<L2Slice>("slice", spec);
-  // Channel 1, again channel 1, and channel 3, which waits behind.
+  // Channel 1, channel 1 again, and channel 3, which waits behind them.
   b.feed<MemRequest>(slice.request, {{Time{10ns}, read(0x100, 1)},
                                      {Time{11ns}, read(0x500, 2)},
                                      {Time{12ns}, read(0x300, 3)},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An L2 TLB between SMs and a GMMU of mocks, clock 1 GHz, look-up 4 cycles, links of 1 ns.
+// An L2 TLB between SMs and a mock GMMU; clock 1 GHz, look-up 4 cycles, links of 1 ns.
 #include "farfault/translation/l2_tlb.hpp"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ using Times = std::vector<std::int64_t>;
 constexpr std::uint64_t kNotMapped = 1 << 20;
 constexpr std::uint64_t kFirstTouch = 60;
 constexpr std::uint64_t kByIommu = 61;
-constexpr std::uint64_t kTimed = 62;  // whose answer says what it was in
+constexpr std::uint64_t kTimed = 62;  // its answer contains latency stages
 PhysAddr frame_of(std::uint64_t page) {
   return physical(1, page << 12);
 }
@@ -72,7 +72,7 @@ struct TlbBench : Bench {
   L2Tlb& tlb;
   std::vector<Sink<TranslateResponse>*> sms;
   Responder<TranslateRequest, TranslateResponse>* gmmu = nullptr;
-  std::vector<Responder<Invalidate, Invalidated>*> invalidated;  // the SMs, of 10 and 30 ns
+  std::vector<Responder<Invalidate, Invalidated>*> invalidated;  // of the SMs; 10 and 30 ns
   Sink<Invalidated>* acknowledged = nullptr;
 };
 
@@ -93,7 +93,7 @@ TEST_CASE("L2 TLB: as many look-ups begin in a cycle as it has ports") {
 
 TEST_CASE("L2 TLB: whoever joins a miss is told of the last part of it, for as long as it waited itself") {
   TlbBench b(small_tlb(4), {{Time{100ns}, {kTimed, 0}}, {Time{110ns}, {kTimed, 1}}});
-  // The first one waits from 104 to 126 ns, the second one from 114.
+  // The first one waits from 104 to 126 ns, the second one from 114 ns.
   auto const& first = b.sms[0]->records().at(0).message.stages;
   CHECK(first.walk_queue == 2'000);
   CHECK(first.walk == 15'000);
@@ -160,7 +160,7 @@ TEST_CASE("L2 TLB: what its organization finds late is answered late, and other 
                     {Time{200ns}, {kUncompressed, 1}},
                     {Time{300ns}, {7, 1}},
                     {Time{301ns}, {kUncompressed, 1}}});
-  CHECK(b.sms[0]->nanoseconds() == Times{37, 38});  // misses are not
+  CHECK(b.sms[0]->nanoseconds() == Times{37, 38});  // misses are not delayed
   CHECK(b.sms[1]->nanoseconds() == Times{100 + 4 + 3 + 1, 200 + 4 + 1, 301 + 4 + 1, 300 + 4 + 3 + 1});
   CHECK(b.tlb.state().stats[0].hits == 4);
 }
@@ -184,11 +184,11 @@ TEST_CASE("L2 TLB: an invalidation goes to SMs behind a hit that is late") {
 TEST_CASE("L2 TLB: without an MSHR misses stall in order and resume, one look-up per cycle") {
   TlbBench b(small_tlb(1),
              {{Time{10ns}, {7, 0}}, {Time{11ns}, {8, 0}}, {Time{12ns}, {9, 1}}, {Time{13ns}, {8, 1}}});
-  // A walk and its links take 22 after the look-up: 7 is back at 36, 8 at 62, 9 at 88.
+  // A walk and its links take 22 ns after the look-up: 7 returns at 36, 8 at 62, 9 at 88.
   CHECK(b.gmmu->nanoseconds() == Times{15, 36 + 4 + 1, 62 + 4 + 1});
   CHECK(b.sms[0]->nanoseconds() == Times{37, 63});
-  // The second request for page 8 stays behind 9, though its page came at 62: it hits a cycle after 9's
-  // look-up.
+  // The second request for page 8 stays behind 9, although its page arrived at 62: it hits one cycle after
+  // the look-up of 9.
   CHECK(b.sms[1]->nanoseconds() == Times{62 + 1 + 4 + 1, 89});
   CHECK(b.tlb.state().stats[0].mshr_stalls == 3);
   CHECK(b.tlb.state().stats[0].hits == 1);
@@ -196,8 +196,8 @@ TEST_CASE("L2 TLB: without an MSHR misses stall in order and resume, one look-up
 
 TEST_CASE("L2 TLB: hits, and misses that merge, pass those that wait for an MSHR, at their own time") {
   TlbBench b(small_tlb(1), {{Time{10ns}, {7, 0}},     // fills page 7
-                            {Time{100ns}, {8, 0}},    // has the MSHR
-                            {Time{101ns}, {9, 0}},    // waits for it
+                            {Time{100ns}, {8, 0}},    // takes the MSHR
+                            {Time{101ns}, {9, 0}},    // waits for the MSHR
                             {Time{102ns}, {7, 1}},    // hits
                             {Time{103ns}, {8, 1}},    // merges
                             {Time{104ns}, {7, 1}}});  // hits
@@ -215,7 +215,7 @@ TEST_CASE("L2 TLB: under random load every request is answered exactly once with
   spec.clients = 1;
   spec.requests_per_client = 24;
   auto& tlb = b.system.add<L2Tlb>("l2_tlb", spec);
-  // The L2 TLB's answers carry no tag of the requester: the SM knows by page. Count by page.
+  // The L2 TLB's responses carry no requester tag: the SM matches them by page. Count by page.
   auto& source = b.system.add<Client<TranslateRequest, TranslateResponse>>(
       "client", {5000, 24,
                  [](std::uint64_t n) {
@@ -250,18 +250,18 @@ TEST_CASE("L2 TLB: an invalidation drops the entry and is acknowledged when ever
     CHECK(sm->records()[0].message.frame == frame_of(7));
   }
   CHECK(b.acknowledged->nanoseconds() == Times{52 + 30 + 1 + 1});
-  CHECK(b.gmmu->records().size() == 3);  // page 7 once more, page 8 is still there
+  CHECK(b.gmmu->records().size() == 3);  // page 7 again; page 8 remains
   CHECK(b.tlb.state().invalidated_entries == 1);
 }
 
 TEST_CASE("L2 TLB: an invalidation reaches an SM after the answers given before it") {
-  // The hits are looked up at 100, 101 and 102 and leave 4 later; the invalidation comes at 102.
+  // The hits are looked up at 100, 101 and 102 and answered 4 ns later; the invalidation arrives at 102.
   TlbBench hits(small_tlb(4),
                 {{Time{10ns}, {7, 0}}, {Time{100ns}, {7, 0}}, {Time{100ns}, {7, 0}}, {Time{100ns}, {7, 0}}},
                 {{Time{102ns}, {7, frame_of(7), 0}}});
   CHECK(hits.sms[0]->nanoseconds() == Times{37, 105, 106, 107});
   CHECK(hits.invalidated[0]->nanoseconds() == Times{106 + 1 + 1});
-  // A fill at 36 answers three, at 37, 38 and 39; the invalidation comes with it.
+  // A fill at 36 is answered three times, at 37, 38 and 39; the invalidation arrives with it.
   TlbBench fill(small_tlb(4), {{Time{10ns}, {7, 0}}, {Time{11ns}, {7, 0}}, {Time{12ns}, {7, 0}}},
                 {{Time{37ns}, {7, frame_of(7), 0}}});
   CHECK(fill.sms[0]->nanoseconds() == Times{37, 38, 39});
@@ -316,7 +316,7 @@ TEST_CASE("L2 TLB: a replay reaches every SM behind the answers given before it,
   auto const fed = [](std::int64_t ns) {
     return Record<TranslateResponse>{Time{ns * 1ns}, {7, frame_of(7), 0, FoundBy::replay}};
   };
-  // Hits looked up at 100, 101 and 102 leave 4 later; the replay comes at 102.
+  // Hits looked up at 100, 101 and 102 are answered 4 ns later; the replay arrives at 102.
   TlbBench b(small_tlb(4),
              {{Time{10ns}, {8, 0}}, {Time{100ns}, {8, 0}}, {Time{100ns}, {8, 0}}, {Time{100ns}, {8, 1}}}, {},
              {fed(102)});
@@ -325,12 +325,12 @@ TEST_CASE("L2 TLB: a replay reaches every SM behind the answers given before it,
   CHECK(b.sms[0]->records()[3].message.found_by == FoundBy::replay);
   CHECK(b.sms[1]->records()[0].message.found_by == FoundBy::l2_tlb);
   CHECK(b.sms[1]->records()[1].message.found_by == FoundBy::replay);
-  // Two who are told that the page is not mapped, at 36 and 37, and its replay at 36.
+  // Two requesters are answered at 36 and 37 that the page is unmapped; its replay arrives at 36.
   TlbBench faults(small_tlb(4), {{Time{10ns}, {kNotMapped, 0}}, {Time{11ns}, {kNotMapped, 1}}}, {},
                   {{Time{36ns}, {kNotMapped, frame_of(5), 0, FoundBy::replay}}});
   CHECK(faults.sms[1]->nanoseconds() == Times{38, 38});
   CHECK(faults.sms[1]->records()[0].message.found_by == FoundBy::nothing);
-  // A look-up of the page afterwards misses.
+  // A later look-up of the page misses.
   TlbBench after(small_tlb(4), {{Time{50ns}, {7, 0}}}, {}, {fed(20)});
   CHECK(after.tlb.state().stats[0].misses == 1);
   CHECK(after.sms[0]->nanoseconds() == Times{21, 77});
@@ -344,7 +344,7 @@ TEST_CASE("L2 TLB: the replay of a page that has settled is an entry, and goes o
   CHECK(b.sms[0]->records()[0].message.found_by == FoundBy::settled);
   CHECK(b.sms[0]->records()[1].message.frame == frame_of(8));
   CHECK(b.tlb.state().stats[0].hits == 1);
-  // Until it is invalidated.
+  // The entry stays until it is invalidated.
   CHECK(b.tlb.state().invalidated_entries == 1);
   CHECK(b.tlb.state().stats[0].misses == 1);
 }

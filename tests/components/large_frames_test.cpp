@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which frame allocators that go by large frames are told: what applications allocate en masse.
+// Frame allocators that manage large frames receive the ranges that applications allocate en masse.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -18,8 +18,8 @@ namespace {
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kRegion = 512;  // pages of 2 MiB
 
-// Two applications in spaces 0 and 1. The first has a buffer of 5 MiB that begins 1 MiB behind the start of a
-// region, and one of 1 MiB; the second one of 4 MiB, of whole regions.
+// Two applications in spaces 0 and 1. The first has a buffer of 5 MiB that begins 1 MiB after the start of a
+// region, and one of 1 MiB; the second has one of 4 MiB, of whole regions.
 struct TwoApplications {
   Workload first{"first", {{"a", 5 * kMiB, 5 * kMiB, true}, {"b", 16 * kMiB, kMiB, true}}, {}};
   Workload second{"second", {{"c", 4 * kMiB, 4 * kMiB, true}}, {}};
@@ -36,7 +36,7 @@ struct TwoApplications {
                           {},
                           large_size});
   }
-  // Page by page, one of each application in turn.
+  // Page by page, alternating between the applications.
   void place(InitialMemory& memory) const {
     std::vector<std::vector<std::uint64_t>> pages(2);
     for (std::uint32_t a = 0; a < 2; ++a)
@@ -94,7 +94,7 @@ TEST_CASE("pages placed before the first kernel conserve contiguity, and spaces 
 
 TEST_CASE("the driver's allocators take the frames of the pages that were placed before it began") {
   TwoApplications const two;
-  auto const gpu_bytes = 8 * kMiB;  // of which 7 MiB are for data: some pages go to the second GPU
+  auto const gpu_bytes = 8 * kMiB;  // with 7 MiB for data: some pages are placed on the second GPU
   auto memory = two.memory(gpu_bytes);
   two.place(memory);
   PagingDriverSpec spec;
@@ -113,7 +113,7 @@ TEST_CASE("the driver's allocators take the frames of the pages that were placed
   std::vector<std::uint64_t> on(2);
   for (auto const& p : memory.placed()) {
     ++on[p.device];
-    // It stops the program where the frame is free.
+    // Releasing a free frame would abort the program.
     state.frames[p.device].release(offset_of(memory.iommu_table().find(p.page)->frame) >> 12);
   }
   CHECK(on == std::vector<std::uint64_t>{1792, 768});

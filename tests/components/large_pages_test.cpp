@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that know pages of several sizes: page tables, walkers, which pages are large, and their frames.
+// Parts that support pages of several sizes: page tables, walkers, selection of large pages, and frames.
 #include "farfault/paging/large_pages.hpp"
 
 #include <doctest/doctest.h>
@@ -39,7 +39,7 @@ Pages pages_of(PageTable const& table) {
   return pages;
 }
 
-// The mapped page that holds the base page.
+// The mapped page that contains the base page.
 Pages::const_iterator holder(Pages const& pages, std::uint64_t page) {
   auto it = pages.upper_bound(page);
   if (it == pages.begin()) return pages.end();
@@ -47,7 +47,7 @@ Pages::const_iterator holder(Pages const& pages, std::uint64_t page) {
   return page - it->first < std::uint64_t{1} << it->second.size ? it : pages.end();
 }
 
-// Walks from the root to the end; the addresses read.
+// Walks from the root to the end. Returns the addresses read.
 std::vector<PhysAddr> walk(Walker& walker, PageTable const& table, std::uint64_t page, Walker::Step& end) {
   walker.enqueue(page, 0);
   auto const first = walker.start(table);
@@ -117,10 +117,10 @@ TEST_CASE("a large page is a leaf above the last level: all its base pages have 
   table.map(page_of(1, 3, 0, 0), physical(kFirstCpu, 0x8000'0000), kHuge);
   CHECK(table.find(page_of(1, 3, 9, 9)) == PageTranslation{physical(kFirstCpu, 0x8000'0000), kHuge});
   CHECK(table.nodes() == 3);
-  table.map(page + 512, physical(kFirstCpu, 0x3000));  // base pages beside it
+  table.map(page + 512, physical(kFirstCpu, 0x3000));  // base pages next to it
   CHECK(table.find(page + 512) == PageTranslation{physical(kFirstCpu, 0x3000)});
   CHECK(table.mapped_pages() == 512 + 512 * 512 + 1);
-  table.map(page, 0x2000'0000, kLarge);  // elsewhere
+  table.map(page, 0x2000'0000, kLarge);  // somewhere else
   CHECK(table.find(page + 5) == PageTranslation{0x2000'0000, kLarge});
   CHECK(table.unmap(page + 300));
   CHECK_FALSE(table.unmap(page + 300));
@@ -163,7 +163,7 @@ TEST_CASE("frame 0 can be that of a large page") {
 TEST_CASE("a page table of several sizes agrees with a map, and takes no page that overlaps another") {
   PageTable table(kBase, 12);
   Pages reference;
-  std::set<std::pair<unsigned, std::uint64_t>> nodes;  // where smaller pages were mapped once
+  std::set<std::pair<unsigned, std::uint64_t>> nodes;  // that once mapped smaller pages
   std::mt19937_64 random(9);
   std::uint64_t refused = 0;
   for (int i = 0; i < 6000; ++i) {
@@ -210,7 +210,7 @@ TEST_CASE("walker: a walk to a large page ends a level earlier, and says the siz
   CHECK(end.translation() == PageTranslation{0x4000'0000, kLarge});
   CHECK(walk(walker, table, page_of(0, 2, 5, 5), end) == std::vector<PhysAddr>{kBase, kBase + 0x1000 + 16});
   CHECK(end.translation() == PageTranslation{physical(3, 0x4000'0000), kHuge});
-  // One of fixed length finds the same.
+  // A fixed-latency walk finds the same.
   walker.enqueue(page_of(0, 1, 2, 9), 0);
   CHECK(walker.end(walker.begin()->walker, table).translation() == PageTranslation{0x4000'0000, kLarge});
 }
@@ -246,7 +246,7 @@ TEST_CASE("large pages are those that lie wholly in the buffers chosen") {
   CHECK(sizes("all") == std::vector<unsigned>{9, 9, 0, 9, 0, 0});
   CHECK(sizes("a") == std::vector<unsigned>{9, 9, 0, 0, 0, 0});
   CHECK(sizes("b, a") == std::vector<unsigned>{9, 9, 0, 9, 0, 0});
-  // One that begins in the middle of a large page.
+  // A buffer that begins in the middle of a large page.
   auto const one = buffers({{"a", 5 * kMiB}});
   LargePages const shifted({"all", kLarge}, Applications(one), {{{0x100001, 1300}}});
   CHECK(shifted.size_of(0x1001ff) == 0);
@@ -273,7 +273,7 @@ TEST_CASE(
   auto frames = choice.make({16});
   CHECK(frames->allocate(70) == 0);
   CHECK(frames->allocate_large(100, 2) == 4);
-  CHECK(frames->allocate(71) == 1);  // one that was left out before the large frame
+  CHECK(frames->allocate(71) == 1);  // skipped before the large frame
   CHECK(frames->allocate_large(200, 2) == 8);
   CHECK(frames->allocate_large(300, 3) == std::nullopt);
   CHECK(frames->allocate(72) == 2);

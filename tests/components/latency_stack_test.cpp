@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The latency stack of an SM, to the tick, and what it did meanwhile. Times in nanoseconds are those of
+// The latency stack of an SM, exact to the tick, and the SM's activity. Times in nanoseconds are those of
 // sm_bench.hpp.
 #include <doctest/doctest.h>
 
@@ -23,7 +23,7 @@ std::uint64_t loads_timed(SmBench const& b) {
   return std::accumulate(bins.begin(), bins.end(), std::uint64_t{0});
 }
 
-// Of everything that has ended the stages add up to the whole.
+// The stages of all completed accesses add up to the total.
 void check_sum(SmBench const& b) {
   CHECK(stats(b).access_time == stats(b).stages.sum());
   CHECK(b.sm.state().times.under_way[0].number == 0);
@@ -120,8 +120,8 @@ TEST_CASE("latency stack: loads that join others have the last part of what thes
   b.translation_stages = {0, 21'500, 0, 0};
   b.memory_stages = {0, 51'500, 0};
   b.run();
-  // The second one is issued at 102, waits for its translation from 103 on, 21 ns, and for the line from 126
-  // to 177, 51 ns.
+  // The second one is issued at 102. It waits for its translation from 103 on, 21 ns, and for the line from
+  // 126 to 177, 51 ns.
   auto const& s = stats(b).stages;
   CHECK(s.walk == 21'500 + 21'000);
   CHECK(s.l2_tlb == 500);
@@ -129,7 +129,7 @@ TEST_CASE("latency stack: loads that join others have the last part of what thes
   CHECK(s.l2_cache == 500);
   CHECK(s.l1_tlb == 2 * kNs);
   CHECK(s.l1_cache == 2 * kNs);
-  CHECK(s.load_store == 1 * kNs);  // the second translated one waits for the first
+  CHECK(s.load_store == 1 * kNs);  // the later translated one waits for the first
   check_sum(b);
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("latency stack: a faulted load waits for its replay, and is looked up 
   b.feed(b.sm.translation, {{Time{1000ns}, replay(2)}});
   b.run();
   auto const& s = stats(b).stages;
-  // It is told at 124, and asks again at 1000.
+  // Answered at 124, requested again at 1000.
   CHECK(s.fault == 876 * kNs);
   CHECK(s.l1_tlb == 2 * kNs);
   CHECK(s.l2_tlb == 2 * 22 * kNs);
@@ -248,8 +248,8 @@ TEST_CASE("what an SM does: every moment up to its last event counts once") {
   auto const w = same_for_all({compute(10), load(0x2000), compute(5, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
   auto const& t = b.sm.state().times.doing;
-  // No warp until 100; computes and issues until 111; waits from then to the line at 187, for the edge that
-  // follows too; the load is issued at 111.
+  // No warp until 100. Computes and issues until 111, when the load is issued. Waits until the line arrives
+  // at 187 plus the next clock edge.
   CHECK(t.in(SmDoes::has_no_warp) == 100 * kNs);
   CHECK(t.in(SmDoes::waits_for_memory) == 76 * kNs);
   CHECK(t.in(SmDoes::executes) == count_of(b.done->records()[0].at) - 1000 - 176 * kNs);
@@ -257,7 +257,7 @@ TEST_CASE("what an SM does: every moment up to its last event counts once") {
 }
 
 TEST_CASE("what an SM does: waiting is what most of its warps wait for") {
-  // Two of three warps are at the barrier while the third waits for its load.
+  // Two of three warps wait at the barrier while the third waits for its load.
   auto const w = hand_workload({shape(192)}, [](std::uint64_t, std::uint32_t warp) {
     return warp == 0 ? Program{load(0x2000), compute(1, true), barrier()} : Program{barrier()};
   });
@@ -285,7 +285,7 @@ TEST_CASE("what an SM does: it waits for faults from when the last of a warp's o
   b.feed(b.sm.translation, {{Time{1000ns}, replay(2)}});
   b.run();
   auto const& t = b.sm.state().times.doing;
-  // The second load is issued a cycle after the first, at 102, and done at 178.
+  // The second load is issued one cycle after the first, at 102, and completes at 178.
   CHECK(t.in(SmDoes::waits_for_faults) == (1000 - 178) * kNs);
   CHECK(t.in(SmDoes::waits_for_memory) == (178 - 102 + 76) * kNs);
 }

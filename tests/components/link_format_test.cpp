@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What packets and buffers of a link measure.
+// Sizes of packets and of a link's buffers.
 #include "farfault/fabric/link_format.hpp"
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ TEST_CASE("credit batch: all that share a buffer leave the sender half of it, an
   CHECK(credit_batch(8000, 88, 1) == 1000);
   CHECK(credit_batch(8000, 88, 2) == 1000);
   CHECK(credit_batch(8000, 88, 20) == 200);
-  CHECK(credit_batch(88, 88, 3) == 1);  // room for one packet: each at once
+  CHECK(credit_batch(88, 88, 3) == 1);  // room for one packet: each credit immediately
   for (std::uint32_t const sharing : {1U, 2U, 3U, 64U, 1000U}) {
     for (std::uint64_t const buffer : {88U, 89U, 100U, 176U, 1000U, 100'000U}) {
       auto const held_back = std::uint64_t{sharing} * (credit_batch(buffer, 88, sharing) - 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which slices and DRAM channels an address uses, against the definition written out.
+// Slices and DRAM channels of an address, checked against the definition written out.
 #include "farfault/memory/memory_layout.hpp"
 
 #include <doctest/doctest.h>
@@ -77,7 +77,7 @@ TEST_CASE(
         CHECK(map.slice(offset) == offset / interleave % slices);
         CHECK(map.offset(map.slice(offset), map.local(offset)) == offset);
       }
-      // Consecutive addresses of a slice are consecutive there.
+      // Consecutive addresses of a slice are consecutive within it.
       CHECK(map.local(interleave * slices) == interleave);
       CHECK(map.local(interleave * slices + 64) == interleave + 64);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memories made of mocks: they answer every request after a delay.
+// Mock memories: they answer every request after a delay.
 #pragma once
 
 #include "farfault/protocols/messages.hpp"
@@ -9,7 +9,7 @@ namespace farfault::mock {
 
 using Memory = Responder<MemRequest, MemResponse>;
 
-// They say that they had the lines of even numbers, if they are caches.
+// As caches, they report a hit for lines with even numbers.
 enum class Below { memory, cache };
 inline FoundBy line_found(PhysAddr address, Below below = Below::cache) {
   return below == Below::cache && address / 64 % 2 == 0 ? FoundBy::cache : FoundBy::memory;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoints for a component under test: sources that send what a script says at the times it says, sinks that
-// write down what comes and when, responders that answer after a delay, and clients that keep a number of
-// requests under way.
+// Endpoints for a component under test. Sources send a script's messages at the script's times; sinks record
+// the messages and their times; responders answer after a delay; clients keep a number of requests
+// outstanding.
 //
-// Every link of a Bench has a latency of 1 ns unless said otherwise; a script's time is that of arrival.
+// Every link of a Bench has a latency of 1 ns by default. A script's times are arrival times.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct SourceSpec {
   std::vector<Record<M>> script;
 };
 
-// Connected over a link of a nanosecond, it sends a nanosecond ahead of the script's time.
+// Connected over a link of 1 ns, it sends 1 ns ahead of the script's time.
 template <Message M>
 class Source final : public Component<SourceSpec<M>, Nothing> {
  public:
@@ -68,7 +68,7 @@ class Sink final : public Component<Nothing, SinkState<M>> {
     for (auto const& r : records()) all.push_back(farfault::picoseconds(r.at));
     return all;
   }
-  // For times that are whole nanoseconds.
+  // For times in whole nanoseconds.
   std::vector<std::int64_t> nanoseconds() const {
     auto all = picoseconds();
     for (auto& t : all) t = t % 1000 == 0 ? t / 1000 : -1;
@@ -112,19 +112,19 @@ class Responder final : public Component<ResponderSpec<Request, Response>, SinkS
 template <Message Request, Message Response>
 struct ClientSpec {
   std::uint64_t total = 0;
-  std::uint64_t window = 1;  // requests under way at most
+  std::uint64_t window = 1;  // maximum outstanding requests
   std::function<Request(std::uint64_t)> request;
   std::function<bool(Response const&)> right = [](Response const&) { return true; };
 };
 struct ClientState {
   std::uint64_t sent = 0;
   std::uint64_t answered = 0;
-  std::uint64_t wrong = 0;  // answers that are not right
+  std::uint64_t wrong = 0;  // wrong responses
   Time last{};
   std::vector<std::uint32_t> answers;  // by tag
 };
 
-// Sends requests 0, 1, ... of a response each, whose tag is the request's number.
+// Sends requests 0, 1, ... that get one response each, tagged with the request's number.
 template <Message Request, Message Response>
 class Client final : public Component<ClientSpec<Request, Response>, ClientState> {
  public:
@@ -173,14 +173,14 @@ struct Bench {
 
   std::string name(std::string const& what) { return what + std::to_string(names++); }
 
-  // Messages arrive at `to` at the times of the script, which are at least a nanosecond.
+  // Messages arrive at `to` at the script's times, which must be at least 1 ns.
   template <Message M>
   void feed(In<M> to, std::vector<Record<M>> script) {
     auto& source = system.add<Source<M>>(name("source"), {script});
     system.connect(source.out_port, to, Latency{kLink});
     for (std::uint64_t i = 0; i < script.size(); ++i) system.post(source.next, Step{i}, script[i].at - kLink);
   }
-  // Ports that nothing comes to in this test.
+  // Ports that receive nothing in this test.
   template <Message... M>
   void idle(In<M>... ports) {
     (feed<M>(ports, {}), ...);
@@ -191,7 +191,7 @@ struct Bench {
     system.connect(from, s.in_port, Latency{latency});
     return s;
   }
-  // `n` sinks of which the sender picks one for each message.
+  // `n` sinks; the sender selects one for each message.
   template <Message M>
   std::vector<Sink<M>*> sinks(Out<M>& from, std::size_t n, Duration latency = kLink) {
     std::vector<Sink<M>*> all;
@@ -207,7 +207,7 @@ struct Bench {
   void join(Out<M>& from, In<M> to, Duration latency = kLink) {
     system.connect(from, to, Latency{latency});
   }
-  // The same for senders that pick a port.
+  // The same for senders that select a port.
   template <Message M>
   void join_family(Out<M>& from, std::vector<In<M>> const& to, Duration latency = kLink) {
     system.connect(from, system.family(to), Latency{latency});
@@ -220,7 +220,7 @@ struct Bench {
   }
   void begin(auto& client, Time when = Time{100ns}) { system.post(client.begin, Step{0}, when); }
 
-  // Runs to the end; the state of every component can be looked at afterwards.
+  // Runs to the end. The state of every component can be inspected afterwards.
   RunState run(Time end = Time::max()) {
     if (!engine) engine = std::make_unique<Engine>(system, Placement{}, EngineOptions{}, *transport);
     return engine->run_until(end);
@@ -230,7 +230,7 @@ struct Bench {
 inline std::function<Duration(std::uint64_t)> always(Duration d) {
   return [d](std::uint64_t) { return d; };
 }
-// Delays that look random and are the same in every run.
+// Delays that look random and are identical in every run.
 inline std::function<Duration(std::uint64_t)> scattered(Duration most, std::uint64_t seed) {
   return [most, seed](std::uint64_t n) {
     auto x = (n + 1) * 0x9E3779B97F4A7C15ULL ^ seed * 0xD1B54A32D192ED03ULL;

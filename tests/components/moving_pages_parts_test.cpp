@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that moving pages need: frame allocators, page directories, drains, and what TLBs, caches and
-// page tables forget.
+// Parts for page migration: frame allocators, page directories, drains, and invalidation in TLBs, caches and
+// page tables.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -44,17 +44,17 @@ TEST_CASE("a page moves to the GPU that has touched it often enough in a row, ea
   CHECK(!p.touch(7, kOn1, 2, Access::read));
   CHECK(!p.touch(7, kOn1, 2, Access::read));
   CHECK(!p.touch(8, kOn1, 2, Access::read));
-  CHECK(!p.touch(7, kOn1, 0, Access::read));  // another GPU: from the start
+  CHECK(!p.touch(7, kOn1, 0, Access::read));  // another GPU has its own count
   CHECK(!p.touch(7, kOn1, 2, Access::read));
   CHECK(!p.touch(7, kOn1, 2, Access::read));
-  CHECK(!p.touch(7, kOn1, 1, Access::read));  // the page is there: no remote touch
+  CHECK(!p.touch(7, kOn1, 1, Access::read));  // the page is local: no remote touch
   CHECK(p.touch(7, kOn1, 2, Access::read));
   CHECK(p.touch(7, kOn1, 2, Access::read));
   p.forget(7);
   CHECK(!p.touch(7, kOn1, 2, Access::read));
   CHECK(!p.touch(8, kOn1, 2, Access::read));
   CHECK(p.touch(8, kOn1, 2, Access::read));
-  p.forget(9);  // never heard of
+  p.forget(9);  // unknown page
 }
 
 TEST_CASE("a page stays where it is with remote access, and moves at the first touch when one is enough") {
@@ -112,7 +112,7 @@ TEST_CASE("a drain counts the translated accesses that had still to be sent") {
   AccessDrain d;
   d.begin(2);
   CHECK(!d.done());
-  d.leave_queue();  // a hit: nothing was sent
+  d.leave_queue();  // a hit: nothing is sent
   auto const old = d.send();
   d.leave_queue();
   auto const young = d.send();
@@ -195,6 +195,6 @@ TEST_CASE("a cache forgets the lines of a range, clean and dirty, and keeps the 
   for (std::uint64_t line = 100; line < 164; ++line) cache.fill(line, line % 2 == 0);
   cache.invalidate(110, 120);
   for (std::uint64_t line = 100; line < 164; ++line) CHECK(cache.lookup(line) == (line < 110 || line >= 120));
-  // What was dirty there is not written back when its place is taken.
+  // Dirty lines of the range are not written back when they are replaced.
   for (std::uint64_t line = 110; line < 120; ++line) CHECK(!cache.fill(line + 64, false));
 }

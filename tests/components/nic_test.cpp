@@ -15,7 +15,7 @@ namespace {
 constexpr Duration kLatency = 30ns;
 constexpr PhysAddr kBuffer = physical(kFirstNic, 0x4000);
 
-// GPU 0 and NIC 0 back to back.
+// GPU 0 and NIC 0, connected directly.
 struct GpuAndNic : Bench {
   explicit GpuAndNic(Sizes const& p)
       : gpu(system.add<Rdma>("rdma", port_spec(0, 0, p, kTo2))),
@@ -39,7 +39,7 @@ struct GpuAndNic : Bench {
 };
 
 constexpr std::int64_t kThere = 1500 + 100'000;      // a header and the wire
-constexpr std::int64_t kLineThere = 5500 + 100'000;  // with a line
+constexpr std::int64_t kLineThere = 5500 + 100'000;  // with one line
 constexpr std::int64_t kInside = 2 * 30'000;
 
 }  // namespace
@@ -72,7 +72,8 @@ TEST_CASE("NIC: requests that it takes at a time are answered side by side, othe
       {{Time{1000ns}, read(kBuffer, 1)}, {Time{1000ns}, read(kBuffer, 2)}, {Time{1000ns}, read(kBuffer, 3)}});
   auto const sms = b.sinks(b.gpu.remote_response, 1);
   b.run();
-  // The third goes in when the first one's line has begun to leave, and that line has left by its answer.
+  // The third request starts when the first response leaves on the wire; the wire is free when the third
+  // response is ready.
   auto const first = 1'000'000 + kThere + kInside + kLineThere + 1000;
   CHECK(sms[0]->picoseconds() == Picoseconds{first, first + 5500, first + kInside});
 }
@@ -110,7 +111,7 @@ TEST_CASE("NIC: packets for others pass it as they pass a switch, to the picosec
                                  PacketKind::write_request};
       std::vector<Record<Packet>> script;
       for (std::uint32_t i = 0; i < 20; ++i) script.push_back({Time{1us} + i * 1ns, packet(kinds[i % 3], i)});
-      // Of 20 packets 7 are responses.
+      // 7 of 20 packets are responses.
       std::vector<LinkEnd> const ends{link_end(sizes, 0), link_end(sizes, 0)};
       Sink<Packet>* sink = nullptr;
       if (with_nic) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is occupied from the start, by data of nobody.
+// Memory that is occupied from the start by data of no application.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -17,7 +17,7 @@ TEST_CASE("on_demand leaves out occupied frames, and finds large frames between 
   CHECK(frames->available() == 13);
   CHECK(frames->allocate(70) == 1);
   CHECK(frames->allocate_large(100, 2) == 4);
-  CHECK(frames->allocate_large(100, 2) == 12);  // frame 9 is in the way
+  CHECK(frames->allocate_large(100, 2) == 12);  // frame 9 is occupied
   CHECK(frames->allocate_large(100, 2) == std::nullopt);
   frames->release(9);
   CHECK(frames->allocate_large(100, 2) == 8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Read-only copies of pages: what the driver keeps of them, and what it says of them, to the nanosecond.
+// Read-only page copies: the driver's record of them and its messages about them, exact to the nanosecond.
 #include "farfault/paging/page_copies.hpp"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ TEST_CASE("page copies: one is found by its device, and taking all leaves none")
   CHECK(taken == std::vector<PhysAddr>{physical(3, 0x2000), physical(1, 0x1000)});
   CHECK_FALSE(copies.read_only(7));
   CHECK(copies.find(8, 1) == physical(1, 0x3000));
-  copies.add(7, physical(2, 0x4000));  // in a place that was used before
+  copies.add(7, physical(2, 0x4000));  // reuses an entry
   CHECK(copies.find(7, 2) == physical(2, 0x4000));
   CHECK_FALSE(copies.find(7, 1));
 }
@@ -94,7 +94,7 @@ Record<PageFault> fault(Time at, std::uint16_t gpu, Access access, std::uint64_t
   return {at, f};
 }
 
-// Page 7 is on GPU 0, of three GPUs with `frames` frames each.
+// Page 7 is on GPU 0. Three GPUs have `frames` frames each.
 struct CopyBench : Bench {
   CopyBench(std::vector<Record<PageFault>> faults, std::vector<Record<StepDone>> unmapped,
             std::vector<Record<CopyDone>> copied, std::uint64_t frames = 4, bool third_is_full = false)
@@ -145,7 +145,7 @@ struct CopyBench : Bench {
 
 TEST_CASE("driver: a first read unmaps the page, copies it, and page and copy can be read from then on") {
   CopyBench b({fault(Time{100ns}, 1, Access::read)}, {{Time{2us}, {0}}}, {{Time{5us}, {0}}});
-  // A microsecond of the driver; a nanosecond of each link.
+  // 1 us in the driver, 1 ns per link.
   CHECK(b.moves->nanoseconds() == Times{1101, 5001});
   CHECK(b.moves->records()[0].message.step == MoveStep::unmap);
   CHECK(b.moves->records()[1].message.step == MoveStep::remap);
@@ -167,10 +167,10 @@ TEST_CASE(
                fault(Time{10us}, 1, Access::read)},
               {{Time{2us}, {0}}}, {{Time{5us}, {0}}, {Time{8us}, {0}}});
   CHECK(b.moves->count() == 2);
-  CHECK(b.copies[2]->nanoseconds() == Times{6001});  // the driver takes its microsecond from 5 us on
+  CHECK(b.copies[2]->nanoseconds() == Times{6001});  // the driver's microsecond starts at 5 us
   CHECK(b.mapped->nanoseconds() == Times{5001, 8001, 10001});
   CHECK(b.answer(1).frame == read_only(physical(2, 0)));
-  CHECK(b.answer(2).frame == read_only(physical(1, 0)));  // which has one: nothing is copied
+  CHECK(b.answer(2).frame == read_only(physical(1, 0)));  // it has a copy: no transfer
   CHECK(b.driver.state().frames[2].available() == 3);
 }
 
@@ -214,14 +214,14 @@ TEST_CASE("driver: a write by a GPU without a copy brings the page there, when n
 }
 
 TEST_CASE("driver: a GPU whose memory is full reads the page where it is, beside the copies of others") {
-  // Page 7 has a copy on GPU 1; GPU 2 has its frames taken by pages 8 and 9.
+  // Page 7 has a copy on GPU 1. Pages 8 and 9 occupy the frames of GPU 2.
   CopyBench b({fault(Time{100ns}, 1, Access::read), fault(Time{20us}, 2, Access::read),
                fault(Time{40us}, 2, Access::write)},
               {{Time{2us}, {0}}, {Time{45us}, {0}}}, {{Time{5us}, {0}}}, 2, true);
   CHECK(b.copies[2]->count() == 0);
   CHECK(b.answer(1).frame == read_only(physical(0, 0)));
   CHECK(b.mapped->nanoseconds()[1] == 21001);
-  // Nobody has a copy any more, and GPU 2 writes it on GPU 0.
+  // No copies remain, and GPU 2 writes the page on GPU 0.
   CHECK(b.answer(2).frame == physical(0, 0));
   CHECK(b.mapped->nanoseconds()[2] == 45001);
   CHECK_FALSE(b.driver.state().copies.read_only(7));
@@ -237,7 +237,7 @@ TEST_CASE("driver: a GPU that reads pages elsewhere gets no copy beside until al
               {{Time{5us}, {0}}, {Time{50us}, {0}}, {Time{110us}, {0}}, {Time{125us}, {0}}}, 2, true);
   REQUIRE(b.mapped->count() == 7);
   CHECK(b.answer(1).frame == read_only(physical(0, 0)));
-  CHECK(device_of(b.answer(2).frame) == 1);  // page 8 has left GPU 2, which has a frame for a copy now
+  CHECK(device_of(b.answer(2).frame) == 1);  // page 8 left GPU 2, which now has a frame for a copy
   CHECK(b.answer(3).frame == read_only(physical(0, 0)));
   CHECK(device_of(b.answer(4).frame) == 1);
   CHECK(device_of(b.answer(5).frame) == 0);

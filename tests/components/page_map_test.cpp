@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Page maps: what is read, and what is refused in one sentence.
+// Page maps: valid input, and input that is refused in one sentence.
 #include "farfault/paging/page_map.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Components that carry the translations of large pages: 2 MiB, of 512 base pages.
+// Components with translations of large pages: 2 MiB, i.e. 512 base pages.
 #include <doctest/doctest.h>
 
 #include "gmmu_bench.hpp"
@@ -18,7 +18,7 @@ using Times = std::vector<std::int64_t>;
 constexpr std::uint8_t kLarge = 9;
 constexpr std::uint32_t kSizes = 1U | 1U << kLarge;
 
-// Base pages 0 to 1023, of which all belong to large ones.
+// Base pages 0 to 1023, all of them in large pages.
 LargePages two_large_pages() {
   static Workload const w("w", {{"a", 0, std::uint64_t{4} << 20, true}}, {});
   return {{"a", kLarge}, Applications(w), {{{0, 1024}}}};
@@ -60,7 +60,7 @@ TEST_CASE("SM: an invalidation of a large page drops its translation and the lin
   b.run();
   CHECK(b.invalidated->nanoseconds() == Times{301});
   CHECK(b.sm.state().l1_tlb_invalidated == 1);
-  CHECK(b.tlb->records().size() == 4);  // two that miss together, twice
+  CHECK(b.tlb->records().size() == 4);  // two merged misses, twice
   CHECK(b.cache->records().size() == 4);
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("driver: without a large frame a large page is mapped by base pages, a
   auto spec = ::driver_of(1024);
   spec.placed = in_use({600, 0, 0}, 0);
   DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 0, 0, 11)},
-                                  {Time{5us}, fault(8, 1, 0, 12)},  // a GPU that has large frames
+                                  {Time{5us}, fault(8, 1, 0, 12)},  // a GPU with free large frames
                                   {Time{9us}, fault(600, 1, 0, 13)}}});
   auto const& records = b.mapped[0]->records();
   REQUIRE(records.size() == 3);
@@ -199,7 +199,7 @@ TEST_CASE("driver: the contents of a large page are copied whole, and faults on 
   CHECK(b.mapped[1]->records()[0].message.frame == physical(1, 512 << 12));
   CHECK(b.mapped[1]->records()[0].message.size == kLarge);
   CHECK(b.mapped[0]->nanoseconds() == Times{50'001, 90'001});
-  // The frame in the CPU's memory that the first one needed is free again.
+  // The CPU frame of the first page is free again.
   CHECK(b.copies[0]->records()[0].message.from == physical(kFirstCpu, 512 << 12));
   CHECK(b.driver.state().stats[0].pages_mapped == 2);
   CHECK(b.driver.waiting_for().empty());

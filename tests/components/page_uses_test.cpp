@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses of pages: what an SM tells the driver, and what the driver makes of it.
+// Page uses: what an SM reports to the driver, and how the driver uses it.
 #include "farfault/parts/page_uses.hpp"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ TEST_CASE("page uses: pages that share a place are told again, and an epoch of z
   PageUses uses({true, Duration::zero()});
   CHECK(uses.tells(7, Access::write, Time{1us}));
   CHECK(uses.tells(7 + 256, Access::read, Time{2us}));
-  uses.forget(7);  // which has lost its place
+  uses.forget(7);  // its entry was lost
   CHECK_FALSE(uses.tells(7 + 256, Access::read, Time{3us}));
   CHECK(uses.tells(7, Access::write, Time{4us}));
   CHECK_FALSE(uses.tells(7, Access::write, Time{1s}));
@@ -39,8 +39,8 @@ TEST_CASE(
   auto spec = unit_rates();
   spec.device = 1;
   spec.page_uses = {true, 1us};
-  // Page 2 is read when its translation comes, read again, written; then in the next epoch, and after it
-  // left.
+  // Page 2 is read when its translation arrives, read again, and written; then written in the next epoch, and
+  // after its invalidation.
   auto const w = same_for_all({load(0x1002000), load(0x1002100), store(0x1002200), compute(1, true),
                                compute(1000, false), store(0x1002300), compute(1000, true), store(0x1002400),
                                compute(1, true)});
@@ -66,8 +66,8 @@ PageFault note(FaultNote n, std::uint64_t page, std::uint32_t entry) {
   return {page, 0, 0, entry, FaultKind::not_mapped, 1, 0, n, Access::read, {}, {}};
 }
 
-// Memory for two pages. 7 and 8 come in a batch; what is used after that is told; then 9 comes, and one
-// leaves.
+// Memory for two pages. 7 and 8 migrate in a batch, and later uses are reported. Then 9 migrates, and one
+// page is evicted.
 struct UseBench : Bench {
   UseBench(char const* order, CleanPages clean, std::vector<Record<PageUse>> uses)
       : driver(system.add<PagingDriver>("driver", spec_of(order, clean))) {
@@ -81,7 +81,7 @@ struct UseBench : Bench {
                         {Time{101us}, note(FaultNote::drained, 0, 1)},
                         {Time{190us}, note(FaultNote::drained, 0, 0)}});
     feed(driver.step_done, {{Time{1us}, {0}}, {Time{1us}, {1}}, {Time{102us}, {1}}, {Time{120us}, {0}}});
-    // Back at the CPU where a page is copied there, that is number 0; then page 9.
+    // Completed copies: number 0, the evicted page if it is copied to the CPU; then page 9.
     std::vector<Record<CopyDone>> done{{Time{40us}, {0}}, {Time{40us}, {1}}};
     if (clean == CleanPages::transferred || !uses.empty()) done.push_back({Time{130us}, {0}});
     done.push_back({Time{140us}, {1}});
@@ -150,11 +150,11 @@ TEST_CASE("driver: lru without accesses, or told of a page that is elsewhere, go
 TEST_CASE("driver: a page that was not written since it came is dropped, where clean pages are, at once") {
   UseBench b("aged_lru", CleanPages::dropped, {});
   CHECK_FALSE(b.on_gpu(7));
-  CHECK(b.copies->count() == 3);  // 7, 8 and 9 come
+  CHECK(b.copies->count() == 3);  // migrations of 7, 8 and 9
   CHECK(b.last().evicted_pages == 1);
   CHECK(b.last().dropped_pages == 1);
   CHECK(b.last().bytes_out == 0);
-  // It is unmapped from 120 us on, and the next page comes in its frame then.
+  // It is unmapped at 120 us, when the next page starts to migrate into its frame.
   CHECK(b.copies->nanoseconds()[2] == 120'001);
   CHECK(b.copies->records()[2].message.to == b.copies->records()[0].message.to);
 }

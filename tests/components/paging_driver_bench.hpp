@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paging driver between two IOMMUs and three copy engines of mocks: a fault takes 1 us, links 1 ns.
+// The paging driver between two mock IOMMUs and three mock copy engines: a fault takes 1 us, links 1 ns.
 #pragma once
 
 #include <vector>

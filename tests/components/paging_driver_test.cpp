@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paging driver: first touches, and pages that move.
+// The paging driver: first touches, and page migration.
 #include <doctest/doctest.h>
 
 #include "hand_kernel.hpp"
@@ -14,11 +14,11 @@ TEST_CASE("driver: faults are handled one after the other, and answered to the I
                                 {Time{5us}, fault(7, 1, 0, 13)}}});
   auto const& iommus = b.mapped;
   CHECK(iommus[1]->nanoseconds() == Times{100 + 1000 + 1});
-  CHECK(iommus[0]->nanoseconds() == Times{100 + 2000 + 1, 5000 + 1});  // mapped already: no work
+  CHECK(iommus[0]->nanoseconds() == Times{100 + 2000 + 1, 5000 + 1});  // already mapped: no work
   CHECK(iommus[1]->records()[0].message.frame == physical(0, 100 << 12));
   CHECK(iommus[1]->records()[0].message.entry == 11);
   CHECK(iommus[0]->records()[0].message.frame == physical(2, 300 << 12));
-  CHECK(iommus[0]->records()[1].message.frame == physical(0, 100 << 12));  // where it already lies
+  CHECK(iommus[0]->records()[1].message.frame == physical(0, 100 << 12));  // its present location
   CHECK(b.driver.state().stats[0].pages_mapped == 2);
 }
 
@@ -273,7 +273,7 @@ TEST_CASE("driver: where the IOMMU maps pages itself, a first touch takes no tim
   CHECK(b.mapped[1]->nanoseconds() == Times{101});
   CHECK(b.mapped[0]->nanoseconds() == Times{101, 101, 101});
   CHECK(b.mapped[0]->records()[1].message.frame == physical(2, 301 << 12));
-  CHECK(b.mapped[0]->records()[2].message.frame == physical(0, 100 << 12));  // whoever was first
+  CHECK(b.mapped[0]->records()[2].message.frame == physical(0, 100 << 12));  // GPU of the first fault
   CHECK(b.driver.state().stats[0].pages_mapped == 3);
   CHECK(b.driver.state().stats[0].page_faults == 4);
 }
@@ -316,7 +316,7 @@ TEST_CASE(
   spec.params.migrations = 1;
   DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 1, 0, 11)},
                                   {Time{200ns}, fault(7, 2, 1, 12)},   // waits for the copy
-                                  {Time{300ns}, fault(8, 0, 0, 13)}},  // for its turn
+                                  {Time{300ns}, fault(8, 0, 0, 13)}},  // waits for its turn
                        .copied = {{Time{4us}, {0}}, {Time{9us}, {0}}}});
   CHECK(b.copies[1]->nanoseconds() == Times{100 + 1000 + 1});
   CHECK(b.copies[1]->records()[0].message.from == physical(kFirstCpu, 50 << 12));
@@ -376,7 +376,7 @@ TEST_CASE("driver: a page moves between a machine's own GPUs, by the copy engine
   CHECK(b.copies[2]->records()[0].message.from == physical(6, 5 << 12));
   CHECK(b.copies[2]->records()[0].message.to == physical(9, 300 << 12));
   REQUIRE(b.mapped[0]->records().size() == 1);
-  CHECK(b.mapped[0]->records()[0].message.frame == physical(6, 5 << 12));  // the frame that was left
+  CHECK(b.mapped[0]->records()[0].message.frame == physical(6, 5 << 12));  // freed by the migration
 }
 
 TEST_CASE("driver: what the host wrote is fetched from the memory of the machine's own CPU") {
@@ -393,7 +393,7 @@ TEST_CASE("driver: what the host wrote is fetched from the memory of the machine
 
 TEST_CASE(
     "driver: where the pages of buffers are, a large page counts for each buffer as far as it lies there") {
-  // Base pages 500 to 509 on GPU 0 and 1024 on the CPU; 512 to 1023 are one large page on GPU 1.
+  // Base pages 500 to 509 on GPU 0, and 1024 on the CPU; 512 to 1023 are one large page on GPU 1.
   PageTable table(0, 12);
   for (std::uint64_t page = 500; page < 510; ++page) table.map(page, physical(0, page << 12));
   table.map(512, physical(1, 512 << 12), 9);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For how long something has been so, and what an SM does for the streams whose blocks it holds.
+// Time spent in a condition, and the activity of an SM per stream of the blocks that it holds.
 #include "farfault/parts/part_time.hpp"
 
 #include <doctest/doctest.h>

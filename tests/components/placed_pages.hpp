@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages that are placed at time zero, for the driver: so many on each GPU, and on the CPU.
+// Pages placed at time zero, for the driver: a number of pages per GPU, and on the CPU.
 #pragma once
 
 #include <deque>

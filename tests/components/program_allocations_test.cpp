@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs allocate and free, at the driver and at the IOMMU.
+// Memory that programs allocate and free, at the driver and at the IOMMU.
 #include <doctest/doctest.h>
 
 #include "iommu_bench.hpp"
@@ -25,9 +25,9 @@ MemoryOrder free_of(std::uint64_t pages, std::uint32_t stream = 0, std::uint64_t
   return {first << 12, pages << 12, stream, OperationKind::free, {}};
 }
 
-// Pages 512 and 514 are planned on GPU 1, 513 on GPU 0, 515 on the CPU, 516 nowhere, and from 1024 on `large`
-// pages on GPU 2. Of the GPUs' frames 100, 200 and 300 are taken, of the CPU's 50; the driver takes
-// 100 ns for a page, links 1 ns.
+// Planned pages: 512 and 514 on GPU 1, 513 on GPU 0, 515 on the CPU, 516 without a location, and `large`
+// pages from 1024 on on GPU 2. In use are 100, 200 and 300 frames of the GPUs and 50 of the CPU. The driver
+// takes 100 ns per page, links take 1 ns.
 struct AllocationBench : Bench {
   struct Script {
     std::vector<Record<MemoryOrder>> orders = {};
@@ -71,7 +71,7 @@ struct AllocationBench : Bench {
   Sink<MemoryOrderDone>* done = nullptr;
 };
 
-// Both IOMMUs say that they have done a step of each of these moves, one every 10 ns.
+// Both IOMMUs report a completed step of each of these moves, one every 10 ns.
 std::vector<Record<StepDone>> steps(std::int64_t from, std::vector<std::uint32_t> const& moves) {
   std::vector<Record<StepDone>> all;
   for (auto const m : moves)
@@ -101,7 +101,7 @@ TEST_CASE("driver: an allocated page gets a frame where it is planned, and every
   CHECK(b.order(1).frame == physical(0, 100 << 12));
   CHECK(b.order(2).frame == physical(1, 201 << 12));
   CHECK(b.order(3).frame == physical(kFirstCpu, 50 << 12));
-  // Page 516 is left to its first touch; the order ends with the last IOMMU's word about the last page.
+  // Page 516 is mapped at its first touch. The order ends with the last IOMMU's report on the last page.
   CHECK(!b.pages().find(516));
   CHECK(b.pages().find(514)->frame == physical(1, 201 << 12));
   CHECK(b.done->nanoseconds() == Times{5000 + 70 + 1});
@@ -175,7 +175,7 @@ TEST_CASE("driver: large pages are freed beside each other, and their frames are
   Applications const applications(w);
   PagingDriverSpec spec;
   spec.large = LargePages(choice, applications, {{{1024, 1024}}});
-  // Room for just these two on GPU 2, whose first frames are taken.
+  // Room for exactly these two on GPU 2, whose first frames are in use.
   AllocationBench b({.orders = {{Time{1us}, allocate(1024, 0, 1024)},
                                 {Time{10us}, free_of(1024, 0, 1024)},
                                 {Time{20us}, allocate(1024, 0, 1024)}},
@@ -248,7 +248,7 @@ TEST_CASE("driver: a fault on a page that is being freed waits, and is told then
   CHECK(b.mapped[1]->nanoseconds() == Times{15010 + 1, 20000 + 1000 + 1});
   CHECK(b.mapped[1]->records()[0].message.frame == kNoFrame);
   CHECK(b.mapped[1]->records()[0].message.entry == 7);
-  CHECK(device_of(b.mapped[1]->records()[1].message.frame) == 2);  // left to its first touch
+  CHECK(device_of(b.mapped[1]->records()[1].message.frame) == 2);  // mapped at its first touch
   CHECK(b.driver->state().stats[0].unallocated_faults == 1);
   CHECK(b.driver->state().stats[0].page_faults == 2);
   CHECK(!b.pages().find(kBase));
@@ -286,7 +286,7 @@ TEST_CASE("IOMMU: an allocated page is in the table, and the GPU that has its fr
   CHECK(told.bytes == 9);
   CHECK(told.tag == 2);
   CHECK(told.destination == 11);
-  // What no GPU here has is done at once, the other when the GPU says so.
+  // A mapping on a GPU behind another IOMMU completes at once, the other one when its GPU reports it.
   CHECK(done.nanoseconds() == Times{1001, 1501, 5008});
   CHECK(done.records()[0].message.move == 3);
   CHECK(done.records()[1].message.move == 2);
@@ -294,7 +294,7 @@ TEST_CASE("IOMMU: an allocated page is in the table, and the GPU that has its fr
   CHECK(found.kind == PacketKind::translate_response);
   CHECK(found.frame == physical(1, 512 << 12));
   CHECK(found.bytes == 9);
-  // All GPUs are told of the page that is freed.
+  // The freed page is invalidated on all GPUs.
   for (std::size_t i = 2; i < 5; ++i) {
     CHECK(out.nanoseconds()[i] == 4000 + static_cast<std::int64_t>(i));
     CHECK(out.records()[i].message.kind == PacketKind::invalidate_request);
@@ -334,7 +334,7 @@ TEST_CASE("IOMMU: requests for a page that is nowhere are answered that they are
     CHECK(faults.count() == 2);
     CHECK(iommu.state().table.mapped_pages() == 0);
     CHECK(iommu.state().stats.replays == 0);
-    CHECK(iommu.state().faults.in_use() == (replays ? 1 : 0));  // the second request's
+    CHECK(iommu.state().faults.in_use() == (replays ? 1 : 0));  // of the second request
   }
 }
 
@@ -374,7 +374,7 @@ TEST_CASE("initial memory: what a program allocates is planned, and takes no fra
   CHECK(memory.place_of(0) == DeviceId{1});
   CHECK(memory.place_of(2) == DeviceId{1});
   CHECK(!memory.place_of(3));
-  CHECK(memory.unmapped_pages() == 1);  // left to its first touch
+  CHECK(memory.unmapped_pages() == 1);  // mapped at its first touch
   CHECK(memory.place_near(3, {1, 0}, 1));
   CHECK(memory.place_of(3) == DeviceId{0});
   CHECK(memory.unmapped_pages() == 0);
@@ -415,7 +415,7 @@ TEST_CASE("initial memory: a program needs as much as it has at a time, beside w
 TEST_CASE(
     "initial memory: what other applications keep counts, whichever is listed first, and the host's side "
     "too") {
-  // 27 pages in all: one keeps 10, the other allocates 18.
+  // 27 pages in total: one application keeps 10, the other allocates 18.
   Workload const keeps("keeps", {{"k", 0, 10 << 12, true}}, {}, {}, {});
   auto const allocating = [](std::uint64_t pages, bool copies) {
     std::vector<Operation> operations{Operation::allocate(1 << 20, pages << 12)};
@@ -434,7 +434,7 @@ TEST_CASE(
   CHECK(refused(fits, keeps).empty());
   CHECK(refused(keeps, large).find("the applications need 112 KiB or more") == 0);
   CHECK(refused(large, keeps) == refused(keeps, large));
-  // Room for 22 pages, but not for those of the host beside them.
+  // Room for 22 pages, but not for the host's pages as well.
   auto const copied = allocating(21, true);
   Applications const alone(copied);
   PlannedBench b({}, {}, 10);

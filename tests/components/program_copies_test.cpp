@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's copies for programs: which engine copies what, when.
+// The driver's copies for programs: engine, pages and time of each.
 #include <doctest/doctest.h>
 
 #include "paging_driver_bench.hpp"
@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uint64_t kBase = 64;  // first page of the buffer
 
-// Pages 64 and 65 on GPU 0, 66 on the CPU, 67 nowhere, 68 on GPU 2, 69 on GPU 0; the host has them in its
-// frames 0, 1, ... after 300 of others.
+// Pages 64, 65 and 69 are on GPU 0, 66 on the CPU, 67 is unmapped, and 68 is on GPU 2. The host holds them in
+// its frames 0, 1, ... after 300 other ones.
 struct CopyBench : Bench {
   struct Script {
     std::vector<Record<MemoryOrder>> orders = {};
@@ -72,7 +72,7 @@ TEST_CASE(
     "driver: a copy to the GPUs is an order for each page, at the GPU that has it, from the host's frame") {
   CopyBench const b({.orders = {{Time{100ns}, to_gpus(kBase << 12, 6 << 12)}},
                      .copied = {{Time{1us}, {0}}, {Time{2us}, {2}}, {Time{3us}, {1}}, {Time{4us}, {3}}}});
-  // Those on the CPU and nowhere are passed over.
+  // Pages on the CPU and unmapped pages are skipped.
   CHECK(b.copies[0]->nanoseconds() == Times{101, 101, 101});
   CHECK(b.copies[1]->count() == 0);
   CHECK(b.copies[2]->nanoseconds() == Times{101});
@@ -84,7 +84,7 @@ TEST_CASE(
   CHECK(b.order(2, 0).from == host_frame(4));
   CHECK(b.order(2, 0).to == physical(2, 5 << 12));
   CHECK(b.order(0, 2).from == host_frame(5));
-  CHECK(b.done->nanoseconds() == Times{4001});  // with the last of them
+  CHECK(b.done->nanoseconds() == Times{4001});  // end of the last one
   CHECK(b.driver->state().stats[0].copied_bytes == 4 * 4096);
   CHECK(b.driver->state().free_moves.size() == 16);
 }
@@ -126,8 +126,8 @@ TEST_CASE("driver: two streams that copy take turns where few pages can be copie
 
 TEST_CASE(
     "driver: a page that moves is copied when it has arrived, one that is copied moves when that is done") {
-  // Page 68 moves from GPU 2 to GPU 1 in move 0, while the host's copy waits for it; page 64 is copied in
-  // move 0 after that, and is wanted on GPU 1 meanwhile.
+  // Page 68 migrates from GPU 2 to GPU 1 as move 0, and the host's copy waits for it. Page 64 is then copied
+  // as move 0, and GPU 1 faults on it during the copy.
   CopyBench const b(
       {.orders = {{Time{500ns}, to_gpus((kBase + 4) << 12, 1 << 12, 0)},
                   {Time{20us}, to_gpus(kBase << 12, 1 << 12, 1)}},
@@ -140,7 +140,7 @@ TEST_CASE(
   CHECK(b.order(1, 1).to == b.order(1, 0).to);
   CHECK(b.copies[0]->nanoseconds() == Times{20001});
   CHECK(b.done->nanoseconds() == Times{11001, 25001});
-  // The fault on page 64 is handled when its copy is done.
+  // The fault on page 64 is handled when the copy is complete.
   CHECK(b.moves[0]->nanoseconds() == Times{1101, 9001, 26001, 35001});
   CHECK(b.order(1, 2).from == physical(0, 7 << 12));
   CHECK(b.driver->state().stats[0].migrations == 2);

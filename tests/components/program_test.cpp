@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program does: the rules of its operations, the host's streams, a GPU's kernels of several streams.
+// Execution of programs: rules of their operations, the host's streams, and kernels of several streams on a
+// GPU.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ Workload program_of(std::size_t kernels, std::vector<Operation> operations) {
   return {"program", {{"a", 4096, 8192}, {"b", 16384, 100}}, std::move(all), {}, std::move(operations)};
 }
 
-// The host over one GPU, which takes 10 ns for kernel 0, 20 ns for kernel 1 and so on, and a driver that
+// The host with one GPU, which takes 10 ns for kernel 0, 20 ns for kernel 1 and so on, and a driver that
 // takes 1 us for a copy; links of 1 ns.
 struct HostBench : Bench {
   explicit HostBench(Applications const& applications, Time end = Time::max()) {
@@ -105,7 +106,7 @@ TEST_CASE("host: kernels of two streams run beside each other, those of one in o
 }
 
 TEST_CASE("host: a wait holds its stream until the operation of another has ended, and no longer") {
-  // Kernel 3, in stream 1, waits for kernel 1 in stream 0, not for kernel 2 behind it.
+  // Kernel 3, in stream 1, waits for kernel 1 in stream 0, but not for kernel 2 after it.
   auto const w = program_of(4, {Operation::launch(0, 0), Operation::launch(1, 0), Operation::launch(2, 0),
                                 Operation::wait_for(1, 1), Operation::launch(3, 1)});
   Applications const applications(w);
@@ -194,7 +195,7 @@ TEST_CASE("host: what is under way when a run is stopped has a row, stream by st
   auto const row = [](std::uint64_t stream, char const* operation, char const* name, std::uint64_t began) {
     return std::vector<Cell>{stream, std::string(operation), std::string(name), began, began + 5'400'000};
   };
-  // Kernel 0 until 112, the copy until 1114; kernel 2 beside them until 132.
+  // Kernel 0 runs until 112, the copy until 1114; kernel 2 runs concurrently until 132.
   CHECK(rows_at(Time{105ns}, 1) == Rows{row(0, "kernel", "k", 100'000), row(1, "kernel", "k", 100'000)});
   CHECK(rows_at(Time{115ns}, 1) == Rows{row(0, "to_host", "", 112'000), row(1, "kernel", "k", 100'000)});
   CHECK(rows_at(Time{200ns}, 1) == Rows{row(0, "to_host", "", 112'000)});

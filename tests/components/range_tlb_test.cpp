@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Range TLBs: which pages become a range, what an invalidation leaves of one, and that none gives a wrong
-// frame.
+// Range TLBs: pages that form a range, the effect of an invalidation on a range, and correct frames
+// throughout.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -29,7 +29,7 @@ test::ChosenTlb range_tlb(std::vector<test::Setting> const& settings = {},
 void fill(test::ChosenTlb& tlb, std::uint64_t page, std::uint64_t frame) {
   tlb->fill(page, {frame << 12U});
 }
-// The frame's number.
+// Number of the page's frame.
 std::optional<std::uint64_t> frame(test::ChosenTlb& tlb, std::uint64_t page) {
   auto const found = tlb->lookup(page);
   return found ? std::optional(found->frame >> 12U) : std::nullopt;
@@ -39,7 +39,7 @@ std::pair<std::uint64_t, std::uint64_t> ranges_and_pages(test::ChosenTlb const& 
 }
 using Pair = std::pair<std::uint64_t, std::uint64_t>;
 
-// Pages 0 to 99 and 200 to 299 each in frames side by side, of the second ones page 250 elsewhere.
+// Pages 0 to 99 and 200 to 299, each in contiguous frames, except for page 250.
 PageTable mapped_pages(std::uint32_t spaces = 1) {
   PageTable table(0x7000'0000, 12, spaces);
   for (std::uint64_t page = 0; page < 100; ++page) table.map(page, (1000 + page) << 12U);
@@ -162,7 +162,7 @@ TEST_CASE("range: an invalidation splits a range, or shortens it, and reaches pa
   fill(tlb, 100, 7);
   CHECK(tlb->invalidate(100));
   CHECK_FALSE(tlb->invalidate(100));
-  fill(tlb, 3, 53);  // it lies beside the others again
+  fill(tlb, 3, 53);  // contiguous again
   CHECK(ranges_and_pages(tlb) == Pair{1, 6});
 }
 
@@ -202,7 +202,7 @@ TEST_CASE("range: both parts of a split range were used when it was") {
 TEST_CASE("range: a page that comes again elsewhere leaves its range") {
   auto tlb = range_tlb();
   for (std::uint64_t page = 0; page < 10; ++page) fill(tlb, page, page + 50);
-  fill(tlb, 4, 54);  // as it was
+  fill(tlb, 4, 54);  // unchanged
   CHECK(ranges_and_pages(tlb) == Pair{1, 10});
   fill(tlb, 4, 99);
   CHECK(frame(tlb, 4) == 99);
@@ -242,7 +242,7 @@ TEST_CASE("range: what lies beside a page in the page table comes along, as far 
   auto some = range_tlb({{"fetched_pages", "3"}}, &table);
   fill(some, 50, 1050);
   CHECK(ranges_and_pages(some) == Pair{1, 7});
-  fill(some, 55, 1055);  // what comes along overlaps
+  fill(some, 55, 1055);  // the fetched pages overlap
   CHECK(ranges_and_pages(some) == Pair{1, 12});
   fill(some, 1, 1001);
   CHECK(ranges_and_pages(some) == Pair{2, 17});
@@ -254,7 +254,7 @@ TEST_CASE("range: what lies beside a page in the page table comes along, as far 
 TEST_CASE("range: what has become invalid since time zero, or lies elsewhere, does not come along") {
   auto const table = mapped_pages(2);
   auto tlb = range_tlb({}, &table);
-  CHECK_FALSE(tlb->invalidate(40));  // not there, and not to come
+  CHECK_FALSE(tlb->invalidate(40));  // not present, and not to be fetched
   fill(tlb, 60, 1060);
   CHECK(ranges_and_pages(tlb) == Pair{1, 59});
   CHECK_FALSE(frame(tlb, 40).has_value());
@@ -268,7 +268,7 @@ TEST_CASE("range: what has become invalid since time zero, or lies elsewhere, do
   fill(tlb, 78, 1078);
   for (std::uint64_t const page : {70U, 75U, 80U}) CHECK_FALSE(frame(tlb, page).has_value());
   for (std::uint64_t const page : {69U, 71U, 76U, 79U, 81U}) CHECK(frame(tlb, page) == 1000 + page);
-  // A page that came from elsewhere without an invalidation.
+  // A page that was filled with another frame without an invalidation.
   fill(tlb, 210, 5);
   CHECK_FALSE(tlb->invalidate(212));
   fill(tlb, 211, 3211);
@@ -393,7 +393,7 @@ TEST_CASE("range: where nothing has to give way it has exactly what came, and ea
   std::map<std::uint64_t, std::uint64_t> there;
   std::mt19937_64 random(7);
   for (int i = 0; i < 200'000; ++i) {
-    auto const page = random() % 1024 * 2 + random() % 2;  // singles take entries of pages: those may be gone
+    auto const page = random() % 1024 * 2 + random() % 2;  // single pages may be replaced
     if (random() % 3 == 0) {
       tlb->invalidate(page);
       there.erase(page);
@@ -408,12 +408,12 @@ TEST_CASE("range: where nothing has to give way it has exactly what came, and ea
     for (auto const& [p, at] : there) {
       auto const answer = frame(tlb, p);
       if (answer) REQUIRE(*answer == at);
-      if (!answer) there.at(p) = ~std::uint64_t{0};  // gave way
+      if (!answer) there.at(p) = ~std::uint64_t{0};  // replaced
     }
     std::erase_if(there, [](auto const& entry) { return entry.second == ~std::uint64_t{0}; });
     auto const listed = test::entries_of(tlb.tlb);
     REQUIRE(listed.size() == there.size());
-    // As many ranges as there are runs, but for single pages left of one.
+    // One range or single-page entry per run.
     std::uint64_t runs = 0;
     for (auto const& [p, at] : there) {
       auto const before = there.find(p - 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RDMA engines of GPUs back to back, with a switch between them, or with two equal links.
+// The RDMA engines of GPUs, connected directly, through a switch, or by two equal links.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -21,8 +21,8 @@ TEST_CASE("RDMA: a remote read or write takes the sum of its stages, there and b
     auto const sms = b.sinks(b.gpu[0]->remote_response, 2);
     b.sinks(b.gpu[1]->remote_response, 1);
     b.run();
-    // Header, wire, link to memory, memory, link back, line, wire, link to the SM; twice the wires with a
-    // switch.
+    // Header, wire, link to memory, memory, link back, line, wire, link to the SM. A switch doubles the
+    // wires.
     auto const one_way = 1500 + 100'000;
     auto const back = 5500 + 100'000;
     auto const hops = with_switch ? 2 : 1;
@@ -73,7 +73,7 @@ TEST_CASE("RDMA: a stream of remote reads is bound by the wire that carries the 
   b.begin(client);
   b.run();
   CHECK(client.each_answered_once());
-  // 64 reads under way cover the round trip of 263 ns: from the first line on the wire is never idle.
+  // 64 outstanding reads cover the round trip of 263 ns: from the first line on, the wire is never idle.
   auto const first = 100ns + 1ns + Duration{1500} + 100ns + 1ns + 50ns + 1ns;
   CHECK(client.state().last == Time{first + 2000 * Duration{5500} + 100ns + 1ns});
 }
@@ -88,13 +88,13 @@ TEST_CASE("RDMA: what a GPU serves at a time is bounded, and the rest is held an
   b.sinks(b.gpu[1]->remote_response, 1);
   b.run();
   CHECK(tags(*sms[0]) == std::vector<std::uint32_t>{0, 1, 2});
-  // One at a time: 52 ns each with the links to the memory and back.
+  // One at a time: 52 ns each, including the links to the memory and back.
   CHECK(sms[0]->picoseconds() == Picoseconds{1'260'000, 1'312'000, 1'364'000});
 }
 
 namespace {
 
-// GPU 0 with two equal links to node 2, and what leaves over each.
+// GPU 0 with two equal links to node 2, and the packets sent over each.
 struct TwoLinks : Bench {
   TwoLinks(RouteTable const& route, std::vector<Record<MemRequest>> const& requests,
            std::vector<Record<TranslateRequest>> const& translations = {}) {
@@ -135,7 +135,7 @@ TEST_CASE("RDMA: packets alternate between two equal links, with data and withou
     CHECK(b.sent(i, PacketKind::read_request) == 8);
     CHECK(b.sent(i, PacketKind::write_request) == 8);
   }
-  // What the next node chooses by is what is left of the number.
+  // The next node selects a link by the remaining part of the flow number.
   auto const first = b.links[0]->records()[0].message.flow;
   auto const second = b.links[0]->records()[2].message.flow;
   CHECK(second == first + 1);
@@ -159,7 +159,7 @@ TEST_CASE("RDMA: the translations of a page take one of two equal links, those o
   for (std::size_t i = 0; i < 2; ++i)
     for (auto const& r : b.links[i]->records()) pages[i].insert(r.message.address);
   CHECK(b.links[0]->count() + b.links[1]->count() == 64);
-  CHECK(pages[0].size() + pages[1].size() == 16);  // none on both
+  CHECK(pages[0].size() + pages[1].size() == 16);  // no page on both
   CHECK(pages[0].size() >= 3);
   CHECK(pages[1].size() >= 3);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host, where applications run again until all have ended: what is launched when, what stops when, and
-// the table of runs. One GPU of a mock; links of 1 ns, so that a kernel of 10 ns takes 12.
+// The host with relaunched applications: launches, stops, and the table of runs. One mock GPU; links of 1 ns,
+// so that a kernel of 10 ns takes 12 ns.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Application app(std::string name, Workload const& w, bool relaunch, std::uint32_
   return a;
 }
 
-// What a launch of a kernel does.
+// Counters of a launch of a kernel.
 SmStats work_of(LaunchKernel const& m) {
   SmStats did;
   did.vector_instructions = 100 * (m.kernel + std::uint64_t{1});
@@ -50,10 +50,10 @@ SmStats work_of(LaunchKernel const& m) {
 
 struct GpuSpec {
   std::vector<std::int64_t> takes;  // nanoseconds, by kernel
-  std::uint32_t hangs_at = ~0U;     // the launch, of kernel 0, that never ends
+  std::uint32_t hangs_at = ~0U;     // the launch of kernel 0 that never ends
 };
 
-// Ends kernels and says what they did.
+// Ends kernels and reports their counters.
 class Gpu final : public Component<GpuSpec, SinkState<LaunchKernel>> {
  public:
   using Component::Component;
@@ -75,7 +75,7 @@ class Gpu final : public Component<GpuSpec, SinkState<LaunchKernel>> {
 };
 
 struct RelaunchBench : Bench {
-  // All start at 100 ns, but the last one as given.
+  // All start at 100 ns, except for the last one.
   RelaunchBench(std::vector<Application> all, GpuSpec const& spec, Time last_start = Time{100ns})
       : applications(std::move(all)), host(system.add<Host>("host", {{}, 1, &applications})) {
     gpu = &system.add<Gpu>("gpu", spec);
@@ -95,14 +95,14 @@ struct RelaunchBench : Bench {
     for (std::uint32_t a = 0; a < applications.count(); ++a)
       system.post(host.begin, StartApplication{a}, a + 1 == applications.count() ? last_start : Time{100ns});
   }
-  // Nanoseconds at which the GPU was told to launch a kernel.
+  // Times in nanoseconds at which the GPU launches a kernel.
   Numbers launches_of(std::uint32_t kernel) const {
     Numbers times;
     for (auto const& r : gpu->state().records)
       if (r.message.kernel == kernel) times.push_back(count_of(r.at) / 1000);
     return times;
   }
-  // Of the table of this name: its rows, by the names of the columns.
+  // Rows of the table, by column name.
   std::vector<std::map<std::string, Cell>> rows(std::string const& name) {
     auto const tables = host.tables();
     TableRows all;
@@ -154,7 +154,7 @@ TEST_CASE("relaunch: a short program runs again until the last other has ended, 
   CHECK(b.launches_of(2) == Numbers{101});
   CHECK(b.launches_of(3) == Numbers{101});
   CHECK(b.launches_of(4) == Numbers{133});
-  // "long" ends at 166 ns, in the middle of a run of "short" whose kernel 0 ends at 171.
+  // "long" ends at 166 ns, during a run of "short" whose kernel 0 ends at 171.
   CHECK(b.launches_of(0) == Numbers{101, 114, 127, 140, 153, 166});
   CHECK(b.launches_of(1) == Numbers{107, 120, 133, 146, 159});
   CHECK(b.runs() == Runs{"short 0: 100 to 113", "once 0: 100 to 122", "short 1: 113 to 126",
@@ -178,7 +178,7 @@ TEST_CASE("relaunch: a row of the table of runs has what the kernels of that run
   b.run();
   auto const rows = b.rows("runs");
   REQUIRE(rows.size() == 4);
-  // Launches 2 and 3 of "short", its second run.
+  // Launches 2 and 3 of "short", i.e. its second run.
   auto const& second = rows[1];
   CHECK(second.at("application") == Cell{std::string("short")});
   std::map<std::string, std::uint64_t> const expected{
@@ -192,7 +192,7 @@ TEST_CASE("relaunch: a row of the table of runs has what the kernels of that run
   CHECK(rows[2].at("application") == Cell{std::string("long")});
   CHECK(rows[2].at("instructions") == Cell{std::uint64_t{305}});
   CHECK(rows[2].at("kernels") == Cell{std::uint64_t{1}});
-  // Its columns: a column for each counter of the SMs, by its name and in its words.
+  // The table has a column for each counter of the SMs, with the counter's name and text.
   auto const columns = b.host.tables()[1].columns;
   auto const counters = std::ranges::count(SmStats::list(), StatKind::counter, &Stat<SmStats>::kind);
   CHECK(columns.size() == 5 + static_cast<std::size_t>(counters));
@@ -217,7 +217,7 @@ TEST_CASE("relaunch: the streams of a stopped program begin nothing, and nothing
         "kernel 2, done by 0 of 1 GPUs");
   CHECK(b.host.has_finished(0));
   CHECK_FALSE(b.host.has_finished(1));
-  b.run(Time{133ns});  // "long" has ended at 130
+  b.run(Time{133ns});  // "long" ended at 130
   CHECK(b.host.is_running(0));
   CHECK(b.host.has_finished(1));
   CHECK(b.host.waiting_for() == "waits: stream 0, kernel 0, done by 0 of 1 GPUs");
@@ -235,7 +235,7 @@ TEST_CASE("relaunch: a program that is stopped between its allocation and its fr
   auto const allocates =
       program_of(1, {Operation::allocate(4096, 8192), Operation::launch(0), Operation::free(4096, 8192)});
   auto const one = program_of(1);
-  // Each operation of "allocates" takes 10 ns; "long" ends at 134, when the second allocation is under way.
+  // Each operation of "allocates" takes 10 ns. "long" ends at 134, during the second allocation.
   RelaunchBench b({app("allocates", allocates, true), app("long", one, false)}, {{8, 32}});
   b.run();
   CHECK(b.driver->nanoseconds() == std::vector<std::int64_t>{101, 121, 131});
@@ -284,7 +284,7 @@ TEST_CASE("relaunch: where all are relaunched, each runs as often as it repeats,
   auto const one = program_of(1);
   RelaunchBench b({app("x", one, true), app("y", one, true, 2), app("z", one, true)}, {{8, 19, 33}});
   b.run();
-  // "y" has repeated its program at 142 ns, the last to do so.
+  // "y" is the last to complete its second run, at 142 ns.
   CHECK(b.runs() == Runs{"x 0: 100 to 110", "x 1: 110 to 120", "y 0: 100 to 121", "x 2: 120 to 130",
                          "z 0: 100 to 135", "x 3: 130 to 140", "y 1: 121 to 142", "x 4: 140 to 150",
                          "z 1: 135 to 170"});
@@ -294,7 +294,7 @@ TEST_CASE("relaunch: where all are relaunched, each runs as often as it repeats,
 
 TEST_CASE("relaunch: of two that end at one moment, the one that is reported first is the first") {
   auto const one = program_of(1);
-  // What was launched earlier is reported earlier.
+  // The kernel that was launched first is reported first.
   RelaunchBench stops({app("x", one, true), app("last", one, false)}, {{8, 18}});
   stops.run();
   CHECK(stops.runs() == Runs{"x 0: 100 to 110", "last 0: 100 to 120", "x 1: 110 to 120"});
@@ -312,7 +312,7 @@ TEST_CASE("relaunch: one that is yet to start counts as one that has not ended")
   CHECK(b.host.has_finished(0));
   CHECK_FALSE(b.host.has_finished(1));
   b.run();
-  CHECK(b.launches_of(0) == Numbers{101, 121, 141});  // at 159 "late" has ended
+  CHECK(b.launches_of(0) == Numbers{101, 121, 141});  // "late" ends at 159
   CHECK(b.launches_of(1) == Numbers{156});
 }
 
@@ -339,7 +339,7 @@ TEST_CASE("relaunch: a kernel that does not end is named, even when all programs
 TEST_CASE("relaunch: no run begins whose launches would be more than there are numbers for") {
   auto const two = program_of(2);
   auto const one = program_of(1);
-  // `left`: launches that there may still be when the first run has ended.
+  // `left`: launches that remain possible when the first run has ended.
   for (auto const& [left, runs] : {std::pair{std::uint64_t{5}, 3U}, {4U, 3U}, {3U, 2U}, {1U, 1U}}) {
     CAPTURE(left);
     RelaunchBench b({app("short", two, true), app("long", one, false)}, {{4, 4, 100}});

@@ -19,14 +19,14 @@ constexpr PhysAddr frame(std::uint64_t number) {
   return physical(0, number << 12);
 }
 
-// One GPU with large frames of four base pages; pages 8 to 31 are allocated en masse. A fault takes 1 us,
-// links 1 ns; pages wait for their first touch.
+// One GPU with large frames of four base pages. Pages 8 to 31 are allocated en masse. A fault takes 1 us,
+// links 1 ns; pages are mapped at their first touch.
 struct RelocationBench : Bench {
   struct Script {
     std::vector<Record<PageFault>> faults = {};
     std::vector<Record<StepDone>> done = {};
     std::vector<Record<CopyDone>> copied = {};
-    std::vector<Record<MemoryOrder>> orders = {};  // where the machine has pages of the host
+    std::vector<Record<MemoryOrder>> orders = {};  // if the machine has host pages
   };
   static PagingDriverSpec memory(std::string const& compaction, std::uint64_t frames) {
     PagingDriverSpec spec;
@@ -69,15 +69,15 @@ struct RelocationBench : Bench {
   std::vector<Sink<GpuStall>*> stalls;
 };
 
-// Two large frames, each with one base page of nobody.
+// Two large frames, each with one base page of no application.
 PagingDriverSpec fragmented(std::string const& compaction) {
   auto spec = RelocationBench::memory(compaction, 8);
   spec.fragmentation = {1, 0.25, 1};
   return spec;
 }
 
-// Base pages 1024 to 1534 of a large page, in frames 1 to 511 of the GPU; 1535, the last one, is unmapped.
-// Frame 0 has another page.
+// Base pages 1024 to 1534 of a large page, in frames 1 to 511 of the GPU. The last one, 1535, is unmapped.
+// Frame 0 holds another page.
 PagingDriverSpec nearly_large() {
   auto spec = RelocationBench::memory("cac_bulk_copy", 2048);
   spec.most_moved = 0;
@@ -112,7 +112,7 @@ TEST_CASE(
   CHECK(b.stalls[0]->records()[1].message.stalled == 0);
   CHECK(b.mapped[0]->nanoseconds() == Times{1080 + 1000 + 1});
   CHECK(b.answer(0).page == 9);
-  CHECK((offset_of(b.answer(0).frame) >> 12) % 4 == 1);  // its own place in the large frame
+  CHECK((offset_of(b.answer(0).frame) >> 12) % 4 == 1);  // its own frame in the large frame
   CHECK(b.moves[0]->records().empty());
   CHECK(b.copies[0]->records().empty());
   CHECK(test::stat_of(b.driver, "memory.compaction", "emptied_large_frames") == 1);
@@ -164,7 +164,7 @@ TEST_CASE(
   CHECK(b.mapped[0]->nanoseconds() == Times{4000 + 1000 + 1, 4000 + 2000 + 1});
   CHECK(b.answer(0).page == 9);
   CHECK(b.answer(1).frame == b.answer(0).frame + 4096);
-  CHECK((b.answer(0).frame >> 14) == (c.from >> 14));  // what was emptied
+  CHECK((b.answer(0).frame >> 14) == (c.from >> 14));  // the emptied large frame
 }
 
 TEST_CASE(
@@ -173,7 +173,8 @@ TEST_CASE(
   RelocationBench const b(spec, {.faults = {{Time{1us}, driver_bench::fault(1535, 0, 0, 5)}},
                                  .done = {{Time{3us}, {0}}, {Time{6us}, {0}}},
                                  .copied = {{Time{5us}, {0}}}});
-  // The last page is told at 2 us; then, a picosecond later, all are unmapped, to go to frames 1024 on.
+  // The response for the last page is sent at 2 us. One picosecond later all pages are unmapped, with
+  // destinations from frame 1024 on.
   CHECK(b.mapped[0]->nanoseconds() == Times{2001});
   REQUIRE(b.moves[0]->records().size() == 513);
   for (std::size_t i = 0; i < 512; ++i) {
@@ -185,7 +186,7 @@ TEST_CASE(
   CHECK(b.stalls[0]->nanoseconds() == Times{1001});
   auto const& s = b.driver.state();
   for (std::size_t i = 1; i < 512; ++i) CHECK(s.moves[i].to == frame(1024 + i));
-  // The first one: unmapped by 3 us, copied by 5 us, mapped by 6 us.
+  // The first page: unmapped by 3 us, copied by 5 us, mapped by 6 us.
   CHECK(b.copies[0]->nanoseconds() == Times{3001});
   CHECK(b.copy(0).from == frame(1));
   CHECK(b.copy(0).to == frame(1024));
@@ -197,7 +198,7 @@ TEST_CASE(
   CHECK(!s.table.find(1025));
   CHECK(s.frames[0].available() == 2048 - 513 - 511);
   CHECK(s.relocations[0].left == 511);
-  CHECK(test::stat_of(b.driver, "memory.page_sizes", "moved_pages") == 0);  // not all have
+  CHECK(test::stat_of(b.driver, "memory.page_sizes", "moved_pages") == 0);  // not all of them
 }
 
 TEST_CASE(
@@ -231,7 +232,7 @@ TEST_CASE("driver: a page that migrates to another GPU before its relocation is 
   RelocationBench::Script script;
   script.faults = {{Time{1us}, driver_bench::fault(1535, 0, 0, 5)},
                    {Time{1500ns}, driver_bench::remote(1030, 1, 0, 6)}};
-  // One page after the other: unmapped, copied, mapped. The second one is 1030, which migrates to GPU 1; the
+  // One page at a time: unmapped, copied, mapped. The second page, 1030, migrates to GPU 1, and the
   // relocation skips it.
   for (std::int64_t i = 0; i < 512; ++i) {
     auto const begins = 10us + i * 10us;
@@ -246,5 +247,5 @@ TEST_CASE("driver: a page that migrates to another GPU before its relocation is 
   CHECK(b.copies[0]->records().size() == 511);
   CHECK(b.copies[1]->records().size() == 1);
   CHECK(test::stat_of(b.driver, "memory.page_sizes", "moved_pages") == 511);
-  CHECK(s.frames[0].available() == 2048 - 512);  // page 5000, and all but one of the large page
+  CHECK(s.frames[0].available() == 2048 - 512);  // page 5000 and all but one page of the large page
 }

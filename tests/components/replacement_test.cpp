@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every replacement policy keeps to, and what each one replaces.
+// Contract of every replacement policy, and the victims of each policy.
 #include "farfault/parts/replacement.hpp"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ using test::chosen;
 
 namespace {
 
-// A key comes, or is used if it is there; what it replaces.
+// Inserts a key, or uses it if present. Returns the replaced key.
 std::uint64_t access(SetAssociative& array, std::uint32_t set, std::uint64_t key) {
   return array.find(set, key) ? SetAssociative::kEmpty : array.insert(set, key).evicted;
 }
@@ -34,7 +34,7 @@ std::vector<std::uint64_t> victims(SetAssociative& array, unsigned seed, int acc
   return evicted;
 }
 
-// Gives up the way used least since it was filled; it must see each use for that.
+// Evicts the way with the fewest uses since its fill; requires notification of each use.
 class LeastUsed final : public Replacement {
  public:
   explicit LeastUsed(Setup const& s) : uses_(std::size_t{s.sets} * s.ways), ways_(s.ways) {}
@@ -119,7 +119,7 @@ TEST_CASE("fifo replaces the key that has been there longest, however it is used
   array.find(0, 11);
   CHECK(array.insert(0, 14).evicted == 11);
   array.erase(0, 13);
-  CHECK(array.insert(0, 15).evicted == SetAssociative::kEmpty);  // in the empty way
+  CHECK(array.insert(0, 15).evicted == SetAssociative::kEmpty);  // into the empty way
   CHECK(array.insert(0, 16).evicted == 12);
   CHECK(array.insert(0, 17).evicted == 14);
   CHECK(array.insert(0, 18).evicted == 15);
@@ -163,7 +163,7 @@ TEST_CASE("a replacement from outside sees each use that it asks for, and its st
   array.find(1, 21);
   CHECK(array.insert(1, 24).evicted == 20);
   std::array<std::uint64_t, 2> values{100, 200};
-  array.replacement().sample(values.data());  // added to what is there
+  array.replacement().sample(values.data());  // added to the previous values
   CHECK(values == std::array<std::uint64_t, 2>{103, 207});
 }
 

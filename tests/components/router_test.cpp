@@ -35,7 +35,7 @@ TEST_CASE("the bypass predictor asks the GMMU above T1, the IOMMU below T2 and b
     Bypass predictor;
     for (int i = 0; i < local; ++i) predictor.observe(true, us(1));
     for (int i = 0; i < remote; ++i) predictor.observe(false, us(2));
-    CHECK(predictor.route(us(9)) == Route::gmmu);  // the first epoch is not over
+    CHECK(predictor.route(us(9)) == Route::gmmu);  // during the first epoch
     return predictor.route(us(10));
   };
   CHECK(decide(86, 14) == Route::gmmu);
@@ -52,7 +52,7 @@ TEST_CASE("an epoch ends exactly at a multiple of its length") {
   predictor.observe(false, Time{10us - Duration{1}});
   CHECK(predictor.route(Time{10us - Duration{1}}) == Route::gmmu);
   CHECK(predictor.route(Time{10us}) == Route::iommu);
-  // What is seen at the border belongs to the epoch that begins there.
+  // An observation at the boundary belongs to the epoch that begins there.
   predictor.observe(true, Time{10us});
   CHECK(predictor.route(Time{20us - Duration{1}}) == Route::iommu);
   CHECK(predictor.route(Time{20us}) == Route::gmmu);
@@ -66,7 +66,7 @@ TEST_CASE("epochs without a translation keep the last decision") {
   CHECK(predictor.route(us(999)) == Route::iommu);
   predictor.observe(true, us(1005));
   CHECK(predictor.route(us(1005)) == Route::iommu);
-  CHECK(predictor.route(us(5000)) == Route::gmmu);  // however late the next one comes
+  CHECK(predictor.route(us(5000)) == Route::gmmu);  // however late the next one is
 }
 
 TEST_CASE("a counter at its end halves both, so that the ratio lives on") {
@@ -97,16 +97,16 @@ TEST_CASE("a new epoch starts counting from nothing") {
 
 TEST_CASE("an epoch counts as predicted right when its own ratio gives the decision that it had") {
   Bypass predictor;
-  predictor.observe(false, us(5));   // nothing is predicted
-  predictor.observe(false, us(15));  // predicted remote, and so it is
+  predictor.observe(false, us(5));   // no prediction
+  predictor.observe(false, us(15));  // predicted remote, correct
   predictor.observe(false, us(25));  // again
-  predictor.observe(true, us(35));   // predicted remote, but local
+  predictor.observe(true, us(35));   // predicted remote, local
   predictor.observe(false, us(36));  // and remote: between T1 and T2
   predictor.observe(true, us(45));   // no prediction
-  // Epochs without a translation count for nothing.
-  predictor.observe(true, us(75));   // predicted local, and so it is
+  // Epochs without a translation do not count.
+  predictor.observe(true, us(75));   // predicted local, correct
   predictor.observe(true, us(85));   // again
-  predictor.observe(false, us(95));  // predicted local, but remote
+  predictor.observe(false, us(95));  // predicted local, remote
   CHECK(predictor.route(us(100)) == Route::iommu);
   CHECK(predictor.stat("remote_epochs") == 3);
   CHECK(predictor.stat("correct_remote_epochs") == 2);

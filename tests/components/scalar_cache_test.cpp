@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scalar cache between SMs, an L2 cache, an L2 TLB and an RDMA engine of mocks: clock 1 GHz, links of 1 ns,
-// memory 50 ns, translation 20 ns; page p is in frame p + 7, pages from 0x1000 on in the memory of GPU 1.
+// A scalar cache between SMs and a mock L2 cache, L2 TLB and RDMA engine: clock 1 GHz, links of 1 ns, memory
+// 50 ns, translation 20 ns. Page p is in frame p + 7; pages from 0x1000 on are in the memory of GPU 1.
 #include "farfault/compute/scalar_cache.hpp"
 
 #include <doctest/doctest.h>
@@ -75,7 +75,7 @@ struct ScalarBench : Bench {
     return s;
   }
   ScalarCache& cache;
-  int faults = 0;  // so many requests for kNotMapped are answered that it is not mapped
+  int faults = 0;  // number of requests for kNotMapped that are answered as unmapped
   std::vector<Sink<ScalarResponse>*> answers;
   Memory* local = nullptr;
   Memory* remote = nullptr;
@@ -87,7 +87,8 @@ struct ScalarBench : Bench {
 
 TEST_CASE("scalar cache: a miss takes the translation and the memory, a hit the look-up") {
   ScalarBench b({at(100, request(0x2004, 5)), at(300, request(0x2030, 6, 0, 1))});
-  // Looked up at 100, there at 101; translated at 122, looked up in 1, there at 124; back at 175.
+  // Looked up at 100, at the TLB at 101; translated at 122, looked up for 1 ns, at the memory at 124; back at
+  // 175.
   CHECK(b.tlb->nanoseconds() == Times{101});
   CHECK(b.tlb->records()[0].message.from == 40);
   CHECK(b.local->nanoseconds() == Times{124});
@@ -135,7 +136,7 @@ TEST_CASE("scalar cache: arguments need no translation and lie in the GPU's own 
 TEST_CASE("scalar cache: it is emptied when another kernel starts") {
   ScalarBench b({at(100, request(0x2000)), at(300, request(0x2000)), at(500, request(0x2000, 0, 1))});
   CHECK(b.local->records().size() == 2);
-  CHECK(b.tlb->records().size() == 1);  // translations stay
+  CHECK(b.tlb->records().size() == 1);  // translations remain
 }
 
 TEST_CASE("scalar cache: a line of another device comes over the RDMA engine") {
@@ -153,7 +154,7 @@ TEST_CASE("scalar cache: hits pass requests that wait for an MSHR") {
   ScalarBench b({at(100, request(0x2000, 1)), at(300, request(0x2040, 2)), at(301, request(0x2080, 3)),
                  at(302, request(0x2004, 4))},
                 params);
-  // The second has the MSHR from 300 on and the third waits for it; the fourth hits.
+  // The second request holds the MSHR from 300 on, and the third waits for it; the fourth hits.
   std::vector<std::uint32_t> warps;
   for (auto const& r : b.answers[0]->records()) warps.push_back(r.message.warp);
   CHECK(warps == std::vector<std::uint32_t>{1, 4, 2, 3});
@@ -183,7 +184,7 @@ TEST_CASE(
     "scalar cache: an invalidation waits for the reads that used the translation, then drops the lines") {
   ScalarBench b({at(100, request(0x2000)), at(400, request(0x2000))}, {},
                 {{Time{140ns}, invalidate(2, 3)}, {Time{200ns}, invalidate(9, 4)}});
-  // The read is under way from 123 to 175.
+  // The read is outstanding from 123 to 175.
   CHECK(b.invalidated->nanoseconds() == Times{176, 201});
   CHECK(b.invalidated->records()[0].message.move == 3);
   CHECK(b.tlb->records().size() == 2);
@@ -222,8 +223,8 @@ TEST_CASE(
   auto const base = kNotMapped << 12;
   ScalarBench b({at(100, request(base, 5)), at(101, request(0x2000, 6)), at(200, request(base + 64, 7))}, {},
                 {}, 0, {{Time{500ns}, {kNotMapped, physical(0, 57 << 12), 0, FoundBy::replay}}});
-  // Faulted at 122. The third joins without asking. Both are told of the replay at 500 and looked up then;
-  // the translation is there at 523, the lines at 577 and 578.
+  // Faulted at 122. The third request is merged. Both are replayed at 500 and looked up then; the translation
+  // arrives at 523, the lines at 577 and 578.
   CHECK(b.tlb->nanoseconds() == Times{101, 102, 501});
   CHECK(b.local->nanoseconds() == Times{125, 524, 525});
   using Status = std::vector<ScalarStatus>;
@@ -269,14 +270,14 @@ TEST_CASE(
     "scalar cache: an invalidation waits for all requests of a page that has settled, also behind an MSHR") {
   auto const base = kNotMapped << 12;
   ScalarCacheParams params;
-  params.mshrs = 1;  // the second is read when the first is done
+  params.mshrs = 1;  // the second read starts after the first
   ScalarBench b({at(100, request(base, 5)), at(200, request(base + 64, 7))}, params,
                 {{Time{510ns}, {kNotMapped, physical(0, 57 << 12), 3, MoveStep::unmap, {}}}}, 0,
                 {{Time{500ns}, {kNotMapped, physical(0, 57 << 12), 0, FoundBy::settled}}});
   CHECK(b.tlb->nanoseconds() == Times{101});
   REQUIRE(b.local->nanoseconds().size() == 2);
   CHECK(b.local->records()[1].message.address == physical(0, (57 << 12) + 64));
-  // Its data takes 50 and two links.
+  // Its data takes 50 ns and two links.
   CHECK(b.invalidated->nanoseconds() == Times{b.local->nanoseconds()[1] + 52});
   CHECK(b.cache.waiting_for().empty());
 }

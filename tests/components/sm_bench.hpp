@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An SM between a dispatcher, an L2 cache, an L2 TLB and an RDMA engine of mocks: clock 1 GHz, L1 look-ups of
-// 1 cycle, links of 1 ns, memory 50 ns, translation 20 ns. Lines of even numbers are in the L2 caches and in
-// the scalar cache.
+// An SM between a mock dispatcher, L2 cache, L2 TLB and RDMA engine: clock 1 GHz, L1 look-ups of 1 cycle,
+// links of 1 ns, memory 50 ns, translation 20 ns. Lines with even numbers hit the L2 caches and the scalar
+// cache.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ using Programs = std::function<Program(std::uint64_t, std::uint32_t)>;
 inline constexpr VirtAddr kRemote = 0x1000ULL << 12;
 inline constexpr PhysAddr kLargeFrame = physical(0, 0x4000'0000);
 
-// A vector instruction takes one cycle of its SIMD, and no warp waits for its own results.
+// A vector instruction takes one cycle of its SIMD, and no warp waits for results of computation.
 inline SmSpec unit_rates() {
   SmSpec spec;
   spec.sm.simd_lanes = 64;
@@ -99,11 +99,11 @@ struct SmBench : Bench {
     return spec;
   }
   Sm& sm;
-  std::map<std::uint64_t, int> faults;        // by page: so many requests are answered that it is not mapped
-  std::map<std::uint64_t, FoundBy> found_by;  // by page: else the L2 TLB
+  std::map<std::uint64_t, int> faults;        // by page: number of requests answered as unmapped
+  std::map<std::uint64_t, FoundBy> found_by;  // by page; default: the L2 TLB
   TranslationStages translation_stages{};     // of all translations
-  MemoryStages memory_stages{};               // of all answers from memory
-  bool copied = false;                        // translations may only be read, unless asked for a write
+  MemoryStages memory_stages{};               // of all responses from memory
+  bool copied = false;                        // translations are read-only unless a write is requested
   std::uint8_t size = 0;                      // of all pages; large ones are at kLargeFrame
   Sink<KernelCounts>* counts = nullptr;
   Sink<BlockDone>* done = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An SM whose thread blocks give way to others: exact times of contexts saved and restored.
+// An SM that swaps thread blocks: exact times at which contexts are saved and restored.
 #include <doctest/doctest.h>
 
 #include "choices.hpp"
@@ -10,7 +10,7 @@ using namespace farfault::sm_bench;
 
 namespace {
 
-// One warp of 64 lanes issues at a time; a block's context is 80 bytes and 64 registers: 336 bytes, 6 lines.
+// One warp of 64 lanes issues at a time. A block's context has 80 bytes and 64 registers: 336 bytes, 6 lines.
 SmSpec one_at_a_time(std::string const& policy, std::uint32_t registers = 64) {
   auto spec = unit_rates();
   spec.sm.max_warps = 1;
@@ -36,7 +36,7 @@ struct BlocksBench : SmBench {
     feed(sm.translation, std::move(replays));
     if (spec.sm.thread_blocks.name() != "virtual_thread") feed(sm.control, controls);
   }
-  // When lines of contexts came to the cache, that were written or read.
+  // Times at which context lines that are written or read reach the cache.
   Times contexts(Access access) const {
     Times times;
     for (auto const& r : cache->records())
@@ -52,7 +52,7 @@ struct BlocksBench : SmBench {
   }
 };
 
-// Each block loads from a page of its own: block n from page 2 + n.
+// Each block loads from its own page: block n from page 2 + n.
 Workload const& page_by_block() {
   static auto const workload = hand_workload({shape()}, [](std::uint64_t block, std::uint32_t) {
     return Program{load(0x2000 + (block << 12)), compute(1, true)};
@@ -70,9 +70,9 @@ TEST_CASE(
   BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}},
                 {{Time{500ns}, replay(2)}}, two_blocks());
   CHECK(b.run() == RunState::drained);
-  // The fault is known at 124; a line leaves in each cycle. The last is acknowledged at 181.
+  // The fault is known at 124; one line is sent per cycle. The last one is acknowledged at 181.
   CHECK(b.contexts(Access::write) == Times{125, 126, 127, 128, 129, 130});
-  // Block 1 issues at 182, and has ended before block 0 can go on.
+  // Block 1 issues at 182, and ends before block 0 resumes.
   CHECK(b.tlb->nanoseconds() == Times{103, 184, 502});
   CHECK(b.contexts(Access::read) == Times{501, 502, 503, 504, 505, 506});
   CHECK(b.accesses() == Times{207, 525});
@@ -104,7 +104,7 @@ TEST_CASE("SM: a block that waits for memory keeps its slot where faults alone l
   BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {}, {}, two_blocks());
   b.run();
   CHECK(b.sm.state().given_way.blocks == 0);
-  // Translated at 124, the data are there at 177; one instruction, and block 1 issues at 179.
+  // Translated at 124, data at 177, one instruction; block 1 issues at 179.
   CHECK(b.accesses()[0] == 126);
   CHECK(b.done->count() == 2);
   CHECK(b.done->records()[0].message.block == 0);
@@ -116,7 +116,7 @@ TEST_CASE("SM: contexts saved in shared memory take the time of their bytes, and
   BlocksBench b(spec, page_by_block(), {{2, 1}}, {{Time{500ns}, replay(2)}}, two_blocks());
   b.run();
   CHECK(b.contexts(Access::write).empty());
-  // 336 bytes at 128 in a cycle: three, from 124 to 127. Block 1 issues at 128.
+  // 336 bytes at 128 bytes per cycle: three cycles, from 124 to 127. Block 1 issues at 128.
   CHECK(b.tlb->nanoseconds() == Times{103, 130, 502});
   CHECK(b.sm.state().given_way.saved == 1);
 }
@@ -146,7 +146,7 @@ TEST_CASE("SM: saved as needed, only the state of warps moves with registers for
 TEST_CASE("SM: a virtual thread gives way as soon as all of its warps wait for accesses") {
   BlocksBench b(one_at_a_time("virtual_thread", 128), page_by_block(), {}, {}, two_blocks());
   b.run();
-  // Block 0 issues at 101 and waits. A cycle later its slot is free; block 1 issues at 103.
+  // Block 0 issues at 101 and stalls. Its slot is free one cycle later; block 1 issues at 103.
   CHECK(b.tlb->nanoseconds() == Times{103, 105});
   CHECK(b.sm.state().given_way.blocks >= 1);
   CHECK(b.done->count() == 2);
@@ -166,14 +166,14 @@ TEST_CASE("SM: no block gives way while none may have begun and wait") {
 }
 
 TEST_CASE("SM: a block that can go on comes back in place of one that has stalled meanwhile") {
-  // Both fault; page 2 is there first. Block 1 has to be saved for block 0.
+  // Both fault, and page 2 arrives first. Block 1 must be saved for block 0.
   BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}, {3, 1}},
                 {{Time{500ns}, replay(2)}, {Time{900ns}, replay(3)}}, two_blocks());
   CHECK(b.run() == RunState::drained);
   CHECK(b.sm.state().given_way.blocks == 2);
   CHECK(b.contexts(Access::write).size() == 12);
   CHECK(b.contexts(Access::write)[6] == 501);
-  // Saved at 557; block 0 is restored from then on, at 558.
+  // Saved at 557; restoring block 0 starts at 558.
   CHECK(b.contexts(Access::read)[0] == 558);
   CHECK(b.done->records()[0].message.block == 0);
   CHECK(b.done->count() == 2);
@@ -213,7 +213,7 @@ TEST_CASE("SM: accesses go before the lines of a context when credits are few") 
   spec.l1_cache.slice_credits = 2;
   BlocksBench b(spec, page_by_block(), {{2, 1}}, {{Time{500ns}, replay(2)}}, two_blocks());
   CHECK(b.run() == RunState::drained);
-  // Two lines at a time, each pair as its credits come back, 52 ns later.
+  // Two lines at a time, each pair when its credits return 52 ns later.
   CHECK(b.contexts(Access::write) == Times{125, 126, 177, 178, 229, 230});
   CHECK(b.done->count() == 2);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an SM computes: closed forms of its units, and scalar loads.
+// Computation of an SM: closed forms of its units, and scalar loads.
 #include <doctest/doctest.h>
 
 #include "sm_bench.hpp"
@@ -9,7 +9,7 @@ using namespace farfault::sm_bench;
 
 namespace {
 
-// The time from the first instruction of a block of `warps` warps to its end.
+// Time from the first instruction of a block of `warps` warps to its end.
 std::int64_t time_of_block(SmSpec spec, std::uint32_t warps, Program const& program) {
   spec.sm.max_warps = 64;
   spec.sm.max_threads = 4096;
@@ -23,7 +23,7 @@ std::int64_t time_of_block(SmSpec spec, std::uint32_t warps, Program const& prog
 TEST_CASE("SM: n vector instructions of w warps take n x w / rate cycles") {
   SmSpec const gcn;  // 4 SIMDs of 16 lanes, warps of 64: one instruction per cycle
   for (std::uint32_t const w : {4U, 8U, 40U}) CHECK(time_of_block(gcn, w, {compute(100)}) == 100 * w);
-  // A SIMD with one warp more than the others decides.
+  // The SIMD with one warp more than the others determines the time.
   for (std::uint32_t const w : {1U, 5U, 7U, 39U})
     CHECK(time_of_block(gcn, w, {compute(100)}) == 100 * ((w + 3) / 4) * 4);
   SmSpec volta;  // two cycles of 16 lanes for a warp of 32: two instructions per cycle
@@ -56,7 +56,7 @@ TEST_CASE("SM: a lone warp takes the latency of each of its instructions, of wha
 
 TEST_CASE("SM: shared memory, the scalar unit and special functions each bound a block by their rate") {
   SmSpec const gcn;
-  // 64 lanes of 4 bytes at 128 bytes per cycle; of 8.
+  // 64 lanes of 4 bytes at 128 bytes per cycle; then of 8 bytes.
   CHECK(time_of_block(gcn, 40, {compute(Work{.shared = 30})}) == 30 * 40 * 2);
   CHECK(time_of_block(gcn, 40, {compute(Work{.shared = 30, .shared_bytes_per_lane = 8})}) == 30 * 40 * 4);
   CHECK(time_of_block(gcn, 40, {compute(Work{.scalar = 30})}) == 30 * 40);
@@ -66,9 +66,9 @@ TEST_CASE("SM: shared memory, the scalar unit and special functions each bound a
   volta.warp_width = 32;
   volta.sm.scalar_rate = 4;
   CHECK(time_of_block(volta, 64, {compute(Work{.scalar = 30})}) == 30 * 64 / 4);
-  // The units work side by side: the slowest decides.
+  // The units work in parallel: the slowest determines the time.
   CHECK(time_of_block(gcn, 40, {compute(Work{.vector = 30, .scalar = 29, .shared = 10})}) == 30 * 40);
-  // Unless a scheduler issues one instruction per cycle: 16 warps of each.
+  // A scheduler that issues one instruction per cycle is the exception: 16 warps each.
   volta.sm.issue = IssueRule::one;
   volta.sm.simd_lanes = 32;
   CHECK(time_of_block(volta, 64, {compute(Work{.vector = 30, .scalar = 29, .shared = 1})}) == 60 * 16);
@@ -84,7 +84,7 @@ TEST_CASE("SM: the latency of shared memory counts once for a group") {
 TEST_CASE("SM: a memory instruction does not wait for the groups of its SIMD, nor delays them") {
   SmSpec spec = unit_rates();
   spec.sm.simds = 1;
-  // Warp 1 follows warp 0 on the SIMD; its load issues while 100 instructions of warp 0 are under way.
+  // Warp 1 follows warp 0 on the SIMD. Its load issues while 100 instructions of warp 0 execute.
   auto const w = hand_workload({shape(128)}, [](std::uint64_t, std::uint32_t warp) {
     return warp == 0 ? Program{compute(100), compute(7)} : Program{load(0x2000)};
   });

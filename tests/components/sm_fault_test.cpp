@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An SM whose accesses fault: kept until the page's replay, then made again, while others go on.
+// An SM with faulting accesses: they stall until the page's replay and are then issued again, while others
+// proceed.
 #include <doctest/doctest.h>
 
 #include "sm_bench.hpp"
@@ -11,7 +12,7 @@ namespace {
 
 using Replays = std::vector<Record<TranslateResponse>>;
 
-// Of pages that are not mapped for so many requests each.
+// Pages that are answered as unmapped for the given number of requests.
 struct FaultBench : SmBench {
   FaultBench(SmSpec spec, Workload const& workload, std::map<std::uint64_t, int> unmapped, Replays replays,
              std::vector<Record<StartBlock>> script = {{Time{100ns}, {0, 0, 0}}},
@@ -36,8 +37,8 @@ TEST_CASE("SM: accesses of a page that is not mapped are made again at its repla
   auto const w = same_for_all({load(0x2000, 64, 2), store(0x2080), compute(1, true)});
   FaultBench b(unit_rates(), w, {{2, 1}}, {{Time{500ns}, replay(2)}});
   CHECK(b.run() == RunState::drained);
-  // Asked for at 102, faulted at 124. Looked up again at 500, translated at 523, looked up at 523, 524 and
-  // 525.
+  // Requested at 102, faulted at 124. Looked up again at 500, translated at 523, looked up in the cache at
+  // 523, 524 and 525.
   CHECK(b.tlb->nanoseconds() == Times{103, 502});
   CHECK(b.cache->nanoseconds() == Times{525, 526, 527});
   CHECK(b.cache->records()[0].message.address == physical(0, 9 << 12));
@@ -78,7 +79,7 @@ TEST_CASE("SM: a replay of a page that is not mapped yet lets its accesses ask, 
   auto const w = same_for_all({load(0x2000, 64, 2), compute(1, true)});
   FaultBench b(unit_rates(), w, {{2, 3}},
                {{Time{500ns}, replay(2, kNoFrame)},
-                {Time{600ns}, replay(3)},  // no concern of this SM
+                {Time{600ns}, replay(3)},  // not a page of this SM
                 {Time{700ns}, replay(2, kNoFrame)},
                 {Time{900ns}, replay(2)}});
   b.run();
@@ -96,7 +97,8 @@ TEST_CASE("SM: with its room for faults taken a miss stalls until a replay; what
     (by_page ? spec.l1_tlb.faulted_pages : spec.l1_tlb.faulted_accesses) = 1;
     FaultBench b(spec, w, {{2, 2}}, {{Time{500ns}, replay(2, kNoFrame)}, {Time{800ns}, replay(2)}});
     b.run();
-    // Page 2 again at 500, a cycle before page 3: it faults a second time, and page 3 is there.
+    // Page 2 is requested again at 500, one cycle before page 3. It faults a second time, and page 3 is
+    // mapped.
     CHECK(b.tlb->nanoseconds() == Times{103, 502, 503, 802});
     CHECK(b.cache->nanoseconds() == Times{526, 825});
   }
@@ -104,8 +106,8 @@ TEST_CASE("SM: with its room for faults taken a miss stalls until a replay; what
 
 TEST_CASE(
     "SM: what is looked up again asks at once, though the room for faults is taken by others meanwhile") {
-  // Both pages are asked for before the first is known to fault. A replay without a frame may be all that
-  // makes room for page 3 in a fault buffer: page 2 must not wait for it.
+  // Both pages are requested before the first is known to fault. In a fault buffer, the room for page 3 may
+  // depend on a replay without a frame: page 2 must not wait for it.
   auto const w = same_for_all({load(0x2000), load(0x3000), compute(1, true)});
   auto spec = unit_rates();
   spec.l1_tlb.faulted_pages = 1;
@@ -122,12 +124,12 @@ TEST_CASE("SM: accesses of a page that has settled go on with its frame, and ask
   auto settled = replay(2, physical(0, 70 << 12));
   settled.found_by = FoundBy::settled;
   auto other = settled;
-  other.page = 3;  // no concern of this SM
+  other.page = 3;  // not a page of this SM
   FaultBench b(unit_rates(), w, {{2, 1}, {3, 1}}, {{Time{400ns}, other}, {Time{500ns}, settled}});
   b.run(Time{480ns});
   CHECK(b.waiting().warps == 1);
   b.run(Time{520ns});
-  CHECK(b.waiting().warps == 0);  // its loads are under way
+  CHECK(b.waiting().warps == 0);  // its loads are outstanding
   CHECK(b.run() == RunState::drained);
   CHECK(b.tlb->nanoseconds() == Times{103});
   // One per cycle; the last load hits the L1 TLB.
@@ -156,7 +158,7 @@ TEST_CASE("SM: a page that has settled leaves when the accesses that it was told
   FaultBench b(unit_rates(), w, {{2, 1}}, {{Time{500ns}, settled}});
   b.feed(b.sm.invalidate, {{Time{500ns}, {2, physical(0, 70 << 12), 5}}});
   b.run();
-  // The lines are there at 554 and 555.
+  // The lines arrive at 554 and 555.
   CHECK(b.cache->nanoseconds() == Times{502, 503});
   REQUIRE(b.invalidated->count() == 1);
   CHECK(b.invalidated->nanoseconds()[0] > 503 + 50);
@@ -215,7 +217,7 @@ TEST_CASE("SM: a page that settles as one that may only be read lets its reads g
 }
 
 TEST_CASE("SM: it knows at any time how many warps and blocks wait for faults only") {
-  // Warp 0 faults, warp 1 is at the barrier behind it; the second block loads what is mapped, then faults.
+  // Warp 0 faults, and warp 1 waits for it at the barrier. The second block loads a mapped page, then faults.
   auto const w = hand_workload({shape(128)}, [](std::uint64_t block, std::uint32_t warp) {
     if (block == 1) return Program{load(0x5000), compute(1, true), load(0x2100), compute(1, true)};
     return warp == 0 ? Program{load(0x2000), load(0x3000), compute(1, true), barrier()} : Program{barrier()};
@@ -228,12 +230,12 @@ TEST_CASE("SM: it knows at any time how many warps and blocks wait for faults on
   CHECK(b.waiting().warps == 1);
   CHECK(b.waiting().blocks == 1);
   b.run(Time{350ns});
-  CHECK(b.waiting().blocks == 1);  // the second block's load is under way
+  CHECK(b.waiting().blocks == 1);  // the second block's load is outstanding
   b.run(Time{480ns});
   CHECK(b.waiting().warps == 3);
   CHECK(b.waiting().blocks == 2);
   b.run(Time{550ns});
-  CHECK(b.waiting().warps == 2);  // page 3 is there, its load under way
+  CHECK(b.waiting().warps == 2);  // page 3 is mapped, its load is outstanding
   CHECK(b.waiting().blocks == 1);
   b.run(Time{800ns});
   CHECK(b.waiting().warps == 3);
@@ -245,7 +247,7 @@ TEST_CASE("SM: it knows at any time how many warps and blocks wait for faults on
 TEST_CASE("SM: a scalar load whose page is not mapped counts as faulted until it is asked for again") {
   auto const w = same_for_all({scalar_load(0x2000), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
-  // Of context 0; the data comes at 113.
+  // Answers to context 0; the data arrives at 113.
   b.feed(b.sm.scalar_response,
          {{Time{106ns}, {0, ScalarStatus::faulted}}, {Time{110ns}, {0, ScalarStatus::replayed}}});
   b.run(Time{105ns});
@@ -289,7 +291,7 @@ TEST_CASE("SM: of any room for faults, with fewer or more of them, every access 
     spec.l1_cache.slice_credits = 2;
     std::map<std::uint64_t, int> unmapped;
     for (std::uint64_t page = 0; page < 17; ++page) unmapped[page] = static_cast<int>(page % 4);
-    Replays replays;  // of every page, again and again
+    Replays replays;  // for every page, repeatedly
     for (std::int64_t i = 0; i < 1000; ++i)
       replays.push_back({Time{(300 + 97 * i) * 1ns}, replay(static_cast<std::uint64_t>(i * 5 % 17))});
     std::vector<Record<StartBlock>> script;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An SM whose pages leave while it accesses them.
+// An SM whose pages are unmapped while it accesses them.
 #include <doctest/doctest.h>
 
 #include "sm_bench.hpp"
@@ -75,7 +75,7 @@ TEST_CASE("SM: an invalidation drops the translation and the lines of its page, 
   auto const w = same_for_all(
       {load(0x2000), load(0x3000), compute(200, true), load(0x2000), load(0x3000), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, {{Time{300ns}, invalidate(2, 5)}});
-  CHECK(b.invalidated->nanoseconds() == Times{301});  // nothing is under way
+  CHECK(b.invalidated->nanoseconds() == Times{301});  // nothing is outstanding
   CHECK(b.invalidated->records()[0].message.move == 5);
   REQUIRE(b.tlb->records().size() == 3);
   CHECK(b.tlb->records()[2].message.page == 2);
@@ -87,7 +87,7 @@ TEST_CASE("SM: an invalidation drops the translation and the lines of its page, 
 
 TEST_CASE(
     "SM: an invalidation is acknowledged when the accesses begun before it are done, loads and stores") {
-  // Issued at 101 and 103, translated, at the memory at 126 and 127; back 51 later.
+  // Issued at 101 and 103, translated, at the memory at 126 and 127; back 51 ns later.
   auto const w = same_for_all({load(0x2000), store(0x2100), compute(200, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, {{Time{140ns}, invalidate(2)}});
   CHECK(b.cache->nanoseconds() == Times{126, 127});
@@ -102,7 +102,7 @@ TEST_CASE("SM: a line that arrives after the invalidation of its page is not kep
 }
 
 TEST_CASE("SM: what is begun after an invalidation does not hold it up") {
-  // The first load is back at 178; the one behind it is under way until 228 and then some.
+  // The first load returns at 178; the one after it is outstanding until 228 and longer.
   auto const w = same_for_all({load(0x2000), compute(40), load(0x3000), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, {{Time{140ns}, invalidate(2)}});
   REQUIRE(b.cache->records().size() == 2);

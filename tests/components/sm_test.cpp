@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an SM issues, its loads and stores, barriers and blocks.
+// Issue of an SM: loads, stores, barriers and blocks.
 #include <doctest/doctest.h>
 
 #include "sm_bench.hpp"
@@ -21,16 +21,16 @@ TEST_CASE("SM: a block of computation takes its cycles, from the edge after its 
 TEST_CASE("SM: a load that misses everywhere takes the sum of its stages") {
   auto const w = same_for_all({load(0x2000), compute(10, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
-  // Issue at 101, L1 TLB 1, there 1, translation 20, back 1.
+  // Issue at 101, L1 TLB 1, link 1, translation 20, link 1.
   CHECK(b.tlb->nanoseconds() == Times{103});
   CHECK(b.tlb->records()[0].message.page == 2);
   CHECK(b.tlb->records()[0].message.from == 3);
-  // Translated at 124, L1 1, there 1.
+  // Translated at 124, L1 cache 1, link 1.
   CHECK(b.cache->nanoseconds() == Times{126});
   CHECK(b.cache->records()[0].message.address == physical(0, 9 << 12));
   CHECK(b.cache->records()[0].message.from == 3);
   CHECK(b.cache->records()[0].message.bytes == 64);
-  // Memory 50, back at 177; the warp issues at the next edge, computes 10.
+  // Memory 50, back at 177. The warp issues at the next edge and computes for 10.
   CHECK(b.done->nanoseconds() == Times{178 + 10 + 1});
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("SM: with the page in the L1 TLB and the line in the L1 cache a load t
   auto const w = same_for_all(
       {load(0x2000), compute(1, true), load(0x2040), compute(1, true), load(0x2040), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
-  // First: waits until 178, done at 179. Second: TLB hit, sent at 181, back at 181 + 52 = 233, issues at 234.
+  // First: waits until 178, ends at 179. Second: TLB hit, sent at 181, back at 181 + 52 = 233, issues at 234.
   CHECK(b.cache->nanoseconds() == Times{126, 182});
   // Third: issued at 235, usable at 237.
   CHECK(b.done->nanoseconds() == Times{237 + 1 + 1});
@@ -75,7 +75,7 @@ TEST_CASE("SM: with the page in the L1 TLB and the line in the L1 cache a load t
 TEST_CASE("SM: loads do not block the warp, an instruction that waits for them does") {
   auto const w = same_for_all({load(0x2000), compute(10), load(0x3000), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
-  CHECK(b.tlb->nanoseconds() == Times{103, 114});  // the second is issued at 112 while the first is under way
+  CHECK(b.tlb->nanoseconds() == Times{103, 114});  // the second issues at 112, with the first outstanding
   CHECK(b.done->nanoseconds() == Times{189 + 1 + 1});
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("SM: loads of one page wait for one translation, loads of one line for
   auto const w = same_for_all({load(0x2000), load(0x2010), load(0x2040), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
   CHECK(b.tlb->records().size() == 1);
-  CHECK(b.cache->nanoseconds() == Times{126, 128});  // one per cycle: the merged one takes its cycle too
+  CHECK(b.cache->nanoseconds() == Times{126, 128});  // one per cycle: the merged one takes a cycle, too
   CHECK(b.sm.state().stats[0].l1_tlb_misses == 3);
   CHECK(b.sm.state().stats[0].l1_misses == 3);
   CHECK(b.done->nanoseconds() == Times{180 + 1 + 1});
@@ -143,10 +143,10 @@ TEST_CASE("SM: a barrier holds every warp of the block until the last one is the
     return Program{compute(warp == 0 ? 50 : 5), barrier(), compute(7)};
   });
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
-  // Warp 0 reaches it at 151, all resume at 152.
+  // Warp 0 reaches it at 151; all resume at 152.
   CHECK(b.done->nanoseconds() == Times{152 + 7 + 1});
   CHECK(b.sm.state().stats[0].vector_instructions == 57 + 12 + 12);
-  CHECK(b.sm.state().stats[0].scalar_instructions == 3);  // the barriers
+  CHECK(b.sm.state().stats[0].scalar_instructions == 3);  // barriers
 }
 
 TEST_CASE("SM: a barrier does not wait for warps that have ended, nor for other blocks") {
@@ -155,12 +155,12 @@ TEST_CASE("SM: a barrier does not wait for warps that have ended, nor for other 
     return warp == 0 ? Program{compute(80)} : Program{compute(5), barrier(), compute(7)};
   });
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}, {Time{100ns}, {1, 0, 0}}});
-  // Warp 0 ends at 181; warp 1 resumes at the edge after.
+  // Warp 0 ends at 181; warp 1 resumes at the next edge.
   CHECK(b.done->nanoseconds() == Times{182 + 7 + 1, 601 + 1});
 }
 
 TEST_CASE("SM: the order of issue is the scheduler's") {
-  // Each warp loads two pages of its own; the order of pages is that of issue.
+  // Each warp loads two of its own pages. The pages are requested in order of issue.
   auto const w = hand_workload({shape(192)}, [](std::uint64_t, std::uint32_t warp) {
     return Program{load(0x10000 * (warp + 1)), load(0x10000 * (warp + 1) + 0x1000)};
   });
@@ -175,7 +175,7 @@ TEST_CASE("SM: the order of issue is the scheduler's") {
   CHECK(pages("greedy_then_oldest") == std::vector<std::uint64_t>{16, 17, 32, 33, 48, 49});
   auto const fair = pages("round_robin");
   REQUIRE(fair.size() == 6);
-  for (std::size_t i = 0; i < 3; ++i) CHECK(fair[i] % 16 == 0);  // every warp's first before any second
+  for (std::size_t i = 0; i < 3; ++i) CHECK(fair[i] % 16 == 0);  // all first loads before any second one
 }
 
 TEST_CASE("SM: with one MSHR for pages, translations come one after the other") {
@@ -183,7 +183,7 @@ TEST_CASE("SM: with one MSHR for pages, translations come one after the other") 
   auto spec = unit_rates();
   spec.l1_tlb.mshrs = 1;
   SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}});
-  // Back at 124; the waiting transaction takes that cycle, the next page is looked up at 125.
+  // Back at 124: the stalled transaction takes that cycle, and the next page is looked up at 125.
   CHECK(b.tlb->nanoseconds() == Times{103, 127, 151});
   CHECK(b.done->count() == 1);
 }
@@ -207,9 +207,9 @@ TEST_CASE(
         return b.cache->nanoseconds()[i] < answered;
     return false;
   };
-  CHECK(first_line(1, 0x40));   // behind the miss of page 3
-  CHECK(first_line(1, 0xc0));   // behind another miss of page 3, which waits with the first one
-  CHECK(!first_line(1, 0x80));  // behind page 4, which waits for the MSHR
+  CHECK(first_line(1, 0x40));   // after the miss of page 3
+  CHECK(first_line(1, 0xc0));   // after a second miss of page 3, merged with the first one
+  CHECK(!first_line(1, 0x80));  // after page 4, which waits for the MSHR
   CHECK(first_line(2, 0x80));
 }
 
@@ -239,7 +239,7 @@ TEST_CASE("SM: the L1 cache is emptied when another kernel starts, not between b
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}, {Time{500ns}, {1, 0, 0}}, {Time{1000ns}, {2, 1, 1}}});
   CHECK(b.sm.state().stats[0].l1_hits == 1);
   CHECK(b.cache->records().size() == 2);
-  CHECK(b.tlb->records().size() == 1);  // translations stay
+  CHECK(b.tlb->records().size() == 1);  // translations remain
 }
 
 TEST_CASE("SM: a kernel that is launched again finds the L1 cache empty, blocks of one launch do not") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coalescer, DRAM banks, link egress and orders of warps.
+// Coalescer, DRAM banks, link egress and warp orders.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ Packet packet(PacketKind kind, std::uint32_t tag, std::uint32_t bytes) {
   return p;
 }
 
-// What left, and when its last byte did.
+// Packets sent, and the time of each one's last byte.
 using Gone = std::vector<std::pair<std::uint32_t, std::int64_t>>;
 Gone transmit(Egress& egress, Time now) {
   Gone gone;
@@ -87,7 +87,7 @@ TEST_CASE("an access across a line boundary touches both lines") {
   CHECK(t[0].bytes == 3);
   CHECK(t[1].line == 0x1000);
   CHECK(t[1].bytes == 5);
-  i.address[0] = 0x1000 - 8;  // ends with the line
+  i.address[0] = 0x1000 - 8;  // up to the end of the line
   CHECK(lines(i, 64) == std::vector<VirtAddr>{0xFC0});
 }
 
@@ -111,8 +111,8 @@ TEST_CASE("the coalescer agrees with a set of lines under random and under conse
   for (int round = 0; round < 5000; ++round) {
     auto const line_bytes = 32U << random() % 3;
     auto i = load(random() % 2 == 0 ? 32 : 64, static_cast<std::uint16_t>(1U << random() % 5));
-    // Random addresses of some lanes; consecutive ones; these, but for one lane; rising ones, of which one or
-    // two lie elsewhere; random ones of all lanes, mostly aligned.
+    // Random addresses of some lanes; consecutive ones; consecutive ones except for one lane; increasing ones
+    // except for one or two lanes; random ones of all lanes, mostly aligned.
     auto const shape = random() % 5;
     bool const aligned = random() % 4 != 0;
     auto const moved = random() % 64;
@@ -167,7 +167,7 @@ TEST_CASE("DRAM banks: a column command waits for the one before it, not for its
   DramBanks banks(1);
   banks.access(0, 7, Time{129ns}, t);
   CHECK(banks.earliest_data(0, 7, Time{101ns}, t) == Time{129ns});
-  banks.access(0, 7, Time{200ns}, t);  // late, because the bus was taken
+  banks.access(0, 7, Time{200ns}, t);  // late, because the bus was busy
   CHECK(banks.earliest_data(0, 7, Time{150ns}, t) == Time{200ns});
 }
 
@@ -184,12 +184,12 @@ TEST_CASE("DRAM banks: 16 rows in line lie in 16 banks, and so do 16 rows a powe
 }
 
 TEST_CASE("egress: packets leave one after the other at the bandwidth of the link") {
-  Egress egress(Bandwidth{16'000'000'000}, kFormat, 1000, 8);  // 16 bytes a nanosecond
+  Egress egress(Bandwidth{16'000'000'000}, kFormat, 1000, 8);  // 16 bytes per nanosecond
   egress.enqueue(packet(PacketKind::read_request, 1, 24));
   egress.enqueue(packet(PacketKind::write_request, 2, 88));
   CHECK(transmit(egress, Time{10ns}) == Gone{{1, 11'500}, {2, 17'000}});
   egress.enqueue(packet(PacketKind::read_request, 3, 24));
-  CHECK(transmit(egress, Time{12ns}) == Gone{{3, 18'500}});  // behind what is on the wire
+  CHECK(transmit(egress, Time{12ns}) == Gone{{3, 18'500}});  // after the packet on the wire
   egress.enqueue(packet(PacketKind::read_request, 4, 24));
   CHECK(transmit(egress, Time{100ns}) == Gone{{4, 101'500}});
   CHECK(egress.stats().packets == 4);
@@ -220,13 +220,13 @@ TEST_CASE(
 }
 
 TEST_CASE("egress: without credits packets wait, each channel for its own") {
-  Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 20, 8);  // a byte a picosecond
+  Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 20, 8);  // 1 byte per picosecond
   for (std::uint32_t i = 0; i < 4; ++i) egress.enqueue(packet(PacketKind::read_request, i, 10));
   CHECK(transmit(egress, Time{}) == Gone{{0, 10}, {1, 20}});
   CHECK(egress.queued() == 2);
   CHECK(transmit(egress, Time{1ns}).empty());
   egress.enqueue(packet(PacketKind::read_response, 9, 10));
-  CHECK(transmit(egress, Time{2ns}) == Gone{{9, 2010}});  // requests cannot block answers
+  CHECK(transmit(egress, Time{2ns}) == Gone{{9, 2010}});  // requests do not block responses
   egress.add_credits(Channel::response, 50);
   CHECK(transmit(egress, Time{3ns}).empty());
   egress.add_credits(Channel::request, 10);
@@ -241,7 +241,7 @@ TEST_CASE("egress: credits are bytes; a packet waits for all of its own and keep
   egress.enqueue(packet(PacketKind::translate_request, 3, 8), 1);
   egress.enqueue(packet(PacketKind::translate_request, 4, 8), 1);
   CHECK(transmit(egress, Time{}) == Gone{{1, 88}, {3, 96}});
-  egress.add_credits(Channel::request, 83);  // 87 in all
+  egress.add_credits(Channel::request, 83);  // 87 in total
   CHECK(transmit(egress, Time{1ns}).empty());
   egress.add_credits(Channel::request, 1);
   CHECK(transmit(egress, Time{2ns}) == Gone{{2, 2088}});
@@ -270,7 +270,7 @@ TEST_CASE("egress: of what waits, answers leave first") {
 
 namespace {
 
-// Picks a warp and issues its instruction.
+// Selects a warp and issues its instruction.
 std::uint32_t issue(WarpOrder& s, std::uint64_t ready) {
   auto const slot = s.pick(ready);
   s.issued(slot);
@@ -304,7 +304,7 @@ TEST_CASE("greedy then oldest: the same warp as long as it is ready, else the on
   CHECK(issue(s, 0b1001'0100) == 2);
   CHECK(issue(s, 0b1001'0000) == 4);
   CHECK(issue(s, 0b1000'0000) == 7);
-  s.admit(4);  // the slot has a new warp, younger than all
+  s.admit(4);  // the slot has a new warp, the youngest one
   CHECK(issue(s, 0b0001'0100) == 2);
 }
 
@@ -353,9 +353,9 @@ TEST_CASE(
 TEST_CASE("execution units: a scheduler that issues one instruction per cycle issues no two kinds at once") {
   ExecutionRates volta{4, 2, 8, 4, 128, 1, 0, 32};
   Work const mixed{.vector = 10, .scalar = 15, .shared = 5, .shared_bytes_per_lane = 1};
-  CHECK(ExecutionUnits().execute(volta, 0, mixed, 100) == 100 + 30);  // the dependent latency
+  CHECK(ExecutionUnits().execute(volta, 0, mixed, 100) == 100 + 30);  // dependent latency
   ExecutionUnits u;
-  for (std::uint64_t n = 1; n <= 4; ++n)  // the SIMD decides: 20 cycles each
+  for (std::uint64_t n = 1; n <= 4; ++n)  // bound by the SIMD: 20 cycles each
     CHECK(u.execute(volta, 0, mixed, 100) == 100 + std::max<std::uint64_t>(30, n * 20));
   volta.single_issue = true;
   ExecutionUnits v;
@@ -363,7 +363,7 @@ TEST_CASE("execution units: a scheduler that issues one instruction per cycle is
   CHECK(v.execute(volta, 1, mixed, 100) == 130);  // another scheduler
   v.take_issue_slot(volta, 1, 110);
   CHECK(v.execute(volta, 1, {.scalar = 1}, 110) == 132);
-  // The SIMD needs two cycles for each: its rate, not the slots, decides.
+  // The SIMD needs two cycles per instruction: its rate is the bound, not the issue slots.
   CHECK(v.execute(volta, 2, {.vector = 10}, 100) == 120);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages that a response carries: packing, and what is left of them for those who joined late.
+// Latency stages in a response: packing, and the remainder for merged requests.
 #include "farfault/protocols/stages.hpp"
 
 #include <doctest/doctest.h>

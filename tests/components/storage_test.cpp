@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passive parts that store: set-associative arrays, caches, MSHRs and rings.
+// Passive storage parts: set-associative arrays, caches, MSHRs and rings.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using test::kLru;
 
 namespace {
 
-// What an LRU array is, written as plainly as possible: one list a set, the most recent key first.
+// LRU reference, as plain as possible: one list per set, most recent key first.
 class ObviousLru {
  public:
   ObviousLru(std::uint32_t sets, std::uint32_t ways) : ways_(ways), lists_(sets) {}
@@ -145,7 +145,7 @@ TEST_CASE("caches and MSHRs that are not used hold nothing, however large they a
 TEST_CASE("the memory of a cache grows with the sets that are used, not with its size") {
   Cache cache(1 << 20, 16, 64, kLru);  // 1,024 sets
   for (std::uint64_t line = 0; line < 10; ++line) cache.fill(line, false);
-  // 64 sets of 16 ways, of which each slot has a key, a time and a dirty bit, and 8 bytes for each set.
+  // 64 sets of 16 ways, each with a key, a time and a dirty bit, and 8 bytes per set.
   CHECK(saved(cache).size() < 64 * 16 * 17 + 1024 * 8 + 256);
   for (std::uint64_t line = 0; line < 1024; ++line) cache.fill(line, false);
   CHECK(saved(cache).size() > 1024 * 16 * 17);
@@ -154,7 +154,7 @@ TEST_CASE("the memory of a cache grows with the sets that are used, not with its
 TEST_CASE("dirty lines are found set after set, whichever set was used first; and so in a loaded cache") {
   std::mt19937_64 random(7);
   Cache cache(64 << 10, 4, 64, kLru);   // 256 sets
-  std::map<std::uint64_t, bool> dirty;  // by line; no set gets more than its ways
+  std::map<std::uint64_t, bool> dirty;  // by line; no set exceeds its ways
   for (int i = 0; i < 300; ++i) {
     auto const line = random() % 1024;
     bool const written = random() % 2 == 0;
@@ -188,7 +188,7 @@ TEST_CASE("a cache reports the line it evicts and whether that was written") {
   CHECK_FALSE(cache.fill(0, false).has_value());
   CHECK_FALSE(cache.fill(2, true).has_value());
   CHECK(cache.write(0));
-  CHECK_FALSE(cache.write(4));  // absent: not put in
+  CHECK_FALSE(cache.write(4));  // absent: not inserted
   CHECK(cache.lookup(2));
   auto const dirty = cache.fill(4, false);  // line 0 is the least recent
   REQUIRE(dirty.has_value());

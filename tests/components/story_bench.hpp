@@ -21,7 +21,7 @@ struct Fault {
   Access access = Access::read;
   std::uint8_t application = 0;
 };
-// These accesses of a GPU fault at once.
+// These accesses of a GPU fault at the same time.
 struct Faults {
   Time at;
   std::uint16_t gpu = 0;
@@ -141,7 +141,7 @@ struct Story : Bench {
   PageStay const& stay(std::uint32_t gpu, std::uint64_t page) const { return *batch().stays[gpu].find(page); }
   DeviceId home(std::uint64_t page) const { return device_of(state().table.find(page)->frame); }
   bool has_copy(std::uint64_t page, DeviceId gpu) const { return state().copies.find(page, gpu).has_value(); }
-  // Of the order lru: units that were accessed in an epoch, summed over epochs and GPUs.
+  // Order lru: accessed units per epoch, summed over epochs and GPUs.
   std::uint64_t accessed_units() const {
     std::array<std::uint64_t, 2> counts{};
     batch().orders.sample(counts.data());

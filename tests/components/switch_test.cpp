@@ -9,7 +9,7 @@ using namespace farfault::fabric_bench;
 
 namespace {
 
-// Both outputs of the switch; `packets` are given to the one that leads to their destination.
+// Both outputs of the switch. Each of `packets` goes to the output that leads to its destination.
 struct SwitchBench : Bench {
   SwitchBench(Sizes const& p, std::vector<Record<Packet>> const& packets,
               std::vector<Record<Credit>> const& credits) {
@@ -42,7 +42,7 @@ TEST_CASE(
     "has left") {
   SwitchBench b(Sizes{4, 1}, {{Time{1000ns}, packet(PacketKind::write_request, 7)}}, {});
   CHECK(b.out[1]->picoseconds() == Picoseconds{1'105'500});
-  CHECK(b.out[1]->records()[0].message.via == 5);  // as the far end numbers the link
+  CHECK(b.out[1]->records()[0].message.via == 5);  // the far end's number of the link
   CHECK(b.out[0]->count() == 0);
   CHECK(b.back[2]->picoseconds() == Picoseconds{1'105'500});
   auto const& credit = b.back[2]->records()[0].message;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every L2 TLB fill policy keeps to, and an L2 TLB that keeps translations beside itself.
+// Contract of every L2 TLB fill policy, and an L2 TLB that keeps translations in a bypass cache.
 #include "farfault/translation/tlb_fill.hpp"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ using test::kLru;
 
 namespace {
 
-constexpr std::uint32_t kSizes = 1U | 1U << 9;  // base pages, and 512 of them
+constexpr std::uint32_t kSizes = 1U | 1U << 9;  // base pages, and large pages of 512
 TlbFill::Setup const kSetup{Clock{1'000'000'000}, {{0, 1, 2}, {3}}, 12, kSizes, &kLru};
 
 struct Kept {
@@ -42,7 +42,7 @@ TEST_CASE(
         std::swap(fill, loaded);
       }
       Time const now{i * 50ns};
-      auto const page = (random() % 4 << 36) + random() % 1024;  // of four address spaces
+      auto const page = (random() % 4 << 36) + random() % 1024;  // in four address spaces
       TlbFill::Asker const asker{static_cast<std::uint16_t>(random() % 5),
                                  static_cast<std::uint8_t>(random() % 2),
                                  static_cast<std::uint8_t>(random() % 64)};
@@ -59,8 +59,8 @@ TEST_CASE(
         case 2:
         case 3: {
           if (fill->fills(asker, now)) break;
-          // Where a page is mapped does not change while any translation of it is valid: frames go by the
-          // page.
+          // A page's location does not change while any of its translations is valid: frames are derived from
+          // the page.
           auto const size = static_cast<std::uint8_t>(random() % 8 == 0 ? 9 : 0);
           bool const overlaps = std::ranges::any_of(kept, [&](auto const& k) {
             return k.second.holds(k.first, page) || page >> size == k.first >> size;

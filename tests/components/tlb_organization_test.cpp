@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every organization of a TLB keeps to, and the plain one's sets.
+// Contract of every TLB organization, and the sets of the plain one.
 #include "farfault/translation/tlb_organization.hpp"
 
 #include <doctest/doctest.h>
@@ -17,11 +17,11 @@ using test::kLru;
 
 namespace {
 
-using Key = std::uint64_t;  // page, which names its address space
+using Key = std::uint64_t;  // page, including its address space
 
 constexpr std::uint64_t kSpace = std::uint64_t{1} << 36;  // first page of the second address space
 
-// The choices outlive what is made of them.
+// The choices outlive their policies.
 PolicyChoice<TlbOrganization> const& choice_of(std::string const& name) {
   static std::map<std::string, PolicyChoice<TlbOrganization>> choices;
   return choices.try_emplace(name, name).first->second;
@@ -58,7 +58,7 @@ struct Shape {
 };
 constexpr Shape kShapes[] = {{2, 1}, {8, 2}, {16, 16}, {32, 32}, {256, 32}};
 
-// One random call, checked against what was filled and not invalidated since.
+// One random call, checked against the valid fills.
 void step(Policy<TlbOrganization>& tlb, std::map<Key, PhysAddr>& filled, std::mt19937_64& random,
           std::uint64_t pages) {
   auto const page = random() % 4 == 0 ? (std::uint64_t{1} << 52) - 1 - random() % pages
@@ -89,7 +89,7 @@ void step(Policy<TlbOrganization>& tlb, std::map<Key, PhysAddr>& filled, std::mt
   }
 }
 
-// The same with pages of several sizes: what is filled, by size and first base page.
+// The same for pages of several sizes: valid fills by size and first base page.
 using Filled = std::map<std::pair<unsigned, Key>, PageTranslation>;
 
 constexpr std::array<std::uint8_t, 3> kEachSize{0, 2, 9};
@@ -102,7 +102,7 @@ Filled pages_of(Policy<TlbOrganization> const& tlb) {
   });
   return pages;
 }
-// Calls f(it) with what is filled of each size for the base page.
+// Calls f(it) with each filled page, of any size, that contains the base page.
 template <class F>
 void each_holder(Filled& filled, std::uint64_t page, F&& f) {
   for (auto const size : kEachSize)
@@ -112,7 +112,7 @@ bool agree(std::uint64_t page, PageTranslation const& a, PageTranslation const& 
   return a.physical_of(page << 12U, 12) == b.physical_of(page << 12U, 12);
 }
 
-// What is there for a base page goes, of all sizes.
+// Invalidates everything that the TLB holds for a base page, of all sizes.
 void invalidate(Policy<TlbOrganization>& tlb, Filled& filled, std::uint64_t page) {
   bool const there = tlb->lookup(page).has_value();
   REQUIRE(tlb->invalidate(page) == there);
@@ -121,8 +121,8 @@ void invalidate(Policy<TlbOrganization>& tlb, Filled& filled, std::uint64_t page
   each_holder(filled, page, [&](auto it) { filled.erase(it); });
 }
 
-// A page as a rule where the pages around it lie, and else in other memory, for which those of other sizes
-// have to go that do not agree.
+// Fills a page, usually in the same memory as the pages around it, otherwise elsewhere. Pages of other sizes
+// that disagree are invalidated first.
 void fill(Policy<TlbOrganization>& tlb, Filled& filled, std::uint64_t page, std::uint8_t size,
           bool elsewhere) {
   auto const first = first_of(page, size);
@@ -174,7 +174,7 @@ TEST_CASE("every TLB gives only what was filled and not invalidated since, and w
       std::map<Key, PhysAddr> filled;
       std::mt19937_64 random(entries);
       for (int i = 0; i < 10'000; ++i) step(tlb, filled, random, entries);
-      // What it lists is what it gives.
+      // Each listed entry is found by a look-up.
       auto const listed = entries_of(tlb);
       CHECK_FALSE(listed.empty());
       for (auto const& [key, to] : filled) {
@@ -196,7 +196,7 @@ TEST_CASE("every TLB of several page sizes gives only what was filled for a page
       Filled filled;
       std::mt19937_64 random(entries + 1);
       for (int i = 0; i < 10'000; ++i) step_of_sizes(tlb, filled, random);
-      // What it lists is what it gives, for any base page of it.
+      // Each listed entry is found by a look-up of any of its base pages.
       auto const listed = pages_of(tlb);
       CHECK_FALSE(listed.empty());
       for (auto const& [key, to] : listed) {
@@ -225,7 +225,7 @@ TEST_CASE("every TLB holds a large page for all its base pages, and none of them
     CHECK(tlb->lookup(kSpace + 1023) == PageTranslation{0x3000});
     CHECK_FALSE(tlb->lookup(kSpace + 1536).has_value());
     CHECK_FALSE(tlb->lookup(1024).has_value());
-    tlb->fill(kSpace + 1024, {0x8000'0000, 9});  // it lies elsewhere now
+    tlb->fill(kSpace + 1024, {0x8000'0000, 9});  // moved
     CHECK(tlb->lookup(kSpace + 1500) == PageTranslation{0x8000'0000, 9});
     CHECK(tlb->invalidate(kSpace + 1024 + 300));
     CHECK_FALSE(tlb->invalidate(kSpace + 1024 + 300));
@@ -250,9 +250,9 @@ TEST_CASE(
     CHECK(tlb->invalidate(kSpace + 512 + 5));
     CHECK(physical(5) == kNoFrame);
     CHECK_FALSE(tlb->invalidate(kSpace + 512 + 5));
-    CHECK(physical(8) == kNoFrame);  // the large page is gone
+    CHECK(physical(8) == kNoFrame);  // the large page is invalid
     CHECK(physical(511) == kNoFrame);
-    // The base pages are apart again, and may lie elsewhere.
+    // The base pages are separate again, and may have other frames.
     tlb->fill(kSpace + 512 + 5, {0x9000'0000});
     CHECK(physical(5) == 0x9000'0000);
     tlb->invalidate(kSpace + 512 + 6);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLBs that tell page sizes apart, and ideal ones.
+// TLBs that separate page sizes, and ideal TLBs.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -24,7 +24,7 @@ constexpr std::uint8_t kLarge = 9;                        // 512 base pages
 constexpr std::uint32_t kSizes = 1U | 1U << 2U | 1U << kLarge;
 constexpr std::uint32_t kOfTable = 1U | 1U << kLarge;
 
-// The choice outlives what is made of it.
+// The choice outlives its policy.
 struct Tlb {
   PolicyChoice<TlbOrganization> choice;
   Policy<TlbOrganization> tlb;
@@ -40,7 +40,7 @@ Tlb ideal(PageTable const* mapped, std::uint32_t entries = 32) {
   return {PolicyChoice<TlbOrganization>("ideal"), {entries, entries, 12, kLru, kOfTable, mapped}};
 }
 
-// Frames that lie as their pages do.
+// Frames in the order of pages.
 PageTranslation at_home(std::uint64_t page, std::uint8_t size = 0) {
   return {page >> size << (12U + size), size};
 }
@@ -58,7 +58,7 @@ std::string refusal(std::vector<test::Setting> const& settings, std::uint32_t en
   return choice.why_not({entries, entries, 12, replacement, kSizes});
 }
 
-// Replaces in sets of up to four ways.
+// Supports sets of up to four ways.
 struct FourWays final : Replacement {
   explicit FourWays(Setup const& s) {
     if (s.ways > 4) throw UserError("bits = 2: too few");
@@ -66,7 +66,7 @@ struct FourWays final : Replacement {
   std::uint32_t victim(View const&) override { return 0; }
 };
 
-// Base pages and a large page in the first space, and the same page elsewhere in the second.
+// Base pages and a large page in the first space, and the same page with another frame in the second.
 PageTable mapped_pages() {
   PageTable table(0x7000'0000, 12, 2);
   for (std::uint64_t page = 0; page < 3; ++page) table.map(page, at_home(page).frame);
@@ -112,7 +112,7 @@ TEST_CASE("by page size: a hit keeps a large page, and the one used least recent
   CHECK(tlb->lookup(600).has_value());
   tlb->fill(8, at_home(8, 2));  // sizes share the entries
   CHECK(pages_of(tlb.tlb) == std::set<Page>{{512, kLarge}, {8, 2}});
-  tlb->fill(11, {0x8000'0000, 2});  // the same page, elsewhere
+  tlb->fill(11, {0x8000'0000, 2});  // same page, another frame
   CHECK(pages_of(tlb.tlb).size() == 2);
   CHECK(tlb->lookup(9) == PageTranslation{0x8000'0000, 2});
 }
@@ -122,10 +122,10 @@ TEST_CASE("by page size: the set of a page is the low bits of its number, above 
   CHECK(tlb->arrays()[0].sets() == 4);
   CHECK(tlb->arrays()[1].sets() == 2);
   for (auto const page : {0U, 4U, 1U, 8U}) tlb->fill(page, at_home(page));  // 0, 4 and 8 share a set
-  for (auto const n : {2U, 4U, 3U, 6U}) tlb->fill(n * 512, at_home(n * 512, kLarge));  // and 2, 4 and 6
+  for (auto const n : {2U, 4U, 3U, 6U}) tlb->fill(n * 512, at_home(n * 512, kLarge));  // and so do 2, 4 and 6
   CHECK(pages_of(tlb.tlb) ==
         std::set<Page>{{1, 0}, {4, 0}, {8, 0}, {3 * 512, kLarge}, {4 * 512, kLarge}, {6 * 512, kLarge}});
-  tlb->fill(36, at_home(36, 2));  // number 9 of its size: in the other set
+  tlb->fill(36, at_home(36, 2));  // number 9 of its size: the other set
   CHECK(pages_of(tlb.tlb).size() == 7);
   CHECK(tlb->lookup(39) == at_home(36, 2));
 }
@@ -149,8 +149,8 @@ TEST_CASE(
   CHECK(pages_of(tlb.tlb) == std::set<Page>{{512, 0}, {2000, 0}, {1024, kLarge}});
   CHECK_FALSE(tlb->invalidate(513));
   CHECK(tlb->lookup(512) == at_home(512));
-  CHECK(tlb->invalidate(1100));  // a large page alone
-  CHECK(tlb->invalidate(2000));  // a base page alone
+  CHECK(tlb->invalidate(1100));  // large page only
+  CHECK(tlb->invalidate(2000));  // base page only
   CHECK(pages_of(tlb.tlb) == std::set<Page>{{512, 0}});
 }
 
@@ -191,7 +191,7 @@ TEST_CASE(
   CHECK(refusal({{"large_ways", "16"}}, 8, kLru).empty());
   CHECK(refusal({{"large_ways", "3"}, {"large_entries", "9"}}, 8, kLru).empty());
   CHECK(refusal({{"large_ways", "3"}}, 0, kLru).empty());
-  // So are those that the replacement cannot have.
+  // Sizes that the replacement policy does not support are refused, too.
   auto const more = policies().add<FourWays>("four_ways", "of a test");
   PolicyChoice<Replacement> four("lru");
   ParamTable table(&more);
@@ -302,7 +302,7 @@ TEST_CASE("an ideal TLB gives exactly what was mapped or filled, and not invalid
         break;
       case 1: {
         auto const size = random() % 16 == 0 ? kLarge : std::uint8_t{0};
-        // Of pages that overlap, the older one goes.
+        // The older of two overlapping pages is replaced.
         if (size == 0 && there.erase({large, kLarge}) != 0) REQUIRE(tlb->invalidate(page));
         if (size == 0) there.erase({page, 0});
         for (auto p = large; size != 0 && p < large + 512; ++p)

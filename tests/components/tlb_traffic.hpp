@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of one TLB organization: one with its choice, and random traffic of which every answer is known.
+// Test helpers for TLB organizations: a TLB with its choice, and random traffic with known answers.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@
 
 namespace farfault::test {
 
-// The choice outlives what is made of it.
+// The choice outlives its policy.
 struct ChosenTlb {
   PolicyChoice<TlbOrganization> choice;
   Policy<TlbOrganization> tlb;
@@ -31,7 +31,7 @@ struct ChosenTlb {
   std::uint64_t stat(std::string_view name) const { return stat_of(choice, tlb, name); }
 };
 
-// What is there, by size and first base page.
+// Entries by size and first base page.
 using Entries = std::map<std::pair<unsigned, std::uint64_t>, PhysAddr>;
 inline Entries entries_of(Policy<TlbOrganization> const& tlb) {
   Entries entries;
@@ -42,16 +42,16 @@ inline Entries entries_of(Policy<TlbOrganization> const& tlb) {
   return entries;
 }
 
-// Pages of 2 spaces in 4 far parts of each, of 4 regions of 512 base pages. Half of the regions lie in
-// aligned large frames, and their pages have sizes; pages of the others lie anywhere, those of some side by
-// side.
+// Pages of 2 spaces, in 4 distant parts of each, of 4 regions of 512 base pages. Half of the regions are in
+// aligned large frames, and their pages have several sizes. Pages of the other regions are anywhere; some of
+// these regions are contiguous.
 class TlbTraffic {
  public:
   explicit TlbTraffic(std::uint64_t seed, bool with_sizes) : random_(seed), with_sizes_(with_sizes) {
     for (std::uint64_t r = 0; r < kRegions; ++r) move(r);
   }
 
-  // One call of a million: `f(Fill)`, `f(Invalidation)` or `f(Lookup)`.
+  // One call: `f(Fill)`, `f(Invalidation)` or `f(Lookup)`.
   struct Fill {
     std::uint64_t page;
     PageTranslation to;
@@ -85,7 +85,7 @@ class TlbTraffic {
   void each_page(F&& f) const {
     for (std::uint64_t i = 0; i < frames_.size(); ++i) f(page_of(i / 512, i % 512), frames_[i]);
   }
-  // Where the page lies now.
+  // Current frame of the page.
   PhysAddr at_home(std::uint64_t page) const {
     auto const region = region_of(page);
     return frames_[region * 512 + page % 512];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tokens of MASK's L2 TLB fill, against miss rates made by hand: epochs of 1,000 cycles of 1 ns.
+// The tokens of MASK's L2 TLB fill policy, with given miss rates: epochs of 1,000 cycles of 1 ns.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -22,8 +22,8 @@ class Fill {
   explicit Fill(Settings settings = {})
       : choice_(chosen(std::move(settings))), fill_(choice_.make(setup())) {}
 
-  // An epoch in which warps 0 to 4 of each SM of the first application, ten in all, make 1,000 requests, of
-  // which so many miss.
+  // An epoch in which warps 0 to 4 of each SM of the first application (ten warps) make 1,000 requests with
+  // the given number of misses.
   void epoch(std::uint32_t misses) {
     for (std::uint32_t i = 0; i < 1000; ++i)
       fill_->looked_up(
@@ -35,7 +35,7 @@ class Fill {
     for (std::uint32_t i = 0; i < n; ++i) fill_->looked_up(asker, hit, now());
   }
   void next_epoch() { ++epochs_; }
-  // At the beginning of the running epoch.
+  // At the beginning of the current epoch.
   std::uint64_t tokens() {
     fill_->fills({2, 0, 0}, now());
     fill_->fills({7, 1, 0}, now());
@@ -89,7 +89,7 @@ TEST_CASE("tokens: two percent of the rate before, where the change is relative"
 
 TEST_CASE(
     "tokens: with hill climbing a higher miss rate turns the last change round, and a lower one repeats it") {
-  // Down from all after the first epoch; up to all at last, and no further.
+  // Decreases from all tokens after the first epoch; increases at the end up to all tokens, and no further.
   std::vector<std::uint32_t> const misses{500, 400, 300, 310, 400, 300, 200, 100, 50, 20, 0, 100, 50};
   Fill climbing(Settings{{"direction", "hill_climbing"}});
   CHECK(tokens_after(climbing, misses) ==
@@ -157,7 +157,7 @@ TEST_CASE(
   CHECK(fill.tokens() == 8 + 3);  // 0.8 of four warps
   CHECK(fill.fills(7, 2, 1));
   CHECK_FALSE(fill.fills(7, 3, 1));
-  fill.epoch(900);  // of the first application, after its pause
+  fill.epoch(900);  // first application, after its pause
   CHECK(fill.tokens() == 7 + 3);
 }
 
@@ -167,7 +167,7 @@ TEST_CASE(
   Fill fill;
   fill.requests({5, 0, 9}, 10, false);
   fill.next_epoch();
-  CHECK(fill.tokens() == 16);  // 0.8 of ten on each of two SMs
+  CHECK(fill.tokens() == 16);  // 0.8 of ten warps on each of two SMs
   CHECK(fill.fills(2, 7));
   CHECK_FALSE(fill.fills(2, 8));
   fill.requests({40, 0, 63}, 10, false);  // a scalar cache

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains: consecutive lines in one message, at what they pass.
+// Trains, i.e. consecutive lines in one message, in each component that they pass.
 #include "farfault/parts/train.hpp"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ MemRequest train_of(MemRequest request, std::uint32_t lines, Duration gap) {
   return request;
 }
 
-// What a sink of responses got: when, the line, how many lines, and the time between them.
+// An arrival at a sink of responses: time, first line, number of lines, and time between lines.
 struct Got {
   std::int64_t at;
   std::uint64_t line;
@@ -37,7 +37,7 @@ std::vector<Got> got(Seen const& seen) {
     all.push_back({picoseconds(r.at), r.message.address / 64, r.message.train.lines(), r.message.train.gap});
   return all;
 }
-// When each line came.
+// Arrival time of each line.
 template <class Seen>
 std::vector<std::int64_t> times_of_lines(Seen const& seen) {
   std::vector<std::int64_t> times;
@@ -55,7 +55,7 @@ TEST_CASE("a train passes a resource that is free in the times of its lines alon
   CHECK(slow.first == Time{102ns});
   CHECK(slow.last == Time{132ns});
   CHECK(slow.train(3).gap == 10'000);
-  CHECK(free == Time{108ns});  // others may pass in between
+  CHECK(free == Time{108ns});  // others may use the gaps
   auto const fast = pass({3, 1'000}, Time{200ns}, 5ns, free);
   CHECK(fast.first == Time{205ns});
   CHECK(fast.last == Time{220ns});
@@ -67,14 +67,14 @@ TEST_CASE("a train waits for a busy resource, and none of its lines leaves befor
   Time free{50ns};
   auto const p = pass({2, 20'000}, Time{45ns}, 10ns, free);
   CHECK(p.first == Time{60ns});
-  CHECK(p.last == Time{95ns});  // comes at 85
+  CHECK(p.last == Time{95ns});  // arrives at 85
   CHECK(free == Time{80ns});
   CHECK(train_between(Time{}, Time{Duration{10}}, 3).gap == 4);  // rounded up
   CHECK(train_between(Time{}, Time{}, 0).lines() == 1);
 }
 
 TEST_CASE("egress: of a train as many lines leave as have credits, and the rest follows") {
-  Egress egress(Bandwidth{1'000'000'000'000}, PacketFormat{24, 1}, 200, 8);  // a byte a picosecond
+  Egress egress(Bandwidth{1'000'000'000'000}, PacketFormat{24, 1}, 200, 8);  // 1 byte per picosecond
   Packet p{};
   p.kind = PacketKind::read_response;
   p.address = 0x1000;
@@ -90,7 +90,7 @@ TEST_CASE("egress: of a train as many lines leave as have credits, and the rest 
   CHECK(gone == std::vector<std::pair<std::uint64_t, std::uint32_t>>{{0x1000, 2}});
   CHECK(egress.queued() == 1);
   gone.clear();
-  egress.add_credits(Channel::response, 87 + 88 - 24);  // 175 in all: not two
+  egress.add_credits(Channel::response, 87 + 88 - 24);  // 175 in total: not two
   egress.transmit(Time{1ns}, leaves);
   CHECK(gone == std::vector<std::pair<std::uint64_t, std::uint32_t>>{{0x1080, 1}});
   gone.clear();
@@ -211,7 +211,7 @@ TEST_CASE("L2 slice: of a train the lines that hit, and those on either side, ar
   SliceBench b({{Time{10ns}, read(0x140, 1)}, {Time{200ns}, train_of(read(0x100, 7), 4, 1ns)}});
   auto answers = got(*b.answers[0]);
   REQUIRE(answers.size() == 4);
-  CHECK(answers[1] == Got{216'000, 5, 1, 0});  // the second line, a cycle after the first
+  CHECK(answers[1] == Got{216'000, 5, 1, 0});  // the second line, one cycle after the first
   CHECK(answers[2] == Got{267'000, 4, 1, 0});
   CHECK(answers[3] == Got{269'000, 6, 2, 1'000});
   CHECK(got(*b.dram) == std::vector<Got>{{25'000, 5, 1, 0}, {215'000, 4, 1, 0}, {217'000, 6, 2, 1'000}});
@@ -222,7 +222,7 @@ TEST_CASE("L2 slice: a train that finds too few MSHRs for all of it waits whole"
   SliceBench b({{Time{10ns}, read(0x1000, 1)}, {Time{12ns}, train_of(read(0x100, 7), 4, 1ns)}}, 4);
   auto const seen = got(*b.dram);
   REQUIRE(seen.size() == 2);
-  CHECK(seen[1] == Got{76'000 + 14'000 + 1'000, 4, 4, 1'000});  // when the first line is there
+  CHECK(seen[1] == Got{76'000 + 14'000 + 1'000, 4, 4, 1'000});  // when the first line has arrived
   CHECK(b.slice.state().stats.mshr_stalls == 4);
 }
 

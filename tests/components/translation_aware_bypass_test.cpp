@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which depths bypass an L2 slice, against hit rates made by hand: epochs of 1,000 cycles of 1 ns.
+// Depths that bypass an L2 slice, with given hit rates: epochs of 1,000 cycles of 1 ns.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -27,20 +27,20 @@ class Slice {
                                     {{"epoch", "1000"}, {"sampled", sampled}, {"unmeasured", unmeasured}})),
         policy_(choice_.make({Clock{1'000'000'000}, 4})) {}
 
-  // What is looked up in the running epoch; then `epochs` later.
+  // Look-ups in the current epoch; advances time by `epochs`.
   void count(std::vector<Counted> const& all, std::int64_t epochs = 1) {
     for (auto const& c : all)
       for (std::uint32_t i = 0; i < c.requests; ++i) policy_->looked_up(c.depth, i < c.hits, now_);
     now_ += epochs * 1000ns;
   }
-  // The depths that bypass, of a line that is not sampled.
+  // Depths that bypass, for lines that are not sampled.
   std::vector<std::uint32_t> passing() {
     std::vector<std::uint32_t> depths;
     for (std::uint32_t d = 1; d < WalkReads::kDepths; ++d)
       if (lines(d) != 0) depths.push_back(d);
     return depths;
   }
-  // Of 4,000 lines, each so many behind the one before, those that bypass at a depth.
+  // Number of lines that bypass at a depth, of 4,000 lines at the given stride.
   std::uint32_t lines(std::uint32_t depth, std::uint64_t stride = 1) {
     std::uint32_t n = 0;
     for (std::uint64_t line = 0; line < 4000; ++line)
@@ -67,7 +67,7 @@ TEST_CASE(
   s.count({{0, 100, 80}, {1, 100, 100}, {2, 100, 80}, {3, 1000, 799}, {4, 7, 0}});
   CHECK(s.passing() == Depths{3, 4});
   CHECK(s.stat("bypassed_depths") == 2);
-  // Only depth 4 has requests, by what is sampled: it hits more often than warps did.
+  // Only depth 4 has sampled requests: its hit rate exceeds the warps'.
   s.count({{4, 10, 9}});
   CHECK(s.passing() == Depths{3});
   s.count({{0, 1000, 950}, {1, 20, 19}});
@@ -99,7 +99,7 @@ TEST_CASE(
     CHECK(s.passing() == Depths{3, 4});
     s.count({{0, 10, 5}, {4, 10, 0}});  // no line of depth 3 is sampled
     CHECK(s.passing() == (kept ? Depths{3, 4} : Depths{4}));
-    s.count({{0, 10, 5}, {3, 10, 0}, {4, 10, 0}});  // it is measured again
+    s.count({{0, 10, 5}, {3, 10, 0}, {4, 10, 0}});  // measured again
     CHECK(s.passing() == Depths{3, 4});
     s.count({{3, 10, 0}, {4, 10, 0}});  // warps had no request
     CHECK(s.passing() == (kept ? Depths{3, 4} : Depths{}));
@@ -136,7 +136,7 @@ TEST_CASE(
     CHECK(kept > 0.7 * expected);
     CHECK(kept < 1.3 * expected);
   }
-  // Of lines that fall into one set as well.
+  // The same holds for lines that map to one set.
   Slice strided("32");
   strided.count({{0, 10, 10}, {4, 10, 0}});
   for (std::uint64_t const stride : {32, 64, 4096}) {

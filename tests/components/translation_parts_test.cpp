@@ -16,7 +16,7 @@ namespace {
 
 constexpr PhysAddr kBase = 0x7000'0000;
 
-// The addresses that a walk from the root reads.
+// Addresses that a walk from the root reads.
 std::vector<PhysAddr> walk(PageTable const& table, std::uint64_t page) {
   std::vector<PhysAddr> read;
   auto node = table.root_of(page);
@@ -31,7 +31,7 @@ std::vector<PhysAddr> walk(PageTable const& table, std::uint64_t page) {
 std::uint64_t page_of(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
   return ((a * 512 + b) * 512 + c) * 512 + d;
 }
-// Of 64 KiB.
+// Page number for pages of 64 KiB.
 std::uint64_t big_page_of(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
   return ((a * 512 + b) * 512 + c) * 32 + d;
 }
@@ -48,7 +48,7 @@ TEST_CASE("a walk of 4 KiB pages reads four real entries, one in the node of eac
                                                                   kBase + 0x2000 + 3 * 8,
                                                                   kBase + 0x3000 + 4 * 8});
   CHECK(table.find(page_of(1, 2, 3, 4)) == PageTranslation{0xABC000});
-  // A neighbour shares all nodes; one 2 MiB further has its own last node.
+  // A neighbour shares all nodes; a page 2 MiB away has its own last node.
   table.map(page_of(1, 2, 3, 511), 0xDEF000);
   CHECK(table.nodes() == 4);
   table.map(page_of(1, 2, 4, 0), 0x111000);
@@ -87,7 +87,7 @@ TEST_CASE("last nodes of 64 KiB pages have 256 bytes, side by side, and other no
   }
   CHECK(table.nodes() == 3 + 17);
   CHECK(table.bytes() == 5 * 4096);
-  table.map(big_page_of(0, 1, 0, 0), 17 << 16);  // its upper node lies behind, its last one with the others
+  table.map(big_page_of(0, 1, 0, 0), 17 << 16);  // its upper node is at the end, its last one is not
   CHECK(walk(table, big_page_of(0, 1, 0, 0)) ==
         std::vector<PhysAddr>{kBase, kBase + 0x1000 + 8, kBase + 0x5000, kBase + 0x4000 + 256});
   CHECK(table.bytes() == 6 * 4096);
@@ -173,7 +173,7 @@ TEST_CASE(
     CHECK(leaves.size() == reference.size());
     CHECK(*leaves.rbegin() < kBase + table.nodes() * PageTable::kNodeBytes);
     CHECK(table.mapped_pages() == reference.size());
-    // Sparse: a path of nodes for a page at most, and the root.
+    // Sparse: at most a path of nodes per page, and the root.
     CHECK(table.nodes() <= 1 + reference.size() * (table.levels().count() - 1));
   }
 }

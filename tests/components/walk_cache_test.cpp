@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every page-walk cache keeps to, and what the unified one remembers.
+// Contract of every page-walk cache, and the contents of the unified one.
 #include "farfault/translation/walk_cache.hpp"
 
 #include <doctest/doctest.h>
@@ -28,13 +28,14 @@ Policy<WalkCache> make(PolicyChoice<WalkCache> const& choice, std::uint32_t entr
   return choice.make({entries, kLru});
 }
 
-// The nodes of a table in which every path has its own: by level and path, which names the address space.
+// Nodes of a table in which every path has its own nodes, by level and path; the path includes the address
+// space.
 std::uint64_t node_of(std::uint64_t page, unsigned level, unsigned page_bits) {
-  auto const path = page << page_bits >> (12 + (4 - level) * 9);  // a node of level 3 is for 2 MiB
+  auto const path = page << page_bits >> (12 + (4 - level) * 9);  // a node of level 3 covers 2 MiB
   return (path * 8 + level) * 2 + 1;
 }
 
-// A walk from where the cache says down to the leaf; how many entries it reads.
+// Walks from the cached start to the leaf. Returns the number of entries read.
 unsigned walk(Policy<WalkCache>& cache, std::uint64_t page, unsigned page_bits = 12) {
   PageLevels const levels(page_bits);
   auto const start = cache->start(page, levels);
@@ -107,7 +108,7 @@ TEST_CASE("a unified page-walk cache starts a walk at the deepest node it knows"
   cache->remember(page, 3, kLevels, 33);
   CHECK(cache->start(page, kLevels).level == 3);
   CHECK(cache->start(page, kLevels).node == 33);
-  // Pages that share less of the path start higher up.
+  // Pages with a shorter common path start at a higher level.
   CHECK(cache->start(page_of(1, 2, 3, 500), kLevels).level == 3);
   CHECK(cache->start(page_of(1, 2, 4, 4), kLevels).level == 1);
   CHECK(cache->start(page_of(2, 2, 3, 4), kLevels).level == 0);
@@ -119,12 +120,12 @@ TEST_CASE("a unified page-walk cache replaces the least recently used node when 
   auto cache = make(choice, 2);
   cache->remember(page_of(0, 0, 1, 0), 3, kLevels, 1);
   cache->remember(page_of(0, 0, 2, 0), 3, kLevels, 2);
-  CHECK(cache->start(page_of(0, 0, 1, 7), kLevels).level == 3);  // used: 2 is older now
+  CHECK(cache->start(page_of(0, 0, 1, 7), kLevels).level == 3);  // used: 2 is the older one now
   cache->remember(page_of(0, 0, 3, 0), 3, kLevels, 3);
   CHECK(cache->start(page_of(0, 0, 2, 0), kLevels).level == 0);
   CHECK(cache->start(page_of(0, 0, 1, 0), kLevels).node == 1);
   CHECK(cache->start(page_of(0, 0, 3, 0), kLevels).node == 3);
-  cache->remember(page_of(0, 0, 1, 0), 3, kLevels, 9);  // known: replaced in place
+  cache->remember(page_of(0, 0, 1, 0), 3, kLevels, 9);  // present: replaced in place
   CHECK(cache->start(page_of(0, 0, 1, 0), kLevels).node == 9);
   CHECK(cache->start(page_of(0, 0, 3, 0), kLevels).node == 3);
 }

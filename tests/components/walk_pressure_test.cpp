@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much page walks hold up the applications, as SMs and the L2 TLB count it and channels hear of it; and
-// translations kept beside an L2 TLB. Clock 1 GHz, look-up 4 cycles, walks 20 ns, links of 1 ns.
+// Pressure of page walks on applications, as SMs and the L2 TLB count it and report it to DRAM channels, and
+// translations in a bypass cache next to an L2 TLB. Clock 1 GHz, look-up 4 cycles, walks 20 ns, links of 1
+// ns.
 #include "farfault/translation/walk_pressure.hpp"
 
 #include <doctest/doctest.h>
@@ -37,7 +38,7 @@ L2TlbSpec tlb(std::vector<test::Setting> const& tokens, std::uint32_t applicatio
 }
 
 constexpr std::uint64_t kNotMapped = 99;
-constexpr std::uint64_t kCopied = 98;  // who reads finds a copy, which is only to be read
+constexpr std::uint64_t kCopied = 98;  // reads find a read-only copy
 
 struct TlbBench : Bench {
   TlbBench(L2TlbSpec spec, std::vector<Record<TranslateRequest>> script,
@@ -145,12 +146,12 @@ TEST_CASE("L2 TLB: every channel hears of an epoch's walks at the first request 
   spec.channels = 2;
   TlbBench b(spec, {{Time{10ns}, request(7, 0)},
                     {Time{11ns}, request(8, 0)},
-                    {Time{12ns}, request(8, 0)},  // joins
+                    {Time{12ns}, request(8, 0)},  // merged
                     {Time{50ns}, request(9, 0, 0, 5)},
-                    {Time{90ns}, request(10, 0, 1, 3)},  // under way at 100
+                    {Time{90ns}, request(10, 0, 1, 3)},  // outstanding at 100
                     {Time{350ns}, request(7, 0)}});
   for (auto* channel : b.channels) {
-    // At the answer of page 10, and at the last request.
+    // At the response for page 10, and at the last request.
     CHECK(channel->nanoseconds() == Times{90 + 4 + 1 + 20 + 1 + 9, 350 + 9});
     CHECK(of(channel->records()[0].message, 3) == std::vector<std::uint16_t>{2 * 5, 1 * 3, 0});
     CHECK(of(channel->records()[1].message, 3) == std::vector<std::uint16_t>{0, 0, 0});
@@ -163,7 +164,7 @@ TEST_CASE("L2 TLB: a miss whose page is faulted is under way no more") {
   spec.channels = 1;
   TlbBench b(spec, {{Time{10ns}, request(kNotMapped, 0)},
                     {Time{12ns}, request(kNotMapped, 0)},
-                    {Time{110ns}, request(7, 0, 0, 1)},  // the end of the first epoch
+                    {Time{110ns}, request(7, 0, 0, 1)},  // end of the first epoch
                     {Time{210ns}, request(7, 0)}});
   REQUIRE(b.channels[0]->count() == 2);
   CHECK(of(b.channels[0]->records()[0].message, 1) == std::vector<std::uint16_t>{0});
@@ -223,7 +224,7 @@ TEST_CASE("L2 TLB: what is found in the bypass cache is a hit, to the tokens as 
 TEST_CASE("L2 TLB: to the tokens a request that has waited for an MSHR is one miss") {
   auto spec = tlb({{"initial", "0.5"}, {"step", "0.5"}, {"epoch", "100"}});
   spec.params.mshrs = 1;
-  // In both epochs half of the requests miss; 9 waits from 112 to 136.
+  // Half of the requests miss in both epochs; 9 is outstanding from 112 to 136.
   TlbBench b(spec, {{Time{10ns}, request(7, 0)},
                     {Time{50ns}, request(7, 0)},
                     {Time{110ns}, request(8, 0)},
@@ -257,7 +258,7 @@ TEST_CASE("L2 TLB: a write that the bypass cache has for reads alone is a miss, 
   auto spec = tlb({{"initial", "0"}, {"step", "0"}, {"epoch", "100"}});
   spec.params.mshrs = 1;
   TlbBench b(spec, {{Time{10ns}, request(7, 0)},
-                    {Time{110ns}, request(kCopied, 0)},  // beside
+                    {Time{110ns}, request(kCopied, 0)},  // into the bypass cache
                     {Time{150ns}, request(8, 0)},
                     {Time{151ns}, write},  // waits for the MSHR
                     {Time{250ns}, write}});
@@ -269,7 +270,7 @@ TEST_CASE("L2 TLB: a write that the bypass cache has for reads alone is a miss, 
 TEST_CASE("L2 TLB: an invalidation of a page that is in the TLB and beside it removes both") {
   TlbBench b(tlb({{"initial", "0"}, {"step", "0"}, {"epoch", "100"}}),
              {{Time{10ns}, request(7, 0)},
-              {Time{110ns}, request(8, 0)},  // beside
+              {Time{110ns}, request(8, 0)},  // into the bypass cache
               {Time{300ns}, request(8, 0)}},
              {{Time{200ns}, {8, 8 << 12, 0}}}, {{Time{150ns}, {8, 9 << 12, 0, FoundBy::settled}}});
   CHECK(b.walks() == Pages{7, 8, 8});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads of page walks that bypass an L2 slice: a slice between a client and a memory of mocks, clock 1 GHz,
-// look-up 14 cycles, links of 1 ns, memory 50 ns.
+// Page-walk reads that bypass an L2 slice: a slice between a client and a mock memory; clock 1 GHz, look-up
+// 14 cycles, links of 1 ns, memory 50 ns.
 #include "farfault/memory/walk_reads.hpp"
 
 #include <doctest/doctest.h>
@@ -73,10 +73,10 @@ TEST_CASE("walk reads: depths are three bits: 0 of warps, from 1 at the root, 7 
 
 TEST_CASE("walk reads: one that bypasses takes no look-up and leaves no line; one that does not, does") {
   SliceBench b(slice_of(from_depth("4")), {{Time{10ns}, walk(0x48, 1)},
-                                           {Time{100ns}, walk(0x48, 2)},     // again from memory
+                                           {Time{100ns}, walk(0x48, 2)},     // read from memory again
                                            {Time{200ns}, walk(0x88, 3, 2)},  // looked up
                                            {Time{300ns}, walk(0x88, 4, 2)},  // hits
-                                           {Time{400ns}, walk(0x88, 5)}});   // bypasses a line that is there
+                                           {Time{400ns}, walk(0x88, 5)}});   // bypasses a present line
   CHECK(b.dram->nanoseconds() == Times{11, 101, 215, 401});
   CHECK(b.walks->nanoseconds() == Times{62 + 1, 152 + 1, 266 + 1, 315, 452 + 1});
   CHECK(b.dram->records()[0].message.address == 0x40);
@@ -102,7 +102,7 @@ TEST_CASE("walk reads: without an MSHR one that is to bypass waits its turn") {
                       {Time{11ns}, read(0x140, 2)},
                       {Time{12ns}, read(0x180, 3)},   // waits for an MSHR
                       {Time{13ns}, walk(0x48, 4)}});  // behind it
-  // 1 is back at 76, and 3 is looked up then; 2 at 77, and 4 leaves at once.
+  // 1 returns at 76, when 3 is looked up; 2 returns at 77, when 4 is sent at once.
   CHECK(b.dram->nanoseconds() == Times{25, 26, 77 + 1, 76 + 14 + 1});
   CHECK(b.slice.state().stats.mshr_stalls == 2);
   CHECK(b.slice.waiting_for().empty());
@@ -116,7 +116,7 @@ TEST_CASE(
       m.requester.kind = RequestKind::data;
       return m;
     };
-    // Stores hit more often than walks' reads do: these bypass from 1,000 ns on.
+    // Stores have a higher hit rate than page-walk reads, which therefore bypass from 1,000 ns on.
     SliceBench b(
         slice_of(test::chosen<WalkReads>(
             "translation_aware_bypass",
@@ -128,8 +128,8 @@ TEST_CASE(
          {Time{1011ns}, read(0x240, 5)},
          {Time{1012ns}, read(0x280, 6)},   // waits for an MSHR
          {Time{1013ns}, walk(0x88, 7)},    // behind it
-         {Time{1014ns}, walk(0x90, 8)},    // the same line
-         {Time{1015ns}, walk(0xc8, 9)}});  // another one
+         {Time{1014ns}, walk(0x90, 8)},    // same line
+         {Time{1015ns}, walk(0xc8, 9)}});  // another line
     CHECK(b.slice.waiting_for().empty());
     CHECK(b.slice.state().dram_credits[0] == 4);
     CHECK(test::stat_of(b.slice, "gpu.l2_cache.walk_reads", "bypassed_reads") == 3);
@@ -141,9 +141,9 @@ TEST_CASE(
     std::ranges::sort(times);
     auto sorted = Times{};
     for (auto const& [address, time] : times) sorted.push_back(time);
-    return sorted;  // of lines 0x80, 0xc0, 0x200, 0x240 and 0x280
+    return sorted;  // for lines 0x80, 0xc0, 0x200, 0x240 and 0x280
   };
-  // 4 is back at 1076 and 5 at 1077.
+  // 4 returns at 1076 and 5 at 1077.
   CHECK(leave("false", "0") == Times{1078, 1130, 1025, 1026, 1091});
   CHECK(leave("true", "0") == Times{1077, 1078, 1025, 1026, 1143});
   CHECK(leave("false", "1") == Times{1077, 1129, 1025, 1026, 1091});
@@ -160,7 +160,7 @@ TEST_CASE("walk reads: where a channel keeps entries for them they need no credi
     spec.walk_credits = walk_credits;
     SliceBench b(spec, {{Time{10ns}, read(0x200, 1)},
                         {Time{11ns}, walk(0x48, 2)},
-                        {Time{12ns}, walk(0x88, 3)},  // no entry is left of either kind
+                        {Time{12ns}, walk(0x88, 3)},  // no entry of either kind is free
                         {Time{300ns}, walk(0xc8, 4)},
                         {Time{301ns}, read(0x240, 5)}});
     CHECK(b.dram->nanoseconds() ==
@@ -221,7 +221,7 @@ TEST_CASE(
       m.requester.kind = by_warps ? RequestKind::data : RequestKind::table_write;
       return m;
     };
-    // Three of four stores hit, and one of two walks' reads; in the second epoch the depth bypasses.
+    // Three of four stores hit, and one of two page-walk reads; the depth bypasses in the second epoch.
     SliceBench b(slice_of(test::chosen<WalkReads>("translation_aware_bypass",
                                                   {{"epoch", "1000"}, {"sampled", "1048576"}})),
                  {{Time{10ns}, store(1)},
@@ -243,7 +243,7 @@ TEST_CASE("walk reads: stores of warps are left out of that hit rate where it is
       m.requester.kind = RequestKind::data;
       return m;
     };
-    // Two of three stores hit, no load does; walks' reads do not either.
+    // Two of three stores hit, no load does, and no page-walk read does.
     SliceBench b(slice_of(test::chosen<WalkReads>("translation_aware_bypass",
                                                   {{"epoch", "1000"},
                                                    {"sampled", "1048576"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walker alone: which entries it reads, in which order walks start, and when walkers are free.
+// The walker alone: entries read, order of walks, and availability of walkers.
 #include "farfault/translation/walker.hpp"
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ PageTable one_page() {
   return table;
 }
 
-// Walks to the end and returns the addresses read.
+// Walks to the end. Returns the addresses read.
 std::vector<PhysAddr> finish(Walker& walker, Walker::Read const& first, PageTable const& table,
                              Walker::Step& end) {
   std::vector<PhysAddr> read{first.address};
@@ -149,7 +149,7 @@ TEST_CASE("walker: as many walks run at a time as there are walkers, further one
     CHECK(walker.busy() == walkers);
     CHECK_FALSE(walker.start(table).has_value());
     CHECK(walker.queued() == 100 - walkers);
-    // The one that ends makes room for one more.
+    // The walk that ends makes room for one more.
     auto const last = walkers - 1;
     while (!walker.advance(last, table).ended) continue;
     auto const next = walker.start(table);
@@ -172,7 +172,7 @@ TEST_CASE("walker: the page-walk cache starts a walk below what earlier walks ha
   CHECK(reads_of(kPage) == 4);
   CHECK(reads_of(kPage + 1) == 1);        // same last node
   CHECK(reads_of(kPage + 512) == 2);      // another last node
-  CHECK(reads_of(kPage + 512 + 1) == 1);  // known by now
+  CHECK(reads_of(kPage + 512 + 1) == 1);  // cached by now
   CHECK(reads_of(kPage + 1024) == 1);     // its parent's entry is not present
   CHECK(walker.reads() == 9);
 }
@@ -203,6 +203,6 @@ TEST_CASE(
   for (unsigned level = 1; level < 4; ++level)
     CHECK(walker.advance(first->walker, table).requester == Requester{kSpace, 7, walk_read(level)});
   CHECK(walker.advance(first->walker, table).ended);
-  walker.enqueue(page, 2, 7);  // the page-walk cache knows the way
+  walker.enqueue(page, 2, 7);  // a page-walk-cache hit
   CHECK(walker.start(table)->requester == Requester{kSpace, 7, walk_read(3)});
 }

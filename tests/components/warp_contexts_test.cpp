@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The warps of an SM by themselves: slots, contexts, barriers, and blocks that leave and come back.
+// The warps of an SM alone: slots, contexts, barriers, and blocks that are swapped out and in.
 #include "farfault/compute/warp_contexts.hpp"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ namespace {
 
 auto const kAnywhere = [](std::uint32_t) {};
 
-// The slots that may issue at `now`, each taken.
+// Takes all slots that may issue at `now`.
 std::vector<std::uint32_t> take_ready(WarpContexts& w, Time now) {
   std::vector<std::uint32_t> slots;
   for (auto ready = w.ready(now); ready != 0;) {
@@ -108,7 +108,7 @@ TEST_CASE("warp contexts: a block leaves with accesses under way, and what retur
   CHECK(w.free_slots() == 2);
   CHECK(w.waiting().accesses == 2);
 
-  // One returns while the block is away; another block has the slots.
+  // One load returns while the block is swapped out; another block uses the slots.
   w[early].loads = 0;
   w[early].waits_loads = 0;
   w.wake(early, Time{50ns});
@@ -125,7 +125,7 @@ TEST_CASE("warp contexts: a block leaves with accesses under way, and what retur
   w.come_back(a, Time{100ns}, [&](std::uint32_t slot) { placed.push_back(slot); });
   CHECK(placed == Slots{0, 1});
   CHECK(take_ready(w, Time{99ns}).empty());
-  CHECK(take_ready(w, Time{100ns}) == Slots{w[early].slot});  // the one that waits for nothing
+  CHECK(take_ready(w, Time{100ns}) == Slots{w[early].slot});  // its load has returned
   w[loading].loads = 0;
   w[loading].waits_loads = 0;
   w.wake(loading, Time{120ns});
@@ -166,16 +166,16 @@ TEST_CASE("warp contexts: a warp waits for faults only while all accesses that i
   w[c].stores = 1;
   w.fault(c, false);
   w.fault(c, false);
-  CHECK_FALSE(w.waits_for_faults(c));  // it issues meanwhile
+  CHECK_FALSE(w.waits_for_faults(c));  // it still issues
   w[c].waits_loads = 1;
-  CHECK(w.waits_for_faults(c));  // not for its store
+  CHECK(w.waits_for_faults(c));  // it does not wait for its store
   w[c].waits_stores = 1;
   CHECK_FALSE(w.waits_for_faults(c));
   w.fault(c, true);
   CHECK(w.waits_for_faults(c));
   w.replay(c, false);
   CHECK_FALSE(w.waits_for_faults(c));
-  --w[c].loads;  // that one is done
+  --w[c].loads;  // that load is complete
   CHECK(w.waits_for_faults(c));
   w.replay(c, false);
   w.replay(c, true);
@@ -208,7 +208,7 @@ TEST_CASE(
   w.end(third, Time{2ns});
   CHECK(w.block_waits_for_faults(b));
   CHECK(w.waiting_for_faults().blocks == 1);
-  w.leave(b);  // out of its slots it still does
+  w.leave(b);  // it still waits when swapped out
   CHECK(w.block_waits_for_faults(b));
   CHECK(w.waiting_for_faults().warps == 1);
   w.come_back(b, Time{3ns}, kAnywhere);

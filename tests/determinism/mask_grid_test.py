@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MASK's mechanisms, alone and all together, and every combination of them with Mosaic, paging, invalidations, page-walk caches and one or two GPUs
-runs or is refused with a sentence for each mistake, exit code 2: all choices of the three mechanisms, DRAWN times, each beside drawn
-settings of the others, on tiny machines on which one to five applications run. Each that runs makes the accesses that it makes without
-MASK, reads as often at every L2 slice as requests came, and has one digest on one thread and on two, in partitions of any size; some on
-two ranks as well, and stopped and resumed. The names of the policies are those that the program lists: a new one is drawn like the others.
+"""Random combinations of MASK's mechanisms with Mosaic, paging, invalidations, page-walk caches and one or two GPUs. Each combination runs, or is
+refused with exit code 2 and a sentence per mistake. All choices of the three mechanisms are tested DRAWN times, each with random values of the
+other settings, on tiny machines with one to five applications.
+
+Each run makes the same accesses as without MASK, reads every L2 slice as often as requests arrive, and has one digest on one and two threads
+and in partitions of any size; some combinations also on two ranks, and stopped and resumed. The policy names come from the program's list, so
+new policies are included.
 
 Usage: mask_grid_test.py BUILD_FOLDER/anything [DRAWN [SEED]]
 """

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every combination of the policies of page sizes, frames, compaction, TLBs, replays and routing runs or is refused with a sentence for each mistake, exit code 2:
-DRAWN of them, by a fixed seed, beside drawn settings of placement, paging, allocation and applications, on tiny machines of one and two
-GPUs, with pages of 64 KiB, 32 of which make a large one. Each that runs makes the accesses that it makes with base pages alone, and has
-one digest on one thread and on two, in partitions of any size; some on two ranks as well, and stopped and resumed. The names of the
-policies are those that the program lists: a new one is drawn like the others.
+"""Random combinations of the policies of page sizes, frame allocation, compaction, TLBs, replays and routing. Each combination runs, or is
+refused with exit code 2 and a sentence per mistake. DRAWN combinations are tested with a fixed seed, each with random settings of placement,
+paging, allocation and applications, on tiny machines of one and two GPUs, with pages of 64 KiB and 2 MiB.
+
+Each run makes the same accesses as with base pages alone, and has one digest on one and two threads and in partitions of any size; some
+combinations also on two ranks, and stopped and resumed. The policy names come from the program's list, so new policies are included.
 
 Usage: page_size_grid_test.py BUILD_FOLDER/anything [DRAWN [SEED]]
 """
@@ -39,7 +40,8 @@ OTHERS = {
     "memory.fragmentation_occupancy": ["0.1", "0.5", "0.7"],
     "memory.moves_stall_gpu": ["true", "false"],
 }
-# One application with its data there, or that allocates and frees it; two that share the SMs, each with its own address space.
+# One application whose data is placed at time zero, or that allocates and frees it; and two that share the SMs, each in
+# its own address space.
 PROGRAMS = {
     "alone": '[workload]\nname = "transpose"\ntranspose.width = 1024\ntranspose.height = 512\n',
     "allocates": '[workload]\nname = "transpose"\nallocates = true\ntranspose.width = 1024\ntranspose.height = 512\n',
@@ -61,14 +63,14 @@ def main():
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 13
     names = names_of(program, AXES)
     allocators = names["memory.frame_allocation"]
-    allocators += (len(allocators) + 1) * ["contiguity_conserving"]  # the others cannot say what to compact
+    allocators += (len(allocators) + 1) * ["contiguity_conserving"]  # the others do not support compaction
     draw = random.Random(seed)
     combinations = list(itertools.product(*names.values()))
     chosen = [Drawn(draw.choice(list(PROGRAMS)), FIXED, AXES, c, OTHERS, draw)
               for c in draw.sample(combinations, min(drawn, len(combinations)))]
     for d in chosen:
         if d.program != "alone":
-            d.settings["memory.gpu_share"] = "1.0"  # what programs allocate does not leave a full GPU
+            d.settings["memory.gpu_share"] = "1.0"  # a program's own allocations cannot be evicted from a full GPU
     check({(k, d.settings[k]) for d in chosen for k in AXES} == {(k, v) for k in AXES for v in names[k]} or drawn < 40, "a policy is drawn nowhere")
     with tempfile.TemporaryDirectory() as folder:
         grids, expected = grids_of(program, Path(folder), PROGRAMS, FIXED)

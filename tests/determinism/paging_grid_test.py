@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every combination of the policies of demand paging, thread blocks and translation routing runs or is refused with one sentence, exit
-code 2: DRAWN of them, by a fixed seed, on tiny machines of one and two GPUs. Each that runs makes the accesses that a run without
-paging makes, loses no entry of a fault buffer, copies what the rows of its batches say, and has one digest on one thread and on two,
-in partitions of any size; some on two ranks as well, and stopped and resumed. The names of the policies are those that the program
-lists: a new one is drawn like the others.
+"""Random combinations of the policies of demand paging, thread blocks and translation routing. Each combination runs, or is refused with
+exit code 2 and one sentence. DRAWN combinations are tested with a fixed seed, on tiny machines of one to three GPUs.
+
+Each run makes the same accesses as a run without paging, loses no fault-buffer entry, copies the bytes that the rows of its batches
+report, and has one digest on one and two threads and in partitions of any size; some combinations also on two ranks, and stopped and
+resumed. The policy names come from the program's list, so new policies are included.
 
 Usage: paging_grid_test.py BUILD_FOLDER/anything [DRAWN [SEED]]
 """
@@ -21,7 +22,7 @@ from grid import Grid, check_elsewhere, check_resume, has_ranks, is_sentences, n
 
 AXES = ["driver.batch.replay", "driver.batch.prefetch", "driver.batch.eviction_order", "driver.batch.eviction_schedule",
         "gpu.sm.thread_blocks", "gpu.router.policy"]
-# Beside them, drawn as well. The last unit is refused, and, in batches, the last fault path.
+# Drawn in addition. The last unit is refused, and in batches also the last fault path.
 OTHERS = {
     "machine.generic.gpus": ["1", "2", "3"],
     "driver.batch.eviction_unit": ["4KiB", "16KiB", "32KiB", "4KiB", "16KiB", "32KiB", "96KiB"],
@@ -46,7 +47,7 @@ FIXED = {
     "gpu.sm.throttling.execution": "2000", "workload.name": "transpose", "workload.transpose.width": "256",
     "workload.transpose.height": "128",
 }
-# Drawn beside them: pages that come at their first touch, leave for good, and are long on their way, as they are large.
+# Drawn in addition: large pages that are mapped at their first touch and leave for good, with long migrations.
 LEAVING = {
     "memory.placement": "first_touch", "memory.remote_touch": "remote_access", "memory.fault_path": "gpu", "memory.page_size": "64KiB",
     "driver.batch.eviction_unit": "64KiB", "gpu.dram.capacity": "64MiB", "workload.transpose.width": "1024",
@@ -84,7 +85,7 @@ def check_result(grid, settings, expected, name):
     check(sum(rows["raw_faults"]) + flushed == written, f"{name}: {written} entries, {sum(rows['raw_faults'])} read, {flushed} flushed")
     lines_in, lines_out = (64 * n for n in grid.summed("copy_engine_lines_in", "copy_engine_lines_out"))
     pages, evicted = sum(rows["pages"]) + sum(rows["prefetched_pages"]), sum(rows["evicted_pages"]) - sum(rows["dropped_pages"])
-    touched = grid.machine_total("driver_pages_mapped")  # for the first time: these have nothing to transfer
+    touched = grid.machine_total("driver_pages_mapped")  # first touches have nothing to transfer
     check(lines_in == sum(rows["bytes_in"]) == 4096 * (pages - touched),
           f"{name}: {lines_in} bytes in, rows have {sum(rows['bytes_in'])}, pages {pages}, {touched} of them mapped at their first touch")
     transfers = settings["driver.batch.eviction_schedule"] != "ideal"
@@ -117,11 +118,11 @@ def main():
         for combination in chosen:
             settings = FIXED | dict(zip(AXES, combination)) | {key: draw.choice(values) for key, values in OTHERS.items()}
             if settings["memory.fault_path"] == "iommu":
-                settings["driver.batch.eviction_unit"] = "4KiB"  # two mistakes are two sentences
+                settings["driver.batch.eviction_unit"] = "4KiB"  # two mistakes would be reported in two sentences
             if settings["memory.remote_touch"] == "duplicate":
                 settings["memory.fault_path"] = "gpu"
             if settings["memory.remote_touch"] == "remote_access":
-                settings["memory.placement"] = "first_touch"  # without it no access is a fault
+                settings["memory.placement"] = "first_touch"  # without it no access faults
             name = " ".join(settings[key] for key in AXES + list(OTHERS))
             first, digest = grid.run(settings, "--threads", "1", "--partitions", "device")
             if first.returncode != 0:
@@ -137,7 +138,7 @@ def main():
             digests.setdefault(digest, []).append(name)
         check_leaving(grid, names, draw)
         check(ran > drawn // 2, f"only {ran} of {len(chosen)} combinations run")
-        # Choices that matter in no run here may share a digest; most must not.
+        # Choices that have no effect in these runs may share a digest; most must not.
         check(len(digests) > ran * 3 // 4, f"{ran} runs have {len(digests)} digests")
         print(f"{ran} combinations run, {refused} are refused, {len(digests)} digests")
     print(checks.counts())

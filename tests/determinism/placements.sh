@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# One digest for each model, wherever its parts run: threads, MPI ranks, partitions, lanes merged or not.
+# One digest per model for any placement of its components: threads, MPI ranks, partitions, lanes merged or not.
 #
 #   tests/determinism/placements.sh [full [REPEATS]]   full: PHOLD and four models in every combination of threads
 #                                                      {1,2,4,8}, ranks {1,2,3} and partitions, REPEATS (2) times
 . "$(dirname "$0")/../support/script.sh"
 
-# ranks, threads, and the rest of the command line
+# ranks, threads, and further arguments
 alone=(
   "1 1 --partitions one"
   "1 1 --partitions one"
@@ -40,12 +40,12 @@ placed() { # RANKS THREADS WORD ...: runs the model under test; prints its diges
 
 declare -A digests
 next_across=0
-# one_digest NAME WORD ...: the model's words of the command line
+# one_digest NAME WORD ...: runs the model with these arguments
 one_digest() {
   local name=$1 placements=("${alone[@]}") digest reference="" placement same=1
   shift
   model=("$@")
-  # Starting ranks takes longer than the model: three of the placements, the next three for the next model.
+  # Starting ranks takes longer than the model: each model uses three placements in rotation.
   if have_ranks; then
     for _ in 1 2 3; do
       placements+=("${across[next_across++ % ${#across[@]}]}")
@@ -61,12 +61,12 @@ one_digest() {
     fi
   done
   check "$name has one digest" [ "$same" -eq 1 ]
-  # Models that differ must not share a digest, or it would say nothing.
+  # Different models must not share a digest, or the comparison would prove nothing.
   check "$name has a digest of its own" [ -z "${digests[${reference:-none}]:-}" ]
   digests[${reference:-none}]=$name
 }
 
-# every_placement NAME RUNNER WORD ...: in all combinations, with what RUNNER prints as the digest
+# every_placement NAME RUNNER WORD ...: all combinations; RUNNER prints the digest
 every_placement() {
   local name=$1 runner=$2 reference="" digest ranks threads partitions repeat runs=0 same=1
   shift 2
@@ -142,7 +142,7 @@ one_digest "fir, first touch with contents, walks of fixed length, merged" "${ba
 one_digest "transpose on eight GPUs and two CPUs, pages mapped by the IOMMUs and moving" "${base[@]}" \
   --set machine.topology=dgx1 --set workload.name=transpose --set workload.transpose.width=256 \
   --set workload.transpose.height=128 --set gpu.sms=4 --set memory.remote_touch=migrate
-# The map of a run before: each page of the two buffers on the GPU that its number names.
+# A page map as recorded by an earlier run: each page of the two buffers on the GPU of its number.
 map=$scratch/map.csv
 {
   echo page,device
@@ -150,7 +150,7 @@ map=$scratch/map.csv
 } >"$map"
 one_digest "transpose on a recorded map" "${base[@]}" --set workload.name=transpose --set workload.transpose.width=256 \
   --set workload.transpose.height=128 --set memory.placement=recorded --set memory.recorded.map="$map"
-# All of the memory side at once: partitions, a cache in front of memory, refresh, turn-around, write-back.
+# All features of the memory side at once: partitions, a cache in front of memory, refresh, turn-around, write-back.
 memory_side=("${base[@]}" "${interleaved[@]}" --set gpu.sms=4 --set gpu.l2_cache.size=64KiB
   --set gpu.l2_cache.write_back_at_kernel_end=true --set gpu.memory_cache.size=256KiB --set gpu.dram.t_refi=1us
   --set gpu.dram.t_rfc=100ns --set gpu.dram.t_wtr=8ns --set gpu.dram.t_rtw=2ns --set gpu.dram.scheduler=frfcfs_batched --set workload.name=transpose
@@ -163,7 +163,7 @@ cluster=("${base[@]}" --set machine.topology=two-gpu --set machine.cluster.machi
   --set memory.remote_touch=migrate)
 one_digest "transpose on three machines by themselves, pages moving" "${cluster[@]}"
 one_digest "transpose on three machines of one memory, pages moving" "${cluster[@]}" --set memory.scope=cluster
-# Pages of two sizes: some placed before the first kernel, some mapped at their first touch.
+# Two page sizes: some pages are placed before the first kernel, others mapped at their first touch.
 two_sizes=("${base[@]}" --set workload.name=transpose --set workload.transpose.width=1024
   --set workload.transpose.height=512 --set gpu.sms=4 --set gpu.l1_tlb.entries=4 --set gpu.l1_tlb.ways=4
   --set gpu.l2_tlb.entries=32)
@@ -187,7 +187,7 @@ one_digest "transpose, thread oversubscription, contexts saved" "${two_sizes[@]}
   --set gpu.sm.thread_blocks=thread_oversubscription --set gpu.sm.thread_oversubscription.period=1000
 one_digest "transpose, SMs throttled" "${two_sizes[@]}" "${paging[@]}" "${few[@]}" \
   --set gpu.sm.thread_blocks=throttling --set gpu.sm.throttling.detection=1000 --set gpu.sm.throttling.execution=2000
-# Two applications on SMs of their own, on shared ones, and on GPUs that overlap; one starts late, one repeats.
+# Two applications on their own SMs, on shared ones, and on overlapping GPUs; one starts late, one is relaunched.
 both=$scratch/both.toml
 cat >"$both" <<'END'
 include = ["paper-gmmu-bypass"]

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A run that was stopped, killed, or lost a rank, and is resumed elsewhere, has the digest of the run that
-# never stopped.
+# A run that was stopped, killed, or lost a rank has the digest of an uninterrupted run when it is resumed with another
+# placement.
 #
-#   tests/determinism/resume.sh [KILLS [SEED]]    KILLS: random moments of kill -9 (6); SEED: of the moments
+#   tests/determinism/resume.sh [KILLS [SEED]]    KILLS: number of random kill -9 (6); SEED: seed of their times
 . "$(dirname "$0")/../support/script.sh"
 kills=${1:-6}
 seed=${2:-$RANDOM}
 RANDOM=$seed
 echo "moments of seed $seed"
 
-# ranks, threads, and the rest of the command line of those that take a run up
+# placements of resumed runs: ranks, threads, and further arguments
 elsewhere=("1 2 --partitions device" "1 1 --partitions one" "1 4 --partitions split --no-merge")
 have_ranks && elsewhere=("1 2 --partitions device" "2 1 --partitions split" "3 1 --partitions one"
   "1 1 --partitions one" "3 2 --partitions split --no-merge" "1 4 --partitions split --no-merge")
@@ -28,7 +28,7 @@ command_line() {
   command+=(run "${model[@]}" --output "$file" --threads "$threads" --progress off "$@")
 }
 
-# Resumes what is there in the next placement, or starts from the beginning where the run never got to a checkpoint.
+# Resumes the run with the next placement, or restarts it if it never wrote a checkpoint.
 resume_elsewhere() {
   local words=(--checkpoint "$saved" "${every[@]}")
   [ -e "$saved" ] && words+=(--resume "$saved")
@@ -38,7 +38,7 @@ resume_elsewhere() {
   timeout 900 "${command[@]}" >"$log" 2>&1
 }
 
-# right WHAT: the file that is there is valid and has the digest of the run that never stopped
+# right WHAT: the file is valid and has the digest of the uninterrupted run
 right() {
   local digest
   digest=$(digest_of "$file")
@@ -50,7 +50,7 @@ right() {
   fi
 }
 
-# The run that never stops, without checkpoints and with them.
+# The uninterrupted run, without checkpoints and with them.
 undisturbed() {
   command_line 1 1
   "${command[@]}" >"$log" 2>&1 || cat "$log"
@@ -61,7 +61,7 @@ undisturbed() {
   check "checkpoints do not show in the result of $1" [ "$(digest_of "$file")" = "$reference" ]
 }
 
-# Waits until the run has saved one to three checkpoints, or has ended: a moment that it reaches on any machine.
+# Waits until the run has saved one to three checkpoints or has ended: reached on a machine of any speed.
 a_moment() {
   local left=$((RANDOM % 3 + 1)) last="" now
   while [ "$left" -gt 0 ] && kill -0 "$running" 2>/dev/null; do
@@ -72,7 +72,7 @@ a_moment() {
   done
 }
 
-# starts PLACEMENT: the checkpointed run, in the background, from nothing
+# starts PLACEMENT: runs with checkpoints in the background, from the beginning
 starts() {
   rm -f "$file"* "$saved"*
   # shellcheck disable=SC2086
@@ -94,7 +94,7 @@ stopped_by() {
     interrupted=$((interrupted + 1))
     grep -qF -- "--resume $saved" "$log" || fail "$2 stopped by $1 does not say how to go on: $(tail -n 1 "$log")"
   fi
-  # A signal that comes before the first event finds a program without a run to save; after the last, a result.
+  # A signal before the first event finds no run to save; after the last event there is a result.
   [ "$code" -ne 0 ] && ! resume_elsewhere && fail "$2 stopped by $1 cannot be resumed: $(tail -n 1 "$log")"
   right "$2 stopped by $1"
 }
@@ -102,7 +102,7 @@ stopped_by() {
 killed() { # NAME
   starts "1 2"
   a_moment
-  sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"  # anywhere between two checkpoints
+  sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"  # at any time between two checkpoints
   kill -KILL "$running" 2>/dev/null
   if ! { wait "$running"; } 2>/dev/null; then
     interrupted=$((interrupted + 1))
@@ -111,7 +111,7 @@ killed() { # NAME
   right "$1 that was killed"
 }
 
-try() { # NAME: the model under test, stopped three times, and more often where its end came first each time
+try() {  # NAME: stops the model under test three times, and more often if it ended first each time
   undisturbed "$1"
   interrupted=0
   for _ in 1 2 3; do stopped_by TERM "$1" "1 1"; done
@@ -188,7 +188,7 @@ model+=(--set gpu.sm.max_blocks=2 --set gpu.sm.registers=16384 --set gpu.sm.thre
   --set gpu.sm.thread_oversubscription.period=1000)
 try "transpose, thread oversubscription, contexts saved"
 
-# Rows of tables are written as they happen: a killed run has those up to its last flush.
+# Table rows are written during the run: a killed run has the rows up to its last flush.
 rows_of() { # FILE TABLE
   /usr/bin/python3 -c 'import sys, h5py; print(len(h5py.File(sys.argv[1])["tables"][sys.argv[2]]["page"]))' "$1" "$2" || echo 0
 }
@@ -204,7 +204,7 @@ else
   echo "skipped: h5py is missing, rows of a killed run are not read"
 fi
 
-# Checkpoints by the clock, some of which the kill cuts short.
+# Checkpoints by wall-clock time; a kill interrupts some of them.
 model=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=16MiB
   --set workload.stream.write_fraction=0.4)
 every=(--checkpoint-minutes 0.002)
@@ -217,7 +217,7 @@ for _ in $(seq 20); do
 done
 check "a kill reached the run before its end" [ "$interrupted" -gt 0 ]
 
-# A lost rank ends them all, with a message that names it.
+# The loss of one rank ends all ranks, with a message that names it.
 if have_ranks; then
   model=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=128MiB)
   every=()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compressed and range TLBs at every place, with MASK, Mosaic, paging, orders of frames and one or two GPUs: every combination runs or is
-refused with a sentence for each mistake, exit code 2. All organizations of the L2 TLB with all orders of frames, DRAWN times, each beside
-drawn settings of the others, on tiny machines on which one to five applications run. Each that runs makes the accesses that it makes with
-plain TLBs, and has one digest on one thread and on two, in partitions of any size; some on two ranks as well, and stopped and resumed.
-The names of the policies are those that the program lists: a new one is drawn like the others.
+"""Random combinations of compressed and range TLBs at every level with MASK, Mosaic, paging, frame allocators and one or two GPUs. Each
+combination runs, or is refused with exit code 2 and a sentence per mistake. All organizations of the L2 TLB are tested with all frame
+allocators DRAWN times, each with random values of the other settings, on tiny machines with one to five applications.
+
+Each run makes the same accesses as with plain TLBs, and has one digest on one and two threads and in partitions of any size; some
+combinations also on two ranks, and stopped and resumed. The policy names come from the program's list, so new policies are included.
 
 Usage: tlb_compression_grid_test.py BUILD_FOLDER/anything [DRAWN [SEED]]
 """
@@ -74,7 +75,7 @@ def main():
     for combination in combinations:
         chosen.append(Drawn(draw.choice(list(ONE_TO_FIVE)), FIXED, AXES, combination, OTHERS, draw))
         if combination[1] != "contiguity_conserving" and draw.random() < 0.8:
-            chosen[-1].settings["memory.compaction"] = "none"  # others cannot say which large frame to empty
+            chosen[-1].settings["memory.compaction"] = "none"  # others cannot select a large frame to empty
     with tempfile.TemporaryDirectory() as folder:
         grids, expected = grids_of(program, Path(folder), ONE_TO_FIVE, FIXED)
         worked = dict.fromkeys(["compressed_hits", "uncompressed_hits", "rebasings", "flushed_translations", "range_hits", "page_hits"], 0)

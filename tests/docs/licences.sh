@@ -3,7 +3,7 @@
 # Every source file names its licence, in the first lines, as SPDX has it; LICENSE is its text.
 . "$(dirname "$0")/../support/script.sh"
 
-# Code that others wrote, with its own licence beside it.
+# Third-party code, with its licence in the same folder.
 foreign='^cli/report/uplot\.'
 without=$(git ls-files | grep -E '\.(cpp|hpp|py|sh|bash|cmake|sbatch|js|css)$|CMakeLists\.txt$' | grep -vE "$foreign|/corpus/" |
   while read -r file; do head -n 3 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$file"; done)

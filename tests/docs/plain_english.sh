@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Names, comments, documents and texts use the field's words: "per cycle", "evicted", "unmapped", "route".
-# Fails with file, line and phrase for each one below that a tracked file holds.
+# Names, comments, documents and texts use the field's words: "per cycle", "evicted", "unmapped", "route". Fails with
+# file, line and phrase for each phrase below that a tracked file contains.
 . "$(dirname "$0")/../support/script.sh"
 command -v perl >/dev/null || { echo "skipped: perl is missing"; exit 77; }
 
@@ -15,7 +15,7 @@ phrases=(
   "\b$number (?:[a-z]+ )?$counted an? $unit\b(?! (?:holds?|may|can|has|is|that))"
   "\b(?:one|an?) (?:thread|warp|block|kernel|walk|lane|GPU|line|step|number) an? $unit\b"
   '\ba cycle each\b'
-  # An eviction, a mapping, a route, a requester.
+  # Evictions, mappings, routes, requesters.
   '\bputs? out (?!(?:of|there|a sentence))'
   '\b(?:is|was|are|were|line|lines) put out\b'
   '\blie(?:s|d)? nowhere\b'
@@ -32,7 +32,7 @@ phrases=(
   '\b(?:go_on|take_up|speak|give_up)\('
   '\btaken up again\b|\btakes? up (?:one|the run)\b'
 )
-# What the program prints, and the texts of a result's statistics.
+# The program's output, and the texts of a result's statistics.
 "$farfault" params >"$scratch/params"
 "$farfault" workloads >"$scratch/workloads"
 for command in run sweep params workloads inspect diff validate; do "$farfault" "$command" --help; done >"$scratch/help"
@@ -42,7 +42,7 @@ check "a small run" test -s "$scratch/result.h5"
 command -v h5dump >/dev/null && h5dump -A "$scratch/result.h5" >"$scratch/attributes"
 rm -f "$scratch/result.h5"
 
-# An offence against each phrase, in their order: a phrase that finds none of its own finds nothing.
+# One example per phrase, in the same order. A phrase that does not match its example is broken.
 offences=('one a cycle' 'once a cycle' 'two bytes a line' 'one thread an element' 'a cycle each' 'puts out lines'
   'was put out' 'lies nowhere' 'nowhere yet' 'who asks' 'held back' 'by the same way' 'from afar' 'gives out'
   'round the GPUs' 'to and fro' 'in vain' 'go_on(' 'taken up again')
@@ -54,7 +54,7 @@ done
 files=$(git ls-files | grep -vE '\.(svg|json)$|^LICENSE$|^tests/docs/plain_english\.sh$')
 check "there are files to read" test -n "$files"
 for phrase in "${phrases[@]}"; do
-  # A phrase may go over the end of a line, of a comment or of a string.
+  # A phrase may continue on the next line, comment or string.
   # shellcheck disable=SC2016,SC2086
   found=$(perl -0777 -ne '
     BEGIN { $phrase = shift; $phrase =~ s{ }{(?: ?"?\\n[ \\t]*(?://|#|\\|)?[ \\t]*"?| )}g }

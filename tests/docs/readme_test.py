@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""README.md tells the truth: its commands run as they stand, and print the figures that it shows.
+"""README.md's commands run unchanged and print the output that it shows.
 
 readme_test.py [PROGRAM] [--update]
 
-PROGRAM lies in the folder of the build to use (tests/run hands over build/release/test_docs). A block of commands may be
-followed by a block of output: each line of it, but for the wall-clock times, must be printed by the last of these
-commands. --update puts the lines that were printed into README.md in place of those that differ.
+PROGRAM: a file in the build folder to test (tests/run passes build/release/test_docs). A block of output after a block of
+commands must be printed, line by line and except for wall-clock times, by the last of these commands. --update replaces
+differing lines of README.md by the printed ones.
 """
 import os
 import pathlib
@@ -41,13 +41,13 @@ def blocks(text):
 
 
 def label(line):
-    """The name at the start of a line of a summary: '  L1 TLB hits           90.7 %' -> 'L1 TLB hits'."""
+    """The name at the start of a summary line: '  L1 TLB hits           90.7 %' -> 'L1 TLB hits'."""
     match = re.fullmatch(r'  (\S.*?)  +\S.*', line)
     return match.group(1) if match else None
 
 
 def folder_with(build):
-    """A folder in which README's commands run as in the source tree, but with results of its own."""
+    """A folder in which README's commands run as in the source tree, with separate results."""
     folder = pathlib.Path(tempfile.mkdtemp())
     for name in ('bench', 'tests'):
         (folder / name).symlink_to(ROOT / name)
@@ -58,7 +58,7 @@ def folder_with(build):
     return folder
 
 
-# Debian's python3, because it has Debian's libraries; and mpirun refuses root, and more ranks than cores, unless told.
+# Debian's python3 has Debian's libraries. By default mpirun refuses root and more ranks than cores.
 ENVIRONMENT = {**os.environ, 'PATH': '/usr/bin:' + os.environ['PATH'], 'PRESET_DIR': 'build/release',
                'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1',
                'OMPI_MCA_rmaps_base_oversubscribe': '1'}
@@ -100,7 +100,7 @@ def main():
                 print('skipped: a library of README.md\'s command is missing:', command)
                 continue
             answer = run(command, folder)
-            # diff answers with 1 where results differ.
+            # diff exits with 1 if results differ.
             expected = 1 if command.startswith('build/release/farfault diff') else 0
             check(f'{command}: exit code {expected}, not {answer.returncode}: {answer.stderr}',
                   answer.returncode == expected)
@@ -128,7 +128,7 @@ def compare(begin, block, printed, lines, mesh):
         name = label(shown)
         if '--update' in sys.argv and name in now:
             lines[begin + offset] = now[name]
-        if name is None:  # the heading of a table
+        if name is None:  # a table's heading
             check(f'README.md:{begin + offset + 1} shows {shown!r}, which is not printed', shown in printed.split('\n'))
         elif name == 'took':
             check('README.md shows how long the run took', name in now)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small runs whose times and counts are known: results.txt. They change only with the model, so a commit that
-// changes them says why. tests/golden/update writes the file anew.
+// Times and counts of small runs, compared with results.txt. They change only with the model, so a commit
+// that changes them explains why. tests/golden/update rewrites the file.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -28,15 +28,14 @@ struct Setting {
 struct MachineSetting {
   char const* name;
   char const* toml;
-  std::size_t first = 0;  // of the workloads that run on it
+  std::size_t first = 0;  // first workload that runs on it
 };
 
-// The first has the L1 TLBs, the caches and the interleaving of L2 slices that are the defaults, as the
-// others have. The second differs in whatever the first leaves alone: two CPUs, pages mapped by the driver,
-// blocks in runs for each SM, requests merged in the IOMMU, page-walk caches and a TLB there. The next two
-// have all of the memory side switched on: partitions that hardware or software keeps coherent, caches in
-// front of memory, refresh, turn-around, write-back at the end of a kernel. The last is a cluster of unified
-// memory.
+// The machines. The first one sets L1 TLBs, caches and L2 interleaving to the defaults, which the others
+// have. The second one covers what the first one leaves out: two CPUs, pages mapped by the driver,
+// consecutive blocks per SM, merged requests, page-walk caches and a TLB in the IOMMU. The next two enable
+// everything on the memory side: partitions with hardware or software coherence, caches in front of memory,
+// refresh, turn-around, write-back at the end of a kernel. The last one is a cluster with unified memory.
 #define FARFAULT_MEMORY_SIDE                                                               \
   "machine.topology = \"two-gpu\"\ngpu.sms = 4\nmemory.page_size = \"4KiB\"\n"             \
   "gpu.l2_cache.size = \"128KiB\"\ngpu.l2_cache.write_back_at_kernel_end = true\n"         \
@@ -87,7 +86,7 @@ std::string title(std::size_t machine, std::size_t workload) {
          (moves ? ", migration" : "");
 }
 
-// Every counter that is not zero, summed over the components of a kind; kinds in the order of the components.
+// Every nonzero counter, summed over the components of a kind; kinds in the order of the components.
 std::string counts(ModelRun& run) {
   std::vector<std::string> kinds;
   std::map<std::string, std::string> lines;
@@ -124,7 +123,7 @@ std::string result(std::size_t machine, std::size_t workload) {
   return text + counts(run);
 }
 
-// Title -> text below it.
+// Title -> text under it.
 std::map<std::string, std::string> read_results() {
   std::map<std::string, std::string> results;
   std::ifstream in(kFile);

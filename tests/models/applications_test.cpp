@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several applications at once on a whole machine: whose pages and lines are where, what each gets of the
-// SMs, and what is counted for each.
+// Several applications at once on a whole machine: location of their pages and lines, their shares of the
+// SMs, and their statistics.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using test::OneMore;
 
 namespace {
 
-// FIR on four GPUs of eight SMs; BFS beside it.
+// FIR on four GPUs of eight SMs; BFS runs concurrently.
 std::string fir(std::string const& more = {}) {
   return "include = [\"paper-gmmu-bypass\"]\ngpu.sms = 8\nworkload.name = \"fir\"\n"
          "workload.fir.size = \"1 MiB\"\n" +
@@ -34,14 +34,14 @@ std::vector<std::uint32_t> range(std::uint32_t first, std::uint32_t end) {
 }
 
 struct Found {
-  std::uint64_t frames_of_two = 0;  // frames with pages of more than one
+  std::uint64_t frames_of_two = 0;  // frames with pages of more than one application
   std::uint64_t wrong_pages = 0;    // TLB entries of SMs for pages of an application that does not run there
-  std::uint64_t wrong_lines = 0;    // L1 lines, or lines on their way, in frames of another application
-  std::uint64_t entries = 0;        // looked at
+  std::uint64_t wrong_lines = 0;    // L1 lines, present or requested, in frames of another application
+  std::uint64_t entries = 0;        // entries inspected
   std::uint64_t lines = 0;
 };
 
-// Whose frames and translations the SMs hold, where each SM has one application.
+// Frames and translations held by the SMs. Each SM runs one application.
 void look(ModelRun& run, Found& found) {
   std::map<PhysAddr, std::uint32_t> space_of;
   each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
@@ -69,9 +69,9 @@ void look(ModelRun& run, Found& found) {
   });
 }
 
-// Requests of warps and walks that wait in front of memory: of how many of warps the frame is that of another
-// space than the requester's, of how many of any kind the requester is no application. A frame that a page
-// has left may still be read by the copy that moves it, which is no warp's.
+// Requests of warps and page walks queued at memory. `of_others`: requests of warps to a frame of another
+// space than the requester's. `of_nobody`: requests whose requester is not an application. The copy that
+// moves a page may still read the old frame; it is not a warp's request.
 struct Requests {
   std::uint64_t seen = 0;
   std::uint64_t of_others = 0;
@@ -191,7 +191,7 @@ TEST_CASE("an application alone in a list of one gives what the workload gives, 
   listed.run();
   CHECK(plain.kernel(0).finished == listed.kernel(0).finished);
   CHECK(plain.engine().state_digest() == listed.engine().state_digest());
-  // In another address space it has another root, so that walks read other lines.
+  // Another address space has another root, so walks read other lines.
   ModelRun elsewhere(fir(), application_on("filter", 3, {}), {});
   elsewhere.run();
   for (auto const* stat : {"instructions", "stores", "transactions", "blocks"})
@@ -244,13 +244,13 @@ TEST_CASE("two applications with buffers at the same addresses have pages of the
   two.run();
   each<PagingDriver>(two.system(), [&](PagingDriver const& d) {
     CHECK(d.state().table.mapped_pages() == 2 * pages);
-    CHECK(d.state().table.nodes() % 2 == 0);  // nothing is shared between the spaces' tables
+    CHECK(d.state().table.nodes() % 2 == 0);  // the spaces' tables share nothing
   });
 }
 
 namespace {
 
-// Of an application, the rows of a driver's table that are its own.
+// Rows of a driver's table that belong to an application.
 std::uint64_t rows_of(ModelRun& run, std::uint32_t application, bool migrations) {
   std::uint64_t n = 0;
   each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
@@ -260,7 +260,7 @@ std::uint64_t rows_of(ModelRun& run, std::uint32_t application, bool migrations)
   return n;
 }
 
-// What is counted of faults for each application, where `keeper` has their records.
+// Per-application fault statistics; `keeper` is the component with the fault records.
 void check_faults(ModelRun& run, std::string const& keeper) {
   for (auto const& [kind, stat] :
        {std::pair{"iommu", "requests"}, std::pair{"iommu", "tlb_hits"}, std::pair{"iommu", "tlb_misses"},
@@ -309,9 +309,9 @@ TEST_CASE("faults, first touches and migrations are those of the application who
         CHECK(d.state().first_touches.size() > 100);
         for (auto const& r : d.state().first_touches) CHECK(r.application == space_of_page(r.page, 12));
         for (auto const& r : d.state().records) CHECK(r.application == space_of_page(r.page, 12));
-        // Those that the table has name it.
+        // The tables with these rows have a column for the application.
         auto const tables = d.tables();
-        CHECK(tables.size() == (moves ? 3 : 2));  // and where pages are at the end
+        CHECK(tables.size() == (moves ? 3 : 2));  // and final page placement
         for (auto const& t : tables)
           CHECK(std::ranges::find(t.columns, "application", &ColumnInfo::name) != t.columns.end());
       });
@@ -328,7 +328,7 @@ TEST_CASE("first touches that the IOMMU maps itself are those of the application
   });
 }
 
-// Each on GPUs of its own, so that the GPU says whose access it was.
+// Each application has its own GPUs, so the GPU identifies the application of an access.
 TEST_CASE("in a shared address space a fault is the application's that made the access") {
   for (auto const* path : {"iommu", "gpu"}) {
     CAPTURE(std::string(path));

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GPUs get of their links: the workload `exchange` on every machine of several GPUs, pair by pair and
-// all to all.
+// Link bandwidth that GPUs achieve: the workload `exchange` on every machine with several GPUs, pair by pair
+// and all to all.
 //
-// The bound of a pair is the maximum flow over the graph of its shortest routes (Boost.Graph). The bound of
-// all to all is the most loaded link when every GPU sends equally much to every other and each node splits it
-// evenly over its equal next links, for that is how packets are striped. Links count with what they carry of
-// the lines themselves: of header + line for a pair; for all to all, where the requests or acknowledgements
-// of the opposite flow share the wire, of twice the header + line. Measured is from the first block's
-// dispatch to the end of the last one; pages are 2 MiB, and the translations are known from a first kernel.
-// DRAM and L2 caches are wider than the links of every machine. Some SMs are enough to keep the links busy,
-// and make the machines quick to build.
+// Bound of a pair: maximum flow over the graph of its shortest routes (Boost.Graph). Bound of all to all: the
+// most loaded link when every GPU sends the same amount to every other one and each node splits it evenly
+// over its equal next links, as packets are striped. A link's capacity counts the bytes of lines only: header
+// + line per line for a pair; twice the header + line for all to all, where requests or acknowledgements of
+// the opposite flow share the wire.
+//
+// Measured from the dispatch of the first block to the end of the last one. Pages are 2 MiB, and a first
+// kernel warms up the translations. DRAM and L2 caches have more bandwidth than the links of every machine.
+// The number of SMs suffices to saturate the links and keeps the machines small.
 #include <doctest/doctest.h>
 
 #include <boost/graph/adjacency_list.hpp>
@@ -42,7 +43,7 @@ struct Graph {
         routes(machine),
         gpus(machine.nodes_of(NodeKind::gpu)) {}
 
-  // Bytes of lines per second that a link can carry away from `node`, with `headers` headers for each line.
+  // Bytes of lines per second that a link can carry from `node`, with `headers` headers per line.
   double capacity(std::uint32_t link, std::uint32_t node, std::uint32_t headers) const {
     auto const& l = machine.links[link];
     auto const format = config.fabric.format(l.kind == LinkKind::nvlink);
@@ -86,9 +87,9 @@ struct Graph {
                                          .vertex_index_map(boost::get(boost::vertex_index, g))));
   }
 
-  // Of all pairs together.
+  // Total of all pairs.
   double all_to_all() const {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, double> load;  // of (link, node that sends)
+    std::map<std::pair<std::uint32_t, std::uint32_t>, double> load;  // by (link, sending node)
     for (auto const to : gpus)
       for (auto const from : gpus)
         if (from != to) spread(from, to, 1.0, load);
@@ -98,7 +99,7 @@ struct Graph {
     return each * static_cast<double>(gpus.size() * (gpus.size() - 1));
   }
 
-  // From GPU 0, one partner for each kind of pair: (bound, links to cross), widest first.
+  // One partner of GPU 0 for each kind of pair (bound, number of links), widest first.
   std::vector<std::uint32_t> partners() const {
     std::map<std::pair<double, std::size_t>, std::uint32_t> kinds;
     for (std::uint32_t g = 1; g < gpus.size(); ++g)
@@ -129,7 +130,7 @@ struct Graph {
   }
 };
 
-// Bytes a second between the launch of the second kernel and its end.
+// Bytes per second between the launch of the second kernel and its end.
 double measured(std::string const& preset, std::size_t gpus, std::uint64_t bytes_of_part,
                 std::string const& pattern) {
   auto const bytes = gpus * bytes_of_part;
@@ -141,11 +142,11 @@ double measured(std::string const& preset, std::size_t gpus, std::uint64_t bytes
   run.run();
   auto const record = run.kernel(1);
   auto const& host = run.config().host;
-  auto const words = run.config().writes_back_at_kernel_end() ? 3 : 1;  // to the host, from it and back again
+  auto const words = run.config().writes_back_at_kernel_end() ? 3 : 1;  // one message to the host, or three
   auto const time = record.finished - record.launched - host.launch_latency - words * host.done_latency;
   auto const moved = pattern.find("\"pair\"") == std::string::npos ? bytes : bytes_of_part;
   auto const lines = run.total("rdma", "reads_received") + run.total("rdma", "writes_received");
-  CHECK(lines >= moved / run.config().gpu.line_bytes);  // the first kernel's beside
+  CHECK(lines >= moved / run.config().gpu.line_bytes);  // includes the first kernel's
   return static_cast<double>(moved) * 1e12 / static_cast<double>(picoseconds(time));
 }
 

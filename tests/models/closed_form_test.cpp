@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The latency of a dependent load is the sum of the configured latencies of the stages it goes through, to
-// the picosecond.
+// The latency of a dependent load is the sum of the configured latencies of its stages, exact to the
+// picosecond.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
-// One GPU whose clock is 1 GHz, so that a cycle is a nanosecond.
+// One GPU with a clock of 1 GHz: a cycle is 1 ns.
 std::string chase(std::uint64_t stride, std::uint64_t elements, std::uint64_t hops,
                   std::string const& more = {}) {
   return "include = [\"paper-gmmu-bypass\"]\n"
@@ -35,8 +35,7 @@ Duration time_of(std::string const& toml) {
   return ModelRun(toml).run().kernel_time();
 }
 
-// The time of one hop once everything is warm: the difference between two runs, so that what comes before and
-// after cancels out.
+// Time of one warm hop: the difference between two runs, which cancels everything before and after.
 void check_hop(std::uint64_t stride, std::uint64_t elements, Duration expected,
                std::string const& more = {}) {
   auto const once = time_of(chase(stride, elements, 2 * elements, more));
@@ -54,9 +53,9 @@ struct Stages {
   Duration l2() const { return cycles(c.l2_cache.latency); }
   Duration l2_read() const { return crossbar() + l2() + crossbar(); }
   Duration l2_tlb_hit() const { return l1_tlb() + translation() + cycles(c.l2_tlb.latency) + translation(); }
-  // The last cycle: what arrives at one edge of the clock is used at the next.
+  // The last cycle: data that arrives at one clock edge is used at the next.
   Duration data_from_l2() const { return l1() + l2_read() + cycles(1); }
-  // From the L2 TLB's miss to its answer, without what the GMMU does.
+  // From the L2 TLB's miss to its response, excluding the GMMU's work.
   Duration to_gmmu_and_back() const { return 2 * translation() + cycles(c.gmmu.latency); }
 };
 
@@ -91,8 +90,8 @@ TEST_CASE("a walk without a page-walk cache reads four entries") {
 
 TEST_CASE("with pages of 2 MiB a walk has three levels") {
   Stages const s;
-  // 320 pages of 2 MiB, and a last-level set for each line of them, so that data and entries stay in the L2
-  // cache.
+  // 320 pages of 2 MiB, with separate last-level sets for their lines, so that data and entries stay in the
+  // L2 cache.
   check_hop(2 * 1024 * 1024 + 256, 320,
             s.l2_tlb_hit() + s.to_gmmu_and_back() + 3 * s.l2_read() + s.data_from_l2(),
             "gpu.gmmu.walk_cache = 0\nmemory.page_size = \"2MiB\"\n");
@@ -100,7 +99,7 @@ TEST_CASE("with pages of 2 MiB a walk has three levels") {
 
 TEST_CASE("the very first load walks four levels of cold entries in DRAM and then reads cold data") {
   Stages const s;
-  // Slices of 256 B: the nodes of the table and the data are then in one channel.
+  // Slices of 256 B put the table's nodes and the data into one channel.
   std::string const slices = "gpu.l2_cache.interleave = \"256B\"\n";
   ModelRun const preset(chase(64, 1, 1, slices));
   auto const& d = preset.config().dram;
@@ -108,15 +107,15 @@ TEST_CASE("the very first load walks four levels of cold entries in DRAM and the
   auto const wires = s.cycles(1) + s.cycles(1);  // slice to channel and back
   auto const closed = s.l2_read() + wires + d.t_rcd + d.t_cl + burst;
   auto const open = s.l2_read() + wires + d.t_cl + burst;
-  // The four nodes of the table share a DRAM row; the data lies in a row of another bank.
+  // The four nodes of the table share a DRAM row; the data is in a row of another bank.
   auto const expected =
       s.l2_tlb_hit() + s.to_gmmu_and_back() + closed + 3 * open + s.l1() + closed + s.cycles(1);
-  // A second hop to the same line is warm: what is left is the first.
+  // A second hop to the same line is warm; subtracting it leaves the first hop.
   auto const warm = s.l1_tlb() + s.l1();
   auto const one = time_of(chase(64, 1, 1, slices));
   auto const two = time_of(chase(64, 1, 2, slices));
   CHECK(two - one == warm);
-  // Launch, dispatch, issue, the hop, the last instruction and the report make up the rest.
+  // The rest: launch, dispatch, issue, the hop, the last instruction and the report.
   auto const idle = one - expected;
   auto const fixed = s.c.host.launch_latency + s.crossbar() + s.cycles(1) + s.cycles(1) + s.crossbar() +
                      s.c.host.done_latency;
@@ -156,7 +155,7 @@ TEST_CASE("an IOMMU translation takes the fabric both ways and the IOMMU's TLB")
   }
 }
 
-// With trains all SMs reach a new page at the same time, and wait together for its translation.
+// With trains all SMs reach a new page at the same time, and all wait for its translation.
 TEST_CASE("a streaming kernel saturates DRAM to within 2% of width times rate, with trains to within 4%") {
   bool trains = false;
   SUBCASE("each line by itself") {}
@@ -170,8 +169,8 @@ TEST_CASE("a streaming kernel saturates DRAM to within 2% of width times rate, w
       "memory.page_size = \"2MiB\"\nmemory.placement = \"interleave\"\nworkload.stream.bytes = "
       "\"192MiB\"\nworkload.stream.bytes_per_lane = 16\n"
       "workload.stream.accesses_per_thread = 1\n"
-      // The preset's 16 lines of each SM do not fill DRAM, and with its slices of 4 KiB neighbouring blocks
-      // meet at one.
+      // The preset's 16 lines per SM do not fill DRAM, and its slices of 4 KiB map neighbouring blocks to one
+      // slice.
       "gpu.l1_cache.mshrs = 128\ngpu.l2_cache.interleave = \"256B\"\n");
   m.run();
   auto const& c = m.config();
@@ -181,7 +180,7 @@ TEST_CASE("a streaming kernel saturates DRAM to within 2% of width times rate, w
   auto const ideal = picoseconds(c.dram.bandwidth.time_for(bytes / channels));
   auto const fixed = c.host.launch_latency + c.host.done_latency;
   auto const taken = picoseconds(m.kernel_time() - fixed);
-  // A row is 2 KiB, 32 lines: its opening is hidden behind the lines of other banks.
+  // A row has 2 KiB, i.e. 32 lines: opening it is hidden behind lines of other banks.
   MESSAGE("DRAM: ", static_cast<double>(ideal) / static_cast<double>(taken), " of width times rate");
   CHECK(taken >= ideal);
   CHECK(static_cast<double>(ideal) / static_cast<double>(taken) > (trains ? 0.96 : 0.98));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base pages that become large ones where they are, on a whole machine: what that costs, what each table and
-// TLB holds, and what it changes where there is nothing to coalesce.
+// Base pages coalesced in place, on a whole machine: the cost, the contents of each table and TLB, and the
+// absence of an effect when nothing can be coalesced.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -38,7 +38,7 @@ std::string transpose(std::string const& more, unsigned width = 1024) {
          more;
 }
 
-// Every table, and every TLB, agrees with the driver about each base page that they know.
+// Every table and every TLB agrees with the driver about each base page that it maps.
 void check_agreement(ModelRun& run) {
   auto const& truth = driver_of(run).state().table;
   auto const bits = run.config().memory.page_bits();
@@ -60,7 +60,7 @@ void check_agreement(ModelRun& run) {
   each<Sm>(run.system(), [&](Sm const& s) { s.state().l1_tlb->each_entry(check); });
 }
 
-// Of the large pages that all tables have: none is on the CPU, and the driver has counted them.
+// Large pages in all tables: their number matches the driver's, and none is on the CPU.
 void check_coalesced(ModelRun& run, std::uint64_t expected) {
   auto const large_pages = [&](PageTable const& table) {
     std::uint64_t base_pages = 0;
@@ -96,7 +96,7 @@ TEST_CASE(
     CHECK(base.total("sm", "transactions") == mosaic.total("sm", "transactions"));
     CHECK(base.total("gmmu", "walks") >= 1024);
     CHECK(mosaic.total("gmmu", "walks") < 256);
-    // Every walk is one of a large page, and reads as many entries as that of a base page, or one less.
+    // Every walk is for a large page, and reads as many entries as a walk for a base page, or one fewer.
     CHECK(mosaic.total("gmmu", "page_table_reads") == mosaic.total("gmmu", "walks") * (first_entry ? 4 : 3));
     CHECK(mosaic.kernel_time() < base.kernel_time());
     check_agreement(mosaic);
@@ -131,7 +131,7 @@ TEST_CASE("coalescing: pages that come by faults are coalesced when the last one
         "driver.batch.replay = \"" +
         replay + "\"\n" + kMosaic));
     CHECK(run.engine().run_until(Time::max()) == RunState::drained);
-    CHECK(driver_stat(run, "coalesced_pages") == 2);  // those that lie side by side on the CPU are not
+    CHECK(driver_stat(run, "coalesced_pages") == 2);  // contiguous pages on the CPU are not
     CHECK(driver_stat(run, "splintered_pages") == 0);
     check_coalesced(run, 2);
     each<Gmmu>(run.system(), [&](Gmmu const& g) {
@@ -147,7 +147,7 @@ TEST_CASE(
     "coalescing: large pages that leave a full GPU are splintered, and no table or TLB is stale, ever") {
   for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
     CAPTURE(schedule);
-    // Units of 2 MiB leave a GPU that has room for three of the four.
+    // Units of 2 MiB are evicted from a GPU with room for three of the four.
     ModelRun run(
         transpose("memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\n"
                   "memory.fault_path = \"gpu\"\ndriver.batch.replay = \"page\"\nmemory.gpu_share = 0.75\n"
@@ -250,7 +250,7 @@ TEST_CASE("page sizes: large pages alone take whole large frames for each buffer
         transpose("memory.placement = \"" + placement + "\"\nmemory.page_sizes = \"large_only\"\n", 256),
         [](Workload& w) { workloads::add_allocations(w); });
     allocated.run();
-    // What a program does not allocate is allocated at its first touch.
+    // Memory that the program does not allocate is mapped at its first touch.
     if (placement != "first_touch") CHECK(allocated.total("driver", "allocated_pages") == 2 * 512);
     CHECK(allocated.total("driver", "freed_pages") == 2 * 512);
     CHECK(driver_of(allocated).state().table.mapped_pages() == 0);

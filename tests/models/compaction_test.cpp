@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages that are moved within a GPU's memory, on a whole machine: so that a large frame is free, or to be
-// coalesced. No table and no TLB is stale at any moment, and every access completes.
+// Pages moved within a GPU's memory on a whole machine, to free a large frame or to be coalesced. No table or
+// TLB is ever stale, and every access completes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ using test::ModelRun;
 
 namespace {
 
-// Pages of 64 KiB, of which 32 make a large one, on a GPU with 14 large frames; half of all that for the
-// stencil, whose arrays are as large as the memory.
+// Pages of 64 KiB and large pages of 2 MiB, on a GPU with 14 large frames. The stencil, whose arrays are as
+// large as the memory, has half of that.
 std::string machine(std::string const& more, std::string const& workload = "transpose", unsigned gpus = 1) {
   return "machine.topology = \"generic\"\nmachine.generic.gpus = " + std::to_string(gpus) +
          "\nmemory.page_size = \"64KiB\"\ngpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
@@ -34,8 +34,8 @@ std::string const kMosaic =
 std::string const kFragmented = "memory.fragmentation_index = 1\nmemory.fragmentation_occupancy = 0.25\n";
 std::string const kMigrating = "memory.page_sizes = \"migrating_coalescer\"\n";
 
-// At any moment: no frame has two pages; a TLB has nothing of a page that is being copied, and the right or,
-// until it has been told, the old frame of all others.
+// At any time: no frame has two pages; no TLB maps a page that is being copied; for all other pages a TLB has
+// the right frame, or the old one until its invalidation arrives.
 void look(moving_pages::Machine const& m, unsigned bits, std::uint64_t& checks) {
   auto const& driver = m.driver->state();
   std::map<std::uint64_t, PageMigration> moving;
@@ -58,7 +58,7 @@ void look(moving_pages::Machine const& m, unsigned bits, std::uint64_t& checks) 
       }
       auto const& move = under_way->second;
       bool const is_mapping = move.role == PageMigration::Role::is_mapped_within;
-      if (move.role != PageMigration::Role::moves_within && !is_mapping) continue;  // of other tests
+      if (move.role != PageMigration::Role::moves_within && !is_mapping) continue;  // other tests' moves
       bool const is_unmapping = !is_mapping && move.unmapping != 0;
       CHECK((is_unmapping || is_mapping));
       CHECK(frame == (is_mapping ? move.to : move.from));
@@ -71,13 +71,13 @@ void look(moving_pages::Machine const& m, unsigned bits, std::uint64_t& checks) 
 
 struct Story {
   std::uint64_t checks = 0;
-  std::uint64_t moved = 0;     // within a memory
-  std::uint64_t migrated = 0;  // from device to device
+  std::uint64_t moved = 0;     // within one memory
+  std::uint64_t migrated = 0;  // between devices
   std::uint64_t coalesced = 0;
   Duration time{};
 };
 
-// Runs to the end, looking every so often.
+// Runs to the end with periodic checks.
 Story told(std::string const& toml, Duration every = 3us) {
   Story s;
   ModelRun run(toml);
@@ -104,7 +104,7 @@ Story told(std::string const& toml, Duration every = 3us) {
   for (auto const* g : m.gmmus)
     g->state().table.each_page(
         [&](std::uint64_t page, PageTranslation const& t) { CHECK(table.find_mapped(page) == t); });
-  // Every frame in use is a page's, or holds data of nobody that was there from the start.
+  // Every used frame has a page, or data of no application that was there from the start.
   std::uint64_t in_use = 0;
   for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g)
     in_use += spec.frames_per_gpu - m.driver->state().frames[g].available();
@@ -157,7 +157,7 @@ TEST_CASE("compaction: time in memory is spent page by page, with all SMs of the
   auto const quick = of("80ns", "true");
   auto const slow = of("80us", "true");
   CHECK(quick.moved == slow.moved);
-  // Each of the large frames that were emptied held eight base pages.
+  // Each emptied large frame contained eight base pages.
   auto const longer = static_cast<std::int64_t>(slow.moved) * (80us - 80ns);
   CHECK(slow.time - quick.time > longer * 9 / 10);
   CHECK(slow.time - quick.time < longer * 11 / 10);

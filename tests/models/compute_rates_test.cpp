@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rates and latencies of computation that would divide by zero are refused.
+// Computation rates and latencies that would cause a division by zero are refused.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -16,13 +16,13 @@
 
 namespace farfault::test {
 
-// A machine or cluster in which nothing runs, and orders for the copy engine of its first GPU. The driver
-// did not order them; the copy engine reports to it after a second at the earliest.
+// An idle machine or cluster, and orders for the copy engine of its first GPU. The driver did not issue them;
+// reports of the copy engine reach it after 1 s at the earliest.
 class Copies {
  public:
   using Orders = std::vector<mock::Record<CopyOrder>>;
 
-  // `link`: of all links, unless it is none.
+  // `link`: bandwidth of all links if not zero.
   Copies(std::string const& toml, Orders const& orders, Bandwidth link = {}) {
     Config file(topologies::find_preset);
     file.read_text(
@@ -78,7 +78,7 @@ class Copies {
   std::unique_ptr<Engine> engine_;
 };
 
-// When the last line of the only order is acknowledged.
+// Time at which the last line of the only order is acknowledged.
 inline Time done_at(std::string const& toml, CopyOrder const& order) {
   Copies copies(toml, {{Time{1us}, order}});
   copies.run_until(Time{900us});

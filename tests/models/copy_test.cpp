@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The copy engine of a GPU on a whole machine: what it gets of its link, and what its trains change.
+// The copy engine of a GPU on a whole machine: achieved link bandwidth, and the effect of trains.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -32,7 +32,7 @@ std::string trains_of(std::uint32_t lines) {
   return "memory.train = " + std::to_string(lines) + "\n";
 }
 
-// What a stream of copies does from 100 us to 300 us.
+// A stream of copies, measured from 100 us to 300 us.
 struct Stream {
   Stream(std::string const& toml, bool in, bool out, Bandwidth link = {}) {
     Copies c(toml, pages(256, in, out), link);
@@ -47,9 +47,9 @@ struct Stream {
     down = static_cast<double>(cpu.sum(&EgressStats::busy_ps) - down_before) / 200e6;
     lines = s.lines_in + s.lines_out - lines_before;
     events_per_line = static_cast<double>(c.events() - events_before) / static_cast<double>(lines);
-    CHECK(s.orders < (in && out ? 512 : 256));  // it has not come to its end
+    CHECK(s.orders < (in && out ? 512 : 256));  // the stream has not ended
   }
-  double up = 0;  // shares of the link's width
+  double up = 0;  // utilization of the link
   double down = 0;
   std::uint64_t lines = 0;
   double events_per_line = 0;
@@ -106,8 +106,8 @@ TEST_CASE("copies: pages of 64 KiB fill a link of 15.75 GB/s, either way and bot
     CHECK(out.up >= 0.98);
     CHECK(both.up >= 0.95);
     CHECK(both.down >= 0.95);
-    // Of the width, a line has 64 of 88 bytes; with as many lines back, and their acknowledgements, 64 of
-    // 112.
+    // A line takes 64 of 88 bytes; with the same number of lines in the other direction, and their
+    // acknowledgements, 64 of 112.
     auto const line_rate = [&](double header) { return 15.75e9 / (64 + header) * 200e-6; };
     CHECK(static_cast<double>(in.lines) >= 0.98 * line_rate(24));
     CHECK(static_cast<double>(both.lines) >= 0.95 * 2 * line_rate(48));
@@ -123,14 +123,14 @@ TEST_CASE("copies: with trains of four a stream takes little more than a quarter
 }
 
 TEST_CASE("copies: the window is what the links carry in a round trip, unless it is said") {
-  // 16 GB/s for 2 x 140 ns and 1 us: 20,480 bytes.
+  // 16 GB/s x (2 x 140 ns + 1 us): 20,480 bytes.
   CHECK(Copies(kOneGpu, {}).copies().spec().window == 320);
   CHECK(Copies(kOneGpu + "fabric.service_time = \"2us\"\n", {}).copies().spec().window == 570);
   CHECK(Copies(kOneGpu + "gpu.copy_engine.window = 64\n", {}).copies().spec().window == 64);
   CHECK(Copies(kOneGpu + "gpu.l2_cache.interleave = \"256B\"\n", {}).copies().spec().slice_credits == 80);
-  CHECK(Copies(kOneGpu, {}).copies().spec().slice_credits == 128);  // slices of 4 KiB: 5 hold the window
+  CHECK(Copies(kOneGpu, {}).copies().spec().slice_credits == 128);  // slices of 4 KiB: 5 contain the window
   CHECK(Copies(kOneGpu + "gpu.copy_engine.slice_credits = 5\n", {}).copies().spec().slice_credits == 5);
-  // Each of its links for the longest route over it; a switch behind one makes no difference to the others.
+  // Each link counts with the longest route over it; a switch behind one link does not change the others.
   auto const one = Copies("include = [\"dgx1\"]\n", {}).copies().spec().window;
   CHECK(one > 6 * 25'000 / 128);
 }
@@ -143,7 +143,7 @@ TEST_CASE("copies: a train is as long as window and credits of its slices allow"
   CHECK(spec("gpu.copy_engine.window = 3\n").cpu_train == 1);
   CHECK(spec("gpu.copy_engine.slice_credits = 8\n").local_train == 2);
   CHECK(spec("gpu.copy_engine.slice_credits = 8\n").cpu_train == 4);
-  // Slices of a GPU that serve few lines for others limit trains to GPUs, not those to CPUs.
+  // memory_credits applies to the CPU's slices, too: 8 / 4 lines.
   CHECK(spec("fabric.memory_credits = 8\n").cpu_train == 2);
 }
 
@@ -157,9 +157,9 @@ TEST_CASE(
   for (auto const& order : {in, out}) {
     auto const raw = done_at(kOneGpu, order);
     CHECK(done_at(compressed("1.0"), order) == raw);
-    // A header of 24 bytes, and 32 of 64 bytes of data, over two links.
+    // A 24-byte header, and 32 of 64 bytes of data, over two links.
     CHECK(raw - done_at(compressed("2.0"), order) == 2 * (link.time_for(88) - link.time_for(56)));
-    // 64 bytes at 3 to 1 are 22.
+    // 64 bytes at a ratio of 3:1 are 22 bytes.
     CHECK(raw - done_at(compressed("3.0"), order) == 2 * (link.time_for(88) - link.time_for(46)));
   }
 }

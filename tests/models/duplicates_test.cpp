@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Read-only copies of pages on a whole machine: at every step of a run each TLB holds what the driver says, a
-// page that may be written has no copy, and nothing is left of a frame that a copy has had.
+// Read-only page copies on a whole machine. At every step of a run each TLB agrees with the driver, a
+// writable page has no copy, and no line remains of a dropped copy's frame.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -53,17 +53,17 @@ struct Machine {
   PagingDriver const* driver = nullptr;
 };
 
-// Counts what must not be there at any time.
+// Counts of violations; all must be zero at any time.
 struct Violations {
-  int wrong_frames = 0;    // a translation that is neither the page's frame nor the GPU's own copy
-  int writable = 0;        // one that may be written, of a page that has copies
-  int void_entries = 0;    // one of a page that is unmapped
+  int wrong_frames = 0;    // a translation to neither the page's frame nor the GPU's own copy
+  int writable = 0;        // a writable translation of a page with copies
+  int void_entries = 0;    // a translation of an unmapped page
   int frames_shared = 0;   // a frame of two pages, or of a page and a copy
   int above_capacity = 0;  // a GPU with more pages than frames
-  int stale_lines = 0;     // in an L1 cache, of a frame that no page has and no copy
+  int stale_lines = 0;     // an L1 line of a frame without a page or copy
 };
 struct Seen {
-  std::uint64_t copies = 0;  // most at a time
+  std::uint64_t copies = 0;  // maximum at a time
   int looks = 0;
 };
 
@@ -127,7 +127,7 @@ void look(Machine const& m, std::uint64_t frames_per_gpu, unsigned page_bits, un
   }
 }
 
-// Faults in batches, a part of the memory, and what more.
+// Batches of faults, part of the memory, and further settings.
 std::string in_batches(std::string const& replay, std::string const& share, std::string const& more,
                        std::string const& unit = "4KiB") {
   return "driver.batch.replay = \"" + replay + "\"\nmemory.gpu_share = " + share +
@@ -223,7 +223,7 @@ TEST_CASE("pages that are only read have a copy on each GPU that reads them, and
   auto const [remote, all] = accesses("duplicate");
   auto const [without, as_many] = accesses("remote_access");
   CHECK(all == as_many);
-  CHECK(remote < without / 4);  // those of pages that several GPUs write
+  CHECK(remote < without / 4);  // accesses to pages that several GPUs write
 }
 
 TEST_CASE("with copies or without, a run does the same work") {

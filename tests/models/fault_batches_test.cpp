@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults in batches on a whole machine whose memory holds half of what a workload needs.
+// Batches of faults on a whole machine whose memory holds half of a workload's data.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -132,7 +132,7 @@ TEST_CASE("batches: the CPU's memory has room for all that one GPU may drive out
     auto const width = text.find("width = 256"), height = text.find("height = 128");
     return text.replace(height, 12, "height = 256").replace(width, 11, "width = 1024");
   };
-  // 512 pages, of which the GPU has room for 292, and the CPU for 224: beside them a unit of 4 has some.
+  // 512 pages. The GPU has room for 292 and the CPU for 224, which leaves room for a unit of 4.
   for (std::string const remote_touch : {"remote_access", "migrate"}) {
     CAPTURE(remote_touch);
     ModelRun run(of("0.5703", remote_touch));
@@ -210,7 +210,7 @@ TEST_CASE("batches: with one outstanding fault for each uTLB every access is mad
         CHECK((gmmu->state().raw_stats.held > 0) != overflows);
         CHECK(gmmu->state().utlbs.outstanding() == 0);
       }
-    // Of four SMs: two entries at most.
+    // Four SMs: two entries at most.
     for (auto const& batch : driver_of(run.system()).state().batch.records) CHECK(batch.raw_faults <= 2);
   }
 }

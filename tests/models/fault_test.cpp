@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults on whole machines: of any number, with buffers of any size, every access is made once, and what does
-// not fault passes what does.
+// Faults on whole machines: with any number of faults and buffers of any size, every access completes exactly
+// once, and accesses without a fault overtake faulted ones.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -19,7 +19,7 @@ std::string faulting(std::string const& more, std::string const& latency = "20us
          latency + "\"\n" + more;
 }
 
-// The same settings, with the faults kept by the GPUs.
+// The same settings, with fault records in the GPUs.
 std::string at(bool by_gpu, std::string settings) {
   if (!by_gpu) return settings;
   std::string const iommus = "iommu.fault_buffer";
@@ -39,7 +39,7 @@ void check_accesses(ModelRun& run) {
   }
 }
 
-// Every access was made, once, and nothing is left behind.
+// Every access completed once, and nothing is outstanding.
 void check_complete(ModelRun& run) {
   check_accesses(run);
   auto const of_sms = [&](char const* stat) { return run.total("sm", stat); };
@@ -65,7 +65,7 @@ TEST_CASE("faults: more and fewer than every buffer holds, each access is made e
     char const* name;
     char const* settings;
     bool refuses;
-    bool of_gpus_too = refuses;  // where these keep the faults, in buffers of that size
+    bool of_gpus_too = refuses;  // also with GPU fault buffers of that size
   };
   for (auto const& c : {
            Case{"as configured", "", false},
@@ -119,7 +119,7 @@ TEST_CASE("faults kept by GPUs: a buffer of one record each, and any number of p
 }
 
 TEST_CASE("faults kept by GPUs: each GPU that touches a page has a record, and the driver answers each") {
-  // Where one IOMMU merges them the driver hears of each page once.
+  // If one IOMMU merges the faults, the driver receives each page once.
   auto const driver_faults = [](std::string const& path) {
     ModelRun run(
         faulting("workload.name = \"kmeans\"\nworkload.kmeans.size = \"64KiB\"\nmemory.fault_path = \"" +
@@ -143,7 +143,7 @@ TEST_CASE("faults of pages that move: with buffers of any size each access is ma
            "iommu.fault_buffer = 1\niommu.pages = 1\niommu.walkers = 1\ngpu.l1_tlb.faulted_pages = 1\n"
            "gpu.l1_tlb.mshrs = 1\ngpu.l2_tlb.mshrs = 1\ngpu.gmmu.pending = 1\ngpu.gmmu.walkers = 1\n",
            "driver.migrations = 1\niommu.fault_buffer = 3\n",
-           // All that are refused are told at once, and hardly anything else may wait at the CPU's port.
+           // All refused faults are answered at once, and almost nothing else fits at the CPU's port.
            "driver.migrations = 1\niommu.fault_buffer = 1\ngpu.gmmu.pending = 1\nfabric.inbound = 1\n"
            "fabric.buffer = \"128 B\"\ngpu.sms = 16\n",
            "driver.fault_latency = \"1ns\"\ndriver.notify_latency = \"1ns\"\n",

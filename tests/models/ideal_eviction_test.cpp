@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eviction that takes no time is a bound of unobtrusive eviction: regular programs on the machine
-// of batch-aware unified memory.
+// Eviction in zero time bounds unobtrusive eviction: regular programs on the machine of batch-aware unified
+// memory.
 #include <doctest/doctest.h>
 
 #include <string>

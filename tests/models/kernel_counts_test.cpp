@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of the table of kernels: what each kernel did, on whole machines. Together they are what the SMs
-// did.
+// Rows of the table of kernels on whole machines: the counts of each kernel add up to the SMs' statistics.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -30,7 +29,7 @@ Application on(std::string name, std::uint32_t space, std::uint32_t repeats = 1)
   return a;
 }
 
-// Each statistic of the SMs, summed over the kernels that have ended: all of them, or an application's.
+// Each statistic of the SMs, summed over all ended kernels or over those of one application.
 std::map<std::string, std::uint64_t> rows_of(ModelRun& run, int application = -1) {
   std::map<std::string, std::uint64_t> sums;
   for (std::size_t instance = 0; instance < run.assembly().instances().size(); ++instance)
@@ -88,7 +87,7 @@ void check_adds_up(ModelRun& run) {
     CHECK(did.l2_hits + did.l2_misses + did.remote_accesses <= did.l1_misses + did.stores);
     CHECK(did.scalar_hits <= did.scalar_transactions);
   }
-  // What the shared devices count, less what scalar caches ask them for.
+  // Counts of the shared devices, excluding requests of scalar caches.
   auto const sum = [&](auto... stats) { return (run.total("sm", stats) + ...); };
   auto const caches = [&](std::string const& stat) {
     return run.total("l2_slice", stat) + run.total("llc_slice", stat);
@@ -103,7 +102,7 @@ void check_adds_up(ModelRun& run) {
   CHECK(caches("data_hits") - hits <= scalar_misses);
 }
 
-// Of relu, whose accesses are whole lines of its buffers, each but once.
+// Lines of relu, which accesses whole lines of its buffers, each line once.
 std::uint64_t lines_of(std::uint64_t bytes) {
   return bytes / 64;
 }
@@ -179,7 +178,7 @@ TEST_CASE(
   for (std::size_t i = 0; i < 3; ++i) {
     CAPTURE(i);
     auto const& did = records[i].counts;
-    // Pages of four blocks are dealt out to the four GPUs in turn, and blocks too.
+    // Pages of four blocks are interleaved over the four GPUs, and so are blocks.
     CHECK(did.transactions == lines);
     CHECK(did.l2_hits == (i == 0 ? 0 : lines / 4));
     CHECK(did.l2_misses == (i == 0 ? lines / 4 : 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The latency stack and what SMs did, on whole machines: both add up, whatever mechanism is at work.
+// The latency stack and the SMs' activity on whole machines: both add up under every mechanism.
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -32,7 +32,7 @@ struct Totals {
   AccessStages stages;
 };
 
-// Exactly, at a moment before its end; returns the time of accesses under way.
+// Checks exact sums at a time before the end. Returns the access time of outstanding accesses.
 std::uint64_t check_at(ModelRun& run, Time at) {
   run.engine().run_until(at);
   auto const now = count_of(at);
@@ -46,7 +46,7 @@ std::uint64_t check_at(ModelRun& run, Time at) {
     for (std::uint32_t stream = 0; stream < s.stats.size(); ++stream) {
       auto const& counts = s.stats[stream];
       CHECK(counts.whole_access_time() >= counts.stages.sum());
-      // Some cycles ahead of a stage's end, of each transaction.
+      // A transaction may count a stage some cycles before the stage ends.
       CHECK(counts.stages.sum() <= counts.access_time + 50'000 * s.times.under_way[stream].number);
       under_way += counts.whole_access_time() - counts.stages.sum();
       resident += std::accumulate(counts.resident.begin(), counts.resident.end(), std::uint64_t{0});
@@ -149,7 +149,7 @@ TEST_CASE("latency stack: kernels beside each other on an SM have parts of their
     both +=
         of(0) + of(1) > count_of(run.engine().last_event()) - s.times.doing.in(SmDoes::has_no_warp) ? 1 : 0;
   });
-  CHECK(both > 0);  // SMs on which both were at a time
+  CHECK(both > 0);  // SMs that ran both at the same time
 }
 
 TEST_CASE("latency stack: it adds up on one GPU, for regular and irregular accesses") {

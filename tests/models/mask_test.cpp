@@ -52,10 +52,10 @@ struct Shared : ModelRun {
   std::vector<std::pair<Time, Time>> times() const { return {{kernel(0).finished, kernel(1).finished}}; }
 };
 
-// Two applications of several kernels on MASK's machine with six SMs, each of which is relaunched.
+// Two relaunched applications of several kernels on MASK's machine with six SMs.
 struct Mix {
   std::string first;
-  std::string settings;  // of the first one's workload, and of all else
+  std::string settings;  // of the first workload and of everything else
   std::string second;
   std::string parameters = {};
 };
@@ -205,7 +205,7 @@ TEST_CASE(
   CHECK(cached.total("page_walk_cache", "hits") > cached.total("page_walk_cache", "misses"));
   CHECK(cached.total("l2_slice", "walk_reads") < cached.total("gmmu", "page_table_reads") / 2);
   CHECK(without.total("l2_slice", "walk_reads") == without.total("gmmu", "page_table_reads"));
-  // Each read takes a look-up of its latency: 400 cycles of 980 ps.
+  // Each read takes the look-up latency: 400 cycles of 980 ps.
   Shared slow("gpu.page_walk_cache.size = \"8KiB\"\ngpu.page_walk_cache.latency = 400\n", none);
   CHECK(slow.total("gmmu", "total_latency") > 400 * 980 * slow.total("gmmu", "page_table_reads"));
   CHECK(cached.total("gmmu", "total_latency") < 400 * 980 * cached.total("gmmu", "page_table_reads"));

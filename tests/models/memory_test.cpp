@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory side of whole machines: slices, channels, and what is refused.
+// The memory side of whole machines: slices, channels, and refused settings.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ using test::ModelRun;
 
 namespace {
 
-// One GPU of four SMs that reads a megabyte and writes another.
+// One GPU of four SMs that reads 1 MiB and writes another.
 std::string copy(std::string const& more) {
   return "machine.topology = \"single-gpu\"\nworkload.name = \"relu\"\n"
          "workload.relu.size = \"2MiB\"\ngpu.sms = 4\n" +
@@ -88,13 +88,13 @@ std::string partitions(std::uint32_t n, std::string const& path) {
 }  // namespace
 
 TEST_CASE("of cold lines those of another partition take the way there and back, and its look-up or none") {
-  // 64 blocks over 16 slices; the chasing warp is in the first partition of two.
+  // 64 blocks over 16 slices. The chasing warp is in the first of two partitions.
   auto const alike = nanoseconds_of(chase(256, 64, 64, ""));
   auto const home = nanoseconds_of(chase(256, 64, 64, partitions(2, "home_slice")));
   auto const memory = nanoseconds_of(chase(256, 64, 64, partitions(2, "memory")));
   topologies::MachineConfig const c;
   CHECK(home - alike == 32 * (2 * 70 + c.l2_cache.latency));
-  // And the dispatcher's word to the slices at the end of the kernel, and theirs.
+  // Plus the dispatcher's message to the slices at the end of the kernel, and their response.
   CHECK(memory - alike == 32 * 2 * 70 + 2 * c.gpu.crossbar_latency);
   auto const eight = nanoseconds_of(chase(256, 64, 64, partitions(8, "home_slice")));
   CHECK(eight - alike == 56 * (2 * 70 + c.l2_cache.latency));
@@ -131,7 +131,7 @@ TEST_CASE("with write-back at the end of a kernel all that it wrote is in memory
 
 TEST_CASE(
     "with write-back at the end of a kernel what other GPUs wrote into a GPU's caches is in memory too") {
-  // The first GPU's blocks end at once; the second one writes into its memory.
+  // The first GPU's blocks end immediately; the second GPU writes into its memory.
   ModelRun m(
       "machine.topology = \"two-gpu\"\nmemory.placement = \"contiguous\"\nhost.block_order = \"contiguous\"\n"
       "gpu.sms = 4\ngpu.l2_cache.write_back_at_kernel_end = true\nworkload.name = \"exchange\"\n"
@@ -226,7 +226,7 @@ TEST_CASE("any memory side ends, with nothing left under way, and alike for ever
     CHECK(one.kernel(0).finished == split.kernel(0).finished);
     for (ComponentId id = 0; id < one.system().component_count(); ++id)
       CHECK(one.system().component(id).waiting_for() == "");
-    // Every block that any slice read from memory came through a channel, and nothing was lost on the way.
+    // Every block that a slice read from memory passed through a channel, and none was lost.
     auto const behind = one.total("dram", "reads") + one.total("dram", "writes");
     CHECK(one.total("dram", "bytes") == 64 * behind);
     CHECK(behind == split.total("dram", "reads") + split.total("dram", "writes"));
@@ -290,7 +290,7 @@ TEST_CASE("refresh and batches that cannot be are refused with one sentence") {
   CHECK(mistake(batched + "gpu.dram.frfcfs_batched.write_low = 40\n")
             .find("gpu.dram.frfcfs_batched.write_high = 32: must be above write_low, 40") !=
         std::string::npos);
-  // Another scheduler does not use them.
+  // Other schedulers do not use them.
   CHECK(mistake("gpu.dram.frfcfs_batched.write_high = 4\n") == "accepted");
 }
 
@@ -309,7 +309,7 @@ TEST_CASE(
   auto const missed = read - m.total("l2_slice", "walk_hits") - m.total("llc_slice", "walk_hits");
   auto const from_memory = m.total("dram", "walk_reads") + m.total("cpu_dram", "walk_reads");
   CHECK(from_memory > 0);
-  CHECK(from_memory <= missed);  // others wait for the same line
+  CHECK(from_memory <= missed);  // some miss while their line is outstanding
   // Each line is read in one memory and written in another.
   auto const lines = m.total("copy_engine", "lines_in") + m.total("copy_engine", "lines_out");
   CHECK(lines > 0);

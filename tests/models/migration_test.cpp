@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages that move on a whole machine: at every step of a run no TLB holds a void translation and no access is
-// under way to a frame that its page has left.
+// Page migration on a whole machine. At every step of a run no TLB holds an invalid translation, and no
+// access is in flight to a page's old frame.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -76,7 +76,7 @@ TEST_CASE("while pages move no TLB holds a void translation and no access goes t
     ModelRun run(model(c.settings));
     Machine const machine(run.system());
     Violations found;
-    // A step that is no multiple of a clock's cycle, so that all phases are seen.
+    // The step is not a multiple of a clock cycle, so that all phases are checked.
     for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{37'001})
       look(machine, 12, run.config().gpu.line_bytes, found);
     CHECK(found.wrong_frames == 0);
@@ -86,7 +86,7 @@ TEST_CASE("while pages move no TLB holds a void translation and no access goes t
     check_tables(machine);
     auto const& s = machine.driver->state();
     CHECK(s.stats[0].migrations > 20);
-    std::uint64_t fetched = 0;  // pages of the input; those of the output have no contents
+    std::uint64_t fetched = 0;  // pages of the input; output pages have no contents
     if (run.config().memory.first_touch_copy)
       for (auto const& touch : s.first_touches)
         for (auto const& written : machine.driver->spec().host_written)
@@ -126,7 +126,7 @@ TEST_CASE(
     CHECK(run.total("iommu", "merged_faults") > 0);
     return run.kernel_time();
   };
-  // The driver's microsecond for each page bounds both.
+  // The driver's microsecond per page bounds both.
   auto const merged = time("true");
   auto const duplicated = time("false");
   CHECK(merged > kPages * 1us);
@@ -150,7 +150,7 @@ TEST_CASE("what other GPUs write to a page before it moves reaches memory from e
     CHECK(run.total("driver", "migrations") == 1);
     return run.total("dram", "writes");
   };
-  // The page's 48 lines that were dirty, and all 64 at the end.
+  // The page's 48 dirty lines, and all 64 lines at the end.
   CHECK(writes("gpu.l2_cache.partitions = 2\ngpu.l2_cache.miss_path = \"memory\"\n") == 48 + 64);
 }
 
@@ -170,11 +170,11 @@ TEST_CASE("a page that one GPU uses moves to it once, and all later accesses are
   CHECK(moved.total("driver", "migrations") == 8);
   CHECK(moved.total("sm", "remote_accesses") == 0);
   CHECK(moved.total("rdma", "reads_sent") == 8 * 64);
-  CHECK(moved.total("iommu", "invalidations") == 0);  // nobody held them
+  CHECK(moved.total("iommu", "invalidations") == 0);  // no TLB held them
 }
 
 TEST_CASE("a move takes the driver, the page's copy and the messages between them") {
-  // Two chases that differ in one page, which has to come from the CPU's memory.
+  // Two chases that differ by one page, which migrates from the CPU's memory.
   auto const pages = [](int n) {
     return "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"pointer_chase\"\nmachine.topology = "
            "\"single-gpu\"\n"
@@ -199,6 +199,6 @@ TEST_CASE("a move takes the driver, the page's copy and the messages between the
   auto const page = picoseconds(c.driver.fault_latency + 4 * c.driver.notify_latency + wire + 64 * line);
   auto const taken = run.total("driver", "migration_time") / 4;
   CHECK(taken > static_cast<std::uint64_t>(page));
-  // What is left: crossbars, the CPU's DRAM, the first request's serialization, the last write.
+  // The remainder: crossbars, the CPU's DRAM, serialization of the first request, the last write.
   CHECK(taken < static_cast<std::uint64_t>(page) + 600'000);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold on a whole machine while pages move: of TLBs, of accesses under way, and of tables.
+// Invariants of a whole machine during page migration: TLBs, outstanding accesses, and tables.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@
 
 namespace farfault::moving_pages {
 
-// The components of a machine by their kind, and the state of each.
+// The components of a machine by kind, and their states.
 struct Machine {
   explicit Machine(System& system) {
     for (ComponentId id = 0; id < system.component_count(); ++id) {
@@ -35,18 +35,18 @@ struct Machine {
   PagingDriver const* driver = nullptr;
 };
 
-// Counts what must not be there at any time.
+// Counts of violations; all must be zero at any time.
 struct Violations {
-  int wrong_frames = 0;   // a TLB entry that is not the page's frame
-  int void_entries = 0;   // a TLB entry of a page that is being copied
-  int stale_lines = 0;    // a line of a frame that its page has left, in a slice that is not its home
-  int void_accesses = 0;  // a line under way of a frame that is being copied, or that no page has
+  int wrong_frames = 0;   // a TLB entry with another frame than the page's
+  int void_entries = 0;   // a TLB entry for a page that is being copied
+  int stale_lines = 0;    // a line of a page's old frame, in a slice that is not its home
+  int void_accesses = 0;  // an outstanding line in a frame without a page, or whose page is being copied
 };
 
 inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Violations& found) {
   auto const& driver = m.driver->state();
   std::vector<std::uint64_t>
-      copied_pages;  // sorted, as the others: a look takes most of the time of these tests
+      copied_pages;  // sorted, as the others are: look() dominates the time of these tests
   std::vector<PhysAddr> frames;
   std::vector<PhysAddr> left;
   auto const has = [](std::vector<std::uint64_t> const& sorted, std::uint64_t x) {
@@ -87,7 +87,7 @@ inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Viol
   }
 }
 
-// At the end all tables agree: the driver's, the IOMMUs' and, of its own pages, each GPU's.
+// At the end all tables agree: the driver's, the IOMMUs', and each GPU's table of its own pages.
 inline void check_tables(Machine const& m) {
   auto const& table = m.driver->state().table;
   std::map<PhysAddr, std::uint64_t> page_of;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network between machines: the time of a line over it, and what a copy gets of a NIC.
+// A network between machines: latency of a line, and bandwidth of copies through a NIC.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -22,7 +22,7 @@ constexpr PhysAddr kHere = physical(0, 0);
 constexpr PhysAddr kThere = physical(1, 0);
 constexpr Bandwidth kPcie{64'000'000'000};
 
-// Two machines of a GPU and a NIC on a PCIe switch; `nic`: further lines of the NIC.
+// Two machines of a GPU and a NIC on a PCIe switch; `nic`: further settings of the NIC.
 std::string cluster(std::string const& nic, std::string const& more = {}) {
   auto const folder = std::filesystem::path(FARFAULT_BINARY_DIR) / "network_test";
   std::filesystem::create_directories(folder);
@@ -37,8 +37,8 @@ std::string cluster(std::string const& nic, std::string const& more = {}) {
          "\"\nmachine.cluster.machines = 2\n" + more;
 }
 
-// A line of 64 bytes from a GPU of the other machine, whose network links have `rate` and packets of
-// `header` bytes.
+// Arrival time of a 64-byte line from a GPU of the other machine, over network links of `rate` with `header`
+// bytes per packet.
 Time expected(Bandwidth rate, std::uint32_t header) {
   topologies::MachineConfig c;
   Config file(topologies::find_preset);
@@ -66,7 +66,7 @@ double copied(std::string const& toml) {
   c.run_until(Time{100us});
   auto const before = s.lines_in + s.lines_out;
   c.run_until(Time{300us});
-  CHECK(s.orders < 256);  // it has not come to its end
+  CHECK(s.orders < 256);  // it has not ended
   return static_cast<double>((s.lines_in + s.lines_out - before) * c.config().gpu.line_bytes) / 200e-6;
 }
 
@@ -79,7 +79,7 @@ TEST_CASE(
     CAPTURE(gigabytes);
     auto const nic = "bandwidth = \"" + std::to_string(gigabytes) + "GB/s\"\n";
     Bandwidth const rate{gigabytes * 1'000'000'000};
-    // A header of 26 bytes for 4 KiB, of which 64 bytes have their share.
+    // A header of 26 bytes per 4 KiB, shared in proportion by each line of 64 bytes.
     CHECK(done_at(cluster(nic), order) == expected(rate, 1));
     CHECK(done_at(cluster(nic, "fabric.network_mtu = \"64 B\"\n"), order) == expected(rate, 26));
     CHECK(done_at(cluster(nic, "fabric.network_header_bytes = 82\n"), order) == expected(rate, 2));
@@ -97,7 +97,7 @@ TEST_CASE("network: copies between two machines fill a NIC's link, 64 of 65 byte
   for (std::uint64_t const gigabytes : {12U, 25U}) {
     auto const all = static_cast<double>(gigabytes) * 1e9 * 64 / 65;
     auto const got = copied(cluster("bandwidth = \"" + std::to_string(gigabytes) + "GB/s\"\n"));
-    CHECK(got <= all + 64 / 200e-6);  // a line more, at the ends of the time
+    CHECK(got <= all + 64 / 200e-6);  // one line more, at the ends of the interval
     CHECK(got >= 0.99 * all);
   }
 }

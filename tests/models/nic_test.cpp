@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NICs of a cluster as devices: what a copy engine sends them gets there, and comes back.
+// NICs of a cluster as devices: a copy engine's packets to them arrive and are answered.
 #include "farfault/fabric/nic.hpp"
 
 #include <doctest/doctest.h>
@@ -14,8 +14,8 @@ using topologies::NodeKind;
 
 namespace {
 
-// Two machines of four GPUs and two NICs each, in which nothing runs; and a way to give gpu0's copy engine
-// orders. Its driver, who has given none, would be told after a second.
+// Two idle machines of four GPUs and two NICs each, and orders for gpu0's copy engine. The driver did not
+// issue the orders; reports would reach it after 1 s.
 struct Cluster {
   topologies::MachineConfig config;
   topologies::Machine machine;
@@ -51,7 +51,7 @@ struct Cluster {
       if (system.component(id).path() == path) return dynamic_cast<C&>(system.component(id));
     throw UserError("no component " + path);
   }
-  // Until 900 us, or `orders_done` of the orders are done. Returns when that was, to the nanosecond.
+  // Runs until 900 us or until `orders_done` orders are complete. Returns the time in nanoseconds.
   Time run(std::vector<mock::Record<CopyOrder>> orders, std::uint64_t orders_done = ~std::uint64_t{0}) {
     auto& system = assembly->system();
     auto& source = system.add<mock::Source<CopyOrder>>("source", mock::SourceSpec<CopyOrder>{orders});
@@ -120,7 +120,7 @@ TEST_CASE("a copy engine writes to and reads from every NIC of its machine and o
   auto const& engine = cluster.find<CopyEngine>("m0.gpu0.copy_engine");
   CHECK(engine.waiting_for().empty());
   CHECK(engine.state().orders == 8);
-  // Those of the other machine: over a NIC of this one, there and back.
+  // The other machine's NICs: through a NIC of this machine, both ways.
   CHECK(passed == 2 * 4 * kLines);
   std::uint64_t network = 0;
   for (auto const& node : cluster.machine.nodes)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machines of a cluster: by themselves each is the machine alone; with one memory they are one machine.
+// Machines of a cluster: without communication each behaves as a single machine; with shared memory they are
+// one machine.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -15,7 +16,7 @@ using test::ModelRun;
 
 namespace {
 
-// The values of all statistics of each component that is part of a machine, and when kernels ran.
+// Values of all statistics of each component of a machine, and the times of its kernels.
 using Figures = std::map<std::string, std::vector<std::uint64_t>>;
 
 Figures figures_of(ModelRun& run, std::size_t instance) {
@@ -36,12 +37,13 @@ Figures figures_of(ModelRun& run, std::size_t instance) {
   return figures;
 }
 
-// What a component of the machine alone is called in machine `m`.
+// Name in machine `m` of a component of the single machine.
 std::string name_in(std::string const& alone, std::string const& m) {
   return alone == "kernels" ? alone : m + "." + alone;
 }
 
-// Every machine of `cluster`, and each has the figures of `alone`. Returns how many were compared.
+// Checks that machine `machine` of `cluster` has the figures of `alone`. Returns the number of values
+// compared.
 std::size_t check_equal(ModelRun& alone, ModelRun& cluster, std::uint32_t machine) {
   auto const expected = figures_of(alone, 0);
   auto const found = figures_of(cluster, machine);
@@ -65,7 +67,7 @@ struct Setting {
   char const* toml;
 };
 
-// Machines that have NICs, so that the machine alone is what the cluster is made of.
+// Machines with NICs, so that the single machine equals the ones in the cluster.
 constexpr char const* kFourGpus =
     "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"generic\"\nmachine.generic.nics_per_switch = 1\n"
     "gpu.sms = 4\n";
@@ -94,7 +96,7 @@ constexpr Setting kModels[] = {
      "gpu.dram.capacity = \"1MiB\"\n"},
 };
 
-// A file that is gone with its test.
+// A file that is removed with its test.
 class MachineFile {
  public:
   explicit MachineFile(std::string const& text)
@@ -115,7 +117,7 @@ std::string node(std::string const& name, std::string const& kind, int machine) 
 std::string link(std::string const& a, std::string const& b, std::string const& kind) {
   return "[[link]]\na = \"" + a + "\"\nb = \"" + b + "\"\nkind = \"" + kind + "\"\n";
 }
-// A machine of a CPU and a NIC, and `gpus` GPUs numbered from `first`.
+// A machine of a CPU, a NIC, and `gpus` GPUs numbered from `first`.
 std::string machine(std::string const& m, int number, int gpus, int first, bool cpu = true) {
   auto const root = cpu ? m + "cpu" : m + "root";
   auto text = node(root, cpu ? "cpu" : "pcie_switch", number) + node(m + "nic", "nic", number) +
@@ -245,7 +247,7 @@ TEST_CASE("/topology says which host and driver each GPU and CPU has") {
 }
 
 TEST_CASE("machines of a file may have different numbers of GPUs: each is what it is alone") {
-  // The GPUs of the second machine stand before the last one of the first: numbers are not consecutive.
+  // The second machine's GPUs precede the last one of the first machine: device numbers are not consecutive.
   MachineFile const both(machine("a", 0, 1, 0) + machine("b", 1, 2, 1) + node("g3", "gpu", 0) +
                          link("acpu", "g3", "pcie") + node("net", "network_switch", -1) +
                          link("anic", "net", "network") + link("bnic", "net", "network"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages of two sizes on a whole machine: what a load costs with either, where the data is, and which tables
-// and TLBs hold what.
+// Pages of two sizes on a whole machine: load latency with each size, location of the data, and contents of
+// tables and TLBs.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -27,7 +27,7 @@ std::string chases(std::uint64_t stride, std::uint64_t elements, std::uint64_t h
          "\nworkload.pointer_chase.hops = " + std::to_string(hops) + "\n" + more;
 }
 
-// Of a lap through each chain when everything is warm: the difference between two laps and three.
+// Time of a warm lap through each chain: the difference between two laps and three.
 struct Laps {
   Laps(std::uint64_t stride, std::uint64_t elements, std::string const& more)
       : few(chases(stride, elements, 2 * elements, more)),
@@ -57,7 +57,7 @@ struct Stages {
   static Duration cycles(std::uint64_t n) { return std::chrono::nanoseconds(n); }
   Duration l2_read() const { return cycles(2 * c.gpu.crossbar_latency + c.l2_cache.latency); }
   Duration l1_tlb() const { return cycles(c.l1_tlb.latency); }
-  // What arrives at one edge of the clock is used at the next.
+  // Data that arrives at one clock edge is used at the next.
   Duration data() const { return cycles(c.l1_cache.latency) + l2_read() + cycles(1); }
   Duration l2_tlb_hit() const { return l1_tlb() + cycles(2 * c.gpu.translation_latency + c.l2_tlb.latency); }
   Duration walk(std::uint64_t reads) const {
@@ -73,7 +73,7 @@ PageTable const& table_of(ModelRun& run) {
   return *table;
 }
 
-// Every TLB entry and every table says what the driver's table says; no two pages share a frame.
+// Every TLB entry and every table agrees with the driver's table, and no two pages share a frame.
 void check_tables(ModelRun& run) {
   auto const& table = table_of(run);
   std::set<PhysAddr> frames;
@@ -215,7 +215,7 @@ TEST_CASE("page sizes: the contents of a large page come with its first touch") 
                 "memory.large_pages = \"all\"\n"));
   run.run();
   check_tables(run);
-  CHECK(run.total("copy_engine", "lines_in") == 4 * kMiB / 64);  // of the input
+  CHECK(run.total("copy_engine", "lines_in") == 4 * kMiB / 64);  // for the input
 }
 
 TEST_CASE("page sizes: with large pages that no buffer holds a run is the one without") {

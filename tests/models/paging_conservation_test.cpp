@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults in batches on whole machines, with every combination of policies: whatever they choose, no access is
-// lost or made twice, no frame has two pages, memory is never overfull, what engines copied is what the rows
-// of batches say, data are out before their frame is used again, and no TLB knows a page that has left.
+// Batches of faults on whole machines with every combination of policies. Invariants:
+// - No access is lost or repeated.
+// - No frame has two pages, and memory never exceeds its capacity.
+// - The copied bytes match the rows of the batches.
+// - A page's data has left before its frame is reused.
+// - No TLB maps a page that has left.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,8 +29,8 @@ std::string setting(std::string const& key, std::string const& value) {
   return key + " = \"" + value + "\"\n";
 }
 
-// Pages that come to a GPU from the CPU's memory, as often as it wants; or at their first touch and never
-// again, some of them where a map has them from the start.
+// Pages migrate to a GPU from the CPU's memory any number of times; or they are mapped at their first touch
+// and do not return; or some of the latter are placed by a map from the start.
 enum class Pages { migrate, touched_first, recorded };
 
 std::string model(std::string const& more, Pages pages) {
@@ -42,9 +45,9 @@ std::string model(std::string const& more, Pages pages) {
 }
 
 struct Frames {
-  int shared = 0;       // a frame that two pages have, or that one comes to
-  int unaccounted = 0;  // frames of a GPU that are neither free nor some page's, or both
-  int unsaved = 0;      // a frame that is written while its old page's data are still read
+  int shared = 0;       // a frame of two pages, or of a page and an arriving one
+  int unaccounted = 0;  // GPUs with frames that are neither free nor used, or both
+  int unsaved = 0;      // a frame that is written while its old page is still read
 };
 
 void look_at_frames(Machine const& m, Frames& found) {
@@ -77,7 +80,7 @@ void look_at_frames(Machine const& m, Frames& found) {
   }
 }
 
-// Of all batches, the one that is served too.
+// Sums over all batches, including the current one.
 struct Sums {
   std::uint64_t pages = 0, evicted = 0, dropped = 0, in = 0, out = 0;
 };
@@ -96,7 +99,7 @@ Sums sums_of(Machine const& m) {
   return sums;
 }
 
-// Whenever no page is transferred.
+// Valid while no page is transferred.
 void check_bytes(Machine const& m, Pages pages, bool transfers) {
   auto const sums = sums_of(m);
   std::uint64_t lines_in = 0, lines_out = 0;
@@ -130,7 +133,7 @@ void check_run(std::string const& settings, Pages pages, bool transfers, WorkDon
   Violations found;
   Frames frames;
   std::uint64_t batches = 0, looks_at_rest = 0;
-  // A step that is no multiple of a clock's cycle, so that all phases are seen.
+  // The step is not a multiple of a clock cycle, so that all phases are checked.
   for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{509'003}) {
     if (t > Time{50ms}) {
       FAIL_CHECK("the run does not end");
@@ -166,7 +169,7 @@ void check_run(std::string const& settings, Pages pages, bool transfers, WorkDon
     flushed += gmmu->state().raw_stats.flushed;
     CHECK(gmmu->waiting_for().empty());
   }
-  // Each entry of a buffer was in one batch, or was flushed.
+  // Each buffer entry was read by one batch or flushed.
   CHECK(written == s.batch.counts.raw_faults + flushed);
   for (auto const* sm : machine.sms) CHECK(sm->waiting_for().empty());
   for (auto const* iommu : machine.iommus) CHECK(iommu->waiting_for().empty());
@@ -192,7 +195,7 @@ TEST_CASE(
     for (std::string const schedule : {"serialized", "unobtrusive", "ideal"})
       for (std::string const order : {"aged_lru", "random"})
         for (std::string const prefetch : {"none", "sequential", "tree"}) {
-          // These take turns, each in a rhythm of its own.
+          // These settings vary with different periods.
           std::vector<std::string> const units{"4KiB", "16KiB", "32KiB"}, shares{"0.5", "0.3", "0.75", "0.2"},
               buffers{"1024", "2", "16", "5", "1"}, faults{"256", "7", "16"}, gpus{"1", "1", "2", "4"},
               clean{"transferred", "dropped"},

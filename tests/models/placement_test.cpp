@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPU's memory each page of a buffer is placed in before the first kernel.
+// Placement of each page of a buffer in a GPU's memory before the first kernel.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using test::ModelRun;
 
 namespace {
 
-// By page of the buffer, the GPU; the buffer of `pages` pages is the only one.
+// GPU of each page of a single buffer of `pages` pages.
 std::vector<int> placed(std::string const& policy, int pages, std::string const& more = "") {
   ModelRun run(
       "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"pointer_chase\"\ngpu.sms = 1\n"
@@ -29,7 +29,7 @@ std::vector<int> placed(std::string const& policy, int pages, std::string const&
       iommu->state().table.each_page(
           [&](std::uint64_t, PageTranslation const& t) { gpus.push_back(device_of(t.frame)); });
   }
-  // Each GPU's own table has its pages and no others.
+  // Each GPU's own table maps exactly its pages.
   std::size_t gpu = 0;
   for (ComponentId id = 0; id < run.system().component_count(); ++id)
     if (auto const* gmmu = dynamic_cast<Gmmu const*>(&run.system().component(id))) {
@@ -66,7 +66,7 @@ TEST_CASE("first_touch: no page is placed before it is touched") {
 
 namespace {
 
-// A page map that is gone with its test.
+// A page map that is removed with its test.
 class MapFile {
  public:
   explicit MapFile(std::string const& lines)
@@ -82,7 +82,7 @@ class MapFile {
   std::filesystem::path path_;
 };
 
-// Buffers start at this page (buffer_layout.hpp).
+// First page of the buffers (buffer_layout.hpp).
 constexpr std::uint64_t kFirstPage = 0x1'0000'0000 >> 12;
 std::string line(std::uint64_t page, std::string const& device) {
   return std::to_string(kFirstPage + page) + "," + device + "\n";
@@ -143,7 +143,7 @@ TEST_CASE("recorded: a map names devices as results do, or by kind and number, a
   CHECK(refusal(line(1, "m2.gpu0"), 6, cluster) ==
         ":2: page " + std::to_string(kFirstPage + 1) +
             " is placed on m2.gpu0, but pages can be on m0.gpu0 to m1.gpu1 and on m0.cpu0");
-  // The second GPU has the name that would be the first one's by number.
+  // The second GPU has the name that by number would be the first one's.
   auto const path = std::filesystem::path(FARFAULT_BINARY_DIR) / "swapped.toml";
   std::ofstream(path) << "[[node]]\nname = \"c\"\nkind = \"cpu\"\n[[node]]\nname = \"gpu1\"\nkind = \"gpu\"\n"
                          "[[node]]\nname = \"gpu0\"\nkind = \"gpu\"\n"
@@ -225,8 +225,7 @@ TEST_CASE("recorded: a map names pages of several address spaces by the numbers 
 
 namespace {
 
-// The time of a chase through eight pages of one GPU, each touched once, whose translations the IOMMU walks
-// for.
+// Time of a chase that touches each of eight pages of one GPU once; the IOMMU walks for their translations.
 std::int64_t touch_eight(std::string const& more, int walk_latency = 100, std::uint64_t walks = 8,
                          std::int64_t* translations = nullptr) {
   ModelRun run(
@@ -246,7 +245,7 @@ std::int64_t touch_eight(std::string const& more, int walk_latency = 100, std::u
 TEST_CASE(
     "first touch: mapped by the IOMMU a page costs two of its cycles more than a walk; by the driver, its "
     "time") {
-  std::int64_t translations = 0;  // from the GMMU to the IOMMU and back, all eight
+  std::int64_t translations = 0;  // all eight, from the GMMU to the IOMMU and back
   auto const mapped = touch_eight("memory.placement = \"contiguous\"\n", 100, 8, &translations);
   std::string const first_touch = "memory.placement = \"first_touch\"\nmemory.first_touch_by = ";
   CHECK(touch_eight(first_touch + "\"iommu\"\n") - mapped == 8 * 2'000);
@@ -254,8 +253,8 @@ TEST_CASE(
                     "\"iommu\"\ndriver.fault_latency = \"1ms\"\ndriver.notify_latency = \"1ms\"\n") -
             mapped ==
         8 * 2'000);
-  // And then the replay, a cycle after the driver's answer, on the way of a translation; and that once more:
-  // look-up in the L1 TLB, to the L2 TLB, look-up there, to the GMMU, and back.
+  // Plus the replay, one cycle after the driver's response and over the path of a translation, and a second
+  // request: look-up in the L1 TLB, to the L2 TLB, look-up there, to the GMMU, and back.
   CHECK(touch_eight(
             first_touch + "\"driver\"\ndriver.fault_latency = \"3us\"\ndriver.notify_latency = \"200ns\"\n",
             100, 16) -

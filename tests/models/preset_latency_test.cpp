@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The presets of real GPUs: a dependent load takes exactly the sum of the configured stages, and at the clock
-// at which it was measured that sum is the published load-to-use latency, to the cycle. All without refresh,
-// which a load meets now and then.
+// Presets of real GPUs. A dependent load takes exactly the sum of the configured stages. At the clock of the
+// measurement, that sum is the published load-to-use latency, exact to the cycle. Without refresh, which
+// delays some loads.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +15,8 @@ using test::ModelRun;
 
 namespace {
 
-// Medians of MT4G's sample results, in cycles of the GPU's highest clock; L1 of A100 as its preset says.
+// Medians of MT4G's sample results, in cycles of the GPU's highest clock. The L1 value of A100 is its
+// preset's.
 struct Published {
   char const* preset;
   std::uint64_t mhz;
@@ -32,8 +33,8 @@ constexpr std::array<Published, 6> kPublished{{{"gpu-v100", 1380, 30, 219, 395},
 
 constexpr std::uint64_t kPage = 2 * 1024 * 1024;
 
-// One hop of a chase through `elements` that are `stride` bytes apart, when everything is warm: the
-// difference between two runs, so that what comes before and after cancels out.
+// Time of one warm hop of a chase through `elements` elements with `stride` bytes between them: the
+// difference between two runs, which cancels everything before and after.
 class Chase {
  public:
   Chase(Published const& gpu, std::string more) : gpu_(gpu), more_(std::move(more)) {}
@@ -70,18 +71,17 @@ struct Stages {
         cycle_ps(1e6 / static_cast<double>(gpu.mhz)) {}
   std::int64_t l1() const { return c.l1_tlb.latency + c.l1_cache.latency; }
   std::int64_t slice() const { return 2 * c.gpu.crossbar_latency + c.l2_cache.latency; }
-  // None of these clocks has a period of whole picoseconds: rounded stages arrive within the last cycle, and
-  // their value is used at the edge that ends it.
+  // None of these clocks has a period of whole picoseconds: rounded stages end within the last cycle, and
+  // their result is used at the edge that ends it.
   std::int64_t l2() const { return l1() + slice(); }
-  // In the channel of a slice, with another row open; one cycle there and one back, and as many to a cache
-  // before it.
+  // In a slice's channel with another row open: one cycle each way, and the same to a cache in front of it.
   double channel() const {
     auto const& d = c.dram;
     auto const ps = d.t_rp + d.t_rcd + d.t_cl + d.bandwidth.time_for(c.gpu.line_bytes) + d.controller_latency;
     auto const cache = c.memory_cache.present() ? c.memory_cache.latency + 2 : 0;
     return 2 + cache + static_cast<double>(picoseconds(ps)) / cycle_ps;
   }
-  // Half of the lines are at home in the far one of two partitions.
+  // Half of the lines have their home in the far one of two partitions.
   std::int64_t far() const {
     return c.l2_cache.hardware_coherent() ? 2 * c.l2_cache.partition_latency + c.l2_cache.latency : 0;
   }
@@ -123,13 +123,13 @@ TEST_CASE("a pointer chase on the presets of GPUs takes the configured stages") 
     Chase const chase(gpu, "");
     CHECK(chase.cycles_a_hop(line, 64) == s.l1());
     CHECK(chase.cycles_a_hop(line, 2 * s.c.l1_cache.size.bytes / line) == s.l2());
-    // A page of its own for each load, and a line of the L1 cache that no other takes.
+    // Each load has its own page, and a line of the L1 cache that no other load uses.
     CHECK(chase.cycles_a_hop(kPage + line, 2 * s.c.l1_tlb.entries) == s.l1() + s.l1_tlb_miss());
     Chase const small_tlb(gpu, "gpu.l2_tlb.entries = 16\ngpu.l2_tlb.ways = 16\n");
     CHECK(small_tlb.cycles_a_hop(kPage + line, 128) ==
           s.l1() + s.l1_tlb_miss() + s.l2_tlb_miss() + s.slice());
-    // L2 slices of one set; each line is in a row of its own of the one bank of its channel, every other one
-    // at home in the far partition.
+    // L2 slices of one set. Each line is in its own row of the channel's only bank, and every other line has
+    // its home in the far partition.
     auto const& l2 = s.c.l2_cache;
     std::string few_lines =
         "gpu.l1_tlb.entries = 1024\ngpu.l1_tlb.ways = 1024\ngpu.dram.banks = 1\ngpu.l2_cache.size = \"" +

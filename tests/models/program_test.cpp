@@ -61,7 +61,7 @@ TEST_CASE(
 }
 
 TEST_CASE("copies: a long copy gets the bandwidth of the link where enough lines are under way") {
-  // One GPU: what the CPU's link and 4096 lines of 64 bytes under way can carry.
+  // One GPU: the bound is the CPU's link and 4096 outstanding lines of 64 bytes.
   ModelRun run(
       "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"single-gpu\"\nmemory.placement = "
       "\"interleave\"\n"
@@ -90,7 +90,7 @@ TEST_CASE(
 }
 
 TEST_CASE("copies: what the host and pages that wait need together is refused where memory is too small") {
-  // Frames of 7/8 of each memory: 1 MiB on each of four GPUs, and the CPU's.
+  // Frames occupy 7/8 of each memory: 1 MiB on each of four GPUs, and the CPU's.
   auto const config = [](std::string const& cpu) {
     return kFir + "memory.placement = \"first_touch\"\nmemory.first_touch_by = \"driver\"\n" +
            "workload.fir.size = \"5 MiB\"\ngpu.dram.capacity = \"1 MiB\"\ncpu.dram.capacity = \"" + cpu +
@@ -137,7 +137,7 @@ TEST_CASE(
   ModelRun run(chase("workload.pointer_chase.chains = 4\nworkload.pointer_chase.streams = 4\n"));
   run.run();
   auto const at_once = picoseconds(end_of(run).time_since_epoch());
-  // Behind the first, chains find parts of the page table in caches.
+  // After the first chain, chains find parts of the page table in caches.
   CHECK(in_turn > 7 * alone / 2);
   CHECK(in_turn <= 4 * alone);
   CHECK(at_once < 11 * alone / 10);
@@ -147,7 +147,7 @@ TEST_CASE(
 
 TEST_CASE(
     "streams: kernels of one application that share SMs end with all their blocks, in any order of streams") {
-  // FIR twice: the second kernel in a stream of its own, over the same buffers.
+  // FIR twice: the second kernel runs in its own stream over the same buffers.
   auto const both = [](Workload& w) {
     std::vector<Operation> operations;
     for (std::uint32_t k = 0; k < w.kernel_count(); ++k) operations.push_back(Operation::launch(k, k));
@@ -182,7 +182,7 @@ std::uint64_t pages_of(Workload const& w) {
   return pages;
 }
 
-// No page is mapped anywhere, nor in a TLB.
+// No page is mapped, and no TLB has an entry.
 void check_all_is_freed(ModelRun& run) {
   auto& system = run.system();
   for (ComponentId id = 0; id < system.component_count(); ++id) {
@@ -214,7 +214,7 @@ TEST_CASE(
     CHECK(run.total("driver", "page_faults") == 0);
     CHECK(run.total("host", "allocations") == run.applications()[0].workload->buffers().size());
     check_all_is_freed(run);
-    // The frames are those that the pages have where their memory has been there all along.
+    // The frames equal those of a run whose memory is allocated from the start.
     auto const frees_nothing = [](Workload& w) {
       auto operations = w.operations();
       for (auto const& b : w.buffers())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An application that runs again until the others have ended, on a whole machine.
+// An application that is relaunched until the others have ended, on a whole machine.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -24,7 +24,7 @@ constexpr char const* kFir =
     "KiB\"\nmemory.placement = \"interleave\"\n";
 constexpr char const* kBfs = "rmat.scale = 11\nrmat.edge_factor = 8\n";
 
-// A short FIR that is relaunched beside a BFS of several kernels, on the same SMs.
+// A short FIR that is relaunched while a BFS of several kernels runs on the same SMs.
 struct Relaunching {
   explicit Relaunching(bool relaunch = true, EngineOptions options = {},
                        topologies::Granularity granularity = topologies::Granularity::device)
@@ -61,7 +61,7 @@ TEST_CASE("an application that is relaunched runs on a machine until the last ot
   auto const& system = both.run.system();
   for (ComponentId id = 0; id < system.component_count(); ++id)
     CHECK(system.component(id).waiting_for() == "");
-  // Each run of the filter is one kernel, that of the graph all of its own.
+  // Each run of the filter is one kernel; the graph's run has all of its kernels.
   REQUIRE(both.host().ended_runs.size() == filter.size() + 1);
   std::uint32_t number = 0;
   for (auto const& r : both.host().ended_runs) {
@@ -104,7 +104,7 @@ TEST_CASE("what others do first is the same with and without applications that a
   CHECK(with.kernels_of(0)[0].finished == once[0].finished);
   CHECK(with.kernels_of(0)[0].counts == once[0].counts);
   CHECK(without.host().ended_runs.empty());
-  // Alone, an application has nobody to wait for.
+  // A single application does not wait for others.
   ModelRun plain(kFir, on("filter", 0), {});
   ModelRun alone(kFir, Relaunching::first(true), {});
   plain.run();

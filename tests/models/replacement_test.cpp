@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choices of replacement, TLB organization and page-walk cache reach the arrays of a machine.
+// The chosen replacement policies, TLB organizations and page-walk caches reach the arrays of a machine.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -13,7 +13,7 @@ using test::ModelRun;
 
 namespace {
 
-// Every kind of cache and TLB is there, small enough to replace.
+// Every kind of cache and TLB, each small enough for replacements.
 constexpr char const* kSmall =
     "machine.topology = \"two-gpu\"\ngpu.sms = 2\nworkload.name = \"transpose\"\n"
     "workload.transpose.width = 256\nworkload.transpose.height = 128\nmemory.page_size = \"4KiB\"\n"
@@ -61,7 +61,7 @@ TEST_CASE("each choice of replacement reaches its arrays, with parameters of its
 }
 
 TEST_CASE("what is replaced changes a run, and how the model is cut into partitions does not") {
-  // A graph's accesses: those of a transpose come back in the order of their first use.
+  // A graph's accesses: a transpose reuses data in the order of first use.
   auto const irregular = [](char const* replacement) {
     auto toml = all_of(replacement);
     std::string const name = "\"transpose\"";

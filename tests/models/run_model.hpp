@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole machine from a configuration text, run in the test's own process.
+// A whole machine from a configuration text, run in the test's process.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@
 
 namespace farfault::test {
 
-// Calls f(component) for each that is a C.
+// Calls f(component) for each component of type C.
 template <class C, class F>
 void each(System& system, F&& f) {
   for (ComponentId id = 0; id < system.component_count(); ++id)
     if (auto const* c = dynamic_cast<C const*>(&system.component(id))) f(*c);
 }
 
-// One more application: what Application says, with the workload by its name and parameters ("taps = 4"),
-// whose kernels are dealt out to `streams` streams.
+// A further application: settings as in Application, workload by name and parameters ("taps = 4"); kernels
+// are distributed over `streams` streams.
 struct OneMore {
   std::string workload;
   std::string parameters = {};
@@ -35,7 +35,7 @@ struct OneMore {
   std::uint32_t streams = 1;
 };
 
-// On these SMs of every GPU; all, where none is named.
+// Runs on these SMs of every GPU; on all SMs if the list is empty.
 inline Application application_on(std::string name, std::uint32_t space, std::vector<std::uint32_t> sms) {
   Application a;
   a.name = std::move(name);
@@ -46,13 +46,13 @@ inline Application application_on(std::string name, std::uint32_t space, std::ve
 
 class ModelRun {
  public:
-  // The workload of the configuration, as an application like `first` where it is given, and those beside it.
+  // The configured workload as an application with the settings of `first`, and further applications.
   ModelRun(std::string const& toml, Application first, std::vector<OneMore> const& others,
            EngineOptions options = {}, topologies::Granularity granularity = topologies::Granularity::device)
       : first_(std::move(first)), others_(others) {
     build(toml, options, granularity);
   }
-  // Each workload as `change` leaves it.
+  // Applies `change` to each workload.
   ModelRun(std::string const& toml, std::function<void(Workload&)> change, EngineOptions options = {},
            topologies::Granularity granularity = topologies::Granularity::device)
       : change_(std::move(change)) {
@@ -128,10 +128,10 @@ class ModelRun {
   KernelRecord kernel(std::size_t i, std::size_t instance = 0) const {
     return assembly_->host(instance).state().records[i];
   }
-  // From the host's launch of the first kernel to its knowing that it is done.
+  // From the host's launch of the first kernel to its completion at the host.
   Duration kernel_time() const { return kernel(0).finished - kernel(0).launched; }
 
-  // The statistic of all components of a kind, summed.
+  // Sum of the statistic over all components of a kind.
   std::uint64_t total(std::string_view kind, std::string_view stat) {
     std::uint64_t sum = 0;
     auto& system = assembly_->system();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How evenly equal routes are used.
+// Distribution of packets over equal routes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using test::ModelRun;
 
 namespace {
 
-// Packets that each output of the switches of a kind forwarded. GPU 0 reads 2 MiB of GPU 1.
+// Packets forwarded by each output of the switches of a kind, while GPU 0 reads 2 MiB from GPU 1.
 std::map<std::string, std::uint64_t> by_output(std::string const& settings, std::string_view kind, int gpus) {
   ModelRun run(
       "include = [\"dgx-a100\"]\ngpu.sms = 8\nmemory.placement = \"contiguous\"\nhost.block_order = "
@@ -34,7 +34,7 @@ std::map<std::string, std::uint64_t> by_output(std::string const& settings, std:
   return packets;
 }
 
-// The same for each switch, least first.
+// Packets per switch, in ascending order.
 std::vector<std::uint64_t> forwarded(std::string const& settings, std::string_view kind, int gpus) {
   std::map<std::string, std::uint64_t> by_switch;
   for (auto const& [output, packets] : by_output(settings, kind, gpus))
@@ -45,7 +45,7 @@ std::vector<std::uint64_t> forwarded(std::string const& settings, std::string_vi
   return counts;
 }
 
-// Two GPUs, joined by way of network switches: four beside each other, or three rows of two.
+// Two GPUs connected by network switches: four in parallel, or three rows of two.
 std::string network_machine(bool rows) {
   auto const folder = std::filesystem::path(FARFAULT_BINARY_DIR) / "striping_test";
   std::filesystem::create_directories(folder);
@@ -93,7 +93,7 @@ TEST_CASE("striping: network links carry packets in turn, or all from one GPU to
   CHECK(packets.back() - packets.front() <= 2 * 2);
   auto const flows = forwarded(machine + "fabric.network_spread = \"flow\"\n", "network_switch", 2);
   REQUIRE(flows.size() == 4);
-  auto const all = flows[2] + flows[3];  // requests over one switch, responses over one, maybe the same
+  auto const all = flows[2] + flows[3];  // requests over one switch, responses over one, possibly the same
   CHECK(flows[1] == 0);
   CHECK(all == packets[0] + packets[1] + packets[2] + packets[3]);
 }
@@ -112,6 +112,6 @@ TEST_CASE(
   }
   CHECK(links == 2 * 2 * 4);
   CHECK(least >= 2 * 1024 * 1024 / 128 / 4 - 2);
-  // Two of eight consecutive flows take one link from the second row to the third; trains are of two lines.
+  // Two of eight consecutive flows use the same link from the second row to the third; trains have two lines.
   CHECK(most - least <= 2 * 2);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What TLBs of each organization leave of translation on a whole machine.
+// Effect of each TLB organization on translation, on a whole machine.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -12,7 +12,7 @@ using test::ModelRun;
 
 namespace {
 
-// Two GPUs with data on both and on the CPU's side, and TLBs too small for it.
+// Two GPUs with data on both and on the CPU, and TLBs that are too small for it.
 std::string transpose(std::string const& more) {
   return "machine.topology = \"two-gpu\"\ngpu.sms = 2\nworkload.name = \"transpose\"\n"
          "workload.transpose.width = 256\nworkload.transpose.height = 128\nmemory.page_size = \"4KiB\"\n"
@@ -21,7 +21,7 @@ std::string transpose(std::string const& more) {
          more;
 }
 
-// One GPU, whose chain of loads goes twice over 32 pages of 2 MiB.
+// One GPU with a chain of loads that visits 32 pages of 2 MiB twice.
 std::string large_pages(std::string const& more) {
   return "machine.topology = \"single-gpu\"\nmemory.large_pages = \"chain\"\n"
          "workload.name = \"pointer_chase\"\nworkload.pointer_chase.stride = \"2097152 B\"\n"
@@ -30,7 +30,7 @@ std::string large_pages(std::string const& more) {
          more;
 }
 
-// Misses of the L2 TLB, of 16 sets of four ways, where a chain of loads goes twice over 96 pages.
+// Misses of an L2 TLB of 16 sets of four ways, for a chain of loads that visits 96 pages twice.
 std::uint64_t l2_misses_of_chain(std::string const& more) {
   ModelRun run(
       "machine.topology = \"single-gpu\"\nmemory.page_size = \"4KiB\"\nworkload.name = \"pointer_chase\"\n"
@@ -123,13 +123,13 @@ TEST_CASE("with entries for large pages a TLB holds as many of them as it has of
 }
 
 TEST_CASE("a compressed TLB holds more pages than entries as long as their frames are near each other") {
-  // Six of a set: in three of its four ways, two in each.
+  // Six pages per set: in three of its four ways, two in each.
   auto const compressed = std::string(
       "gpu.l2_tlb.organization = \"compressed\"\ngpu.l2_tlb.compressed.compressed_percent = 75\n");
   CHECK(l2_misses_of_chain("") == 192);
   CHECK(l2_misses_of_chain(compressed) == 96);
   CHECK(l2_misses_of_chain(compressed + "memory.frame_allocation = \"per_application\"\n") == 96);
-  // Far from each other, the first of each set compresses, and the others share one way.
+  // With distant frames, the first translation of each set is compressed, and the others share one way.
   CHECK(l2_misses_of_chain(compressed + "memory.frame_allocation = \"random\"\n") == 176);
   CHECK(l2_misses_of_chain(compressed + "memory.frame_allocation = \"interleaved\"\n"
                                         "memory.interleaved.parts = 96\n") == 176);
@@ -145,12 +145,12 @@ TEST_CASE("the preset's compressed L2 TLB holds 768 pages in order: 512 of one b
     return run.run().total("l2_tlb", "misses");
   };
   CHECK(misses(768, "") == 768);
-  // A ninth other page of a set evicts the first one, and so on: all nine miss again. The hits of the 16
-  // pages with the base keep it.
+  // A ninth page of a set with another base evicts the first one, and so on: all nine miss again. The hits of
+  // the 16 pages with the set's base keep that base.
   CHECK(misses(769, "") == 769 + 9);
   CHECK(misses(800, "") == 800 + 32 * 9);
-  // Hits do not count: the eighth that misses again is the 17th that is uncompressed, hence the new base, and
-  // evicts none.
+  // Hits do not count: the eighth repeated miss is the 17th uncompressed translation, so it becomes the new
+  // base and evicts none.
   std::string const cumulative = "gpu.l2_tlb.compressed.rebasing = \"cumulative\"\n";
   CHECK(misses(768, cumulative) == 768);
   CHECK(misses(769, cumulative) == 769 + 8);

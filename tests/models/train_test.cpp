@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains: consecutive lines that travel as one message take the time that they take alone.
+// Trains: consecutive lines in one message take the same time as separate lines.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -33,7 +33,7 @@ Counts counts(std::string const& toml, std::uint32_t train) {
           m.engine().profile().events};
 }
 
-// A single warp that reads, once, `lanes` lanes of 16 bytes each.
+// A single warp with one read of 16 bytes in each of `lanes` lanes.
 std::string one_warp(std::string const& more) {
   return "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"two-gpu\"\nworkload.name = \"stream\"\n"
          "workload.stream.bytes = \"1KiB\"\nworkload.stream.bytes_per_lane = 16\n"

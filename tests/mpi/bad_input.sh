@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Under mpirun a user's mistake is one sentence, once, and all ranks end in order.
+# Under mpirun a user error is reported once, in one sentence, and all ranks exit orderly.
 . "$(dirname "$0")/../support/script.sh"
 have_ranks || exit 77
 
@@ -20,7 +20,7 @@ refused "graph" "/no/graph: no such file" paper-gmmu-bypass --set workload.name=
 refused "output" "cannot write '/no/folder/x.h5.partial': No such file or directory" paper-gmmu-bypass \
   --set workload.name=stream --set workload.stream.bytes=64KiB --output /no/folder/x.h5
 
-# What one rank alone cannot read: the other one must not wait for it for ever.
+# Input that only one rank cannot read: the other rank must not wait for it forever.
 printf '3 2\n2 3\n1\n1\n' >"$scratch/rank0.graph"
 for missing in 0 1; do
   # shellcheck disable=SC2016

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Ranks that are not about to simulate the same thing say so before the first event, once, and leave no result.
+# Ranks that are about to simulate different things report it once, before the first event, and leave no result.
 . "$(dirname "$0")/../support/script.sh"
 have_ranks || exit 77
 
@@ -8,7 +8,7 @@ printf '4 4\n2 4\n1 3\n2 4\n3 1\n' >"$scratch/ring.graph"
 printf '4 3\n2\n1 3\n2 4\n3\n' >"$scratch/path.graph"
 cd "$scratch" || exit
 
-# The hash by which input files are known.
+# The hash that identifies input files.
 fnv1a() {
   python3 -c 'import sys
 h = 0xCBF29CE484222325
@@ -17,7 +17,7 @@ for byte in sys.stdin.buffer.read():
 print(f"{h:016x}")'
 }
 
-# another_build FILE: the program with another build id, which it prints after that of the program itself
+# another_build FILE: writes the program with another build id; prints the program's id, then the new one
 another_build() {
   python3 - "$farfault" "$1" <<'END'
 import os, re, sys
@@ -31,7 +31,7 @@ print(ours.hex(), other.hex())
 END
 }
 
-# prepare: three folders of the same content, one for each rank
+# prepare: three folders with the same contents, one per rank
 prepare() {
   local rank
   rm -rf r0 r1 r2 together.h5*
@@ -48,7 +48,7 @@ END
   done
 }
 
-# In $program and $options, rank 1 finds those of its own; $more are words for rank 1 alone.
+# Rank 1 runs $program if set, with $more as additional arguments.
 start() {
   # shellcheck disable=SC2016
   timeout 300 mpirun --quiet -n 3 bash -c '
@@ -113,7 +113,7 @@ program=$scratch/newer
 refused "another build of the program" "program build = $other where rank 0 has $ours"
 program=
 
-# Copies that MPI does not join would all write one output.
+# Copies of the program that are not joined by MPI would all write the same output.
 alone() { # WHAT SENTENCE VARIABLE=VALUE ...
   local what=$1 sentence=$2 rc
   shift 2

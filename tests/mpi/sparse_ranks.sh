@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Ranks that exchange after too few events say so: in the run, at its end, in /engine, in explain and in the Python
-# package. A dense run and one rank have no warning.
+# Ranks that exchange after too few events are reported: during the run, at its end, in /engine, in explain and in the
+# Python package. A dense run and a run of one rank have no warning.
 . "$(dirname "$0")/../support/script.sh"
 have_ranks || exit 77
 cd "$scratch" || exit
@@ -21,12 +21,12 @@ print(farfault.open(sys.argv[1]).engine.get(sys.argv[2]))' "$1" "$2"
 says() { # FILE PATTERN
   grep -qE "$2" "$1"
 }
-mute() { # FILE: no word of ranks that wait
+mute() {  # FILE: has no warning about waiting ranks
   ! grep -qiE "warning|exchange" "$1"
 }
 
-# While a batch of page faults is handled, two GPUs do next to nothing.
-# Messages of 1 ns let ranks run ahead of each other by no more.
+# While a batch of page faults is handled, two GPUs are almost idle. Messages of 1 ns limit the lookahead of the ranks
+# to 1 ns.
 sparse=(paper-batch-aware --set machine.topology=two-gpu --set workload.name=bfs --set driver.notify_latency=1ns --until 1ms)
 dense=(paper-gmmu-bypass --set machine.topology=two-gpu --set memory.placement=interleave --set workload.name=stream
   --set workload.stream.bytes=16MiB)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The MPI transport: long messages in pieces, waiting without using the core, and the thread support that it needs.
+# The MPI transport: long messages in pieces, waiting without CPU time, and the required thread support.
 . "$(dirname "$0")/../support/script.sh"
 have_ranks || exit 77
 program=$(dirname "$farfault")/transport_check

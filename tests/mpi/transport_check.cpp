@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the MPI transport promises, on as many ranks as mpirun starts; transport.sh calls it.
+// Guarantees of the MPI transport, on any number of ranks; called by transport.sh.
 //
-//   transport_check pieces        what is longer than one message may be arrives whole, in pieces
-//   transport_check wait          a rank that waits leaves its core to others
-//   transport_check level N       with an MPI library that gives thread support N
+//   transport_check pieces        a message above the size limit arrives complete, in pieces
+//   transport_check wait          a waiting rank uses no CPU time
+//   transport_check level N       with an MPI library that provides thread support N
 //
-// The MPI functions defined here stand before the library's own (its profiling interface), to see what is
-// asked of it. Exit code 0: all as promised; 1: not, with a sentence on standard error.
+// The MPI functions defined here precede the library's (its profiling interface) and record their arguments.
+// Exit code 0: all guarantees hold; 1: one does not, with a sentence on standard error.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -24,9 +24,9 @@
 namespace {
 
 int asked_level = -1;
-int given_level = -1;  // instead of the library's; -1: its own
-int letters = 0;       // first messages of exchanges that went by MPI
-int longest = 0;       // message since it was last set to 0, in bytes
+int given_level = -1;  // instead of the library's; -1: the library's
+int letters = 0;       // first messages of exchanges sent by MPI
+int longest = 0;       // longest message since the last reset to 0, in bytes
 
 int note(int count) {
   longest = std::max(longest, count);
@@ -76,7 +76,7 @@ Event event(std::uint32_t from, std::uint32_t to, std::uint32_t n) {
   return {Time{Duration{1000 + n}}, n, to, from, {}};
 }
 
-// Every rank sends `n` events to every other one; they arrive in order, whole, by sending rank.
+// Every rank sends `n` events to every other one; they arrive complete and in order, by sending rank.
 void check_exchange(Transport& transport, std::uint32_t n) {
   std::vector<Mailbox> outgoing(transport.ranks());
   std::vector<Transport::Neighbour> neighbours;
@@ -138,7 +138,7 @@ void check_pieces(Transport& transport, int limit) {
   must(transport.max(transport.rank()) == transport.ranks() - 1, "a maximum");
 }
 
-// The others wait two seconds for rank 0, in an exchange and then in each of the collective functions.
+// The others wait for rank 0, two seconds in total: in an exchange and in each of the collective functions.
 void check_wait() {
   using namespace std::chrono_literals;
   auto const transport = make_mpi_transport();
@@ -194,7 +194,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &given);
   for (bool const share_memory : {false, true})
     for (int const limit : {64, 192, 1024}) {
-      // The transport finalizes MPI when it goes, so these stay.
+      // The transport's destructor finalizes MPI, so these are not destroyed.
       auto* const transport = make_mpi_transport(static_cast<std::size_t>(limit), share_memory).release();
       check_pieces(*transport, limit);
       must((letters == 0) == share_memory,

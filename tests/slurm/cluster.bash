@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Sourced by the tests of bench/slurm: a Slurm of one node, with a munge of its own, that lives in one folder. It shares no
-# file, socket, key or port with another Slurm of this computer, and needs neither systemd nor control groups.
+# Sourced by the tests of bench/slurm: a Slurm of one node, with its own munge, in one folder. It shares no file, socket,
+# key or port with another Slurm on this computer, and needs neither systemd nor control groups.
 #
-#   missing_for_cluster      why there can be none here, in a few words; prints nothing where there can
-#   start_cluster FOLDER     partitions batch and urgent, whose jobs preempt those of batch; false where it does not come up
-#   stop_cluster             ends all daemons and jobs; call it whatever happened
+#   missing_for_cluster      prints briefly why a cluster cannot run here; prints nothing if it can
+#   start_cluster FOLDER     partitions batch and urgent, whose jobs preempt those of batch; false if it does not start
+#   stop_cluster             ends all daemons and jobs; call it in every case
 #   job_state ID             PENDING, RUNNING, COMPLETED, ...
 #   wait_until SECONDS COMMAND ...
-#   show_logs                what the daemons have to say of a failure
+#   show_logs                the daemons' logs, after a failure
 
 cluster_daemons=()
 
@@ -30,7 +30,7 @@ wait_until() {
   done
 }
 
-# Below the ports that outgoing connections take by themselves.
+# Below the range of ephemeral ports.
 free_port() {
   local port
   for _ in {1..100}; do
@@ -45,7 +45,7 @@ write_slurm_conf() {
   node=$(hostname -s)
   control_port=$(free_port) && node_port=$(free_port) || return 1
   [ "$control_port" -ne "$node_port" ] || node_port=$((control_port + 1))
-  # Memory and cores are what the templates ask for, whatever there is (config_overrides).
+  # Memory and cores are the templates' values, whatever the machine has (config_overrides).
   cat >"$SLURM_CONF" <<END
 ClusterName=farfault_test
 SlurmctldHost=$(hostname)(127.0.0.1)
@@ -87,11 +87,11 @@ END
 start_cluster() {
   cluster=$1
   local name
-  # A job of another Slurm may have started this.
+  # A job of another Slurm may have started this script.
   for name in $(compgen -e | grep -E '^(SLURM|SBATCH|SRUN|PMIX?_|PMIX|OMPI_COMM)'); do unset "$name"; done
   export PATH=$PATH:/usr/sbin SLURM_CONF=$cluster/slurm.conf TMPDIR=$cluster/tmp
   mkdir -p "$cluster"/{munge,state,spool,tmp}
-  chmod 711 "$cluster" "$cluster/munge" # munged wants its socket to be within everybody's reach
+  chmod 711 "$cluster" "$cluster/munge"  # munged requires a path to its socket that is accessible to everyone
   write_slurm_conf || return 1
   mungekey --create --keyfile="$cluster/munge/key" || return 1
   munged --foreground --num-threads=2 --key-file="$cluster/munge/key" --socket="$cluster/munge/socket" \
@@ -111,7 +111,7 @@ answers() { [[ $(scontrol ping 2>&1) == *"is UP"* ]]; }
 # shellcheck disable=SC2317
 node_is_idle() { [ "$(sinfo -h -p batch -o %T 2>/dev/null)" = idle ]; }
 
-# All processes that were started within: daemons, their helpers, jobs. They, and no others, have this SLURM_CONF.
+# All processes started inside the cluster: daemons, their helpers, jobs. Only they have this SLURM_CONF.
 cluster_processes() {
   env -u SLURM_CONF grep -lzxF "SLURM_CONF=$SLURM_CONF" /proc/[0-9]*/environ 2>/dev/null | tr -dc '0-9\n'
 }
@@ -121,7 +121,7 @@ cluster_is_gone() { [ -z "$(cluster_processes)" ]; }
 stop_cluster() {
   [ -n "${cluster:-}" ] || return 0
   local signal
-  # Jobs first, while there is somebody to end them; slurmd before who answers it.
+  # Jobs first, while slurmd can still end them; then all daemons.
   timeout 10 scancel --user="$(id -un)" 2>/dev/null
   wait_until 10 no_jobs
   for signal in TERM KILL; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The batch scripts of bench/slurm in a real Slurm, which is started here for them: as a user would, two lines of each are
-# edited. Results are equal to those of runs outside Slurm, however often a job was pushed off its node. And a sweep that
-# submits itself.
+# The batch scripts of bench/slurm in a real Slurm, which this script starts. Two lines of each template are edited, as
+# a user would. Results equal those of runs outside Slurm, however often a job is preempted. Also a sweep that submits
+# itself.
 . "$(dirname "$0")/../support/script.sh"
 . "$source_dir/tests/slurm/cluster.bash"
 why=$(missing_for_cluster)
@@ -19,17 +19,17 @@ export FARFAULT=$farfault
 mkdir "$scratch/user" && cd "$scratch/user" || exit
 
 small=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=2MiB)
-# Some seconds on one core: long enough to be stopped twice.
+# Several seconds on one core: long enough to be stopped twice.
 long=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=512MiB)
 
-# outside NAME WORD ...: the digest of a run that no Slurm knows of
+# outside NAME WORD ...: the digest of a run outside Slurm
 outside() {
   local name=$1
   shift
   "$farfault" run "$@" --threads 1 --progress off --output "$scratch/$name.h5" >/dev/null || fail "the run outside: $name"
   digest_of "$scratch/$name.h5"
 }
-# edited TEMPLATE LINE: the template with a partition that there is here, and LINE in place of the other one marked EDIT
+# edited TEMPLATE LINE: the template with a partition of this cluster, and LINE instead of the other line marked EDIT
 edited() {
   sed "/^# EDIT/{n;s/=standard/=batch/;/^#/!s|.*|$2|}" "$source_dir/bench/slurm/$1" >"$1"
   check "$1: two lines are edited" [ "$(diff "$source_dir/bench/slurm/$1" "$1" | grep -c '^>')" -eq 2 ]
@@ -39,7 +39,7 @@ submit() { sbatch --parsable "$@"; }
 is_in_state() { [ "$(job_state "$1")" = "$2" ]; }
 is_over() { [[ $(job_state "$1") =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF_MEMORY|BOOT_FAIL)$ ]]; }
 completes() { # WHAT ID
-  wait_until 600 is_over "$2" # ranks take long where others use the cores, too
+  wait_until 600 is_over "$2"  # ranks are slow if others use the cores, too
   check "$1: the job ends well, not $(job_state "$2") with $(job_field "$2" ExitCode)" is_in_state "$2" COMPLETED
 }
 same_result() { # WHAT FILE DIGEST
@@ -82,7 +82,7 @@ check "a task without a run fails" is_in_state "${id}_4" FAILED
 check "a task without a run is told how many there are" \
   grep -qx 'array.sbatch: there is no run 4 in list.txt, which has 3: sbatch --array=1-3' "farfault-${id}_4.log"
 
-# A sweep of four points in three tasks, the first of which has two; the table is made when all have ended.
+# A sweep of four points in three tasks; the first task has two. The table is written when all have ended.
 cat >study.toml <<END
 base = "paper-gmmu-bypass"
 [config]
@@ -109,21 +109,22 @@ check "the same study without Slurm" "$farfault" sweep study.toml --output outsi
 check "four digests in the table" [ "$(cut -d, -f5 outside/sweep.csv | grep -cE '^[0-9a-f]{32}$')" -eq 4 ]
 for table in sweep.csv sweep.h5; do check "a sweep's $table: that of the sweep outside Slurm" cmp -s "swept/$table" "outside/$table"; done
 
-# A requeued job waits for two minutes in its queue: time for all of its last turn to end, which is waited for here. Slurm
-# knows a new turn from the last one by the second, so that it must not begin in the same one.
+# A requeued job stays in the queue for two minutes. The test waits until its last run has ended completely, and then
+# starts it early. Slurm distinguishes runs by their start in seconds, so the next run must not start in the same
+# second.
 turn_is_over() { is_in_state "$1" PENDING && [ -z "$(compgen -G "$scratch/spool/*.$1.*")" ]; }
 no_wait() { # WHAT ID TURNS
   wait_until 60 turn_is_over "$2" || abandon "$1: the job is not in the queue again, but $(job_state "$2")" "$2" || return
   check "$1: it was put there $3 times" [ "$(job_field "$2" Restarts)" -eq "$3" ]
   scontrol update JobId="$2" StartTime=now+3seconds
 }
-# What comes after would only fail, too.
+# The remaining steps would fail as well.
 abandon() { # WHAT ID
   fail "$1"
   scancel "$2"
   return 1
 }
-# Its first events are behind it when the file that it writes has been opened anew.
+# It has processed events when its output file has been opened again.
 file_number() { stat -c %i "$1" 2>/dev/null || echo 0; }
 has_begun() { is_in_state "$1" RUNNING && [ "$(file_number "$2")" != "$3" ]; }
 
@@ -135,7 +136,7 @@ chain() {
   id=$(submit --job-name="$name" --cpus-per-task=1 "$@" chain.sbatch)
   wait_until 60 has_begun "$id" "$partial" 0 || abandon "$what begins" "$id" || return
   before=$(file_number "$partial")
-  scancel --batch --signal=USR1 "$id" # as Slurm does it near the end of the time
+  scancel --batch --signal=USR1 "$id"  # as Slurm does near the time limit
   no_wait "$what, when its time is nearly up" "$id" 1 || return
   wait_until 60 has_begun "$id" "$partial" "$before" || abandon "$what goes on" "$id" || return
   urgent=$(submit --partition=urgent --exclusive --job-name=urgent --cpus-per-task=1 mpi.sbatch)

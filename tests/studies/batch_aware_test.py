@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study of Batch-aware unified memory at a small graph: each design has one digest on one thread and on two; every run has a
-configuration that the program knows, a name and an identity of its own; what is assumed is varied; and the report has each part."""
+"""The study of Batch-aware unified memory with a small graph. Each design has one digest on one and two threads; every run has a valid
+configuration and a unique name and identity; every assumed parameter is varied; and the report has each part."""
 import json
 import re
 import subprocess
@@ -43,7 +43,8 @@ def main():
         check(not unknown, f"the program has no {unknown}")
         for part, found in small.runs.items():
             same = len({(key[1], identity(run)) for key, run in found.items()})
-            # The shares have the half again that the headline has; what is set to its default is another part's row.
+            # The shares contain one half, which is also the headline's; a parameter set to its default equals another
+            # part's row.
             check(same == len(found), f"{part}: {len(found) - same} runs are the same as others")
         varied = {key for key, *_ in parts.ASSUMED + parts.OF_OTHERS}
         assumed = {p["key"] for p in listed if p["source"].startswith("assumed") and
@@ -89,13 +90,13 @@ def main():
                         "Context switches", "Working set", "A smaller graph", "Regular workloads", "Readings: thread oversubscription", "Readings: the batches that count", "Readings: the time of a message",
                         "Ideal eviction as a bound", "What is assumed"):
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
-        # One result stands for all workloads here, so that means are its own ratios.
+        # One result represents all workloads here, so means equal its own ratios.
         for row in ([cell.strip() for cell in line.split("|")] for line in text.split("\n") if line.startswith("| 274 ns |")):
             of = {d: measured["headline"]["0.5", "bfs_twc", d] for d in ("baseline", "to_ue", "ideal")}
             check(row[3] == f"{of['baseline']['kernel_us'] / of['to_ue']['kernel_us']:.2f}", f"TO+UE of a message's row: {row}")
             evicting = (of["baseline"]["batch_us"] * of["baseline"]["batches"] / of["baseline"]["pages"] - of["ideal"]["batch_us"] * of["ideal"]["batches"] / of["ideal"]["pages"])
             check(row[-2] == f"{evicting:.1f}", f"the time of an eviction in a message's row: {row}, {evicting}")
-        # Each reading of thread oversubscription has its sentence, TO alone, and the measured column of the controller.
+        # Each reading of thread oversubscription has its sentence, TO alone, and the controller's measured column.
         rows = {row[1]: row for row in ([cell.strip() for cell in line.split("|")] for line in text.split("\n"))
                 if len(row) == 11 and row[1].startswith(("as it is", "`reference", "`decrease", "`mean", "`saves", "`blocks"))}
         for name in ("as it is", "`reference=previous`", "`decrease=one_less`", "`decrease=none`", "`mean=period`", "`saves=as_needed`", "`blocks=1`"):
@@ -103,7 +104,7 @@ def main():
             gain = {d: f"{to['baseline']['kernel_us'] / to[d]['kernel_us']:.2f}" for d in ("to", "to_ue")}
             check(name in rows and rows[name][2] and rows[name][3:7] == [gain["to"], gain["to_ue"], str(3 * to["to"]["shrunk"]), str(3 * to["to"]["saved"])],
                   f"the reading {name}: {rows.get(name)}, {gain}")
-        # A baseline's batches with empty ones, and faulted pages next to all pages.
+        # A baseline's batches including empty ones, and faulted pages next to all pages.
         found = measured["headline"]["0.5", "bfs_twc", "baseline"]
         check(0 < round(found["batch_faulted"] * found["batches"]) == found["pages"] - found["prefetched"], f"pages that faulted: {found}")
         check(found["all_batches_us"] * (found["batches"] + found["empty"]) >= found["batch_us"] * found["batches"] * 0.999999, f"all batches: {found}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study of all mechanisms at small applications: all 64 cells of its grid run on two GPUs, each with one digest on one thread and on two,
-three of them on two ranks as well; what tables and picture say is what the runs counted; effects and interactions by hand; what cannot be is
-refused.
+"""The study of all mechanisms with small applications. All 64 cells of its grid run on two GPUs, each with one digest on one and two threads,
+three of them also on two ranks. Tables and picture match the runs' counters; effects and interactions match hand-computed ones; invalid
+input is refused.
 
 Usage: combined_test.py BUILD_FOLDER/anything [ranks]: with `ranks`, all cells on two ranks, which takes minutes
 """
@@ -38,7 +38,8 @@ except ModuleNotFoundError as missing:
 
 ALL = tuple(study.MECHANISMS)
 MADE = {"checkout": "", "program": "farfault", "program_sha256": "0", "runs": 0, "results": "0", "size": "small", "migration": "migrate"}
-# Of the result: what each counter of a cell is, told here a second time. A share is of two sums.
+# Definition of each counter of a cell by statistics of the result, independent of the study's own. A share is the ratio
+# of two sums.
 SUMS = {
     "instructions": ["sm_instructions"], "gmmu_walks": ["gmmu_walks"], "iommu_walks": ["iommu_walks"], "batches": ["driver_batches"],
     "first_touches": ["driver_pages_mapped"], "moved": ["driver_migrations"], "prefetched": ["driver_prefetched_pages"], "evicted": ["driver_evicted_pages"],
@@ -65,13 +66,13 @@ SHARES = {
     "large_hits": (["gpu.l1_tlb.organization_large_hits"], ["gpu.l1_tlb.organization_large_hits", "gpu.l1_tlb.organization_base_hits"]),
 }
 ON_RANKS = ["none", "gmmu_bypass+to_ue+migration", "+".join(ALL)]
-# The columns of the tables of cells.
+# Columns of the tables of cells.
 HEADINGS = {
     "L2 TLB hits": "l2_tlb_hit", "walks, k": "gmmu_walks", "at the IOMMU, k": "iommu_walks", "in translation": "in_translation", "in faults": "in_faults",
     "on links": "in_links", "remote accesses": "remote", "batches": "batches", "pages moved, k": "moved", "evicted, k": "evicted", "came again, k": "came_again",
     "coalesced": "coalesced", "splintered": "splintered", "blocks gave way": "gave_way",
 }
-# What a mechanism is: what the preset of its paper has of these. Those that no preset has on have a value here.
+# Settings of each mechanism, from the preset of its paper. Settings that no preset has are given here with a value.
 PARTS = {
     "gmmu_bypass": ("", {"gpu.router.policy": "gmmu_bypass"}),
     "mosaic": ("paper-mosaic", {"memory.frame_allocation", "memory.page_sizes", "memory.compaction"}),
@@ -80,7 +81,7 @@ PARTS = {
     "to_ue": ("", {"gpu.sm.thread_blocks": "thread_oversubscription", "driver.batch.eviction_schedule": "unobtrusive"}),
     "migration": ("", {"memory.remote_touch": "migrate"}),
 }
-# What a mechanism counts, which is 0 where it is off.
+# Counters of each mechanism, which are 0 if it is off.
 OWN = {"gmmu_bypass": ["remote_predictions", "correct_remote_predictions"], "mosaic": ["coalesced"], "mask": ["golden_lines", "silver_lines"],
        "compression": ["compressed_hits", "rebasings"], "to_ue": ["gave_way"], "migration": ["moved", "came_again"]}
 
@@ -126,7 +127,7 @@ def check_cells(keys):
 
 
 def grid_of(bases, pairs=(), noise=None):
-    """Performances as sums of effects and of interactions of pairs, of mechanisms a, b and c."""
+    """Performances composed of effects and pairwise interactions of mechanisms a, b and c."""
     cells = {}
     for n in range(8):
         cell = tuple(m for i, m in enumerate("abc") if n >> i & 1)
@@ -232,7 +233,7 @@ def check_tables(text, rows):
 
 
 def check_missing(folder, rows):
-    """A table of two cells, of which one has a value that is missing elsewhere."""
+    """A table with two finished cells: a refused cell has a row and its reason, and missing cells are left out."""
     measured = {("small", 2, study.cell_of(row["cell"])): row for row in rows if row["cell"] in ("none", "mosaic")}
     refused = {("small", 2, ("mask",)): "because"}
     report.write(folder, measured, {}, refused, MADE, study.SMALL)
@@ -248,7 +249,7 @@ def cells_on_ranks():
 
 
 def check_elsewhere(program, folder, rows, on_ranks):
-    """One digest on two threads and, of some, on two ranks; the counters of some against their results."""
+    """One digest on two threads and, for some cells, on two ranks; the counters of some cells against their results."""
     mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", "2"]
     ranks = has_ranks(program)
     for row in rows:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may enter a table of the GMMU Bypass study: no result of another program, another configuration, or a run that failed; and what
-its first paragraph and its noise say of given figures. Every table and plot names the program that made it."""
+"""Tables of the GMMU Bypass study contain no result of a different program or configuration, and no failed run. Its first paragraph and
+its noise match given figures. Every table and plot names the program that made it."""
 import signal
 import subprocess
 import sys
@@ -42,7 +42,7 @@ def check(holds, what):
 
 
 def results_of_others(program, folder):
-    """Plants what must not enter a table, one thing at a time, beside a result that may."""
+    """Adds results that must not enter a table, one at a time, next to a valid one."""
     run = study.Run("relu", "distributed", "first_touch", FOOTPRINT, "relu")
     other = study.Run("relu", "distributed", "first_touch", 2 * FOOTPRINT, "larger")
     work = sweeps.Sweep(program, folder, measure, quiet=True)
@@ -79,7 +79,7 @@ def results_of_others(program, folder):
     found.refuse_stale([run])
     check(found.missing([run]) == ["relu"], "a result that is gone is there")
 
-    # What cannot be is told before anything runs; a run that fails leaves nothing, and the others are made.
+    # An invalid run is reported before anything is executed. A failed run leaves nothing, and the others are executed.
     try:
         work.make([study.Run("relu", "distributed", "first_touch", FOOTPRINT, "none", {"iommu.walkers": "0"})])
         check(False, "a run without walkers is made")
@@ -96,7 +96,7 @@ def results_of_others(program, folder):
 
 
 def recorded(program, folder):
-    """Pages of a run lie where its source first touched them, and it is made again where those lie elsewhere."""
+    """A run's pages are on the GPUs of their first touches in its source run; the run is repeated if these change."""
     def made(settings):
         source = study.Run("relu", "distributed", "first_touch", FOOTPRINT, "source", settings)
         run = study.Run("relu", "gmmu_bypass", "recorded", FOOTPRINT, "recorded", source=source)
@@ -116,7 +116,7 @@ def recorded(program, folder):
 
 
 def rebuilt(program, folder):
-    """A program that was built again while the study ran ends it."""
+    """The study ends if the program is rebuilt while it runs."""
     copy = folder / "farfault"
     copy.write_bytes(program.path.read_bytes())
     copy.chmod(0o755)
@@ -131,7 +131,7 @@ def rebuilt(program, folder):
 
 
 def stopped(program, folder):
-    """A signal ends the study with its runs; what was done is kept, and the same command makes the rest."""
+    """A signal ends the study and its runs. Finished runs are kept, and the same command executes the rest."""
     command = [sys.executable, STUDY / "run", "--parts", "study", "--workloads", "relu,aes", "--placements", "first_touch", "--designs",
                "distributed", "--footprint", "4MiB", "--program", program.path, "--out", folder, "--jobs", "2"]
     results = folder / "sweep/runs"
@@ -139,7 +139,7 @@ def stopped(program, folder):
         # A shell's background job ignores SIGINT, and its children inherit that.
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-        # relu is done long before aes, which starts first.
+        # relu ends long before aes, which starts first.
         while child.poll() is None and not (list(results.glob("*.h5")) and list(results.glob("*.partial"))):
             time.sleep(0.01)
         check(child.poll() is None, f"{number}: the study ended by itself")
@@ -151,7 +151,7 @@ def stopped(program, folder):
 
 
 def tables(program, folder):
-    """The command: every file that it writes names the program, and what is stale is refused in one sentence."""
+    """The command: every file that it writes names the program, and stale results are refused in one sentence."""
     command = [sys.executable, STUDY / "run", "--parts", "study", "--workloads", "relu", "--placements", "first_touch", "--designs",
                "distributed,gmmu_bypass", "--footprint", "128KiB", "--program", program.path, "--out", folder / "out", "--jobs", "1"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
@@ -175,7 +175,7 @@ def tables(program, folder):
 
 
 def words():
-    """Whether the first paragraph puts each reading where its mean belongs: within the noise there is no difference."""
+    """The first paragraph classifies each reading by its mean. Means within the noise count as equal."""
     values = {("a", "interleave"): 1.06, ("b", "interleave"): 1.031, ("c", "interleave"): 1.025, ("d", "interleave"): 1.019,
               ("e", "interleave"): 0.981, ("f", "interleave"): 0.93, ("g", "interleave"): 1.3, ("h", "interleave"): 0.9,
               ("x", "first_touch"): 1.06}
@@ -184,7 +184,7 @@ def words():
 
 
 def gains():
-    """Where ideal gains nothing the tables say so, and a loss is still one; and whether a setting has both of the paper's averages."""
+    """Tables mark workloads for which ideal gains nothing, and report losses as losses. A setting has both of the paper's averages."""
     said = [figures.gained(*pair) for pair in ((1.05, 1.08), (1.005, 1.009), (0.8, 1.0), (0.8, 1.05), (1.05, None), (None, 1.1))]
     check(said == ["+5.0 %", "nothing to gain", "nothing to gain, -20.0 %", "-20.0 %", "+5.0 %", "-"], f"gains: {said}")
     check(figures.median([3, None, 1, 2]) == 2 and figures.median([None]) is None, "medians")
@@ -199,7 +199,7 @@ def gains():
 
 
 def sums():
-    """Noise of a workload and of a mean, and the groups of workloads that local shares tell apart."""
+    """Noise of a workload and of a mean, and groups of workloads by local share."""
     check(abs(noise.one([1.1, 1 / 1.1], []) - 0.134789) < 1e-6, "the spread of two repeats")
     check(abs(noise.one([1.1, 1 / 1.1], [1.3, 1.3]) - 0.262364) < 1e-6, "other owners move more than the spread")
     check(abs(noise.of_mean([0.1] * 4) - 0.1) < 1e-12 and noise.of_mean([0, 0]) == noise.LEAST, "two standard deviations of a mean")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GMMU Bypass study at a small footprint: each of the 36 runs with pages at their first touch has one digest on threads and ranks,
-recorded pages lie where the run before put them, and the variations are around what the preset says."""
+"""The GMMU Bypass study at a small footprint. Each of the 36 runs with first-touch placement has one digest on threads and ranks; recorded
+pages are placed as in the recorded run; and parameters vary around the preset's values."""
 import json
 import re
 import shutil
@@ -46,7 +46,7 @@ def one_digest(ways):
 
 
 def recorded(program, folder, ranks):
-    """Whether a run on a recorded map has one digest and no first touch."""
+    """A run with a recorded map has one digest and no first touch."""
     first = study.Run("fft", "distributed", PLACEMENT, FOOTPRINT, "first")
     run = study.Run("fft", "gmmu_bypass", "recorded", FOOTPRINT, "again", source=first)
     each_way(program, folder, first, False)
@@ -60,7 +60,7 @@ def recorded(program, folder, ranks):
 
 
 def one_name_each(program, folder):
-    """Whether no two different runs of the readings and the variations have one name."""
+    """Different runs of the readings and the variations have different names."""
     found = readings.Found(study.WORKLOADS, study.PLACEMENTS, 1, folder, study.FULL)
     cells = grid.Grid(study.WORKLOADS, 1, folder)
     figures = [study.figure_run(w, d, p, study.FULL) for p in study.PLACEMENTS for w in study.WORKLOADS for d in study.DESIGNS]
@@ -75,8 +75,8 @@ def one_name_each(program, folder):
 
 
 def grid_of_one_map(folder):
-    """A workload's pages are the same in all cells of the grid, centralized is run once for all walks of the GMMUs, and a cell has its
-    links and walks."""
+    """All cells of the grid share a workload's page map, one centralized run serves all GMMU walk latencies, and a cell has its links
+    and walks."""
     cells = grid.Grid(["relu"], 1, folder)
     sources = {run.source.name for run in cells.all_runs()}
     central = {run.name for cell in cells.runs.values() for run in [cell["relu"]["centralized"]]}
@@ -89,7 +89,7 @@ def grid_of_one_map(folder):
 
 
 def one_map_with_room(program, folder):
-    """The cell with room has the pages of the preset's links and walks in the grid, the readings and the sensitivity."""
+    """The cell with room uses the page map of the preset's links and walks in the grid, the readings and the sensitivity."""
     cells = grid.Grid(["relu"], 1, folder).runs[grid.ROOM]
     found = readings.Found(["relu"], study.PLACEMENTS, 1, folder, study.FULL).runs
     rest = sensitivity.Sensitivity(provenance.Program(program), ["relu"], ["recorded"], 1, folder).runs
@@ -99,7 +99,7 @@ def one_map_with_room(program, folder):
 
 
 def machines_and_programs(folder):
-    """The readings of MGPUSim's tree and programs are what they are named, and leave other workloads alone."""
+    """The readings of MGPUSim's tree and programs match their names and do not affect other workloads."""
     by_name = {r.words: r for r in readings.readings(folder)}
     chained = Path(json.loads(by_name["the second PCIe switch below the first"].settings["machine.topology"])).read_text()
     uniform = by_name["PR on a uniform random graph"].settings
@@ -110,7 +110,7 @@ def machines_and_programs(folder):
 
 
 def variations(program):
-    """Whether assumed parameters are varied around what the preset says, and those of other mechanisms are not."""
+    """Assumed parameters vary around the preset's values; parameters of other mechanisms do not vary."""
     varied, _ = sensitivity.assumed(sensitivity.parameters_of(provenance.Program(program)))
     values = {key: [default] + [v for v, _, _ in found] for key, default, found in varied}
     return (values["gpu.dram.bandwidth"] == ["64 GB/s", "32 GB/s", "128 GB/s"] and len(values) > 20 and
@@ -135,7 +135,7 @@ def main():
                 else:
                     failed += 1
                     print(f"{workload}, {design}: {ways}")
-            # Designs whose runs are the same would say nothing about the design.
+            # Designs with identical runs would prove nothing about the design.
             if len(seen) == len(study.DESIGNS):
                 passed += 1
             else:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hardware study: its published inputs are what the presets give, to the cycle, and none of them judges; what it writes names the
-program; and each file of ../shared/data/measured has a line of its README."""
+"""The hardware study. The presets reproduce its published inputs to the cycle, and no input is used as a judge; its output names the
+program; and each file of ../shared/data/measured has a line in its README."""
 import fnmatch
 import re
 import sys
@@ -42,7 +42,7 @@ def main():
     for c in measure.PUBLISHED["curves"]:
         check((c["gpu"], c["source"]) not in sources, f"{c['gpu']}: {c['source']} made the preset that its curve judges")
 
-    # What an input was derived from is an input as well.
+    # A value from which an input was derived is an input as well.
     for v in values:
         for what in v.get("from", []):
             check((v["gpu"], what, v["source"]) in inputs, f"{v['gpu']}: {what} of {v['source']} made {v['what']}, and judges")
@@ -50,7 +50,8 @@ def main():
     named = {e["source"] for e in values + measure.PUBLISHED["curves"]} | {"cuda-gpu-tlb", "vcopy"}
     check(set(measure.PUBLISHED["sources"]) == named, f"sources that nothing uses: {set(measure.PUBLISHED['sources']) - named}")
 
-    # An input is beside the model, but in no median: here every judge is off by half, and every input by far more.
+    # An input is shown next to the model but enters no median: here every judge is off by half, and every input by far
+    # more.
     off = {"v100": {"levels": {"l1": 42.0, "l2": 289.5, "memory": 1e6}, "peak": 900.0, "read": 1299.0, "copy": 1203.0, "l2_read": 3675.0,
                     "pair_write": 71.85, "pair_read": 1.0, "curve": [], "mhz": 1380, "line": 128, "l2_bytes": 6 << 20, "stages": {}}}
     rows = report.judged(off)
@@ -58,7 +59,7 @@ def main():
     check(len(errors) > 0 and max(errors) - 0.5 < 1e-9 and min(errors) > 0.499999, f"judges: {errors}")
     check(any(r[6] == "input" and r[1] == "memory" and r[5] == "jia" for r in rows), "V100's input is not beside the model")
 
-    # An SM's part of the L2 has its own points, and a lap goes before the loads that count wherever a cache holds some of them.
+    # Each SM's part of the L2 has its own points, and a lap precedes the measured loads if a cache holds some of them.
     preset = {"l1_cache": {"size": "32 KiB"}, "l2_cache": {"size": "32 MiB", "partitions": 8}, "l1_tlb": {"entries": 32},
               "memory_cache": {"size": "256 MiB"}}
     check(measure.caches(preset) == (4 << 20, 32 << 20, 256 << 20) and measure.beyond(preset) == 384 << 20, "caches of a preset")
@@ -66,7 +67,7 @@ def main():
     short, long, loads = study.chase("mi300x", 2100, 128 << 20, 128, measure.beyond(preset))
     check(short.settings["workload.pointer_chase.hops"] == 1 << 20 and loads == 8192, "a lap through the memory-side cache")
 
-    # Every measured file has a line in the README.
+    # The README has a line for every measured file.
     if study.MEASURED.is_dir():
         readme = (study.FOLDER / "README.md").read_text().split("## Which files")[1].split("## ")[0]
         patterns = re.findall(r"^\| `([^`]+)` \|", readme, re.MULTILINE)
@@ -74,7 +75,7 @@ def main():
             name = str(file.relative_to(study.MEASURED))
             check(any(fnmatch.fnmatch(name, p) for p in patterns), f"{name} has no line in {study.FOLDER}/README.md")
 
-    # A chase through 4 KiB hits the L1, one through 1 MiB, half of a page, the L2.
+    # A chase through 4 KiB hits the L1; one through 1 MiB, half of a page, hits the L2.
     with tempfile.TemporaryDirectory() as scratch:
         sweep = Sweep(provenance.Program(program), Path(scratch), study.figures, 2, quiet=True)
         chases = {}
@@ -98,7 +99,7 @@ def main():
         text = (folder / "results.md").read_text()
         check("| V100 | no curve | 0 | 50% | 6 |" in text, "the median takes inputs in")
 
-        # A run that cannot be is told in one sentence, and so is one that fails.
+        # An invalid run is reported in one sentence, and so is a failed one.
         for settings, word in (({"workload.name": "nothing"}, "nothing"), ({"workload.name": "stream", "workload.stream.bytes": "64 TiB"}, "stream")):
             bad = study.Run("gpu-v100", settings)
             try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the study of MASK says of given figures: the committed tables are those of the committed results, cell by cell; each measure is what it
-should be of counters made up; tables have each figure in its column, beside the paper's.
+"""The study of MASK with given figures. The committed tables match the committed results, cell by cell; each measure of made-up counters has
+the expected value; and tables have each figure in its column, next to the paper's.
 
 Usage: mask_results_test.py BUILD_FOLDER/anything [--update]; --update writes results.md again from results.json.xz and discussion.md.
 """
@@ -45,7 +45,7 @@ def committed(folder):
     report.FOLDER = STUDY
 
 
-# Counters of a run of two applications at 1 GHz, each of which a figure needs; all in one GPU.
+# Counters of a run of two applications at 1 GHz, all on one GPU, for every figure.
 OF_APPLICATIONS = {
     "sm_l1_tlb_hits": (90, 60), "sm_l1_tlb_misses": (10, 40), "l2_tlb_hits": (6, 20), "l2_tlb_misses": (4, 20), "l2_tlb_merged_misses": (1, 5),
     "l2_slice_walk_reads": (100, 40), "l2_slice_walk_hits": (60, 24), "l2_slice_data_requests": (500, 300), "l2_slice_data_hits": (200, 40),
@@ -83,7 +83,7 @@ def measures(folder):
         for name, value in OF_GPU.items():
             f[f"summary/gpu/{name}"] = [value]
         f["timeseries/dram/instance"] = numpy.array([b"gpu0.dram0", b"gpu0.dram1"])
-        # A sample for each of two GMMUs; the last one is of the end.
+        # A sample for each of two GMMUs; the last sample is from the end.
         f["timeseries/gmmu/busy_walkers"] = [[1, 3], [2, 6], [10, 8], [0, 0]]
         f["config/toml"] = "[[application]]\n[[application]]\n"
         f.create_group("tables")
@@ -96,7 +96,7 @@ def measures(folder):
 
 
 def tables(folder):
-    """Two applications alone have an IPC of 2 and 4. With SharedTLB A+B have half of that, with MASK 0.75 and 0.6, with Ideal the same as alone."""
+    """Two applications have an IPC of 2 and 4 alone. A+B have half of that with SharedTLB, 0.75 and 0.6 with MASK, and the same as alone with Ideal."""
     pair = ("FFT", "NN")
     ipc = {"shared_tlb": [1.0, 2.0], "pw_cache": [0.5, 1.0], "mask_tlb": [1.2, 2.4], "mask_cache": [1.3, 2.6], "mask_dram": [1.4, 2.8], "mask": [1.5, 2.4],
            "ideal": [2.0, 4.0]}
@@ -124,7 +124,8 @@ def tables(folder):
     sizes = {(64, pair, design): of(ipc[design]) for design in ("shared_tlb", "mask")}
     varied = {("as it is", pair, "shared_tlb"): of([1.0, 2.0], in_l2_tlb=0.3), ("as it is", pair, "mask"): of([1.5, 2.4]),
               ("gpu.l2_tlb.tokens.step=0.05", pair, "mask"): of([2.0, 4.0], in_walk=0.45)}
-    # Alone as before in the preset's system; with 64 MSHRs the applications alone have 4 and 8, SharedTLB half and MASK three quarters of that.
+    # Alone as above in the preset's system. With 64 MSHRs the applications alone have 4 and 8, SharedTLB half, and MASK
+    # three quarters of that.
     readings = {("paper-mask", pair, design): of(figures) for design, figures in compared.items()}
     wide = {"shared_tlb": [2.0, 4.0], "mask": [3.0, 6.0], "ideal": [4.0, 8.0]}
     readings |= {("gpu.l1_tlb.mshrs=64", pair, design): of(figures) for design, figures in wide.items()}
@@ -133,7 +134,8 @@ def tables(folder):
                           "large_pages": large, "sensitivity": varied}, MADE)
     text = (folder / "results.md").read_text()
     for row in (
-            # Weighted speedups: Static 0.8 + 0.7, PWCache 0.5, SharedTLB 1, MASK-TLB 1.2, MASK-Cache 1.3, MASK-DRAM 1.4, MASK 0.75 + 0.6, Ideal 2.
+            # Weighted speedups: Static 0.8 + 0.7, PWCache 0.5, SharedTLB 1, MASK-TLB 1.2, MASK-Cache 1.3, MASK-DRAM
+            # 1.4, MASK 0.75 + 0.6, Ideal 2.
             "| pair | HMR | measured | Static | SharedTLB | PWCache | MASK-TLB | MASK-Cache | MASK-DRAM | MASK | Ideal | "
             "slowdown, Static | slowdown, SharedTLB | slowdown, MASK |",
             "| FFT+NN | 0 | 0 | 1.50 | 1.00 | 0.50 | 1.20 | 1.30 | 1.40 | 1.35 | 2.00 | 1.43 | 2.00 | 1.67 |",
@@ -160,7 +162,7 @@ def tables(folder):
             "| `paper-mask-fermi` | MASK | 67.5 % | 78.0 % |",
             "| 64 | 1.00 | 1.35 | 1.350 |",
             "| SharedTLB | 50.0 % | 55.5 % |",
-            # 0.375 + 0.6 of 0.5 + 1, to what they have alone with large pages.
+            # 0.375 + 0.6 relative to 0.5 + 1, the values alone with large pages.
             "| MASK | 65.0 % | 98.2 % |",
             "| `as it is` | 1.350 | 1.350 | 30 % | 18 % |",
             "| `gpu.l2_tlb.tokens.step=0.05` | 2.000 | 2.000 | 5 % | 45 % |",
@@ -169,7 +171,7 @@ def tables(folder):
 
 
 def named_pairs():
-    """SRAD has 3 beside SCAN with MASK-DRAM and 2 with SharedTLB; of the third level of MM+CONS 60 % hit; BP+RED have 0.9 + 1.2 of what they have alone."""
+    """SRAD has 3 with SCAN under MASK-DRAM and 2 under SharedTLB; 60% of MM+CONS's third-level reads hit; BP+RED have 0.9 + 1.2 of their values alone."""
     pairs = {("equal", ("SCAN", "SRAD"), "mask_dram"): MEASURED | {"ipc": [1.0, 3.0]}, ("equal", ("SCAN", "SRAD"), "shared_tlb"): MEASURED | {"ipc": [1.0, 2.0]},
              ("equal", ("CONS", "MM"), "shared_tlb"): MEASURED, ("equal", ("BP", "RED"), "mask"): MEASURED | {"ipc": [0.9, 2.4]}}
     alone = {("15", (name,), "shared_tlb"): MEASURED | {"ipc": [figure]} for name, figure in (("BP", 1.0), ("RED", 2.0))}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study of MASK at small applications: the pairs and classes that it is made of; every design has a configuration that the program
-knows, one digest on one thread and on two, and a result of its own; a part of a GPU is a configuration too."""
+"""The study of MASK with small applications: its pairs and classes. Every design has a valid configuration, one digest on one and two
+threads, and a distinct result; a part of a GPU is a valid configuration, too."""
 import itertools
 import json
 import re
@@ -29,12 +29,12 @@ except ModuleNotFoundError as missing:
     sys.exit(77)
 
 SMALL = {"SCP": ({"vectors": 64, "length": 8192}, 1), "TRD": ({"size": "512KiB"}, 1)}
-SHORT = {"HISTO": ({"words": 4096, "partial_histograms": 30}, 2), "SCP": ({"vectors": 64, "length": 2048}, 3)}  # with how often each runs
+SHORT = {"HISTO": ({"words": 4096, "partial_histograms": 30}, 2), "SCP": ({"vectors": 64, "length": 2048}, 3)}  # and repeats
 PARTS = ["pairs", "readings", "splits", "number", "generality", "tlb_sizes", "large_pages", "sensitivity"]
 
 
 def first_runs(path, times):
-    """IPC of each application, of its first `times` runs, told from the table of runs."""
+    """IPC of each application over its first `times` runs, from the table of runs."""
     with h5py.File(path, "r") as f:
         period = int(f["summary/machine/end"][0]) / int(f["summary/machine/cycles"][0])
         runs = list(zip(*(f["tables/runs"][key][:].tolist() for key in ("application", "run", "started", "finished", "instructions"))))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study of Mosaic at small applications: each design has one digest on one thread and on two; every run has a configuration that the
-program knows, a name and an identity of its own; and the report has each part, with speedups as the paper defines them."""
+"""The study of Mosaic with small applications. Each design has one digest on one and two threads; every run has a valid configuration and
+a unique name and identity; and the report has each part, with speedups as the paper defines them."""
 import json
 import re
 import subprocess
@@ -46,7 +46,7 @@ def main():
         check(all(len(m) == 25 for m in study.heterogeneous().values()), "25 mixes of each size")
         check(study.heterogeneous() == study.heterogeneous(), "the mixes are drawn anew each time")
 
-        # RAY and LUD take a second alone.
+        # RAY and LUD take one second alone.
         small = parts.Parts(["page_sizes", "homogeneous"], True, ["LUD", "RAY"])
         measured = {part: {} for part in small.runs}
         digests = {}
@@ -68,7 +68,7 @@ def main():
         digest(program, folder, alone)
         measured["alone"]["15", ("LUD",), "gpu_mmu"] = measure(file_of(folder, alone))
 
-        # Fragmented memory: compaction makes room for large pages; and what a coalescer does that moves pages.
+        # Fragmented memory: compaction frees large frames; and a coalescer that moves pages.
         moving = parts.Parts(["fragmentation", "migrating"], True, ["HISTO"])
         measured |= {"fragmentation": {}, "migrating": {}}
         for part, what, designs in (("fragmentation", "occupancy=0.25", ("no_cac", "mosaic", "ideal_cac")), ("migrating", "2", ("migrating", "mosaic"))):

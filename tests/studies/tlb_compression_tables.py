@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of the study of TLB compression, made of measures that are all different: each cell has the figure that its column names, of its
-row's benchmark or setting. For tlb_compression_test.py."""
+"""The tables of the study of TLB compression, from pairwise different measures: each cell has the figure of its column for the benchmark or
+setting of its row. For tlb_compression_test.py."""
 import random
 from statistics import mean
 
@@ -35,7 +35,7 @@ def tables_of(text):
 
 
 def made_up():
-    """Of two hit rates, one is 97 % when it is rounded."""
+    """Random measures. One of two given hit rates rounds to 97%, the other one does not."""
     draw = random.Random(16)
     runs = parts.Parts([*report.sections.SECTIONS, "benchmarks"], True, list(study.WORKLOADS), [f"/a/{GRAPH}"]).runs
     measured = {part: {key: {name: draw.random() for name in RATES} | {name: draw.randrange(1000, 9000) for name in COUNTS} for key in found}
@@ -70,7 +70,7 @@ class Expected:
         return of[what, b, d]["l2_hit"] / of[base or what, b, over]["l2_hit"] - 1
 
     def benchmarks(self, b):
-        """Rows of the speedups, the hit rates, the classes and of what compresses."""
+        """Rows of speedups, hit rates, classes and compression."""
         of = {d: self.measured["benchmarks"][AS, b, d] for d in study.DESIGNS}
         plain, packed = of["plain"], of["compressed"]
         yield "Speedups", [f"{plain['cycles'] / of[d]['cycles']:.3f}" for d in
@@ -101,7 +101,7 @@ class Expected:
 
 
 def same(found, section, number, row, expected):
-    """None: any."""
+    """Compares a row with the expected cells; None matches any value."""
     told = found[section][number].get(row)
     check(told is not None and len(told) == len(expected) == len(found[section][number][""]) and all(e in (None, t) for t, e in zip(told, expected)),
           f"{section}, {row}: {told}, not {expected}")

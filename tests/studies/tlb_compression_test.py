@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study of TLB compression at small benchmarks: the paper's table that it is made of; every design and variant has a configuration that the
-program knows, a digest, and a result of its own; what the tables say is what the runs counted."""
+"""The study of TLB compression with small benchmarks: the paper's table. Every design and variant has a valid configuration, a digest, and a
+distinct result; the tables match the runs' counters."""
 import json
 import re
 import subprocess
@@ -37,7 +37,7 @@ AS = "as it is"
 
 
 def check_paper(said, path):
-    """Each value is the one that its quotation has: a share, a change or a factor."""
+    """Each value matches its quotation: a share, a change or a factor."""
     if "value" not in said:
         for key, below in said.items():
             if isinstance(below, dict):
@@ -85,7 +85,7 @@ def check_tables(keys):
 
 
 def check_report(folder, measured):
-    """Of hotspot and bfs; the figures by hand."""
+    """The report for hotspot and bfs, against figures computed by hand."""
     report.write(folder, measured, MADE, SMALL)
     rows = records.read(folder)["overview"]
     m = {(b, d): measured["benchmarks"][AS, b, d] for b in SMALL for d in study.DESIGNS}
@@ -111,7 +111,7 @@ def check_report(folder, measured):
         check(f"\n## {title}" in text, f"no section {title}")
     of = measured["frames"]
     told = [of[order, "bfs", "compressed"]["compressed_fills"] for order in ("on_demand", "random")]
-    # 21 pages in 32 sets, most alone in their set, whose base they are.
+    # 21 pages in 32 sets. Most are alone in their set and are its base.
     check(told[0] == 1 and told[1] < 0.8 and "| `on_demand` |" in text, f"orders decide what compresses: {told}")
     of = measured["interleaved"]
     told = [of[n, "bfs", "compressed"]["compressed_fills"] for n in (1, 2, 8)]
@@ -170,9 +170,11 @@ def main():
         check(all(m for found in measured.values() for m in found.values()), "a run has failed")
         if checks.failed == 0:
             m = {d: measured["benchmarks"][AS, "hotspot", d] for d in study.DESIGNS}
-            # Two kernels over 768 pages, side by side in memory: one base for 512 of them, 16 per set, and 8 uncompressed entries per set for the others.
+            # Two kernels over 768 contiguous pages: one base for 512 of them, 16 per set, and 8 uncompressed entries
+            # per set for the others.
             check([m[d]["walks"] for d in ("plain", "compressed", "plain_1024")] == [1536, 768, 768], f"hotspot: {m}")
-            # A quarter uncompressed: four of eight entries per set that these others need, so that all 256 come again; three quarters: eight of sixteen.
+            # With a quarter uncompressed, these others have four of the eight entries per set that they need, so all
+            # 256 miss again; with three quarters, the translations with the base have eight of the sixteen.
             for name, walks in (("uncompressed_25", 768 + 256), ("uncompressed_75", 768 + 512)):
                 run = study.Run("hotspot", name, study.VARIANTS[name], SMALL)
                 digest(program, folder, run)

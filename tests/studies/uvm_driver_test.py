@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study of NVIDIA's UVM driver at its small size: each workload has one digest on one thread and on two; every run has a
-configuration that the program knows, a name and an identity of its own; what is assumed is varied; and the report has each part."""
+"""The study of NVIDIA's UVM driver at its small size. Each workload has one digest on one and two threads; every run has a valid
+configuration and a unique name and identity; every assumed parameter is varied; and the report has each part."""
 import json
 import re
 import subprocess
@@ -39,7 +39,7 @@ def check_line():
 
 
 def check_batches(path, share, found):
-    """What no batch of the driver may break, whatever it is made of."""
+    """Invariants of every batch."""
     with h5py.File(path) as f:
         b = {name: f["tables/fault_batches"][name][:] for name in f["tables/fault_batches"]}
     check(found["batches"] == len(b["raw_faults"]) > 0, f"{path}: no batches")
@@ -54,7 +54,7 @@ def check_batches(path, share, found):
 
 
 def check_fit():
-    """The fit gives the preset's values, and each published line within 25%."""
+    """The fit yields the preset's values, and reproduces each published line within 25%."""
     preset = (ROOT / "topologies/presets/nvidia-uvm.toml").read_text()
     time, block, page = batch_lines.rounded()
     for key, us in (("time", time), ("block_time", block), ("page_time", page)):
@@ -66,7 +66,7 @@ def check_fit():
 
 
 def check_lines(program, folder):
-    """Mean batches without prefetching are within 25% of the published lines; with the times before the fit they are not."""
+    """Mean batches without prefetching are within 25% of the published lines; with the times from before the fit they are not."""
     runs = parts.Parts("small", ["driver", "checks"]).runs
     measured = {"driver": {}, "checks": {}}
     for part, what in (("driver", "none"), ("checks", "before the fit")):
@@ -80,7 +80,8 @@ def check_lines(program, folder):
         is_off = abs(residual) > lines_check.LIMIT
         where = f"{w} against {program_of_line}, {reading}: {m['batch_us']:.1f} us, published {us:.1f} us"
         check(is_off == (reading != "preset"), where)
-    # Published: 4 VA blocks, 60 distinct pages. An array of the small size is one VA block, so a batch has two or three.
+    # Published: 4 VA blocks, 60 distinct pages. An array of the small size is one VA block, so a batch has two or
+    # three.
     stream = measured["driver"].get(("none", "vectoradd", parts.cell(1)))
     check(stream and 2 <= stream["blocks"] <= 5 and 55 <= stream["distinct"] <= 70, f"a batch of the stream: {stream}")
 
