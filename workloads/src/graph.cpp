@@ -72,9 +72,7 @@ std::optional<GraphFormat> detect_graph(std::string_view sample, bool sample_is_
   std::size_t data_lines = 0;
   while (!sample.empty()) {
     auto const end = sample.find('\n');
-    if (end == std::string_view::npos && !sample_is_all && data_lines > 0)
-      break;  // a truncated line is
-              // inconclusive
+    if (end == std::string_view::npos && !sample_is_all && data_lines > 0) break;  // truncated line
     auto const line = sample.substr(0, end);
     sample.remove_prefix(end == std::string_view::npos ? sample.size() : end + 1);
     if (!line.empty() && (line[0] == '#' || line[0] == '%')) {

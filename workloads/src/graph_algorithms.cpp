@@ -95,10 +95,8 @@ ShortestPaths shortest_paths(CsrGraph const& graph, std::uint64_t source, std::u
   distance.assign(graph.vertices, ~std::uint64_t{0});
   distance[source] = 0;
   auto update = distance;
-  std::vector<std::uint32_t> order{static_cast<std::uint32_t>(source)};  // vertices in the order in which
-                                                                         // they are read
-  std::vector<std::size_t> first{0, 1};                                  // first vertex of each round in that
-                                                                         // order
+  std::vector<std::uint32_t> order{static_cast<std::uint32_t>(source)};  // vertices in reading order
+  std::vector<std::size_t> first{0, 1};                                  // each round's first in that order
   for (; first[paths.rounds] < order.size(); ++paths.rounds) {
     for (auto i = first[paths.rounds]; i < first[paths.rounds + std::size_t{1}]; ++i) {
       auto const v = order[i];

@@ -72,8 +72,7 @@ struct QtCandidate {
 
 // One of the seeds that a block of threads tries one after the other.
 struct QtTrial {
-  static constexpr std::uint32_t kSkipped = 0xffff'ffff;  // has at most as many neighbours as the best
-                                                          // cluster has members
+  static constexpr std::uint32_t kSkipped = 0xffff'ffff;  // not more neighbours than the best so far
 
   std::uint32_t seed = 0;
   std::uint32_t candidate = kSkipped;

@@ -160,8 +160,7 @@ class Search {
   SearchLimits limits_;
   Random random_;
   Assignment now_;
-  std::shared_ptr<Assignment const> before_;  // copy of now_, shared by the evaluations up to the next
-                                              // opening
+  std::shared_ptr<Assignment const> before_;  // copy of now_, shared until the next opening
   std::vector<bool> is_centre_;
   std::vector<std::uint32_t> feasible_;
   std::vector<Evaluation> evaluations_;

@@ -2,7 +2,7 @@
 // The search of streamcluster on the host: a local search for facility location. It determines the candidate
 // that each pgain kernel evaluates and the path of each of its threads.
 //
-// - Steps: those of the suite's host program for one chunk with all points, each of weight 1. `speedy` opens
+// - Steps: as in the suite's host program for one chunk with all points, each of weight 1. `speedy` opens
 //   a first set of centres. Candidates are then drawn from feasible points, one kernel each, until the
 //   improvement is small. The price of a centre is found by bisection.
 // - Coordinates and costs are integers, so that sums do not depend on the compiler's order of operations.

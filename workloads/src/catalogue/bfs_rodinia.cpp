@@ -8,7 +8,7 @@
 // As in `bfs_tf`, vertices are marked visited only in the second kernel, so that a vertex is written by each
 // edge that finds it, always with the same value. The first edge and the length of a row are adjacent in one
 // array. A thread that finds a neighbour reads both again after its stores, because the compiler must assume
-// that they changed. Registers and the order of accesses are from nvcc 13.0 -O3 for sm_75.
+// that the stores changed them. Registers and the order of accesses are from nvcc 13.0 -O3 for sm_75.
 #include <array>
 #include <memory>
 #include <string>

@@ -234,7 +234,7 @@ class Main final : public HistogramKernel {
         out, Op::store, count, [&](auto lane) { return (does[lane] & HistogramPixels::kAdds) != 0; }, word);
   }
 
-  // An access by those of `count` lanes that are chosen; the branch around the access if none is.
+  // An access by the chosen lanes among the first `count`; the branch around the access if none is.
   template <class Chosen, class Address>
   static void some(WarpInstruction& out, Op op, std::uint32_t count, Chosen chosen, Address address) {
     std::uint64_t mask = 0;

@@ -112,8 +112,7 @@ class Hotspot final : public Kernel {
     for (std::uint32_t lane = 0; lane < warp_width_; ++lane) {
       auto const thread = warp * warp_width_ + lane;
       auto const cell = (top(block) + thread / kSide) * cols_ + left(block) + thread % kSide;
-      out.address[lane] = base + 4 * static_cast<std::uint64_t>(cell);  // outside the chip: no lane of the
-                                                                        // mask
+      out.address[lane] = base + 4 * static_cast<std::uint64_t>(cell);  // outside the chip: not in the mask
     }
   }
 

@@ -228,8 +228,7 @@ class Scan final : public LinearKernel {
   std::uint64_t base_steps() const { return stage_ == Stage::claim ? 6 : 5; }
 
   void list_detours(ThreadRange const& t) {
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> tries;  // position in the row, path length to the
-                                                                 // boss
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> tries;  // position in row, path length to boss
     for (std::uint32_t lane = 0; lane < t.lanes; ++lane) {
       auto const v = static_cast<std::uint32_t>(t.first + lane);
       auto const row = scanned(v);
@@ -242,9 +241,7 @@ class Scan final : public LinearKernel {
     std::sort(tries.begin(), tries.end());
     std::uint64_t before = 0;
     for (std::size_t i = 0; i < tries.size(); ++i) {
-      if (i + 1 < tries.size() && tries[i + 1].first == tries[i].first)
-        continue;  // the last has the longest
-                   // path
+      if (i + 1 < tries.size() && tries[i + 1].first == tries[i].first) continue;  // the last is longest
       Detour d{static_cast<std::uint32_t>(tries[i].first), tries[i].second, 0, before};
       d.steps = static_cast<std::uint32_t>(5 + Find::steps(d.longest) + (stage_ == Stage::find ? 0 : 3));
       detours_.push_back(d);

@@ -4,7 +4,7 @@
 // reads the nearest one again. To determine whether that point is lit it tests objects until one blocks the
 // lamp; then it reflects the ray. The image is cleared at the beginning, and read and written at the end.
 //
-// The paths are those of real rays, traced when the workload is built (ray_paths.hpp). A warp continues as
+// The paths of real rays are traced when the workload is built (ray_paths.hpp). A warp continues as
 // long as one of its rays has hit an object.
 //
 // The scene and the camera are in constant memory. Intersection tests read it uniformly (scalar loads).

@@ -86,8 +86,8 @@ class Jacobi final : public Kernel {
  private:
   static constexpr std::uint64_t kStepsOfPlane = 2 * 6 + 3;
 
-  // The threads that take part: those inside the volume; those not on its border; or, among these, those at
-  // one side of the block's part.
+  // The active threads: inside the volume; not on its border; or, in addition, at one side of the block's
+  // part.
   enum class Where { inside, core, last_row, first_row, outer_column };
 
   struct Place {

@@ -292,8 +292,7 @@ class Program {
   std::vector<Operation> all_;
   std::map<std::uint64_t, std::uint32_t> numbers_;
   std::vector<std::uint32_t> last_{kNone};                    // per stream: its last operation
-  std::vector<std::vector<std::uint32_t>> awaited_{{kNone}};  // per stream: the last awaited operation of
-                                                              // each other stream
+  std::vector<std::vector<std::uint32_t>> awaited_{{kNone}};  // per stream: last awaited of each other
 };
 
 std::vector<Operation> program_of(TraceList const& list, std::vector<std::uint64_t> const& streams) {
