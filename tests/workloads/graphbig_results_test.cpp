@@ -95,7 +95,7 @@ TEST_CASE("graphbig: sssp_twc's distances are those of Dijkstra, and its kernels
       CHECK(*std::max_element(weight.begin(), weight.end()) == kMost);
       CHECK(*std::min_element(weight.begin(), weight.end()) == 1);
 
-      // Executes the kernels and checks that only the data's accesses are made.
+      // Executes the kernels and checks each access against the data.
       constexpr std::uint64_t kInfinity = ~std::uint64_t{0};
       std::vector<std::uint64_t> distance(g.graph.vertices, kInfinity), update = distance;
       std::vector<bool> mask(g.graph.vertices, false);

@@ -11,8 +11,7 @@ using namespace test;
 using namespace test::lanes;
 namespace {
 
-constexpr std::uint64_t kSide = 5, kArea = 9, kOffsets = 13, kPadded = 19;  // for pattern_half 2 and
-                                                                            // search_half 4
+constexpr std::uint64_t kSide = 5, kArea = 9, kOffsets = 13, kPadded = 19;  // for halves 2 and 4
 constexpr std::uint64_t kRows = 100, kCols = 90;
 
 // A block's arrays, shared memory and threads.

@@ -90,8 +90,8 @@ TEST_CASE("lud: a matrix of t tiles a side takes 3 t - 2 kernels, each tile to t
 TEST_CASE("lud: shared memory is accessed twice for a product, and for each element that comes and goes") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("lud", {{"side", "32"}}, of_width(width));
-    // 16 elements of a column are loaded and 15 stored; 15 times a column and a row, with 0, 1 and more
-    // products.
+    // 16 elements of a column are loaded and 15 stored; 15 times a column, with 0 products and more, and a
+    // row, with 1 product and more.
     CHECK(shared_of(w, 0, width) == 16 + 15 + 15 * 14 / 2 * 4 + 15 * (3 + 4));
     // 120 products per tile, and 16 pivots for the lower tile.
     CHECK(shared_of(w, 1, width) == 2 * 24 + 2 * (2 * 120 + 2) + 16 + 15 + 16);

@@ -11,7 +11,7 @@
 
 namespace farfault::workloads {
 
-// Each lane searches the boss of start(lane).
+// Each lane searches for the boss of start(lane).
 class Find {
  public:
   Find(VirtAddr parents, Trees const& trees) : parents_(parents), trees_(&trees) {}

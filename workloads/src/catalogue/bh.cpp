@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gravity between bodies by the Barnes-Hut algorithm, from LonestarGPU 2.0 (bh), one time step:
-//   BoundingBox       the cube around all bodies: a block per 1,024 bodies; the last block combines all
-//   blocks ClearKernel1      all children TreeBuilding      a body descends the tree and takes an empty place
-//   by an atomic; if a body is there, it
-//                     locks the place and makes cells until the two bodies separate
+//   BoundingBox       the cube around all bodies: a block per 1,024 bodies; the last block combines them
+//   ClearKernel1      all children
+//   TreeBuilding      a body descends the tree and takes an empty place by an atomic. If the place has a
+//                     body, it locks the place and makes cells until the two bodies separate
 //   ClearKernel2      mass and start of the cells
 //   Summarization     a cell's mass, centre of mass and number of bodies, from its children's
 //   Sort              bodies in tree order; a cell's children move to the front

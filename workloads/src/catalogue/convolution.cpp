@@ -89,7 +89,7 @@ class Pass final : public Kernel {
   }
 
  private:
-  // The k-th part of the threads; -1 and 4 are the halo.
+  // The block's k-th part; -1 and 4 are the halo.
   void part(WarpInstruction& out, Op op, VirtAddr image, std::uint64_t x, std::uint64_t y, std::uint32_t warp,
             int k) const {
     // k = -1 wraps around in unsigned arithmetic and yields the part before the block's first result.

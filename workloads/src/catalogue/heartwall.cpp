@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Movement of a mouse's heart in ultrasound images, from Rodinia (heartwall): a kernel per frame, a block per
 // point of the heart's walls, 256 threads. The first frame gives each point a pattern, its surroundings. In
-// all other frames a block searches its pattern in a larger area: products of both at every offset, sums of
-// the area and of its squares under the pattern (by sums down padded columns and along rows), deviations,
+// all other frames a block searches for its pattern in a larger area: products of both at every offset, sums
+// of the area and of its squares under the pattern (by sums down padded columns and along rows), deviations,
 // correlations, and the maximum correlation near the previous position. Every tenth frame patterns are
 // updated, and points move to the positions found. Most time is spent in the products, which read the area
 // from memory and the pattern from shared memory.

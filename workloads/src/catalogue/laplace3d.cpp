@@ -66,8 +66,7 @@ class Laplace final : public Kernel {
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
     if (step == 0) return set_arguments(out, 6);
-    if (step == 1)  // the node of the halo, its address and its bounds check; the same for the thread's own
-                    // node
+    if (step == 1)  // halo node, its address and bounds check; the same for the thread's own node
       return set_compute(out, {.vector = 34, .scalar = 8}, kWait);
     auto body = step - 2;
     Tile const tile{block % blocks_x_ * kX, block / blocks_x_ * kY};

@@ -4,8 +4,8 @@
 //   dinit            sets six properties
 //   dfindelemin      finds the vertex's boss and its lightest edge to another component, and lowers the
 //                    lightest weight of its component by an atomic
-//   dfindelemin2     a vertex whose edge is the lightest of its component searches it, and claims to have it
-//   verify_min_elem  a boss searches the edge of the vertex that claimed, and marks the vertex
+//   dfindelemin2     a vertex whose edge is the lightest of its component searches for it and claims it
+//   verify_min_elem  a boss searches for the edge of the vertex that claimed, and marks the vertex
 //   dfindcompmintwo  marked vertices find both bosses, then join them; repeated while some could not
 // A thread that looks up a vertex's boss climbs the tree, with an atomic and a load per step, and makes the
 // vertex name its boss. The number and weight of an edge are read through three arrays each time, as in the

@@ -4,9 +4,8 @@
 // of an iteration:
 //   prepare   writes each pixel and its square to two arrays of sums
 //   reduce    sums 512 elements per block in shared memory; repeated on the blocks' sums until one is left
-//   srad      reads a pixel and its neighbours, whose rows and columns are in four arrays, and writes the
-//   four
-//             derivatives and the diffusion coefficient
+//   srad      reads a pixel and its neighbours, whose rows and columns are in four arrays, and writes
+//             the four derivatives and the diffusion coefficient
 //   srad2     reads the coefficients of the pixel, south and east, and the derivatives, and updates the pixel
 // The host computes the statistics of the speckle from the sums between `reduce` and `srad`.
 //
@@ -150,7 +149,7 @@ class Reduce final : public LinearKernel {
     auto const power = std::bit_floor(in_block);  // threads of the tree
     auto const first_thread = std::uint64_t{warp} * warp_width();
     if (take(step, 1)) return set_arguments(out, 3);
-    // Index, the sums of the last block, the address of the first sum. All threads meet at the barriers.
+    // Index, the sums of the last block, the address of the first sum. All threads reach the barriers.
     if (take(step, 1)) return set_compute(out, {.vector = 9, .special = 3, .scalar = 8}, kWait);
     if (t.lanes != 0) {
       if (take(step, 1)) return sums(out, image_.sums, t);
