@@ -118,7 +118,7 @@ inline void count_pixels(HistogramPixels& p, std::uint64_t bins) {
       auto& word = counters[part * words + (bin - first_bin) / 4];
       auto const byte = bin % 4;
       auto const full = [&](std::uint32_t i) { return (word >> 8 * (byte + i) & 0xff) == 0xff; };
-      // As published: the overflow of counter 3 depends on counter 2 only.
+      // As published: the carry into counter byte + 3 depends only on counter byte + 2.
       if (full(0))
         does = static_cast<std::uint8_t>(1 | (byte < 3 ? 2 : 0) | (byte < 2 && full(1) ? 4 : 0) |
                                          (byte < 1 && full(2) ? 8 : 0));

@@ -5,7 +5,7 @@
 //   `column` the target of each edge, 32 bits each. A property is an array of 32 bits per vertex.
 // - Kernels have a thread per vertex, in blocks of a fixed size.
 // - Races: as in the kernels of GraphBIG, rounds are synchronous. If several threads find a vertex, the first
-//   edge in vertex order does.
+//   edge in vertex order counts.
 // - Source: the accesses of a kernel, their order and the registers per thread are from the CUDA version (in
 //   accel-sim/gpu-app-collection) compiled by nvcc 13.0 -O3 for sm_75, except that loops are not unrolled.
 #pragma once
