@@ -11,8 +11,8 @@ namespace farfault::workloads {
 void leave_out_copies(Workload& workload);
 
 // Adds copies to a workload without any. Buffers that the host wrote are copied to the GPUs before the first
-// kernel; all other buffers are copied back to the host after the last kernel. Without other
-// buffers, all are copied back.
+// kernel; all other buffers are copied back to the host after the last kernel. Without other buffers,
+// all are copied back.
 void add_copies(Workload& workload);
 
 }  // namespace farfault::workloads
