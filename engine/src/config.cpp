@@ -284,8 +284,8 @@ std::string Config::where(std::string_view key) const {
   return {};
 }
 
-// The table of parameters, or the table of an array that contains it. (Tables below the latter are written
-// without its name: TOML assigns them to the last table of the array.)
+// The TOML heading of a section: [section], or [[array]] for a named table of an array. (Tables below the
+// latter are written without its name: TOML assigns them to the last table of the array.)
 std::string Config::heading(std::string const& section) const {
   for (auto const& [table, place] : named_tables_) {
     if (!at_or_below(section, table)) continue;
