@@ -19,10 +19,10 @@ namespace farfault::phold {
 struct Parameters {
   std::uint32_t processes = 1024;
   std::uint32_t start_events = 4;
-  double remote = 0.25;    // the fraction of events that go to a uniformly drawn process
+  double remote = 0.25;    // fraction of events sent to a uniformly drawn process
   double lookahead = 0.1;  // us
   double mean = 1.0;       // us: mean delay, the lookahead included
-  double skew = 0.0;       // the fraction of remote events that go to the first 1/16 of the processes
+  double skew = 0.0;       // fraction of remote events sent to the first 1/16 of the processes
 };
 
 struct Token {

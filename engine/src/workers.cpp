@@ -154,7 +154,7 @@ void Workers::work(std::uint32_t member, std::uint64_t round) {
       auto const next = word & 0xFFFF;
       if (word >> 32 != (round & 0xFFFF'FFFF) || next == (word >> 16 & 0xFFFF)) break;
       if (!offered.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel)) continue;
-      // The round cannot end before this task is done, so order_ stays as it is.
+      // The round cannot end before this task is done, so order_ remains valid.
       try {
         (*task_)(order_[next]);
       } catch (...) {

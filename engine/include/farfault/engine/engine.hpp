@@ -41,7 +41,7 @@ struct EngineOptions {
 
 enum class RunState {
   reached,  // every event before the end was handled; later ones are pending
-  drained,  // no event is left anywhere
+  drained,  // no event is pending on any rank
   stopped,  // request_stop()
 };
 

@@ -77,8 +77,8 @@ class EventQueue {
   static constexpr unsigned kBinBits = 10;
   static constexpr std::uint32_t kBins = 1U << kBinBits;
   static constexpr unsigned kChunkBits = 4;
-  static constexpr std::uint32_t kChunk = 1U << kChunkBits;  // events a chunk
-  static constexpr unsigned kSlabBits = 12;                  // events a slab
+  static constexpr std::uint32_t kChunk = 1U << kChunkBits;  // events per chunk
+  static constexpr unsigned kSlabBits = 12;                  // events per slab
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::uint64_t kNoWindow = std::numeric_limits<std::uint64_t>::max();
 
@@ -154,7 +154,7 @@ class EventQueue {
   // contains no recursive call.
   Event& place_elsewhere(Time when, std::uint64_t sequence, PortId to, PortId from);
 
-  // Room for one event more in a bin.
+  // Room for one more event in a bin.
   Event& append(std::uint32_t level_and_bin, Time when);
 
   std::uint32_t take_chunk() {

@@ -1,44 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// A streaming multiprocessor (compute unit): warps, scheduler, coalescer, L1 TLB and L1 cache.
+// A streaming multiprocessor (compute unit): warps, scheduler, coalescer, L1 TLB and L1 cache. Overview of
+// faults, thread-block swaps and counters: README.md of the components.
 //
-// - Events: only misses, stores and wake-ups. Inside the SM, an instruction is issued and coalesced into line
-//   transactions, and each is looked up in the L1 TLB and the L1 cache, one per cycle, by function calls.
-// - Computation: groups of instructions occupy the SIMDs, the scalar unit and the shared memory, which
-//   all warps of the SM share (execution_units.hpp); one wake-up per group. Memory instructions do not wait
-//   behind the groups, and take an issue slot of their SIMD.
+// - Events: only misses, stores and wake-ups. Issue and coalescing are function calls; the L1 TLB and the L1
+//   cache look up one line transaction per cycle.
+// - Computation: groups of instructions occupy the SIMDs, the scalar unit and the shared memory, which all
+//   warps share (execution_units.hpp); one wake-up per group. Memory instructions do not wait behind the
+//   groups, and take an issue slot of their SIMD.
 // - Time: a value that arrives at a clock edge is usable at the next one.
 // - Loads do not block a warp; an instruction marked wait_loads does (AMD's s_waitcnt, NVIDIA's scoreboard).
-// A
-//   warp retires when its loads have returned and its stores are acknowledged.
+//   A warp retires when its loads have returned and its stores are acknowledged.
 // - L1 cache: write-through without write-allocation; invalidated when another kernel of any application
-// starts
-//   on the SM (gfx9 and NVIDIA from Fermi on); holds remote lines as well.
-// - Scalar loads are sent to the scalar cache (scalar_cache.hpp), a separate component.
-// - Back-pressure: without a free MSHR or credit, the load/store unit stalls in order.
+//   starts on the SM (gfx9, NVIDIA from Fermi on); holds remote lines as well. Scalar loads use the scalar
+//   cache (scalar_cache.hpp), a separate component.
+// - Back-pressure: without a free MSHR, a credit or room for faulted transactions, the load/store unit stalls
+//   in order.
 // - Invalidations drop the page's translation at once, and its lines when the accesses translated before are
 //   done; then they are acknowledged. Warps keep running meanwhile.
-// - Faults: a translation response may be "faulted" (unmapped page, or a page about to migrate). Its
-//   transactions then leave the L1 TLB's MSHR and no longer block others; until the page's replay, further
-//   transactions of the page join them. After the replay they proceed before transactions of new
-//   instructions, one per cycle: looked up again, or with the frame of a migrated page. If the maximum number
-//   of transactions is kept, a transaction that misses stalls the load/store unit. warp_contexts.hpp tracks
-//   the warps and blocks that wait only for faults.
-// - Thread-block swaps (thread_blocks.hpp): a block that cannot issue waits, and may be swapped in when
-// another
-//   is swapped out: the latter's warps leave their slots, its context is saved, and the next block's is
-//   restored, one at a time. In memory a context is lines of an area of the SM, at most one per cycle, sent
-//   to the L2 slices; they share the SM's credits with its accesses, which take precedence. A fresh block has
-//   nothing to restore. Outstanding accesses of a swapped-out block complete; their results are available
-//   when it is swapped in.
-// - Counters (SmStats) are kept by stream. A stream runs one kernel at a time, and all accesses of a block
-// are
-//   done when it ends. When the SM's last block of a kernel ends, the increase of the stream's counters is
-//   therefore the kernel's, and is reported to the dispatcher (kernel_counts.hpp). Service by shared devices
-//   is attributed through their responses (FoundBy). A transaction that misses the L1 TLB counts once, for
-//   the source of its translation; one that was ever kept for a faulted page counts for the fault, so the
-//   four sums add up to the misses. A request to an L2 cache counts for the kernel of its transaction;
-//   transactions merged with it in the L1 do not count.
-// - Limit: instruction fetch is not modelled.
+// - Faulted transactions leave the L1 TLB's MSHR and no longer block others; further transactions of the page
+//   join them. After the page's replay they precede new transactions, one per cycle: looked up again, or with
+//   the frame of a migrated page.
+// - Thread-block swaps (thread_blocks.hpp) transfer one context at a time. In memory it is lines of an area
+// of
+//   the SM, at most one per cycle, sent to the L2 slices; they share the SM's credits with its accesses,
+//   which take precedence. A fresh block has nothing to restore. Outstanding accesses of a swapped-out block
+//   complete.
+// - Counters (SmStats) are kept by stream. A stream runs one kernel at a time, and a block ends after all its
+//   accesses, so the increase of a stream's counters at the SM's last block of a kernel is the kernel's. A
+//   transaction that misses the L1 TLB counts once, for the source of its translation, or for the fault if it
+//   was ever kept for a faulted page: the four sums add up to the misses. A request to an L2 cache counts for
+//   the kernel of its transaction; transactions merged with it in the L1 do not count.
+// - Not modelled: instruction fetch.
 #pragma once
 
 #include <array>
@@ -400,7 +392,7 @@ class Sm final : public Component<SmSpec, SmState> {
     MemRequest request{};
     Time first{};
     Time last{};
-    std::uint32_t lines = 0;  // 0: there are none
+    std::uint32_t lines = 0;  // 0: none
     std::uint16_t context = 0;
     LoadStoreWaits waits = LoadStoreWaits::no;  // cause of the unit's stall
     // The last page looked up: consecutive lines in it count as one use of its entry.
