@@ -20,11 +20,10 @@
 // - Faulted transactions leave the L1 TLB's MSHR and no longer block others; further transactions of the page
 //   join them. After the page's replay they precede new transactions, one per cycle: looked up again, or with
 //   the frame of a migrated page.
-// - Thread-block swaps (thread_blocks.hpp) transfer one context at a time. In memory it is lines of an area
-// of
-//   the SM, at most one per cycle, sent to the L2 slices; they share the SM's credits with its accesses,
-//   which take precedence. A fresh block has nothing to restore. Outstanding accesses of a swapped-out block
-//   complete.
+// - Thread-block swaps (thread_blocks.hpp) transfer one context at a time. A context in memory is transferred
+//   as lines, at most one per cycle, to and from the L2 slices; these requests share the SM's credits with
+//   its accesses, which take precedence. A fresh block has nothing to restore. Outstanding accesses of a
+//   swapped-out block complete.
 // - Counters (SmStats) are kept by stream. A stream runs one kernel at a time, and a block ends after all its
 //   accesses, so the increase of a stream's counters at the SM's last block of a kernel is the kernel's. A
 //   transaction that misses the L1 TLB counts once, for the source of its translation, or for the fault if it
