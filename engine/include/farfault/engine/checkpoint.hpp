@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoint files: the complete state of a run, to continue on any number of threads, ranks and partitions.
 //
-// Guarantees: a file is written as "<path>.writing", synced, and only then renamed; its predecessor is kept
-// as
-// "<path>.previous", unless it was truncated. The reader checks length, a 64-bit hash and the format version.
+// Guarantees: a file is written as "<path>.writing", synced, and only then renamed; its predecessor is
+// kept as "<path>.previous", unless it was truncated. The reader checks length, a 64-bit hash and the
+// format version.
 // Units: time in picoseconds. Layout: README.md of this folder.
 // Errors: write_checkpoint throws RunError (a full disk) and leaves existing files unchanged;
 // read_checkpoint throws UserError: one sentence with the cause.

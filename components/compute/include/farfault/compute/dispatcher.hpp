@@ -9,11 +9,9 @@
 // - Extra blocks: after all SMs have as many blocks as can issue, a block is assigned to an SM where
 //   gpu.sm.thread_blocks accepts it (thread_blocks.hpp).
 // - Counters: SMs report a kernel's counters with its last block on the SM; the sums are sent to the host
-// with
-//   the kernel's end (kernel_counts.hpp).
-// - Write-back of L2 caches at the end of a kernel (host.hpp): a single GPU starts it after its last block;
-// one
-//   of several reports its last block, and starts it at the host's request.
+//   with the kernel's end (kernel_counts.hpp).
+// - Write-back of L2 caches at the end of a kernel (host.hpp): a single GPU starts it after its last
+//   block; one of several reports its last block, and starts it at the host's request.
 #pragma once
 
 #include <array>

@@ -2,10 +2,9 @@
 // The execution units of an SM, shared by its warps: SIMDs, the scalar unit, shared memory.
 //
 // - Groups: instructions are given to the units in groups. A unit takes groups in order of arrival and is
-// busy
-//   for as long as their instructions take, so it neither exceeds its rate nor idles while a group waits.
-//   Hardware interleaves groups of different warps per instruction; the latency of a group's dependent
-//   instructions therefore counts from its issue and overlaps with other groups.
+//   busy for as long as their instructions take, so it neither exceeds its rate nor idles while a group
+//   waits. Hardware interleaves groups of different warps per instruction; the latency of a group's
+//   dependent instructions therefore counts from its issue and overlaps with other groups.
 // - SIMD: a warp belongs to one, its slot modulo their number (GCN: a wavefront stays on its SIMD; Volta:
 //   warp modulo 4, Jia et al., arXiv:1804.06826).
 // - Issue: GCN issues instructions of different kinds in the same cycle, from different wavefronts, memory

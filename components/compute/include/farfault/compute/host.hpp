@@ -13,10 +13,9 @@
 // As
 //   GPUs also write to slices of other GPUs, each of several GPUs reports its last block; the host then
 //   requests the write-back from all its GPUs, and each reports again.
-// - Table of kernels: a row has the kernel's counts on all its SMs, a column per statistic of SmStats. Over
-// all
-//   completed kernels, with none running, they add up to the statistics of the SMs. Operations running at the
-//   end of a stopped run are in a separate table.
+// - Table of kernels: a row has the kernel's counts on all its SMs, a column per statistic of SmStats.
+//   Over all completed kernels, with none running, they add up to the statistics of the SMs. Operations
+//   running at the end of a stopped run are in a separate table.
 #pragma once
 
 #include <array>
