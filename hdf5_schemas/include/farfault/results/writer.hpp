@@ -108,8 +108,8 @@ class ResultWriter {
  public:
   ResultWriter(std::string path, RunHeader const& header);
 
-  // Resumes a stopped run: copies the data of "<path>.partial" (or of <path> if there is no partial file) up
-  // to `position` and drops later data. The earlier file remains unchanged until the copy is complete.
+  // Resumes a stopped run: copies the data of "<path>.partial" (or of <path> if the partial file is missing)
+  // up to `position` and drops later data. The earlier file remains unchanged until the copy is complete.
   static ResultWriter resume(std::string path, RunHeader const& header, Position const& position);
 
   ResultWriter(ResultWriter&&) noexcept;
