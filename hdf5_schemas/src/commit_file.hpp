@@ -5,7 +5,7 @@
 // keeps changes below the end of the last commit in memory. It writes data beyond that end immediately,
 // because nothing refers to it yet. commit() then changes the old part in an order in which nothing refers to
 // missing data: end of file, data, heaps, trees, object headers. Each block changes as a whole or not at all,
-// because it lies within one page of 4 KiB (all headers and trees of a result are smaller).
+// because it is within one page of 4 KiB (all headers and trees of a result are smaller).
 //
 // A failed write is recorded but not reported to HDF5, which cannot handle a full disk. From then on
 // everything stays in memory until HDF5 has closed the file, and commit() throws.

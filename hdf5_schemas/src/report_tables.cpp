@@ -64,7 +64,7 @@ void add_longest_stage(Columns const& table, std::vector<std::size_t> const& row
   columns["longest_stage_share"] = std::move(share);
 }
 
-// Rows with a beginning and an end, with those of the named columns that the table has.
+// Rows with a beginning and an end, with the named columns that the table has.
 Json intervals(ReportSource const& source, std::string const& name, char const* began, char const* ended,
                std::vector<std::string> const& texts, std::vector<std::string> const& numbers) {
   auto const folder = "tables/" + name;

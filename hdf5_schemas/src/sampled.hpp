@@ -18,7 +18,7 @@ std::string_view device_of(std::string_view path, std::unordered_set<std::string
 
 class Sampled {
  public:
-  // At most `points` intervals of roughly equal length, each of which ends at a sample. Throws Hdf5Failure if
+  // At most `points` intervals of roughly equal length, each ending at a sample. Throws Hdf5Failure if
   // the group is not a time series.
   Sampled(hid_t file, std::string kind, std::size_t points);
 
