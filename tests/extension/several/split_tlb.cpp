@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TLB of two arrays with half of the entries and fewer ports each. A bit of the page number selects the
-// array.
+// A TLB of two arrays, each with half of the entries and fewer ports. A page-number bit selects the array.
 #include <farfault/program.hpp>
 #include <farfault/translation/tlb_organization.hpp>
 
