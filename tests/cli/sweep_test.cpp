@@ -423,7 +423,7 @@ TEST_CASE("sweep: a result of another program, version or input is not the one t
   CHECK(why_not_changed(identity, [](auto& r) {
           r.inputs.push_back({"a", "b", 1, "c"});
         }) == kOfAnotherConfiguration);
-  // The build identifies a program whose source revision is the same.
+  // Programs with the same source revision differ in their build.
   CHECK(why_not_changed(extended, [](auto& r) { r.build = "another"; }) == kOfAnotherProgram);
 }
 

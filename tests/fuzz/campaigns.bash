@@ -32,7 +32,7 @@ sweep                sweep                 2   256
 result_bytes         result_bytes          1 65536
 "
 
-# Limits per input: 10 s of processor time and 1 GiB of memory, part of which the sanitizers use.
+# Limits per input: 10 s of processor time and 1 GiB of memory including the sanitizers.
 most_seconds=10
 most_mebibytes=1024
 # An input that exceeds the limit in wall-clock time is kept and run again for its processor time. An input that takes

@@ -66,7 +66,7 @@ TEST_CASE("a summary says what the file holds") {
   REQUIRE(s.tables.size() == 2);
   CHECK(s.tables[1].name == "kernels");
   CHECK(s.tables[1].rows == 4);
-  // Three figures of GPUs (one GPU has none of faults) and one of the machine.
+  // Three figures of GPUs (one GPU has no fault figure) and one of the machine.
   REQUIRE(s.summary.size() == 4);
   CHECK(s.summary[0].metric == "faults");
   CHECK(s.summary[0].value == 3);

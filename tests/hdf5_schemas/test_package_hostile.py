@@ -45,7 +45,7 @@ class Prepared:
         gc.freeze()  # keeps garbage collection in the child processes from touching, and so copying, pages of this process
 
     def tried(self, change, place="", same=True):
-        """The wrong outcomes of the readers on a changed copy. same: answers must equal those for the sound file."""
+        """The wrong outcomes of the readers on a changed copy. same: answers must equal the answers for the sound file."""
         path = made.hostile(self.sound, self.changed, change, place, self.secrets)
         return self.judged(path, f"{change.__name__} {place}".strip(), self.readers_of(place), same)
 

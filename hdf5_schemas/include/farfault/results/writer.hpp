@@ -2,7 +2,7 @@
 // Writes the HDF5 file of one run. Layout: hdf5_schemas/README.md.
 //
 // Guarantees:
-// - Output goes to "<path>.partial"; finish() renames it to <path>, which is not touched before. A
+// - Output is written to "<path>.partial"; finish() renames it to <path>, which is not touched before. A
 //   "<path>.partial" that is a link, and a <path> that is not a regular file, are refused.
 // - Only results are replaced: <path> and "<path>.partial" must be missing, empty, or results of a run.
 // - After a kill at any moment between flushes, "<path>.partial" reads as it was at the last flush. Space of
