@@ -222,8 +222,7 @@ class Run:
     def latency_over_time(self, gpu=None, application=None):
         """Average number of outstanding accesses by stage in each interval: [time_ps, stage].
 
-        For one GPU, one application, both, or all. An access counts with its whole time in the interval in which it
-        ends.
+        For one GPU, one application, both, or all. A stage counts with its whole time in the interval in which it ends.
         """
         return stacks.over_time(stacks.latency_deltas(self, gpu, application))
 
