@@ -28,7 +28,7 @@ enum class Element : std::uint8_t { u64, i64, real, text };
 hid_t file_type_of(Element element);  // of numbers
 hid_t memory_type_of(Element element);
 
-// zlib level. The next level takes three times as long and saves 12% of the space.
+// zlib level. The next level takes three times as long and saves about 12% of the space.
 inline constexpr int kDeflateLevel = 3;
 
 // Storage of a dataset of known extents (none: one value): in its object header if it is small, otherwise in
