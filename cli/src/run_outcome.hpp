@@ -23,8 +23,7 @@ struct RunOutcome {
   std::string result;      // the result file; the unfinished one if the run did not complete
   std::string digest;      // empty if the result is unfinished
   std::string checkpoint;  // checkpoint to resume from, or empty
-  double seconds =
-      0;  // wall-clock time of the simulation by this program, without earlier programs of a resumed run
+  double seconds = 0;      // wall-clock time of the simulation by this program only
   std::uint64_t events = 0;
   std::uint32_t ranks = 1;
   std::uint32_t threads = 1;  // of each rank
