@@ -123,8 +123,8 @@ struct ShownFigure {
   std::size_t alike = 0;
 };
 
-// Figures for the readable form, simulated time first. Of figures that have equal values in all runs, the
-// first one represents all, unless all are requested.
+// Figures for the readable form, simulated time first. Figures with equal values in all
+// runs are represented by the first one, unless all are requested.
 std::vector<ShownFigure> figures_shown(RunsCompared const& c, std::size_t most) {
   std::set<std::string_view> applications;
   for (auto const& f : c.figures)

@@ -138,7 +138,7 @@ std::string completions(CompletionSource const& source, std::vector<std::string>
   auto const command = std::ranges::find(source.commands, words[0], &CommandInfo::name);
   if (command == source.commands.end()) return {};
   std::size_t operands = 0;
-  OptionInfo const* open = nullptr;  // the option whose value comes next
+  OptionInfo const* open = nullptr;  // the option whose value is expected next
   for (std::size_t i = 1; i + 1 < words.size(); ++i) {
     if (open != nullptr) {
       open = nullptr;

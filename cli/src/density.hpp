@@ -16,7 +16,7 @@ struct RankDensity {
   std::uint64_t exchanges = 0;  // each rank's
   double waited = 0;            // share of the wall-clock time, mean of the ranks
 
-  static constexpr std::uint64_t kLook = 10'000;   // a run is judged after each such number of exchanges
+  static constexpr std::uint64_t kLook = 10'000;   // a run is judged each time after this number of exchanges
   static constexpr std::uint64_t kFewEvents = 32;  // per exchange
 
   double events_per_exchange() const;  // 0 without an exchange

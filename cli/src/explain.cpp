@@ -21,7 +21,7 @@ using results::Explanation;
 
 constexpr double kShown = 0.01;   // smaller shares are summed up
 constexpr double kSome = 0.0005;  // smaller sums are left out
-constexpr double kHalf = 0.5;     // a less busy resource is no bottleneck on its own
+constexpr double kHalf = 0.5;     // a less busy resource is not a bottleneck by itself
 constexpr char const* kIdle = "sm_idle_time";
 constexpr std::size_t kNameWidth = 44;
 constexpr std::size_t kPartsShown = 6;

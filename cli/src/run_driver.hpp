@@ -73,7 +73,7 @@ class RunDriver {
   // Completed share of the planned thread blocks, at the last sample.
   double share_done() const;
   std::string stopping_signal();
-  // What each component waits for, from all ranks.
+  // The pending waits of all components, from all ranks.
   std::string waiting();
   std::vector<std::uint64_t> node_loads();
   RunFacts run_facts() const;

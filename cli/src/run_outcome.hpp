@@ -36,7 +36,7 @@ std::string to_json(RunOutcome const& outcome);
 // True if the file begins like an outcome.
 bool looks_like_outcome(std::string const& path);
 
-// Where the object goes: a file, standard output ("-"), or nowhere (""). A file is replaced, never
+// Destination of the object: a file, standard output ("-"), or nowhere (""). A file is replaced, never
 // half-written, except on a full disk, where the summary of a failed run overwrites the file in place. It is
 // first written with end_reason "running", so a summary from an earlier run cannot pass for this one.
 class OutcomeFile {

@@ -32,7 +32,7 @@ class StopSignals {
 };
 
 // During its lifetime, and without a StopSignals object, the same signals end the program at once with
-// `exit_code`, and with a message if `speaks`: there is no state to save yet.
+// `exit_code`, and with a message if `speaks`: no state exists yet that could be saved.
 class EarlySignals {
  public:
   EarlySignals(int exit_code, bool speaks);

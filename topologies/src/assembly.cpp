@@ -331,8 +331,7 @@ void Assembly::build_gpus() {
 
     auto& slice_clients = gpu.slice_clients;
     auto& remote_clients = gpu.remote_clients;
-    slice_clients.add(
-        sms_, config_.l1_cache.slice_credits);  // first, so that the port number of an SM is its index
+    slice_clients.add(sms_, config_.l1_cache.slice_credits);  // first: an SM's port number is its index
     remote_clients.add(sms_, config_.l1_cache.remote());
     auto const scalar_memory = slice_clients.add(scalar_caches, config_.scalar_cache.mshrs);
     auto const scalar_remote = remote_clients.add(scalar_caches, config_.scalar_cache.mshrs);

@@ -286,7 +286,7 @@ void Assembly::check_placed(Instance const& instance, PagingDriverSpec const& dr
   }
 }
 
-// If pages may leave their frames, a GPU is told to unmap a page of another device only if it has requested
+// If pages may leave their frames, a GPU is told to unmap a page of another device only if it requested
 // its translation.
 PageTable const& Assembly::mapped_for(Gpu const& gpu) const {
   auto const& instance = *gpu.instance;

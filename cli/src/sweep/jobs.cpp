@@ -84,7 +84,7 @@ Jobs::Jobs(std::uint32_t at_a_time, std::optional<ByteSize> memory) : at_a_time_
 Jobs::~Jobs() {
   send(SIGKILL);
   for (auto const& [pid, child] : children_) ::waitpid(pid, nullptr, 0);
-  // Discards pending signals of children, and those that stop() has handled.
+  // Discards pending signals of children, and signals that stop() has handled.
   timespec const now{};
   while (::sigtimedwait(&waited_, nullptr, &now) > 0) {
   }

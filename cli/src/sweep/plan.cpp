@@ -273,7 +273,7 @@ std::vector<StudyValue> Plan::values_of(Settings const& settings, Model const* m
       values.push_back(study_.base.value);
       continue;
     }
-    // A point of the list that leaves the key unchanged. If the key is not in use, there is no value.
+    // A point of the list that leaves the key unchanged. An unused key has no value.
     StudyValue value;
     if (model == nullptr) {
       values.push_back(std::move(value));

@@ -11,7 +11,7 @@ namespace farfault::cli {
 struct ListedRun {
   std::string name;        // name of its result; empty for a run with an unreadable input file
   std::string text;        // "run 3 (workload.size = 8 MiB)"
-  std::string error = {};  // reason if there is no result
+  std::string error = {};  // reason for a missing result
 };
 
 // Throws RunError if it cannot be written.

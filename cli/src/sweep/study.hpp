@@ -51,7 +51,7 @@ struct StudyAxis {
 struct RandomAxis {
   std::string key;
   std::optional<RandomRange> range;
-  std::vector<StudyValue> choices;  // if there is no range
+  std::vector<StudyValue> choices;  // empty with a range
   int line = 0;
 };
 

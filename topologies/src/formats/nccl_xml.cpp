@@ -27,8 +27,7 @@ namespace {
 constexpr std::int64_t kSlowestPort = 8;           // Mbit/s: the lowest bandwidth of a machine
 constexpr std::int64_t kFastestPort = 10'000'000;  // Mbit/s; models of RCCL state 200,000,000 for a NIC
 constexpr std::uint64_t kBroadcomLanes = 16;       // for a slot of unknown width
-constexpr std::uint64_t kEmulated =
-    8;  // a switch's link is this much slower than the link of a device below it
+constexpr std::uint64_t kEmulated = 8;             // emulated switch: its uplink is slower by this factor
 
 std::string without_0x(std::string_view text) {
   auto low = lower(text);

@@ -16,7 +16,7 @@ struct TraceOptions {
   Time to{};
   std::vector<std::string> components;  // patterns of the components that get a track; empty: all
   std::string output;                   // empty: named after the result
-  std::uint64_t one_in = 16;            // sampling: one in so many transactions
+  std::uint64_t one_in = 16;            // sampling: one in this number of transactions
   std::uint64_t most = 50'000;          // maximum number of transactions, divided among the SMs
 };
 

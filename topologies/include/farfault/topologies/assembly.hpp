@@ -381,7 +381,7 @@ class Assembly {
   std::uint32_t local_train_ = 1;  // lines that travel as one message, within a GPU and to other devices
   std::uint32_t remote_train_ = 1;
   std::uint32_t cpu_train_ = 1;                       // for a copy engine's lines to CPUs
-  std::uint32_t train_block_ = 64;                    // a train stays within a block of so many bytes
+  std::uint32_t train_block_ = 64;                    // bytes of the block that contains a train
   std::vector<std::vector<std::uint32_t>> links_of_;  // by node: its links, in order
   struct LinkNumbers {
     std::uint16_t at_a = 0;

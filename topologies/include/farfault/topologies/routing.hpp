@@ -45,12 +45,12 @@ class Routes {
   std::vector<std::uint32_t> const& destinations() const { return destinations_; }  // ascending node indices
   bool is_destination(std::uint32_t node) const { return column_[node] != kNotADestination; }
 
-  // All links that continue a shortest path; empty where node == destination.
+  // All links that continue a shortest path; empty if node == destination.
   std::span<std::uint32_t const> next_links(std::uint32_t node, std::uint32_t destination) const;
   // One of them. Requires node != destination.
   std::uint32_t next_link(std::uint32_t node, std::uint32_t destination, std::uint64_t flow = 0) const;
   std::uint32_t other_end(std::uint32_t link, std::uint32_t node) const;
-  // The whole path from node a to destination b; empty where a == b.
+  // The whole path from node a to destination b; empty if a == b.
   std::vector<Hop> path(std::uint32_t a, std::uint32_t b, std::uint64_t flow = 0) const;
   // Total latency of the links on path(a, b); allocates nothing.
   Duration latency(std::uint32_t a, std::uint32_t b) const;
