@@ -357,7 +357,7 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
     if (workload.kernel_count() * std::uint64_t{one.params.repeats} >= Applications::kMostLaunches)
       throw UserError(fmt::format("{}.repeats = {}: {} kernels as often are {} launches or more", one.key,
                                   one.params.repeats, workload.kernel_count(), Applications::kMostLaunches));
-    // The free addresses are unknown if the workload's input fixes the addresses of buffers.
+    // Buffers with addresses from the workload's input do not determine the next free address.
     auto const& buffers = workload.buffers();
     auto const is_first = [&](VirtAddr a) {
       return a == context.buffers.next || a == context.buffers.next_small;

@@ -29,7 +29,7 @@ std::uintptr_t end_of_heap() {
 void ask_for_huge_pages() {
   constexpr std::uintptr_t kPage = 2U << 20U;
   constexpr int kAhead = 1 << 30;
-  constexpr int kLargest = 32 << 20;  // malloc's limit for allocations from the heap
+  constexpr int kLargest = 32 << 20;  // maximum of M_MMAP_THRESHOLD
   constexpr int kPadding = 128 << 10;
   static bool asked = false;
   if (std::exchange(asked, true)) return;

@@ -15,7 +15,7 @@ struct HandledSignal {
   struct sigaction before;
 };
 
-// During its lifetime, SIGTERM, SIGINT, SIGUSR1 and SIGHUP stop the engine in order; a SIGHUP that was
+// During its lifetime, SIGTERM, SIGINT, SIGUSR1 and SIGHUP stop the engine cleanly; a SIGHUP that was
 // ignored before (nohup) remains ignored. A write past a size limit is an error, not a signal. At most one
 // object exists at a time.
 class StopSignals {

@@ -3,9 +3,9 @@
 // a device, the node at the end of a link, and the replacement of a value that the file leaves open.
 //
 // An importer describes the element it has found (Stated) and follows the first rule that matches. Decisions
-// records the rules that were used and lists each assumption once, with an example and a count. Guarantees:
-// every element that an importer looks up has a rule that matches anything. Each rule has a case in
-// tests/topologies/import_rules_test.cpp, which fails for a rule without one.
+// records the rules that were used and lists each assumption once, with an example and a count.
+// Guarantees: every element that an importer looks up has a rule that matches anything. Each rule has a case
+// in tests/topologies/import_rules_test.cpp, which fails for a rule without one.
 #pragma once
 
 #include <concepts>

@@ -3,8 +3,8 @@
 //
 // A child is a copy of this process that calls a function and exits with its return value, so it runs the
 // same program even if the program's file changes. It dies with this process. SIGINT, SIGTERM, SIGHUP (unless
-// ignored) and SIGUSR1 end all children in order; a second signal kills them. Only children started here are
-// waited for. This process must have a single thread.
+// ignored) and SIGUSR1 terminate all children cleanly; a second signal kills them. Only children started here
+// are waited for. This process must have a single thread.
 #pragma once
 
 #include <sys/types.h>

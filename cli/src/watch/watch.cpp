@@ -112,7 +112,7 @@ class Watched {
   std::vector<std::string> lines(FrameForm const& form) const {
     return sweep_ ? sweep_->lines(form) : run_->lines(form);
   }
-  // Requests the runs to flush their samples.
+  // Makes the runs flush their samples.
   void touch() {
     std::map<std::string, std::unique_ptr<WatchTouch>> marks;
     for (auto const& result : sweep_ ? sweep_->results() : std::vector<std::string>{run_->result()}) {

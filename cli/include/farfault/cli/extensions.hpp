@@ -7,11 +7,12 @@
 //       .machine_format({"rings", "rings of GPUs", &opens, &parse})              // topologies/load.hpp
 //       .preset("two", "include = [\"paper-gmmu-bypass\"]\n...")                 // as a file, read by name
 //
-// Guarantees: configurations may use each name like a built-in one; `farfault params` and `farfault
-// workloads` describe it. A program with policies only may pass farfault::policies().add<T>(...). Errors:
-// check() throws UserError, one sentence, for the first invalid extension: a name that is not a valid key, is
-// taken or is given twice; a parameter or statistic that is declared twice, lacks its source or has an
-// invalid name.
+// - Configurations may use each name like a built-in one; `farfault params` and `farfault workloads` describe
+//   it.
+// - A program with policies only may pass farfault::policies().add<T>(...).
+// - Errors: check() throws UserError, one sentence, for the first invalid extension: a name that is not a
+//   valid key, is taken or is given twice; a parameter or statistic that is declared twice, lacks its source
+//   or has an invalid name.
 #pragma once
 
 #include <concepts>

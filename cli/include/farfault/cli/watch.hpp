@@ -2,7 +2,7 @@
 // `farfault watch`: progress of a run or sweep, redrawn from the files that it has written.
 //
 // Guarantees: files of the run are only read, in a child process under limits and without locks. An empty
-// file "<result>.watch", removed at the end, requests the run to flush its samples every second. Call it
+// file "<result>.watch", removed at the end, makes the run flush its samples every second. Call it
 // before any thread is started.
 #pragma once
 

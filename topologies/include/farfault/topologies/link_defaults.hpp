@@ -25,7 +25,7 @@ struct LinkDefaults {
   Bandwidth cpu_interconnect_bandwidth{41'600'000'000};
   Duration network_latency = 500ns;
   Bandwidth network_bandwidth{25'000'000'000};
-  std::uint32_t gpus_per_host = 4;  // for cluster files without the inside of hosts
+  std::uint32_t gpus_per_host = 4;  // if a cluster file does not list them
   std::uint32_t nvlinks_per_domain_gpu = 18;
 
   void describe(ParamTable& t);

@@ -9,7 +9,8 @@
 //
 // Units: a link's bandwidths are totals over its `count` parallel physical links, one per direction. Its
 // latency is the time one message needs to cross it, including its share of the switches at its ends (nodes
-// have no latency). Errors: validate() throws UserError with the offending node or link and the rule.
+// have no latency).
+// Errors: validate() throws UserError with the offending node or link and the rule.
 #pragma once
 
 #include <array>
