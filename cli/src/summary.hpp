@@ -23,7 +23,7 @@ struct ApplicationSpan {
 
 struct RunFacts {
   Applications const& applications;
-  std::size_t instances;  // by number of instances
+  std::size_t instances;  // of each application
   std::uint32_t gpus;
   std::vector<std::string> const& gpu_names;
   Clock clock;                         // of the GPUs

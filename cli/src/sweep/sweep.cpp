@@ -127,7 +127,7 @@ class Sweep {
     print_stale();
   }
 
-  // Counts results that cannot be used; the table has the reason for each.
+  // Prints the number of unusable results; the table has the reason for each.
   void print_stale() {
     if (plan_->stale() != 0)
       out_ << fmt::format(
