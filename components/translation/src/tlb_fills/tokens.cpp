@@ -73,7 +73,7 @@ class Tokens final : public TlbFill {
               "MASK, section 5.2: 32");
       t.choice("invalidation", invalidation, {{"page", Empties::page}, {"all", Empties::all}},
                "Translations removed from the GPU's TLBs and the bypass cache when a page-table entry is "
-               "invalidated: of this page, or all",
+               "invalidated: its page, or all",
                "page; MASK, section 5.2: all");
       t.choice("direction", direction,
                {{"none", Direction::none}, {"hill_climbing", Direction::hill_climbing}},

@@ -105,8 +105,8 @@ class Compressed final : public TlbOrganization {
                "to all others of its sets",
                "TLB compression, section 4.6: the next");
       t.count("latency", latency, {0, 10'000},
-              "Additional hit latency of a compressed translation in cycles. Must be 0 in TLBs other than "
-              "the L2 TLB",
+              "Additional hit latency of a compressed translation in cycles. 0: none, required in all TLBs "
+              "except the L2 TLB",
               "TLB compression, section 4.4: 0, bases and deltas are compared in parallel");
       t.count("large_entries", large_entries, {0, 65536},
               "Entries for large pages, in addition to the entries for base pages. 0: shared entries",

@@ -64,9 +64,10 @@ struct DramParams {
     t.duration("t_rcd", t_rcd, {1ns, 1us}, "Activate to column command", "HBM: 14 ns");
     t.duration("t_rp", t_rp, {1ns, 1us}, "Precharge to activate", "HBM: 14 ns");
     t.duration("t_ras", t_ras, {1ns, 1us}, "Activate to precharge, minimum", "HBM: 33 ns");
-    t.duration("controller_latency", controller_latency, {0ns, 1us},
-               "Access latency in addition to the timing of the bank (clock crossings, controller, PHY)",
-               "assumed: 0; the presets of real GPUs state theirs");
+    t.duration(
+        "controller_latency", controller_latency, {0ns, 1us},
+        "Access latency in addition to the timing of the bank (clock crossings, controller, PHY). 0: none",
+        "assumed: 0; the presets of real GPUs state theirs");
     t.count("queue", queue, {1, 4096}, "Maximum queued requests of a channel",
             "Accel-Sim, SM7_QV100: FR-FCFS queue of 64");
     t.count("walk_queue", walk_queue, {0, 4095},
