@@ -176,7 +176,7 @@ TEST_CASE("statistics lists what a run records, by path, those of the chosen pol
   CHECK(r.code == 0);
   CHECK(contains(r.out, "/timeseries/gmmu, 4 instances\n"));
   CHECK(contains(r.out, "  walk_latency (ns, histogram)\n"));
-  CHECK(contains(r.out, "/tables/kernels: one row for each kernel that ran\n"));
+  CHECK(contains(r.out, "/tables/kernels: One row per completed kernel\n"));
   auto const of_kernels = r.out.substr(r.out.find("/tables/kernels"));
   CHECK(contains(of_kernels, "  finished (ps)\n"));
   CHECK(contains(of_kernels, "  l1_tlb_misses (count)\n"));

@@ -281,11 +281,11 @@ TEST_CASE("a compressed TLB that cannot be is refused in one sentence") {
         "--set: " + key + "physical_delta = 20: must not be above the frame's 19 bits");
   CHECK(refused({key + "virtual_delta=17"}) ==
         "--set: " + key +
-            "ratio = 2: so many deltas of 17 and 9 bits, with 2 bits each for their status, take 56, and an "
+            "ratio = 2: deltas of 17 and 9 bits, each with 2 status bits, take 56 bits, but an "
             "entry has 54");
   CHECK(refused({key + "ratio=3"}) ==
         "--set: " + key +
-            "ratio = 3: so many deltas of 13 and 9 bits, with 2 bits each for their status, take 72, and an "
+            "ratio = 3: deltas of 13 and 9 bits, each with 2 status bits, take 72 bits, but an "
             "entry has 54");
   for (std::string const percent : {"0", "100", "40"})
     CHECK(refused({key + "compressed_percent=" + percent}) ==
@@ -298,11 +298,10 @@ TEST_CASE("a compressed TLB that cannot be is refused in one sentence") {
   CHECK(refused({key + "rebasing=never"}) ==
         "--set: " + key + "rebasing: 'never' is not one of: cumulative, consecutive, stream, none");
   CHECK(refused({key + "rebase_after=0"}).find("--set: " + key + "rebase_after: '0' is outside 1 to ") == 0);
-  CHECK(
-      refusal_of_sets(
-          {"gpu.l1_tlb.organization=compressed", "gpu.l1_tlb.compressed.latency=2", "gpu.l1_tlb.ways=4"}) ==
-      "--set: gpu.l1_tlb.compressed.latency = 2: must be 0: other TLBs than the L2 TLB find all in the same "
-      "time");
+  CHECK(refusal_of_sets(
+            {"gpu.l1_tlb.organization=compressed", "gpu.l1_tlb.compressed.latency=2", "gpu.l1_tlb.ways=4"}) ==
+        "--set: gpu.l1_tlb.compressed.latency = 2: must be 0: only the L2 TLB has an additional latency of "
+        "compressed translations");
   CHECK(refusal_of_sets({"gpu.l2_tlb.organization=range", "gpu.l2_tlb.range.range_entries=0"})
             .find("--set: gpu.l2_tlb.range.range_entries: '0' is outside 1 to ") == 0);
 }

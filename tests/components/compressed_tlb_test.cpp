@@ -383,7 +383,7 @@ TEST_CASE("compressed: with entries of their own large pages and base pages driv
 TEST_CASE("compressed: choices that do not fit are refused in one sentence") {
   CHECK(refusal({}).empty());
   CHECK(refusal({{"ratio", "3"}}) ==
-        "ratio = 3: so many deltas of 13 and 9 bits, with 2 bits each for their status, take 72, and an "
+        "ratio = 3: deltas of 13 and 9 bits, each with 2 status bits, take 72 bits, but an "
         "entry has 52");
   CHECK(refusal({{"ratio", "3"}, {"virtual_delta", "9"}, {"physical_delta", "6"}}).empty());
   CHECK(refusal({{"ratio", "3"}, {"virtual_delta", "10"}, {"physical_delta", "6"}}).find("ratio = 3: ") == 0);
@@ -396,7 +396,7 @@ TEST_CASE("compressed: choices that do not fit are refused in one sentence") {
         "virtual_delta = 32: must not be above the tag's 31 bits");
   CHECK(refusal({{"physical_delta", "20"}}) == "physical_delta = 20: must not be above the frame's 19 bits");
   CHECK(refusal({{"virtual_delta", "16"}}) ==
-        "ratio = 2: so many deltas of 16 and 9 bits, with 2 bits each for their status, take 54, and an "
+        "ratio = 2: deltas of 16 and 9 bits, each with 2 status bits, take 54 bits, but an "
         "entry has 52");
   for (auto const* percent : {"0", "3", "99", "100"})
     CHECK(refusal({{"compressed_percent", percent}}) ==
@@ -408,7 +408,7 @@ TEST_CASE("compressed: choices that do not fit are refused in one sentence") {
   CHECK(refusal({{"sets_per_base", "3"}}) == "sets_per_base = 3: must divide the number of sets, 32");
   CHECK(refusal({{"sets_per_base", "32"}}).empty());
   CHECK(refusal({{"latency", "1"}}) ==
-        "latency = 1: must be 0: other TLBs than the L2 TLB find all in the same time");
+        "latency = 1: must be 0: only the L2 TLB has an additional latency of compressed translations");
   CHECK(refusal({{"large_entries", "16"}, {"large_ways", "3"}}) ==
         "large_ways = 3: must divide large_entries, 16");
   CHECK(

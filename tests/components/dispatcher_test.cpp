@@ -78,12 +78,12 @@ TEST_CASE("dispatcher: an SM is filled to the first limit it meets") {
 TEST_CASE("dispatcher: a block that fits no empty SM is refused with what it lacks") {
   SmParams sm;
   CHECK(Dispatcher::why_not(shape(1, 1024), sm, 64).empty());
-  CHECK(Dispatcher::why_not(shape(1, 2561), sm, 64) == "41 warps where an SM holds 40");
+  CHECK(Dispatcher::why_not(shape(1, 2561), sm, 64) == "41 warps, but an SM holds 40");
   sm.max_threads = 512;
-  CHECK(Dispatcher::why_not(shape(1, 1024), sm, 64) == "1024 threads where an SM holds 512");
-  CHECK(Dispatcher::why_not(shape(1, 256, 257), sm, 64) == "65792 registers where an SM has 65536");
+  CHECK(Dispatcher::why_not(shape(1, 1024), sm, 64) == "1024 threads, but an SM holds 512");
+  CHECK(Dispatcher::why_not(shape(1, 256, 257), sm, 64) == "65792 registers, but an SM has 65536");
   CHECK(Dispatcher::why_not(shape(1, 64, 1, 65537), sm, 64) ==
-        "65537 B of shared memory where an SM has 64 KiB");
+        "65537 B of shared memory, but an SM has 64 KiB");
   CHECK(Dispatcher::why_not(shape(1, 512, 4'000'000'000), sm, 64) != "");  // the product exceeds 32 bits
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("dispatcher: a GPU alone is done with a kernel when all slices have be
   CHECK(slices[0]->nanoseconds() == Times{2001});
   CHECK(slices[1]->nanoseconds() == Times{2001});
   CHECK(done.count() == 0);
-  CHECK(dispatcher.waiting_for() == "1 slices that write back");
+  CHECK(dispatcher.waiting_for() == "1 slices writing back");
   b.run();
   CHECK(done.nanoseconds() == Times{2301});
   CHECK(dispatcher.waiting_for().empty());

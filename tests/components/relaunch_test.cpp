@@ -213,14 +213,14 @@ TEST_CASE("relaunch: the streams of a stopped program begin nothing, and nothing
   RelaunchBench b({app("waits", waits, true), app("long", one, false)}, {{10, 10, 28}});
   b.run(Time{128ns});
   CHECK(b.host.waiting_for() ==
-        "waits: stream 0, kernel 0, done by 0 of 1 GPUs; waits: stream 1, the end of operation 0; long: "
-        "kernel 2, done by 0 of 1 GPUs");
+        "waits: stream 0, kernel 0, completed by 0 of 1 GPUs; waits: stream 1, the end of operation 0; long: "
+        "kernel 2, completed by 0 of 1 GPUs");
   CHECK(b.host.has_finished(0));
   CHECK_FALSE(b.host.has_finished(1));
   b.run(Time{133ns});  // "long" ended at 130
   CHECK(b.host.is_running(0));
   CHECK(b.host.has_finished(1));
-  CHECK(b.host.waiting_for() == "waits: stream 0, kernel 0, done by 0 of 1 GPUs");
+  CHECK(b.host.waiting_for() == "waits: stream 0, kernel 0, completed by 0 of 1 GPUs");
   b.run();
   CHECK(b.launches_of(0) == Numbers{101, 125});
   CHECK(b.launches_of(1) == Numbers{113});
@@ -333,7 +333,7 @@ TEST_CASE("relaunch: a kernel that does not end is named, even when all programs
   b.run();
   CHECK(b.host.has_finished(0));
   CHECK(b.host.has_finished(1));
-  CHECK(b.host.waiting_for() == "hangs: kernel 0, done by 0 of 1 GPUs");
+  CHECK(b.host.waiting_for() == "hangs: kernel 0, completed by 0 of 1 GPUs");
 }
 
 TEST_CASE("relaunch: no run begins whose launches would be more than there are numbers for") {

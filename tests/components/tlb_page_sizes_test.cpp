@@ -197,7 +197,7 @@ TEST_CASE(
   ParamTable table(&more);
   four.describe(table, "replacement", "of a test", "assumed");
   four.choose("four_ways");
-  CHECK(refusal({}, 4, four) == "large_ways = 0: not with the replacement's bits = 2: too few");
+  CHECK(refusal({}, 4, four) == "large_ways = 0: invalid for the replacement policy: bits = 2: too few");
   CHECK(refusal({{"large_ways", "4"}}, 4, four).empty());
 }
 

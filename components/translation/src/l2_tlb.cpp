@@ -178,7 +178,7 @@ void L2Tlb::on_invalidate(Invalidate const& m, Cx& cx) const {
 
 void L2Tlb::on_sm_invalidated(Invalidated const& m, Cx& cx) const {
   auto& left = cx.state().invalidating[m.move];
-  FF_CHECK(left > 0, path() + ": an invalidation was acknowledged that was not sent");
+  FF_CHECK(left > 0, path() + ": acknowledgement without an invalidation");
   if (--left == 0) cx.send(acknowledge, m);
 }
 

@@ -82,7 +82,7 @@ class WarpContexts {
   std::uint32_t start_outside(std::uint64_t block, std::uint32_t kernel, std::uint32_t warps) {
     std::uint32_t b = 0;
     while (b < blocks_.size() && blocks_[b].live != 0) ++b;
-    FF_CHECK(b < blocks_.size() && warps <= free_.size(), "no context is free for a block");
+    FF_CHECK(b < blocks_.size() && warps <= free_.size(), "no free context for a block");
     blocks_[b] = Block{};
     blocks_[b].live = warps;
     auto last = kNone;
@@ -125,7 +125,7 @@ class WarpContexts {
     for (auto c = b.first; c != kNone; c = warps_[c].next) {
       auto& w = warps_[c];
       if (w.ended != 0) continue;
-      FF_CHECK(w.slot == kNone, "a block comes back that has not left");
+      FF_CHECK(w.slot == kNone, "a block is swapped in that was not swapped out");
       place(c);
       placed(w.slot);
       if (w.at_barrier != 0)
@@ -186,7 +186,7 @@ class WarpContexts {
   }
   void replay(std::uint32_t context, bool store) {
     auto& n = store ? warps_[context].faulted_stores : warps_[context].faulted_loads;
-    FF_CHECK(n != 0, "a replay of an access that has not faulted");
+    FF_CHECK(n != 0, "replay of an access without a fault");
     --n;
     --faulted_;
   }
@@ -274,7 +274,7 @@ class WarpContexts {
   }
 
   void place(std::uint32_t context) {
-    FF_CHECK(idle_ != 0, "no slot is free for a warp");
+    FF_CHECK(idle_ != 0, "no free slot for a warp");
     auto const slot = lowest(idle_);
     idle_ &= idle_ - 1;
     in_slot_[slot] = context;
