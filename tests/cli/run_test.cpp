@@ -194,10 +194,10 @@ TEST_CASE("every mistake of a configuration is a line of its own") {
   CHECK(r.out == "");
   CHECK(r.err == "farfault: " + file + ":3: unknown key 'gpu.smss'; did you mean 'gpu.sms'?\n" +
                      "farfault: " + file +
-                     ":4: gpu.clock: 5 has no unit; write it in quotes with one, as in \"1 GHz\"\n" +
+                     ":4: gpu.clock: 5 has no unit; write it in quotes with a unit, such as \"1 GHz\"\n" +
                      "farfault: " + file +
                      ":6: workload.name: there is no workload 'stre'; did you mean 'stream'?\n"
-                     "farfault: --set: gpu.sms: 'many' is not a whole number of zero or more\n");
+                     "farfault: --set: gpu.sms: 'many' is not a non-negative integer\n");
   // What does not fit together, once every value alone is right.
   auto const misfit = run(file, {"gpu.l1_tlb.ways=3", "gpu.dram.banks=3"}, (folder() / "m.h5").string());
   CHECK(misfit.err.find("ways = 3") == std::string::npos);
@@ -231,14 +231,14 @@ TEST_CASE("keys and values of --set are checked before anything is written") {
   CHECK(refusal_of_set("gpu.l2_tlb.entriess=12") ==
         "--set: unknown key 'gpu.l2_tlb.entriess'; did you mean 'gpu.l2_tlb.entries'?");
   CHECK(refusal_of_set("gpu.l2_tlb.entries=abc") ==
-        "--set: gpu.l2_tlb.entries: 'abc' is not a whole number of zero or more");
+        "--set: gpu.l2_tlb.entries: 'abc' is not a non-negative integer");
   CHECK(refusal_of_set("gpu.l2_tlb.entries=99999999999") ==
         "--set: gpu.l2_tlb.entries: '99999999999' is outside 0 to 1048576");
   CHECK(refusal_of_set("gpu.clock=1") ==
         "--set: gpu.clock: '1' has no unit; write a frequency such as '1500 MHz'");
   CHECK(refusal_of_set("gpu.clock=1GB") ==
         "--set: gpu.clock: '1GB' is not a frequency such as '1500 MHz' (units: Hz, kHz, MHz, GHz, THz)");
-  CHECK(refusal_of_set("gpu.clock") == "--set 'gpu.clock': write KEY=VALUE");
+  CHECK(refusal_of_set("gpu.clock") == "--set 'gpu.clock': expected KEY=VALUE");
   CHECK(refusal_of_set("workload.name=bsf") ==
         "--set: workload.name: there is no workload 'bsf'; did you mean 'bfs'?");
   CHECK(refusal_of_set("gpu.l1_tlb.ways=5") ==
