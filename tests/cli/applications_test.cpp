@@ -145,7 +145,7 @@ TEST_CASE("an application names a workload; parameters of others are checked, an
   CHECK(refusal(kBase + "[[application]]\nname = \"a\"\n") ==
         "2: application.a.workload is missing: it names the workload that runs");
   CHECK(refusal(kBase + "[[application]]\nworkload = \"firr\"\nfirr.length = 3\n") ==
-        "3: application.firr.workload: there is no workload 'firr'; did you mean 'fir'?");
+        "3: application.firr.workload: unknown workload 'firr'; did you mean 'fir'?");
   CHECK(refusal_of("stream.bytes = \"none\"\n").starts_with("4: application.fir.stream.bytes: "));
   CHECK(refusal_of("stream.byte = 1\n").starts_with("4: unknown key 'application.fir.stream.byte'"));
   Built const changed(kTwo, {"application.sort.workload=stream", "application.sort.stream.bytes=16KiB",

@@ -196,7 +196,7 @@ TEST_CASE("every mistake of a configuration is a line of its own") {
                      "farfault: " + file +
                      ":4: gpu.clock: 5 has no unit; write it in quotes with a unit, such as \"1 GHz\"\n" +
                      "farfault: " + file +
-                     ":6: workload.name: there is no workload 'stre'; did you mean 'stream'?\n"
+                     ":6: workload.name: unknown workload 'stre'; did you mean 'stream'?\n"
                      "farfault: --set: gpu.sms: 'many' is not a non-negative integer\n");
   // What does not fit together, once every value alone is right.
   auto const misfit = run(file, {"gpu.l1_tlb.ways=3", "gpu.dram.banks=3"}, (folder() / "m.h5").string());
@@ -240,7 +240,7 @@ TEST_CASE("keys and values of --set are checked before anything is written") {
         "--set: gpu.clock: '1GB' is not a frequency such as '1500 MHz' (units: Hz, kHz, MHz, GHz, THz)");
   CHECK(refusal_of_set("gpu.clock") == "--set 'gpu.clock': expected KEY=VALUE");
   CHECK(refusal_of_set("workload.name=bsf") ==
-        "--set: workload.name: there is no workload 'bsf'; did you mean 'bfs'?");
+        "--set: workload.name: unknown workload 'bsf'; did you mean 'bfs'?");
   CHECK(refusal_of_set("gpu.l1_tlb.ways=5") ==
         "--set: gpu.l1_tlb.ways = 5: must divide the number of entries, 32");
   CHECK(refusal_of_set("memory.page_size=8KiB") ==
@@ -340,11 +340,11 @@ TEST_CASE("a graph that cannot be read is refused, whatever its header promises"
   std::string const market = "%%MatrixMarket matrix coordinate pattern general\n";
   auto const huge = scratch("huge.mtx", market + "100000000 100000000 100000000\n1 2\n");
   CHECK(refusal_of_graph(huge) ==
-        huge + ":4: the header promises 100000000 entries and the file ends after 1");
+        huge + ":4: the header specifies 100000000 entries, but the file ends after 1");
   auto const beyond = scratch("beyond.mtx", market + "3 3 2\n1 2\n2 9\n");
   CHECK(refusal_of_graph(beyond) == beyond + ":4: column 9 is not in 1 to 3, the size in the header");
   auto const metis = scratch("beyond.graph", "3 2\n2 9\n1\n1\n");
-  CHECK(refusal_of_graph(metis) == metis + ":2: neighbour 9 is not in 1 to 3, the vertices of the header");
+  CHECK(refusal_of_graph(metis) == metis + ":2: neighbour 9 is not in 1 to 3, the vertices in the header");
 }
 
 TEST_CASE("a place where no file can be written is refused") {

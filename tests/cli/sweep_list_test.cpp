@@ -288,8 +288,7 @@ TEST_CASE("sweep: a mistake in an application of a point has the line at which i
   CHECK(
       with(stream + "stream.bytes = 8\n") ==
       "20: application.b.stream.bytes: 8 has no unit; write it in quotes with a unit, such as \"64 MiB\"\n");
-  CHECK(
-      with("workload = \"steam\"\n").starts_with("19: application.b.workload: there is no workload 'steam'"));
+  CHECK(with("workload = \"steam\"\n").starts_with("19: application.b.workload: unknown workload 'steam'"));
   // What is missing, at its table.
   CHECK(with("sms = 1\n") == "16: application.b.workload is missing: it names the workload that runs\n");
   CHECK(with(stream + "\"s m s\" = 1\n") ==
