@@ -29,8 +29,7 @@ struct Spec {
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{4096}, ByteSize{1ULL << 34}},
             "Size of the array for each precision, a multiple of 4 KiB", "SHOC, Reduction, size 1");
-    t.count("passes", passes, {1, 1000}, "Passes, each of which copies and sums the array (published: 10)",
-            "assumed");
+    t.count("passes", passes, {1, 1000}, "Passes; each copies and sums the array (published: 10)", "assumed");
     t.count("iterations", iterations, {1, 100'000}, "Kernels per pass (published: 256)", "assumed");
     describe_precision(t, precision, "SHOC, Reduction, on a GPU with double precision");
   }

@@ -32,8 +32,7 @@ struct Spec {
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{2048}, ByteSize{1ULL << 34}},
             "Size of the array for each precision, a multiple of 32 bytes", "SHOC, Scan, size 1");
-    t.count("passes", passes, {1, 1000}, "Passes, each of which copies the result back (published: 10)",
-            "assumed");
+    t.count("passes", passes, {1, 1000}, "Passes; each copies the result back (published: 10)", "assumed");
     t.count("iterations", iterations, {1, 100'000}, "Scans per pass, three kernels each (published: 256)",
             "assumed");
     describe_precision(t, precision, "SHOC, Scan, on a GPU with double precision");

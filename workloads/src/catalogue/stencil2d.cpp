@@ -27,8 +27,8 @@ struct Spec {
             "GMMU Bypass, Table 2 (64 MiB in total); shape assumed");
     t.count("cols", cols, {kColumns, 1ULL << 20}, "Columns without the halo, a multiple of 64",
             "GMMU Bypass, Table 2 (64 MiB in total); shape assumed");
-    t.count("iterations", iterations, {1, 10'000},
-            "Kernels, each of which reads one array and writes the other", "MGPUSim, stencil2d");
+    t.count("iterations", iterations, {1, 10'000}, "Kernels; each reads one array and writes the other",
+            "MGPUSim, stencil2d");
   }
 };
 

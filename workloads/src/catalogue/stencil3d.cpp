@@ -41,8 +41,7 @@ struct Spec {
     t.count("x", x, {kX, 1ULL << 20}, "Elements per row, a multiple of 32", source);
     t.count("y", y, {kY, 1ULL << 20}, "Rows per plane, a multiple of 8", source);
     t.count("z", z, {2 * kHalo + 1, 1ULL << 20}, "Planes", source);
-    t.count("repeat", repeat, {1, 10'000}, "Kernels, each of which reads one array and writes the other",
-            source);
+    t.count("repeat", repeat, {1, 10'000}, "Kernels; each reads one array and writes the other", source);
   }
 };
 
