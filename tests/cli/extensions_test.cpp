@@ -129,10 +129,9 @@ TEST_CASE("a policy's parameters cannot be below another parameter") {
 
 TEST_CASE("parameters of two policies cannot be in one table") {
   declared = {{"one"}};
-  CHECK(
-      refusal(policies().add<OrganizationWithParams>("random", "x")) ==
-      "farfault: the parameters of replacement = \"random\" and of organization = \"random\" would be in one "
-      "table, random\n");
+  CHECK(refusal(policies().add<OrganizationWithParams>("random", "x")) ==
+        "farfault: the parameters of replacement = \"random\" and of organization = \"random\" would share "
+        "the table random\n");
   declared = {};  // of two without parameters nobody minds
   CHECK(call(policies().add<OrganizationWithParams>("lru", "x"), {"params", "gpu.l2_tlb"}).code == 0);
 }
