@@ -202,13 +202,13 @@ TEST_CASE("graphs: a mistake in a file is named with its line, the value and the
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 3\n", few) ==
         "g.mtx:2: 3 entries are more than limits.edges = 2");
   CHECK(complaint("g.mtx", market + "real general\n3 3 1\n1 2\n") ==
-        "g.mtx:3: expected a value, a number, and found the end of the line");
+        "g.mtx:3: expected a value, a number; found the end of the line");
   CHECK(complaint("g.mtx", market + "pattern general\n3 4 1\n1 2\n") ==
         "g.mtx:2: a matrix of 3 by 4 is not square, as required for a graph");
   CHECK(complaint("g.mtx", "%%MatrixMarket matrix array real general\n3 3\n1\n") ==
         "g.mtx:1: 'matrix array' is not a sparse matrix ('matrix coordinate')");
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 1\n1 x\n") ==
-        "g.mtx:3: expected column, a whole number, and found 'x'");
+        "g.mtx:3: expected column, a whole number; found 'x'");
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 1\n1 99999999999999999999\n") ==
         "g.mtx:3: column has more than 18 digits");
   CHECK(complaint("g.txt", "# c\n1 2\n1 4294967295\n") ==

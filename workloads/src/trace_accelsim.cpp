@@ -133,7 +133,7 @@ std::uint64_t volume(TextScanner const& in, std::string_view text, std::uint64_t
     }
   }
   if (numbers != 3 || product == 0 || product > limit)
-    in.fail("'" + shown(text) + "' is not a size (x,y,z) of 1 to " + std::to_string(limit) + " in all");
+    in.fail("'" + shown(text) + "' is not a size (x,y,z) of 1 to " + std::to_string(limit) + " in total");
   return product;
 }
 
