@@ -168,7 +168,8 @@ TEST_CASE("a checkpoint that cannot be written leaves the ones that are there") 
   std::filesystem::create_directory(path + ".previous");  // the one that is there cannot be kept
   CHECK_THROWS_WITH_AS(
       write_checkpoint(path, sample(2)),
-      ("checkpoint " + path + " cannot be kept as " + path + ".previous: Is a directory").c_str(), RunError);
+      ("checkpoint " + path + " cannot be renamed to " + path + ".previous: Is a directory").c_str(),
+      RunError);
   CHECK(read_checkpoint(path).header.config_hash == 1);
   CHECK_FALSE(std::filesystem::exists(path + ".writing"));
 }
