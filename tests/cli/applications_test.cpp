@@ -145,7 +145,7 @@ TEST_CASE("an application names a workload; parameters of others are checked, an
   CHECK(refusal(kBase + "[[application]]\nname = \"a\"\n") ==
         "2: application.a.workload is missing: it names the workload that runs");
   CHECK(refusal(kBase + "[[application]]\nworkload = \"firr\"\nfirr.length = 3\n") ==
-        "3: application.firr.workload: there is no workload 'firr'; did you mean 'fir'?");
+        "3: application.firr.workload: unknown workload 'firr'; did you mean 'fir'?");
   CHECK(refusal_of("stream.bytes = \"none\"\n").starts_with("4: application.fir.stream.bytes: "));
   CHECK(refusal_of("stream.byte = 1\n").starts_with("4: unknown key 'application.fir.stream.byte'"));
   Built const changed(kTwo, {"application.sort.workload=stream", "application.sort.stream.bytes=16KiB",
@@ -169,7 +169,7 @@ TEST_CASE("each machine of a cluster has GPUs of its own, unless they share a me
 TEST_CASE("a start is a time and repeats are at least one") {
   CHECK(refusal_of("repeats = 0\n") == "4: application.fir.repeats: '0' is outside 1 to 1000000");
   CHECK(refusal_of("start = 5\n") ==
-        "4: application.fir.start: 5 has no unit; write it in quotes with one, as in \"0 ps\"");
+        "4: application.fir.start: 5 has no unit; write it in quotes with a unit, such as \"0 ps\"");
   Built const built(kTwo, {"application.sort.start=5us", "application.sort.repeats=3"});
   CHECK(built[1].start == Time{5us});
   CHECK(built[1].repeats == 3);

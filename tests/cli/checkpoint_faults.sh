@@ -41,7 +41,7 @@ for size in 0 7 100 4096; do
   refused "cut to $size bytes" "checkpoint $saved" "${run[@]}" --resume "$saved"
 done
 head -c 100 "$scratch/good" >"$saved.previous"
-refused "cut, and the one before it too" "checkpoint $saved should hold .*; checkpoint $saved.previous should hold" \
+refused "cut, and the one before it too" "checkpoint $saved is damaged: expected .*; checkpoint $saved.previous is damaged: expected" \
   "${run[@]}" --resume "$saved"
 rm "$saved.previous"
 refused "no such file" "checkpoint $scratch/none cannot be read: no such file, and there is no $scratch/none.previous" \

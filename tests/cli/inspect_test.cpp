@@ -88,7 +88,7 @@ TEST_CASE("a file that is nothing known ends in one sentence") {
   CHECK(error_of(empty) == "farfault: " + empty + ": is empty\n");
   CHECK(error_of("/no/such") == "farfault: /no/such: no such file, and no machine of that name\n");
   CHECK(error_of("/dev/zero") ==
-        "farfault: /dev/zero: it is a device, not a regular file; write what it gives to a file first\n");
+        "farfault: /dev/zero: it is a device, not a regular file; copy its contents to a file first\n");
   error_of(scratch("cut.gz", std::string("\x1f\x8b\x08\0\0\0", 6)));
   error_of(scratch("cut.h5", std::string("\x89HDF\r\n\x1a\n\0\0\0\0", 12)));
 }

@@ -194,11 +194,11 @@ TEST_CASE("every mistake of a configuration is a line of its own") {
   CHECK(r.out == "");
   CHECK(r.err == "farfault: " + file + ":3: unknown key 'gpu.smss'; did you mean 'gpu.sms'?\n" +
                      "farfault: " + file +
-                     ":4: gpu.clock: 5 has no unit; write it in quotes with one, as in \"1 GHz\"\n" +
+                     ":4: gpu.clock: 5 has no unit; write it in quotes with a unit, such as \"1 GHz\"\n" +
                      "farfault: " + file +
-                     ":6: workload.name: there is no workload 'stre'; did you mean 'stream'?\n"
-                     "farfault: --set: gpu.sms: 'many' is not a whole number of zero or more\n");
-  // Contradictions are reported only after every value is valid on its own.
+                     ":6: workload.name: unknown workload 'stre'; did you mean 'stream'?\n"
+                     "farfault: --set: gpu.sms: 'many' is not a non-negative integer\n");
+// Contradictions are reported only after every value is valid on its own.
   auto const misfit = run(file, {"gpu.l1_tlb.ways=3", "gpu.dram.banks=3"}, (folder() / "m.h5").string());
   CHECK(misfit.err.find("ways = 3") == std::string::npos);
   auto sets = kSmall;
@@ -231,16 +231,16 @@ TEST_CASE("keys and values of --set are checked before anything is written") {
   CHECK(refusal_of_set("gpu.l2_tlb.entriess=12") ==
         "--set: unknown key 'gpu.l2_tlb.entriess'; did you mean 'gpu.l2_tlb.entries'?");
   CHECK(refusal_of_set("gpu.l2_tlb.entries=abc") ==
-        "--set: gpu.l2_tlb.entries: 'abc' is not a whole number of zero or more");
+        "--set: gpu.l2_tlb.entries: 'abc' is not a non-negative integer");
   CHECK(refusal_of_set("gpu.l2_tlb.entries=99999999999") ==
         "--set: gpu.l2_tlb.entries: '99999999999' is outside 0 to 1048576");
   CHECK(refusal_of_set("gpu.clock=1") ==
         "--set: gpu.clock: '1' has no unit; write a frequency such as '1500 MHz'");
   CHECK(refusal_of_set("gpu.clock=1GB") ==
         "--set: gpu.clock: '1GB' is not a frequency such as '1500 MHz' (units: Hz, kHz, MHz, GHz, THz)");
-  CHECK(refusal_of_set("gpu.clock") == "--set 'gpu.clock': write KEY=VALUE");
+  CHECK(refusal_of_set("gpu.clock") == "--set 'gpu.clock': expected KEY=VALUE");
   CHECK(refusal_of_set("workload.name=bsf") ==
-        "--set: workload.name: there is no workload 'bsf'; did you mean 'bfs'?");
+        "--set: workload.name: unknown workload 'bsf'; did you mean 'bfs'?");
   CHECK(refusal_of_set("gpu.l1_tlb.ways=5") ==
         "--set: gpu.l1_tlb.ways = 5: must divide the number of entries, 32");
   CHECK(refusal_of_set("memory.page_size=8KiB") ==
@@ -339,11 +339,11 @@ TEST_CASE("a graph that cannot be read is refused, whatever its header promises"
   std::string const market = "%%MatrixMarket matrix coordinate pattern general\n";
   auto const huge = scratch("huge.mtx", market + "100000000 100000000 100000000\n1 2\n");
   CHECK(refusal_of_graph(huge) ==
-        huge + ":4: the header promises 100000000 entries and the file ends after 1");
+        huge + ":4: the header specifies 100000000 entries, but the file ends after 1");
   auto const beyond = scratch("beyond.mtx", market + "3 3 2\n1 2\n2 9\n");
   CHECK(refusal_of_graph(beyond) == beyond + ":4: column 9 is not in 1 to 3, the size in the header");
   auto const metis = scratch("beyond.graph", "3 2\n2 9\n1\n1\n");
-  CHECK(refusal_of_graph(metis) == metis + ":2: neighbour 9 is not in 1 to 3, the vertices of the header");
+  CHECK(refusal_of_graph(metis) == metis + ":2: neighbour 9 is not in 1 to 3, the vertices in the header");
 }
 
 TEST_CASE("a place where no file can be written is refused") {

@@ -254,9 +254,9 @@ TEST_CASE("sweep: a mistake of a later run has the same message as one of the fi
   };
   std::string const good = "[[sweep.list]]\ngpu.l2_tlb.entries = 64\ngpu.sms = 2\n";
   CHECK(with(good + good + "[[sweep.list]]\n\ngpu.l2_tlb.entries = 64.5\ngpu.sms = 2\n") ==
-        "16: gpu.l2_tlb.entries: '64.5' is not a whole number of zero or more\n");
+        "16: gpu.l2_tlb.entries: '64.5' is not a non-negative integer\n");
   CHECK(with(good + good + "[[sweep.list]]\ngpu.sms = \"2\"\ngpu.l2_tlb.entries = 48\n") ==
-        "15: gpu.sms: '2' is in quotes, but a count is written without\n");
+        "15: gpu.sms: '2' is in quotes, but a value of this kind (count) takes none\n");
   CHECK(with(good + good + "[[sweep.list]]\ngpu.sms = 2\n\ngpu.l2_tlb.entries = 48\n")
             .ends_with(
                 "must divide the number of entries, 48 (run 2: gpu.l2_tlb.entries = 48, gpu.sms = 2)\n"));

@@ -27,7 +27,7 @@ listing() { find . -mindepth 1 -not -name out -not -name err -printf '%p %y %i %
 # Special files in place of every input file.
 mkfifo fifo
 ln -s loop loop
-for thing in "fifo:it is a FIFO, not a regular file; write what it gives to a file first" "loop:Too many levels of symbolic links"; do
+for thing in "fifo:it is a FIFO, not a regular file; copy its contents to a file first" "loop:Too many levels of symbolic links"; do
   name=${thing%%:*} why=${thing#*:}
   refused "cannot read '$name': $why" "$farfault" validate "$name"
   refused "cannot read '$name': $why" "$farfault" diff "$name" "$name"
@@ -39,7 +39,7 @@ for thing in "fifo:it is a FIFO, not a regular file; write what it gives to a fi
     --set workload.trace.file="$name"
   refused "cannot read '$name': $why" "${run[@]}" --profile "$name"
 done
-refused "checkpoint fifo is not a file" "${run[@]}" --resume fifo
+refused "checkpoint fifo is not a regular file" "${run[@]}" --resume fifo
 refused "checkpoint loop cannot be read: Too many levels of symbolic links" "${run[@]}" --resume loop
 name=$(printf 'x%.0s' {1..300})
 refused "cannot read '$name': File name too long" "$farfault" validate "$name"

@@ -26,7 +26,7 @@ mkfifo fifo
 mkdir folder
 /usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
 ln -s fifo link
-first='write what it gives to a file first'
+first='copy its contents to a file first'
 things=("fifo:it is a FIFO, not a regular file; $first" "link:it is a FIFO, not a regular file; $first"
   "socket:it is a socket, not a regular file; $first" "/dev/zero:it is a device, not a regular file; $first"
   "folder:it is a directory, not a regular file")
@@ -66,7 +66,7 @@ for thing in "${things[@]}"; do
   [ "$name" = folder ] ||
     ends 2 "$name: $why" "${run[@]}" --progress off --set gpu.warp_width=32 --set workload.name=trace --set workload.trace.file="$name"
   ends 2 "'$name': $why" "${run[@]}" "${small[@]}" --profile "$name"
-  ends 2 "checkpoint $name is not a file" "${run[@]}" "${small[@]}" --resume "$name"
+  ends 2 "checkpoint $name is not a regular file" "${run[@]}" "${small[@]}" --resume "$name"
   # Files named in a study.
   ends 2 "$name: $why" "$farfault" sweep "$name" --progress off --output swept
   study "$path" 'workload.name = "stream"'

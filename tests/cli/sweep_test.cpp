@@ -229,7 +229,7 @@ TEST_CASE("sweep: a mistake of the study is one sentence with its line, before a
         at("9") + "unknown key 'gpu.l2_tlb.entires'; did you mean 'gpu.l2_tlb.entries'?\n");
   // The last point is checked like the first one.
   CHECK(with("[sweep.grid]\ngpu.l2_tlb.entries = [64, 128, \"256\"]\n").error() ==
-        at("9") + "gpu.l2_tlb.entries: '256' is in quotes, but a count is written without\n");
+        at("9") + "gpu.l2_tlb.entries: '256' is in quotes, but a value of this kind (count) takes none\n");
   CHECK(with("[sweep.grid]\ngpu.l2_tlb.entries = 64\n").error() ==
         at("9") + "'gpu.l2_tlb.entries' must be an array of the values that it takes, such as [1, 2]\n");
   CHECK(with("seed = 3\n").error() ==
@@ -304,7 +304,7 @@ TEST_CASE("sweep: a name with a NUL in it is refused, and no sentence ends there
             .starts_with("farfault: " + file + ":1: base 'paper x' holds a NUL"));
   CHECK(error(base + seeds + "config.workload.name = \"bfs\"\nconfig.workload.bfs.graph = \"a\\u0000b\"\n") ==
         "farfault: " + (folder / "a b").string() +
-            ": its name holds a NUL character (run 0: run.seed = 1)\n");
+            ": its name contains a NUL character (run 0: run.seed = 1)\n");
 }
 
 TEST_CASE("sweep: a run whose input file is missing is a failed row, and the others go on") {

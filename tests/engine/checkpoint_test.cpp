@@ -121,7 +121,7 @@ TEST_CASE("a checkpoint cut off anywhere, or with bytes behind its end, is refus
     CHECK(one_sentence_with(verdict(path), path));
   }
   spill(path, good + "x");
-  CHECK(one_sentence_with(verdict(path), "should hold"));
+  CHECK(one_sentence_with(verdict(path), "is damaged: expected"));
 }
 
 TEST_CASE("a checkpoint of another format version is refused by its number") {
@@ -131,19 +131,20 @@ TEST_CASE("a checkpoint of another format version is refused by its number") {
   auto bytes = slurp(path);
   bytes[8] = 77;
   spill(path, bytes);
-  CHECK(verdict(path) == "checkpoint " + path + " has format version 77; this program reads 3");
+  CHECK(verdict(path) ==
+        "checkpoint " + path + " has format version 77; this version of farfault reads version 3");
 }
 
 TEST_CASE("what is no checkpoint is refused without reading it") {
   Folder const folder;
   auto const path = folder.file("run.checkpoint");
   CHECK(one_sentence_with(verdict(path), "cannot be read: No such file"));
-  CHECK(one_sentence_with(verdict(folder.path.string()), "is not a file"));
+  CHECK(one_sentence_with(verdict(folder.path.string()), "is not a regular file"));
   ::mkfifo(folder.file("fifo").c_str(), 0600);  // without a writer: reading would block forever
-  CHECK(verdict(folder.file("fifo")) == "checkpoint " + folder.file("fifo") + " is not a file");
+  CHECK(verdict(folder.file("fifo")) == "checkpoint " + folder.file("fifo") + " is not a regular file");
   CHECK_FALSE(looks_like_checkpoint(folder.file("fifo")));
   spill(path, "");
-  CHECK(one_sentence_with(verdict(path), "is too short to be one"));
+  CHECK(one_sentence_with(verdict(path), "is too short for a checkpoint"));
   spill(path, std::string(4096, 'A'));
   CHECK(one_sentence_with(verdict(path), "is not a Farfault checkpoint"));
   CHECK_FALSE(looks_like_checkpoint(path));
@@ -152,7 +153,7 @@ TEST_CASE("what is no checkpoint is refused without reading it") {
   auto bytes = slurp(path);
   bytes[23] = 0x40;
   spill(path, bytes);
-  CHECK(one_sentence_with(verdict(path), "should hold 46116860"));
+  CHECK(one_sentence_with(verdict(path), "is damaged: expected 46116860"));
 }
 
 TEST_CASE("a checkpoint that cannot be written leaves the ones that are there") {
@@ -167,7 +168,8 @@ TEST_CASE("a checkpoint that cannot be written leaves the ones that are there") 
   std::filesystem::create_directory(path + ".previous");  // prevents keeping the existing checkpoint
   CHECK_THROWS_WITH_AS(
       write_checkpoint(path, sample(2)),
-      ("checkpoint " + path + " cannot be kept as " + path + ".previous: Is a directory").c_str(), RunError);
+      ("checkpoint " + path + " cannot be renamed to " + path + ".previous: Is a directory").c_str(),
+      RunError);
   CHECK(read_checkpoint(path).header.config_hash == 1);
   CHECK_FALSE(std::filesystem::exists(path + ".writing"));
 }

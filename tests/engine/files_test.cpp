@@ -69,10 +69,10 @@ TEST_CASE("an input is a regular file, opened without waiting, or there is a rea
     CHECK(input.why_not != "");
     CHECK(first_bytes(name, 10) == "");
   }
-  CHECK(why_not_readable(nul) == "its name holds a NUL character");
+  CHECK(why_not_readable(nul) == "its name contains a NUL character");
   CHECK_FALSE(is_there(nul));
   CHECK(refusal([&] { create_locked(nul); }) ==
-        "cannot write '" + folder.file("a") + " b': its name holds a NUL character");
+        "cannot write '" + folder.file("a") + " b': its name contains a NUL character");
   CHECK(content(folder.file("a")) == "text");
   write(folder.file("large"), std::string(300'000, 'x'));
   CHECK(first_bytes(folder.file("large"), 200'000) == std::string(200'000, 'x'));
@@ -89,10 +89,10 @@ TEST_CASE("only a regular file can be read, and asking never waits") {
   CHECK(why_not_readable(folder.file("link")) == "");
   CHECK(why_not_readable(folder.file("none")) == "no such file");
   CHECK(why_not_readable(folder.file("fifo")) ==
-        "it is a FIFO, not a regular file; write what it gives to a file first");
+        "it is a FIFO, not a regular file; copy its contents to a file first");
   CHECK(why_not_readable(folder.path.string()) == "it is a directory, not a regular file");
   CHECK(why_not_readable("/dev/null") ==
-        "it is a device, not a regular file; write what it gives to a file first");
+        "it is a device, not a regular file; copy its contents to a file first");
   CHECK(why_not_readable(folder.file("loop")) == "Too many levels of symbolic links");
   CHECK(why_not_readable(folder.file(std::string(300, 'x'))) == "File name too long");
   CHECK(is_there(folder.file("loop")));

@@ -121,8 +121,8 @@ TEST_CASE("a wrong value names itself and the rule, and changes nothing") {
   spec.describe(t);
   CHECK(error_of(t, "entries", "0") == "'0' is outside 1 to 65536");
   CHECK(error_of(t, "entries", "65537") == "'65537' is outside 1 to 65536");
-  CHECK(error_of(t, "entries", "-1") == "'-1' is not a whole number of zero or more");
-  CHECK(error_of(t, "entries", "64.0") == "'64.0' is not a whole number of zero or more");
+  CHECK(error_of(t, "entries", "-1") == "'-1' is not a non-negative integer");
+  CHECK(error_of(t, "entries", "64.0") == "'64.0' is not a non-negative integer");
   CHECK(error_of(t, "entries", "99999999999999999999") == "'99999999999999999999' is too large");
   CHECK(error_of(t, "share", "1.5") == "'1.5' is outside 0 to 1");
   CHECK(error_of(t, "share", "nan") == "'nan' is not a number");

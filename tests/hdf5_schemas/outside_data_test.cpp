@@ -290,5 +290,5 @@ TEST_CASE("a file of a result that is a FIFO is refused, not waited for") {
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   for (auto const& text : all_readers(fifo, fifo))
     CHECK(text == "refused: cannot read '" + fifo +
-                      "': it is a FIFO, not a regular file; write what it gives to a file first");
+                      "': it is a FIFO, not a regular file; copy its contents to a file first");
 }

@@ -255,7 +255,7 @@ TEST_CASE("what is no regular file is refused without waiting for it") {
   ::mkfifo(fifo.c_str(), 0600);
   sample::write(dir / "a.h5");
   auto const sentence =
-      "cannot read '" + fifo + "': it is a FIFO, not a regular file; write what it gives to a file first";
+      "cannot read '" + fifo + "': it is a FIFO, not a regular file; copy its contents to a file first";
   CHECK_THROWS_WITH_AS(validate(fifo), sentence.c_str(), UserError);
   CHECK_THROWS_WITH_AS(read_summary(fifo), sentence.c_str(), UserError);
   CHECK_THROWS_WITH_AS(read_engine(fifo, "node_load"), sentence.c_str(), UserError);

@@ -20,6 +20,6 @@ for level in single funneled; do
   timeout 600 mpirun --quiet -n 1 "$program" level "$level" >"$scratch/out" 2>"$scratch/err"
   check "thread support $level is refused" [ $? -eq 1 ]
   check "thread support $level is refused by name, not '$(cat "$scratch/err")'" [ "$(cat "$scratch/err")" = \
-    "this MPI library gives thread support MPI_THREAD_${level^^}, and a run across ranks needs MPI_THREAD_SERIALIZED" ]
+    "the MPI library provides thread support MPI_THREAD_${level^^}, but a run on several ranks requires MPI_THREAD_SERIALIZED" ]
 done
 finish

@@ -161,7 +161,7 @@ TEST_CASE("dwt: levels for which the image is too small are refused") {
   CHECK(error_of([] {
           build("dwt", {{"image_width", "256"}, {"image_height", "128"}, {"levels", "3"}});
         }) ==
-        "dwt: the last of 3 levels of 256 x 128 pixels has a side of less than 33, too short to be mirrored");
+        "dwt: the last of 3 levels of 256 x 128 pixels has a side of less than 33, too short for mirroring");
 }
 
 }  // namespace farfault::workloads

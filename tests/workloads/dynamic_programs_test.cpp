@@ -195,7 +195,7 @@ TEST_CASE("fw: graphs that are no multiple of a block, and records that are too 
       "fw: the graph has 5 vertices; they must be a multiple of 16, the side of a block, and at most 16384");
   CHECK(error_of([] {
           build("fw", {{"rmat.scale", "12"}, {"rmat.edge_factor", "1"}, {"steps", "600"}});
-        }) == "fw: 600 steps of 4096 vertices need more than 1 GiB for the record of them");
+        }) == "fw: 600 steps of 4096 vertices need a record of more than 1 GiB");
 }
 
 }  // namespace farfault::workloads

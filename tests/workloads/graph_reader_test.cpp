@@ -182,7 +182,7 @@ TEST_CASE("graphs: the recorded hash is FNV-1a of the file's bytes") {
 
 TEST_CASE("graphs: a mistake in a file is named with its line, the value and the rule") {
   std::string const market = kMarket;
-  CHECK(complaint("g.mtx", "") == "g.mtx: the file is empty, and a graph has at least a header");
+  CHECK(complaint("g.mtx", "") == "g.mtx: the file is empty, but a graph has at least a header");
   CHECK(complaint("g.bin", std::string("\x7f"
                                        "ELF\0\1\2",
                                        7)) ==
@@ -192,9 +192,9 @@ TEST_CASE("graphs: a mistake in a file is named with its line, the value and the
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 2\n1 2\n2 0\n") ==
         "g.mtx:4: column 0 is not in 1 to 3, the size in the header");
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 10000000\n1 2\n") ==
-        "g.mtx:4: the header promises 10000000 entries and the file ends after 1");
+        "g.mtx:4: the header specifies 10000000 entries, but the file ends after 1");
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 1\n1 2\n2 1\n") ==
-        "g.mtx:4: there are more entries than the 1 that the header promises");
+        "g.mtx:4: there are more entries than the 1 in the header");
   CHECK(complaint("g.mtx", market + "pattern general\n4000000000 4000000000 1\n1 2\n") ==
         "g.mtx:2: 4000000000 vertices for 1 edges are more than 16 vertices per edge plus a million");
   GraphOptions few;
@@ -202,13 +202,13 @@ TEST_CASE("graphs: a mistake in a file is named with its line, the value and the
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 3\n", few) ==
         "g.mtx:2: 3 entries are more than limits.edges = 2");
   CHECK(complaint("g.mtx", market + "real general\n3 3 1\n1 2\n") ==
-        "g.mtx:3: expected a value, a number, and found the end of the line");
+        "g.mtx:3: expected a value, a number; found the end of the line");
   CHECK(complaint("g.mtx", market + "pattern general\n3 4 1\n1 2\n") ==
-        "g.mtx:2: a matrix of 3 by 4 is not square, as a graph's must be");
+        "g.mtx:2: a matrix of 3 by 4 is not square, as required for a graph");
   CHECK(complaint("g.mtx", "%%MatrixMarket matrix array real general\n3 3\n1\n") ==
         "g.mtx:1: 'matrix array' is not a sparse matrix ('matrix coordinate')");
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 1\n1 x\n") ==
-        "g.mtx:3: expected column, a whole number, and found 'x'");
+        "g.mtx:3: expected column, a whole number; found 'x'");
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 1\n1 99999999999999999999\n") ==
         "g.mtx:3: column has more than 18 digits");
   CHECK(complaint("g.txt", "# c\n1 2\n1 4294967295\n") ==
@@ -216,14 +216,14 @@ TEST_CASE("graphs: a mistake in a file is named with its line, the value and the
   CHECK(complaint("g.txt", "# c\n1 2\n2 3\n3 4\n", few) ==
         "g.txt:4: there are more edges than limits.edges = 2");
   CHECK(complaint("g.graph", "3 2\n2\n1 3\n") ==
-        "g.graph:4: the header promises 3 vertices and the file ends after 2");
+        "g.graph:4: the header specifies 3 vertices, but the file ends after 2");
   CHECK(complaint("g.graph", "3 2\n2\n1 4\n2\n") ==
-        "g.graph:3: neighbour 4 is not in 1 to 3, the vertices of the header");
+        "g.graph:3: neighbour 4 is not in 1 to 3, the vertices in the header");
   CHECK(complaint("g.graph", "3 1\n2\n1 3\n2\n") ==
-        "g.graph:3: there are more neighbours than the 1 edges of the header allow");
-  CHECK(complaint("g.graph", "3 3\n2\n1 3\n2\n") ==
-        "g.graph:5: the header promises 3 edges and the lists hold 4 neighbours, which should be twice as "
-        "many");
+        "g.graph:3: there are more neighbours than the 1 edges in the header allow");
+  CHECK(
+      complaint("g.graph", "3 3\n2\n1 3\n2\n") ==
+      "g.graph:5: the header specifies 3 edges, but the lists contain 4 neighbours instead of twice as many");
   CHECK(error_of([] { read_graph("/nonexistent/g.mtx"); }) == "/nonexistent/g.mtx: no such file");
 }
 
@@ -233,8 +233,9 @@ TEST_CASE("graphs: a compressed file is held against the limit of what it unpack
   GraphOptions options;
   options.limits.unpacked = ByteSize{30'000};
   CHECK(complaint("g.gz", gzipped(text), options) ==
-        "g.gz: unpacks to more text than limits.unpacked = 30 kB");
-  CHECK(complaint("g.xz", xz_of(text), options) == "g.xz: unpacks to more text than limits.unpacked = 30 kB");
+        "g.gz: decompresses to more text than limits.unpacked = 30 kB");
+  CHECK(complaint("g.xz", xz_of(text), options) ==
+        "g.xz: decompresses to more text than limits.unpacked = 30 kB");
   CHECK(complaint("g.txt", text, options) == "no error");
   options.limits.unpacked = ByteSize{40'000};
   CHECK(complaint("g.gz", gzipped(text), options) == "no error");

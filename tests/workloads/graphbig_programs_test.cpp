@@ -316,16 +316,16 @@ TEST_CASE("graphbig: parameters and graphs that do not fit are refused") {
         "bfs_twc: block 48 is not a multiple of the warp's 32 threads");
   for (std::string const name : {"kcore", "gc_ttc", "gc_dtc"})
     CHECK(refusal(name, {{"rmat.scale", "8"}, {"undirected", "false"}}) ==
-          name + ": the graph is directed, and the algorithm is one for undirected graphs; " +
-              "undirected = true gives every edge its reverse");
+          name + ": the graph is directed, but the algorithm requires an undirected graph; " +
+              "set undirected = true to add reverse edges");
   CHECK(refusal("gc_dtc", {{"rmat.scale", "8"}, {"worklist", "255"}}) ==
-        "gc_dtc: worklist 255 has no room for the graph's 256 vertices");
+        "gc_dtc: worklist 255 is too small for the graph's 256 vertices");
   CHECK(refusal("bc", {{"rmat.scale", "16"}, {"rmat.edge_factor", "1"}, {"roots", "65536"}}) ==
-        "bc: 65536 searches need more than 1 GiB for the record of them");
+        "bc: 65536 searches need a record of more than 1 GiB");
   TempFile const file("path.txt", path_of(530'000));
   for (auto const* name : {"bfs_ttc", "sssp_twc"})
     CHECK(refusal(name, {{"graph", file.path()}}) ==
-          std::string(name) + ": the graph takes 1060001 kernels, more than 1048576");
+          std::string(name) + ": the graph requires 1060001 kernels, more than the maximum of 1048576");
 }
 
 TEST_CASE("graphbig: a directed graph is searched along its edges when told so") {

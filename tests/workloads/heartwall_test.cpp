@@ -256,7 +256,7 @@ TEST_CASE("heartwall: points too near to the frame's border are refused") {
   CHECK(error_of([] {
           build("heartwall",
                 {{"frame_rows", "64"}, {"frame_cols", "64"}, {"points", "1"}, {"search_half", "40"}});
-        }) == "heartwall: the area of a point at row 43 and column 32 leaves the frame of 64 x 64");
+        }) == "heartwall: the area of a point at row 43 and column 32 exceeds the frame of 64 x 64");
 }
 
 }  // namespace farfault::workloads

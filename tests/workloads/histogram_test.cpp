@@ -276,7 +276,9 @@ TEST_CASE("histogram: a range takes every pixel once; the prescan takes an eight
 }
 
 TEST_CASE("histogram: an odd number of columns, or bins that are no multiple of 4, are refused") {
-  CHECK(error_of([] { build("histogram", {{"cols", "1921"}}); }) == "histogram: 1921 cols are an odd number");
+  CHECK(error_of([] {
+          build("histogram", {{"cols", "1921"}});
+        }) == "histogram: 1921 cols are not an even number");
   CHECK(error_of([] {
           build("histogram", {{"bins", "30001"}});
         }) == "histogram: bins 30001 are not a multiple of 4");

@@ -285,16 +285,17 @@ TEST_CASE("mst: the first round reads four arrays per edge, and its components a
 TEST_CASE("mst: rounds whose record takes more room than there is are refused") {
   auto const g = rmat_graph(10, 4);
   CHECK(error_of([&] { boruvka(g.graph, 10, 1, 40'000); }) ==
-        "mst: the rounds on 1024 vertices need more than 0 MiB for the record of them");
+        "mst: the rounds on 1024 vertices need a record of more than 0 MiB");
   CHECK(boruvka(g.graph, 10, 1).rounds.size() > 2);
 }
 
 TEST_CASE("mst: a directed graph is refused") {
-  CHECK(error_of([] {
-          build("mst", {{"undirected", "false"}, {"rmat.scale", "5"}});
-        }) ==
-        "mst: the graph is directed, and the algorithm is one for undirected graphs; undirected = true gives "
-        "every edge its reverse");
+  CHECK(
+      error_of([] {
+        build("mst", {{"undirected", "false"}, {"rmat.scale", "5"}});
+      }) ==
+      "mst: the graph is directed, but the algorithm requires an undirected graph; set undirected = true to "
+      "add reverse edges");
 }
 
 }  // namespace farfault::workloads

@@ -148,7 +148,7 @@ TEST_CASE("mummer: parameters that do not fit together are refused") {
   CHECK(error_of([] {
           build("mummer", {{"length", "12"}});
         }) ==
-        "mummer: must be shortest match <= length of a query <= reference, not 20, 12 and 200000 bases");
+        "mummer: shortest match <= query length <= reference is required; they are 20, 12 and 200000 bases");
 }
 
 }  // namespace farfault::workloads

@@ -355,12 +355,13 @@ TEST_CASE("bc_pannotia: what threads add up from all roots is the centrality of 
 
 TEST_CASE("mis, color: a directed graph is refused") {
   for (std::string const name : {"mis", "color"})
-    CHECK(error_of([&] {
-            build(name, {{"undirected", "false"}, {"rmat.scale", "5"}});
-          }) ==
-          name +
-              ": the graph is directed, and the algorithm is one for undirected graphs; undirected = true "
-              "gives every edge its reverse");
+    CHECK(
+        error_of([&] {
+          build(name, {{"undirected", "false"}, {"rmat.scale", "5"}});
+        }) ==
+        name +
+            ": the graph is directed, but the algorithm requires an undirected graph; set undirected = true "
+            "to add reverse edges");
 }
 
 }  // namespace farfault::workloads

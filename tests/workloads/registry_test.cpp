@@ -24,7 +24,7 @@ TEST_CASE("registry: names are unique, described, and made by name") {
 }
 
 TEST_CASE("registry: an unknown name is answered with the nearest one") {
-  CHECK(error_of([] { make("vectorad"); }) == "there is no workload 'vectorad'; did you mean 'vectoradd'?");
+  CHECK(error_of([] { make("vectorad"); }) == "unknown workload 'vectorad'; did you mean 'vectoradd'?");
 }
 
 TEST_CASE("registry: a warp width that no machine has is refused") {
@@ -75,7 +75,7 @@ TEST_CASE("registry: buffers that would pass the end of the address space are re
   context.buffers.next = (1ULL << 47) - (2ULL << 20);
   CHECK(error_of([&] {
           build("vectoradd", {{"elements", "1000"}}, context);
-        }) == "buffer 'b' of 4 kB does not fit: a workload's buffers must lie below address 2^47");
+        }) == "buffer 'b' of 4 kB does not fit: a workload's buffers must be below address 2^47");
 }
 
 TEST_CASE(

@@ -236,7 +236,7 @@ TEST_CASE("srad: warps without a thread that adds do not access shared memory in
 TEST_CASE("srad: more pixels than the kernels can number are refused") {
   CHECK(error_of([] {
           build("srad", {{"rows", "65536"}, {"cols", "65536"}});
-        }) == "srad: 65536 x 65536 pixels are more than the 2147483136 that the kernels can number");
+        }) == "srad: 65536 x 65536 pixels exceed the 2147483136 that the kernels can index");
 }
 
 TEST_CASE("backprop: what the kernels load gives the hidden layer's sums and the moved weights") {

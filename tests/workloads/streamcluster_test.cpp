@@ -153,7 +153,7 @@ TEST_CASE("streamcluster: parameters that do not fit together are refused") {
         }) == "streamcluster: 1000 points are not a multiple of the block's 512 threads");
   CHECK(error_of([] {
           build("streamcluster", {{"fewest", "30"}});
-        }) == "streamcluster: centres must be fewest <= most < points, not 30, 20 and 16384");
+        }) == "streamcluster: fewest <= most < points is required; they are 30, 20 and 16384");
 }
 
 }  // namespace farfault::workloads

@@ -319,7 +319,7 @@ TEST_CASE("suites: parameters that do not fit together are refused") {
         }) == "maxpool: pad 2 is not below the window of 2, so some windows would be empty");
   CHECK(error_of([] {
           build("maxpool", {{"size", "4 KiB"}});
-        }) == "maxpool: size 4 KiB does not hold one plane with its output, 96 KiB");
+        }) == "maxpool: size 4 KiB is too small for one plane with its output, 96 KiB");
   CHECK(error_of([] {
           build("aes", {{"pattern", "3000 B"}});
         }).find("is not a power of two") != std::string::npos);

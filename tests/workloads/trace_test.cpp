@@ -243,7 +243,7 @@ TEST_CASE("trace: mistakes in a trace are named with file, line, value and rule"
   BuildContext wide;
   wide.warp_width = 64;
   CHECK(error_of([&] { read_trace("t.traceg", wide); }) ==
-        "t.traceg: a trace has warps of 32 lanes, and the machine's have 64");
+        "t.traceg: a trace has warps of 32 lanes, but the warps of this machine have 64");
   TempFile const file("k.traceg",
                       one_warp({"00 00000001 1 R1 LDG.E 1 R2 4 2 0x1000 0", "00 00000001 0 EXIT 0 0"}));
   TraceOptions small;
@@ -260,8 +260,7 @@ TEST_CASE("trace: a kernel list is held against the limit of names, before any k
   auto const line = 15 + file.folder().size();  // bytes, including the folder of a name
   context.limits.names = ByteSize{line * 500};
   CHECK(error_of([&] { read_trace(file.path(), context); }) ==
-        file.path() + ":501: the lines up to here take more than " +
-            limit_text("names", context.limits.names));
+        file.path() + ":501: the lines read so far exceed " + limit_text("names", context.limits.names));
   context.limits.names = ByteSize{line * 1000};
   CHECK(error_of([&] { read_trace(file.path(), context); }) ==
         file.folder() + "/kernel-1.traceg: no such file");

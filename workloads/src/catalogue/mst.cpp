@@ -49,8 +49,8 @@ struct Spec {
     t.set_source("rmat.edge_factor", "LonestarGPU: r4 graphs, random with four edges per vertex");
     for (auto const* name : {"rmat.a", "rmat.b", "rmat.c"})
       t.set_source(name, "LonestarGPU: r4 graphs, random");
-    t.count("max_weight", max_weight, {1, 1'000'000}, "weights of edges are 1 to this, from the seed",
-            "assumed");
+    t.count("max_weight", max_weight, {1, 1'000'000},
+            "Maximum edge weight; weights are random from 1 to this", "assumed");
   }
 };
 
@@ -465,7 +465,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo mst_info() {
-  return {"mst", "minimum spanning tree by Boruvka's algorithm, components as trees (LonestarGPU)",
+  return {"mst", "Minimum spanning tree by Boruvka's algorithm, components as trees (LonestarGPU)",
           &SpecBuilder<Spec, build>::make};
 }
 

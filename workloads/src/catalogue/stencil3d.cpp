@@ -38,11 +38,10 @@ struct Spec {
 
   void describe(ParamTable& t) {
     constexpr auto source = "MAFIA, 3DS";
-    t.count("x", x, {kX, 1ULL << 20}, "elements of a row, a multiple of 32", source);
-    t.count("y", y, {kY, 1ULL << 20}, "rows of a plane, a multiple of 8", source);
-    t.count("z", z, {2 * kHalo + 1, 1ULL << 20}, "planes", source);
-    t.count("repeat", repeat, {1, 10'000}, "kernels, all of which read one array and write the other",
-            source);
+    t.count("x", x, {kX, 1ULL << 20}, "Elements per row, a multiple of 32", source);
+    t.count("y", y, {kY, 1ULL << 20}, "Rows per plane, a multiple of 8", source);
+    t.count("z", z, {2 * kHalo + 1, 1ULL << 20}, "Planes", source);
+    t.count("repeat", repeat, {1, 10'000}, "Kernels; each reads one array and writes the other", source);
   }
 };
 
@@ -149,7 +148,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo stencil3d_info() {
-  return {"stencil3d", "stencil of order 8 in three dimensions through tiles in shared memory, 3DS of MAFIA",
+  return {"stencil3d", "Eighth-order 3D stencil with shared-memory tiles (3DS of MAFIA)",
           &SpecBuilder<Spec, build>::make};
 }
 

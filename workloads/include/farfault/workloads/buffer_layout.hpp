@@ -54,7 +54,7 @@ class BufferLayout {
       throw UserError("buffer '" + name + "' of " + to_text(ByteSize{bytes}) + " does not fit: " +
                       (is_small ? "the segment of small buffers has 3GiB, in units of 2MiB per buffer; "
                                   "lower small_buffers"
-                                : "a workload's buffers must lie below address 2^47"));
+                                : "a workload's buffers must be below address 2^47"));
     auto const base = next;
     next += (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     buffers_.push_back({std::move(name), base, bytes, host_written});
