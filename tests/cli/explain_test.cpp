@@ -59,10 +59,10 @@ TEST_CASE("explain: one slow link is named first") {
       made("link.h5", transpose(2, {"links.pcie_bandwidth=1 GB/s", "memory.placement=interleave"}));
   auto const e = explained(path);
   CHECK(e["bound_by"] == "resource");
-  CHECK(e["resources"][0]["what"] == "links, each direction");
+  CHECK(e["resources"][0]["what"] == "links (per direction)");
   CHECK(e["resources"][0]["busy"].get<double>() > 0.8);
   CHECK(e["resources"][0]["over_time"].size() == 20);
-  CHECK(first_line_of(path).starts_with("bound by links, each direction: "));
+  CHECK(first_line_of(path).starts_with("bound by links (per direction): "));
 }
 
 TEST_CASE("explain: one page walker is named first") {
@@ -171,7 +171,7 @@ TEST_CASE(
   double of_all = 0, with_warps = 0;
   while (std::getline(in, line) && line.starts_with("  ")) {
     of_all += std::stod(line.substr(46));
-    if (line.find("without a warp") == std::string::npos) with_warps += std::stod(line.substr(56));
+    if (line.find("  idle ") == std::string::npos) with_warps += std::stod(line.substr(56));
     CHECK(line.back() != ' ');
   }
   CHECK(of_all == doctest::Approx(100).epsilon(0.002));
@@ -201,9 +201,9 @@ TEST_CASE("explain: links whose receivers buffer little are named for want of cr
            transpose(2, {"fabric.buffer=1KiB", "memory.placement=interleave", "links.pcie_latency=2us"}));
   auto const e = explained(path);
   CHECK(e["bound_by"] == "resource");
-  CHECK(e["resources"][0]["what"] == "credits of links");
+  CHECK(e["resources"][0]["what"] == "link credits");
   CHECK(e["resources"][0]["busy"].get<double>() > 0.5);
-  CHECK(first_line_of(path).starts_with("bound by credits of links: "));
+  CHECK(first_line_of(path).starts_with("bound by link credits: "));
 }
 
 TEST_CASE("explain: a fault buffer of one entry is named first, of a GPU and of an IOMMU") {
@@ -215,11 +215,11 @@ TEST_CASE("explain: a fault buffer of one entry is named first, of a GPU and of 
   auto const e = explained(of_gpu);
   CHECK(e["bound_by"] == "resource");
   CHECK(e["resources"][0]["busiest"] == "gpu0.gmmu");
-  CHECK(first_line_of(of_gpu).starts_with("bound by fault buffers of GPUs: gpu0.gmmu is full "));
+  CHECK(first_line_of(of_gpu).starts_with("bound by GPU fault buffers: gpu0.gmmu is full "));
   sets = slow_word;
   sets.emplace_back("iommu.fault_buffer=1");
   auto const of_iommu = made("iommu_buffer.h5", transpose(1, sets));
-  CHECK(first_line_of(of_iommu).starts_with("bound by fault buffers of IOMMUs: "));
+  CHECK(first_line_of(of_iommu).starts_with("bound by IOMMU fault buffers: "));
 }
 
 TEST_CASE("explain: many small kernels are bound by their launches, and copies by the copies") {

@@ -329,7 +329,7 @@ def a_click_shows_a_gpu(b, result):
     check(shown_gpu(b) == "gpu1" and b.evaluate("document.querySelector('.run:not([hidden]) .gpu-name').value") == "gpu1", "what is no GPU shows none")
     # The darkest cell belongs to the GPU with the highest value.
     figures = b.evaluate("[...document.querySelectorAll('.run:not([hidden]) .gpu-figure option')].map(o => o.textContent)")
-    b.evaluate(f"(e => {{ e.value = {figures.index('page walks of GMMUs')}; e.dispatchEvent(new Event('change')); }})(document.querySelector('.run:not([hidden]) .gpu-figure'))")
+    b.evaluate(f"(e => {{ e.value = {figures.index('GMMU page walks')}; e.dispatchEvent(new Event('change')); }})(document.querySelector('.run:not([hidden]) .gpu-figure'))")
     with h5py.File(result) as f:
         walks = f["timeseries/gmmu/walks"][-1].astype(float).tolist()
     shades = [sum(b.evaluate(f"(([x, y]) => pixel(chartOf('gpu_map'), x, y))(chartOf('gpu_map').placeOfGpu({g}))")) for g in range(4)]

@@ -56,7 +56,7 @@ TEST_CASE("compare: of two files one of which is damaged both are named") {
   auto const a = written(dir / "a.h5", {{"end", 1}});
   auto const b = written(dir / "b.h5", {{"end", 2}});
   edit::remove(b, "/config/toml");
-  CHECK(refusal({a, b}).starts_with("'" + a + "' or '" + b + "' is damaged or no result of Farfault: "));
+  CHECK(refusal({a, b}).starts_with("'" + a + "' or '" + b + "' is damaged or not a Farfault result: "));
 }
 
 TEST_CASE("compare: equal results are equal, whoever started them") {
@@ -200,8 +200,8 @@ TEST_CASE("compare: what programs read is whole, and names of others move no cur
 TEST_CASE("compare: what cannot be compared is told in one sentence") {
   Scratch dir;
   auto const a = written(dir / "a.h5", {{"end", 1}});
-  CHECK(refusal({a}) == "compare takes 2 to 1000 results, and was given 1");
-  CHECK(refusal(std::vector<std::string>(1001, a)) == "compare takes 2 to 1000 results, and was given 1001");
+  CHECK(refusal({a}) == "compare takes 2 to 1000 results, not 1");
+  CHECK(refusal(std::vector<std::string>(1001, a)) == "compare takes 2 to 1000 results, not 1001");
   CHECK(refusal({a, dir / "none.h5"}).find("none.h5") != std::string::npos);
   CHECK(refusal({a, a}) == "compared");
 }

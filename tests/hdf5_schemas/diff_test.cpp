@@ -133,7 +133,7 @@ TEST_CASE("diff tells that a run ended for another reason, and that the machine 
   }
   auto d = diff(dir / "a.h5", dir / "b.h5");
   REQUIRE(d.difference);
-  CHECK(d.difference->text.starts_with("the run ended for another reason: 'completed' in"));
+  CHECK(d.difference->text.starts_with("the runs ended for different reasons: 'completed' in"));
   auto header = sample::header();
   header.links[1].latency_ps = 1;
   sample::write(dir / "c.h5", 10, header);

@@ -46,7 +46,7 @@ std::uint64_t samples_in(std::string const& path) {
 void check_killed_file(std::string const& path) {
   auto const problems = validate(path);
   REQUIRE(problems.size() == 1);
-  CHECK(problems[0] == "the run did not finish: there is no result_digest");
+  CHECK(problems[0] == "the run did not finish: result_digest is missing");
 }
 
 // Datasets grow one after the other: the lengths within a folder may differ by the rows of the interrupted
@@ -54,7 +54,7 @@ void check_killed_file(std::string const& path) {
 void check_file_killed_in_a_flush(std::string const& path) {
   std::set<std::string> folders;
   for (auto const& problem : validate(path)) {
-    if (problem == "the run did not finish: there is no result_digest") continue;
+    if (problem == "the run did not finish: result_digest is missing") continue;
     CAPTURE(problem);
     auto const end = problem.find(" does not have the ");
     REQUIRE(end != std::string::npos);
@@ -142,7 +142,7 @@ TEST_CASE("a result that cannot be given its name says why, and what remains") {
   std::filesystem::create_directory(path);  // after the path was checked
   CHECK_THROWS_WITH_AS(writer.finish("completed"),
                        ("cannot rename '" + path + ".partial' to '" + path + "': Is a directory; '" + path +
-                        ".partial' holds the run up to its last flush, and '" + path + "' is untouched")
+                        ".partial' has the result up to the last flush, and '" + path + "' is untouched")
                            .c_str(),
                        RunError);
   CHECK(validate(path + ".partial") == std::vector<std::string>{});

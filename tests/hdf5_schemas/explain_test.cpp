@@ -218,7 +218,7 @@ TEST_CASE("explain: of two links of one sender the twentieths are their average,
   auto const e = explain(written(
       dir / "a.h5", {.links = {800'000, 500'000}, .figures = kAccesses, .second_sender = "gpu0.rdma"}));
   REQUIRE(e.resources[0].name == "gpu0 to switch0");
-  CHECK(e.resources[0].over_time_of == "gpu0.rdma, its 2 links on average");
+  CHECK(e.resources[0].over_time_of == "gpu0.rdma, average of its 2 links");
   REQUIRE(e.resources[0].over_time.size() == 20);
   CHECK(e.resources[0].over_time[7] == doctest::Approx(0.4));
 }
@@ -274,11 +274,11 @@ TEST_CASE("explain: the time without a kernel on a GPU counts once, for copies b
   CHECK(e.gaps[0].name == "copies");
   CHECK(e.gaps[0].ps == 500'000);
   REQUIRE(e.under_way.size() == 2);
-  CHECK(e.under_way[0].what == "a copy to the host of app");
+  CHECK(e.under_way[0].what == "copy to the host of app");
   CHECK(e.under_way[1].what == "kernel fir of app");
   CHECK(e.under_way[1].started_ps == 850'000);
   CHECK(e.operations_under_way == 2);
-  CHECK(to_json(e).find("\"under_way\":[{\"what\":\"a copy to the host of app\",\"started_ps\":400000},") !=
+  CHECK(to_json(e).find("\"under_way\":[{\"what\":\"copy to the host of app\",\"started_ps\":400000},") !=
         std::string::npos);
   m.under_way.assign(150, {"kernel", 850'000, 900'000});
   e = explain(written(dir / "d.h5", m));
@@ -325,7 +325,7 @@ TEST_CASE("explain: kernels of one name of one application are told of together,
   CHECK(e.kernels[0].accesses == 8);
   CHECK(e.kernels[0].access_ps == 116);
   REQUIRE(e.kernels[0].stages.size() == 2);
-  CHECK(e.kernels[0].stages[0].what == "links between devices");
+  CHECK(e.kernels[0].stages[0].what == "interconnect links");
   CHECK(e.kernels[0].stages[0].ps == 76);
   CHECK(e.kernels[0].stages[1].name == "sm_time_in_dram");
   CHECK(e.kernels[0].stages[1].ps == 40);
@@ -364,8 +364,8 @@ TEST_CASE(
   auto const earlier = dir / "earlier.h5";
   sample::write(earlier);
   CHECK(refusal(earlier) == "'" + earlier +
-                                "' cannot be explained: it is of an earlier version of the program, "
-                                "which did not say where the time went");
+                                "' cannot be explained: it was written by an earlier version of Farfault, "
+                                "which did not record access times by stage");
   auto const running = dir / "running.h5";
   {
     ResultWriter writer(running, sample::header());
@@ -373,11 +373,13 @@ TEST_CASE(
     writer.flush();
   }
   CHECK(refusal(running + ".partial") == "'" + running +
-                                             ".partial' cannot be explained: there is no summary in it "
-                                             "yet: its run is under way, or was killed");
-  CHECK(refusal(running) == "cannot read '" + running +
-                                "': no such file; its run goes on or was stopped: what it got to is in '" +
-                                running + ".partial'");
+                                             ".partial' cannot be explained: it has no summary yet; "
+                                             "the run is in progress or was killed");
+  CHECK(
+      refusal(running) ==
+      "cannot read '" + running +
+          "': no such file; the run is in progress or was stopped: its result up to the last flush is in '" +
+          running + ".partial'");
   std::filesystem::create_directories(dir / "sweep/runs");
   auto const sweep = std::string(dir / "sweep");
   CHECK(refusal(sweep) == "cannot read '" + sweep +

@@ -183,13 +183,13 @@ TEST_CASE("refusals of data from elsewhere name the object and the reason") {
     }
     return said([&] { return result_digest(path); });
   };
-  auto const begin = "refused: '" + path + "' is damaged or no result of Farfault: /tables/kernels/name ";
+  auto const begin = "refused: '" + path + "' is damaged or not a Farfault result: /tables/kernels/name ";
   CHECK(refusal(outside::Way::external_storage) ==
-        begin + "keeps its data in another file, and a result holds all of its data itself");
+        begin + "has external storage; a result must contain all of its data");
   CHECK(refusal(outside::Way::virtual_layout) ==
-        begin + "is a view of other datasets, and a result holds all of its data itself");
+        begin + "is a virtual dataset; a result must contain all of its data");
   CHECK(refusal(outside::Way::other_filter) ==
-        begin + "is stored with filter 3; results use shuffle and deflate alone");
+        begin + "is stored with filter 3; results use only shuffle and deflate");
 }
 
 TEST_CASE("a dataset that is compressed twice is refused") {
@@ -214,7 +214,7 @@ TEST_CASE("a dataset that is compressed twice is refused") {
   }
   auto const answer = said([&] { return result_digest(dir / "sound.h5"); });
   CAPTURE(answer);
-  CHECK(answer.ends_with("/tables/kernels/name is stored with a filter twice"));
+  CHECK(answer.ends_with("/tables/kernels/name is stored with the same filter twice"));
 }
 
 // HDF5 unpacks whole chunks.
@@ -236,7 +236,7 @@ TEST_CASE("a dataset in chunks of more than 64 MiB is refused") {
   }
   CHECK(said([&] {
           return result_digest(dir / "sound.h5");
-        }).ends_with("/tables/kernels/name is stored in chunks of more than 64 MiB"));
+        }).ends_with("/tables/kernels/name has chunks larger than 64 MiB"));
 }
 
 // HDF5 cannot create such a name, so the test changes bytes of a file whose groups have no checksum.
@@ -255,7 +255,7 @@ TEST_CASE("a member of a group whose name is a path is refused") {
   bytes.close();
   CHECK(said([&] {
           return read_guarded(path, [](hid_t file) { return joined(link_names(file)); });
-        }).ends_with("a group has a member 'ker/nels', which is not a name"));
+        }).ends_with("a group has a member 'ker/nels', which is not a valid name"));
 }
 
 TEST_CASE("a child that reads a result can open no other file, whatever HDF5 is asked to do") {
@@ -280,8 +280,8 @@ TEST_CASE("a reader that never ends is stopped after its time, and the file is c
   };
   CHECK(said([&] { return read_guarded(dir / "a.h5", endless, {}, std::chrono::milliseconds(20)); }) ==
         "refused: '" + (dir / "a.h5") +
-            "' is damaged or no result of Farfault: reading it takes more time or memory "
-            "than a sound file of its size");
+            "' is damaged or not a Farfault result: reading it exceeds the time or "
+            "memory limit for a file of its size");
 }
 
 TEST_CASE("a file of a result that is a FIFO is refused, not waited for") {

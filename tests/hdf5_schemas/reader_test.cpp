@@ -238,13 +238,13 @@ TEST_CASE("a file that HDF5 refuses is refused with HDF5's reason") {
   store(dir / "cut.h5", bytes.substr(0, bytes.size() / 2));
   CHECK_THROWS_WITH_AS(
       read_summary(dir / "cut.h5"),
-      doctest::Contains("is damaged or no result of Farfault: HDF5 cannot open it (truncated file: eof = "),
+      doctest::Contains("is damaged or not a Farfault result: HDF5 cannot open it (truncated file: eof = "),
       UserError);
   store(dir / "text.h5", "no HDF5 at all");
   CHECK_THROWS_WITH_AS(
       read_summary(dir / "text.h5"),
       ("'" + (dir / "text.h5") +
-       "' is damaged or no result of Farfault: HDF5 cannot open it (file signature not found)")
+       "' is damaged or not a Farfault result: HDF5 cannot open it (file signature not found)")
           .c_str(),
       UserError);
 }

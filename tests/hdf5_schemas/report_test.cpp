@@ -319,7 +319,7 @@ TEST_CASE("report data: what each GPU did, all of them, in one or two bytes a va
     REQUIRE(all["stages"].size() == 1);
     CHECK(rows_of(all["stages"][0])[0][0] == exactly(3));
     CHECK(rows_of(all["stages"][0])[1][1] == exactly(2));
-    CHECK(all["rest"]["what"] == "without a warp");
+    CHECK(all["rest"]["what"] == "idle");
     CHECK(floats_of(all["totals"]["stages"][0]["ps"]) == std::vector<double>{0, 1000, 2000});
     CHECK(all["links"]["nodes"] == Json{"cpu0"});
     CHECK(all["links"]["rows"] == Json{{1, 0, 1, 320, 5, 0.5}, {1, 0, 0, 64, 6, 0.0}});
@@ -452,7 +452,7 @@ TEST_CASE("report data: the longest kernels are shown, and how many there are") 
   auto const kernels = shown_of(path, {.kernels = 2})["kernels"];
   CHECK(kernels["rows"] == 9);
   CHECK(kernels["columns"]["name"] == Json{"k5", "k7"});  // these took 7 and 8
-  CHECK(kernels["columns"]["longest_stage"][0] == "links between devices");
+  CHECK(kernels["columns"]["longest_stage"][0] == "interconnect links");
   CHECK(kernels["columns"]["longest_stage_share"][0] == 0.75);
 }
 
@@ -478,7 +478,7 @@ TEST_CASE("report data: what had not ended is told, the first of it") {
     if (ended) continue;
     CHECK(shown["under_way"] ==
           Json::array({{{"what", "kernel fir"}, {"name", "fir"}, {"of", ""}, {"stream", 0}, {"started", 0}},
-                       {{"what", "allocating a buffer"},
+                       {{"what", "buffer allocation"},
                         {"name", "allocate"},
                         {"of", ""},
                         {"stream", 1},

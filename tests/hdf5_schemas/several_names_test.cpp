@@ -46,7 +46,7 @@ TEST_CASE("a result in which an object has several names is refused, before its 
   sample::write(path);
   sample::write(dir / "b.h5");
   add_ladder(path, 12, 5);
-  auto const why = " is damaged or no result of Farfault: an object has several names";
+  auto const why = " is damaged or not a Farfault result: an object has several names";
   CHECK(refusal([&] { validate(path); }) == "'" + path + "'" + why);
   CHECK(refusal([&] { result_digest(path); }) == "'" + path + "'" + why);
   CHECK(refusal([&] { diff(path, dir / "b.h5"); }) == "'" + path + "' or '" + (dir / "b.h5") + "'" + why);

@@ -107,11 +107,11 @@ TEST_CASE("sweep table: a result, a damaged file and a text are none, in one sen
   Scratch dir;
   sample::write(dir / "run.h5");
   CHECK_FALSE(looks_like_sweep(dir / "run.h5"));
-  CHECK(error_of(dir / "run.h5").find("it is no table of a sweep") != std::string::npos);
+  CHECK(error_of(dir / "run.h5").find("it is not the table of a sweep") != std::string::npos);
   write_sweep(dir / "sweep.h5", table());
   std::filesystem::resize_file(dir / "sweep.h5", std::filesystem::file_size(dir / "sweep.h5") / 2);
   CHECK_FALSE(looks_like_sweep(dir / "sweep.h5"));
-  CHECK(error_of(dir / "sweep.h5").find("damaged or no result") != std::string::npos);
+  CHECK(error_of(dir / "sweep.h5").find("damaged or not a Farfault result") != std::string::npos);
   CHECK_FALSE(looks_like_sweep(dir / "none.h5"));
 }
 

@@ -88,7 +88,7 @@ def what_is_no_grid_is_refused_but_is_a_table(folder):
             ("again", [*all_runs, all_runs[0]], [*sizes, sizes[0]], [*routers, routers[0]], 15)):
         parameters = {"workload.stream.bytes": sizes_then, "gpu.router.policy": routers_then}
         sweep = ff.open_sweep(variant(folder, name, paths, parameters))
-        refused(sweep.dataset, f"{len(paths)} runs at {points} points", "5 of workload.stream.bytes", "would be 15")
+        refused(sweep.dataset, f"{len(paths)} runs at {points} points", "5 of workload.stream.bytes", "instead of 15")
         assert len(sweep.runs) == len(paths)
 
 
@@ -118,7 +118,7 @@ def a_result_that_was_made_anew_is_refused(folder):
     os.makedirs(os.path.join(other, "runs"))
     shutil.copy(paths[0], os.path.join(other, "runs", "1.h5"))
     sweep = ff.open_sweep(other)
-    refused(lambda: sweep.open(0), "not the result that the table of the sweep is made from")
+    refused(lambda: sweep.open(0), "differs from the result in the table of the sweep")
     refused(lambda: sweep.open(1), "runs/0.h5", "no such file")
 
 

@@ -121,10 +121,10 @@ def a_result_without_the_tables_says_why(prepared):
     earlier = ff.open(what_happened.of_an_earlier_program(prepared[1].path))
     sample(prepared[0])
     cut_off = ff.open(os.path.join(prepared[0], "cut_off.h5.partial"))
-    for ask, what in ((lambda r: r.traffic(), "traffic between devices"), (lambda r: r.links(), "use of links"),
+    for ask, what in ((lambda r: r.traffic(), "traffic between devices"), (lambda r: r.links(), "link utilization"),
                       (lambda r: r.placement(), "page placement")):
-        refused(lambda: ask(earlier), f"earlier.h5: it holds no {what}", "written by an earlier program")
-        refused(lambda: ask(cut_off), f"it holds no {what}", "the run has not ended")
+        refused(lambda: ask(earlier), f"earlier.h5: it has no {what}", "written by an earlier version")
+        refused(lambda: ask(cut_off), f"it has no {what}", "the run has not ended")
     refused(lambda: prepared[1].traffic("hops"), "'hops'", "bytes, packets")
 
 

@@ -99,7 +99,7 @@ TEST_CASE("what fills the buffer of a run that is killed leaves the last flush a
   }
   ::waitpid(pid, nullptr, 0);
   CHECK(validate(path + ".partial") ==
-        std::vector<std::string>{"the run did not finish: there is no result_digest"});
+        std::vector<std::string>{"the run did not finish: result_digest is missing"});
   for (auto const& series : read_summary(path + ".partial").series) CHECK(series.samples == 5);
 }
 

@@ -260,14 +260,14 @@ TEST_CASE("a resume that does not fit is refused and leaves the earlier file alo
   sample::write(dir / "a.h5", 10);
   auto const before = content(dir / "a.h5");
   CHECK_THROWS_WITH_AS(ResultWriter::resume(dir / "a.h5", sample::header(), {11, {4, 10}}),
-                       doctest::Contains("has 10 rows and the checkpoint needs 11"), UserError);
+                       doctest::Contains("has 10 rows, but the checkpoint needs 11"), UserError);
   auto other = sample::header();
   other.series[0].instances.push_back("gpu2.l2_tlb");
   CHECK_THROWS_WITH_AS(ResultWriter::resume(dir / "a.h5", other, {10, {4, 10}}),
-                       doctest::Contains("has another shape in this run"), UserError);
+                       doctest::Contains("has a different shape in this run"), UserError);
   CHECK_THROWS_WITH_AS(ResultWriter::resume(dir / "none.h5", sample::header(), {}),
-                       ("there is nothing to continue: neither '" + (dir / "none.h5.partial") + "' nor '" +
-                        (dir / "none.h5") + "' is there")
+                       ("nothing to resume: neither '" + (dir / "none.h5.partial") + "' nor '" +
+                        (dir / "none.h5") + "' exists")
                            .c_str(),
                        UserError);
   CHECK(content(dir / "a.h5") == before);
