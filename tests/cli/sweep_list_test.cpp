@@ -286,15 +286,10 @@ TEST_CASE("sweep: a mistake in an application of a point has the line at which i
   CHECK(with(stream + "[sweep.list.application.stream]\nbytes = \"8 KiB\"\nbite = 3\n") ==
         "22: unknown key 'application.b.stream.bite'; did you mean 'application.b.stream.bytes'?\n");
   CHECK(
-<<<<<<< HEAD
-      with("workload = \"steam\"\n").starts_with("19: application.b.workload: there is no workload 'steam'"));
-  // A missing key is reported at its table.
-=======
       with(stream + "stream.bytes = 8\n") ==
       "20: application.b.stream.bytes: 8 has no unit; write it in quotes with a unit, such as \"64 MiB\"\n");
   CHECK(with("workload = \"steam\"\n").starts_with("19: application.b.workload: unknown workload 'steam'"));
-  // What is missing, at its table.
->>>>>>> d00cd830f5c47675c25de993a6afff267c82a5b4
+  // A missing key is reported at its table.
   CHECK(with("sms = 1\n") == "16: application.b.workload is missing: it names the workload that runs\n");
   CHECK(with(stream + "\"s m s\" = 1\n") ==
         "16: key 'application.1.s m s' may hold only letters, digits, '_' and '-'\n");
