@@ -320,8 +320,8 @@ TEST_CASE("memory that is occupied from the start has no room for the applicatio
       "memory.fragmentation_index=1", "memory.fragmentation_occupancy=0.998",
       "gpu.dram.capacity=16MiB",      "cpu.dram.capacity=2MiB"};
   CHECK(refusal(large, occupied) ==
-        "workload 'transpose' needs 4 MiB or more, beyond the machine's memory (gpu.dram.capacity, "
-        "cpu.dram.capacity, less what memory.fragmentation_index occupies)");
+        "workload 'transpose' needs at least 4 MiB, more than the machine's memory (gpu.dram.capacity, "
+        "cpu.dram.capacity, less the pages occupied by memory.fragmentation_index)");
   std::vector<std::string> in_batches(occupied.begin(), occupied.end() - 1);
   for (auto const* more :
        {"memory.placement=first_touch", "memory.fault_path=gpu", "driver.batch.replay=batch",

@@ -75,7 +75,7 @@ def placement_adds_up_to_the_pages_of_the_buffers(prepared):
         assert result.placement().to_numpy().tolist() == [where], (placement, result.placement())
     table = ff.open(what_happened.faults(folder)).placement()
     assert table.sum(axis=1).to_dict() == {("transpose", "input"): 16, ("transpose", "output"): 16}, table
-    assert table.attrs["units"]["gpu0"] == "1" and table.attrs["long_name"]["gpu0"] == "base pages there"
+    assert table.attrs["units"]["gpu0"] == "1" and table.attrs["long_name"]["gpu0"] == "Base pages of the buffer on the device"
 
 
 def several_applications_have_their_own_buffers(prepared):
