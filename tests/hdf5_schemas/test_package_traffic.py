@@ -24,7 +24,7 @@ def traffic_is_a_square_of_all_devices_in_bytes(prepared):
     assert table.to_numpy().sum() == pairs["bytes"].sum() > 0 and (numpy.diag(table) == 0).all()
     for row in pairs.itertuples():
         assert table.loc[row[pairs.columns.get_loc("from") + 1], row.to] == row.bytes
-    assert table.attrs["units"] == {d: "byte" for d in DEVICES} and "headers not included" in table.attrs["long_name"]["gpu0"]
+    assert table.attrs["units"] == {d: "byte" for d in DEVICES} and "headers excluded" in table.attrs["long_name"]["gpu0"]
     assert result.traffic("packets").to_numpy().sum() == pairs["packets"].sum()
 
 
