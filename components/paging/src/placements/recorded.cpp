@@ -37,8 +37,8 @@ class Recorded final : public PagePlacement {
     std::string map;
     void describe(ParamTable& t) {
       t.file("map", map,
-             "Page map: a file with the heading page,device and lines such as 1048576,gpu0. Pages not listed "
-             "are mapped at first touch",
+             "Page-map file (heading page,device; lines such as 1048576,gpu0). Unlisted pages are mapped at "
+             "first touch",
              "none");
     }
   };
