@@ -328,10 +328,10 @@ TEST_CASE("memory that is occupied from the start has no room for the applicatio
         "driver.migrations=80", "driver.batch.eviction_unit=64KiB"})
     in_batches.emplace_back(more);
   CHECK(refusal(large, in_batches) ==
-        "memory.fragmentation_index leaves a GPU 7 free pages, less than the 16 of a "
+        "memory.fragmentation_index leaves a GPU 7 free pages, fewer than the 16 of a "
         "driver.batch.eviction_unit");
   auto whole = occupied;
   whole[3] = "memory.fragmentation_occupancy=1";
   CHECK(refusal(large, whole) ==
-        "memory.fragmentation_index = 1 and memory.fragmentation_occupancy = 1 leave a GPU no free page");
+        "memory.fragmentation_index = 1 and memory.fragmentation_occupancy = 1 leave no free page on a GPU");
 }
