@@ -17,7 +17,7 @@ void MemoryParams::describe(ParamTable& t) {
   page_sizes.describe(t, "page_sizes", "Page-size and coalescing policy",
                       "GMMU Bypass, section 5.1: one page size");
   t.text("large_pages", large_pages,
-         "Buffers with large pages, wherever one fits wholly: none, all, or names separated by commas",
+         "Buffers with large pages, where a whole one fits: none, all, or names separated by commas",
          "GMMU Bypass, section 5.1: one page size");
   t.bytes("large_page_size", large_page_size, {ByteSize{4096}, ByteSize{1 << 30}},
           "Large page size: 512 or 512 x 512 base pages, with 64KiB base pages 32 or 32 x 512",

@@ -85,9 +85,9 @@ class ContiguityConserving final : public FrameAllocator {
   void occupy(std::uint64_t frame) override {
     auto const number = frame >> setup_->large_size;
     auto const offset = frame & (frames_of_large() - 1);
-    FF_CHECK(frame < setup_->frames, "an occupied frame is beyond the memory");
+    FF_CHECK(frame < setup_->frames, "a frame to occupy is beyond the memory");
     while (large_.size() <= number) add_large();
-    FF_CHECK(!is_used(number, offset), "an occupied frame is already in use");
+    FF_CHECK(!is_used(number, offset), "a frame to occupy is already in use");
     give(number, offset, kNobodysPage, kNobody);
   }
 

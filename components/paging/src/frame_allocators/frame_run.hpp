@@ -37,11 +37,11 @@ class FrameRun {
   void occupy(std::uint64_t number) {
     if (number < next_) {
       auto const found = std::ranges::find(released_, number);
-      FF_CHECK(found != released_.end(), "an occupied frame is already in use");
+      FF_CHECK(found != released_.end(), "a frame to occupy is already in use");
       released_.erase(found);
       return;
     }
-    FF_CHECK(number < limit_ && !is_occupied(number), "an occupied frame is not free");
+    FF_CHECK(number < limit_ && !is_occupied(number), "a frame to occupy is not free");
     if (number / 64 >= occupied_.size()) occupied_.resize(number / 64 + 1);
     occupied_[number / 64] |= bit_of(number);
     ++occupied_ahead_;

@@ -56,11 +56,11 @@ class OnDemand final : public FrameAllocator {
   void occupy(std::uint64_t frame) override {
     if (frame < next_) {
       auto const found = std::ranges::find(released_, frame);
-      FF_CHECK(found != released_.end(), "an occupied frame is already in use");
+      FF_CHECK(found != released_.end(), "a frame to occupy is already in use");
       released_.erase(found);
       return;
     }
-    FF_CHECK(frame < limit_ && !is_occupied(frame), "an occupied frame is not free");
+    FF_CHECK(frame < limit_ && !is_occupied(frame), "a frame to occupy is not free");
     if (frame / 64 >= occupied_.size()) occupied_.resize(frame / 64 + 1);
     occupied_[frame / 64] |= bit_of(frame);
     ++occupied_ahead_;

@@ -58,10 +58,10 @@ struct BatchParams {
                "assumed");
     t.duration("prefetched_page_time", prefetched_page_time, {0ns, 1s},
                "Driver time per prefetched page of a batch. 0: none", "assumed: same as for a faulted page");
-    t.duration(
-        "first_touch_time", first_touch_time, {0ns, 1s},
-        "Additional driver time at a block's first migration to a GPU (CPU unmapping, DMA mapping). 0: none",
-        "assumed; Allen and Ge, SC 2021, name both as the larger part of a batch");
+    t.duration("first_touch_time", first_touch_time, {0ns, 1s},
+               "Additional driver time the first time a GPU's batch serves a block (CPU unmapping, DMA "
+               "mapping). 0: none",
+               "assumed; Allen and Ge, SC 2021, name both as the larger part of a batch");
     t.duration("least_stay", least_stay, {0ns, 1s},
                "Minimum time on a GPU before a batch of another GPU may take the page, unless replay = page. "
                "0: none",
