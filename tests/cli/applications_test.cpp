@@ -320,18 +320,18 @@ TEST_CASE("memory that is occupied from the start has no room for the applicatio
       "memory.fragmentation_index=1", "memory.fragmentation_occupancy=0.998",
       "gpu.dram.capacity=16MiB",      "cpu.dram.capacity=2MiB"};
   CHECK(refusal(large, occupied) ==
-        "workload 'transpose' needs 4 MiB or more, beyond the machine's memory (gpu.dram.capacity, "
-        "cpu.dram.capacity, less what memory.fragmentation_index occupies)");
+        "workload 'transpose' needs at least 4 MiB, more than the machine's memory (gpu.dram.capacity, "
+        "cpu.dram.capacity, less the pages occupied by memory.fragmentation_index)");
   std::vector<std::string> in_batches(occupied.begin(), occupied.end() - 1);
   for (auto const* more :
        {"memory.placement=first_touch", "memory.fault_path=gpu", "driver.batch.replay=batch",
         "driver.migrations=80", "driver.batch.eviction_unit=64KiB"})
     in_batches.emplace_back(more);
   CHECK(refusal(large, in_batches) ==
-        "memory.fragmentation_index leaves a GPU 7 free pages, less than the 16 of a "
+        "memory.fragmentation_index leaves a GPU 7 free pages, fewer than the 16 of a "
         "driver.batch.eviction_unit");
   auto whole = occupied;
   whole[3] = "memory.fragmentation_occupancy=1";
   CHECK(refusal(large, whole) ==
-        "memory.fragmentation_index = 1 and memory.fragmentation_occupancy = 1 leave a GPU no free page");
+        "memory.fragmentation_index = 1 and memory.fragmentation_occupancy = 1 leave no free page on a GPU");
 }

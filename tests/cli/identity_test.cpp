@@ -127,7 +127,7 @@ TEST_CASE("the digest sees what a page map holds, and not its path") {
   auto const r = run("data/c.toml", {});
   CHECK(r.code == 2);
   CHECK(r.err ==
-        "farfault: data/map.csv:3: page 1048577 is placed on gpu7, but pages can be on gpu0 to gpu3 and on "
+        "farfault: data/map.csv:3: page 1048577 is placed on gpu7, but the devices are gpu0 to gpu3 and "
         "cpu0\n");
 }
 

@@ -39,7 +39,7 @@ TEST_CASE("a machine too large for the memory is refused at once, with the limit
   auto const r = run("limits.model=16GiB");
   CHECK(r.code == 2);
   CHECK(r.out == "");
-  CHECK(r.err.find("farfault: machine 'generic': to simulate 20000 GPUs and 3 other nodes takes about ") !=
+  CHECK(r.err.find("farfault: machine 'generic': simulating 20000 GPUs and 3 other nodes needs about ") !=
         std::string::npos);
   CHECK(r.err.find("more than limits.model = 16 GiB\n") != std::string::npos);
 }

@@ -257,12 +257,12 @@ TEST_CASE("keys and values of --set are checked before anything is written") {
   CHECK(refusal_of_sets({"memory.large_pages=all", "gpu.dram.capacity=2MiB"}) ==
         "memory.large_page_size = 2 MiB: must not exceed the space for data in gpu.dram.capacity, 1792 KiB");
   CHECK(refusal_of_sets({"memory.large_pages=all", "memory.remote_touch=migrate"}) ==
-        "--set: memory.large_pages = all: large pages do not move, and memory.remote_touch = migrate moves "
-        "pages");
+        "--set: memory.large_pages = all: large pages cannot migrate, but memory.remote_touch = migrate "
+        "migrates pages");
   CHECK(refusal_of_sets(
             {"memory.placement=first_touch", "memory.first_touch_by=iommu", "memory.fault_path=gpu"}) ==
-        "--set: memory.fault_path = gpu: a GPU keeps the faults of pages that the driver maps, and with "
-        "memory.first_touch_by = iommu the IOMMU maps them itself");
+        "--set: memory.fault_path = gpu: GPUs record faults for the driver, but with memory.first_touch_by = "
+        "iommu the IOMMU maps pages itself");
   CHECK(refusal_of_sets({"memory.large_pages=ary", "workload.stream.bytes=4MiB"}) ==
         "memory.large_pages: workload 'stream' has no buffer 'ary'; its buffers: array");
   CHECK(refusal_of_set("workload.stream.bytes=1TiB").find("workload 'stream' needs ") == 0);
@@ -325,7 +325,7 @@ TEST_CASE("a machine that cannot be simulated is refused") {
   auto const no_gpu = scratch("no_gpu.toml", "name = \"x\"\n" + kCpu);
   CHECK(with(no_gpu) == no_gpu + ": the machine has no GPU, but it needs at least one");
   auto const no_cpu = scratch("no_cpu.toml", "name = \"x\"\n" + kGpu);
-  CHECK(with(no_cpu) == "machine 'x' has no CPU: one is needed for the IOMMU and the driver");
+  CHECK(with(no_cpu) == "machine 'x' has no CPU, but the IOMMU and the driver need one");
   auto const apart = scratch("apart.toml", "name = \"x\"\n" + kCpu + kGpu);
   CHECK(with(apart) ==
         apart + ": no path of links joins 'c' and 'g', but every node must be reachable from every other");

@@ -287,9 +287,8 @@ TEST_CASE("batches: where programs hold all frames, a page waits for ever, and t
   ScriptBench const b(spec, script);
   CHECK(b.ordered(0).empty());
   CHECK(b.driver.waiting_for() ==
-        "1 pages moving, 0 faults waiting, orders of 0 streams, a batch of gpu0: 0 of 1 pages there, 0 "
-        "coming, 0 frames "
-        "free, 0 units leaving");
+        "1 pages in flight, 0 faults waiting, operations of 0 streams, a batch of gpu0: 0 of 1 pages mapped, "
+        "0 in transfer, 0 frames free, 0 units being evicted");
 }
 
 TEST_CASE(

@@ -263,7 +263,7 @@ TEST_CASE("a buffer that is not there, or holds no large page, cannot have large
   CHECK(refusal(w, "") == "memory.large_pages: workload 'w' has no buffer ''; its buffers: a, c");
   CHECK(refusal(w, "a,") == "memory.large_pages: workload 'w' has no buffer ''; its buffers: a, c");
   CHECK(refusal(w, "c") ==
-        "memory.large_pages: no page of memory.large_page_size lies wholly in buffer 'c' of workload 'w', of "
+        "memory.large_pages: no whole page of memory.large_page_size fits in buffer 'c' of workload 'w', of "
         "1 MiB");
 }
 

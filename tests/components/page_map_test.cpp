@@ -53,8 +53,8 @@ TEST_CASE("the hash of a page map is that of its bytes") {
 }
 
 TEST_CASE("a page map that is none is refused with line, value and rule") {
-  CHECK(refusal("") == "f: no heading 'page,device': not a page map");
-  CHECK(refusal("\n \n") == "f: no heading 'page,device': not a page map");
+  CHECK(refusal("") == "f: not a page map: the heading 'page,device' is missing");
+  CHECK(refusal("\n \n") == "f: not a page map: the heading 'page,device' is missing");
   CHECK(refusal("7,gpu0\n") == "f:1: the heading 'page,device' is missing");
   std::string const rule = " is not a page number below 2^43, a comma and a device, such as '1048576,gpu0'";
   for (auto const* line :
@@ -69,7 +69,7 @@ TEST_CASE("a page map that is none is refused with line, value and rule") {
 
 TEST_CASE("a page that a map places twice is refused with both lines") {
   CHECK(refusal("page,device\n7,gpu0\n8,gpu0\n7,gpu0\n8,gpu1\n") ==
-        "f:4: page 7 is placed by line 2 already; a page has one place");
+        "f:4: page 7 is already placed by line 2; a page can be placed only once");
 }
 
 TEST_CASE("a page map that is not there is refused") {

@@ -236,7 +236,7 @@ TEST_CASE(
                               placed);
   CHECK(stuck.done->count() == 0);
   CHECK(stuck.driver->waiting_for() ==
-        "0 pages moving, 0 faults waiting, orders of 1 streams, no frame is free for what they allocate");
+        "0 pages in flight, 0 faults waiting, operations of 1 streams, no free frame for their allocations");
 }
 
 TEST_CASE("driver: a fault on a page that is being freed waits, and is told then that the page is nowhere") {
@@ -384,10 +384,9 @@ TEST_CASE("initial memory: what a program allocates is planned, and takes no fra
 }
 
 TEST_CASE("initial memory: what a program allocates shares no page with another buffer") {
-  CHECK(
-      PlannedBench({Operation::allocate(0, 100)}, {{"a", 0, 100, true}, {"b", 4000, 50, true}}).refused() ==
-      "workload 'w' allocates buffer 'a', which shares a page with buffer 'b': what a program allocates has "
-      "its pages to itself (memory.page_size)");
+  CHECK(PlannedBench({Operation::allocate(0, 100)}, {{"a", 0, 100, true}, {"b", 4000, 50, true}}).refused() ==
+        "workload 'w' allocates buffer 'a', which shares a page with buffer 'b': a buffer that a program "
+        "allocates must not share pages (memory.page_size)");
   CHECK(PlannedBench({Operation::allocate(0, 100)}, {{"a", 0, 100, true}, {"b", 4096, 50, true}})
             .refused()
             .empty());
@@ -406,7 +405,7 @@ TEST_CASE("initial memory: a program needs as much as it has at a time, beside w
   auto more = buffers;
   more[2].bytes += 1;
   CHECK(PlannedBench(in_turn, more, 10).refused() ==
-        "workload 'w' needs 112 KiB or more, beyond the machine's memory (gpu.dram.capacity, "
+        "workload 'w' needs at least 112 KiB, more than the machine's memory (gpu.dram.capacity, "
         "cpu.dram.capacity)");
   std::swap(in_turn[1], in_turn[2]);
   CHECK(!PlannedBench(in_turn, buffers, 10).refused().empty());
@@ -432,7 +431,7 @@ TEST_CASE(
   auto const fits = allocating(17, false), large = allocating(18, false);
   CHECK(refused(keeps, fits).empty());
   CHECK(refused(fits, keeps).empty());
-  CHECK(refused(keeps, large).find("the applications need 112 KiB or more") == 0);
+  CHECK(refused(keeps, large).find("the applications need at least 112 KiB") == 0);
   CHECK(refused(large, keeps) == refused(keeps, large));
   // Room for 22 pages, but not for the host's pages as well.
   auto const copied = allocating(21, true);

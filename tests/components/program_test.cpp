@@ -70,27 +70,31 @@ TEST_CASE("operations: each rule is told when it is broken") {
   CHECK(broken({k0, k1}).empty());
   CHECK(broken({k1, Operation::copy_to_gpus(4096, 8192), k0, Operation::wait_for(1, 1)}).empty());
   CHECK(broken({k0}) == "a kernel is never launched");
-  CHECK(broken({k0, k1, k1}) == "operation 2 launches kernel 1, which there is not, or a second time");
+  CHECK(broken({k0, k1, k1}) == "operation 2 launches kernel 1, which does not exist or is launched twice");
   CHECK(broken({k0, k1, Operation::launch(2)}) ==
-        "operation 2 launches kernel 2, which there is not, or a second time");
+        "operation 2 launches kernel 2, which does not exist or is launched twice");
   CHECK(broken({k0, k1, Operation::wait_for(2, 0)}) ==
-        "operation 2 waits for operation 2, which does not come before it");
+        "operation 2 waits for operation 2, which is not an earlier operation");
   CHECK(broken({k0, k1, Operation::copy_to_host(4096, 8193)}) ==
-        "operation 2 copies 8193 B, which no buffer has");
-  CHECK(broken({k0, k1, Operation::copy_to_host(4095, 1)}) == "operation 2 copies 1 B, which no buffer has");
+        "operation 2 copies 8193 B, but a copy must be a nonempty part of one buffer");
+  CHECK(broken({k0, k1, Operation::copy_to_host(4095, 1)}) ==
+        "operation 2 copies 1 B, but a copy must be a nonempty part of one buffer");
   CHECK(broken({k0, k1, Operation::copy_to_host(12287, 1)}).empty());
-  CHECK(broken({k0, k1, Operation::copy_to_host(4096, 0)}) == "operation 2 copies 0 B, which no buffer has");
+  CHECK(broken({k0, k1, Operation::copy_to_host(4096, 0)}) ==
+        "operation 2 copies 0 B, but a copy must be a nonempty part of one buffer");
   auto const a = Operation::allocate(4096, 8192), f = Operation::free(4096, 8192);
   CHECK(broken({a, k0, f, a, k1, f}).empty());
   CHECK(broken({a, k0, k1}).empty());
-  CHECK(broken({a, a, k0, k1}) == "operation 1 allocates buffer 'a', which is allocated already");
+  CHECK(broken({a, a, k0, k1}) == "operation 1 allocates buffer 'a', which is already allocated");
   CHECK(broken({f, k0, k1}) == "operation 0 frees buffer 'a', which is not allocated");
   CHECK(broken({a, k0, k1, f, f}) == "operation 4 frees buffer 'a', which is not allocated");
   CHECK(broken({k0, k1, Operation::allocate(4096, 4096)}) ==
-        "operation 2 allocates what is not a whole buffer");
-  CHECK(broken({k0, k1, Operation::free(8192, 8192)}) == "operation 2 frees what is not a whole buffer");
-  CHECK(broken({k0, Operation::launch(1, 2)}) == "a stream below the last one has no operation");
-  CHECK(broken({k0, Operation::launch(1, kMostStreams)}) == "operation 1 is in a stream beyond the limit");
+        "operation 2 allocates a range that is not a whole buffer");
+  CHECK(broken({k0, k1, Operation::free(8192, 8192)}) ==
+        "operation 2 frees a range that is not a whole buffer");
+  CHECK(broken({k0, Operation::launch(1, 2)}) == "stream numbers have a gap");
+  CHECK(broken({k0, Operation::launch(1, kMostStreams)}) ==
+        "operation 1 has a stream number beyond the limit");
 }
 
 TEST_CASE("host: kernels of two streams run beside each other, those of one in order") {

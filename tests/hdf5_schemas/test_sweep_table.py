@@ -76,7 +76,7 @@ def figures_are_those_of_the_results(folder):
 def a_failed_run_has_a_reason_and_no_figures(folder):
     with runs_of(folder) as runs:
         assert runs["state"].values.tolist() == ["done", "done", "failed", "failed", "done", "done"]
-        assert "beyond the machine's memory" in str(runs["error"].values[2])
+        assert "more than the machine's memory" in str(runs["error"].values[2])
         assert str(runs["result"].values[2]) == ""
         assert numpy.isnan(runs["end"].values[2]) and not numpy.isnan(runs["end"].values[0])
 

@@ -140,15 +140,14 @@ TEST_CASE("batches: the CPU's memory has room for all that one GPU may drive out
     CHECK(driver_of(run.system()).spec().frames_of_cpu == 224);
     CHECK(run.engine().run_until(Time::max()) == RunState::drained);
     CHECK(driver_of(run.system()).waiting_for().empty());
-    CHECK_THROWS_WITH_AS(
-        ModelRun(of("0.568", remote_touch)),
-        "driver.batch.replay = page: what leaves a full GPU goes to the CPU's memory, and up "
-        "to 225 pages may be there at a time; cpu.dram.capacity leaves 224 for them",
-        UserError);
+    CHECK_THROWS_WITH_AS(ModelRun(of("0.568", remote_touch)),
+                         "driver.batch.replay = page: CPU memory must hold up to 225 evicted pages, but "
+                         "cpu.dram.capacity has room for 224 of them",
+                         UserError);
   }
   CHECK_THROWS_WITH_AS(ModelRun(of("0.9", "duplicate")),
-                       "driver.batch.replay = page: what leaves a full GPU goes to the CPU's memory, and up "
-                       "to 512 pages may be there at a time; cpu.dram.capacity leaves 224 for them",
+                       "driver.batch.replay = page: CPU memory must hold up to 512 evicted pages, but "
+                       "cpu.dram.capacity has room for 224 of them",
                        UserError);
   CHECK_NOTHROW(ModelRun(of("1.0", "duplicate")));
 }
@@ -156,18 +155,20 @@ TEST_CASE("batches: the CPU's memory has room for all that one GPU may drive out
 TEST_CASE("batches: a GPU has a frame beside what a program allocates there, or the run is refused") {
   std::string const migrate = "memory.remote_touch = \"migrate\"\nmemory.placement = ";
   auto const page = std::string("driver.batch.replay = \"page\"\n");
-  CHECK_THROWS_WITH_AS(ModelRun(model(page, "0.5", migrate + "\"interleave\"\n"), workloads::add_allocations),
-                       "driver.batch.replay = page: workload 'transpose' allocates 64 pages on a GPU, which "
-                       "do not leave it, and it has 32 frames: none for pages that fault (memory.gpu_share, "
-                       "gpu.dram.capacity)",
-                       UserError);
+  CHECK_THROWS_WITH_AS(
+      ModelRun(model(page, "0.5", migrate + "\"interleave\"\n"), workloads::add_allocations),
+      "driver.batch.replay = page: workload 'transpose' allocates 64 pages on a GPU, which are never "
+      "evicted, but the GPU has 32 frames: none is left for faulted pages (memory.gpu_share, "
+      "gpu.dram.capacity)",
+      UserError);
   auto on_two = model(page, "0.99", migrate + "\"interleave\"\n");
   on_two.replace(on_two.find("gpus = 1"), 8, "gpus = 2");
-  CHECK_THROWS_WITH_AS(ModelRun(on_two, workloads::add_allocations),
-                       "driver.batch.replay = page: workload 'transpose' allocates 32 pages on a GPU, which "
-                       "do not leave it, and it has 32 frames: none for pages that fault (memory.gpu_share, "
-                       "gpu.dram.capacity)",
-                       UserError);
+  CHECK_THROWS_WITH_AS(
+      ModelRun(on_two, workloads::add_allocations),
+      "driver.batch.replay = page: workload 'transpose' allocates 32 pages on a GPU, which are never "
+      "evicted, but the GPU has 32 frames: none is left for faulted pages (memory.gpu_share, "
+      "gpu.dram.capacity)",
+      UserError);
   for (auto const& [placement, share] : {std::pair{"interleave", "1.0"}, {"cpu", "0.5"}}) {
     ModelRun run(model(page, share, migrate + '"' + placement + "\"\n"), workloads::add_allocations);
     CHECK(run.engine().run_until(Time::max()) == RunState::drained);

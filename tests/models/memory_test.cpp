@@ -237,22 +237,19 @@ TEST_CASE("channels that do not fit the slices are refused with one sentence") {
   CHECK(mistake("gpu.dram.channels = 3\n")
             .find("gpu.dram.channels = 3: must be a divisor or a multiple of gpu.l2_cache.slices, 16") !=
         std::string::npos);
-  CHECK(
-      mistake("gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.queue = 4\n")
-          .find("gpu.dram.queue = 4: must have room for a request of each slice that shares a channel, 8") !=
-      std::string::npos);
+  CHECK(mistake("gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.queue = 4\n")
+            .find("gpu.dram.queue = 4: must hold one request per slice that shares a channel, 8") !=
+        std::string::npos);
   CHECK(mistake("gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.walk_queue = 4\n")
             .find("gpu.dram.walk_queue = 4: must be from 8 to 56: queue has 64 entries") !=
         std::string::npos);
   CHECK(mistake("gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.walk_queue = 60\n")
             .find("gpu.dram.walk_queue = 60: must be from 8 to 56: queue has 64 entries") !=
         std::string::npos);
-  CHECK(
-      mistake(
-          "gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.queue = 12\ngpu.dram.walk_queue = 6\n")
-          .find(
-              "gpu.dram.queue = 12: must have room for a request and a walk's read of each slice that shares "
-              "a channel, 16") != std::string::npos);
+  CHECK(mistake(
+            "gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.queue = 12\ngpu.dram.walk_queue = 6\n")
+            .find("gpu.dram.queue = 12: must hold one request and one page-walk read per slice that shares a "
+                  "channel, 16") != std::string::npos);
   CHECK(mistake("gpu.dram.walk_queue = 64\n").find("gpu.dram.walk_queue = 64: must be below queue, 64") !=
         std::string::npos);
   CHECK(

@@ -301,18 +301,16 @@ TEST_CASE(
       node("net", "network_switch", -1) + link("anic", "net", "network") + link("bnic", "net", "network");
   {
     MachineFile const file(machine("a", 0, 2, 0) + machine("b", 1, 0, 0) + net);
-    CHECK(
-        refusal(std::string(kSmall) + kTransposed + file.setting())
-            .find(
-                "m1 has no GPU, and with memory.scope = \"node\" each machine runs the workload by itself") !=
-        std::string::npos);
+    CHECK(refusal(std::string(kSmall) + kTransposed + file.setting())
+              .find("m1 has no GPU, but with memory.scope = \"node\" each machine runs the workload "
+                    "separately") != std::string::npos);
     CHECK(refusal(std::string(kSmall) + kTransposed + file.setting() + "memory.scope = \"cluster\"\n") ==
           "accepted");
   }
   MachineFile const file(machine("a", 0, 2, 0) + machine("b", 1, 2, 2, false) + net);
   CHECK(refusal(std::string(kSmall) + kTransposed + file.setting())
-            .find("m1 has no CPU, and with memory.scope = \"node\" each machine needs one, for its IOMMU and "
-                  "its driver") != std::string::npos);
+            .find("m1 has no CPU, but with memory.scope = \"node\" each machine needs one for its IOMMU and "
+                  "driver") != std::string::npos);
   CHECK(refusal(std::string(kSmall) + kTransposed + file.setting() + "memory.scope = \"cluster\"\n") ==
         "accepted");
 }

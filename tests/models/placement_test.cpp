@@ -110,16 +110,15 @@ TEST_CASE(
     "recorded: a map that does not fit the machine or the workload is refused with line, value and rule") {
   std::string const page = std::to_string(kFirstPage + 1);
   CHECK(refusal(line(0, "gpu0") + line(1, "gpu4"), 6) ==
-        ":3: page " + page + " is placed on gpu4, but pages can be on gpu0 to gpu3 and on cpu0");
+        ":3: page " + page + " is placed on gpu4, but the devices are gpu0 to gpu3 and cpu0");
   CHECK(refusal(line(1, "cpu1"), 6) ==
-        ":2: page " + page + " is placed on cpu1, but pages can be on gpu0 to gpu3 and on cpu0");
-  CHECK(
-      refusal(line(1, "gpu0"), 1) ==
-      ":2: page " + page +
-          " is in no buffer of workload 'pointer_chase': the map is of another workload, size or page size");
+        ":2: page " + page + " is placed on cpu1, but the devices are gpu0 to gpu3 and cpu0");
+  CHECK(refusal(line(1, "gpu0"), 1) == ":2: page " + page +
+                                           " is in no buffer of workload 'pointer_chase': the map belongs to "
+                                           "another workload, size or page size");
   CHECK(refusal("7,gpu0\n", 6).starts_with(":2: page 7 is in no buffer"));
   CHECK(refusal(line(0, "gpu0") + line(1, "gpu1"), 512, "memory.large_pages = \"all\"\n") ==
-        ":3: page " + page + " is placed on gpu1, but the large page that holds it on gpu0");
+        ":3: page " + page + " is placed on gpu1, but its large page is on gpu0");
 }
 
 TEST_CASE("recorded: a map names devices as results do, or by kind and number, and names come first") {
@@ -142,8 +141,8 @@ TEST_CASE("recorded: a map names devices as results do, or by kind and number, a
         Gpus{2, 1, kFirstCpu, 3});
   CHECK(refusal(line(1, "m2.gpu0"), 6, cluster) ==
         ":2: page " + std::to_string(kFirstPage + 1) +
-            " is placed on m2.gpu0, but pages can be on m0.gpu0 to m1.gpu1 and on m0.cpu0");
-  // The second GPU has the name that by number would be the first one's.
+            " is placed on m2.gpu0, but the devices are m0.gpu0 to m1.gpu1 and m0.cpu0");
+// The second GPU has the name that by number would be the first one's.
   auto const path = std::filesystem::path(FARFAULT_BINARY_DIR) / "swapped.toml";
   std::ofstream(path) << "[[node]]\nname = \"c\"\nkind = \"cpu\"\n[[node]]\nname = \"gpu1\"\nkind = \"gpu\"\n"
                          "[[node]]\nname = \"gpu0\"\nkind = \"gpu\"\n"

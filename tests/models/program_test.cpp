@@ -104,7 +104,7 @@ TEST_CASE("copies: what the host and pages that wait need together is refused wh
   } catch (UserError const& e) {
     refused = e.what();
   }
-  CHECK(refused.find("and the host's side of copies need") != std::string::npos);
+  CHECK(refused.find("and the host buffers of copies exceed") != std::string::npos);
   CHECK(refused.find("gpu.dram.capacity, cpu.dram.capacity") != std::string::npos);
   text.replace(text.find("6 MiB"), 5, "8 MiB");
   ModelRun enough(text, workloads::add_copies);

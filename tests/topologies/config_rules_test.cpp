@@ -83,10 +83,10 @@ TEST_CASE("a link's buffer below a largest packet is refused, 0 follows the link
   CHECK(refusal("fabric.buffer = \"0 B\"\n") == "accepted");
   CHECK(refusal("fabric.buffer = \"88 B\"\n") == "accepted");  // a line of 64 bytes and a header of 24
   CHECK(refusal("fabric.buffer = \"87 B\"\n") ==
-        "f:1: fabric.buffer = 87 B: must be 0 B (as each link needs) or hold the largest packet with its "
+        "f:1: fabric.buffer = 87 B: must be 0 B (computed per link) or hold the largest packet with its "
         "header, 88 B");
   CHECK(refusal("fabric.buffer = \"88 B\"\ngpu.line_bytes = 128\n") ==
-        "f:1: fabric.buffer = 88 B: must be 0 B (as each link needs) or hold the largest packet with its "
+        "f:1: fabric.buffer = 88 B: must be 0 B (computed per link) or hold the largest packet with its "
         "header, 152 B");
   CHECK(refusal("fabric.nvlink_flit_bytes = 24\n") ==
         "f:1: fabric.nvlink_flit_bytes = 24: must be a power of two");
@@ -110,7 +110,7 @@ TEST_CASE("the memory of a CPU obeys the rules of a GPU's") {
   CHECK(refusal("cpu.dram.channels = 3\n") ==
         "f:1: cpu.dram.channels = 3: must be a divisor or a multiple of cpu.llc.slices, 4");
   CHECK(refusal("cpu.dram.channels = 1\ncpu.dram.queue = 2\n") ==
-        "f:2: cpu.dram.queue = 2: must have room for a request of each slice that shares a channel, 4");
+        "f:2: cpu.dram.queue = 2: must hold one request per slice that shares a channel, 4");
   CHECK(refusal("cpu.dram.banks = 3\n") == "f:1: cpu.dram.banks = 3: must be a power of two");
   CHECK(refusal("cpu.llc.interleave = \"8KiB\"\n") ==
         "f:1: cpu.llc.interleave = 8KiB: must be a power of two from a line to a page");
@@ -130,8 +130,7 @@ TEST_CASE(
   CHECK(unused(other).empty());
   CHECK(unused(other + "first_touch_by = \"driver\"\n") ==
         std::vector<std::string>{
-            "memory.first_touch_by (f:4; only with a memory.placement that leaves pages to "
-            "their first touch)"});
+            "memory.first_touch_by (f:4; only with a memory.placement that maps pages at first touch)"});
 }
 
 TEST_CASE("choices for a cache or TLB that is not there are unused, and so are their parameters") {
@@ -166,17 +165,15 @@ TEST_CASE("pages are moved within a memory only where the frame allocation says 
   std::string const compaction = "memory.compaction = \"cac\"\n";
   std::string const conserving = "memory.frame_allocation = \"contiguity_conserving\"\n";
   CHECK(refusal(compaction + conserving) == "accepted");
-  CHECK(
-      refusal(compaction) ==
-      "f:1: memory.compaction = cac empties large frames, and memory.frame_allocation = on_demand cannot say "
-      "which");
+  CHECK(refusal(compaction) ==
+        "f:1: memory.compaction = cac empties large frames, but memory.frame_allocation = on_demand cannot "
+        "select them");
   auto const duplicate = conserving + "memory.remote_touch = \"duplicate\"\nmemory.fault_path = \"gpu\"\n";
-  CHECK(
-      refusal(compaction + duplicate) ==
-      "f:1: memory.compaction = cac: pages of which GPUs may have copies are not moved within a memory, and "
-      "memory.remote_touch = duplicate makes copies");
+  CHECK(refusal(compaction + duplicate) ==
+        "f:1: memory.compaction = cac: pages with copies cannot be moved within a memory, but "
+        "memory.remote_touch = duplicate makes copies");
   CHECK(refusal("memory.page_sizes = \"migrating_coalescer\"\n" + duplicate)
-            .find("memory.page_sizes = migrating_coalescer: pages of which GPUs may have copies are not") !=
+            .find("memory.page_sizes = migrating_coalescer: pages with copies cannot be coalesced") !=
         std::string::npos);
   CHECK(refusal("memory.compaction = \"once\"\n") ==
         "f:1: memory.compaction: 'once' is not one of: cac, cac_bulk_copy, ideal, none");
@@ -229,13 +226,13 @@ TEST_CASE("fragmentation is a share of large frames, and of each") {
         "f:2: memory.fragmentation_occupancy: '2.0' is outside 0 to 1");
   CHECK(refusal("memory.fragmentation_index = 0.5\n") == "accepted");
   CHECK(refusal("memory.fragmentation_index = 0.5\nmemory.gpu_share = 0.5\n") ==
-        "f:1: memory.fragmentation_index above 0: that is of all of gpu.dram.capacity, and memory.gpu_share "
-        "below 1 leaves a part of it");
+        "f:1: memory.fragmentation_index above 0 applies to all of gpu.dram.capacity, but memory.gpu_share "
+        "below 1 uses only a part of it");
   CHECK(refusal("memory.fragmentation_index = 0.5\nmemory.large_page_size = \"1MiB\"\n") ==
         "f:2: memory.large_page_size = 1MiB: must be 1, 512 or 512 x 512 times memory.page_size, 4 KiB");
   CHECK(refusal("memory.fragmentation_index = 0.5\nmemory.page_size = \"2MiB\"\n") ==
-        "memory.large_page_size = 2 MiB: must be that of large pages, with memory.fragmentation_index above "
-        "0: a large frame");
+        "memory.large_page_size = 2 MiB: must exceed memory.page_size if memory.fragmentation_index is above "
+        "0");
   CHECK(unused("memory.fragmentation_occupancy = 0.5\n") ==
         std::vector<std::string>{
             "memory.fragmentation_occupancy (f:1; only with memory.fragmentation_index above 0)"});
@@ -248,8 +245,8 @@ TEST_CASE("memory.large_page_size is used where there are large pages or large f
   CHECK(unused(size + "memory.large_pages = \"all\"\n").empty());
   CHECK(unused(size) ==
         std::vector<std::string>{"memory.large_page_size (f:1; only with a memory.large_pages other than "
-                                 "\"none\", a memory.page_sizes or memory.frame_allocation that goes "
-                                 "by large pages, or memory.fragmentation_index above 0)"});
+                                 "\"none\", a memory.page_sizes or memory.frame_allocation that uses large "
+                                 "pages, or memory.fragmentation_index above 0)"});
 }
 
 TEST_CASE("shares of tokens are 0 to 1; epochs, queues and the bypass cache have at least one") {

@@ -51,16 +51,16 @@ TEST_CASE("text lists nodes, sorts of links, classes of routes and assumptions")
   auto const gbs = to_text(Bandwidth{16'000'000'000});
   CHECK(text.find("  5 pcie: " + to_text(Duration{70ns}) + ", " + gbs + "\n") != std::string::npos);
   CHECK(text.find("  2 pcie: " + to_text(Duration{140ns}) + ", " + gbs + "\n") != std::string::npos);
-  CHECK(text.find("  4 of 2 links, " + to_text(Duration{140ns}) + ", narrowest " + gbs + "\n") !=
+  CHECK(text.find("  4 of 2 links, " + to_text(Duration{140ns}) + ", bottleneck " + gbs + "\n") !=
         std::string::npos);
-  CHECK(text.find("  8 of 4 links, " + to_text(Duration{420ns}) + ", narrowest " + gbs + "\n") !=
+  CHECK(text.find("  8 of 4 links, " + to_text(Duration{420ns}) + ", bottleneck " + gbs + "\n") !=
         std::string::npos);
   CHECK(text.find("assumed: nothing\n") != std::string::npos);
   CHECK(describe_text(load_machine("dgx-a100")).find("assumed:\n  the latency of") != std::string::npos);
 }
 
 TEST_CASE("text of one GPU and of 512 GPUs keeps to what matters") {
-  CHECK(describe_text(load_machine("single-gpu")).find("there is only one") != std::string::npos);
+  CHECK(describe_text(load_machine("single-gpu")).find("none (one GPU)") != std::string::npos);
   ClusterSpec spec;
   spec.machines = 64;
   auto const text = describe_text(generate_cluster(load_machine("mi300x-8"), spec));

@@ -96,9 +96,8 @@ TEST_CASE("a fat tree of 4-port switches: one switch, then two levels, then the 
   CHECK(hops(m, "m0.gpu0", "m2.gpu0") == 2 + 4 + 2);
   CHECK(hops(m, "m0.gpu0", "m15.gpu0") == 2 + 6 + 2);
   spec.machines = 17;
-  CHECK(
-      refusal(small(), spec).find("radix is 4, but a fat tree of three levels then holds 16 NICs, not 17") !=
-      std::string::npos);
+  CHECK(refusal(small(), spec).find("radix is 4, but a three-level fat tree then holds 16 NICs, not 17") !=
+        std::string::npos);
 }
 
 TEST_CASE("two leaves of a wide fat tree share one spine by a bundle of links") {
@@ -162,7 +161,7 @@ TEST_CASE("a torus wraps around, and a ring of two has one link") {
   spec.x = 5;
   spec.y = 1;
   CHECK(refusal(small(), spec) ==
-        "generated cluster: z is 0, but give all of x, y, z from 1 to 4096, or none");
+        "generated cluster: z is 0, but x, y and z must all be 1 to 4096, or all be 0");
   spec.z = 1;
   CHECK(refusal(small(), spec).find("the torus has 5 places") != std::string::npos);
   spec.machines = 5;

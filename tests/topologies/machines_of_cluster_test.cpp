@@ -66,7 +66,7 @@ TEST_CASE("a machine that is a cluster already is not copied into another") {
     generate_cluster(two_machines(), spec);
     FAIL("accepted");
   } catch (UserError const& error) {
-    CHECK(std::string(error.what()).find("the machine is a cluster already, of 2 machines") !=
+    CHECK(std::string(error.what()).find("the machine is already a cluster of 2 machines") !=
           std::string::npos);
   }
 }
@@ -139,7 +139,7 @@ TEST_CASE("hosts of an NCCL file and nodes of a topograph model are machines") {
 
 TEST_CASE("a description says what each machine has, and of which machine a node is") {
   auto const text = describe_text(two_machines());
-  CHECK(text.find("  in 2 machines, each with a host and a driver unless memory.scope says otherwise:\n"
+  CHECK(text.find("  in 2 machines, each with a host and a driver unless memory.scope joins them:\n"
                   "    m0 to m1: 4 gpu, 1 cpu, 3 pcie_switch, 1 nic\n") != std::string::npos);
   CHECK(text.find("    m1.gpu3 (gpu, machine m1)\n") != std::string::npos);
   CHECK(text.find("    net.leaf0 (network_switch)\n") != std::string::npos);

@@ -117,7 +117,7 @@ TEST_CASE("a bandwidth of a node that is no NIC, of 0 or without a unit is refus
   auto const node = [](std::string const& kind, std::string const& value) {
     return "[[node]]\nname = \"x\"\nkind = \"" + kind + "\"\nbandwidth = \"" + value + "\"\n";
   };
-  CHECK(refusal(node("gpu", "50GB/s")) == "f:4: 'bandwidth' is of a NIC or of a link, but 'x' is a gpu");
+  CHECK(refusal(node("gpu", "50GB/s")) == "f:4: 'bandwidth' applies to NICs and links, but 'x' is a gpu");
   CHECK(refusal(node("nic", "0 B/s")) == "f:4: 'bandwidth' is 0 B/s, but it must be 1 MB/s to 1000000 TB/s");
   CHECK(refusal(node("nic", "400")) ==
         "f:4: 'bandwidth' is '400': '400' has no unit; write a bandwidth such as '64 GB/s'");
@@ -188,7 +188,7 @@ TEST_CASE("hwloc and topograph files state no bandwidth of a NIC, and inspect sa
   CHECK(rates(generate_cluster(hwloc, cluster_of(2)), NodeKind::nic) == Rates(4, kDefault));
   auto const topograph =
       parse_machine("switches:\n  leaf:\n    nodes: [a, b]\nnodes:\n  a: {}\n  b: {}\n", "f");
-  CHECK(assumes(topograph, "no latency or bandwidth is in the file: all are the link defaults"));
+  CHECK(assumes(topograph, "no latency or bandwidth is in the file: the link defaults are assumed"));
   CHECK(rates(topograph, NodeKind::nic) == Rates(4, kDefault));
 }
 

@@ -55,9 +55,9 @@ std::string PagingDriver::waiting_batch() const {
   if (b.phase == BatchPhase::reading)
     return ", the fault buffer of " + name_of(spec().names, batch_gpu(s)) + " being read";
   return ", a batch of " + name_of(spec().names, batch_gpu(s)) + ": " + std::to_string(b.there) + " of " +
-         std::to_string(b.pages.size()) + " pages there, " + std::to_string(b.in) + " coming, " +
+         std::to_string(b.pages.size()) + " pages mapped, " + std::to_string(b.in) + " in transfer, " +
          std::to_string(s.frames[b.gpu].available()) + " frames free, " +
-         std::to_string(b.leaving.size() - b.free_leaving.size()) + " units leaving";
+         std::to_string(b.leaving.size() - b.free_leaving.size()) + " units being evicted";
 }
 
 void PagingDriver::order(std::uint32_t gpu, FaultOrder const& m, Cx& cx) const {

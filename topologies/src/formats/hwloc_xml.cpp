@@ -124,7 +124,7 @@ class Reader {
     auto const before = cpus_.size();
     if (type(object) == "Machine" &&
         o_.decide("Machine", {}, {}, machines_++ > 0 ? kRepeated : 0U, {}) == Becomes::refused)
-      throw UserError(where_ + ": the file holds several machines, but an hwloc file must hold one");
+      throw UserError(where_ + ": the file contains several machines, but an hwloc file must contain one");
     if (is_package(object)) {
       o_.decide(type(object), {}, {}, 0, {});
       add_cpu(object);
