@@ -50,7 +50,7 @@ def points(value):
 
 
 def share(value, digits=1):
-    return f"{100 * value:.{digits}f} %"
+    return f"{100 * value:.{digits}f}%"
 
 
 class Expected:
@@ -146,7 +146,7 @@ def check_headline(e, text):
     for sentence in (f"Mean of 22 benchmarks: {of(everything, 'compressed')[0]} of the baseline's performance with a counter of consecutive translations, hits and insertions (section 5.2); "
                      f"{of(everything, 'consecutive')[0]} with one of consecutive insertions; {of(everything, 'cumulative')[0]} with a cumulative one (section 4.5); in the paper 1.12.",
                      f"changes by {each(everything, 1)} points; in the paper by +6.3",
-                     f"Of the 22, {len(full)} have a hit rate of 97 % or more in the baseline's L2 TLB (rounded), which no TLB can raise by much: {', '.join(full)}.",
+                     f"Of the 22, {len(full)} have a hit rate of 97% or more in the baseline's L2 TLB (rounded), which no TLB can raise by much: {', '.join(full)}.",
                      f"An ideal L2 TLB makes these {of(full, 'ideal_l2')[0]} times as fast in the mean, compression {each(full, 0)}.",
                      f"At the suites' sizes, {', '.join(parts.FULL)}: " + "{}, {} and {}.".format(*(e.compared("full", AS, parts.FULL, d)[0] for d in READINGS)),
                      f"Without atax, mvt, bicg: {each(rest, 0)}; {each(rest, 1)} points; 1,024 entries have "

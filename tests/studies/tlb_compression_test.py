@@ -44,7 +44,7 @@ def check_paper(said, path):
                 check_paper(below, [*path, key])
         return
     value = said["value"]
-    told = [float(n) for n in re.findall(r"(\d+(?:\.\d+)?)(?: %|x)", said["where"])]
+    told = [float(n) for n in re.findall(r"(\d+(?:\.\d+)?)(?: ?%|x)", said["where"])]
     check(path[-1] == "searched" or any(abs(n - v) < 1e-9 for n in told for v in (value, 100 * abs(value), 100 * abs(value - 1))), f"{path}: {value}, and {said['where']}")
 
 

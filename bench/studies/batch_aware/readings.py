@@ -69,7 +69,7 @@ def bound(f):
                              f"{of('ue', 'batches')}, {of('ideal', 'batches')}", show(of("ideal", "bytes_in") / of("ue", "bytes_in"), 3), "yes" if allowed else "no"])
     return ["## Ideal eviction as a bound", "",
             "The paper's \"GPU with an instant page eviction capability (denoted as ideal eviction)\" (section 4.2). Kernel times in ms, in regular programs: where as many bytes come in as many batches, ideal "
-            "eviction may not be slower than unobtrusive eviction; elsewhere, by 1 % at most. Bytes in: ideal to UE."] + \
+            "eviction may not be slower than unobtrusive eviction; elsewhere, by 1% at most. Bytes in: ideal to UE."] + \
         table(["", "share", "page", "UE", "ideal", "ideal to UE", "batches", "bytes", "holds"], rows)
 
 

@@ -134,7 +134,7 @@ def noise_lines(grids):
     return [f"- {gpus_words(gpus)}: a cell's performance varies by {percent(grid.noise)} (standard deviation); an effect is beyond chance from "
             f"{percent(math.expm1(grid.least_effect))}, the interaction of two in one background from {percent(math.expm1(grid.least_interaction))}, its mean over all of them "
             f"from {percent(math.expm1(grid.noise))}."
-            if grid.noise is not None else f"- {gpus_words(gpus)}: no cell has been run again, so nothing is known of chance; 2 % is taken."
+            if grid.noise is not None else f"- {gpus_words(gpus)}: no cell has been run again, so nothing is known of chance; 2% is taken."
             for gpus, grid in grids.items()]
 
 
@@ -166,7 +166,7 @@ def write(folder, measured, again, refused, made, mixes):
         lines += [discussion.read_text().rstrip(), ""]
     lines += ["## What is on and off", *settings_table()]
     lines += ["## Each mechanism", "", "Performance as a factor: 1 / time, the geometric mean of the applications. *Mean*, *least* and *most* are over all combinations of "
-              "the other five. It *gains* or *loses* by more than chance, or 2 %.", "", *noise_lines(grids), ""]
+              "the other five. It *gains* or *loses* by more than chance, or 2%.", "", *noise_lines(grids), ""]
     for gpus, grid in grids.items():
         lines += [f"### {gpus_words(gpus)}", *effects_table(grid)]
     lines += ["## Pairs", "", "*Interaction*: performance of both, over the product of what each gains by itself; 1: they add. *Mean*, *least* and *most* are over all "

@@ -157,10 +157,10 @@ def claims(runs):
     out.append(("5", "order", "ideal is best of the four designs for all",
                 ("beaten: " + ", ".join(beaten)) if beaten else "never beaten" if worst else "-",
                 not beaten if worst else None))
-    average("5", "bypass over distributed: +6 % on average", "bypass_over_distributed")
-    average("5", "bypass over centralized: +106 % on average", "bypass_over_centralized")
-    average("5", "bypass reaches 96 % of ideal on average", "bypass_of_oracle")
-    each("5", "size", "ST: bypass +11 %", "bypass_over_distributed", ["stencil2d"],
+    average("5", "bypass over distributed: +6% on average", "bypass_over_distributed")
+    average("5", "bypass over centralized: +106% on average", "bypass_over_centralized")
+    average("5", "bypass reaches 96% of ideal on average", "bypass_of_oracle")
+    each("5", "size", "ST: bypass +11%", "bypass_over_distributed", ["stencil2d"],
          lambda v: same_size(v - 1, 0.11), gain)
     accurate = [s["accuracy_above_t1"].get(w) for w in PAPER["accurate_above_t1"]]
     inaccurate = [s["accuracy_above_t1"].get(w) for w in PAPER["inaccurate_above_t1"]]
@@ -169,31 +169,31 @@ def claims(runs):
     shown = f"{percent(min(accurate))} to {percent(max(accurate))}; others {percent(min(inaccurate))} to " \
             f"{percent(max(inaccurate))}" if order is not None else "-"
     out.append(("6", "order", "above T1, MT, FFT, KM, ST are predicted better than the others", shown, order))
-    average("6", "accuracy above T1: 66 % on average", "accuracy_above_t1")
+    average("6", "accuracy above T1: 66% on average", "accuracy_above_t1")
     below = {w: v for w, v in s["accuracy_below_t2"].items() if v is not None}
     fft = below.pop("fft", None)
     order = fft < min(below.values()) if fft is not None and below else None
     out.append(("6", "order", "below T2, FFT is predicted worst",
                 "FFT " + ("-" if fft is None else percent(fft)) + "; others " +
                 (f"{percent(min(below.values()))} to {percent(max(below.values()))}" if below else "-"), order))
-    average("6", "accuracy below T2: 75 % on average", "accuracy_below_t2")
+    average("6", "accuracy below T2: 75% on average", "accuracy_below_t2")
     each("7", "direction", "fewer walks in the GMMUs than distributed", "gmmu_walks", everything,
          lambda v: v < 1 + TIE, gain)
-    average("7", "walks in the GMMUs: -21 % on average", "gmmu_walks")
-    average("7", "walks in the IOMMU: +29 % on average", "iommu_walks")
+    average("7", "walks in the GMMUs: -21% on average", "gmmu_walks")
+    average("7", "walks in the IOMMU: +29% on average", "iommu_walks")
     grown = {w: v for w, v in s["iommu_walks"].items() if v is not None}
     most = max(grown, key=grown.get) if grown else None
     out.append(("7", "order", "ST's walks in the IOMMU grow most",
                 "-" if most is None else f"{WORKLOADS[most]} {gain(grown[most])}" +
                 (f", ST {gain(grown['stencil2d'])}" if "stencil2d" in grown else ""),
                 most == "stencil2d" if "stencil2d" in grown and len(grown) > 1 else None))
-    each("7", "size", "ST: all walks +14 %", "all_walks", ["stencil2d"], lambda v: same_size(v - 1, 0.14), gain)
+    each("7", "size", "ST: all walks +14%", "all_walks", ["stencil2d"], lambda v: same_size(v - 1, 0.14), gain)
     return out
 
 
 def gain(ratio):
-    """1.06 -> +6.0 %"""
-    return f"{(ratio - 1) * 100:+.1f} %"
+    """1.06 -> +6.0%"""
+    return f"{(ratio - 1) * 100:+.1f}%"
 
 
 def gained(bypass, ideal):
@@ -219,4 +219,4 @@ def paper(name):
 
 
 def percent(share):
-    return f"{share * 100:.1f} %"
+    return f"{share * 100:.1f}%"

@@ -99,7 +99,7 @@ def section(grid):
     for name, with_median in COLUMNS.items():
         header += [figures.SERIES[name][2]] + (["median"] if with_median else [])
     lines = ["", "## Links, walks in the IOMMU and walks in the GMMUs", "",
-             f"Each cell: means over the workloads, and medians. Walks in cycles of 1 ns. If ideal is less than {figures.HEADROOM * 100:g} % ahead of "
+             f"Each cell: means over the workloads, and medians. Walks in cycles of 1 ns. If ideal is less than {figures.HEADROOM * 100:g}% ahead of "
              "distributed there is nothing to gain, and the table states this in place of a gain. Pages are as the distributed design touched them "
              "first on the preset, in all cells alike.", "",
              "| " + " | ".join(header) + " |", "|" + " ---: |" * len(header)]

@@ -61,7 +61,7 @@ def section(found, workloads, varied):
               "| assumed parameter | default | value | times remote access | change |", "| --- | ---: | ---: | ---: | ---: |"]
     for key, default, value in varied:
         mean = average(found, (key, value), workloads)
-        change = "-" if mean is None or base is None else f"{(mean / base - 1) * 100:+.1f} %"
+        change = "-" if mean is None or base is None else f"{(mean / base - 1) * 100:+.1f}%"
         lines.append(f"| {key} | {default} | {value} | {number(mean)} | {change} |")
     return lines
 

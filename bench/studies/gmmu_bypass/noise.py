@@ -66,10 +66,10 @@ def of_mean(noises):
 
 def said(noise):
     """Sentence of the first paragraph."""
-    moved = ", ".join(f"{m * 100:.1f} % ({p})" for p, m in noise.mean.items())
+    moved = ", ".join(f"{m * 100:.1f}% ({p})" for p, m in noise.mean.items())
     owners = {w: max(abs(v - 1) for v in values) for w, values in noise.owners.items() if values}
     most = max(owners, key=owners.get) if owners else None
-    tail = f"; who owns the pages alone moves {WORKLOADS[most]} by up to {owners[most] * 100:.0f} %" if most else ""
+    tail = f"; who owns the pages alone moves {WORKLOADS[most]} by up to {owners[most] * 100:.0f}%" if most else ""
     return (f"Noise (two standard deviations of the mean, from {len(noise.factors)} repeats of the preset's reading that differ in nothing a design is about): {moved}"
             f"{tail}. A mean nearer to 0 than that is called no difference.")
 

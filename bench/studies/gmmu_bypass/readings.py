@@ -284,7 +284,7 @@ def rows(found):
 def section(found):
     lines = ["", "## Readings of the paper", "",
              f"One change from the preset at a time, or two or three where they are named; means over the workloads, and medians. {sizes_said(found.scale)} "
-             f"Where ideal is less than {figures.HEADROOM * 100:g} % ahead of distributed there is nothing to gain, and the table says so in "
+             f"Where ideal is less than {figures.HEADROOM * 100:g}% ahead of distributed there is nothing to gain, and the table says so in "
              "place of a gain."]
     values = of_series(found, "bypass_over_distributed")
     verdicts = {k: word for _, word, keys in groups(values, found.noise.mean) for k in keys}

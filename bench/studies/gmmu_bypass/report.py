@@ -89,8 +89,8 @@ def section(placement, runs, footprint):
     words = {True: "yes", False: "**no**", None: "-"}
     lines += table(["figure", "", "the paper's statement", "measured", "holds"],
                    [[f, k, t, m, words[v]] for f, k, t, m, v in figures.claims(runs)], text=True)
-    lines += [f"Two designs within {figures.TIE * 100:g} % do not beat each other; similar: not slower by more than "
-              f"{figures.SIMILAR * 100:g} %; a gain agrees in size between 1/{figures.SIZE:g} and {figures.SIZE:g} times "
+    lines += [f"Two designs within {figures.TIE * 100:g}% do not beat each other; similar: not slower by more than "
+              f"{figures.SIMILAR * 100:g}%; a gain agrees in size between 1/{figures.SIZE:g} and {figures.SIZE:g} times "
               "the paper's, an accuracy within 10 points.", "", "### Fig. 3 and 5: performance"]
     s = figures.series(runs)
     names = ["centralized_over_distributed", "bypass_over_distributed", "oracle_over_distributed",

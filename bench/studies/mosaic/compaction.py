@@ -38,7 +38,7 @@ def bloat_by_occupancy(f):
 
     def at(threshold):
         return lambda o: f"occupancy={o}" if threshold == 0.8 else f"occupancy={o}, threshold={threshold}"
-    rows = [["the paper", ""] + [f"{v} %" for v in PAPER["bloat_by_occupancy"]] + ["yes"]]
+    rows = [["the paper", ""] + [f"{v}%" for v in PAPER["bloat_by_occupancy"]] + ["yes"]]
     for threshold in (0.8, *THRESHOLDS):
         for of_all in (True, False):
             rows.append(row(f"threshold {threshold}, to {'all data' if of_all else 'the application'}", THRESHOLD_OF[threshold] if of_all else "the same", at(threshold), "mosaic", of_all))
@@ -48,7 +48,7 @@ def bloat_by_occupancy(f):
                  for t in (0.8, *THRESHOLDS)]
     shares = [percent(o, 0) for o in OCCUPANCY]
     return ["## Readings of compaction: memory bloat (Table 2)", "",
-            "Index 100 %. Memory that large frames of one application keep free, when all of its data is there, to what is allocated: the paper compares with a manager \"that uses only 4KB base pages\", in which the "
+            "Index 100%. Memory that large frames of one application keep free, when all of its data is there, to what is allocated: the paper compares with a manager \"that uses only 4KB base pages\", in which the "
             "pre-fragmented data is allocated, too (to all data); or to the data of the application alone. The threshold and what bloat is held to were decided before these runs were made."] + \
         table(["reading", "sentence"] + shares + ["falls"], rows) + \
         ["Frames from the emergency list, which are allocated when no large frame is free and none can be emptied, by threshold:"] + table(["threshold"] + shares, emergency)
@@ -66,6 +66,6 @@ def of_compaction(f):
             rows.append([f"`{key}`", default, str(value)] + cells)
     first = [show(ratio(f.weighted_speedup("fragmentation", "occupancy=0.5", mix, d), f.weighted_speedup("fragmentation", "occupancy=0.5", mix, "no_cac")), 3)
              for mix in mixes(f) for d in ("mosaic", "cac_bc")]
-    return ["Assumptions of compaction: weighted speedup, index 100 %, occupancy 50 %, to that without compaction and with the same value. With `gpu.l2_cache.interleave` of 2 MiB a large frame is in one channel, as the "
+    return ["Assumptions of compaction: weighted speedup, index 100%, occupancy 50%, to that without compaction and with the same value. With `gpu.l2_cache.interleave` of 2 MiB a large frame is in one channel, as the "
             "paper has CAC \"migrate base pages between only large page frames that reside within the same memory channel\" (section 4.4); the frames that its pages go to may be in another one here:"] + \
         table(["parameter", "is", "with"] + [f"{'+'.join(mix)}, {name}" for mix in mixes(f) for name in ("CAC", "CAC-BC")], [["as it is", "", ""] + first] + rows)

@@ -162,7 +162,7 @@ def heterogeneous(f):
     if gains:
         at = [gains[min(len(gains) - 1, int(q * len(gains)))] for q in (0, 0.1, 0.25, 0.5, 0.75, 0.9)] + [gains[-1]]
         out += ["IPC of each application with Mosaic to that with GPU-MMU, sorted (Fig. 11):"] + \
-            table(["", "least", "10 %", "25 %", "median", "75 %", "90 %", "largest"], [[f"{len(gains)} applications"] + [show(v) for v in at]])
+            table(["", "least", "10%", "25%", "median", "75%", "90%", "largest"], [[f"{len(gains)} applications"] + [show(v) for v in at]])
     return out
 
 
@@ -175,7 +175,7 @@ def hit_rates(f):
                         [percent(average([f.of(part, *m, d, name) for m in limited])) for d in ("gpu_mmu", "mosaic")
                          for name in ("l1_hit", "l2_hit", "l2_hit_or_merged")])
     return ["## TLB hit rates (Fig. 13)", "",
-            "Of the mixes whose L2 TLB hit rate is below 98 % with GPU-MMU, as in the paper. A look-up that finds the walk of its page under way is a "
+            "Of the mixes whose L2 TLB hit rate is below 98% with GPU-MMU, as in the paper. A look-up that finds the walk of its page under way is a "
             "miss, and with \"or merged\" a hit. The L1 TLB counts each line of 128 bytes of an access, so a missed page counts once for each of its lines."] + \
         table(["mixes", "", "L1, GPU-MMU", "L2", "L2 or merged", "L1, Mosaic", "L2", "L2 or merged"], rows)
 
@@ -188,8 +188,8 @@ def total_ipc(f, part, what, mix, design, name="ipc"):
 def faults(f):
     out = ["## Demand paging by the page (Fig. 4)", "",
            "Every page comes at its first touch: 55 us for 4 KB, 318 us for 2 MB, for each fault, so many faults in flight. IPC of all copies of an "
-           "application to that of 4 KB pages that are there; and the loss by 2 MB pages over 4 KB pages, which the paper gives as 92.5 % (one "
-           "application), 98.0 % (two) and 99.8 % (five). The paper's 4 KB pages lose 40.0 % (one) and 82.3 % (five) by paging."]
+           "application to that of 4 KB pages that are there; and the loss by 2 MB pages over 4 KB pages, which the paper gives as 92.5% (one "
+           "application), 98.0% (two) and 99.8% (five). The paper's 4 KB pages lose 40.0% (one) and 82.3% (five) by paging."]
     rows = []
     for copies in (1, 2, 5):
         for n in IN_FLIGHT:
@@ -211,7 +211,7 @@ def launch(f):
     out = ["## Data that the host copies at the launch (Fig. 12)", "",
            "Programs allocate their memory when they start, copy their data there, and free it at the end. Weighted speedup to that of GPU-MMU with all "
            "data there. With the copies: from an application's first operation to its last; kernels alone: the time of its kernels. The paper has Mosaic "
-           "58.5 % (homogeneous) and 47.5 % (heterogeneous) above GPU-MMU without paging, \"where all data required by an application is moved to the GPU memory before the "
+           "58.5% (homogeneous) and 47.5% (heterogeneous) above GPU-MMU without paging, \"where all data required by an application is moved to the GPU memory before the "
            "application starts executing\": \"the data transfer overhead is required regardless\" (section 6.2), so that the last column, with the copies in both, is its figure. The applications "
            "here are smaller, and run for less time than their data takes on the link."]
     rows = []
@@ -284,9 +284,9 @@ def fragmentation(f):
     out = ["## Fragmented memory (Fig. 16)", "",
            f"Of {mixes}, whose programs allocate their memory when they start, in a memory as many times as large as the paper's is as the data of its "
            "average application. Weighted speedup to that without compaction (no CAC), means. GPU-MMU has base pages alone. CAC with SMs that go on: "
-           "only accesses to pages that move wait.", "", "By fragmentation index, at an occupancy of 50 % (Fig. 16a):"]
+           "only accesses to pages that move wait.", "", "By fragmentation index, at an occupancy of 50% (Fig. 16a):"]
     out += compacted(f, "index", [(percent(i, 0), f"index={i}") for i in INDEX], COMPACTING[1:] + ["gpu_mmu"])
-    out += ["By occupancy, at an index of 100 % (Fig. 16b):"]
+    out += ["By occupancy, at an index of 100% (Fig. 16b):"]
     out += compacted(f, "occupancy", [(percent(o, 0), f"occupancy={o}") for o in OCCUPANCY], COMPACTING[1:] + ["cac_no_stall", "gpu_mmu"])
     return out + bloat_by_occupancy(f) + of_compaction(f)
 

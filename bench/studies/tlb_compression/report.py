@@ -119,7 +119,7 @@ def classes(f, sizes):
         rows.append([b, ", ".join(TABLE_2[b][:2]), f"`{WORKLOADS[b]}`", own, PUBLISHED[b], show((of("pages") or 0) / 256, 1), percent(of("l1_hit")), percent(of("l2_hit")),
                      percent(of("merged")), ", ".join(here), ", ".join(paper), "" if here == paper else "differs",
                      show(ratio(1000 * (of("walks") or 0), of("instructions")), 2), percent(of("translating"), 0)])
-    return ["## Benchmarks (Tables 2 and 3, Fig. 3)", "", "The baseline. H is a hit rate of at least 75 %. Merged misses: look-ups of the L2 TLB, as a share of all, that miss while a walk of their "
+    return ["## Benchmarks (Tables 2 and 3, Fig. 3)", "", "The baseline. H is a hit rate of at least 75%. Merged misses: look-ups of the L2 TLB, as a share of all, that miss while a walk of their "
             "page is in progress, and wait for it; they count as misses. The reach of the L2 TLB is 2 MiB. Walks are per thousand warp instructions; "
             f"translating is the share of an access's time. {agree} of {len(rows)} are in their class. " +
             ", ".join(MORE) + " have 256 KB of registers for each SM."] + \

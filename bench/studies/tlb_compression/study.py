@@ -119,10 +119,10 @@ VARIANTS = {
 NAMES = {
     "plain": "baseline", "compressed": "compressed", "consecutive": "consecutive counter", "cumulative": "cumulative counter", "naive": "without re-basing", "plain_1024": "1,024 entries", "plain_256": "256 entries",
     "range": "range TLB", "ideal_l2": "ideal L2 TLB", "ideal": "ideal", "compressed_l1": "compressed L1 TLB", "ratio_3": "ratio 3, deltas of 9 and 6 bits",
-    "ratio_3_6_9": "ratio 3, deltas of 6 and 9 bits", "uncompressed_25": "partitions (25 %, 75 %)", "uncompressed_75": "partitions (75 %, 25 %)",
+    "ratio_3_6_9": "ratio 3, deltas of 6 and 9 bits", "uncompressed_25": "partitions (25%, 75%)", "uncompressed_75": "partitions (75%, 25%)",
     "shared_2": "bases shared by 2 sets", "shared_4": "bases shared by 4 sets", "searched": "searched base",
     "both_levels": "L1 TLBs compressed too, one base each", "wide_2": "ratio 2, deltas of 9 and 15 bits",
-    "wide_2_25": "ratio 2, deltas of 9 and 15 bits, partitions (25 %, 75 %)", "wide_3": "ratio 3, deltas of 4 and 11 bits",
+    "wide_2_25": "ratio 2, deltas of 9 and 15 bits, partitions (25%, 75%)", "wide_3": "ratio 3, deltas of 4 and 11 bits",
 }
 # Order in which pages get frames; the paper does not state it. on_demand: the next free frame, with buffers mapped page by page.
 FRAMES = {
