@@ -121,7 +121,7 @@ NAMES = {
     "range": "range TLB", "ideal_l2": "ideal L2 TLB", "ideal": "ideal", "compressed_l1": "compressed L1 TLB", "ratio_3": "ratio 3, deltas of 9 and 6 bits",
     "ratio_3_6_9": "ratio 3, deltas of 6 and 9 bits", "uncompressed_25": "partitions (25%, 75%)", "uncompressed_75": "partitions (75%, 25%)",
     "shared_2": "bases shared by 2 sets", "shared_4": "bases shared by 4 sets", "searched": "searched base",
-    "both_levels": "L1 TLBs compressed too, one base each", "wide_2": "ratio 2, deltas of 9 and 15 bits",
+    "both_levels": "compressed L1 TLBs too, one base each", "wide_2": "ratio 2, deltas of 9 and 15 bits",
     "wide_2_25": "ratio 2, deltas of 9 and 15 bits, partitions (25%, 75%)", "wide_3": "ratio 3, deltas of 4 and 11 bits",
 }
 # Order in which pages get frames; the paper does not state it. on_demand: the next free frame, with buffers mapped page by page.
@@ -142,7 +142,7 @@ MOVES = {
     "none": {}, "ideal": {"memory.compaction": "ideal"}, "80ns": {"memory.compaction": "cac_bulk_copy"},
     "800ns": {"memory.compaction": "cac_bulk_copy", "memory.cac_bulk_copy.time": "800ns"}, "copy_engine": {"memory.compaction": "cac"},
 }
-MOVE_NAMES = {"none": "none", "ideal": "0", "80ns": "80 ns", "800ns": "800 ns", "copy_engine": "by the copy engine"}
+MOVE_NAMES = {"none": "none", "ideal": "0", "80ns": "80 ns", "800ns": "800 ns", "copy_engine": "copy engine"}
 LARGE_PAGES = {"memory.page_size": "2MiB"}
 # Assumed parameters: of compression (SENSITIVITY, compressed runs only), and of the GPU (SYSTEM, baseline and compressed runs).
 SENSITIVITY = {
