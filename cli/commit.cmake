@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes the commit that is built to OUTPUT, a header, and leaves the header alone where nothing changed.
-# cmake -DSOURCE=... -DOUTPUT=... -P commit.cmake
+# Writes the commit of the source to OUTPUT, a header; an unchanged header is not rewritten.
+#  cmake -DSOURCE=... -DOUTPUT=... -P commit.cmake
 cmake_minimum_required(VERSION 3.25)
 set(commit "unknown")
 find_package(Git 2.0 QUIET)

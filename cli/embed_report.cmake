@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes OUTPUT, the C++ source of src/report/assets.hpp, from the files of FOLDER: the script is the charts of uPlot and
-# then SCRIPTS, in this order, as one.
+# Writes OUTPUT, the C++ source of src/report/assets.hpp, from the files of FOLDER. The script is uPlot followed by
+# SCRIPTS, in this order, in one text.
 function(bytes_of text name out)
   string(HEX "${text}" hex)
   string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${hex}")
   set(${out} "constexpr char ${name}[] = {${bytes}};\n" PARENT_SCOPE)
 endfunction()
 
-# SHA-256 in base64, as a Content-Security-Policy has it.
+# SHA-256 in base64, in the form of a Content-Security-Policy.
 function(hash_of text out)
   string(SHA256 hex "${text}")
   set(letters ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/)
@@ -23,7 +23,7 @@ function(hash_of text out)
     endforeach()
     math(EXPR from "${from} + 6")
   endwhile()
-  string(REGEX REPLACE "A$" "=" base64 "${base64}") # 32 bytes: the last of 33 is filling
+  string(REGEX REPLACE "A$" "=" base64 "${base64}") # 32 bytes: the last of 33 is padding
   set(${out} "sha256-${base64}" PARENT_SCOPE)
 endfunction()
 

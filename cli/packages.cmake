@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is installed beside the program, its libraries and their headers; and packages of all that, which
-# `cpack -G DEB` makes in packages/ of the build folder: farfault, libfarfault-dev, python3-farfault.
+# Installs everything except the program, its libraries and their headers. `cpack -G DEB` creates packages of the
+# complete installation in packages/ of the build folder: farfault, libfarfault-dev, python3-farfault.
 set(FARFAULT_PYTHON_FOLDER lib/python3/dist-packages CACHE STRING
   "Where the Python package is installed, below the prefix; empty: nowhere")
 set(FARFAULT_MAINTAINER "The Farfault authors <maintainers@farfault.invalid>" CACHE STRING
   "Who packages of this build are from: Name <address>")
 
-# Every Debian package brings its licence.
+# Every Debian package contains its licence.
 foreach(package program:farfault development:libfarfault-dev python:python3-farfault)
   string(REPLACE ":" ";" package ${package})
   list(GET package 0 component)
@@ -28,7 +28,7 @@ if(FARFAULT_PYTHON_FOLDER)
     COMPONENT python)
 endif()
 
-# Completion in shells, as the program that is installed writes it.
+# Shell completion, written by the installed program.
 if(NOT CMAKE_CROSSCOMPILING)
   set(scripts ${CMAKE_BINARY_DIR}/completion)
   file(MAKE_DIRECTORY ${scripts})
@@ -44,7 +44,7 @@ if(NOT CMAKE_CROSSCOMPILING)
     COMPONENT program RENAME farfault.fish)
 endif()
 
-# CMake strips programs alone.
+# CMake strips only programs.
 install(CODE "
   if(CMAKE_INSTALL_DO_STRIP)
     file(GLOB archives \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libfarfault_*.a\")
@@ -77,7 +77,7 @@ if(FARFAULT_MPI AND MPI_C_FOUND)
   set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS openmpi-bin)
 endif()
 
-# What farfaultConfig.cmake looks for.
+# Dependencies of farfaultConfig.cmake.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libfarfault-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(hdf5_package libhdf5-dev)

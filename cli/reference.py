@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the reference of a program's parameters and statistics, as Markdown pages.
+"""Writes a reference of a program's parameters and statistics, as Markdown pages.
 
-cli/reference.py PROGRAM FOLDER [CONFIG ...]: asks PROGRAM, a farfault with or without extensions, and writes
-FOLDER/parameters.md, and FOLDER/statistics.md with what runs of the CONFIGs record (files or presets; without any,
-presets that together have most of what there is). The pages are as true as the program: make them, do not keep them.
+cli/reference.py PROGRAM FOLDER [CONFIG ...]: queries PROGRAM, a farfault with or without extensions, and writes
+FOLDER/parameters.md, and FOLDER/statistics.md with the statistics of the CONFIGs (files or presets; by default,
+presets that together cover most statistics). Regenerate the pages for each version of the program.
 """
 import json
 import pathlib
@@ -31,7 +31,7 @@ def table(head, rows):
 
 
 def groups(items, name_of):
-    """Items by the part of their name before the last separator, in the order in which these come first."""
+    """Items grouped by the part of their name before the last separator, in order of first appearance."""
     found = {}
     for item in items:
         found.setdefault(name_of(item), []).append(item)
@@ -52,7 +52,7 @@ def parameters(program):
 
 
 def statistics(program, configs):
-    items = {}  # by path: those of the first configuration that has them
+    items = {}  # by path, from the first configuration that has it
     for config in configs:
         for s in json.loads(asked(program, "statistics", config, "--json"))["statistics"]:
             items.setdefault(s["path"], s)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes OUTPUT, a C++ file that defines FUNCTION: the text of every file of INPUTS under its name without .toml.
+# Writes OUTPUT, a C++ file that defines FUNCTION: the texts of the files of INPUTS, named without .toml.
 set(entries "")
 foreach(file IN LISTS INPUTS)
   get_filename_component(name ${file} NAME_WLE)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hold model: a queue that holds N events, and again and again returns the first and receives one later
-// one. The engine's EventQueue beside std::priority_queue with the same 64-byte events in the same order.
+// The hold model: a queue of N events that repeatedly returns the first event and receives a later one.
+// Compares the engine's EventQueue with std::priority_queue, with the same 64-byte events in the same order.
 //
-// Delays: lookahead + exponential, the lookahead 0.1 of the mean (1 us); drawn beforehand, so that the queue
-// alone is measured. Time shown is for one pop and one push.
+// Delays: lookahead + exponential, the lookahead 0.1 of the mean (1 us); drawn in advance, so that only the
+// queue is measured. The reported time is for one pop and one push.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -36,7 +36,7 @@ class Delays {
   std::size_t next_ = 0;
 };
 
-// Both queues: push(event), and hold(n, delays): n times, the first event out and in again later.
+// Both queues: push(event), and hold(n, delays), which n times pops the first event and pushes it later.
 class Wheel {
  public:
   void push(Event const& e) { queue_.push(e); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every benchmark of the engine measures of a run, and how it is printed.
+// Measurements common to all benchmarks of the engine, and their output.
 //
-// Time is that of run_until() alone: building the model and joining the ranks are not in it. Events, memory
+// Time covers run_until() alone, without building the model and joining the ranks. Events, memory
 // and the digest are sums over ranks, the time is rank 0's. run_measured() and print() are collective.
 #pragma once
 
@@ -24,14 +24,14 @@ struct Measurement {
   EngineProfile profile;  // of rank 0
 };
 
-// Of all threads of this process: on a machine that others use too, the fairer clock for one thread.
+// CPU time of all threads of this process: with other load on the machine, the fairer clock for one thread.
 inline double cpu_clock() {
   timespec t{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// Calls run() and takes its time.
+// Calls run() and measures its time.
 template <class F>
 Measurement take_time(F&& run) {
   Measurement m;
@@ -57,7 +57,7 @@ inline std::uint64_t peak_rss_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-// One line, or one JSON object, from rank 0. `what` says in words what ran.
+// One line, or one JSON object, from rank 0. `what` describes the run.
 inline void print(Measurement const& m, Transport& transport, char const* what, bool json) {
   auto const rss = static_cast<unsigned long long>(transport.sum(peak_rss_bytes()));
   if (transport.rank() != 0) return;

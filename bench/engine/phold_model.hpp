@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PHOLD: logical processes that pass events on to a uniformly drawn process or to themselves, the standard
-// load of engine comparisons (Fujimoto 1990; the delays are those of ROSS' model: lookahead plus an
+// PHOLD: logical processes that forward events to a uniformly drawn process or to themselves, the standard
+// load of engine comparisons (Fujimoto 1990; delays as in ROSS' model: lookahead plus an
 // exponential).
 //
 // Time unit of the parameters: one microsecond of simulated time.
@@ -19,10 +19,10 @@ namespace farfault::phold {
 struct Parameters {
   std::uint32_t processes = 1024;
   std::uint32_t start_events = 4;
-  double remote = 0.25;    // the fraction of events that go to a uniformly drawn process
+  double remote = 0.25;    // fraction of events sent to a uniformly drawn process
   double lookahead = 0.1;  // us
   double mean = 1.0;       // us: mean delay, the lookahead included
-  double skew = 0.0;       // the fraction of remote events that go to the first 1/16 of the processes
+  double skew = 0.0;       // fraction of remote events sent to the first 1/16 of the processes
 };
 
 struct Token {
@@ -66,7 +66,7 @@ class Process final : public Component<ProcessSpec, ProcessState> {
     bool const remote = uniform(s.random) <= p.remote;
     std::uint64_t range = p.processes;
     if (p.skew > 0 && remote && uniform(s.random) <= p.skew) range = range / 16 + 1;
-    // Drawn in any case and used if remote: one event in four or so would be a branch foretold wrongly.
+    // Drawn in any case and used if remote: a branch would be mispredicted for about one event in four.
     auto after = s.random;
     auto const drawn = static_cast<std::uint32_t>((static_cast<Wide>(draw(after)) * range) >> 64);
     hop.to = remote ? drawn : index;
@@ -118,7 +118,7 @@ class Model {
     }
   }
 
-  // A hash of the processes that live here; the sum over ranks does not depend on placement.
+  // A hash of the processes on this rank; the sum over ranks does not depend on placement.
   std::uint64_t digest() const {
     std::uint64_t sum = 0;
     for (ComponentId id = 0; id < system.component_count(); ++id) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ping-pong: what one event costs when nothing can be batched. Pairs of components pass one ball back and
-// forth over a link; the two ends lie in one partition, or apart on two threads or ranks.
+// Ping-pong: the cost of an event without batching. Pairs of components pass one ball back and
+// forth over a link; the two ends are in one partition, or on two threads or ranks.
 #include <CLI/CLI.hpp>
 
 #include "measurement.hpp"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traffic of a cluster of GPUs: SM-like sources read 64 bytes at a time from the memories of uniformly drawn
-// GPUs, over links of real latencies. A load for the engine, at the scale and with the lookahead of a
-// cluster; what a GPU does inside is left out.
+// GPUs, over links with realistic latencies. A load for the engine, at the scale and with the lookahead of a
+// cluster; the internals of a GPU are omitted.
 //
 //   source -20 ns- hub -- NVLink, 500 ns ------------------------ hub: memory, 200 ns   (the same node)
 //                      -- network, 1 us, or 1.5 us by the spine -- hub: memory, 200 ns   (another node)
 //
-// A read is four events: to the own GPU's hub, to the other hub, back, and to the source, which then thinks
+// A read is four events: to the own GPU's hub, to the other hub, back, and to the source, which then pauses
 // for up to 40 ns and reads again. A hub sends one packet at a time: 64 bytes at 300 GB/s into NVLink (A100,
-// each way) and at 25 GB/s into the network (HDR InfiniBand); its memory serves 1.5 TB/s. 16 nodes share a
-// leaf switch. One-way network latencies of 1 to 2 us are what InfiniBand gives GPUs.
+// per direction) and at 25 GB/s into the network (HDR InfiniBand); its memory serves 1.5 TB/s. 16 nodes share
+// a leaf switch. One-way network latencies of 1 to 2 us are typical for GPUs over InfiniBand.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +24,9 @@ namespace farfault::traffic {
 struct Parameters {
   std::uint32_t gpus = 1024;
   std::uint32_t gpus_per_node = 8;
-  std::uint32_t sources = 16;   // a GPU
-  std::uint32_t in_flight = 4;  // reads outstanding, a source
-  double local = 0;             // the fraction of reads that stay in the node
+  std::uint32_t sources = 16;   // per GPU
+  std::uint32_t in_flight = 4;  // outstanding reads per source
+  double local = 0;             // fraction of reads within the node
 };
 
 inline constexpr std::uint32_t kNodesPerLeaf = 16;
@@ -42,9 +42,9 @@ inline constexpr Duration kMemoryBusy{43};
 
 struct Packet {
   Time issued;
-  std::uint32_t from;  // the GPU that reads, and which of its sources
+  std::uint32_t from;  // the reading GPU and its source
   std::uint32_t source;
-  std::uint32_t to;  // the GPU that is read
+  std::uint32_t to;  // the GPU whose memory is read
   std::uint32_t is_reply;
 };
 struct Start {};
@@ -60,7 +60,7 @@ struct SourceState {
   Duration waited{};  // the sum of all round trips
 };
 
-// Stands for an SM: keeps its reads in flight.
+// Represents an SM: keeps its reads in flight.
 class Source final : public Component<SourceSpec, SourceState> {
  public:
   using Component::Component;
@@ -85,7 +85,7 @@ class Source final : public Component<SourceSpec, SourceState> {
   void read(Cx& cx) const {
     auto const& p = *spec().parameters;
     auto& random = cx.state().random;
-    // The first of all GPUs, and how many from there, that the read may go to.
+    // First GPU and number of GPUs that the read may target.
     auto const stays = draw(random, 1U << 20) < static_cast<std::uint32_t>(p.local * (1U << 20));
     auto const first = stays ? spec().gpu / p.gpus_per_node * p.gpus_per_node : 0;
     auto const count = stays ? std::min(p.gpus_per_node, p.gpus - first) : p.gpus;
@@ -135,7 +135,7 @@ class Hub final : public Component<HubSpec, HubState> {
   }
 
  private:
-  // Through something that passes one packet at a time, each in `busy`: when this one is through.
+  // Completion time of a packet at a resource that passes one packet at a time, each in `busy`.
   static Time pass(Time& free, Time at, Duration busy) {
     free = std::max(free, at) + busy;
     return free;
@@ -187,7 +187,7 @@ class Model {
     }
   }
 
-  // Contiguous GPUs in each partition; whole nodes where there are enough of them.
+  // Contiguous GPUs in each partition; whole nodes if there are at least as many nodes as partitions.
   Placement placement(std::uint32_t partitions) const {
     auto const& p = parameters_;
     Placement placement;
@@ -202,7 +202,7 @@ class Model {
     return placement;
   }
 
-  // Of the sources that live here; sums over ranks do not depend on placement.
+  // Sums of the sources on this rank; their sums over ranks do not depend on placement.
   struct Sums {
     std::uint64_t digest = 0;
     std::uint64_t reads = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The yardstick: PHOLD by hand on the textbook engine, one std::priority_queue of whole 64-byte events, with
-// no component interface in between. The order of events is the engine's, so the digest is the model's.
+// The yardstick: PHOLD written directly on the textbook engine, one std::priority_queue of whole 64-byte
+// events, without a component interface. The order of events is the engine's, so the digest is the model's.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class Yardstick {
     bool operator()(Event const& a, Event const& b) const { return precedes(b, a); }
   };
 
-  // Each process has two ports each way, as in the model: 2i from others, 2i + 1 its own timer.
+  // Each process has two ports per direction, as in the model: 2i for others, 2i + 1 for its own timer.
   void push(std::uint32_t from, std::uint32_t to, bool own, Time when) {
     Event e;
     e.when = when;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what [[application]] says of one application, and how its lists of GPUs and SMs are written.
+// Private: parameters of one [[application]], and the syntax of its lists of GPUs and SMs.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct ApplicationParams {
   void describe(ParamTable& t);
 };
 
-// GPUs, or SMs: all of them, an equal share, so many, or those of a list.
+// A selection of GPUs or SMs: all, an equal share, a count, or a list.
 class Share {
  public:
-  // "all", "equal", a count such as "15", or a list such as "0-14, 20"; numbers in any order, each once.
-  // Throws UserError with the value and the rule.
+  // Parses "all", "equal", a count such as "15", or a list such as "0-14, 20"; numbers in any order, each
+  // once. Throws UserError with the value and the rule.
   static Share of(std::string_view text);
-  // "all" or a list: a number alone is a list of one.
+  // Parses "all" or a list: a single number is a list of one.
   static Share all_or_list(std::string_view text);
 
   bool is_all() const { return kind_ == Kind::all; }
@@ -39,7 +39,7 @@ class Share {
   bool is_count() const { return kind_ == Kind::count; }
   bool is_list() const { return kind_ == Kind::list; }
   std::uint64_t count() const { return count_; }
-  // The largest number of a list, and all of them, ascending; the latter only where the former is known to be
+  // The largest number of a list; all its numbers, ascending. Call numbers() only if last() is known to be
   // small.
   std::uint64_t last() const { return ranges_.back().last; }
   std::vector<std::uint32_t> numbers() const;
@@ -57,7 +57,7 @@ class Share {
   std::vector<Range> ranges_;  // ascending
 };
 
-// The number of an address space, or kOwnSpace. Throws as Share does.
+// Parses the number of an address space, or kOwnSpace. Throws like Share.
 inline constexpr std::uint32_t kOwnSpace = ~0U;
 std::uint32_t space_number(std::string_view text);
 

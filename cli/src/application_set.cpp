@@ -46,7 +46,7 @@ std::string file_parameter(workloads::WorkloadBuilder& builder, std::string cons
   return name;
 }
 
-// Null, and a mistake, where there is no such workload.
+// Null, with an error in `config`, if the workload does not exist.
 std::unique_ptr<workloads::WorkloadBuilder> make_builder(Config& config, std::string const& key,
                                                          std::string const& name,
                                                          std::vector<workloads::WorkloadInfo> const& known) {
@@ -63,7 +63,7 @@ bool share_a_gpu(ApplicationSet::One const& a, ApplicationSet::One const& b) {
   return std::ranges::find_first_of(a.gpu_numbers, b.gpu_numbers) != a.gpu_numbers.end();
 }
 
-// Of so many GPUs.
+// `gpus`: the GPUs of the host.
 bool have_the_same_gpus(ApplicationSet::One const& a, ApplicationSet::One const& b, std::uint32_t gpus) {
   auto const is_all = [&](ApplicationSet::One const& one) {
     return one.gpu_numbers.empty() || one.gpu_numbers.size() == gpus;
@@ -226,7 +226,8 @@ void ApplicationSet::derive(Config& config) {
   if (listed_) number_spaces();
 }
 
-// From 0 on, in the order of the applications: the numbers that a configuration gives only say who shares.
+// Numbers from 0 in the order of the applications: the numbers in a configuration only state which
+// applications share a space.
 void ApplicationSet::number_spaces() {
   std::map<std::uint32_t, std::uint32_t> numbers;
   std::uint32_t next = 0;
@@ -336,7 +337,7 @@ void ApplicationSet::share_equally(Config& config, std::uint32_t gpus, std::uint
 
 void ApplicationSet::build(Config const& config, workloads::BuildContext context,
                            std::function<std::string(std::string const& parameter)> const& folder_of) {
-  std::map<std::uint32_t, workloads::BufferSegments> next;  // by space: behind the buffers laid there
+  std::map<std::uint32_t, workloads::BufferSegments> next;  // by space: end of the buffers placed so far
   std::vector<Application> all;
   for (auto const& one : all_) {
     context.base_folder = folder_of(one.file);
@@ -356,7 +357,7 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
     if (workload.kernel_count() * std::uint64_t{one.params.repeats} >= Applications::kMostLaunches)
       throw UserError(fmt::format("{}.repeats = {}: {} kernels as often are {} launches or more", one.key,
                                   one.params.repeats, workload.kernel_count(), Applications::kMostLaunches));
-    // Buffers whose addresses are in the workload's input do not say where there is room.
+    // Buffers with addresses from the workload's input do not determine the next free address.
     auto const& buffers = workload.buffers();
     auto const is_first = [&](VirtAddr a) {
       return a == context.buffers.next || a == context.buffers.next_small;
@@ -400,7 +401,7 @@ void ApplicationSet::check_overlap(Config const& config, std::size_t application
           laid.push_back({b.base / page_bytes * page_bytes,
                           (b.base + b.bytes + page_bytes - 1) / page_bytes * page_bytes, a, &b.name});
   std::ranges::stable_sort(laid, {}, &Laid::base);
-  // Those of one application lie apart, and so do those of the applications before it.
+  // Buffers of one application do not overlap, nor do the buffers of the applications before it.
   for (std::size_t i = 1; i < laid.size(); ++i) {
     auto const &low = laid[i - 1], &high = laid[i];
     if (high.base >= low.end || low.application == high.application) continue;

@@ -10,14 +10,14 @@ namespace farfault::cli {
 
 namespace {
 
-// Looks through the notes of the first object, which is the program itself.
+// Searches the notes of the first object, which is the program itself.
 int find_note(dl_phdr_info* info, std::size_t, void* into) {
   constexpr std::size_t kAlignment = 4;
   auto const padded = [](std::size_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; };
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     auto const& segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells addresses as integers
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as integers
     auto const* at = reinterpret_cast<unsigned char const*>(info->dlpi_addr + segment.p_vaddr);
     auto const* const end = at + segment.p_memsz;
     ElfW(Nhdr) note;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: which build of the program this is.
+// Private: identifies this build of the program.
 #pragma once
 
 #include <string>
 
 namespace farfault::cli {
 
-// The linker's fingerprint of the running program in hexadecimal digits, or nothing where it left none.
+// The linker's build ID of the running program in hexadecimal digits, or empty if it has none.
 std::string build_id();
 
 }  // namespace farfault::cli

@@ -17,7 +17,7 @@
 namespace farfault::cli {
 namespace {
 
-// CLI11's messages have several lines and name its own classes; a user gets one sentence.
+// CLI11's messages have several lines and contain its class names; a user gets one sentence.
 std::string sentence_of(std::string_view message) {
   auto text = one_line(message);
   while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
@@ -26,7 +26,7 @@ std::string sentence_of(std::string_view message) {
   return text;
 }
 
-// "farfault 0.1.0 (commit 9f2c..., with changes)"; of a source that is no checkout, the version alone.
+// "farfault 0.1.0 (commit 9f2c..., with changes)"; without a checkout, only the version.
 std::string version() {
   constexpr std::string_view kChanges = " with changes";
   auto text = std::string("farfault ") + FARFAULT_VERSION;
@@ -42,7 +42,7 @@ class Program {
   Program(std::ostream& out, Extensions const& extensions) : out_(out), commands_(app_, out, extensions) {
     app_.name("farfault");
     app_.set_version_flag("--version", version());
-    app_.require_subcommand(0, 1);  // a word after the command is not another one: farfault params run
+    app_.require_subcommand(0, 1);  // a second word is not a subcommand: farfault params run
     app_.footer("Example:\n  farfault run study.toml --set gpu.l2_tlb.entries=1024 --output study.h5");
     add_run(commands_);
     add_sweep(commands_);
@@ -75,7 +75,7 @@ class Program {
       }
     }
     commands_.set_words(shell_line(words));
-    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    std::reverse(words.begin(), words.end());  // the order that CLI11 expects
     try {
       app_.parse(words);
     } catch (CLI::Success const& e) {  // --help, --version
@@ -88,7 +88,7 @@ class Program {
     }
     return commands_.run(err);
   }
-  // Whether the command line was understood.
+  // True if the command line was valid.
   bool began() const { return commands_.began(); }
 
  private:
@@ -97,7 +97,7 @@ class Program {
   CommandSet commands_;
 };
 
-// One line of a length that can be read, whatever names stand in it: the middle of a longer one gives way.
+// One line of bounded length, even with long names in it: the middle of a longer one is cut.
 std::string sentence(std::string_view text) {
   constexpr std::size_t kHead = 600;
   constexpr std::size_t kTail = 300;
@@ -136,7 +136,7 @@ int exit_code_of(std::function<int()> const& body, std::ostream& err) {
 
 int command_line(std::vector<std::string> words, std::ostream& out, std::ostream& err,
                  Extensions const& extensions) {
-  // Every rank reads the same command line; the first says what is wrong with it.
+  // Every rank reads the same command line; the first one reports errors.
   Program program(out, extensions);
   std::ostringstream failure;
   auto const code = exit_code_of(

@@ -46,7 +46,7 @@ std::string cell(ComparedFigure const& f, std::size_t run) {
   return text + fmt::format(" ({:+.1f} %)", 100 * (ratio - 1));
 }
 
-// The first digits of its hash, and whatever was said beside it.
+// The first digits of the commit's hash, and any remark after it.
 std::string commit_text(std::string const& commit) {
   constexpr std::size_t kDigits = 10;
   auto const rest = commit.find(' ');
@@ -123,8 +123,8 @@ struct ShownFigure {
   std::size_t alike = 0;
 };
 
-// Those for people: the time that it took first. Of several that always have the same values the first one
-// stands for all, unless all are to be shown.
+// Figures for the readable form, simulated time first. Figures with equal values in all
+// runs are represented by the first one, unless all are requested.
 std::vector<ShownFigure> figures_shown(RunsCompared const& c, std::size_t most) {
   std::set<std::string_view> applications;
   for (auto const& f : c.figures)

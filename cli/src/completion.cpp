@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLongestText = 70;
 
-// The first thing that a text says: what follows in brackets or after a stop is for those who have room.
+// The first part of a text, up to a bracket or a full stop; the rest is detail.
 std::string short_text(std::string_view text) {
   auto end = text.size();
   for (auto const* stop : {";", ". ", ": ", " ("}) end = std::min(end, text.find(stop));
@@ -24,7 +24,7 @@ class Candidates {
  public:
   explicit Candidates(std::string typed) : typed_(std::move(typed)) {}
 
-  // What stands before the candidates in the same word, as in --set=KEY.
+  // Text before the candidates in the same word, as in --set=KEY.
   void put_before(std::string before) { before_ = std::move(before); }
 
   std::string const& typed() const { return typed_; }
@@ -50,11 +50,11 @@ std::vector<std::string> split(std::string_view list, std::string_view separator
   }
 }
 
-// Calls `use` with the key of every parameter that --set knows by it, and the parameter.
+// Calls `use` with each parameter and its key for --set.
 template <class Use>
 void for_keys(ParameterSections const& sections, Use use) {
   for (auto const& section : sections.all()) {
-    if (section.name == "application") continue;  // of one by name: application.NAME.KEY
+    if (section.name == "application") continue;  // by name instead: application.NAME.KEY
     for (auto const& p : section.table.all())
       use(section.name.empty() ? p.name : section.name + "." + p.name, p);
   }
@@ -92,7 +92,7 @@ void add_sections(ParameterSections const& sections, Candidates& to) {
   }
 }
 
-// What may stand where help says `kind`.
+// Adds the candidates for a value that help calls `kind`.
 void add_values(CompletionSource const& source, std::string const& kind, Candidates& to) {
   constexpr std::string_view kNameValue = "NAME=VALUE";
   if (kind == "KEY=VALUE") {
@@ -138,7 +138,7 @@ std::string completions(CompletionSource const& source, std::vector<std::string>
   auto const command = std::ranges::find(source.commands, words[0], &CommandInfo::name);
   if (command == source.commands.end()) return {};
   std::size_t operands = 0;
-  OptionInfo const* open = nullptr;  // whose value comes next
+  OptionInfo const* open = nullptr;  // the option whose value is expected next
   for (std::size_t i = 1; i + 1 < words.size(); ++i) {
     if (open != nullptr) {
       open = nullptr;

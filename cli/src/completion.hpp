@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: completion of command lines in a shell.
+// Private: shell completion of command lines.
 //
-// A script for the shell (shell_script) gives the words of a line to `farfault completion words`, which says
-// what may stand in place of the last one (completions). So all shells complete the same, from the commands'
-// own definitions, and a program with extensions completes what these add.
+// A shell script (shell_script) passes the words of a line to `farfault completion words`, which prints the
+// candidates for the last one (completions). All shells therefore complete the same way, from the definitions
+// of the commands, and a program with extensions completes their names too.
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ namespace farfault::cli {
 struct OptionInfo {
   std::string name;  // "--set"
   std::string text;
-  std::string value;  // as help calls it: "KEY=VALUE", "auto|on|off"; empty: none follows
+  std::string value;  // as in the help: "KEY=VALUE", "auto|on|off"; empty: no value
 };
 
 struct CommandInfo {
   std::string name;
   std::string text;
   std::vector<OptionInfo> options;
-  std::vector<std::string> operands;  // as help calls them: "CONFIG"; further ones are as the last
+  std::vector<std::string> operands;  // as in the help: "CONFIG"; further operands are like the last
 };
 
 struct CompletionSource {
@@ -33,9 +33,9 @@ struct CompletionSource {
   ParameterSections parameters;
 };
 
-// `words`: those of a command line without the program's name, up to the cursor. A line for each word that
-// may stand in place of the last one: the word, a tab, what it is; or ":files .toml .h5" (files that end so,
-// all where no end is named) or ":folders", which the shell knows better how to complete.
+// `words`: the words of a command line without the program's name, up to the cursor. One line per candidate
+// for the last word: the word, a tab, its description. Or ":files .toml .h5" (files with these endings; all
+// files if no ending is given) or ":folders", which the shell completes itself.
 std::string completions(CompletionSource const& source, std::vector<std::string> const& words);
 
 // For "bash", "zsh" or "fish"; throws UserError for anything else.

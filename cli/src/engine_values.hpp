@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: /engine of a result: which program ran where, and how it did in wall-clock time. None of it is
-// part of the digest.
+// Private: /engine of a result: the program, its placement on hosts, and its wall-clock performance. None of
+// it is part of the digest.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace farfault::cli {
 
-// Of the program's source; "unknown" where it was not built in a checkout, and with a remark where that was
-// changed.
+// Commit of the program's source; "unknown" if it was not built in a checkout; with a remark if the source
+// was modified.
 std::string program_commit();
 
-// Known when the run starts. `threads`: of each rank. `thread_blocks`: that are to run, where that is known;
-// `from`: the simulated time at which this program takes the run up.
+// Values that are known at the start of a run. `threads`: per rank. `thread_blocks`: planned, if known;
+// `from`: the simulated time at which this program continues the run.
 std::vector<results::EngineValue> start_values(std::uint32_t threads, std::uint32_t ranks,
                                                std::uint64_t thread_blocks, Time from);
 

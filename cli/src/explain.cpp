@@ -21,7 +21,7 @@ using results::Explanation;
 
 constexpr double kShown = 0.01;   // smaller shares are summed up
 constexpr double kSome = 0.0005;  // smaller sums are left out
-constexpr double kHalf = 0.5;     // a resource that is busy for less does not bound a run by itself
+constexpr double kHalf = 0.5;     // a less busy resource is not a bottleneck by itself
 constexpr char const* kIdle = "sm_idle_time";
 constexpr std::size_t kNameWidth = 44;
 constexpr std::size_t kPartsShown = 6;
@@ -40,7 +40,7 @@ std::string bar(double x) {
   return std::string(static_cast<std::size_t>(std::lround(std::clamp(x, 0.0, 1.0) * 30)), '#');
 }
 
-// Tenths of full use, a digit for each part of the run: "0139999".
+// Tenths of full utilization, one digit per interval of the run: "0139999".
 std::string digits(results::Resource const& r) {
   if (r.over_time.empty()) return "when is not recorded";
   std::string text;
@@ -53,7 +53,7 @@ std::string picoseconds_text(double ps) {
   return for_people(Duration{static_cast<std::int64_t>(ps)});
 }
 
-// A part of a whole: its share, what else is to be said of it, and the share as a bar.
+// A part of a whole: its share, additional text, and the share as a bar.
 void print_part(std::string const& name, double x, std::string const& more, std::string const& end,
                 std::ostream& out) {
   auto line = fmt::format("  {:<{}}{:>8}  {:>10}  {}", name, kNameWidth, percent(x), more, end);
@@ -61,7 +61,8 @@ void print_part(std::string const& name, double x, std::string const& more, std:
   out << line << "\n";
 }
 
-// The parts that are large beside `main`, and the others together; `more_of` says more of so many ps.
+// Prints the parts that are large compared with `main`, and the sum of the others; `more_of` gives additional
+// text for an amount in ps.
 template <class MoreOf>
 void print_parts(std::vector<results::TimePart> const& parts, std::uint64_t whole, std::uint64_t main,
                  MoreOf more_of, std::ostream& out) {
@@ -86,8 +87,7 @@ void print_parts(std::vector<results::TimePart> const& parts, std::uint64_t whol
              more_of(results::TimePart{"", "", rest}), bar(x), out);
 }
 
-// Of each name that kernels have: how much of the run, how long each, and where most of the time of its
-// accesses went.
+// For each kernel name: its share of the run, its duration, and the main part of its access time.
 void print_kernels(Explanation const& e, std::ostream& out) {
   if (e.kernels.empty()) return;
   auto const n = std::min(e.kernels.size(), kMostKernels);
@@ -189,7 +189,7 @@ void print(Explanation const& e, std::ostream& out) {
   print_ranks(e.ranks, out);
 }
 
-// Why no kernel was on a GPU, to follow a share of the time.
+// The reason why no kernel was on a GPU, to follow a share of the time.
 std::string gap_text(results::TimePart const& gap) {
   if (gap.name == "launches") return "for launches on their way there, or word of their end on its way back";
   if (gap.name == "copies") return "for copies between the host and the GPUs";

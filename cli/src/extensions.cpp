@@ -11,7 +11,7 @@
 namespace farfault {
 namespace {
 
-// `taken`: by Farfault. `given`: by extensions of this kind, `name` among them.
+// `taken`: built-in names. `given`: names of extensions of this kind, including `name`.
 void check_name(std::string const& kind, std::string const& name, std::vector<std::string> const& taken,
                 std::vector<std::string> const& given) {
   auto const what = kind + " '" + shown(name) + "'";
@@ -42,7 +42,7 @@ Extensions& Extensions::preset(std::string name, std::string toml) {
 
 void Extensions::check() const {
   policies_.check();
-  // Where the table of a workload's parameters stands, others do.
+  // The table of a workload's parameters has other keys too.
   auto taken = names_of(workloads::all());
   auto const also = [&](auto spec) {
     ParamTable keys;
@@ -67,7 +67,7 @@ void Extensions::check() const {
                       "' has no function that recognises files, or none that parses them");
   }
   for (auto const& p : presets_) check_name("preset", p.name, topologies::preset_names(), names_of(presets_));
-  // Names that are taken in the same table: of another policy, or of a parameter beside it.
+  // Detects names that are taken in the same table: by another policy, or by a parameter.
   static_cast<void>(cli::parameter_sections(*this));
 }
 

@@ -29,7 +29,7 @@ std::uintptr_t end_of_heap() {
 void ask_for_huge_pages() {
   constexpr std::uintptr_t kPage = 2U << 20U;
   constexpr int kAhead = 1 << 30;
-  constexpr int kLargest = 32 << 20;  // the largest piece that malloc can be told to take from the heap
+  constexpr int kLargest = 32 << 20;  // maximum of M_MMAP_THRESHOLD
   constexpr int kPadding = 128 << 10;
   static bool asked = false;
   if (std::exchange(asked, true)) return;
@@ -38,7 +38,7 @@ void ask_for_huge_pages() {
   mallopt(M_MMAP_THRESHOLD, kLargest);
   mallopt(M_TOP_PAD, kAhead);
   auto const before = end_of_heap();
-  void* volatile more = std::malloc(kLargest / 4);  // than is left: so the heap grows
+  void* volatile more = std::malloc(kLargest / 4);  // more than is left: the heap grows
   std::free(more);
   mallopt(M_TOP_PAD, kPadding);
   auto const first = (before + kPage - 1) / kPage * kPage;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: memory in pages of 2 MiB, where the kernel gives them to those who ask
-// (transparent_hugepage=madvise). The states of a machine are touched in the order of its events; of pages of
-// 4 KiB they are more than the TLB of a core has. It takes addresses for 1 GiB, not memory: what is allocated
-// first lies there. Changes no result. Where addresses are limited (RLIMIT_AS, RLIMIT_DATA) or there are no
-// such pages, nothing happens.
+// Private: memory in 2 MiB pages, if the kernel provides them on request (transparent_hugepage=madvise).
+//
+// The states of a machine are accessed in the order of its events; in 4 KiB pages they exceed the reach of a
+// core's TLB. The request reserves addresses for 1 GiB, not memory; the first allocations use them. It
+// changes no result, and does nothing if addresses are limited (RLIMIT_AS, RLIMIT_DATA) or huge pages are not
+// available.
 #pragma once
 
 namespace farfault::cli {
 
-// By the main thread, before what it is for is allocated; once in a process, and after its limits are set:
-// what is asked for counts as addresses of those that it forks, too.
+// Call from the main thread before the allocations that should benefit; once per process, and after its
+// limits are set: forked children inherit the reserved addresses.
 void ask_for_huge_pages();
 
 }  // namespace farfault::cli

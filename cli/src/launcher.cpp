@@ -19,7 +19,7 @@ std::optional<std::string> missing_mpi(std::uint32_t ranks, Environment const& e
           "{} copies of this program were started ({}={}), but MPI does not join them: the program was built "
           "without MPI, or with another MPI than the launcher's",
           n, name, n);
-  // Only the tasks of srun have it; a batch script, where one program runs alone, does not.
+  // Only tasks of srun have this variable; a batch script that runs one program does not.
   constexpr auto const* kTasks = "SLURM_STEP_NUM_TASKS";
   if (auto const n = copies(kTasks); n > 1)
     return fmt::format(

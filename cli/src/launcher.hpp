@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: copies of the program that a launcher started and MPI did not join.
+// Private: detects copies of the program that were started by a launcher but not joined by MPI.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace farfault::cli {
 
-// A variable of the environment, or a null pointer.
+// Returns a variable of the environment, or a null pointer.
 using Environment = std::function<char const*(char const*)>;
 
-// What is missing, as a sentence, where the launcher started several copies of the program and each believes
-// that it is alone: they would all write the same output. `ranks` are those that MPI knows of.
+// The missing piece, as a sentence, if the launcher started several copies of the program and each one has
+// only one rank: all copies would write the same output. `ranks`: the ranks of MPI.
 std::optional<std::string> missing_mpi(std::uint32_t ranks, Environment const& environment);
 
 }  // namespace farfault::cli

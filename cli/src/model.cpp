@@ -22,7 +22,7 @@ std::string known_presets(Extensions const& extensions) {
   return list;
 }
 
-// What reads files.
+// Wraps a function that reads files.
 template <class Read>
 auto reading_files(Read read) {
   try {

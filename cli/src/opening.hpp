@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: how large a run is, told before anything expensive begins.
+// Private: the size of a run, printed before any expensive step.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace farfault::cli {
 
 struct Model;
 
-// A line each, with a line end: the machine, of a model that may not have its workload yet; what runs on it,
-// and on how many ranks and threads, of one that may not have its components yet.
+// One line each, with a line end: the machine, for a model that may not have its workload yet; the workload,
+// ranks and threads, for a model that may not have its components yet.
 std::string machine_line(Model const& model);
 std::string workloads_line(Model const& model, std::uint32_t ranks, std::uint32_t threads);
 

@@ -18,7 +18,7 @@ constexpr char const* kProfile = "the profile";
 constexpr char const* kCheckpoint = "the checkpoint";
 
 struct WrittenFile {
-  std::string option;  // as a sentence names it: "--output 'a.h5'"
+  std::string option;  // as in messages: "--output 'a.h5'"
   std::string path;
 };
 
@@ -45,20 +45,20 @@ std::vector<WrittenFile> written_files(RunOptions const& options) {
   return files;
 }
 
-// A checkpoint takes the place of the one resumed from, and a result of the one that gave its profile.
+// A checkpoint may replace the one that the run resumes from, and a result the one that gave its profile.
 bool may_replace(RunOptions const& options, std::string const& written, ReadFile const& read) {
   if (read.what == kProfile) return written == output_path(options);
   return read.what == kCheckpoint &&
          (written == options.checkpoint || written == previous_checkpoint(options.checkpoint));
 }
 
-// Throws UserError where writing `path` would lose a file of another kind: `option` names what would be
-// written, `kind` what may have the name already.
+// Throws UserError if writing `path` would destroy a file of another kind. `option`: the output, for the
+// message; `kind`: the kind that may be replaced.
 template <class IsOfKind>
 void check_is(std::string const& path, std::string const& option, char const* kind, IsOfKind is_of_kind) {
   std::error_code error;
   bool const empty = std::filesystem::file_size(path, error) == 0;
-  bool const link = std::filesystem::is_symlink(path, error);  // refused where it is opened
+  bool const link = std::filesystem::is_symlink(path, error);  // refused when it is opened
   if (!is_there(path) || error || empty || link || is_of_kind(path)) return;
   auto const what =
       option.find("'" + path + "'") == option.npos ? "'" + path + "', a file" : std::string("a file");
@@ -73,7 +73,7 @@ std::string absolute_path(std::string const& path) {
 }
 
 void check_file_place(std::string const& path) {
-  // What is there stands for something else, like /dev/stdout, whatever it leads to now.
+  // The file represents a device, like /dev/stdout, whatever it currently refers to.
   auto const place = absolute_path(path);
   bool const device = place.starts_with("/dev/") && !place.starts_with("/dev/shm/");
   if (device || place.starts_with("/proc/"))
@@ -87,7 +87,7 @@ void check_checkpoint_place(RunOptions const& options) {
   check_not_a_link(path);
   auto const option = "--checkpoint '" + path + "'";
   for (auto const& name : {path, previous_checkpoint(path), path + ".writing"})
-    if (options.resume != name)  // a damaged one, which --resume judges
+    if (options.resume != name)  // --resume handles a damaged one
       check_is(name, option, "a checkpoint", looks_like_checkpoint);
   check_is(path + ".lock", option, "the lock of a checkpoint", [](std::string const&) { return false; });
 }

@@ -13,8 +13,8 @@
 namespace farfault {
 namespace {
 
-// Where a descriptor of standard input, output or error is closed, the next file that is opened would get it:
-// what is printed would go into a result.
+// If a descriptor of standard input, output or error is closed, the next opened file would get its number,
+// and messages would be written into a result.
 void occupy_standard_descriptors() {
   for (;;) {
     auto const descriptor = ::open("/dev/null", O_RDWR);

@@ -77,7 +77,7 @@ struct Progress::Impl {
   bool drawn = false;
   std::shared_ptr<spdlog::logger> log;
 
-  // What there is to say, the most important first.
+  // The phrases of a line, the most important first.
   std::vector<std::string> phrases(State const& state, double elapsed) const {
     std::vector<std::string> list{for_people(state.now.time_since_epoch()) + " simulated"};
     auto const done = state.done.value_or(0) - done_before;
@@ -88,7 +88,7 @@ struct Progress::Impl {
     return list;
   }
 
-  // In one line of fewer than `columns` characters: at the last column some terminals begin another line.
+  // One line of fewer than `columns` characters: some terminals start another line at the last column.
   static std::string fitted(std::optional<double> done, std::vector<std::string> list, std::size_t columns) {
     constexpr std::size_t kWidestBar = 24, kNarrowestBar = 6, kFrame = 3;
     auto const most = columns > 1 ? columns - 1 : 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: which checkpoint `--resume F` means.
+// Private: selects the checkpoint for `--resume F`.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 namespace farfault::cli {
 
 struct ResumeSource {
-  std::optional<Checkpoint> checkpoint;  // nothing: the run starts from the beginning
-  std::string path;                      // of the file that was read
-  std::string note;                      // what differs from what was asked for; a sentence, or empty
+  std::optional<Checkpoint> checkpoint;  // none: the run starts from the beginning
+  std::string path;                      // of the selected file
+  std::string note;                      // a sentence if the source is not F itself; else empty
 };
 
-// F; where it is missing or damaged, F.previous; where neither is there and F is also where checkpoints of
-// this run go (`written`, may be empty), the beginning: the first job of a chain has the command line of the
-// others. Throws UserError when none of this is possible.
+// Selects F; if it is missing or damaged, F.previous; if neither exists and F is also the output for
+// checkpoints of this run (`written`, may be empty), the beginning: the first job of a chain has the same
+// command line as the others. Throws UserError if none of these is possible.
 ResumeSource find_resume_source(std::string const& asked, std::string const& written);
 
 }  // namespace farfault::cli

@@ -34,11 +34,11 @@ std::uint32_t default_threads() {
   return std::max(1U, cores / static_cast<std::uint32_t>(ranks));
 }
 
-// Where one rank says what went wrong and exits with its code, the others exit in silence with this: a
-// launcher that saw their failure first could kill the one that reports.
+// If one rank reports an error and exits with its code, the others exit silently with this code: a launcher
+// that saw their failure first could kill the reporting rank.
 constexpr int kAnotherRankReports = 0;
 
-// Whether a run that ended so replaces an earlier result.
+// True if a run that ended for this reason replaces an earlier result.
 bool is_whole(std::string const& reason) {
   return reason != "stopped" && reason != "deadlock";
 }
@@ -82,7 +82,7 @@ RunDriver::RunDriver(RunOptions const& options, topologies::Granularity partitio
   if (options.trace) open_trace();
 }
 
-// What was before the checkpoint is not simulated again.
+// Events before the checkpoint are not simulated again.
 void RunDriver::open_trace() {
   auto const& trace = *options_.trace;
   if (resume_at_ && last_checkpoint_ > trace.from) {
@@ -106,7 +106,7 @@ std::string RunDriver::close_trace() {
   return {};
 }
 
-// What a checkpoint keeps for the driver itself.
+// State of the driver itself in a checkpoint.
 struct DriverState {
   Time next_sample{};
   std::uint64_t samples = 0;
@@ -144,7 +144,7 @@ void RunDriver::open_result() {
   else
     writer_.emplace(output_path(options_), header);
   flushes_.emplace(WatchMark(mark_path(output_path(options_))));
-  bool relaunched = false;  // for how often nobody knows
+  bool relaunched = false;  // unknown number of times
   auto const& all = model_.applications.applications();
   for (std::uint32_t a = 0; a < all.count(); ++a) relaunched = relaunched || all[a].relaunch;
   writer_->engine(start_values(threads(options_), transport_.ranks(), relaunched ? 0 : blocks_,
@@ -231,8 +231,8 @@ bool RunDriver::simulate(std::string& reason) {
       if (pause < stop) continue;
     }
     if (state == RunState::stopped) {
-      // Ranks and lanes were stopped anywhere: the moment after the latest event is one that all can reach.
-      // Where samples are many to an event, the latest of them may lie behind that.
+      // Ranks and lanes have stopped at different times: the moment after the latest event is one that all
+      // can reach. With frequent samples, the latest sample may be later.
       end_ = std::max({engine_.last_event() + Duration{1}, end_, last_checkpoint_});
       reason = "stopped";
       while (engine_.run_until(end_) == RunState::stopped) {
@@ -260,7 +260,7 @@ bool RunDriver::simulate(std::string& reason) {
   }
 }
 
-// Without what an application does when it is relaunched: how often that will be nobody knows.
+// Relaunches of an application are not counted: their number is unknown.
 double RunDriver::share_done() const {
   if (blocks_ == 0) return 0.0;
   auto done = sampler_.total("sm", "blocks");
@@ -318,13 +318,12 @@ std::string RunDriver::latest_checkpoint() const {
   return fmt::format(", and {} has the one at {}", options_.checkpoint, to_text(saved_->time_since_epoch()));
 }
 
-// It may have reached any of the ranks.
+// The signal may have been delivered to any rank.
 std::string RunDriver::stopping_signal() {
   return signal_name(static_cast<int>(transport_.max(static_cast<std::uint64_t>(signals_.received()))));
 }
 
-// A signal ended the run: a checkpoint is its result, and the unfinished file waits for the run to be
-// resumed.
+// A signal ended the run: it leaves a checkpoint, and the unfinished file is kept for a resumed run.
 int RunDriver::stop() {
   auto const signal = stopping_signal();
   outcome_.events = transport_.sum(engine_.profile().events);
@@ -359,7 +358,7 @@ std::string RunDriver::waiting() {
   return all;
 }
 
-// What each node of the machine cost, for the placement of a later run.
+// The load of each node of the machine, for the placement of a later run.
 std::vector<std::uint64_t> RunDriver::node_loads() {
   auto const nodes = model_.assembly->nodes_of_components();
   std::vector<std::uint64_t> loads(model_.machine.nodes.size());
@@ -374,7 +373,7 @@ std::vector<std::uint64_t> RunDriver::node_loads() {
   return all;
 }
 
-// Over all hosts, on whatever rank.
+// Collected from all hosts, on any rank.
 std::vector<ApplicationSpan> RunDriver::application_spans() {
   std::vector<ApplicationSpan> spans(model_.applications.applications().count());
   for (std::size_t a = 0; a < spans.size(); ++a) {
@@ -477,7 +476,8 @@ std::string RunDriver::write_end(std::string const& reason, EngineProfile const&
   return writer_->finish(reason, is_whole(reason));
 }
 
-// Three lines: the bound of any schedule, what so many cores could reach, and the busiest partition.
+// Three lines: the bound of any schedule, the reachable speed-up for this number of cores, and the busiest
+// partition.
 std::string RunDriver::path_text(PathProfile const& p) const {
   auto const events = static_cast<double>(p.events);
   auto const at = [&](std::uint32_t cores) {

@@ -31,15 +31,15 @@ class RunDriver {
   RunDriver(RunOptions const& options, topologies::Granularity partitions, Transport& transport, Model& model,
             std::ostream& out, std::ostream& err);
 
-  // What must be equal on all ranks before execute(): the components, where they run, and the state to
+  // Facts that must be equal on all ranks before execute(): the components, their placement, and the state to
   // resume.
   std::vector<Fact> const& facts() const { return facts_of_start_; }
 
   static std::uint32_t threads(RunOptions const& options);
 
-  // The exit code; 0 where another rank has thrown.
+  // The exit code; 0 if another rank has thrown.
   int execute();
-  // How the run ended, on rank 0 after execute(); of a rank that has nothing to say: "running".
+  // The outcome of the run, on rank 0 after execute(); "running" on a rank without an outcome.
   RunOutcome const& outcome() const { return outcome_; }
 
  private:
@@ -50,30 +50,30 @@ class RunDriver {
   void resume();
   bool simulate(std::string& reason);
   bool record(Time at);
-  // Once, where an interval that is kept makes samples cost more than what they are taken of.
+  // Prints one warning if samples at an explicit interval cost more than the simulation.
   void tell_cost_of_samples();
-  // How densely the ranks work, so far. All ranks call it alike.
+  // Density of the ranks so far. All ranks call it alike.
   RankDensity density();
-  // Once, where they mostly wait for each other.
+  // Prints one warning if the ranks mostly wait for each other.
   void tell_sparse_ranks();
-  // Brings the trace to an end. Returns, on rank 0, why it could not be written: the run ends as it would,
-  // with its result or checkpoint; a run that is done has exit code 1.
+  // Finishes the trace. Returns, on rank 0, the reason if it could not be written: the run still writes its
+  // result or checkpoint; a completed run then has exit code 1.
   std::string close_trace();
   void tell_lost_trace(std::string const& why);
   bool checkpoint_due(Time at);
-  // Writes a checkpoint at `at`; `failure` says, on rank 0, why it is not there. Throws, or returns false on
-  // the other ranks, when the result cannot be written: that ends the run.
+  // Writes a checkpoint at `at`; on rank 0, `failure` is the reason if it could not be written. Throws, or
+  // returns false on the other ranks, if the result cannot be written: that ends the run.
   bool checkpoint(Time at, std::string& failure);
   std::string latest_checkpoint() const;
   int stop();
   int conclude(std::string reason);
-  // Notes how the run ended; returns `code`.
+  // Records the outcome of the run; returns `code`.
   int ended(std::string const& reason, int code, std::string const& error);
   std::vector<ApplicationSpan> application_spans();
-  // The share of the thread blocks that are to run, as of the last sample.
+  // Completed share of the planned thread blocks, at the last sample.
   double share_done() const;
   std::string stopping_signal();
-  // Every component's own account of what it waits for, from all ranks.
+  // The pending waits of all components, from all ranks.
   std::string waiting();
   std::vector<std::uint64_t> node_loads();
   RunFacts run_facts() const;
@@ -90,19 +90,19 @@ class RunDriver {
   Placement placement_;
   std::vector<Fact> facts_of_start_;
   Engine engine_;
-  StopSignals signals_;  // from here on, on all ranks before any of them writes
+  StopSignals signals_;  // handles signals from here on, on all ranks, before any of them writes
   Sampler sampler_;
   Tables tables_;
   std::optional<Recording> trace_;
   Progress progress_;
   std::optional<results::ResultWriter> writer_;
-  std::optional<FlushSchedule> flushes_;  // where there is a writer
+  std::optional<FlushSchedule> flushes_;  // set if there is a writer
   std::optional<results::Position> resume_at_;
   std::vector<std::uint64_t> node_loads_;
   std::uint64_t blocks_ = 0;
   SampleSchedule schedule_;
   Time next_sample_{};
-  std::uint64_t samples_ = 0;  // taken by this program; a run that it resumed may have more
+  std::uint64_t samples_ = 0;  // taken by this program; a resumed run may have more
   bool cost_told_ = false;
   bool sparse_told_ = false;
   WallClock::time_point began_;
@@ -110,10 +110,10 @@ class RunDriver {
   std::vector<ApplicationSpan> spans_;
   Time end_{};
   Time last_checkpoint_{};
-  std::optional<Time> saved_;  // the time of the checkpoint that is there
+  std::optional<Time> saved_;  // the time of the latest checkpoint
   WallClock::time_point last_checkpoint_wall_;
   double seconds_ = 0;
-  std::uint64_t transactions_before_ = 0;  // of the run that is resumed
+  std::uint64_t transactions_before_ = 0;  // before the checkpoint of a resumed run
   RunOutcome outcome_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what a result says of a run before its first sample: configuration, inputs, machine, columns.
+// Private: the part of a result that precedes its first sample: configuration, inputs, machine, columns.
 #pragma once
 
 #include "farfault/results/writer.hpp"

@@ -28,10 +28,10 @@ Json or_null(std::string const& text) {
   return text.empty() ? Json() : Json(text);
 }
 
-// Minimum size of the file written at the start of a run: the summary of a failed run fits in its place.
+// Minimum size of the file written at the start of a run, so that the summary of a failed run fits into it.
 constexpr std::size_t kRoom = 4096;
 
-// Blanks before the end of the line.
+// Appends blanks before the end of the line.
 std::string filled_up(std::string line, std::size_t size) {
   if (line.size() + 1 < size) line.append(size - line.size() - 1, ' ');
   return line + "\n";
@@ -56,7 +56,7 @@ void replace(std::string const& path, std::string const& text) {
   throw E("cannot write '" + path + "': " + why);
 }
 
-// Over what open() wrote, in its room; false where that cannot be.
+// Overwrites the text that open() wrote, in place; false if this is not possible.
 bool overwrite(std::string const& path, RunOutcome outcome) {
   if (!looks_like_outcome(path)) return false;
   FileHandle const file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
@@ -125,7 +125,7 @@ void OutcomeFile::write(RunOutcome const& outcome) {
   try {
     replace<RunError>(path_, to_json(outcome) + "\n");
   } catch (RunError const&) {
-    // On a disk that is full, too, a run that has failed does not count as one that goes on.
+    // A failed run must not appear as running, even on a full disk.
     if (outcome.end_reason != "failed" || !overwrite(path_, outcome)) throw;
   }
 }

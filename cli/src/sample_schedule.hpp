@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: when the statistics are sampled.
+// Private: the times at which the statistics are sampled.
 //
 // The times are a function of the interval, of `doubling` and of simulated time alone, so all ranks agree on
-// them, and so do a run and its continuation; the samples of a run that ends earlier are the first ones of a
-// longer run. An interval that doubles after every `doubling` samples keeps their number in bounds: about
-// doubling x log2(simulated time / interval / doubling).
+// them, and so do a run and its continuation. The samples of a shorter run are the first ones of a longer
+// run. An interval that doubles after every `doubling` samples bounds their number: about doubling x
+// log2(simulated time / interval / doubling).
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ class SampleSchedule {
   // `interval` is positive; `doubling` is the number of samples taken before it doubles, 0 for never.
   SampleSchedule(Duration interval, std::uint64_t doubling) : interval_(interval), doubling_(doubling) {}
 
-  // The first sample later than `t`; Time::max() where there is none that a Time can hold.
+  // The first sample later than `t`; Time::max() if it exceeds the range of Time.
   Time after(Time t) const {
     auto const now = static_cast<std::uint64_t>(picoseconds(t));
     auto interval = static_cast<std::uint64_t>(picoseconds(interval_));
-    std::uint64_t begin = 0;  // of the stretch of time in which this interval holds
+    std::uint64_t begin = 0;  // start of the period with this interval
     while (doubling_ != 0 && interval <= (kLast - begin) / doubling_ && now >= begin + interval * doubling_) {
       begin += interval * doubling_;
       if (interval > kLast / 2) return Time::max();

@@ -66,7 +66,7 @@ void Sampler::sample(Time at) {
   growing_.clear();
   bool const alone = transport_.ranks() == 1;
   mine_.clear();
-  // Of one alone the room is taken once: to make it anew costs as much as to fill it.
+  // A single rank allocates its buffer once: allocating costs as much as filling it.
   if (alone) mine_.resize(1 + *std::ranges::max_element(values_of_));
   for (auto const id : changed_) {
     if (std::exchange(sample_of_[id], samples_) == samples_) continue;
@@ -86,7 +86,7 @@ void Sampler::sample(Time at) {
   }
 }
 
-// `from`: the numbers of components, the values of each behind it. Of these most are what they were.
+// `from`: component numbers, each followed by its values. Most values are unchanged.
 void Sampler::scatter(std::span<std::uint64_t const> from) {
   for (auto const* at = from.data(); at != from.data() + from.size();) {
     auto const id = static_cast<ComponentId>(*at++);

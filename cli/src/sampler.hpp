@@ -17,45 +17,45 @@ namespace farfault::cli {
 
 class Sampler {
  public:
-  // `gpu_of`: by component, the GPU that it belongs to; Assembly::kNone elsewhere. `gpus`: their names.
+  // `gpu_of`: by component, its GPU; Assembly::kNone for components outside GPUs. `gpus`: their names.
   Sampler(System& system, Engine& engine, Transport& transport, std::vector<std::uint32_t> const& gpu_of,
           std::vector<std::string> const& gpus);
 
-  // What components give.
+  // The series that components provide.
   std::vector<SeriesGroup> const& groups() const { return groups_; }
-  // What the result stores.
+  // The series that the result stores.
   std::vector<SeriesGroup> const& series() const { return stored_->groups(); }
 
   // All ranks call it alike; afterwards values() on rank 0 holds the sample of series(): group, stat,
-  // instance. The first one asks all components for their values, later ones those that have received events
-  // since, and those that said that theirs grow anyway. States must not be loaded in between. `at`: up to
-  // which all events are done.
+  // instance. The first sample reads the values of all components; later ones read components that have
+  // received events since, or whose values grow without events. States must not be loaded in between. `at`:
+  // all events up to this time are done.
   void sample(Time at);
   std::vector<std::uint64_t> const& values() const { return stored_->values(); }
-  // Of groups()[group].stats[stat], which is no histogram, the value of one instance.
+  // The value of one instance of groups()[group].stats[stat], which must not be a histogram.
   std::uint64_t value(std::size_t group, std::size_t stat, std::size_t instance) const {
     return values_[begin_[group][instance] + columns_[group][stat].offset];
   }
 
-  // Of the last sample: the statistic summed over all instances; 0 where there is none.
+  // In the last sample: the statistic summed over all instances; 0 if it does not exist.
   std::uint64_t total(std::string_view kind, std::string_view stat) const { return total_of({}, kind, stat); }
-  // Of an application alone, in a group that is split by application.
+  // The same for one application, in a group that is split by application.
   std::uint64_t total_of(std::string_view application, std::string_view kind, std::string_view stat) const;
-  // Whether each GPU has instances of the group.
+  // True if each GPU has instances of the group.
   bool is_of_gpus(std::size_t group) const;
-  // How many instances of groups()[group] each GPU has.
+  // Number of instances of groups()[group] per GPU.
   std::vector<std::uint64_t> instances_by_gpu(std::size_t group, std::uint32_t gpus) const;
-  // The same for each GPU by itself, of groups()[group].stats[stat].
+  // Sum of groups()[group].stats[stat] per GPU.
   std::vector<std::uint64_t> by_gpu(std::size_t group, std::size_t stat, std::uint32_t gpus) const;
 
  private:
   void scatter(std::span<std::uint64_t const> from);
 
-  struct Place {  // a group of a component's statistics
+  struct Place {  // one group of a component's statistics
     std::size_t group;
     std::size_t instance;
   };
-  struct Column {  // a statistic, in the values of each instance of its group
+  struct Column {  // one statistic, within the values of each instance of its group
     std::uint32_t offset;
     std::uint32_t bins;
   };
@@ -69,14 +69,14 @@ class Sampler {
   std::vector<std::vector<std::size_t>> begin_;        // by group and instance, in values_
   std::vector<std::vector<std::uint32_t>> gpu_of_;     // by group and instance
   std::vector<Place> places_;
-  std::vector<std::size_t> first_place_;  // by component, in places_
+  std::vector<std::size_t> first_place_;  // by component, index into places_
   std::vector<std::uint64_t> values_;     // of the last sample: component, group, statistic, bin
   std::optional<StoredSeries> stored_;
   std::vector<std::uint32_t> values_of_;  // by component
   std::vector<ComponentId> changed_;
   std::vector<std::uint64_t> mine_;
   std::vector<ComponentId> growing_;      // whose values grow without events
-  std::vector<std::uint64_t> sample_of_;  // by component: the last sample that has asked it
+  std::vector<std::uint64_t> sample_of_;  // by component: the last sample that read it
   std::uint64_t samples_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: a command of this program as a shell takes it.
+// Private: a command of this program in shell syntax.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace farfault::cli {
 
-// A word, in quotes where a shell would read more into it.
+// A word, quoted if the shell would interpret it.
 std::string shell_word(std::string const& word);
 
 // "farfault run study.toml --set 'workload.name=two words'"

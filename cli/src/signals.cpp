@@ -10,7 +10,7 @@ namespace farfault::cli {
 
 namespace {
 
-// For the handler alone.
+// Used only by the handler.
 std::atomic<Engine*> running{nullptr};
 std::atomic<int> first_signal{0};
 static_assert(std::atomic<Engine*>::is_always_lock_free && std::atomic<int>::is_always_lock_free);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: the signals by which a person or a batch system ends a run.
+// Private: signals by which a user or a batch system stops a run.
 #pragma once
 
 #include <array>
@@ -15,8 +15,9 @@ struct HandledSignal {
   struct sigaction before;
 };
 
-// While this lives, SIGTERM, SIGINT, SIGUSR1 and SIGHUP stop the engine in order; a SIGHUP that was ignored
-// before (nohup) remains ignored. A write past a size limit is an error, not a signal. One at a time.
+// During its lifetime, SIGTERM, SIGINT, SIGUSR1 and SIGHUP stop the engine cleanly; a SIGHUP that was
+// ignored before (nohup) remains ignored. A write past a size limit is an error, not a signal. At most one
+// object exists at a time.
 class StopSignals {
  public:
   explicit StopSignals(Engine& engine);
@@ -24,14 +25,14 @@ class StopSignals {
   StopSignals(StopSignals const&) = delete;
   StopSignals& operator=(StopSignals const&) = delete;
 
-  int received() const;  // the first signal that came, or 0
+  int received() const;  // the first signal received, or 0
 
  private:
   std::array<HandledSignal, 5> handled_;
 };
 
-// While this lives and no StopSignals does, the same signals end the program at once with `exit_code`, and a
-// sentence where `speaks`: there is nothing yet that could be saved.
+// During its lifetime, and without a StopSignals object, the same signals end the program at once with
+// `exit_code`, and with a message if `speaks`: no state exists yet that could be saved.
 class EarlySignals {
  public:
   EarlySignals(int exit_code, bool speaks);
@@ -39,7 +40,7 @@ class EarlySignals {
   EarlySignals(EarlySignals const&) = delete;
   EarlySignals& operator=(EarlySignals const&) = delete;
 
-  // From now on they end the program with this exit code, without a word.
+  // From now on they end the program silently with this exit code.
   void be_silent(int exit_code);
 
  private:

@@ -62,7 +62,7 @@ topologies::Granularity granularity_for(RunOptions const& options, std::uint32_t
 
 namespace {
 
-// What was set for a workload or policy that is not chosen, in one line.
+// Keys of a workload or policy that is not selected, in one line.
 void print_unused(Model const& model, std::ostream& err) {
   constexpr std::size_t kMost = 8;
   auto const& keys = model.config.unused();
@@ -73,7 +73,7 @@ void print_unused(Model const& model, std::ostream& err) {
   err << std::endl;
 }
 
-// Null where the first rank says why it cannot be.
+// Null if the transport cannot be created and the first rank reports the error.
 std::unique_ptr<Transport> start_transport() {
   try {
     return make_transport();
@@ -90,7 +90,7 @@ std::vector<ReadFile> files_read(Model const& model) {
   return files;
 }
 
-// What exit_code_of() prints of `failure`, and the code.
+// The exit code and the text that exit_code_of() prints for `failure`.
 RunOutcome failed_by(std::exception_ptr const& failure) {
   std::ostringstream said;
   RunOutcome outcome;
@@ -103,11 +103,11 @@ RunOutcome failed_by(std::exception_ptr const& failure) {
 }
 
 int run_noting(OutcomeFile& outcome, RunOptions const& options, std::ostream& out, std::ostream& err) {
-  // A job chain loses nothing by a stop so early: its next job starts where this one would have.
+  // A job chain loses nothing by such an early stop: its next job starts at the same point.
   bool const in_chain = !options.resume.empty() && options.resume == options.checkpoint;
   bool const reports = launched_rank() == 0;
   EarlySignals signals(!reports ? kDone : in_chain ? kSaved : kRunFailed, reports);
-  // The launcher ends the other ranks when the one that knows what is wrong has said so.
+  // The launcher ends the other ranks after the rank that knows the error has reported it.
   auto const another_says_why = [&] {
     signals.be_silent(kDone);
     return kDone;
@@ -124,7 +124,7 @@ int run_noting(OutcomeFile& outcome, RunOptions const& options, std::ostream& ou
   };
   bool const several = transport->ranks() > 1;
   std::optional<CheckpointLock> lock;
-  // Before the model is built, which may take long.
+  // Checked before the model is built, which may take long.
   if (!together(*transport, [&] {
         if (writes) check_paths(options, {});
         if (writes && !options.checkpoint.empty()) lock.emplace(options.checkpoint);
@@ -176,7 +176,7 @@ int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
     auto const failure = std::current_exception();
     try {
       outcome.write(failed_by(failure));
-    } catch (RunError const&) {  // what went wrong first is what is told
+    } catch (RunError const&) {  // the first error is reported
     }
     std::rethrow_exception(failure);
   }

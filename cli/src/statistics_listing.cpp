@@ -43,7 +43,7 @@ void list_statistics(RunOptions const& options, bool json, std::ostream& out) {
         tables.push_back(std::move(table));
       }
   }
-  // What is stored by GPU stands behind the rest of its group.
+  // Statistics stored by GPU follow the rest of their group.
   for (std::size_t i = 0; i < groups.size(); ++i) {
     Listed summed;
     for (auto const& s : groups[i].group.stats) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kByGpu = ".by_gpu";
 
-// The instances of a group summed by GPU, and the place of each of its components among them.
+// The instances of a group summed by GPU, and the instance of each of its components.
 struct Summed {
   SeriesGroup group;
   std::vector<std::uint32_t> place_of;
@@ -62,7 +62,7 @@ StoredSeries::StoredSeries(std::vector<SeriesGroup> const& groups,
   }
   std::erase_if(groups_, [](SeriesGroup const& group) { return group.stats.empty(); });
   std::size_t size = 0;
-  std::vector<std::size_t> next;  // by group: where its next statistic begins
+  std::vector<std::size_t> next;  // by group: start of its next statistic
   for (auto const& group : groups_) {
     next.push_back(size);
     for (auto const& stat : group.stats) size += stat.bins * group.instances.size();

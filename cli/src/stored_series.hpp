@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: which series of statistics a result stores, and how they are made of what components give.
+// Private: the series of statistics that a result stores, derived from the series of components.
 //
-// Most are stored as they are, for each component. Those that say so (StatInfo::summed) are summed over the
-// components of a GPU and stored as a group of their own: `sm.by_gpu` has them of all SMs of each GPU, with
-// GPUs as instances, `gpu0`, `gpu1`; where statistics are split by application, `sm.by_gpu.by_application`
-// has `gpu0/bfs`.
+// Most are stored unchanged, per component. Statistics with StatInfo::summed are summed over the components
+// of a GPU and stored in a separate group: `sm.by_gpu` sums the SMs of each GPU, with the GPUs `gpu0`, `gpu1`
+// as instances; for statistics split by application, `sm.by_gpu.by_application` has `gpu0/bfs`.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +21,7 @@ std::string stored_kind(std::string const& kind, StatInfo const& stat);
 
 class StoredSeries {
  public:
-  // `gpu_of`: by group and instance, the GPU that the component belongs to. `gpus`: their names.
+  // `gpu_of`: by group and instance, the GPU of the component. `gpus`: their names.
   StoredSeries(std::vector<SeriesGroup> const& groups, std::vector<std::vector<std::uint32_t>> const& gpu_of,
                std::vector<std::string> const& gpus);
 
@@ -30,7 +29,7 @@ class StoredSeries {
   // The values of groups(): group, statistic, instance, bin.
   std::vector<std::uint64_t> const& values() const { return values_; }
 
-  // New values of one instance of a statistic of the groups that were given, in place of those that it had.
+  // Replaces the values of one instance of a statistic of the given groups: `had` by `has`.
   void put(std::size_t group, std::size_t stat, std::size_t instance, std::uint64_t const* had,
            std::uint64_t const* has) {
     auto const& part = parts_[first_part_[group] + stat];
@@ -43,17 +42,17 @@ class StoredSeries {
   }
 
  private:
-  struct Part {  // a statistic
+  struct Part {  // one statistic
     std::size_t to = 0;
     std::uint32_t bins = 1;
     std::vector<std::uint32_t> const* place_of =
-        nullptr;  // by instance: where it is added; null: each its own
+        nullptr;  // by instance: its place in the sum; null: not summed
   };
 
   std::vector<SeriesGroup> groups_;
   std::vector<Part> parts_;
-  std::vector<std::size_t> first_part_;            // by group that was given
-  std::deque<std::vector<std::uint32_t>> places_;  // of groups that are summed
+  std::vector<std::size_t> first_part_;            // by given group
+  std::deque<std::vector<std::uint32_t>> places_;  // for groups that are summed
   std::vector<std::uint64_t> values_;
 };
 

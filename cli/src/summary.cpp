@@ -25,7 +25,7 @@ std::string mebibytes(std::uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / 1048576);
 }
 
-// "15 SMs of 2 GPUs"; empty for an application on everything.
+// "15 SMs of 2 GPUs"; empty for an application on the whole machine.
 std::string place_of(Application const& application) {
   auto const counted = [](std::size_t n, std::string_view one) {
     return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
@@ -36,7 +36,7 @@ std::string place_of(Application const& application) {
   return ", " + (sms.empty() ? gpus : sms + " of " + gpus);
 }
 
-// What SMs do adds up to the time of all of them: without a warp they are for the rest of it.
+// The times of SMs add up to the time of all SMs; the rest is time without a warp.
 void add_sm_times(Sampler const& sampler, RunFacts const& facts, std::vector<results::SummaryRow>& rows) {
   constexpr std::string_view kCounted[] = {"active_time",           "memory_stall_time", "fault_stall_time",
                                            "load_store_stall_time", "scalar_stall_time", "barrier_stall_time",
@@ -149,7 +149,7 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
   auto const cache_all = cache + total("sm", "l1_misses");
   auto const requests = total("sm", "remote_accesses");
   auto const served = total("l2_slice", "reads") + total("l2_slice", "writes");
-  // Counted where they are sent: of a run that was stopped, some have not arrived.
+  // Counted by the sender: in a stopped run, some have not been received.
   auto const of_others = total("rdma", "reads_received") + total("rdma", "writes_received") +
                          total("gmmu", "page_table_reads") + total("copy_engine", "local_accesses");
   auto const local = served - std::min(served, of_others);

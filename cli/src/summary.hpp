@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what a run came to, for /summary and for the person who started it.
+// Private: key figures of a run, for /summary and for the user.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace farfault::cli {
 
-// From an application's first launch, which is the end of time where there was none, to the end of its last
-// kernel; where that has not ended, to the end of the run.
+// From an application's first launch (end of time if it was never launched) to the end of its last kernel, or
+// to the end of the run if that kernel has not ended.
 struct ApplicationSpan {
   Time start = Time::max();
   Time end{};
@@ -23,7 +23,7 @@ struct ApplicationSpan {
 
 struct RunFacts {
   Applications const& applications;
-  std::size_t instances;  // of each
+  std::size_t instances;  // of each application
   std::uint32_t gpus;
   std::vector<std::string> const& gpu_names;
   Clock clock;                         // of the GPUs
@@ -37,7 +37,7 @@ struct RunFacts {
 
 std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts const& facts);
 
-// A screenful for a person: what ran, simulated time, IPC, hit rates, remote share.
+// About a screenful: applications, simulated time, IPC, hit rates, remote share.
 std::string summary_text(Sampler const& sampler, RunFacts const& facts);
 
 }  // namespace farfault::cli

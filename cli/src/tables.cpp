@@ -7,7 +7,7 @@ namespace farfault::cli {
 
 namespace {
 
-// By component, the machine of its instance; empty where there is one instance.
+// By component, the machine of its instance; empty if there is one instance.
 std::vector<std::string> machines_of(topologies::Assembly const& assembly) {
   auto const instances = assembly.instances();
   if (instances.size() == 1) return {};
@@ -66,7 +66,7 @@ void Tables::take_final() {
 }
 
 void Tables::append(results::ResultWriter& writer) {
-  // Ranks hold different components: sorted by these, the order does not depend on the ranks.
+  // Ranks hold different components: sorting makes the order independent of the ranks.
   struct Row {
     ComponentId component;
     std::size_t table;

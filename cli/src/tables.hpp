@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: the tables of a result file, from the rows that components fill.
+// Private: the tables of a result file, collected from the rows of components.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace farfault::cli {
 
-// Where there are several instances of the workload, the first column of every table tells them apart.
+// With several instances of the workload, the first column of every table identifies the machine.
 void add_machine_column(TableInfo& table);
 
 class Tables {
@@ -22,10 +22,10 @@ class Tables {
 
   std::vector<TableInfo> const& infos() const { return infos_; }
 
-  // All ranks call them alike. take() collects on rank 0 what has happened since the last time; append() then
-  // writes it, on rank 0: component by component, each in its order of time.
+  // All ranks call these alike. take() collects on rank 0 the rows since the last call; append() then writes
+  // them on rank 0, component by component, each in order of time.
   void take();
-  // The same at the end of the run: with the rows that say how things stand there.
+  // The same at the end of the run, including the rows of final states.
   void take_final();
   void append(results::ResultWriter& writer);
 
@@ -38,7 +38,7 @@ class Tables {
   Engine const& engine_;
   Transport& transport_;
   std::vector<TableInfo> infos_;
-  std::vector<std::vector<std::size_t>> number_of_;  // by component and its own number of a table
+  std::vector<std::vector<std::size_t>> number_of_;  // by component and its own table number
   std::vector<ComponentId> filling_;                 // components that have tables
   std::vector<std::vector<std::byte>> taken_;        // by rank
 };

@@ -8,7 +8,7 @@
 
 namespace farfault::cli {
 
-// All ranks go on, or none. The first rank that failed rethrows, the others return false.
+// Either all ranks continue, or none. The first rank that failed rethrows, the others return false.
 bool together(Transport& transport, std::function<void()> const& step);
 
 }  // namespace farfault::cli

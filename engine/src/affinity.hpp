@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: binding of worker threads to cores, by hwloc. Where hwloc is not built in, or the system refuses,
-// threads stay where the system puts them: nothing but speed depends on it.
+// Private: binding of worker threads to cores, by hwloc. Without hwloc, or if the system refuses,
+// the system places the threads: only speed depends on it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace farfault {
 
-// The cores that this process may use: of the ranks on one node, each takes the next `threads` of them.
+// The cores that this process may use: each rank on a node takes the next `threads` of them.
 class Affinity {
  public:
   explicit Affinity(std::uint32_t threads);
@@ -16,10 +16,10 @@ class Affinity {
   Affinity(Affinity const&) = delete;
   Affinity& operator=(Affinity const&) = delete;
 
-  // Binds the calling thread, worker number `member` of this rank, to its core; whole cores are used up
-  // before their second hardware threads are. False: not bound.
+  // Binds the calling thread, worker number `member` of this rank, to its core; second hardware threads are
+  // used only after all cores. False: not bound.
   bool bind(std::uint32_t member) const;
-  // Lets the calling thread run anywhere again.
+  // Removes the binding of the calling thread.
   void release() const;
 
  private:

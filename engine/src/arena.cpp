@@ -14,13 +14,13 @@
 #include "farfault/engine/error.hpp"
 
 #if defined(__SANITIZE_THREAD__)
-// oneTBB is not built for ThreadSanitizer, which therefore does not see that it orders the making of a task
-// before its running. Only what this file and oneTBB's inline functions touch themselves is left out, not
-// what they call in turn.
+// oneTBB is not built for ThreadSanitizer, which therefore does not see that it orders a task's creation
+// before its execution. Only direct accesses by this file and oneTBB's inline functions are suppressed, not
+// the functions that they call.
 extern "C" char const* __tsan_default_suppressions();
 extern "C" char const* __tsan_default_suppressions() {
   return "race_top:oneapi/tbb\n"
-         "race_top:bits/atomic_base.h\n"  // of oneTBB's objects; atomic operations of ours do not race
+         "race_top:bits/atomic_base.h\n"  // of oneTBB's objects; our own atomic operations do not race
          "race_top:engine/src/arena.cpp\n"
          "called_from_lib:libtbb.so\n";
 }
@@ -30,8 +30,8 @@ namespace farfault {
 
 namespace {
 
-// oneTBB ends the program when the system refuses it a thread. So as many are started and ended before, side
-// by side: where that fails, the user can be told.
+// oneTBB ends the program if the system refuses it a thread. The same number of threads is therefore started
+// and ended first, concurrently, so that a failure can be reported to the user.
 void try_threads(std::uint32_t count) {
   std::atomic<bool> over{false};
   std::vector<std::thread> threads;

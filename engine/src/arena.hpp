@@ -9,14 +9,14 @@ namespace farfault {
 
 class Arena {
  public:
-  // More threads than cores when they are asked for. Throws RunError where the system does not give them.
+  // May have more threads than cores. Throws RunError if the system refuses them.
   explicit Arena(std::uint32_t threads);
   ~Arena();
   Arena(Arena const&) = delete;
   Arena& operator=(Arena const&) = delete;
 
-  // Calls body(self) once for each thread and returns when all calls have. A thread may make several calls,
-  // one after the other: no call may wait for another to begin.
+  // Calls body(self) once per thread and returns when all calls have. A thread may make several calls,
+  // one after the other: a call must not wait for another to begin.
   void call_on_each(void (*body)(void*), void* self);
 
  private:

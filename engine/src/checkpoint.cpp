@@ -25,7 +25,7 @@ struct FixedHeader {
   std::array<char, 8> magic = kMagic;
   std::uint64_t version = kVersion;
   std::uint64_t bytes = 0;  // of the body that follows
-  std::uint64_t hash = 0;   // of that body
+  std::uint64_t hash = 0;   // of the body
 };
 
 std::string system_error() {
@@ -53,7 +53,7 @@ std::uint64_t hash_of(std::span<std::byte const> bytes) {
   throw UserError("checkpoint " + one_line(path) + " " + why);
 }
 
-// Whether the file has the beginning and the length of a checkpoint: enough to know one that was cut short.
+// True if the file has the header and the length of a checkpoint: enough to detect truncation.
 bool has_its_length(std::string const& path) {
   FileHandle const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
@@ -63,8 +63,8 @@ bool has_its_length(std::string const& path) {
          header.magic == kMagic && header.bytes == static_cast<std::uint64_t>(status.st_size) - sizeof header;
 }
 
-// Gives the new file its name, and the one that had it the name of the one before. Whatever fails, a good
-// checkpoint has one of the two names.
+// Renames the new file, after renaming the existing one to the name of the previous checkpoint. If any step
+// fails, a valid checkpoint has one of the two names.
 void take_name(std::string const& temporary, std::string const& path) {
   auto const previous = previous_checkpoint(path);
   auto const fail = [&](std::string const& what) {
@@ -95,7 +95,7 @@ void write_checkpoint(std::string const& path, Checkpoint const& checkpoint) {
   header.hash = hash_of(body);
 
   auto const temporary = path + ".writing";
-  ::unlink(temporary.c_str());  // what a killed run left, or a link that would lead elsewhere
+  ::unlink(temporary.c_str());  // a leftover of a killed run, or a link to another place
   try {
     FileHandle const file(
         ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));

@@ -76,7 +76,7 @@ void Config::claim(std::string const& key) {
 std::size_t Config::section_of(std::string_view key) {
   auto const dot = key.rfind('.');
   auto const section = dot == key.npos ? std::string_view() : key.substr(0, dot);
-  // Most often that of the line before.
+  // Usually the section of the previous line.
   auto const it = std::find(sections_.rbegin(), sections_.rend(), section);
   if (it != sections_.rend()) return static_cast<std::size_t>(sections_.rend() - it) - 1;
   sections_.emplace_back(section);
@@ -96,7 +96,7 @@ void Config::write(Line& line, std::string value, bool quoted) {
 }
 
 void Config::check_form(Param const& param, Entry const& e) {
-  if (e.file == kSet || is_either(param)) return;  // the shell takes quotes away
+  if (e.file == kSet || is_either(param)) return;  // the shell removes quotes
   if (e.is_string && !needs_string(param))
     throw UserError("'" + shown(e.value) + "' is in quotes, but a " + std::string(unit_of(param.kind)) +
                     " is written without");
@@ -284,8 +284,8 @@ std::string Config::where(std::string_view key) const {
   return {};
 }
 
-// The table of parameters, or the table of an array that begins with it. (Tables below the latter are written
-// without its name: TOML takes them for those of the last one.)
+// The TOML heading of a section: [section], or [[array]] for a named table of an array. (Tables below the
+// latter are written without its name: TOML assigns them to the last table of the array.)
 std::string Config::heading(std::string const& section) const {
   for (auto const& [table, place] : named_tables_) {
     if (!at_or_below(section, table)) continue;

@@ -70,7 +70,7 @@ void Config::reject_mistakes() const {
   struct Shown {
     std::size_t file;
     int line;
-    std::string const* text;     // or, of an entry that nobody declares, its key
+    std::string const* text;     // or, for an entry without a declaration, its key
     Entry const* unknown_key;    // that entry, if it is a value
     Entry const* unknown_table;  // or an empty table
   };
@@ -85,7 +85,7 @@ void Config::reject_mistakes() const {
     return std::pair(a.file, a.line) < std::pair(b.file, b.line);
   });
 
-  // Nearest names are costly to find: only for the lines that are shown.
+  // Nearest names are expensive to find: only for the lines shown.
   std::string message;
   auto const count = std::min(lines.size(), kMostShown);
   for (std::size_t i = 0; i < count; ++i) {

@@ -7,7 +7,7 @@
 
 namespace farfault {
 
-// The file of entries that come from --set.
+// The file name of entries from --set.
 inline constexpr std::string_view kSet = "--set";
 
 inline std::string join_keys(std::string_view outer, std::string_view inner) {

@@ -28,7 +28,7 @@ std::string_view stripped(std::string_view s) {
   return s;
 }
 
-// A floating-point number keeps a mark that it is one: 64.0 is no count.
+// A floating-point number keeps a decimal point or exponent: 64.0 is not a count.
 std::string float_text(double x) {
   std::array<char, 32> buffer;
   std::string text(buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), x).ptr);
@@ -48,7 +48,7 @@ std::optional<TomlValue> value_of(toml::node const& node) {
 
 namespace {
 
-// What --set gives without quotes: a number or flag where it reads as one, else a string.
+// An unquoted value of --set: a number or flag if it parses as one, else a string.
 Config::Entry bare_value(std::string_view text) {
   Config::Entry entry{std::string(text), true, std::string(kSet), 0};
   try {
@@ -62,7 +62,7 @@ Config::Entry bare_value(std::string_view text) {
   return entry;
 }
 
-// Why `key` cannot be one of a configuration; empty where it can.
+// Why `key` is not a valid key; empty if it is.
 std::string why_no_key(std::string_view key) {
   int parts = 0;
   for (std::size_t start = 0; start <= key.size(); ++parts) {
@@ -85,7 +85,7 @@ std::string read_text_file(std::string const& path, std::uint64_t limit) {
     throw UserError(name + ": holds " + to_text(ByteSize{input.bytes}) + "; at most " +
                     to_text(ByteSize{limit}) + " are allowed");
   try {
-    // Files of /proc have no size, and others may grow.
+    // Files in /proc report no size, and other files may grow.
     auto text = read_bytes(input.file, limit + 1);
     if (text.size() > limit)
       throw UserError(name + ": holds more than the " + to_text(ByteSize{limit}) + " that are allowed");
@@ -98,7 +98,7 @@ std::string read_text_file(std::string const& path, std::uint64_t limit) {
 // Flattens the tables of one text into the entries of the configuration.
 class Config::Layer {
  public:
-  // `line`: of the file, where the text is a piece of it; 0: it begins there.
+  // `line`: the line of the file where a piece of text begins; 0: the text is a complete file.
   Layer(Config& config, std::string file, int line = 0)
       : config_(config), file_(std::move(file)), line_(line) {}
 

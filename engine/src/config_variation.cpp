@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other values of a configuration that was bound.
+// Variation of a bound configuration: other values for some keys.
 #include <algorithm>
 
 #include "farfault/engine/config.hpp"

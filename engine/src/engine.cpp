@@ -56,7 +56,7 @@ std::uint64_t Engine::state_digest() {
   return impl_->transport.sum(sum);
 }
 
-// Stands in saved state where the last component of a rank was.
+// Marks the end of a rank's components in saved state.
 constexpr ComponentId kEndOfComponents = ~ComponentId{0};
 
 std::vector<std::byte> Engine::save() {

@@ -19,10 +19,10 @@ struct Engine::Impl {
   Impl(System& s, Placement p, EngineOptions o, Transport& t);
 
   RunState run(Time end, std::atomic<bool>& stop);
-  // Drops every pending event, wherever it is, and what is known of other ranks.
+  // Drops every pending event, wherever it is, and all bounds of other ranks.
   void forget_events();
-  // Events of this rank, in no particular order, and how many there are. Only between runs, when no mail is
-  // under way.
+  // Events of this rank, in no particular order, and their number. Only between runs, when no mail is
+  // in flight.
   void for_each_pending(std::function<void(Event const&)> const& f) const;
   std::uint64_t pending() const;
   // The time of the last event handled on this rank.
@@ -36,7 +36,7 @@ struct Engine::Impl {
   NeighbourBounds bounds;
   Workers workers;
   std::vector<std::unique_ptr<Lane>> lanes;
-  Time last_loaded{};  // the last event before the save that was loaded
+  Time last_loaded{};  // the last event before the loaded save
   Time global_next = EventQueue::kNever;
   EngineProfile profile;
   std::optional<PathRecorder> recorder;
@@ -47,16 +47,16 @@ struct Engine::Impl {
   void put(Event const& e);  // into the queue of its lane
 
  private:
-  // What a lane's own thread takes in at its next turn.
+  // Mail that a lane's own thread delivers at its next turn.
   struct Inbox {
-    std::vector<std::uint32_t> senders;  // lanes whose `handed` box for it holds something
+    std::vector<std::uint32_t> senders;  // lanes whose `handed` box for it is not empty
     std::vector<std::uint32_t> arrived;  // positions in `arrived`
     bool empty() const { return senders.empty() && arrived.empty(); }
   };
 
   void build();
   bool as_one() const { return merged || lanes.size() == 1; }
-  bool step(Time end);  // false when no local lane may move
+  bool step(Time end);  // false if no local lane may advance
   bool step_as_one(Time end);
   void choose_turns();
   void take_turn(std::uint32_t lane);
@@ -67,19 +67,19 @@ struct Engine::Impl {
   void merge();
   void split();
   void judge_density(std::uint64_t beside_longest);
-  std::optional<Transport::Summary> exchange(Time end, bool stop_wanted);  // of all ranks, where it is known
+  std::optional<Transport::Summary> exchange(Time end, bool stop_wanted);  // of all ranks, if known
   void sort_arrived();
 
   std::vector<Inbox> inboxes;  // by local lane
   std::vector<std::vector<Mailbox>>
-      handed;                     // [from][to]: mail of an earlier round, for the receiver to take in
-  std::vector<Mailbox> to_peers;  // by peer: what all lanes have sent since the last exchange
+      handed;                     // [from][to]: mail of an earlier round, for the receiver to deliver
+  std::vector<Mailbox> to_peers;  // by peer: mail of all lanes since the last exchange
   std::vector<Transport::Neighbour> neighbours;  // the peers
-  std::vector<Time> before_merge;                // by local lane: its last event then; 0 when lanes are apart
-  std::vector<Workers::Turn> turns;              // the lanes of a round
-  std::vector<std::uint64_t> cost;               // by local lane: events of its last turn
-  std::uint32_t runnable = 0;                    // of the turns
-  std::uint64_t events_of_round = 0;             // of the last one that ran several lanes
+  std::vector<Time> before_merge;     // by local lane: its last event then; 0 if lanes are separate
+  std::vector<Workers::Turn> turns;   // the lanes of a round
+  std::vector<std::uint64_t> cost;    // by local lane: events of its last turn
+  std::uint32_t runnable = 0;         // of the turns
+  std::uint64_t events_of_round = 0;  // of the last round of several lanes
   std::vector<Event> arrived;
   std::vector<Event> moving;
 

@@ -20,8 +20,8 @@ struct Character {
   bool valid = false;
 };
 
-// The character of UTF-8 that `text` begins with; overlong forms, surrogates and codes beyond U+10FFFF are
-// none.
+// The first UTF-8 character of `text`; overlong forms, surrogates and codes beyond U+10FFFF are
+// invalid.
 Character first_character(std::string_view text) {
   auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   auto const first = byte(0);
@@ -42,7 +42,7 @@ Character first_character(std::string_view text) {
   return {code, bytes, true};
 }
 
-// Whether a terminal would do something else with it than show it where it stands.
+// True if a terminal would act on the character instead of displaying it in place.
 bool is_control(char32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || code == 0x200e || code == 0x200f ||
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
@@ -67,7 +67,7 @@ void panic(std::string_view what, char const* file, int line) {
 
 namespace {
 
-// Each character that is a control becomes a blank, but `kept`.
+// Replaces each control character with a blank, except `kept`.
 std::string without_controls(std::string_view text, std::string_view kept, std::string_view invalid) {
   std::string out;
   out.reserve(text.size());
@@ -111,7 +111,7 @@ std::string shown(std::string_view value) {
   return one_line(first_characters(value, kMost)) + "...";
 }
 
-// Two neighbours that are exchanged count as one mistake.
+// A transposition of two neighbours counts as one mistake.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);

@@ -11,10 +11,10 @@ namespace farfault {
 
 namespace {
 
-constexpr unsigned kMostBits = 20;                  // of a time within a window
-constexpr std::uint32_t kFewEvents = 8;             // of a window, that are sorted without keys
-constexpr unsigned kOneKeyBits = 7;                 // of the number of an event in a window
-constexpr std::size_t kOneKey = 1U << kOneKeyBits;  // up to as many events are sorted by one key each
+constexpr unsigned kMostBits = 20;       // of a time within a window
+constexpr std::uint32_t kFewEvents = 8;  // windows of up to this many events are sorted without keys
+constexpr unsigned kOneKeyBits = 7;      // of the number of an event in a window
+constexpr std::size_t kOneKey = 1U << kOneKeyBits;  // up to this many events are sorted by one key each
 constexpr std::size_t kInsertionSort = 32;          // below this many keys, insertion sort is the fastest
 
 void insertion_sort(std::uint64_t* keys, std::size_t n) {
@@ -36,7 +36,7 @@ std::uint64_t within_window(Event const& e, Time earliest) {
 
 EventQueue::EventQueue(Duration lookahead) {
   auto const ps = static_cast<std::uint64_t>(std::max<std::int64_t>(1, picoseconds(lookahead)));
-  // A window of one picosecond would be 2^64 of them: then of two.
+  // Windows of one picosecond would need 2^64 windows: use two picoseconds.
   auto const bits = std::clamp(static_cast<unsigned>(std::bit_width(ps)) - 1, 1U, kMostBits);
   windows_per_ps_ = std::uint64_t{1} << (64 - bits);
   make_bins(bits);
@@ -86,7 +86,7 @@ inline Event& EventQueue::append(std::uint32_t level_and_bin, Time when) {
   return *bin.next++;
 }
 
-// Empties a bin; its chunks are the caller's.
+// Empties a bin; its chunks pass to the caller.
 inline EventQueue::Bin EventQueue::take(std::uint32_t level_and_bin) {
   auto const b = level_and_bin & (kBins - 1);
   filled_[level_and_bin >> kBinBits][b / 64] &= ~(std::uint64_t{1} << (b % 64));
@@ -180,7 +180,7 @@ Time EventQueue::first_binned() const {
   return first == kNone ? kNever : bins_[first].earliest();
 }
 
-// By comparing the events themselves: most windows have one event, or a few.
+// Compares the events directly: most windows have one event, or a few.
 inline void EventQueue::sort_few(Event const* events, std::uint32_t n) {
   auto* const order = order_.data();
   sorted_ = n;
@@ -210,7 +210,7 @@ bool EventQueue::open_next(Time horizon) {
   return true;
 }
 
-// Moves the events of a coarse bin to finer ones; returns the bin of those that lie in the open window.
+// Moves the events of a coarse bin to finer ones; returns the bin of the open window.
 EventQueue::Bin EventQueue::spread(Bin const& coarse) {
   auto const open_bin = static_cast<std::uint32_t>(open_window_) & (kBins - 1);
   auto used = coarse.used();
@@ -259,7 +259,7 @@ void EventQueue::sort_window(Bin const& bin) {
     sort_times(bin);
 }
 
-// With keys of the time within the window, the port, and the number of the event among these.
+// Keys: the time within the window, the port, and the number of the event in the window.
 void EventQueue::sort_one_key(Bin const& bin) {
   unsorted_.clear();
   auto used = bin.used();
@@ -286,13 +286,13 @@ void EventQueue::sort_one_key(Bin const& bin) {
   }
 }
 
-// As many as a window has at most so far, twice that when there are more: no allocation for each larger one.
+// Doubles the capacity when a window exceeds it, to avoid an allocation for each larger window.
 void EventQueue::reserve_order(std::size_t n) {
   if (order_.size() < n) order_.resize(std::max(2 * order_.size(), n));
   sorted_ = n;
 }
 
-// With keys of the time within the window and the place in the pool, then by port.
+// Keys: the time within the window and the place in the pool; then sorted by port.
 void EventQueue::sort_times(Bin const& bin) {
   auto used = bin.used();
   std::uint64_t times = 0;
@@ -309,7 +309,7 @@ void EventQueue::sort_times(Bin const& bin) {
   auto const low_bits = window_bits_ / 2;
   auto const high_bits = window_bits_ - low_bits;
   if (times == 0) {
-    // All are of one instant.
+    // All events have the same time.
   } else if (n < (std::size_t{1} << high_bits) / 4) {
     std::sort(keys_.begin(), keys_.end());
   } else {
@@ -330,7 +330,7 @@ void EventQueue::sort_times(Bin const& bin) {
   }
 }
 
-// Keys of one instant, with the port above, to the events in order.
+// Sorts keys of one time, with the port in the upper bits, and writes the events in order.
 void EventQueue::sort_ports(std::size_t begin, std::size_t end) {
   if (end - begin <= kInsertionSort)
     insertion_sort(keys_.data() + begin, end - begin);

@@ -23,7 +23,7 @@ void NeighbourBounds::forget() {
 }
 
 void NeighbourBounds::send(std::vector<Transport::Neighbour>& neighbours, Time first) {
-  // The least of what may reach this rank, and the least but for what comes from that neighbour.
+  // The minimum over what may reach this rank, and the minimum without that neighbour's contribution.
   auto least = EventQueue::kNever;
   auto second = EventQueue::kNever;
   std::size_t from = 0;
@@ -53,10 +53,10 @@ std::optional<Transport::Summary> NeighbourBounds::receive(
   if (map_.all_are_peers()) {
     all = neighbourhood;
   } else if (all) {
-    // Behind by much of a link: the bounds creep where the summary leaps.
+    // If bounds lag by much of a link, they advance slowly and a summary skips ahead.
     bool const leaps = later(all->bound, map_.shortest_between_ranks() / 2) < all->first;
     gap_ = leaps ? 1 : std::min(2 * gap_, kLongestGap);
-    // An exchange takes a busy rank on by a link at least.
+    // An exchange advances a busy rank by at least one link.
     auto const to_end = all->first < end ? (end - all->first) / map_.shortest_between_ranks() : 0;
     until_summary_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>(to_end, 1, gap_)) - 1;
   } else {
@@ -94,7 +94,7 @@ std::optional<Transport::Summary> Engine::Impl::exchange(Time end, bool stop_wan
   return all;
 }
 
-// Only finds out which lane each event is for: a lane's own thread puts them into its queue.
+// Only determines the lane of each event: a lane's own thread inserts them into its queue.
 void Engine::Impl::sort_arrived() {
   for (std::uint32_t i = 0; i < arrived.size(); ++i) {
     auto const lane = map.node_of_port()[arrived[i].to];

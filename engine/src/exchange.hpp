@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what a rank tells its neighbours, the ranks with which it shares links, and what it may conclude.
+// Private: the data that a rank sends to its neighbours, the ranks with which it shares links, and the bounds
+// that follow from it.
 //
 // Exchanges are numbered, and each rank does exchange k once with each neighbour. Rank s sends rank i its
-// events for i and one time, the bound B(s,i): s will handle nothing earlier, but for what mail from i, sent
-// after this exchange, makes it do. B(s,i) is the least of
+// events for i and one time, the bound B(s,i): s will handle no earlier event, except events caused by mail
+// from i sent after this exchange. B(s,i) is the minimum of
 //   - the first event pending on s, and
-//   - what may yet reach s from its neighbours q other than i: A(q) + shortest link from q to s.
-// A(q) is what s knows of q in the same sense: the lesser of B(q,s), as of the last exchange, and of the
+//   - over s's neighbours q other than i: A(q) + shortest link from q to s.
+// A(q) is s's bound for q: the minimum of B(q,s), as of the last exchange, and of the
 // first event that s has sent to q since then.
 //
-// Safety. Take an event that s handles after exchange k, and follow what caused it back in time, within s, to
-// the first such event. It was pending on s at the exchange; or it came from a neighbour q other than i, by a
-// later exchange, and A(q) bounds it, unless q was made to send it by mail that s itself sent after the
-// exchange - and then an earlier event on s is among its causes, which cannot be as it is the first; or it
-// came from i by mail sent later, which B(s,i) leaves out: i counts those itself, by its own first event and
-// the shortest way back to it (LaneMap). So what one rank adds to a bound on its way is a link, and nothing
-// but its own echo is left out.
+// Safety. Consider an event that s handles after exchange k, and follow its causes back in time, within s, to
+// the first such event. There are three cases. (1) It was pending on s at the exchange. (2) It arrived from a
+// neighbour q other than i, by a later exchange. Then A(q) bounds it, unless q sent it because of mail that s
+// itself sent after the exchange; in that case an earlier event on s is among its causes, a contradiction.
+// (3) It arrived from i by mail sent later, which B(s,i) excludes: i accounts for it by its own first event
+// and the shortest path back to it (LaneMap). A bound therefore grows by one link per rank on its path, and
+// excludes nothing but the receiver's own echo.
 //
-// Progress. Every bound is a link above the bounds that it is made of, so that even where nothing happens the
-// least of them grows by the shortest link with every exchange. Over idle stretches, where the bounds fall
-// behind the first event of all, ranks leap: the summary of all ranks, at an exchange that all of them count
-// alike, gives that first event, and the first but for a rank's own. Where every two ranks are neighbours,
-// the summary needs no further message. It is asked for at every exchange while it leaps, and ever more
-// seldom, up to every kLongestGap, where it does not, but no later than the end of the run may be reached. It
-// also tells all ranks alike that the run is at its end, or is to stop.
+// Progress. Every bound is a link above the bounds that it is computed from, so even without events the
+// minimum grows by the shortest link with every exchange. Over idle stretches, where the bounds lag behind
+// the first event of all, ranks skip ahead: the summary of all ranks, at an exchange whose number is known to
+// all, gives that first event, and the first one outside a rank. If every two ranks are neighbours, the
+// summary needs no further message. It is requested at every exchange while it skips ahead, and otherwise at
+// growing intervals, up to every kLongestGap, but no later than the end of the run may be reached. It also
+// announces the end of the run, or a stop, to all ranks alike.
 #pragma once
 
 #include <cstdint>
@@ -38,17 +39,17 @@ class NeighbourBounds {
  public:
   explicit NeighbourBounds(LaneMap const& map);
 
-  // Neighbours may have events from time zero on.
+  // Resets: neighbours may have events from time zero on.
   void forget();
 
-  // Fills in what goes to each neighbour, besides its mail; `first` is the first event pending here.
+  // Fills in the data for each neighbour, except its mail; `first` is the first event pending here.
   void send(std::vector<Transport::Neighbour>& neighbours, Time first);
-  // What this rank contributes to the summary of all.
+  // This rank's contribution to the summary of all.
   Transport::Summary& mine() { return mine_; }
-  // Whether the summary must be asked for at this exchange: on all ranks the same.
+  // True if the summary must be requested at this exchange; identical on all ranks.
   bool asks() const { return !map_.all_are_peers() && until_summary_ == 0; }
-  // What came: sets the horizons' bounds of peers. Returns the summary of all where it is now known.
-  // The run, which goes on until `end` on all ranks, can end at a summary only.
+  // Processes received data: sets the horizons' bounds of peers. Returns the summary of all if it is known.
+  // A run, with the same `end` on all ranks, can end only at a summary.
   std::optional<Transport::Summary> receive(std::vector<Transport::Neighbour> const& neighbours,
                                             std::optional<Transport::Summary> all, Time end,
                                             Horizons& horizons);
@@ -60,7 +61,7 @@ class NeighbourBounds {
   std::vector<Time> known_;  // A(q), by peer
   std::vector<Time> mail_;   // the first event that the last exchange sent, by peer
   Transport::Summary mine_;
-  Time reached_{};         // the first event of all as of the last summary: nothing earlier happens anywhere
+  Time reached_{};         // the first event of all as of the last summary: there is no earlier event
   std::uint32_t gap_ = 1;  // exchanges from one summary to the next
   std::uint32_t until_summary_ = 0;
 };

@@ -21,7 +21,7 @@ std::string reason_of(int error) {
   return error == ENOENT ? "no such file" : std::strerror(error);
 }
 
-// The system would take a part of it for the whole.
+// The system would use only the part before it.
 constexpr char const* kNulInName = "its name holds a NUL character";
 bool has_nul(std::string const& path) {
   return path.find('\0') != path.npos;
@@ -45,7 +45,7 @@ std::string kind_of(mode_t mode) {
 }
 
 #ifdef F_OFD_SETLK
-// A byte far behind the end, so that readers who lock the file are not kept away from a running simulation's
+// A byte far beyond the end, so that readers that lock the file are not blocked from a running simulation's
 // results.
 struct flock lock_range() {
   struct flock range {};
@@ -57,7 +57,7 @@ struct flock lock_range() {
 }
 #endif
 
-// Whether nobody else holds the lock; a file system without locks gives it to everybody.
+// True if no other handle holds the lock; a file system without locks always grants it.
 bool lock(int descriptor) {
 #ifdef F_OFD_SETLK
   auto range = lock_range();
@@ -92,7 +92,7 @@ std::string why_not_readable(std::string const& path) {
 
 Input open_input(std::string const& path) {
   Input input;
-  // A device may act on being opened.
+  // Checked first, because opening a device may have an effect.
   input.why_not = why_not_readable(path);
   if (!input.why_not.empty()) return input;
   FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -165,7 +165,7 @@ FileHandle create_locked(std::string const& path, std::string const& owner) {
     if (::fstat(file.get(), &opened) != 0) cannot_write(path, std::strerror(errno));
     if (!S_ISREG(opened.st_mode)) cannot_write(path, kind_of(opened.st_mode));
     if (!lock(file.get())) cannot_write(name, "another run is writing it");
-    // Between opening and locking, its owner may have given the file another name or none.
+    // Between opening and locking, its owner may have renamed or deleted the file.
     if (::lstat(path.c_str(), &named) != 0 || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev)
       continue;
     if (opened.st_nlink > 1) {

@@ -19,12 +19,12 @@ std::uint64_t FreeCores::next_with_room(std::uint64_t chunk) {
     auto& here = place(chunk);
     if (here.next == chunk) return chunk;
     extend(here.next);
-    here.next = place(here.next).next;  // halves the way for the next one
+    here.next = place(here.next).next;  // path halving for later look-ups
     chunk = here.next;
   }
 }
 
-// The first step of the chunk from `from` on with a core free, or kNone.
+// The first step of the chunk at or after `from` with a free core, or kNone.
 std::uint64_t FreeCores::first_free(Chunk const& chunk, std::uint64_t from) {
   auto const word = from / 64;
   auto const rest = chunk.free[word] & (~std::uint64_t{0} << (from % 64));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: when cores are free, in a schedule of events that take one step each.
+// Private: the free cores of a schedule of events that take one step each.
 //
-// Events are placed in an order in which each comes after those it depends on, each at the first step at
-// which it is ready and a core is free. A step that has a core free at the end had one all along, so no event
+// Events are placed after the events that they depend on, each at the first step at
+// which it is ready and a core is free. A step with a free core at the end had one all along, so no event
 // that was ready then runs later: the schedule is greedy. Memory: 2 bytes per step between forget() and the
-// last step taken, none for 4,096 steps in which no core is free.
+// last step taken, none for 4,096 steps without a free core.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ class FreeCores {
  public:
   explicit FreeCores(std::uint32_t cores) : cores_(cores) {}
 
-  // Takes a core at the first step from `ready` on that has one, and returns the step.
+  // Takes a core at the first step at or after `ready` with a free core, and returns the step.
   std::uint64_t take(std::uint64_t ready);
-  // Nothing will be ready before this step any more.
+  // No later event will be ready before this step.
   void forget(std::uint64_t before);
-  // Of 4,096 steps each.
+  // Chunks of 4,096 steps each.
   std::uint64_t chunks_kept() const { return kept_; }
 
  private:
@@ -33,12 +33,12 @@ class FreeCores {
   struct Chunk {
     Chunk() { free.fill(~std::uint64_t{0}); }
     std::uint64_t words = ~std::uint64_t{0};      // bit w: free[w] is not 0
-    std::array<std::uint64_t, kSteps / 64> free;  // bit s: step s has a core free
+    std::array<std::uint64_t, kSteps / 64> free;  // bit s: step s has a free core
     std::array<std::uint16_t, kSteps> busy{};
   };
   struct Place {
-    std::unique_ptr<Chunk> chunk;  // null: no core is free in it
-    std::uint64_t next;            // itself, or a later chunk before which none has a core free
+    std::unique_ptr<Chunk> chunk;  // null: all cores are taken in it
+    std::uint64_t next;            // itself, or a later chunk with no free core in between
   };
 
   Place& place(std::uint64_t chunk) { return places_[chunk - first_]; }

@@ -7,7 +7,7 @@ namespace farfault {
 
 namespace {
 
-// Drawn back to one link from `first` where it is within two.
+// Pulls a horizon within two links of `first` back to one link.
 Time aligned(Time horizon, Time first, Duration link) {
   auto const common = later(first, link);
   return horizon < later(common, link) ? std::min(horizon, common) : horizon;
@@ -74,7 +74,7 @@ Time Horizons::of_lane(std::uint32_t lane, Time end, Time first) {
     for (auto const from : nodes) {
       auto const distance = map_.distance(from, lane);
       ++looks_;
-      // No lane is less than one link away, so what is closer is drawn back all the same.
+      // No lane is less than one link away, so closer horizons would be pulled back anyway.
       if (h < drawn_back || (by_distance && later(first, distance) >= h)) return;
       h = std::min(h, later(next_[from], distance));
     }

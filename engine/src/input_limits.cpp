@@ -11,7 +11,7 @@
 namespace farfault {
 namespace {
 
-// What one of each takes at its peak, its index included and its names aside, rounded up.
+// Peak memory of one of each, its index included, its names excluded, rounded up.
 constexpr std::uint64_t kBytesPerNode = 1024;
 constexpr std::uint64_t kBytesPerLink = 256;
 constexpr std::uint64_t kBytesPerVertex = 32;
@@ -21,7 +21,7 @@ std::uint64_t chosen(std::uint64_t set, std::uint64_t share, std::uint64_t most)
   return set != 0 ? set : std::clamp<std::uint64_t>(share, 1, most);
 }
 
-// In whole MiB, which read well in a sentence.
+// In whole MiB, for readable messages.
 std::uint64_t chosen_bytes(ByteSize set, std::uint64_t share) {
   constexpr std::uint64_t kMib = std::uint64_t{1} << 20U;
   return set.bytes != 0 ? set.bytes : std::clamp(share / kMib * kMib, kMib, InputLimits::kMostBytes.bytes);
@@ -74,7 +74,7 @@ ByteSize usable_memory() {
     if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
       bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
   }
-  // A batch job's share; a file holds "max" where there is no limit.
+  // The limit of a batch job; the file contains "max" if there is none.
   std::ifstream groups("/proc/self/cgroup");
   std::string const text((std::istreambuf_iterator<char>(groups)), {});
   for (auto const& file : cgroup_limit_files(text)) {
@@ -98,7 +98,7 @@ std::vector<std::string> cgroup_limit_files(std::string_view groups) {
     if (!unified && controllers.find(",memory,") == std::string::npos) continue;
     std::string const root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
     std::string const name = unified ? "/memory.max" : "/memory.limit_in_bytes";
-    // A group is held to the limits of all groups that it is in.
+    // A group is subject to the limits of all enclosing groups.
     std::string path(line.substr(second + 1));
     while (path.size() > 1) {
       files.push_back(root + path + name);

@@ -10,7 +10,7 @@
 namespace farfault {
 
 namespace {
-// Lanes per thread when partitions are merged: enough that uneven ones can be balanced by stealing.
+// Lanes per thread when partitions are merged: enough to balance uneven lanes by stealing.
 constexpr std::uint32_t kLanesPerThread = 4;
 }  // namespace
 
@@ -90,7 +90,7 @@ std::vector<LaneLink> LaneMap::shortest_links(System& system) {
     if (!is_new) entry->second = std::min(entry->second, latency);
   };
   if (ranks_ == 1 && local_lanes_ == 1) return {};
-  // A family is looked through once for every lane that sends to it.
+  // A family is processed once for every lane that sends to it.
   using Sender = std::pair<std::uint32_t, std::uint32_t>;  // rank and lane
   std::map<std::pair<std::vector<PortId> const*, Sender>, std::pair<Duration, ComponentId>> families;
   for (auto const& port : system.outs_) {
@@ -144,8 +144,8 @@ void LaneMap::measure(std::vector<LaneLink> const& links) {
       merged_distances_[k] = std::min(merged_distances_[k], distances_.back());
     }
   }
-  // All lanes of this rank as one: what leaves it comes back at the earliest over the cheapest link out and
-  // the shortest way in.
+  // All lanes of this rank as one: an event that leaves it can return at the earliest over the cheapest link
+  // out and the shortest path in.
   for (auto const& l : links) {
     if (l.from >= local_lanes_ || l.to < local_lanes_) continue;
     for (std::uint32_t i = 0; i < local_lanes_; ++i)

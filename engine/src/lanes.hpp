@@ -26,12 +26,12 @@ class LaneMap {
   std::uint32_t rank_of(ComponentId id) const { return rank_of_[partition_of_[id]]; }
   std::uint32_t lane_of(ComponentId id) const { return lane_of_[partition_of_[id]]; }  // of a local component
 
-  // The ranks that share links with this one, in order. Lanes and peers are the nodes between
-  // which mail goes and distances are known: lane i is node i, peer k is node local_lanes() + k.
+  // The ranks that share links with this one, in order. Lanes and peers are the nodes for mail and
+  // distances: lane i is node i, peer k is node local_lanes() + k.
   std::vector<std::uint32_t> const& peers() const { return peers_; }
-  // From a peer straight to this rank; Duration::max() where links only lead the other way.
+  // Direct link from a peer to this rank; Duration::max() if links exist only in the other direction.
   Duration link_from_peer(std::uint32_t peer) const { return from_peer_[peer]; }
-  // Whether every two ranks share links.
+  // True if every two ranks share links.
   bool all_are_peers() const { return all_are_peers_; }
   std::uint32_t nodes() const { return local_lanes_ + static_cast<std::uint32_t>(peers_.size()); }
 
@@ -39,7 +39,7 @@ class LaneMap {
   std::vector<std::uint16_t> const& node_of_port() const { return node_of_port_; }
   std::vector<std::uint16_t> const& merged_node_of_port() const { return merged_node_of_port_; }
 
-  // The shortest path of links from a node to a lane, through whatever lies between; for a lane to itself the
+  // The shortest path of links from a node to a lane, through any other nodes; for a lane to itself the
   // shortest cycle.
   Duration distance(std::uint32_t from, std::uint32_t to_lane) const {
     return distances_[std::size_t{to_lane} * nodes() + from];
@@ -55,7 +55,7 @@ class LaneMap {
   void assign_ranks(Placement& placement, std::size_t components);
   void assign_lanes(EngineOptions const& options);
   void map_ports(System& system);
-  // The shortest link between each pair of local lanes and ranks that one joins: lane i is i, rank r is
+  // The shortest link between each connected pair of local lanes and ranks: lane i is i, rank r is
   // local_lanes() + r.
   std::vector<LaneLink> shortest_links(System& system);
   void find_peers(std::vector<LaneLink> const& links);

@@ -28,8 +28,8 @@ std::vector<Duration> shortest_paths_to(std::vector<std::uint32_t> const& target
         }
       }
     };
-    // Starting from the target's links instead of the target itself leaves its own entry for the shortest
-    // cycle.
+    // Starting from the target's links instead of the target itself computes the shortest cycle for its own
+    // entry.
     extend(targets[i], Duration::zero());
     while (!reached.empty()) {
       auto const [d, lane] = reached.top();

@@ -15,8 +15,8 @@ struct LaneLink {
   Duration latency;
 };
 
-// distances[i * lanes + j]: the shortest path from lane j to targets[i], over one link at least (so for j ==
-// targets[i] it is the shortest cycle); Duration::max() where there is none.
+// distances[i * lanes + j]: the shortest path from lane j to targets[i], over at least one link (for j ==
+// targets[i] the shortest cycle); Duration::max() if there is none.
 std::vector<Duration> shortest_paths_to(std::vector<std::uint32_t> const& targets, std::uint32_t lanes,
                                         std::vector<LaneLink> const& links);
 

@@ -17,7 +17,7 @@ Observation::Observation(std::vector<Receiver> const& receivers, std::vector<Obs
 
 void Observation::handle(AnyComponent& component, Lane& lane, Event const& e) const {
   auto& observer = *observers_[component.id()];
-  auto const event = e;  // the handler may move the queue that it lies in
+  auto const event = e;  // the handler may move the queue that contains it
   observer.before(event);
   receivers_[event.to].handler(component, lane, event);
   observer.after(event);

@@ -46,7 +46,7 @@ bool parse_flag(std::string_view text) {
   throw UserError("'" + shown(text) + "' is not true or false");
 }
 
-// A parameter with an order: `parse` makes a T of text; `field` may be narrower than T, whose range fits it.
+// A parameter with a range: `parse` makes a T of text; `field` may be narrower than T if its range fits.
 template <class T, class Field, class Parse>
 Param ranged(std::string_view name, ParamKind kind, Field& field, Range<T> range, std::string_view text,
              std::string_view source, Parse parse) {
@@ -69,7 +69,7 @@ Param ranged(std::string_view name, ParamKind kind, Field& field, Range<T> range
   return {std::string(name), kind, get(), limits, std::string(text), std::string(source), set, get};
 }
 
-// What a TOML integer can hold, so that the resolved configuration reads back.
+// The maximum of a TOML integer, so that the resolved configuration reads back.
 constexpr auto kMostCount = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
 Range<std::uint64_t> within(Range<std::uint64_t> range, std::uint64_t most) {
@@ -210,7 +210,7 @@ void ParamTable::alternatives(std::string_view name, std::string& chosen, std::v
     a.describe(*this);
     prefix_ = outer;
     auto const here = outer + section + ".";
-    // Of two choices in one table: what is left out with one of them would be the other's, too.
+    // Two choices in one table: leaving out the parameters of one would leave out the other's as well.
     auto const own = sections_.begin() + static_cast<std::ptrdiff_t>(number);
     auto const same =
         std::find_if(sections_.begin(), own, [&](Section const& s) { return s.prefix == own->prefix; });
@@ -243,7 +243,7 @@ void ParamTable::add(Param p) {
   p.name.insert(0, prefix_);
   for (auto const& other : params_) {
     if (other.name == p.name) throw UserError("parameter " + p.name + " is declared twice");
-    auto const& [outer, inner] = std::minmax(other.name, p.name);  // by alphabet: the shorter one first
+    auto const& [outer, inner] = std::minmax(other.name, p.name);  // alphabetical: the shorter one first
     if (inner.starts_with(outer) && inner[outer.size()] == '.')
       throw UserError("parameter " + inner + " would be below " + outer + ", which is a parameter itself");
   }

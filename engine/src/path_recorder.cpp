@@ -14,14 +14,14 @@ namespace farfault {
 namespace {
 
 constexpr auto kSchedules = PathProfile::kCores.size();
-constexpr std::uint64_t kFewChunks = 1024;  // of steps, some 9 MiB: not worth forgetting
+constexpr std::uint64_t kFewChunks = 1024;  // of steps, about 9 MiB: not worth discarding
 
 double now() {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-struct Point {  // when something is done, along the chains that lead to it
+struct Point {  // completion time, along the chains that lead to it
   std::uint64_t path = 0;
   std::uint64_t component_path = 0;
   double host_path = 0;
@@ -64,7 +64,7 @@ struct PathRecorder::Impl {
     for (auto const n : PathProfile::kCores) cores.emplace_back(n);
   }
 
-  // The record of an event that has sent some: `uses` of them.
+  // The record of an event that has sent `uses` events.
   std::uint32_t keep(Point const& point, std::size_t uses) {
     std::uint32_t id = 0;
     if (free_records.empty()) {
@@ -84,7 +84,7 @@ struct PathRecorder::Impl {
     return n;
   }
 
-  // All that is still to come descends from the events under way, and starts after their senders are done.
+  // All later events descend from the pending events, and start after their senders are done.
   void forget_the_past() {
     if (of_unknown_senders == 0) {
       std::array<std::uint64_t, kSchedules> earliest{};
@@ -101,12 +101,12 @@ struct PathRecorder::Impl {
   std::vector<Point> partition_done;
   std::vector<std::uint64_t> component_done;
   std::vector<std::uint64_t> partition_events;
-  std::deque<FreeCores> cores;                                // by number of them
-  std::unordered_map<Key, std::uint32_t, KeyHash> sender_of;  // events in flight: looked up, never walked
+  std::deque<FreeCores> cores;                                // by number of cores
+  std::unordered_map<Key, std::uint32_t, KeyHash> sender_of;  // events in flight; looked up, never iterated
   std::vector<Record> records;
   std::vector<std::uint32_t> free_records;
   std::vector<Key> sent;
-  std::uint64_t of_unknown_senders;  // events under way
+  std::uint64_t of_unknown_senders;  // pending events
   std::uint64_t forget_at = kFewChunks;
   Point ready;
   std::uint32_t component = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: waiting for what another process does, without keeping a core from whoever could use it.
+// Private: waiting for another process without occupying a core that other processes could use.
 //
-// A wait begins by looking again and again, and soon lets whoever is ready have the core after each look,
-// because most waits are shorter than falling asleep; then it naps, each nap an eighth of the wait so far. A
-// nap must stay short beside the wait: two that wait for each other by turns would otherwise lengthen each
-// other's naps until all were the longest.
+// A wait begins by polling, and soon yields the core after each poll,
+// because most waits are shorter than the time to fall asleep; then it naps, each nap an eighth of the wait
+// so far. A nap must stay short relative to the wait: two processes that wait for each other alternately
+// would otherwise lengthen each other's naps to the maximum.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace farfault {
 
 class Patience {
  public:
-  // `cores_to_spare`: there is a core for each that waits, so that none need be let go of at once.
+  // `cores_to_spare`: there is a core for each waiting process, so none must yield at once.
   explicit Patience(bool cores_to_spare) : cores_to_spare_(cores_to_spare) {}
 
   template <class Done>

@@ -7,7 +7,7 @@
 namespace farfault {
 namespace {
 
-// A statistic is a dataset beside the scales time_ps, instance and bin, bin_2, ...
+// A statistic is a dataset next to the scales time_ps, instance and bin, bin_2, ...
 void check_stats(std::vector<StatInfo> const& stats) {
   std::set<std::string_view> names;
   for (auto const& s : stats) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How lanes are kept in step: rounds, and mail between lanes.
+// Synchronization of lanes: rounds, and mail between lanes.
 //
-// A round runs the lanes that may move and those with mail. What a lane sends waits in the lane; after the
+// A round runs the lanes that may advance and the lanes with mail. Mail waits in the sending lane; after the
 // round the leader hands each filled mailbox over, by exchange with an empty one, and the receiver's own
-// thread takes it in at its next turn. All lanes with mail have a turn in the next round, so a box that is
-// handed over is always found empty.
+// thread delivers it at its next turn. All lanes with mail have a turn in the next round, so a mailbox is
+// always empty when it is exchanged.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -16,11 +16,11 @@ namespace farfault {
 
 namespace {
 
-constexpr std::uint64_t kStretch = 1 << 15;  // events between looks at the stop flag
+constexpr std::uint64_t kStretch = 1 << 15;  // events between checks of the stop flag
 constexpr std::uint64_t kTrialRounds = 64;   // rounds over which density is judged
-constexpr std::uint64_t kDenseRound = 24;  // events beside the longest lane's from which sharing a round pays
-constexpr std::uint64_t kWakingRound = 256;  // the same where sharing it means to wake threads
-// Events run merged before the next trial; doubles when the trial fails.
+constexpr std::uint64_t kDenseRound = 24;    // events outside the longest lane that make sharing a round pay
+constexpr std::uint64_t kWakingRound = 256;  // the same if sharing requires waking threads
+// Events run merged before the next trial; doubles after a failed trial.
 constexpr std::uint64_t kShortMerge = 1 << 14;
 constexpr std::uint64_t kLongMerge = 1 << 22;
 
@@ -61,7 +61,7 @@ void Engine::Impl::build() {
   before_merge.assign(n, Time{});
   forget_events();
   for (ComponentId id = 0; id < system.component_count(); ++id) {
-    system.component(id).has_worked_ = false;  // whichever engine ran it before
+    system.component(id).has_worked_ = false;  // may be set by an earlier engine
     if (map.is_local(id)) system.component(id).create_state();
   }
   for (auto const& e : system.initial_) {
@@ -111,7 +111,7 @@ Time Engine::Impl::last_event() const {
   return last;
 }
 
-// By the leader: each filled mailbox of a lane goes to its receiver, or to those for other ranks.
+// Called by the leader: hands each filled mailbox of a lane to its receiver, or to the mail for other ranks.
 void Engine::Impl::hand_over(std::uint32_t from) {
   auto& lane = *lanes[from];
   for (auto const node : lane.filled) {
@@ -154,7 +154,7 @@ void Engine::Impl::take_in_all() {
     if (!inboxes[i].empty()) take_in(i);
 }
 
-// Horizons promise that this cannot be. A result in which it happened would be wrong without a sign.
+// Horizons exclude this case. Otherwise a result would be wrong without notice.
 void Engine::Impl::late(Event const& e, Time handled) const {
   panic("an event for " + system.receivers_[e.to].component->path() + " at " +
             std::to_string(picoseconds(e.when)) + " ps arrives after its lane has handled those up to " +
@@ -217,7 +217,7 @@ bool Engine::Impl::step(Time end) {
   return true;
 }
 
-// What sharing a round can save at most are the events beside those of its longest lane.
+// Sharing a round saves at most the events outside its longest lane.
 void Engine::Impl::judge_density(std::uint64_t beside_longest) {
   trial_events += beside_longest;
   if (++trial_rounds < kTrialRounds) return;

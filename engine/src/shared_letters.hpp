@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private, of transport_mpi.cpp: letters between ranks of one machine, in memory that they share.
+// Private to transport_mpi.cpp: letters between ranks of one machine, in shared memory.
 //
-// A letter is what goes from one rank to another in one exchange: a header and the first events. It is
-// written where the receiver looks for it and then numbered, and costs both what a cache line costs on its
-// way between two cores. There are two for each sender and receiver, used by turns: who writes the letter of
-// exchange k + 2 has read the receiver's of k + 1, which was written when the one of k had been read.
+// A letter is the message from one rank to another in one exchange: a header and the first events. It is
+// written at the receiver's place and then numbered; both sides pay for the transfer of a cache line
+// between two cores. Each pair of sender and receiver has two letters, used alternately: the sender of
+// exchange k + 2 has read the receiver's letter of k + 1, which was written after letter k had been read.
 #pragma once
 
 #define OMPI_SKIP_MPICXX 1
@@ -25,12 +25,12 @@ inline constexpr std::size_t kLetterSlots = 63;  // the header first; one page w
 class SharedLetters {
  public:
   struct alignas(64) Letter {
-    std::uint64_t number;  // of the exchange, counted from 1, whose letter this is
+    std::uint64_t number;  // of the letter's exchange, counted from 1
     Event slots[kLetterSlots];
   };
   static_assert(sizeof(Letter) == 4096);
 
-  // Of all ranks of this machine together. Where the memory cannot be had, or is not wanted, no rank is
+  // Collective over all ranks of this machine. If the memory is unavailable, or not wanted, no rank is
   // reached.
   explicit SharedLetters(bool wanted) {
     if (!wanted) return;
@@ -54,13 +54,13 @@ class SharedLetters {
 
   bool reaches(std::uint32_t rank) const { return !places_.empty() && places_[rank] >= 0; }
 
-  // The letter to write to a rank, and how it is sent off.
+  // The letter to write to a rank, and sending it.
   Event* begin(std::uint32_t to) { return out(to).slots; }
   void send(std::uint32_t to) {
     auto& letter = out(to);
     std::atomic_ref(letter.number).store(++sent_[to], std::memory_order_release);
   }
-  // The next letter of a rank: whether it has come, its slots, and that they have been read.
+  // The next letter of a rank: whether it has arrived, its slots, and marking it as read.
   bool has_come(std::uint32_t from) {
     return std::atomic_ref(in(from).number).load(std::memory_order_acquire) == read_[from] + 1;
   }
@@ -76,7 +76,7 @@ class SharedLetters {
         MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, node, &mine, &window_) != MPI_SUCCESS ? 1 : 0;
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, node);
     if (failed != 0) {
-      window_ = MPI_WIN_NULL;  // of those that got one: to free it takes all of them
+      window_ = MPI_WIN_NULL;  // on ranks that got one: freeing it is collective
       return;
     }
     std::memset(mine, 0, static_cast<std::size_t>(bytes));
@@ -114,10 +114,10 @@ class SharedLetters {
   Letter& in(std::uint32_t from) { return mine_[2 * places_[from] + static_cast<int>(read_[from] % 2)]; }
 
   MPI_Win window_ = MPI_WIN_NULL;
-  int here_ = 0;             // this rank among those of the machine
-  std::vector<int> places_;  // by rank: the same; -1: on another machine
+  int here_ = 0;             // this rank's number on the machine
+  std::vector<int> places_;  // by rank: its number; -1: on another machine
   Letter* mine_ = nullptr;
-  std::vector<Letter*> letters_;  // by rank: where it looks for letters
+  std::vector<Letter*> letters_;  // by rank: the letters that it reads
   std::vector<std::uint64_t> sent_;
   std::vector<std::uint64_t> read_;
 };

@@ -50,7 +50,7 @@ void System::link_family(PortId from, FamilyPorts& to, Latency latency) {
   auto& port = outs_.at(from);
   if (port.connected) throw UserError("port " + out_name(from) + " is connected twice");
   if (to.ids.empty()) throw UserError("port " + out_name(from) + " is connected to a family of no ports");
-  // Once for all its senders: each of a large model's processes may lead to all of them.
+  // Once for all its senders: in a large model every process may send to all others.
   if (!to.linked)
     for (auto const id : to.ids) ins_.at(id).connected = true;
   to.linked = true;

@@ -35,7 +35,8 @@ bool parser_gets_lost_in(std::string_view text) {
   return false;
 }
 
-// The line in which the parser gets lost: the last one of the shortest text of whole lines that does it.
+// The line at which the parser's assertion fails: the last line of the shortest text of whole lines that
+// fails.
 int lost_in_line(std::string_view text) {
   std::vector<std::size_t> ends;
   for (std::size_t i = 0; i < text.size(); ++i)
@@ -59,7 +60,7 @@ toml::table parse(std::string_view text) {
   }
 }
 
-// Whether the mistake is a key given twice in a line that can be left out without harm to the next one.
+// True if the mistake is a duplicate key on a line that can be removed without affecting the next one.
 bool is_repeated_key(TomlMistake const& m, std::string_view line) {
   return m.why.starts_with("Error while parsing key-value pair: cannot redefine") &&
          line.find_first_of("[{") == std::string_view::npos &&

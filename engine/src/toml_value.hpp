@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: the text of a value in TOML, as an entry of a configuration holds it.
+// Private: the text of a TOML value, as stored in an entry of a configuration.
 #pragma once
 
 #include <optional>

@@ -27,7 +27,7 @@ namespace farfault {
 
 namespace {
 
-// Any of the threads may lead a run and so call MPI, one at a time.
+// Any thread may lead a run and call MPI, one at a time.
 void start_mpi() {
   int initialized = 0;
   int given = MPI_THREAD_SINGLE;
@@ -76,7 +76,7 @@ class MpiTransport final : public Transport {
   std::uint32_t ranks() const override { return size_; }
 
   // One message to each neighbour: a header and the first events, in the size that MPI sends at once, or in
-  // shared memory. What is more follows in further ones.
+  // shared memory. Further events follow in separate messages.
   Exchanged exchange(std::span<Neighbour> neighbours, Summary const& mine, bool of_all,
                      std::vector<Event>& incoming) override {
     Exchanged done;
@@ -207,7 +207,7 @@ class MpiTransport final : public Transport {
     return h;
   }
 
-  // Messages may move on only while this rank calls MPI, also those that others wait for.
+  // Messages may progress only while this rank calls MPI, including messages that others wait for.
   static void let_mpi_work() {
     int come = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &come, MPI_STATUS_IGNORE);
@@ -217,7 +217,7 @@ class MpiTransport final : public Transport {
     for (int i = 0; i < *count; ++i) static_cast<Summary*>(to)[i].add(static_cast<Summary const*>(from)[i]);
   }
 
-  // MPI counts in int, so what is longer goes in pieces; both sides cut it alike.
+  // MPI counts in int, so longer data is sent in pieces; both sides split it alike.
   template <class F>
   void for_each_piece(std::size_t bytes, F&& f) const {
     for (std::size_t at = 0; at < bytes; at += most_at_once_)
@@ -236,7 +236,7 @@ class MpiTransport final : public Transport {
     });
   }
 
-  // MPI's own waiting would keep the core busy.
+  // MPI's own wait would keep the core busy.
   void wait(std::vector<MPI_Request>& requests) {
     patience_.wait_until([&] { return all_done(requests); });
   }

@@ -46,7 +46,7 @@ std::uint32_t launched_rank() {
 }
 
 std::unique_ptr<Transport> make_transport() {
-  // Starting MPI costs more than a small run, so it is only done under a launcher.
+  // Starting MPI costs more than a small run, so it is done only under a launcher.
   for (auto const* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"})
     if (std::getenv(name) != nullptr)
       if (auto mpi = make_mpi_transport()) return mpi;

@@ -13,7 +13,7 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// A unit is worth `scale / divisor` base units; the divisor serves bits, of which eight make a byte.
+// A unit is `scale / divisor` base units; the divisor serves bits, 8 per byte.
 struct Unit {
   std::string_view name;
   std::uint64_t scale;
@@ -72,7 +72,7 @@ std::string names_of(Quantity const& q) {
   return list;
 }
 
-// Decimal text of a quantity to whole base units, exactly: no floating point takes part.
+// Decimal text of a quantity to whole base units, exactly: no floating point is used.
 std::uint64_t parse(std::string_view text, Quantity const& q) {
   auto const whole = trimmed(text);
   constexpr int kDigits = 20;  // of a 64-bit number; with a scale of 10^12, well inside 128 bits
@@ -112,7 +112,7 @@ std::uint64_t parse(std::string_view text, Quantity const& q) {
   fail(whole, expected + " (units: " + names_of(q) + ")");
 }
 
-// The shortest of the exact whole-number forms; the earlier unit of the list when two are equally short.
+// The shortest of the exact whole-number forms; of two equally short forms, the earlier unit of the list.
 std::string render(std::uint64_t value, Quantity const& q) {
   std::string best;
   for (auto const& unit : q.units) {
@@ -140,7 +140,7 @@ Frequency parse_frequency(std::string_view text) {
 
 std::string to_text(Duration d) {
   auto const ps = picoseconds(d);
-  // Negated as unsigned, which the most negative value survives.
+  // Negated as unsigned, which is defined for the most negative value.
   return ps < 0 ? "-" + render(0 - static_cast<std::uint64_t>(ps), kDuration)
                 : render(static_cast<std::uint64_t>(ps), kDuration);
 }

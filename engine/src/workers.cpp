@@ -27,14 +27,14 @@ void pause_a_moment() {
 #endif
 }
 
-// Costs are told apart by their number of bits, up to this many.
+// Costs are distinguished by their number of bits, up to this many.
 constexpr std::uint32_t kCosts = 16;
 
 constexpr std::uint64_t word_of(std::uint64_t round, std::uint64_t next, std::uint64_t end) {
   return round << 32 | end << 16 | next;
 }
 
-// Ends the leader's work when a task has failed; the failure itself is kept apart.
+// Ends the leader's work after a task has failed; the failure itself is stored separately.
 struct Over {};
 
 }  // namespace
@@ -69,7 +69,7 @@ void Workers::run(std::function<void()> const& lead) {
 
 // A thread of oneTBB, or the caller's, takes part in a run.
 void Workers::join() {
-  // Whoever comes first leads, so that the run never waits for a thread that is not there.
+  // The first thread to arrive leads, so that the run never waits for a missing thread.
   auto const member = members_.fetch_add(1);
   bool const bound = affinity_ && affinity_->bind(member);
   if (member == 0) {
@@ -107,8 +107,8 @@ void Workers::help(std::uint32_t member) {
   }
 }
 
-// The leader stores a round and then looks for sleepers, a sleeper announces itself and then looks for a
-// round: one of them sees the other.
+// The leader stores a round and then looks for sleepers; a sleeper announces itself and then looks for a
+// round: at least one of them sees the other.
 void Workers::sleep(std::uint64_t seen) {
   auto const bell = bell_.load();
   sleepers_.fetch_add(1);
@@ -122,12 +122,12 @@ void Workers::ring() {
   bell_.notify_all();
 }
 
-// The first of a run is what it ends with.
+// Keeps the first failure of a run, which the run rethrows.
 void Workers::keep_failure() {
   if (!failed_.exchange(true)) failure_ = std::current_exception();
 }
 
-// Sorted by counting, so that a round costs the leader no more than what is in it.
+// Counting sort, so that the leader's cost is proportional to the round's turns.
 void Workers::offer(std::span<Turn const> turns, std::uint64_t round) {
   auto place = [&](Turn const& turn) {
     auto const member = static_cast<std::uint32_t>(std::uint64_t{turn.task} * threads_ / tasks_);
@@ -154,7 +154,7 @@ void Workers::work(std::uint32_t member, std::uint64_t round) {
       auto const next = word & 0xFFFF;
       if (word >> 32 != (round & 0xFFFF'FFFF) || next == (word >> 16 & 0xFFFF)) break;
       if (!offered.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel)) continue;
-      // The round cannot end before this task is done, so order_ stays as it is.
+      // The round cannot end before this task is done, so order_ remains valid.
       try {
         (*task_)(order_[next]);
       } catch (...) {

@@ -2,13 +2,13 @@
 # %% [markdown]
 # # From a run to figures
 #
-# Runs the demo (a breadth-first search on four GPUs whose pages lie on all of them), looks at what happened, changes the
-# machine, and compares. Start it in the top folder of the sources, once `farfault` is built:
+# Runs the demo (breadth-first search on four GPUs, with pages interleaved over all GPUs), analyzes the result, changes the
+# machine, and compares the results. Build `farfault`, then run in the top folder of the sources:
 #
 #     FARFAULT=build/release/farfault python3 hdf5_schemas/python/tutorial.py
 #
-# or open it as a notebook: VS Code and Jupytext know the cells (`# %%`). `FARFAULT` names the program, `FARFAULT_RESULTS`
-# the folder that results and figures go to.
+# or open it as a notebook: VS Code and Jupytext support the cells (`# %%`). `FARFAULT`: path of the program.
+# `FARFAULT_RESULTS`: folder for results and figures.
 
 # %%
 import os
@@ -31,16 +31,17 @@ def simulate(name, **changes):
 
 
 # %% [markdown]
-# ## What is in a result
+# ## Contents of a result
 #
-# A run leaves one file. Opening it reads next to nothing; printing it says how the run ended and what there is.
+# A run writes one file. Opening it reads only its attributes and names; printing it shows how the run ended and the
+# available data.
 
 # %%
 run = farfault.open(simulate("demo"))
 print(run)
 
 # %% [markdown]
-# The resolved configuration is in it, defaults included, and so are the machine and the program that made the result.
+# The file contains the resolved configuration, including defaults, the machine, and the version of the program.
 
 # %%
 print("L2 TLB:", run.config["gpu"]["l2_tlb"]["entries"], "entries")
@@ -50,7 +51,7 @@ print("made by commit", run.commit, "on", run.host)
 # %% [markdown]
 # ## Which kernel took the time?
 #
-# Tables are pandas tables, a row for each occurrence; units and descriptions are in `.attrs`.
+# Tables are pandas tables with a row per occurrence; units and descriptions are in `.attrs`.
 
 # %%
 kernels = run.table("kernels").set_index("name")
@@ -65,8 +66,8 @@ print("remote_accesses:", run.table("kernels").attrs["long_name"]["remote_access
 # %% [markdown]
 # ## When?
 #
-# Time series are xarray datasets. Counters only grow; `rates` gives what they grew by, per second of simulated time, and
-# `by="device"` adds up the SMs of a GPU.
+# Time series are xarray datasets. Counters never decrease; `rates` returns their increase per second of simulated time, and
+# `by="device"` sums over the SMs of a GPU.
 
 # %%
 instructions = run.rates("sm", "instructions", by="device")
@@ -79,7 +80,7 @@ run.plot.hit_rates().savefig(os.path.join(results, "hit_rates.png"))
 # %% [markdown]
 # ## Why?
 #
-# Each moment of a memory access is in one stage: the *latency stack*. Here the way to other GPUs takes most of it.
+# The *latency stack* divides the time of a memory access into stages. Here the links to other GPUs take most of it.
 
 # %%
 stack = run.latency("machine").loc["machine"]
@@ -89,7 +90,7 @@ print((100 * stages / stack["access_time"]).sort_values(ascending=False).head(3)
 run.plot.latency_stack(by="kernel").savefig(os.path.join(results, "latency_stack.png"))
 
 # %% [markdown]
-# What the SMs did meanwhile adds up to their time. For most of it they have no warp: the search is small.
+# The activities of the SMs add up to their time. The SMs are idle most of the time, because the graph is small.
 
 # %%
 did = run.stalls("machine").loc["machine"]
@@ -97,7 +98,7 @@ print((100 * did / did["sm_time"]).round(1).to_string(), "%")
 run.plot.stalls().savefig(os.path.join(results, "stalls.png"))
 
 # %% [markdown]
-# What went from GPU to GPU, which links are busiest with it, and where the pages were that it was for.
+# Traffic between GPUs, the busiest links, and the location of the pages.
 
 # %%
 print(run.traffic())
@@ -109,8 +110,8 @@ run.plot.links().savefig(os.path.join(results, "links.png"))
 # %% [markdown]
 # ## What if?
 #
-# Pages dealt out in turn or in one piece to each GPU, times three sizes of the L2 TLB. Any results are a sweep: what varied
-# is what their configurations differ in.
+# Interleaved or contiguous page placement, combined with three sizes of the L2 TLB. Any set of results can form a sweep: its
+# parameters are the keys in which the configurations differ.
 
 # %%
 sweep = farfault.open_many([
@@ -120,7 +121,7 @@ print(sweep)
 print(sweep.table(["end", "iommu_walks"]).drop(columns=["result", "result_digest"]).to_string())
 
 # %% [markdown]
-# A whole grid is an xarray dataset with a dimension for each parameter.
+# A complete grid is an xarray dataset with a dimension for each parameter.
 
 # %%
 grid = sweep.dataset(["end", "iommu_walks"])
@@ -130,7 +131,7 @@ for entries in speed_up["gpu.l2_tlb.entries"].values:
 sweep.plot("end", x="gpu.l2_tlb.entries").savefig(os.path.join(results, "sweep.png"))
 
 # %% [markdown]
-# Tables go on to other programs as any pandas table does.
+# Tables are exported like any pandas table.
 
 # %%
 sweep.runs.to_csv(os.path.join(results, "sweep.csv"))

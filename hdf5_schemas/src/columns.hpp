@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of an untrusted file: the columns of a table, coordinates, figures of the summary.
+// Lists in an untrusted file: columns of a table, coordinates, figures of the summary.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace farfault::results {
 
-// Rows of a table that are read at most: of a longer one the first.
+// Maximum rows that are read of a table: the first ones.
 inline constexpr std::uint64_t kMostRows = 2'000'000;
 
-// The columns of a group, all of one length.
+// The columns of a group, all of the same length.
 class Columns {
  public:
-  // Throws Hdf5Failure where there is no such group; `key` is a column that it has.
+  // Throws Hdf5Failure if the group is missing. `key`: a column that it must have.
   Columns(hid_t file, std::string folder, std::string const& key);
 
-  std::uint64_t rows() const { return rows_; }  // that are read
+  std::uint64_t rows() const { return rows_; }  // read
   std::uint64_t rows_in_file() const { return rows_in_file_; }
   bool has(std::string const& name) const;
-  // Throw Hdf5Failure where it has no such column, or one of another kind or length.
+  // Throw Hdf5Failure if the column is missing or has another type or length.
   std::vector<std::uint64_t> numbers(std::string const& name) const;
   std::vector<std::string> texts(std::string const& name) const;
   std::vector<std::string> names() const;

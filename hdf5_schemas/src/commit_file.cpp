@@ -13,11 +13,11 @@
 namespace farfault::results {
 namespace {
 
-// A process that is killed stops a write between two pages, never within one.
+// A killed process may stop a write between two pages, never within one.
 constexpr std::uint64_t kPageBytes = 4096;
-constexpr std::uint64_t kGrowth = 1024;  // no header grows by as much after it has been made
+constexpr std::uint64_t kGrowth = 1024;  // more than a header grows after its creation
 
-// The first place from `address` on at which a block of up to a page crosses no page.
+// The first address from `address` on at which a block of up to one page does not cross a page boundary.
 std::uint64_t within_a_page(std::uint64_t address, std::uint64_t size) {
   auto const left = kPageBytes - address % kPageBytes;
   return size > left && size <= kPageBytes ? address + left : address;
@@ -37,7 +37,7 @@ CommitFile& file_of(H5FD_t const* f) {
 
 // The order in which commit() changes the old part of the file.
 int rank_of(H5FD_mem_t type, unsigned char const* data, std::size_t size) {
-  // The index of a growing dataset's chunks: HDF5 files its header and first block under object headers.
+  // The chunk index of a growing dataset: HDF5 classifies its header and first block as object headers.
   std::string_view const signature(reinterpret_cast<char const*>(data), std::min<std::size_t>(size, 4));
   if (signature == "EAHD" || signature == "EAIB") return 4;
   switch (type) {
@@ -78,7 +78,7 @@ haddr_t driver_alloc(H5FD_t* f, H5FD_mem_t type, hid_t, hsize_t size) {
   return file_of(f).allocate(size, type == H5FD_MEM_DRAW);
 }
 
-// Blocks come back through CommitFile::release, which knows when they may be used again.
+// CommitFile::release frees blocks, because it knows when they may be reused.
 herr_t driver_free(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, hsize_t) {
   return 0;
 }
@@ -148,7 +148,8 @@ std::string CommitFile::failure() const {
 }
 
 std::uint64_t CommitFile::allocate(std::uint64_t size, bool raw_data) {
-  // Metadata must not come to the old part, where commit() could write what refers to it first.
+  // Metadata must not be placed in the old part, where commit() could write a reference to it before the
+  // block itself.
   auto best = free_.end();
   for (auto it = raw_data ? free_.begin() : free_.lower_bound(committed_); it != free_.end(); ++it)
     if (within_a_page(it->first, size) + size <= it->first + it->second &&
@@ -165,8 +166,8 @@ std::uint64_t CommitFile::allocate(std::uint64_t size, bool raw_data) {
   auto const address = within_a_page(end_, size);
   if (address > end_) free_.emplace(end_, address - end_);
   end_ = address + size;
-  // HDF5 lengthens a header that ends the file, by attributes. Where that could take it across a page, a byte
-  // that belongs to nobody ends the file.
+  // HDF5 extends an object header at the end of the file when attributes are added. If the extension could
+  // cross a page boundary, an unused byte ends the file, so that HDF5 allocates a new block instead.
   if (!raw_data && size <= kPageBytes && kPageBytes - (end_ - 1) % kPageBytes - 1 < kGrowth) ++end_;
   return address;
 }
@@ -190,7 +191,7 @@ void CommitFile::keep(int rank, std::uint64_t address, std::uint64_t size, unsig
   auto const end = address + size;
   auto it = pieces_.lower_bound(address);
   if (it != pieces_.begin() && std::prev(it)->first + std::prev(it)->second.bytes.size() > address) --it;
-  // Cut what is overwritten out of the pieces there are.
+  // Cut the overwritten range out of the existing pieces.
   while (it != pieces_.end() && it->first < end) {
     auto const start = it->first;
     auto piece = std::move(it->second);
@@ -249,7 +250,7 @@ bool CommitFile::read(std::uint64_t address, std::uint64_t size, unsigned char* 
 }
 
 void CommitFile::commit() {
-  // The file must reach as far as HDF5 believes before the superblock says so.
+  // The file must have the size that HDF5 assumes before the superblock records it.
   if (!failed() && end_ > committed_ && ::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0)
     error_ = errno;
   if (!failed() && ::fdatasync(file_.get()) != 0 && errno != EINVAL && errno != ENOSYS) error_ = errno;

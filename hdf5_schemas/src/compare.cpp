@@ -51,12 +51,12 @@ std::vector<ComparedSetting> settings_of(std::vector<std::string> const& paths) 
     }
   std::vector<ComparedSetting> all;
   for (auto& [name, values] : by_name) all.push_back({name, std::move(values)});
-  // What follows from a choice comes after the choices.
+  // Settings that follow from a choice are listed after the choices.
   std::stable_partition(all.begin(), all.end(), [](auto const& s) { return s.in_all(); });
   return all;
 }
 
-// Counted as they come in a machine: nanoseconds, memory transactions of 64 bytes.
+// In the units of a machine: microseconds, memory transactions of 64 bytes.
 double amount(std::uint64_t value, std::string_view unit) {
   return static_cast<double>(value) / (unit == "ps" ? 1'000'000 : unit == "byte" ? 64 : 1);
 }
@@ -71,7 +71,7 @@ bool differs(ComparedFigure const& f) {
   return std::ranges::any_of(f.values, [&](auto const& v) { return v != f.values[0]; });
 }
 
-// All figures of all runs, in the order of the first run that has each.
+// All figures of all runs, in the order of the first run that has each figure.
 std::vector<ComparedFigure> figures_of(std::vector<ResultSummary> const& runs) {
   std::vector<ComparedFigure> all;
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> known;

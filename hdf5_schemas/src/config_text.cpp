@@ -26,7 +26,7 @@ std::vector<std::string> file_parameters(hid_t object) {
 std::vector<ConfigLine> lines_of(std::string const& text) {
   std::vector<ConfigLine> lines;
   std::string table;           // with its dot
-  std::string array, element;  // the array that was begun last, and the table of it that counts
+  std::string array, element;  // the latest array, and its current table by name; with a dot
   for (std::string_view left = text; !left.empty();) {
     auto const line = left.substr(0, std::min(left.find('\n'), left.size() - 1) + 1);
     left.remove_prefix(line.size());

@@ -9,20 +9,20 @@
 
 namespace farfault::results {
 
-// /config/toml of the file to which `object` belongs, without the parameters that name input files
-// (/config/inputs/parameter): what the run was, however its files are called. Throws Hdf5Failure where there
-// is no such text.
+// /config/toml of the file of `object`, without the parameters that name input files
+// (/config/inputs/parameter): the configuration independent of file names. Throws Hdf5Failure if the text is
+// missing.
 std::string config_without_file_names(hid_t object);
 
-// The same line by line. A table of an array, [[application]], is known by its name, which stands first in
-// it: application.stencil.sms.
+// The same, by line. A table of an array, [[application]], is identified by its name, which is its first key:
+// application.stencil.sms.
 struct ConfigLine {
-  std::string parameter;  // that it sets; empty for others
+  std::string parameter;  // that the line sets; empty for other lines
   std::string text;
 };
 std::vector<ConfigLine> config_lines_without_file_names(hid_t object);
 
-// What these leave out: each parameter that names an input file, and the line of the text that sets it.
+// The omitted lines: each parameter that names an input file, and the line that sets it.
 std::vector<std::pair<std::string, std::string>> file_names(hid_t object);
 
 }  // namespace farfault::results

@@ -14,7 +14,7 @@
 namespace farfault::results {
 namespace {
 
-// A dataset of either file, opened in both.
+// A dataset of the same path in both files, opened in both.
 struct Pair {
   Handle a, b;
   Shape shape_a, shape_b;
@@ -52,7 +52,7 @@ class Comparer {
     }
   }
 
-  // Members of a group in both files; one that only one of them has is a difference.
+  // Members of a group in both files. A member of only one of them is a difference.
   std::vector<std::string> children(std::string const& path, std::string const& where) {
     std::vector<std::string> names[2];
     for (int side = 0; side < 2; ++side) {
@@ -93,7 +93,7 @@ class Comparer {
     std::string value_a, value_b;
   };
 
-  // The first value that differs among the rows that both have.
+  // The first differing value in the rows that both have.
   static std::optional<Place> first_difference(Pair const& pair, std::uint64_t limit) {
     auto shape = pair.shape_a;
     if (!shape.extents.empty())
@@ -186,12 +186,12 @@ class Comparer {
                   std::to_string(time) + " ps";
       if (bins > 1) text += ", bin " + std::to_string(place->column % bins) + ",";
       found({"timeseries", path, time, text + " is " + verdict(place->value_a, place->value_b)});
-      limit = std::min(limit, place->row + 1);  // a later difference of this group is not the first
+      limit = std::min(limit, place->row + 1);  // a later difference in this group is not the first
     }
   }
 
-  // The column that says when a row happened: one of unit ps, called time or start if there is such a one. An
-  // amount of time is none: its name says so at an end.
+  // The column with the time of a row: the first with unit ps and a name that contains time or start,
+  // otherwise the first with unit ps. Durations (time_in_<stage>, <cause>_time) do not count.
   std::optional<std::string> time_column(std::string const& folder,
                                          std::vector<std::string> const& columns) const {
     std::optional<std::string> best;

@@ -14,7 +14,7 @@
 namespace farfault::results {
 namespace {
 
-// Two 64-bit lanes that take every word and each other; finished by two rounds of full avalanche.
+// Two 64-bit lanes, each updated by every word and by the other lane; two final rounds of full avalanche.
 class Hash128 {
  public:
   void word(std::uint64_t w) {

@@ -7,7 +7,7 @@
 
 namespace farfault::results {
 
-// The digest of an open file; throws Hdf5Failure when something in it cannot be read.
+// The digest of an open file. Throws Hdf5Failure if part of it is unreadable.
 std::string digest_of(hid_t file);
 
 }  // namespace farfault::results

@@ -16,8 +16,8 @@
 namespace farfault::results {
 namespace {
 
-constexpr double kHalf = 0.5;    // from here on something bounds a run
-constexpr double kCounts = 0.1;  // what is full bounds it only where so much of the time waits there
+constexpr double kHalf = 0.5;    // minimum share of a bottleneck
+constexpr double kCounts = 0.1;  // minimum share of access time that waits for a full buffer
 
 void put(Pack& pack, Resource const& r) {
   auto const parts_of_million = [](double x) { return static_cast<std::uint64_t>(std::max(0.0, x) * 1e6); };
@@ -92,7 +92,7 @@ KernelTime take_kernel(Pack& pack) {
   return k;
 }
 
-// The ranks of the run if it recorded their exchanges, else one rank.
+// The ranks of the run if it recorded their exchanges, otherwise one rank.
 void put_ranks(Pack& pack, hid_t file) {
   auto const count = [&](std::string const& name) {
     return has(file, "engine/" + name) ? words(file, "engine/" + name, 1).at(0) : 0;

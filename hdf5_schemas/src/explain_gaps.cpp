@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time in which no kernel was on a GPU, and what went on then: from the tables of the host.
+// The time with no kernel on a GPU, by the activity of the host, from the host's tables.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +10,7 @@
 namespace farfault::results {
 namespace {
 
-// Of what goes on at once the first one counts; what is in none of them is the last.
+// Activities by priority: simultaneous activities count as the first one; kElse is time without any of them.
 constexpr std::size_t kOnGpus = 0, kCopies = 1, kAllocations = 2, kLaunches = 3, kElse = 4;
 constexpr std::array<Named, 4> kNames{{{"copies", "copies between host and GPUs"},
                                        {"allocations", "allocating and freeing"},
@@ -35,7 +35,7 @@ class Timeline {
     }
   }
   std::uint64_t last() const { return last_; }
-  // Until `end`: the time of each activity while none before it goes on.
+  // Time of each activity until `end`, excluding time of activities with higher priority.
   std::array<std::uint64_t, kElse + 1> times(std::uint64_t end) {
     std::ranges::sort(changes_, {}, &Change::time);
     std::array<std::uint64_t, kElse + 1> times{};
@@ -82,11 +82,11 @@ std::vector<TimePart> read_gaps(hid_t file, std::uint64_t end, bool completed) {
     if (is_kernel) line.add(kOnGpus, {o.reached}, {end});
     line.add(is_kernel ? kLaunches : copies ? kCopies : kAllocations, {o.started}, {end});
   }
-  if (line.last() == 0) return {};  // none has begun that is known
+  if (line.last() == 0) return {};  // no operation with a known start
   add(kLaunches, "kernels", "launched", "finished");
   add(kCopies, "copies", "started", "finished");
   add(kAllocations, "allocations", "started", "finished");
-  // Results of earlier versions do not tell what had not ended at the end of a run that was stopped.
+  // Results of earlier versions do not record operations that were incomplete at the end of a stopped run.
   auto const times = line.times(completed ? end : std::min(end, line.last()));
   std::vector<TimePart> gaps;
   for (std::size_t i = 0; i < kNames.size(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of accesses went in kernels of each name: from their table.
+// Access time by stage for the kernels of each name, from the table of kernels.
 #include <algorithm>
 
 #include "explain_resources.hpp"
@@ -14,7 +14,7 @@ bool has_column(hid_t file, std::string const& name) {
   return has(file, kTable + "/" + name);
 }
 
-// "bfs_level1"; where there are several applications or machines, theirs before it.
+// "bfs_level1"; with several applications or machines, prefixed by theirs.
 std::vector<std::string> names_of(hid_t file, std::uint64_t rows) {
   std::vector<std::string> names(rows);
   for (auto const* column : {"machine", "application", "name"}) {

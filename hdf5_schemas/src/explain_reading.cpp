@@ -9,7 +9,7 @@
 namespace farfault::results {
 namespace {
 
-constexpr double kMostAhead = 1.0;  // of a part of the time
+constexpr double kMostAhead = 1.0;  // in parts of the run
 
 }  // namespace
 
@@ -60,7 +60,7 @@ Growth::Growth(hid_t file, std::string const& folder, std::string const& metric)
 std::vector<double> Growth::rates(std::size_t instance, std::uint64_t end, std::uint64_t among) const {
   std::vector<double> rates;
   auto before = 0.0;
-  auto ahead = 0.0;  // what is counted when something begins, and lasts beyond this part
+  auto ahead = 0.0;  // counted when the activity begins, but extends beyond this part
   for (std::uint64_t part = 1; part <= kParts; ++part) {
     auto const value = at(instance, static_cast<double>(end) * static_cast<double>(part) / kParts);
     auto const rate =

@@ -10,13 +10,14 @@ namespace {
 constexpr char const* kNoneFree = "has none free";
 constexpr char const* kFull = "is full";
 
-// Components of a kind, the time that each is busy, or full, and the stages in which accesses wait for them.
+// A kind of component, the statistic of the time in which it is busy or full, and the stages in which
+// accesses wait for it.
 struct Source {
   char const* series;
   char const* metric;
   char const* what;
   std::vector<char const*> stages;
-  char const* full = nullptr;  // of what has room for a number of things: how to say that it is
+  char const* full = nullptr;  // bounded buffers only: predicate for "no space left"
 };
 std::vector<Source> const& sources() {
   static std::vector<Source> const all{
@@ -57,7 +58,7 @@ struct SmsOfGpus {
   std::vector<std::uint64_t> sms;
 };
 
-// What SMs count is stored summed over those of a GPU.
+// SM statistics are stored as sums per GPU.
 SmsOfGpus sms_of_gpus(hid_t file, std::uint64_t end) {
   SmsOfGpus of;
   if (!has(file, "summary/gpu/sm_time") || end == 0) return of;
@@ -105,7 +106,7 @@ std::optional<Resource> read_source(hid_t file, Source const& c, std::uint64_t e
   return r;
 }
 
-// Over time a sender's statistics are those of all its links.
+// Over time, a sender has statistics only for all its links together.
 void add_over_time(hid_t file, Resource& r, std::string const& sender, std::uint64_t links,
                    std::string const& metric, std::uint64_t end) {
   for (auto const& series : link_names(open_group(file, "/timeseries"))) {
@@ -119,7 +120,7 @@ void add_over_time(hid_t file, Resource& r, std::string const& sender, std::uint
   }
 }
 
-// How busy links are, and for how long they are idle because packets wait for credits.
+// Link utilization, and the time in which links are idle because packets wait for credits.
 std::vector<Resource> read_links(hid_t file, std::uint64_t end) {
   if (!has(file, "tables/links") || end == 0) return {};
   auto const column = [&](std::string const& name) { return texts(file, "tables/links/" + name); };
@@ -152,7 +153,7 @@ std::vector<Resource> read_resources(hid_t file, std::map<std::string, std::uint
   };
   auto const end = of("end");
   auto const all_time = of("sm_access_time");
-  // What waits in the load/store unit waits for what is behind it.
+  // Requests in the load/store unit wait for a later stage.
   auto const behind = all_time - std::min(all_time, of("sm_time_in_load_store"));
   std::vector<Resource> all;
   auto const add = [&](std::optional<Resource> r, std::vector<char const*> const& stages) {

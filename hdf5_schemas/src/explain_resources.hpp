@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what accesses can have waited for, as the file of a run tells it.
+// Private: resources that accesses may have waited for, from the file of a run.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,14 @@
 
 namespace farfault::results {
 
-// Each with what share of the time of accesses was in its stages; `waited` is set, `weight` is not.
+// Each with the share of access time in its stages. Sets `waited`, not `weight`.
 std::vector<Resource> read_resources(hid_t file, std::map<std::string, std::uint64_t> const& figures);
 
-// Of the run, the time in which no kernel was on a GPU, by why; none where that is not known.
+// The time with no kernel on a GPU, by cause. Empty: unknown.
 std::vector<TimePart> read_gaps(hid_t file, std::uint64_t end, bool completed);
 
-// By name, the longest first, the first kMostKernels with their stages; none where the table of kernels does
-// not say where the time of accesses went.
+// By name, the longest first; stages only for the first kMostKernels. Empty if the table of kernels does not
+// have the stages.
 std::vector<KernelTime> read_kernels(hid_t file);
 
 }  // namespace farfault::results

@@ -24,7 +24,7 @@
 namespace farfault::results {
 namespace {
 
-#ifndef __has_feature  // Clang's way of asking
+#ifndef __has_feature  // for compilers other than Clang
 #define __has_feature(feature) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer)
@@ -34,12 +34,12 @@ constexpr bool kLimitMemory = true;
 #endif
 constexpr rlim_t kMemory = rlim_t{4} << 30;
 constexpr std::uint64_t kBytesPerSecond =
-    200'000;  // as stored: slower than any machine checks a sound file, well compressed or not
+    200'000;  // stored bytes: slower than any machine checks a sound file, well compressed or not
 constexpr rlim_t kSeconds = 10;
-// Wall-clock time per second of processor time: a file on a slow network, read on a machine with other work.
+// Wall-clock time per second of processor time, for a file on a slow network and a loaded machine.
 constexpr std::uint64_t kWaiting = 6;
 constexpr std::size_t kMostAnswer = std::size_t{1} << 28;
-constexpr std::array kStops = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};  // somebody's wish, not the file's fault
+constexpr std::array kStops = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};  // sent by a user, not caused by the file
 constexpr int kOutOfMemory = 4, kOtherFault = 3;                   // exit codes of the child
 
 std::uint64_t cpu_seconds(std::uint64_t file_bytes) {
@@ -66,7 +66,7 @@ void send(int fd, char verdict, std::string const& text) {
 
 [[noreturn]] void child(int fd, std::string const& path, std::uint64_t file_bytes,
                         std::function<std::string(hid_t)> const& read) {
-  // A handler of the program would report the child's crash as the program's own.
+  // The program's handlers would report a crash of the child as a crash of the program.
   for (int const signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGPIPE})
     std::signal(signal, SIG_DFL);
   for (int const signal : kStops)
@@ -95,9 +95,9 @@ void send(int fd, char verdict, std::string const& text) {
   ::_exit(0);
 }
 
-// Reads the answer of the child to its end. A child that takes longer than `longest`, or sends more than any
-// sound file gives, is killed. Time counts in slices that have passed here, so that a stopped job is not
-// charged for its pause.
+// Reads the complete answer of the child. Kills a child that takes longer than `longest` or sends more than
+// any sound file produces. Time counts in slices that elapse here, so that a suspended job is not charged for
+// its pause.
 std::string answer_of(pid_t child, int fd, std::chrono::milliseconds longest) {
   using namespace std::chrono_literals;
   auto const slice = std::min<std::chrono::milliseconds>(longest, 1s);
@@ -124,8 +124,8 @@ std::string answer_of(pid_t child, int fd, std::chrono::milliseconds longest) {
   return answer;
 }
 
-// The status of a child that has closed its pipe. Data that took over the child may keep it from ending:
-// after `longest` it is killed.
+// The status of a child that has closed its pipe. Malicious data may keep the child from exiting: after
+// `longest` it is killed.
 int end_of(pid_t child, std::chrono::milliseconds longest) {
   constexpr std::chrono::microseconds kPause{200};
   int status = 0;
@@ -139,7 +139,7 @@ int end_of(pid_t child, std::chrono::milliseconds longest) {
   return status;
 }
 
-// What the end of a child that sent no answer says of the file.
+// The defect of the file, from the exit status of a child that sent no answer.
 std::string fault_of(int status) {
   if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL))
     return "reading it takes more time or memory than a sound file of its size";
@@ -148,7 +148,7 @@ std::string fault_of(int status) {
   return "HDF5 crashes on it";
 }
 
-// What the user may have meant by a path that is no file.
+// Suggests a file for a path that is not a file.
 std::string what_is_there(std::string const& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path + "/runs", error))

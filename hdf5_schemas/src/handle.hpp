@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An HDF5 identifier that is released with its owner, and the check that every call goes through.
+// RAII owner of an HDF5 identifier, and the error check of all HDF5 calls.
 #pragma once
 
 #include <hdf5.h>
@@ -10,20 +10,20 @@
 
 namespace farfault::results {
 
-// HDF5 refused something; the callers of this folder turn it into a UserError or RunError that names the
+// An HDF5 call failed. The callers in this folder convert it into a UserError or RunError that names the
 // file.
 class Hdf5Failure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// A sound result, but of a schema that this program does not read.
+// A sound result with an unsupported schema version.
 class OtherSchema : public Hdf5Failure {
  public:
   using Hdf5Failure::Hdf5Failure;
 };
 
-// Throws Hdf5Failure: `what`, and in brackets the innermost reason that HDF5 gives for its last failure.
+// Throws Hdf5Failure: `what`, and in brackets the innermost reason of HDF5's last failure.
 [[noreturn]] void hdf5_failed(char const* what);
 
 class Handle {
@@ -56,7 +56,7 @@ Status check(Status status, char const* what) {
   return status;
 }
 
-// HDF5 prints its error stack to the terminal unless told not to; ours is one sentence.
+// Stops HDF5 from printing its error stack to the terminal; Farfault reports one sentence.
 inline void quiet() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }

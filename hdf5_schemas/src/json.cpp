@@ -13,8 +13,7 @@ Json const& to_json(Json const& value) {
   return value;
 }
 
-// An object whose members stay in the order in which they were first named. Json looks through all of them
-// for each name.
+// An object whose members keep the order of insertion. Json itself searches all members for each name.
 template <class T>
 class Members {
  public:

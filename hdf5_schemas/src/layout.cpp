@@ -74,8 +74,8 @@ Handle write_list(hid_t parent, std::string const& name, Element element, std::s
 Handle create_group(hid_t parent, std::string const& name, std::size_t members) {
   Handle const list(H5Pcreate(H5P_GROUP_CREATE), "no group properties");
   check(H5Pset_obj_track_times(list, false), "no group properties");
-  // All links in the header of the group: the index that HDF5 would build for more than eight takes more
-  // room.
+  // Keep all links in the header of the group: the index that HDF5 builds for more than eight links takes
+  // more space.
   check(H5Pset_link_phase_change(list, 4096, 4096), "no group properties");
   check(H5Pset_est_link_info(list, static_cast<unsigned>(std::clamp<std::size_t>(members, 1, 1000)),
                              kTypicalName),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The building blocks of the layout: groups, attributes, datasets that are written at once, dimension scales.
+// Building blocks of the layout: groups, attributes, datasets written at once, dimension scales.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace farfault::results {
 
-// `members`: about how many links the group will hold, so that they lie together in the file.
+// `members`: approximate number of links of the group, so that they are stored together.
 Handle create_group(hid_t parent, std::string const& name, std::size_t members);
 
 void set_attribute(hid_t object, char const* name, std::string const& value);
@@ -20,7 +20,7 @@ void set_attribute(hid_t object, char const* name, std::int64_t value);
 void set_attribute(hid_t object, char const* name, std::uint64_t value);
 
 struct Description {
-  std::string unit;  // as declared; the attribute `units` has it in the words of UDUNITS
+  std::string unit;  // as declared; the attribute `units` has the UDUNITS unit
   std::string text;  // the attribute `long_name`
 };
 
@@ -28,10 +28,10 @@ enum class Element : std::uint8_t { u64, i64, real, text };
 hid_t file_type_of(Element element);  // of numbers
 hid_t memory_type_of(Element element);
 
-// Of zlib's: the next one takes three times as long, and spares an eighth of the room.
+// zlib level. The next level takes three times as long and saves about 12% of the space.
 inline constexpr int kDeflateLevel = 3;
 
-// How a dataset of known extents (none: one value) is stored: with its header where it is small, else in
+// Storage of a dataset of known extents (none: one value): in its object header if it is small, otherwise in
 // chunks of whole rows, shuffled and deflated.
 Handle storage_of(std::span<hsize_t const> extents, std::size_t value_bytes);
 void compress(hid_t list, std::vector<hsize_t> const& chunk);
@@ -49,21 +49,21 @@ Handle write_column(hid_t parent, std::string const& name, std::span<std::uint64
 Handle write_column(hid_t parent, std::string const& name, std::span<double const> values,
                     Description const& about);
 
-// Makes `dataset` the coordinate of a dimension called `name`.
+// Makes `dataset` the coordinate of the dimension `name`.
 void make_scale(hid_t dataset, std::string const& name);
 
-// Ties datasets to the scales of their axes, all of a group at once: HDF5's own H5DSattach_scale writes the
-// list of a scale anew for every dataset, and the room of the old lists is lost.
+// Attaches datasets to the scales of their axes, all datasets of a group at once. HDF5's H5DSattach_scale
+// rewrites the list of a scale for every dataset and wastes the space of the old lists.
 class ScaleTies {
  public:
   void tie(hid_t dataset, std::vector<hid_t> const& scales);  // scales[axis]
-  void write();                                               // once, when all are tied
+  void write();                                               // call once, after all tie()
 
  private:
   struct Use {
     hobj_ref_t dataset;
     int axis;
-    int unused;  // the bytes between two uses: written, so given a value
+    int unused;  // padding between two uses: initialized, because it is written
   };
   std::vector<std::pair<hid_t, std::vector<Use>>> scales_;
 };

@@ -11,7 +11,7 @@
 namespace farfault::results {
 namespace {
 
-// A dataset of /timeseries whose rows are samples.
+// A dataset of /timeseries with one row per sample.
 struct SampledRows {
   Handle dataset;
   Shape shape;
@@ -67,7 +67,7 @@ std::string pack_live(hid_t file, std::vector<LiveCounter> const& counters, std:
     auto const [time, fresh] = times.try_emplace(c.series);
     if (fresh) time->second = sampled_rows(file, folder + "/time_ps");
     if (time->second.shape.row_values != 1) throw Hdf5Failure(folder + "/time_ps is no list of times");
-    // A run that was killed within a flush may have more of one than of another.
+    // A run that was killed during a flush may have more rows of one dataset than of another.
     auto const rows = std::min(time->second.shape.rows(), set->shape.rows());
     samples = std::min(samples.value_or(rows), rows);
   }

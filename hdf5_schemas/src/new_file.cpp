@@ -5,10 +5,10 @@ namespace farfault::results {
 
 Handle create_file(CommitFile& file, std::string const& path) {
   Handle const create(H5Pcreate(H5P_FILE_CREATE), "no file properties");
-  // No part of HDF5 may hand out freed space: the CommitFile does, when that is safe.
+  // HDF5 must not reuse freed space; CommitFile does, when it is safe.
   check(H5Pset_file_space_strategy(create, H5F_FSPACE_STRATEGY_NONE, false, 1), "no file properties");
   check(H5Pset_obj_track_times(create, false), "no file properties");
-  // What makes the root group a small one, of the kind that 1.8 introduced.
+  // Tracking the creation order makes the root group a compact group in the format of HDF5 1.8.
   check(H5Pset_link_creation_order(create, H5P_CRT_ORDER_TRACKED), "no file properties");
   auto const access = file.access_list();
   check(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V110), "no file format");

@@ -13,7 +13,7 @@
 namespace farfault::results {
 namespace {
 
-// The components of a path, without empty ones.
+// The non-empty components of a path.
 std::vector<std::string> components_of(std::string_view path) {
   std::vector<std::string> components;
   while (!path.empty()) {
@@ -24,7 +24,7 @@ std::vector<std::string> components_of(std::string_view path) {
   return components;
 }
 
-// Its path from the root group.
+// Path of the object from the root group.
 std::string path_of(hid_t object) {
   std::string path(4096, '\0');
   auto const length = H5Iget_name(object, path.data(), path.size());
@@ -32,7 +32,8 @@ std::string path_of(hid_t object) {
   return path;
 }
 
-// Whether `group` has a member of this name. Follows no link.
+// True if `group` has a member of this name. Does not follow links. Throws for a link that is not a hard
+// link.
 bool has_member(hid_t group, std::string const& name) {
   if (check(H5Lexists(group, name.c_str(), H5P_DEFAULT), "a group cannot be read") == 0) return false;
   H5L_info_t link{};
@@ -50,11 +51,11 @@ void check_has_one_name(hid_t object) {
 #else
   check(H5Oget_info2(object, &info, H5O_INFO_BASIC), "an object cannot be read");
 #endif
-  // A few groups that link to each other several times would stand for millions of paths.
+  // A few groups that link to each other several times would form millions of paths.
   if (info.rc > 1) throw Hdf5Failure("an object has several names");
 }
 
-// HDF5 unpacks a chunk as a whole, so that a small file could take any amount of memory.
+// HDF5 unpacks a whole chunk, so a small file could allocate any amount of memory.
 void check_chunks(hid_t dataset, hid_t list) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;  // as in python/farfault/objects.py
   std::array<hsize_t, H5S_MAX_RANK> chunk{};
@@ -93,11 +94,11 @@ void check_storage(hid_t dataset) {
   }
 }
 
-// Whether the object exists. Opens it into `object`, if that is given; else its last component is looked up
-// only.
+// True if the object exists. Opens it into `object` if that is given; otherwise only looks up the last
+// component.
 bool find(hid_t parent, std::string const& path, Handle* object) {
   auto const names = components_of(path);
-  Handle group;  // the one that was opened last
+  Handle group;  // opened last
   auto at = parent;
   auto const enter = [&](char const* name) {
     group = Handle(H5Oopen(at, name, H5P_DEFAULT), (path + " cannot be opened").c_str());
@@ -124,7 +125,7 @@ Handle open_as(H5O_type_t type, char const* what, hid_t parent, std::string cons
   return object;
 }
 
-// While one exists, this process may open files again after forbid_opening.
+// While an object of this class exists, this process may open files again after forbid_opening.
 class OpeningAllowed {
  public:
   OpeningAllowed() {

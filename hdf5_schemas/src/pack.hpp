@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reading child process sends back to the program (guard.hpp).
+// Answer of the reading child process to the program (guard.hpp).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace farfault::results {
 
-// Numbers and texts in one string, field by field, in the order in which they were put.
+// Numbers and texts in one string, read in the order of the put() calls.
 class Pack {
  public:
   Pack() = default;

@@ -16,14 +16,14 @@ namespace {
 
 using Words = std::array<std::uint64_t, 8>;
 
-// Exchanges the high part of each pair of parts in `a` with the low one in `b`.
+// Swaps the high part of each pair of parts in `a` with the low part in `b`.
 void exchange(std::uint64_t& a, std::uint64_t& b, unsigned shift, std::uint64_t low) {
   auto const moved = (a >> shift ^ b) & low;
   b ^= moved;
   a ^= moved << shift;
 }
 
-// Of eight words, word b then holds the bytes b of all.
+// Transposes eight words: word b becomes the bytes b of all words.
 void transpose(Words& w) {
   constexpr std::uint64_t kFour = 0x00000000ffffffff, kTwo = 0x0000ffff0000ffff, kOne = 0x00ff00ff00ff00ff;
   exchange(w[0], w[4], 32, kFour);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chunk as HDF5's filters leave it, shuffled and deflated (layout.hpp), for H5Dwrite_chunk.
+// A shuffled and deflated chunk, as HDF5's filters produce it (layout.hpp), for H5Dwrite_chunk.
 //
-// Most counters of a large machine stand still from one sample to the next: a chunk that equals the one
-// packed before it is not compressed again.
+// Most counters of a large machine do not change between samples: a chunk equal to the previous one is not
+// compressed again.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,10 @@ namespace farfault::results {
 
 class PackedChunk {
  public:
-  // `value_bytes`: of one value; chunks hold whole ones. The bytes returned are valid until the next call.
+  // `value_bytes`: size of one value; a chunk contains whole values. The returned bytes are valid until the
+  // next call.
   std::span<std::byte const> pack(std::span<std::byte const> chunk, std::size_t value_bytes);
-  // How many were compressed, of all.
+  // Number of compressions, over all objects.
   static std::uint64_t compressed() { return compressed_; }
 
  private:
@@ -24,7 +25,7 @@ class PackedChunk {
   std::vector<std::byte> last_, packed_;
 };
 
-// The first bytes of all values, then their second ones, and so on.
+// The first bytes of all values, then the second bytes, and so on.
 void shuffle_bytes(std::span<std::byte const> values, std::size_t value_bytes, std::span<std::byte> out);
 
 }  // namespace farfault::results

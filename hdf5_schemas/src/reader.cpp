@@ -25,7 +25,7 @@ std::uint64_t scalar(hid_t file, std::string const& path) {
   return read_words(dataset, shape, 0, 1).at(0);
 }
 
-// The words of a column of the topology, each once; none where the machine is no cluster.
+// The distinct words of a column of the topology. Empty if the machine is not a cluster.
 void pack_words(hid_t file, std::string const& column, Pack& pack) {
   auto const path = "/topology/nodes/" + column;
   std::set<std::string> known{""};
@@ -107,7 +107,7 @@ std::string joined(List const& list, std::string const& separator, Item item) {
   return text;
 }
 
-// A line for a cluster; names up to a handful.
+// One line for a cluster, with at most eight names of hosts and of drivers.
 std::string cluster_text(ResultSummary const& s) {
   if (s.machines.empty()) return {};
   auto const named = [](char const* one, std::vector<std::string> const& all) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files a result may take the place of.
+// Decides which files a result may replace.
 #include <filesystem>
 #include <string_view>
 
@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kHdf5 = "\x89HDF\r\n\x1a\n";
 
-// Whether a kill before the first flush can leave a file that begins so: with the room of the superblock, or
-// a part of it.
+// True if a kill before the first flush can leave a file that begins like this: zeros for the superblock, or
+// part of it.
 bool is_unwritten(std::string const& begin) {
   return begin.find_first_not_of('\0') == begin.npos || (begin != kHdf5 && kHdf5.starts_with(begin));
 }
@@ -31,7 +31,7 @@ Content content_of(std::string const& path) {
         return std::string("other");
       return std::string(text_attribute(root, "kind") == "sweep" ? "sweep" : "result");
     });
-    if (answer == "nothing") return Content::unreadable;  // as a disk that is full leaves it
+    if (answer == "nothing") return Content::unreadable;  // left by a full disk
     if (answer == "sweep") return Content::sweep;
     return answer == "result" ? Content::result : Content::something_else;
   } catch (UserError const&) {
@@ -39,10 +39,11 @@ Content content_of(std::string const& path) {
   }
 }
 
-// A file that is missing or empty holds nothing; so does one that only has the place of its first block.
+// A file that is missing or empty may be replaced, and a partial file that has only zeros for its first
+// block.
 bool may_replace(std::string const& path, Content by, bool partial) {
   std::error_code error;
-  // A link that leads nowhere, a folder or a device is refused elsewhere.
+  // Dangling links, folders and devices are refused elsewhere.
   if (!std::filesystem::is_regular_file(path, error)) return true;
   if (!why_not_readable(path).empty()) return false;
   if (partial && std::filesystem::is_symlink(path, error)) return true;

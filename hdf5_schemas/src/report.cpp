@@ -15,7 +15,7 @@ namespace farfault::results {
 namespace {
 
 constexpr std::size_t kMostFigures = 2000;  // more than any machine has
-constexpr double kSteps = 9999;             // of a drawing, from nothing to its highest point
+constexpr double kSteps = 9999;             // of a plot's height
 
 Json profile(hid_t file) {
   auto all = Json::array();
@@ -84,7 +84,7 @@ void add_machine(ReportSource& source, Json& to) {
       ++source.links_of[sender];
 }
 
-// The end of the run; of one that has not ended, its last sample.
+// End of the run, or the time of the last sample if the run has not ended.
 std::uint64_t end_of(hid_t file, Json const& summary) {
   for (auto const& figure : summary)
     if (figure["metric"] == "end") return figure["value"].get<std::uint64_t>();

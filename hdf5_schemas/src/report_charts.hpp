@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what is drawn of each device over time, whether of all together or of one GPU.
+// Private: charts of devices over time, for all devices together and for single GPUs.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 using Rows = std::vector<std::vector<double>>;  // [device][interval]
 
 enum class Per : std::uint8_t {
-  second,    // a rate
-  instance,  // a share of the time of each instance
-  link,      // a share of the time of each of its links
-  whole,     // a share of `whole`
-  nothing    // a level
+  second,    // rate
+  instance,  // share of the time of each instance
+  link,      // share of the time of each of its links
+  whole,     // share of `whole`
+  nothing    // level
 };
 
 struct Chart {
@@ -34,17 +34,17 @@ struct Chart {
   std::vector<std::string> whole = {};
 };
 
-// Those of kinds that are known, in the order in which they are drawn.
+// The charts of known kinds, in drawing order.
 std::vector<Chart> const& charts();
-// Those that a kind of components has in a result: of charts(), and of whatever sends over links.
+// The charts of a kind of component in a result: from charts(), and for every sender of links.
 std::vector<Chart> charts_of(std::string const& kind, Sampled const& sampled);
 
 // The devices of a group of series, in the order of their first instances.
 struct Devices {
   std::vector<std::string> names;
   std::vector<std::size_t> of_instance;
-  std::vector<double> instances;  // how many each has
-  std::vector<double> links;      // how many all of them send over
+  std::vector<double> instances;  // number of instances per device
+  std::vector<double> links;      // number of links per device, over all its instances
 };
 
 Devices devices_of(ReportSource const& source, Sampled const& sampled);
@@ -52,7 +52,7 @@ Devices devices_of(ReportSource const& source, Sampled const& sampled);
 double lasting(std::vector<std::uint64_t> const& ends, std::size_t interval);
 Rows values_of(Chart const& c, Sampled const& sampled, Devices const& d);
 std::string units_of(Chart const& c, Sampled const& sampled);
-// Whether every value is `value` or none.
+// True if every value is `value` or missing.
 bool is_all(Rows const& rows, double value);
 
 }  // namespace farfault::results

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each GPU did, for all of them, in few bytes: shares of the highest value of each GPU, as bytes in
-// base64.
+// Compact activity of every GPU: fractions of the GPU's highest value, as bytes in base64.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,10 +18,11 @@
 namespace farfault::results {
 namespace {
 
-constexpr std::string_view kOfSms = "sm_";  // of the summary's figures, before the statistic's name
-constexpr std::size_t kFewestTimes = 16;    // of time
-constexpr std::size_t kEnoughPoints = 200;  // as many that two bytes a value are better spent than more
-constexpr std::size_t kExpectedRows = 40;   // matrices of a usual result
+constexpr std::string_view kOfSms = "sm_";  // prefix of the summary's figures before the statistic's name
+constexpr std::size_t kFewestTimes = 16;    // intervals of time
+constexpr std::size_t kEnoughPoints = 200;  // intervals above which a second byte per value is worth more
+                                            // than more intervals
+constexpr std::size_t kExpectedRows = 40;   // matrices of a typical result
 constexpr std::size_t kMostLinkRows = 20'000;
 
 std::string base64(std::string const& bytes) {
@@ -71,8 +71,8 @@ class GpuRows {
     return found == number_.end() ? gpus() : found->second;
   }
 
-  // {clock, scale, values}: `names` says whose each row is; those of no GPU are left out. Null where nothing
-  // is to be seen.
+  // {clock, scale, values}. `names`: owner of each row; rows that belong to no GPU are omitted. Null if all
+  // values are zero or missing.
   Json drawn(Sampled const& sampled, std::vector<std::string> const& names, Rows const& rows) {
     auto const intervals = sampled.ends().size();
     Rows of(gpus());
@@ -87,7 +87,7 @@ class GpuRows {
       for (auto const v : row)
         if (std::isfinite(v)) most = std::max(most, v);
       nothing = nothing && most == 0;
-      // The reader's scale is this one rounded.
+      // The reader's scale is rounded to float, so round here as well.
       auto const scale = static_cast<double>(static_cast<float>(most / (none - 1)));
       scales.push_back(scale);
       for (std::size_t k = 0; k < intervals; ++k) {
@@ -139,7 +139,7 @@ Json charts_of_gpus(ReportSource const& source, GpuRows& gpus) {
   return all;
 }
 
-// How many SMs each GPU has.
+// Number of SMs per GPU.
 std::vector<double> sms_of(ReportSource const& source, GpuRows const& gpus) {
   std::vector<double> counts(gpus.gpus(), 0.0);
   if (!has(source.file, "timeseries/sm/instance")) return counts;
@@ -149,7 +149,7 @@ std::vector<double> sms_of(ReportSource const& source, GpuRows const& gpus) {
   return counts;
 }
 
-// Time per time of each part, divided by `whole` of its GPU.
+// Time of each part per time, divided by `whole` of its GPU.
 Json parts_over_time(Sampled const& sampled, std::span<Named const> parts, std::vector<double> const& whole,
                      GpuRows& gpus) {
   auto list = Json::array();
@@ -191,8 +191,8 @@ Json totals_of(Columns const& summary, std::vector<std::string> const& names, st
   return list;
 }
 
-// The directions of links that begin or end at a GPU: [GPU, other node, whether it sends, bytes, packets,
-// share of the run that it was busy].
+// The link directions at GPUs: [GPU, other node, whether the GPU sends, bytes, packets, busy share of the
+// run].
 Json links_of_gpus(ReportSource const& source, GpuRows const& gpus) {
   if (!has(source.file, "tables/links")) return {};
   Columns const links(source.file, "tables/links", "row");
@@ -219,7 +219,7 @@ Json links_of_gpus(ReportSource const& source, GpuRows const& gpus) {
 }  // namespace
 
 void add_gpus(ReportSource const& source, Clocks& clocks, Json& to) {
-  if (source.gpus.size() < 2) return;  // of one alone, all charts tell
+  if (source.gpus.size() < 2) return;  // a single GPU has its charts in the totals
   GpuRows gpus(source, clocks);
   auto names = Json::array();
   for (auto const& name : source.gpus) names.push_back(shown(name));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histograms of the whole machine: how often something took how long, and what most of it stayed below.
+// Histograms of the whole machine, with percentiles.
 #include <algorithm>
 #include <numeric>
 
@@ -28,8 +28,7 @@ std::vector<std::uint64_t> bins_of(hid_t file, std::string const& folder, std::u
   return {};
 }
 
-// Within the bin where it lies, as if that were filled evenly; the last one is taken to be as wide as its
-// beginning.
+// Linear interpolation within the bin; the last bin is assumed to be as wide as its lower bound.
 double percentile(std::vector<std::uint64_t> const& bins, std::vector<std::uint64_t> const& counts,
                   double share) {
   auto const all = std::accumulate(counts.begin(), counts.end(), 0.0);
@@ -81,7 +80,7 @@ void add_histograms(ReportSource const& source, Json& to) {
       if (!one.is_null() && all.size() < kMostHistograms) all.push_back(std::move(one));
     }
   }
-  // Times first.
+  // Histograms of times first.
   std::stable_partition(all.begin(), all.end(),
                         [](Json const& h) { return h["unit"] == "ps" || h["unit"] == "ns"; });
   if (!all.empty()) to["histograms"] = all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What went over each direction of each link.
+// Traffic of each direction of each link.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -13,9 +13,10 @@
 namespace farfault::results {
 namespace {
 
-constexpr std::size_t kPoints = 48;  // of time, of a link
+constexpr std::size_t kPoints = 48;  // intervals of time per link
 
-// How busy each sender of one link was over time: the statistics of a sender of several are those of all.
+// Utilization over time of each sender with one link. The statistics of a sender with several links are sums
+// over them.
 std::map<std::string, Json> use_over_time(ReportSource const& source, Clocks& clocks) {
   std::map<std::string, Json> all;
   for (auto const& kind : link_names(open_group(source.file, "timeseries"))) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each GPU did over time, and every statistic of the whole machine.
+// Activity of each GPU over time, and every statistic of the whole machine.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostTotals = 600;
 
-// Of all rows, interval by interval.
+// Combines all rows, interval by interval.
 template <class Combine>
 std::vector<double> over(Rows const& rows, Combine combine) {
   std::vector<double> all(rows.front().size(), kNone);
@@ -54,7 +54,7 @@ Json drawn_rows(std::vector<std::string> const& names, Rows const& rows, std::si
   return drawn;
 }
 
-// A statistic of the whole machine: time is time per time, so how many things on average.
+// A statistic of the whole machine. A time becomes time per time, i.e. an average number of things.
 Json total_of(Sampled const& sampled, std::string const& metric, std::string& units) {
   std::vector<std::size_t> const all(sampled.instances().size(), 0);
   auto rows = sampled.grouped(metric, all, 1);

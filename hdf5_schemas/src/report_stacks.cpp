@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where accesses were and what SMs did: over time, and in total for each GPU.
+// Stages of accesses and SM activity: over time, and as totals per GPU.
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -15,9 +15,9 @@
 namespace farfault::results {
 namespace {
 
-constexpr std::string_view kPrefix = "sm_";  // of the summary's figures, before the statistic's name
+constexpr std::string_view kPrefix = "sm_";  // prefix of the summary's figures before the statistic's name
 
-// A row for each part that is not nothing: its time per time, divided by `whole`.
+// A row for each non-zero part: its time per time, divided by `whole`.
 Json parts_over_time(Sampled const& sampled, std::span<Named const> parts, double whole, bool with_rest) {
   auto rows = Json::array();
   std::vector<std::size_t> const all(sampled.instances().size(), 0);

@@ -15,7 +15,7 @@
 namespace farfault::results {
 namespace {
 
-// The `most` rows that lasted longest, in the order of the table.
+// The `most` rows with the longest duration, in the order of the table.
 std::vector<std::size_t> longest(std::vector<std::uint64_t> const& began,
                                  std::vector<std::uint64_t> const& ended, std::size_t most) {
   std::vector<std::size_t> rows(began.size());
@@ -40,7 +40,7 @@ Json chosen(std::vector<std::string> const& column, std::vector<std::size_t> con
   return list;
 }
 
-// In which stage the accesses of each row were longest, in words, and for which share of their time.
+// The stage with the most access time of each row, in words, and its share.
 void add_longest_stage(Columns const& table, std::vector<std::size_t> const& rows, Json& columns) {
   if (!table.has("access_time")) return;
   auto const whole = table.numbers("access_time");
@@ -64,7 +64,7 @@ void add_longest_stage(Columns const& table, std::vector<std::size_t> const& row
   columns["longest_stage_share"] = std::move(share);
 }
 
-// The rows of a table with a beginning and an end, in the columns of these names that it has.
+// Rows with a beginning and an end, with the named columns that the table has.
 Json intervals(ReportSource const& source, std::string const& name, char const* began, char const* ended,
                std::vector<std::string> const& texts, std::vector<std::string> const& numbers) {
   auto const folder = "tables/" + name;
@@ -81,8 +81,8 @@ Json intervals(ReportSource const& source, std::string const& name, char const* 
   return {{"rows", table.rows_in_file()}, {"shown", rows.size()}, {"columns", std::move(columns)}};
 }
 
-// The devices that columns name, in the order of the machine, those that are no nodes of it after them; where
-// they are many, several in a row.
+// The devices in the columns, in the order of the machine; devices that are not nodes are last. Many devices
+// share rows, in groups of consecutive ones.
 class DeviceGroups {
  public:
   DeviceGroups(ReportSource const& source, std::vector<std::vector<std::string> const*> const& columns) {
@@ -102,7 +102,7 @@ class DeviceGroups {
   }
   std::vector<std::string> const& names() const { return names_; }  // of rows
   std::size_t per_row() const { return per_row_; }
-  std::size_t of(std::string const& device) const { return place_.at(device); }  // its row
+  std::size_t of(std::string const& device) const { return place_.at(device); }  // row of the device
 
  private:
   std::unordered_map<std::string, std::size_t> place_;
@@ -124,7 +124,7 @@ Json traffic(ReportSource const& source) {
   return {{"devices", devices.names()}, {"per_row", devices.per_row()}, {"bytes", std::move(list)}};
 }
 
-// Pages of each buffer on each device, in groups of devices; the largest buffers.
+// Pages of each buffer on each device, in groups of devices, for the largest buffers.
 Json placement(ReportSource const& source) {
   if (!has(source.file, "tables/page_placement")) return {};
   Columns const table(source.file, "tables/page_placement", "row");
@@ -165,7 +165,7 @@ Json placement(ReportSource const& source) {
           {"buffers", std::move(list)}};
 }
 
-// What had not ended at the end, the first of it.
+// The first operations that were incomplete at the end.
 Json under_way(ReportSource const& source) {
   auto const all = read_under_way(source.file);
   if (all.empty()) return {};

@@ -16,7 +16,7 @@ UserError misfit(std::string const& source, std::string const& what) {
 
 struct Part {
   Handle dataset;
-  Shape shape;  // of the rows to take
+  Shape shape;  // of the rows to copy
 };
 
 Part part_of(hid_t earlier, std::string const& source, std::string const& name, std::uint64_t rows,

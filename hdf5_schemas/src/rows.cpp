@@ -9,7 +9,7 @@ namespace {
 constexpr hsize_t kRowChunkBytes = 64 << 10;
 constexpr hsize_t kChunkRows = 1024;
 
-// One chunk holds whole rows where it can, else a part of one row.
+// A chunk holds whole rows if possible, otherwise part of one row.
 std::vector<hsize_t> chunk_of(std::vector<hsize_t> const& shape, std::size_t value_bytes) {
   auto chunk = shape;
   auto room = std::max<hsize_t>(kRowChunkBytes / value_bytes, 1);
@@ -51,7 +51,7 @@ void RowDataset::make(hid_t parent, std::string const& name, Element element,
     limits[0] = H5S_UNLIMITED;
     list = storage_of({}, 0);
     compress(list, chunk_);
-    // Chunks are written whole: the cache need not hold more than one of them.
+    // Chunks are written whole, so the cache needs space for only one.
     check(H5Pset_chunk_cache(access, 7, kRowChunkBytes, 1.0), "no chunk cache");
   } else {
     list = storage_of(shape_, value_bytes);
@@ -80,7 +80,7 @@ void RowDataset::add(std::uint64_t rows, std::byte const* data) {
   auto const* const end = data + rows * row_bytes_;
   if (complete > rows_) {
     if (waiting != 0) {
-      // The rest of the chunk whose first rows wait.
+      // The rest of the chunk that the waiting rows begin.
       auto const rest = chunk_[0] - there_are % chunk_[0];
       waiting_.insert(waiting_.end(), data, data + rest * row_bytes_);
       data += rest * row_bytes_;
@@ -105,8 +105,8 @@ void RowDataset::extend(std::uint64_t rows) {
   check(H5Dset_extent(dataset_, shape_.data()), "cannot extend a dataset");
 }
 
-// Complete chunks. Their values lie side by side in `data`, since a chunk that does not hold whole rows holds
-// a piece of one.
+// Writes complete chunks. The values of each chunk are contiguous in `data`, because a chunk holds either
+// whole rows or a piece of one row.
 void RowDataset::write_chunks(std::uint64_t rows, std::byte const* data) {
   auto const value_bytes = H5Tget_size(file_type_);
   std::size_t chunk_bytes = value_bytes;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dataset whose first dimension is rows that come one after another, or all at once.
+// A dataset whose rows (first dimension) are appended over time or written at once.
 //
-// One that grows is chunked, and HDF5 keeps an index of its chunks. Rows are written when they complete a
-// chunk, which is compressed as a whole; those behind wait in memory, or are written by write_tail(). Where
-// all rows are known when it is made, as at the end of a short run, it is stored like any other dataset,
-// which takes a tenth of the room.
+// A growing dataset is chunked, and HDF5 keeps an index of its chunks. Rows are written when they complete a
+// chunk, which is compressed as a whole. The remaining rows wait in memory until write_tail() writes them. A
+// dataset whose rows are all known at creation, as at the end of a short run, is stored like any other
+// dataset and takes 10% of the space.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace farfault::results {
 
 class RowDataset {
  public:
-  // `total`: all the rows there will be; nothing where it grows.
+  // `total`: final number of rows; nullopt: it grows.
   RowDataset(hid_t parent, std::string const& name, Element element, std::vector<hsize_t> row_shape,
              std::optional<std::uint64_t> total, Description const& about);
   // Rows of one text each, of this form.
@@ -31,10 +31,10 @@ class RowDataset {
              Description const& about);
 
   void append(std::uint64_t rows, std::uint64_t const* words);
-  void append(std::span<std::string const> texts);  // well-formed ones that fit the form
-  // Writes the rows that wait. Their chunk is compressed again with those to come.
+  void append(std::span<std::string const> texts);  // well-formed texts that fit the form
+  // Writes the waiting rows. Later rows of the same chunk cause it to be compressed again.
   void write_tail();
-  // After H5Fflush: tells `file` which blocks the last chunks have left behind.
+  // Call after H5Fflush. Releases the blocks of `file` that the last chunks no longer use.
   void release_replaced(CommitFile& file);
 
   hid_t get() const { return dataset_; }
@@ -59,10 +59,10 @@ class RowDataset {
   std::size_t width_ = 0;  // of a text
   std::size_t row_bytes_ = 0;
   std::uint64_t rows_ = 0;           // written
-  std::vector<std::byte> waiting_;   // rows of a chunk that is not complete
-  std::vector<PackedChunk> packed_;  // by piece of a row, where a chunk holds no whole one
-  std::uint64_t tail_row_ = 0;       // where the incomplete last chunks begin
-  std::vector<Block> tail_;          // and where they lie in the file
+  std::vector<std::byte> waiting_;   // rows of an incomplete chunk
+  std::vector<PackedChunk> packed_;  // per piece of a row, if a chunk is smaller than a row
+  std::uint64_t tail_row_ = 0;       // first row of the incomplete last chunks
+  std::vector<Block> tail_;          // location of these chunks in the file
 };
 
 }  // namespace farfault::results

@@ -10,7 +10,7 @@
 namespace farfault::results {
 namespace {
 
-constexpr std::uint64_t kMostValues = 4'000'000;  // of a metric, read for a drawing
+constexpr std::uint64_t kMostValues = 4'000'000;  // of a metric, for a plot
 constexpr std::uint64_t kFewestPoints = 32;
 
 }  // namespace
@@ -31,7 +31,7 @@ Sampled::Sampled(hid_t file, std::string kind, std::size_t points)
   auto const wanted = std::min<std::uint64_t>(points, most);
   if (at.empty()) return;
   auto const add = [&](std::uint64_t row) {
-    // The last sample of a moment has all of it.
+    // The last sample of a time is complete.
     if (at[row] == 0 || (!ends_.empty() && at[row] < ends_.back())) return;
     if (!ends_.empty() && at[row] == ends_.back()) {
       rows_.back() = row;

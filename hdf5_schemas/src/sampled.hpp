@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group of /timeseries at some of its samples, for a drawing: what each device did in each interval.
+// A group of /timeseries at selected samples, for a plot: activity of each device in each interval.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace farfault::results {
 
-// The device that a component belongs to: the longest beginning of its path that names a node of the machine
-// ("gpu0" of "gpu0.sm3"), else what stands before its first dot.
+// The device of a component: the longest prefix of its path that names a node ("gpu0" of "gpu0.sm3"),
+// otherwise the part before the first dot.
 std::string_view device_of(std::string_view path, std::unordered_set<std::string> const& nodes);
 
 class Sampled {
  public:
-  // At most `points` intervals, about equally long, each of which ends at a sample. Throws Hdf5Failure where
-  // the group is none of a time series.
+  // At most `points` intervals of roughly equal length, each ending at a sample. Throws Hdf5Failure if
+  // the group is not a time series.
   Sampled(hid_t file, std::string kind, std::size_t points);
 
-  // Ends of the intervals, in ps; the first begins at 0.
+  // Ends of the intervals, in ps; the first interval begins at 0.
   std::vector<std::uint64_t> const& ends() const { return ends_; }
   std::vector<std::string> const& instances() const { return instances_; }
 
@@ -31,12 +31,12 @@ class Sampled {
     std::string units;
     std::string text;
   };
-  // The metrics, but for histograms, in alphabetical order.
+  // The metrics except histograms, in alphabetical order.
   std::vector<std::string> metrics() const;
   bool has(std::string const& metric) const;
   Metric describe(std::string const& metric) const;
-  // Of each group, [group][interval]: by how much a counter grew, what a level was, summed over the instances
-  // of the group. `group` has the number of the group of each instance.
+  // [group][interval]: increase of a counter, or value of a level, summed over the instances of the group.
+  // `group`: index of each instance's group.
   std::vector<std::vector<double>> grouped(std::string const& metric, std::vector<std::size_t> const& group,
                                            std::size_t groups) const;
 

@@ -19,7 +19,7 @@ char const* name_of(StatKind kind) {
   return kind == StatKind::histogram ? "histogram" : kind == StatKind::level ? "level" : "counter";
 }
 
-// The scale of the bins of a histogram: bin 0 counts zeros, bin b the values in [2^(b-1), 2^b).
+// The bin scale of a histogram: bin 0 counts zeros, bin b the values in [2^(b-1), 2^b).
 Handle write_bins(hid_t group, std::string const& name, std::uint32_t bins) {
   std::vector<std::uint64_t> lower{0};
   for (std::uint32_t b = 1; b < bins; ++b)
@@ -103,7 +103,7 @@ void Series::append(hid_t timeseries, Samples const& samples, std::size_t offset
     }
     offset += width;
   }
-  // Last, so that a reader of a killed run's file finds every time with its values.
+  // Times are last, so that in the file of a killed run every time has its values.
   times_->append(rows, reinterpret_cast<std::uint64_t const*>(samples.times.data()));
 }
 

@@ -12,7 +12,7 @@
 
 namespace farfault::results {
 
-// Samples that wait in memory: `width` values each, of which those of one kind begin at some offset.
+// Samples waiting in memory: `width` values each; the values of a kind begin at its offset.
 struct Samples {
   std::span<std::int64_t const> times;
   std::span<std::uint64_t const> values;
@@ -26,18 +26,18 @@ class Series {
   std::size_t values_per_sample() const { return values_; }
   SeriesGroup const& info() const { return info_; }
 
-  // Appends the part of `samples` that begins at `offset`. `last`: no more will come. The group appears in
-  // the file with the first samples.
+  // Appends the part of `samples` that begins at `offset`. `last`: no more samples follow. The file has the
+  // group from the first samples on.
   void append(hid_t timeseries, Samples const& samples, std::size_t offset, bool last);
 
-  // The same column by column, for a run that is resumed; the times come last.
+  // The same by column, for a resumed run; the times are last.
   void grow(hid_t timeseries);
   std::uint64_t width(std::size_t metric) const;
   RowDataset& metric(std::size_t number) { return metrics_[number]; }
   RowDataset& times() { return *times_; }
 
   bool is_in_file() const { return times_.has_value(); }
-  void write_tails();  // the rows that wait for their chunks to be complete
+  void write_tails();  // the rows waiting for a complete chunk
   void release_replaced(CommitFile& file);
 
  private:
@@ -45,7 +45,7 @@ class Series {
 
   SeriesGroup info_;
   std::size_t values_ = 0;
-  std::optional<RowDataset> times_;  // empty until the group is in the file
+  std::optional<RowDataset> times_;  // empty until the file has the group
   std::vector<RowDataset> metrics_;
 };
 

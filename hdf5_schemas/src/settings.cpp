@@ -31,7 +31,7 @@ std::vector<std::string> texts_of(hid_t file, char const* path) {
   return read_texts(column, shape, 0, shape.rows());
 }
 
-// The content of each input file by the parameter that named it.
+// The content of each input file, by the parameter that names it.
 Settings inputs_of(hid_t file) {
   auto const parameters = texts_of(file, "/config/inputs/parameter"),
              hashes = texts_of(file, "/config/inputs/hash");

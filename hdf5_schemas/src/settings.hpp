@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What two results were asked for, compared parameter by parameter.
+// Compares the settings of two results.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace farfault::results {
 
-// Parameters of /config/toml whose values differ, then input files whose contents differ.
+// Parameters of /config/toml with different values, then input files with different content.
 std::vector<SettingDifference> setting_differences(hid_t a, hid_t b);
 
 }  // namespace farfault::results

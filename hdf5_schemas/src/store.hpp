@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the parts of a result that come in one piece: configuration, topology, summary, self-profile.
+// Writes the fixed-size parts of a result: configuration, topology, summary, self-profile.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ void write_header(hid_t file, RunHeader const& header);
 void write_summary(hid_t file, std::vector<SummaryRow> const& rows);
 void write_engine(hid_t file, std::vector<EngineValue> const& values);
 
-// True for a name that can be that of a dataset or group.
+// True if `name` is valid for a dataset or group.
 bool is_object_name(std::string_view name);
 
 }  // namespace farfault::results

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of /summary on their way from the reading child process.
+// Transfers the figures of /summary from the reading child process.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace farfault::results {
 
-// Appends the figures of /summary/<scope>; whoever has put the last one ends them with a number 0.
+// Appends the figures of /summary/<scope>. After the last scope, the caller ends the list with the number 0.
 void pack_summary_of(hid_t file, std::string const& scope, Pack& pack);
 std::vector<SummaryRow> unpack_summary(Pack& pack);
 

@@ -12,7 +12,7 @@
 namespace farfault::results {
 namespace {
 
-constexpr std::size_t kLeastWidth = 32;  // of the texts of a column that grows
+constexpr std::size_t kLeastWidth = 32;  // of texts in a growing column
 
 TextForm joined(TextForm a, TextForm b) {
   return {std::max(a.width, b.width), a.ascii && b.ascii};
@@ -78,7 +78,7 @@ void Table::tie() {
   ties.write();
 }
 
-// Puts a dataset of longer texts in the place of the column; the room of the old one is lost.
+// Replaces the column by a dataset of longer texts; the space of the old one is lost.
 void Table::widen(std::size_t number, TextForm form) {
   auto& column = columns_[number];
   auto const& name = info_.columns[number].name;

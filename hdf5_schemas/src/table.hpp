@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of what happened: the group /tables/<name>, one dataset for each column.
+// A table of events: the group /tables/<name>, one dataset per column.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ class Table {
   TableInfo const& info() const { return info_; }
   std::uint64_t rows() const { return written_ + waiting_; }
 
-  std::size_t add(std::span<Cell const> row);  // to those that wait; returns their bytes
-  // Writes the rows that wait. `last`: no more will come. The group appears in the file with the first rows.
+  std::size_t add(std::span<Cell const> row);  // to the waiting rows; returns their bytes
+  // Writes the waiting rows. `last`: no more rows follow. The file has the group from the first rows on.
   void write(hid_t tables, bool last);
-  void write_tails();  // the rows that wait for their chunks to be complete
+  void write_tails();  // the rows waiting for a complete chunk
   void release_replaced(CommitFile& file);
 
  private:
@@ -39,7 +39,7 @@ class Table {
   void tie();
 
   TableInfo info_;
-  Handle group_;  // nothing until the table is in the file
+  Handle group_;  // empty until the file has the table
   std::optional<RowDataset> index_;
   std::vector<Column> columns_;
   std::uint64_t written_ = 0, waiting_ = 0;

@@ -6,7 +6,7 @@
 namespace farfault::results {
 namespace {
 
-// The length of the UTF-8 sequence at the start of `s`; 0 where there is none.
+// Length of the UTF-8 sequence at the start of `s`; 0: invalid.
 std::size_t sequence_length(std::string_view s) {
   auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
   auto const first = byte(0);

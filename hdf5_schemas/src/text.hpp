@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text as this folder stores it: strings of one fixed length per dataset or attribute, padded with zeros;
-// ASCII where every character is, else UTF-8. Octave reads neither variable-length strings nor UTF-8 ones.
+// Text as stored in results: strings of one fixed length per dataset or attribute, padded with zeros; ASCII
+// if all characters are ASCII, otherwise UTF-8. Octave reads neither variable-length strings nor UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace farfault::results {
 
 struct TextForm {
-  std::size_t width = 1;  // bytes of one string
+  std::size_t width = 1;  // bytes per string
   bool ascii = true;
 };
 
@@ -26,8 +26,7 @@ inline bool fits(TextForm text, TextForm into) {
 Handle text_type(TextForm form);
 std::vector<char> text_block(std::span<std::string const> texts, std::size_t width);
 
-// The text with whatever is not UTF-8, and every zero byte, replaced by U+FFFD: what readers can be trusted
-// to decode.
+// The text with invalid UTF-8 and zero bytes replaced by U+FFFD, so that all readers can decode it.
 std::string well_formed(std::string_view text);
 
 }  // namespace farfault::results

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The statistics of SMs that are parts of a whole, and what they are to a reader.
+// The SM statistics that are parts of a whole, and their display names.
 #pragma once
 
 #include <iterator>
@@ -12,7 +12,7 @@ struct Named {
   char const* what;
 };
 
-// They add up to sm_time.
+// Sum: sm_time.
 inline constexpr Named kSms[] = {{"sm_active_time", "executing"},
                                  {"sm_memory_stall_time", "waiting for memory"},
                                  {"sm_fault_stall_time", "waiting for page faults"},
@@ -22,7 +22,7 @@ inline constexpr Named kSms[] = {{"sm_active_time", "executing"},
                                  {"sm_stopped_time", "stopped by driver or throttling"},
                                  {"sm_idle_time", "without a warp"}};
 
-// They add up to sm_access_time.
+// Sum: sm_access_time.
 inline constexpr Named kAccesses[] = {{"sm_time_in_load_store", "load/store unit"},
                                       {"sm_time_in_l1_tlb", "L1 TLB"},
                                       {"sm_time_in_l2_tlb", "L2 TLB"},
@@ -37,7 +37,7 @@ inline constexpr Named kAccesses[] = {{"sm_time_in_load_store", "load/store unit
                                       {"sm_time_in_links", "links between devices"},
                                       {"sm_time_in_remote_memory", "memory of other devices"},
                                       {"sm_time_under_way", "accesses that had not ended"}};
-// Of these, those that are counted as the run goes on.
+// The parts of kAccesses that are counted during the run.
 inline constexpr std::span kStages = std::span(kAccesses).first<std::size(kAccesses) - 1>();
 
 }  // namespace farfault::results

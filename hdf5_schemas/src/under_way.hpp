@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What had not ended at the end of a run: kernels, copies and buffer operations of its hosts.
+// Operations that were incomplete at the end of a run: kernels, copies and buffer operations of its hosts.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace farfault::results {
 struct OperationUnderWay {
   std::string operation;  // kernel, to_gpus, to_host, allocate, free
   std::string name;       // of a kernel
-  std::string of;         // its application and machine, where the result names them
+  std::string of;         // its application and machine, if the result has them
   std::uint64_t stream = 0;
   std::uint64_t started = 0;  // ps
-  std::uint64_t reached = 0;  // ps; when it reaches the GPUs or the driver, may be after the end
+  std::uint64_t reached = 0;  // ps; arrival at the GPUs or the driver, possibly after the end of the run
 
-  // For people: "kernel fir of app0".
+  // For users: "kernel fir of app0".
   std::string text() const;
 };
 
-// In the order of the table; none where the result has no such table.
+// In the order of the table; empty if the result has no such table.
 std::vector<OperationUnderWay> read_under_way(hid_t file);
 
 }  // namespace farfault::results

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Units of the results as CF asks for them: names that UDUNITS knows.
+// CF units of the results: names in UDUNITS.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace farfault::results {
 
-// The unit that a statistic or a column was declared with, in UDUNITS' words. What is counted (hits, pages,
-// cycles) has the unit 1; long_name says what is counted.
+// The UDUNITS name of a declared unit. Counts (hits, pages, cycles) have the unit 1; long_name names what is
+// counted.
 std::string udunits(std::string_view declared);
 
 }  // namespace farfault::results

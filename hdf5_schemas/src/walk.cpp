@@ -79,7 +79,8 @@ std::size_t value_count(Shape const& shape, std::uint64_t rows) {
   return static_cast<std::size_t>(rows * shape.row_values);
 }
 
-// Takes the strings out of what `read` fills: variable-length pointers or one block of fixed-length ones.
+// Extracts the strings from the output of `read`: variable-length pointers, or one block of fixed-length
+// strings.
 template <class Read>
 std::vector<std::string> texts(hid_t file_type, hid_t space, std::size_t count, Read read) {
   std::vector<std::string> result;
@@ -124,7 +125,7 @@ Shape shape_of_dataset(hid_t dataset) {
   Handle const type(H5Dget_type(dataset), "a dataset has no type");
   Handle const space(H5Dget_space(dataset), "a dataset has no shape");
   auto const shape = shape_of_space(space, kind_of(type));
-  // Deflate cannot shrink data more than about a thousandfold.
+  // Deflate shrinks data at most about a thousandfold.
   auto const stored = H5Dget_storage_size(dataset);
   auto const limit = stored > (std::uint64_t{1} << 50) ? std::uint64_t{1} << 60 : (stored + 4096) * 1100;
   auto const row_bytes = std::max<std::uint64_t>(shape.row_values, 1) * 8;
@@ -144,7 +145,7 @@ std::vector<std::uint64_t> read_words(hid_t dataset, Shape const& shape, std::ui
   std::vector<std::uint64_t> words(value_count(shape, rows));
   if (words.empty()) return words;
   auto const selection = select(dataset, shape, first_row, rows);
-  // Doubles are read into the same eight bytes each.
+  // Doubles are read into words of the same size.
   check(H5Dread(dataset, memory_type_of(shape.kind), selection.memory, selection.file, H5P_DEFAULT,
                 words.data()),
         "values cannot be read");

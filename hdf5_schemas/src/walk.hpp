@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading of untrusted files: attributes' names in sorted order, and values piece by piece with sizes checked
-// first.
+// Reading of untrusted files: sorted attribute names, and values in pieces after a check of their size.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +21,13 @@ enum class Kind : std::uint8_t { integer, unsigned_integer, real, text, other };
 struct Shape {
   Kind kind = Kind::other;
   std::vector<hsize_t> extents;  // empty for a scalar
-  std::uint64_t row_values = 1;  // values of one step along the first dimension
+  std::uint64_t row_values = 1;  // values per index of the first dimension
   std::uint64_t rows() const { return extents.empty() ? 1 : extents[0]; }
 };
 
 std::vector<std::string> attribute_names(hid_t object);  // sorted
 
-Shape shape_of_dataset(hid_t dataset);  // throws when the dataset claims more than its storage can hold
+Shape shape_of_dataset(hid_t dataset);  // throws if the dataset claims more than its storage can hold
 Shape shape_of_attribute(hid_t attribute);
 
 // Numbers as 64-bit words: reals by their bits, others by their value.
@@ -36,13 +35,13 @@ std::vector<std::uint64_t> read_words(hid_t dataset, Shape const& shape, std::ui
                                       std::uint64_t rows);
 std::vector<std::string> read_texts(hid_t dataset, Shape const& shape, std::uint64_t first_row,
                                     std::uint64_t rows);
-std::string scalar_text(hid_t file, std::string const& path);  // throws where there is not one text
+std::string scalar_text(hid_t file, std::string const& path);  // throws unless the dataset is one text
 std::vector<std::uint64_t> attribute_words(hid_t attribute, Shape const& shape);
 std::vector<std::string> attribute_texts(hid_t attribute, Shape const& shape);
 
 // Calls `visit(first_row, rows)` for pieces of at most kPieceBytes (or one row).
 void for_pieces(Shape const& shape, std::function<void(std::uint64_t, std::uint64_t)> const& visit);
 
-std::string text_attribute(hid_t object, char const* name);  // empty when it is not there or not one text
+std::string text_attribute(hid_t object, char const* name);  // empty if missing or not one text
 
 }  // namespace farfault::results

@@ -39,7 +39,7 @@ ResultWriter::Impl::~Impl() {
   try {
     attempt([&] { flush(); });
   } catch (...) {
-    // The file keeps its last flush; whoever destroys the writer early has a better reason to report.
+    // The file keeps its last flush. The caller that destroys the writer early reports its own reason.
   }
 }
 

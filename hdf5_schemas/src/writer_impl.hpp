@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a ResultWriter holds during its run; writer.cpp writes with it, resume.cpp fills it from an
-// earlier file.
+// State of a ResultWriter: writer.cpp writes with it, resume.cpp fills it from an earlier file.
 #pragma once
 
 #include <string>
@@ -13,7 +12,7 @@
 
 namespace farfault::results {
 
-// Throws UserError where would_be_lost names a file.
+// Throws UserError if would_be_lost names a file.
 void check_keeps(std::string const& path);
 void check_keeps_of_sweep(std::string const& path);  // the same for the table of a sweep
 
@@ -21,7 +20,7 @@ struct ResultWriter::Impl {
   Impl(std::string target, std::string written, RunHeader const& header);
   ~Impl();
 
-  // Every call goes through here: what HDF5 or the disk refuses becomes one RunError.
+  // Wraps every call: an error of HDF5 or the disk becomes one RunError.
   template <class Action>
   void attempt(Action action) {
     FF_CHECK(!finished, "a result was written to after it was finished");
@@ -41,14 +40,14 @@ struct ResultWriter::Impl {
     }
   }
   std::string failure(std::string const& why) const;
-  std::string what_remains() const;  // the second half of the sentence of a failure
+  std::string what_remains() const;  // second half of an error message
 
   void write_samples(Samples const& some, bool last);
-  void write_much();  // what waits, if that is as much as may wait
+  void write_much();  // the waiting data, if it has reached its limit
   void write_waiting(bool last);
   void flush(bool last = false);
-  // The rows of `source` up to `position`. Throws UserError where they do not fit, Hdf5Failure where they
-  // cannot be read.
+  // The rows of `source` up to `position`. Throws UserError if they do not fit, Hdf5Failure if they are
+  // unreadable.
   void copy_from(std::string const& source, Position const& position);
 
   std::string path, partial;

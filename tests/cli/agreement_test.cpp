@@ -104,7 +104,7 @@ TEST_CASE("GPUs are split where ranks of several threads have one each, unless s
   CHECK(granularity_for(options, 2, 1, 2) == Granularity::device);
   CHECK(granularity_for(options, 2, 2, 2) == Granularity::split_gpu);
   CHECK(granularity_for(options, 2, 4, 1) == Granularity::device);
-  options.critical_path = true;  // its bound is that of devices
+  options.critical_path = true;  // the critical path is computed per device
   CHECK(granularity_for(options, 1, 1, 8) == Granularity::device);
   for (auto const* word : {"one", "device", "split"}) {
     options.partitions = granularity(word);
@@ -154,6 +154,6 @@ TEST_CASE("copies of the program that a launcher started without MPI are told ap
         "srun started 4 copies of this program, but gave them no MPI to work together: use 'srun --mpi=pmix' "
         "or "
         "mpirun; for 4 independent runs, unset SLURM_STEP_NUM_TASKS");
-  // A batch script of several tasks that calls the program once.
+  // A batch script with several tasks that calls the program only once.
   CHECK(missing(1, {{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}) == "nothing");
 }

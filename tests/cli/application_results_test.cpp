@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a result and the screen say of several applications.
+// Results and screen output of runs with several applications.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -99,7 +99,7 @@ TEST_CASE("a short application that is relaunched fills the table of runs until 
         std::string::npos);
   CHECK(with.find("  ended                 completed, digest ") != std::string::npos);
   CHECK(farfault_program({"validate", file}).code == 0);
-  // One that is cut by the time limit while it is running again has the time until then.
+  // An application that is cut by the time limit during a relaunch has the time until then.
   auto const cut = [&](std::string const& until) {
     auto words = relaunch;
     words.insert(words.end(), {"--until", until});

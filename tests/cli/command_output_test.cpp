@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output of another program, and the limit on its time.
+// The output of another program, and its time limit.
 #include "sweep/command_output.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `farfault explain` of runs with a bottleneck that was put there.
+// `farfault explain` of runs with a deliberate bottleneck.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -118,7 +118,7 @@ TEST_CASE(
   CHECK(sms == 8 * e["end_ps"].get<std::uint64_t>());
   CHECK(stages == e["access_ps"]);
   CHECK(e["sms"].size() == 8);
-  CHECK(e["stages"].size() == 14);  // with what accesses under way have taken: nothing
+  CHECK(e["stages"].size() == 14);  // including the time of outstanding accesses, which is 0
 }
 
 TEST_CASE("explain: of a run that was stopped, the kernel that was under way is told first") {
@@ -127,7 +127,7 @@ TEST_CASE("explain: of a run that was stopped, the kernel that was under way is 
   REQUIRE(e["under_way"].size() == 1);
   CHECK(e["under_way"][0]["what"] == "kernel matrix_transpose");
   CHECK(e["under_way"][0]["started_ps"] == 0);
-  // It was on its way for the launch latency, and then on the GPU until the end.
+  // The kernel was in transit for the launch latency, and then on the GPU until the end.
   REQUIRE(e["gaps"].size() == 1);
   CHECK(e["gaps"][0]["name"] == "launches");
   CHECK(e["gaps"][0]["ps"] == 5'400'000);
@@ -191,7 +191,7 @@ TEST_CASE("explain: one MSHR of each L1 cache is named first") {
   auto const e = explained(path);
   CHECK(e["bound_by"] == "resource");
   CHECK(e["resources"][0]["what"] == "L1 cache MSHRs");
-  CHECK(e["resources"][0]["busy"].get<double>() < 0.9);  // a share of the time of all SMs
+  CHECK(e["resources"][0]["busy"].get<double>() < 0.9);  // share of the time of all SMs
   CHECK(first_line_of(path).starts_with("bound by L1 cache MSHRs: gpu0 SMs have none free "));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with extensions of its own, called as a function: what it knows, and what it refuses.
+// A program with its own extensions, called as a function: what it accepts and what it refuses.
 #include "farfault/cli/extensions.hpp"
 
 #include <doctest/doctest.h>
@@ -75,7 +75,7 @@ Called call(Extensions const& extensions, std::vector<std::string> words) {
   return {code, out.str(), err.str()};
 }
 
-// The sentence with which a program of these extensions ends, whatever it is asked.
+// The one-sentence error of a program with these extensions, for any command.
 std::string refusal(Extensions const& extensions) {
   auto const called = call(extensions, {"params"});
   CHECK(called.code == 2);
@@ -133,7 +133,7 @@ TEST_CASE("parameters of two policies cannot be in one table") {
       refusal(policies().add<OrganizationWithParams>("random", "x")) ==
       "farfault: the parameters of replacement = \"random\" and of organization = \"random\" would be in one "
       "table, random\n");
-  declared = {};  // of two without parameters nobody minds
+  declared = {};  // two extensions without parameters do not conflict
   CHECK(call(policies().add<OrganizationWithParams>("lru", "x"), {"params", "gpu.l2_tlb"}).code == 0);
 }
 

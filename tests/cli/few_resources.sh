@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A system that gives too little memory or too few threads: one sentence and exit code 1, never an abort.
+# A system with too little memory or too few threads: one sentence and exit code 1, never an abort.
 . "$(dirname "$0")/../support/script.sh"
 run=("$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=64KiB --progress off
   --output "$scratch/x.h5")
 
-refused() { # WHAT LIMIT WORD ...: run with `ulimit LIMIT`
+refused() { # WHAT LIMIT WORD ...: runs with `ulimit LIMIT`
   local what=$1 limit=$2 rc
   shift 2
   # shellcheck disable=SC2086
@@ -16,7 +16,7 @@ refused() { # WHAT LIMIT WORD ...: run with `ulimit LIMIT`
     eval '[ "$(wc -l <"$scratch/err")" -eq 1 ] && [[ $(cat "$scratch/err") == "farfault: "* ]]'
 }
 
-# A thread's stack takes 8 MB of addresses as a rule.
+# The default stack of a thread takes 8 MB of address space.
 refused "64 threads in 300 MB" "-v 300000" --threads 64 --partitions split
 check "the sentence says how many threads there were" grep -q 'of 64 threads the system gives [0-9]*' "$scratch/err"
 finish

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A disk that fills up ends a run with one sentence and exit code 1, and leaves an earlier result alone.
+# A full disk ends a run with one sentence and exit code 1, and leaves an earlier result unchanged.
 . "$(dirname "$0")/../support/script.sh"
 
 run=("$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=64KiB --threads 1
   --progress off)
 "${run[@]}" --output "$scratch/whole.h5" >/dev/null || fail "the undisturbed run"
-kib=$(($(stat -c %s "$scratch/whole.h5") / 1024)) # that a whole result takes
+kib=$(($(stat -c %s "$scratch/whole.h5") / 1024)) # size of a complete result
 check "a whole result of $kib KiB can run out of space in more than one place" [ "$kib" -ge 40 ]
 
-# ends_in_order WHAT FILE COMMAND ...: COMMAND fails for want of space while it writes FILE, which exists
+# ends_in_order WHAT FILE COMMAND ...: COMMAND runs out of space while it writes FILE, which exists
 ends_in_order() {
   local what=$1 file=$2 before rc
   shift 2
-  : >"$file"  # an empty one, as a disk that small holds no other
+  : >"$file"  # an empty file, because a disk this small has no space for another
   before=$(cksum "$file")
-  # Through pipes: the limit would hold for the files, too.
+  # Through pipes, because the limit would also apply to files.
   { "$@" 2>&3 | cat >"$scratch/out"; rc=${PIPESTATUS[0]}; } 3> >(cat >"$scratch/err")
   wait $!
   check "$what: exit code 1, not $rc" [ "$rc" -eq 1 ]
@@ -36,11 +36,11 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o "size=$((kib / 2))k" tmpfs "$scratc
   trap 'umount "$scratch/disk"; rm -rf "$scratch"' EXIT
   ends_in_order "full disk" "$scratch/disk/run.h5" "${run[@]}" --output "$scratch/disk/run.h5"
   rm -f "$scratch"/disk/*
-  # What ends the run is not said to leave it going.
+  # The message does not claim that the run continues after a fatal error.
   ends_in_order "full disk of a run with checkpoints" "$scratch/disk/run.h5" "${run[@]}" --output "$scratch/disk/run.h5" \
     --set run.sample_interval=1us --checkpoint "$scratch/checkpoint" --checkpoint-every 1us
   rm -f "$scratch"/disk/*
-  # A trace is not worth a result: the run ends as it would, and exit code 1 says that something is missing.
+  # A result is worth more than a trace: the run completes, and exit code 1 reports the missing trace.
   "${run[@]}" --output "$scratch/traced.h5" --trace 0us,1s --trace-sample 1 --trace-output "$scratch/disk/run.pftrace" \
     --summary-json "$scratch/traced.json" >"$scratch/out" 2>"$scratch/err"
   rc=$?
@@ -52,7 +52,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o "size=$((kib / 2))k" tmpfs "$scratc
   check "for scripts, too" grep -q "\"result_digest\": *\"$(digest_of "$scratch/whole.h5")\"" "$scratch/traced.json"
   check "nothing is left of the trace: $(ls "$scratch/disk")" test -z "$(ls "$scratch/disk")"
   rm -f "$scratch"/disk/*
-  # The summary for scripts reports the failure even if the disk has no space left.
+  # The JSON summary reports the failure even if the disk has no space left.
   for output in "$scratch/disk/run.h5" "$scratch/elsewhere.h5"; do
     : >"$scratch/disk/filler"
     (while [ ! -s "$scratch/disk/s.json" ]; do sleep 0.01; done; head -c 100M /dev/zero >"$scratch/disk/filler" 2>/dev/null) &
@@ -67,7 +67,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o "size=$((kib / 2))k" tmpfs "$scratc
     check "nothing else is left of it: $(ls "$scratch/disk")" test ! -e "$scratch/disk/s.json.writing"
     rm -f "$scratch"/disk/*
   done
-  # Of a sweep each row says why, and what is not whole is removed.
+  # Each row of a sweep has the reason, and incomplete files are removed.
   cat >"$scratch/study.toml" <<END
 base = "paper-gmmu-bypass"
 config.workload.name = "stream"

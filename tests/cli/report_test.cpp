@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `farfault report`: what stands in the page, and what becomes of files. That a browser shows it is tested by
-// report_browser_test.py.
+// `farfault report`: the content of the page, and the handling of files. report_browser_test.py tests the
+// display in a browser.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -73,13 +73,13 @@ nlohmann::json data_of(std::string const& page) {
   return nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
 }
 
-// A page without the script element that holds its data.
+// A page without the script element that contains its data.
 std::string without_data(std::string page) {
   auto const from = page.find("<script type=\"application/json\"");
   return page.erase(from, page.find("</script>", from) - from);
 }
 
-// Which tags there are: "<td", "</td".
+// The tags of a page: "<td", "</td".
 std::set<std::string> tags_of(std::string const& page) {
   std::set<std::string> tags;
   for (auto at = page.find('<'); at != std::string::npos; at = page.find('<', at + 1))
@@ -87,7 +87,7 @@ std::set<std::string> tags_of(std::string const& page) {
   return tags;
 }
 
-// A description of a statistic outlives every result.
+// The description of a statistic must outlive every result, so these texts are never freed.
 std::string_view hostile_unit(std::string const& attack) {
   static std::set<std::string> all;
   return *all.insert(attack).first;
@@ -148,7 +148,7 @@ TEST_CASE(
 
 TEST_CASE("report: a page asks for nothing from elsewhere, and lets no script run but its own") {
   auto const page = page_of({run_of("plain.h5")}, "plain.html");
-  CHECK(count(page, "<script") == 2);  // the data and the page's own
+  CHECK(count(page, "<script") == 2);  // the data and the page's own script
   CHECK(page.find("default-src 'none'; script-src 'sha256-") != std::string::npos);
   CHECK(page.find("unsafe") == std::string::npos);
   for (auto const* reference :
@@ -176,7 +176,7 @@ TEST_CASE("report: names and texts of a result are no markup, in the page as in 
                                    "\x80<script>\xff"};
   std::string all;
   for (auto const& attack : attacks) all += attack;
-  attacks.push_back(all);  // the browser's test opens this one
+  attacks.push_back(all);  // report_browser_test.py opens this one
   for (auto const& attack : attacks) {
     CAPTURE(attack);
     auto const page = page_of({hostile_result(attack)}, "hostile.html");
@@ -208,7 +208,7 @@ TEST_CASE("report: 1,024 GPUs make a page of less than 5 MB, with a picture of g
   auto const picture = page.substr(from, page.find("</svg>", from) - from);
   CHECK(count(picture, "<rect") <= 64);
   CHECK(picture.find(">0-5</text>") != std::string::npos);
-  CHECK(picture.find(">102+</text>") != std::string::npos);  // m102 to m107 find no room
+  CHECK(picture.find(">102+</text>") != std::string::npos);  // m102 to m107 do not fit
   CHECK(picture.find(">30-0</text>") == std::string::npos);  // leaf30, leaf31 and spine0
   CHECK(data_of(page)["runs"][0]["link_use"].size() == count(picture, "data-use="));
   CHECK(picture.find("data-gpus=\"0,1,2,3,4,5,6,7,8,9,10,11,") != std::string::npos);
@@ -229,7 +229,7 @@ TEST_CASE("report: 1,024 GPUs make a page of less than 5 MB, with a picture of g
 
 TEST_CASE("report: links that are drawn as one are as busy at a moment as the busiest of them") {
   using Json = nlohmann::ordered_json;
-  // More GPUs than are drawn one by one: five to a group.
+  // More GPUs than are drawn individually: groups of five.
   Json run{{"nodes", {{"cpu0", "cpu", ""}}}, {"links", Json::array()}, {"link_use", Json::array()}};
   for (std::size_t g = 0; g < 65; ++g) {
     auto const name = "gpu" + std::to_string(g);
@@ -266,7 +266,7 @@ TEST_CASE("report: links that are drawn as one are as busy at a moment as the bu
   CHECK(first[2] == doctest::Approx(0.1).epsilon(0.01));
   REQUIRE(second.size() == 3);
   CHECK(second[0] == doctest::Approx(0.4));
-  CHECK(values_of(13).empty());  // of one it is not known
+  CHECK(values_of(13).empty());  // one of its links has no data
   CHECK(values_of(0).empty());
 }
 

@@ -54,7 +54,7 @@ std::string const& sound_result() {
   return bytes;
 }
 
-// The sentence that a run ends with. An earlier result must survive it, and nothing may be left beside it.
+// The one-sentence error of a run. An earlier result must survive it, and no other file may remain.
 std::string refusal(std::string const& config, std::vector<std::string> const& sets) {
   auto const output = scratch("earlier.h5", sound_result());
   auto const r = run(config, sets, output);
@@ -138,7 +138,7 @@ TEST_CASE(
   auto const summary = farfault::results::read_summary(output);
   CHECK(summary.hosts == std::vector<std::string>{"m0.host", "m1.host"});
   CHECK(summary.drivers == std::vector<std::string>{"m0.driver", "m1.driver"});
-  REQUIRE(summary.tables.size() == 6);  // that of what is under way, which here is nothing, too
+  REQUIRE(summary.tables.size() == 6);  // including under_way, which is empty here
   for (auto const& table : summary.tables)
     CHECK(std::ranges::find(table.columns, "machine") != table.columns.end());
   CHECK(summary.tables[1].name == "kernels");
@@ -198,7 +198,7 @@ TEST_CASE("every mistake of a configuration is a line of its own") {
                      "farfault: " + file +
                      ":6: workload.name: there is no workload 'stre'; did you mean 'stream'?\n"
                      "farfault: --set: gpu.sms: 'many' is not a whole number of zero or more\n");
-  // What does not fit together, once every value alone is right.
+  // Contradictions are reported only after every value is valid on its own.
   auto const misfit = run(file, {"gpu.l1_tlb.ways=3", "gpu.dram.banks=3"}, (folder() / "m.h5").string());
   CHECK(misfit.err.find("ways = 3") == std::string::npos);
   auto sets = kSmall;
@@ -269,7 +269,7 @@ TEST_CASE("keys and values of --set are checked before anything is written") {
 }
 
 TEST_CASE("a compressed TLB that cannot be is refused in one sentence") {
-  // Of 8 sets of 32 ways: entries of 2 + 33 + 19 bits.
+  // For 8 sets of 32 ways: entries of 2 + 33 + 19 bits.
   auto const refused = [](std::vector<std::string> more) {
     more.insert(more.begin(), "gpu.l2_tlb.organization=compressed");
     return refusal_of_sets(more);

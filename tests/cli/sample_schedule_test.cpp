@@ -124,7 +124,7 @@ TEST_CASE("the default interval doubles; one that was set does not, unless that 
     options.config_path = "paper-gmmu-bypass";
     options.sets = sets;
     cli::Model const model(options);
-    // The resolved configuration, read as one, is the same.
+    // Reading the resolved configuration as a configuration gives the same one.
     auto const path = output() + ".toml";
     std::ofstream(path) << model.config.resolved();
     cli::RunOptions again;

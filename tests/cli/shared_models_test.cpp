@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models that the runs of a study share, against models made for each run alone.
+// Models shared by the runs of a study, compared with models made for each run separately.
 #include "sweep/shared_models.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr char const* kStudy = "a/study.toml";
 
-// A parameter of every kind of machine is in use in one of these.
+// Together these bases use the parameters of every kind of machine.
 constexpr char const* kBases[] = {
     "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"stream\"\n",
     "include = [\"paper-batch-aware\"]\nworkload.name = \"stream\"\nmachine.topology = \"generic\"\n"
@@ -216,7 +216,7 @@ TEST_CASE("sweep: runs that differ in values alone are planned with one model, a
       "memory.placement = [\"interleave\", \"contiguous\"]\n");
   CHECK(Planned(random).plan.models_made() == 1);
 
-  // A model for each workload and set of keys.
+  // One model per workload and set of keys.
   SmallStudy const kinds(
       "shared_kinds",
       "[[sweep.list]]\ngpu.sms = 3\n[[sweep.list]]\ngpu.l2_tlb.entries = 64\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A study of small runs for tests of `farfault sweep`, in a folder of its own.
+// A study of small runs for tests of `farfault sweep`, in its own folder.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -42,7 +42,7 @@ inline std::vector<std::string> cells_of(std::string const& line) {
   return cells;
 }
 
-// A folder of its own for each test, empty at first.
+// A separate folder for each test, initially empty.
 inline std::filesystem::path fresh(std::string const& name) {
   auto const folder = std::filesystem::path(FARFAULT_BINARY_DIR) / "sweep_test" / name;
   std::filesystem::remove_all(folder);
@@ -101,7 +101,7 @@ struct SmallStudy {
       if (entry.path().extension() == ".h5") ++n;
     return n;
   }
-  // When each result was written.
+  // The time at which each result was written.
   std::map<std::string, std::filesystem::file_time_type> times() const {
     std::map<std::string, std::filesystem::file_time_type> all;
     for (auto const& entry : std::filesystem::directory_iterator(out / "runs"))

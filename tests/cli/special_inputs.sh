@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A FIFO, a socket, a device or a directory in the place of any input, and of any file that a program looks at before it
-# writes it: one sentence or none, and no command hangs. timeout(1) ends a command after a minute, with exit code 124.
+# A FIFO, a socket, a device or a directory in place of any input, and of any file that a program inspects before it
+# writes it: at most one sentence, and no command hangs. timeout(1) ends a command after a minute, with exit code 124.
 . "$(dirname "$0")/../support/script.sh"
 cd "$scratch" || exit
 
-# Opens: only engine/src/files.cpp and the sources named here open a file.
+# Only engine/src/files.cpp and the sources listed here open files.
 elsewhere=$(cd "$source_dir" && grep -rlE '\bifstream\b|std::fstream\b|\b(fopen|freopen|fdopen|gzopen|lzma_file|open64|openat)\(|::open\(' \
   --include='*.cpp' --include='*.hpp' engine components topologies workloads hdf5_schemas cli | sort)
 allowed='cli/src/program.cpp
@@ -84,7 +84,7 @@ for thing in "${things[@]}"; do
   check "$name: nothing was written" test ! -e swept -a ! -e page.html
 done
 
-# Files that are looked at before they are written, or while they are.
+# Files that are inspected before or during writing.
 for name in page.html page.html.writing; do
   mkfifo "$name"
   ends 2 "$name" "$farfault" report good.h5 -o page.html
@@ -105,7 +105,7 @@ for name in new.h5 new.h5.partial; do
   ends 2 "$name" "${run[@]}" "${small[@]}" --output new.h5
   rm "$name"
 done
-# A resumed run writes its result there.
+# A resumed run writes kept.h5.partial.new.
 "${run[@]}" "${small[@]}" --output kept.h5 --until 1us --checkpoint kept >/dev/null || fail "a checkpoint"
 mkfifo kept.h5.partial.new
 timeout 60 "${run[@]}" "${small[@]}" --output kept.h5 --resume kept >out 2>err
@@ -117,7 +117,7 @@ for name in c c.previous c.writing c.lock; do
   rm "$name"
 done
 
-# Files of a sweep's folder.
+# Files in a sweep's folder.
 study paper-gmmu-bypass 'workload.name = "stream"' 'workload.stream.bytes = "8KiB"' 'gpu.sms = 2'
 for name in sweep.h5 sweep.csv sweep.lock sweep.runs.partial; do
   mkdir -p swept
@@ -159,7 +159,7 @@ for ending in log failed h5 h5.partial; do
   rm -r swept
 done
 
-# Standard input is refused; the summary may go to standard output.
+# Standard input is refused; the summary may be written to standard output.
 ends 2 "/dev/stdin" "$farfault" run /dev/stdin
 check "--summary-json - is standard output" grep -q '"end_reason":"completed"' \
   <("${run[@]}" "${small[@]}" --output new.h5 --summary-json - 2>/dev/null)

@@ -67,7 +67,7 @@ TEST_CASE("--summary-json says in one line how a run ended, and agrees with its 
   CHECK(json["end_time_ps"] > 0);
   CHECK(json["summary"]["machine"] == result["summary"]["machine"]);
   CHECK(json["summary"]["application"] == result["summary"]["application"]);
-  CHECK(json["summary"].size() == 2);  // the GPUs one by one are in the result
+  CHECK(json["summary"].size() == 2);  // single GPUs are only in the result
   CHECK(json["gpus"] == 4);
   CHECK(json["ranks"] == 1);
   CHECK(json["threads"] == 1);

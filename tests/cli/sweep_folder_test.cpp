@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files in its folder a sweep may replace, and which links it follows.
+// The files in its folder that a sweep may replace, and the links that it follows.
 #include <doctest/doctest.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations of two applications, and a folder of their own, for the tests of what becomes of them.
+// Configurations of two applications, and a private folder, for tests with several applications.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ inline std::string scratch(std::string const& name, std::string const& text) {
   return path;
 }
 
-// Four GPUs of 36 SMs.
+// Four GPUs with 36 SMs.
 inline std::string const kBase = "include = [\"paper-gmmu-bypass\"]\n";
 // "fir" begins in line 2, "sort" in line 6.
 inline std::string const kTwo = kBase +

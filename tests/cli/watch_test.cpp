@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `farfault watch`, and what makes a run write its samples out while it is watched.
+// `farfault watch`, and the flush schedule of a watched run.
 #include "farfault/cli/watch.hpp"
 
 #include <doctest/doctest.h>
@@ -38,7 +38,7 @@ std::string folder(std::string const& name) {
   return path.string();
 }
 
-// As if the file had been touched at this time.
+// Sets the modification time of a file.
 void touch(std::string const& path, std::int64_t ns) {
   std::ofstream(path).close();
   timespec const at{ns / 1'000'000'000, ns % 1'000'000'000};
@@ -46,7 +46,7 @@ void touch(std::string const& path, std::int64_t ns) {
   REQUIRE(::utimensat(AT_FDCWD, path.c_str(), both, 0) == 0);
 }
 
-// A clock that is set by hand, and a schedule whose flushes take no time but what is said.
+// A manual clock, and a schedule whose flushes take only the given time.
 struct Bench {
   double now = 100;
   std::int64_t touches = 0;
@@ -64,7 +64,7 @@ struct Bench {
   void watch() { touch(mark, ++touches); }
 };
 
-// A run of one SM that is under way, a microsecond and a block from sample to sample, of 10,000 blocks.
+// A run in progress with one SM and 10,000 blocks; each sample adds a microsecond and a block.
 class Growing {
  public:
   explicit Growing(std::string const& path, std::uint64_t taken_up_at = 0) : writer_(path, header()) {
@@ -115,7 +115,7 @@ TEST_CASE("a run that is watched is flushed every second, and no longer once it 
   CHECK_FALSE(b.due_at(101.7));
   CHECK(b.due_at(102.0));
   b.flushed();
-  CHECK_FALSE(b.due_at(107));  // not touched for 5 s, which ended before this sample
+  CHECK_FALSE(b.due_at(107));  // not touched in the 5 s before this sample
   b.watch();
   CHECK(b.due_at(107.3));
 }
@@ -130,7 +130,7 @@ TEST_CASE("samples that are seldom are flushed at once while they are watched") 
 }
 
 TEST_CASE("a watched run is flushed a twentieth of its time, more for 2 s, and a fifth of it at most") {
-  // A flush takes `cost`: how long after it, in hundredths of a second, is the next one?
+  // The time from a flush that takes `cost` to the next one, in hundredths of a second.
   auto const wait = [](double cost) {
     Bench b;
     b.watch();
@@ -145,10 +145,10 @@ TEST_CASE("a watched run is flushed a twentieth of its time, more for 2 s, and a
   auto const about = [](int steps, int wanted) { return std::abs(steps - wanted) <= 2; };
   CHECK(about(wait(0), 100));
   CHECK(about(wait(0.05), 100));
-  CHECK(about(wait(0.08), 160));  // a twentieth
-  CHECK(about(wait(0.2), 170));   // with the flush itself less than 2 s
+  CHECK(about(wait(0.08), 160));  // 5% of the time
+  CHECK(about(wait(0.2), 170));   // less than 2 s including the flush
   CHECK(about(wait(0.38), 152));
-  CHECK(about(wait(0.5), 200));  // a fifth
+  CHECK(about(wait(0.5), 200));  // 20%
   CHECK(about(wait(2), 800));
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("curves are of equal parts of simulated time, whenever samples were ta
   CHECK(list[1].what == "L2 TLB misses");
   CHECK(list[1].share);
   CHECK(list[1].values[1] == 0.25);
-  // A third of 6 us by then, of two channels for 2 us.
+  // A third of 6 us by then, for two channels in 2 us.
   CHECK(list[2].what == "DRAM channels busy");
   CHECK(list[2].values[0] == doctest::Approx(0.5));
   CHECK(list[2].values[1] == doctest::Approx(1.0));
@@ -238,7 +238,7 @@ TEST_CASE("watch --once shows a result, also of a run that has ended") {
     CHECK(r.out.find("\n  L2 TLB misses  ") != r.out.npos);
     CHECK(r.out.find('\x1b') == r.out.npos);
   }
-  // It ends by itself, as nothing more will come; and leaves nothing.
+  // It ends by itself when the run has ended, and leaves no file.
   CHECK(farfault_program({"watch", path}).code == 0);
   CHECK_FALSE(fs::exists(mark_path(path)));
   ::unsetenv("LC_ALL");
@@ -337,7 +337,7 @@ TEST_CASE("watch of a sweep counts a run whose input file is missing as failed, 
   CHECK(r.out.starts_with(where + "/out: sweep of 2 runs\n" +
                           "  [########################] 1 done, 1 failed, 0 under way, 0 to come\n" +
                           "  failed\n    run 1 (machine.topology = gone.xml): gone.xml: "));
-  // Those who read the results of a sweep pass over it.
+  // Readers of a sweep's results skip the failed run.
   CHECK(farfault_program({"report", where + "/out", "-o", where + "/page.html"}).code == 0);
 }
 

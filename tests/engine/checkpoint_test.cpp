@@ -47,7 +47,7 @@ void spill(std::string const& path, std::string const& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// What reading says, or "read".
+// The error of reading the checkpoint, or "read".
 std::string verdict(std::string const& path) {
   try {
     static_cast<void>(read_checkpoint(path));
@@ -139,7 +139,7 @@ TEST_CASE("what is no checkpoint is refused without reading it") {
   auto const path = folder.file("run.checkpoint");
   CHECK(one_sentence_with(verdict(path), "cannot be read: No such file"));
   CHECK(one_sentence_with(verdict(folder.path.string()), "is not a file"));
-  ::mkfifo(folder.file("fifo").c_str(), 0600);  // which nobody writes: reading would wait forever
+  ::mkfifo(folder.file("fifo").c_str(), 0600);  // without a writer: reading would block forever
   CHECK(verdict(folder.file("fifo")) == "checkpoint " + folder.file("fifo") + " is not a file");
   CHECK_FALSE(looks_like_checkpoint(folder.file("fifo")));
   spill(path, "");
@@ -147,7 +147,7 @@ TEST_CASE("what is no checkpoint is refused without reading it") {
   spill(path, std::string(4096, 'A'));
   CHECK(one_sentence_with(verdict(path), "is not a Farfault checkpoint"));
   CHECK_FALSE(looks_like_checkpoint(path));
-  // Its own length would be four exabytes.
+  // A checkpoint that claims a length of four exabytes.
   write_checkpoint(path, sample(1));
   auto bytes = slurp(path);
   bytes[23] = 0x40;
@@ -159,12 +159,12 @@ TEST_CASE("a checkpoint that cannot be written leaves the ones that are there") 
   Folder const folder;
   auto const path = folder.file("run.checkpoint");
   write_checkpoint(path, sample(1));
-  std::filesystem::create_directory(path + ".writing");  // nothing can be written under this name
+  std::filesystem::create_directory(path + ".writing");  // blocks writing under this name
   CHECK_THROWS_AS(write_checkpoint(path, sample(2)), RunError);
   CHECK(read_checkpoint(path).header.config_hash == 1);
   CHECK_THROWS_AS(write_checkpoint(folder.file("no/such/folder"), sample(2)), RunError);
   std::filesystem::remove(path + ".writing");
-  std::filesystem::create_directory(path + ".previous");  // the one that is there cannot be kept
+  std::filesystem::create_directory(path + ".previous");  // prevents keeping the existing checkpoint
   CHECK_THROWS_WITH_AS(
       write_checkpoint(path, sample(2)),
       ("checkpoint " + path + " cannot be kept as " + path + ".previous: Is a directory").c_str(), RunError);
@@ -211,7 +211,7 @@ TEST_CASE("the checkpoints of a path belong to one run at a time") {
     CHECK(refusal(path) == "cannot write '" + path + "': another run is writing it");
   }
   CHECK(std::filesystem::is_empty(folder.path));
-  spill(path + ".lock", "");  // of a run that was killed
+  spill(path + ".lock", "");  // of a killed run
   CHECK(refusal(path) == "held");
   CHECK(refusal(folder.file("no/folder")) ==
         "cannot write '" + folder.file("no/folder") + "': No such file or directory");
@@ -252,7 +252,7 @@ TEST_CASE(
         PholdRun first(p, shapes[from].partitions, shapes[from].options);
         first.engine.run_until(moment);
         write_checkpoint(path, {{1, moment, p.processes, 0}, {}, {first.engine.save()}});
-        // Saving does not disturb the run that goes on.
+        // Saving does not affect the running simulation.
         first.engine.run_until(end);
         CHECK(first.engine.state_digest() == reference);
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of tables that get names, and a parameter that is a count or words.
+// Arrays of tables that are identified by name, and a parameter that is a count or a word.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -24,7 +24,7 @@ struct Link {
   }
 };
 
-// What the configuration says of the links, which are known by where they lead.
+// The configuration of the links, which are identified by their destination.
 std::string resolved(Config& c) {
   for (std::size_t i = 0; i < c.array_size("link"); ++i) {
     auto const to = c.peek("link." + std::to_string(i) + ".to");

@@ -33,7 +33,7 @@ struct Spec {
   }
 };
 
-// The Spec that `c` describes below gpu.l2_tlb, with nothing left over.
+// Binds `c` to a Spec below gpu.l2_tlb and rejects unused keys.
 Spec bound(Config& c) {
   Spec spec;
   ParamTable t;
@@ -77,7 +77,7 @@ std::string error_of_set(std::string const& assignment) {
   });
 }
 
-// A folder of this test's own, empty at first and gone at last.
+// A private folder of the test, initially empty and finally deleted.
 class Folder {
  public:
   explicit Folder(std::string const& name)
@@ -168,7 +168,8 @@ TEST_CASE(
         "x.toml:3: unknown key 'b'\n"
         "x.toml:4: Error while parsing key-value pair: cannot redefine existing integer 'b'\n"
         "x.toml:6: gpu.l2_tlb.entries: '0' is outside 1 to 65536");
-  // A line that may begin a value of several lines ends the search: what follows could only be guessed.
+  // A line that may begin a value of several lines ends the search, because the meaning of later lines is
+  // unknown.
   CHECK(error_of_text("a = 1\na = [\n2]\nb = 1\n") ==
         "x.toml:2: Error while parsing key-value pair: cannot redefine existing integer 'a'");
 }

@@ -71,7 +71,8 @@ std::uint64_t phold_digest(phold::Parameters const& p, std::uint32_t partitions,
   phold::Model model(p);
   auto const transport = make_single_transport();
   Engine engine(model.system, model.placement(partitions), options, *transport);
-  engine.run_until(Time{picoseconds(end) / 3 * Duration{1}});  // stopping on the way must not show
+  engine.run_until(Time{picoseconds(end) / 3 * Duration{1}});  // intermediate stops must not change the
+                                                               // result
   engine.run_until(end);
   if (events != nullptr) *events = engine.profile().events;
   return engine.state_digest();
@@ -197,7 +198,8 @@ TEST_CASE("sparse rounds are run as one lane and change nothing") {
 }
 
 TEST_CASE("idle stretches are jumped: synchronizations follow events, not time over lookahead") {
-  // Two players 100 ns apart whose rallies lie 20 us apart: creeping would take at least 200 rounds a rally.
+  // Two players 100 ns apart with rallies every 20 us: without jumps, each rally would take at least 200
+  // rounds.
   Match m;
   for (int i = 1; i <= 20; ++i) m.system.post(m.a->serve, Ball{99}, Time{i * 20us});
   auto const transport = make_single_transport();
@@ -209,7 +211,8 @@ TEST_CASE("idle stretches are jumped: synchronizations follow events, not time o
 }
 
 TEST_CASE("lanes with as much to do do as much in each round: none takes turns with another to be ahead") {
-  // A window holds some 50 events of each of two lanes, so the longer has a little more than half.
+  // A window has about 50 events on each of two lanes, so the lane with more events has slightly more than
+  // half.
   phold::Parameters const p{.processes = 256, .start_events = 4, .remote = 0.25, .lookahead = 0.1};
   phold::Model model(p);
   auto const transport = make_single_transport();
@@ -240,7 +243,7 @@ TEST_CASE("the critical path of a rally is the whole rally, and of two rallies h
     CHECK(path->events == (twice ? 202 : 101));
     CHECK(path->path == 101);
     CHECK(path->component_path == 101);
-    CHECK(path->list_schedule[0] == 101);  // two cores run two rallies side by side
+    CHECK(path->list_schedule[0] == 101);  // two cores run two rallies in parallel
     CHECK(path->busiest == 51);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of others in sentences of ours.
+// External text in messages of the program.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -19,15 +19,15 @@ TEST_CASE("no character of a name or value ends a sentence for the user, or acts
 TEST_CASE("control characters of a name become spaces") {
   CHECK(one_line("a\nb\r\tc\x1b[31md\x7f") == "a b  c [31md ");
   CHECK(one_line(std::string_view("a\0b", 3)) == "a b");
-  CHECK(one_line("a\u009bb\u0085c") == "a b c");                    // C1: a terminal's control sequences
-  CHECK(one_line("a\u2028b\u202ec\u2066d\ufeffe") == "a b c d e");  // separators, marks of direction
+  CHECK(one_line("a\u009bb\u0085c") == "a b c");                    // C1: control sequences of a terminal
+  CHECK(one_line("a\u2028b\u202ec\u2066d\ufeffe") == "a b c d e");  // separators, direction marks
   CHECK(one_line("Grüße, 東京 \U0001F600\u00a0") == "Grüße, 東京 \U0001F600\u00a0");
 }
 
 TEST_CASE("bytes that are not UTF-8 become the replacement character") {
   CHECK(one_line("a\xff"
                  "b") == "a\ufffdb");
-  CHECK(one_line("\x9b") == "\ufffd");  // a C1 control of an 8-bit terminal
+  CHECK(one_line("\x9b") == "\ufffd");  // C1 control character of an 8-bit terminal
   CHECK(one_line("\xc3") == "\ufffd");
   CHECK(one_line("\xc0\x80") == "\ufffd\ufffd");
   CHECK(one_line("\xed\xa0\x80") == "\ufffd\ufffd\ufffd");

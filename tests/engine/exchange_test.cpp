@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks tell each other: enough for one digest, and no more than their links ask for.
+// Exchange between ranks: sufficient for one digest, and limited to the links between them.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ TEST_CASE("a ring of unequal links has one digest on every number of ranks, lane
   ring::Options const options{.places = 12, .longer = Duration{7'001}};
   auto const reference = run_ring(options, 1, Time{40us});
   CHECK(reference.events > 30'000);
-  for (std::uint32_t const ranks : {2U, 3U, 5U, 8U, 12U, 14U})  // of 14, two have nothing
+  for (std::uint32_t const ranks : {2U, 3U, 5U, 8U, 12U, 14U})  // two of 14 ranks have no places
     for (bool const merge : {false, true}) {
       CAPTURE(ranks);
       CAPTURE(merge);
@@ -77,7 +77,7 @@ TEST_CASE("an exchange on a ring takes two messages of each rank") {
 
 TEST_CASE(
     "where all ranks are busy, exchanges follow simulated time over the link, and few ask for a summary") {
-  auto const ran = run_ring({.places = 8}, 8, Time{60us});  // 600 links long
+  auto const ran = run_ring({.places = 8}, 8, Time{60us});  // 600 link latencies
   CHECK(ran.exchanges < 700);
   CHECK(ran.summaries < 100);
 }
@@ -89,14 +89,14 @@ TEST_CASE("one active rank of a ring of eight needs no more exchanges than if al
 }
 
 TEST_CASE("ranks leap idle time: exchanges follow events, not simulated time over the link") {
-  // Two of eight work once in 100 us, that is 1000 links.
+  // Two of eight places work every 100 us, i.e. every 1000 link latencies.
   auto const ran = run_ring({.places = 8, .every = 4, .pause = Duration{100'000'000}}, 8, Time{20ms});
   CHECK(ran.events > 400);
   CHECK(ran.exchanges < 4 * ran.events);
 }
 
 TEST_CASE("after an idle stretch ranks go on as if there had been none") {
-  // 10,000 idle links, then 600 busy ones.
+  // 10,000 idle link latencies, then 600 busy ones.
   auto const ran = run_ring({.places = 8, .start = 1ms}, 8, Time{1060us});
   CHECK(ran.exchanges < 750);
   CHECK(ran.summaries < 150);
@@ -132,7 +132,7 @@ TEST_CASE("what ranks of a ring save when stopped is loaded on another number of
   run_on_ranks(3, [&](Transport& transport) {
     ring::Model model(options);
     Engine engine(model.system, model.placement(4), {}, transport);
-    engine.run_until(Time{2us});  // what was known of other ranks then must not count
+    engine.run_until(Time{2us});  // earlier knowledge about other ranks must be discarded
     engine.load(parts);
     engine.run_until(Time{30us});
     auto const digest = engine.state_digest();
@@ -141,7 +141,7 @@ TEST_CASE("what ranks of a ring save when stopped is loaded on another number of
 }
 
 TEST_CASE("exchanges are watched on all ranks alike, and a watcher may sum over them") {
-  for (std::uint32_t const ranks : {2U, 8U}) {  // all neighbours of each other, and not
+  for (std::uint32_t const ranks : {2U, 8U}) {  // all ranks are neighbours, or only some
     ring::Options const options{.places = 8};
     auto const reference = run_ring(options, 1, Time{60us});
     run_on_ranks(ranks, [&](Transport& transport) {

@@ -127,7 +127,7 @@ TEST_CASE("a file is created for one owner at a time, and what a killed one left
     CHECK(is_locked(path));
     CHECK(refusal([&] { create_locked(path); }) == "cannot write '" + path + "': another run is writing it");
     CHECK(refusal([&] { create_locked(path, "b"); }) == "cannot write 'b': another run is writing it");
-    // Nor by another process.
+    // Not by another process either.
     auto const child = ::fork();
     if (child == 0) ::_exit(refusal([&] { create_locked(path); }) == "done" ? 1 : 0);
     int status = 0;
@@ -173,7 +173,7 @@ TEST_CASE("two names of one file are told from two files, however they are spelt
   CHECK(same_file(folder.file("a"), folder.file("sub/up/a")));
   CHECK_FALSE(same_file(folder.file("a"), folder.file("b")));
   CHECK_FALSE(same_file(folder.file("a"), folder.file("none")));
-  // Files that are not there yet.
+  // Missing files.
   CHECK(same_file(folder.file("new"), folder.file("sub/up/./new")));
   CHECK_FALSE(same_file(folder.file("new"), folder.file("newer")));
   CHECK(same_file("new", std::filesystem::current_path().string() + "/new"));

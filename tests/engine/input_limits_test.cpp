@@ -22,8 +22,8 @@ TEST_CASE("the memory of a batch job is bounded by every control group that it i
 TEST_CASE("a limit of 0 is a share of the memory, and at least one") {
   auto const l = InputLimits{}.of_memory(ByteSize{std::uint64_t{16} << 30});
   CHECK(l.names == ByteSize{std::uint64_t{256} << 20});
-  CHECK(l.nodes == 1'000'000);  // of 2^20: no machine has more
-  CHECK(l.links == 4'000'000);  // of 2^22
+  CHECK(l.nodes == 1'000'000);  // rounded down from 2^20: larger than any machine
+  CHECK(l.links == 4'000'000);  // rounded down from 2^22
   CHECK(l.vertices == 1U << 27);
   CHECK(l.edges == 1U << 28);
   CHECK(l.unpacked == ByteSize{std::uint64_t{16} << 30});

@@ -12,7 +12,7 @@ using namespace farfault;
 
 namespace {
 
-// What a component's State was around each of its events.
+// Records a component's State around each of its events.
 class Notes final : public Observer {
  public:
   explicit Notes(ring::Place const& place) : place_(place) {}
@@ -45,7 +45,7 @@ struct Watched {
   std::uint64_t digest = 0;
 };
 
-// Looks at one place between two times, on so many lanes and threads.
+// Observes one place between two times, with the given lanes and threads.
 Watched watch(bool looks, std::uint32_t threads, bool apart) {
   ring::Model model({});
   Placement placement;

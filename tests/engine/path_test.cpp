@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The critical path and the greedy schedules of event graphs: by hand, at random beside a slow and obvious
-// scheduler, and of PHOLD.
+// Critical path and greedy schedules of event graphs: computed by hand, for random graphs compared with a
+// simple slow scheduler, and for PHOLD.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,9 +20,9 @@ struct Node {
   std::uint32_t partition;
   std::optional<std::size_t> sender;  // an earlier node
 };
-using Graph = std::vector<Node>;  // in the order of the run
+using Graph = std::vector<Node>;  // in execution order
 
-// One component for each partition.
+// One component per partition.
 PathProfile recorded(Graph const& graph, std::uint32_t partitions) {
   std::vector<std::uint32_t> partition_of;
   for (std::uint32_t p = 0; p < partitions; ++p) partition_of.push_back(p);
@@ -41,8 +41,7 @@ PathProfile recorded(Graph const& graph, std::uint32_t partitions) {
   return recorder.profile();
 }
 
-// Steps of a greedy schedule: in each, the first so many of the events that are ready, in the order of the
-// run.
+// Steps of a greedy schedule: each step runs up to `cores` ready events, in execution order.
 std::uint64_t greedy_steps(Graph const& graph, std::uint32_t partitions, std::uint32_t cores) {
   constexpr auto kNotYet = ~std::uint64_t{0};
   std::vector<std::optional<std::size_t>> last(partitions);
@@ -63,7 +62,7 @@ std::uint64_t greedy_steps(Graph const& graph, std::uint32_t partitions, std::ui
   return step;
 }
 
-// What holds of any greedy schedule on any number of cores.
+// Bounds that hold for any greedy schedule on any number of cores.
 void check_graham(PathProfile const& p) {
   for (std::size_t i = 0; i < PathProfile::kCores.size(); ++i) {
     std::uint64_t const cores = PathProfile::kCores[i];
@@ -88,7 +87,7 @@ Graph random_graph(std::uint32_t seed, std::uint32_t partitions, std::size_t eve
 }  // namespace
 
 TEST_CASE("an event that is ready early fills a core that was idle before a later one") {
-  // A chain of three, and after it in the order of the run three that depend on nothing.
+  // A chain of three events, followed in execution order by three independent events.
   Graph const graph = {{0, {}}, {0, 0}, {0, 1}, {1, {}}, {2, {}}, {3, {}}};
   auto const p = recorded(graph, 4);
   CHECK(p.events == 6);
@@ -100,7 +99,7 @@ TEST_CASE(
     "a fork of eight takes as many steps as the cores allow, and its join of eight in one partition eight") {
   Graph graph = {{0, {}}};
   for (std::uint32_t i = 1; i <= 8; ++i) graph.push_back({i, 0});
-  for (std::uint32_t i = 1; i <= 8; ++i) graph.push_back({9, i});  // one partition: one after the other
+  for (std::uint32_t i = 1; i <= 8; ++i) graph.push_back({9, i});  // one partition, so in sequence
   auto const p = recorded(graph, 10);
   CHECK(p.path == 10);
   CHECK(p.list_schedule[0] == 1 + 4 + 8);  // on 2 cores

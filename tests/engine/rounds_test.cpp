@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a round costs, counted, and how it is shared.
+// The cost of a round, counted, and how threads share it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using namespace farfault;
 
 namespace {
 
-// What the leader looks at in a round, where the first of every `every` of the lanes has something to do.
+// Lanes that the leader inspects per round if the first of every `every` lanes has events.
 double looks_per_round(std::uint32_t lanes, std::uint32_t every) {
   ring::Model model({.places = lanes, .every = every});
   auto const transport = make_single_transport();

@@ -30,8 +30,8 @@ class Player final : public Component<PlayerSpec, PlayerState> {
 struct Game {
   std::string name = "a";
   Duration latency = 10ns;
-  bool crossed = true;  // each throws to the other, not to itself
-  bool family = false;  // the first may throw to both
+  bool crossed = true;  // each sends to the other, not to itself
+  bool family = false;  // the first may send to both
   std::uint64_t ball = 1;
   Time begin{};
 };

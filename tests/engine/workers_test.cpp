@@ -37,7 +37,7 @@ TEST_CASE("threads that wait for the last task of a round leave their cores to o
     Workers workers(threads, 8, false);
     auto const before = cpu_time();
     workers.run([&] {
-      // Whoever takes the first task sleeps, so all CPU time is that of those who wait.
+      // The thread that takes the first task sleeps, so all CPU time belongs to waiting threads.
       for (int i = 0; i < 2; ++i)
         workers.round(all_of(8), [](std::uint32_t task) {
           if (task == 0) std::this_thread::sleep_for(500ms);
@@ -72,7 +72,7 @@ TEST_CASE("what a task throws ends the run with it, whichever thread ran the tas
                       std::bad_alloc);
       CHECK(rounds == 3);
     }
-    // The threads can be used again afterwards.
+    // The threads can be reused afterwards.
     std::vector<int> ran(8);
     workers.run([&] { workers.round(all_of(8), [&](std::uint32_t task) { ++ran[task]; }); });
     CHECK(ran == std::vector<int>(8, 1));

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Farfault as others build on it: installed to a prefix, found by find_package, and extended by the folders of tests/extension,
-# each a project of its own of which nothing is compiled with Farfault itself.
+# Tests an installed Farfault: find_package finds it under a prefix, and each folder of tests/extension extends it as a
+# separate project that is not compiled with Farfault itself.
 . "$(dirname "$0")/../support/script.sh"
 build=$(dirname "$farfault")
 here=$source_dir/tests/extension
 jobs=$(nproc)
 
-# Installed, then moved: nothing in it may know where it was.
+# Moved after the installation, so that no file can contain its old location.
 log=$scratch/install.log
 cmake --install "$build" --prefix "$scratch/first" >"$log" 2>&1 || { cat "$log"; fail "cmake --install"; finish; exit 1; }
 mv "$scratch/first" "$scratch/prefix"
@@ -16,7 +16,7 @@ check "the installed program runs" eval '"$prefix/bin/farfault" --version >/dev/
 check "no path of the source, the build or the first prefix is in what is installed: $(grep -rlF -e "$source_dir" -e "$build" \
   -e "$scratch/first" "$prefix" | head -3)" eval '! grep -rqF -e "$source_dir" -e "$build" -e "$scratch/first" "$prefix"'
 
-# configures FOLDER WORD ...; builds NAME FOLDER: into $scratch/NAME
+# configures FOLDER WORD ...; builds NAME FOLDER: builds into $scratch/NAME
 configures() {
   local folder=$1
   shift
@@ -39,7 +39,7 @@ echo 'int main() {}' >"$scratch/cxx/main.cpp"
 configures "$scratch/cxx" -B "$scratch/cxx/build"
 check "a project without C is told so" grep -q 'found by projects of C and C++' "$log"
 
-# README's example is this folder, without its licences.
+# README's example is this folder, without the licence lines.
 for file in CMakeLists.txt by_region.cpp; do
   check "README.md shows one_policy/$file as it is" perl -0777 -e '
     ($readme, $text) = map { open(my $f, "<", $_) or die; <$f> } @ARGV; $text =~ s/^.*SPDX.*\n//; exit(index($readme, "\n$text```") < 0)' \
@@ -49,7 +49,7 @@ for file in "$here"/*/*.cpp; do check "$file has fewer than 80 lines" test "$(gr
 
 check "a component runs on the installed engine" [ "$("$scratch/component/relay")" = "34 33" ]
 
-# What a program prints about a mistake: one sentence, exit code 2.
+# A user error prints one sentence and exits with code 2.
 refuses() { # PATTERN COMMAND ...
   local pattern=$1 rc
   shift
@@ -61,11 +61,11 @@ refuses() { # PATTERN COMMAND ...
 }
 
 result=$scratch/run.h5
-# run_with PROGRAM WORD ...: leaves standard error in $scratch/err
+# run_with PROGRAM WORD ...: writes standard error to $scratch/err
 run_with() {
   "$@" --progress off --output "$result" >"$scratch/out" 2>"$scratch/err" || { cat "$scratch/err"; return 1; }
 }
-# One digest for 1 and 2 threads, 2 ranks, and a run that is taken up at its last checkpoint.
+# The digest is the same with 1 and 2 threads, on 2 ranks, and after a resume from the last checkpoint.
 same_digest() { # WHAT PROGRAM run WORD ...
   local what=$1 reference
   shift
@@ -83,7 +83,7 @@ same_digest() { # WHAT PROGRAM run WORD ...
     check "$what: one digest on 2 ranks" [ "$(digest_of "$result")" = "$reference" ]
   fi
 }
-# holds WHAT EXPRESSION: of the last result, which is the h5py file f
+# holds WHAT EXPRESSION: about the last result, the h5py file f
 python=/usr/bin/python3
 "$python" -c 'import h5py' 2>/dev/null || { echo "skipped: python3-h5py is missing: what results hold"; python=; }
 holds() {
@@ -93,7 +93,7 @@ config = f["/config/toml"].asstr()[()]
 sys.exit(not eval(sys.argv[2]))' "$result" "$2"
 }
 
-# A router.
+# Router.
 program=$scratch/one/by_region
 words=(run paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=256
   --set workload.transpose.height=256 --set gpu.sms=4 --set memory.placement=interleave)
@@ -115,7 +115,7 @@ refuses "unknown key 'gpu.router.by_region.region'; did you mean" "$program" "${
   --set gpu.router.by_region.region=4
 refuses "is not one of: " "$farfault" "${words[@]}" --set gpu.router.policy=by_region
 
-# A DRAM scheduler and a frame allocator, with a workload and a preset.
+# DRAM scheduler and frame allocator, with a workload and a preset.
 program=$scratch/several/several
 words=(run small-gather --set memory.frame_allocation=large_frames --set memory.large_frames.pages=64
   --set memory.placement=first_touch --set workload.gather.reads=16384 --set gpu.dram.capped_row_hits.cap=1)
@@ -138,7 +138,7 @@ refuses 'bit = 0: a TLB of an odd number of sets, 1, has no halves' "$program" r
 refuses "'gathr'; did you mean 'gather'" "$program" run small-gather --set workload.name=gathr
 refuses "neither a file nor a preset \\(.*small-gather\\)" "$program" run smallgather
 
-# A format of machine files.
+# Machine-file format.
 echo 'ring 6 GPUs' >"$scratch/six"
 check "a machine file is recognised" eval '"$program" inspect "$scratch/six" --json | grep -q "\"format\":\"ring\".*\"gpu\":6"'
 check "a machine file runs" run_with "$program" run small-gather --set machine.topology="$scratch/six"

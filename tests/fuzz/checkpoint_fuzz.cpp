@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints. The first byte of an input says what the rest is: 0, a whole file; 1, what follows the header;
-// 2, changes of what follows the header in a sound file, four bytes each: where (three) and the new value.
-// The length and the checksum in the header are set right, so that what lies behind them is reached too. What
-// can be read is loaded into a small model.
+// Checkpoints. The first byte of an input selects the meaning of the rest: 0, a whole file; 1, the part after
+// the header; 2, changes of that part in a sound file, four bytes each: position (three) and new value. The
+// header gets the correct length and checksum, so that the parser reaches the data behind them. A readable
+// checkpoint is loaded into a small model.
 #include <cstring>
 #include <fstream>
 #include <iterator>

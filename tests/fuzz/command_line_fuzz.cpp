@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a command line, one on each line of the input. Nothing runs and nothing is written: every
-// `run` and `sweep` is given a parameter that there is not, and a word names files of an empty folder only.
+// Command lines, one word per line of the input. Nothing runs and nothing is written: every `run` and `sweep`
+// gets an unknown parameter, and words can name files of an empty folder only.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzz harnesses share. A harness gives bytes to a parser in its own process and lets pass two
-// things: the parser accepts them, or it refuses them with a UserError of short sentences. Anything
-// else ends the process, and libFuzzer keeps the input.
+// Common code of the fuzz harnesses. A harness passes bytes to a parser in its own process. The parser must
+// accept them or refuse them with a UserError of short sentences. Any other outcome ends the process, and
+// libFuzzer keeps the input.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ inline std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<char const*>(bytes.data()), bytes.size()};
 }
 
-// What the harnesses let a file describe: so little that what it takes beyond that is a parser's fault.
+// Limits of the content of a file, so small that any further resource use is a defect of the parser.
 inline InputLimits small_limits() {
   InputLimits limits;
   limits.names = ByteSize{std::uint64_t{1} << 20U};
@@ -34,8 +34,8 @@ inline InputLimits small_limits() {
   return limits;
 }
 
-// A regular file in memory, for parsers that read files; every process has its own. HDF5 does not open it:
-// its path leads to nothing that has a name.
+// A regular file in memory, private to the process, for parsers that read files. HDF5 cannot open it, because
+// its path does not lead to a file with a name.
 class MemoryFile {
  public:
   MemoryFile();
@@ -51,7 +51,7 @@ class MemoryFile {
   std::string path_;
 };
 
-// A folder in memory that is empty at first and gone at the end of the process.
+// A folder in memory, initially empty and deleted at the end of the process.
 class MemoryFolder {
  public:
   MemoryFolder();
@@ -72,12 +72,12 @@ inline void expect(bool holds, std::string_view promise, std::string_view seen =
   if (!holds) broken(promise, seen);
 }
 
-// What every message must be: not empty, and no line of it over 4 KiB, whatever the input holds.
+// Checks a message: not empty, and at most 4 KiB per line, whatever the input contains.
 void expect_sentence(std::string_view message);
-// What every printed line must be: UTF-8 without control characters.
+// Checks a printed line: UTF-8 without control characters.
 void expect_clean(std::string_view line);
 
-// Runs `parse`; false when it refuses its input.
+// Runs `parse`. False: it refused its input.
 template <class Parse>
 bool accepts(Parse&& parse) {
   try {
@@ -91,5 +91,5 @@ bool accepts(Parse&& parse) {
 
 }  // namespace farfault::fuzz
 
-// What a harness defines: one input. Must not depend on earlier ones.
+// Defined by each harness: processes one input, independent of earlier ones.
 void fuzz_one(farfault::fuzz::Bytes input);

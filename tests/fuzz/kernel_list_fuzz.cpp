@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel lists of Accel-Sim, in a folder with one kernel's trace.
+// Accel-Sim kernel lists, in a folder with the trace of one kernel.
 #include <string>
 
 #include "farfault/workloads/trace.hpp"

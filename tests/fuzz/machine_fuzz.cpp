@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine files of all formats; which one an input is, is told from its content.
+// Machine files of all formats, detected from the content.
 #include "farfault/topologies/description.hpp"
 #include "farfault/topologies/graphml.hpp"
 #include "farfault/topologies/load.hpp"
@@ -9,7 +9,7 @@ using namespace farfault;
 using namespace farfault::topologies;
 
 void fuzz_one(fuzz::Bytes input) {
-  constexpr std::size_t kMostDescribed = 500;  // routes are found between all GPUs
+  constexpr std::size_t kMostDescribed = 500;  // routes are computed between all GPUs
   auto const limits = fuzz::small_limits();
   Machine machine;
   if (!fuzz::accepts([&] { machine = parse_machine(fuzz::text_of(input), "f", {}, limits); })) return;

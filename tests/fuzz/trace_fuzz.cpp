@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel traces of Accel-Sim. Of what is accepted, the first steps of every warp are asked for.
+// Accel-Sim kernel traces. For an accepted trace, the first steps of every warp are requested.
 #include "farfault/workloads/trace.hpp"
 #include "harness.hpp"
 

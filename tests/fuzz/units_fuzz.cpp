@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantities: what is accepted reads back from its own text as the same quantity.
+// Quantities: the text of an accepted quantity must parse to the same quantity.
 #include "farfault/engine/units.hpp"
 #include "harness.hpp"
 

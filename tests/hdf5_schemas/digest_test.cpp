@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the digest covers, element by element.
+// Coverage of the digest, element by element.
 #include "farfault/results/digest.hpp"
 
 #include <doctest/doctest.h>

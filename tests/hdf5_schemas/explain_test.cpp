@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bounds a run, from results whose figures are written by hand.
+// Bottlenecks of results with hand-written figures.
 #include "farfault/results/explain.hpp"
 
 #include <doctest/doctest.h>
@@ -31,9 +31,9 @@ struct Row {
   std::uint64_t ended;
 };
 
-// A machine with two DRAM channels and a GMMU that were busy as said: at half of the run and at its end; an
-// L2 TLB whose MSHRs were full; two links; and kernels, each on its way to the GPUs and back for a tenth of
-// the run, and copies.
+// A machine with two DRAM channels and a GMMU with the given busy times, at half of the run and at its end;
+// an L2 TLB with full MSHRs; two links; kernels that spend a tenth of the run on the way to the GPUs and
+// another tenth on the way back; and copies.
 struct Machine {
   std::vector<std::uint64_t> dram_at_half{0, 0};
   std::vector<std::uint64_t> dram{0, 0};
@@ -43,10 +43,11 @@ struct Machine {
   std::uint64_t mshrs = 0;
   std::string second_sender = "switch0.to_gpu0";
   std::vector<Row> rows = {};
-  std::vector<Row> under_way = {};  // by when they began, and reached the GPUs or the driver
+  std::vector<Row> under_way = {};  // ordered by their beginning, and by their arrival at the GPUs or the
+                                    // driver
   std::string end_reason = "completed";
-  // Further samples between those two, or at the end before the one that has all of it: when, and what the
-  // first DRAM channel had counted.
+  // Additional samples between the two, or at the end before the complete one: time, and count of the first
+  // DRAM channel.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> further = {};
   std::vector<EngineValue> engine = {};
 };
@@ -137,7 +138,7 @@ TEST_CASE("explain: a resource weighs by how busy its busiest is and by what wai
   CHECK(e.end_ps == kEnd);
   CHECK(e.accesses == 10);
   REQUIRE(e.resources.size() == 3);
-  // What waits for walks waits for DRAM too: (300 + 150) of 500; walkers: 150; links: 50.
+  // Page walks also count for DRAM: (300 + 150) of 500; walkers: 150; links: 50.
   CHECK(e.resources[0].name == "gpu0.dram1");
   CHECK(e.resources[0].busy == doctest::Approx(0.6));
   CHECK(e.resources[0].average == doctest::Approx(0.35));
@@ -160,8 +161,8 @@ TEST_CASE("explain: over time a counter grows evenly between its samples") {
   REQUIRE(e.resources[1].over_time.size() == 20);
   for (int i = 0; i < 20; ++i)
     CHECK(e.resources[1].over_time[static_cast<std::size_t>(i)] == doctest::Approx(i < 10 ? 0.0 : 0.8));
-  // What is busy for half of the run bounds it, and comes first. The sender of a link that has no other one
-  // tells when that was busy.
+  // A resource that is busy for half of the run is the bottleneck and the first in the list. The statistics
+  // of a sender with a single link are the link's utilization over time.
   CHECK(e.resources[0].name == "gpu0 to switch0");
   REQUIRE(e.resources[0].over_time.size() == 20);
   CHECK(e.resources[0].over_time[3] == doctest::Approx(0.9));
@@ -179,7 +180,7 @@ TEST_CASE("explain: what is counted when it begins lasts into the next part of t
 
 TEST_CASE("explain: what is busy all along in a phase bounds the run for that phase") {
   Scratch dir;
-  // Busy in the second half of the run alone, and not for half of all of it.
+  // Busy only in the second half of the run, and for less than half of the run in total.
   auto const e = explain(
       written(dir / "a.h5",
               {.dram_at_half = {0, 0}, .dram = {480'000, 0}, .walkers = 300'000, .figures = kAccesses}));
@@ -257,14 +258,15 @@ TEST_CASE("explain: the time without a kernel on a GPU counts once, for copies b
   CHECK(e.gaps[2].name == "else");
   CHECK(e.gaps[2].ps == 110'000);
   CHECK(e.without_kernel == doctest::Approx(0.76));
-  // Of a run that was stopped what was under way is in no table: nothing is known of the time since.
+  // A stopped run without records of its incomplete operations: the time after the last known event is
+  // unknown.
   m.rows = {{"kernel", 0, 300'000}};
   m.end_reason = "time_limit";
   e = explain(written(dir / "b.h5", m));
   CHECK(e.without_kernel == doctest::Approx(0.2));
   CHECK(e.bound == Bound::latency);
   CHECK(e.under_way.empty());
-  // Where it is known, the time since counts: a copy from 0.4, beside a kernel on GPUs from 0.9.
+  // With records, that time counts: a copy from 0.4, and a kernel on GPUs from 0.9.
   m.under_way = {{"to_host", 400'000, 410'000}, {"kernel", 850'000, 900'000}};
   e = explain(written(dir / "c.h5", m));
   CHECK(e.without_kernel == doctest::Approx(0.8));

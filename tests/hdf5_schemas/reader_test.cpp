@@ -28,8 +28,8 @@ void store(std::string const& path, std::string const& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// A damaged file may be read, found at fault, or refused in one sentence: whatever else would fail the test
-// program.
+// A damaged file may be read, found defective, or refused in one sentence. Any other outcome would fail the
+// test program.
 enum class Verdict { sound, at_fault, refused };
 Verdict judge(std::string const& path) {
   try {
@@ -66,7 +66,7 @@ TEST_CASE("a summary says what the file holds") {
   REQUIRE(s.tables.size() == 2);
   CHECK(s.tables[1].name == "kernels");
   CHECK(s.tables[1].rows == 4);
-  // Three figures of GPUs (one has none of faults) and one of the machine.
+  // Three figures of GPUs (one GPU has no fault figure) and one of the machine.
   REQUIRE(s.summary.size() == 4);
   CHECK(s.summary[0].metric == "faults");
   CHECK(s.summary[0].value == 3);
@@ -121,7 +121,7 @@ TEST_CASE("the result of a cluster says which host and driver each node has") {
   CHECK(to_json(s).find(R"("machines":["m0","m1"],"hosts":["m0.host","m1.host"])") != std::string::npos);
   header.nodes[2].driver = "m0.driver";
   CHECK(sample::write(dir / "b.h5", 10, header) != digest);
-  // A machine that is no cluster has none of it.
+  // Empty if the machine is not a cluster.
   sample::write(dir / "c.h5");
   CHECK(read_summary(dir / "c.h5").machines.empty());
   CHECK(to_text(read_summary(dir / "c.h5")).find("cluster:") == std::string::npos);
@@ -290,5 +290,5 @@ TEST_CASE(
     CAPTURE(round);
     if (judge(dir / "flip.h5") != Verdict::sound) ++noticed;
   }
-  CHECK(noticed > 12);  // most of the file is unused room in HDF5's own blocks
+  CHECK(noticed > 12);  // most of the file is unused space in HDF5's own blocks
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report shows of results that are written by hand.
+// Report data of hand-written results.
 #include "farfault/results/report.hpp"
 
 #include <doctest/doctest.h>
@@ -50,7 +50,7 @@ Json shown_of(std::string const& path, ReportSize const& size = {}) {
   return Json::parse(report_data(path, size));
 }
 
-// A drawing has four digits.
+// Plots have four digits.
 doctest::Approx near(double value) {
   return doctest::Approx(value).epsilon(0.001);
 }
@@ -91,7 +91,7 @@ std::vector<double> floats_of(Json const& base64) {
   return {all.begin(), all.end()};
 }
 
-// [GPU][interval], of a chart, stage or SM state.
+// [GPU][interval] of a chart, stage or SM state.
 std::vector<std::vector<double>> rows_of(Json const& one) {
   auto const bytes = bytes_of(one["values"]);
   auto const scale = floats_of(one["scale"]);
@@ -134,7 +134,7 @@ TEST_CASE("report data: counters are rates, time is a share, levels are what the
   CHECK(clock == Json{kMicrosecond, 3 * kMicrosecond});
   auto const rate = values_of(find(data["series"], "l2_tlb")["rows"][0]);
   CHECK(rate[0] == near(0.75));
-  CHECK(std::isnan(rate[1]));  // no look-up
+  CHECK(std::isnan(rate[1]));  // no lookups
   CHECK(values_of(find(data["series"], "l2_tlb")["rows"][1])[1] == near(0.8));
   auto const blocks = values_of(find(data["series"], "blocks")["rows"][1]);
   CHECK(blocks[0] == near(7));
@@ -227,7 +227,7 @@ TEST_CASE("report data: a sender of two links is no busier than each of them") {
   auto const data = shown_of(path);
   CHECK(values_of(find(data["series"], "rdma_busy")["rows"][0])[0] == near(0.8));
   CHECK(data["link_use"][0]["busy"].get<double>() == near(0.8));
-  CHECK(!data["link_use"][0].contains("over_time"));  // it says what both did
+  CHECK(!data["link_use"][0].contains("over_time"));  // the sender's statistics cover both links
 }
 
 TEST_CASE("report data: the traffic of many devices is that of groups of them, and nothing is lost") {
@@ -302,11 +302,11 @@ TEST_CASE("report data: what each GPU did, all of them, in one or two bytes a va
     REQUIRE(rate.size() == 3);
     REQUIRE(rate[1].size() == 2);
     CHECK(rate[0][0] == exactly(0.75));
-    CHECK(std::isnan(rate[0][1]));  // no look-up
+    CHECK(std::isnan(rate[0][1]));  // no lookups
     CHECK(std::isnan(rate[1][0]));
     CHECK(rate[1][1] == exactly(0.8));
     CHECK(rate[2][0] == exactly(0.9));
-    CHECK(find(all["charts"], "iommu").is_null());  // of no GPU
+    CHECK(find(all["charts"], "iommu").is_null());  // belongs to no GPU
     CHECK(rows_of(find(all["charts"], "instructions"))[2][1] == exactly(2e6));
     REQUIRE(all["sms"].size() == 1);
     CHECK(all["sms"][0]["what"] == "executing");
@@ -314,7 +314,8 @@ TEST_CASE("report data: what each GPU did, all of them, in one or two bytes a va
     CHECK(active[0][0] == exactly(0.5));
     CHECK(active[0][1] == 0);
     CHECK(active[1][0] == exactly(0.5));                      // of two SMs
-    CHECK(active[2][1] == doctest::Approx(1).epsilon(1e-6));  // the most of a GPU, whatever the bytes
+    CHECK(active[2][1] == doctest::Approx(1).epsilon(1e-6));  // the highest value of a GPU, for any number of
+                                                              // bytes
     REQUIRE(all["stages"].size() == 1);
     CHECK(rows_of(all["stages"][0])[0][0] == exactly(3));
     CHECK(rows_of(all["stages"][0])[1][1] == exactly(2));
@@ -450,7 +451,7 @@ TEST_CASE("report data: the longest kernels are shown, and how many there are") 
   }
   auto const kernels = shown_of(path, {.kernels = 2})["kernels"];
   CHECK(kernels["rows"] == 9);
-  CHECK(kernels["columns"]["name"] == Json{"k5", "k7"});  // which took 7 and 8
+  CHECK(kernels["columns"]["name"] == Json{"k5", "k7"});  // these took 7 and 8
   CHECK(kernels["columns"]["longest_stage"][0] == "links between devices");
   CHECK(kernels["columns"]["longest_stage_share"][0] == 0.75);
 }

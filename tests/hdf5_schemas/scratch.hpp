@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder that is empty at first and gone at the end.
+// A folder that is initially empty and finally deleted.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of a sweep, and what a sweep reads of a result.
+// The table of a sweep, and the data that a sweep reads of a result.
 #include "farfault/results/sweep.hpp"
 
 #include <doctest/doctest.h>

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""open.cpp alone opens and looks up files, groups, datasets and names, and follows no link to another place.
+"""Only open.cpp opens and looks up files, groups, datasets and names, and it follows no link out of the file.
 
-Checks all C++ sources but the tests: no call that resolves a name, a path or a reference outside of open.cpp, and no use of HDF5
-outside of hdf5_schemas.
+Checks all C++ sources except the tests: no call that resolves a name, a path or a reference outside of open.cpp, and no use
+of HDF5 outside of hdf5_schemas.
 """
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = {"engine": 50, "components": 150, "topologies": 40, "workloads": 100, "hdf5_schemas": 80, "cli": 100, "bench": 3}  # least number of sources
+FOLDERS = {"engine": 50, "components": 150, "topologies": 40, "workloads": 100, "hdf5_schemas": 80, "cli": 100, "bench": 3}  # minimum
+                                                                                                                             # number
+                                                                                                                             # of
+                                                                                                                             # sources
 SUFFIXES = {".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp"}
 # Calls by name, path or reference: HDF5 follows any link in a path. Calls that create links or mount files.
 BANNED = re.compile(r"\bH5(?:[DGOT]open|F(?:open|reopen|is_hdf5|is_accessible|mount|unmount)|L(?:exists|get_|visit|iterate|copy|move|create_|register|unpack)"
@@ -29,7 +32,7 @@ def uses(text, rule=BANNED):
 
 
 def mistakes(name, text):
-    """The sentences on a source: name is its path in the tree."""
+    """The violations in a source. name: its path in the tree."""
     allowed = ALLOWED.get(name, set())
     for number, line in enumerate(text.splitlines(), 1):
         if name not in INCLUDING and uses(line, INCLUDE):
@@ -43,7 +46,7 @@ def mistakes(name, text):
 
 
 def planted():
-    """Sources with one mistake each: the rule must find it."""
+    """Sources with one violation each, which the rule must find."""
     for call in ("H5Dopen2(f, p, d)", "H5Gopen2 (f)", "H5Oopen(f)", "H5Oopen_by_addr(f, a)", "H5Topen2(f)", "H5Lexists(f)", "H5Oget_info_by_name2(f)",
                  "H5Aexists_by_name(f)", "H5Aopen_by_name(f)", "H5Aopen_by_idx(f)", "H5Aiterate_by_name(f)", "H5Fopen(f)", "H5Fmount(f)", "H5Freopen(f)",
                  "H5LTread_dataset_int(f)", "H5TBread_table(f)", "H5Giterate(f)", "H5Literate_by_name(f)", "H5Literate2(f)", "H5Lvisit_by_name2(f)",

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hostile results: every reader of the Python package gives the correct answer or a ResultError of one sentence.
+"""Hostile results: every reader of the Python package returns the correct answer or raises a one-sentence ResultError.
 
-No answer and no sentence contains a byte of another file; no reader hangs or takes more than 1 GiB. Each file is read in its own
-process under limits (tests/support/hostile_readers.py). tests/support/hostile_results.py and hostile_contents.py make the files.
+No answer and no sentence contains a byte of another file; no reader hangs or takes more than 1 GiB. Each file is read in a
+separate process under limits (tests/support/hostile_readers.py). tests/support/hostile_results.py and hostile_contents.py
+create the files.
 
 Usage: python3 test_package_hostile.py PATH/TO/test_hdf5_schemas
 """
@@ -41,15 +42,16 @@ class Prepared:
         os.makedirs(os.path.dirname(self.changed))
         self.answers = outcomes(readers(self.sound, self.sound))
         assert {kind for kind, _ in self.answers.values()} == {"answer"}, self.answers
-        gc.freeze()  # garbage collection in the child processes touches, and so copies, no page of this one's objects
+        gc.freeze()  # keeps garbage collection in the child processes from touching, and so copying, pages of this process
 
     def tried(self, change, place="", same=True):
-        """The wrong outcomes of the readers on a changed copy. same: answers must equal those for the sound file."""
+        """The wrong outcomes of the readers on a changed copy. same: answers must equal the answers for the sound file."""
         path = made.hostile(self.sound, self.changed, change, place, self.secrets)
         return self.judged(path, f"{change.__name__} {place}".strip(), self.readers_of(place), same)
 
     def readers_of(self, place):
-        """Readers of the place, and for every third change one plot of it. Without a place: all readers, and two of the plots."""
+        """Readers of the place, and for every third change one plot of it. Without a place: all readers, and two of the
+        plots."""
         self.turn += 1
         if not place:
             plots = sorted(n for n in self.answers if n.startswith("plot."))
@@ -92,7 +94,7 @@ def sizes_are_checked_before_anything_is_allocated(p):
 
 
 def rows_that_compress_well_are_read_up_to_a_limit(p):
-    """10^9 rows: 8 GB of numbers in 8 MB. A column that is longer than the others is read as far as they go."""
+    """10^9 rows: 8 GB of numbers in 8 MB. A column that is longer than the others is read up to the shortest length."""
     for place in ("summary/machine/end", "timeseries/l2_tlb/hits", "tables/kernels/launched"):
         check(p.tried(contents.many_rows, place))
     for place, ask in (("tables/kernels", lambda r: r.table("kernels")), ("summary/machine", lambda r: r.summary()),
@@ -113,7 +115,8 @@ def attributes_names_texts_and_references_that_make_no_sense_are_refused(p):
 
 
 def configurations_take_little_memory_and_time(p):
-    """Readers of the configuration take at most 128 MiB each, and a minute together. A MemoryError is not a valid refusal here."""
+    """Readers of the configuration take at most 128 MiB each, and a minute in total. A MemoryError is not a valid refusal
+    here."""
     asked = {}
     for n, (name, text) in enumerate(contents.configurations().items()):
         path = made.hostile(p.sound, os.path.join(p.folder, f"config{n}.h5"), lambda f, place, s: made.replaced(

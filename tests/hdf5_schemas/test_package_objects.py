@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package opens objects in one module, reads the values that HDF5 reads, and reports errors of whole calls.
+"""The Python package opens objects in one module, reads the same values as HDF5, and reports errors of whole calls.
 
 Usage: python3 test_package_objects.py PATH/TO/test_hdf5_schemas
 """
@@ -26,7 +26,7 @@ def sources():
 
 
 def violations(texts):
-    """Calls that open or read files outside of the module, or in it outside of its one function."""
+    """Calls that open or read files outside the module, or in the module outside its one function."""
     found = []
     for file, text in sorted(texts.items()):
         calls = {}

@@ -212,7 +212,7 @@ def kept(figure, name):
 
 
 def two_figures_of_all_runs_are_drawn(folder):
-    """Prints how long it took beyond the imports."""
+    """Prints the time without the imports."""
     if plt is None:
         return print("skipped: two figures: this Python has no matplotlib")
     wall, processor = time.perf_counter(), time.process_time()

@@ -185,8 +185,8 @@ TEST_CASE("a result replaces a result, an empty file or the rest of a killed run
     CHECK(replaces(suffix, result) == "written");
     CHECK(replaces(suffix, "") == "written");
   }
-  // A kill before the first flush leaves the room of the superblock, or a part of it. The name of a whole
-  // result never has it.
+  // A kill before the first flush leaves the zeros of the superblock, or part of it. A finished result never
+  // has this name.
   for (auto const& rest : {std::string(64, '\0'), std::string("\x89HD"), result.substr(0, 100)}) {
     CHECK(replaces(".partial", rest) == "written");
     CHECK(replaces("", rest) == refused(""));
@@ -248,7 +248,7 @@ TEST_CASE("a resumed run gives the digest of one that never stopped") {
     CHECK(writer.finish("completed") == whole);
   }
   CHECK(result_digest(dir / "a.h5") == whole);
-  // Also from a run that went to its end.
+  // Also from a run that completed.
   auto writer = ResultWriter::resume(dir / "a.h5", sample::header(), stop);
   sample::append(writer, 20, 50);
   sample::end(writer);

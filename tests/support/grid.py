@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the grid tests share: runs of the program with many settings, and what each must keep to."""
+"""Common code of the grid tests: runs of the program with many settings, and the properties that each run must have."""
 import json
 import re
 import shutil
@@ -26,7 +26,7 @@ ONE_TO_FIVE = {
 
 
 def names_of(program, axes):
-    """Of the policies that the program has, by key."""
+    """The names of the program's policies, by key."""
     listed = json.loads(subprocess.run([program, "params", "--json"], capture_output=True, text=True, check=True).stdout)["parameters"]
     ranges = {p["key"]: p["range"] for p in listed}
     names = {key: ranges[key].removeprefix("one of: ").split(", ") for key in axes}
@@ -62,19 +62,19 @@ class Grid:
             return [int(f["summary/gpu"][name][...].sum()) for name in names]
 
     def machine_total(self, name, output="run.h5"):
-        """0 where there is no such statistic."""
+        """0 if the statistic does not exist."""
         with h5py.File(self.folder / output) as f:
             return int(f["summary/machine"][name][0]) if name in f["summary/machine"] else 0
 
     def gpu_total(self, name, output="run.h5"):
-        """Of all GPUs; 0 where there is no such statistic."""
+        """Sum over all GPUs; 0 if the statistic does not exist."""
         with h5py.File(self.folder / output) as f:
             return int(f["summary/gpu"][name][...].sum()) if name in f["summary/gpu"] else 0
 
     def accesses(self, output="run.h5"):
         return self.summed("sm_transactions", "sm_stores", "sm_blocks", output=output)
 
-    # The columns of a table of the result, by name; none: it has no such table.
+    # The columns of a table of the result, by name; empty if the result lacks the table.
     def table(self, name):
         with h5py.File(self.folder / "run.h5") as f:
             if f"tables/{name}" not in f:
@@ -83,13 +83,13 @@ class Grid:
 
 
 def is_sentences(ran, most=1):
-    """One for each mistake, beside the list of what is unused."""
+    """True if the program refused with one sentence per error, apart from the list of unused keys."""
     lines = [line for line in ran.stderr.strip().split("\n") if not line.startswith("farfault: unused: ")]
     return ran.returncode == 2 and 1 <= len(lines) <= most and all(line.startswith("farfault: ") and len(line) < 600 for line in lines)
 
 
 def check_elsewhere(grid, settings, digest, name, ranks=False, more=()):
-    """The same result on two threads; and with `ranks` on two of those; `more`: other ways to run it."""
+    """The result must be the same on two threads, and with `ranks` on two ranks. more: other options to run it with."""
     places = [(1, ["--threads", "2", "--partitions", "split"]), *((1, list(how)) for how in more)]
     if ranks:
         places.append((2, ["--threads", "1", "--partitions", "device"]))
@@ -99,7 +99,7 @@ def check_elsewhere(grid, settings, digest, name, ranks=False, more=()):
 
 
 def grids_of(program, folder, programs, fixed):
-    """A grid for each program, and by program and number of GPUs what it accesses with the settings that all runs share."""
+    """A grid per program, and the accesses of each (program, number of GPUs) with the common settings."""
     grids, expected = {}, {}
     for name, text in programs.items():
         grid = grids[name] = Grid(program, folder / name)
@@ -112,7 +112,7 @@ def grids_of(program, folder, programs, fixed):
 
 
 class Drawn:
-    """A combination of the policies of `axes`, with what is drawn beside it, for one of the programs."""
+    """A combination of the policies of `axes` and of drawn values of other parameters, for one of the programs."""
 
     def __init__(self, program, fixed, axes, combination, others, draw):
         self.program = program
@@ -125,9 +125,9 @@ class Drawn:
 
 
 def run_drawn(grids, expected, chosen, ranks, every, most, without, look):
-    """Each of the drawn runs, with the accesses that it makes `without` what is tested, or is refused with at most so many sentences; calls
-    look(grid, drawn) for each that runs. One of `every` is run on two ranks, and another one resumed. Returns how many run, and how many
-    are refused."""
+    """Runs all drawn combinations. Each must make the same accesses as `without` the tested policies, or be refused with at
+    most `most` sentences. Calls look(grid, drawn) for each that runs. One of `every` also runs on two ranks, and another one
+    is resumed. Returns the numbers of runs and of refusals."""
     ran = refused = 0
     for d in chosen:
         grid = grids[d.program]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hostile results, continued: sizes that exceed the file, other types and filters, and texts, attributes and references that make no sense."""
+"""Hostile results, continued: sizes that exceed the file, other types and filters, invalid texts, attributes and references."""
 import functools
 import zlib
 
@@ -165,7 +165,7 @@ def a_type_in_its_place(f, place, s):
 
 
 def swapped(f, place, s):
-    """A dataset in place of a group, a group in place of a dataset."""
+    """A dataset instead of a group, a group instead of a dataset."""
     was_group = isinstance(f[place], h5py.Group)
     del f[place]
     f.create_dataset(place, data=7) if was_group else f.create_group(place)

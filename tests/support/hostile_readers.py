@@ -23,7 +23,7 @@ except ModuleNotFoundError:
 import pandas
 import xarray
 
-# Limits of the child: memory on top of the libraries, and time, which ends a hang.
+# Limits of the child: memory in addition to the libraries, and time, which ends a hang.
 MEMORY, SECONDS = 1 << 30, 300
 LETTERS = MARKER[:3].decode()
 
@@ -87,7 +87,7 @@ def said(value):
     if isinstance(value, numpy.ndarray):
         return b"".join(str(v).encode("utf-8", "replace") + b";" for v in value.flat) if value.dtype.kind in "OSU" else value.tobytes()
     if plt is not None and isinstance(value, plt.Figure):
-        value.savefig(io.BytesIO(), format="png")  # draws it
+        value.savefig(io.BytesIO(), format="png")  # draws the figure
         texts = [t.get_text() for t in value.findobj(plt.Text) if t.get_text()]
         plt.close(value)
         return said(texts)

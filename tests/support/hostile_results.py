@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hostile results: copies of a sound result, each with one change. A change gets the open copy, the path of an object in it, and the
-Secrets, which no reader may read. Here: links, storage in other files, whole files; hostile_contents.py has sizes, types and texts.
+"""Hostile results: copies of a sound result with one change each.
+
+A change gets the open copy, the path of an object in it, and the Secrets, which no reader may read. This file has links,
+storage in other files and whole files; hostile_contents.py has sizes, types and texts.
 """
 import os
 import shutil
@@ -24,7 +26,7 @@ PLACES = GROUPS + DATASETS
 
 class Secrets(NamedTuple):
     text: str    # repeats MARKER
-    result: str  # a result whose texts and numbers are all MARKER
+    result: str  # a result in which all texts and numbers are MARKER
     fifo: str
 
 
@@ -52,7 +54,7 @@ def hostile(sound, path, change, place, s):
 
 
 def replaced(f, place, **how):
-    """A new dataset in place of the old one, with its attributes and scales."""
+    """A new dataset that replaces the old one, with its attributes and scales."""
     old = f[place]
     how = {"shape": old.shape, "dtype": old.dtype} | how
     attributes = {n: old.attrs[n] for n in old.attrs if n not in ("DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME")}

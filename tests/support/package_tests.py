@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the Python package share: the package itself, samples of results, and how tests are run.
+"""Common code of the tests of the Python package: the package itself, sample results, and the test runner.
 
-main(TESTS, prepare) calls each test with what `prepare(folder)` returns; its last line is "N passed, N failed". Where a
+main(TESTS, prepare) calls each test with the return value of `prepare(folder)`; its last line is "N passed, N failed". If a
 library is missing, importing this file ends the test as skipped, by name.
 """
 import os
@@ -25,20 +25,20 @@ except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
 
-# The folder of the build is that of the program that a test is called with.
+# The build folder is the folder of the program in the first argument.
 BUILD = os.path.dirname(os.path.abspath(sys.argv[1])) if len(sys.argv) > 1 else os.path.join(ROOT, "build", "release")
 PROGRAM = os.path.join(BUILD, "farfault")
 
 
 def sample(folder):
-    """The results that test_hdf5_schemas leaves: finished.h5 and cut_off.h5.partial. Returns the first."""
+    """The results written by test_hdf5_schemas: finished.h5 and cut_off.h5.partial. Returns the first."""
     subprocess.run([os.path.join(BUILD, "test_hdf5_schemas"), "-tc=a sample result is left*"], check=True,
                    stdout=subprocess.DEVNULL, env={**os.environ, "FARFAULT_SAMPLE_DIR": folder})
     return os.path.join(folder, "finished.h5")
 
 
 def run(path, *settings, config="paper-gmmu-bypass"):
-    """A result of the program: settings are KEY=VALUE or other words of its command line."""
+    """A result of the program. settings: KEY=VALUE or other words of its command line."""
     words = [w for s in settings for w in (("--set", s) if "=" in s else (s,))]
     subprocess.run([PROGRAM, "run", config, *words, "--output", path, "--progress", "off"], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -46,14 +46,14 @@ def run(path, *settings, config="paper-gmmu-bypass"):
 
 
 def copy(path, name):
-    """A copy to change, beside the file."""
+    """A copy to change, in the same folder."""
     to = os.path.join(os.path.dirname(path), name)
     shutil.copy(path, to)
     return to
 
 
 def write(group, name, data, dimension=None, units="1", long_name=None, **attributes):
-    """A dataset as Farfault writes it: text of a fixed length, its dimension scale attached."""
+    """A dataset as Farfault writes it: fixed-length text, with its dimension scale attached."""
     data = numpy.array(data)
     if data.dtype.kind == "U":
         data = numpy.char.encode(data, "utf-8")
@@ -70,7 +70,7 @@ def write(group, name, data, dimension=None, units="1", long_name=None, **attrib
 
 
 def refused(call, *words):
-    """The one sentence with which a call is refused, which has these words."""
+    """The one-sentence error of a call, which must contain these words."""
     try:
         call()
     except ff.ResultError as problem:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies in tests: chosen by name, with parameters as a configuration has them, and what they count.
+// Policies in tests: selection by name, parameters as in a configuration, and statistics.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,8 @@ std::uint64_t stat_of(PolicyChoice<I> const& choice, Policy<I> const& policy, st
   return value_of(infos, values, stat);
 }
 
-// Of a component, from its group `kind`, of an application or of all together; 0 where it has no such group.
+// A statistic from the component's group `kind`, of one application or of all; 0 if the component lacks the
+// group.
 inline std::uint64_t stat_of(AnyComponent const& component, std::string_view kind, std::string_view stat,
                              std::string_view application = {}) {
   auto const groups = component.stat_groups();

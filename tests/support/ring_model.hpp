@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model whose links form a ring: places that work by themselves and now and then send what they have to a
-// neighbour. The first of every `every` places works, the others only note what reaches them.
+// A model whose links form a ring. The first of every `every` places does local work and sends a message to
+// its neighbour from time to time. The other places only record received messages.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Number {
 };
 struct PlaceSpec {
   std::uint64_t seed = 0;
-  farfault::Duration pause{};  // between two pieces of work
+  farfault::Duration pause{};  // between two work items
 };
 struct PlaceState {
   std::uint64_t seen = 0;
@@ -54,7 +54,7 @@ struct Options {
   farfault::Duration pause{10'000};
   farfault::Duration link{100'000};
   farfault::Duration start{};   // of all work
-  farfault::Duration longer{};  // by how much each link is longer than the one before
+  farfault::Duration longer{};  // latency added to each link relative to the previous one
 };
 
 struct Model {

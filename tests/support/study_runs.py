@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of a study, for the tests of studies."""
+"""Runs of a study, for the tests of studies."""
 import hashlib
 import re
 import subprocess
@@ -8,29 +8,29 @@ from configuration import lines_of
 
 
 def file_of(folder, run):
-    """Its result."""
+    """The run's result file."""
     return folder / f"{hashlib.sha256(run.name.encode()).hexdigest()[:16]}.h5"
 
 
 def configuration_of(folder, run, **more):
-    """Writes the file for `farfault run`, with what else it sets; returns its path."""
+    """Writes the configuration file of the run with additional settings; returns its path."""
     path = file_of(folder, run).with_suffix(".toml")
     path.write_text("\n".join([f'include = ["{run.base}"]', *lines_of(run.all_settings() | more)]) + "\n")
     return path
 
 
 def identity(run):
-    """What it is, but for its name."""
+    """The run without its name."""
     return "\n".join([run.base, *sorted(lines_of(run.all_settings()))] + ([identity(run.source)] if run.source else []))
 
 
 def digest_by(command):
-    """What a run prints as its digest, or the sentence with which it failed."""
+    """The digest that a run prints, or the sentence with which it failed."""
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
     found = re.search(r"digest ([0-9a-f]{32})", ran.stdout)
     return found[1] if ran.returncode == 0 and found else f"exit code {ran.returncode}: {ran.stderr.strip()[-300:]}"
 
 
 def digest(program, folder, run, *how):
-    """That of its result, or why there is none."""
+    """The digest of the run's result, or the reason why it has none."""
     return digest_by([program, "run", configuration_of(folder, run), "--output", file_of(folder, run), "--progress", "off", *how])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep as `farfault sweep` leaves it: DIR/sweep.h5 and DIR/runs/*.h5, of results that the program made."""
+"""A sweep as `farfault sweep` writes it, DIR/sweep.h5 and DIR/runs/*.h5, from results of the program."""
 import itertools
 import os
 
@@ -23,8 +23,10 @@ def results(folder):
 
 
 def table(folder, paths, parameters, states=None, spread=None):
-    """Writes sweep.h5. parameters: {key: values}; states: those of the runs that are not done, {run: (state, error)};
-    spread: {column: values} of the points of several seeds."""
+    """Writes sweep.h5.
+
+    parameters: {key: values}. states: {run: (state, error)} of incomplete runs. spread: {column: values} of the points with
+    several seeds."""
     states = states or {}
     done = [number not in states for number in range(len(paths))]
     figures, digests = {}, []

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that are threads of one process: the engine across ranks, in a test program without MPI.
+// Ranks as threads of one process: tests the engine across ranks in a program without MPI.
 //
-//   run_on_ranks(3, [](farfault::Transport& transport) { ... });   // once on each rank, side by side
+//   run_on_ranks(3, [](farfault::Transport& transport) { ... });   // once per rank, in parallel
 #pragma once
 
 #include <barrier>
@@ -44,7 +44,7 @@ class ThreadRanks {
     farfault::Transport::Summary summary;
     std::vector<farfault::Event> events;
   };
-  // From one rank to another, in order.
+  // Messages from one rank to another, in order.
   struct Letters {
     std::mutex mutex;
     std::condition_variable came;

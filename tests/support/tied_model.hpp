@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model made of ties: counters that pass numbers round on one coarse clock, where many messages reach one
-// counter at one instant from several senders, and what a counter does next depends on the order in which it
-// sees them. Any order but the documented one shows in its digest.
+// A model full of ties: counters exchange numbers on one coarse clock, so that many messages from several
+// senders reach a counter at the same time, and the next action of the counter depends on their order. Any
+// order other than the documented one changes the digest.
 #pragma once
 
 #include <string>
@@ -40,7 +40,7 @@ class Counter final : public farfault::Component<CounterSpec, CounterState> {
 // The digest after `ticks` of the clock, with counter i in partition i % partitions.
 inline std::uint64_t digest(std::uint32_t partitions, farfault::EngineOptions options, int ticks) {
   constexpr std::uint32_t kCounters = 8;
-  constexpr std::uint32_t kNumbers = 4;  // of each counter
+  constexpr std::uint32_t kNumbers = 4;  // per counter
   farfault::System system;
   std::vector<Counter*> counters;
   std::vector<farfault::In<Number>> ins;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model whose links all differ: stations that pass numbers on over links of 10 to 97 ns, each link with a
-// latency of its own in each direction. What a lane may do ahead of another is then never the same for two of
-// them, and a lookahead that is too long by a part of itself lets mail arrive in some lane's past.
+// A model with different links: stations forward numbers over links of 10 to 97 ns, with a different latency
+// for each link and direction. The lookahead therefore differs between all pairs of lanes, and a lookahead
+// that is slightly too long delivers a message into a lane's past.
 #pragma once
 
 #include <string>
@@ -49,7 +49,7 @@ struct Model {
     return farfault::Duration{10'000 + (from * 37 + to * 61) % 88 * 1000};
   }
 
-  explicit Model(std::uint32_t numbers = 6) {  // of each station
+  explicit Model(std::uint32_t numbers = 6) {  // per station
     for (std::uint32_t i = 0; i < kStations; ++i)
       stations.push_back(&system.add<Station>("station" + std::to_string(i), {i}));
     for (std::uint32_t from = 0; from < kStations; ++from) {
@@ -71,7 +71,7 @@ struct Model {
   }
 };
 
-// The digest at `end`, on the rank that `transport` gives.
+// The digest at `end`, on the rank of `transport`.
 inline std::uint64_t digest(std::uint32_t partitions, farfault::EngineOptions options, farfault::Time end,
                             farfault::Transport& transport) {
   Model model;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters that do not fit together, or that would stop time or divide by zero: one sentence each.
+// Parameters that contradict each other, or that would stop time or divide by zero: one sentence each.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -81,7 +81,7 @@ TEST_CASE("faults in batches need a buffer on the GPU, and room for two units of
 
 TEST_CASE("a link's buffer below a largest packet is refused, 0 follows the link") {
   CHECK(refusal("fabric.buffer = \"0 B\"\n") == "accepted");
-  CHECK(refusal("fabric.buffer = \"88 B\"\n") == "accepted");  // a line of 64 bytes and 24 of header
+  CHECK(refusal("fabric.buffer = \"88 B\"\n") == "accepted");  // a line of 64 bytes and a header of 24
   CHECK(refusal("fabric.buffer = \"87 B\"\n") ==
         "f:1: fabric.buffer = 87 B: must be 0 B (as each link needs) or hold the largest packet with its "
         "header, 88 B");
@@ -187,7 +187,7 @@ TEST_CASE("pages are moved within a memory only where the frame allocation says 
 TEST_CASE("a rule that a policy's own parameter breaks is told with the place of that parameter") {
   CHECK(refusal("gpu.l1_tlb.organization = \"by_page_size\"\ngpu.l1_tlb.by_page_size.large_ways = 3\n") ==
         "f:2: gpu.l1_tlb.by_page_size.large_ways = 3: must divide large_entries, 16");
-  // The other one stands in the file.
+  // The other parameter is in the file.
   CHECK(refusal("gpu.l1_tlb.organization = \"by_page_size\"\ngpu.l1_tlb.by_page_size.large_entries = 0\n")
             .starts_with("f:"));
 }

@@ -25,8 +25,8 @@ TEST_CASE("JSON stays JSON whatever a file's names are made of") {
   m.name = "a\xff\"\\\x1b[31m\n\xed\xa0\x80";
   m.assumed = {"\xc3"};
   auto const json = describe_json(m);
-  CHECK(json.find(R"("name":"a\ufffd\"\\\u001b[31m\n)") == std::string::npos);  // not as an escape ...
-  CHECK(json.find("\"name\":\"a\ufffd\\\"\\\\\\u001b[31m\\n\ufffd") != std::string::npos);  // ... but itself
+  CHECK(json.find(R"("name":"a\ufffd\"\\\u001b[31m\n)") == std::string::npos);  // not as an escape sequence
+  CHECK(json.find("\"name\":\"a\ufffd\\\"\\\\\\u001b[31m\\n\ufffd") != std::string::npos);  // but literally
   CHECK(json.find("\"assumed\":[\"\ufffd\"]") != std::string::npos);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rule of import and a file that it decides: tests/topologies/import_rules_test.cpp walks them all.
+// An import rule and a file that triggers it. tests/topologies/import_rules_test.cpp runs all cases.
 #pragma once
 
 #include <string>
@@ -11,10 +11,11 @@ namespace farfault::topologies::test {
 struct ImportCase {
   std::string_view rule;
   std::string text;
-  // The nodes and links of the machine, "2 gpu, 1 cpu | 2 pcie", physical links counted; or the refusal.
+  // Nodes and links of the resulting machine, "2 gpu, 1 cpu | 2 pcie", counting physical links; or the
+  // refusal.
   std::string becomes;
-  std::string assumed = {};  // the sentence that inspect lists for the rule; empty: none
-  std::string shows = {};    // what inspect shows of a device or a link that the rule decides
+  std::string assumed = {};  // sentence that inspect lists for the rule; empty: none
+  std::string shows = {};    // output of inspect for a device or link that the rule decides
 };
 
 std::vector<ImportCase> nccl_cases();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rule of the importers has a case, and decides it: what a device is, where a link ends, what inspect
-// lists.
+// Every importer rule has a case that depends on it: device kinds, link ends, lines that inspect lists.
 #include "import_rules.hpp"
 
 #include <doctest/doctest.h>
@@ -91,7 +90,7 @@ TEST_CASE("a rule of import decides its case, and inspect lists the assumption")
     INFO(result.text);
     CHECK(result.text.find(c.shows) != std::string::npos);
     auto const& rule = import_rule(c.rule);
-    // A refusal leaves no machine to record the rule in.
+    // A refusal creates no machine that could record the rule.
     if (rule.becomes != Becomes::refused)
       CHECK_MESSAGE(std::ranges::find(result.rules, c.rule) != result.rules.end(), "the rule was not used");
     CHECK(c.assumed.empty() == (rule.assumed.empty() || rule.becomes == Becomes::refused));

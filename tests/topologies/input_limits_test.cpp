@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file may describe at most: small inputs that stand for gigabytes are refused early, by a sentence
-// that names the limit to raise.
+// Limits of the content of a file: small inputs that describe gigabytes are refused early, by a sentence that
+// names the limit to raise.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -165,7 +165,7 @@ TEST_CASE("a busid may stand for several switches and NICs of an NCCL file, and 
                           "several PCI devices have one busid, and each is a device of its own: c5") !=
         one.assumed.end());
 
-  // Two hosts that only a switch for all joins.
+  // Two hosts that are connected only by a common switch.
   auto const nvlink = [](std::string const& id) {
     return "<pci busid=\"" + id +
            "\" class=\"0x030200\"><gpu sm=\"90\"><nvlink target=\"ffff\" count=\"4\" "

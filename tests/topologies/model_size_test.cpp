@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The size of a model is known before anything of it is built.
+// The size of a model is known before any part of it is built.
 #include "farfault/topologies/model_size.hpp"
 
 #include <doctest/doctest.h>
@@ -35,7 +35,7 @@ InputLimits model_of(std::uint64_t gib) {
 }  // namespace
 
 TEST_CASE("a machine is refused where it needs more memory than limits.model, with its largest part") {
-  // One CPU, one switch: what its GPUs take, and the links of the switch, each with each.
+  // One CPU and one switch: the size of the GPUs, and the switch's links between each pair.
   auto const wide = generate_generic({15'000, 15'000, 0, GenericFabric::pcie, 1});
   auto const text = refusal(generate_generic({8000, 8000, 0, GenericFabric::pcie, 1}), model_of(17));
   CHECK(text.find("machine 'generic': to simulate 8000 GPUs and 3 other nodes takes about ") == 0);

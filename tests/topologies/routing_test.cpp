@@ -26,8 +26,8 @@ std::string link(std::string const& a, std::string const& b, std::string const& 
 std::string const kFast = "latency = \"10ns\"\nbandwidth = \"16GB/s\"";
 std::string const kSlow = "latency = \"500ns\"\nbandwidth = \"16GB/s\"";
 
-// All shortest costs from every node to `to` by Bellman-Ford, as slow and obvious as can be: (forwards, ps,
-// hops); over NVLink and xGMI alone, or over all links.
+// Reference: all shortest costs from every node to `to` by Bellman-Ford, (forwards, ps, hops), over NVLink
+// and xGMI only, or over all links.
 struct Cost {
   std::uint64_t forwards;
   std::int64_t ps;
@@ -90,7 +90,7 @@ TEST_CASE("paths of the GMMU Bypass machine take 140, 280 and 420 ns") {
 }
 
 TEST_CASE("a GPU forwards for others only where there is no other way") {
-  // a - b - c by fast links, and a - s - c by slow ones: the detour by the switch wins.
+  // a - b - c over fast links, and a - s - c over slow ones: the detour over the switch wins.
   auto text = node("a", "gpu") + node("b", "gpu") + node("c", "gpu") + node("s", "pcie_switch") +
               link("a", "b", kFast) + link("b", "c", kFast) + link("a", "s", kSlow) + link("s", "c", kSlow);
   auto const with_switch = parse_machine(text, "test");
@@ -126,7 +126,7 @@ TEST_CASE(
 }
 
 TEST_CASE("consecutive flows visit every route of a network of two stages equally often") {
-  // a to three switches, each of them to each of two more, these to b: six routes.
+  // a to three switches, each of them to two more switches, these to b: six routes.
   std::string text = node("a", "gpu") + node("b", "gpu");
   for (int i = 0; i < 2; ++i)
     text += node("t" + std::to_string(i), "pcie_switch") + link("t" + std::to_string(i), "b", kFast);
@@ -148,7 +148,7 @@ TEST_CASE("consecutive flows visit every route of a network of two stages equall
 }
 
 TEST_CASE("the message size decides between a wide and a short way") {
-  // Direct: 10 ns at 1 GB/s. By the switch: 2 x 100 ns at 100 GB/s.
+  // Direct: 10 ns at 1 GB/s. Over the switch: 2 x 100 ns at 100 GB/s.
   auto const m = parse_machine(node("a", "gpu") + node("b", "gpu") + node("s", "nvswitch") +
                                    link("a", "b", "latency = \"10ns\"\nbandwidth = \"1GB/s\"", "nvlink") +
                                    link("a", "s", "latency = \"100ns\"\nbandwidth = \"100GB/s\"", "nvlink") +

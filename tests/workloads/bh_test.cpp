@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bh: its kernels played on values, from the tree to the forces, against sums over all pairs of bodies.
+// bh: executes its kernels on values, from the tree to the forces, and compares with sums over all pairs of
+// bodies.
 #include <cmath>
 #include <numeric>
 
@@ -31,8 +32,7 @@ std::size_t kernel_named(Workload const& w, std::string const& name) {
   return 0;
 }
 
-// What is left of a thread's accesses when those that all threads of a warp share, and the first lane makes,
-// are gone.
+// A thread's accesses to its own buffers, without accesses that the first lane makes for the whole warp.
 std::vector<Access> of_buffers(std::vector<Access> const& list, std::set<std::string_view> const& buffers) {
   std::vector<Access> kept;
   for (auto const& a : list)
@@ -42,10 +42,10 @@ std::vector<Access> of_buffers(std::vector<Access> const& list, std::set<std::st
 
 struct Bodies {
   std::vector<std::uint32_t> list;
-  std::uint32_t depth = 0;  // of the node
+  std::uint32_t depth = 0;  // depth of the node
 };
 
-// The bodies below each node, and its depth.
+// The bodies below each node, and the node's depth.
 std::vector<Bodies> below(BarnesHut const& t) {
   std::vector<Bodies> all(t.root + std::size_t{1});
   for (auto cell = t.root; cell >= t.bottom; --cell)
@@ -110,7 +110,7 @@ TEST_CASE("bh: children that bodies find on their way down, and write, make the 
     auto bottom = t.root;
     auto const threads = by_thread(w, k, width);
     for (std::uint32_t body = 0; body < kBodies; ++body) {
-      // Positions are those of the other body, behind the first ones; `values` holds the lowest cell.
+      // Positions after the first ones belong to the other body; `values` holds the lowest cell.
       std::vector<Access> list;
       for (auto const& a : threads[body]) {
         if (a.buffer == "child" || (a.buffer == "values" && a.element == 1)) list.push_back(a);
@@ -223,7 +223,7 @@ TEST_CASE("bh: cells sum up their children, and bodies are sorted into the tree'
       if (a.buffer == "child" && a.op == Op::load) {
         CHECK(a.element == 8 * std::uint64_t{cell} + looked++);
         now = memory.at(a);
-      } else if (a.buffer == "child") {  // from where it was to the front, if it is not there
+      } else if (a.buffer == "child") {  // from its old place to the front, unless it is already there
         CHECK(a.element == 8 * std::uint64_t{cell} + looked - 1);
         memory.at(a) = -1;
         CHECK(list.at(++i).buffer == "child");
@@ -272,7 +272,7 @@ TEST_CASE(
         std::int64_t now = -1;
         for (auto const& a : list) {
           if (a.buffer == "child") {
-            if (now >= 0) opened.push_back(static_cast<std::uint64_t>(now));  // was looked at, not taken
+            if (now >= 0) opened.push_back(static_cast<std::uint64_t>(now));  // examined, but not accepted
             CHECK(std::count(opened.begin(), opened.end(), a.element / 8) == 1);
             now = t.children[a.element];
           } else if (a.buffer == "mass") {
@@ -299,7 +299,7 @@ TEST_CASE(
             d += std::pow(static_cast<double>(t.position[node][axis] - t.position[b][axis]), 2);
           return d;
         };
-        auto const far = [&](std::uint64_t node) {  // for all bodies, by the depth of the node's parent
+        auto const far = [&](std::uint64_t node) {  // for all bodies; uses the parent's depth
           auto const side = static_cast<double>(4 * t.half >> (bodies[node].depth - 1));
           return std::all_of(own.begin(), own.end(),
                              [&](auto b) { return distance(b, node) >= side * side; });
@@ -341,7 +341,7 @@ TEST_CASE("bh: accesses of the regular kernels are as many as bodies, cells and 
   auto const t = barnes_hut(3000, 1);
   auto const w = build("bh", {{"bodies", "3000"}});
   REQUIRE(w.kernel_count() == 9);
-  // Three blocks of 32 warps each; per warp the first body, per thread its own; the last block reads 18
+  // Three blocks of 32 warps each; per warp the first body, per thread its own body; the last block reads 18
   // bounds.
   auto const box = grids::counts_of(w.kernel(1), 32);
   CHECK(box.loaded == 3 * (3 * 32 + 3000 + 6) + 3 + 1);

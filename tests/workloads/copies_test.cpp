@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies that are left out of a program, or added to it.
+// Copies that are removed from a program or added to it.
 #include "farfault/workloads/copies.hpp"
 
 #include <doctest/doctest.h>

@@ -23,7 +23,7 @@ TEST_CASE("gups: the updates of all threads are those of the sequential benchmar
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("gups", {{"table", "4 KiB"}, {"blocks", "3"}, {"block", "80"}, {"updates", "70"}},
                          of_width(width));
-    std::vector<std::uint32_t> table(2 * kElements);  // halves, the lower first
+    std::vector<std::uint32_t> table(2 * kElements);  // halves, low half first
     for (std::uint64_t i = 0; i < kElements; ++i) table[2 * i] = static_cast<std::uint32_t>(i);
     each_block(w, 0, width, [&](std::uint64_t block, std::vector<Access> const& accesses) {
       std::map<std::uint32_t, std::uint64_t> made;  // by thread, in halves
@@ -103,7 +103,7 @@ TEST_CASE(
     bool over = true;
     for (std::size_t k = 0; k < w.kernel_count(); ++k) {
       if (k % 2 == 0) {
-        CHECK(over);  // the last level asked for this one
+        CHECK(over);  // the last level requested this one
         over = false;
       }
       each_block(w, k, width, [&](std::uint64_t block, std::vector<Access> const& accesses) {
@@ -172,7 +172,7 @@ TEST_CASE("bfs_rodinia: two kernels per level; a small graph is one block") {
         CHECK(lanes.stores % 4 == 0);
         found += lanes.stores / 4;
       }
-      visited = 1 + found;  // the source, too
+      visited = 1 + found;  // including the source
       CHECK(visited > n * 9 / 10);
       CHECK(visited <= n);
     }
@@ -239,7 +239,7 @@ TEST_CASE("histogram256: partial histograms of what blocks read, merged as they 
 TEST_CASE("histogram256: warps without a thread that adds do not access shared memory when sums are halved") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("histogram256", {{"words", "100"}, {"partial_histograms", "1"}}, of_width(width));
-    // Eight halvings by 128 threads at first.
+    // Eight halvings, the first by 128 threads.
     auto const adding = width == 32 ? 4 + 2 + 1 + 5 : 2 + 1 + 6U;
     CHECK(shared_of(w, 1, width) == 256 * (256 / width + 3 * adding + 1));
   }

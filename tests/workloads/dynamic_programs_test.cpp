@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pathfinder and fw, played on real values.
+// pathfinder and fw, executed on real values.
 #include <boost/graph/dijkstra_shortest_paths.hpp>
 #include <boost/property_map/function_property_map.hpp>
 
@@ -18,7 +18,7 @@ std::uint32_t weight(std::uint64_t from, std::uint64_t to) {
   return edge_weight(from, to, 101, 1) - 1;
 }
 
-// By Dijkstra, from each vertex.
+// Dijkstra's algorithm from each vertex.
 Values shortest_paths(CsrGraph const& g) {
   auto const graph = to_boost(g);
   auto const weights = boost::make_function_property_map<BoostGraph::edge_descriptor>(
@@ -106,7 +106,7 @@ TEST_CASE("pathfinder: the sums that blocks find from what they load are those o
 }
 
 TEST_CASE("pathfinder: a block reads its columns, and two fewer of each row") {
-  // Of 216 columns a block, the last has 100,000 - 462 x 216 = 208 and its halo.
+  // A block has 216 columns; the last has 100,000 - 462 x 216 = 208 columns and its halo.
   auto const w = build("pathfinder", {{"cols", "100000"}, {"rows", "21"}});
   REQUIRE(w.kernel_count() == 1);
   CHECK(w.kernel(0).shape().blocks == 463);
@@ -114,7 +114,7 @@ TEST_CASE("pathfinder: a block reads its columns, and two fewer of each row") {
   std::uint64_t loads = 0;
   for (std::uint64_t block = 0; block < 463; ++block)
     for (std::uint64_t lost = 0; lost <= 20; ++lost) {
-      auto const first = block * 216 + lost, end = block * 216 + 256 - lost;  // 20 behind the column
+      auto const first = block * 216 + lost, end = block * 216 + 256 - lost;  // 20 columns beyond
       loads += std::min<std::uint64_t>(end, 100'020) - std::max<std::uint64_t>(first, 20);
     }
   CHECK(c.loaded == loads);
@@ -153,7 +153,7 @@ TEST_CASE("fw: pairs write where the sum that they load is shorter, and end with
     }
     CHECK(shorter > g.vertices);
     CHECK(memory["distance"] == shortest_paths(g));
-    // The vertex that a path goes through lies on it.
+    // The intermediate vertex of a path is on it.
     for (std::uint64_t i = 0; i < g.vertices; ++i)
       for (std::uint64_t j = 0; j < g.vertices; ++j) {
         auto const& d = memory["distance"];

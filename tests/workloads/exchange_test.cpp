@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link microbenchmark: who accesses which part.
+// Link microbenchmark: the parts that each part accesses.
 #include <algorithm>
 
 #include "warp_walk.hpp"
@@ -9,8 +9,8 @@ using namespace test;
 
 namespace {
 
-// By part of the array, the parts whose blocks access it in the last kernel; each part has equally many
-// blocks.
+// For each part of the array, the parts whose blocks access it in the last kernel; all parts have the same
+// number of blocks.
 std::vector<std::vector<std::uint64_t>> accessors(Workload const& w, std::uint64_t parts,
                                                   std::uint32_t width) {
   std::vector<std::vector<std::uint64_t>> by(parts);
@@ -35,7 +35,8 @@ TEST_CASE("exchange, all to all: every byte is accessed once, and every part by 
   for (auto const* width_text : {"32", "64"}) {
     BuildContext context;
     context.warp_width = width_text[0] == '3' ? 32 : 64;
-    // 24 KiB a part: 48 or 24 chunks, which three others divide; and 28 KiB, which they do not.
+    // Parts of 24 KiB have 48 or 24 chunks, divisible by the three others; parts of 28 KiB have a number that
+    // is not.
     for (auto const* bytes : {"96KiB", "112KiB"}) {
       auto const w = build("exchange", {{"bytes", bytes}, {"parts", "4"}}, context);
       REQUIRE(w.kernel_count() == 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions, by transforms and by filters of rows and columns, played on real values.
+// Convolutions, by transforms and by filters of rows and columns, executed on real values.
 #include <set>
 #include <string>
 #include <tuple>
@@ -42,7 +42,7 @@ TEST_CASE("fwt: the passes convolve the data with the filter") {
           auto const part = static_cast<std::size_t>(kernel.shape().shared_bytes_per_block / 4);
           std::map<std::uint64_t, std::vector<double>> shared;  // by block
           std::map<std::uint64_t, VirtAddr> first;
-          std::vector<VirtAddr> loads, stores;  // in their order
+          std::vector<VirtAddr> loads, stores;  // in program order
           walk(kernel, width, [&](auto block, auto, auto, WarpInstruction const& in) {
             if (in.op != Op::load) return;
             shared[block].resize(part);
@@ -63,7 +63,7 @@ TEST_CASE("fwt: the passes convolve the data with the filter") {
           CHECK(stores == loads);
           continue;
         }
-        // Each thread's values since its last store, and which store it is.
+        // Each thread's values since its last store, and the number of this store.
         std::vector<std::vector<double>> held(width);
         std::vector<std::size_t> stores(width);
         walk(kernel, width, [&](auto, auto, auto, WarpInstruction const& in) {
@@ -95,7 +95,7 @@ TEST_CASE("fwt: the passes convolve the data with the filter") {
 
 TEST_CASE(
     "fwt: two more powers of two take one more pass, and the last kernel has a barrier for each stage") {
-  // Kernels, blocks of the first, threads of a block's part, barriers.
+  // Kernels, blocks of the first kernel, threads per block of the shared-memory kernel, barriers.
   for (auto const& [log2, kernels, blocks, threads, stages] : {std::tuple{"11", 4U, 1U, 512U, 7},
                                                                {"12", 7U, 4U, 256U, 6},
                                                                {"13", 7U, 8U, 512U, 7},
@@ -107,7 +107,7 @@ TEST_CASE(
       auto const& last = w.kernel(kernels - 1);
       CHECK(last.shape().threads_per_block == threads);
       CHECK(barriers(last, width) == std::set{stages});
-      // Each kernel but one reads and writes its array once; that one reads both.
+      // Each kernel reads and writes its array once, except one, which reads both arrays.
       auto const accesses = (1ULL << std::stoul(log2)) / width;
       CHECK(count(w, width, Op::load) == (kernels + 1) * accesses);
       CHECK(count(w, width, Op::store) == kernels * accesses);
@@ -151,7 +151,7 @@ TEST_CASE("convolution: what a block loads, filtered where it stores, is the ima
     for (std::size_t k = 0; k < 2; ++k) {
       auto const& from = buffer(w, k == 0 ? "input" : "buffer");
       auto const& to = buffer(w, k == 0 ? "buffer" : "output");
-      std::map<std::uint64_t, std::vector<double>> tile;  // by block, what it has loaded, where it was
+      std::map<std::uint64_t, std::vector<double>> tile;  // per block: loaded values by pixel
       walk(w.kernel(k), width, [&](auto block, auto, auto, WarpInstruction const& in) {
         if (in.op != Op::load) return;
         auto& own = tile[block];
@@ -191,7 +191,8 @@ TEST_CASE("convolution: blocks overlap by their halos alone, and each warp reads
     CHECK(count(w, width, Op::load, 2, 3) == (pixels + rows * 32 * (columns / 64 - 1)) / width);
     CHECK(count(w, width, Op::load, 3, 4) == (pixels + columns * 16 * (rows / 32 - 1)) / width);
     CHECK(count(w, width, Op::store) == 4 * pixels / width);
-    // Two kernels' warps hold four results for each thread, twice.
+    // Four kernels (rows and columns, twice): each warp computes four results per thread and reads each
+    // coefficient once.
     CHECK(all_equal(touches(w, buffer(w, "filter"), Op::load, width, 4), 4 * pixels / 4 / width));
   }
   CHECK(build("convolution", {}).footprint() == 3ULL * 4 * 3072 * 1536 + 68);

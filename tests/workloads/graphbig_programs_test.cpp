@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The streams of GraphBIG's workloads on a graph small enough to write them down, at the ends of grids, and
-// parameters that do not fit.
+// with invalid parameters.
 #include "graphbig.hpp"
 
 namespace farfault::workloads {
@@ -28,7 +28,7 @@ std::array<std::uint64_t, 4> instructions(Workload const& w, std::size_t kernel)
   }
 }
 
-// A path of so many vertices.
+// A path with the given number of vertices.
 std::string path_of(int vertices) {
   std::string text = "# a path\n";
   for (int v = 0; v + 1 < vertices; ++v) text += std::to_string(v) + " " + std::to_string(v + 1) + "\n";
@@ -192,10 +192,10 @@ TEST_CASE("graphbig: instructions of a warp are the pieces that its statements c
   auto const ttc = build_on("bfs_ttc", hand.graph);
   // Index 9 and 4; level 9 and 3; row 5 and 3; two edges of 10 and 6, each of which finds its target.
   CHECK(instructions(ttc, 1) == std::array<std::uint64_t, 4>{9 + 9 + 5 + 2 * 10, 4 + 3 + 3 + 2 * 6, 11, 5});
-  // One edge, which finds nothing: two branches in place of two stores.
+  // One edge, which finds nothing: two branches instead of two stores.
   CHECK(instructions(ttc, 3) == std::array<std::uint64_t, 4>{9 + 9 + 5 + 10, 4 + 3 + 3 + 6 + 2, 5, 5});
   auto const twc = build_on("bfs_twc", hand.graph);
-  // Index 13 and 6; of five vertices the level 12 and 6; one row of 9 and 3, and a round of 10 and 6.
+  // Index 13 and 6; the levels of five vertices 12 and 6 each; one row of 9 and 3, and a round of 10 and 6.
   CHECK(instructions(twc, 1) ==
         std::array<std::uint64_t, 4>{13 + 5 * 12 + 9 + 10, 6 + 5 * 6 + 3 + 6, 5 + 2 + 4, 5});
   auto const dwc = build_on("bfs_dwc", hand.graph);
@@ -219,7 +219,7 @@ TEST_CASE("graphbig: warps beyond the end read nothing but a work list's length"
         auto const& kernel = w.kernel(k);
         auto const& shape = kernel.shape();
         CHECK(shape.threads_per_block <= 128);
-        // Each vertex or entry has a thread, or there is a warp of 32 for each 32 of them.
+        // Each vertex or entry has a thread, or each 32 of them have a warp of 32 threads.
         std::uint64_t threads = 0;
         each_touch(w, k, width, [&](Touch const& t) {
           if (!t.buffer.ends_with("_end")) threads = std::max(threads, t.thread + 1);
@@ -292,7 +292,7 @@ TEST_CASE("graphbig: element sizes and launches are those of GraphBIG") {
   CHECK(ttc.kernel(1).shape().blocks == 4);
   CHECK(ttc.kernel(1).shape().threads_per_block == 1024);
   CHECK(ttc.kernel(1).shape().registers_per_thread == 18);
-  // 4 blocks over chunks of 32, rounded up, times the threads of a warp.
+  // 4 blocks divided by chunks of 32, rounded up, times the threads of a warp.
   CHECK(build_on("bfs_twc", g).kernel(1).shape().blocks == 32);
   CHECK(build_on("bfs_twc", g, {{"block", "64"}}).kernel(1).shape().blocks == 64);
   auto const dwc = build_on("bfs_dwc", g, {{"worklist", "16777216"}});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The streams of GraphBIG's workloads: how often they touch what, in which order, and who does it.
+// The streams of GraphBIG's workloads: the number of accesses to each buffer, their order, and the threads
+// that make them.
 #include "farfault/workloads/kernel_support.hpp"
 #include "graphbig.hpp"
 
@@ -7,7 +8,7 @@ namespace farfault::workloads {
 using namespace test;
 namespace {
 
-// What closed forms are made of.
+// Terms of the closed forms.
 struct Numbers {
   std::uint64_t n = 0, edges = 0, levels = 0;
   std::uint64_t reached = 0, reached_edges = 0;
@@ -34,7 +35,7 @@ Numbers numbers_of(CsrGraph const& g, std::uint64_t source) {
 
 constexpr auto kLast = ~std::size_t{0};
 
-// How often kernels of this name touch a buffer.
+// Number of accesses to a buffer by kernels of this name.
 std::uint64_t count_in(std::string const& kernel, Workload const& w, std::string_view buffer, Op op,
                        std::uint32_t width) {
   std::uint64_t sum = 0;
@@ -98,7 +99,7 @@ TEST_CASE("graphbig: bfs_tf writes a neighbour by each edge that leads to it, an
   CHECK(count(w, "levels", Op::store, 1) == x.downward);
   CHECK(count(w, "frontier", Op::load, 1) == x.n * x.levels);
   CHECK(count(w, "updating", Op::load, 1) == x.n * x.levels);
-  CHECK(count(w, "frontier", Op::store, 1) == x.reached + (x.reached - 1));  // out of it, and into it
+  CHECK(count(w, "frontier", Op::store, 1) == x.reached + (x.reached - 1));  // removals and insertions
   CHECK(count(w, "updating", Op::store, 1) == x.downward + (x.reached - 1));
   CHECK(count(w, "visited", Op::store, 1) == x.reached - 1);
   CHECK(count(w, "changed", Op::store, 1) == x.reached - 1);
@@ -118,7 +119,8 @@ TEST_CASE("graphbig: bfs_dwc pushes each found vertex once, without gaps, and re
       for (std::size_t k = 1; k < w.kernel_count(); ++k) {
         std::string const in = k % 2 == 1 ? "worklist1" : "worklist2";
         std::string const out = k % 2 == 1 ? "worklist2" : "worklist1";
-        // A block of less than 32 threads holds a part of a warp, and each part reads what the warp reads.
+        // A block with less than 32 threads holds a part of a warp, and each part reads what the whole warp
+        // reads.
         std::set<std::uint64_t> read;
         std::vector<std::uint64_t> pushed;
         std::uint64_t ends = 0;
@@ -149,7 +151,7 @@ TEST_CASE("graphbig: sssp_twc lowers a new distance for each edge of the vertice
         ++reads;
         edges += g.graph.offsets[v + 1] - g.graph.offsets[v];
       }
-  CHECK(reads > numbers_of(g.graph, source).reached);  // some more than once
+  CHECK(reads > numbers_of(g.graph, source).reached);  // some vertices more than once
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build_on("sssp_twc", g, {{"max_weight", "9"}}, width);
     REQUIRE(w.kernel_count() == 1 + 2 * paths.rounds);
@@ -264,7 +266,7 @@ TEST_CASE("graphbig: a colouring's thread stops at the first neighbour that must
       std::vector<bool> numbered(g.graph.targets.size(), false);
       std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> at;  // vertex and edge of a thread
       each_touch(w, round + 1, 32, [&](Touch const& t) {
-        if (t.buffer == "vertices") at[t.thread].first = t.element;  // the second is the row's begin
+        if (t.buffer == "vertices") at[t.thread].first = t.element;  // the second access is the row's begin
         if (t.buffer == "edges") {
           auto& [v, e] = at[t.thread];
           e = t.element;
@@ -277,14 +279,14 @@ TEST_CASE("graphbig: a colouring's thread stops at the first neighbour that must
         auto const colour = coloured.colour[v];
         if (colour < round) CHECK(looked_at[v] == 0);
         if (colour == round) CHECK(looked_at[v] == row);
-        if (colour > round) {  // the last one has no colour yet and gets one before v does
+        if (colour > round) {  // the last neighbour is uncoloured and gets a colour before v does
           auto const last = coloured.colour[g.graph.targets[g.graph.offsets[v] + looked_at[v] - 1]];
           CHECK((last >= round && last < colour));
         }
         for (std::uint64_t i = 0; i < looked_at[v]; ++i) {
           auto const e = g.graph.offsets[v] + i;
           REQUIRE(numbered[e] == (coloured.colour[g.graph.targets[e]] >= round));
-          // No earlier neighbour would have done: those that must be coloured before v never come again.
+          // No earlier neighbour stops the loop: none of them must be coloured before v.
           if (i + 1 < looked_at[v] && coloured.colour[g.graph.targets[e]] >= round)
             CHECK((coloured.colour[g.graph.targets[e]] > colour || g.graph.targets[e] == v));
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workloads on matrices and grids: what each block reads is enough for what it writes.
+// Workloads on matrices and grids: each block reads the elements that its results depend on.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,7 +19,7 @@ TEST_CASE("sgemm_parboil: each thread's sums over what it and its block have rea
     auto const &a = buffer(w, "a"), &b = buffer(w, "b_transposed"), &c = buffer(w, "c");
     std::vector<int> product(m * n, 12345);
     std::vector<std::array<int, 16>> sum;
-    std::array<int, 128> rows{};  // eight of B, in shared memory
+    std::array<int, 128> rows{};  // eight columns of B in shared memory
     std::vector<std::uint64_t> reads, stores;
     run_blocks(w.kernel(0), width, [&](auto, auto warp, auto phase, WarpInstruction const& in) {
       if (phase == 0 && in.op == Op::scalar_load && warp == 0) {
@@ -200,8 +200,8 @@ TEST_CASE("stencil3d: of every element that a block writes it has read all that 
       bool const inner = e / plane >= 4 && e / plane < z - 12;
       REQUIRE((result[static_cast<std::size_t>(e)] != -1) == inner);
     }
-    // Each block reads its column up to four planes ahead, and around its tile of every plane eight elements
-    // to each side.
+    // Each block reads its column up to four planes ahead, and in every plane eight elements to each side of
+    // its tile.
     std::vector<std::uint32_t> expected(x * y * z);
     for (std::int64_t top = 0; top < y; top += 8)
       for (std::int64_t left = 0; left < x; left += 32)

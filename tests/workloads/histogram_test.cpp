@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// histogram: every pixel is counted, up to the largest count.
+// histogram: every pixel is counted, up to the maximum count.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -33,13 +33,13 @@ struct HistogramCase {
   }
 };
 
-// Many pixels for each bin, so that bytes overflow; one pixel per sampling thread, two ranges and pixels
-// outside; an image too small for the prescan, so that the first range is the only one.
+// Many pixels per bin, so that bytes overflow; one pixel per sampling thread, two ranges and pixels outside
+// them; an image too small for the prescan, which leaves the first range only.
 std::vector<HistogramCase> const kHistograms{{"64", "72", "24576", "1", "0.1"},
                                              {"512", "512", "98304", "3000", "0.02"},
                                              {"128", "20", "65536", "3000", "0.5"}};
 
-// Blocks of `main` by range, from the stores of their counters.
+// Number of blocks of `main` per range, from the stores of their counters.
 std::map<std::uint64_t, int> ranges_of(Workload const& w, std::uint64_t bins) {
   std::map<std::uint64_t, int> ranges;
   auto const& kernel = w.kernel(2);
@@ -62,7 +62,7 @@ std::map<std::uint64_t, int> ranges_of(Workload const& w, std::uint64_t bins) {
 TEST_CASE("histogram: what the kernels load and store counts every pixel, up to 255 of a bin") {
   for (auto const& c : kHistograms)
     for (std::uint32_t const width : {32U, 64U}) {
-      if (c.cols == "512" && width == 32) continue;  // the largest, which takes half of the time
+      if (c.cols == "512" && width == 32) continue;  // the largest case takes half of the time
       CAPTURE(c.cols);
       auto const w = c.build(width);
       REQUIRE(w.kernel_count() == 4);
@@ -71,7 +71,7 @@ TEST_CASE("histogram: what the kernels load and store counts every pixel, up to 
       auto const ranges = ranges_of(w, bins);
       auto const first_bin = ranges.begin()->first * 24576, end_bin = (ranges.rbegin()->first + 1) * 24576;
 
-      // A pixel's bin as it is rewritten: each thread stores what it loaded, two pixels in turn.
+      // A pixel's bin after rewriting: each thread stores the two pixels that it loaded, one after the other.
       std::uint64_t twice = 0;
       std::vector<std::uint64_t> mapped(input.pixels(), ~std::uint64_t{0});
       each_block(w, 1, width, [&](auto, std::vector<Access> const& accesses) {
@@ -84,7 +84,7 @@ TEST_CASE("histogram: what the kernels load and store counts every pixel, up to 
             continue;
           }
           auto const pixel = 2 * pair.at(a.thread) + static_cast<std::uint64_t>(stored.at(a.thread)++);
-          if (pixel >= input.pixels()) continue;  // the last block's rows below the image
+          if (pixel >= input.pixels()) continue;  // rows of the last block below the image
           twice += mapped.at(a.element) != ~std::uint64_t{0};
           mapped.at(a.element) = input.bin_of(pixel);
         }
@@ -92,7 +92,8 @@ TEST_CASE("histogram: what the kernels load and store counts every pixel, up to 
 
       CHECK(twice == 0);
 
-      // Counters in shared memory, word by word, and those in global memory, by what threads do in turn.
+      // Counters in shared memory, word by word, and counters in global memory, updated by the threads'
+      // accesses in order.
       std::vector<std::uint64_t> global(bins);
       std::vector<std::uint32_t> overflow(std::max(bins, end_bin)), counters(buffer(w, "counters").bytes / 4);
       std::uint64_t otherwise = 0, wrong_above = 0, wraps = 0, outside = 0;
@@ -152,7 +153,7 @@ TEST_CASE("histogram: what the kernels load and store counts every pixel, up to 
       CHECK((wraps != 0) == (c.spread == "1"));
       CHECK((outside != 0) == (c.bins != "24576"));
 
-      // Four bins at a time: the sums of what a thread loads since it stored last.
+      // Four bins at a time: the sums of a thread's loads since its last store.
       std::vector<std::uint64_t> histogram(buffer(w, "histogram").bytes);
       each_block(w, 3, width, [&](auto, std::vector<Access> const& accesses) {
         std::map<std::uint32_t, std::array<std::uint64_t, 4>> sums;
@@ -167,7 +168,7 @@ TEST_CASE("histogram: what the kernels load and store counts every pixel, up to 
               sum[i] += a.buffer == "counters"          ? counters.at(a.element) >> 8 * i & 0xff
                         : a.buffer == "global_counters" ? global.at(4 * a.element + i)
                                                         : overflow.at(4 * a.element + i);
-            // Overflow may be below zero, in 32 bits.
+            // Overflow counters may be negative, in 32 bits.
             for (auto& s : sum) s = static_cast<std::uint32_t>(s);
           }
         }
@@ -184,7 +185,7 @@ TEST_CASE(
     "histogram: the ranges are those of ten deviations around the mean, or the first of a small image") {
   auto const small = kHistograms[2].build(32);
   CHECK(ranges_of(small, 65'536) == std::map<std::uint64_t, int>{{0, 14}});
-  // Three pixels for each sampling thread.
+  // Three pixels per sampling thread.
   HistogramCase const c{"1024", "768", "1048576", "20000", "0.001"};
   auto const input = c.input();
   double lowest = 1e9, highest = 0;
@@ -208,7 +209,7 @@ TEST_CASE(
 }
 
 TEST_CASE("histogram: a byte that wraps carries into those above it, and an atomic puts each of them right") {
-  // Counts one part's pixels, of the bins and so often, and says what the last one does.
+  // Counts one part's pixels of the given bins and numbers; returns the operations of the last pixel.
   auto const last = [](std::vector<std::pair<std::uint32_t, int>> const& counted) {
     HistogramPixels p;
     p.ranges = {0, 0};
@@ -226,12 +227,12 @@ TEST_CASE("histogram: a byte that wraps carries into those above it, and an atom
   CHECK(last({{0, 512}}) == 0b0011);
   CHECK(last({{1, 255}, {0, 256}}) == 0b0111);
   CHECK(last({{1, 255}, {2, 255}, {0, 256}}) == 0b1111);
-  // The published code's mistake: bin 1 takes the carry, and bin 3 is put right all the same.
+  // The published code's mistake: bin 1 takes the carry, and bin 3 is corrected nevertheless.
   CHECK(last({{1, 254}, {2, 255}, {0, 256}}) == 0b1011);
   CHECK(last({{2, 255}, {1, 256}}) == 0b0111);
   CHECK(last({{3, 255}, {2, 256}}) == 0b0011);
   CHECK(last({{3, 256}}) == 0b0001);
-  // Of no range: counted elsewhere, up to 255.
+  // Outside all ranges: counted in global memory, up to 255.
   CHECK(last({{30'000, 255}}) == (HistogramPixels::kOutside | HistogramPixels::kAdds));
   CHECK(last({{30'000, 256}}) == HistogramPixels::kOutside);
 }

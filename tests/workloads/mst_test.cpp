@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mst, played on values, against Kruskal's algorithm.
+// mst, executed on values, against Kruskal's algorithm.
 #include <algorithm>
 #include <boost/graph/kruskal_min_spanning_tree.hpp>
 #include <boost/property_map/function_property_map.hpp>
@@ -39,8 +39,8 @@ Weighted kruskal(CsrGraph const& g, std::uint32_t most) {
   return sum;
 }
 
-// What the kernels' memory holds, as a machine has it that runs the warps of a kernel after each other but
-// shows them what was there before the kernel. Each store must be what the algorithm makes of that.
+// Memory of a machine that runs the warps of a kernel one after the other; loads return the values from
+// before the kernel. Each store must be the algorithm's result for these values.
 class Machine {
  public:
   Machine(Workload const& w, CsrGraph const& g, std::uint32_t most, std::uint32_t width)
@@ -83,8 +83,8 @@ class Machine {
     adds_.assign(n_, false);
   }
 
-  // A thread's accesses in order, with those to the trees checked: a search goes up as the trees were, and
-  // then makes its vertex name the boss.
+  // A thread's accesses in order. Accesses to the trees are checked: a search climbs the trees as they were
+  // before the kernel, then makes its vertex name the boss.
   std::vector<std::vector<Touch>> threads(std::size_t kernel, bool searches = true) {
     std::vector<std::vector<Touch>> all(n_);
     each_touch(w_, kernel, width_, [&](Touch const& t) {
@@ -232,7 +232,7 @@ class Machine {
   Weighted sum_;
 };
 
-// Of the skewed graphs of these tests.
+// Builds mst on the skewed graphs of these tests.
 Workload build_mst(TestGraph const& g, std::uint32_t most, std::uint32_t width) {
   auto const weight = std::to_string(most);
   return build_on(
@@ -250,7 +250,7 @@ TEST_CASE("mst: the edges that the kernels add have the number and weight of Kru
         auto const w = build_mst(g, most, width);
         Machine machine(w, g.graph, most, width);
         CHECK(machine.run() == kruskal(g.graph, most));
-        // Components are those of the graph.
+        // The components equal the graph's.
         for (std::uint32_t v = 0; v < g.graph.vertices; ++v)
           for (auto e = g.graph.offsets[v]; e < g.graph.offsets[v + 1]; ++e)
             CHECK(machine.boss(v) == machine.boss(g.graph.targets[e]));
@@ -277,7 +277,7 @@ TEST_CASE("mst: the first round reads four arrays per edge, and its components a
   CHECK(count(w, "edgessrcdst", Op::load, 2, 3) == tries);
   CHECK(count(w, "noutgoing", Op::load, 2, 3) == 256 + m + tries);
   for (auto const* buffer : {"srcsrc", "psrc"}) CHECK(count(w, buffer, Op::load, 2, 3) == m + tries);
-  // An atomic and a store for each search.
+  // An atomic and a store per search.
   CHECK(count(w, "ele2comp", Op::load, 2, 3) == 256 + tries);
   CHECK(count(w, "ele2comp", Op::store, 2, 3) == 256 + tries);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workloads that go over their data once: what is played on real values gives what the algorithm gives.
+// Workloads with a single pass over their data: executed on real values, their streams give the algorithm's
+// results.
 #include <array>
 #include <string>
 #include <tuple>
@@ -69,7 +70,7 @@ TEST_CASE("nn: what a block loads makes its neurons, and all layers together tho
     auto const image = values.fill("neurons1", 7, 13);
     std::vector<double> weights[5];
     for (std::size_t l = 1; l < 5; ++l) weights[l] = values.fill("weights" + std::to_string(l), 5, 11);
-    auto const beyond = [](double sum) { return sum - 3; };  // in place of tanh
+    auto const beyond = [](double sum) { return sum - 3; };  // instead of tanh
     std::size_t const blocks[] = {6, 50, 100, 10}, threads[] = {169, 25, 1, 1},
                       inputs[] = {25, 150, 1250, 100};
     for (std::size_t k = 0; k < 4; ++k) {
@@ -77,7 +78,7 @@ TEST_CASE("nn: what a block loads makes its neurons, and all layers together tho
       CHECK(kernel.shape().blocks == images * blocks[k]);
       CHECK(kernel.shape().threads_per_block == threads[k]);
       auto const& of_layer = buffer(w, "weights" + std::to_string(k + 1));
-      // By warp: the inputs of its lanes, and its weights, in their order.
+      // By warp: the inputs of its lanes, and its weights, in order.
       std::vector<std::vector<double>> input;
       std::vector<double> weight;
       std::size_t written = 0, offsets = 0;
@@ -99,7 +100,7 @@ TEST_CASE("nn: what a block loads makes its neurons, and all layers together tho
           });
       });
       CHECK(written == images * blocks[k] * threads[k]);
-      // The offsets of a window's inputs, which neurons that are connected to everything do not need.
+      // The offsets of a window's inputs, which fully connected neurons do not need.
       CHECK(offsets == (k < 2 ? 25 * images * blocks[k] * warps_of(kernel, width) : 0));
     }
     // Layer by layer with loops over maps: 1 map of 29x29, 6 of 13x13, 50 of 5x5, 100 and 10 neurons.
@@ -204,7 +205,7 @@ TEST_CASE("scalar_product: loads, barriers and uses are those of the loops") {
     CHECK(count(w, width, Op::load) == 2 * vectors * length / width);
     CHECK(count(w, width, Op::store) == vectors);
     CHECK(count(w, width, Op::barrier) == vectors * 10 * 256 / width);
-    // Of 4 products in one group, of 7 in one of 3 and one of 4; the arguments are waited for, too.
+    // 4 products are one group, 7 are a group of 3 and one of 4; the arguments are also waited for.
     std::uint64_t waits = 0;
     walk(w.kernel(0), width, [&](auto, auto, auto, WarpInstruction const& in) { waits += in.wait_loads; });
     CHECK(waits == (2 + vectors * 4 * (length == 4096 ? 1 : 2)) * 256 / width);

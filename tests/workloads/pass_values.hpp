@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values in the buffers of a workload, on which its stream of addresses is played.
+// Values in the buffers of a workload, on which its stream of addresses is executed.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace farfault::workloads::test::passes {
 
-// The values in a workload's buffers, of `unit` bytes each. Whole numbers and halves of them, so that every
+// The values in a workload's buffers, of `unit` bytes each: integers and halves of integers, so that every
 // sum is exact.
 class Values {
  public:
@@ -39,7 +39,7 @@ class Values {
     return values_[0];
   }
 
-  // Small whole numbers that are not periodic in powers of two.
+  // Small integers that are not periodic in powers of two.
   std::vector<double> const& fill(std::string_view name, std::uint64_t factor, std::uint64_t modulus) {
     auto& list = of(name);
     for (std::size_t i = 0; i < list.size(); ++i)
@@ -71,7 +71,7 @@ inline bool is(Buffer const& b, VirtAddr a) {
   return a >= b.base && a < b.base + b.bytes;
 }
 
-// Instructions of one kind, of all kernels or of one.
+// Number of instructions of one kind, in all kernels or in one.
 inline std::uint64_t count(Workload const& w, std::uint32_t width, Op op, std::size_t first = 0,
                            std::size_t last = ~std::size_t{0}) {
   std::uint64_t n = 0;
@@ -80,8 +80,8 @@ inline std::uint64_t count(Workload const& w, std::uint32_t width, Op op, std::s
   return n;
 }
 
-// By block and warp, how many barriers there are; and none of its loads comes behind its first, none of its
-// stores before its last.
+// The numbers of barriers of warps. Checks that no warp loads after its first barrier or stores before its
+// last.
 inline std::set<int> barriers(Kernel const& kernel, std::uint32_t width) {
   std::map<std::pair<std::uint64_t, std::uint32_t>, int> seen, at_store;
   walk(kernel, width, [&](auto block, auto warp, auto, WarpInstruction const& in) {

@@ -10,8 +10,8 @@ using namespace test;
 using namespace test::grids;
 namespace {
 
-// SHOC's kernels in plain loops over a matrix of squared distances, with what they read of it and of the
-// masks.
+// SHOC's kernels as plain loops over a matrix of squared distances, with the elements that they read of it
+// and of the masks.
 class PlainQt {
  public:
   static constexpr std::uint64_t kFar = ~std::uint64_t{0};
@@ -40,14 +40,14 @@ class PlainQt {
     return row;
   }
 
-  // Elements that are read or written, in no order.
+  // Elements that are read or written, in any order.
   struct Touched {
     std::vector<std::size_t> matrix, mask, clustered, stored;
-    std::vector<std::size_t> sizes;    // of the best cluster of each block
-    std::size_t seeds = 0, steps = 0;  // how many clusters, and searches for a next member
+    std::vector<std::size_t> sizes;    // size of each block's best cluster
+    std::size_t seeds = 0, steps = 0;  // number of clusters, and of searches for a next member
   };
 
-  // With `forget`, a neighbour that was seen to be taken is not looked at again, as in the threads'
+  // With `forget`, a neighbour that was found to be taken is not examined again, as in the threads'
   // registers.
   std::vector<std::size_t> gather(std::size_t seed, std::size_t mask, bool forget, Touched& t) const {
     std::vector<std::size_t> members{seed};
@@ -85,7 +85,7 @@ class PlainQt {
     return members;
   }
 
-  // All seeds, then the winner.
+  // Tries all seeds, then returns the winner.
   std::vector<std::size_t> round(Touched& t) const {
     std::vector<std::size_t> winner;
     auto const blocks = std::min<std::size_t>(256, left.size());
@@ -152,10 +152,10 @@ TEST_CASE(
       CHECK(elements(w.kernel(k), width, Op::load, matrix, 4) == sorted(tried.matrix));
       CHECK(elements(w.kernel(k), width, Op::load, mask, 1) == sorted(tried.mask));
       CHECK(elements(w.kernel(k), width, Op::load, clustered, 1) == sorted(tried.clustered));
-      // Two of the reduction and one behind it, for each seed one at its beginning, one before and one
-      // behind.
+      // Per search two barriers in the reduction and one after it; per seed one at its beginning, one before
+      // and one after the searches.
       CHECK(counts_of(w.kernel(k), width).barriers == 64 / width * 3 * (tried.seeds + tried.steps));
-      std::vector<std::size_t> compared;  // the size of each block's, and the seed of each that is better
+      std::vector<std::size_t> compared;  // each block's size, and the seed of each block that is better
       for (std::size_t b = 0, most = 0; b < tried.sizes.size(); most = std::max(most, tried.sizes[b++])) {
         compared.push_back(2 * b);
         if (tried.sizes[b] > most) compared.push_back(2 * b + 1);
@@ -163,24 +163,24 @@ TEST_CASE(
       CHECK(elements(w.kernel(k + 1), width, Op::load, buffer(w, "sizes"), 4) == compared);
       CHECK(plain.gather(winner.front(), 0, false, trimmed) == winner);
       auto const& trim = w.kernel(k + 2);
-      for (auto const p : plain.left) trimmed.mask.push_back(p);  // once more, for the list
+      for (auto const p : plain.left) trimmed.mask.push_back(p);  // again, for the list
       CHECK(elements(trim, width, Op::load, matrix, 4) == sorted(trimmed.matrix));
       CHECK(elements(trim, width, Op::load, mask, 1) == sorted(trimmed.mask));
       CHECK(elements(trim, width, Op::load, clustered, 1) == sorted(trimmed.clustered));
-      // One store for each entry of the row clears it.
+      // One store per entry of the row clears it.
       auto const row = to_cluster.bytes / 4 / 256;
       for (std::size_t i = 0; i < row; ++i) trimmed.stored.push_back(i);
       CHECK(elements(trim, width, Op::store, to_cluster, 4) == sorted(trimmed.stored));
       std::vector<std::size_t> numbers(winner.size());
       for (std::size_t i = 0; i < winner.size(); ++i) numbers[i] = i;
       CHECK(elements(trim, width, Op::store, result, 4) == numbers);
-      // Members are marked, and the whole mask is cleared before.
+      // Members are marked after the whole mask is cleared.
       auto marks = winner;
       for (std::size_t p = 0; p < 300; ++p) marks.push_back(p);
       CHECK(elements(trim, width, Op::store, mask, 1) == sorted(marks));
 
-      // The list: what threads have read and keep, they write; then the first thread writes what stays, in
-      // order.
+      // The list: threads write the points that they have read and keep; then the first thread writes the
+      // remaining points in order.
       plain.take(winner);
       std::vector<std::size_t> held(64);
       std::vector<std::size_t> staying;
@@ -262,7 +262,7 @@ TEST_CASE("qtc: kernels, blocks and the accesses of the small kernels follow fro
       CHECK(all_equal(touches(w, buffer(w, "neighbours"), Op::load, width, 4, 0, 1), 1));
       CHECK(all_equal(touches(w, buffer(w, "degrees"), Op::store, width, 4, 0, 1), 1));
       CHECK(counts_of(w.kernel(0), width).loaded == points * row);
-      // The neighbours of each seed are read once, and each block clears its masks for it.
+      // The neighbours of each seed are read once, and each block clears its masks for every seed.
       auto const tried = elements(w.kernel(1), width, Op::load, buffer(w, "neighbours"), 4);
       if (points == 130) CHECK(tried.size() == plain.entries);
       CHECK(std::ranges::adjacent_find(tried) == tried.end());

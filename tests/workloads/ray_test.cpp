@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ray: the scene in double precision against what the kernel reads and writes.
+// ray: the scene in double precision against the kernel's reads and writes.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,7 +12,7 @@ using namespace test;
 using namespace test::grids;
 namespace {
 
-// The scene of `ray` in double precision: what the ray of a pixel meets, the nearest first.
+// The scene of `ray` in double precision: the hits of a pixel's ray, nearest first.
 struct PlainHit {
   std::size_t object;
   std::size_t tests = 0;
@@ -31,7 +31,7 @@ Point unit(Point a) {
   return sum_of({}, 1 / std::sqrt(times(a, a)), a);
 }
 
-// The smallest distance in front, or 0.
+// The smallest positive distance, or 0.
 double meets(Point from, Point along, std::size_t object) {
   if (object == 0) {
     auto const t = std::fabs(along[1]) < 0.0001 ? 0 : (-1.5 - from[1]) / along[1];
@@ -112,8 +112,8 @@ TEST_CASE(
     std::size_t different = 0, met = 0, deepest = 0;
     std::vector<std::size_t> expected(steps.size(), 0);
     for (std::size_t warp = 0; warp < steps.size(); ++warp) {
-      // What each depth takes in this warp: eight steps for the search, at a hit five fields or eight, the
-      // shading, four steps for each test of a shadow, the light, the reflection.
+      // Steps of this warp per depth: eight for the search; at a hit five or eight fields, the shading, four
+      // per shadow test, the light, the reflection.
       struct Level {
         bool traced = false, hit = false, sphere = false, lit = false;
         std::size_t tests = 0;
@@ -159,7 +159,7 @@ TEST_CASE("ray: the image's size gives blocks and pixels, and no ray goes deeper
       CHECK(w.kernel(0).shape().blocks == 4);
       CHECK(w.footprint() == 4 * 32 * 16 + 160 + 48);
       CHECK(counts_of(w.kernel(0), width).barriers == 4 * 128 / width);
-      std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t> depths;  // of each warp
+      std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t> depths;  // per warp
       std::size_t deepest = 0;
       auto const& scene = buffer(w, "scene");
       walk(w.kernel(0), width, [&](auto block, auto warp, auto, WarpInstruction const& in) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes of SHOC: vectors in parts, sums and prefix sums, played on real values.
+// The passes of SHOC: vectors in parts, sums and prefix sums, executed on real values.
 #include <set>
 #include <string>
 #include <tuple>
@@ -19,9 +19,9 @@ TEST_CASE("triad: parts that are copied in, computed and copied back in their or
           build("triad", {{"size", "8 KiB"}, {"smallest", "1 KiB"}, {"passes", "2"}, {"streams", streams}},
                 of_width(width));
       Values values(w, 4);
-      // Of part n, element i: a and b of all copies have values of their own.
+      // Element i of a or b; each copy has different values.
       auto const value = [](std::size_t i, double of) { return static_cast<double>(i * 7 % 1001) + of; };
-      std::map<std::string, std::size_t> next;  // element of a and of b that is copied next
+      std::map<std::string, std::size_t> next;  // next element of a and of b to be copied
       std::vector<double> result;
       std::size_t rounds = 0;
       for (auto const& o : w.operations()) {
@@ -153,7 +153,7 @@ TEST_CASE("scan: sums of the blocks' stretches, scanned, begin the stretches' ow
         walk(w.kernel(0), width, [&](auto block, auto, auto, WarpInstruction const& in) {
           if (in.op == Op::store) values.at(in.address[0]) += sum[block];
         });
-        // Their scan by one block.
+        // The scan of the sums by one block.
         std::map<VirtAddr, double> before;
         walk(w.kernel(1), width, [&](auto, auto, auto, WarpInstruction const& in) {
           if (in.op == Op::load) each_lane(in, [&](auto, VirtAddr a) { before[a] = values.at(a); });
@@ -164,7 +164,7 @@ TEST_CASE("scan: sums of the blocks' stretches, scanned, begin the stretches' ow
         walk(w.kernel(1), width, [&](auto, auto, auto, WarpInstruction const& in) {
           if (in.op == Op::store) each_lane(in, [&](auto, VirtAddr a) { values.at(a) = before.at(a); });
         });
-        // Prefix sums of what a block has loaded, from its seed on.
+        // Prefix sums of a block's loads, starting from its seed.
         std::vector<std::uint64_t> owner(input.size(), 64);
         std::vector<double> seed(64), prefix = input;
         walk(w.kernel(2), width, [&](auto block, auto, auto, WarpInstruction const& in) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// srad and backprop, played on real values.
+// srad and backprop, executed on real values.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -35,7 +35,7 @@ double speckle(double sum, double squares, double count) {
 
 TEST_CASE(
     "srad: what the kernels load, diffused thread by thread, is the diffused image where they store it") {
-  // Four blocks, a power of two: the second reduction has no rest.
+  // Four blocks, a power of two: the second reduction has no remainder.
   constexpr std::uint64_t rows = 50, cols = 40, count = rows * cols;
   constexpr double lambda = 0.5;
   for (std::uint32_t const width : {32U, 64U}) {
@@ -93,7 +93,7 @@ TEST_CASE(
         auto const values = loaded_by(accesses, before);
         auto const stores = of_op(accesses, Op::store);
         if (name == "reduce") {
-          // The tree's threads, the first power of two; the last of them loads what is left.
+          // The threads of the tree, the first power of two; the last of them loads the remainder.
           std::uint64_t tree = 1;
           while (2 * tree <= values.size()) tree *= 2;
           double sum = 0, squares = 0;
@@ -225,7 +225,7 @@ TEST_CASE(
 TEST_CASE("srad: warps without a thread that adds do not access shared memory in a reduction") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("srad", {{"rows", "512"}, {"cols", "3"}, {"iterations", "1"}}, of_width(width));
-    // Of 16 warps all add in five levels, then 8, 4, 2, 1; of 8 warps all in six.
+    // With 16 warps, all add in five levels, then 8, 4, 2, 1; with 8 warps, all add in six.
     auto const adding = width == 32 ? 5 * 16 + 8 + 4 + 2 + 1 : 6 * 8 + 4 + 2 + 1U;
     CHECK(shared_of(w, 2, width) == 3 * (2 * 512 / width + 6 * adding + 2));
     // Three sums: two threads of the first warp, once; the second adds the third.
@@ -254,7 +254,7 @@ TEST_CASE("backprop: what the kernels load gives the hidden layer's sums and the
 
     CHECK(barriers_agree(w, 0, width));
     each_block(w, 0, width, [&](std::uint64_t block, std::vector<Access> const& accesses) {
-      // By rows of threads, the input that its first thread loads; the weight that each thread loads.
+      // By rows of threads, the input that the row's first thread loads; the weight that each thread loads.
       std::map<std::uint32_t, double> input, weight;
       for (auto const& a : of_op(accesses, Op::load)) {
         if (a.buffer == "inputs") CHECK(a.thread % 16 == 0);
@@ -282,7 +282,7 @@ TEST_CASE("backprop: what the kernels load gives the hidden layer's sums and the
     CHECK(barriers_agree(w, 1, width));
     auto before = memory;
     each_block(w, 1, width, [&](auto, std::vector<Access> const& accesses) {
-      std::map<std::uint32_t, std::map<std::string_view, Access>> last;  // loads of each thread, by buffer
+      std::map<std::uint32_t, std::map<std::string_view, Access>> last;  // loads per thread, by buffer
       for (auto const& a : accesses) {
         if (a.op == Op::load) {
           last[a.thread][a.buffer] = a;
@@ -327,7 +327,8 @@ TEST_CASE("backprop: 16 inputs a block; a thread reads a weight once forward and
 TEST_CASE("backprop: warps without a row that adds do not access shared memory when sums are halved") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("backprop", {{"inputs", "16"}}, of_width(width));
-    // Of warps of two rows each 8, 4, 2 and 1 hold a multiple of 2, 4, 8 and 16; of four rows 4, 4, 2 and 1.
+    // With two rows per warp, 8, 4, 2 and 1 warps hold a multiple of 2, 4, 8 and 16; with four rows 4, 4, 2
+    // and 1.
     auto const adding = width == 32 ? 8 + 4 + 2 + 1 : 4 + 4 + 2 + 1U;
     CHECK(shared_of(w, 0, width) == 7 * 256 / width + 3 * adding);
   }

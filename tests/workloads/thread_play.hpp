@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose threads work alone, played on values in memory.
+// Executes kernels with independent threads on values in memory.
 #pragma once
 
 #include "lane_accesses.hpp"
 
 namespace farfault::workloads::test::lanes {
 
-// For each store of a kernel, in order, what it writes is compute(block, access, loaded): `loaded` are the
-// values that its thread has loaded by then, which it may change.
+// Each store of a kernel, in order, writes compute(block, access, loaded). `loaded` contains the values that
+// its thread has loaded so far; compute may change it.
 template <class Compute>
 void play(Workload const& w, std::size_t kernel, std::uint32_t width, Memory& memory, Compute compute) {
   each_block(w, kernel, width, [&](std::uint64_t block, std::vector<Access> const& accesses) {
@@ -20,7 +20,7 @@ void play(Workload const& w, std::size_t kernel, std::uint32_t width, Memory& me
   });
 }
 
-// Small whole numbers in a buffer, other ones in each.
+// Fills a buffer with small integers; different buffers get different ones.
 inline Values const& fill(Memory& memory, std::string const& buffer, std::uint64_t seed) {
   Random random(seed);
   for (auto& v : memory[buffer]) v = static_cast<double>(random.below(17)) - 8;

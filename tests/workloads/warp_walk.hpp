@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks a workload's instruction streams for the tests.
+// Traverses a workload's instruction streams for the tests.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -45,7 +45,7 @@ inline std::uint32_t warps_of(Kernel const& kernel, std::uint32_t width) {
 using Visit =
     std::function<void(std::uint64_t block, std::uint32_t warp, std::uint64_t step, WarpInstruction const&)>;
 
-// Every instruction of a kernel up to `end`, warp by warp.
+// Calls visit for every instruction of a kernel up to `end`, warp by warp.
 inline void walk(Kernel const& kernel, std::uint32_t width, Visit const& visit) {
   WarpInstruction in;
   for (std::uint64_t block = 0; block < kernel.shape().blocks; ++block)
@@ -96,8 +96,8 @@ inline bool reads_data(WarpInstruction const& in) {
   return in.op == Op::load || (in.op == Op::scalar_load && in.address[0] < kKernelArguments);
 }
 
-// How often each `unit`-byte element of `b` is touched by accesses of kind `op` over all kernels from `first`
-// to `last`; scalar loads are loads.
+// Number of accesses of kind `op` to each `unit`-byte element of `b` over the kernels from `first` to `last`;
+// scalar loads count as loads.
 inline std::vector<std::uint32_t> touches(Workload const& workload, Buffer const& b, Op op,
                                           std::uint32_t width, std::uint32_t unit, std::size_t first = 0,
                                           std::size_t last = ~std::size_t{0}) {
@@ -120,7 +120,7 @@ inline bool all_equal(std::vector<std::uint32_t> const& counts, std::uint32_t va
   return !counts.empty();
 }
 
-// Every access of every kernel lies within one buffer.
+// True if every access of every kernel is within one buffer.
 inline bool inside_buffers(Workload const& workload, std::uint32_t width) {
   bool inside = true;
   for (std::size_t k = 0; k < workload.kernel_count(); ++k)

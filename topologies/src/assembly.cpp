@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a machine is made of: components with their specs.
+// Creates the components of a machine with their specs.
 #include <algorithm>
 #include <bit>
 
@@ -18,7 +18,7 @@ std::uint32_t sms_of_gpu(Machine const& machine, std::uint32_t configured) {
 
 namespace {
 
-// That nodes and devices have numbers in messages; before routes are computed, which takes its time.
+// Checks that nodes and devices fit into the numbers of messages, before the slow computation of routes.
 Machine const& can_be_numbered(Machine const& machine) {
   auto const check = [&](std::uint64_t there_are, std::uint64_t most, std::string const& what) {
     if (there_are > most)
@@ -87,9 +87,9 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Applicat
   for (auto& instance : instances_) wire_instance(*instance);
 }
 
-// That each application can run where it is to.
+// Checks that each application can run on its GPUs and SMs.
 void Assembly::check_applications() const {
-  // Half of what is for page tables.
+  // Half of the memory for page tables.
   auto const room =
       (config_.dram.capacity.bytes - InitialMemory::data_bytes(config_.dram.capacity.bytes)) / 2;
   auto const contexts = sms_ * SmSpec::areas(config_.sm) * SmSpec::area_bytes(config_.sm);
@@ -122,7 +122,7 @@ void Assembly::begin_group(std::uint32_t device, std::uint32_t group) {
   groups_.push_back({static_cast<ComponentId>(system_->component_count()), device, group});
 }
 
-// The number that `node` gives link `l`.
+// The number of link `l` at `node`.
 std::uint16_t Assembly::number_of(std::uint32_t node, std::uint32_t l) const {
   auto const& numbers = link_numbers_[l];
   return machine_.links[l].a == node ? numbers.at_a : numbers.at_b;
@@ -147,7 +147,7 @@ void Assembly::make_route_tables() {
   }
 }
 
-// Of a virtual channel, at the receiving end of a link.
+// Buffer of a virtual channel, at the receiving end of a link.
 std::uint64_t Assembly::buffer_of(std::uint32_t l, Bandwidth bandwidth) const {
   auto const& fabric = config_.fabric;
   if (fabric.buffer.bytes != 0) return fabric.buffer.bytes;
@@ -185,7 +185,7 @@ FabricNodeSpec Assembly::fabric_spec(std::uint32_t node, std::string kind, std::
   return spec;
 }
 
-// In both directions the greater bandwidth of each of the device's links.
+// Sum over the device's links of the bandwidth in the wider direction.
 Bandwidth Assembly::bandwidth_of_links(std::uint32_t node) const {
   Bandwidth sum;
   for (auto const l : links_of_[node]) {
@@ -196,8 +196,8 @@ Bandwidth Assembly::bandwidth_of_links(std::uint32_t node) const {
   return sum;
 }
 
-// Each link carries its bandwidth, in its wider direction, for a round trip to the farthest device that
-// routes over it lead to, and for as long as that takes to serve a line.
+// Lines in flight on each link: its bandwidth in the wider direction, times a round trip to the farthest
+// device that is routed over it plus the service time of a line.
 std::uint64_t Assembly::lines_of_links(Gpu const& gpu) const {
   std::vector<Duration> longest(machine_.links.size(), Duration::zero());
   auto const look_at = [&](std::uint32_t node) {
@@ -288,7 +288,7 @@ void Assembly::build_cpus() {
     port.page_faults = iommu.kept_by_gpus != 0;
     port.iommu = iommu.index;
     port.fault_batches = config_.in_batches();
-    constexpr std::size_t kOrders = 4;  // of faults, to a GPU: one at a time, and replays
+    constexpr std::size_t kOrders = 4;  // fault orders to a GPU: one outstanding, and replays
     port.fabric = fabric_spec(
         cpu.node, "cpu_port",
         iommu.waiters + iommu.gpus.size() * (iommu.moves + replays_of_gpu() + kOrders) + port.inbound);
@@ -310,7 +310,7 @@ void Assembly::build_cpus() {
   }
 }
 
-// Pages of a GPU that may be waiting for a replay at a time.
+// Maximum number of a GPU's pages that wait for a replay.
 std::size_t Assembly::replays_of_gpu() const {
   if (!config_.memory.replays_faults()) return 0;
   auto const& l1 = config_.l1_tlb;
@@ -331,7 +331,7 @@ void Assembly::build_gpus() {
 
     auto& slice_clients = gpu.slice_clients;
     auto& remote_clients = gpu.remote_clients;
-    slice_clients.add(sms_, config_.l1_cache.slice_credits);  // first: an SM's port has its number
+    slice_clients.add(sms_, config_.l1_cache.slice_credits);  // first: an SM's port number is its index
     remote_clients.add(sms_, config_.l1_cache.remote());
     auto const scalar_memory = slice_clients.add(scalar_caches, config_.scalar_cache.mshrs);
     auto const scalar_remote = remote_clients.add(scalar_caches, config_.scalar_cache.mshrs);
@@ -407,7 +407,7 @@ void Assembly::build_gpus() {
     port.outbound = remote_clients.requests();
     port.page_faults = gmmu.keeps_faults;
     port.fault_batches = gmmu.fault_batches;
-    constexpr std::uint32_t kNotes = 2;  // an interrupt, the end of a reading
+    constexpr std::uint32_t kNotes = 2;  // interrupt, end of a read of the buffer
     port.fabric =
         fabric_spec(gpu.node, "rdma",
                     port.outbound + config_.gmmu.pending + config_.driver.migrations + port.inbound +
@@ -437,7 +437,7 @@ void Assembly::build_gpus() {
                                {dram, "dram", "gpu.dram", {}, {}, config_.pressure_epoch() != 0},
                                layout});
     for (std::uint32_t i = 0; i < sms_; ++i) {
-      // The SMs of a scalar cache, a cycle away from it, stay together.
+      // The SMs of a scalar cache, which is one cycle away, stay together.
       auto const of_cache = i % config_.scalar_cache.sms;
       begin_group(gpu.node, (i - of_cache) * kSmGroups / sms_);
       if (of_cache == 0) add_scalar_cache(g, i / config_.scalar_cache.sms, scalar_memory, scalar_remote);
@@ -477,7 +477,7 @@ std::vector<std::vector<std::uint32_t>> Assembly::sms_by_application() const {
   return sms;
 }
 
-// Below the arguments of kernels, at the end of what is for page tables.
+// Below the arguments of kernels, at the end of the memory for page tables.
 std::uint64_t Assembly::contexts_of_sm(std::uint32_t sm) const {
   auto const of_sm = SmSpec::areas(config_.sm) * SmSpec::area_bytes(config_.sm);
   return config_.dram.capacity.bytes - kArgumentBlock * kArgumentBlocks - (sm + 1) * of_sm;

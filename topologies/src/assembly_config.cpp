@@ -70,7 +70,7 @@ void MachineParams::describe(ParamTable& t) {
 
 namespace {
 
-// A choice with the parameters of the implementation that is chosen.
+// Keeps a choice and the parameters of the selected implementation; leaves out all others.
 template <class I>
 void leave_out(Config& config, std::string const& section, std::string const& name,
                PolicyChoice<I> const& choice, std::string const& only_with) {
@@ -216,7 +216,7 @@ std::optional<std::string> find_preset(std::string_view name) {
 std::vector<std::string> preset_names() {
   std::vector<std::string> names;
   for (auto const& p : preset_texts()) names.emplace_back(p.name);
-  std::ranges::sort(names);  // the files are in an order of their own: '-' before '.toml'
+  std::ranges::sort(names);  // order of file names differs: '-' before '.toml'
   return names;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: the components of an instance, a GPU and a CPU, between their making and their wiring.
+// Private: the components of an instance, a GPU and a CPU, from creation to connection.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@
 
 namespace farfault::topologies {
 
-// One host with its driver, and the devices that it knows, by their numbers in gpus_ and cpus_.
+// One host with its driver, and its devices, as indices into gpus_ and cpus_.
 struct Assembly::Instance {
-  int machine = 0;  // the first one
+  int machine = 0;  // the first machine
   std::vector<std::uint32_t> gpus;
   std::vector<std::uint32_t> cpus;
   std::optional<InitialMemory> memory;
@@ -23,16 +23,16 @@ struct Assembly::Instance {
 
 struct Assembly::MemorySpec {
   std::string slice_name;
-  L2SliceSpec slice;  // what all slices have in common,
+  L2SliceSpec slice;  // common to all slices
   MemoryCacheParams cache;
-  DramChannelSpec dram;  // and all channels
+  DramChannelSpec dram;  // common to all channels
   MemoryLayout layout;
 };
 
 struct Assembly::Memory {
   MemoryLayout layout;
   std::vector<L2Slice*> slices;
-  std::vector<L2Slice*> caches;  // in front of the channels, or none
+  std::vector<L2Slice*> caches;  // in front of the channels; may be empty
   std::vector<DramChannel*> channels;
 };
 
@@ -40,7 +40,7 @@ struct Assembly::Gpu {
   std::uint32_t node;
   Instance* instance = nullptr;
   std::uint32_t number = 0;  // among the GPUs of its instance
-  std::uint32_t cpu = 0;     // the nearest one, whose IOMMU serves this GPU
+  std::uint32_t cpu = 0;     // the nearest CPU, whose IOMMU serves this GPU
   std::vector<Sm*> sms;
   std::vector<ScalarCache*> scalar_caches;
   Memory memory;
@@ -48,7 +48,7 @@ struct Assembly::Gpu {
   RequestClients remote_clients;
   L2Tlb* l2_tlb = nullptr;
   Gmmu* gmmu = nullptr;
-  L2Slice* page_walk_cache = nullptr;  // or none
+  L2Slice* page_walk_cache = nullptr;  // null if absent
   Rdma* rdma = nullptr;
   CopyEngine* copy_engine = nullptr;
   Dispatcher* dispatcher = nullptr;

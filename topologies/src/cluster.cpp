@@ -120,7 +120,7 @@ class Cluster {
     return result;
   }
 
-  // A NIC and a switch.
+  // Connects a NIC to a switch.
   void attach(std::uint32_t nic, std::uint32_t to) {
     auto const stated = builder_.machine().nic_bandwidth(nic, to);
     if (!stated) ++open_nics_;
@@ -128,7 +128,7 @@ class Cluster {
     builder_.add_link(nic, to, LinkKind::network, defaults_.network_latency, bandwidth, bandwidth);
   }
 
-  // Two switches.
+  // Connects two switches.
   void join(std::uint32_t a, std::uint32_t b, std::uint32_t count = 1) {
     ++between_switches_;
     auto const bandwidth = switch_bandwidth();
@@ -162,7 +162,7 @@ class Cluster {
     return all;
   }
 
-  // Every leaf has radix / 2 ports up, spread evenly over as few spines as they fit.
+  // Every leaf has radix / 2 ports up, spread evenly over the minimum number of spines.
   void spines_above(Nodes const& leaves) {
     if (leaves.size() < 2) return;
     std::uint32_t const up = spec_.radix / 2;
@@ -239,7 +239,7 @@ class Cluster {
       for (std::uint64_t i = 0; i < in_group; ++i)
         for (std::uint64_t j = i + 1; j < in_group; ++j)
           join(routers[g * in_group + i], routers[g * in_group + j]);
-    // Group g's port number d leads to group g + 1 + d; its routers take the ports in turn.
+    // Port number d of group g leads to group g + 1 + d; its routers take the ports round-robin.
     for (std::uint64_t g = 0; g < groups; ++g)
       for (std::uint64_t h = g + 1; h < groups; ++h) {
         auto const there = (h - g - 1) / global;
@@ -283,9 +283,9 @@ class Cluster {
   ClusterSpec const& spec_;
   LinkDefaults const& defaults_;
   MachineBuilder builder_{"cluster", "generated"};
-  std::vector<Nodes> nics_;             // of each machine
-  std::uint64_t open_nics_ = 0;         // whose bandwidth is unknown
-  std::uint64_t between_switches_ = 0;  // links
+  std::vector<Nodes> nics_;             // by machine
+  std::uint64_t open_nics_ = 0;         // NICs of unknown bandwidth
+  std::uint64_t between_switches_ = 0;  // number of links
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of a machine's configuration: each one that does not hold is a mistake of the user, with its key
-// and value.
+// The rules of a machine's configuration: each violation is an error with its key and value.
 #include <algorithm>
 #include <bit>
 
@@ -9,7 +8,7 @@
 namespace farfault::topologies {
 namespace {
 
-// Adds a mistake to the configuration for each rule that does not hold.
+// Adds an error to the configuration for each violated rule.
 class Rules {
  public:
   explicit Rules(Config& config) : config_(config) {}
@@ -18,7 +17,7 @@ class Rules {
     if (!holds) config_.refuse_value(key, rule);
     return holds;
   }
-  // The parameters of the implementation that was chosen, among themselves and with its setup.
+  // Checks the parameters of the selected implementation, also against its setup.
   template <class I>
   bool policy(std::string const& section, std::string const& name, PolicyChoice<I> const& choice,
               typename I::Setup const& setup) {
@@ -60,7 +59,7 @@ class Rules {
     need(std::has_single_bit(bytes.bytes) && bytes.bytes >= line && bytes.bytes <= most.bytes, key,
          "must be a power of two from a line to " + page);
   }
-  // A memory and the slices in front of it; whether its channels fit them.
+  // Checks a memory with the slices in front of it; returns true if the numbers of channels and slices fit.
   bool dram(std::string const& section, DramParams const& p, MemoryLayout const& layout,
             std::string const& slices_key, std::uint32_t line) {
     power_of_two(section + ".row", p.row.bytes);
@@ -77,14 +76,14 @@ class Rules {
                 section + ".channels",
                 "must be a divisor or a multiple of " + slices_key + ", " + std::to_string(layout.slices));
   }
-  // In front of each channel.
+  // Checks the queue in front of each channel.
   void queue(std::string const& key, std::uint32_t entries, MemoryLayout const& layout) {
     auto const sharing = layout.slices_per_channel();
     need(entries >= sharing, key,
          "must have room for a request of each slice that shares a channel, " + std::to_string(sharing));
   }
   void queues(std::string const& section, DramParams const& p, MemoryLayout const& layout) {
-    if (p.walk_queue >= p.queue) return;  // refused already
+    if (p.walk_queue >= p.queue) return;  // already refused
     if (p.walk_queue == 0) return queue(section + ".queue", p.queue, layout);
     auto const sharing = layout.slices_per_channel();
     if (!need(p.queue >= 2 * sharing, section + ".queue",
@@ -158,7 +157,7 @@ void MachineConfig::check_relocations(Config& config) const {
                      "must be that of large pages, with memory.fragmentation_index above 0: a large frame");
 }
 
-// A page that the IOMMU maps itself at its first touch is no fault that a GPU could keep.
+// A page that the IOMMU maps at its first touch causes no fault that a GPU could record.
 void MachineConfig::check_fault_path(Config& config) const {
   auto const path = memory.fault_path.why_not({}).empty() && memory.pages_wait() &&
                     memory.first_touch_by == FirstTouchBy::iommu;
@@ -168,7 +167,7 @@ void MachineConfig::check_fault_path(Config& config) const {
                                            "with memory.first_touch_by = iommu the IOMMU maps them itself");
 }
 
-// Who holds a copy is told by the driver alone, of each fault of its own.
+// The driver knows the holders of copies only from their own faults.
 void MachineConfig::check_copies(Config& config) const {
   if (!memory.remote_touch.why_not({}).empty() || !memory.makes_copies()) return;
   auto const refuse = [&](std::string const& key, std::string const& why) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the CPUs of a host are joined, which both XML formats leave open: a link between every two of them is
+// Links between the CPUs of a host, which neither XML format states: a link between every two of them is
 // assumed. CPUs of different hosts are not joined.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace farfault::topologies {
 
-// UserError for more than 1,024 CPUs: that is no machine, and the links would be a million.
+// Throws UserError for more than 1,024 CPUs: no real machine has them, and they would need a million links.
 void join_cpus(MachineBuilder& builder, std::vector<std::uint32_t> const& cpus, LinkDefaults const& defaults,
                LinkTally& tally, Decisions& decisions, std::string const& where);
 

@@ -13,7 +13,7 @@
 namespace farfault::topologies {
 namespace {
 
-// Beyond this many (node or link, destination) pairs a person waits too long for a summary of routes.
+// Beyond this many (node or link, destination) pairs a summary of routes takes too long.
 constexpr std::uint64_t kMostSteps = 1ULL << 25U;
 // All pairs of GPUs up to this many; beyond, only the routes from the first GPU.
 constexpr std::size_t kMostSources = 256;
@@ -21,7 +21,7 @@ constexpr std::size_t kMostListedNodes = 512;
 
 using Json = nlohmann::ordered_json;
 
-// As text; what is no UTF-8 in a name of a file becomes U+FFFD.
+// As text; invalid UTF-8 in a name from a file becomes U+FFFD.
 std::string text_of(Json const& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -33,7 +33,7 @@ Json counts(Kinds const& kinds, Count count) {
   return object;
 }
 
-// Graphviz quotes as JSON does.
+// Graphviz quotes like JSON.
 std::string in_quotes(std::string const& text) {
   return text_of(text);
 }
@@ -72,7 +72,7 @@ std::string routes_text(Machine const& m) {
   return out;
 }
 
-// Of a cluster: what each machine has. Equal ones on one line.
+// The content of each machine in a cluster. Equal machines share a line.
 std::string machines_text(Machine const& m) {
   if (m.machines() == 1) return {};
   std::vector<std::array<std::uint64_t, kNodeKinds.size()>> has(m.machines());
@@ -116,7 +116,7 @@ std::string describe_text(Machine const& m) {
       out += (node.model.empty() ? "" : ", " + shown(node.model)) + ")\n";
     }
   }
-  // Equal links on one line: a machine has hundreds of links of a handful of kinds.
+  // Equal links share a line: a machine has hundreds of links of a few kinds.
   std::map<std::tuple<LinkKind, std::uint32_t, Duration, std::string>, std::uint64_t> sorts;
   for (auto const& link : m.links) ++sorts[{link.kind, link.count, link.latency, both_ways(link)}];
   out += "links:\n";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what the file formats of machines share. Every file of src/formats is one; it defines
+// Private: common parts of the file formats of machines. Every file of src/formats is a format; it defines
 //   MachineFormat farfault::topologies::NAME_format()
-// where NAME is its own name.
+// with NAME from its file name.
 #pragma once
 
 #include <initializer_list>
@@ -12,12 +12,12 @@
 
 namespace farfault::topologies {
 
-// All of them, in the order of the alphabet; of several that a text opens like, the first one reads it.
+// All formats, in alphabetical order; a text that several formats recognize is read by the first one.
 MachineFormats const& machine_formats();
 
 enum class Indent { none, any };
 
-// Whether a line of the text begins with one of these.
+// True if a line of the text begins with one of these.
 bool opens_line(std::string_view text, std::initializer_list<std::string_view> beginnings,
                 Indent indent = Indent::none);
 

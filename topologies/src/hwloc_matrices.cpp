@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices of hwloc: NVLinkBandwidth, XGMIBandwidth and XeLinkBandwidth in MB/s of one direction, and
-// XGMIHops. Their objects are PCI devices or the OS devices inside them, and on POWER also packages: there
-// NVLinks join CPUs and GPUs. Objects of one GPU (its partitions) state its links several times: they are
-// merged.
+// Matrices of hwloc: NVLinkBandwidth, XGMIBandwidth and XeLinkBandwidth in MB/s per direction, and XGMIHops.
+// Their objects are PCI devices or the OS devices inside them; on POWER also packages, because NVLinks join
+// CPUs and GPUs there. Objects of one GPU (its partitions) repeat its links and are merged.
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -16,9 +15,9 @@ namespace {
 
 constexpr std::uint64_t kMostMatrixObjects = 4096;
 constexpr std::uint64_t kMegabyte = 1'000'000;
-constexpr std::uint64_t kConstant = 100'000;  // MB/s: what hwloc's RSMI backend writes for any two GPUs
+constexpr std::uint64_t kConstant = 100'000;  // MB/s: hwloc's RSMI backend writes this value for any two GPUs
 
-// Calls f(word) for the words of all children of one name, which may be split anywhere between words.
+// Calls f(word) for the words of all children with this name; the text may be split between any two words.
 template <class F>
 void each_word(pugi::xml_node parent, char const* element, F f) {
   for (auto child : parent.children(element)) {
@@ -32,7 +31,7 @@ void each_word(pugi::xml_node parent, char const* element, F f) {
   }
 }
 
-// "PCIDev:581": a matrix of one type of objects gives their numbers alone.
+// "PCIDev:581"; a matrix of a single object type states only numbers.
 std::string with_type(pugi::xml_node matrix, std::string_view word) {
   if (word.find(':') != word.npos) return std::string(word);
   return matrix.attribute("type").value() + (":" + std::string(word));
@@ -180,8 +179,8 @@ class Matrices {
     return megabytes;
   }
 
-  // The matrix gives the sum over parallel links, in MB/s; how many they are follows from the bandwidth of
-  // one.
+  // The matrix gives the sum over parallel links, in MB/s; their number follows from the bandwidth of one
+  // link.
   void add(std::uint32_t a, std::uint32_t b, LinkKind kind, std::uint64_t forward, std::uint64_t backward) {
     bool const both = forward != 0 && backward != 0;
     if (o_.decide("matrix value", {}, {}, both ? kNumber : 0U,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what the two halves of the hwloc importer share. formats/hwloc_xml.cpp reads the objects,
+// Private: data shared by the two halves of the hwloc importer. formats/hwloc_xml.cpp reads the objects,
 // hwloc_matrices.cpp the matrices of bandwidths between them.
 #pragma once
 
@@ -26,14 +26,14 @@ struct HwlocObjects {
   MachineBuilder& builder;
   Decisions decisions = {};
   LinkTally tally = {};
-  // As a matrix names an object: "PCIDev:581".
+  // By the name in a matrix: "PCIDev:581".
   std::map<std::string, std::uint32_t> devices = {};
-  std::map<std::string, std::uint32_t> cpus = {};  // of a package and of the objects around it
+  std::map<std::string, std::uint32_t> cpus = {};  // for a package and the objects around it
   std::set<std::string> in_matrices = {};          // objects that matrices of links name
 
   MachineNode& node(std::uint32_t index) { return builder.machine().nodes[index]; }
   std::string quoted(std::uint32_t index) { return "'" + node(index).name + "'"; }
-  template <class Example = std::string>  // a text, or what makes one
+  template <class Example = std::string>  // a text, or a function that returns one
   Becomes decide(std::string_view element, std::string_view text, std::string_view detail,
                  std::uint32_t facts, Example const& example) {
     return decisions.decide({FileFormat::hwloc_xml, element, text, detail, facts}, example);

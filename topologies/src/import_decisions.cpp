@@ -47,7 +47,7 @@ bool matches_pattern(std::string_view text, std::string_view pattern) {
 
 namespace {
 
-// The rules of a format that look at an element, in their order.
+// The rules for an element of a format, in table order.
 using RulesOf = std::map<std::pair<FileFormat, std::string_view>, std::vector<ImportRule const*>>;
 
 RulesOf const& rules_by_element() {

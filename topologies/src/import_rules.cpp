@@ -13,7 +13,7 @@ using enum Becomes;
 // backends topology-nvml.c, -rsmi.c and -levelzero.c; rdma-core, infiniband-diags/ibnetdiscover.c; topograph,
 // pkg/models/model.go and docs/modeling.md; PCI IDs, pci-ids.ucw.cz.
 constexpr auto kRules = std::to_array<ImportRule>({
-    // NCCL XML: what a <pci> is. The first match decides.
+    // NCCL XML: the kind of a <pci>. The first match decides.
     {"nccl:gpu-element", nccl_xml, "pci", "", "", kGpuInside, 0, gpu, ""},
     {"nccl:nic-element", nccl_xml, "pci", "", "", kNicInside, 0, nic, ""},
     {"nccl:nvswitch", nccl_xml, "pci", "0680*", "", kNvlinkTarget, 0, nvswitch,
@@ -77,9 +77,8 @@ constexpr auto kRules = std::to_array<ImportRule>({
     {"nccl:busid", nccl_xml, "busid", "", "", 0, 0, named, ""},
     {"nccl:misplaced", nccl_xml, "misplaced", "", "", 0, 0, left_out,
      "elements where NCCL reads none are left out: {}"},
-    // NCCL XML: where an NVLink or xGMI link ends, by the target's class; the detail is the CPU's
-    // architecture and
-    // the target.
+    // NCCL XML: the end of an NVLink or xGMI link, by the target's class; the detail is the CPU's
+    // architecture and the target.
     {"nccl:link-self", nccl_xml, "nvlink|xgmi", "", "", kSelf, 0, left_out,
      "links that lead to the GPU itself (a virtual machine hides the peer) are left out: {}"},
     {"nccl:link-ambiguous", nccl_xml, "nvlink|xgmi", "", "", kThere | kSeveral, 0, refused, ""},
@@ -133,7 +132,7 @@ constexpr auto kRules = std::to_array<ImportRule>({
      "the file does not join its hosts: a network switch between their NICs is assumed"},
     {"nccl:hosts", nccl_xml, "hosts", "", "", 0, 0, stated, ""},
 
-    // hwloc XML: objects that are no PCI devices.
+    // hwloc XML: objects other than PCI devices.
     {"hwloc:package", hwloc_xml, "Package|Socket", "", "", 0, 0, cpu, ""},
     {"hwloc:no-package", hwloc_xml, "no package", "", "", 0, 0, cpu,
      "the file names no CPU package: one CPU is assumed"},
@@ -149,11 +148,11 @@ constexpr auto kRules = std::to_array<ImportRule>({
     {"hwloc:nic-slotless", hwloc_xml, "OSDev alone", "", "", kNicInside, 0, left_out,
      "network interfaces without a PCI device in the file are left out: {}"},
     {"hwloc:osdev-alone", hwloc_xml, "OSDev alone", "", "", 0, 0, left_out, ""},
-    // hwloc XML: what drives a PCI device, by the OS device inside it.
+    // hwloc XML: the driver of a PCI device, by the OS device inside it.
     {"hwloc:driver-gpu", hwloc_xml, "OSDev", "cuda*|nvml*|rsmi*|amdsmi*|levelzero*|ze*", "", 0, 0, gpu, ""},
     {"hwloc:driver-nic", hwloc_xml, "OSDev", "", "2:2|2:3|3:16|3:32|3:48", 0, 0, nic, ""},
     {"hwloc:driver-other", hwloc_xml, "OSDev", "", "", 0, 0, left_out, ""},
-    // hwloc XML: what a PCI device is, by class and vendor.
+    // hwloc XML: the kind of a PCI device, by class and vendor.
     {"hwloc:nvswitch-marked", hwloc_xml, "PCIDev", "NVSwitch *", "", 0, 0, nvswitch, ""},
     {"hwloc:nvswitch-class", hwloc_xml, "PCIDev", "* 0680", "10de:*", 0, 0, nvswitch,
      "NVIDIA's bridges of PCI class 0680 are taken as NVSwitches: {}"},
@@ -282,7 +281,7 @@ constexpr auto kRules = std::to_array<ImportRule>({
     {"graphml:second-graph", graphml, "graph", "", "", kRepeated, 0, refused, ""},
     {"graphml:first-graph", graphml, "graph", "", "", 0, 0, stated, ""},
 
-    // TOML: Farfault's own words only.
+    // TOML: only Farfault's own words.
     {"toml:gpu", toml, "node", "gpu", "", 0, 0, gpu, ""},
     {"toml:cpu", toml, "node", "cpu", "", 0, 0, cpu, ""},
     {"toml:pcie-switch", toml, "node", "pcie_switch", "", 0, 0, pcie_switch, ""},
@@ -323,7 +322,7 @@ constexpr auto kRules = std::to_array<ImportRule>({
     {"ib:adapter-unlinked", ibnetdiscover, "adapter links", "", "", 0, kNumber, left_out,
      "adapters and switches without a link are left out: {}"},
     {"ib:adapter-linked", ibnetdiscover, "adapter links", "", "", 0, 0, stated, ""},
-    // ibnetdiscover: which host an adapter is in: the description's second word, and its first.
+    // ibnetdiscover: the host of an adapter: the description's second word, and its first.
     {"ib:host-local", ibnetdiscover, "description", "", "localhost", 0, 0, unknown,
      "adapters whose description names no host are a host each: {}"},
     {"ib:host-device", ibnetdiscover, "description",

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: the rules by which importers read machine files. One table (import_rules.cpp) decides what a
-// device is, which node a link ends at, and what replaces a value that the file leaves open.
+// Private: the rules by which importers read machine files. One table (import_rules.cpp) decides the kind of
+// a device, the node at the end of a link, and the replacement of a value that the file leaves open.
 //
-// An importer states what it found (Stated) and follows the first rule that matches. Decisions records the
-// rules that were used and lists each assumption once, with an example and a count.
-// Guarantees: every element that an importer asks about has a rule that matches anything. Each rule has a
-// case in tests/topologies/import_rules_test.cpp, which fails for a rule without one.
+// An importer describes the element it has found (Stated) and follows the first rule that matches. Decisions
+// records the rules that were used and lists each assumption once, with an example and a count.
+// Guarantees: every element that an importer looks up has a rule that matches anything. Each rule has a case
+// in tests/topologies/import_rules_test.cpp, which fails for a rule without one.
 #pragma once
 
 #include <concepts>
@@ -37,12 +37,12 @@ enum class Becomes : std::uint8_t {
   nvswitch,
   nic,
   network_switch,
-  part,      // of the device above it or of the device that it repeats
-  left_out,  // also a link
+  part,      // of the device above it, or of the earlier device with the same id
+  left_out,  // also for links
   refused,
   // the end of a link
   named,      // the device that the file names
-  cpu_above,  // the CPU that the GPU's PCIe tree hangs from
+  cpu_above,  // the CPU at the root of the GPU's PCIe tree
   // a kind of link
   pcie,
   nvlink,
@@ -62,14 +62,14 @@ enum class Becomes : std::uint8_t {
 enum Fact : std::uint32_t {
   kGpuInside = 1U << 0U,     // a <gpu> inside, or an OS device of a GPU driver
   kNicInside = 1U << 1U,     // a <nic> inside, or an OS device of a network driver
-  kPciBelow = 1U << 2U,      // further PCI devices below it
+  kPciBelow = 1U << 2U,      // more PCI devices below it
   kNvlinkTarget = 1U << 3U,  // an NVLink of the file leads to it
   kRepeated = 1U << 4U,      // the file listed the same device before
   kVirtual = 1U << 5U,       // a virtual PCI function
-  kPhysicalToo = 1U << 6U,   // the file has a physical function of the same vendor
+  kPhysicalToo = 1U << 6U,   // the file also has a physical function of the same vendor
   kNumber = 1U << 7U,        // a number is stated
   kNegative = 1U << 8U,      // the number is below zero
-  kAbsurd = 1U << 9U,        // the number is beyond any product
+  kAbsurd = 1U << 9U,        // the number exceeds that of any product
   kThere = 1U << 10U,        // the file has the device that a link names
   kSelf = 1U << 11U,         // the link names the device that lists it
   kSeveral = 1U << 12U,      // several devices have the name
@@ -78,7 +78,7 @@ enum Fact : std::uint32_t {
   kDefault = 1U << 15U,      // the file states a default for it
   kGfx = 1U << 16U,          // a gfx name is stated
   kInnerHalf = 1U << 17U,    // the inner level of a PCIe switch of two levels
-  kPortAbove = 1U << 18U     // the PCI bridge above is a port that leads down
+  kPortAbove = 1U << 18U     // the PCI bridge above is a downstream port
 };
 
 struct ImportRule {
@@ -86,14 +86,14 @@ struct ImportRule {
   FileFormat format;
   std::string_view element;  // pattern of what the importer looks at: an element, a record, a key
   // Patterns of the stated text and of its detail (a vendor and device, "10de:1db1"; a link's target). '|'
-  // separates alternatives, and a '*' at an end of one matches anything. Empty: anything.
+  // separates alternatives, and a '*' at either end of an alternative matches anything. Empty: anything.
   std::string_view text;
   std::string_view detail;
   std::uint32_t needs;     // facts
   std::uint32_t excludes;  // facts
   Becomes becomes;
-  // The assumption that inspect lists for the rule; empty: the file leaves nothing open. "{}" is the first
-  // example and how many more there are, "{n}" the count.
+  // The assumption that inspect lists for the rule; empty: none. "{}" is the first example and the number of
+  // further ones, "{n}" the count.
   std::string_view assumed;
 };
 
@@ -107,7 +107,7 @@ struct Stated {
 
 std::span<ImportRule const> import_rules();
 
-// Panics where no rule matches, and for an unknown id.
+// Panics if no rule matches, or for an unknown id.
 ImportRule const& import_rule(Stated const& stated);
 ImportRule const& import_rule(std::string_view id);
 
@@ -121,9 +121,9 @@ LinkKind link_kind(Becomes becomes);
 // The rules that one import used.
 class Decisions {
  public:
-  // Looks the rule up and records it; `example` names the device or link in the assumption.
+  // Looks up the rule and records it; `example` names the device or link in the assumption.
   Becomes decide(Stated const& stated, std::string const& example);
-  // The same for a rule that is used often: `example()` is called at its first use.
+  // The same for a frequently used rule: `example()` is called at its first use only.
   template <std::invocable Example>
   Becomes decide(Stated const& stated, Example const& example) {
     auto const& rule = import_rule(stated);
@@ -132,7 +132,7 @@ class Decisions {
     return rule.becomes;
   }
   void note(std::string_view id, std::string const& example = {});
-  // A rule whose assumption has `values`, "{0}", "{1}" and so on, listed as it is.
+  // Lists the assumption of a rule as it is, with `values` for "{0}", "{1}" and so on.
   void say(std::string_view id, std::vector<std::string> const& values);
   // Lists the assumptions of all rules used, in the order of the table.
   void write(MachineBuilder& builder) const;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which machines of a cluster run the applications together, and the host and the driver of each such
-// instance.
+// Machines of a cluster that run the applications together, and the host and driver of each such instance.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -17,17 +16,17 @@ std::uint64_t pages_of_buffers(PagingDriverSpec const& driver) {
   return pages;
 }
 
-// Whether more pages may come by batches than a GPU has frames for.
+// True if batches may bring more pages than a GPU has frames.
 bool may_evict(PagingDriverSpec const& driver) {
   return driver.in_batches && pages_of_buffers(driver) > driver.usable_frames();
 }
 
-// Whatever one GPU brings and drives out again, a unit that is to leave finds room in the CPU's memory.
+// In every case, an eviction unit must find room in the CPU's memory.
 void check_room_to_leave(InitialMemory const& memory, PagingDriverSpec const& driver) {
   if (!may_evict(driver)) return;
   auto const pages = pages_of_buffers(driver);
   auto const unit = std::max<std::uint64_t>(driver.batch.eviction_unit.bytes >> driver.page_bits, 1);
-  // Of a page that has copies on GPUs the CPU's memory may have the page itself.
+  // If a page has copies on GPUs, the page itself may be in the CPU's memory.
   auto const stays = driver.makes_copies ? 0 : driver.usable_frames();
   auto const needed = std::min(pages, pages - stays + unit);
   auto const room = driver.frames_of_cpu - memory.host_pages().pages();
@@ -38,8 +37,8 @@ void check_room_to_leave(InitialMemory const& memory, PagingDriverSpec const& dr
                     " for them");
 }
 
-// By GPU: the most base pages that the application has allocated there at a time. That is known of a program
-// in one stream; of several its largest buffer is the least that it can be.
+// By GPU: maximum number of base pages that the application has allocated there. Exact for a program with one
+// stream; for several streams, the largest buffer is a lower bound.
 std::vector<std::uint64_t> most_allocated(InitialMemory const& memory, Applications const& applications,
                                           std::uint32_t a, std::uint32_t gpus) {
   auto const& workload = *applications[a].workload;
@@ -59,7 +58,7 @@ std::vector<std::uint64_t> most_allocated(InitialMemory const& memory, Applicati
   return most;
 }
 
-// What a program allocates does not leave, and what faults needs a frame beside it.
+// Allocated memory is not evicted, and faulted pages need at least one more frame.
 void check_room_to_come(InitialMemory const& memory, PagingDriverSpec const& driver,
                         Applications const& applications) {
   for (std::uint32_t a = 0; a < applications.count(); ++a)
@@ -79,7 +78,7 @@ void Assembly::find_instances() {
   bool const cluster = machine_.machines() > 1;
   auto const scope = config_.memory.scope.make({});
   std::vector<Instance*> of_machine;
-  std::map<std::uint32_t, Instance*> known;  // by what the scope calls them
+  std::map<std::uint32_t, Instance*> known;  // by number of the scope
   for (std::uint32_t m = 0; m < machine_.machines(); ++m) {
     auto const [instance, fresh] = known.try_emplace(cluster ? scope->instance_of(m) : 0, nullptr);
     if (fresh) {
@@ -205,7 +204,7 @@ void Assembly::add_host_and_driver(Instance& instance) {
   instance.driver = &system_->add<PagingDriver>(prefix + "driver", driver);
 }
 
-// Pages that are moved within a GPU's memory, which is fragmented, or to be coalesced.
+// Settings for pages that are moved within a GPU's memory, because it is fragmented or to coalesce them.
 void Assembly::describe_relocations(PagingDriverSpec& driver) const {
   auto const& memory = config_.memory;
   driver.compaction = memory.compaction;
@@ -221,7 +220,7 @@ void Assembly::describe_relocations(PagingDriverSpec& driver) const {
   driver.most_moved = std::max<std::uint64_t>(threshold, 2) - 1;
 }
 
-// Of several that share one, the first.
+// If several applications share a space, the first one.
 std::vector<std::uint8_t> Assembly::application_of_space() const {
   std::vector<std::uint8_t> of(applications_.spaces());
   for (auto a = applications_.count(); a > 0; --a)
@@ -229,7 +228,7 @@ std::vector<std::uint8_t> Assembly::application_of_space() const {
   return of;
 }
 
-// The memory of each GPU is its share of what all buffers need, where that is less than it has.
+// The memory of each GPU is its share of the size of all buffers, if that is less than its capacity.
 void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driver) const {
   auto const& memory = *instance.memory;
   driver.in_batches = true;
@@ -266,7 +265,7 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
   check_placed(instance, driver);
 }
 
-// A smaller memory may give other frames to the same pages, though it has enough.
+// A smaller memory may assign other frames to the same pages, even if it is large enough.
 void Assembly::check_placed(Instance const& instance, PagingDriverSpec const& driver) const {
   auto const& memory = *instance.memory;
   PolicyArray<FrameAllocator> frames;
@@ -287,7 +286,8 @@ void Assembly::check_placed(Instance const& instance, PagingDriverSpec const& dr
   }
 }
 
-// Where pages leave their frames, a GPU is told to forget one of another device only if it has asked for it.
+// If pages may leave their frames, a GPU is told to unmap a page of another device only if it requested
+// its translation.
 PageTable const& Assembly::mapped_for(Gpu const& gpu) const {
   auto const& instance = *gpu.instance;
   bool const leave =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair of nodes and a kind of link as one number, for looking links up.
+// A pair of nodes and a kind of link as one number, for look-ups.
 #pragma once
 
 #include <algorithm>

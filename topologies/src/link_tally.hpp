@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts what a source leaves to LinkDefaults, and notes it as one assumption for each kind of link and
-// quantity, and one for the NICs whose bandwidth is open: those of known bandwidth and those whose network
-// links are in the source are not among them.
+// Counts the values taken from LinkDefaults, and lists one assumption for each kind of link and quantity, and
+// one for NICs of unknown bandwidth. NICs of known bandwidth, and NICs whose network links are in the source,
+// are not counted.
 #pragma once
 
 #include <array>

@@ -29,7 +29,7 @@ namespace {
 constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20;
 constexpr std::size_t kSniffed = 64U << 10U;
 
-// The first format that the text opens like: those from outside come first.
+// The first format that recognizes the text, formats of extensions first.
 MachineFormat const* format_of(std::string_view text, MachineFormats const& more) {
   for (auto const* formats : {&more, &machine_formats()})
     for (auto const& format : *formats)

@@ -69,7 +69,7 @@ void check_links(Machine const& m, std::string const& where) {
       throw UserError(where + ": a link names node " + std::to_string(std::max(link.a, link.b)) +
                       ", but there are only " + std::to_string(m.nodes.size()) + " nodes");
     }
-    // Spelt out only for a sentence: a machine may have millions of links.
+    // Composed only for an error message: a machine may have millions of links.
     auto const text = [&] {
       return "the " + std::string(name_of(link.kind)) + " link " + quoted(m.nodes[link.a].name) + " - " +
              quoted(m.nodes[link.b].name);
@@ -98,7 +98,7 @@ void check_links(Machine const& m, std::string const& where) {
 }
 
 void check_machines(Machine const& m, std::string const& where) {
-  // As many as there are nodes, at most: a greater number leaves a gap.
+  // At most as many machines as nodes: a greater number implies a gap.
   std::vector<bool> named(m.nodes.size());
   for (auto const& node : m.nodes) {
     bool const device = node.kind == NodeKind::gpu || node.kind == NodeKind::cpu;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine as Boost.Graph sees it. Vertex i is node i; an edge carries the index of its link.
+// A machine as a graph for Boost.Graph. Vertex i is node i; an edge carries the index of its link.
 #pragma once
 
 #include <boost/graph/adjacency_list.hpp>

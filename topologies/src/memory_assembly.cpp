@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of a device: L2 slices, caches before and behind them, DRAM channels, and the links between
-// these.
+// them.
 #include "assembly_devices.hpp"
 
 namespace farfault::topologies {
@@ -9,7 +9,7 @@ Assembly::Memory Assembly::build_memory(std::uint32_t node, std::string const& n
   auto const& layout = spec.layout;
   Memory memory;
   memory.layout = layout;
-  // What a bank holds is in one group: its links are short.
+  // All parts of a bank are in one group: the links between them are short.
   auto const group_of = [&](std::uint32_t bank) { return kSmGroups + bank * kMemoryGroups / layout.banks(); };
   bool const cached = spec.cache.present();
   auto slice = spec.slice;
@@ -105,7 +105,7 @@ void Assembly::wire_memory(Memory& memory, Clock clock) {
   }
 }
 
-// The slices that hold an address, of all partitions, reach each other.
+// Slices for the same addresses are connected across all partitions.
 void Assembly::wire_partitions(Memory& memory, L2CacheParams const& params, Clock clock) {
   Latency const latency{clock.cycles(params.partition_latency)};
   auto const in_partition = params.slices_per_partition();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The section `memory`, and what follows from it.
+// The section `memory`, and values derived from it.
 #include <bit>
 
 #include "farfault/topologies/assembly.hpp"

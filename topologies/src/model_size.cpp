@@ -11,8 +11,8 @@
 namespace farfault::topologies {
 namespace {
 
-// Bytes, measured as the growth of the program's memory when one of each is added and its caches are full
-// (the links between components and the parts beside the arrays included; queues and MSHRs, which rarely
+// Bytes, measured as the growth of the program's memory per additional component with its caches full
+// (including the links between components and all parts other than the arrays; queues and MSHRs, which rarely
 // fill, half full).
 constexpr double kPerSm = 16'384;
 constexpr double kPerSlice = 16'384;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what the two halves of the NCCL importer share. formats/nccl_xml.cpp reads the devices,
+// Private: data shared by the two halves of the NCCL importer. formats/nccl_xml.cpp reads the devices,
 // nccl_links.cpp joins them by NVLink, xGMI, C2C and <pcilink>.
 #pragma once
 
@@ -21,7 +21,7 @@ struct NcclGpu {
   std::uint32_t node = 0;
   std::uint32_t cpu = 0;
   std::uint32_t host = 0;
-  std::string busid;       // as the file writes it, in lower case
+  std::string busid;       // as in the file, in lower case
   pugi::xml_node element;  // <gpu>, or null
   Becomes maker = Becomes::unknown;
   std::string arch;  // of its CPU
@@ -36,7 +36,7 @@ struct NcclPciLink {
 
 struct NcclDevice {
   std::uint32_t node = 0;
-  std::uint32_t times = 0;  // how often its busid was met
+  std::uint32_t times = 0;  // number of elements with its busid
 };
 
 struct NcclDevices {
@@ -46,8 +46,8 @@ struct NcclDevices {
   Decisions decisions = {};
   LinkTally tally = {};
   std::map<std::pair<std::uint32_t, std::string>, NcclDevice> by_busid =
-      {};                                                // of a host; a GPU before others
-  std::map<std::string, std::uint32_t> nvswitches = {};  // outside of the file's PCI trees
+      {};                                                // by host; a GPU has priority over other devices
+  std::map<std::string, std::uint32_t> nvswitches = {};  // outside the file's PCI trees
   std::vector<NcclGpu> gpus = {};
   std::vector<NcclPciLink> pci_links = {};
   std::uint32_t hosts = 0;
@@ -61,7 +61,7 @@ struct NcclDevices {
 std::string lower(std::string_view text);
 
 // "0000:07:00.0", "00000000:07:00.0" and "07:00.0" are one busid: its digits as a number. Any other text is
-// itself, in lower case.
+// kept, in lower case.
 std::string busid_key(std::string_view text);
 
 // Adds the links of all GPUs and the links between PCIe switches.

@@ -42,12 +42,12 @@ class Links {
   using Key = std::tuple<std::uint32_t, std::uint32_t, LinkKind>;
   struct Listed {
     Bandwidth bandwidth;
-    std::uint64_t count[2] = {0, 0};  // as listed by the node with the lower index, and by the other
+    std::uint64_t count[2] = {0, 0};  // as listed by the lower-numbered node, and by the other
     bool one_sided = false;           // the other end lists nothing: a switch or a CPU
   };
 
   std::uint32_t nvswitch_of(std::string const& target, NcclGpu const& gpu) {
-    // The switches of an NVLink domain are the same ones for all of its hosts.
+    // All hosts of an NVLink domain share its switches.
     auto const [known, fresh] = d_.nvswitches.try_emplace(busid_key(target), 0);
     if (!fresh) return known->second;
     MachineNode node;
@@ -70,7 +70,7 @@ class Links {
     auto const count = xml_number(link, "count", 1, kMostParallelLinks, d_.where);
     auto const key = busid_key(target);
     auto const known = d_.by_busid.find({gpu.host, key});
-    // A link leads to a GPU or an NVSwitch, whatever else has the busid.
+    // A link leads to a GPU or an NVSwitch, even if other devices have the same busid.
     bool const there = known != d_.by_busid.end();
     auto const at = there ? d_.node(known->second.node).kind : NodeKind::cpu;
     std::uint32_t facts = key == busid_key(gpu.busid) ? kSelf : 0U;
@@ -122,7 +122,7 @@ class Links {
                         static_cast<std::uint32_t>(count));
   }
 
-  // NVLink-C2C: the file states the bandwidth of one link, in MB/s and one direction.
+  // NVLink-C2C: the file states the bandwidth of one link, in MB/s per direction.
   void read_c2c(NcclGpu const& gpu, pugi::xml_node link) {
     auto const count = xml_number(link, "count", 1, kMostParallelLinks, d_.where);
     auto const megabytes = xml_number(link, "bw", 0, kMostMegabytes, d_.where);

@@ -19,7 +19,7 @@ namespace {
 __extension__ using Wide = unsigned __int128;
 
 constexpr SCOTCH_Num kSeed = 1;
-constexpr Wide kLargestSum = 1U << 30U;  // Scotch adds weights up in 32 bits
+constexpr Wide kLargestSum = 1U << 30U;  // Scotch sums weights in 32 bits
 constexpr std::size_t kLargestGraph = 1U << 28U;
 
 Wide sum(std::span<std::uint64_t const> weights) {
@@ -28,7 +28,7 @@ Wide sum(std::span<std::uint64_t const> weights) {
   return total;
 }
 
-// Weights whose sum Scotch can hold; a partition without load still weighs 1, so that none is lost sight of.
+// Weights whose sum Scotch can hold; a partition without load weighs 1, so that it still counts.
 std::vector<SCOTCH_Num> scaled(std::span<std::uint64_t const> weights) {
   auto const total = std::max<Wide>(sum(weights), 1);
   auto const room = kLargestSum - weights.size();
@@ -47,8 +47,8 @@ std::vector<std::uint32_t> contiguous(std::span<std::uint64_t const> weights, st
   std::uint32_t rank = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     auto const left = weights.size() - i;
-    // On to the next rank when this partition's middle is beyond the rank's share, or when every remaining
-    // rank needs one of the remaining partitions; never so early that the rank itself would get none.
+    // Advances to the next rank if this partition's middle is beyond the rank's share, or if every remaining
+    // rank needs one of the remaining partitions; never before the rank itself has one.
     auto const beyond = (2 * before + weights[i]) * ranks > 2 * total * (rank + 1);
     auto const owns_one = i > 0 && result[i - 1] == rank;
     if (owns_one && rank + 1 < ranks && (beyond || left <= ranks - 1 - rank)) ++rank;
@@ -79,7 +79,7 @@ ScotchGraph new_graph() {
   return ScotchGraph(graph);
 }
 
-// Nothing where Scotch fails or leaves a rank empty.
+// Empty if Scotch fails or leaves a rank empty.
 std::optional<std::vector<std::uint32_t>> by_scotch(std::span<std::uint64_t const> weights,
                                                     std::span<PartitionEdge const> edges,
                                                     std::uint32_t ranks) {

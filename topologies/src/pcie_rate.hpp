@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: the bandwidth of a PCIe slot in one direction, from the transfer rate and the number of lanes that
-// Linux states ("16.0 GT/s PCIe", "16").
+// Private: the bandwidth of a PCIe slot per direction, from the transfer rate and the number of lanes in the
+// notation of Linux ("16.0 GT/s PCIe", "16").
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace farfault::topologies {
 
-// A lane's rate in one direction, line code taken off; nothing for a text that is no PCIe rate.
+// The rate of `lanes` lanes per direction, without line code; empty if the text is not a PCIe rate.
 std::optional<Bandwidth> pcie_lanes(std::string_view speed, std::uint64_t lanes);
 
-// Nothing for a width that no slot has (Linux writes 0 and 255 where it knows none).
+// Empty for a width that no slot has (Linux writes 0 and 255 for an unknown width).
 std::optional<std::uint64_t> pcie_width(std::string_view text);
 
 }  // namespace farfault::topologies

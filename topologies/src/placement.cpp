@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which partition and rank each component of an Assembly goes to.
+// Assignment of an Assembly's components to partitions and ranks.
 #include <algorithm>
 
 #include "farfault/topologies/assembly.hpp"
@@ -32,7 +32,7 @@ Placement Assembly::placement(Granularity granularity, std::uint32_t ranks,
                     " nodes, this one has " + std::to_string(machine_.nodes.size()));
   Placement placement;
   if (granularity == Granularity::one) return placement;
-  // Partitions are numbered in the order in which their first component was declared.
+  // Partitions are numbered in the order of their first component.
   std::vector<std::uint32_t> number(machine_.nodes.size() * kGroups, ~0U);
   std::vector<std::uint32_t> node_of;
   std::vector<std::uint64_t> node_weight(machine_.nodes.size());
@@ -50,8 +50,7 @@ Placement Assembly::placement(Granularity granularity, std::uint32_t ranks,
     node_weight[device] += last - first;
     for (auto id = first; id < last; ++id) placement.partition_of[id] = number[key];
   }
-  // A device stays on one rank: what is inside it talks at every cycle, what is between devices at every link
-  // latency.
+  // A device stays on one rank: its components communicate every cycle, devices only at link latencies.
   std::vector<PartitionEdge> edges;
   for (auto const& l : machine_.links) {
     auto const closeness =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The TOML files that are part of the program, sorted by name: presets/ (configurations) and machines/
-// (machine graphs). Both functions are defined by files that the build writes from those folders.
+// The TOML files that are embedded in the program, sorted by name: presets/ (configurations) and machines/
+// (machine graphs). The build generates the files that define both functions.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 namespace farfault::topologies {
 
 struct PresetText {
-  std::string_view name;  // the file's name without .toml
+  std::string_view name;  // file name without .toml
   std::string_view text;
 };
 

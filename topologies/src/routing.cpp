@@ -13,9 +13,9 @@ namespace {
 constexpr std::size_t kMostDestinations = 65'535;
 constexpr std::uint64_t kMostEntries = 1ULL << 29U;
 
-// (end points that forward, picoseconds, links) in one integer, so that adding and comparing is plain
-// arithmetic. validate() bounds latency and bandwidth, the Spec the message: 64 bits of picoseconds cannot
-// overflow.
+// (end points that forward, picoseconds, links) in one integer, so that additions and comparisons are plain
+// arithmetic. validate() bounds latency and bandwidth, the Spec bounds the message: 64 bits of picoseconds
+// cannot overflow.
 __extension__ using Cost = unsigned __int128;
 constexpr unsigned kTimeShift = 24;      // fewer than 2^24 links on a path
 constexpr unsigned kForwardShift = 100;  // above 76 bits of time
@@ -30,8 +30,8 @@ Cost crossing(MachineLink const& link, bool forward, ByteSize message) {
   return (static_cast<Cost>(static_cast<std::uint64_t>(time.count())) << kTimeShift) + 1;
 }
 
-// An edge u -> v of the reversed graph: what it costs v to continue through u. Every path to d includes d's
-// own "forwarding", which changes no comparison.
+// An edge u -> v of the reversed graph: the cost for v to continue through u. Every path to d includes the
+// "forwarding" of d itself, which changes no comparison.
 struct Reversed {
   std::uint32_t link = 0;
   Cost cost = 0;
@@ -45,13 +45,13 @@ struct Neighbour {
   bool between_gpus;
   Cost cost;
 };
-using Neighbours = std::vector<std::vector<Neighbour>>;  // of each node
+using Neighbours = std::vector<std::vector<Neighbour>>;  // by node
 
 bool is_between_gpus(MachineLink const& link) {
   return link.kind == LinkKind::nvlink || link.kind == LinkKind::xgmi;
 }
 
-// The machine with all its edges reversed, or its NVLinks and xGMI links alone.
+// The machine with all edges reversed, or only its NVLinks and xGMI links.
 Graph reversed(Neighbours const& neighbours, bool all) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   std::vector<Reversed> properties;
@@ -65,7 +65,7 @@ Graph reversed(Neighbours const& neighbours, bool all) {
           static_cast<std::uint32_t>(neighbours.size())};
 }
 
-// From every node to the destination.
+// Costs from every node to the destination.
 void find_costs(Graph const& graph, std::uint32_t destination, std::vector<Cost>& cost) {
   boost::dijkstra_shortest_paths_no_color_map(graph, destination,
                                               boost::weight_map(boost::get(&Reversed::cost, graph))
@@ -119,7 +119,7 @@ void Routes::compute(RoutingSpec const& spec) {
   auto const gpu_graph = reversed(neighbours, false);
 
   table_.assign(static_cast<std::size_t>(n) * width, 0);
-  // Set 0 of each node is the empty one; each distinct set of a node is stored once.
+  // Set 0 of each node is empty; each distinct set of a node is stored once.
   std::vector<std::map<std::vector<std::uint32_t>, std::uint16_t>> known(n);
   std::vector<std::vector<std::vector<std::uint32_t>>> sets(n);
   for (std::uint32_t v = 0; v < n; ++v) {
@@ -135,7 +135,7 @@ void Routes::compute(RoutingSpec const& spec) {
     find_costs(graph, destination, costs);
     find_costs(gpu_graph, destination, gpu_costs);
     for (std::uint32_t v = 0; v < n; ++v) {
-      // A node on a path between GPUs that nobody has to forward on has itself such a path.
+      // Every node on a path between GPUs without forwarding has such a path itself.
       bool const joined = gpu_costs[v] >> kForwardShift == own;
       auto const& cost = joined ? gpu_costs : costs;
       if (v == destination || cost[v] == kUnreachable) continue;

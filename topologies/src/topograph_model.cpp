@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text is read as events, never as a tree, and aliases are refused: the memory is that of the names,
-// which the limits bound.
+// The text is read as a stream of events, without a tree, and aliases are refused: memory is bounded by the
+// names, which the limits bound.
 #include "topograph_model.hpp"
 
 #include <yaml-cpp/eventhandler.h>
@@ -55,7 +55,7 @@ class Reader final : public YAML::EventHandler {
   void OnMapEnd() override { end(); }
 
  private:
-  // A map or list that is open; of a map, the key whose value is being read.
+  // An open map or list; for a map, the key whose value is being read.
   struct Level {
     bool map;
     bool has_key = false;
@@ -70,7 +70,7 @@ class Reader final : public YAML::EventHandler {
   bool in_blocks() const { return in("blocks") || in("capacity_blocks"); }
   // True if the innermost map or list is at `depth`.
   bool at(std::size_t depth) const { return levels_.size() == depth; }
-  // The key of an element, "switches" of "sw1: {switches: [...]}"; empty above that.
+  // The key of an element, "switches" of "sw1: {switches: [...]}"; empty above that level.
   std::string_view field() const { return levels_.size() < 3 ? std::string_view{} : levels_[2].key; }
 
   void begin(YAML::Mark const& mark, bool map) {
@@ -157,7 +157,7 @@ class Reader final : public YAML::EventHandler {
 
   void of_block(YAML::Mark const& mark, std::string const& text) {
     if (at(2) && in("blocks")) fail(mark, "a block must be a map, with 'switch' and 'nodes'");
-    if (at(2) || model_.blocks.empty()) return;  // a name alone
+    if (at(2) || model_.blocks.empty()) return;  // only a name
     auto& block = model_.blocks.back();
     if (at(3)) {
       if (field() == "nodes" && !text.empty()) fail(mark, "the nodes of a block must be a list");
@@ -263,13 +263,13 @@ class Reader final : public YAML::EventHandler {
   Decisions& decisions_;
   TopographModel model_;
   std::map<std::string, std::size_t> host_numbers_;
-  std::size_t host_ = kNone;  // of the section 'nodes'
+  std::size_t host_ = kNone;  // in the section 'nodes'
   std::vector<Level> levels_;
   std::uint64_t name_bytes_ = 0;
 };
 
-// The scanner keeps half a kilobyte for each bracket that is open, before any event: they are counted first,
-// roughly, including brackets in words and comments.
+// The scanner keeps half a kilobyte for each open bracket, before any event. Brackets are therefore counted
+// first, approximately: brackets in words and comments count too.
 void check_brackets(std::string_view text, std::string const& where) {
   std::size_t open = 0;
   for (auto const c : text) {

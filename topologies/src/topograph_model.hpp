@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: a cluster model of topograph as its file states it; formats/topograph_yaml.cpp makes a machine of
-// it.
+// Private: a cluster model of topograph, as stated in its file; formats/topograph_yaml.cpp builds the
+// machine.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct TopographBlock {
 struct TopographHost {
   std::string name;
   std::string leaf, domain, block;  // empty: not stated by the node itself
-  std::size_t in_block = SIZE_MAX;  // number of the block that lists it
+  std::size_t in_block = SIZE_MAX;  // number of the block that lists the host
   std::uint32_t gpus = 0;           // 0: not stated
   std::string gpu;                  // model
 };

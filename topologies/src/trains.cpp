@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many cache lines may travel as one message.
+// Maximum number of cache lines that travel as one message.
 //
-// A train lies in one block of memory: of one L2 slice, DRAM channel and row, also on the far side of the
-// fabric. Wherever it waits it takes room for each of its lines at once: so that it always fits, and does not
-// keep others out, it has at most a quarter of the lines that any queue, credit allowance or buffer on its
-// way holds. The machine's smallest decide.
+// A train stays within one block of memory: one L2 slice, DRAM channel and row, also on the far side of the
+// fabric. In every queue it occupies an entry per line. To fit always, and not to block others, it has at
+// most a quarter of the lines that any queue, credit allowance or buffer on its way holds. The smallest one
+// in the machine decides.
 #include <algorithm>
 #include <bit>
 
@@ -14,7 +14,7 @@ namespace farfault::topologies {
 
 namespace {
 
-// The longest train that all queues allow which were told of.
+// The longest train that all given queues allow.
 class LongestTrain {
  public:
   explicit LongestTrain(std::uint64_t lines) : lines_(lines) {}
@@ -57,11 +57,11 @@ void Assembly::find_trains() {
     auto const packet = c.packet_format(link.kind, nics_known_).bytes(line);
     for (auto const bandwidth : {link.forward, link.backward}) {
       to_cpus.through(buffer_of(l, bandwidth) / packet);
-      // The time from line to line is counted in 32 bits of picoseconds.
+      // The time between lines is stored in 32 bits of picoseconds.
       to_cpus.at_most(bandwidth.time_for(packet) < 1ms ? c.memory.train : 1);
     }
   }
-  // `slices`: of the device's memory, each with credits of its own; 0: it has none.
+  // `slices`: slices of the device's memory, each with its own credits; 0: none.
   auto const through_port = [&](LongestTrain& train, std::uint32_t node, std::uint32_t slices) {
     auto const inbound = c.fabric.inbound_of(bandwidth_of_links(node), line);
     train.through(inbound);
@@ -77,7 +77,7 @@ void Assembly::find_trains() {
   remote_train_ = remote.lines();
 }
 
-// Of a copy engine whose window and slice credits are known. What it sends to a CPU passes no GPU's port.
+// Requires the copy engine's window and slice credits. Lines sent to a CPU pass no GPU's port.
 void Assembly::find_trains_of(CopyEngineSpec& engine) const {
   LongestTrain local(local_train_), cpu(cpu_train_), remote(remote_train_);
   for (auto* train : {&local, &cpu, &remote}) train->through(engine.window);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is connected with whom, and how far apart: within a GPU, within a CPU, over the fabric.
+// Connections between components and their latencies: within a GPU, within a CPU, over the fabric.
 #include "assembly_devices.hpp"
 
 namespace farfault::topologies {
@@ -10,7 +10,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
   Latency const translation{gpu_clock().cycles(config_.gpu.translation_latency)};
   Latency const cycle{gpu_clock().cycles(1)};
 
-  // Each partition of the SMs has slices of its own; all others use the home slices.
+  // Each partition of the SMs has its own slices; all other components use the home slices.
   auto const& l2 = config_.l2_cache;
   std::vector<In<MemRequest>> slice_requests;
   std::vector<Family<MemRequest>> partitions;
@@ -75,7 +75,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
   if (config_.pressure_epoch() != 0) {
     std::vector<In<WalkPressure>> channels;
     for (auto* channel : gpu.memory.channels) channels.push_back(channel->pressure);
-    // As far as a walk's read from the L2 TLB over GMMU and L2 cache.
+    // The latency of a walk's read, from the L2 TLB through the GMMU to the L2 cache.
     auto const cycles = config_.gpu.translation_latency + config_.gpu.crossbar_latency;
     system.connect(gpu.l2_tlb->pressure, system.family(channels), Latency{gpu_clock().cycles(cycles)});
   }
@@ -114,7 +114,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
                  Latency{config_.driver.notify_latency});
 }
 
-// Who asks the slices for flushes: the dispatcher, and the GMMU where software keeps partitions coherent.
+// Flush requesters: the dispatcher, and the GMMU if software keeps partitions coherent.
 void Assembly::wire_flushes(Gpu& gpu) {
   Latency const crossbar{gpu_clock().cycles(config_.gpu.crossbar_latency)};
   std::vector<In<Flush>> flushes;
@@ -154,7 +154,7 @@ void Assembly::wire_cpu(Cpu& cpu) {
   system.connect(cpu.port->memory_request, slices, cycle);
 }
 
-// From an IOMMU that finds a page unmapped to the choice of a frame, and back.
+// Latency from an IOMMU that finds a page unmapped to the selection of a frame, and back.
 Latency Assembly::first_touch_latency(Cpu const& cpu) const {
   if (config_.memory.first_touch_by == FirstTouchBy::iommu && cpu.number == 0)
     return Latency{config_.iommu.clock.clock().cycles(1)};
@@ -163,7 +163,7 @@ Latency Assembly::first_touch_latency(Cpu const& cpu) const {
 
 void Assembly::build_fabric() {
   auto& system = *system_;
-  // By node: what arrives there, and who takes the credits of each link.
+  // By node: its input ports, and the receivers of credits for each link.
   std::vector<Family<Packet>> inputs(machine_.nodes.size());
   std::vector<std::vector<In<Credit>>> credit_ins(machine_.nodes.size());
   std::vector<FabricPort*> ports(machine_.nodes.size());

@@ -11,8 +11,8 @@ constexpr std::uint8_t doubled(std::uint8_t v) {
   return static_cast<std::uint8_t>((v << 1) ^ ((v & 0x80) != 0 ? 0x1b : 0));
 }
 
-// FIPS-197, 5.1.1: the inverse in GF(2^8), then an affine map. p walks all nonzero elements as powers of 3, q
-// as those of its inverse.
+// FIPS-197, 5.1.1: the inverse in GF(2^8), then an affine map. p iterates over all nonzero elements as powers
+// of 3, q over their inverses.
 std::array<std::uint8_t, 256> make_sbox() {
   std::array<std::uint8_t, 256> sbox{};
   std::uint8_t p = 1;

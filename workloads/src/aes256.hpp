@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AES-256 encryption (FIPS-197) of single blocks, with the state before every S-box pass, which is what the
-// AES kernel's table addresses are made of. Written for clarity; not for protecting secrets.
+// AES-256 encryption (FIPS-197) of single blocks. It records the state before every S-box pass, which
+// determines the table addresses of the AES kernel. Written for clarity; not suitable for protecting secrets.
 #pragma once
 
 #include <array>

@@ -24,7 +24,7 @@ void draw_bodies(BarnesHut& t, std::uint64_t seed) {
     Point p;
     std::uint64_t key = 0;
     for (auto& c : p) {
-      auto const drawn = random.below(half);  // steps of two from one side to the other
+      auto const drawn = random.below(half);  // even numbers from -half up to half
       c = 2 * static_cast<std::int64_t>(drawn) - static_cast<std::int64_t>(half);
       key = key << 21 | static_cast<std::uint64_t>(c / 2 + (1 << 20));
     }
@@ -32,7 +32,7 @@ void draw_bodies(BarnesHut& t, std::uint64_t seed) {
   }
 }
 
-// The octant of p around a middle, which then moves to that octant's.
+// Returns the octant of p around `middle`, and moves `middle` to that octant's centre.
 std::uint8_t descend(Point& middle, std::int64_t half, Point const& p) {
   std::uint8_t octant = 0;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -83,7 +83,7 @@ void insert(BarnesHut& t, Point const& centre, std::uint32_t body) {
   t.depth = std::max(t.depth, depth);
 }
 
-// Cells from the last made one on: children come before their parents.
+// Cells in reverse order of creation: children precede their parents.
 void summarize(BarnesHut& t) {
   t.position.resize(t.root + std::size_t{1});
   t.count.assign(t.root + std::size_t{1}, 1);
@@ -166,14 +166,14 @@ std::vector<Look> looks(BarnesHut const& t, std::uint32_t first, std::uint32_t e
     }
     auto const slot = 8 * stack.back().node + stack.back().next++;
     auto const child = t.children[slot];
-    if (child == BarnesHut::kNothing) {  // nor are there any behind it
+    if (child == BarnesHut::kNothing) {  // all further children are empty, too
       all.push_back({slot, false});
       stack.pop_back();
       continue;
     }
     bool opens = false;
     if (!t.is_body(child)) {
-      // Far enough is twice the side of the parent, whose depth is one less than the stack's height.
+      // The threshold is twice the side of the parent, whose depth is the stack's height minus one.
       auto const side = 4 * t.half >> (stack.size() - 1);
       auto const& q = t.position[static_cast<std::size_t>(child)];
       for (auto i = first; i < end && !opens; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of bh that give each body or cell to a thread, as tables of accesses (graph_kernel.hpp), and
-// the arrays that all its kernels share. catalogue/bh.cpp says what they do.
+// The kernels of bh with a thread per body or cell, as tables of accesses (graph_kernel.hpp), and the arrays
+// that all its kernels share. catalogue/bh.cpp describes the kernels.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ struct Initialize : OfRun {
 
 struct ClearChildren : OfRun {
   static constexpr std::array head{store(4)};
-  // From the first cell on, at a multiple of 32.
+  // The first cell, rounded down to a multiple of 32.
   std::uint64_t first() const { return 8 * std::uint64_t{run->tree.bodies} / 32 * 32; }
   std::uint64_t items() const { return 8 * std::uint64_t{run->tree.root} - first(); }
   VirtAddr head_at(std::size_t, Item v) const {
@@ -49,7 +49,7 @@ struct ClearChildren : OfRun {
   }
 };
 
-// A thread for each cell, from the last made one on, at a multiple of 32.
+// A thread per cell, from the last created cell on, rounded down to a multiple of 32.
 struct OfCells : OfRun {
   std::uint64_t first() const { return run->tree.bottom / 32 * 32; }
   std::uint64_t items() const { return run->tree.root + 1 - first(); }
@@ -62,12 +62,12 @@ struct ClearCells : OfCells {
   static constexpr std::array head{load(4), compute({.vector = 4, .scalar = 2}), store(4), store(4)};
   VirtAddr head_at(std::size_t i, Item v) const {
     if (i == 0) return run->bottom;
-    if (!there(v) || cell(v) == run->tree.root) return kNone;  // the root has its values
+    if (!there(v) || cell(v) == run->tree.root) return kNone;  // the root is already initialized
     return at(i == 2 ? run->mass : run->start, cell(v));
   }
 };
 
-// Of each child: bodies in it, or its mass; centre of mass; then the cell's own.
+// Per child: its number of bodies, or its mass, and its centre of mass; then the values of the cell itself.
 constexpr auto kSummary = [] {
   std::array<Step, 8 * 5 + 6> steps{};
   for (std::size_t i = 0; i < 8; ++i) {
@@ -126,7 +126,7 @@ struct Sort : OfCells {
     if (i == 0) return at(run->child, first + e);
     auto const child = tree.octants[first + e];
     if (child == BarnesHut::kNothing) return kNone;
-    // Its place among those that there are, and where its bodies begin.
+    // Its rank among the children that exist, and the first of its bodies.
     std::uint64_t place = 0, start = tree.start[cell(v)];
     for (std::uint64_t j = 0; j < e; ++j) {
       auto const before = tree.octants[first + j];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What SHOC's Reduction and Scan share: which precisions they run, and how a block of 256 threads adds up its
-// sums in shared memory.
+// Code shared by SHOC's Reduction and Scan: the precisions that they run, and the sum of a block of 256
+// threads in shared memory.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ inline void describe_precision(ParamTable& t, Precision& precision, char const* 
 
 struct ElementSize {
   std::uint32_t bytes;
-  char const* suffix;  // of buffers
+  char const* suffix;  // appended to names of buffers
 };
 
 inline std::span<ElementSize const> element_sizes(Precision precision) {
@@ -35,20 +35,20 @@ inline std::span<ElementSize const> element_sizes(Precision precision) {
   return all.subspan(precision == Precision::floats ? 0 : 1, 1);
 }
 
-// Each thread has put its sum into shared memory: barriers and halves until 32 threads are left, which go on
-// without barriers, and the first of which writes the block's sum to `result`.
+// Sums a block after each thread has stored its sum in shared memory: barriers and halvings until 32 threads
+// are left, which continue without barriers. The first of them writes the block's sum to `result`.
 inline void set_block_sum(WarpInstruction& out, std::uint32_t first_thread, std::uint32_t element_bytes,
                           VirtAddr result, std::uint64_t step) {
   constexpr std::uint32_t kAlone = 32;
   if (step <= 4) {
     if (step % 2 == 0) return set_barrier(out);
     auto const adding = kSumThreads >> (step / 2 + 1);
-    if (first_thread >= adding) return set_compute(out, {.scalar = 2});  // the branch around it
+    if (first_thread >= adding) return set_compute(out, {.scalar = 2});  // the branch around the sum
     return set_compute(out, {.vector = 1, .scalar = 2, .shared = 3, .shared_bytes_per_lane = element_bytes});
   }
   if (step == 5) {
     if (first_thread >= kAlone) return set_compute(out, {.scalar = 2});
-    // Six halves: two reads, a sum, a write.
+    // Six halvings: two reads, a sum, a write.
     return set_compute(out, {.vector = 7, .scalar = 4, .shared = 18, .shared_bytes_per_lane = element_bytes});
   }
   if (first_thread == 0 && step == 6)

@@ -16,7 +16,7 @@ std::uint32_t boss(Trees const& trees, std::uint32_t v) {
   return v;
 }
 
-// What the kernels find before components are joined.
+// The kernels' results before components are joined.
 BoruvkaRound search(CsrGraph const& g, std::vector<std::uint32_t> const& weights, Trees const& trees) {
   auto const n = static_cast<std::uint32_t>(g.vertices);
   BoruvkaRound r;
@@ -80,7 +80,7 @@ Forest boruvka(CsrGraph const& g, std::uint32_t most_weight, std::uint64_t seed,
       JoinPass pass{trees, {}};
       for (std::uint32_t v = 0; v < n; ++v)
         if (adds[v]) pass.attempts.push_back({v, boss(trees, v), boss(trees, round.partner[v]), Join::none});
-      for (auto const& a : pass.attempts) {  // both searches shorten the ways of their vertices
+      for (auto const& a : pass.attempts) {  // both searches compress the paths of their vertices
         trees[a.vertex] = a.first;
         trees[round.partner[a.vertex]] = a.second;
       }
@@ -102,7 +102,7 @@ Forest boruvka(CsrGraph const& g, std::uint32_t most_weight, std::uint64_t seed,
       round.passes.push_back(std::move(pass));
     }
     f.rounds.push_back(std::move(round));
-    // Seven numbers for each vertex and a bit for each edge; the trees before each pass.
+    // Seven numbers per vertex and a bit per edge; the trees before each pass.
     bytes +=
         std::uint64_t{28} * n + g.targets.size() / 8 + f.rounds.back().passes.size() * std::uint64_t{4} * n;
     if (bytes > most_bytes)

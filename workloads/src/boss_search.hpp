@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the lanes of a warp look for the bosses of components in mst: up the trees that vertices form, each
-// with an atomic and a load per step, then a store that makes the vertex name its boss.
+// The search for component bosses in mst by the lanes of a warp: up the trees of vertices, with an atomic and
+// a load per step, then a store that makes the vertex name its boss.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 
 namespace farfault::workloads {
 
-// The search for bosses: what lanes do that look for the boss of start(lane) each.
+// Each lane searches for the boss of start(lane).
 class Find {
  public:
   Find(VirtAddr parents, Trees const& trees) : parents_(parents), trees_(&trees) {}
 
-  // For the longest way of the lanes.
+  // `longest`: the longest path of the lanes.
   static std::uint64_t steps(std::uint32_t longest) { return 3 + std::uint64_t{3} * longest; }
 
   template <class Start>
@@ -38,7 +38,7 @@ class Find {
     auto const hop = static_cast<std::uint32_t>((step - 2) / 3);
     auto const phase = (step - 2) % 3;
     if (phase == 2) return set_compute(out, pieces(1, 1, 1), kWait);
-    // The vertex, then its parent, of those who are not there yet.
+    // The vertex, then its parent, for lanes that have not reached the boss.
     play(phase == 0 ? load(4) : atomic_load(4, kWait), lanes, out, [&](auto lane) {
       auto v = start(lane);
       for (std::uint32_t i = 0; i < hop; ++i) v = (*trees_)[v];

@@ -19,8 +19,8 @@ bool has_copies(Workload const& workload) {
 void leave_out_copies(Workload& workload) {
   if (!has_copies(workload)) return;
   std::vector<Operation> kept;
-  // By operation: its number among those that are kept; of a copy that of the last one kept before it in its
-  // stream, since that is when it would have ended.
+  // Per operation: its number among the kept operations. For a copy: the number of the last kept operation
+  // before it in its stream, since the copy would end then.
   std::vector<std::uint32_t> number;
   std::vector<std::int64_t> last(workload.streams(), -1);
   for (auto o : workload.operations()) {
@@ -34,7 +34,7 @@ void leave_out_copies(Workload& workload) {
     }
     number.push_back(last[o.stream] < 0 ? ~0U : static_cast<std::uint32_t>(last[o.stream]));
   }
-  // A stream of copies alone is gone: those above it move down.
+  // A stream with copies only disappears; the streams above it are renumbered.
   std::vector<std::uint32_t> new_stream(workload.streams());
   std::uint32_t streams = 0;
   for (std::uint32_t i = 0; i < workload.streams(); ++i) {

@@ -15,8 +15,8 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// The number of numeric columns of a line, or -1 when something else is on it; the first two must be whole
-// numbers.
+// The number of numeric columns of a line, or -1 if the line contains anything else; the first two must be
+// integers.
 int columns_of(std::string_view line) {
   int columns = 0;
   std::size_t i = 0;
@@ -72,7 +72,7 @@ std::optional<GraphFormat> detect_graph(std::string_view sample, bool sample_is_
   std::size_t data_lines = 0;
   while (!sample.empty()) {
     auto const end = sample.find('\n');
-    if (end == std::string_view::npos && !sample_is_all && data_lines > 0) break;  // a cut line says nothing
+    if (end == std::string_view::npos && !sample_is_all && data_lines > 0) break;  // truncated line
     auto const line = sample.substr(0, end);
     sample.remove_prefix(end == std::string_view::npos ? sample.size() : end + 1);
     if (!line.empty() && (line[0] == '#' || line[0] == '%')) {
@@ -85,7 +85,7 @@ std::optional<GraphFormat> detect_graph(std::string_view sample, bool sample_is_
       continue;
     }
     if (columns < 0 || (data_lines == 0 && columns < 2)) return std::nullopt;
-    // An empty line between others is a vertex without neighbours; one at the end is nothing.
+    // An empty line between others is a vertex without neighbours; an empty line at the end is ignored.
     if (std::exchange(blank, false)) same_columns = false;
     if (data_lines == 0) first_columns = columns;
     same_columns = same_columns && columns == first_columns;
@@ -151,7 +151,7 @@ CsrGraph build_csr(std::uint64_t vertices, EdgeList&& edges, bool both_ways) {
   }
   for (std::uint64_t v = 0; v < vertices; ++v) graph.offsets[v + 1] += graph.offsets[v];
   graph.targets.resize(graph.offsets[vertices]);
-  // The offsets serve as cursors while the rows are filled, and are then moved back by one row.
+  // The offsets serve as cursors while the rows are filled, and are then shifted back by one row.
   for (std::size_t i = 0; i < m; ++i) {
     graph.targets[graph.offsets[edges.sources[i]]++] = edges.targets[i];
     if (both_ways && edges.sources[i] != edges.targets[i])

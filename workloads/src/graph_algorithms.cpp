@@ -95,8 +95,8 @@ ShortestPaths shortest_paths(CsrGraph const& graph, std::uint64_t source, std::u
   distance.assign(graph.vertices, ~std::uint64_t{0});
   distance[source] = 0;
   auto update = distance;
-  std::vector<std::uint32_t> order{static_cast<std::uint32_t>(source)};  // vertices as they are read
-  std::vector<std::size_t> first{0, 1};                                  // in that order, of each round
+  std::vector<std::uint32_t> order{static_cast<std::uint32_t>(source)};  // vertices in reading order
+  std::vector<std::size_t> first{0, 1};                                  // each round's first in that order
   for (; first[paths.rounds] < order.size(); ++paths.rounds) {
     for (auto i = first[paths.rounds]; i < first[paths.rounds + std::size_t{1}]; ++i) {
       auto const v = order[i];
@@ -148,7 +148,7 @@ Colouring colouring(CsrGraph const& graph, std::uint64_t seed) {
   auto const n = graph.vertices;
   std::vector<std::uint32_t> number(n);
   Random random(seed);
-  for (auto& x : number) x = static_cast<std::uint32_t>(random.next() >> 33);  // 31 bits, as rand() gives
+  for (auto& x : number) x = static_cast<std::uint32_t>(random.next() >> 33);  // 31 bits, as from rand()
   auto const larger = [&](std::uint32_t a, std::uint32_t b) {
     return number[a] > number[b] || (number[a] == number[b] && a < b);
   };
@@ -163,7 +163,7 @@ Colouring colouring(CsrGraph const& graph, std::uint64_t seed) {
       if (auto const w = graph.targets[e]; larger(w, v)) colour[v] = std::max(colour[v], colour[w] + 1);
     result.colours = std::max(result.colours, colour[v] + 1);
   }
-  // Earlier edges of the same or a higher colour stop every round that a later one could.
+  // Earlier edges to the same or a later colour stop every round that this edge could stop.
   for (std::uint32_t v = 0; v < n; ++v) {
     result.first_stop.push_back(result.stops.size());
     std::uint32_t beyond = 0;

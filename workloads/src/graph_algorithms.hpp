@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph algorithms of GraphBIG's GPU workloads on the host, round by round as the kernels go: what a
-// kernel's accesses depend on, in a few bytes for each vertex or edge. Rounds are synchronous: a kernel sees
-// what the kernels before it wrote, and of several threads that write the same, the first in the order of
-// edges does it, which is one of the outcomes of the race on hardware, and the same every time.
+// Host versions of the graph algorithms of GraphBIG's GPU workloads, round by round as in the kernels. They
+// record the data that a kernel's accesses depend on, in a few bytes per vertex or edge.
+//
+// Rounds are synchronous: a kernel sees the writes of earlier kernels only. If several threads write the same
+// element, the first in edge order does, which is one possible outcome of the race on hardware, and
+// deterministic.
 #pragma once
 
 #include <cstdint>
@@ -27,35 +29,37 @@ class Bits {
   std::vector<std::uint64_t> words_;
 };
 
-// `source`, or the first vertex from there on that has an edge. Throws UserError if there is no such vertex.
+// Returns `source`, or the next vertex after it (cyclically) that has an edge. Throws UserError if `source`
+// is not a vertex.
 std::uint64_t start_vertex(std::string_view workload, CsrGraph const& graph, std::uint64_t source);
 
 struct BreadthFirst {
-  std::vector<std::uint32_t> level;  // of each vertex, kNever of those that are not reached
-  std::uint32_t depth = 0;           // the highest
-  Bits finds;                        // of edges: the one that finds its target
+  std::vector<std::uint32_t> level;  // per vertex; kNever: not reached
+  std::uint32_t depth = 0;           // highest level
+  Bits finds;                        // per edge: it finds its target
 };
 BreadthFirst breadth_first(CsrGraph const& graph, std::uint64_t source);
 
-// A breadth-first search whose frontiers are lists, filled by warps of 32 threads that take `chunk` entries
-// each and push what they found at their end, in the order of threads.
+// A breadth-first search with frontiers as lists. Warps of 32 threads process `chunk` entries each and push
+// the vertices that they found at their end, in thread order.
 struct Frontiers {
   std::vector<std::uint32_t> vertices;      // list by list, each reached vertex once
-  std::vector<std::uint64_t> first;         // of each list, and the end of the last
-  std::vector<std::uint32_t> pushed;        // for each thread of each list: how many are pushed before it
-  std::vector<std::uint64_t> first_thread;  // of each list
+  std::vector<std::uint64_t> first;         // start of each list, and the end of the last
+  std::vector<std::uint32_t> pushed;        // per thread of each list: number of vertices pushed before it
+  std::vector<std::uint64_t> first_thread;  // first thread of each list
 };
 Frontiers frontiers(CsrGraph const& graph, BreadthFirst const& search, std::uint64_t source,
                     std::uint32_t chunk);
 
-// The weight of an edge: 1 to most, from the seed; the same both ways.
+// The weight of an edge: 1 to `most`, from the seed; the same in both directions.
 std::uint32_t edge_weight(std::uint64_t from, std::uint64_t to, std::uint32_t most, std::uint64_t seed);
 
-// Bellman-Ford: in each round the edges of the vertices that the round before improved.
+// Bellman-Ford: each round relaxes the edges of the vertices that the previous round improved.
 struct ShortestPaths {
-  std::vector<std::uint64_t> distance;  // of each vertex; all ones of those that are not reached
-  std::uint32_t rounds = 0;             // the last improves none
-  // Of each vertex the rounds in which it is read, because the one before improved it; the source in round 0.
+  std::vector<std::uint64_t> distance;  // per vertex; all ones: not reached
+  std::uint32_t rounds = 0;             // the last improves no vertex
+  // Per vertex: the rounds in which it is read, because the previous round improved it; round 0 for the
+  // source.
   std::vector<std::uint32_t> reads;
   std::vector<std::uint64_t> first_read;
 
@@ -69,18 +73,18 @@ ShortestPaths shortest_paths(CsrGraph const& graph, std::uint64_t source, std::u
                              std::uint64_t seed);
 
 struct Core {
-  std::vector<std::uint32_t> removed;  // the round that removes a vertex, kNever of those in the core
-  std::uint32_t rounds = 0;            // the last removes none
+  std::vector<std::uint32_t> removed;  // round that removes a vertex; kNever: in the core
+  std::uint32_t rounds = 0;            // the last removes no vertex
 };
 Core core(CsrGraph const& graph, std::uint32_t k);
 
-// Vertices take a colour when no neighbour without one has a larger number of its own, drawn from the seed;
-// a colour is a round. Of a vertex in a round that it is not coloured in, the last edge that is looked at is
-// the first with such a neighbour.
+// Greedy colouring by random numbers drawn from the seed. A vertex takes the round as its colour if none of
+// its uncoloured neighbours has a larger number. Otherwise the first edge to such a neighbour is the last
+// edge that the round examines.
 struct Colouring {
   std::vector<std::uint32_t> colour;
   std::uint32_t colours = 0;
-  // Of each vertex the edges that can be the last one looked at, by rising colour of their targets.
+  // Per vertex: the edges that can be the last one examined, by ascending colour of their targets.
   struct Stop {
     std::uint32_t edge;
     std::uint32_t colour;
@@ -88,7 +92,7 @@ struct Colouring {
   std::vector<Stop> stops;
   std::vector<std::uint64_t> first_stop;
 
-  // How many edges of v the round looks at.
+  // The number of edges of v that the round examines.
   std::uint64_t looked_at(CsrGraph const& graph, std::uint64_t v, std::uint32_t round) const;
 };
 Colouring colouring(CsrGraph const& graph, std::uint64_t seed);
@@ -97,7 +101,7 @@ struct Ranks {
   std::vector<double> rank;
   std::uint32_t rounds = 0;
 };
-// Up to `most_rounds`, or until the Euclidean distance of two rounds' ranks is below `error`.
+// Iterates up to `most_rounds`, or until the Euclidean distance of two rounds' ranks is below `error`.
 Ranks page_ranks(CsrGraph const& graph, double damping, double error, std::uint32_t most_rounds);
 
 }  // namespace farfault::workloads

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two graph colourings of GraphBIG share: properties, and what a thread does with its vertex.
+// Code shared by the two graph colourings of GraphBIG: properties, and the accesses of a thread to its
+// vertex.
 //
-// A thread whose vertex has no colour reads its random number and its row; of each neighbour the colour and,
-// if it has none from an earlier round, the random number; a larger one ends the loop. If there was none, the
-// thread writes the round as the vertex's colour.
+// A thread whose vertex has no colour reads the vertex's random number and row. For each neighbour it reads
+// the colour and, unless an earlier round set it, the random number; a larger number ends the loop. If no
+// number was larger, the thread writes the round as the vertex's colour.
 #pragma once
 
 #include <array>

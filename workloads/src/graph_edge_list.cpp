@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SNAP edge lists: `#` comments, then two vertex numbers per line. Lines are directed edges, unless a comment
-// says "Undirected graph" (SNAP's own header for lists that hold each edge once). Further columns (weights,
+// contains "Undirected graph" (SNAP's own header for lists with each edge once). Further columns (weights,
 // times) are skipped.
 #include <algorithm>
 
@@ -11,13 +11,12 @@ namespace {
 
 constexpr std::uint64_t kMaxNumber = 0xffff'fffe;
 
-// Replaces each number by its rank among the numbers that occur; returns how many there are.
+// Replaces each number by its rank among the numbers that occur; returns the number of ranks.
 std::uint64_t rank_numbers(EdgeList& edges) {
   std::uint32_t largest = 0;
   for (auto const* list : {&edges.sources, &edges.targets})
     for (auto const v : *list) largest = std::max(largest, v);
-  // A table over all numbers is the fast way; numbers far apart are ranked by sorting instead, which takes
-  // less memory.
+  // A table over all numbers is faster; sparse numbers are ranked by sorting, which takes less memory.
   if (largest <= 4 * edges.sources.size() + 1'000'000) {
     std::vector<std::uint32_t> rank(std::size_t{largest} + 1, 0);
     for (auto const* list : {&edges.sources, &edges.targets})
@@ -41,7 +40,7 @@ std::uint64_t rank_numbers(EdgeList& edges) {
 std::uint32_t read_vertex(TextScanner& in, std::string_view what) {
   auto const number = in.read_count(what);
   if (number > kMaxNumber) {
-    // One append after the other: GCC 12 warns of an access out of bounds in a chain of +.
+    // Successive appends: GCC 12 warns of an access out of bounds in a chain of +.
     std::string message(what);
     message += ' ';
     message += std::to_string(number);

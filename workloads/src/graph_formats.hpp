@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The readers of the graph file formats, under limits without zeros; each starts at the beginning of the text
-// and leaves `file` to the caller.
+// The readers of the graph file formats. Limits contain no zeros. Each reader starts at the beginning of the
+// text and leaves `file` to the caller.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ struct EdgeList {
   }
 };
 
-// With `both_ways` every edge that is no self loop gets its reverse.
+// With `both_ways`, every edge except self loops gets its reverse.
 CsrGraph build_csr(std::uint64_t vertices, EdgeList&& edges, bool both_ways);
 
-// What the first bytes of a text say about its format; nothing when it is no graph.
+// Detects the format from the first bytes of a text; nullopt if it is not a graph.
 std::optional<GraphFormat> detect_graph(std::string_view sample, bool sample_is_all, std::string_view path);
 
 CsrGraph read_matrix_market(TextScanner& in, InputLimits const& limits);

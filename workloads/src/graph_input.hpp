@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters that choose a graph, shared by the graph workloads: a file, or R-MAT.
+// The parameters that select a graph, shared by the graph workloads: a file, or R-MAT.
 #pragma once
 
 #include <string>
@@ -30,15 +30,15 @@ struct GraphSpec {
   void describe(ParamTable& t);
 };
 
-// The graph that the parameters choose. `inputs` gets the file's record, when there is a file. Throws
-// UserError, too, for a graph without edges or with more than 2^32 - 1 directed ones: the kernels' row
+// Loads or generates the selected graph. Adds the file's record to `inputs` if there is a file. Throws
+// UserError also for a graph without edges or with more than 2^32 - 1 directed edges: the kernels' row
 // offsets have 32 bits.
 CsrGraph load_graph(GraphSpec const& spec, BuildContext const& context, std::vector<InputFile>& inputs);
 
-// Throws UserError unless blocks of `block` threads are made of whole warps.
+// Throws UserError unless `block` threads are a multiple of the warp width.
 void check_whole_warps(std::string_view workload, std::uint32_t block, BuildContext const& context);
 
-// Throws UserError where the graph is directed.
+// Throws UserError if the graph is directed.
 void check_undirected(std::string_view workload, CsrGraph const& graph);
 
 }  // namespace farfault::workloads

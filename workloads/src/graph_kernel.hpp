@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graph kernels of GraphBIG's GPU suite as instruction streams: what a kernel does with one vertex, and who
-// does it, apart.
+// Graph kernels of GraphBIG's GPU suite as instruction streams. The accesses of a kernel to one vertex and
+// the mapping of vertices to threads are separate.
 //
-// A Visit says which accesses and groups of computation a kernel makes (tables of Steps) and where they go:
-//   begin   of each warp, before it knows whether there is something to do; the same address for all
-//   head    of each item (a vertex, or an entry of a work list)
-//   row     of each item that visits() says goes on: the ends of its row, and properties of its own
-//   edge    of each of the first row().count edges of such an item
-//   tail    of each such item, at its end
-//   finish  of each thread of a warp that had work, at the end, and `push` for each of its pushes()
-// (the last two when warps share items). An address of kNone says that a thread takes no part in an access.
+// A Visit defines the accesses and groups of computation of a kernel (tables of Steps) and their addresses:
+//   begin   per warp, before it checks for work; the same address for all lanes
+//   head    per item (a vertex, or an entry of a work list)
+//   row     per item for which visits() is true: the ends of its row, and its own properties
+//   edge    per edge of visited(item), for these items
+//   tail    per item of this kind, at its end
+//   finish  per thread of a warp that had work, at the end, and `push` for each of its pushes()
+// (the last two only if warps share items). An address of kNone means that a thread does not access memory.
 //
-// ThreadCentric gives each item to a thread: the lanes of a warp go through their rows side by side, as long
-// as one of them has edges left. WarpCentric gives `chunk` items to each 32 threads, which read the edges of
-// one item after the other side by side; what they all read is read by one lane. GraphBIG counts these warps
-// of 32 by the number of the thread in the grid; a wavefront of 64 holds two of them, and a block that is no
-// multiple of 32 lets a warp of the machine hold parts of two.
+// ThreadCentric assigns each item to a thread: the lanes of a warp process their rows in lockstep until none
+// of them has edges left. WarpCentric assigns `chunk` items to each 32 threads, which process one item after
+// the other and read its edges side by side; one lane reads the values that all of them need. GraphBIG
+// numbers these warps of 32 by the thread's number in the grid: a wavefront of 64 holds two of them, and with
+// a block size that is not a multiple of 32 a warp of the machine may hold parts of two.
 //
-// An instruction is found from its step's number by counting the rows' lengths: nothing is stored per step.
-// Atomics are as in traces: with a result a load, without one a store.
+// The instruction of a step is found by counting the lengths of rows: nothing is stored per step. Atomics are
+// modelled as in traces: with a result as a load, without one as a store.
 #pragma once
 
 #include <array>
@@ -46,7 +46,7 @@ constexpr Step load(std::uint32_t bytes, bool wait = false) {
 constexpr Step store(std::uint32_t bytes, bool wait = false) {
   return {Op::store, bytes, wait, {}};
 }
-// With a result: the thread uses what was there before.
+// With a result: the thread uses the previous value.
 constexpr Step atomic_load(std::uint32_t bytes, bool wait = false) {
   return load(bytes, wait);
 }
@@ -58,14 +58,14 @@ constexpr Step compute(Work work) {
   return {Op::compute, 0, kWait, work};
 }
 
-// The pieces of which the kernels consist, as LLVM 14 compiles the same statements for gfx803: the address of
-// an element by an index of 64 bits; a condition (compare, mask, branch, the mask restored); the end of a
-// loop over edges (index and edge's address move on, compare, mask, branch).
+// Instruction counts of the pieces of which the kernels consist, as LLVM 14 compiles the same statements for
+// gfx803: the address of an element with a 64-bit index; a condition (compare, mask, branch, restoring the
+// mask); the end of a loop over edges (advance of index and edge address, compare, mask, branch).
 inline constexpr std::uint32_t kAddressVector = 4;
 inline constexpr std::uint32_t kIfVector = 1, kIfScalar = 3;
 inline constexpr std::uint32_t kLoopVector = 5, kLoopScalar = 3;
 
-// Of so many of these pieces.
+// Work of the given numbers of pieces.
 constexpr Work pieces(std::uint32_t addresses, std::uint32_t ifs, std::uint32_t loops = 0,
                       std::uint32_t arithmetic = 0) {
   return {.vector = kAddressVector * addresses + kIfVector * ifs + kLoopVector * loops + arithmetic,
@@ -73,16 +73,16 @@ constexpr Work pieces(std::uint32_t addresses, std::uint32_t ifs, std::uint32_t 
 }
 
 struct Item {
-  std::uint64_t at;  // in the work list; the vertex, where there is none
+  std::uint64_t at;  // position in the work list; without a list, the vertex
   std::uint64_t vertex;
 };
 
 struct Row {
-  std::uint64_t first;  // edge
+  std::uint64_t first;  // first edge
   std::uint64_t count;
 };
 
-// What a kernel does not say of itself.
+// Defaults of a Visit.
 struct Visit {
   static constexpr std::uint32_t arguments = 4;  // scalar loads
   static constexpr std::array<Step, 0> begin{}, head{}, row{}, edge{}, tail{}, finish{}, push{};
@@ -100,13 +100,13 @@ struct Visit {
   VirtAddr push_at(std::size_t, std::uint64_t, std::uint64_t) const { return kNone; }
 };
 
-// Calls use(lane) for each of the lanes.
+// Calls use(lane) for each lane.
 template <class Use>
 void for_lanes(std::uint64_t lanes, Use use) {
   for (; lanes != 0; lanes &= lanes - 1) use(static_cast<std::uint32_t>(std::countr_zero(lanes)));
 }
 
-// The step for these lanes, each at address(lane); an access that no lane makes is the branch around it.
+// The step for `lanes`, each at address(lane). An access without any active lane is the branch around it.
 template <class Address>
 void play(Step const& s, std::uint64_t lanes, WarpInstruction& out, Address address) {
   if (s.op == Op::compute) return set_compute(out, s.work, s.wait);
@@ -143,7 +143,7 @@ class ThreadCentric final : public LinearKernel {
                   [&](auto lane) { return visit_.head_at(step, item(lane)); });
     std::uint64_t lanes = 0;
     std::uint64_t longest = 0;
-    std::array<Row, kMaxLanes> rows;  // of `lanes` alone
+    std::array<Row, kMaxLanes> rows;  // valid for `lanes` only
     for (std::uint32_t i = 0; i < t.lanes; ++i) {
       if (!visit_.visits(item(i))) continue;
       lanes |= std::uint64_t{1} << i;
@@ -182,7 +182,7 @@ class WarpCentric final : public LinearKernel {
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
     if (take(step, 1)) return set_arguments(out, V::arguments);
-    // Index, lane, warp, the ends of the chunk; compares.
+    // Index, lane, warp, the bounds of the chunk; compares.
     if (take(step, 1)) return set_compute(out, {.vector = 5 + 8, .scalar = 4 + 2}, kWait);
     if (take(step, V::begin.size()))
       return play(V::begin[step], 1, out, [&](auto) { return visit_.begin_at(step); });
@@ -192,7 +192,7 @@ class WarpCentric final : public LinearKernel {
     for (std::uint32_t j = 0; j < chunk_; ++j) {
       auto const now = parts.at(j, visit_);
       if (now.first == 0) break;
-      // What all threads of a part read, its first lane reads.
+      // The first lane of a part reads the values that all its threads need.
       if (take(step, V::head.size()))
         return play(V::head[step], now.first, out,
                     [&](auto lane) { return visit_.head_at(step, now.item(parts, lane)); });
@@ -236,7 +236,7 @@ class WarpCentric final : public LinearKernel {
 
   struct Now;
 
-  // The logical warps that a warp of the machine holds, or parts of them.
+  // The logical warps, or parts of them, that a warp of the machine holds.
   struct Parts {
     struct Part {
       std::uint64_t items_begin = 0, items_end = 0;
@@ -280,16 +280,16 @@ class WarpCentric final : public LinearKernel {
       return now;
     }
 
-    std::uint64_t lead;      // place of lane 0 in its logical warp
+    std::uint64_t lead;      // position of lane 0 in its logical warp
     std::uint64_t busy = 0;  // lanes of parts that have items
     std::uint32_t count = 0;
     std::array<Part, kMostParts> part{};
   };
 
   struct Now {
-    std::uint64_t first = 0;     // the first lane of each part that has an item
-    std::uint64_t visiting = 0;  // lanes of the parts that visit theirs
-    std::uint64_t rounds = 0;    // of the loop over edges
+    std::uint64_t first = 0;     // first lane of each part that has an item
+    std::uint64_t visiting = 0;  // lanes of parts that visit their item
+    std::uint64_t rounds = 0;    // iterations of the loop over edges
     std::array<Item, kMostParts> items{};
     std::array<Row, kMostParts> row{};
 

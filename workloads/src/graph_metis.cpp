@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // METIS graphs (Karypis, METIS 5 manual, 4.1.1): a header `vertices edges [fmt [ncon]]`, then one line per
-// vertex with its neighbours from 1, each edge on both lines. Digits of fmt: vertex sizes, vertex weights,
-// edge weights.
+// vertex with its neighbours, numbered from 1; each edge is on both lines. Digits of fmt: vertex sizes,
+// vertex weights, edge weights.
 #include "graph_formats.hpp"
 
 namespace farfault::workloads {
 namespace {
 
-// METIS comments may stand anywhere, but an empty line is a vertex without neighbours.
+// METIS allows comments anywhere, but an empty line is a vertex without neighbours.
 void skip_comments(TextScanner& in) {
   for (;;) {
     in.skip_blanks();
@@ -58,7 +58,7 @@ CsrGraph read_metis(TextScanner& in, InputLimits const& limits) {
         in.fail("neighbour " + std::to_string(neighbour) + " is not in 1 to " + std::to_string(vertices) +
                 ", the vertices of the header");
       if (edge_weights) in.read_count("an edge weight");
-      // A self loop stands once or twice in its own list, so this bound holds with self loops too.
+      // A self loop appears once or twice in its own list, so this bound also holds with self loops.
       if (graph.targets.size() == 2 * edges)
         in.fail("there are more neighbours than the " + std::to_string(edges) + " edges of the header allow");
       if (neighbour - 1 == v) ++self_loops;

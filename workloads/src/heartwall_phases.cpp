@@ -6,7 +6,7 @@
 namespace farfault::workloads::heartwall {
 namespace {
 
-// Row and column of an element: a division and a remainder of integers.
+// Row and column of an element: an integer division and a remainder.
 constexpr Work kPlace{.vector = 26, .special = 4, .scalar = 3};
 constexpr Work kPlain{.vector = 7, .scalar = 3};
 constexpr Work kWithDivision{.vector = 18, .special = 1, .scalar = 3};
@@ -36,14 +36,14 @@ Phase list(Kind kind, std::vector<Access> accesses, bool barrier) {
   return p;
 }
 
-// A part of `rows` x `columns` of an array, from (row, column) on, to one of its own.
+// Copies a part of `rows` x `columns` of an array, from (row, column) on, to an array of its own.
 Phase part(Array from, std::uint32_t source_rows, std::uint32_t row, std::uint32_t column, Array to,
            std::uint32_t rows, std::uint32_t columns) {
   return map(rows * columns, {{Op::load, from, Index::window, rows, source_rows, row, column}, store(to)},
              kPlace);
 }
 
-// Sums along lines, in place.
+// Prefix sums along lines, in place.
 Phase add_up(Array array, std::uint32_t lines, std::uint32_t positions, std::uint32_t element_step,
              std::uint32_t position_step) {
   Phase p;
@@ -63,7 +63,7 @@ Phase read_lines(Array array, std::uint32_t lines, std::uint32_t element_step, s
   return p;
 }
 
-// Sums of `from` below the pattern, at each offset, by sums down columns and along rows and differences.
+// Sums of `from` under the pattern at each offset: prefix sums down columns and along rows, and differences.
 void local_sums(std::vector<Phase>& phases, Sizes const& s, Array from, Array to) {
   auto const side = s.pattern(), padded = s.padded(), n = s.offsets();
   phases.push_back(map(padded * padded,
@@ -126,7 +126,7 @@ std::vector<Phase> phases_of(std::uint32_t frame, Sizes const& s) {
   auto const image = [](std::uint32_t rows, std::uint32_t before) {
     return Access{Op::load, Array::frame, Index::image, rows, 0, before, before};
   };
-  // What the first frame does, and every tenth.
+  // The accesses of the first frame and of every tenth.
   auto const place = [](Op op, bool found, std::uint32_t number, std::uint32_t frames, bool column) {
     if (!found) return at_point(op, column ? Array::column : Array::row);
     return at_point(op, column ? Array::column_found : Array::row_found, frames, number);
@@ -163,7 +163,7 @@ std::vector<Phase> phases_of(std::uint32_t frame, Sizes const& s) {
   p.push_back(map(side * side, {load(Array::pattern), store(Array::pattern_squared)}, kPlain));
   p.push_back(read_lines(Array::pattern, side, side, 1));
   p.push_back(read_lines(Array::pattern_squared, side, 1, side));
-  // Both sums by a thread each, then the pattern's deviation by one.
+  // One thread per sum, then one thread for the pattern's deviation.
   p.push_back(list(Kind::one_thread, {}, true));
   p.back().work = {.vector = 4 * side, .scalar = 2 * side, .shared = side};
   p.push_back(list(Kind::one_thread, {}, true));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The image that `histogram` counts, and what its kernels do that depends on it.
+// The image of `histogram`, and the data-dependent behaviour of its kernels.
 //
-// Most pixels' bins lie around the middle of the histogram, by the sum of four uniform numbers, which is
-// about normal; a share of them is scattered over all bins. Integers from the seed, the same on every
-// machine.
+// The bins of most pixels are distributed around the middle of the histogram as the sum of four uniform
+// numbers, which is approximately normal; a share of the pixels is spread uniformly over all bins. All
+// numbers are integers from the seed, the same on every machine.
 #pragma once
 
 #include <algorithm>
@@ -16,16 +16,16 @@
 
 namespace farfault::workloads {
 
-// Of Parboil's histo (src/cuda/util.h).
-inline constexpr std::uint32_t kRangeBins = 24 * 1024;  // bins that a block has in shared memory, a byte each
-inline constexpr std::uint32_t kImageParts = 14;        // blocks that share the image, for each range
+// Constants of Parboil's histo (src/cuda/util.h).
+inline constexpr std::uint32_t kRangeBins = 24 * 1024;  // bins of a block in shared memory, a byte each
+inline constexpr std::uint32_t kImageParts = 14;        // blocks that share the image, per range
 inline constexpr std::uint32_t kPartThreads = 768;
 inline constexpr std::uint32_t kScanBlocks = 64;
 inline constexpr std::uint32_t kScanThreads = 512;
 
 struct HistogramInput {
   std::uint64_t rows = 0, cols = 0, bins = 0, spread = 0;
-  std::uint64_t scattered = 0;  // of 2^32 pixels
+  std::uint64_t scattered = 0;  // pixels per 2^32
   std::uint64_t seed = 1;
 
   std::uint64_t pixels() const { return rows * cols; }
@@ -34,22 +34,23 @@ struct HistogramInput {
     auto random = Random::at(seed, 5 * pixel);
     if (random.below(std::uint64_t{1} << 32) < scattered)
       return static_cast<std::uint32_t>(random.below(bins));
-    // A uniform number below w has the standard deviation w / sqrt(12), four of them w / sqrt(3).
+    // A uniform number below w has the standard deviation w / sqrt(12); the sum of four has w / sqrt(3).
     auto const w = spread * 1732 / 1000 + 1;
     std::uint64_t sum = bins / 2;
     for (int i = 0; i < 4; ++i) sum += random.below(w);
     return static_cast<std::uint32_t>(std::clamp(sum, 2 * w, bins - 1 + 2 * w) - 2 * w);
   }
-  // The place in the image of the n-th pixel as it is remapped: a row's even columns before its odd ones.
+  // The position in the image of the n-th remapped pixel: a row's even columns precede its odd ones.
   std::uint64_t remapped(std::uint64_t n) const {
     auto const place = n % cols;
     return n - place + 2 * (place % (cols / 2)) + place / (cols / 2);
   }
 };
 
-// The first and last range of kRangeBins bins in which the prescan expects pixels: from an eighth of each
-// 64th of the image, of which each thread takes the mean and the deviation, ten of their means' deviations
-// around the mean, over all blocks. A thread without a pixel makes both no numbers, whose conversion gives 0.
+// The first and last range of kRangeBins bins in which the prescan expects pixels. It reads an eighth of each
+// 64th of the image: each thread computes a mean and a deviation, and each block's interval is its average
+// mean plus or minus ten times its average deviation; the range covers the intervals of all blocks. A thread
+// without a pixel would make both NaN, whose conversion gives 0.
 struct HistogramRanges {
   std::uint64_t first = ~std::uint64_t{0}, last = 0;
 };
@@ -81,21 +82,21 @@ inline HistogramRanges prescan(HistogramInput const& input) {
   return ranges;
 }
 
-// What the main kernel does with each pixel, in the order in which they are remapped.
+// The main kernel's operations per pixel, in remapped order.
 struct HistogramPixels {
-  static constexpr std::uint8_t kOverflows = 0xf;  // bit i: an atomic on the overflow of the bin i further on
-  static constexpr std::uint8_t kOutside = 0x10;   // of all ranges: counted in global memory,
-  static constexpr std::uint8_t kAdds = 0x20;      // unless the bin has 255 already
+  static constexpr std::uint8_t kOverflows = 0xf;  // bit i: an atomic on the overflow counter of bin + i
+  static constexpr std::uint8_t kOutside = 0x10;   // outside all ranges: counted in global memory,
+  static constexpr std::uint8_t kAdds = 0x20;      // unless the bin is already at 255
 
   HistogramRanges ranges;
   std::vector<std::uint32_t> bin;
   std::vector<std::uint8_t> does;
-  std::uint8_t any = 0;  // what some pixel does
+  std::uint8_t any = 0;  // operations of any pixel
 };
 
-// Four counters of 8 bits share a word of shared memory, so that one that wraps carries into the next;
-// atomics on 32-bit counters in global memory put that right. Of pixels counted at a time, the first in order
-// is first. `p` has ranges and bins.
+// Four 8-bit counters share a word of shared memory, so that a counter that wraps carries into the next one;
+// atomics on 32-bit counters in global memory correct this. Pixels that are counted at the same time are
+// processed in order. `p` has ranges and bins.
 inline void count_pixels(HistogramPixels& p, std::uint64_t bins) {
   p.does.resize(p.bin.size());
   auto const first_bin = p.ranges.first * kRangeBins;
@@ -117,7 +118,7 @@ inline void count_pixels(HistogramPixels& p, std::uint64_t bins) {
       auto& word = counters[part * words + (bin - first_bin) / 4];
       auto const byte = bin % 4;
       auto const full = [&](std::uint32_t i) { return (word >> 8 * (byte + i) & 0xff) == 0xff; };
-      // As published: whether the third one after takes part depends on the second alone.
+      // As published: the carry into counter byte + 3 depends only on counter byte + 2.
       if (full(0))
         does = static_cast<std::uint8_t>(1 | (byte < 3 ? 2 : 0) | (byte < 2 && full(1) ? 4 : 0) |
                                          (byte < 1 && full(2) ? 8 : 0));

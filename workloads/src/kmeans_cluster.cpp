@@ -10,7 +10,7 @@ Clustering cluster(std::vector<float> const& points, std::uint32_t features, std
   std::size_t const dims = features;
   auto const n = points.size() / dims;
   Clustering result;
-  result.membership.assign(n, clusters);  // of no cluster yet
+  result.membership.assign(n, clusters);  // no cluster yet
   result.centres.assign(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(clusters * dims));
   while (result.rounds < max_rounds) {
     ++result.rounds;

@@ -87,14 +87,14 @@ class Builder {
   void store(Names const& names, Where where = Where::item, std::uint32_t k = 0) {
     access(Op::store, names, where, k, kReal);
   }
-  // All of it uses what was loaded before.
+  // All computation uses values loaded before.
   void compute(Work work, std::uint32_t threads = kBlock) {
     work.shared_bytes_per_lane = kReal;
     now_->steps.push_back({.wait = true, .work = work, .threads = threads});
   }
   void barrier() { now_->steps.push_back({.op = Op::barrier}); }
 
-  // Of an array with a value per corner in shared memory, summed over the corners.
+  // Sums an array in shared memory with a value per corner over the corners.
   void sum_over_corners() {
     barrier();
     compute({.shared = 1});
@@ -364,7 +364,7 @@ class Builder {
     store({"v"});
   }
 
-  // The smallest of a block's values.
+  // The minimum of a block's values.
   void reduce(char const* result) {
     compute({.shared = 1});
     for (auto const threads : {128U, 64U}) {

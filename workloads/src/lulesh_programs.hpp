@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of a time step of LULESH as tables of steps, and the mesh that they run on.
+// The kernels of a LULESH time step as tables of steps, and their mesh.
 //
-// A thread reads an element of an array once and keeps it. In two kernels an element that expands skips some
-// reads: those are the few that the blast has reached, and here all read. Arrays that the program allocates
-// anew in each time step lie at the same place in all of them, as an allocator gives back what has been
-// freed.
-//
-// Counts are those of the source's arithmetic, a division or a root one special instruction. Index, addresses
-// and registers are assumed.
+// - A thread reads an element of an array once and keeps it.
+// - In two kernels an expanding element skips some reads. These are the few elements that the blast has
+//   reached; here all elements read.
+// - Arrays that the program allocates in each time step have the same address in all steps, as from an
+//   allocator that reuses freed memory.
+// - Counts are from the source's arithmetic; a division or a root is one special instruction. Index,
+//   addresses and registers are assumed.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +21,22 @@ namespace farfault::workloads::lulesh {
 
 inline constexpr std::uint32_t kBlock = 256;
 inline constexpr std::uint32_t kCorners = 8;
-inline constexpr std::uint32_t kGroup = 32;  // elements of a block with a thread per corner
+inline constexpr std::uint32_t kGroup = 32;  // elements of a block in kernels with a thread per corner
 
 struct Cube {
   explicit Cube(std::uint64_t along);
 
-  // Corners go round the lower face, then round the upper.
+  // Corners are numbered around the lower face, then around the upper face.
   std::uint64_t node(std::uint64_t element, std::uint32_t corner) const {
     std::uint64_t const round[4] = {0, 1, line + 1, line};
     return first_node[element] + round[corner % 4] + (corner < 4 ? 0 : line * line);
   }
-  // The element on that side: two for each axis, the lower first.
+  // The neighbour on side `towards`: two sides per axis, the lower first.
   std::uint64_t neighbour(std::uint64_t element, std::uint32_t towards) const {
     std::uint64_t const apart[3] = {1, side, side * side};
     return towards % 2 == 0 ? element - apart[towards / 2] : element + apart[towards / 2];
   }
-  // The i-th node of the plane through the origin across an axis.
+  // The i-th node of the plane through the origin perpendicular to an axis.
   std::uint64_t border(std::uint64_t i, std::uint32_t axis) const {
     auto const row = i / line, column = i % line;
     return axis == 0 ? i * line : axis == 1 ? row * line * line + column : i;
@@ -44,25 +44,25 @@ struct Cube {
 
   std::uint64_t side, line;  // elements, nodes
   std::uint64_t elements, nodes;
-  std::vector<std::uint32_t> first_node;   // of each element
-  std::vector<std::uint8_t> beside;        // of each element: a bit for each side where there is another
-  std::vector<std::uint32_t> corners;      // of each node: element + elements x corner
-  std::vector<std::uint8_t> corner_count;  // of each node
+  std::vector<std::uint32_t> first_node;   // per element
+  std::vector<std::uint8_t> beside;        // per element: a bit for each side with a neighbour
+  std::vector<std::uint32_t> corners;      // per node: element + elements x corner
+  std::vector<std::uint8_t> corner_count;  // per node
 };
 
-// What an access means by the thread's item i, an element or a node, and the step's number k.
+// The address of an access, given the thread's item i (an element or a node) and the step's number k.
 enum class Where : std::uint8_t {
   item,         // i
   row,          // i of row k of an array with a row per corner
   node,         // the element's k-th node
   own_row,      // i of the row of the thread's corner
   own_node,     // the element's node at the thread's corner
-  corner_row,   // i of row k of the list of corners, if the node has so many
-  corner,       // the k-th entry of that list
+  corner_row,   // i of row k of the corner list, if the node has more than k corners
+  corner,       // the k-th entry of the corner list
   beside_list,  // i, if there is an element on side k
   beside,       // the element on side k
-  border,       // the i-th node of the border across axis k
-  block         // the block's number, first thread only
+  border,       // the i-th node of the border perpendicular to axis k
+  block         // the block's number; first thread only
 };
 
 struct Step {
@@ -73,7 +73,7 @@ struct Step {
   std::uint32_t bytes = 0;
   VirtAddr base = 0;
   Work work{};
-  std::uint32_t threads = kBlock;  // of a block that take part
+  std::uint32_t threads = kBlock;  // threads of a block that take part
 };
 
 enum class Item { element, element_corner, node, border };
@@ -83,10 +83,10 @@ struct Program {
   Item item = Item::element;
   std::uint64_t items = 0;
   std::vector<Step> steps;
-  bool barriers = false;  // then warps without an item stay to the end
+  bool barriers = false;  // if true, warps without an item run to the end
 };
 
-// In the order of their launches. Their arrays are added to the layout.
+// The programs in launch order. Adds their arrays to the layout.
 std::vector<std::shared_ptr<Program const>> time_step(Cube const& cube, BufferLayout& layout);
 
 }  // namespace farfault::workloads::lulesh

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of a matrix and a vector as PolyBench/GPU has them (atax, bicg, mvt): a thread per element of the
-// result, 256 per block, no shared memory. The matrix lies row by row.
+// Matrix-vector products as in PolyBench/GPU (atax, bicg, mvt): a thread per element of the result, 256 per
+// block, no shared memory, a row-major matrix.
 //
-// In a product along rows each thread goes through its own row: the lanes of a warp are a row apart, each on
-// a page of its own where a row is longer than a page. In one along columns (with the transposed matrix) they
-// lie side by side, and step by step a row further. The vector's element is the same for all threads, and
-// read through the L1 cache. The sum is in global memory: the compiler cannot know that it is none of the
-// factors, so each step stores it; it is read once, before the first, unless the kernel sets it to zero.
-//
-// The order of accesses and the registers are those of nvcc 13.0 -O3 for sm_75, where loops are unrolled by
-// 16 and by 8; here they are not. Counts: a product added, two addresses move on (two additions each), the
-// loop.
+// - Along rows, each thread reads its own row: the lanes of a warp are a row apart, each on a different page
+//   if a row is longer than a page.
+// - Along columns (with the transposed matrix), lanes are adjacent and advance by a row per step.
+// - The vector's element is the same for all threads and read through the L1 cache.
+// - The sum is in global memory. The compiler cannot prove that it does not alias a factor, so each step
+//   stores it. It is read once, before the first step, unless the kernel sets it to zero.
+// - The order of accesses and the registers are from nvcc 13.0 -O3 for sm_75, which unrolls loops by 16 and
+//   by 8; here they are not unrolled. Counts: a multiply-add, the advance of two addresses (two additions
+//   each), the loop.
 #pragma once
 
 #include "farfault/engine/params.hpp"
@@ -18,7 +18,7 @@
 
 namespace farfault::workloads {
 
-// Of a matrix that need not be square.
+// Size of a matrix that need not be square.
 struct MatrixSize {
   std::uint64_t rows = 2048;
   std::uint64_t cols = 2048;
@@ -35,7 +35,7 @@ enum class Along { rows, columns };
 
 struct MatrixVector {
   VirtAddr matrix, vector, result;
-  std::uint64_t rows, cols;  // of the matrix
+  std::uint64_t rows, cols;  // size of the matrix
   Along along;
   bool clears = false;  // sets the sum to zero first
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pannotia's graphs on a GPU, and what its workloads share: parameters, launches, building.
+// Pannotia's graphs on a GPU, and code shared by its workloads: parameters, launches, building.
 //
-// A graph is rows' first edges (`row`, n entries: the last row ends at a number that kernels get as an
-// argument) and edges' targets (`column`), of 32 bits each; a property is an array of 32 bits per vertex.
-// Kernels have a thread per vertex, in blocks of a fixed size. As in the kernels of GraphBIG, rounds are
-// synchronous, and of several threads that find a vertex the first edge in vertex order does.
-//
-// The accesses of a kernel and their order, and the registers per thread, are those of the CUDA version (in
-// accel-sim/gpu-app-collection) compiled by nvcc 13.0 -O3 for sm_75, but for loops, which are not unrolled.
+// - Layout: `row` has the first edge of each row (n entries: the end of the last row is a kernel argument),
+//   `column` the target of each edge, 32 bits each. A property is an array of 32 bits per vertex.
+// - Kernels have a thread per vertex, in blocks of a fixed size.
+// - Races: as in the kernels of GraphBIG, rounds are synchronous. If several threads find a vertex, the first
+//   edge in vertex order counts.
+// - Source: the accesses of a kernel, their order and the registers per thread are from the CUDA version (in
+//   accel-sim/gpu-app-collection) compiled by nvcc 13.0 -O3 for sm_75, except that loops are not unrolled.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@
 
 namespace farfault::workloads {
 
-// The default graph has 65,536 vertices with 8 edges on average: 2.3 MiB before properties.
+// The default graph has 65,536 vertices with 8 edges on average: 2.3 MiB without properties.
 struct PannotiaSpec {
   GraphSpec graph = [] {
     GraphSpec g;
@@ -37,8 +37,8 @@ struct PannotiaSpec {
   std::uint32_t block;
   bool even;
 
-  // `even_graph`: all vertices have about as many edges, as in the suite's meshes, which colourings and sets
-  // take.
+  // `even_graph`: all vertices have a similar degree, as in the suite's meshes for colouring and independent
+  // sets.
   explicit PannotiaSpec(std::uint32_t threads, bool even_graph = false) : block(threads), even(even_graph) {
     if (even) graph.rmat.a = graph.rmat.b = graph.rmat.c = 0.25;
   }
@@ -58,7 +58,7 @@ struct PannotiaGraph {
   VirtAddr rows = 0, columns = 0;
 
   Row row(std::uint64_t v) const { return {csr.offsets[v], csr.offsets[v + 1] - csr.offsets[v]}; }
-  // A row's first edge (0), or the one behind its last (1), which is the next row's.
+  // A row's first edge (0), or the edge after its last one (1), which is the next row's first.
   VirtAddr row_bound(std::size_t i, std::uint64_t v) const {
     return v + i == csr.vertices ? kNone : rows + 4 * (v + i);
   }
@@ -79,10 +79,10 @@ class PannotiaProgram {
 
   BufferLayout& layout() { return layout_; }
 
-  // One thread for each vertex.
+  // One thread per vertex.
   template <class V>
   void per_thread(std::string kernel, std::uint32_t registers, V visit) {
-    constexpr std::size_t kMost = 1U << 20;  // of about 250 bytes each
+    constexpr std::size_t kMost = 1U << 20;  // kernels of about 250 bytes each
     if (kernels_.size() == kMost)
       throw UserError(name_ + ": the graph takes more than " + std::to_string(kMost) + " kernels");
     KernelShape shape{std::move(kernel), ceil_div(visit.items(), block_), block_, registers, 0};
@@ -99,7 +99,7 @@ class PannotiaProgram {
   std::vector<std::unique_ptr<Kernel const>> kernels_;
 };
 
-// A number for each vertex, 0 to n - 1 in an order that the seed gives.
+// A permutation of 0 to n - 1, one number per vertex, drawn from the seed.
 inline std::vector<std::uint32_t> vertex_numbers(std::uint64_t n, std::uint64_t seed) {
   std::vector<std::uint32_t> numbers(n);
   std::iota(numbers.begin(), numbers.end(), 0U);

@@ -36,7 +36,7 @@ void PropertyGraphProgram::needs_undirected(PropertyGraph const& graph) const {
 }
 
 void PropertyGraphProgram::check_kernels(std::uint64_t count) const {
-  constexpr std::uint64_t kMost = 1ULL << 20;  // of about 250 bytes each
+  constexpr std::uint64_t kMost = 1ULL << 20;  // kernels of about 250 bytes each
   if (count > kMost)
     throw UserError(name_ + ": the graph takes " + std::to_string(count) + " kernels, more than " +
                     std::to_string(kMost));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// GraphBIG's graphs on a GPU, and what its GPU workloads share: parameters, launches, building.
+// GraphBIG's graphs on a GPU, and code shared by its GPU workloads: parameters, launches, building.
 //
-// The layout is that of gpu_bench/cudalib/cudaGraph.h: a row's first edge ("vertices", n + 1 entries) and an
-// edge's target ("edges") take 64 bits each, and every property of vertices or edges is an array of its own,
-// as the kernels declare it. The host's copy of the graph has the same order of edges.
-//
-// The accesses of a kernel and their order are those of GraphBIG's files as nvcc 13.0 -O3 compiles them for
-// sm_75 (an element that the source names twice may be read once), but for loops, which are not unrolled
-// here. Registers per thread are those of the same code.
+// - Layout: gpu_bench/cudalib/cudaGraph.h. A row's first edge ("vertices", n + 1 entries) and an edge's
+//   target ("edges") take 64 bits each; each property of vertices or edges is an array of its own, as the
+//   kernels declare it. The host's copy of the graph has the same order of edges.
+// - Source: the accesses of a kernel and their order are from GraphBIG's files as compiled by nvcc 13.0 -O3
+//   for sm_75 (an element that the source names twice may be read once), except that loops are not unrolled.
+//   Registers per thread are from the same code.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +24,9 @@
 
 namespace farfault::workloads {
 
-// Parameters of all of them. A graph of R-MAT scale 14 has 16,384 vertices and, both ways, half a million
-// edges: 4 MiB. Scales 17 to 20 have 34 to 268 MiB before most properties and work lists.
+// Parameters of all GraphBIG workloads. A graph of R-MAT scale 14 has 16,384 vertices and, in both
+// directions, half a million edges: 4 MiB. Scales 17 to 20 take 34 to 268 MiB without most properties and
+// work lists.
 struct PropertyGraphSpec {
   GraphSpec graph = [] {
     GraphSpec g;
@@ -39,14 +39,14 @@ struct PropertyGraphSpec {
   void describe(ParamTable& t);
 };
 
-// And of those that start at a vertex.
+// Parameters of workloads that start at a vertex.
 struct TraversalSpec : PropertyGraphSpec {
   std::uint64_t source = 0;
 
   void describe(ParamTable& t);
 };
 
-// And of those whose warps take vertices in chunks.
+// Parameters of workloads whose warps process vertices in chunks.
 struct ChunkSpec {
   std::uint32_t chunk = 32;
 
@@ -60,13 +60,13 @@ struct PropertyGraph {
   Row row(std::uint64_t v) const { return {csr.offsets[v], csr.offsets[v + 1] - csr.offsets[v]}; }
   VirtAddr row_begin(std::uint64_t v) const { return vertices + 8 * v; }
   VirtAddr row_end(std::uint64_t v) const { return vertices + 8 * (v + 1); }
-  // What most kernels read first (0) and second (1), as they are compiled.
+  // The element that most compiled kernels read first (0) and second (1).
   VirtAddr row_bound(std::size_t i, std::uint64_t v) const { return i == 0 ? row_end(v) : row_begin(v); }
   VirtAddr edge(std::uint64_t e) const { return edges + 8 * e; }
   std::uint64_t target(std::uint64_t e) const { return csr.targets[e]; }
 };
 
-// Builds a workload: reads the graph, lays it first, collects kernels.
+// Builds a workload: reads the graph, places it first, collects kernels.
 class PropertyGraphProgram {
  public:
   PropertyGraphProgram(std::string name, PropertyGraphSpec const& spec, BuildContext const& context,
@@ -74,16 +74,16 @@ class PropertyGraphProgram {
 
   BufferLayout& layout() { return layout_; }
 
-  // Throws UserError for a directed graph, which the algorithm has no meaning for.
+  // Throws UserError for a directed graph, for which the algorithm is undefined.
   void needs_undirected(PropertyGraph const& graph) const;
-  // Throws UserError for so many kernels that they would take gigabytes: a long path has many levels.
+  // Throws UserError if `count` kernels would take gigabytes: a long path has many levels.
   void check_kernels(std::uint64_t count) const;
-  // Throws UserError if `bytes`, of the host's record of `what`, are more than 1 GiB.
+  // Throws UserError if `bytes`, the size of the host's record of `what`, exceed 1 GiB.
   void check_record(std::uint64_t bytes, std::string const& what) const;
-  // `asked`, or as many as the graph has vertices for 0. Throws UserError for fewer.
+  // Returns `asked`, or the graph's number of vertices if it is 0. Throws UserError if `asked` is less.
   std::uint64_t worklist_entries(std::uint64_t asked, PropertyGraph const& graph) const;
 
-  // One thread for each item of the visit.
+  // One thread per item of the visit.
   template <class Visit>
   void per_thread(std::string kernel, std::uint32_t registers, Visit visit) {
     auto const items = visit.items();
@@ -93,7 +93,7 @@ class PropertyGraphProgram {
         std::move(visit)));
   }
 
-  // A warp for each `chunk` items. The grid is GraphBIG's: blocks for a thread per item, divided by the
+  // One warp per `chunk` items. The grid is GraphBIG's: the blocks for a thread per item, divided by the
   // chunk, rounded up, times the 32 threads of a warp.
   template <class Visit>
   void per_warp(std::string kernel, std::uint32_t registers, std::uint32_t chunk, Visit visit) {
@@ -107,7 +107,7 @@ class PropertyGraphProgram {
   Workload take();
 
  private:
-  // GraphBIG launches as many threads as there are items, in one block until that is full.
+  // GraphBIG launches as many threads as items, in one block until that is full.
   std::uint32_t block_of(std::uint64_t items) const {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(items, block_));
   }
@@ -119,7 +119,8 @@ class PropertyGraphProgram {
   std::vector<std::unique_ptr<Kernel const>> kernels_;
 };
 
-// The kernels called `initialize`: a thread for each vertex sets its properties, of so many bytes each.
+// The kernels called `initialize`: one thread per vertex sets its properties, which have the given sizes in
+// bytes.
 template <std::uint32_t... Bytes>
 struct Initialize : Visit {
   std::uint64_t vertices = 0;

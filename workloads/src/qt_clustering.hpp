@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quality-threshold clustering (Heyer et al., as SHOC's qtclustering does it) on the host, on generated
-// points of a plane: tells which cluster each seed would gather, round by round, as long as any points are
-// left.
+// Quality-threshold clustering (Heyer et al., as in SHOC's qtclustering) on the host, on generated points in
+// a plane. Determines the cluster that each seed would gather, round by round, until no points are left.
 //
-// Points lie on a grid of 1/1024, and distances are compared by their squares: all is exact, the same on
-// every machine.
+// Points are on a grid of 1/1024, and distances are compared by their squares, so all results are exact and
+// the same on every machine.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +20,8 @@ struct QtPoint {
   std::int32_t x = 0, y = 0;
 };
 
-inline constexpr std::int32_t kQtUnit = 1024;          // of coordinates
-inline constexpr std::int32_t kQtSide = 20 * kQtUnit;  // of the square in which points lie
+inline constexpr std::int32_t kQtUnit = 1024;          // unit of coordinates
+inline constexpr std::int32_t kQtSide = 20 * kQtUnit;  // side of the square that contains the points
 
 inline std::uint32_t qt_square(QtPoint a, QtPoint b) {
   auto const dx = a.x - b.x, dy = a.y - b.y;
@@ -36,7 +35,7 @@ inline std::int32_t qt_root(std::int64_t square) {
   return static_cast<std::int32_t>(root);
 }
 
-// SHOC's synthetic data: groups of fewer than a thirtieth of all points, within circles of random radius.
+// SHOC's synthetic data: groups of fewer than a thirtieth of all points, inside circles of random radius.
 inline std::vector<QtPoint> qt_points(std::uint32_t count, std::uint64_t seed) {
   Random random(seed);
   auto const below = [&](std::int64_t bound) {
@@ -61,32 +60,32 @@ inline std::vector<QtPoint> qt_points(std::uint32_t count, std::uint64_t seed) {
   return points;
 }
 
-// What a seed gathers among the points that no cluster has yet.
+// The cluster that a seed gathers from the points without a cluster.
 struct QtCandidate {
   static constexpr std::uint16_t kNever = 0xffff;
 
-  std::vector<std::uint32_t> members;  // the seed, then the others as they were found
-  // Of each neighbour of the seed, the round that finds it taken: 0 by an earlier cluster, m as member m of
-  // this one.
+  std::vector<std::uint32_t> members;  // the seed, then the others in the order in which they were found
+  // Per neighbour of the seed, the round from which it is unavailable: 0 if it is in an earlier cluster, m if
+  // it is member m of this one.
   std::vector<std::uint16_t> dropped;
 };
 
-// One of the seeds that a block of threads tries, one after the other.
+// One of the seeds that a block of threads tries one after the other.
 struct QtTrial {
-  static constexpr std::uint32_t kSkipped = 0xffff'ffff;  // has no more neighbours than the best so far
+  static constexpr std::uint32_t kSkipped = 0xffff'ffff;  // not more neighbours than the best so far
 
   std::uint32_t seed = 0;
   std::uint32_t candidate = kSkipped;
 };
 
-// How one cluster is found.
+// The search for one cluster.
 struct QtRound {
   std::vector<std::uint32_t> left;   // points without a cluster, ascending
-  std::uint32_t blocks = 0;          // that share the seeds
+  std::uint32_t blocks = 0;          // blocks that share the seeds
   std::vector<QtTrial> trials;       // block by block
-  std::vector<std::uint32_t> first;  // trial of each block, and the end
-  std::vector<std::uint32_t> sizes;  // of each block's best cluster
-  std::uint32_t winner = 0;          // candidate
+  std::vector<std::uint32_t> first;  // first trial of each block, and the end
+  std::vector<std::uint32_t> sizes;  // size of each block's best cluster
+  std::uint32_t winner = 0;          // number of the candidate
 };
 
 class QtClustering {
@@ -99,7 +98,7 @@ class QtClustering {
     for (auto const& row : rows_) max_degree_ = std::max(max_degree_, static_cast<std::uint32_t>(row.size()));
   }
 
-  // Once. Ends when a cluster has one point, or after `most_clusters`; a round has at most `most_blocks`
+  // Call once. Ends after a cluster of one point, or after `most_clusters`; a round has at most `most_blocks`
   // blocks.
   void run(std::uint32_t most_blocks, std::uint32_t most_clusters) {
     std::vector<std::uint32_t> left(size()), of_seed(size(), kStale);
@@ -153,8 +152,8 @@ class QtClustering {
 
   bool near(std::uint32_t a, std::uint32_t b) const { return qt_square(points_[a], points_[b]) < limit_; }
 
-  // Whether member `r` is farther from the point than all before it, which none is that is no neighbour of an
-  // earlier one.
+  // True if member `r` is farther from the point than all earlier members. It is false if an earlier member
+  // is not a neighbour.
   bool farthest(std::uint32_t point, std::vector<std::uint32_t> const& members, std::size_t r) const {
     std::uint32_t most = 0;
     for (std::size_t i = 0; i < r; ++i) most = std::max(most, distance(point, members[i]));
@@ -164,7 +163,7 @@ class QtClustering {
  private:
   static constexpr std::uint32_t kStale = 0xffff'ffff;
 
-  // Squared; the same for all that are not neighbours, as in the kernels' matrix.
+  // Squared; the same value for all pairs that are not neighbours, as in the kernels' matrix.
   std::uint32_t distance(std::uint32_t a, std::uint32_t b) const {
     auto const square = qt_square(points_[a], points_[b]);
     return square < limit_ ? square : 0xffff'ffff;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of `qtc` share: the clustering with its buffers, how 64 threads take items in turns, the
-// beginning of a cluster and the search for its next member.
+// Code shared by the kernels of `qtc`: the clustering with its buffers, the mapping of items to 64 threads,
+// the start of a cluster and the search for its next member.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct QtRun {
 
   std::uint64_t points() const { return clustering.size(); }
   std::uint64_t row() const { return clustering.max_degree(); }
-  // Steps after which a cluster is complete: the last one finds nothing, unless no point is left.
+  // Steps until a cluster is complete. The last step finds nothing, unless no point is left.
   std::uint64_t steps_of(QtRound const& round, QtCandidate const& c) const {
     return c.members.size() - (c.members.size() == round.left.size() ? 1 : 0);
   }
@@ -37,12 +37,12 @@ class QtKernel : public Kernel {
   QtKernel(KernelShape shape, std::uint32_t warp_width, std::shared_ptr<QtRun const> run)
       : run_(std::move(run)), warp_width_(warp_width), shape_(std::move(shape)) {}
 
-  // Threads take items in turns, 64 at a time: how many turns the warp has.
+  // Threads process items in turns of 64. Returns the number of turns of the warp.
   std::uint64_t turns(std::uint64_t items, std::uint32_t warp) const {
     auto const first = std::uint64_t{warp} * warp_width_;
     return items > first ? ceil_div(items - first, kQtThreads) : 0;
   }
-  // The item of the warp's first thread in a turn, and how many of its threads have one.
+  // The item of the warp's first thread in a turn; lanes(): the number of its threads with an item.
   std::uint64_t item(std::uint64_t turn, std::uint32_t warp) const {
     return turn * kQtThreads + std::uint64_t{warp} * warp_width_;
   }
@@ -51,7 +51,7 @@ class QtKernel : public Kernel {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(warp_width_, items - std::min(items, first)));
   }
 
-  // An access by the lanes whose item passes the test; a branch if there is none.
+  // An access by the lanes whose item passes the test; a branch if no item does.
   template <class Test, class Address>
   void access(WarpInstruction& out, Op op, std::uint32_t bytes, std::uint64_t items, std::uint64_t turn,
               std::uint32_t warp, bool wait, Test test, Address address) const {
@@ -66,7 +66,7 @@ class QtKernel : public Kernel {
     set_access(out, op, bytes, active, wait);
   }
 
-  // The beginning of a cluster: the block's mask and distances are cleared, the seed is marked.
+  // Start of a cluster: clears the block's mask and distances, and marks the seed.
   std::uint64_t steps_to_clear(std::uint32_t warp) const {
     return 2 + turns(run_->points(), warp) + turns(run_->row(), warp) + (warp == 0 ? 1 : 0) + 1;
   }
@@ -80,8 +80,8 @@ class QtKernel : public Kernel {
     set_barrier(out);
   }
 
-  // The reduction, and what the first thread notes of the member that it found: its byte, and with a list its
-  // number.
+  // The reduction, and the first thread's stores for the member that was found: its byte and, if `list` is
+  // true, its number.
   std::uint64_t steps_to_reduce(std::uint32_t warp, bool list) const {
     return warp == 0 ? (list ? 8 : 7) : 5;
   }
@@ -111,7 +111,7 @@ class QtKernel : public Kernel {
   bool clear(WarpInstruction& out, VirtAddr base, std::uint32_t bytes, std::uint64_t items,
              std::uint32_t warp, std::uint64_t& step) const {
     auto const all = turns(items, warp);
-    if (step == 0) {  // all turns' addresses and ends of the loop, and its beginning
+    if (step == 0) {  // addresses and loop ends of all turns, and the start of the loop
       auto const n = static_cast<std::uint32_t>(all);
       set_compute(out, {.vector = 2 + 2 * n, .scalar = 1 + n});
       return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of `qtc` that takes a cluster off the list of points.
+// The kernel of `qtc` that removes a cluster from the list of points.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace farfault::workloads {
 
-// One block gathers the winner's cluster again, now with a list of its members, and takes these off the list
-// of points.
+// One block gathers the winner's cluster again, now with a list of its members, and removes them from the
+// list of points.
 class QtTrim final : public QtKernel {
  public:
   QtTrim(std::uint32_t warp_width, std::shared_ptr<QtRun const> run, QtRound const& round)
@@ -92,10 +92,10 @@ class QtTrim final : public QtKernel {
   // 64 points of the list.
   struct Turn {
     std::array<std::uint64_t, 2> start{};  // step of each warp
-    std::uint64_t kept = 0;                // points before that stay
+    std::uint64_t kept = 0;                // points kept before this turn
     std::uint64_t stay = 0;                // a bit for each of these points
     bool all_stay = false;
-    std::uint32_t moves = 0;  // that one thread writes, where any is taken off
+    std::uint32_t moves = 0;  // points that one thread writes, if any point is removed
   };
 
   std::uint64_t steps_of_turn(Turn const& turn, std::uint32_t warp) const {
@@ -157,7 +157,7 @@ class QtTrim final : public QtKernel {
     if (warp == 0) {
       if (step < turn.moves) return set_uniform(out, Op::store, 4, run_->left + 4 * (turn.kept + step));
       step -= turn.moves;
-      // The first thread looks at every point of the turn, or sees that none is taken.
+      // The first thread examines every point of the turn, or finds that none is removed.
       if (step-- == 0) {
         auto const looks = turn.all_stay ? 1 : kQtThreads;
         return set_compute(out, {.vector = 3 * looks, .scalar = 2 * looks, .shared = 2 + looks});
@@ -170,7 +170,7 @@ class QtTrim final : public QtKernel {
   QtCandidate const& winner_;
   std::vector<std::uint32_t> const& row_;
   std::vector<Turn> list_;
-  std::vector<std::uint64_t> grows_;  // of each step and turn of the row: lanes that write their distance
+  std::vector<std::uint64_t> grows_;  // per step and turn of the row: lanes that write their distance
 };
 
 }  // namespace farfault::workloads

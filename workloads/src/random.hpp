@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generated data: SplitMix64 (Steele, Lea, Flood, OOPSLA'14) in integer arithmetic, the same on every
-// machine.
+// Random numbers for generated data: SplitMix64 (Steele, Lea, Flood, OOPSLA'14) in integer arithmetic, the
+// same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace farfault::workloads {
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
-  // As after `count` numbers of the sequence that starts at `seed`.
+  // The state after `count` numbers of the sequence that starts at `seed`.
   static Random at(std::uint64_t seed, std::uint64_t count) { return Random(seed + count * kStep); }
 
   std::uint64_t next() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths of light through the scene of RAY (ISPASS-2009 benchmarks of GPGPU-Sim, by Boroujerdi): a plane and
-// three spheres under a lamp, seen by a camera, in single precision as its kernel computes them. Tells for
-// each pixel which objects its ray meets, one reflection after the other, and how each is lit.
+// Light paths in the scene of RAY (ISPASS-2009 benchmarks of GPGPU-Sim, by Boroujerdi): a plane and three
+// spheres under a lamp, seen by a camera, in single precision as in its kernel. Determines for each pixel the
+// objects that its ray hits, one reflection after the other, and their lighting.
 #pragma once
 
 #include <algorithm>
@@ -30,22 +30,22 @@ struct RaySegment {
   Vec3 from, along;
 };
 
-// What a ray met, if it met anything.
+// Result of one segment of a ray.
 struct RayHit {
   bool hit = false;
   std::uint8_t object = 0;
-  std::uint8_t tests = 0;  // objects tested for a shadow; none where the surface is turned away from the lamp
+  std::uint8_t tests = 0;  // objects tested for a shadow; 0 if the surface faces away from the lamp
   bool lit = false;
 };
 
 class RayScene {
  public:
   static constexpr std::uint32_t kObjects = 4;
-  static constexpr std::uint32_t kPlane = 0;  // which object is one
+  static constexpr std::uint32_t kPlane = 0;  // the object that is a plane
 
   RayScene(std::uint32_t width, std::uint32_t height) : width_(width), height_(height) {}
 
-  // The first `depth` things that the ray of a pixel meets; behind the first that meets nothing, nothing.
+  // The first `depth` hits of a pixel's ray. After the first miss, all entries are misses.
   void trace(std::uint32_t x, std::uint32_t y, std::uint32_t depth, RayHit* hits) const {
     std::fill_n(hits, depth, RayHit{});
     auto ray = of_pixel(x, y);
@@ -71,7 +71,7 @@ class RayScene {
 
  private:
   static constexpr float kFar = 10'000;
-  static constexpr float kStep = 0.0001F;  // away from a surface
+  static constexpr float kStep = 0.0001F;  // offset from a surface
   static constexpr Vec3 kLamp{10, 10, 10}, kUp{0, 1, 0};
   static constexpr Vec3 kEye{0, 0.5F, 2};  // looks at the origin, over 65 degrees
   static constexpr std::array<Vec3, kObjects> kCentres{{{0, -1.5F, 0}, {-1, 0, -1}, {1, 0, -1}, {0, 0, -2}}};
@@ -88,7 +88,7 @@ class RayScene {
     return {kEye, normalized(ahead * focus + right * across + up * upwards)};
   }
 
-  // Along the ray; 0 where it misses.
+  // Distance along the ray; 0: miss.
   static float distance(RaySegment const& ray, std::uint32_t object) {
     if (object == kPlane) {
       auto const slope = dot(kUp, ray.along);
@@ -105,8 +105,8 @@ class RayScene {
     return square > radius2 ? along - half : along + half;
   }
 
-  // Whether nothing stands before the lamp. As in the kernel, what lies farther from the origin than the lamp
-  // from the surface does not count.
+  // True if nothing blocks the lamp. As in the kernel, a blocking object is ignored if it is farther from the
+  // origin than the lamp is from the surface.
   static bool reaches_lamp(RaySegment const& ray, std::uint8_t& tests) {
     auto const lamp2 = dot(kLamp - ray.from, kLamp - ray.from);
     RaySegment const off{ray.from + ray.along * kStep, ray.along};

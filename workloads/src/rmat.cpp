@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // R-MAT (Chakrabarti, Zhan, Faloutsos, SDM'04) as in the Graph500 specification: each edge descends `scale`
-// levels of the adjacency matrix, choosing a quadrant at each.
+// levels of the adjacency matrix and selects a quadrant at each.
 #include <cmath>
 #include <utility>
 
@@ -11,7 +11,7 @@
 namespace farfault::workloads {
 namespace {
 
-// A permutation of [0, 2^bits): each step can be undone within the mask.
+// A permutation of [0, 2^bits): each step is invertible within the mask.
 std::uint64_t scrambled(std::uint64_t v, std::uint32_t bits) {
   auto const mask = (std::uint64_t{1} << bits) - 1;
   auto const shift = (bits + 1) / 2;

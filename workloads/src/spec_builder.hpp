@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The builder that all workloads share, of a struct of parameters and a function that builds.
+// The builder of all workloads: a struct of parameters and a function that builds.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace farfault::workloads {
 
 void check_context(BuildContext const& context);
 
-// A builder made of a Spec and a function; the Spec has `void describe(ParamTable&)`.
+// Spec has `void describe(ParamTable&)`.
 template <class Spec, Workload (*Build)(Spec const&, BuildContext const&)>
 class SpecBuilder final : public WorkloadBuilder {
  public:

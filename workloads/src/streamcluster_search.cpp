@@ -10,7 +10,7 @@
 namespace farfault::workloads {
 namespace {
 
-constexpr double kRepeats = 3;  // ITER of the host program
+constexpr double kRepeats = 3;  // ITER in the host program
 
 class Search {
  public:
@@ -23,8 +23,8 @@ class Search {
     double high = static_cast<double>(all);
     double low = 0;
     price_ = (high + low) / 2;
-    // Twice at the first price, then at a lower one each time, until there are enough centres. Below a price
-    // of 1 every point that differs from the others is one.
+    // Twice at the first price, then at decreasing prices, until there are enough centres. Below a price of 1
+    // every distinct point is a centre.
     double cost = speedy();
     for (bool first = true; centres_ < limits_.fewest && price_ >= 0.5; first = false) {
       if (!first) {
@@ -59,7 +59,7 @@ class Search {
  private:
   bool done() const { return evaluations_.size() >= limits_.evaluations; }
 
-  // A point becomes a centre with the chance that its cost has of the price.
+  // A point becomes a centre with the probability cost / price.
   double speedy() {
     auto const n = set_.points;
     now_.centre.assign(n, 0);
@@ -104,8 +104,8 @@ class Search {
     return cost;
   }
 
-  // What a centre at x saves; if it saves anything, there is one from now on, and centres that are not worth
-  // their price any more are closed.
+  // Evaluates a centre at x and returns its gain. If the gain is positive, the centre is opened, and centres
+  // that are no longer worth their price are closed.
   double gain(std::uint32_t x) {
     auto const n = set_.points;
     Evaluation e;
@@ -113,7 +113,7 @@ class Search {
     e.before = before_;
     e.price = price_;
     e.switches = Bits(n);
-    std::vector<double> closing(centres_, price_);  // saved by closing each centre
+    std::vector<double> closing(centres_, price_);  // gain of closing each centre
     double opening = price_;
     for (std::uint64_t i = 0; i < n; ++i) {
       auto const d = static_cast<double>(set_.distance(i, x)) - static_cast<double>(now_.cost[i]);
@@ -160,7 +160,7 @@ class Search {
   SearchLimits limits_;
   Random random_;
   Assignment now_;
-  std::shared_ptr<Assignment const> before_;  // the same, shared by the evaluations up to the next opening
+  std::shared_ptr<Assignment const> before_;  // copy of now_, shared until the next opening
   std::vector<bool> is_centre_;
   std::vector<std::uint32_t> feasible_;
   std::vector<Evaluation> evaluations_;

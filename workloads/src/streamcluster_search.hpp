@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search of streamcluster on the host: a facility-location local search over points, which decides what
-// each pgain kernel evaluates and which way each of its threads goes.
+// The search of streamcluster on the host: a local search for facility location. It determines the candidate
+// that each pgain kernel evaluates and the path of each of its threads.
 //
-// The steps are those of the suite's host program for one chunk that holds all points, each of weight 1: a
-// first set of centres by `speedy`, then candidates drawn from feasible points, one kernel for each, until
-// the improvement is small; the price of a centre is found by bisection. Coordinates and costs are whole
-// numbers, so that no sum depends on how a compiler orders it; the numbers drawn come from the seed. The
-// points are at random places, so that shuffling them, as the program does, is left out.
+// - Steps: as in the suite's host program for one chunk with all points, each of weight 1. `speedy` opens
+//   a first set of centres. Candidates are then drawn from feasible points, one kernel each, until the
+//   improvement is small. The price of a centre is found by bisection.
+// - Coordinates and costs are integers, so that sums do not depend on the compiler's order of operations.
+//   Random numbers are drawn from the seed.
+// - Points have random positions, so the program's shuffle of points is omitted.
 #pragma once
 
 #include <cstdint>
@@ -28,30 +29,30 @@ struct PointSet {
 // Coordinates from 0 to 255, uniform.
 PointSet generate_points(std::uint64_t points, std::uint32_t dimensions, std::uint64_t seed);
 
-// Which centre each point belongs to.
+// The centre of each point.
 struct Assignment {
-  std::vector<std::uint32_t> centre;  // of each point: a point
-  std::vector<std::uint64_t> cost;    // its distance from there
-  std::vector<std::uint32_t> number;  // of each point that is a centre: its rank among them
+  std::vector<std::uint32_t> centre;  // per point: a point
+  std::vector<std::uint64_t> cost;    // distance from that centre
+  std::vector<std::uint32_t> number;  // per point that is a centre: its rank among the centres
   std::uint32_t centres = 0;
 };
 
-// One evaluation: would a centre at `candidate` save anything?
+// One evaluation of a centre at `candidate`.
 struct Evaluation {
   std::uint32_t candidate = 0;
   std::shared_ptr<Assignment const> before;
-  Bits switches;        // of points: those nearer to the candidate than to their centre
-  double price = 0;     // of a centre
+  Bits switches;        // per point: nearer to the candidate than to its centre
+  double price = 0;     // price of a centre
   bool opened = false;  // the candidate became a centre
 };
 
 struct SearchLimits {
-  std::uint32_t fewest = 10;  // centres
+  std::uint32_t fewest = 10;  // minimum centres
   std::uint32_t most = 20;
-  std::uint32_t evaluations = 16;  // at most
+  std::uint32_t evaluations = 16;  // maximum
 };
 
-// `set` has more points than the most centres, and not all of them at one place.
+// `set` has more points than the maximum number of centres, and at least two different points.
 std::vector<Evaluation> search_centres(PointSet const& set, SearchLimits const& limits, std::uint64_t seed);
 
 }  // namespace farfault::workloads

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kRoot = SuffixTree::kRoot;
 
-// Positions from 0, ends exclusive; renumbered at the end.
+// Positions start from 0, ends are exclusive; both are renumbered at the end.
 class Ukkonen {
  public:
   explicit Ukkonen(std::vector<std::uint8_t> const& bases) : text_(bases) {
@@ -50,13 +50,13 @@ class Ukkonen {
     return static_cast<std::uint32_t>(nodes_.size() - 1);
   }
 
-  // The last inner node made in this phase leads to the next one.
+  // The suffix link of the last inner node of this phase points to the next one.
   void link(std::uint32_t to) {
     if (unlinked_ > kRoot) nodes_[unlinked_].suffix = to;
     unlinked_ = to;
   }
 
-  // The text up to i. Leaves end where all of the text does.
+  // Extends the tree by the character at i. Leaves end at the end of the text.
   void extend(std::uint32_t i) {
     unlinked_ = 0;
     ++open_;
@@ -102,8 +102,8 @@ class Ukkonen {
   std::vector<std::uint8_t> text_;
   std::vector<SuffixTree::Node> nodes_;
   std::uint32_t end_ = 0;
-  std::uint32_t at_ = kRoot, edge_ = 0, along_ = 0;  // where the longest open suffix ends
-  std::uint32_t open_ = 0;                           // suffixes that are not yet leaves
+  std::uint32_t at_ = kRoot, edge_ = 0, along_ = 0;  // end of the longest open suffix
+  std::uint32_t open_ = 0;                           // suffixes without a leaf
   std::uint32_t unlinked_ = 0;
 };
 
@@ -135,12 +135,12 @@ class Warp {
  private:
   struct Thread {
     std::uint8_t const* query = nullptr;
-    std::uint32_t at = 0;  // node, 0 before the first
+    std::uint32_t at = 0;  // node; 0: start at the root
     std::uint32_t parent = 0;
-    std::uint32_t next = 0;       // the base that is looked at, from the start on, from 1
-    std::uint32_t skip = 0;       // bases that are known to match
+    std::uint32_t next = 0;       // the next base, relative to the start, from 1
+    std::uint32_t skip = 0;       // bases known to match
     std::uint32_t reference = 0;  // position
-    std::uint8_t base = 0;        // the end mark behind the last
+    std::uint8_t base = 0;        // the end mark after the last base
   };
 
   static std::size_t lane_of(std::uint64_t lanes) {
@@ -197,7 +197,7 @@ class Warp {
       record(Fetch::node, lanes, [](Thread const& t) { return t.at; });
       each(lanes, [&](Thread& t) {
         auto const& node = tree_.nodes[t.at];
-        // The first base of an edge is the one that chose it.
+        // The first base of an edge was compared when the edge was selected.
         auto const known = std::min(std::max(t.skip, 1U), node.end - node.start + 1);
         t.reference = node.start + known;
         t.next += known;
@@ -214,7 +214,7 @@ class Warp {
     });
   }
 
-  // Those that come to the next node.
+  // Returns the lanes that reach the next node.
   std::uint64_t along_edges(std::uint64_t lanes) {
     auto const on_edge = [&](Thread const& t) {
       return t.reference <= tree_.nodes[t.at].end && t.base != kEndMark;

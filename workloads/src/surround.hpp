@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: operations before and after all others of a program.
+// Private: adds operations before and after all others of a program.
 #pragma once
 
 #include <utility>
@@ -9,8 +9,8 @@
 
 namespace farfault::workloads {
 
-// `before` and `after` are of stream 0, without waits. Other streams begin behind the last one before, and
-// those after begin when all streams have ended.
+// `before` and `after` run in stream 0, without waits. Other streams begin after the last operation of
+// `before`, and `after` begins when all streams have ended.
 inline void surround(Workload& workload, std::vector<Operation> before, std::vector<Operation> const& after) {
   auto all = std::move(before);
   auto const first = static_cast<std::uint32_t>(all.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads numbers and words from a TextSource, and knows the line for messages. Holds one buffer, whatever a
-// line's length.
+// Reads numbers and words from a TextSource and tracks the line number for messages. Holds one buffer,
+// independent of line lengths.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class TextScanner {
  public:
   explicit TextScanner(TextSource& source) : source_(source), buffer_(kBuffer) { refill(); }
 
-  // The text's first bytes, up to 64 KiB; only before anything was read.
+  // The first bytes of the text, up to 64 KiB. Valid only before anything was read.
   std::string_view sample() const { return {buffer_.data(), size_}; }
   bool sample_is_all() const { return size_ < buffer_.size(); }
 
@@ -59,7 +59,7 @@ class TextScanner {
     }
   }
 
-  // An unsigned decimal number, after blanks, that ends at a blank or the line's end.
+  // Skips blanks and reads an unsigned decimal number that ends at a blank or at the line's end.
   std::uint64_t read_count(std::string_view what) {
     skip_blanks();
     std::uint64_t value = 0;
@@ -75,7 +75,7 @@ class TextScanner {
     return value;
   }
 
-  // What is left of the line, which must be at most `limit` characters; the line's end stays.
+  // Reads the rest of the line, at most `limit` characters, without the line's end.
   std::string rest_of_line(std::size_t limit) {
     std::string line;
     for (; !at_line_end(); ++at_) {
@@ -85,7 +85,7 @@ class TextScanner {
     return line;
   }
 
-  // Up to `limit` characters up to the next blank.
+  // Reads up to `limit` characters up to the next blank.
   std::string read_word(std::size_t limit) {
     skip_blanks();
     std::string word;
@@ -97,7 +97,7 @@ class TextScanner {
     return word;
   }
 
-  // One floating-point number's characters; its value does not matter to a graph.
+  // Skips a floating-point number; graphs do not use its value.
   void skip_number(std::string_view what) {
     skip_blanks();
     int length = 0;

@@ -29,7 +29,7 @@ struct TextSource::Impl {
   std::FILE* file = nullptr;
   std::array<unsigned char, kChunk> raw{};
   std::size_t raw_size = 0;  // valid bytes of raw
-  std::size_t raw_at = 0;    // the next one to be used
+  std::size_t raw_at = 0;    // next unused byte
   bool raw_end = false;
   std::uint64_t raw_bytes = 0;
   std::uint64_t hash = 0xcbf29ce484222325ULL;
@@ -112,7 +112,7 @@ struct TextSource::Impl {
       raw_at = raw_size - gzip.avail_in;
       if (status == Z_STREAM_END) {
         if (raw_at == raw_size && !raw_end) fill();
-        // A gzip file may hold several streams one after the other; anything else behind a stream is padding.
+        // A gzip file may hold several consecutive streams; any other data after a stream is padding.
         if (raw_at < raw_size && raw[raw_at] == 0x1f) {
           inflateReset(&gzip);
         } else {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a file, decompressed as it is read: plain, gzip or xz, told from the first bytes.
+// The text of a file, decompressed as it is read: plain, gzip or xz, detected from the first bytes.
 //
-// Memory: a few buffers of 64 KiB, and what xz needs up to 256 MiB. Errors: UserError that names the file,
-// for a file that cannot be read, a corrupt or truncated stream, and one that unpacks to more text than the
-// limit.
+// - Memory: a few buffers of 64 KiB, and up to 256 MiB for xz.
+// - Errors: UserError with the file's name for an unreadable file, a corrupt or truncated stream, and a file
+//   that unpacks to more text than the limit.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ class TextSource {
   ~TextSource();
   TextSource(TextSource&&) noexcept;
 
-  // Fills `out` as far as the text goes; less than `size` only at the end.
+  // Fills `out`; returns less than `size` only at the end of the text.
   std::size_t read(char* out, std::size_t size);
-  // Reads what is left of the file, and gives its name, length and hash.
+  // Reads the rest of the file and returns its name, length and hash.
   InputFile finish();
   std::string const& path() const;
 

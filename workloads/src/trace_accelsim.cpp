@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The format as the tools' own reader and writer have it (accel-sim-framework, trace_parser.cc and
+// The format as defined by the tools' own reader and writer (accel-sim-framework, trace_parser.cc and
 // tracer_tool.cu).
 #include "trace_accelsim.hpp"
 
@@ -13,8 +13,7 @@ namespace {
 
 constexpr VirtAddr kTraceAddressLimit = 1ULL << 48;
 constexpr std::uint64_t kMaxCopy = 1ULL << 40;
-constexpr std::uint64_t kWindow = 16ULL
-                                  << 20;  // of shared and of local memory within the generic address space
+constexpr std::uint64_t kWindow = 16ULL << 20;  // shared and local memory within the generic address space
 constexpr std::uint16_t kZeroRegister = 255;
 
 enum class Space { none, global, generic, shared, local, constant };
@@ -113,7 +112,7 @@ std::uint32_t registers(TextScanner& in, std::string_view what, std::array<std::
   return kept;
 }
 
-// "(x,y,z)" or "x,y,z" within `text`; the product, or nothing when it is not three numbers.
+// The product of "(x,y,z)" or "x,y,z" within `text`; fails unless these are three numbers.
 std::uint64_t volume(TextScanner const& in, std::string_view text, std::uint64_t limit) {
   std::uint64_t product = 1;
   std::uint64_t value = 0;
@@ -141,7 +140,7 @@ std::uint64_t volume(TextScanner const& in, std::string_view text, std::uint64_t
 std::uint64_t number_in(TextScanner const& in, std::string_view text, int base, std::uint64_t limit) {
   std::uint64_t value = 0;
   if (base == 16 && text.substr(0, 2) == "0x") text.remove_prefix(2);
-  bool good = !text.empty() && text.size() <= 16;  // of either base: no overflow
+  bool good = !text.empty() && text.size() <= 16;  // in either base: no overflow
   for (auto const c : text) {
     auto const low = static_cast<char>(c | 0x20);
     auto const digit = c >= '0' && c <= '9' ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : 99;
@@ -161,7 +160,7 @@ struct Header {
   std::uint64_t local_base = 0;
 };
 
-// "-key = value"; keys that do not matter, or are not known yet, are passed over.
+// "-key = value"; irrelevant and unknown keys are ignored.
 void read_header_line(TextScanner const& in, std::string const& line, Header& header) {
   auto const equals = line.find(" = ");
   if (equals == std::string::npos) return;
@@ -253,7 +252,7 @@ void read_instruction(TextScanner& in, Header const& header, TraceInstruction& o
   in.next_line();
 }
 
-// "key = " at the scanner; the value stays to be read.
+// True if the line starts with `key`.
 bool at_key(std::string const& line, std::string_view key) {
   return line.compare(0, key.size(), key) == 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader of Accel-Sim's trace text: calls a sink for everything that it finds.
+// The reader of Accel-Sim's trace text. Calls a sink for each element.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct TraceKernelHeader {
   std::uint32_t block_threads = 0;
   std::uint32_t registers = 0;
   std::uint64_t shared_bytes = 0;
-  std::uint64_t stream = 0;  // CUDA's number; 0 is the default stream
+  std::uint64_t stream = 0;  // CUDA's stream number; 0: default stream
 };
 
 enum class TraceKind : std::uint8_t { other, load, store, barrier };
@@ -31,7 +31,7 @@ struct TraceInstruction {
   std::uint32_t lanes = 0;
   std::uint32_t bytes = 0;
   std::uint32_t active = 0;                     // number of lanes, and of addresses
-  std::array<VirtAddr, kTraceLanes> address{};  // of the active lanes, in lane order
+  std::array<VirtAddr, kTraceLanes> address{};  // addresses of the active lanes, in lane order
   std::uint32_t sources = 0, destinations = 0;  // register counts
   std::array<std::uint16_t, 16> source{};       // register numbers
   std::array<std::uint16_t, 16> destination{};
@@ -53,15 +53,15 @@ struct TraceList {
   struct Copy {
     VirtAddr base;
     std::uint64_t bytes;
-    std::size_t kernels_before;  // in the list
+    std::size_t kernels_before;  // position in the list
     bool to_host;
   };
   std::vector<Copy> copies;          // in order
   std::vector<std::string> kernels;  // paths of trace files, in order
-  std::vector<InputFile> inputs;     // the list itself, when there is one
+  std::vector<InputFile> inputs;     // the list itself, if there is one
 };
 
-// The kernels of a list, of a folder with a list, or of a single trace file.
+// Reads the kernels of a list, of a folder with a list, or of a single trace file.
 TraceList read_kernel_list(std::string const& path, InputLimits const& limits);
 
 bool is_kernel_trace(std::string_view sample);

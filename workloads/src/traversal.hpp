@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the breadth-first searches of GraphBIG share: a property for the level, a kernel for each.
+// Code shared by the breadth-first searches of GraphBIG: a property for the level, a kernel per level.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ inline void initialize_levels(PropertyGraphProgram& program, Search const& run) 
   program.per_thread("initialize", kInitializeRegisters, Initialize<4>{{}, run.csr.vertices, {run.levels}});
 }
 
-// A thread or a warp that reads its vertex's level, and the row of a vertex of the present one.
+// A thread or a warp that reads its vertex's level, and the row of a vertex in the current level.
 struct OfLevel : Visit {
   std::shared_ptr<Search const> run;
   std::uint32_t level = 0;

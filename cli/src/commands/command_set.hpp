@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: the commands of the program, as CLI11 reads them.
+// Private: the commands of the program, defined with CLI11.
 //
-// Each command is a function that declares its options, and what is done with them, in a file of this folder;
-// what its words say it owns, so that no two commands share an option by accident.
+// Each command is a function of a file in this folder that declares its options and its action. It owns the
+// values of its options, so that no two commands share an option by accident.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -21,19 +21,19 @@ class CommandSet {
   CommandSet(CLI::App& app, std::ostream& out, Extensions const& extensions)
       : app_(app), out_(out), extensions_(extensions) {}
 
-  // `body` is done once the words are understood, and returns the exit code.
+  // `body` runs after the words are parsed, and returns the exit code.
   CLI::App* add(std::string const& name, std::string const& text, std::string const& example,
                 std::function<int()> body);
   std::vector<CLI::App const*> all() const;
   std::vector<std::string> names() const;
-  // Of the command that was chosen.
+  // Runs the selected command.
   int run(std::ostream& err);
 
   std::ostream& out() const { return out_; }
   std::ostream& err() const { return *err_; }  // within a body
-  // Whether a body has begun, and the words that it was given were right.
+  // True if a body has started and its words were valid.
   bool began() const { return err_ != nullptr && !reading_; }
-  // Within a body: what looks at words that every rank has, so that one of them tells what is wrong.
+  // Within a body: checks words that every rank has, so that only one rank reports an error.
   void read_words(std::function<void()> const& read) {
     reading_ = true;
     read();
@@ -41,7 +41,7 @@ class CommandSet {
   }
   Extensions const& extensions() const { return extensions_; }
 
-  // The command line, as the user could write it in a shell.
+  // The command line in shell syntax.
   std::string const& words() const { return words_; }
   void set_words(std::string words) { words_ = std::move(words); }
 

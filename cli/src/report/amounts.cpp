@@ -8,7 +8,7 @@
 namespace farfault::cli {
 namespace {
 
-// "3.2 MB" of "3.2 M" and "B".
+// "3.2 MB" from "3.2 M" and "B".
 std::string joined(std::string const& number, std::string const& units) {
   bool const prefixed = number.find(' ') != std::string::npos;
   return prefixed ? number + units : number + " " + units;

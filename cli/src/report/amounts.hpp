@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: numbers of results as a page shows them.
+// Private: formatting of numbers for a page.
 #pragma once
 
 #include <cstdint>

@@ -15,10 +15,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kSettings = 8;  // columns of the table
 constexpr std::size_t kFigures = 6;
-constexpr std::size_t kDrawn = 100;  // figures to choose from, where runs are few
+constexpr std::size_t kDrawn = 100;  // selectable figures, with few runs
 constexpr std::size_t kDrawnValues = 20'000;
 
-// Of the whole machine; the time that it took first.
+// Figures of the whole machine; simulated time first.
 std::vector<results::ComparedFigure const*> figures_of(results::RunsCompared const& c) {
   std::vector<results::ComparedFigure const*> all;
   for (auto const& f : c.figures)

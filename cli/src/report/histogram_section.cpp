@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histograms of a run as pictures: a bar for each bin, and lines at the percentiles, which are named.
+// Histograms of a run as pictures: a bar for each bin, and labelled lines at the percentiles.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr double kWidth = 460;
 constexpr double kLeft = 8, kRight = 452;
 constexpr double kTop = 44, kBottom = 132;  // of the bars
 constexpr double kHeight = 150;
-constexpr double kLabel = 54;  // room that a label takes
+constexpr double kLabel = 54;  // width of a label
 
 std::string value_text(double value, std::string const& unit) {
   if (unit == "ps") return time_text(value);
@@ -30,7 +30,7 @@ struct Histogram {
   std::vector<double> bins, counts;
   std::string unit;
   double all = 0;
-  std::size_t first = 0, last = 0;  // that are drawn
+  std::size_t first = 0, last = 0;  // bins that are drawn
 
   explicit Histogram(Json const& h)
       : bins(h["bins"].get<std::vector<double>>()),
@@ -46,7 +46,7 @@ struct Histogram {
   double width() const { return (kRight - kLeft) / static_cast<double>(last - first + 1); }
   double x_of_bin(std::size_t bin) const { return kLeft + static_cast<double>(bin - first) * width(); }
   double end_of(std::size_t bin) const { return bin + 1 < bins.size() ? bins[bin + 1] : 2 * bins[bin]; }
-  // Where a value lies, within its bin as if that were even.
+  // Position of a value, interpolated linearly within its bin.
   double x_of(double value) const {
     auto bin = static_cast<std::size_t>(std::ranges::upper_bound(bins, value) - bins.begin());
     bin = std::clamp(bin == 0 ? 0 : bin - 1, first, last);

@@ -38,7 +38,7 @@ std::string embedded(std::string json) {
   std::string all;
   all.reserve(json.size());
   for (char const c : json) {
-    // These stand in strings alone.
+    // These characters occur only in strings.
     if (c == '<' || c == '>' || c == '&')
       all += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
     else

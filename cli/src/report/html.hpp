@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: text of others as part of a page.
+// Private: foreign text as part of a page.
 #pragma once
 
 #include <string>
@@ -8,18 +8,16 @@
 
 namespace farfault::cli {
 
-// Text between tags or in a quoted attribute: no character of it is markup, none is invisible. Keeps the ends
-// of lines.
+// Text between tags or in a quoted attribute: none of its characters is markup or invisible. Keeps line ends.
 std::string escaped(std::string_view text);
 
-// JSON as the content of a script element: nothing in it ends the element or the string that it stands in.
-// `json` is ASCII.
+// JSON as the content of a script element: no text in it ends the element or a string. `json` is ASCII.
 std::string embedded(std::string json);
 
 // A table of text, each cell escaped.
 class HtmlTable {
  public:
-  // The columns; those whose heading begins with '#' hold numbers, and with '|' shares from 0 to 1 as a bar.
+  // Columns whose heading begins with '#' hold numbers, with '|' shares from 0 to 1 that are drawn as a bar.
   explicit HtmlTable(std::vector<std::string> headings);
   void add(std::vector<std::string> const& cells);
   bool empty() const { return rows_.empty(); }
@@ -30,7 +28,7 @@ class HtmlTable {
   std::string rows_;
 };
 
-// A heading that opens on a click, and what is below it.
+// A heading that expands on a click, and its content.
 std::string folded(std::string_view heading, std::string const& content);
 
 }  // namespace farfault::cli

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostGpus = 64;      // that are drawn one by one
+constexpr std::size_t kMostGpus = 64;      // maximum that is drawn individually
 constexpr std::size_t kMostMachines = 24;  // groups of machines, and of each kind of node
 constexpr std::size_t kMostOfAKind = 16;
 
@@ -23,15 +23,15 @@ std::string text_of(Json const& field) {
   return field.get<std::string>();
 }
 
-// Which group each node belongs to, and the first and last name of each group.
+// The group of each node, and the first and last name of each group.
 struct Groups {
   std::vector<std::size_t> of_node;
   struct Group {
     std::string kind;
     std::string first, last;
-    std::map<std::string, std::size_t> kinds;  // of its nodes
+    std::map<std::string, std::size_t> kinds;  // number of nodes by kind
     std::vector<std::size_t> gpus;             // their numbers
-    std::size_t links = 0;                     // inside
+    std::size_t links = 0;                     // links inside the group
     double busiest = 0;
   };
   std::vector<Group> groups;
@@ -44,7 +44,7 @@ Groups group_nodes(Json const& nodes) {
   for (auto const& node : nodes) {
     auto const machine = text_of(node[2]);
     if (!machine.empty()) machines.emplace(machine, machines.size());
-    // What belongs to no machine of a cluster is counted by itself.
+    // Nodes outside all machines of a cluster are counted separately.
     ++of_kind[text_of(node[1])];
     gpus += text_of(node[1]) == "gpu";
   }
@@ -88,8 +88,8 @@ std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
-// Of the links of these rows, the busiest at each moment; null where it is not known of them all, at the same
-// moments.
+// Utilization over time of the busiest of these links; null unless it is known for all of them at the same
+// times.
 Json busiest_over_time(Json const& uses, std::vector<std::size_t> const& rows) {
   constexpr double kSteps = 9999;
   std::vector<double> most;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what is drawn of a machine: nodes, or groups of them where there are many, and where each is.
+// Private: the drawn graph of a machine: nodes, or groups of nodes in a large machine, with their positions.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace farfault::cli {
 struct DrawnNode {
   std::string label;
   std::string kind;
-  std::string text;               // what hovering tells
-  std::vector<std::size_t> gpus;  // numbers of those in it, in the order of the nodes
+  std::string text;               // text on hovering
+  std::vector<std::size_t> gpus;  // numbers of its GPUs, in the order of the nodes
   std::size_t tier = 0;
   double x = 0;  // middle
   double y = 0;
@@ -33,7 +33,7 @@ struct DrawnLink {
 struct MachineGraph {
   std::vector<DrawnNode> nodes;
   std::vector<DrawnLink> links;
-  // How busy the busiest link of a drawn one was over time: {clock, scale, values}, as in link_use.
+  // Utilization over time of the busiest link in each drawn one: {clock, scale, values}, as in link_use.
   nlohmann::ordered_json over_time = nlohmann::ordered_json::array();
   double width = 0;
   double height = 0;
@@ -41,7 +41,8 @@ struct MachineGraph {
 
 MachineGraph machine_graph(nlohmann::ordered_json const& run);
 
-// In tiers: the network and its NICs, CPUs, switches by their distance from them, GPUs, and what joins GPUs.
+// Lays out tiers: the network and its NICs, CPUs, switches by distance from CPUs, GPUs, and switches between
+// GPUs.
 void lay_out(MachineGraph& graph);
 
 }  // namespace farfault::cli

@@ -25,7 +25,7 @@ Neighbours neighbours_of(MachineGraph const& graph) {
   return all;
 }
 
-// How many links each node is away from the nearest one of a kind; kFar at most.
+// Distance of each node from the nearest node of a kind, in links; kFar at most.
 std::vector<std::size_t> distance_from(MachineGraph const& graph, Neighbours const& neighbours,
                                        std::string const& kind) {
   std::vector<std::size_t> distance(graph.nodes.size(), kFar);
@@ -77,14 +77,14 @@ void choose_tiers(MachineGraph& graph, Neighbours const& neighbours) {
 
 using Tiers = std::vector<std::vector<std::size_t>>;
 
-// Evenly over the width, in the order that they have.
+// Spreads the nodes evenly over the width, in the given order.
 void spread(MachineGraph& graph, std::vector<std::size_t> const& tier) {
   auto const rows = (tier.size() + kMostInARow - 1) / kMostInARow;
   auto const in_a_row = (tier.size() + rows - 1) / rows;
   auto const room = kWidth / static_cast<double>(in_a_row);
   for (std::size_t place = 0; place < tier.size(); ++place) {
     auto& node = graph.nodes[tier[place]];
-    // One after the other, so that neighbours in the order stay close.
+    // Placed one after the other, so that neighbours in the order stay close.
     node.width = std::min(kWidestNode, room - 4);
     auto const even = kWidth * (static_cast<double>(place) + 0.5) / static_cast<double>(tier.size());
     node.x = std::clamp(even, node.width / 2 + 1, kWidth - node.width / 2 - 1);

@@ -14,7 +14,7 @@ namespace farfault::cli {
 namespace {
 
 constexpr double kNodeHeight = 18;
-constexpr double kApart = 1.6;   // a direction of a link, from the middle between both
+constexpr double kApart = 1.6;   // distance of a direction from the middle of the link
 constexpr double kLetter = 6.1;  // width, at the size of labels
 
 std::string colour_of(std::optional<double> busy) {
@@ -30,7 +30,7 @@ std::string path_of(DrawnNode const& a, DrawnNode const& b) {
   auto const ox = -dy / length * kApart, oy = dx / length * kApart;
   if (a.tier != b.tier)
     return fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", a.x + ox, a.y + oy, b.x + ox, b.y + oy);
-  // Within a tier: a bow below it.
+  // A link within a tier: a bow below it.
   auto const bow = 2 * std::min(75.0, 16 + 0.13 * std::abs(dx)) + (dx > 0 ? kApart : -kApart) * 2;
   return fmt::format("M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}", a.x, a.y, (a.x + b.x) / 2,
                      (a.y + b.y) / 2 + bow, b.x, b.y);
@@ -46,8 +46,8 @@ std::string number_at_end(std::string const& label) {
   return label.substr(label.find_last_not_of("0123456789") + 1);
 }
 
-// A label that fits; of one that does not, its numbers: "12" of "gpu12", "0-5" of "m0 ... m5", "102+" of
-// "m102 ... m107". Nothing where these would not say what it is, as of "leaf30 ... spine0".
+// A label that fits. A longer label is reduced to its numbers: "12" for "gpu12", "0-5" for "m0 ... m5",
+// "102+" for "m102 ... m107". Empty if numbers would not identify it, as for "leaf30 ... spine0".
 std::string shortened(std::string const& label, double width) {
   auto const letters = static_cast<std::size_t>(std::max(0.0, (width - 2) / kLetter));
   if (label.size() <= letters) return label;

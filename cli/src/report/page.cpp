@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Fewer points of time where several runs share a page.
+// Fewer points of time if several runs share a page.
 results::ReportSize size_of(std::size_t files) {
   results::ReportSize size;
   if (files > 1) size.points = std::clamp<std::size_t>(1000 / files, 80, 400);
@@ -27,7 +27,7 @@ results::ReportSize size_of(std::size_t files) {
   return size;
 }
 
-// What the script needs: all but what stands in the page as text.
+// The data for the script: everything except the parts that the page contains as text.
 Json drawn_part(Json data) {
   auto over_time = picture_use(data);
   data.erase("link_use");

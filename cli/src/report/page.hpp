@@ -8,7 +8,7 @@
 
 namespace farfault::cli {
 
-// The first bytes of every page of ours: by them an earlier report is known.
+// The first bytes of every report; they identify an existing report.
 inline constexpr std::string_view kPageBegin =
     "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"generator\" "
     "content=\"Farfault report\">";
@@ -17,7 +17,7 @@ struct PageSize {
   std::size_t bytes = 4'500'000;
 };
 
-// Results as one page. Where not all runs find room, the later ones take part in the comparison alone.
+// Results as one page. If not all runs fit, the later ones appear only in the comparison.
 std::string report_page(std::vector<std::string> const& files, PageSize const& size = {});
 
 }  // namespace farfault::cli

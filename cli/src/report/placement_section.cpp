@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the pages of each buffer were at the end of a run: a row of cells for each buffer, one for each
-// device.
+// Page placement of each buffer at the end of a run: a row per buffer, a cell per device.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,13 +15,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kWidth = 960;
-constexpr double kLeft = 190;  // where cells begin
+constexpr double kLeft = 190;  // left edge of the cells
 constexpr double kRow = 20;
 constexpr double kTop = 18;
 constexpr double kWidest = 96;        // cell
-constexpr double kInside = 44;        // a cell that has room for its share
-constexpr std::size_t kLongest = 28;  // name of a buffer that is not cut
-constexpr std::size_t kNamed = 6;     // devices of a row of the table
+constexpr double kInside = 44;        // minimum width of a cell that shows its share
+constexpr std::size_t kLongest = 28;  // longest buffer name that is not cut
+constexpr std::size_t kNamed = 6;     // devices per row of the table
 
 double share_of(Json const& buffer, std::size_t device) {
   auto const all = buffer["all"].get<double>();

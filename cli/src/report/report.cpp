@@ -24,7 +24,7 @@ std::string writing_name(std::string const& path) {
   return path + ".writing";
 }
 
-// Whether nothing but a report would be lost with the file.
+// True if the file is empty or a report, so that it may be replaced.
 bool is_report(std::string const& path) {
   auto const input = open_input(path);
   return input.file.is_open() && (input.bytes == 0 || first_bytes(path, kPageBegin.size()) == kPageBegin);

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kRows = 20;  // of a table of the page
+constexpr std::size_t kRows = 20;  // rows of a table
 constexpr std::size_t kMostResources = 6;
 
 double share_of(std::uint64_t part, std::uint64_t whole) {

@@ -28,7 +28,7 @@ CheckedResults::CheckedResults(std::string const& folder) : folder_(folder) {
       stamps_[line.substr(0, tab)] = line.substr(tab + 1);
 }
 
-// Empty where there is no file.
+// Empty if the file does not exist.
 std::string CheckedResults::stamp_of(std::string const& name) const {
   struct stat s {};
   if (::stat(result_path(folder_, name).c_str(), &s) != 0) return {};

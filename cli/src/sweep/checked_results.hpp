@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: whether the results in the folder of a sweep hold what their runs wrote.
+// Private: detects results in the folder of a sweep that changed after their runs.
 //
-// A result that somebody has changed has another digest than it says. To compute that takes longer than all
-// else that a sweep reads of a result, so `DIR/sweep.checked` has, of each result whose digest was right, its
-// inode, size and times. Only one that differs in them is read again; the time of the last change of status
-// (ctime) cannot be set, so that a change is seen whatever became of the others. Without the file each is
-// read once. Neither the file's digest nor this resists forgery.
+// A modified result no longer matches its digest. Computing the digest takes longer than all other work of a
+// sweep on a result, so `DIR/sweep.checked` records the inode, size and times of each result whose digest was
+// verified. Only a result that differs from the record is read again; the time of the last status change
+// (ctime) cannot be set, so a modification is always detected. Without the file, each result is read once.
+// Neither the digest nor this record resists forgery.
 #pragma once
 
 #include <map>
@@ -17,12 +17,12 @@ class CheckedResults {
  public:
   explicit CheckedResults(std::string const& folder);
 
-  // Whether the file holds what it held when its `digest` was computed. Throws UserError where it cannot be
+  // True if the content of the file has this `digest`. Throws UserError if it cannot be
   // read.
   bool is_unchanged(std::string const& name, std::string const& digest);
-  // A run of this process has just written it.
+  // Records a result that a run of this process has just written.
   void made(std::string const& name);
-  // For the next sweep. Where there is no room for it, that one reads more.
+  // Saves the record for the next sweep. If the disk is full, the next sweep reads more results.
   void write() const;
 
  private:

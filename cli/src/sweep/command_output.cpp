@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kSlice{100}, kPause{5};
 
-// The time that a program may still take. A pause of this process, as by SIGSTOP, counts as one slice.
+// The remaining time of a program. A pause of this process, as by SIGSTOP, counts as one slice.
 class TimeLeft {
  public:
   explicit TimeLeft(std::chrono::milliseconds longest) : left_(longest) {}
@@ -55,7 +55,7 @@ bool collect(int from, TimeLeft& time, std::string& output) {
   return false;
 }
 
-// A program may close its output and go on.
+// A program may close its output and continue.
 bool ends(pid_t pid, TimeLeft& time, int& status) {
   for (;;) {
     auto const ended = ::waitpid(pid, &status, WNOHANG);

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr double kOften = 0.25;  // s
 
-// Passes what is written to it on to another buffer, and keeps the last sentence of the program.
+// Forwards its input to another buffer, and keeps the last sentence of the program.
 class SentenceKeeper : public std::streambuf {
  public:
   explicit SentenceKeeper(std::streambuf& to) : to_(to) {}
@@ -42,7 +42,7 @@ class SentenceKeeper : public std::streambuf {
     auto const one = traits_type::to_char_type(c);
     return xsputn(&one, 1) == 1 ? c : traits_type::eof();
   }
-  // A file that takes no more does not keep the sentence from being heard.
+  // A write error of the log must not suppress the sentence.
   std::streamsize xsputn(char const* text, std::streamsize n) override {
     for (auto const c : std::string_view(text, static_cast<std::size_t>(n))) {
       if (c != '\n') {
@@ -65,8 +65,8 @@ class SentenceKeeper : public std::streambuf {
   std::string line_, sentence_;
 };
 
-// In the child: the run, its remarks and its last sentence on standard error. Runs are no ranks of each
-// other, whatever started the sweep.
+// In the child: executes the run, with remarks and the last sentence on standard error. Runs are never MPI
+// ranks, even if a launcher started the sweep.
 int run_in_child(RunOptions const& options, LastWord const& word) {
   for (auto const* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"})
     ::unsetenv(name);
@@ -88,7 +88,7 @@ std::string sentence_of(JobEnd const& end, std::string const& log) {
   return said.empty() ? fmt::format("ended with exit code {}", end.exit_code) : said;
 }
 
-// As far as there is space; to no FIFO, which would wait for a reader.
+// Appends as far as there is space; skips FIFOs, which would block until a reader opens them.
 void append(std::string const& path, std::string const& text) {
   try {
     check_not_a_link(path);
@@ -115,7 +115,7 @@ Executor::Executor(Plan& plan, SweepOptions const& options, FolderLock& lock, st
       progress_(progress_on_stderr(options.progress)) {}
 
 int Executor::run(std::vector<std::size_t> runs) {
-  // The last ones to end are short, so that no core waits long for them.
+  // Short runs last, so that no core waits long for the final ones.
   std::stable_sort(runs.begin(), runs.end(),
                    [&](std::size_t a, std::size_t b) { return plan_.cost(a) > plan_.cost(b); });
   all_ = runs.size();
@@ -127,7 +127,7 @@ int Executor::run(std::vector<std::size_t> runs) {
       auto const run = runs[next++];
       auto const& name = plan_.run(run).name;
       auto const path = result_path(plan_.folder(), name);
-      // Another part, or a run that a sweep has left behind, is making it.
+      // Another part, or a run that an ended sweep left behind, is executing it.
       if (is_locked(path + ".partial")) {
         skip(run);
         continue;
@@ -163,7 +163,7 @@ void Executor::skip(std::size_t run) {
   cost_ended_ += plan_.cost(run);
 }
 
-// A result is there as a whole or not at all.
+// A result is either complete or absent.
 void Executor::remove_unfinished(std::size_t run) {
   std::remove((result_path(plan_.folder(), plan_.run(run).name) + ".partial").c_str());
 }
@@ -189,12 +189,12 @@ void Executor::ended(JobEnd const& end) {
     why = sentence_of(end, log);
   }
   ++failed_;
-  remove_unfinished(end.number);  // room for what follows, where the disk is full
+  remove_unfinished(end.number);  // frees space for the log on a full disk
   table.set_failed(end.number, why);
   progress_.finish();
   fmt::print(err_, "farfault: {} has failed: {}\n", table.name_of(end.number), why);
   err_.flush();
-  // The whole of what it said, and the sentence last, for whoever collects the table.
+  // The complete log, with the sentence last, for the sweep that writes the table.
   append(log, fmt::format("farfault: {}\n", why));
   if (why_not_readable(log).empty()) std::rename(log.c_str(), failure_path(plan_.folder(), name).c_str());
 }
@@ -232,7 +232,7 @@ Probe measure(Plan const& plan, std::size_t run, SweepOptions const& options, do
     auto const end = jobs.wait(kOften);
     probe.stopped_by = jobs.stopped_by();
     if (!end) {
-      if (seconds_since(begin) > longest) return probe;  // which ends the child
+      if (seconds_since(begin) > longest) return probe;  // the destructor of `jobs` ends the child
       continue;
     }
     probe.ended = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: makes the runs of a plan that are missing.
+// Private: executes the missing runs of a plan.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace farfault::cli {
 
 class Executor {
  public:
-  // `lock`: on the folder; the runs do not keep it.
+  // `lock`: the lock on the folder; child processes release it.
   Executor(Plan& plan, SweepOptions const& options, FolderLock& lock, std::uint32_t jobs, std::ostream& err);
 
-  // Makes these runs, those of the greatest cost first, and puts what came of each into the table. Returns
-  // the signal that stopped it, or 0.
+  // Executes these runs, highest cost first, and enters their outcomes into the table. Returns the signal
+  // that stopped it, or 0.
   int run(std::vector<std::size_t> runs);
   std::size_t made() const { return made_; }
-  // Runs that were left out, because another process is making them.
+  // Runs that were skipped because another process executes them.
   std::size_t skipped() const { return skipped_; }
 
  private:
@@ -41,9 +41,9 @@ class Executor {
   double cost_ = 0, cost_ended_ = 0;
 };
 
-// A run that is made to see how long it takes; its result is thrown away.
+// A run that is executed only to measure its time; its result is deleted.
 struct Probe {
-  bool ended = false;  // within the time that it was given
+  bool ended = false;  // within its time limit
   int stopped_by = 0;
   std::string failure;
   double seconds = 0;

@@ -16,10 +16,11 @@
 namespace farfault::cli {
 namespace {
 
-// Bytes of the file, far behind its end: that of runs is shared by parts, that of the table is of one.
+// Byte ranges far beyond the end of the file: parts share the lock for runs; the lock for the table is
+// exclusive.
 constexpr off_t kRuns = off_t{1} << 61, kTable = kRuns + 1;
 
-// Of "process 12 on host", which a whole sweep has written; empty where it is something else.
+// Parses "process 12 on host", written by a whole sweep; empty for any other content.
 std::string owner_in(int file) {
   std::array<char, 300> text{};
   auto const n = ::pread(file, text.data(), text.size() - 1, 0);
@@ -39,7 +40,7 @@ struct flock range_of(FolderUse use) {
 }
 
 [[noreturn]] void refuse(std::string const& folder, int file, struct flock const& held) {
-  // Parts hold the first byte together, who collects the second one.
+  // Parts share the first byte; a process that writes the table holds the second one.
   auto const others = held.l_type == F_RDLCK   ? "parts of a sweep are"
                       : held.l_start == kTable ? "farfault sweep --collect is"
                                                : "another farfault sweep is";
@@ -67,11 +68,11 @@ FolderLock::FolderLock(std::string const& folder, FolderUse use) {
   if (!file_.is_open()) throw UserError("cannot write '" + one_line(path) + "': " + std::strerror(errno));
   auto range = range_of(use);
   while (::fcntl(file_.get(), F_OFD_SETLK, &range) != 0) {
-    if (errno != EAGAIN && errno != EACCES) return;  // no locks here
-    check(folder, file_.get(), use);                 // unless it has just been given back
+    if (errno != EAGAIN && errno != EACCES) return;  // the file system has no locks
+    check(folder, file_.get(), use);                 // unless it has just been released
   }
   if (use != FolderUse::whole) return;
-  // For whoever is refused; where that cannot be written, it is not told.
+  // For the message of a refused sweep; omitted if it cannot be written.
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   auto const owner = fmt::format("process {} on {}\n", ::getpid(), host.data());

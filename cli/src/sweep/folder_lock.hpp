@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: who may work in the folder of a sweep at a time.
+// Private: excludes concurrent sweeps from a folder.
 //
-// `DIR/sweep.lock`, which stays behind, is locked by fcntl; the lock goes with the process, however that
-// ends. A whole sweep is alone; parts of it (tasks of an array job) work beside each other, and one that
-// collects the table beside them. A file system without locks keeps nobody away.
+// `DIR/sweep.lock` is locked by fcntl; the file is kept, and the kernel releases the lock when the process
+// ends. A whole sweep is exclusive. Parts of a sweep (tasks of an array job) may run concurrently, together
+// with one process that writes the table. On a file system without locks, nothing is excluded.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace farfault::cli {
 
 enum class FolderUse : std::uint8_t { whole, part, table };
 
-// Throws UserError where others are at work that `use` does not go with: a sentence that names the folder
-// and, where it is known, the process. Makes no file; a folder that is not there is free.
+// Throws UserError if another process holds a lock that is incompatible with `use`: a sentence that names the
+// folder and, if known, the process. Creates no file; a missing folder is free.
 void check_folder_is_free(std::string const& folder, FolderUse use);
 
 class FolderLock {
  public:
-  // Throws as check_folder_is_free() does, and where the file cannot be made.
+  // Throws like check_folder_is_free(), and if the file cannot be created.
   FolderLock(std::string const& folder, FolderUse use);
 
-  // In a child process, which is to end after its parent without keeping the lock.
+  // In a child process, which may outlive its parent and must not keep the lock.
   void leave() { file_ = FileHandle(); }
 
  private:

@@ -25,13 +25,13 @@ constexpr int kTaken = 125, kNoLog = 126;
                         sigset_t const& mask, LastWord const& word,
                         std::function<int(LastWord const&)> const& body) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::_exit(kNoLog);  // it has died already
+  if (::getppid() != parent) ::_exit(kNoLog);  // the parent has already died
   for (int const signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPIPE}) std::signal(signal, SIG_DFL);
   int const nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (nowhere < 0) ::_exit(kNoLog);
   try {
     auto const errors = create_locked(log);
-    ::dup2(errors.get(), STDERR_FILENO);  // the lock is its, too
+    ::dup2(errors.get(), STDERR_FILENO);  // the child shares the lock
   } catch (UserError const& e) {
     word.say(e.what());
     ::_exit(is_locked(log) ? kTaken : kNoLog);
@@ -75,7 +75,7 @@ Jobs::Jobs(std::uint32_t at_a_time, std::optional<ByteSize> memory) : at_a_time_
   for (int const signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
     struct sigaction action {};
     ::sigaction(signal, nullptr, &action);
-    // One that is ignored (nohup) must not be waited for: blocked, it would come.
+    // An ignored signal (nohup) must not be waited for: blocking it would make it pending.
     if (signal == SIGCHLD || action.sa_handler != SIG_IGN) ::sigaddset(&waited_, signal);
   }
   ::sigprocmask(SIG_BLOCK, &waited_, &before_);
@@ -84,7 +84,7 @@ Jobs::Jobs(std::uint32_t at_a_time, std::optional<ByteSize> memory) : at_a_time_
 Jobs::~Jobs() {
   send(SIGKILL);
   for (auto const& [pid, child] : children_) ::waitpid(pid, nullptr, 0);
-  // Of those that were blocked, none of a child may be left over, nor one that stop() has answered.
+  // Discards pending signals of children, and signals that stop() has handled.
   timespec const now{};
   while (::sigtimedwait(&waited_, nullptr, &now) > 0) {
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private: child processes of this program, a bounded number at a time.
 //
-// A child is a copy of this process that calls a function and ends with what it returns; so it is the same
-// program whatever has become of its file. It dies with this process. SIGINT, SIGTERM, SIGHUP (unless it was
-// ignored) and SIGUSR1 end all children in order; a second one kills them. Only children that were started
-// here are waited for. One thread alone may be at work in this process.
+// A child is a copy of this process that calls a function and exits with its return value, so it runs the
+// same program even if the program's file changes. It dies with this process. SIGINT, SIGTERM, SIGHUP (unless
+// ignored) and SIGUSR1 terminate all children cleanly; a second signal kills them. Only children started here
+// are waited for. This process must have a single thread.
 #pragma once
 
 #include <sys/types.h>
@@ -23,15 +23,16 @@ namespace farfault::cli {
 
 struct JobEnd {
   std::size_t number = 0;
-  int exit_code = 0;  // where no signal ended it
+  int exit_code = 0;  // if no signal ended it
   int signal = 0;
   std::uint64_t peak_bytes = 0;  // of memory
-  std::string said;              // its last sentence, if it gave one
-  bool taken = false;            // another process is at this job: nothing was done
+  std::string said;              // its last sentence, if any
+  bool taken = false;            // another process is executing this job: nothing was done
   bool done() const { return signal == 0 && exit_code == 0; }
 };
 
-// What a child has to say to its parent, in memory that both see: a disk may be full. Cut after 1,000 bytes.
+// The message of a child to its parent, in shared memory, which works even on a full disk. Truncated after
+// 1,000 bytes.
 class LastWord {
  public:
   LastWord();
@@ -49,7 +50,7 @@ class LastWord {
 
 class Jobs {
  public:
-  // `memory`: bounds the addresses that each child may have.
+  // `memory`: limit on the address space of each child.
   Jobs(std::uint32_t at_a_time, std::optional<ByteSize> memory);
   ~Jobs();
   Jobs(Jobs const&) = delete;
@@ -57,15 +58,15 @@ class Jobs {
 
   bool full() const { return children_.size() >= at_a_time_; }
   std::size_t running() const { return children_.size(); }
-  // What the child writes to standard error goes to the file `log`, to standard output nowhere. While it
-  // lives it has the file to itself: a job whose log another process has ends at once, as `taken`. Throws
-  // RunError where no process can be started.
+  // Standard error of the child goes to the file `log`, standard output is discarded. The child locks the log
+  // during its lifetime: a job whose log is locked by another process ends at once, as `taken`. Throws
+  // RunError if no process can be started.
   void start(std::size_t number, std::string const& log, std::function<int(LastWord const&)> const& body);
-  // Waits until a child has ended, a signal has come, or `seconds` have passed.
+  // Waits until a child has ended, a signal has been received, or `seconds` have passed.
   std::optional<JobEnd> wait(double seconds);
 
-  int stopped_by() const { return stopped_by_; }  // the first signal that came, or 0
-  // Ends the children, as a signal would.
+  int stopped_by() const { return stopped_by_; }  // the first signal received, or 0
+  // Ends the children, like a signal.
   void stop();
 
  private:

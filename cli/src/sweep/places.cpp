@@ -32,7 +32,7 @@ std::string first_line(std::string const& path) {
   return line;
 }
 
-// By its heading: whoever deletes sweep.h5 alone has it made again.
+// Identified by its heading, so that a user may delete sweep.h5 alone.
 bool is_table_of_sweep(std::string const& csv) {
   auto const heading = first_line(csv);
   auto const begins = [&](std::string_view with) { return heading.starts_with(with); };
@@ -45,7 +45,7 @@ bool is_script_of_sweep(std::string const& script) {
   return first_bytes(script, kScriptHead.size()) == kScriptHead;
 }
 
-// Empty or unreadable files hold nothing that could be lost; links and devices are refused elsewhere.
+// Empty or unreadable files hold no data to lose; links and devices are refused elsewhere.
 bool holds_something(std::string const& path) {
   std::error_code error;
   return is_there(path) && fs::is_regular_file(fs::symlink_status(path, error)) &&
@@ -102,7 +102,7 @@ std::string failure_in(std::string const& log) {
   if (fs::is_symlink(log, error)) return {};
   std::istringstream file(first_bytes(log, kMostOfLog));
   std::string line, sentence;
-  // What precedes the last one are remarks.
+  // Lines before the last one are remarks.
   while (std::getline(file, line))
     if (auto said = sentence_in(line); !said.empty()) sentence = std::move(said);
   return sentence;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: where the files of a sweep are.
+// Private: file names of a sweep.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ namespace farfault::cli {
 std::string folder_of_sweep(SweepOptions const& options, Study const& study);
 std::string result_name(std::string const& name);  // in that folder
 std::string result_path(std::string const& folder, std::string const& name);
-// What a run writes to standard error, while it runs and where it has failed.
+// Standard error of a run: the log during the run, and the file of a failed run.
 std::string log_path(std::string const& folder, std::string const& name);
 std::string failure_path(std::string const& folder, std::string const& name);
 // The names of runs that have a log.
 std::vector<std::string> logs_in(std::string const& folder);
-// What the program says in a line of its own, in at most 1,000 bytes; empty where it is another's line.
+// The sentence of a line that the program prints, at most 1,000 bytes; empty for any other line.
 std::string sentence_in(std::string const& line);
-// The sentence with which a run ended, the last of those that it wrote; empty where there is none.
+// The last sentence of a run in its log; empty if there is none.
 std::string failure_in(std::string const& log);
 std::string table_path(std::string const& folder);      // sweep.h5
 std::string csv_path(std::string const& folder);        // sweep.csv
@@ -32,7 +32,7 @@ std::string lock_path(std::string const& folder);       // sweep.lock
 std::string script_path(std::string const& folder);     // sweep.sbatch
 std::string collector_path(std::string const& folder);  // collect.sbatch
 
-// Text files of a sweep begin with these; any other file of the same name is kept.
+// First lines of a sweep's text files; any other file with such a name is kept.
 inline constexpr std::string_view kRunListHead =
     "# runs of a sweep of farfault: name of the result, what varies";
 inline constexpr std::string_view kCheckedHead =
@@ -42,7 +42,7 @@ inline constexpr std::string_view kScriptHead = "#!/bin/bash\n# Written by farfa
 // Throws UserError if the folder cannot be created, or if the sweep would replace a file that no sweep wrote.
 void check_folder(std::string const& folder);
 void make_folder(std::string const& folder);
-// Writes a file whole: under another name first. Throws RunError.
+// Writes a file atomically, under a temporary name first. Throws RunError.
 void write_whole(std::string const& path, std::string const& text);
 
 }  // namespace farfault::cli

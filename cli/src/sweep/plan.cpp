@@ -164,7 +164,7 @@ void Plan::add(std::size_t run) {
   try {
     add(run, base_of(settings, run), settings);
   } catch (UserError const& e) {
-    // A mistake that is not in the study comes of what it sets, and of which run is to be told.
+    // An error outside the study's file is caused by its settings, so the message identifies the run.
     std::string const what = e.what();
     if (what.starts_with(one_line(study_.path) + ":") || what.find('\n') != what.npos) throw;
     throw UserError(what + fmt::format(" (run {}: {})", run, text_of(settings)));
@@ -248,7 +248,7 @@ bool Plan::add_known_inputs(Model& model) const {
   return false;
 }
 
-// Reading a large graph takes long, so it is read once for all runs that have the same workload.
+// Reading a large graph takes long, so runs with the same workload share one reading.
 void Plan::read_inputs_of_workloads(Model& model) {
   auto const others = static_cast<std::ptrdiff_t>(model.inputs.size());
   try {
@@ -273,7 +273,7 @@ std::vector<StudyValue> Plan::values_of(Settings const& settings, Model const* m
       values.push_back(study_.base.value);
       continue;
     }
-    // A point of the list that leaves it as it is. Where it is not in use, there is no value.
+    // A point of the list that leaves the key unchanged. An unused key has no value.
     StudyValue value;
     if (model == nullptr) {
       values.push_back(std::move(value));

@@ -16,7 +16,7 @@ constexpr Range kBlanks[] = {{0x09, 0x0D},     {0x20, 0x20},     {0x85, 0x85},  
 constexpr Range kInvisible[] = {{0xAD, 0xAD},     {0x34F, 0x34F},   {0x61C, 0x61C},
                                 {0x180B, 0x180E}, {0x200B, 0x200F}, {0x202A, 0x202E},
                                 {0x2060, 0x206F}, {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF}};
-// Capitals, and how far behind them the small letters are.
+// Ranges of capital letters, and the distance to their small letters.
 constexpr std::pair<Range, Code> kCapitals[] = {{{'A', 'Z'}, 32},     {{0xC0, 0xD6}, 32},
                                                 {{0xD8, 0xDE}, 32},   {{0x391, 0x3A9}, 32},
                                                 {{0x410, 0x42F}, 32}, {{0x400, 0x40F}, 80}};
@@ -37,7 +37,7 @@ Code small(Code code) {
   return code;
 }
 
-// Of UTF-8, which TOML is. What is none is taken byte by byte.
+// Decodes UTF-8, the encoding of TOML. Invalid bytes are taken one by one.
 std::u32string characters(std::string_view text) {
   std::u32string all;
   for (std::size_t i = 0; i < text.size();) {
@@ -64,7 +64,7 @@ std::string as_seen(std::string_view name) {
       continue;
     }
     if (std::exchange(apart, false)) seen += " ";
-    // No text for people: four bytes of each character.
+    // Not for display: four bytes per character.
     auto const letter = small(code);
     for (int shift = 24; shift >= 0; shift -= 8) seen += static_cast<char>(letter >> shift & 0xFFU);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: which names a reader of the table can tell from each other.
+// Private: visual distinction of names in the table.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace farfault::cli {
 
-// What is seen of a name: each stretch of blanks, of whatever width, as one, none at the ends, nothing of
-// what is invisible, letters (Latin, Greek, Cyrillic) as small ones. Two names that agree in it look alike.
+// Normalizes a name to its appearance: blanks of any width become one blank, blanks at the ends and invisible
+// characters are removed, letters (Latin, Greek, Cyrillic) become small. Names with equal results look alike.
 std::string as_seen(std::string_view name);
 
-// Whether a name begins or ends with a blank or with what is invisible; so does an empty one.
+// True if a name begins or ends with a blank or an invisible character, or is empty.
 bool has_blank_end(std::string_view name);
 
 }  // namespace farfault::cli

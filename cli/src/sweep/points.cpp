@@ -10,7 +10,7 @@
 namespace farfault::cli {
 namespace {
 
-// As TOML has it: what is no number is in quotes. A quantity holds no character that needs more.
+// In TOML syntax: values other than numbers are quoted. Quantities need no escapes.
 StudyValue drawn(RandomAxis const& axis, std::uint64_t bits) {
   if (!axis.range) return axis.choices[below(axis.choices.size(), bits)];
   auto const text = axis.range->value(bits);
@@ -38,7 +38,7 @@ Points::Points(Study const& study) : study_(study), seeds_(std::max<std::uint64_
     if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(key);
   };
   auto const times = [&](std::uint64_t n) {
-    // At most kMost^2 before it is looked at.
+    // At most kMost^2 before the check.
     if (n != 0) count_ *= n;
     if (count_ > kMost)
       throw UserError(fmt::format("{}: the study has more than {} runs, which is the most that one may have",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: the points of a study: every combination of a point of its list, a random sample, a value of each
-// axis of its grid, and a seed. The last of them varies fastest, in the order of the file.
+// Private: the points of a study: all combinations of a point of its list, a random sample, a value of each
+// axis of its grid, and a seed. The last one varies fastest, in the order of the file.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,19 @@ class Points {
  public:
   static constexpr std::uint64_t kMost = 100'000;
 
-  // Throws UserError where there are more than kMost.
+  // Throws UserError if there are more than kMost.
   explicit Points(Study const& study);
 
   std::uint64_t count() const { return count_; }
   std::uint64_t seeds() const { return seeds_; }
-  // The keys that vary, each once: first `of_list()` keys of the list.
+  // The keys that vary, each once; the first `of_list()` keys are the keys of the list.
   std::vector<std::string> const& keys() const { return keys_; }
   std::size_t of_list() const { return of_list_; }
-  // What the settings of run `number` are, in the order of keys(); a key that its point of the list does not
-  // have is left out.
+  // The settings of run `number`, in the order of keys(); keys that its point of the list omits are omitted.
   std::vector<StudySetting> settings(std::uint64_t number) const;
-  // Of its point of the list; empty where the points have no names.
+  // Name of its point of the list; empty if the points have no names.
   std::string name(std::uint64_t number) const;
-  // How long it takes beside the others: 1 where nothing is said.
+  // Cost relative to the other runs; 1 by default.
   double cost(std::uint64_t number) const;
 
  private:

@@ -23,8 +23,8 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// ratio to the power of bits / 2^32, by square roots and products alone: these are exact to the last digit
-// on every machine.
+// ratio to the power of bits / 2^32, by square roots and products alone: both are correctly rounded on every
+// machine.
 double power(double ratio, std::uint64_t bits) {
   double result = 1;
   for (int bit = 63; bit >= 32; --bit) {
@@ -38,7 +38,7 @@ double share_of(std::uint64_t bits) {
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
-// What is wrong with a range of these ends, as the end of "...: the range ".
+// The reason why the range is invalid, as the end of "...: the range ".
 template <class Value>
 std::string why_no_range(Value low, Value high, RandomRange::Scale scale) {
   if (!(low <= high)) return "begins above its end";
@@ -106,7 +106,7 @@ std::uint64_t RandomRange::units(std::uint64_t bits) const {
   }
   if (scale_ == Scale::log) {
     auto const low = static_cast<double>(low_.units), high = static_cast<double>(high_.units);
-    // From half a unit below to half a unit above, so that the ends are as likely as their neighbours.
+    // From half a unit below to half a unit above, so that the ends are as probable as their neighbours.
     auto const value = (low - 0.5) * power((high + 0.5) / (low - 0.5), bits);
     if (value >= high) return high_.units;
     return std::max(low_.units, static_cast<std::uint64_t>(value + 0.5));
@@ -123,7 +123,7 @@ double RandomRange::number(std::uint64_t bits) const {
 
 std::string RandomRange::value(std::uint64_t bits) const {
   if (quantity() == Quantity::number) {
-    // Six digits: as many as a person writes, where they stay in the range.
+    // Six digits, as in typical hand-written values, if the result stays in the range.
     auto const exact = std::clamp(number(bits), low_.real, high_.real);
     auto text = fmt::format("{:.6g}", exact);
     if (auto const rounded = std::strtod(text.c_str(), nullptr); rounded < low_.real || rounded > high_.real)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private: random values of a study's parameters.
 //
-// A draw is a function of the study's seed, the number of the sample and the key alone: more samples or more
-// keys leave those that there were as they were. It takes no function of the C library whose last digit
-// depends on the machine.
+// A draw is a function of the study's seed, the sample number and the key alone: additional samples or keys
+// leave earlier values unchanged. It calls no function of the C library whose last digit depends on the
+// machine.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace farfault::cli {
 
-// 64 bits that depend on all three.
+// 64 bits that depend on all three arguments.
 std::uint64_t draw_bits(std::uint64_t seed, std::uint64_t sample, std::string_view key);
 
-// One of 0 to n - 1.
+// A number from 0 to n - 1.
 std::uint64_t below(std::uint64_t n, std::uint64_t bits);
 
 class RandomRange {
@@ -25,8 +25,8 @@ class RandomRange {
   enum class Scale : std::uint8_t { linear, log, powers_of_two };
   enum class Quantity : std::uint8_t { count, number, bytes, duration, bandwidth, frequency };
 
-  // Of an end or a step as it is written: what it is, in whole base units or, of a number, as it is. Throws
-  // UserError where it is no quantity.
+  // An end or a step of a range: its quantity, and its value in whole base units (quantity `number`:
+  // unchanged). Throws UserError for an invalid quantity.
   struct End {
     Quantity quantity = Quantity::count;
     std::uint64_t units = 0;
@@ -36,12 +36,12 @@ class RandomRange {
   static End end_of_count(std::uint64_t count) { return {Quantity::count, count, 0}; }
   static End end_of_number(double number) { return {Quantity::number, 0, number}; }
 
-  // `step`: of a linear scale, above `low`; units 0: any value. Throws UserError, a sentence without file and
-  // line.
+  // `step`: spacing on a linear scale, from `low` on; units 0: any value. Throws UserError, a sentence
+  // without file and line.
   RandomRange(End low, End high, Scale scale, End step);
 
   Quantity quantity() const { return low_.quantity; }
-  // Of 64 random bits, as it is written into a configuration, without quotes.
+  // The value for 64 random bits, in the syntax of a configuration, without quotes.
   std::string value(std::uint64_t bits) const;
 
  private:

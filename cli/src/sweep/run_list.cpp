@@ -11,7 +11,7 @@
 namespace farfault::cli {
 namespace {
 
-// In place of a name, which is 16 digits.
+// Replaces the name, which has 16 digits.
 constexpr std::string_view kFailedRun = "failed";
 constexpr std::size_t kMostBytes = std::size_t{1} << 26;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: which runs a sweep has, in a file of its folder, for those who look at it before there is a table.
+// Private: the list of runs in a sweep's folder, for readers before the table exists.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 namespace farfault::cli {
 
 struct ListedRun {
-  std::string name;        // of its result; empty for a run that has none, as an input file cannot be read
+  std::string name;        // name of its result; empty for a run with an unreadable input file
   std::string text;        // "run 3 (workload.size = 8 MiB)"
-  std::string error = {};  // why it has none
+  std::string error = {};  // reason for a missing result
 };
 
-// Throws RunError where it cannot be written.
+// Throws RunError if it cannot be written.
 void write_run_list(std::string const& folder, std::vector<ListedRun> const& runs);
-// Nothing where there is none, or the file is something else.
+// Empty if the file is missing or has other content.
 std::optional<std::vector<ListedRun>> read_run_list(std::string const& folder);
 
 }  // namespace farfault::cli

@@ -102,7 +102,7 @@ std::uint64_t RunTable::figure_of(Row const& row, std::size_t figure) const {
   return kNoFigure;
 }
 
-// Whichever run ended first told of them first: not in that order.
+// Independent of the order in which the runs ended.
 std::vector<std::size_t> RunTable::figures_by_name() const {
   std::vector<std::size_t> all;
   for (auto const& figure : figure_numbers_) {

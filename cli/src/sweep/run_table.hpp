@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what came of each run of a sweep, and the table of all of them.
+// Private: the outcome of each run of a sweep, and the table of all runs.
 //
-// The table is a function of what was set: the order in which runs end does not show. In results it is
-// results::SweepTable, for programs a CSV with the same columns, for people the first rows.
+// The table is a function of the entered values; the order in which runs end has no effect. It is a
+// results::SweepTable for result files, a CSV with the same columns for programs, and a list of the first
+// rows for users.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ namespace farfault::cli {
 // A parameter that varies.
 struct VariedKey {
   std::string key;
-  std::string text;       // what the parameter is
-  bool by_point = false;  // of a list: the name of a point tells its value
+  std::string text;       // description of the parameter
+  bool by_point = false;  // key of the list: the name of a point implies its value
 };
 
 class RunTable {
@@ -30,14 +31,14 @@ class RunTable {
 
   RunTable(std::vector<VariedKey> keys, std::size_t runs);
 
-  // One for each key. `point`: the name of its point of the list; empty where they have none.
+  // One value per key. `point`: the name of its point of the list; empty without names.
   void set_values(std::size_t run, std::string point, std::vector<StudyValue> values);
-  // Why there is no result where a file has its name.
+  // The reason why an existing file of this name does not count as the result.
   void set_missing(std::size_t run, std::string why);
-  // `result` is the path of its file in the folder of the sweep.
+  // `result`: path of its file in the folder of the sweep.
   void set_done(std::size_t run, std::string result, results::SweptRun const& what);
   void set_failed(std::size_t run, std::string error);
-  // As run `other` ended.
+  // Copies the outcome of run `other`.
   void set_as(std::size_t run, std::size_t other);
 
   State state(std::size_t run) const { return rows_[run].state; }
@@ -46,9 +47,9 @@ class RunTable {
   // "run 3 (workload.size = 8 MiB)", "run 3 (small, run.seed = 2)"
   std::string name_of(std::size_t run) const;
 
-  // Where `seeds` is not 1, so many runs in a row are one point, and the table has their spread, too.
+  // If `seeds` is not 1, each group of this many rows is one point, and the table has the spread too.
   results::SweepTable table(std::size_t seeds) const;
-  // The first rows: parameters, state, and when each run ended in simulated time.
+  // Prints the first rows: parameters, state, and end of the run in simulated time.
   void print(std::ostream& out, std::size_t seeds, std::size_t most) const;
 
  private:
@@ -57,13 +58,13 @@ class RunTable {
     std::vector<StudyValue> values;
     State state = State::missing;
     std::string error, result, digest;
-    std::vector<std::pair<std::size_t, std::uint64_t>> figures;  // by number
+    std::vector<std::pair<std::size_t, std::uint64_t>> figures;  // by figure number
   };
   struct Figure {
     std::string name, unit, text;
   };
   bool are_named() const { return !rows_.empty() && !rows_[0].point.empty(); }
-  // Those that people need to know which run it is.
+  // True if the key is needed to identify a run.
   bool is_told(VariedKey const& key) const { return !(key.by_point && are_named()); }
   std::uint64_t figure_of(Row const& row, std::size_t figure) const;
   std::vector<std::size_t> figures_by_name() const;
@@ -77,9 +78,9 @@ class RunTable {
   std::map<std::string, std::size_t> figure_numbers_;
 };
 
-// The rows of /runs, or of /spread: a heading, and a line for each, with its number first in the column
-// `dimension`. Text is quoted as RFC 4180 says; a number that is missing is empty. A text
-// that begins with =, +, - or @ and is no number has an apostrophe before it, so that no spreadsheet runs it.
+// The rows of /runs or /spread: a heading, and a line per row, with its number first in the column
+// `dimension`. Text is quoted as in RFC 4180; a missing number is empty. A text that begins with =, +, - or @
+// and is not a number gets an apostrophe, so that no spreadsheet evaluates it.
 std::string to_csv(std::string const& dimension, std::vector<results::SweepColumn> const& columns);
 
 }  // namespace farfault::cli

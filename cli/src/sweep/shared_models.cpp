@@ -4,7 +4,7 @@
 namespace farfault::cli {
 namespace {
 
-// No two lists of words give the same text.
+// Makes the text unambiguous: different lists of words have different texts.
 void add_word(std::string& text, std::string const& word) {
   text += std::to_string(word.size()) + " " + word;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: models of the runs of a study, made with what these have in common.
+// Private: models of the runs of a study, built from their common settings.
 //
-// Guarantees: a model from find() equals a model made for its run alone, which
-// tests/cli/shared_models_test.cpp compares. Runs that differ only in parameter values share a model: their
-// configuration is read once, and only the effects of changed values are checked again. find() returns no
-// model for a run with a mistake, so the error message is that of a configuration read for this run.
+// Guarantees: a model from find() equals a model built for its run alone (tests/cli/shared_models_test.cpp).
+// Runs that differ only in parameter values share a model: their configuration is read once, and only the
+// effects of changed values are checked again. find() returns no model for a run with an error, so the error
+// message is that of a configuration read for this run.
 //
 // Limits: at most kMost models, replaced in LRU order.
 #pragma once
@@ -49,10 +49,10 @@ class SharedModels {
   // Runs of one configuration with settings of the same keys.
   struct Kind {
     bool is_known = false;        // a model was kept
-    std::set<std::size_t> fixed;  // settings that decide which parameters there are
+    std::set<std::size_t> fixed;  // settings that determine the set of parameters
   };
   struct Kept {
-    std::string name;  // of the kind, and of the values of its fixed settings
+    std::string name;  // of the kind and the values of its fixed settings
     std::unique_ptr<OwnModel> own;
   };
 
@@ -61,7 +61,7 @@ class SharedModels {
 
   std::string study_path_;
   std::map<std::string, Kind> kinds_;
-  std::list<Kept> models_;  // the one that was used last first
+  std::list<Kept> models_;  // most recently used first
   std::map<std::string, std::list<Kept>::iterator> by_name_;
 };
 

@@ -25,14 +25,14 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMostPartsUnasked = 1000;
 constexpr std::chrono::minutes kLongestAnswer{10};  // of sbatch
 
-// Where the program is: a batch job finds it by that.
+// Path of the program, by which a batch job finds it.
 std::string program_path() {
   std::error_code error;
   auto const path = fs::read_symlink("/proc/self/exe", error);
   return error ? std::string("farfault") : path.string();
 }
 
-// Takes up to N cores for as many runs at a time as are asked for; one where nothing is.
+// Cores for the requested number of concurrent runs; by default one run.
 std::uint64_t cores(SweepOptions const& options) {
   return std::uint64_t{options.jobs.value_or(1)} * options.threads;
 }
@@ -52,7 +52,7 @@ std::string memory_line(SweepOptions const& options) {
   return bound == 0 ? std::string() : fmt::format("#SBATCH --mem={}M\n", (bound + kMib - 1) / kMib);
 }
 
-// The study's options first: of two that are the same, sbatch takes the last one.
+// The study's options first: the last one of two equal options takes effect.
 std::string head(Study const& study, std::string const& name, std::string const& log) {
   std::string text(kScriptHead);
   for (auto const& option : study.slurm_options) text += "#SBATCH " + option + "\n";
@@ -108,7 +108,7 @@ std::string sbatch(std::string const& arguments) {
   while (!output.empty() && output.back() == '\n') output.pop_back();
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     throw RunError("sbatch refuses the job: " + (output.empty() ? "it prints nothing" : one_line(output)));
-  // "1234" or "1234;cluster", behind remarks.
+  // "1234" or "1234;cluster", after any remarks.
   auto const line = output.substr(output.rfind('\n') + 1);
   auto const id = line.substr(0, line.find(';'));
   if (id.empty() || id.find_first_not_of("0123456789") != id.npos)

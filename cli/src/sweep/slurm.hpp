@@ -14,16 +14,16 @@ namespace farfault::cli {
 struct SlurmJob {
   std::uint64_t parts = 1;
   std::string script;     // path of the array job's script, absolute
-  std::string collector;  // the script that writes the table when all parts have ended
+  std::string collector;  // the script that writes the table after all parts have ended
 };
 
-// How so many runs are shared.
+// Divides the runs into parts.
 SlurmJob slurm_job(Study const& study, std::string const& folder, std::size_t runs);
 
-// The options of sbatch that the study gives, as a line; nothing where there are none.
+// Prints the study's sbatch options in one line; nothing if there are none.
 void print_slurm_options(Study const& study, std::ostream& out);
 
-// Writes both scripts, prints these options, and submits the scripts where there is an sbatch.
+// Writes both scripts, prints the options, and submits the scripts if sbatch is available.
 void submit(SlurmJob const& job, SweepOptions const& options, Study const& study, std::ostream& out);
 
 }  // namespace farfault::cli

@@ -13,7 +13,7 @@ constexpr std::string_view kForm = "is not an option of sbatch such as \"--parti
 
 struct Owned {
   std::string_view name;
-  char letter;  // ' ': it has none
+  char letter;  // ' ': none
   std::string_view why;
 };
 
@@ -41,7 +41,8 @@ constexpr std::array kOwned = {
     Owned{"usage", 'u', kSubmission},     Owned{"version", 'V', kSubmission},
 };
 
-// The options that a study may give. Any other one may come from a plug-in of the site and change what runs.
+// Options that a study may set. Any other option may belong to a plug-in of the site and change the executed
+// program.
 constexpr std::array<std::string_view, 55> kWithValue = {"account",
                                                          "acctg-freq",
                                                          "begin",
@@ -103,7 +104,7 @@ constexpr std::array<std::string_view, 13> kFlags = {
     "quiet",      "reboot",    "spread-job", "use-min-nodes", "verbose", "wait-all-nodes"};
 constexpr std::string_view kFlagLetters = "HkOQsv", kLettersWithValue = "AbBCGLMmNpqStwx";
 
-// sbatch splits a line at blanks, takes quotes and backslashes away and ignores what follows a '#'.
+// sbatch splits a line at blanks, removes quotes and backslashes, and ignores text after a '#'.
 bool is_one_word(std::string_view option) {
   return std::all_of(option.begin(), option.end(), [](char c) {
     return c > ' ' && c <= '~' && std::string_view("\"'\\#").find(c) == std::string_view::npos;
@@ -122,7 +123,7 @@ std::string why_not_listed() {
   return "is not an option that a study may give: " + names;
 }
 
-// sbatch takes a list of nodes with a slash for the name of a file.
+// sbatch interprets a node list with a slash as a file name.
 std::string why_no_value(std::string_view name, std::string_view value) {
   bool const is_node_list = name == "nodelist" || name == "exclude";
   return is_node_list && value.find('/') != value.npos ? "names a file (" + std::string(kFile) + ")"
@@ -152,7 +153,7 @@ std::string why_no_name(std::string_view option) {
     if (equals == option.npos) return "has no value; write it as in \"--partition=long\"";
     return why_no_value(name, option.substr(equals + 1));
   }
-  // sbatch takes the beginning of a name for all of it.
+  // sbatch accepts unique prefixes of option names.
   auto const whole = std::ranges::find(kOwned, name, &Owned::name);
   if (whole != kOwned.end()) return why_not_owned(*whole);
   for (auto const& owned : kOwned)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: which options of sbatch a study may give.
+// Private: the options of sbatch that a study may set.
 //
 // A study may come from another person, and its options enter the batch script of the user who runs it.
 // Guarantees: an accepted option is one word, which sbatch parses as one option in any context, and is on a
@@ -11,7 +11,8 @@
 
 namespace farfault::cli {
 
-// Why `option`, a word of sweep.slurm.options, is not accepted, as the end of "'--wrap=x' ..."; empty: it is.
+// The reason why `option`, a word of sweep.slurm.options, is not accepted, as the end of "'--wrap=x' ...";
+// empty if it is accepted.
 std::string why_no_slurm_option(std::string const& option);
 
 }  // namespace farfault::cli

@@ -35,7 +35,7 @@ std::string toml_text(toml::node const& node) {
   return text.str();
 }
 
-// A floating-point number keeps a mark that it is one.
+// A floating-point number stays recognizable as one.
 std::string number_text(double x) {
   std::array<char, 32> buffer;
   std::string text(buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), x).ptr);
@@ -73,7 +73,7 @@ class Reader {
     throw UserError(one_line(study_.path) + ":" + std::to_string(line) + ": " + why);
   }
 
-  // For what knows neither the line nor the key.
+  // Adds line and key to the errors of a function that knows neither.
   template <class Make>
   auto at_line(int line, std::string const& key, Make make) const {
     try {
@@ -154,7 +154,7 @@ class Reader {
     return s;
   }
 
-  // Others are refused as keys, once.
+  // Other characters are refused once, as an invalid key.
   static bool is_plain(std::string_view key) {
     return std::all_of(key.begin(), key.end(), [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -167,8 +167,8 @@ class Reader {
     return t != nullptr && (t->contains("low") || t->contains("high"));
   }
 
-  // The values of nested tables by their whole keys, in the order of the file: a.b = 1, "a.b" = 1 and
-  // [a] b = 1 are one.
+  // The values of nested tables by their full keys, in the order of the file: a.b = 1, "a.b" = 1 and [a] b =
+  // 1 are equivalent.
   std::vector<Leaf> leaves(toml::table const& t) const {
     std::vector<Leaf> all;
     gather(t, "", 0, all);
@@ -252,7 +252,7 @@ class Reader {
   }
 
   double cost(toml::node const& node) const {
-    // value<double>() has none for whole numbers that a double rounds.
+    // value<double>() is empty for whole numbers that a double would round.
     auto const cost = node.is_integer() ? std::optional(static_cast<double>(node.as_integer()->get()))
                                         : node.value<double>();
     if (!node.is_number() || !cost || !(*cost > 0) || !std::isfinite(*cost))

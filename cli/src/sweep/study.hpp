@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: a study as its file has it: what all runs share, and what varies.
+// Private: the content of a study's file: common settings, and the values that vary.
 //
-// Errors: UserError, one sentence with file, line, key and rule. Whether the keys are parameters, and the
-// values theirs, is seen when the runs are planned.
+// Errors: UserError, one sentence with file, line, key and rule. Keys and values are checked against the
+// parameters when the runs are planned.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace farfault::cli {
 
 enum class ValueKind : std::uint8_t { count, number, text };
 
-// As a parameter of a run gets it.
+// A value, as given to a parameter of a run.
 struct StudyValue {
   std::string toml;
   std::string text;  // as written, without quotes
@@ -27,20 +27,21 @@ struct StudySetting {
   std::string key;
   StudyValue value;
   int line = 0;
-  // Of an array of tables: the same once more, for mistakes to have the lines at which they stand.
+  // For an array of tables: the same TOML with line numbers, so that errors have the lines of the study's
+  // file.
   std::string placed_toml = {};          // with each table at its line, counted from 1
-  std::vector<StudySetting> inner = {};  // what the tables hold: application.0.workload
+  std::vector<StudySetting> inner = {};  // keys within the tables: application.0.workload
 };
 
 // A point of a list.
 struct StudyPoint {
-  std::string name;  // of its own; empty where the points of the list have none
-  double cost = 1;   // how long it takes beside the others
+  std::string name;  // empty if the points of the list have no names
+  double cost = 1;   // relative to the other runs
   std::vector<StudySetting> settings;
   int line = 0;
 };
 
-// A key and the values that it takes in turn.
+// A key and its values.
 struct StudyAxis {
   std::string key;
   std::vector<StudyValue> values;
@@ -50,29 +51,29 @@ struct StudyAxis {
 struct RandomAxis {
   std::string key;
   std::optional<RandomRange> range;
-  std::vector<StudyValue> choices;  // where there is no range
+  std::vector<StudyValue> choices;  // empty with a range
   int line = 0;
 };
 
 struct Study {
   std::string path;
-  StudySetting base;                 // of runs whose points name no other; no text: each point names one
+  StudySetting base;                 // for runs whose points name no other; empty: each point names one
   std::string output;                // folder of the results
-  std::vector<StudySetting> shared;  // by all runs
+  std::vector<StudySetting> shared;  // set by all runs
   std::vector<StudyPoint> list;
   std::vector<StudyAxis> grid;
   std::vector<RandomAxis> random;
   std::uint64_t samples = 0;
   std::uint64_t random_seed = 1;
-  std::vector<std::uint64_t> seeds;  // of the runs; empty: they are not swept
+  std::vector<std::uint64_t> seeds;  // seeds of the runs; empty: no sweep over seeds
   int seeds_line = 0;
-  std::uint64_t slurm_parts = 0;  // tasks of the array job; 0: as fits the runs
+  std::uint64_t slurm_parts = 0;  // tasks of the array job; 0: chosen by the number of runs
   std::vector<std::string> slurm_options;
 };
 
 inline constexpr char const* kSeedKey = "run.seed";
-// Varies as a parameter does: the configuration of the run, a file as seen from the study's folder, or the
-// name of a preset.
+// Varies like a parameter: the configuration of a run, a file relative to the study's folder, or the name of
+// a preset.
 inline constexpr char const* kBaseKey = "base";
 
 Study read_study(std::string const& path);

@@ -49,7 +49,7 @@ void check_sets(SweepOptions const& options, Points const& points) {
   }
 }
 
-// As many as there are cores and memory for.
+// Limited by cores and memory.
 std::uint32_t jobs_at_a_time(SweepOptions const& options) {
   auto const cores = std::max(1U, std::thread::hardware_concurrency());
   auto jobs = options.jobs.value_or(std::max(1U, cores / options.threads));
@@ -105,7 +105,7 @@ class Sweep {
         out_ << "  submitted no: all results are there\n";
         return conclude(0);
       }
-      lock_.reset();  // the parts may start before they are all submitted
+      lock_.reset();  // the parts may start before the submission is complete
       submit(slurm_job(study_, plan_->folder(), plan_->distinct().size()), options_, study_, out_);
       return kDone;
     }
@@ -127,7 +127,7 @@ class Sweep {
     print_stale();
   }
 
-  // Why what is there is not taken: the table has the reason of each.
+  // Prints the number of unusable results; the table has the reason for each.
   void print_stale() {
     if (plan_->stale() != 0)
       out_ << fmt::format(
@@ -152,15 +152,15 @@ class Sweep {
     return kDone;
   }
 
-  // From the runs that are there, or from one that is made to be measured and thrown away. Returns the signal
-  // that stopped it, or 0.
+  // Estimates the time from cached runs, or from a run that is executed only to be measured. Returns the
+  // signal that stopped it, or 0.
   int estimate() {
     auto const less = [&](std::size_t a, std::size_t b) { return plan_->cost(a) < plan_->cost(b); };
     auto const shortest = *std::min_element(missing_.begin(), missing_.end(), less);
     auto const longest = plan_->cost(*std::max_element(missing_.begin(), missing_.end(), less));
     bool const alike = plan_->cost(shortest) >= longest;
     auto const name = alike ? std::string("the first run") : plan_->table().name_of(shortest);
-    auto seconds = plan_->time_of_cost();  // of a cost of 1
+    auto seconds = plan_->time_of_cost();  // for a cost of 1
     std::string from = "by the mean of those that are there";
     if (seconds == 0) {
       auto const probe = measure(*plan_, shortest, options_, kLongestProbe);
@@ -182,7 +182,7 @@ class Sweep {
     }
     double all = 0;
     for (auto const run : missing_) all += plan_->cost(run);
-    // Those that are alike take turns.
+    // Equal runs are executed in rounds.
     auto const turns = alike ? std::ceil(all / longest / jobs_) * longest
                              : std::max(all / static_cast<double>(jobs_), longest);
     auto const time = seconds * turns;

@@ -79,7 +79,7 @@ ComponentId ComponentPlaces::of(AccessTrace const& access, Place place) const {
     case Place::l2_slice:
       break;
   }
-  // Of an L2 cache in partitions the SM's own.
+  // In a partitioned L2 cache, the partition of the SM.
   auto const partitions = device.slices.size() / sm.slices;
   auto const own = sm.index * partitions / device.sms * sm.slices;
   return device.slices[own + sm.memory.slice(offset)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: at which component of the machine a stretch of an access was spent.
+// Private: the component at which an access spent each of its stages.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class ComponentPlaces {
   struct Requester {
     DeviceId device = 0;
     std::uint32_t index = 0;
-    std::uint32_t slices = 0;  // that it reaches itself
-    AddressMap memory;         // of these
+    std::uint32_t slices = 0;  // that it reaches directly
+    AddressMap memory;         // of these slices
   };
   static ComponentId memory_of(Device const& device, PhysAddr address) {
     return device.slices.empty() ? device.port : device.slices[device.slice_map.slice(offset_of(address))];

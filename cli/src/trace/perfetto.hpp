@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private: a trace in the format of Perfetto, one packet after the other.
 //
-// Protocol Buffers, as Perfetto's protos/perfetto/trace has them: trace_packet.proto, track_event.proto,
-// track_descriptor.proto, counter_descriptor.proto, debug_annotation.proto, interned_data.proto. All packets
-// are of one sequence; names are written once and then numbered. A time is counted in picoseconds where
-// Perfetto reads nanoseconds, of which it knows no fractions.
-//
-// The caller adds tracks before their events, events in the order of their times, and of one time ends before
-// begins, so that slices of a track nest. Cost: 20 to 150 bytes per event, and nothing kept.
+// - Format: Protocol Buffers as in Perfetto's protos/perfetto/trace: trace_packet.proto, track_event.proto,
+//   track_descriptor.proto, counter_descriptor.proto, debug_annotation.proto, interned_data.proto. All
+//   packets form one sequence; names are written once and then numbered.
+// - Time: picoseconds, in fields that Perfetto reads as nanoseconds, because it has no fractions of them.
+// - Order: the caller adds tracks before their events, and events by time; at equal times, ends before
+//   begins, so that slices of a track nest.
+// - Cost: 20 to 150 bytes per event; no memory.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace farfault::cli {
 
-// One message of the wire format: fields in the order in which they are added.
+// One message of the wire format: fields in order of addition.
 class ProtoMessage {
  public:
   void number(std::uint32_t field, std::uint64_t value);
@@ -41,7 +41,7 @@ class ProtoMessage {
 struct Annotation {
   std::string_view name;
   std::uint64_t number = 0;
-  std::string_view text = {};  // in place of the number, where it is not empty
+  std::string_view text = {};  // replaces the number, unless empty
 };
 
 // A checksum over all packets of a trace in order, each with its key and size.
@@ -61,25 +61,25 @@ class PerfettoTrace {
   PerfettoTrace();
 
   Track process(std::string_view name);
-  // Tracks of one name and one parent stand below each other as one.
+  // Tracks with the same name and parent are displayed together.
   Track track(Track parent, std::string_view name);
   Track counter(Track parent, std::string_view name, std::string_view unit);
 
-  // `flow` links all slices that have it; 0: none.
+  // `flow` links all slices with the same number; 0: none.
   void begin(Time at, Track track, std::string_view name, std::uint64_t flow,
              std::vector<Annotation> const& annotations);
   void end(Time at, Track track);
   void count(Time at, Track track, std::uint64_t value);
 
-  // The last packet: the checksum, by which a trace is known to be whole (trace_check.hpp).
+  // The last packet: the checksum, which proves that a trace is complete (trace_check.hpp).
   void finish();
-  // What has been added since it was last taken.
+  // The bytes added since the last call.
   std::string take();
-  // With what every trace of this class begins.
+  // The common beginning of every trace of this class.
   static std::string_view beginning();
 
  private:
-  // The numbers of names.
+  // Numbers by name.
   using Names = std::map<std::string, std::uint64_t, std::less<>>;
 
   Track describe(ProtoMessage& descriptor);

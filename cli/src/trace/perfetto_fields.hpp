@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: field numbers of the messages of a trace, as Perfetto's protos/perfetto/trace has them.
+// Private: field numbers of the messages of a trace, from Perfetto's protos/perfetto/trace.
 #pragma once
 
 #include <cstdint>

@@ -20,9 +20,9 @@ namespace farfault::cli {
 
 namespace {
 
-constexpr std::int64_t kSamples = 20;  // of the statistics, in the window, beside the run's own
+constexpr std::int64_t kSamples = 20;  // in the window, in addition to the run's own samples
 
-// What a rank has seen.
+// Data recorded by a rank.
 struct Seen {
   std::vector<AccessTrace> accesses;
   std::vector<KernelSpan> kernels;
@@ -162,7 +162,7 @@ void Recording::reached() {
     next_ = std::min(now + pause_, options_.to);
     return;
   }
-  // The accesses of the window are followed to their end.
+  // The accesses of the window are followed until they complete.
   std::uint64_t mine = 0;
   for (auto const& watch : accesses_) mine += watch->under_way();
   if (transport_.max(mine) == 0) {
@@ -209,7 +209,7 @@ void Recording::write(Time end) {
     content.kernels.insert(content.kernels.end(), theirs.kernels.begin(), theirs.kernels.end());
     content.left_out += theirs.left_out;
   }
-  // A counter that has stayed as it was tells nothing.
+  // A counter that did not change is omitted.
   for (auto& c : counters_)
     if (c.track.values.size() > 1) content.counters.push_back(std::move(c.track));
   if (!begun_ || end == options_.from)

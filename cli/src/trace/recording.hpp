@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: the trace of a run, while it runs.
+// Private: records the trace of a run.
 //
-// Nothing is observed before the window begins. From then on each rank looks at its SMs and hosts, until the
-// accesses that were issued in the window have ended; what all ranks have seen is brought together at the
-// end. Neither the result nor its digest knows of it.
+// Nothing is observed before the window begins. From then on each rank observes its SMs and hosts until the
+// accesses issued in the window have completed; the data of all ranks are collected at the end. Neither the
+// result nor its digest depends on it.
 #pragma once
 
 #include <memory>
@@ -22,33 +22,33 @@
 
 namespace farfault::cli {
 
-// The file of the trace of a run whose result is `output`.
+// The trace file of a run whose result is `output`.
 std::string trace_path(TraceOptions const& trace, std::string const& output);
-// What it is called while it is written.
+// Its temporary name while it is written.
 std::string writing_trace(std::string const& path);
-// Whether a file begins as a trace of ours does.
+// True if a file begins like a Farfault trace.
 bool looks_like_trace(std::string const& path);
 
 class Recording {
  public:
-  // Throws UserError where a pattern names no component, or rank 0 cannot write the file. The first two of
-  // these outlive it.
+  // Throws UserError if a pattern matches no component, or if rank 0 cannot write the file. All
+  // arguments except `path` must outlive the object.
   Recording(TraceOptions const& options, std::string path, Model& model, Engine& engine, Transport& transport,
             Sampler& sampler);
   ~Recording();
   Recording(Recording const&) = delete;
   Recording& operator=(Recording const&) = delete;
 
-  // When the run is to pause for it next; Time::max(): no more. All ranks agree.
+  // The time of the next pause of the run; Time::max(): none. All ranks agree.
   Time next() const { return next_; }
-  // It has; all ranks call it alike.
+  // The run has paused at next(); all ranks call it alike.
   void reached();
   // The run has taken a sample.
   void sampled(Time at);
 
-  // The run has ended, or will not go on here: all ranks call it alike. Rank 0 writes the file.
+  // The run has ended, or will not continue here: all ranks call it alike. Rank 0 writes the file.
   void write(Time end);
-  // What the user is to know of it then, or nothing.
+  // A message for the user after write(), or empty.
   std::string const& remark() const { return remark_; }
   std::string const& path() const { return path_; }
 
@@ -67,7 +67,7 @@ class Recording {
   FileHandle file_;
   std::vector<std::unique_ptr<AccessWatch>> accesses_;
   std::vector<std::unique_ptr<KernelWatch>> kernels_;
-  std::uint32_t sms_ = 0;  // that are watched, on all ranks
+  std::uint32_t sms_ = 0;  // observed SMs on all ranks
   Time next_;
   Duration pause_{};
   bool begun_ = false;

@@ -61,7 +61,7 @@ constexpr ProtoField kPacketFields[] = {{packet::kTimestamp, kWireNumber},
                                         {packet::kTrackDescriptor, kWireBytes, fields_of(kDescriptorFields)},
                                         {packet::kChecksum, kWireFixed}};
 
-// Takes a number from the front of `text`; nothing where it is cut short or longer than any.
+// Removes a number from the front of `text`; empty if it is truncated or too long.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t value = 0;
   for (unsigned i = 0; i < std::min<std::size_t>(text.size(), 10); ++i) {
@@ -106,11 +106,11 @@ bool is_message(std::string_view text, ProtoFields fields, std::optional<std::ui
   return true;
 }
 
-// The file from its beginning on, a piece at a time.
+// Reads the file from its beginning, a piece at a time.
 class TraceBytes {
  public:
   explicit TraceBytes(FileHandle file) : file_(std::move(file)) {}
-  // The next bytes, `most` or all that are left.
+  // The next bytes: `most`, or all remaining ones.
   std::string_view next(std::uint64_t most) {
     if (text_.size() - at_ < most) {
       text_.erase(0, at_);

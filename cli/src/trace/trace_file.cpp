@@ -68,14 +68,14 @@ class TraceFile {
   struct Entry {
     Time at;
     Kind kind;
-    std::uint32_t index;  // in slices_, or in counts_
+    std::uint32_t index;  // into slices_ or counts_
   };
   struct Slice {
     Track track = 0;
     std::string_view name;
     std::uint64_t flow = 0;        // 0: none
-    std::uint32_t of = kNone;      // the access that it is of
-    std::uint32_t access = kNone;  // the same, where it is all its life
+    std::uint32_t of = kNone;      // its access
+    std::uint32_t access = kNone;  // the same, if the slice is the whole access
     std::uint32_t kernel = kNone;
   };
   struct Count {
@@ -86,7 +86,7 @@ class TraceFile {
     Track track;
     Time free_at;
   };
-  // A stretch of an access at another component than its SM.
+  // A stage of an access at a component other than its SM.
   struct Visit {
     Time from;
     Time to;
@@ -133,7 +133,7 @@ class TraceFile {
     std::ranges::sort(content_.accesses, {},
                       [](AccessTrace const& a) { return std::tuple(a.issued, a.sm, a.number); });
     std::vector<std::vector<Visit>> visits(system_.component_count());
-    std::vector<std::uint64_t> flow(content_.accesses.size());  // where there is something to link
+    std::vector<std::uint64_t> flow(content_.accesses.size());  // if there are several slices to link
     for (std::uint32_t i = 0; i < content_.accesses.size(); ++i) {
       auto const& a = content_.accesses[i];
       auto const is_shown = [&](StageSpan const& span) { return shown_[places_.of(a, span.place)]; };
@@ -163,7 +163,7 @@ class TraceFile {
     }
   }
 
-  // As far as they lie in the window.
+  // Clipped to the window.
   void add_kernels() {
     auto& kernels = content_.kernels;
     std::ranges::sort(kernels, {},
@@ -270,7 +270,7 @@ class TraceFile {
   std::vector<Count> counts_;
   std::vector<Entry> entries_;
   std::vector<Annotation> annotations_;
-  std::string address_, physical_, device_, name_;  // that they name
+  std::string address_, physical_, device_, name_;  // texts that annotations_ refers to
 };
 
 }  // namespace

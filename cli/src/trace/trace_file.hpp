@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what a trace shows, as a file for Perfetto.
+// Private: writes the content of a trace as a file for Perfetto.
 //
-// A process for each device, a track for each component: a slice for the life of each access on that of its
-// SM, and one for each stretch of it on that of the component where it was spent, named by its stage. Slices
-// that overlap stand on further tracks of the same name, the earlier one on the first that is free. A flow
-// links the slices of an access. The file is a function of what is given here alone.
+// Each device is a process, each component a track. The track of an SM has a slice for each access; the
+// tracks of other components have a slice for each stage of an access that was spent there, named after the
+// stage. Overlapping slices use further tracks of the same name; each slice takes the first free one. A flow
+// links the slices of an access. The file is a function of the arguments alone.
 #pragma once
 
 #include <iosfwd>
@@ -20,7 +20,7 @@
 
 namespace farfault::cli {
 
-// A statistic of a component, as it was at some times.
+// Samples of a component's statistic.
 struct CounterTrack {
   std::string component;
   std::string name;
@@ -33,10 +33,10 @@ struct TraceContent {
   std::vector<KernelSpan> kernels;
   std::vector<CounterTrack> counters;
   std::uint64_t left_out = 0;  // accesses beyond the limit
-  Time end{};                  // of the run, or of what is shown
+  Time end{};                  // end of the run or of the shown time
 };
 
-// `shown`: by component, whether it has tracks.
+// `shown`: by component, true if it has tracks.
 void write_trace(std::ostream& out, TraceContent content, TraceOptions const& options, System const& system,
                  std::vector<bool> const& shown, Applications const& applications);
 

@@ -52,7 +52,7 @@ std::string text_of(TraceOptions const& trace) {
 bool path_matches(std::string_view pattern, std::string_view path) {
   if (pattern.find_first_of("*?") == pattern.npos)
     return path == pattern || (path.starts_with(pattern) && path[pattern.size()] == '.');
-  // Of the last star it is known from where on the rest is compared.
+  // Only the last star needs backtracking.
   std::size_t p = 0;
   std::size_t star = pattern.npos;
   std::size_t after = 0;

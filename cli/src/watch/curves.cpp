@@ -13,15 +13,15 @@ namespace {
 using results::LiveCounter;
 using results::LivePoint;
 
-constexpr double kPerNs = 1e3;  // of what grows per ps
+constexpr double kPerNs = 1e3;  // for rates per ps
 constexpr double kPerUs = 1e6;
 
 struct CurveKind {
   char const* what;
-  std::vector<LiveCounter> parts;   // added up
-  std::vector<LiveCounter> wholes;  // what the sum is divided by; none: simulated time
+  std::vector<LiveCounter> parts;   // summed
+  std::vector<LiveCounter> wholes;  // denominator of the sum; empty: simulated time
   double factor = 1;
-  bool busy = false;  // parts are time that instances were busy
+  bool busy = false;  // parts are busy times of instances
 };
 
 std::vector<CurveKind> const& kinds() {
@@ -45,7 +45,7 @@ std::vector<CurveKind> const& kinds() {
   return all;
 }
 
-// The amounts that all counters have reached at a time, as if they grew evenly from sample to sample.
+// The values of all counters at a time, interpolated linearly between samples.
 std::vector<double> totals_at(std::vector<LivePoint> const& points, double time) {
   auto const after = std::ranges::find_if(
       points, [&](LivePoint const& p) { return static_cast<double>(p.time_ps) >= time; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what `farfault watch` shows of a run over simulated time, and what it needs of the samples for it.
+// Private: the curves over simulated time in `farfault watch`, and the counters that they need.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace farfault::cli {
 
-// The counters of which curves, totals and progress are made.
+// The counters for curves, totals and progress.
 std::vector<results::LiveCounter> const& watched_counters();
-// The place of one of them; there must be one.
+// The index of a counter, which must exist.
 std::size_t watched_counter(std::string const& series, std::string const& metric);
 
 struct Curve {
   std::string what;
-  bool share = false;          // else an amount
-  std::vector<double> values;  // over equal parts of the simulated time; some may be not a number
+  bool share = false;          // otherwise an amount
+  std::vector<double> values;  // over equal intervals of simulated time; may contain NaN
 };
 
-// Those of which there is something to show, in `parts` parts at most. `instances`: of each counter.
+// Curves with data, with at most `parts` intervals. `instances`: by counter.
 std::vector<Curve> curves(std::vector<results::LivePoint> const& points,
                           std::vector<std::uint64_t> const& instances, std::size_t parts);
 

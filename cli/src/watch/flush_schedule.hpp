@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: when a run writes its samples out, so that others can read them.
+// Private: flush times of a run's samples, for readers of the growing file.
 //
-// Every 10 s. While somebody watches, a second after the last flush, or after as much more as keeps flushes
-// to a twentieth of the time, as long as a sample can be read 2 s after it was taken; where that takes
-// flushes a fifth of the time, in longer steps. So a sample can be read within 2 s where a flush takes less
-// than 0.38 s and samples come closer than that.
+// - Not watched: every 10 s.
+// - Watched: 1 s after the last flush. Slow flushes are delayed to limit them to a twentieth of the time, as
+//   long as a sample is readable within 2 s; beyond that, flushes may take a fifth of the time.
+// - A sample is therefore readable within 2 s if a flush takes less than 0.38 s and samples are less than 2 s
+//   apart.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +18,15 @@ namespace farfault::cli {
 
 class FlushSchedule {
  public:
-  using Clock = std::function<double()>;  // seconds, never going back
+  using Clock = std::function<double()>;  // seconds, monotonic
 
   explicit FlushSchedule(WatchMark mark, Clock clock = steady_seconds)
       : mark_(std::move(mark)), clock_(std::move(clock)), last_(clock_()), sampled_(last_), looked_(last_) {}
 
-  // Call it after every sample: whether to flush now.
+  // Call after every sample: true if the run should flush now.
   bool due() {
     auto const now = clock_();
-    auto const next = now - sampled_;  // until the next sample, if it takes as long as this one did
+    auto const next = now - sampled_;  // until the next sample, if it takes as long as this one
     sampled_ = asked_ = now;
     if (now - looked_ >= kLookEvery) {
       looked_ = now;
@@ -34,11 +35,11 @@ class FlushSchedule {
     auto const since = now - last_;
     if (since > kUnwatched) return true;
     bool const watched = touched_ >= 0 && now - touched_ < kForget;
-    // What is sampled now can be read when the next flush is done.
+    // A sample taken now is readable after the next flush.
     auto const latest = std::max(kReadable - cost_, kLeastShare * cost_);
     return watched && since + next > std::max(kWatched, std::min(kShare * cost_, latest));
   }
-  // Call it after every flush that due() asked for, and others.
+  // Call after every flush, including flushes that due() did not request.
   void done() {
     last_ = clock_();
     cost_ = last_ - asked_;
@@ -51,7 +52,7 @@ class FlushSchedule {
   static constexpr double kLookEvery = 0.25;
   static constexpr double kForget = 5;  // a watcher touches the mark every second
   static constexpr double kShare = 20;
-  static constexpr double kReadable = 1.9;  // a tenth to spare
+  static constexpr double kReadable = 1.9;  // 0.1 s margin
   static constexpr double kLeastShare = 4;
 
   static double steady_seconds() {
@@ -60,11 +61,11 @@ class FlushSchedule {
 
   WatchMark mark_;
   Clock clock_;
-  double last_;          // flush
-  double sampled_;       // last
-  double looked_;        // at the mark
-  double asked_ = 0;     // due()
-  double touched_ = -1;  // the mark; less than 0: never
+  double last_;          // last flush
+  double sampled_;       // last sample
+  double looked_;        // last check of the mark
+  double asked_ = 0;     // last call of due()
+  double touched_ = -1;  // last change of the mark; negative: never
   double cost_ = 0;      // of the last flush
 };
 

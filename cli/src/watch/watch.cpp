@@ -26,14 +26,15 @@
 namespace farfault::cli {
 namespace {
 
-constexpr int kTries = 20;  // for a frame, where the run is in the middle of a flush
+constexpr int kTries = 20;  // for a frame, if the run is flushing
 constexpr double kPause = 0.05;
 constexpr double kTouchEvery = 1;
 constexpr double kAskEvery = 0.25, kPatience = 3;
 
 volatile sig_atomic_t stopped = 0;
 
-// While this lives, the signals that end a program end the watching, so that its mark is removed.
+// During its lifetime, signals that would end the program stop the watching instead, so that the mark is
+// removed.
 class StopsWatching {
  public:
   StopsWatching() {
@@ -56,10 +57,10 @@ class StopsWatching {
 void sleep_for(double seconds) {
   auto const whole = std::floor(seconds);
   timespec pause{static_cast<time_t>(whole), static_cast<long>((seconds - whole) * 1e9)};
-  ::nanosleep(&pause, nullptr);  // a signal ends it early
+  ::nanosleep(&pause, nullptr);  // interrupted by a signal
 }
 
-// What a terminal can show, by the locale that programs are told.
+// The character set of the terminal, from the locale of the environment.
 bool has_blocks() {
   for (auto const* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     auto const* const value = std::getenv(name);
@@ -70,7 +71,7 @@ bool has_blocks() {
   return false;
 }
 
-// The beginning of a line that would be wider than the terminal, in whole characters.
+// Truncates a line to the width of the terminal, in whole characters.
 std::string fitted(std::string line, std::size_t columns) {
   std::size_t characters = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -111,7 +112,7 @@ class Watched {
   std::vector<std::string> lines(FrameForm const& form) const {
     return sweep_ ? sweep_->lines(form) : run_->lines(form);
   }
-  // Asks the runs to write their samples out.
+  // Makes the runs flush their samples.
   void touch() {
     std::map<std::string, std::unique_ptr<WatchTouch>> marks;
     for (auto const& result : sweep_ ? sweep_->results() : std::vector<std::string>{run_->result()}) {
@@ -121,7 +122,7 @@ class Watched {
           known != marks_.end() ? std::move(known->second) : std::make_unique<WatchTouch>(mark_path(result));
       mark->touch();
     }
-    marks_ = std::move(marks);  // those of runs that have ended are removed
+    marks_ = std::move(marks);  // removes marks of ended runs
   }
 
  private:
@@ -141,7 +142,7 @@ int watch(WatchOptions const& options, std::ostream& out) {
   while (stopped == 0) {
     try {
       watched.update();
-      // One frame of a run that has just begun: what there is of it comes when it is asked for.
+      // With --once, a run that has just started is given time to flush its first sample on request.
       for (double waited = 0; options.once && watched.awaits_samples() && waited < kPatience && stopped == 0;
            waited += kAskEvery) {
         watched.touch();

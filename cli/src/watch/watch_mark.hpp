@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: how a run knows that somebody watches it.
+// Private: signals to a run that it is being watched.
 //
-// `farfault watch RUN.h5` touches an empty file, RUN.h5.watch, again and again, and removes it in the end. A
-// run that sees its time change writes its samples out more often. Only changes count: clocks need not
-// agree, and what a watcher that was killed left behind means nothing.
+// `farfault watch RUN.h5` touches an empty file, RUN.h5.watch, repeatedly, and removes it at the end. A run
+// that sees the file's time change flushes its samples more often. Only changes count, so clocks need not
+// agree, and a mark left by a killed watcher has no effect.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@ namespace farfault::cli {
 
 std::string mark_path(std::string const& result);  // "<result>.watch"
 
-// The run's side.
+// The side of the run.
 class WatchMark {
  public:
   explicit WatchMark(std::string path) : path_(std::move(path)), seen_(look()) {}
-  // Whether it was touched since the last call, or since this was made.
+  // True if the mark was touched since the last call, or since construction.
   bool touched();
 
  private:
-  std::optional<std::int64_t> look() const;  // its time, in ns, where it is there
+  std::optional<std::int64_t> look() const;  // modification time in ns, if it exists
 
   std::string path_;
   std::optional<std::int64_t> seen_;
 };
 
-// The watcher's side; removes the file when it is destroyed.
+// The side of the watcher; removes the file on destruction.
 class WatchTouch {
  public:
   explicit WatchTouch(std::string path) : path_(std::move(path)) {}
@@ -36,7 +36,7 @@ class WatchTouch {
   WatchTouch(WatchTouch const&) = delete;
   WatchTouch& operator=(WatchTouch const&) = delete;
 
-  // False where that is not possible: the folder may not be written, or a file of that name has content.
+  // False if this is not possible: the folder is not writable, or the file has content.
   bool touch();
 
  private:

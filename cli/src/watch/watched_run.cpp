@@ -23,14 +23,14 @@ constexpr std::size_t kMostPoints = 512;
 constexpr std::size_t kWidestCurve = 60;
 constexpr std::size_t kCurveNameWidth = 38;
 
-// When the file was written last, in s; 0 where it is not there.
+// Modification time of the file in s; 0 if it does not exist.
 double written_at(std::string const& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return 0;
   return static_cast<double>(status.st_mtim.tv_sec) + static_cast<double>(status.st_mtim.tv_nsec) * 1e-9;
 }
 
-// Of "2026-01-31T12:00:00Z", in s; 0 where it is no date.
+// Parses "2026-01-31T12:00:00Z", in s; 0 for an invalid date.
 double seconds_of(std::string const& date) {
   std::tm tm{};
   auto const* const end = ::strptime(date.c_str(), "%Y-%m-%dT%H:%M:%SZ", &tm);
@@ -42,7 +42,7 @@ std::string ps_text(std::int64_t ps) {
 }
 
 std::string value_text(Curve const& curve) {
-  // The last part that has a value.
+  // The last interval with a value.
   auto const last =
       std::find_if(curve.values.rbegin(), curve.values.rend(), [](double v) { return std::isfinite(v); });
   if (last == curve.values.rend()) return "";
@@ -60,13 +60,13 @@ WatchedRun::WatchedRun(std::string result) : result_(std::move(result)) {
 void WatchedRun::update() {
   auto const partial = result_ + ".partial";
   written_ = is_locked(partial);
-  // What is there of the latest run: the whole of an earlier one may have the name.
+  // The partial file of the latest run has priority: the complete file may belong to an earlier run.
   auto const path = is_there(partial) ? partial : result_;
   auto const wall = written_at(path);
   auto const first = points_.empty() ? 0 : points_.back().sample + 1;
   auto const most = points_.empty() ? kFirstPoints : kNewPoints;
   auto run = results::read_live(path, watched_counters(), first, most);
-  // Another run has begun under the same name.
+  // A new run has started under the same name.
   if (run.start_time != run_.start_time || run.samples < first) {
     points_.clear();
     first_.reset();
@@ -109,7 +109,7 @@ std::optional<WatchedRun::Seen> WatchedRun::reference() const {
   if (!last_) return std::nullopt;
   if (first_ && last_->wall - first_->wall >= 1) return first_;
   if (begin_ <= 0 || last_->wall - begin_ < 1) return std::nullopt;
-  // Of a run that was taken up, how many blocks were done by then is not known.
+  // For a resumed run, the number of blocks completed before is unknown.
   if (run_.start_ps != 0) return std::nullopt;
   return Seen{begin_, 0, 0};
 }

@@ -81,7 +81,7 @@ void WatchedSweep::update() {
       try {
         if (!run) run = std::make_unique<WatchedRun>(result);
         run->update();
-      } catch (UserError const&) {  // it has just ended, or is in the middle of a flush
+      } catch (UserError const&) {  // it has just ended, or is flushing
         if (!run) under_way_.erase(name);
       }
       continue;

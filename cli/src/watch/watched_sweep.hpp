@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: a sweep as its folder shows it.
+// Private: a sweep, read from its folder.
 #pragma once
 
 #include <map>
@@ -13,19 +13,19 @@ namespace farfault::cli {
 
 class WatchedSweep {
  public:
-  explicit WatchedSweep(std::string folder);  // throws UserError where it is none of a sweep
+  explicit WatchedSweep(std::string folder);  // throws UserError if it is not the folder of a sweep
 
   void update();
-  // Of one of the runs under way.
+  // True for any of the active runs.
   bool awaits_samples() const;
   bool has_ended() const { return known_ && under_way_.empty() && done_ + failed_.size() == runs_; }
   std::vector<std::string> lines(FrameForm const& form) const;
-  // Of the results that are being written.
+  // The results that are being written.
   std::vector<std::string> results() const;
 
  private:
   struct Failed {
-    std::string text;   // which run
+    std::string text;   // identifies the run
     std::string error;  // empty: read from its file
     std::string name;
   };
@@ -33,9 +33,9 @@ class WatchedSweep {
   std::string text_of(std::string const& name) const;
 
   std::string folder_;
-  bool known_ = false;  // which runs there are to be
+  bool known_ = false;  // the list of runs is known
   std::size_t runs_ = 0, done_ = 0;
-  std::map<std::string, std::string> texts_;                      // by name, what varies
+  std::map<std::string, std::string> texts_;                      // by name, the varied settings
   std::map<std::string, std::unique_ptr<WatchedRun>> under_way_;  // by name
   std::vector<Failed> failed_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: what the tag of an SM's memory request holds. In its lower bits a number: that of the MSHR or, of
-// a store, of the warp's context.
+// Private: the tag of an SM's memory request. Its lower bits hold a number: the MSHR or, for
+// a store, the warp's context.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace farfault {
 
-inline constexpr unsigned kStreamBit = 16;      // from here on: the stream of whose accesses it is
+inline constexpr unsigned kStreamBit = 16;      // from this bit on: the stream of the access
 inline constexpr unsigned kGenerationBit = 30;  // the generation of the access, for its drain
 inline constexpr std::uint32_t kStoreTag = 1U << 31;
 inline constexpr std::uint32_t kNumberMask = (1U << kStreamBit) - 1;

@@ -44,8 +44,8 @@ void AccessWatch::before(Event const& e) {
     answered(e.message<MemResponse>(), e.when);
 }
 
-// The load/store unit has passed, one per cycle: transactions that were translated, then those whose page was
-// replayed, then those of the instruction (Sm::move_transactions).
+// The load/store unit has passed, one per cycle: transactions that were translated, then transactions whose
+// page was replayed, then the instruction's (Sm::move_transactions).
 void AccessWatch::after(Event const& e) {
   if (!follows(e)) return;
   auto const& s = sm_.state();
@@ -109,7 +109,7 @@ void AccessWatch::issue(Time now) {
     t.issued = live.since = now;
     t.address = item.address;
     t.block = warp.block;
-    t.step = warp.step - 1;  // it has gone on to the next one
+    t.step = warp.step - 1;  // the warp has advanced to the next one
     t.kernel = warp.kernel;
     t.warp = warp.index;
     t.application = item.application;
@@ -232,7 +232,7 @@ std::uint32_t AccessWatch::replay_of(std::uint64_t page, LsuItem const& item, Ti
   return id;
 }
 
-// What Sm::on_translation is about to do with those that wait for the page.
+// Anticipates Sm::on_translation for the transactions that wait for the page.
 void AccessWatch::translated(TranslateResponse const& m, Time now) {
   auto const& s = sm_.state();
   auto const page_bits = sm_.spec().page_bits;
@@ -296,7 +296,7 @@ void AccessWatch::translated(TranslateResponse const& m, Time now) {
   }
 }
 
-// As Sm::count_translation cuts it.
+// Split as in Sm::count_translation.
 void AccessWatch::spend_translation(Live& live, TranslateResponse const& m, Time now) const {
   now = std::max(now, live.since);
   auto const behind = m.stages.last_of(now - live.since);
@@ -317,7 +317,7 @@ void AccessWatch::spend_translation(Live& live, TranslateResponse const& m, Time
   go(back, Stage::l2_tlb, Place::l2_tlb);
 }
 
-// As Sm::count_load and Sm::count_stores cut it.
+// Split as in Sm::count_load and Sm::count_stores.
 void AccessWatch::spend_memory(Live& live, MemoryStages const& stages, std::uint32_t MemoryStages::*rest,
                                Time at) const {
   auto const left = at - live.since - stages.sum();

@@ -9,10 +9,10 @@ namespace farfault {
 
 namespace {
 
-// Two addresses at once, which the compiler would not make of plain loops.
+// Two addresses at once; the compiler does not vectorize plain loops this way.
 using Pair = std::uint64_t __attribute__((vector_size(16)));
 
-// Whether each of lanes 0 to n - 1 continues where the one before it ends.
+// True if each of lanes 0 to n - 1 continues at the end of the previous one.
 bool contiguous(WarpInstruction const& i, std::uint32_t n) {
   auto const first = i.address[0];
   if (i.address[n - 1] != first + std::uint64_t{n - 1} * i.bytes_per_lane) return false;
@@ -34,12 +34,12 @@ bool contiguous(WarpInstruction const& i, std::uint32_t n) {
   return (differ[0] | differ[1]) == 0;
 }
 
-// By the lowest bits of a line's number: where the line is in `out`, and one more.
+// By the lowest bits of a line's number: the line's index in `out`, plus 1.
 using Places = std::array<std::uint8_t, 256>;
 static_assert(std::tuple_size_v<Transactions> < 255);
 
-// Whether no access of lanes 0 to n - 1 crosses the end of a line, and the lines that they touch differ in
-// the bits of Places alone.
+// True if no access of lanes 0 to n - 1 crosses the end of a line, and the accessed lines differ only in
+// the bits of Places.
 bool is_narrow(WarpInstruction const& i, std::uint32_t n, std::uint32_t line_bytes) {
   if (!std::has_single_bit(i.bytes_per_lane)) return false;
   auto const first = i.address[0];
@@ -76,7 +76,7 @@ std::uint32_t coalesce_narrow(WarpInstruction const& i, std::uint32_t n, std::ui
   return count;
 }
 
-// Calls touch(line, bytes) for each line that the lane's access touches: one, or two.
+// Calls touch(line, bytes) for each line that the lane accesses: one, or two.
 template <class Touch>
 void touch_lines(WarpInstruction const& i, std::uint64_t lanes, VirtAddr mask, Touch&& touch) {
   auto const address = i.address[static_cast<std::size_t>(std::countr_zero(lanes))];
@@ -91,14 +91,14 @@ void touch_lines(WarpInstruction const& i, std::uint64_t lanes, VirtAddr mask, T
   }
 }
 
-// The lines of a warp, none of them twice.
+// The distinct lines of a warp.
 class Lines {
  public:
   Lines(std::uint32_t line_bytes, Transactions& out) : line_bytes_(line_bytes), out_(out) {}
 
   std::uint32_t count() const { return count_; }
   bool lies_below(VirtAddr address) const { return count_ != 0 && address < out_[count_ - 1].line; }
-  // A line not below the one before it, as were all others: it is that one, or new.
+  // A line not below the previous one, as for all lines before: it is either the previous line or new.
   void touch_next(VirtAddr line, std::uint32_t bytes) {
     if (count_ != 0 && out_[count_ - 1].line == line)
       add(out_[count_ - 1], bytes);
@@ -106,7 +106,7 @@ class Lines {
       append(line, bytes);
   }
 
-  // Any line, once known() has been called.
+  // Any line; requires known() to have been called.
   void touch_any(VirtAddr line, std::uint32_t bytes) {
     auto& place = place_of(line);
     if (place != 0) return add(out_[place - 1U], bytes);
@@ -123,7 +123,7 @@ class Lines {
     out_[count_++] = {line, std::min(line_bytes_, bytes), 0};
   }
   void add(Transaction& to, std::uint32_t bytes) { to.bytes = std::min(line_bytes_, to.bytes + bytes); }
-  // Others of the same bits come after it. 0: the line is not in `out` yet.
+  // Linear probing: lines with the same bits follow. 0: the line is not in `out` yet.
   std::uint8_t& place_of(VirtAddr line) {
     auto const bits = static_cast<unsigned>(std::countr_zero(line_bytes_));
     for (auto h = static_cast<std::uint8_t>(line >> bits);; ++h)
@@ -140,7 +140,7 @@ class Lines {
 
 std::uint32_t coalesce(WarpInstruction const& instruction, std::uint32_t line_bytes, Transactions& out) {
   auto const n = static_cast<std::uint32_t>(std::popcount(instruction.lanes));
-  // Lanes 0 to n - 1 are active, and none of them touches more than two lines.
+  // Lanes 0 to n - 1 are active, and none of them accesses more than two lines.
   bool const plain = n != 0 && (instruction.lanes & (instruction.lanes + 1)) == 0 &&
                      instruction.bytes_per_lane != 0 && instruction.bytes_per_lane <= line_bytes;
   if (plain && contiguous(instruction, n)) {

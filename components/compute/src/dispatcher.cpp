@@ -197,7 +197,7 @@ void Dispatcher::on_lifetimes(PageLifetimes const& m, Cx& cx) const {
   set_period_timer(cx);
 }
 
-// A machine on which nothing moves has no event left: not this timer's either.
+// An idle machine must have no pending events, this timer included.
 void Dispatcher::set_period_timer(Cx& cx) const {
   auto& s = cx.state();
   if (s.timer_rests == 0) return;
@@ -278,7 +278,7 @@ void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
   if (std::ranges::all_of(s.shares, [](KernelShare const& k) { return k.running == 0; }))
     set_period_timer(cx);
   s.next_sm[application] = number_of(m.sm, application);
-  // What a policy without a period says never changes: so no other SM takes what it has not taken before.
+  // Without a period, a policy's answers never change: other SMs refuse what they have refused before.
   bool const others_are_full = s.thread_blocks->period() == Duration::zero() && s.all_run == 0;
   dispatch(cx, others_are_full ? m.sm : kEverySm);
   run_all_if_others_are_idle(cx);

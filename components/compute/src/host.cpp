@@ -7,7 +7,7 @@ namespace farfault {
 
 namespace {
 
-// Of its own: of a kernel that has ended the finished blocks are those of its grid.
+// `blocks` has no column: a completed kernel has finished all blocks of its grid.
 bool has_column(Stat<SmStats> const& counter) {
   return counter.kind == StatKind::counter && std::string_view(counter.name) != "blocks";
 }
@@ -222,7 +222,7 @@ bool Host::end_run(std::uint32_t application, Cx& cx) const {
   if (has_runs_table()) s.ended_runs.push_back(run.current);
   if (++run.times == a.repeats) --s.unfinished;
   if (run.times < a.repeats) return true;
-  // Of launches and of times there are as many numbers.
+  // Launches and runs have the same limit on their numbers.
   auto const kernels = std::uint64_t{a.workload->kernel_count()};
   auto const room = Applications::kMostLaunches - std::max(run.launches, run.times);
   return a.relaunch && s.unfinished != 0 && std::max(kernels, std::uint64_t{1}) < room;

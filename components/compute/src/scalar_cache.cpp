@@ -25,7 +25,7 @@ ScalarCacheState ScalarCache::initial() const {
   s.tlb =
       p.tlb.make(p.tlb_entries, p.tlb_entries, spec().page_bits, spec().page_sizes, spec().mapped_at_start);
   s.tlb_mshrs = MshrTable<ScalarRequest>(p.tlb_mshrs, outstanding);
-  // As many as there can be: nothing stalls for their sake.
+  // Sized for the maximum, so that nothing stalls for room.
   s.faulted = FaultedAccesses<ScalarRequest>(outstanding, outstanding, 0, 0);
   s.cache = Cache(p.size.bytes, p.ways, spec().line_bytes, p.replacement);
   s.mshrs = MshrTable<ScalarRequest>(p.mshrs, outstanding);
@@ -72,7 +72,7 @@ void ScalarCache::accept(ScalarRequest const& m, Cx& cx) const {
   if (!serve(m, false, cx)) cx.state().stalled.push(m);
 }
 
-// False when the request has to wait for an MSHR.
+// False if the request must wait for an MSHR.
 bool ScalarCache::serve(ScalarRequest const& m, bool again, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.port_free, cx.now());
@@ -136,7 +136,7 @@ bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx
   return true;
 }
 
-// One answer leaves in a cycle.
+// Sends one response per cycle.
 void ScalarCache::answer(ScalarRequest const& m, Time at, ScalarStatus status, Cx& cx) const {
   auto& s = cx.state();
   auto const start = std::max(at, s.answer_free);
@@ -164,7 +164,7 @@ void ScalarCache::keep_faulted(std::uint64_t page, ScalarRequest const& m, Cx& c
   answer(m, std::max(s.port_free, cx.now()), ScalarStatus::faulted, cx);
 }
 
-// The requests of the page go on ahead of those that are stalled.
+// Requests for the page proceed before stalled requests.
 void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.found_by == FoundBy::replay) {

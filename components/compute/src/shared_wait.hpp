@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The waits of several transactions for one response, summed: of each that has waited for all stages that the
-// response tells, and of whose wait these tell all. So a response adds to its stages once, however many have
-// waited for it.
+// The sum of several transactions' waits for one response: of transactions that have waited for all stages in
+// the response, and whose wait these stages cover. The response is then added to its stages once, for any
+// number of transactions.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class SharedWait {
  public:
   explicit SharedWait(Duration behind) : behind_(behind) {}
 
-  // False: this one has to be told by itself. It has joined later, or some stage is longer than can be told.
+  // False: count this one separately. It has joined later, or a stage is longer than a response can report.
   bool add(Duration waited) {
     if (waited < behind_ || waited >= Duration{kLongest}) return false;
     ++number_;
@@ -27,7 +27,7 @@ class SharedWait {
     return true;
   }
   std::uint64_t number() const { return number_; }
-  // What is left of their time without the stages behind.
+  // Their remaining time, outside the response's stages.
   std::uint64_t own() const { return waited_ - number_ * ps(behind_); }
 
  private:

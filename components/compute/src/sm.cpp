@@ -105,7 +105,7 @@ void Sm::on_start(StartBlock const& m, Cx& cx) const {
   schedule_tick(cx);
 }
 
-// The warps of a block that is outside take slots.
+// The warps of a block outside the slots enter slots.
 void Sm::enter_slots(std::uint32_t block, Cx& cx) const {
   auto& s = cx.state();
   auto const stream = program_of(s.warps.first_of_block(block)).stream;
@@ -160,7 +160,7 @@ void Sm::on_tick(Tick const&, Cx& cx) const {
   schedule_tick(cx);
 }
 
-// True when the warp has to wait for its loads (and stores); it is woken when they are done.
+// True if the warp must wait for its loads (and stores); it is woken when they are done.
 bool Sm::must_wait(std::uint32_t context, bool for_stores, Cx& cx) const {
   auto& s = cx.state();
   auto& w = s.warps[context];
@@ -229,7 +229,8 @@ void Sm::on_scalar(ScalarResponse const& m, Cx& cx) const {
   schedule_tick(cx);
 }
 
-// The last warp of a block has ended. After a kernel's last one here the dispatcher has its counts.
+// The last warp of a block has ended. After a kernel's last block here, the counts are sent to the
+// dispatcher.
 void Sm::end_block(Warp const& w, std::uint8_t stream, Cx& cx) const {
   auto& s = cx.state();
   auto& stats = s.stats[stream];
@@ -246,7 +247,7 @@ void Sm::end_block(Warp const& w, std::uint8_t stream, Cx& cx) const {
   cx.send(done, BlockDone{w.block, spec().index, w.kernel, reports});
 }
 
-// The warp's next instruction: mostly that of the warp that was asked last.
+// The warp's next instruction: usually cached from the last call.
 WarpInstruction const& Sm::instruction_of(Warp const& w, SmState& s) const {
   auto& d = s.decoded.value;
   if (d.step != w.step || d.block != w.block || d.index != w.index || d.kernel != w.kernel) {
@@ -259,7 +260,7 @@ WarpInstruction const& Sm::instruction_of(Warp const& w, SmState& s) const {
   return d.instruction;
 }
 
-// Issues the warp's next instruction, or makes the warp wait for what that needs.
+// Issues the warp's next instruction, or makes the warp wait for what the instruction needs.
 void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   auto& s = cx.state();
   auto const context = s.warps.in_slot(slot);
@@ -318,7 +319,7 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   stats.access_time += under_way.advance(cx.now());
   under_way.number += n;
   run_load_store(cx);
-  // Mostly the next instruction waits for this one: then there is nothing to issue until it is done.
+  // Usually the next instruction waits for this one: then there is nothing to issue until it is done.
   auto const& next = instruction_of(w, s);
   bool const retires = next.op == Op::end;
   if ((next.wait_loads || retires) && must_wait(context, retires, cx)) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of an SM that give way to others, and what moving their contexts takes.
+// Swapping of an SM's blocks, and the transfer of their contexts.
 #include "farfault/compute/sm.hpp"
 #include "farfault/parts/train.hpp"
 
@@ -16,7 +16,7 @@ bool Sm::is_stalled(std::uint32_t block, SmState const& s) const {
                                                       : s.warps.block_waits_for_accesses(block);
 }
 
-// One that waits comes where there is room, or else in place of one that is stalled.
+// Swaps in a waiting block if there is room, or else in place of a stalled one.
 void Sm::switch_blocks(Cx& cx) const {
   auto& s = cx.state();
   auto& held = s.held;
@@ -69,7 +69,7 @@ void Sm::arrive(std::uint32_t block, Cx& cx) const {
   enter_slots(block, cx);
 }
 
-// The state of its warps; or all, registers and shared memory too.
+// Transfers the state of its warps; `all`: registers and shared memory as well.
 void Sm::move_context(std::uint32_t block, Access access, bool all, Cx& cx) const {
   auto& s = cx.state();
   auto const& held = s.held[block];
@@ -134,7 +134,7 @@ void Sm::on_context(MemResponse const& m, Cx& cx) const {
   s.slice_credits[spec().memory.slice(offset_of(m.address))] += lines;
   FF_CHECK(t.block != HeldBlocks::kNone && t.done + lines <= t.lines, path() + ": a line of no context");
   t.done += lines;
-  // Usable from the next edge on, and the last line of a train arrives later than the first.
+  // Usable from the next edge on; the last line of a train arrives later than the first.
   if (t.done == t.lines) cx.wake_at(moved, Tick{}, cx.now() + m.train.length() + Duration{1});
   if (lsu_busy(s)) run_load_store(cx);
   send_context(cx);

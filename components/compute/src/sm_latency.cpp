@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of a transaction went (sm_stats.hpp), told when a translation, a line or an acknowledgement
-// comes.
+// Attribution of a transaction's time to stages (sm_stats.hpp), when a translation, a line or an
+// acknowledgement arrives.
 #include <utility>
 
 #include "farfault/compute/sm.hpp"
@@ -9,7 +9,7 @@
 namespace farfault {
 namespace {
 
-// A wait in which some stage may be longer than a response can say.
+// A wait with a stage that may be longer than a response can report.
 bool is_long(Duration waited) {
   return waited >= Duration{kLongest};
 }
@@ -84,7 +84,8 @@ void Sm::count_loads(MemResponse const& m, SharedWait const& all, AccessStages& 
   (is_remote(m.address) ? stages.links : stages.l2_cache) += all.own();
 }
 
-// Which of a warp's stores is acknowledged is not known: what they took together is, once all are.
+// Acknowledgements do not identify a store: only the total time of a warp's stores is known, once all have
+// been acknowledged.
 void Sm::count_stores(MemResponse const& m, Warp& w, SmStats& stats, AccessesUnderWay& under_way,
                       Time now) const {
   auto const lines = m.train.lines();

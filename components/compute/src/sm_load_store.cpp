@@ -9,7 +9,7 @@ namespace farfault {
 
 namespace {
 
-// What a translation counts as, of a transaction that missed the L1 TLB.
+// The counter of a translation's source, for a transaction that missed the L1 TLB.
 constexpr std::uint64_t SmStats::*count_of(FoundBy translation) {
   switch (translation) {
     case FoundBy::l2_tlb:
@@ -32,8 +32,8 @@ void Sm::wake(std::uint32_t context, Warp& w, Cx& cx) const {
   cx.state().warps.wake(context, std::max(at, cx.now()));
 }
 
-// Consecutive lines of one warp in one block of memory, and as many as may be. Of what is not translated yet
-// the device is not known.
+// Counts consecutive lines of one warp in one block of memory, up to the limit. The device of untranslated
+// lines is unknown.
 template <class Following>
 std::uint32_t Sm::train_from(LsuItem const& item, std::uint64_t n, Following&& following) const {
   auto const most = std::max(spec().local_train, spec().remote_train);
@@ -62,7 +62,7 @@ void Sm::run_load_store(Cx& cx) const {
 
 bool Sm::move_transactions(Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
-  std::uint32_t train = 0;  // of the lines to come
+  std::uint32_t train = 0;  // of the following lines
   while (!s.translated.empty()) {
     auto const& item = s.translated.front();
     if (train == 0)
@@ -127,12 +127,12 @@ bool Sm::translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines
   return true;
 }
 
-// An access to a page that the L1 TLB does not have; false when it has to wait for room to wait in.
+// An access to a page that misses the L1 TLB; false if it must wait for room to wait in.
 bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, Time since, Leaving& leaving,
                               Cx& cx) const {
   auto& s = cx.state();
-  // What is looked up again has had its place among the faulted, and gets it back: else it could wait for
-  // itself.
+  // An access that is looked up again had a place among the faulted accesses, and keeps it: otherwise it
+  // could wait for itself.
   auto const stall = [&](LoadStoreWaits why) {
     leaving.waits = why;
     return false;
@@ -199,7 +199,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   } else if (m.found_by == FoundBy::settled) {
     if (!s.faulted.holds(m.page)) return;
     s.l1_tlb->fill(m.page, m.translation());
-    if (is_read_only(m.frame)) s.faulted.replay(m.page, again);  // writes are faulted once more
+    if (is_read_only(m.frame)) s.faulted.replay(m.page, again);  // writes fault once more
     s.faulted.settle(m.page, [&](LsuItem item) {
       again(item);
       ++s.stats[item.stream].replayed;
@@ -214,7 +214,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
     auto const count = count_of(m.found_by);
     auto const entry = s.tlb_mshrs.find(m.page);
     FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
-    bool refused = false;  // a write that has joined a read
+    bool refused = false;  // a write that was merged with a read
     s.stalled_warps.begin();
     std::uint8_t stream = 0;
     SharedWait waits(m.stages.sum());
@@ -226,7 +226,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
         waits = SharedWait(m.stages.sum());
         stream = item.stream;
       }
-      // It may come before the look-up that missed has ended: then the stage begins with its end.
+      // It may arrive before the look-up that missed has ended: the next stage then begins at that end.
       auto const since = item.since;
       auto const now = std::max(cx.now(), since);
       if (!waits.add(now - since)) count_translation(m, now - since, s.stats[stream].stages);
@@ -316,8 +316,8 @@ void Sm::depart(Leaving& leaving, Cx& cx) const {
   leaving.lines = 0;
 }
 
-// A translated transaction at the L1 cache; false when it has to wait for an MSHR or a credit: for as many as
-// the lines that travel with it take, so that none travels alone because others were before it.
+// A translated transaction at the L1 cache; false if it must wait for an MSHR or a credit. It waits for
+// enough of them for its whole train, so that earlier transactions do not force a line to travel alone.
 bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
   auto const line = line_of(item.address);
@@ -402,9 +402,9 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
     std::uint64_t ahead = 0;  // ps from now until their data
     for (std::uint32_t i = 0; i < lines; ++i) {
       auto const at = usable(m.train, i, cx.now());
-      s.l1.insert(first + i, false);  // absent, as it was when its MSHR was taken
+      s.l1.insert(first + i, false);  // absent, as when its MSHR was allocated
       s.l1_mshrs.release(*s.l1_mshrs.find(first + i), [&](LoadWaiter const& waiter) {
-        // A line may come before the look-up in the L1 cache has ended.
+        // A line may arrive before the look-up in the L1 cache has ended.
         auto const since = waiter.since();
         auto const ends = std::max(at, since);
         if (!waits.add(ends - since)) count_load(m, ends - since, stats.stages);
@@ -427,7 +427,7 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
     send_context(cx);
     switch_blocks(cx);
   }
-  // Without a warp woken the SM does what it did before, unless faults are all that its warps wait for now.
+  // If no warp was woken, the SM's state is unchanged, unless its warps now wait only for faults.
   if (changed || s.warps.any_faulted()) schedule_tick(cx);
 }
 

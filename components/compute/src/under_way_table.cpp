@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host had under way at the end of a run that was stopped.
+// The table of the host's outstanding operations at the end of a stopped run.
 #include "farfault/compute/host.hpp"
 
 namespace farfault {

@@ -24,7 +24,7 @@ SmDoes WarpContexts::what_most_wait_for(std::uint64_t mine) const {
     most = warps;
     what = it;
   };
-  // Mostly nobody waits there.
+  // Usually no warp waits there.
   auto const consider_slots = [&](std::uint64_t slots, SmDoes it) {
     if (slots != 0) consider(std::popcount(slots), it);
   };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public calls: each returns an answer or raises one ResultError, and loads at most `max_bytes`.
+"""Public calls: each returns a result or raises one ResultError, and loads at most `max_bytes`.
 
 `@whole_calls` wraps every public method and property of a class whose objects have `path` and `max_bytes`. The wrapper
 - converts errors of HDF5, numpy, pandas and xarray, and lack of memory, into a ResultError;
@@ -14,9 +14,9 @@ import os
 
 from .errors import Misplaced, Misuse, ResultError, in_one_line
 
-# Default of max_bytes. Counted: numbers at 8 bytes, texts with their Python objects.
+# Default of max_bytes. Numbers count 8 bytes, texts count with their Python objects.
 MAX_BYTES = 512 << 20
-# Methods that are public although their names begin with an underscore.
+# Public methods whose names begin with an underscore.
 SPECIAL = ("__init__", "__enter__", "__exit__", "__iter__", "__repr__", "__call__")
 
 _outermost = contextvars.ContextVar("the outermost call of the package", default=None)
@@ -29,7 +29,7 @@ class _Count:
 
 @contextlib.contextmanager
 def whole_call(whose, loaded_before=0):
-    """loaded_before: bytes that earlier calls loaded for the same object and that it still holds."""
+    """loaded_before: bytes loaded by earlier calls that the same object still holds."""
     began = _outermost.set(_Count(whose, loaded_before)) if _outermost.get() is None else None
     try:
         yield
@@ -47,7 +47,7 @@ def whole_call(whose, loaded_before=0):
 
 
 def charge(size, what):
-    """Adds bytes that the caller is about to load; raises a ResultError above the limit of the outermost call."""
+    """Adds bytes that the caller is about to load. Raises a ResultError above the limit of the outermost call."""
     count = _outermost.get() or _Count(None, 0)
     count.loaded += size
     limit = getattr(count.whose, "max_bytes", MAX_BYTES)
@@ -84,7 +84,7 @@ def checked_path(path):
 
 
 def names_of(names, what):
-    """The names that the caller passed, as a list; a single text is one name."""
+    """The names passed by the caller, as a list. A single text is one name."""
     if isinstance(names, str):
         return [names]
     try:

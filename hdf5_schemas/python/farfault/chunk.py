@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unpacks a chunk of a dataset. Memory is bounded by the size of the chunk, not by the compressed data."""
+"""Unpacks a chunk of a dataset. The size of the chunk bounds the memory, not the compressed data."""
 import zlib
 
 import numpy
@@ -10,7 +10,7 @@ class Damaged(Exception):
 
 
 def unpacked(data, size, dtype, deflated, shuffled):
-    """The values of a chunk that takes `size` bytes when unpacked."""
+    """The values of a chunk with an unpacked size of `size` bytes."""
     if deflated:
         data = _inflated(data, size)
     if len(data) != size:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parses the configuration of a run.
 
-The limits are checked before tomllib parses the text: tomllib takes quadratic time and memory for a dotted key. Characters of quoted
-texts are not marks. A configuration with 64 applications has 26 kB, 1,981 lines and 4,212 marks, with at most 2 nesting marks per line.
+The limits are checked before tomllib parses the text, because tomllib takes quadratic time and memory for a dotted key.
+Characters inside quoted texts are not marks. For comparison, a configuration with 64 applications has 26 kB, 1,981
+lines and 4,212 marks, with at most 2 nesting marks per line.
 """
 import re
 import tomllib
@@ -14,14 +15,14 @@ from .errors import ResultError, in_one_line
 MARKS, MOST_MARKS, BYTES_PER_MARK = ".[{,=\n", 1 << 15, 1280
 NESTING, MOST_NESTING = ".[{", 16  # per line
 MOST_CHARACTERS, MOST_UNQUOTED = 1 << 20, 4096  # MOST_UNQUOTED: per line
-MOST_KEY = 1024  # characters of a dotted key, with the tables that it is in
+MOST_KEY = 1024  # characters of a dotted key, including the tables around it
 
-# A quoted text on one line, or the quotes that open a text of several lines.
+# A quoted text on one line, or the opening quotes of a text of several lines.
 TEXT = re.compile(r"""("{3}|'{3})|"[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+"?|'[^'\n]*+'?""")
 
 
 def parsed(path, text):
-    """The tables of the configuration `text`. path: the file that the text is from."""
+    """The tables of the configuration `text`. path: file of the text."""
     damaged = f"{path}: its configuration is damaged: "
     if len(text) > MOST_CHARACTERS:
         raise ResultError(f"{damaged}it has {len(text)} characters; the limit is {MOST_CHARACTERS}")
@@ -46,7 +47,7 @@ def parsed(path, text):
 
 
 def flat(path, config):
-    """{dotted key: value} of a configuration. A table in an array is keyed by its name."""
+    """{dotted key: value} of a configuration. The key of a table in an array contains the table's name."""
     found = {}
     for key, value in _flattened(config):
         if len(key) > MOST_KEY:

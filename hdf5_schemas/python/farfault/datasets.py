@@ -11,7 +11,7 @@ from .file import attributes, filled, is_scale, plain, values
 
 
 class _Lazy(BackendArray):
-    """A dataset of the file that is read when its values are asked for, and no more of it than is.
+    """A dataset of the file that is read on access, limited to the selected part.
 
     held: bytes by name that xarray caches of this array and of the other arrays of its dataset.
     """
@@ -21,7 +21,7 @@ class _Lazy(BackendArray):
 
     def __getitem__(self, key):
         if any(isinstance(k, slice) and (k.step or 1) < 0 for k in key.tuple):
-            # xarray picks wrong elements for negative steps below -1.
+            # xarray selects wrong elements for negative steps below -1.
             key = indexing.OuterIndexer(tuple(numpy.arange(*k.indices(n)) if isinstance(k, slice) else k
                                               for k, n in zip(key.tuple, self.shape)))
         others = sum(size for name, size in self.held.items() if name != self.name)
@@ -29,7 +29,7 @@ class _Lazy(BackendArray):
             return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
 
     def _read(self, key):
-        # The dataset of the file may be longer than what is shown of it.
+        # The dataset in the file may be longer than the visible part.
         key = tuple(slice(*k.indices(n)) if isinstance(k, slice) else k for k, n in zip(key, self.shape))
         with self.file.reading() as f:
             stored = f.dataset(self.name)
@@ -41,9 +41,9 @@ class _Lazy(BackendArray):
 
 
 def dataset(file, group, names=None, lazy=True):
-    """The datasets of a group (of these names) as one xarray.Dataset; coordinates are read at once.
+    """The datasets of a group (or `names` of them) as one xarray.Dataset. Coordinates are read at once.
 
-    A run that is killed may leave some datasets longer than others: only rows that all of them have are given.
+    A killed run may leave datasets of different lengths. Only rows that all datasets have are returned.
     """
     with file.reading() as f:
         data = f.group(group)
@@ -95,9 +95,8 @@ def _coordinates(d):
 def frame(file, group, index, needed=(), names=None):
     """The one-dimensional datasets of a group as the columns of a pandas table.
 
-    `.attrs` has "units" and "long_name" of the columns, and the "description" of the group. A figure that one of several
-    does not have is NaN. A file without one of the needed columns is damaged. With names, only those columns are read, as far
-    as they are there.
+    `.attrs` has "units" and "long_name" of the columns, and the "description" of the group. A missing figure is NaN. A
+    file without one of the `needed` columns is damaged. names: read only these columns, as far as they exist.
     """
     with file.reading() as f:
         data = f.group(group)

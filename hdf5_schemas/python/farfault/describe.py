@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run and a sweep say of themselves in a notebook or at a prompt: a few lines."""
+"""Short text representations of a run and a sweep, for notebooks and prompts."""
 import textwrap
 from collections import Counter
 
@@ -19,7 +19,7 @@ def describe(run):
 
 
 def _ranks(engine):
-    """Events per exchange and waiting of a run with several MPI ranks."""
+    """Events per exchange and wait share of a run with several MPI ranks."""
     events, waited = engine.get("events_per_exchange"), engine.get("rank_wait_share")
     if not (isinstance(events, float) and isinstance(waited, float)):
         return []

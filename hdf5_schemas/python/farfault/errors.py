@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions of this package, and the texts in them."""
+"""Exceptions of this package, and their texts."""
 
-# Limits of a sentence: names in a list, characters of a quoted text.
+# Limits of a message: names in a list, characters of a quoted text.
 NAMES, LETTERS = 40, 300
 
 
 class ResultError(ValueError):
-    """The file is damaged, belongs to another program, or lacks the requested data: one sentence, in one line and without control characters,
-    whatever names and texts of the file are in it."""
+    """The file is damaged, belongs to another program, or lacks the requested data.
+
+    The message is one line of one sentence without control characters, whatever names and texts the file contains."""
 
     def __init__(self, sentence):
         super().__init__(printable(sentence))
@@ -18,17 +19,17 @@ class Misuse(TypeError):
 
 
 class Misplaced(IndexError):
-    """The caller asked for an element outside of an array."""
+    """The caller requested an element outside an array."""
 
 
 def unknown(path, what, name, there, so_far=False):
-    """The error for a name that the file lacks; lists the names that it has (so far, for a run that has not ended)."""
+    """The error for a name that the file lacks. Lists the names that it has (so far, for a run that has not ended)."""
     listed = some_of(there) if len(there) else "none"
     return ResultError(f"{path}: it has no {what} {in_one_line(repr(name))}; there are{' so far' if so_far else ''}: {listed}")
 
 
 def some_of(names):
-    """The names as a list in a sentence; a long list is cut, with the number of names."""
+    """The names as a list in a sentence. A long list is cut and ends with the number of names."""
     names = list(names)
     more = f", ... ({len(names)} in all)" if len(names) > NAMES else ""
     return ", ".join(in_one_line(n) for n in names[:NAMES]) + more
@@ -41,5 +42,5 @@ def in_one_line(problem):
 
 
 def printable(text):
-    """The text with spaces in place of control characters."""
+    """The text with spaces instead of control characters."""
     return "".join(c if c.isprintable() else " " for c in str(text))

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What went between devices, over which links, and where the pages were at the end: tables of the end of a run."""
+"""Traffic between devices, use of links, and final page placement, from tables written at the end of a run."""
 import numpy
 import pandas
 
 from .calls import charge
 from .errors import unknown
 
-# The tables, and what they hold.
+# The tables and their contents.
 TABLES = {"traffic": "traffic between devices", "links": "use of links", "page_placement": "page placement"}
-# Devices, in this order.
+# Kinds of devices, in display order.
 DEVICES = ("gpu", "cpu", "nic")
 
 
 def traffic(run, what):
-    """From each device (rows) to each other (columns)."""
+    """From each device (rows) to each other device (columns)."""
     if what not in ("bytes", "packets"):
         raise unknown(run.path, "traffic in", what, ["bytes", "packets"])
     pairs = _table(run, "traffic", ("from", "to", what))
@@ -28,10 +28,10 @@ def traffic(run, what):
 
 
 def links(run):
-    """Each direction of each link, with the share of the run in which it was busy.
+    """Each direction of each link, with its busy share of the run.
 
-    A packet counts with all its time when its sending begins. In a run that was stopped meanwhile that can be more than
-    the time that there was; the share is 1 then.
+    A packet adds all its time when its transmission begins. In a run that is stopped during the transmission, the sum
+    can exceed the run time; the share is then 1.
     """
     columns = ["link", "from", "to", "sender", "bandwidth", "packets", "bytes", "busy_time"]
     table = _table(run, "links", columns)
@@ -58,12 +58,12 @@ def placement(run):
 
 
 def _charge_square(rows, columns, what):
-    """The table has a field for each pair of names; pandas holds up to four copies while it is filled."""
+    """Charges a table with a cell for each pair of names. pandas holds up to four copies while it fills the table."""
     charge(4 * 8 * rows * columns, f"the {what} of {rows} x {columns} names")
 
 
 def _in_order(run, names):
-    """GPUs, CPUs, NICs, each in the order of the machine; what is no node of it after them."""
+    """GPUs, CPUs and NICs, each in the order of the machine; other names follow."""
     nodes = run.machine.nodes
     place = {name: (DEVICES.index(kind) if kind in DEVICES else len(DEVICES), i)
              for i, (name, kind) in enumerate(zip(nodes["name"], nodes["kind"]))}
@@ -77,7 +77,7 @@ def _devices(run):
 
 
 def _table(run, name, columns):
-    """A table that is written at the end; without rows where nothing is in it."""
+    """A table that is written at the end of the run. Empty if the file has it without rows."""
     if name in run.tables:
         table = run.table(name)
         if set(columns) <= set(table):

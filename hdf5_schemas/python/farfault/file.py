@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An HDF5 file of Farfault: opened for each access, unless it is held open.
 
-Many files can be in use at once that way, as no handle stays open, and the file of a run that is still under way is read
-as it is now: an open handle would go on reading space that the run has used anew since.
+With no open handles, a program can use many files at once. It also reads the current state of the file of a run in
+progress: an open handle would still refer to space that the run has reused since.
 """
 import contextlib
 import os
@@ -13,7 +13,7 @@ from . import objects
 from .calls import charge
 from .errors import ResultError, in_one_line
 
-# The schema versions that are read. What a version adds is looked for where it is asked for.
+# Supported schema versions. Data that only newer files of a version have is looked up on access.
 SCHEMA_VERSIONS = (2,)
 
 
@@ -44,7 +44,7 @@ class File:
 
 
 def check_readable(path):
-    """A ResultError for what is no HDF5 file."""
+    """Raises a ResultError for a file that is not HDF5."""
     why = objects.why_no_file(path)
     if why:
         raise ResultError(f"{in_one_line(path)}: {why}")
@@ -57,7 +57,7 @@ def check_readable(path):
 
 
 def check_version(path, version):
-    """A ResultError for a schema version that is not read, or none."""
+    """Raises a ResultError for an unsupported or missing schema version."""
     if not isinstance(version, int):
         raise ResultError(f"{path}: it has no schema_version, so it is no result of Farfault")
     if version in SCHEMA_VERSIONS:
@@ -69,7 +69,7 @@ def check_version(path, version):
 
 
 def plain(value):
-    """A scalar of HDF5 as Python's own: int, float, str."""
+    """A scalar of HDF5 as a Python int, float or str."""
     if isinstance(value, numpy.ndarray) and value.shape == ():
         value = value[()]
     if isinstance(value, numpy.generic):
@@ -81,7 +81,7 @@ STORAGE = {"DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME", "_FillValue", "_
 
 
 def attributes(item):
-    """The attributes of a group or dataset, without those that say how it is stored and tied to others."""
+    """The attributes of a group or dataset, without the attributes for its storage and its dimension scales."""
     return {name: plain(value) for name, value in item.attributes().items() if name not in STORAGE}
 
 
@@ -95,7 +95,7 @@ def values(dataset, key=()):
 
 
 def converted(data):
-    """Texts as str, and counts as int64, so that differences of them can be negative."""
+    """Texts as str; counts as int64, so that their differences can be negative."""
     if data.dtype.kind == "S":
         return texts(data)
     if data.dtype == numpy.uint64 and (data.size == 0 or data.max() < 2**63):
@@ -104,7 +104,7 @@ def converted(data):
 
 
 def texts(data):
-    """Texts as Python objects; equal texts share one object."""
+    """Texts as Python objects. Equal texts share one object."""
     known, found = {}, numpy.empty(data.shape, dtype=object)
     flat, given = found.reshape(-1), data.reshape(-1)
     for start in range(0, len(given), 65536):
@@ -115,7 +115,7 @@ def texts(data):
 
 
 def filled(dataset, rows=None):
-    """The first rows of a dataset (default: all), converted; NaN replaces _FillValue, which marks missing figures."""
+    """The first rows of a dataset (default: all), converted. NaN replaces _FillValue, which marks missing figures."""
     data, fill = dataset.read(slice(rows)), dataset.attribute("_FillValue")
     missing = None if fill is None else data == numpy.ravel(fill)[0]
     if missing is None or not missing.any():

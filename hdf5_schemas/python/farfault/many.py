@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of any runs as the rows of a table: what varied is read off their configurations."""
+"""Arbitrary results as the rows of a table. Its parameters are the keys in which their configurations differ."""
 import os
 
 import numpy
@@ -18,7 +18,7 @@ class ManyRuns:
         if isinstance(paths, (str, bytes, os.PathLike)):
             raise ResultError(f"{os.fsdecode(paths)}: farfault.open_many takes a list of files; farfault.open takes one")
         self.max_bytes = checked_limit(max_bytes)
-        # The files are read one at a time: the limit applies to each.
+        # The files are read one at a time, so the limit applies to each.
         with counted_apart():
             self._runs = [open_run(p, max_bytes=max_bytes) for p in names_of(paths, "paths")]
             configs = [flat(r.path, r.config) for r in self._runs]
@@ -32,7 +32,7 @@ class ManyRuns:
         self.parameters = list(self._values)
 
     def columns(self, names):
-        """Of each name its values, and what they are: units, long_name."""
+        """Values of each name, and their units and long_name."""
         figures = [n for n in names if n in self.figures]
         found = [r.figures(figures) for r in self._runs] if figures else []
         labels = {}
@@ -60,9 +60,11 @@ class ManyRuns:
 
 
 def varied(configs):
-    """The keys in which configurations (by dotted key) differ, each with its values: numbers as numbers, else text.
+    """The keys in which configurations (by dotted key) differ, each with its values: numbers as numbers, otherwise
+    text.
 
-    A key that only some have, with one value, follows from another that differs (a policy has parameters of its own).
+    A key that only some configurations have, with one value, is omitted: it follows from another difference (parameters
+    of a policy).
     """
     keys = dict.fromkeys(key for c in configs for key in c)
     found = {key: [c.get(key) for c in configs] for key in keys}

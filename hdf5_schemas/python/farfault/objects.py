@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only module that opens files and objects in them. Files are untrusted; every check runs before values are allocated.
+"""The only module that opens files and their objects. Files are untrusted: checks precede every allocation.
 
 - File: regular files only.
 - Path: every component is a hard link, every object has one name. Soft, external and user-defined links are errors.
 - Object: a group or a dataset.
 - Storage: inside the file. External storage, virtual layout and filters other than the writer's are errors.
-- Type: integer, float, text of fixed length. Variable length is never read, since HDF5 1.10 overruns its buffers on damaged
-  lengths; dimensions are therefore taken from REFERENCE_LIST (fixed length), not from DIMENSION_LIST.
+- Type: integer, float, fixed-length text. Variable-length data is never read, because HDF5 1.10 overruns its buffers on
+  damaged lengths. Dimensions therefore come from REFERENCE_LIST (fixed length), not from DIMENSION_LIST.
 - Size: shape, text width and chunk size are checked against the stored bytes, with the limits of src/walk.cpp.
-- Chunks: unpacked by chunk.py. HDF5 inflates without a limit, and returns uninitialized memory for a chunk that is too short.
+- Chunks: unpacked by chunk.py. HDF5 inflates without a limit, and returns uninitialized memory for short chunks.
 
-Limit: HDF5 runs in this process and may crash on damaged metadata; `farfault validate` checks a file in a child process.
+Limit: HDF5 runs in this process and may crash on damaged metadata. `farfault validate` uses a child process.
 """
 import math
 import os
@@ -58,7 +58,7 @@ def open_file(path):
     why = why_no_file(path)
     if why:
         raise ResultError(f"{path}: {why}")
-    # Without a lock: a reader must not get in the way of the run that writes the file.
+    # No lock: a reader must not block the run that writes the file.
     return Opened(_Source(path, os.path.getsize(path)), h5py.File(path, "r", locking=False))
 
 
@@ -79,7 +79,7 @@ class _Object:
         return ResultError(f"{self._source.path}: it is damaged or no result of Farfault: {in_one_line(name or self.name)} {why}")
 
     def attributes(self):
-        """Numbers and texts of fixed length, by name."""
+        """Numbers and fixed-length texts, by name."""
         number = h5a.get_num_attrs(self._id)
         if number > MOST_ATTRIBUTES:
             raise self.refusal(f"has {number} attributes")
@@ -112,7 +112,7 @@ class _Object:
 
 class Group(_Object):
     def names(self):
-        """All names, sorted. A link that is not a hard link is an error."""
+        """All names, sorted. Raises an error for a link that is not a hard link."""
         if self._id.get_num_objs() > MOST_NAMES:
             raise self.refusal("has too many members")
         found, size = [], 0
@@ -188,7 +188,7 @@ class Group(_Object):
         return _is_name(name) and self._id.links.exists(name.encode())
 
     def _member(self, name):
-        """The one place where an object is opened."""
+        """The only place that opens an object."""
         path = f"{self.name.rstrip('/')}/{name}"
         if not self._has(name):
             raise self.refusal("is missing", path)
@@ -205,7 +205,7 @@ class Group(_Object):
 
 
 class Opened(Group):
-    """The root group; it closes the file."""
+    """The root group; closes the file."""
 
     def __init__(self, source, file):
         super().__init__(source, "/", h5g.open(file.id, b"/"))
@@ -222,12 +222,12 @@ class Opened(Group):
 
 
 class Dataset(_Object):
-    """dtype: as stored; None for an unsupported type, which raises an error when it is read."""
+    """dtype: as stored; None for an unsupported type, which raises an error on reading."""
 
     def __init__(self, source, name, identifier, address):
         super().__init__(source, name, identifier)
         self.address = address
-        properties = identifier.get_create_plist()  # first: HDF5 opens the sources of a virtual dataset to get its shape
+        properties = identifier.get_create_plist()  # first: HDF5 opens the sources of a virtual dataset for its shape
         layout = properties.get_layout()
         if properties.get_external_count() != 0:
             raise self.refusal("has external storage, and the values of a result are in its own file")
@@ -260,7 +260,7 @@ class Dataset(_Object):
                 raise self.refusal(f"has chunks of {math.prod(self._chunk) * width} bytes")
 
     def read(self, key=()):
-        """Values at an integer, an ascending slice or an array of indices per axis; missing axes are read whole."""
+        """Values at an integer, an ascending slice or an array of indices per axis. Missing axes are read whole."""
         if self.dtype is None:
             raise self.refusal("holds neither numbers nor texts of fixed length")
         axes, kept = selection.axes_of(key, self.shape)
@@ -367,12 +367,12 @@ def _text(where, name):
 
 
 def _is_name(text):
-    """HDF5 treats other names as paths, and follows every link on them."""
+    """False for names that HDF5 treats as paths, because it follows every link on them."""
     return text not in ("", ".") and "/" not in text and "\0" not in text
 
 
 def _dtype(kind):
-    """The numpy type of a supported HDF5 type, with its stored width and byte order; else None."""
+    """The numpy type of a supported HDF5 type, with its stored width and byte order; otherwise None."""
     size = kind.get_size()
     if kind.get_class() == h5t.STRING:
         return None if kind.is_variable_str() or not 0 < size <= MOST_ROW_BYTES else numpy.dtype(f"S{size}")

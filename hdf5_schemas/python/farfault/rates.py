@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What counters grew by between samples, and how fast; ratios that say nothing where nothing happened.
+"""Increases and rates of counters between samples, and ratios without division by zero.
 
-Samples lie ever further apart in a long run, so what is compared over time are rates, not differences.
+The sampling interval of a long run grows, so comparisons over time use rates, not differences.
 """
 import numpy
 import xarray
@@ -10,16 +10,16 @@ from .errors import ResultError
 
 
 def deltas(series, metric, path=""):
-    """What a counter or histogram grew by, with the times from which (`start_ps`) and until which (`time_ps`) it did.
+    """Increase of a counter or histogram, with the ends of its interval (`start_ps`, `time_ps`).
 
-    The first interval begins at time 0. Of samples at the same time, the last one counts.
+    The first interval begins at time 0. If several samples have the same time, the last one counts.
     """
     counter, times, starts, grown = _grown(series, metric, path)
     return _over_time(counter, times, starts, grown, counter.attrs)
 
 
 def rates(series, metric, path=""):
-    """The same per second; what is counted in picoseconds becomes a share of the time."""
+    """The same per second; a counter of picoseconds becomes a fraction of the time."""
     counter, times, starts, grown = _grown(series, metric, path)
     lasted = times > starts
     times, starts, grown = times[lasted], starts[lasted], grown[lasted]
@@ -51,7 +51,7 @@ def _over_time(counter, times, starts, data, attributes):
 
 
 def by_device(data, devices):
-    """Summed over the instances that belong to a device: `gpu0.sm3` is a part of the device `gpu0`."""
+    """Sums over the instances that belong to a device: `gpu0.sm3` is part of the device `gpu0`."""
     of = [device_of(i, devices) for i in data["instance"].values]
     places = {name: i for i, name in enumerate(dict.fromkeys(of))}
     axis, whose = data.get_axis_num("instance"), numpy.array([places[n] for n in of], dtype=int)
@@ -62,7 +62,7 @@ def by_device(data, devices):
 
 
 def device_of(instance, devices):
-    """The node of the machine that a component belongs to: the longest whose name its path starts with."""
+    """The node of the machine that contains a component: the longest node name that begins its path."""
     path = instance.split("/")[0]
     while path not in devices and "." in path:
         path = path.rpartition(".")[0]
@@ -70,5 +70,5 @@ def device_of(instance, devices):
 
 
 def ratio(numerator, denominator):
-    """numerator / denominator, NaN where the denominator is zero: where nothing happened."""
+    """numerator / denominator, NaN if the denominator is zero."""
     return numerator / denominator.where(denominator != 0)

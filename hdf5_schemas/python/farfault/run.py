@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run: what it was, what came out, read when asked for."""
+"""One run: its configuration and its results, read on access."""
 import os
 import warnings
 from typing import NamedTuple
@@ -18,7 +18,7 @@ class Machine(NamedTuple):
 
 
 def open_run(path, *, max_bytes=MAX_BYTES):
-    """The result of one run. If only `<path>.partial` exists, that: the result of a run that goes on or was stopped.
+    """The result of one run. If only `<path>.partial` exists, opens that: the result of a running or stopped run.
 
     max_bytes: maximum bytes that one call (a table, a series, a plot) loads; above it, the call raises a ResultError.
     """
@@ -32,15 +32,15 @@ def open_run(path, *, max_bytes=MAX_BYTES):
 
 @whole_calls
 class Run:
-    """A run's result. `with` keeps its file open; without, each access opens it.
+    """The result of a run. `with` keeps its file open; otherwise each access opens it.
 
-    kinds, tables, scopes: what `timeseries`, `table` and `summary` know.
+    kinds, tables, scopes: valid names for `timeseries`, `table` and `summary`.
     """
 
     def __init__(self, path, parameters=None, max_bytes=MAX_BYTES):
         self.path, self.max_bytes = checked_path(path), checked_limit(max_bytes)
         check_readable(self.path)
-        self.parameters = dict(parameters or {})  # of a sweep: what varied, and its value here
+        self.parameters = dict(parameters or {})  # in a sweep: values of the varied parameters
         self._file = File(self.path, max_bytes)
         with self._file.reading() as f:
             self._attributes = attributes(f)
@@ -54,7 +54,7 @@ class Run:
                                                     for g in ("timeseries", "tables", "summary"))
 
     def __enter__(self):
-        # The file of a run that goes on changes below an open handle.
+        # The file of a running simulation changes below an open handle.
         if self.finished:
             self._file.hold()
         return self
@@ -67,17 +67,17 @@ class Run:
 
     @property
     def end_reason(self):
-        """`completed`, or why the run ended before its end; `running` where it goes on or was killed."""
+        """`completed`, or why the run ended early; `running` if it is still running or was killed."""
         return self._attributes.get("end_reason", "running")
 
     @property
     def finished(self):
-        """Whether this is the file of a whole run."""
+        """True for the file of a complete run."""
         return self.end_reason != "running" and not self.path.endswith(".partial")
 
     @property
     def digest(self):
-        """Equal for equal results; None where the run has not ended."""
+        """Equal for equal results; None if the run has not ended."""
         return self._attributes.get("result_digest")
 
     @property
@@ -90,7 +90,7 @@ class Run:
 
     @property
     def config(self):
-        """The resolved configuration, defaults included: run.config["gpu"]["l2_tlb"]["entries"]."""
+        """The resolved configuration, including defaults: run.config["gpu"]["l2_tlb"]["entries"]."""
         return configuration.parsed(self.path, self.config_text)
 
     @property
@@ -103,12 +103,12 @@ class Run:
 
     @property
     def inputs(self):
-        """The files that the run read."""
+        """The input files of the run."""
         return datasets.frame(self._file, "config/inputs", "input")
 
     @property
     def commit(self):
-        """Of the program that made the result; "with changes" where it was built from more than that."""
+        """Source revision of the program; ends in "with changes" if the build had uncommitted changes."""
         return self.engine.get("commit")
 
     @property
@@ -117,14 +117,14 @@ class Run:
 
     @property
     def engine(self):
-        """How the simulator itself did, and where, by name: not part of the result."""
+        """Self-profile of the simulator, by name: not part of the result."""
         with self._file.reading() as f:
             found = f.group("engine").datasets() if "engine" in f else {}
             return {n: plain(values(d)) if d.shape == () else values(d) for n, d in found.items() if not is_scale(d)}
 
     @property
     def machine(self):
-        """The machine as simulated: nodes and links; the links name the nodes at their ends."""
+        """The simulated machine: nodes and links; the links name the nodes at their ends."""
         nodes = datasets.frame(self._file, "topology/nodes", "node", ("name", "kind"))
         links = datasets.frame(self._file, "topology/links", "link", ("a", "b"))
         for end in ("a", "b"):
@@ -148,26 +148,26 @@ class Run:
         return series
 
     def deltas(self, kind, metric, by=None):
-        """What a counter or histogram grew by between samples: [time_ps, instance(, bin)]."""
+        """Increase of a counter or histogram between samples: [time_ps, instance(, bin)]."""
         return self._by(rates.deltas(self.timeseries(kind, [metric]), metric, self.path), by)
 
     def rates(self, kind, metric, by=None):
-        """The same per second of simulated time; a counter of picoseconds becomes a share of the time.
+        """The same per second of simulated time; a counter of picoseconds becomes a fraction of the time.
 
         by="device" sums over the parts of each GPU, CPU and switch: [time_ps, device].
         """
         return self._by(rates.rates(self.timeseries(kind, [metric]), metric, self.path), by)
 
     def table(self, name, columns=None):
-        """One row for each occurrence of something (kernels, migrations, ...); the units are in `.attrs`.
+        """One row per occurrence of something (kernels, migrations, ...); the units are in `.attrs`.
 
-        With columns, only these are read.
+        columns: read only these columns.
         """
         self._check(name, self.tables, "table")
         return self._frame(f"tables/{name}", "row", columns, f"column of {name}")
 
     def summary(self, scope="machine", columns=None):
-        """Totals of the run: one row for each machine, GPU or application, one column for each figure, or for these."""
+        """Totals of the run: one row per machine, GPU or application, one column per figure (or per name in `columns`)."""
         self._check(scope, self.scopes, "summary of the scope")
         return self._frame(f"summary/{scope}", "name", columns, "figure")
 
@@ -181,7 +181,7 @@ class Run:
         return datasets.frame(self._file, group, index, names=columns)
 
     def columns_there(self, group, index, names):
-        """A table of those of the columns that the file has."""
+        """A table of the existing ones among the columns."""
         return datasets.frame(self._file, group, index, names=names)
 
     def figure_names(self):
@@ -190,11 +190,11 @@ class Run:
             return [n for n in f.group("summary/machine").names() if n != "name"] if "machine" in self.scopes else []
 
     def figures(self, names):
-        """Of the whole machine, by name; without those that the run does not have."""
+        """Figures of the whole machine by name, without missing ones."""
         return self._figures(names, lambda d: values(d, slice(1))[0])
 
     def figure_labels(self, names):
-        """The units and long names of the same."""
+        """The units and long names of these figures."""
         return self._figures(names, attributes)
 
     def _figures(self, names, read):
@@ -212,35 +212,36 @@ class Run:
         return datasets.dataset(self._file, name, lazy=self.finished)
 
     def latency(self, by="gpu"):
-        """The latency stack: the time of accesses by stage, of each "gpu", "application" or "kernel", or the "machine".
+        """The latency stack: access time by stage, per "gpu", "application" or "kernel", or for the "machine".
 
-        The stages add up to access_time, the time of all transactions; but for accesses that a stopped run left under way.
+        The stages add up to access_time, the time of all transactions, except for accesses outstanding at the end of a
+        stopped run.
         """
         return stacks.latency(self, by)
 
     def latency_over_time(self, gpu=None, application=None):
-        """How many accesses were under way in each stage, on average, in each interval: [time_ps, stage].
+        """Average number of outstanding accesses by stage in each interval: [time_ps, stage].
 
-        Of one GPU, one application, both, or all. An access counts with all its time in the interval in which it ends.
+        For one GPU, one application, both, or all. A stage counts with its whole time in the interval in which it ends.
         """
         return stacks.over_time(stacks.latency_deltas(self, gpu, application))
 
     def stalls(self, by="gpu"):
-        """What SMs did, by time, of each "gpu" or the "machine": executing, waiting, without a warp. Adds up to sm_time.
+        """SM time by activity, per "gpu" or for the "machine": executing, stalled, idle. Adds up to sm_time.
 
-        Of each "application" or "kernel": while an SM held blocks of it, what the warps of these did. Adds up to resident_time."""
+        Per "application" or "kernel": activity of its warps while SMs held its blocks. Adds up to resident_time."""
         return stacks.stalls(self, by)
 
     def traffic(self, what="bytes"):
-        """What went from each device (rows) to each other (columns), in "bytes" of data or "packets"."""
+        """Traffic from each device (rows) to each other device (columns), in "bytes" of data or "packets"."""
         return exchange.traffic(self, what)
 
     def links(self):
-        """Each direction of each link: packets, bytes, and for which share of the run it was busy."""
+        """Each direction of each link: packets, bytes, and busy share of the run."""
         return exchange.links(self)
 
     def placement(self):
-        """How many pages of each buffer (rows) are on each device (columns) at the end of the run."""
+        """Pages of each buffer (rows) on each device (columns) at the end of the run."""
         return exchange.placement(self)
 
     @property
@@ -279,13 +280,14 @@ class Run:
             raise unknown(self.path, what, name, there)
 
     def final_summary(self, scope, what, figures):
-        """Of a summary those of the figures that it has, which `what` is read from; a run that has not ended has none."""
+        """The existing ones among the figures of a summary, as input of `what`. Raises an error if the run has not
+        ended."""
         if scope not in self.scopes:
             raise self.lacks(what)
         return self.columns_there(f"summary/{scope}", "name", figures)
 
     def lacks(self, what):
-        """The error for what an earlier program did not record, or what comes with the end of the run."""
+        """The error for data that an earlier program did not record, or that a run writes at its end."""
         ended = "machine" in self.scopes
         why = "it was written by an earlier program, which did not record it" if ended else "the run has not ended"
         return ResultError(f"{self.path}: it holds no {what}: {why}")

@@ -8,7 +8,8 @@ from .errors import Misplaced
 
 
 def axes_of(key, shape):
-    """Per axis, the selected indices (an ascending range or an array), and whether the axis stays; an integer removes its axis."""
+    """Per axis, the selected indices (an ascending range or an array), and whether the axis stays; an integer removes
+    its axis."""
     key = key if isinstance(key, tuple) else (key,)
     if len(key) > len(shape):
         raise IndexError(f"{len(key)} indices for {len(shape)} axes")
@@ -30,7 +31,7 @@ def _places(chosen, extent):
 
 
 def parts(axes, sizes):
-    """Per chunk: its number on each axis, the indices of its values in the answer, and their indices in the chunk."""
+    """Per chunk: its number on each axis, the indices of its values in the result, and their indices in the chunk."""
     apart = any(not isinstance(a, range) for a in axes)
     for of_axes in itertools.product(*(list(_of_axis(a, size, apart)) for a, size in zip(axes, sizes))):
         numbers, places, inside = zip(*of_axes) if of_axes else ((), (), ())

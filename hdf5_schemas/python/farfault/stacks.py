@@ -1,34 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time went: that of accesses by stage, that of SMs by what they did. Each adds up to a whole."""
+"""Time stacks: access time by stage, SM time by activity. Each adds up to a total."""
 import numpy
 import pandas
 import xarray
 
 from . import rates
 
-# The stages of an access, in the order in which it comes to them, in the words of `farfault explain`.
+# The stages of an access in order, in the words of `farfault explain`.
 STAGES = {"load_store": "load/store unit", "l1_tlb": "L1 TLB", "l2_tlb": "L2 TLB", "walk_queue": "queue for page walkers",
           "walk": "page walks", "iommu": "IOMMU", "fault": "page faults", "l1_cache": "L1 cache", "l2_cache": "L2 cache",
           "dram_queue": "queue for DRAM", "dram": "DRAM", "links": "links between devices",
           "remote_memory": "memory of other devices"}
-# What an SM does.
+# Activities of an SM.
 ACTIVITIES = {"active": "executing", "memory_stall": "waiting for memory", "fault_stall": "waiting for page faults",
               "load_store_stall": "waiting for the load/store unit", "scalar_stall": "waiting for the scalar cache",
               "barrier_stall": "waiting at barriers", "stopped": "stopped by driver or throttling", "idle": "without a warp"}
-# Of SMs that hold blocks of a kernel or an application: the same of its warps, and while none is in the SM's slots.
+# Activities of the warps of a kernel or an application on the SMs that hold its blocks. outside: no block is in the
+# SM's slots.
 RESIDENT = {**{what: word for what, word in ACTIVITIES.items() if what != "idle"}, "outside": "blocks outside the SM's slots"}
 STACK = {**{stage: f"time_in_{stage}" for stage in STAGES}, "under_way": "time_under_way", "access_time": "access_time",
          "transactions": "transactions"}
-NAMED_BY = ("machine", "application", "stream")  # columns of kernels: whose they are
-SUMS = ("access_time", "transactions")  # of the columns of a latency stack: what is no stage
+NAMED_BY = ("machine", "application", "stream")  # columns of kernels that identify their owner
+SUMS = ("access_time", "transactions")  # columns of a latency stack that are not stages
 
 
 def latency(run, by):
-    """A column for each stage, and for what had not ended, and the time and number of the accesses that they are of."""
+    """A column per stage, one for outstanding accesses, and the total time and number of the accesses."""
     run.check_by(by, ("machine", "gpu", "application", "kernel"), "latency stack")
     if by == "kernel":
         table = _of_kernels(run, {name: column for name, column in STACK.items() if name != "under_way"}, "latency stack")
-        table.insert(len(STAGES), "under_way", 0)  # it ends with its accesses
+        table.insert(len(STAGES), "under_way", 0)  # a kernel ends after all its accesses
         table.attrs["units"]["under_way"], table.attrs["long_name"]["under_way"] = "ps", "of kernels that have ended: none"
         return table
     if by == "application":
@@ -37,7 +38,8 @@ def latency(run, by):
 
 
 def stalls(run, by):
-    """A column for each thing that SMs did, and the time of the SMs, or that they held blocks of an application or kernel."""
+    """A column per activity, and the total: time of the SMs, or time in which they held blocks of an application or
+    kernel."""
     run.check_by(by, ("machine", "gpu", "application", "kernel"), "times of SMs")
     if by in ("application", "kernel"):
         columns = {**{what: f"resident_{what}_time" for what in RESIDENT}, "resident_time": "resident_time"}
@@ -47,7 +49,7 @@ def stalls(run, by):
 
 
 def latency_deltas(run, gpu, application):
-    """By how much each stage grew in each interval: [time_ps, stage]."""
+    """Increase of each stage in each interval: [time_ps, stage]."""
     kind = "sm.by_gpu"
     if application is not None:
         if "sm.by_gpu.by_application" in run.kinds:
@@ -67,13 +69,13 @@ def latency_deltas(run, gpu, application):
 
 
 def over_time(grown):
-    """Time that accesses spent in an interval, divided by its length: how many were under way on average."""
+    """Time that accesses spent in an interval, divided by its length: average number of outstanding accesses."""
     return (grown / (grown["time_ps"] - grown["start_ps"])).rename("accesses").assign_attrs(
         units="1", long_name="accesses under way by stage, on average, counted when an access ends")
 
 
 def _instances(run, series, gpu, application):
-    """The places of the instances of a GPU, an application, or both; of all, where neither is given."""
+    """The indices of the instances of a GPU, an application, or both; all instances if neither is given."""
     names = series["instance"].values
     of = numpy.array([n.split("/")[0] for n in names])
     chosen = numpy.ones(len(names), dtype=bool)
@@ -103,7 +105,7 @@ def _of_applications(run, columns, what):
     columns = _in_summary(columns)
     table = run.final_summary("application", what, columns.values())
     if not set(columns.values()) <= set(table) and len(table) == 1:
-        whole = run.final_summary("machine", what, columns.values())  # one application: all is its own
+        whole = run.final_summary("machine", what, columns.values())  # a single application owns all of it
         whole.index = table.index
         table = whole
     return _chosen(run, table, columns, what)
@@ -119,7 +121,7 @@ def _of_kernels(run, columns, what):
 
 
 def _names(kernels):
-    """`bfs_level0`; of several applications or machines `m0/bfs/bfs_level0`; where that repeats, with its launch."""
+    """`bfs_level0`; with several applications or machines `m0/bfs/bfs_level0`; repeated names get their launch number."""
     parts = [kernels[c].astype(str) for c in NAMED_BY if c in kernels]
     names = ["/".join(of_one) for of_one in zip(*parts, kernels["name"])]
     if "launch" in kernels and len(set(names)) < len(names):

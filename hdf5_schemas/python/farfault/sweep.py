@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs as one table, keyed by what varied between them."""
+"""Several runs as one table, indexed by their varying parameters."""
 import math
 
 import numpy
@@ -14,18 +14,19 @@ from .units import in_order
 
 
 def open_sweep(path, *, max_bytes=MAX_BYTES):
-    """The sweep of a folder that `farfault sweep` made, or of its sweep.h5. max_bytes: as of farfault.open."""
+    """The sweep in a folder made by `farfault sweep`, or in its sweep.h5. max_bytes: as in farfault.open."""
     return Sweep(SweepFile(path, max_bytes))
 
 
 def open_many(paths, *, max_bytes=MAX_BYTES):
-    """Results of any runs as a sweep: what varied is what their configurations differ in. max_bytes: as of farfault.open."""
+    """A sweep of any results; its parameters are the keys in which their configurations differ. max_bytes: as in
+    farfault.open."""
     return Sweep(ManyRuns(paths, max_bytes))
 
 
 @whole_calls
 class Sweep:
-    """parameters: what varied. figures: what came out, of the summary of the whole machine."""
+    """parameters: varied keys. figures: results, from the summary of the whole machine."""
 
     def __init__(self, source):
         self._source = source
@@ -36,15 +37,15 @@ class Sweep:
 
     @property
     def runs(self):
-        """One row for each run: what varied, its state, its figures (NaN where it has none); units in `.attrs`."""
+        """One row per run: varied parameters, state, figures (NaN if missing); units in `.attrs`."""
         return self.table()
 
     def table(self, figures=None):
-        """`runs` with these figures alone: no others are read."""
+        """`runs` with these figures only; no others are read."""
         return self._table([*self.parameters, *self._source.facts, *self._checked(figures)])
 
     def dataset(self, figures=None):
-        """Figures over what varied, a dimension for each parameter: for a sweep that is a whole grid."""
+        """Figures over the parameters, a dimension for each parameter. The sweep must be a complete grid."""
         figures = self._checked(figures)
         table = self._table([*self.parameters, *figures])
         axes = {p: in_order(table[p]) for p in self.parameters}
@@ -61,7 +62,7 @@ class Sweep:
 
     @property
     def spread(self):
-        """Where seeds are varied: one row for each point, with the mean, smallest and largest of each figure."""
+        """If seeds are varied: one row per point, with the mean, smallest and largest value of each figure."""
         table = self._source.spread()
         if table is None:
             raise ResultError(f"{self.path}: it holds no spread: its runs are no points with several seeds each")
@@ -75,13 +76,13 @@ class Sweep:
         return self._source.open(run, table.loc[run, self.parameters].to_dict())
 
     def __iter__(self):
-        """The results of the runs that are done, in their order; `.parameters` says which each is."""
+        """The results of the completed runs, in their order; `.parameters` identifies each."""
         states = self._table(["state"])["state"]
         return (self.open(run) for run in states.index[states == "done"])
 
     @property
     def plot(self):
-        """Plots of this sweep: plot("end") draws a figure over what varied. Needs matplotlib."""
+        """Plots of this sweep: plot("end") draws a figure over the parameters. Needs matplotlib."""
         from .plots import SweepPlots
 
         return SweepPlots(self)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table that `farfault sweep` writes: sweep.h5, one dataset for each column, beside the results of the runs."""
+"""The table that `farfault sweep` writes: sweep.h5, one dataset per column, in the folder of the results."""
 import os
 
 import numpy
@@ -10,7 +10,7 @@ from .errors import ResultError, in_one_line
 from .file import File, attributes, check_readable, check_version, filled, plain, values
 from .run import Run
 
-# Of each run, beside what varied and what came out.
+# Columns of each run other than parameters and figures.
 FACTS = ("name", "state", "error", "result", "result_digest")
 
 
@@ -36,19 +36,19 @@ class SweepFile:
             self.numbers = values(columns.dataset("run"))
             self._results, self._digests = (values(columns.dataset(n)) for n in ("result", "result_digest"))
             parameters = {n: values(columns.dataset(n)) for n, role in roles.items() if role == "parameter"}
-        # Those that change least from row to row first: HDF5 lists them by name, a study in this order.
+        # Parameters that change least from row to row first. HDF5 lists them by name, a study in this order.
         self.parameters = sorted(parameters, key=lambda n: int((parameters[n][1:] != parameters[n][:-1]).sum()))
         self.figures = [n for n, role in roles.items() if role == "figure"]
         self.facts = [n for n in FACTS if n in roles]
 
     def columns(self, names):
-        """Of each name its values (NaN for a figure that a run does not have), and what they are: units, long_name."""
+        """Values of each name (NaN for a missing figure), and their units and long_name."""
         with self._file.reading() as f:
             found = f.group("runs").datasets(names)
             return {n: (filled(d), attributes(d)) for n, d in found.items()}
 
     def spread(self):
-        """The table of the points whose runs differ in their seeds alone; None where seeds are not varied."""
+        """The table of the points whose runs differ only in their seeds; None if seeds are not varied."""
         with self._file.reading() as f:
             there = "spread" in f
         return frame(self._file, "spread", "point") if there else None

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Units for people: times in the unit that suits them, the labels of axes, quantities as a configuration writes them."""
+"""Display units of times, axis labels, and quantities as in a configuration."""
 import re
 
 TIMES = (("ps", 1), ("ns", 10**3), ("us", 10**6), ("ms", 10**9), ("s", 10**12))
 
 
 def time_unit(longest_ps):
-    """The largest unit of which the time is at least one: its name and its picoseconds."""
+    """The largest unit that is not longer than the time: its name and its picoseconds."""
     fitting = [t for t in TIMES if longest_ps >= t[1]]
     return fitting[-1] if fitting else TIMES[0]
 
@@ -17,12 +17,12 @@ def time_text(ps):
 
 
 def label(name, unit):
-    """The label of an axis: "bytes sent (byte)"; what is only counted has no unit."""
+    """Label of an axis: "bytes sent (byte)". Counts have no unit."""
     shown = {"1": "", "s-1": "1/s", "byte s-1": "byte/s"}.get(unit, unit)
     return f"{name} ({shown})" if shown else name
 
 
-# What a unit of a configuration is made of: what it measures, and how many of the smallest unit.
+# {unit of a configuration: (quantity, size in the smallest unit)}.
 QUANTITIES = {**{name: ("time", size) for name, size in TIMES},
               **{f"{p}B{per}": ("bytes" + per, size) for per in ("", "/s")
                  for p, size in (("", 1), ("k", 10**3), ("M", 10**6), ("G", 10**9), ("T", 10**12),
@@ -31,7 +31,7 @@ QUANTITIES = {**{name: ("time", size) for name, size in TIMES},
 
 
 def quantity(text):
-    """What a configuration writes as "64 KiB", "10 ns", "16 GB/s" or "1 GHz", in bytes, ps, bytes per second or Hz."""
+    """A quantity of a configuration, "64 KiB", "10 ns", "16 GB/s" or "1 GHz", in bytes, ps, bytes per second or Hz."""
     measured = _measured(text)
     if measured is None:
         raise ValueError(f"{text!r} is no time, size, bandwidth or frequency with its unit")
@@ -39,7 +39,7 @@ def quantity(text):
 
 
 def in_order(values):
-    """Each value once: numbers and quantities by size, other texts in the order in which they first come."""
+    """Each value once: numbers and quantities by size, other texts in the order of their first occurrence."""
     found = list(dict.fromkeys(values))
     if not any(isinstance(v, str) for v in found):
         return sorted(found)
@@ -50,7 +50,7 @@ def in_order(values):
 
 
 def _measured(text):
-    """("bytes", 65536.0) for "64 KiB"; None for what is no quantity."""
+    """("bytes", 65536.0) for "64 KiB"; None for other texts."""
     parts = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([A-Za-z/]+)\s*", text)
     if parts is None or parts[2] not in QUANTITIES:
         return None

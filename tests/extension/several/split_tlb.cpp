@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TLB of two arrays of half the entries each, with fewer ports: a bit of the page's number says which.
+// A TLB of two arrays, each with half of the entries and fewer ports. A page-number bit selects the array.
 #include <farfault/program.hpp>
 #include <farfault/translation/tlb_organization.hpp>
 
@@ -67,9 +67,9 @@ class SplitTlb final : public TlbOrganization {
   PhysAddr& frame(std::size_t half, std::uint32_t slot) { return frames_[2 * slot + half]; }
 
   Fixed<Params> params_;
-  Fixed<std::uint64_t> sizes_;  // bit s: there may be pages of 2^s base pages
+  Fixed<std::uint64_t> sizes_;  // bit s: pages of 2^s base pages may exist
   std::array<SetAssociative, 2> halves_;
-  std::vector<PhysAddr> frames_;  // of both, in turn
+  std::vector<PhysAddr> frames_;  // of both arrays, one after the other
   std::array<std::uint64_t, 2> hits_{};
 };
 

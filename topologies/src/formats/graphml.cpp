@@ -51,11 +51,11 @@ class Reader {
 
  private:
   using Values = std::map<std::string, std::string, std::less<>>;
-  using Key = std::tuple<std::uint32_t, std::uint32_t, LinkKind>;  // ascending nodes
+  using Key = std::tuple<std::uint32_t, std::uint32_t, LinkKind>;  // nodes in ascending order
 
-  struct Half {  // of a directed graph: what has been read of one pair of nodes
+  struct Half {  // in a directed graph: the edges read so far for a pair of nodes
     Duration latency = kLongestLatency;
-    Bandwidth bandwidth[2];  // towards the higher node index, towards the lower
+    Bandwidth bandwidth[2];  // to the higher node index, to the lower one
     std::uint32_t count[2] = {0, 0};
   };
 
@@ -68,7 +68,7 @@ class Reader {
     if (decide(element, {}, facts, {}) == Becomes::refused) throw UserError(where_ + ": " + why);
   }
 
-  // The name that an attribute of the file has here.
+  // The canonical name of an attribute.
   static std::string known_as(std::string name) { return name == "type" ? "kind" : name; }
 
   void read_key(pugi::xml_node key) {

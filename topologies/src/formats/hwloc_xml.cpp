@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // hwloc XML, versions 1 to 3: <topology> of nested <object>s, and matrices of link bandwidths (<distances2>).
-// The rules are in import_rules.cpp, by their names "hwloc:...".
+// The rules are in import_rules.cpp, with names "hwloc:...".
 //
-// Packages become CPUs. hwloc lists both ports of a PCIe switch: below a host bridge come a root or
-// downstream port and an upstream port alternately. A switch is one node, its upstream port; ports that lead
-// down are not nodes. A switch becomes a node with the first device below it. A PCIe link has the bandwidth
-// of its slower end. The PCIe link of an NVSwitch serves management and is left out, unless the file states
-// no NVLink of it.
+// - Packages become CPUs.
+// - hwloc lists both ports of a PCIe switch: below a host bridge, root or downstream ports alternate with
+//   upstream ports. A switch is one node, its upstream port; downstream ports are not nodes. A switch becomes
+//   a node with the first device below it.
+// - A PCIe link has the bandwidth of its slower end.
+// - The PCIe link of an NVSwitch serves management. It is left out, unless the file states no NVLink of it.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -23,7 +24,7 @@ namespace farfault::topologies {
 namespace {
 
 constexpr std::size_t kNone = SIZE_MAX;
-constexpr double kFastestSlot = 1e6;  // GB/s; more is no PCIe slot
+constexpr double kFastestSlot = 1e6;  // GB/s; above any PCIe slot
 constexpr double kIdleSlot = 4.01;    // GB/s: 16 lanes of 2.5 GT/s
 constexpr double kSameRate = 0.05;    // relative: hwloc versions round differently
 
@@ -34,7 +35,7 @@ std::string lower(std::string_view text) {
   return low;
 }
 
-// GB/s, line code taken off; 0: not stated.
+// GB/s, without line code; 0: not stated.
 double rate_of(pugi::xml_node object) {
   auto const rate = object.attribute("pci_link_speed").as_double();
   return std::isfinite(rate) && rate > 0 && rate < kFastestSlot ? rate : 0;
@@ -77,13 +78,13 @@ class Reader {
     double port_rate = 0;
     std::uint32_t node = kNoNode;  // until a device below it is read
   };
-  // The place of an object in the tree.
+  // The position of an object in the tree.
   struct Place {
-    std::size_t cpu = 0;             // number of the CPU,
-    std::size_t cpus = 1;            // the first of so many that the object may belong to
+    std::size_t cpu = 0;             // the first CPU that the object may belong to
+    std::size_t cpus = 1;            // number of such CPUs
     std::size_t switches = kNone;    // the PCIe switch above it
-    bool below_port = false;         // the PCI bridge above is a port that leads down,
-    double port_rate = 0;            // of this rate
+    bool below_port = false;         // the PCI bridge above is a downstream port,
+    double port_rate = 0;            // with this rate
     std::uint32_t device = kNoNode;  // the PCI device above
     bool in_device = false;
   };
@@ -117,7 +118,7 @@ class Reader {
     cpus_.push_back(builder_.add_node(std::move(node)));
   }
 
-  // A first pass: CPUs, how many there are below each object, and vendors of physical NICs.
+  // First pass: CPUs, the number of CPUs below each object, and vendors of physical NICs.
   void survey(pugi::xml_node object, int depth) {
     check_depth(depth, where_);
     auto const before = cpus_.size();
@@ -180,7 +181,7 @@ class Reader {
     o_.decide("PCI root", {}, {}, place.cpus > 1 ? kSeveral : 0U, busid_of(object));
   }
 
-  // The node that a device is attached to: the switch above it, which becomes a node, or the CPU.
+  // The node that a device is attached to: the switch above it, which thereby becomes a node, or the CPU.
   std::uint32_t owner(std::size_t above, std::size_t cpu) {
     if (above == kNone) return cpus_[cpu];
     if (switches_[above].node != kNoNode) return switches_[above].node;
@@ -279,7 +280,7 @@ class Reader {
     return node;
   }
 
-  // PCI functions of one adapter share its slot: their busids differ behind the last dot only.
+  // PCI functions of one adapter share its slot: their busids differ only after the last dot.
   std::uint32_t nic(pugi::xml_node object, Place const& place) {
     std::string const busid = object.attribute("pci_busid").value();
     auto const slot = busid.substr(0, busid.rfind('.'));

@@ -2,10 +2,10 @@
 // The output of ibnetdiscover (infiniband-diags), with any of its options that print a topology: switches,
 // routers and channel adapters of an InfiniBand fabric, each followed by its ports, one per line:
 //   [port] "GUID"[port] ... # ... width and speed
-// Both ends list a link; it is taken once. The rules are in import_rules.cpp, by their names "ib:...".
+// Both ends list a link; it is added once. The rules are in import_rules.cpp, with names "ib:...".
 //
-// The file knows no hosts and no GPUs. Adapters whose description begins with the same host name share a CPU;
-// one GPU behind each adapter is assumed.
+// The file contains no hosts and no GPUs. Adapters whose description begins with the same host name share a
+// CPU; one GPU behind each adapter is assumed.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -19,14 +19,14 @@
 namespace farfault::topologies {
 namespace {
 
-// Data rate of one lane in Mbit/s, line code taken off (InfiniBand Trade Association).
+// Data rate of one lane in Mbit/s, without line code (InfiniBand Trade Association).
 constexpr struct {
   std::string_view name;
   std::uint64_t megabits;
 } kLaneRates[] = {{"SDR", 2000},  {"DDR", 4000},  {"QDR", 8000},   {"FDR10", 10000}, {"FDR", 13640},
                   {"EDR", 25000}, {"HDR", 50000}, {"NDR", 100000}, {"XDR", 200000}};
 
-// The text between the next two quotation marks, which is cut off the front of `line`.
+// Removes the text up to the second quotation mark from the front of `line`; returns the quoted text.
 std::string quoted(std::string_view& line) {
   auto const begin = line.find('"');
   auto const end = begin == std::string_view::npos ? begin : line.find('"', begin + 1);
@@ -45,8 +45,8 @@ std::string_view trimmed(std::string_view line) {
   return line.substr(0, line.find_last_not_of(" \t\r") + 1);
 }
 
-// The record that a line opens: "Switch", "Ca" or "Rt", then the number of ports and the name in quotation
-// marks.
+// The record that begins on a line: "Switch", "Ca" or "Rt", followed by the number of ports and the quoted
+// name.
 std::string_view record_of(std::string_view line) {
   auto const end = line.find_first_of(" \t");
   auto const word = line.substr(0, end);
@@ -55,7 +55,7 @@ std::string_view record_of(std::string_view line) {
   return !number.empty() && number[0] >= '0' && number[0] <= '9' ? word : std::string_view{};
 }
 
-// "H-0xa0..." and "H-a0..." name one adapter.
+// "H-0xa0..." and "H-a0..." name the same adapter.
 std::string key_of(std::string name) {
   for (auto& c : name)
     if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
@@ -140,7 +140,7 @@ class Reader {
     if (!link.bandwidth) link.bandwidth = rate;
   }
 
-  // "4xNDR", behind which an option prints more.
+  // "4xNDR", followed by more text with some options.
   static std::optional<Bandwidth> bandwidth(std::string_view line) {
     while (!line.empty()) {
       auto const end = std::min(line.find_first_of(" \t"), line.size());
@@ -176,7 +176,7 @@ class Reader {
 
   void add(Device& device) {
     if (device.becomes == Becomes::left_out) return;
-    // A file of one device is that device.
+    // A file of one device represents that device.
     bool const linked = device.linked || links_.empty();
     if (decide("adapter links", {}, {}, linked ? kNumber : 0U, "'" + shown(device.name) + "'") ==
         Becomes::left_out)
@@ -204,7 +204,7 @@ class Reader {
     pcie(cpu->second, gpu);
   }
 
-  // "node7 mlx5_0" is of node7; an adapter that bears only its maker's name is a host of its own.
+  // "node7 mlx5_0" belongs to node7; an adapter with only its maker's name is a separate host.
   std::string host_of(Device const& device) {
     auto const space = device.description.find(' ');
     auto const first = device.description.substr(0, space);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // NCCL and RCCL topology XML: <system> of <cpu> of nested <pci>, which hold <gpu> with <nvlink> or <xgmi>,
-// and <nic>. The rules are in import_rules.cpp, by their names "nccl:...".
+// and <nic>. The rules are in import_rules.cpp, with names "nccl:...".
 //
-// `sm` is the compute capability of an NVIDIA GPU and the number of compute units of an AMD GPU. A <nic>
-// directly below a <cpu> has no PCI slot of its own.
-//
-// A busid belongs to a host: a file of several hosts names the host of each <cpu> (host_hash). Within a host,
-// a busid may name several switches and NICs (RCCL's models write one switch once for each device below it);
-// each is a device of its own, as in NCCL's reader. Only GPUs need busids of their own, because links lead to
-// them.
+// - `sm` is the compute capability of an NVIDIA GPU and the number of compute units of an AMD GPU.
+// - A <nic> directly below a <cpu> has no PCI slot of its own.
+// - A busid belongs to a host: a file of several hosts names the host of each <cpu> (host_hash).
+// - Within a host, a busid may name several switches and NICs (RCCL's models write one switch once for each
+//   device below it); each is a separate device, as in NCCL's reader. Only GPUs need unique busids, because
+//   links refer to them.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -27,8 +26,8 @@ namespace {
 
 constexpr std::int64_t kSlowestPort = 8;           // Mbit/s: the lowest bandwidth of a machine
 constexpr std::int64_t kFastestPort = 10'000'000;  // Mbit/s; models of RCCL state 200,000,000 for a NIC
-constexpr std::uint64_t kBroadcomLanes = 16;       // of a slot whose width is not stated
-constexpr std::uint64_t kEmulated = 8;  // a switch's link is this much slower than a device's below it
+constexpr std::uint64_t kBroadcomLanes = 16;       // for a slot of unknown width
+constexpr std::uint64_t kEmulated = 8;             // emulated switch: its uplink is slower by this factor
 
 std::string without_0x(std::string_view text) {
   auto low = lower(text);
@@ -36,16 +35,15 @@ std::string without_0x(std::string_view text) {
   return low;
 }
 
-// "10de:2330"; empty where the file states neither.
+// "10de:2330"; empty if the file states neither.
 std::string vendor_and_device(pugi::xml_node pci) {
   auto const vendor = without_0x(pci.attribute("vendor").value());
   auto const device = without_0x(pci.attribute("device").value());
   return vendor.empty() && device.empty() ? std::string() : vendor + ":" + device;
 }
 
-// Which level of a Broadcom switch that shows itself as two: its generation and 0 for the outer level, 1 for
-// the inner one. PEX89000 numbers its levels in the subsystem's device; the levels of PEX88000 have equal
-// ids.
+// Level of a Broadcom switch that appears as two: its generation, and 0 for the outer level, 1 for the inner
+// one. PEX89000 numbers its levels in the subsystem's device; the levels of PEX88000 have equal ids.
 struct SwitchLevel {
   int generation = 0;
   int level = 0;
@@ -81,7 +79,7 @@ class Reader {
   }
 
  private:
-  // The place of a <pci> in the tree.
+  // The position of a <pci> in the tree.
   struct Place {
     std::uint32_t parent = 0;
     std::uint32_t cpu = 0;
@@ -107,7 +105,7 @@ class Reader {
         decide("misplaced", name, {}, 0, "<" + std::string(name) + "> in <" + element.name() + ">");
   }
 
-  // The targets of NVLinks: a bridge among them is an NVSwitch.
+  // Collects the targets of NVLinks: a bridge among them is an NVSwitch.
   void find_targets(pugi::xml_node element, std::uint32_t host, int depth) {
     check_depth(depth, where_);
     for (auto link : element.child("gpu").children("nvlink"))
@@ -190,7 +188,7 @@ class Reader {
         remember(busid, add(NodeKind::nvswitch, "nvswitch", place.cpu, busid), place.host);
         break;
       default:
-        break;  // what is below a device without a node is below its parent
+        break;  // devices below a device without a node are attached to its parent
     }
     for (auto link : pci.children("pcilink"))
       d_.pci_links.push_back({place.parent, place.host, busid, lower(link.attribute("target").value())});
@@ -240,7 +238,7 @@ class Reader {
     std::string gfx = gpu.attribute("gcn").value();
     gfx = gfx.substr(0, gfx.find(':'));
     if (gfx.starts_with("gfx")) gfx.erase(0, 3);
-    if (gfx == "910") gfx = "90a";  // as the runtime numbered it before it had names
+    if (gfx == "910") gfx = "90a";  // the number in older runtimes, before gfx90a was named
     auto const sm = gpu ? xml_number(gpu, "sm", 0, 100'000, where_) : 0;
     auto model = vendor_and_device(pci);
     auto const facts = (gfx.empty() ? 0U : kGfx) | (sm != 0 ? kNumber : 0U);
@@ -256,7 +254,7 @@ class Reader {
     return node;
   }
 
-  // PCI functions of one adapter share its slot: their busids differ behind the last dot only.
+  // PCI functions of one adapter share its slot: their busids differ only after the last dot.
   void add_nic(pugi::xml_node pci, std::string const& busid, Place& place) {
     auto const dot = busid.rfind('.');
     auto const slot = dot == busid.npos ? std::string() : busid_key(busid.substr(0, dot));
@@ -280,7 +278,7 @@ class Reader {
     for (auto net : nic.children("net")) read_speed(net, node);
   }
 
-  // A NIC has the bandwidth of its ports together; speeds are in Mbit/s.
+  // A NIC has the total bandwidth of its ports; speeds are in Mbit/s.
   void read_speed(pugi::xml_node net, std::uint32_t node) {
     std::string const name = net.attribute("name").value();
     std::string_view const text = net.attribute("speed").value();
@@ -321,7 +319,7 @@ class Reader {
     for (auto port : nic.children("net")) read_speed(port, node);
   }
 
-  // Hosts that neither an NVSwitch nor anything else joins.
+  // Joins hosts that are connected neither by an NVSwitch nor otherwise.
   void join_hosts() {
     auto const& m = builder_.machine();
     bool const joined = std::ranges::any_of(m.nodes, [](auto const& n) { return n.machine == kShared; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine TOML: a name, [[node]] tables and [[link]] tables. The words for kinds are in import_rules.cpp, by
-// their names "toml:...".
+// Machine TOML: a name, [[node]] tables and [[link]] tables. The words for kinds are in import_rules.cpp,
+// with names "toml:...".
 #include "farfault/engine/toml.hpp"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cluster models of NVIDIA's topograph: YAML with `switches:` (a tree), and `blocks:` (a leaf switch, its
-// nodes, and the NVLink domain that they share) or, in older ones, `capacity_blocks:` and `nodes:`. Other
-// sections are passed over. The rules are in import_rules.cpp, by their names "topograph:...".
+// nodes, and the NVLink domain that they share) or, in older files, `capacity_blocks:` and `nodes:`. Other
+// sections are ignored. The rules are in import_rules.cpp, with names "topograph:...".
 //
-// Nodes have no inside in the file: each becomes a CPU with a NIC and GPUs, whose number is a link default
-// unless the file lists them; an NVLink domain becomes one NVSwitch to which every GPU of its nodes is
-// joined.
+// The file does not describe the inside of nodes: each node becomes a CPU with a NIC and GPUs, whose number
+// is a link default unless the file lists them. An NVLink domain becomes one NVSwitch, joined to every GPU of
+// its nodes.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -17,7 +17,7 @@
 namespace farfault::topologies {
 namespace {
 
-// Makes the machine of a model.
+// Builds the machine of a model.
 class Cluster {
  public:
   Cluster(std::string const& where, LinkDefaults const& defaults, InputLimits const& limits)
@@ -76,7 +76,7 @@ class Cluster {
     builder_.add_link(a, b, kind, defaults_.latency(kind), bandwidth, bandwidth, count);
   }
 
-  // The switch that joins what the file does not.
+  // The switch that joins the parts that the file leaves unconnected.
   std::uint32_t assumed_network() {
     if (!assumed_) {
       std::string name = "network";
@@ -147,7 +147,7 @@ class Cluster {
     nvlink_ = std::max(nvlink_, rate);
   }
 
-  // Switches that are below no other, and that nothing else joins.
+  // Joins switches that have no parent and no other connection.
   void join_roots() {
     std::vector<std::uint32_t> roots;
     for (auto const& [name, node] : switches_)
@@ -169,12 +169,12 @@ class Cluster {
   std::map<std::string, std::uint32_t> switches_;
   std::map<std::string, std::string> parent_of_;      // of a switch
   std::map<std::string, std::string> domain_of_;      // of a switch
-  std::map<std::string, std::string> leaf_of_block_;  // where a switch lists its blocks
+  std::map<std::string, std::string> leaf_of_block_;  // if a switch lists its blocks
   std::map<std::string, TopographBlock const*> block_of_name_;
   std::map<std::string, std::uint32_t> domains_;
   std::optional<std::uint32_t> assumed_;
   std::uint64_t open_ = 0;  // nodes whose GPUs are not listed
-  Bandwidth nvlink_{0};     // of a domain, the fastest
+  Bandwidth nvlink_{0};     // the fastest of the domain
   bool nvlinks_differ_ = false;
   int machines_ = 0;
 };

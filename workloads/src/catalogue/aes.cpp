@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // AES-256 encryption of Hetero-Mark: each thread encrypts one 16-byte block in place, with an S-box in memory
-// that is read byte by byte. Text and round keys move in accesses of 16 bytes, as in the compiled kernel.
+// that is read byte by byte. Text and round keys are accessed in units of 16 bytes, as in the compiled
+// kernel.
 //
-// The S-box addresses are the real ones: the plaintext is generated from the seed, really encrypted when the
-// workload is built, and the state before each round gives the sixteen indices. The plaintext repeats with a
-// period (`pattern`), so that the states of one period serve all.
+// The S-box addresses are real: the plaintext is generated from the seed and encrypted when the workload is
+// built, and the state before each round gives the sixteen indices. The plaintext repeats with a period
+// (`pattern`), so that the states of one period serve all blocks.
 #include <memory>
 #include <vector>
 
@@ -34,8 +35,8 @@ struct Spec {
 // Addresses of the sixteen S-box entries of a round.
 constexpr std::uint32_t kLookUp = 56;
 
-// The S-box indices of one period: byte b of round r of block i at [(r * 16 + b) * blocks + i], so that the
-// lanes of a warp read side by side.
+// The S-box indices of one period: byte b of round r of block i is at [(r * 16 + b) * blocks + i], so that
+// the lanes of a warp read consecutive bytes.
 class Lookups {
  public:
   Lookups(std::uint64_t pattern_bytes, std::uint64_t seed)

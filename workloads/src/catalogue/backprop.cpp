@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backpropagation of Rodinia: one step of training a network with one hidden layer of 16 units. Blocks of
-// 16 x 16 threads take 16 inputs each. `layerforward` multiplies the weights of its inputs with them in
-// shared memory, sums each hidden unit's up by halving, writes what that leaves of the weights back, as the
-// source does, and one partial sum for each hidden unit. `adjust_weights` reads the weights, which the host
-// has copied anew, the changes of the step before, inputs and deltas, and writes weights and changes; block
-// 0 does so for the thresholds, too. Rows of weights have 17 elements, the first of which is no input's.
+// Backpropagation of Rodinia: one training step of a network with one hidden layer of 16 units. Blocks of 16
+// x 16 threads process 16 inputs each.
+// - `layerforward` multiplies the inputs with their weights in shared memory and sums each hidden unit by
+//   halving. It writes the remaining values back to the weights, as the source does, and one partial sum per
+//   hidden unit.
+// - `adjust_weights` reads the weights, which the host has copied again, the changes of the previous step,
+//   inputs and deltas, and writes weights and changes; block 0 also updates the thresholds.
+// - Rows of weights have 17 elements; the first belongs to no input.
 //
-// The host does the rest between the kernels: the hidden layer's activation, the output layer, the deltas.
-// Its copies there are left out.
+// The host computes the rest between the kernels: the hidden layer's activation, the output layer, the
+// deltas. Its copies are omitted.
 //
 // Counts: constants of the source are doubles, so that a change of a weight is two products and a sum of
-// doubles with conversions. The power of two of a halving is computed, by an exponential. Address
-// computation is assumed. Registers, and what is read twice, are those of nvcc 13.0 -O3 for sm_75.
+// doubles with conversions. The power of two of a halving is computed by an exponential. Address computation
+// is assumed. Registers and repeated reads are from nvcc 13.0 -O3 for sm_75.
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,7 +52,7 @@ class LayerKernel : public Kernel {
   Network const& network() const { return network_; }
   std::uint32_t warp_width() const { return warp_width_; }
 
-  // Those of the warp's threads that are chosen(x, y), each at address(x, y).
+  // An access by the warp's threads for which chosen(x, y) is true, each at address(x, y).
   template <class Chosen, class Address>
   void access(WarpInstruction& out, Op op, std::uint32_t warp, Chosen chosen, Address address,
               bool wait = false) const {
@@ -66,7 +68,7 @@ class LayerKernel : public Kernel {
     set_access(out, op, 4, lanes, wait);
   }
 
-  // Of the weight from the block's y-th input to hidden unit x, both from 0.
+  // Offset of the weight from the block's y-th input to hidden unit x, both from 0.
   static std::uint64_t weight(std::uint64_t block, std::uint32_t x, std::uint32_t y) {
     return 4 * ((block * kHidden + y + 1) * (kHidden + 1) + x + 1);
   }
@@ -108,7 +110,7 @@ class LayerForward final : public LayerKernel {
     if (take(step, 1)) return set_barrier(out);
     if (take(step, 2 * kHalvings)) {
       if (step % 2 != 0) return set_barrier(out);
-      // The power, a modulo, the sum by those rows that are multiples of it.
+      // The power, a modulo, the sum by the rows that are multiples of the power.
       auto const power = 2U << (step / 2);
       auto const first = warp * warp_width() / kHidden;
       auto const rows = warp_width() / kHidden;
@@ -144,8 +146,8 @@ class AdjustWeights final : public LayerKernel {
     if (take(step, 1)) return set_arguments(out, 5);
     // Thread's row and column, addresses of the delta, the input and the weight (a product each).
     if (take(step, 1)) return set_compute(out, {.vector = 18, .special = 2, .scalar = 4}, kWait);
-    // The change is computed twice, from values read anew behind the store of the weight, which might have
-    // changed them for all the compiler knows.
+    // The change is computed twice, from values read again after the store of the weight, because the
+    // compiler must assume that the store changed them.
     if (take(step, 1)) return access(out, Op::load, warp, all, of_unit(n.deltas));
     if (take(step, 1)) return access(out, Op::load, warp, all, of_input);
     if (take(step, 1)) return access(out, Op::load, warp, all, of_weight(n.changes));
@@ -159,7 +161,7 @@ class AdjustWeights final : public LayerKernel {
     if (take(step, 1)) return access(out, Op::store, warp, all, of_weight(n.changes));
     if (take(step, 1)) return set_barrier(out);
     if (take(step, 1)) return set_compute(out, {.vector = 4, .scalar = 3});
-    // The thresholds, by the first row of the first block.
+    // The thresholds, updated by the first row of the first block.
     if (block != 0 || warp != 0) return set_end(out);
     auto const first = [&](Op op, VirtAddr base) { access(out, op, warp, first_row, of_unit(base)); };
     if (take(step, 1)) return first(Op::load, n.deltas);

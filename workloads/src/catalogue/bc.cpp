@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Betweenness centrality of GraphBIG, topological and thread-centric (gpu_BetweennessCentr/betweenness.cu).
 //
-// For each root: a kernel that clears; one kernel per level forward, in which a thread whose vertex is of the
-// level reads its row and the neighbours' distances, sets (and reads again) those without one, writes the
-// flag, and adds its number of shortest paths (sigma) to those of the next level, by an atomic without a
-// result; one kernel per level backward, in which a thread gathers distance, sigma and dependency (delta) of
-// its neighbours; a kernel that adds the dependencies to the centrality.
+// Kernels per root:
+// - A kernel clears the properties.
+// - Forward, one kernel per level: a thread whose vertex is in the level reads its row and the neighbours'
+//   distances. It sets unset distances (and reads them again), writes the flag, and adds its number of
+//   shortest paths (sigma) to the neighbours in the next level by an atomic without a result.
+// - Backward, one kernel per level: a thread gathers distance, sigma and dependency (delta) of its
+//   neighbours.
+// - A kernel adds the dependencies to the centrality.
 #include "graph_algorithms.hpp"
 #include "property_graph.hpp"
 #include "spec_builder.hpp"
@@ -31,7 +34,7 @@ struct Run : PropertyGraph {
   VirtAddr delta_of(std::uint64_t v) const { return delta + 4 * v; }
 };
 
-// One root's search.
+// The search from one root.
 struct OfRoot : Visit {
   std::shared_ptr<Run const> run;
   std::shared_ptr<BreadthFirst const> search;
@@ -47,7 +50,7 @@ struct Clear : Visit {
   std::shared_ptr<Run const> run;
   std::uint64_t root = 0;
 
-  // The root's distance and sigma are written once more.
+  // The root's distance and sigma are written a second time.
   static constexpr std::array head{store(4), store(4), store(4), store(4), store(4)};
 
   std::uint64_t items() const { return run->csr.vertices; }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Betweenness centrality of Pannotia (bc). For each root: a kernel that clears; one per level forward, in
-// which a vertex of the level reads its row and its neighbours' levels, sets those without one and asks for
-// another level, and adds its number of shortest paths (rho) to those of the next; one per level backward
-// over the reversed graph, which adds a vertex's dependency (sigma) to its predecessors by atomics and to the
-// centrality. The reversed graph has arrays of its own, also where it is the same.
+// Betweenness centrality of Pannotia (bc). Kernels per root:
+// - A kernel clears the properties.
+// - Forward, one kernel per level: a vertex of the level reads its row and its neighbours' levels, sets unset
+//   levels and requests another level, and adds its number of shortest paths (rho) to the neighbours in the
+//   next level.
+// - Backward, one kernel per level over the reversed graph: adds a vertex's dependency (sigma) to its
+//   predecessors by atomics, and to the centrality.
+// The reversed graph has its own arrays, even if it equals the graph.
 #include <memory>
 #include <string>
 
@@ -100,7 +103,7 @@ struct Backward : OfRoot {
     auto const w = run->reversed.target(e);
     if (i == 0) return run->reversed.column(e);
     if (i == 2) return of(run->levels, w);
-    // A level that was not reached is -1 in the suite, one less than the root's: kNever + 1 is 0.
+    // In the suite, an unreached level is -1, one less than the root's: kNever + 1 is 0.
     if (level(w) + 1 != current) return kNone;
     if (i == 4) return of(run->rho, v.vertex);
     if (i == 5) return of(run->rho, w);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Breadth-first search, level by level, one thread per vertex, as in SHOC and (topology-driven) GraphBIG.
 //
-// One kernel per level. A thread reads its vertex's level; a vertex of the present level reads its row of the
-// CSR arrays and the level of every neighbour, and writes the level of those not found yet. Of several
-// threads that find a vertex in the same kernel, the first edge in vertex order writes: one of the outcomes
-// of the race on hardware, and the same every time. Levels are computed once on the host when the workload is
-// built. A warp that found anything sets the flag that tells the host to launch the next level.
+// One kernel per level. A thread reads its vertex's level. If the vertex is in the current level, the thread
+// reads its row of the CSR arrays and the level of every neighbour, and writes the levels of neighbours that
+// have not been found. If several threads find a vertex in the same kernel, the first edge in vertex order
+// writes: one possible outcome of the race on hardware, and deterministic. Levels are computed on the host
+// when the workload is built. A warp that found a vertex sets the flag that makes the host launch the next
+// level.
 #include <bit>
 #include <memory>
 #include <utility>
@@ -38,10 +39,10 @@ struct Spec {
   }
 };
 
-// What all levels share.
+// Data shared by all levels.
 struct Search {
   CsrGraph graph;
-  Bits finds;                    // of edges: the one that finds its target
+  Bits finds;                    // per edge: it finds its target
   std::uint32_t warp_shift = 0;  // log2 of the warp width
   VirtAddr levels = 0, offsets = 0, columns = 0, flag = 0;
 };
@@ -58,7 +59,7 @@ class ActiveWarps {
  public:
   explicit ActiveWarps(std::uint64_t warps) : words_(warps / 64 + 1) {}
 
-  // Warps come in ascending order.
+  // Warps are added in ascending order.
   ActiveWarp& at_back(std::uint64_t warp) {
     auto& word = words_[warp / 64];
     auto const bit = std::uint64_t{1} << (warp % 64);
@@ -80,7 +81,7 @@ class ActiveWarps {
  private:
   struct Word {
     std::uint64_t bits = 0;
-    std::uint32_t before = 0;  // active warps ahead of this word
+    std::uint32_t before = 0;  // active warps before this word
   };
   std::vector<Word> words_;
   std::vector<ActiveWarp> list_;
@@ -132,7 +133,7 @@ class BfsLevel final : public LinearKernel {
     for (std::uint32_t i = 0; i < warp_width(); ++i) out.address[i] = search_->offsets + 4 * (first + i);
   }
 
-  // Calls use(lane, edge) for the k-th edge of each active lane that has so many; returns those lanes.
+  // Calls use(lane, edge) for the k-th edge of each active lane with more than k edges; returns these lanes.
   template <class Use>
   std::uint64_t each_edge(ActiveWarp const& active, std::uint64_t first, std::uint64_t k, Use use) const {
     auto const* const offsets = search_->graph.offsets.data() + first;
@@ -189,7 +190,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const width = context.warp_width;
   search->warp_shift = static_cast<std::uint32_t>(std::countr_zero(width));
 
-  // A level costs 16 bytes for each 64 warps: a long path, of many levels, is the worst case.
+  // A level takes 16 bytes per 64 warps: the worst case is a long path with many levels.
   auto const warps = ceil_div(graph.vertices, width);
   if ((depth + 1ULL) * (warps / 64 + 1) * 16 > (1ULL << 30))
     throw UserError("bfs: " + std::to_string(depth + 1) + " levels of " + std::to_string(graph.vertices) +

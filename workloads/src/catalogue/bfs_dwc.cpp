@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Breadth-first search of GraphBIG, data-driven and warp-centric (gpu_BFS/bfs_data_warp_centric.cu).
 //
-// One kernel per level; the frontier is a work list in memory, of 64 bits per vertex. A warp takes 32
-// entries, one after the other: its threads read a row side by side, and the levels of the neighbours, write
-// the level of one without, and keep it. At its end each thread takes room in the next list, by an atomic on
-// the list's end, and writes there what it kept. What a thread keeps lies in its local memory, which has no
-// addresses here; GraphBIG also writes it out whenever that holds 128 entries, here always at the end.
+// One kernel per level; the frontier is a work list in memory, of 64 bits per vertex. A warp processes 32
+// entries one after the other: its threads read a row side by side and the levels of the neighbours, write
+// unset levels, and keep these vertices. At its end each thread reserves space in the next list by an atomic
+// on the list's end and writes its vertices there. They are kept in local memory, which has no addresses
+// here. GraphBIG also writes them whenever a thread holds 128 entries; here only at the end.
 #include "traversal.hpp"
 
 namespace farfault::workloads {

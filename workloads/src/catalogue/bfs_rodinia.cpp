@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Breadth-first search of Rodinia, one thread per vertex, two kernels per level and three arrays of a byte
-// per vertex. In the first, a vertex of the frontier (`mask`) leaves it, reads its row and tests each
-// neighbour; it writes the cost of those that are not visited and puts them into the next frontier
-// (`updating`). In the second, the next frontier becomes the present one, and visited, and asks for another
-// level.
+// per vertex. In the first kernel, a vertex of the frontier (`mask`) is removed from it, reads its row and
+// tests each neighbour; it writes the cost of unvisited neighbours and adds them to the next frontier
+// (`updating`). In the second kernel, the next frontier becomes the current one, is marked visited, and
+// requests another level.
 //
-// As in `bfs_tf`, nobody is visited before the second kernel, so that a vertex is written by each edge that
-// finds it, always with the same value. The first edge and the length of a row lie side by side, in one
-// array; who finds a neighbour reads both again behind the writes, which might have changed them for all
-// the compiler knows. Registers, and the order of accesses, are those of nvcc 13.0 -O3 for sm_75.
+// As in `bfs_tf`, vertices are marked visited only in the second kernel, so that a vertex is written by each
+// edge that finds it, always with the same value. The first edge and the length of a row are adjacent in one
+// array. A thread that finds a neighbour reads both again after its stores, because the compiler must assume
+// that the stores changed them. Registers and the order of accesses are from nvcc 13.0 -O3 for sm_75.
 #include <array>
 #include <memory>
 #include <string>
@@ -122,7 +122,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto run = std::make_shared<Search>();
   run->csr = load_graph(spec.graph, context, inputs);
   run->search = breadth_first(run->csr, start_vertex("bfs_rodinia", run->csr, spec.source));
-  constexpr std::uint64_t kMostLevels = 1ULL << 19;  // of two kernels of about 250 bytes each
+  constexpr std::uint64_t kMostLevels = 1ULL << 19;  // levels of two kernels of about 250 bytes each
   if (run->search.depth >= kMostLevels)
     throw UserError("bfs_rodinia: the graph takes " + std::to_string(run->search.depth + 1ULL) +
                     " levels, more than " + std::to_string(kMostLevels));

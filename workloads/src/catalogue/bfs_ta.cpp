@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Breadth-first search of GraphBIG, topological with atomics (gpu_BFS/bfs_topo_atomic.cu).
 //
-// There is no frontier: in every round every thread reads its vertex's row, and for each edge the level of
-// its own vertex (an atomic may have changed it), the target, and the target's level; an edge that would
-// lower that takes the minimum by an atomic with a result. A thread that lowered one writes the flag at its
-// end.
+// The algorithm has no frontier. In every round every thread reads its vertex's row, and for each edge the
+// level of its own vertex (an atomic may have changed it), the target, and the target's level. An edge that
+// would lower the target's level takes the minimum by an atomic with a result. A thread that lowered a level
+// writes the flag at its end.
 //
-// Rounds are synchronous here. On hardware a thread may already see levels that others found in the same
-// round, so that there can be fewer rounds.
+// Rounds are synchronous here. On hardware a thread may see levels that others found in the same round, so
+// that fewer rounds may suffice.
 #include "traversal.hpp"
 
 namespace farfault::workloads {

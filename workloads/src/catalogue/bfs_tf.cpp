@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Breadth-first search of GraphBIG, topological with a frontier (gpu_BFS/bfs_topo_frontier.cu).
 //
-// Two kernels per level, one thread per vertex. In the first, a thread whose vertex is in the frontier takes
-// it out and reads its row; for each neighbour that is not visited it reads its own level, and writes the
-// neighbour's and its place in the next frontier. Nobody is marked visited before the second kernel, so that
-// a neighbour is written by each edge that leads to it. In the second, each vertex of the next frontier is
-// put into the present one, marked visited, and taken out of the next; the flag is written.
+// Two kernels per level, one thread per vertex. In the first, a thread whose vertex is in the frontier
+// removes it and reads its row; for each unvisited neighbour it reads its own level, and writes the
+// neighbour's level and its entry in the next frontier. Vertices are marked visited only in the second
+// kernel, so that a neighbour is written by each edge that leads to it. In the second, each vertex of the
+// next frontier is added to the current one, marked visited, and removed from the next; the flag is written.
 #include "traversal.hpp"
 
 namespace farfault::workloads {

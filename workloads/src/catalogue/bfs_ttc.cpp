@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Breadth-first search of GraphBIG, topological and thread-centric (gpu_BFS/bfs_topo_thread_centric.cu).
 //
-// One kernel per level, one thread per vertex. A thread whose vertex is of the present level reads its row,
-// and the level of each neighbour; of one without a level it writes the flag, then the level.
+// One kernel per level, one thread per vertex. A thread whose vertex is in the current level reads its row
+// and the level of each neighbour; for an unset level it writes the flag, then the level.
 #include "traversal.hpp"
 
 namespace farfault::workloads {

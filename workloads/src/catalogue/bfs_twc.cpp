@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Breadth-first search of GraphBIG, topological and warp-centric (gpu_BFS/bfs_topo_warp_centric.cu).
 //
-// One kernel per level. A warp takes 32 vertices, one after the other: all of its threads read the vertex's
-// level; if it is the present one, they read the row side by side, and the levels of the neighbours, and
-// write the level of one without, then the flag.
+// One kernel per level. A warp processes 32 vertices one after the other: all its threads read the vertex's
+// level. If it is the current one, they read the row side by side and the levels of the neighbours; for an
+// unset level they write the level, then the flag.
 #include "traversal.hpp"
 
 namespace farfault::workloads {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gravity between bodies by Barnes and Hut's algorithm, of LonestarGPU 2.0 (bh), one time step:
-//   BoundingBox       the cube around all bodies, a block each for 1,024, and the last block for the blocks
+// Gravity between bodies by the Barnes-Hut algorithm, from LonestarGPU 2.0 (bh), one time step:
+//   BoundingBox       the cube around all bodies: a block per 1,024 bodies; the last block combines them
 //   ClearKernel1      all children
-//   TreeBuilding      a body goes down the tree and takes an empty place by an atomic; or, where a body is,
-//                     locks it and makes cells until the two part
+//   TreeBuilding      a body descends the tree and takes an empty place by an atomic. If the place has a
+//                     body, it locks the place and makes cells until the two bodies separate
 //   ClearKernel2      mass and start of the cells
 //   Summarization     a cell's mass, centre of mass and number of bodies, from its children's
-//   Sort              bodies in the order of the tree; a cell's children move to the front
-//   ForceCalculation  a warp goes down the tree for 32 bodies that are neighbours in that order: one load per
-//                     child for all; cells that are far enough for all of them count as one body
+//   Sort              bodies in tree order; a cell's children move to the front
+//   ForceCalculation  a warp traverses the tree for 32 bodies that are adjacent in this order: one load per
+//                     child for all of them; a cell that is far enough from all of them counts as one body
 //   Integration       velocities and positions
-// What the tree is, and where each thread goes, is found on the host (barnes_hut.hpp).
+// The host computes the tree and the path of each thread (barnes_hut.hpp).
 //
-// The suite launches as many blocks as the GPU holds at once, whose threads take bodies or cells in turn;
-// here each has one. Left out are the repeated looks of threads that wait for another one: for a lock, for a
-// cell's children, for the start of a cell. A warp of 64 goes down the tree for 64 bodies.
+// The suite launches as many blocks as fit on the GPU, whose threads process several bodies or cells; here
+// each thread has one. Repeated polls of threads that wait for another thread are omitted: for a lock, for a
+// cell's children, for the start of a cell. A warp of 64 threads traverses the tree for 64 bodies.
 //
-// Blocks and registers are those of the version for Kepler, compiled by nvcc 13.0 -O3 for sm_75. Counts: a
-// child's distance is 8 vector instructions, its force 10 and a root; others are assumed.
+// Blocks and registers are from the version for Kepler, compiled by nvcc 13.0 -O3 for sm_75. Counts: a
+// child's distance is 8 vector instructions, its force 10 and a root; other counts are assumed.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -69,7 +69,7 @@ class BoundingBox final : public LinearKernel {
     if (t.lanes != 0 && take(step, 3))
       return set_linear(out, Op::load, 4, r.at(r.position[step], t.first), 4, t.lanes);
     if (take(step, 1)) return set_compute(out, {.vector = 6 + 4, .scalar = 3, .shared = 6}, kWait);
-    if (take(step, 20)) {  // half of the threads, a quarter and so on take over another one's bounds
+    if (take(step, 20)) {  // half of the threads, then a quarter and so on, merge another thread's bounds
       if (step % 2 == 0) return set_barrier(out);
       bool const takes = warp * warp_width() < kBlock >> (step / 2 + 1);
       return set_compute(out, {.vector = takes ? 9U : 2U, .scalar = 2, .shared = takes ? 12U : 0U});
@@ -153,7 +153,8 @@ class TreeBuilding final : public LinearKernel {
     if (take(step, 1)) return play(atomic_load(4), all & ~making, out, last);
     if (take(step, 1)) return play(atomic_load(4), making, out, last);
     if (take(step, 1)) return set_compute(out, {.vector = 4, .scalar = 4}, kWait);
-    // The i-th cell that a lane makes, and in it the place of the body that was there or of the lane's own.
+    // The place, in the i-th cell that a lane makes, of the body that was there (own is false) or of the
+    // lane's own body.
     auto const octant = [&](std::uint32_t lane, std::uint64_t i, bool own) {
       auto const& m = tree.made[tree.first_made[t.first + lane] + i];
       return r.at(r.child, 8 * (tree.first_cell[t.first + lane] - i) + (own ? m.own : m.there));
@@ -225,7 +226,7 @@ class Force final : public LinearKernel {
     auto const& tree = r.tree;
     if (take(step, 1)) return set_arguments(out, 10);
     if (take(step, 1)) return set_compute(out, {.vector = 6, .scalar = 3}, kWait);
-    if (warp == 0) {  // the first thread makes the distances, level by level
+    if (warp == 0) {  // the first thread computes the distances, level by level
       if (take(step, 1)) return set_uniform(out, Op::load, 4, r.radius);
       if (take(step, 2 * std::uint64_t{tree.depth})) {
         if (step % 2 == 0) return set_uniform(out, Op::load, 4, r.depth);
@@ -257,7 +258,7 @@ class Force final : public LinearKernel {
  private:
   struct Placed {
     Look look;
-    std::uint32_t step;  // among those of the warp's looks
+    std::uint32_t step;  // first step, counted over the warp's looks
   };
 
   void look(std::uint64_t group, std::uint64_t step, WarpInstruction& out) const {
@@ -288,7 +289,7 @@ class Force final : public LinearKernel {
 
   Shared run_;
   std::vector<Placed> looks_;         // warp by warp
-  std::vector<std::uint64_t> first_;  // of each warp
+  std::vector<std::uint64_t> first_;  // per warp
   std::vector<std::uint32_t> steps_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two products of the biconjugate gradient method, of PolyBench/GPU: s = A^T r along columns, then q = A
-// p along rows (matrix_vector.hpp); both kernels set their sums to zero first.
+// The two products of the biconjugate gradient method, from PolyBench/GPU: s = A^T r along columns, then q =
+// A p along rows (matrix_vector.hpp). Both kernels first set their sums to zero.
 #include <memory>
 #include <vector>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// European options by the Black-Scholes formula, as in the CUDA sample BlackScholes: from price, strike and
-// years of each option the prices of its call and its put. A grid of a fixed size walks over the options;
-// its threads are side by side in every round, so that all five streams are coalesced.
+// European options by the Black-Scholes formula, as in the CUDA sample BlackScholes: computes the prices of
+// call and put from price, strike and years of each option. A grid of a fixed size strides over the options;
+// its threads are adjacent in every round, so that all five streams are coalesced.
 //
-// Counts: what LLVM 14 makes of the source for gfx803, without its division for the size of the grid.
-// Registers: nvcc 13.0 for sm_75.
+// Counts: LLVM 14's code for gfx803, without the source's division for the size of the grid. Registers: nvcc
+// 13.0 for sm_75.
 #include <memory>
 #include <vector>
 

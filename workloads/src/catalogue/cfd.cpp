@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flow around a body of Rodinia (cfd, euler3d): the Euler equations on an unstructured mesh of tetrahedra,
+// Flow around a body, from Rodinia (cfd, euler3d): the Euler equations on an unstructured mesh of tetrahedra,
 // one thread per element, which has four faces.
 //
-// Kernels: three fill arrays with the far field; each iteration then copies the variables, computes a step
-// per element, and three times the fluxes through all faces and the new variables. All arrays lie variable
-// by variable. The flux kernel reads the element's variables and, face by face, the neighbour's number, the
-// face's normal and the neighbour's five variables, which is a gather; a face at the wall has none, and one
-// at the far field reads constants. The number of elements is rounded up to whole blocks, and those added
-// are like the last.
+// Kernels: three fill arrays with the far field. Each iteration then copies the variables, computes a step
+// per element, and three times the fluxes through all faces and the new variables. All arrays are stored
+// variable by variable. The flux kernel reads the element's variables and, face by face, the neighbour's
+// number, the face's normal and, by a gather, the neighbour's five variables; a face at the wall reads no
+// variables, a face at the far field reads constants. The number of elements is rounded up to whole blocks;
+// the added elements copy the last one.
 //
 // The mesh is a graph from a file, with at most four neighbours per vertex (faces without one are at the far
-// field), or the regular one of a cube of cubes of six tetrahedra each, whose lower side is the wall.
+// field), or the regular mesh of a cube of cubes of six tetrahedra each, whose lower side is the wall.
 //
-// Counts are those of the source's arithmetic: a division is a reciprocal and a product. The element's index
-// and addresses are assumed, and so are the registers. The copy of device memory is one thread per float.
+// Counts are from the source's arithmetic: a division is a reciprocal and a product. The element's index,
+// addresses and registers are assumed. The copy of device memory is one thread per float.
 #include <array>
 #include <memory>
 #include <string>
@@ -30,7 +30,7 @@ namespace farfault::workloads {
 namespace {
 
 constexpr std::uint32_t kVariables = 5;  // density, momentum (3), energy
-constexpr std::uint32_t kStages = 3;     // of the Runge-Kutta method
+constexpr std::uint32_t kStages = 3;     // stages of the Runge-Kutta method
 
 struct Spec {
   std::string file;
@@ -53,7 +53,7 @@ struct Spec {
   }
 };
 
-// Faces as in cfd_mesh.hpp, of whole blocks of elements.
+// Faces as in cfd_mesh.hpp, padded to whole blocks of elements.
 struct Mesh {
   std::uint64_t elements = 0;
   std::vector<std::int32_t> behind;
@@ -84,14 +84,14 @@ struct Buffers {
            normals = 0, far_field = 0;
 };
 
-// All kernels: whole blocks of elements, one thread each.
+// Base of all kernels: whole blocks of elements, one thread each.
 class ElementKernel : public LinearKernel {
  protected:
   ElementKernel(char const* name, std::uint32_t registers, Spec const& spec, std::uint64_t threads,
                 std::uint32_t warp_width)
       : LinearKernel({name, threads / spec.block, spec.block, registers, 0}, warp_width, threads) {}
 
-  // Of an array with a row for each variable, a float per element.
+  // A row of an array with a row per variable, a float per element.
   void row(WarpInstruction& out, Op op, VirtAddr array, std::uint64_t variable, ThreadRange t) const {
     set_linear(out, op, 4, array + 4 * (variable * items() + t.first), 4, t.lanes);
   }
@@ -184,7 +184,7 @@ class StepFactor final : public ElementKernel {
   Buffers at_;
 };
 
-// Which lanes of a warp have what behind a face.
+// The lanes of a warp by the kind of element behind a face.
 struct Faces {
   std::array<std::uint64_t, kFaces> neighbour{}, wall{}, far_field{};
 };
@@ -236,8 +236,8 @@ class Flux final : public ElementKernel {
     step -= 4;
     if (faces.neighbour[f] != 0) {
       if (step < kVariables) return gather(out, faces.neighbour[f], f, step, t);
-      // As for the element itself (21 and 6), viscosity (16 and a root less the length), three directions of
-      // 11 each.
+      // As for the element itself (21 and 6), viscosity (16 and a root, without the length), three directions
+      // of 11 each.
       if (step == kVariables) return set_compute(out, {.vector = 70, .special = 6, .scalar = 1}, kWait);
       step -= kGather;
     }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graph colouring of Pannotia (color, version maxmin): two colours per round. Vertices have numbers; of each
-// round
-//   color1   finds the greatest and the least number of a vertex's neighbours without a colour, and asks for
-//            another round where there is such a neighbour
-//   color2   gives the first colour of the round to a vertex whose own number is not less than the greatest,
-//            then the second to one whose number is not greater than the least
+// Graph colouring of Pannotia (color, version maxmin): two colours per round. Vertices have numbers. Kernels
+// of a round:
+//   color1   finds the maximum and the minimum number of a vertex's uncoloured neighbours, and requests
+//            another round if there is such a neighbour
+//   color2   assigns the round's first colour to a vertex whose own number is not less than the maximum,
+//            then the second to one whose number is not greater than the minimum
 // A vertex without such neighbours gets both, and keeps the second.
 //
-// As in the published code, a vertex with a single edge looks at no neighbour: it is coloured in the first
+// As in the published code, a vertex with a single edge examines no neighbour: it is coloured in the first
 // round, and may get its neighbour's colour. The suite draws numbers below 2,048, so that neighbours with the
-// same may get the same colour; here all differ.
+// same number may get the same colour; here all numbers differ.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -27,7 +27,7 @@ struct Spec : PannotiaSpec {
 
 struct Run : PannotiaGraph {
   std::vector<std::uint32_t> coloured;  // the round that colours a vertex
-  Bits first, second;                   // which of the round's colours it gets
+  Bits first, second;                   // the colours of the round that it gets
   std::uint32_t rounds = 0;
   VirtAddr numbers = 0, colours = 0, greatest = 0, least = 0, stop = 0;
 
@@ -41,7 +41,7 @@ void colour(Run& run, std::uint64_t seed) {
   run.first = run.second = Bits(n);
   std::vector<std::uint32_t> left(n), now;
   std::iota(left.begin(), left.end(), 0U);
-  bool asked = true;  // for another round, in which nobody may be left
+  bool asked = true;  // another round is requested, in which no vertex may be left
   for (run.rounds = 0; asked; ++run.rounds) {
     asked = false;
     now.clear();
@@ -69,7 +69,7 @@ struct OfRun : Visit {
 
   std::uint64_t items() const { return run->csr.vertices; }
   VirtAddr of(VirtAddr base, Item v) const { return base + 4 * v.vertex; }
-  // Without a colour when the round begins.
+  // True if the vertex is uncoloured when the round begins.
   bool left(std::uint64_t v) const { return run->coloured[v] >= round; }
 };
 
@@ -90,7 +90,7 @@ struct Look : OfRun {
   bool visits(Item v) const { return left(v.vertex); }
   Row visited(Item v) const { return run->row(v.vertex); }
   VirtAddr row_at(std::size_t i, Item v) const { return run->row_bound(i, v.vertex); }
-  // The column is read again behind the store, which might have changed it for all the compiler knows.
+  // The column is read again after the store, because the compiler must assume that the store changed it.
   VirtAddr edge_at(std::size_t i, Item v, std::uint64_t e) const {
     auto const w = run->target(e);
     if (i == 0) return run->column(e);
@@ -115,7 +115,7 @@ struct Give : OfRun {
     if (i == 5) return of(run->least, v);
     if (i == 1) return of(run->numbers, v);
     if (!gets(i == 7 ? run->second : run->first, v)) return kNone;
-    return of(i == 4 ? run->numbers : run->colours, v);  // the number again behind the store
+    return of(i == 4 ? run->numbers : run->colours, v);  // the number again after the store
   }
 };
 

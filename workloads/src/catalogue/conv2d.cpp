@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two-dimensional convolution with a filter of 3x3 of PolyBench/GPU (2DCONV): a thread per element of the
+// Two-dimensional convolution with a filter of 3x3, from PolyBench/GPU (2DCONV): a thread per element of the
 // result, blocks of 32x8, nine loads from global memory, row by row, and one store. The border of the matrix
 // is neither computed nor written.
 //
-// The filter's coefficients are constants of the code. The order of accesses and the registers are those of
-// nvcc 13.0 -O3 for sm_75. Counts: nine products added; address computation is assumed.
+// The filter's coefficients are constants of the code. The order of accesses and the registers are from nvcc
+// 13.0 -O3 for sm_75. Counts: nine multiply-adds; address computation is assumed.
 #include <memory>
 #include <vector>
 
@@ -69,7 +69,7 @@ class Convolve final : public Kernel {
     return block % across_ * kWide + (warp * warp_width_ + lane) % kWide;
   }
 
-  // Those `down` rows below and `right` columns behind the upper left neighbour.
+  // The elements `down` rows below and `right` columns right of the upper left neighbours.
   void elements(WarpInstruction& out, Op op, VirtAddr base, std::uint64_t block, std::uint32_t warp,
                 std::uint64_t mask, std::uint64_t down, std::uint64_t right) const {
     set_access(out, op, 4, mask);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution of an image with a separable filter of 17 x 17, as in the CUDA sample convolutionSeparable:
-// one kernel for rows, one for columns. A block reads its part of the image and a halo of a block's width on
-// both sides into shared memory, where the halo beyond the image is zero, and behind a barrier writes four
-// results for each thread, a block's width apart. The 17 coefficients are in constant memory: scalar loads.
+// Convolution of an image with a separable filter of 17 x 17, as in the CUDA sample convolutionSeparable: one
+// kernel for rows, one for columns. A block reads its part of the image and a halo of a block's width on both
+// sides into shared memory, with zeros beyond the image. After a barrier each thread writes four results, a
+// block's width apart. The 17 coefficients are in constant memory: scalar loads.
 //
-// Counts: in shared memory every float that a thread's windows share is read once, as nvcc 13.0 does it;
-// otherwise what LLVM 14 makes of the source for gfx803. Registers: nvcc 13.0 for sm_75.
+// Counts: a float in shared memory that several of a thread's windows share is read once, as in nvcc 13.0's
+// code; otherwise LLVM 14's code for gfx803. Registers: nvcc 13.0 for sm_75.
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ namespace farfault::workloads {
 namespace {
 
 constexpr std::uint32_t kColumns = 16;  // threads of a block along a row
-constexpr std::uint32_t kResults = 4;   // of a thread
+constexpr std::uint32_t kResults = 4;   // results of a thread
 constexpr std::uint32_t kTaps = 17;
 
 struct Spec {
@@ -51,7 +51,7 @@ class Pass final : public Kernel {
         shape_{along_rows ? "convolution_rows" : "convolution_columns",
                image.width * image.height / (kResults * kColumns * rows_), kColumns * rows_,
                along_rows ? 59U : 43U,
-               // One more float for each column, against bank conflicts.
+               // One extra float per column avoids bank conflicts.
                along_rows ? std::uint64_t{4} * rows_ * kColumns * (kResults + 2)
                           : std::uint64_t{4} * kColumns * (rows_ * (kResults + 2) + 1)},
         warp_width_(warp_width),
@@ -79,7 +79,7 @@ class Pass final : public Kernel {
     if (step-- == 0) return set_scalar_load(out, image_.filter, 64);
     if (step-- == 0) return set_scalar_load(out, image_.filter + 64, 4 * kTaps - 64);
     if (step < 2 * kResults) {
-      if (step % 2 == 0)  // products and sums, the address; floats that the window before did not read
+      if (step % 2 == 0)  // products and sums, the address; floats that the previous window did not read
         return set_compute(
             out, {.vector = kTaps + 3, .scalar = 1, .shared = step == 0 ? kTaps : std::min(across_, kTaps)},
             step == 0);
@@ -89,10 +89,10 @@ class Pass final : public Kernel {
   }
 
  private:
-  // The threads' k-th result's place; -1 and 4 are the halo's.
+  // The block's k-th part; -1 and 4 are the halo.
   void part(WarpInstruction& out, Op op, VirtAddr image, std::uint64_t x, std::uint64_t y, std::uint32_t warp,
             int k) const {
-    // The halo before a block's first result wraps to it: unsigned arithmetic.
+    // k = -1 wraps around in unsigned arithmetic and yields the part before the block's first result.
     auto const steps = static_cast<std::uint64_t>(std::int64_t{k});
     auto column = x * kColumns;
     auto row = y * rows_ + warp * warp_width_ / kColumns;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Discrete wavelet transform in two dimensions of Rodinia (dwt2d): the reversible 5/3 filter of JPEG 2000 on
-// an image of three components. A kernel reads the pixels, of three bytes, and writes a component each; then,
-// for each component, a copy is kept and the levels are computed, the next one on the low band of the last,
-// which is copied back.
+// Two-dimensional discrete wavelet transform, from Rodinia (dwt2d): the reversible 5/3 filter of JPEG 2000 on
+// an image of three components. The first kernel reads pixels of three bytes and writes three components. For
+// each component, a copy is kept and the levels are computed; each further level processes the low band of
+// the previous one, which is copied back.
 //
-// In `fdwt53` a block has as many columns as threads (192, 128 or 64) and walks down its part of the image,
-// in windows of 8 rows: each thread reads its column, the first three one more each (the next block's first,
-// the last two of the one before), and filters them downwards in shared memory; then all filter the rows.
-// Outside the image pixels are mirrored. Low and high coefficients go to bands of their own, one behind the
-// other: columns and rows with even numbers are low. The first half of the block writes the even columns, the
-// other the odd ones.
+// In `fdwt53` a block has as many columns as threads (192, 128 or 64) and moves down its part of the image in
+// windows of 8 rows. Each thread reads its column, the first three threads also one more each (the next
+// block's first, the previous block's last two), and filters them vertically in shared memory; then all
+// threads filter the rows. Outside the image pixels are mirrored. Low and high coefficients go to separate,
+// consecutive bands: columns and rows with even numbers are low. The first half of the block writes the even
+// columns, the second half the odd ones.
 //
 // Copies within the GPU are kernels that read and write 4 bytes per thread, which is assumed. Counts: a
-// coefficient is two additions and a shift for each direction; other counts, and the registers of the first
-// kernel and of copies, are assumed. Those of `fdwt53` are of nvcc 13.0 -O3 for sm_75.
+// coefficient is two additions and a shift per direction; other counts, and the registers of the first kernel
+// and of copies, are assumed. The registers of `fdwt53` are from nvcc 13.0 -O3 for sm_75.
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,9 +25,9 @@
 namespace farfault::workloads {
 namespace {
 
-constexpr std::uint32_t kRows = 8;     // of a window
-constexpr std::uint64_t kBlocks = 15;  // along a column of the image, at most
-constexpr std::uint32_t kBlock = 256;  // threads, of the other kernels
+constexpr std::uint32_t kRows = 8;     // rows of a window
+constexpr std::uint64_t kBlocks = 15;  // maximum blocks along a column of the image
+constexpr std::uint32_t kBlock = 256;  // threads of a block of the other kernels
 
 struct Spec {
   std::uint64_t width = 1024;
@@ -56,7 +56,7 @@ class Components final : public LinearKernel {
     auto const in_block = warp * warp_width();
     if (take(step, 1)) return set_arguments(out, 3);
     if (take(step, 1)) return set_compute(out, {.vector = 8, .special = 1, .scalar = 4}, kWait);
-    // Three quarters of the threads read four bytes each, also behind the last pixel.
+    // Three quarters of the threads read four bytes each, also beyond the last pixel.
     if (in_block < 3 * kBlock / 4) {
       if (take(step, 1))
         return set_linear(out, Op::load, 4, source_ + block * kBlock * 3 + std::uint64_t{4} * in_block, 4,
@@ -136,12 +136,12 @@ class Transform final : public Kernel {
         out.address[static_cast<std::size_t>(i)] =
             pixel(static_cast<std::int64_t>(column) + (i == 0 ? std::int64_t{wide_} : i - 3), y);
     };
-    // At the upper end rows 0, 1 and 2, mirrored; elsewhere the two rows above and the first.
+    // At the upper end rows 0, 1 and 2, mirrored; elsewhere the two rows above and the first row.
     auto const ahead = [row](std::uint64_t i) {
       return row == 0 ? std::int64_t(i) : row - 2 + std::int64_t(i);
     };
     if (take(step, 1)) return set_arguments(out, 3);
-    // Ends of the block's part; offsets in shared memory; where the coefficients go.
+    // Ends of the block's part; offsets in shared memory; addresses of the coefficients.
     if (take(step, 1)) return set_compute(out, {.vector = 60, .special = 6, .scalar = 20}, kWait);
     if (take(step, 3)) return main(ahead(step));
     if (warp == 0 && take(step, 3)) return boundary(ahead(step));
@@ -154,10 +154,10 @@ class Transform final : public Kernel {
         auto const y = top + 1 + static_cast<std::int64_t>(step);
         return columns == 0 ? main(y) : boundary(y);
       }
-      // Eleven rows into shared memory and three out; five and four coefficients.
+      // Eleven rows into shared memory and three rows out; five and four coefficients.
       if (take(step, 1)) return set_compute(out, {.vector = 27 + 16, .scalar = 8, .shared = 14 + 36}, kWait);
     }
-    if (take(step, 5)) {  // barrier, rows' high coefficients, barrier, the low ones, barrier
+    if (take(step, 5)) {  // barrier, high coefficients of rows, barrier, low coefficients, barrier
       if (step % 2 == 0) return set_barrier(out);
       return set_compute(out, {.vector = 5 * 5, .scalar = 10, .shared = 5 * 4});
     }
@@ -212,7 +212,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
                     std::to_string(spec.width) + " x " + std::to_string(spec.height) +
                     " pixels has a side of less than 33, too short to be mirrored");
   BufferLayout layout(context.buffers);
-  // Rounded up to whole blocks, which read behind the last pixel.
+  // Rounded up to whole blocks, which read beyond the last pixel.
   auto const source = layout.add("source", ceil_div(pixels, kBlock) * kBlock * 3);
   char const* const names[] = {"red", "green", "blue"};
   VirtAddr in[3], out[3];

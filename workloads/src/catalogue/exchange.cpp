@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link microbenchmark: GPUs read or write each other's memory, fully coalesced, every byte once.
+// Link microbenchmark: GPUs read or write each other's memory, fully coalesced, every byte once.
 //
-// The array is divided into equal parts, one for each GPU: with contiguous placement and contiguous block
-// order, part p lies in GPU p's memory and blocks of part p run on GPU p. `pair`: the blocks of one part
-// access another part; all other blocks end at once. `all_to_all`: every part accesses every other one, a
-// warp's access from each in turn; chunk q of a part is accessed by the (q modulo others)th of the other
-// parts. A first kernel, in which each part accesses the beginning of each page that it will need, fills the
-// TLBs. Loads never wait: as many are in flight as the machine allows.
+// The array is divided into equal parts, one per GPU: with contiguous placement and contiguous block order,
+// part p is in GPU p's memory and blocks of part p run on GPU p.
+// - `pair`: the blocks of one part access another part; all other blocks end at once.
+// - `all_to_all`: every part accesses every other part; a warp's accesses cycle through them. Chunk q of a
+//   part is accessed by the (q modulo others)th of the other parts.
+// A first kernel, in which each part accesses the beginning of each page that it will need, fills the TLBs.
+// Loads never wait: as many are in flight as the machine allows.
 #include <memory>
 #include <vector>
 
@@ -50,14 +51,14 @@ struct Spec {
   }
 };
 
-// Which chunks of the array the warps of a part access. A chunk is what one warp accesses at a time.
+// The chunks of the array that the warps of a part access. A chunk is the size of one warp access.
 struct Division {
   std::uint64_t parts;
-  std::uint64_t chunks;  // of a part
+  std::uint64_t chunks;  // chunks of a part
   Pattern pattern;
   std::uint64_t from, to;
 
-  bool everyone;  // every other part accesses every chunk, not one of them
+  bool everyone;  // every other part accesses every chunk; otherwise one part does
 
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
@@ -70,7 +71,7 @@ struct Division {
     if (pattern == Pattern::pair) return p == from && n < chunks ? to * chunks + n : kNone;
     auto const others = parts - 1;
     auto const other = (p + 1 + n % others) % parts;  // the next part first
-    auto const rank = p < other ? p : p - 1;          // of p among the others of `other`
+    auto const rank = p < other ? p : p - 1;          // rank of p among the parts that access `other`
     auto const q = everyone ? n / others : n / others * others + rank;
     return q < chunks ? other * chunks + q : kNone;
   }
@@ -78,7 +79,7 @@ struct Division {
 
 class Exchange final : public LinearKernel {
  public:
-  // Each warp makes `accesses` accesses, `warps` warps of a part side by side.
+  // Each warp makes `accesses` accesses; the warps of a part access adjacent chunks.
   Exchange(KernelShape shape, std::uint32_t warp_width, Division division, std::uint64_t blocks_per_part,
            std::uint32_t accesses, Spec const& spec, VirtAddr base, std::uint64_t chunk_bytes)
       : LinearKernel(std::move(shape), warp_width, ~std::uint64_t{0}),
@@ -101,7 +102,7 @@ class Exchange final : public LinearKernel {
     auto const n = step - 1;
     if (n >= accesses_) return set_end(out);
     auto const chunk = division_.chunk(part, n * warps + first);
-    if (chunk == Division::kNone) return set_compute(out, {.scalar = 1});  // a branch that no lane takes
+    if (chunk == Division::kNone) return set_compute(out, {.scalar = 1});  // a branch not taken by any lane
     set_linear(out, op_, bytes_, base_ + chunk * chunk_bytes_, bytes_, warp_width());
   }
 

@@ -27,13 +27,13 @@ struct Spec {
   }
 };
 
-// What happens between the loads and the stores of a thread, without its waits for memory.
+// The steps of a thread between its loads and its stores, without the waits for memory.
 struct Stage {
   Op op;
   Work work;
 };
 
-// Half an exchange: eight floats of each thread to or from shared memory, two at a time. Beside it so many
+// Half an exchange: eight floats of each thread to or from shared memory, two at a time, with additional
 // vector and scalar instructions.
 constexpr Work exchange(std::uint32_t vector = 0, std::uint32_t scalar = 0) {
   return {.vector = vector, .scalar = scalar, .shared = 4, .shared_bytes_per_lane = 8};
@@ -43,8 +43,7 @@ constexpr Work exchange(std::uint32_t vector = 0, std::uint32_t scalar = 0) {
 constexpr std::uint32_t kTwiddles = 7 * 2 * 26 + 6 * 5;
 constexpr std::uint32_t kTwiddleBranches = 202;
 
-// The 8-point transforms and the complex products are among the vector instructions of the stages that have
-// many.
+// The vector counts of the large stages include the 8-point transforms and the complex products.
 constexpr Stage kStages[] = {
     {Op::compute, exchange(3 + kTwiddles + 343, 7 + kTwiddleBranches + 11)},
     {Op::barrier, {}},

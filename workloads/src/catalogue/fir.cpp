@@ -12,7 +12,7 @@
 namespace farfault::workloads {
 namespace {
 
-// Vector instructions for the address of a sample, with the choice between input and history, and of the
+// Vector instructions for the address of a sample, including the selection of input or history, and of the
 // result.
 constexpr std::uint32_t kAddress = 14;
 constexpr std::uint32_t kResultAddress = 5;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shortest paths between all vertices by Floyd and Warshall, of Pannotia (fw): a matrix of distances, and one
-// of the vertices that paths go through. A kernel for each vertex k, a thread for each pair (i, j), blocks of
-// 16x16: a pair whose path through k is shorter takes it, and writes k.
+// All-pairs shortest paths by Floyd and Warshall, from Pannotia (fw): a matrix of distances, and a matrix of
+// intermediate vertices. One kernel per vertex k, a thread per pair (i, j), blocks of 16x16: if the path of
+// the pair through k is shorter, the thread stores it and writes k.
 //
-// As in the published code, i is the number that runs along the threads of a block's row: the lanes of a warp
-// read and write two columns of the matrices, a row apart from lane to lane, and share the row of k. Which
-// pairs write is found on the host. Nobody writes what another thread of the same kernel reads: a path from k
-// to k is never shorter than none.
+// As in the published code, i varies along the threads of a block's row: the lanes of a warp access two
+// columns of the matrices, a row apart from lane to lane, and share the row of k. The host determines the
+// pairs that write. No thread writes an element that another thread of the same kernel reads: a path from k
+// to k never has a negative length.
 //
-// The suite's loop leaves out vertex 0; this one begins with it. Its second program, by blocks, is not here.
-// The order of accesses and the registers are those of nvcc 13.0 -O3 for sm_75; address computation is
-// assumed.
+// The suite's loop skips vertex 0; this one begins with it. Its second program, by blocks, is not modelled.
+// The order of accesses and the registers are from nvcc 13.0 -O3 for sm_75; address computation is assumed.
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,7 +25,7 @@ namespace farfault::workloads {
 namespace {
 
 constexpr std::uint32_t kSide = 16;
-constexpr std::uint32_t kFar = 999'999;  // the suite's distance without a path
+constexpr std::uint32_t kFar = 999'999;  // the suite's distance of unconnected pairs
 
 struct Spec {
   GraphSpec graph = [] {
@@ -124,7 +123,7 @@ class Step final : public Kernel {
   std::uint32_t warp_width_;
   Matrices m_;
   std::uint64_t k_;
-  Bits shorter_;  // of pairs
+  Bits shorter_;  // per pair
 };
 
 std::vector<std::uint32_t> distances(CsrGraph const& graph, std::uint32_t max_weight, std::uint64_t seed) {
@@ -137,7 +136,7 @@ std::vector<std::uint32_t> distances(CsrGraph const& graph, std::uint32_t max_we
   return d;
 }
 
-// Lets paths go through k, and says which became shorter.
+// Allows paths through k; returns the pairs whose distance decreased.
 Bits shorten(std::vector<std::uint32_t>& d, std::uint64_t n, std::uint64_t k) {
   Bits shorter(n * n);
   for (std::uint64_t i = 0; i < n; ++i)

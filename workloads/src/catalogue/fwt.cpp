@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dyadic convolution by fast Walsh transforms, as in the CUDA sample fastWalshTransform: the data and the
-// filter are transformed, multiplied element by element, and the product transformed back, all in place.
-// A transform is radix-4 passes through memory, one kernel each and one butterfly for each thread, until the
-// parts that are left fit into a block's shared memory; these a last kernel transforms, a block for each.
+// filter are transformed, multiplied element by element, and the product transformed back, all in place. A
+// transform runs radix-4 passes through memory, one kernel each with one butterfly per thread, until the
+// remaining parts fit into a block's shared memory; a last kernel transforms these parts, a block each.
 //
-// Counts: what LLVM 14 makes of the source for gfx803, without its division for the size of the grid.
-// Registers: nvcc 13.0 for sm_75.
+// Counts: LLVM 14's code for gfx803, without the source's division for the size of the grid. Registers: nvcc
+// 13.0 for sm_75.
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ namespace farfault::workloads {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
-constexpr std::uint32_t kLog2Shared = 11;  // elements that a block transforms at most
+constexpr std::uint32_t kLog2Shared = 11;  // log2 of the maximum elements that a block transforms
 
 struct Spec {
   std::uint32_t log2_data = 20;
@@ -36,7 +36,7 @@ struct Spec {
   }
 };
 
-// One butterfly of four elements for each thread, `stride` elements apart.
+// One butterfly of four elements per thread, `stride` elements apart.
 class RadixPass final : public LinearKernel {
  public:
   RadixPass(std::uint64_t elements, std::uint32_t warp_width, std::uint64_t stride, VirtAddr data)
@@ -48,7 +48,7 @@ class RadixPass final : public LinearKernel {
                    WarpInstruction& out) const override {
     if (step-- == 0) return set_arguments(out, 3);
     auto const t = threads(block, warp);
-    // Strides are multiples of a warp's width.
+    // Strides are multiples of the warp width.
     auto const low = t.first & (stride_ - 1);
     auto const first = data_ + 4 * (((t.first - low) << 2) + low);
     if (step == 0) return set_compute(out, {.vector = 20, .scalar = 8}, kWait);  // index, addresses
@@ -63,7 +63,7 @@ class RadixPass final : public LinearKernel {
   VirtAddr data_;
 };
 
-// Transforms of 2^log2 elements in shared memory, four elements for each thread of a block.
+// Transforms of 2^log2 elements in shared memory, four elements per thread.
 class SharedPass final : public LinearKernel {
  public:
   SharedPass(std::uint64_t elements, std::uint32_t log2, std::uint32_t warp_width, VirtAddr data)
@@ -89,7 +89,7 @@ class SharedPass final : public LinearKernel {
       return set_compute(out, {.vector = 17, .scalar = 8, .shared = 8});  // four addresses, eight sums
     }
     step -= 2 * stages;
-    if (log2_ % 2 != 0) {  // a stage of radix 2, two butterflies for each thread
+    if (log2_ % 2 != 0) {  // a stage of radix 2, two butterflies per thread
       if (step-- == 0) return set_barrier(out);
       if (step-- == 0)
         return set_compute(out, {.vector = 12, .scalar = 14, .shared = 4, .shared_bytes_per_lane = 8});
@@ -103,7 +103,7 @@ class SharedPass final : public LinearKernel {
   }
 
  private:
-  // The k-th element of each thread; a block's threads lie side by side.
+  // The k-th element of each thread; a block's threads access adjacent elements.
   void elements(WarpInstruction& out, Op op, std::uint64_t block, ThreadRange const& t,
                 std::uint64_t k) const {
     auto const in_block = t.first - block * shape().threads_per_block;
@@ -115,7 +115,7 @@ class SharedPass final : public LinearKernel {
   VirtAddr data_;
 };
 
-// data = data x filter / elements, by a grid that walks over them.
+// data = data x filter / elements; the grid strides over the elements.
 class Modulate final : public Kernel {
  public:
   Modulate(std::uint64_t elements, std::uint32_t warp_width, VirtAddr data, VirtAddr filter)
@@ -178,7 +178,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   transform(filter);
   kernels.push_back(std::make_unique<Modulate>(elements, width, data, filter));
   transform(data);
-  // The zeros behind the filter are not copied: the GPU sets them, before the time that is simulated.
+  // The zeros after the filter are not copied: the GPU sets them before the simulated time begins.
   std::vector<Operation> operations{Operation::copy_to_gpus(filter, std::uint64_t{4} << spec.log2_filter),
                                     Operation::copy_to_gpus(data, 4 * elements)};
   for (std::uint32_t k = 0; k < kernels.size(); ++k) operations.push_back(Operation::launch(k));

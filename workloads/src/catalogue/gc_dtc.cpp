@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graph colouring of GraphBIG, data-driven and thread-centric (gpu_GraphColoring/gc_data_thread_centric.cu).
 //
-// One kernel per colour; the vertices without a colour are a work list in memory, of 64 bits per vertex, at
-// first of all in order. A thread reads the list's length, its entry, and the vertex's colour
-// (graph_colouring.hpp has the rest). A thread that may not colour its vertex yet takes room in the next
-// list, by an atomic on the list's end, and writes the vertex there; here lists keep the order of vertices.
+// One kernel per colour. The uncoloured vertices are a work list in memory, of 64 bits per vertex, initially
+// all vertices in order. A thread reads the list's length, its entry, and the vertex's colour;
+// graph_colouring.hpp describes the rest. A thread that cannot colour its vertex yet reserves space in the
+// next list by an atomic on the list's end, and writes the vertex there; here lists keep the order of
+// vertices.
 #include "graph_colouring.hpp"
 
 namespace farfault::workloads {
@@ -23,7 +24,7 @@ struct Spec : PropertyGraphSpec {
 };
 
 struct Run : ColouredGraph {
-  std::vector<std::vector<std::uint32_t>> lists;  // of each round: vertices without a colour
+  std::vector<std::vector<std::uint32_t>> lists;  // per round: uncoloured vertices
   std::array<VirtAddr, 2> items{}, ends{};
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graph colouring of GraphBIG, topological and thread-centric (gpu_GraphColoring/gc_topo_thread_centric.cu).
 //
-// One kernel per colour, one thread per vertex, which reads its vertex's colour (graph_colouring.hpp has the
-// rest). A thread that may not colour its vertex yet writes the flag of another round.
+// One kernel per colour, one thread per vertex, which reads its vertex's colour; graph_colouring.hpp
+// describes the rest. A thread that cannot colour its vertex yet writes the flag of another round.
 #include "graph_colouring.hpp"
 
 namespace farfault::workloads {

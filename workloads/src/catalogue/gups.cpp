@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // RandomAccess of the HPC Challenge (GUPS) on a GPU, as in the published code of Mosaic: each thread reads
-// where its part of the sequence of random numbers starts, and then, number by number, combines the element
-// of the table that the number's low bits name with the number, by exclusive or, in two atomics of 32 bits
-// without a result. All threads together make the updates of the sequential benchmark, none is lost.
+// the start of its part of the random sequence. Number by number, it then combines the table element that the
+// number's low bits select with the number, by exclusive or, in two 32-bit atomics without a result. All
+// threads together make the updates of the sequential benchmark; no update is lost.
 //
-// `random_access` is the like with uniform numbers, elements that are read and written, and sizes of
-// choice.
+// `random_access` is similar, with uniform numbers, elements that are read and written, and configurable
+// sizes.
 //
-// Counts: a number takes a shift of 64 bits (3), a compare, a select and an exclusive or; its element's
-// address a mask, a shift of 64 bits and a sum; the loop two. Registers per thread are those of nvcc 13.0
-// -O3 for sm_75.
+// Counts: a number takes a 64-bit shift (3), a compare, a select and an exclusive or; the address of its
+// element a mask, a 64-bit shift and a sum; the loop two. Registers per thread are from nvcc 13.0 -O3 for
+// sm_75.
 #include <bit>
 #include <memory>
 #include <string>
@@ -85,7 +85,7 @@ class Gups final : public LinearKernel {
 
   std::uint64_t updates_, mask_;
   VirtAddr table_, starts_;
-  std::vector<std::uint64_t> numbers_;  // of each thread: the one before its first
+  std::vector<std::uint64_t> numbers_;  // per thread: the number before its first
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {

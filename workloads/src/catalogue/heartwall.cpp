@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Movement of a mouse's heart in ultrasound pictures, of Rodinia (heartwall): a kernel per frame, a block per
-// point of the heart's walls, 256 threads. The first frame gives each point a pattern, what lies around it.
-// In all others a block looks for its pattern in a larger area: products of both at every offset, sums of the
-// area and of its squares below the pattern (by sums down padded columns and along rows), deviations,
-// correlations, and the greatest correlation near the place of before. Every tenth frame patterns are
-// renewed, and points move to where they were found. Most time goes into the products, which read the area
+// Movement of a mouse's heart in ultrasound images, from Rodinia (heartwall): a kernel per frame, a block per
+// point of the heart's walls, 256 threads. The first frame gives each point a pattern, its surroundings. In
+// all other frames a block searches for its pattern in a larger area: products of both at every offset, sums
+// of the area and of its squares under the pattern (by sums down padded columns and along rows), deviations,
+// correlations, and the maximum correlation near the previous position. Every tenth frame patterns are
+// updated, and points move to the positions found. Most time is spent in the products, which read the area
 // from memory and the pattern from shared memory.
 //
-// Pictures stand still: every point is found where it was, so that addresses do not depend on them; in the
-// suite's film points move by some pixels. Points lie on two circles around the middle, with radii of 18 and
-// 26 % of the shorter side, about the suite's. The suite has places and patterns of the inner and the outer
-// wall in arrays of their own.
+// All frames show the same picture: every point is found at its previous position, so that addresses do not
+// depend on the image; in the suite's film points move by a few pixels. Points are on two circles around the
+// middle, with radii of 18% and 26% of the shorter side, similar to the suite's. The suite has separate
+// arrays for positions and patterns of the inner and the outer wall.
 //
-// Between the differences of squares and their sums along rows the published code has no barrier; this one
+// The published code has no barrier between the differences of squares and their sums along rows; this one
 // has. Sizes and the arrays' addresses are in constant memory. The order of accesses and the registers are
-// those of nvcc 13.0 -O3 for sm_75; counts are of the source's terms, and address computation is assumed.
+// from nvcc 13.0 -O3 for sm_75; counts are the source's terms, and address computation is assumed.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -57,12 +57,12 @@ struct Spec {
 
 struct Run {
   std::array<VirtAddr, static_cast<std::size_t>(Array::count)> base{};
-  std::array<std::uint64_t, static_cast<std::size_t>(Array::count)> pitch{};  // from point to point
+  std::array<std::uint64_t, static_cast<std::size_t>(Array::count)> pitch{};  // bytes between points
   std::vector<std::pair<std::uint64_t, std::uint64_t>> places;  // row and column of each point, from 1
   std::uint64_t frame_rows = 0;
 };
 
-// Bounds of a convolution's loop for one number of an element, from 1.
+// Bounds of a convolution's loop for one coordinate of an element, from 1.
 struct Bounds {
   std::uint32_t first, last;
 };
@@ -79,7 +79,7 @@ class Frame final : public Kernel {
         side_(sizes.offsets()),
         phases_(phases_of(frame, sizes)),
         run_(std::move(run)) {
-    // Where each phase begins for each warp, and the rounds of convolutions in it.
+    // The first step of each phase per warp, and the rounds of its convolutions.
     for (std::uint32_t warp = 0; warp * warp_width_ < kThreads; ++warp) {
       std::uint64_t step = 2;
       for (auto const& p : phases_) {
@@ -131,16 +131,16 @@ class Frame final : public Kernel {
  private:
   std::uint32_t first_thread(std::uint32_t warp) const { return warp * warp_width_; }
 
-  // Elements that the warp's threads take one after the other.
+  // Number of elements that a thread of the warp processes one after the other.
   std::uint64_t rounds(Phase const& p, std::uint32_t warp) const {
     auto const first = first_thread(warp);
     return first < p.elements ? ceil_div(p.elements - first, kThreads) : 0;
   }
 
-  // Elements that a warp takes side by side in a convolution: the iterations of both loops, of the lanes that
-  // go on longest.
+  // The elements that a warp processes side by side in a convolution: the iterations of both loops for the
+  // lanes with the most iterations.
   struct Round {
-    std::uint64_t begin;  // step of the phase
+    std::uint64_t begin;  // first step within the phase
     std::uint32_t outer, inner;
 
     std::uint64_t iterations() const { return std::uint64_t{outer} * inner; }
@@ -208,7 +208,7 @@ class Frame final : public Kernel {
       auto const r = bounds(p, row), c = bounds(p, column);
       auto const ia = r.first + u, ja = c.first + o;
       if (ia > r.last || ja > c.last) continue;
-      // Numbers from 1, in the first window or where the second one lies below it.
+      // Numbers from 1: in the first window, or the position in the second window below it.
       auto const i = p.reads_second ? row + p.offset + 1 - ia : ia;
       auto const j = p.reads_second ? column + p.offset + 1 - ja : ja;
       lanes |= std::uint64_t{1} << lane;
@@ -249,7 +249,7 @@ class Frame final : public Kernel {
     }
   }
 
-  // The elements of a round, each at index(element) of its array, or where the access says.
+  // The elements of a round, each at index(element) of its array, or as the access defines.
   template <class Where>
   void elements(Phase const& p, Access const& a, std::uint64_t block, std::uint32_t warp, std::uint64_t round,
                 WarpInstruction& out, Where where) const {
@@ -267,10 +267,10 @@ class Frame final : public Kernel {
 
   KernelShape shape_;
   std::uint32_t warp_width_;
-  std::uint32_t side_;  // of the products, column by column
+  std::uint32_t side_;  // side of the products, column by column
   std::vector<Phase> phases_;
   std::shared_ptr<Run const> run_;
-  // Warp by warp, of each phase: its first step, how many it has, and its first round.
+  // Per warp and phase: the first step, the number of steps, and the first round.
   std::vector<std::uint64_t> begins_, lengths_;
   std::vector<std::size_t> first_round_;
   std::vector<Round> rounds_;
@@ -282,7 +282,7 @@ std::int64_t root_of(std::int64_t square) {
   return r;
 }
 
-// Two points of five on an inner circle, the others on an outer one.
+// Two of five points are on an inner circle, the others on an outer one.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> places(Spec const& spec) {
   auto const side = static_cast<std::int64_t>(std::min(spec.rows, spec.cols));
   auto const inner = std::max<std::int64_t>(1, spec.points * 2 / 5), all = std::int64_t{spec.points};
@@ -290,7 +290,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> places(Spec const& spec) {
   for (std::int64_t i = 0; i < all; ++i) {
     auto const count = i < inner ? inner : all - inner;
     auto const radius = side * (i < inner ? 18 : 26) / 100;
-    // Along a square that stands on a corner, then out or in to the circle.
+    // Position along a square that stands on a corner, then projected to the circle.
     constexpr std::int64_t kUnit = 256;
     auto const along = 4 * kUnit * (i < inner ? i : i - inner) / count;
     auto const part = along % kUnit;
@@ -316,7 +316,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
                       std::to_string(spec.cols));
   Sizes const sizes{spec.pattern_half, spec.search_half, spec.frames};
   BufferLayout layout(context.buffers);
-  constexpr std::uint64_t kPiece = 512;  // bytes, between arrays of their own; assumed
+  constexpr std::uint64_t kPiece = 512;  // granularity of separate arrays in bytes; assumed
   char const* const names[] = {
       "frame", "row",           "column",  "row_found", "column_found", "pattern", "pattern_squared",
       "area",  "area_squared",  "product", "padded",    "padded_low",   "sums",    "sums_low",
@@ -324,7 +324,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   for (std::size_t i = 0; i < run->base.size(); ++i) {
     auto const array = static_cast<Array>(i);
     auto const own = bytes_of(array, sizes);
-    // Places and patterns lie in one array for all points.
+    // Positions and patterns of all points share one array.
     auto const pitch = i <= static_cast<std::size_t>(Array::pattern) ? own : ceil_div(own, kPiece) * kPiece;
     if (array == Array::frame) {
       run->base[i] = layout.add(names[i], 4 * spec.rows * spec.cols);

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histogram of Parboil (histo, version `cuda`): many bins, of which most pixels fall into a few. Kernels:
-//   prescan        64 blocks sample an eighth of the image, and find the ranges of 24,576 bins where pixels
-//                  are, by two atomics each
+// Histogram of Parboil (histo, version `cuda`): many bins; most pixels fall into few of them. Kernels:
+//   prescan        64 blocks sample an eighth of the image, and find the ranges of 24,576 bins that contain
+//                  pixels, by two atomics each
 //   intermediates  rewrites each pixel's bin as its place in a range, even columns of a row before odd ones
-//   main           14 blocks for each range go through all pixels; those of their range are counted in shared
-//                  memory, in bytes, where an overflow takes atomics on counters in global memory; the blocks
-//                  of the first range also count the pixels of no range there. Each writes its counters
-//   final          adds the 14 counters and the overflow of each bin of the ranges up, takes the rest from
-//                  global memory, and sets the counters there to zero
-// What depends on the pixels is found on the host (histogram_pixels.hpp).
+//   main           14 blocks per range read all pixels. Pixels of the block's range are counted in shared
+//                  memory, in bytes; an overflow takes atomics on counters in global memory. The blocks of
+//                  the first range also count pixels outside all ranges in global memory. Each block writes
+//                  its counters
+//   final          sums the 14 counters and the overflow of each bin of the ranges, reads the other bins
+//                  from global memory, and sets the counters there to zero
+// The host computes the data that depends on the pixels (histogram_pixels.hpp).
 //
-// Buffers hold what the kernels name; the published code allocates more for the bins, by the image's width,
+// Buffers hold what the kernels access. The published code allocates more for the bins, by the image's width,
 // and less for the rewritten pixels, which its last block of rows overruns.
 //
-// Counts: a bin is taken apart by two divisions (a product each), shifts and masks; a main step takes the
-// four bytes apart, compares and adds. Address computation is assumed. Registers, and the order of
-// accesses, are those of nvcc 13.0 -O3 for sm_75.
+// Counts: a bin is split by two divisions (a product each), shifts and masks; a main step extracts the four
+// bytes, compares and adds. Address computation is assumed. Registers and the order of accesses are from nvcc
+// 13.0 -O3 for sm_75.
 #include <bit>
 #include <memory>
 #include <string>
@@ -29,7 +30,7 @@
 namespace farfault::workloads {
 namespace {
 
-constexpr std::uint32_t kRows = 16;  // that a block of `intermediates` takes
+constexpr std::uint32_t kRows = 16;  // rows of a block of `intermediates`
 constexpr std::uint32_t kRangeWords = kRangeBins / 4;
 constexpr std::uint32_t kFinalBlocks = 3 * kImageParts;
 constexpr std::uint32_t kFinalThreads = 512;
@@ -74,7 +75,7 @@ class HistogramKernel : public Kernel {
   Image const& image() const { return *image_; }
   std::uint32_t warp_width() const { return warp_width_; }
 
-  // Of the warp's threads from `first` on, every `stride`-th item belongs to one: how often one has an item.
+  // Number of items of a thread that starts at `first` and advances by `stride`.
   static std::uint64_t rounds(std::uint64_t first, std::uint64_t items, std::uint64_t stride) {
     return first < items ? ceil_div(items - first, stride) : 0;
   }
@@ -110,12 +111,12 @@ class Prescan final : public HistogramKernel {
         // Conversion, sum or square of the difference, loop.
         return set_compute(out, {.vector = pass == 0 ? 5U : 6U, .scalar = 2}, kWait);
       }
-      // A division, in the end a root.
+      // A division; in the second pass also a root.
       if (take(step, 1))
         return set_compute(out,
                            {.vector = pass == 0 ? 10U : 18U, .special = pass == 0 ? 1U : 2U, .shared = 1});
     }
-    // Down to 32 threads with barriers, then within a warp.
+    // With barriers down to 32 threads, then within a warp.
     if (take(step, 8)) {
       if (step % 2 == 0) return set_barrier(out);
       return halve(out, first, kScanThreads >> (step / 2 + 1));
@@ -184,11 +185,11 @@ class Main final : public HistogramKernel {
     auto const first = part * kPartThreads + std::uint64_t{warp} * warp_width();
     auto const pixels = image().input.pixels();
     if (take(step, 1)) return set_arguments(out, 4);
-    // Index; the counters set to zero.
+    // Index; zeroing of the counters.
     if (take(step, 1))
       return set_compute(out, {.vector = 8, .special = 1, .scalar = 6, .shared = kWordsOfThread}, kWait);
     if (take(step, 1)) return set_barrier(out);
-    // A branch that no pixel of the image takes is part of the computation before it.
+    // A branch that no pixel of the image takes is part of the preceding computation.
     auto const steps = 2 + overflows_ + (first_range && outside_ ? 3U : 0U);
     constexpr std::uint64_t kStride = std::uint64_t{kImageParts} * kPartThreads;
     if (take(step, rounds(first, pixels, kStride) * steps))
@@ -233,7 +234,7 @@ class Main final : public HistogramKernel {
         out, Op::store, count, [&](auto lane) { return (does[lane] & HistogramPixels::kAdds) != 0; }, word);
   }
 
-  // Those of `count` lanes that are chosen; the branch around the access, where none is.
+  // An access by the chosen lanes among the first `count`; the branch around the access if none is.
   template <class Chosen, class Address>
   static void some(WarpInstruction& out, Op op, std::uint32_t count, Chosen chosen, Address address) {
     std::uint64_t mask = 0;
@@ -255,7 +256,7 @@ class Final final : public HistogramKernel {
   Final(std::uint32_t warp_width, SharedImage image)
       : HistogramKernel({"histo_final", kFinalBlocks, kFinalThreads, 48, 0}, warp_width, std::move(image)) {}
 
-  // Items are four bins each.
+  // An item is four bins.
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
     auto const all = image().input.bins / 4;
@@ -284,7 +285,7 @@ class Final final : public HistogramKernel {
   static constexpr std::uint64_t kOuterSteps = 4;
   static constexpr std::uint64_t kInnerSteps = 4 + kImageParts;
 
-  // Bins of no range: 16 bits each in global memory.
+  // Bins outside all ranges: 16 bits each in global memory.
   void outer(WarpInstruction& out, std::uint64_t item, std::uint32_t n, std::uint64_t step) const {
     if (step < 2)
       return set_linear(out, step == 0 ? Op::load : Op::store, 8, image().global + 8 * item, 8, n);
@@ -298,7 +299,7 @@ class Final final : public HistogramKernel {
     if (step < 2 + kImageParts)
       return set_linear(out, Op::load, 4,
                         image().counters + 4 * (item + (step - 2) * (image().input.bins / 4)), 4, n);
-    // Four bytes of each word cut out and added; four minima, packed.
+    // Four bytes of each word extracted and added; four minima, packed.
     if (step == 2 + kImageParts)
       return set_compute(out, {.vector = 8 * kImageParts + 12, .scalar = 2}, kWait);
     write(out, item, n);

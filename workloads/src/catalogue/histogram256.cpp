@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histogram of bytes of the CUDA samples (histogram256), four to a word; the histogram of Mosaic's
-// published code. A thread adds the bytes of every so many-th word to counters that each 32 threads of a
-// block share, in shared memory; the block adds these up and writes a partial histogram. A second kernel,
-// one block per counter, adds the partial histograms up: its reads lie 1 KiB apart.
+// Histogram of bytes from the CUDA samples (histogram256), four to a word; the histogram of Mosaic's
+// published code. Threads stride over the words and add their bytes to counters in shared memory; each 32
+// threads of a block share a set of counters. The block sums these sets and writes a partial histogram. A
+// second kernel, one block per counter, sums the partial histograms with reads 1 KiB apart.
 //
-// Shared memory without atomics, as published: threads that add to one counter at a time write in turn,
-// each with a tag of its own, and try again until they find it. How often that is depends on the data:
-// uniform bytes from the seed, as the sample's.
+// Shared memory without atomics, as published: threads that add to the same counter write it one after the
+// other, each with its own tag, and retry until they read their tag. The number of tries depends on the data:
+// uniform bytes from the seed, as in the sample.
 //
-// Counts: a byte is cut out (2), its counter's address (1); a try reads, masks, counts, tags, writes and
-// reads again (3 shared, 4 vector). Index computation is assumed. Registers per thread are those of nvcc
-// 13.0 -O3 for sm_75.
+// Counts: a byte is extracted (2), its counter's address (1); a try reads, masks, counts, tags, writes and
+// reads again (3 shared, 4 vector). Index computation is assumed. Registers per thread are from nvcc 13.0 -O3
+// for sm_75.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -25,8 +25,8 @@ namespace farfault::workloads {
 namespace {
 
 constexpr std::uint32_t kBins = 256;
-constexpr std::uint32_t kBlock = 192;   // of `histogram256`
-constexpr std::uint32_t kSharers = 32;  // threads with counters in common
+constexpr std::uint32_t kBlock = 192;   // block of `histogram256`
+constexpr std::uint32_t kSharers = 32;  // threads that share counters
 constexpr std::uint32_t kMergeBlock = 256;
 
 struct Spec {
@@ -55,7 +55,7 @@ class Count final : public LinearKernel {
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
     if (take(step, 1)) return set_arguments(out, 3);
-    // Index, which counters; their words set to zero.
+    // Index, set of counters; their words set to zero.
     if (take(step, 1))
       return set_compute(out, {.vector = 8, .special = 1, .scalar = 4, .shared = kBins * 4 / 128}, kWait);
     if (take(step, 1)) return set_barrier(out);
@@ -83,7 +83,7 @@ class Count final : public LinearKernel {
   }
 
  private:
-  // For all four bytes of the words: as many as sharers have the same byte, at most.
+  // Tries for all four bytes of the words: the maximum number of sharers with the same byte.
   std::uint32_t tries_of(std::uint64_t word, std::uint32_t lanes) const {
     std::uint32_t sum = 0;
     std::array<std::uint32_t, kMaxLanes> values;
@@ -141,7 +141,7 @@ class Merge final : public Kernel {
   }
 
  private:
-  static constexpr std::uint32_t kHalvings = 8;  // of the 256 sums
+  static constexpr std::uint32_t kHalvings = 8;  // halvings of the 256 sums
 
   KernelShape shape_;
   std::uint32_t warp_width_;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Temperatures of a chip, hotspot of Rodinia: a five-point stencil whose kernel makes several iterations. A
-// block of 16 x 16 threads reads its tile of temperatures and of power, and computes the tile without its
-// outermost ring, then without the next one, and so on, the pyramid, and writes what the last iteration
-// leaves. Tiles overlap by twice the pyramid's height. Kernels take the two arrays of temperatures in turn.
+// Temperatures of a chip, hotspot of Rodinia: a five-point stencil whose kernel computes several iterations.
+// A block of 16 x 16 threads reads its tile of temperatures and of power. It computes the tile without its
+// outermost ring, then without the next ring, and so on (the pyramid), and writes the result of the last
+// iteration. Tiles overlap by twice the pyramid's height. Kernels alternate between the two arrays of
+// temperatures.
 //
-// The last kernel makes the iterations that are left. Its tiles are then larger, and the grid, which stays,
-// has blocks beyond the chip, which read and write nothing; as in the published code.
+// The last kernel computes the remaining iterations. Its tiles are then larger, and the grid, whose size does
+// not change, has blocks beyond the chip, which read and write nothing, as in the published code.
 //
-// Counts: an iteration reads the cell, four neighbours and the power from shared memory; 14 sums and
-// products (with the conversions to double and back that the source's constant 2.0 asks for), 8 compares;
-// address computation is assumed. Registers per thread are those of nvcc 13.0 -O3 for sm_75.
+// Counts: an iteration reads the cell, four neighbours and the power from shared memory; 14 sums and products
+// (with conversions to double and back for the source's constant 2.0), 8 compares; address computation is
+// assumed. Registers per thread are from nvcc 13.0 -O3 for sm_75.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -60,13 +61,13 @@ class Hotspot final : public Kernel {
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
     if (take(step, 1)) return set_arguments(out, 4);
-    // Four reciprocals; the tile's corners, the cell, whether it is one.
+    // Four reciprocals; the tile's corners, the cell, the bounds check.
     if (take(step, 1)) return set_compute(out, {.vector = 54, .special = 6, .scalar = 8}, kWait);
     if (take(step, 1)) return cells(out, Op::load, from_, block, warp, 0);
     if (take(step, 1)) return cells(out, Op::load, power_, block, warp, 0);
     if (take(step, 1)) return set_compute(out, {.vector = 16, .shared = 2}, kWait);  // with the neighbours
     if (take(step, 1)) return set_barrier(out);
-    // An iteration, barrier, the new temperature takes the place of the old, barrier.
+    // An iteration, barrier, the new temperature replaces the old one, barrier.
     if (take(step, 4 * iterations_ - 2)) {
       if (step % 2 != 0) return set_barrier(out);
       auto const ring = static_cast<std::uint32_t>(step / 4 + 1);
@@ -80,7 +81,7 @@ class Hotspot final : public Kernel {
   }
 
  private:
-  // Of a block's tile; a block at the edge begins outside.
+  // Upper left cell of a block's tile; a block at the edge begins outside the chip.
   std::int64_t top(std::uint64_t block) const { return first(block / across_); }
   std::int64_t left(std::uint64_t block) const { return first(block % across_); }
   std::int64_t first(std::uint64_t number) const {
@@ -111,7 +112,7 @@ class Hotspot final : public Kernel {
     for (std::uint32_t lane = 0; lane < warp_width_; ++lane) {
       auto const thread = warp * warp_width_ + lane;
       auto const cell = (top(block) + thread / kSide) * cols_ + left(block) + thread % kSide;
-      out.address[lane] = base + 4 * static_cast<std::uint64_t>(cell);  // outside: no lane of the mask
+      out.address[lane] = base + 4 * static_cast<std::uint64_t>(cell);  // outside the chip: not in the mask
     }
   }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// K-core decomposition of GraphBIG, topological and thread-centric (gpu_kCore/kcore.cu): which vertices are
-// left when those of a degree below k are removed again and again.
+// K-core decomposition of GraphBIG, topological and thread-centric (gpu_kCore/kcore.cu): the vertices that
+// remain when vertices with a degree below k are removed repeatedly.
 //
-// Two kernels per round, one thread per vertex. In the first, a thread whose vertex is flagged reads its row,
-// and of each neighbour whether it is removed; if not, it lowers its degree by an atomic without a result. In
-// the second, a thread whose vertex is not removed reads its degree; if that is below k, it removes and flags
-// the vertex, counts it by an atomic, and writes the flag of another round.
+// Two kernels per round, one thread per vertex. In the first, a thread whose vertex is flagged reads its row
+// and, for each neighbour, whether it is removed; if not, it lowers its degree by an atomic without a result.
+// In the second, a thread whose vertex is not removed reads its degree; if it is below k, the thread removes
+// and flags the vertex, counts it by an atomic, and writes the flag of another round.
 #include "graph_algorithms.hpp"
 #include "property_graph.hpp"
 #include "spec_builder.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // K-means of Hetero-Mark: one kernel transposes the points (swap), then one kernel per round finds each
-// point's nearest centre; the host moves the centres in between.
+// point's nearest centre; the host moves the centres between rounds.
 //
-// The rounds are those of the real algorithm on points generated from the seed, up to `max_rounds`. Only
-// their number depends on the data: the addresses of a round do not. The points that are clustered on the
-// host are at most `sample`, so that a large workload is built in no time.
+// The number of rounds is that of the real algorithm on points generated from the seed, up to `max_rounds`.
+// Only this number depends on the data; the addresses of a round do not. The host clusters at most `sample`
+// points, so that a large workload is built quickly.
 #include <memory>
 #include <vector>
 
@@ -38,7 +38,7 @@ struct Spec {
   }
 };
 
-// Vector instructions for the addresses of one coordinate that is moved.
+// Vector instructions for the addresses of one moved coordinate.
 constexpr std::uint32_t kMove = 14;
 
 class Swap final : public LinearKernel {
@@ -94,7 +94,7 @@ class Distance final : public LinearKernel {
       return set_compute(out, {.vector = t.lanes ? 14U : 3U, .scalar = t.lanes ? 10U : 4U}, kWait);
     if (t.lanes == 0) return set_end(out);
     auto const body = step - 1;
-    // One cluster: for each feature the two loads and the sum, and at the end the comparison.
+    // One cluster: per feature two loads and the sum; at the end the comparison.
     auto const per_cluster = std::uint64_t{3} * features_ + 1;
     auto const c = body / per_cluster;
     if (c < clusters_) {
@@ -125,7 +125,7 @@ std::uint32_t rounds_of(Spec const& spec, std::uint64_t points, std::uint64_t se
   auto const n = std::min(points, std::max<std::uint64_t>(spec.sample, spec.clusters));
   std::vector<float> values(n * spec.features);
   Random random(seed);
-  // Whole numbers, so that no sum depends on how a compiler orders it.
+  // Integers, so that sums do not depend on the compiler's order of operations.
   for (auto& v : values) v = static_cast<float>(random.below(256));
   return cluster(values, spec.features, spec.clusters, spec.max_rounds).rounds;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Jacobi step of Laplace's equation on a grid of three dimensions (LPS of the ISPASS-2009 benchmarks of
-// GPGPU-Sim, laplace3d by Giles). A block of 32x4 threads holds a column of the grid and walks along k: three
-// planes of its tile with a halo of one node lie in shared memory. For each plane a thread moves its node's
-// two values down and reads the next one; the first 76 threads do the same for a node of the halo: 64 of them
-// the rows above and below, 12 the columns left and right with the corners. Between two barriers each thread
-// writes the mean of six neighbours, or at the border what it read.
+// One Jacobi step of Laplace's equation on a three-dimensional grid (LPS of the ISPASS-2009 benchmarks of
+// GPGPU-Sim, laplace3d by Giles). A block of 32x4 threads processes a column of the grid and moves along k;
+// three planes of its tile with a halo of one node are in shared memory. For each plane a thread moves its
+// node's two values down and reads the next one. The first 76 threads do the same for a node of the halo: 64
+// for the rows above and below, 12 for the columns left and right with the corners. Between two barriers each
+// thread writes the mean of six neighbours, or at the border the value that it read.
 //
-// Counts: a moved value is a read and a write of shared memory, an index a product of 24 bits and a sum,
-// which is one instruction. At the border a thread reads one value in place of six; only the first and the
-// last plane, where that holds for a whole warp, are counted so. The order of accesses and the registers are
-// those of nvcc 13.0 -O3 for sm_75; the walk is not unrolled here.
+// Counts: a moved value is a read and a write of shared memory; an index is a 24-bit product and a sum, which
+// is one instruction. At the border a thread reads one value instead of six; this is counted only in the
+// first and the last plane, where it applies to whole warps. The order of accesses and the registers are from
+// nvcc 13.0 -O3 for sm_75; the loop along k is not unrolled here.
 #include <bit>
 #include <memory>
 #include <string>
@@ -66,13 +66,13 @@ class Laplace final : public Kernel {
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
     if (step == 0) return set_arguments(out, 6);
-    if (step == 1)  // which node of the halo, its place and its test; the same for the thread's own node
+    if (step == 1)  // halo node, its address and bounds check; the same for the thread's own node
       return set_compute(out, {.vector = 34, .scalar = 8}, kWait);
     auto body = step - 2;
     Tile const tile{block % blocks_x_ * kX, block / blocks_x_ * kY};
     bool const nodes = has_nodes(warp, tile);
     bool const rim = has_halo(warp, tile);
-    // The first plane: read and put into shared memory.
+    // The first plane: read and stored in shared memory.
     for (bool const halo : {false, true}) {
       if (!(halo ? rim : nodes)) continue;
       if (body == 0) return access(out, Op::load, from_, warp, tile, halo, 0);
@@ -88,7 +88,7 @@ class Laplace final : public Kernel {
       if (body == 0)  // moves, addresses, compares
         return set_compute(out, {.vector = 5, .scalar = 3, .shared = 4});
       body -= 1;
-      if (k + 1 == nz_) continue;  // there is no plane to read
+      if (k + 1 == nz_) continue;  // no further plane to read
       if (body == 0) return access(out, Op::load, from_, warp, tile, halo, k + 1);
       if (body == 1) return set_compute(out, {.shared = 1}, kWait);
       body -= 2;
@@ -112,9 +112,9 @@ class Laplace final : public Kernel {
     std::uint64_t left, top;
   };
 
-  // Where the node of a thread lies in a plane: its own, or that of the halo. kNone: it has none in the grid.
+  // Offset in a plane of a thread's own node, or of its halo node. kNone: not in the grid.
   std::uint64_t place(std::uint32_t thread, Tile tile, bool halo) const {
-    // One more than the position in the tile, so that the halo above and to the left is 0.
+    // The position in the tile plus one, so that the halo above and to the left is 0.
     std::uint64_t x = thread % kX + 1, y = thread / kX + 1;
     if (halo) {
       if (thread >= kHalo) return kNone;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// LU decomposition of Rodinia, without pivoting and in place, by tiles of 16 x 16 along the diagonal. At
-// each tile three kernels: `diagonal`, one block of 16 threads, factorises the tile in shared memory;
-// `perimeter`, a block of 32 threads for each tile to the right, solves for that tile (first half) and for
-// the one as far below (second half); `internal`, a block of 16 x 16 threads for each tile of the rest,
-// subtracts the product of the two. The last tile has `diagonal` alone.
+// LU decomposition of Rodinia, without pivoting and in place, by tiles of 16 x 16 along the diagonal. Three
+// kernels per tile: `diagonal`, one block of 16 threads, factorizes the tile in shared memory. `perimeter`, a
+// block of 32 threads per tile to the right, solves for that tile (first half) and for the tile at the same
+// distance below (second half). `internal`, a block of 16 x 16 threads per remaining tile, subtracts the
+// product of the two. The last tile has `diagonal` only.
 //
-// Counts: a step of the inner loops reads both factors from shared memory, multiplies and subtracts, moves
-// an address on and ends the loop; `internal` unrolls its loop. Address computation is assumed. Registers
-// per thread are those of nvcc 13.0 -O3 for sm_75.
+// Counts: a step of the inner loops reads both factors from shared memory, multiplies and subtracts, advances
+// an address and ends the loop; `internal` unrolls its loop. Address computation is assumed. Registers per
+// thread are from nvcc 13.0 -O3 for sm_75.
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,7 +31,7 @@ struct Spec {
   }
 };
 
-// `count` multiply-subtracts on an element in shared memory, then `divisions` by a pivot there.
+// `count` multiply-subtracts on an element in shared memory, then `divisions` by a pivot in shared memory.
 constexpr Work products(std::uint32_t count, std::uint32_t divisions) {
   return {.vector = 2 * count + 9 * divisions,
           .special = divisions,
@@ -76,7 +76,7 @@ class Diagonal final : public Kernel {
       return set_compute(out, step % 4 == 0 ? products(i, 1) : products(i + 1, 0));
     }
     if (take(step, 1)) return set_compute(out, {.vector = 4, .shared = kTile - 1});
-    // The first row stays as it was.
+    // The first row is unchanged.
     if (take(step, kTile - 1)) return set_row(out, Op::store, matrix_.at(step + 1, 0));
     set_end(out);
   }
@@ -99,7 +99,7 @@ class Perimeter final : public Kernel {
     constexpr std::uint32_t kProducts = kTile * (kTile - 1) / 2;
     auto const away = (block + 1) * kTile;
     if (take(step, 1)) return set_arguments(out, 3);
-    // Which half; the addresses of its two tiles.
+    // Selection of the half; the addresses of its two tiles.
     if (take(step, 1)) return set_compute(out, {.vector = 10, .special = 2, .scalar = 5}, kWait);
     // Each half reads half of the diagonal tile, and its own tile.
     if (take(step, kHalf)) return set_row(out, Op::load, matrix_.at(step, 0));
@@ -152,7 +152,7 @@ class Internal final : public Kernel {
         return set_compute(out, {.shared = 2}, kWait);
       case 5:
         return set_barrier(out);
-      case 6:  // the sum of the products; where the thread's element lies
+      case 6:  // the sum of the products; the address of the thread's element
         return set_compute(out, {.vector = kTile + 4, .shared = 2 * kTile});
       case 7:
         return elements(out, Op::load, down, right, warp);

@@ -3,13 +3,14 @@
 // time step is 28 kernels: forces of elements on their nodes, motion of the nodes, then volumes, viscosity,
 // energy and pressure of the elements, and two reductions for the next time step.
 //
-// One thread per element or per node, but for the hourglass force: there each of eight threads has a corner
-// of an element, 32 elements to a block, and corners are summed through shared memory between barriers.
+// One thread per element or per node, except in the hourglass force: eight threads, one per corner, process
+// an element, with 32 elements per block, and corners are summed through shared memory between barriers.
 // Elements read their eight nodes through the node list; nodes add up the forces of up to eight corners
-// through a list of these. Arrays of corners have a row per corner. What an element's viscosity reads beside
-// it follows from the border of the cube.
+// through a corner list. Arrays of corners have a row per corner. The neighbours that an element's viscosity
+// reads follow from the border of the cube.
 //
-// A kernel plays a table of steps (lulesh_programs.hpp). The host's time increment takes no simulated time.
+// A kernel executes a table of steps (lulesh_programs.hpp). The host's computation of the time increment
+// takes no simulated time.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -64,7 +65,7 @@ class Play final : public Kernel {
       auto item = block * kBlock + thread;
       std::uint32_t corner = 0;
       if (program_->item == Item::element_corner) {
-        // Threads beyond the last element repeat it, because all must come to the barriers.
+        // Threads beyond the last element repeat it, because all threads must reach the barriers.
         item = std::min(block * kGroup + thread % kGroup, cube_->elements - 1);
         corner = thread / kGroup;
       } else if (s.where != Where::block && item >= program_->items) {
@@ -76,7 +77,7 @@ class Play final : public Kernel {
       lanes |= std::uint64_t{1} << lane;
       out.address[lane] = s.base + s.bytes * index;
     }
-    if (lanes == 0) return set_compute(out, {.scalar = 1}, s.wait);  // the branch around it
+    if (lanes == 0) return set_compute(out, {.scalar = 1}, s.wait);  // the branch around the access
     set_access(out, s.op, s.bytes, lanes, s.wait);
   }
 

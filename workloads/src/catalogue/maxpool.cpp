@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maximum pooling of a deep-learning layer, one thread per output, as in the DNN suite of MGPUSim: each
-// thread reads its window of the input plane, and writes the maximum and its position.
+// thread reads its window of the input plane and writes the maximum and its position.
 #include <memory>
 #include <vector>
 
@@ -68,7 +68,7 @@ class MaxPool final : public LinearKernel {
   }
 
  private:
-  // After `done` elements: address, compare, two selects and the loop; the ends of rows; behind the last
+  // After `done` elements: address, compare, two selects and the loop; the ends of rows; after the last
   // element the addresses of the results.
   Work element_work(std::uint32_t done) const {
     Work work{.vector = 10, .scalar = 3};
@@ -84,7 +84,7 @@ class MaxPool final : public LinearKernel {
     return work;
   }
 
-  // Element (dy, dx) of every lane's window; lanes whose element lies in the padding are off.
+  // Element (dy, dx) of every lane's window; lanes whose element is in the padding are inactive.
   void read(WarpInstruction& out, ThreadRange t, std::uint32_t dy, std::uint32_t dx) const {
     auto x = static_cast<std::uint32_t>(t.first % out_width_);
     auto const row = t.first / out_width_;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maximal independent set of Pannotia (mis). Vertices have numbers; round by round, three kernels:
-//   mis1   a vertex without a state looks for the least number of its neighbours without one, and asks for
-//          another round
-//   mis2   one whose own number is not greater joins the set, and writes to its neighbours that they are out
-//   mis3   takes over what was written to a vertex
-// The last round finds no vertex. Those of the set test their state in every later round again, because their
-// least number stays; those that are out have it written in every later round.
+// Maximal independent set of Pannotia (mis). Vertices have numbers. Three kernels per round:
+//   mis1   an undecided vertex finds the minimum number of its undecided neighbours, and requests another
+//          round
+//   mis2   a vertex whose own number is not greater joins the set, and marks its neighbours as excluded
+//   mis3   commits the marks of a vertex
+// The last round decides no vertex. Vertices of the set test their state again in every later round, because
+// their minimum does not change; excluded vertices are marked again in every later round.
 //
-// The suite draws numbers below 2,048, so that neighbours with the same may both join; here all differ.
+// The suite draws numbers below 2,048, so that two neighbours with the same number may both join; here all
+// numbers differ.
 #include <memory>
 #include <string>
 
@@ -23,9 +24,9 @@ struct Spec : PannotiaSpec {
 };
 
 struct Run : PannotiaGraph {
-  std::vector<std::uint32_t> decided;  // the round that decides on a vertex
+  std::vector<std::uint32_t> decided;  // the round that decides a vertex
   Bits in_set;
-  std::uint32_t rounds = 0;  // the last decides on none
+  std::uint32_t rounds = 0;  // the last decides no vertex
   VirtAddr numbers = 0, set = 0, states = 0, new_states = 0, least = 0, stop = 0;
 };
 
@@ -65,7 +66,7 @@ struct OfRun : Visit {
 
   std::uint64_t items() const { return run->csr.vertices; }
   VirtAddr of(VirtAddr base, Item v) const { return base + 4 * v.vertex; }
-  // Without a state when the round begins.
+  // True if the vertex is undecided when the round begins.
   bool active(std::uint64_t v) const { return run->decided[v] >= round; }
 };
 

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Minimum spanning tree by Boruvka's algorithm, of LonestarGPU 2.0 (mst), a thread per vertex. In a round:
+// Minimum spanning tree by Boruvka's algorithm, from LonestarGPU 2.0 (mst), a thread per vertex. Kernels of a
+// round:
 //   dinit            sets six properties
 //   dfindelemin      finds the vertex's boss and its lightest edge to another component, and lowers the
 //                    lightest weight of its component by an atomic
-//   dfindelemin2     a vertex whose edge is the lightest of its component looks for it, and claims to be it
-//   verify_min_elem  a boss looks for the edge of the vertex that claimed, and marks the vertex
-//   dfindcompmintwo  marked vertices find both bosses; then they join them. Again while some could not
-// Whoever looks at a vertex's boss goes up the tree, with an atomic and a load per step, and makes the vertex
-// name its boss. The number and weight of an edge go through three arrays each time, as in the published
-// code.
+//   dfindelemin2     a vertex whose edge is the lightest of its component searches for it and claims it
+//   verify_min_elem  a boss searches for the edge of the vertex that claimed, and marks the vertex
+//   dfindcompmintwo  marked vertices find both bosses, then join them; repeated while some could not
+// A thread that looks up a vertex's boss climbs the tree, with an atomic and a load per step, and makes the
+// vertex name its boss. The number and weight of an edge are read through three arrays each time, as in the
+// published code.
 //
-// A barrier of all blocks parts the halves of the last kernel, which are kernels of their own here, of one
-// vertex per thread; the barrier's own accesses are left out. boruvka.hpp says what kernels see of each
-// other's writes.
+// The halves of the last kernel are separated by a grid-wide barrier. Here they are two kernels with one
+// vertex per thread, and the barrier's own accesses are omitted. boruvka.hpp defines the writes of other
+// kernels that a kernel sees.
 //
-// The order of accesses and the registers are those of nvcc 13.0 -O3 for sm_75. Counts are put together as in
+// The order of accesses and the registers are from nvcc 13.0 -O3 for sm_75. Counts are assembled as in
 // graph_kernel.hpp.
 #include <algorithm>
 #include <array>
@@ -58,7 +59,7 @@ constexpr std::uint32_t kBlock = 1024, kJoinBlock = 384;
 struct Run {
   CsrGraph csr;
   Forest forest;
-  VirtAddr degrees = 0, sources = 0, firsts = 0, targets = 0, weights = 0;  // edges are counted from 1
+  VirtAddr degrees = 0, sources = 0, firsts = 0, targets = 0, weights = 0;  // edges are numbered from 1
   VirtAddr parents = 0, lengths = 0, components = 0, lightest = 0, lightest_of = 0, partners = 0, phores = 0,
            adds = 0, chosen = 0, weight = 0, count = 0, repeat = 0;
 
@@ -94,9 +95,9 @@ struct InitializeTrees : Visit {
 
 enum class Stage { find, claim, verify };
 
-// The three kernels that go through edges. The lanes of a warp go through their rows side by side; where at
-// least one goes beyond an edge's weight, to its target, that edge takes more steps. These edges are listed,
-// so that a step is found without going through all before it.
+// The three kernels that scan edges. The lanes of a warp scan their rows in lockstep. If at least one lane
+// continues from an edge's weight to its target, this edge takes more steps. These edges are listed, so that
+// a step is found without visiting all earlier edges.
 class Scan final : public LinearKernel {
  public:
   Scan(Stage stage, std::uint32_t warp_width, std::shared_ptr<Run const> run, std::size_t round)
@@ -182,12 +183,12 @@ class Scan final : public LinearKernel {
   }
 
  private:
-  // An edge at which a lane goes on to the target.
+  // An edge at which a lane continues to the target.
   struct Detour {
-    std::uint32_t k;        // in the rows
-    std::uint32_t longest;  // of the ways to the targets' bosses
+    std::uint32_t k;        // position in the rows
+    std::uint32_t longest;  // longest path to the targets' bosses
     std::uint32_t steps;
-    std::uint64_t before;  // steps of the detours before it
+    std::uint64_t before;  // steps of earlier detours
   };
   using Place = std::vector<Detour>::const_iterator;
 
@@ -201,7 +202,7 @@ class Scan final : public LinearKernel {
 
   std::uint64_t warps_per_block() const { return ceil_div(kBlock, warp_width()); }
 
-  // Whether the thread of v goes through a row, whose it is, and how far.
+  // True if the thread of v scans a row. source(): the vertex of the row; scanned(): the number of edges.
   bool scans(std::uint32_t v) const {
     auto const n = run_->vertices();
     if (stage_ == Stage::find) return true;
@@ -214,7 +215,7 @@ class Scan final : public LinearKernel {
     return stage_ == Stage::verify ? round_->looked_at[v] : run_->degree(v);
   }
   std::uint64_t edge(std::uint32_t v, std::uint64_t k) const { return run_->csr.offsets[source(v)] + k; }
-  // Whether the thread goes on to the target; whether that lies in the component that was looked for.
+  // True if the thread continues to the target; matches(): the target is in the component searched for.
   bool goes_on(std::uint32_t v, std::uint64_t k) const {
     auto const e = edge(v, k);
     if (stage_ == Stage::find) return round_->tries[e];
@@ -227,7 +228,7 @@ class Scan final : public LinearKernel {
   std::uint64_t base_steps() const { return stage_ == Stage::claim ? 6 : 5; }
 
   void list_detours(ThreadRange const& t) {
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> tries;  // place in the row, way to the boss
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> tries;  // position in row, path length to boss
     for (std::uint32_t lane = 0; lane < t.lanes; ++lane) {
       auto const v = static_cast<std::uint32_t>(t.first + lane);
       auto const row = scanned(v);
@@ -240,7 +241,7 @@ class Scan final : public LinearKernel {
     std::sort(tries.begin(), tries.end());
     std::uint64_t before = 0;
     for (std::size_t i = 0; i < tries.size(); ++i) {
-      if (i + 1 < tries.size() && tries[i + 1].first == tries[i].first) continue;  // the last is the longest
+      if (i + 1 < tries.size() && tries[i + 1].first == tries[i].first) continue;  // the last is longest
       Detour d{static_cast<std::uint32_t>(tries[i].first), tries[i].second, 0, before};
       d.steps = static_cast<std::uint32_t>(5 + Find::steps(d.longest) + (stage_ == Stage::find ? 0 : 3));
       detours_.push_back(d);
@@ -251,7 +252,7 @@ class Scan final : public LinearKernel {
   void edge_step(std::uint64_t step, Place begin, Place end, ThreadRange const& t, std::uint64_t lanes,
                  WarpInstruction& out) const {
     auto const base = base_steps();
-    // The last detour whose edge begins at this step or before it.
+    // The last detour whose edge begins at or before this step.
     auto detour =
         std::partition_point(begin, end, [&](Detour const& d) { return base * d.k + d.before <= step; });
     std::uint64_t k = 0, phase = 0;
@@ -267,13 +268,13 @@ class Scan final : public LinearKernel {
       phase = inside ? since : (since - base - detour->steps) % base;
     }
     auto const own = [&](std::uint32_t lane) { return static_cast<std::uint32_t>(t.first + lane); };
-    std::uint64_t here = 0, beyond = 0;  // lanes with such an edge; that go on to its target
+    std::uint64_t here = 0, beyond = 0;  // lanes with such an edge; lanes that continue to its target
     for_lanes(lanes, [&](auto lane) {
       if (k >= scanned(own(lane))) return;
       here |= std::uint64_t{1} << lane;
       beyond |= std::uint64_t{goes_on(own(lane), k)} << lane;
     });
-    // The degree, the number of the row, its first edge, then the edge's weight or target.
+    // Reads the degree, the number of the row, its first edge, then the edge's weight or target.
     auto const edge_access = [&](std::uint64_t i, std::uint64_t who, VirtAddr last) {
       play(load(4, i > 0), who, out, [&](auto lane) {
         auto const v = source(own(lane));
@@ -309,7 +310,7 @@ class Scan final : public LinearKernel {
   BoruvkaRound const* round_;
   Find find_;
   std::vector<Detour> detours_;       // warp by warp
-  std::vector<std::uint64_t> first_;  // of each warp
+  std::vector<std::uint64_t> first_;  // per warp
 };
 
 // The halves of dfindcompmintwo.
@@ -358,10 +359,10 @@ class JoinKernel final : public LinearKernel {
   }
 
  private:
-  using Attempts = std::array<Attempt const*, kMaxLanes>;  // of the lanes that have one
+  using Attempts = std::array<Attempt const*, kMaxLanes>;  // per lane with an attempt
 
   void unify(std::uint64_t step, std::uint64_t lanes, Attempts const& attempts, WarpInstruction& out) const {
-    // Lanes that come as far as to the first boss, to the second, or to joining both.
+    // Lanes that reach at least the first boss, the second boss, or the join.
     auto const from = [&](Join least) {
       std::uint64_t mask = 0;
       for_lanes(lanes, [&](auto lane) { mask |= std::uint64_t{attempts[lane]->result >= least} << lane; });

@@ -2,19 +2,20 @@
 // MUMmerGPU (Rodinia, ISPASS-2009): finds queries in a reference sequence through its suffix tree, one thread
 // per query and one kernel.
 //
-// From each start in its query a thread goes down the tree: it reads a base, the children of the node that it
-// is at, the child, and base by base the reference along the edge, until a base differs or the query ends; a
-// match that is long enough is written. For the next start it follows the suffix link and skips what is known
-// to match. The tree is a real one of a random sequence, and the queries are really looked up, when the
-// workload is built; this takes 4 bytes of the host's memory for each access of each thread. Threads of a
-// warp wait for each other at the end of a loop.
+// From each start in its query a thread descends the tree: it reads a base, the children of its current node,
+// the child, and base by base the reference along the edge, until a base differs or the query ends. A match
+// that is long enough is written. For the next start the thread follows the suffix link and skips the bases
+// that are known to match. The tree is built from a random sequence, and the queries are looked up in it,
+// when the workload is built; this takes 4 bytes of host memory per access of each thread. Threads of a warp
+// reconverge at the end of a loop.
 //
-// Nodes and their children lie in two arrays of 16 bytes each, as in the textures of the suite, but one after
-// the other: how hardware tiles a texture is not public. Bases take a byte; a query has one before it and one
-// behind it. Reverse complements and the printing of matches, which not all versions do on the GPU, are left
-// out.
+// Nodes and their children are in two arrays of 16 bytes per node, as in the textures of the suite, but in
+// linear order: the tiling of textures in hardware is not public. Bases take a byte; a query has one before
+// it and one after it. Reverse complements and the printing of matches, which some versions do on the GPU,
+// are omitted.
 //
-// Counts: the comparison or choice that uses what was read, and the next address. The registers are assumed.
+// Counts: the comparison or selection that uses the loaded value, and the next address. The registers are
+// assumed.
 #include <bit>
 #include <memory>
 #include <string>
@@ -76,7 +77,7 @@ class Match final : public LinearKernel {
     if (t.lanes == 0) return set_end(out);
     if (step-- == 0) return set_linear(out, Op::load, 4, at_.lengths + 4 * t.first, 4, t.lanes);
     if (step-- == 0) return set_linear(out, Op::load, 4, at_.addresses + 4 * t.first, 4, t.lanes);
-    if (step-- == 0)  // where the query and its results are
+    if (step-- == 0)  // addresses of the query and its results
       return set_compute(out, {.vector = 7, .special = 1, .scalar = 1}, kWait);
     auto const number = t.first / warp_width();
     auto const index = walk_->first_step[number] + step / 2;
@@ -91,15 +92,15 @@ class Match final : public LinearKernel {
     switch (fetch) {
       case Fetch::base:  // end of the query or of the edge, next address
         return {.vector = 4, .scalar = 2};
-      case Fetch::children:  // one of four, is there one, next address
+      case Fetch::children:  // one of four, test for a child, next address
         return {.vector = 7, .scalar = 3};
-      case Fetch::node:  // length of the edge, what is skipped of it, addresses
+      case Fetch::node:  // length of the edge, bases skipped, addresses
         return {.vector = 9, .scalar = 2};
       case Fetch::reference:  // comparison, both positions, address
         return {.vector = 5, .scalar = 2};
-      case Fetch::result:  // long enough?
+      case Fetch::result:  // test for a match that is long enough
         return {.vector = 1, .scalar = 1};
-      case Fetch::suffix:  // what is still known, next start
+      case Fetch::suffix:  // bases still known, next start
         return {.vector = 6, .scalar = 3};
     }
     return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two products of a square matrix of PolyBench/GPU: x1 = x1 + A y1 along rows, then x2 = x2 + A^T y2 along
-// columns (matrix_vector.hpp).
+// Two products with a square matrix, from PolyBench/GPU: x1 = x1 + A y1 along rows, then x2 = x2 + A^T y2
+// along columns (matrix_vector.hpp).
 #include <memory>
 #include <vector>
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The neural network of the ISPASS-2009 benchmarks that recognizes handwritten digits: four layers, one
-// kernel each. A block computes one map of one image, or one neuron, with a thread for each of its neurons:
-// 6 maps of 13x13 and 50 maps of 5x5, each from windows of 5x5 at every second place of all maps below, then
-// 100 and 10 neurons that are connected to everything below them and have a block of one thread each.
-// A neuron is its bias and the products of inputs and weights, through tanh.
+// kernel each. A block computes one map of one image, or one neuron, with a thread for each of its neurons.
+// The first layers are 6 maps of 13x13 and 50 maps of 5x5, each from windows of 5x5 at every second position
+// of all maps below. They are followed by 100 and 10 neurons that are connected to everything below them and
+// have a block of one thread each. A neuron is its bias and the products of inputs and weights, through tanh.
 //
-// Weights are the same for all threads of a block, but come through the L1 cache as the loads of the CUDA
-// kernel do: one lane reads them. The offsets of a window's inputs are tables in constant memory, which are
+// Weights are the same for all threads of a block, but are read through the L1 cache like the loads of the
+// CUDA kernel: one lane reads them. The offsets of a window's inputs are tables in constant memory, which are
 // scalar loads here.
 //
-// Counts: the address of an input by its offset and its product are those of LLVM 14 for gfx803, tanh in
-// doubles that of nvcc 13.0's intermediate code, as are registers (for sm_75). How many inputs are loaded
-// before the first is used is assumed: what so many registers hold.
+// Counts: the address of an input by its offset and its product are from LLVM 14 for gfx803; tanh in doubles
+// and the registers are from nvcc 13.0's intermediate code (for sm_75). The number of inputs loaded before
+// the first use is assumed: as many as the registers hold.
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,19 +32,19 @@ struct Spec {
   }
 };
 
-constexpr std::uint32_t kAtOnce = 25;  // inputs that are loaded before the first is used
+constexpr std::uint32_t kAtOnce = 25;  // inputs loaded before the first use
 constexpr std::uint32_t kWindow = 5;   // inputs along a window's side
 
 struct Layer {
   char const* name;
   std::uint32_t registers;
-  std::uint32_t blocks;   // for each image: maps, or neurons
-  std::uint32_t side;     // threads along a block's side, and neurons along that of a map
-  std::uint32_t below;    // neurons along the side of a map below; 0 where a neuron takes all there are
-  std::uint32_t maps;     // below
-  std::uint32_t inputs;   // of a neuron
-  std::uint32_t neurons;  // below, for each image
-  std::uint32_t weights;  // from those of one block to those of the next: the second layer leaves five unused
+  std::uint32_t blocks;   // maps or neurons per image
+  std::uint32_t side;     // threads along a block's side, and neurons along the side of its map
+  std::uint32_t below;    // neurons along the side of a map below; 0 if a neuron has all of them as inputs
+  std::uint32_t maps;     // maps in the layer below
+  std::uint32_t inputs;   // inputs of a neuron
+  std::uint32_t neurons;  // neurons in the layer below, per image
+  std::uint32_t weights;  // stride of weights between blocks: the second layer leaves five unused
 
   bool has_windows() const { return below != 0; }
 };
@@ -96,7 +96,8 @@ class NeuralLayer final : public Kernel {
       return inputs(out, in_ + 4 * (image * layer_.neurons + offset(k)), first, lanes);
     }
     step -= layer_.inputs / kAtOnce * kSteps;
-    // tanh by an exponential and a quotient or by a polynomial, both factors in doubles; the result's place.
+    // tanh by an exponential and a quotient or by a polynomial, both factors in doubles; the address of the
+    // result.
     if (step-- == 0) return set_compute(out, {.vector = 33, .special = 2, .scalar = 4});
     if (step == 0)
       return set_linear(out, Op::store, 4,
@@ -106,8 +107,8 @@ class NeuralLayer final : public Kernel {
   }
 
  private:
-  // Of a neuron's k-th input from the corner of its window, in the order in which the kernels take them: the
-  // same place of every map, then the next place.
+  // Offset of a neuron's k-th input from the corner of its window, in the kernels' order: the same position
+  // of every map, then the next position.
   std::uint32_t offset(std::uint32_t k) const {
     if (!layer_.has_windows()) return k;
     auto const place = k / layer_.maps;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Needleman-Wunsch of Rodinia: the global alignment of two sequences of equal length by dynamic programming
-// over a matrix of one row and one column more. Tiles of 16 x 16 along an anti-diagonal are a kernel, one
-// block of 16 threads each: first those that grow towards the longest, then those that shrink. A block
-// reads the scores of its tile, then the cells to the north-west, west and north of it, goes through the
-// tile along anti-diagonals in shared memory with a barrier after each, and writes it.
+// over a matrix with an additional row and column. Each anti-diagonal of 16 x 16 tiles is a kernel with one
+// block of 16 threads per tile: first anti-diagonals of growing length, then of shrinking length. A block
+// reads the scores of its tile, then the cells to the north-west, west and north of it. It processes the tile
+// along anti-diagonals in shared memory, with a barrier after each, and writes it.
 //
-// The penalty of a gap changes values alone, so it is no parameter. The walk back through the matrix is the
-// host's. Counts: a cell reads three neighbours and a score from shared memory, adds or subtracts, takes
-// the greatest (two compares, two selects) and writes; its place takes four, the loop two. Address
-// computation is assumed. Registers per thread are those of nvcc 13.0 -O3 for sm_75.
+// The gap penalty changes only values, so it is not a parameter. The traceback is done by the host. Counts: a
+// cell reads three neighbours and a score from shared memory, adds or subtracts, takes the maximum (two
+// compares, two selects) and writes; its address takes four, the loop two. Address computation is assumed.
+// Registers per thread are from nvcc 13.0 -O3 for sm_75.
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,14 +33,14 @@ struct Spec {
 
 struct Matrices {
   VirtAddr reference, cells;
-  std::uint64_t tiles;  // along a side
+  std::uint64_t tiles;  // tiles along a side
 
   std::uint64_t pitch() const { return 4 * (kTile * tiles + 1); }
 };
 
 class AntiDiagonal final : public Kernel {
  public:
-  // The tiles of row and column numbers that add up to `number`.
+  // The tiles whose row and column numbers add up to `number`.
   AntiDiagonal(Matrices matrices, std::uint64_t number)
       : grows_(number < matrices.tiles),
         shape_{grows_ ? "needle_cuda_shared_1" : "needle_cuda_shared_2",
@@ -61,7 +61,7 @@ class AntiDiagonal final : public Kernel {
     if (take(step, 1)) return set_arguments(out, 4);
     // The tile's number, four addresses with a product each.
     if (take(step, 1)) return set_compute(out, {.vector = 16, .special = 5, .scalar = 4}, kWait);
-    // The first kernel reads the corner before the scores, the second behind them.
+    // The first kernel reads the corner before the scores, the second after them.
     if (grows_ && take(step, 1)) return set_uniform(out, Op::load, 4, cells);
     if (take(step, kTile)) return row(out, Op::load, matrices_.reference + corner + (step + 1) * pitch + 4);
     if (take(step, 1)) return set_compute(out, {.shared = grows_ ? kTile + 1 : kTile}, kWait);

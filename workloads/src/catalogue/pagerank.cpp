@@ -2,9 +2,9 @@
 // PageRank of Hetero-Mark: repeated multiplication of a sparse matrix in CSR form (row = vertex, columns =
 // vertices that point to it, values = 1 / out-degree) with the vector of ranks.
 //
-// With `mapping = warp`, as in the suite, the lanes of a warp share a row: they read its columns and values
-// side by side, gather the ranks, and reduce in shared memory; lane 0 writes. With `mapping = thread` each
-// thread walks its own row.
+// With `mapping = warp`, as in the suite, the lanes of a warp share a row: they read consecutive columns and
+// values, gather the ranks, and reduce in shared memory; lane 0 writes. With `mapping = thread` each thread
+// processes its own row.
 #include <bit>
 #include <memory>
 #include <utility>
@@ -21,7 +21,7 @@ namespace {
 enum class Mapping { warp, thread };
 
 struct Spec {
-  // Scale 19 with 14 edges per vertex takes 62 MiB, nearest to the 64 MB of GMMU Bypass, Table 2.
+  // Scale 19 with 14 edges per vertex takes 62 MiB, the closest to the 64 MB of GMMU Bypass, Table 2.
   GraphSpec graph = [] {
     GraphSpec g;
     g.rmat.scale = 19;
@@ -93,8 +93,8 @@ class WarpPerRow final : public LinearKernel {
       }
     }
     auto const tail = body - 4 * ((end - begin + warp_width() - 1) >> shift_);
-    // The sum goes to shared memory; each halving of the reduction compares, reads, adds and writes. It needs
-    // the row's ends even for a row without entries.
+    // The sum is stored in shared memory; each halving of the reduction compares, reads, adds and writes. It
+    // needs the row's ends even for a row without entries.
     if (tail == 0)
       return set_compute(
           out, {.vector = 1 + 6 * shift_, .scalar = 5 + 3 * (shift_ - 1), .shared = 1 + 2 * shift_}, kWait);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pathfinder of Rodinia: the cheapest way down a grid of costs, row by row, each step straight or to a side.
-// As in `hotspot`, a kernel goes through several rows (the pyramid): a block of 256 threads reads the sums of
-// its columns into shared memory, and row by row each thread reads its cost and adds the least of three sums;
-// the block loses a column on each side with every row, so that blocks overlap by twice the pyramid's height.
-// Kernels take the two arrays of sums in turn.
+// Pathfinder of Rodinia: the cheapest path down a grid of costs, row by row, each step straight or to a side.
+// As in `hotspot`, a kernel processes several rows (the pyramid). A block of 256 threads reads the sums of
+// its columns into shared memory; in each row a thread reads its cost and adds the minimum of three sums. The
+// block loses a column on each side per row, so that blocks overlap by twice the pyramid's height. Kernels
+// alternate between the two arrays of sums.
 //
-// The last kernel goes through the rows that are left. Its blocks are then further apart, and the grid, which
-// stays, may have blocks beyond the last column, which read and write nothing; as in the published code.
+// The last kernel processes the remaining rows. Its blocks are then further apart, and the grid, whose size
+// does not change, may have blocks beyond the last column, which read and write nothing, as in the published
+// code.
 //
-// Counts: a row reads three sums from shared memory, takes the least (four), adds; its address takes two, the
-// conditions five. Registers per thread are those of nvcc 13.0 -O3 for sm_75; other counts are assumed.
+// Counts: a row reads three sums from shared memory, takes the minimum (four), adds; its address takes two,
+// the conditions five. Registers per thread are from nvcc 13.0 -O3 for sm_75; other counts are assumed.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -37,7 +38,7 @@ struct Spec {
 
 class Rows final : public Kernel {
  public:
-  // Of rows `first` to first + rows - 1 of the costs, which begin at the grid's second row.
+  // Processes rows `first` to first + rows - 1 of the costs, which begin at the grid's second row.
   Rows(Spec const& spec, std::uint32_t warp_width, std::uint64_t first, std::uint32_t rows, VirtAddr wall,
        VirtAddr from, VirtAddr to)
       : shape_{"dynproc_kernel", ceil_div(spec.cols, kBlock - 2 * spec.pyramid_height), kBlock, 18,
@@ -56,12 +57,12 @@ class Rows final : public Kernel {
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
     if (take(step, 1)) return set_arguments(out, 4);
-    // The block's first column, the ends of the grid in it, both neighbours.
+    // The block's first column, the grid's ends within the block, both neighbours.
     if (take(step, 1)) return set_compute(out, {.vector = 22, .special = 2, .scalar = 8}, kWait);
     if (take(step, 1)) return columns(out, Op::load, from_, block, warp, 0);
     if (take(step, 1)) return set_compute(out, {.scalar = 1, .shared = 1}, kWait);
     if (take(step, 1)) return set_barrier(out);
-    // Cost, sum, barrier; the sum takes the place of the one before, barrier.
+    // Cost, sum, barrier; the sum replaces the previous one, barrier.
     if (take(step, 5 * std::uint64_t{rows_} - 2)) {
       auto const row = static_cast<std::uint32_t>(step / 5);
       bool const computes = lanes(block, warp, row + 1) != 0;
@@ -88,7 +89,8 @@ class Rows final : public Kernel {
     return static_cast<std::int64_t>(block * (kBlock - 2 * rows_)) - border_ + thread;
   }
 
-  // The threads of the warp whose columns are in the grid and not among the outer `lost` of the block.
+  // The threads of the warp whose columns are in the grid and not among the block's `lost` outer columns on
+  // each side.
   std::uint64_t lanes(std::uint64_t block, std::uint32_t warp, std::uint32_t lost) const {
     std::uint64_t mask = 0;
     for (std::uint32_t lane = 0; lane < warp_width_; ++lane) {
@@ -104,7 +106,7 @@ class Rows final : public Kernel {
     auto const mask = lanes(block, warp, lost);
     if (mask == 0) return set_compute(out, {.scalar = 1});  // the branch around the access
     set_access(out, op, 4, mask);
-    for (std::uint32_t lane = 0; lane < warp_width_; ++lane)  // outside: no lane of the mask
+    for (std::uint32_t lane = 0; lane < warp_width_; ++lane)  // outside the grid: no lane of the mask
       out.address[lane] = base + 4 * static_cast<std::uint64_t>(column(block, warp * warp_width_ + lane));
   }
 

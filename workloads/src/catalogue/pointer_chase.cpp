@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The latency microbenchmark: one lane of one warp follows a chain of pointers, one load at a time.
+// Latency microbenchmark: one lane of one warp follows a chain of pointers, one load at a time.
 //
-// Every load waits for the one before, so on an idle machine the run takes the sum of the load latencies plus
-// the cycle in which the last one is used: a closed form. Order `random` walks one cycle through all elements
-// in random order (Sattolo's algorithm), which no stride prefetcher predicts; order `lines` walks them by
-// ascending address, so that with a stride of at least a cache line each of the first `elements` loads is a
-// cold miss, and a new page comes every page / stride loads. Several chains are walked one after the other,
-// by a kernel each, over a buffer each: what differs between the buffers shows in the times of the kernels.
-// In several streams they are walked side by side: how much latency there is to hide shows in the time of
-// all.
+// Every load waits for the previous one. On an idle machine the run therefore takes the sum of the load
+// latencies plus the cycle that uses the last one: a closed form.
+// - Order `random` is one cycle through all elements in random order (Sattolo's algorithm), which no stride
+//   prefetcher predicts.
+// - Order `lines` visits them by ascending address: with a stride of at least a cache line each of the first
+//   `elements` loads is a cold miss, and a new page begins every page / stride loads.
+// - Several chains run one after the other, by a kernel each, over a buffer each: differences between the
+//   buffers show in the times of the kernels. In several streams they run concurrently: the total time shows
+//   the latency that can be hidden.
 #include <memory>
 #include <numeric>
 #include <string>
@@ -68,7 +69,7 @@ class PointerChase final : public Kernel {
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
     if (block != 0 || warp != 0 || step > hops_) return set_end(out);
-    if (step == hops_) return set_compute(out, {}, kWait);  // the last pointer is waited for
+    if (step == hops_) return set_compute(out, {}, kWait);  // wait for the last pointer
     auto const i = step % elements_;
     set_uniform(out, Op::load, 8, base_ + stride_ * (visit_.empty() ? i : visit_[i]), kWait);
   }
@@ -77,7 +78,7 @@ class PointerChase final : public Kernel {
   KernelShape shape_;
   VirtAddr base_;
   std::uint64_t stride_, elements_, hops_;
-  std::vector<std::uint32_t> visit_;  // elements in the order of the walk; empty for ascending order
+  std::vector<std::uint32_t> visit_;  // elements in chain order; empty for ascending order
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Page rank of GraphBIG. Its public GPU folder has no such kernel, so that this is the algorithm of its CPU
+// Page rank of GraphBIG. Its public GPU folder has no page-rank kernel, so this is the algorithm of its CPU
 // benchmark (benchmark/bench_pageRank/pagerank.cpp: ranks are pushed along out-edges) with the layout and the
-// mapping of its GPU kernels: one thread per vertex, topological, atomics in place of locks. Assumed.
+// mapping of its GPU kernels: one thread per vertex, topological, atomics instead of locks. Assumed.
 //
-// Three kernels per round: the first keeps the old rank and sets the rank to its constant share; in the
-// second a thread divides its old rank by its degree and adds that to its neighbours' ranks, by an atomic
-// without a result; the third adds up the squares of the differences, by an atomic on one number, which the
-// host reads. Rounds end as in the benchmark.
+// Three kernels per round: the first saves the old rank and sets the rank to its constant share. In the
+// second a thread divides its old rank by its degree and adds the result to its neighbours' ranks by an
+// atomic without a result. The third adds up the squares of the differences by an atomic on one number, which
+// the host reads. Rounds end as in the benchmark.
 #include "graph_algorithms.hpp"
 #include "property_graph.hpp"
 #include "spec_builder.hpp"
@@ -86,7 +86,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   run->ranks = program.layout().add_result("ranks", 4 * n);
   run->old_ranks = program.layout().add_result("old_ranks", 4 * n);
   run->error = program.layout().add("error", 4);
-  // Registers per thread are assumed, like those of kernels of this shape.
+  // Registers per thread are assumed, as in kernels of this shape.
   program.per_thread("initialize", 8, Initialize<4>{{}, n, {run->ranks}});
   for (std::uint32_t r = 0; r < rounds; ++r) {
     program.per_thread("pr_keep_round" + std::to_string(r), 8, Keep{{{}, run}});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Page rank of Pannotia (pagerank): ranks pushed along edges by atomics. A kernel sets both arrays of ranks;
-// in an iteration `pagerank1` adds a vertex's share to each of its neighbours, and `pagerank2` makes the new
-// ranks and clears their sums. A thread reads its rank again for each edge, because the atomic might have
-// changed it for all the compiler knows, and divides it again.
+// in an iteration `pagerank1` adds a vertex's share to each of its neighbours, and `pagerank2` computes the
+// new ranks and clears their sums. A thread reads its rank again for each edge, because the compiler must
+// assume that the atomic changed it, and repeats the division.
 #include <memory>
 #include <string>
 

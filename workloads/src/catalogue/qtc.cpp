@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quality-threshold clustering (SHOC, level 2, qtclustering, with the full distance matrix in global memory).
 //
-// Each round finds one cluster. Blocks of 64 threads try the points that are left as seeds, up to 256 blocks,
-// a seed after the other; a seed with no more neighbours than the block's best cluster has members is
-// skipped. Around a seed, a thread keeps up to twelve of its neighbours in registers; in every step all
-// threads read, for each neighbour that is not taken yet, its byte in the block's mask, its byte in the mask
-// of all clusters and its distance to the member that came last, a gather down a column of the matrix; a
-// reduction in shared memory by one thread finds the next member. Three small kernels follow: one thread
-// finds the best block, one block gathers the winner's cluster once more and takes its members off the list
-// of points, and one block marks them.
+// Each round finds one cluster. Up to 256 blocks of 64 threads try the remaining points as seeds, one after
+// the other. A seed is skipped if it has at most as many neighbours as the block's best cluster has members.
+// For a seed, a thread keeps up to twelve of its neighbours in registers. In every step all threads read, for
+// each neighbour that is still available, its byte in the block's mask, its byte in the mask of all clusters
+// and its distance to the last member, a gather down a column of the matrix; a reduction in shared memory by
+// one thread finds the next member. Three small kernels follow: one thread finds the best block, one block
+// gathers the winner's cluster again and removes its members from the list of points, and one block marks
+// them.
 //
 // The clustering is real, on generated points (qt_clustering.hpp). Rounds end when a cluster has one point,
-// as in SHOC, or after `clusters`.
+// as in SHOC, or after `clusters` rounds.
 //
-// A step of a thread without any neighbour left costs a warp a branch where no other of its threads has one.
-// The threads that have left a loop do not wait at the barriers within it, as in the source.
+// A step of a thread without any neighbour left costs a warp a branch if no other of its threads has one. As
+// in the source, threads that have left a loop do not wait at the barriers inside it.
 //
-// Counts: an address of 64 bits is two instructions, a compare one, and a loop's end two; the reduction reads
-// distances and points of 63 other threads one after the other. Registers are those of nvcc 13.0 -O3 for
+// Counts: a 64-bit address is two instructions, a compare one, and a loop's end two; the reduction reads
+// distances and points of the 63 other threads one after the other. Registers are from nvcc 13.0 -O3 for
 // sm_75.
 #include <algorithm>
 #include <array>
@@ -51,7 +51,7 @@ struct Spec {
   }
 };
 
-// Counts each point's neighbours in its row of the matrix of neighbours, four at a time.
+// Counts each point's neighbours in its row of the neighbour matrix, four at a time.
 class Degrees final : public QtKernel {
  public:
   Degrees(std::uint32_t warp_width, std::shared_ptr<QtRun const> run)
@@ -81,7 +81,7 @@ class Degrees final : public QtKernel {
   }
 };
 
-// All seeds of a round.
+// Tries all seeds of a round.
 class Trials final : public QtKernel {
  public:
   Trials(std::uint32_t warp_width, std::shared_ptr<QtRun const> run, QtRound const& round)
@@ -102,7 +102,7 @@ class Trials final : public QtKernel {
     if (step == 0) return set_arguments(out, 16);
     if (step == 1)  // the block's masks (a product each), its first seed
       return set_compute(out, {.vector = 12, .special = 2, .scalar = 10}, kWait);
-    // The last trial that begins no later than this step.
+    // The last trial that begins at or before this step.
     auto const begin = start_.begin() + round_.first[block], end = start_.begin() + round_.first[block + 1];
     auto const at =
         std::upper_bound(begin, end, step, [&](auto s, auto const& starts) { return s < starts[warp]; });
@@ -132,7 +132,7 @@ class Trials final : public QtKernel {
 
   void attempt(WarpInstruction& out, std::uint64_t block, std::uint32_t warp, QtTrial const& trial,
                std::size_t n, std::uint64_t step) const {
-    auto const place = block + (n - round_.first[block]) * round_.blocks;  // in the list
+    auto const place = block + (n - round_.first[block]) * round_.blocks;  // position in the list
     if (step == 0) return set_uniform(out, Op::load, 4, run_->left + 4 * place);
     if (step == 1) return set_uniform(out, Op::load, 4, run_->degrees + 4 * std::uint64_t{trial.seed}, kWait);
     if (step == 2) return set_compute(out, {.vector = 4, .scalar = 4}, kWait);  // compare, loop
@@ -181,7 +181,7 @@ class Trials final : public QtKernel {
   }
 
   QtRound const& round_;
-  std::vector<std::array<std::uint64_t, 2>> start_;  // of each trial, for each warp
+  std::vector<std::array<std::uint64_t, 2>> start_;  // per trial, for each warp
 };
 
 // One thread finds the block with the largest cluster.

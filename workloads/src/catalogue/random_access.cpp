@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every thread reads or updates elements of one large array at places that the seed gives: of a warp's lanes
-// each has a page of its own, most often. It is the random access of studies of unified memory (Allen and Ge,
-// SC 2021), and with updates the pattern of GUPS (HPC Challenge, RandomAccess).
+// Every thread reads or updates random elements of one large array, drawn from the seed: the lanes of a warp
+// usually access a page each. This is the random access of studies of unified memory (Allen and Ge, SC 2021),
+// and with updates the pattern of GUPS (HPC Challenge, RandomAccess).
 //
-// Access k of thread t goes to element `number t * accesses + k` of the generator, scaled to the array:
-// uniform, with repetitions, and known without those before. Two threads may update one element at a time, as
-// in GUPS, which allows that updates get lost.
+// Access k of thread t uses number t * accesses + k of the generator, scaled to the array: uniform, with
+// repetitions, and computable without the earlier numbers. Two threads may update one element at the same
+// time, as in GUPS, which allows lost updates.
 //
-// Counts: the generator's three shifts, sums and products of 64 bits, and the product that scales; assumed:
-// no compiled kernel was read.
+// Counts: the generator's three shifts, sums and products of 64 bits, and the product that scales; assumed,
+// because no compiled kernel was read.
 #include <memory>
 #include <vector>
 
@@ -59,7 +59,7 @@ class RandomAccess final : public LinearKernel {
       return set_compute(out, {.vector = 6, .special = 1, .scalar = 4}, kWait);  // index, compare
     auto const k = (step - 2) / steps_;
     if (t.lanes == 0 || k > accesses_) return set_end(out);
-    if (k == accesses_) {  // what was read last is used
+    if (k == accesses_) {  // the last value read is used
       bool const sum = steps_ == 2 && (step - 2) % steps_ == 0;
       return sum ? set_compute(out, {.vector = 1}, kWait) : set_end(out);
     }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ray tracing of a small scene (RAY of the ISPASS-2009 benchmarks of GPGPU-Sim): a thread per pixel follows a
-// ray and its reflections, at most `depth` of them, in blocks of 16x8. At each it tests all four objects,
-// then reads the nearest one again, asks whether that is lit, for which it tests objects until one is in the
-// way, and turns the ray. The image is cleared at the beginning, and read and written at the end.
+// ray and at most `depth` reflections, in blocks of 16x8. At each reflection it tests all four objects and
+// reads the nearest one again. To determine whether that point is lit it tests objects until one blocks the
+// lamp; then it reflects the ray. The image is cleared at the beginning, and read and written at the end.
 //
-// The paths are those of the real rays, traced when the workload is built (ray_paths.hpp). A warp goes on as
-// long as one of its rays has met something.
+// The paths of real rays are traced when the workload is built (ray_paths.hpp). A warp continues as
+// long as one of its rays has hit an object.
 //
-// The scene and the camera lie in constant memory, which the tests read uniformly (scalar loads) and the
-// shading at an object that each lane has found for itself, field by field, here through the L1 cache. The
-// stack of colours, 80 bytes of local memory for each thread, has no addresses here.
+// The scene and the camera are in constant memory. Intersection tests read it uniformly (scalar loads).
+// Shading reads the object that each lane has hit, field by field, here through the L1 cache. The stack of
+// colours, 80 bytes of local memory per thread, has no addresses here.
 //
-// Counts: from the expressions of the kernel, a dot product three instructions, a normalization a dot
-// product, a special instruction and three products; a power two special ones. Which fields are read where,
-// and the registers, are those of nvcc 13.0 -O3 for sm_75.
+// Counts are from the expressions of the kernel: a dot product is three instructions, a normalization a dot
+// product, a special instruction and three products; a power two special ones. The fields read at each place,
+// and the registers, are from nvcc 13.0 -O3 for sm_75.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::uint32_t kX = 16, kY = 8;  // threads of a block, and its pixels
 constexpr std::uint64_t kNode = 40;       // bytes of an object: centre, radius, four of colour, two children
-constexpr std::uint64_t kChild = 32;      // where the first child lies, which tells a plane
+constexpr std::uint64_t kChild = 32;      // offset of the first child, which identifies a plane
 constexpr std::uint64_t kView = 48;       // bytes of the camera's matrix
 
 struct Spec {
@@ -47,7 +47,7 @@ struct Spec {
   }
 };
 
-// What a warp does at one depth: as much as the lane that does most.
+// The work of a warp at one depth: that of the lane with the most work.
 struct Level {
   bool traced = false, hit = false, hits_sphere = false, lit = false;
   std::uint8_t tests = 0;
@@ -56,9 +56,9 @@ struct Level {
   std::uint32_t steps() const;
 };
 
-constexpr std::uint32_t kStepsOfTrace = 2;  // for an object: which kind it is, the intersection
-constexpr std::uint32_t kStepsOfTest = 4;   // and for a shadow: three loads before
-// Fields that shading reads: colour, kind, and of spheres the centre.
+constexpr std::uint32_t kStepsOfTrace = 2;  // per object: its kind, the intersection
+constexpr std::uint32_t kStepsOfTest = 4;   // per object of a shadow test: three additional loads
+// Fields that shading reads: colour, kind, and for spheres the centre.
 constexpr std::array<std::uint64_t, 8> kFields{16, 20, 24, 28, kChild, 0, 4, 8};
 constexpr std::uint32_t kFieldsOfPlane = 5;
 
@@ -103,7 +103,7 @@ class Render final : public Kernel {
         return set_compute(out, {.vector = 28, .special = 3, .scalar = 4}, kWait);
       case 5:
         return set_barrier(out);
-      // Centres and radii of all objects, which stay in registers.
+      // Centres and radii of all objects, which are kept in registers.
       case 6:
         return set_scalar_load(out, image_->scene, 64, 8);
       case 7:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sum of an array, as in SHOC's Reduction: 64 blocks walk over it, each thread reads two elements a block's
-// width apart in every round, and each block adds up its threads' sums in shared memory and writes its own,
-// which the host adds up. The kernel runs many times on the same data; each pass copies it to the GPU anew.
+// Sum of an array, as in SHOC's Reduction: 64 blocks stride over the array. Each thread reads two elements a
+// block's width apart in every round; each block adds up its threads' sums in shared memory and writes one
+// sum, and the host adds up these. The kernel runs many times on the same data; each pass copies the data to
+// the GPU again.
 //
-// Counts: what LLVM 14 makes of the source for gfx803, without its division for the size of the grid, and
-// with accesses to shared memory as nvcc 13.0 has them. Registers: nvcc 13.0 for sm_75.
+// Counts: LLVM 14's code for gfx803, without the source's division for the size of the grid, and with
+// accesses to shared memory as in nvcc 13.0's code. Registers: nvcc 13.0 for sm_75.
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,7 +52,7 @@ class Reduce final : public Kernel {
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
     if (step-- == 0) return set_arguments(out, 3);
-    if (step-- == 0)  // index, compare; the sum, which is zero
+    if (step-- == 0)  // index, compare; the sum's initial zero
       return set_compute(
           out, {.vector = 5, .scalar = 4, .shared = 1, .shared_bytes_per_lane = element_bytes_}, kWait);
     auto const first = warp * warp_width_;

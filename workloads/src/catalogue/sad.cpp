@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of absolute differences of two video frames (Parboil, benchmarks/sad/src/cuda): the full search of
-// H.264's motion estimation, for blocks of 4x4 pixels and from these for all larger ones up to 16x16, at
-// 33x33 positions around each.
+// H.264's motion estimation at 33x33 positions, for blocks of 4x4 pixels and from these for all larger blocks
+// up to 16x16.
 //
-// Three kernels. The first has a block of 61 threads for each 4x4 pixels: 16 threads read these into shared
-// memory; then each thread takes 18 positions, three at a time, for which it reads four rows of six pixels of
-// the reference, cut at the frame's border as a texture does; after a barrier 32 threads write the 1096 sums
-// (1089 and padding), 8 bytes each. The second, of 32x4 threads for each 16x16 pixels, adds these to sums of
-// 8x4, 4x8 and 8x8, two sums to a word; the third, of 32 threads, makes those of 16x8, 8x16 and 16x16.
+// Three kernels. The first has a block of 61 threads per 4x4 pixels: 16 threads read the pixels into shared
+// memory. Each thread then computes 18 positions, three at a time, for which it reads four rows of six pixels
+// of the reference, clamped to the frame's border like a texture. After a barrier 32 threads write the 1096
+// sums (1089 and padding), 8 bytes each. The second, of 32x4 threads per 16x16 pixels, adds these to sums of
+// 8x4, 4x8 and 8x8, two sums per word; the third, of 32 threads, computes the sums of 16x8, 8x16 and 16x16.
 //
-// The reference is a texture; here it is an array row by row, read through the L1 cache: how a GPU arranges a
-// texture is not published. The pixels do not matter: no address depends on them.
+// The reference is a texture; here it is an array row by row, read through the L1 cache, because the layout
+// of textures in a GPU is not published. Pixel values do not affect any address.
 //
-// Counts: a difference, its absolute value and a sum for each pixel and position; the compiler reads the 16
-// pixels from shared memory once, before the loop. That the 24 reads of a turn are under way together is
-// assumed. Registers are those of nvcc 13.0 -O3 for sm_75, with a texture object in place of the reference.
+// Counts: a difference, its absolute value and a sum per pixel and position; the compiler reads the 16 pixels
+// from shared memory once, before the loop. The 24 reads of a turn are assumed to be outstanding together.
+// Registers are from nvcc 13.0 -O3 for sm_75, with a texture object instead of the texture reference.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -27,15 +27,15 @@
 namespace farfault::workloads {
 namespace {
 
-constexpr std::uint32_t kRange = 16;  // pixels to each side that are searched
+constexpr std::uint32_t kRange = 16;  // search range in pixels to each side
 constexpr std::uint32_t kSide = 2 * kRange + 1;
 constexpr std::uint32_t kPositions = kSide * kSide;
 constexpr std::uint32_t kRow = 1096;      // sums of a block of pixels, with padding, of 2 bytes
 constexpr std::uint32_t kPerThread = 18;  // positions
-constexpr std::uint32_t kAtOnce = 3;      // of them
+constexpr std::uint32_t kAtOnce = 3;      // positions computed at once
 constexpr std::uint32_t kThreads = (kPositions + kPerThread - 1) / kPerThread;
-constexpr std::uint32_t kWords = (kPositions + 1) / 2;  // of two sums, which the later kernels read
-constexpr std::uint32_t kBlocksOfPixels = 41;           // of all sizes, in a macroblock
+constexpr std::uint32_t kWords = (kPositions + 1) / 2;  // words of two sums, which the later kernels read
+constexpr std::uint32_t kBlocksOfPixels = 41;           // blocks of all sizes in a macroblock
 
 struct Spec {
   std::uint64_t width = 176;
@@ -54,8 +54,8 @@ struct Frames {
   VirtAddr current, reference, sums;
 
   std::uint64_t macroblocks() const { return width / 16 * (height / 16); }
-  // The sums of a block of pixels: those of a macroblock's `count` blocks of a size lie together, those of
-  // all macroblocks behind `before` blocks of larger sizes.
+  // The sums of a block of pixels. The `count` blocks of one size of a macroblock are adjacent; `before` is
+  // the number of blocks of larger sizes per macroblock, whose sums precede them.
   VirtAddr row(std::uint64_t before, std::uint64_t macroblock, std::uint64_t count,
                std::uint64_t block) const {
     return sums + 2 * kRow * (macroblocks() * before + macroblock * count + block);
@@ -78,7 +78,7 @@ class Sad4 final : public Kernel {
     auto const lanes = std::min(warp_width_, kThreads - std::min(thread, kThreads));
     if (lanes == 0) return set_end(out);
     if (step-- == 0) return set_arguments(out, 4);
-    // Which block of pixels, by shifts; who copies (a division by the block's width).
+    // The block of pixels, by shifts; the threads that copy (a division by the block's width).
     if (step-- == 0) return set_compute(out, {.vector = 24, .special = 2, .scalar = 9}, kWait);
     if (thread == 0) {
       if (step == 0) return pixels(out, x, y);
@@ -86,7 +86,7 @@ class Sad4 final : public Kernel {
       step -= 2;
     }
     if (step-- == 0) return set_barrier(out);
-    // First position of the thread, a division of it by 33, the range's end; the 16 pixels.
+    // First position of the thread, a division by 33, the range's end; the 16 pixels.
     if (step-- == 0)
       return set_compute(out,
                          {.vector = 12, .special = 4, .scalar = 2, .shared = 16, .shared_bytes_per_lane = 2});
@@ -103,7 +103,7 @@ class Sad4 final : public Kernel {
     step -= kRounds * kStepsOfRound;
     if (step-- == 0) return set_barrier(out);
     if (thread >= kCopying) return set_end(out);
-    if (step-- == 0)  // where the sums go (products of 24 bits)
+    if (step-- == 0)  // addresses of the sums (24-bit products)
       return set_compute(out, {.vector = 14, .scalar = 4});
     auto const first = static_cast<std::uint32_t>(step / 2) * kCopying;
     if (first >= kUnits) return set_end(out);
@@ -128,11 +128,11 @@ class Sad4 final : public Kernel {
       out.address[t] = frames_.current + 2 * ((4 * y + t / 4) * frames_.width + 4 * x + t % 4);
   }
 
-  // Pixel (dx, dy) of those that three positions next to each other need.
+  // Pixel (dx, dy) of the window that three adjacent positions need.
   void reference(WarpInstruction& out, std::uint64_t x, std::uint64_t y, std::uint32_t thread,
                  std::uint32_t lanes, std::uint32_t round, std::uint32_t dy, std::uint32_t dx) const {
     std::uint64_t active = 0;
-    auto const cut = [](std::uint64_t at, std::uint64_t size) {  // `at` is kRange beyond the pixel
+    auto const cut = [](std::uint64_t at, std::uint64_t size) {  // `at` is the pixel's coordinate plus kRange
       return std::min(at < kRange ? 0 : at - kRange, size - 1);
     };
     for (std::uint32_t lane = 0; lane < lanes; ++lane) {
@@ -151,13 +151,13 @@ class Sad4 final : public Kernel {
   Frames frames_;
 };
 
-// Which rows of sums a thread adds: two above two, and where the results go.
+// The rows of sums that a thread adds, two above two, and the addresses of its results.
 struct Four {
   VirtAddr read[4];
   VirtAddr write[5];
 };
 
-// 32 threads next to each other take the words of four rows of sums.
+// 32 adjacent threads process the words of four rows of sums.
 class LargerSad : public Kernel {
  public:
   LargerSad(KernelShape shape, Frames const& frames, std::uint32_t warp_width)
@@ -168,7 +168,7 @@ class LargerSad : public Kernel {
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
     if (step-- == 0) return set_arguments(out, 3);
-    if (step-- == 0)  // which blocks of pixels; the addresses of four inputs and five outputs
+    if (step-- == 0)  // the blocks of pixels; the addresses of four inputs and five outputs
       return set_compute(out, {.vector = 34, .scalar = 8}, kWait);
     auto const first = static_cast<std::uint32_t>(step / kSteps) * kAlong;
     if (first >= kWords) return set_end(out);
@@ -205,7 +205,7 @@ class Sad8 final : public LargerSad {
       : LargerSad({"larger_sad_calc_8", frames.macroblocks(), 128, 32, 0}, frames, warp_width) {}
 
  private:
-  // Each of the four quarters of a macroblock.
+  // The four quarters of a macroblock.
   Four rows(std::uint64_t mb, std::uint32_t quarter) const override {
     auto const x = quarter % 2, y = quarter / 2;
     auto const in = frames_.row(25, mb, 16, 8 * y + 2 * x);

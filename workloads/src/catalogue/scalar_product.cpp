@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scalar products of pairs of vectors, as in the CUDA sample scalarProd: a block takes one pair after the
-// other. Each of its 1,024 accumulators sums every 1,024th product; a tree of ten stages, each behind a
+// Scalar products of pairs of vectors, as in the CUDA sample scalarProd: a block processes one pair after the
+// other. Each of its 1,024 accumulators sums every 1,024th product; a tree of ten stages, each after a
 // barrier, adds the accumulators up in shared memory.
 //
-// Products of one accumulator are loaded four at a time, those left over first: so nvcc 13.0 unrolls the
-// loop. Registers are its own for sm_75. Counts: from the source, in the instructions that LLVM 14 makes of
-// its statements for gfx803.
+// The products of one accumulator are loaded four at a time, the remainder first, as nvcc 13.0 unrolls the
+// loop. Registers are from nvcc 13.0 for sm_75. Counts: the source's statements in the instructions of LLVM
+// 14's code for gfx803.
 #include <memory>
 #include <vector>
 
@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t kThreads = 256;
 constexpr std::uint32_t kAccumulators = 1024;
 constexpr std::uint32_t kUnrolled = 4;
-constexpr std::uint32_t kAlignment = 64;  // elements: whole warps
+constexpr std::uint32_t kAlignment = 64;  // elements, so that warps are whole
 
 struct Spec {
   std::uint64_t vectors = 256;
@@ -55,7 +55,7 @@ class ScalarProduct final : public Kernel {
     if (step-- == 0)
       return set_compute(out, {.vector = 8, .scalar = 8}, kWait);  // compares the block's number
 
-    // Steps for each pair of vectors.
+    // Steps per pair of vectors.
     std::uint64_t steps = 1 + 2 * kStages + (first == 0 ? 3 : 1);
     for (std::uint32_t i = first; i < kAccumulators; i += kThreads) steps += steps_of(products(i));
     auto const vector = block + step / steps * shape_.blocks;
@@ -73,7 +73,7 @@ class ScalarProduct final : public Kernel {
       if (step % 2 == 0) return set_barrier(out);
       auto const stride = kAccumulators >> (step / 2 + 1);
       if (first >= stride) return set_compute(out, {.scalar = 3});
-      // Two sums for each thread in the first stage, one in all others: two accumulators, a sum, the loop.
+      // Two sums per thread in the first stage, one in all others: two accumulators, a sum, the loop.
       auto const sums = stride > kThreads ? stride / kThreads : 1;
       return set_compute(out, {.vector = 4 * sums, .scalar = 2 + 3 * sums, .shared = 3 * sums});
     }
@@ -88,7 +88,7 @@ class ScalarProduct final : public Kernel {
  private:
   static constexpr std::uint64_t kStages = 10;
 
-  // Products that the accumulators of a warp sum, the first of which is i.
+  // Number of products that each accumulator of a warp sums; i is the warp's first accumulator.
   std::uint64_t products(std::uint32_t i) const {
     return i >= length_ ? 0 : ceil_div(length_ - i, kAccumulators);
   }
@@ -108,7 +108,7 @@ class ScalarProduct final : public Kernel {
     auto const group = step / kSteps;
     if (group < products / kUnrolled)
       return add_products(out, vector, i + group * kUnrolled * kAccumulators, kUnrolled, step % kSteps);
-    set_compute(out, {.vector = 12, .scalar = 5, .shared = 1});  // the sum; addresses of the next
+    set_compute(out, {.vector = 12, .scalar = 5, .shared = 1});  // the sum; addresses of the next accumulator
   }
 
   // `count` products of each thread; `element`: the first lane's first element within the vectors.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefix sums of an array, as in SHOC's Scan: each of 64 blocks sums a stretch of the array; one block scans
-// these sums; then each block scans its stretch, which it begins with the sum of all before. Each thread
-// takes four neighbouring elements there, in windows of 256 threads one after the other.
+// Prefix sums of an array, as in SHOC's Scan: each of 64 blocks sums a range of the array; one block scans
+// these sums; then each block scans its range, starting from the sum of all earlier ranges. In this last
+// kernel each thread processes four adjacent elements, in consecutive windows of 256 threads.
 //
-// A block scans one value of each thread in shared memory: one warp of 32 threads rakes over it, eight values
-// each, and scans its sums without barriers. All 64 lanes of a wider warp are not needed for it.
+// A block scans one value per thread in shared memory: one warp of 32 threads rakes over the values, eight
+// each, and scans its sums without barriers. In a wider warp only 32 of the 64 lanes are needed.
 //
-// Counts: from the source, accesses to shared memory and registers (for sm_75) as nvcc 13.0 has them; it also
-// loads four elements at a time in the loop that sums.
+// Counts: from the source; accesses to shared memory and registers (for sm_75) as in nvcc 13.0's code, which
+// also loads four elements at a time in the loop that sums.
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,12 +55,12 @@ class ScanKernel : public Kernel {
 
   std::uint32_t first_thread(std::uint32_t warp) const { return warp * warp_width_; }
 
-  // Lanes of a warp that begins at `first` with a place below `end`.
+  // Number of lanes of a warp that begins at `first` with a position below `end`.
   std::uint32_t lanes(std::uint64_t first, std::uint64_t end) const {
     return first >= end ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(warp_width_, end - first));
   }
 
-  // A block's stretch in vectors of four elements; the last one has what is left.
+  // A block's range in vectors of four elements; the last block also has the remainder.
   struct Stretch {
     std::uint64_t first, end;
   };
@@ -71,7 +71,7 @@ class ScanKernel : public Kernel {
   }
 
   static constexpr std::uint64_t kScanSteps = 9;
-  // Of one value of each thread, in shared memory.
+  // Scan of one value per thread, in shared memory.
   void scan(WarpInstruction& out, std::uint32_t first_thread, std::uint64_t step) const {
     auto const bytes = arrays_.element_bytes;
     switch (step) {
@@ -83,7 +83,7 @@ class ScanKernel : public Kernel {
         if (first_thread >= 32) return set_compute(out, {.scalar = 2});
         return set_compute(
             out, {.vector = 20, .scalar = 4, .shared = 7 * 4 + 1 + 5 * 3, .shared_bytes_per_lane = bytes});
-      case 6:  // the sum of all before
+      case 6:  // the sum of all earlier values
         return set_compute(out, {.vector = 2, .shared = 3, .shared_bytes_per_lane = bytes});
       case 8:
         return set_compute(out, {.vector = 2, .scalar = 2, .shared = 1, .shared_bytes_per_lane = bytes});
@@ -112,9 +112,9 @@ class Reduce final : public ScanKernel {
     auto const end = stretch(block).end * kVector;
     auto const first = stretch(block).first * kVector + first_thread(warp);
     if (step-- == 0) return set_arguments(out, 3);
-    if (step-- == 0)  // a quotient, the block's stretch, index, compare
+    if (step-- == 0)  // a quotient, the block's range, index, compare
       return set_compute(out, {.vector = 8, .special = 1, .scalar = 20}, kWait);
-    // Of the first lane. Those left over come last.
+    // Counts of the first lane. The remainder is last.
     auto const elements = first < end ? ceil_div(end - first, kSumThreads) : 0;
     auto const groups = ceil_div(elements, kUnrolled);
     if (step < elements + groups) {
@@ -166,14 +166,14 @@ class BottomScan final : public ScanKernel {
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
     auto const bytes = arrays_.element_bytes;
-    auto const accesses = kVector * bytes / kAccess;  // for each vector
+    auto const accesses = kVector * bytes / kAccess;  // accesses per vector
     auto const [begin, end] = stretch(block);
     auto const first = first_thread(warp);
     if (step-- == 0) return set_arguments(out, 4);
-    if (step-- == 0)  // a quotient, the block's stretch; places in shared memory
+    if (step-- == 0)  // a quotient, the block's range; addresses in shared memory
       return set_compute(out, {.vector = 20, .special = 2, .scalar = 24}, kWait);
     if (step-- == 0) return set_uniform(out, Op::load, bytes, arrays_.sums + bytes * block);
-    // Only the last window may have less than a vector for each thread.
+    // Only the last window may have threads without a vector.
     auto const windows = ceil_div(end - begin, kSumThreads);
     auto const steps = 2 * accesses + kScanSteps + 5;
     auto const window = std::min<std::uint64_t>(step / steps, windows - 1);
@@ -197,19 +197,19 @@ class BottomScan final : public ScanKernel {
       if (step < accesses) return access(Op::store, step);
       step -= accesses;
     }
-    if (step-- == 0) {  // the last thread's sum begins the next window
+    if (step-- == 0) {  // the last thread's sum is the start of the next window
       bool const last = first_thread(warp + 1) == kSumThreads;
       return set_compute(
           out, {.scalar = 2, .shared = last ? 1U : 0U, .shared_bytes_per_lane = arrays_.element_bytes});
     }
     if (step-- == 0) return set_barrier(out);
-    if (step == 0)  // which all read; index, loop
+    if (step == 0)  // read by all threads; index, loop
       return set_compute(out, {.vector = 2, .scalar = 3, .shared = 1, .shared_bytes_per_lane = bytes});
     set_end(out);
   }
 
  private:
-  static constexpr std::uint32_t kAccess = 16;  // bytes of a lane at most
+  static constexpr std::uint32_t kAccess = 16;  // maximum bytes of a lane's access
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = A x B of single precision, row by row in memory, as in the CUDA sample matrixMul: a block of tile x
-// tile threads computes a tile of C, one element per thread. It walks along a row of tiles of A and a column
-// of tiles of B; of each pair every thread reads one element into shared memory, and between two barriers all
-// threads multiply what is there.
+// C = A x B in single precision, row-major, as in the CUDA sample matrixMul: a block of tile x tile threads
+// computes a tile of C, one element per thread. It processes a row of tiles of A and a column of tiles of B;
+// of each pair every thread reads one element into shared memory, and between two barriers all threads
+// multiply the pair.
 //
 // Counts: a step of the inner loop reads both factors from shared memory and adds their product; the loop is
-// unrolled, as the sample asks for. Index and addresses are assumed: no compiled kernel was read.
+// unrolled, as the sample requests. Index and addresses are assumed: no compiled kernel was read.
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,7 +67,7 @@ class Sgemm final : public Kernel {
     auto const pair = (step - 2) / kStepsOfPair;
     if (pair == tiles_k_) {
       switch (step - 2 - pair * kStepsOfPair) {
-        case 0:  // where the thread's element of C lies
+        case 0:  // address of the thread's element of C
           return set_compute(out, {.vector = 5, .special = 1, .scalar = 2});
         case 1:
           return elements(out, Op::store, c_ + y * side_ * b_pitch_ + x * side_ * 4, b_pitch_, warp);
@@ -94,7 +94,7 @@ class Sgemm final : public Kernel {
  private:
   static constexpr std::uint64_t kStepsOfPair = 6;
 
-  // The warp's elements of the tile at `tile`, of which a row is `pitch` bytes behind the one before.
+  // The warp's elements of the tile at `tile`, whose rows are `pitch` bytes apart.
   void elements(WarpInstruction& out, Op op, VirtAddr tile, std::uint64_t pitch, std::uint32_t warp) const {
     auto const first = warp * warp_width_;
     set_access(out, op, 4, low_lanes(warp_width_));

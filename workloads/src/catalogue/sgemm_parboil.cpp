@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = A x B of single precision with register tiles (Parboil, benchmarks/sgemm/src/cuda, after Volkov). A and
-// C lie column by column, B is held transposed. A block of 16x8 threads computes 128 rows and 16 columns of
-// C: a thread one row, its 16 sums in registers. For each 8 columns of A the block reads 8 rows of 16
-// elements of the transposed B into shared memory; between two barriers each thread reads its 8 elements of A
-// and adds their products with all that is there. At the end C is read, too, although beta is 0 and nothing
-// has written it, as in the published program.
+// C = A x B in single precision with register tiles (Parboil, benchmarks/sgemm/src/cuda, after Volkov). A and
+// C are stored column by column, B transposed. A block of 16x8 threads computes 128 rows and 16 columns of C:
+// a thread computes one row, with its 16 sums in registers. For each 8 columns of A the block reads 8 rows of
+// 16 elements of the transposed B into shared memory; between two barriers each thread reads its 8 elements
+// of A and adds their products with all these elements. At the end C is also read, although beta is 0 and C
+// has not been written, as in the published program.
 //
-// Counts: the compiler unrolls the loop over columns of C, and that over columns of A by two, so that two
-// elements of A are under way at a time. A product and sum is one instruction, four elements of shared memory
-// are read by one of 16 bytes, and an access to A costs a sum of 64 bits for its address. Index and addresses
-// before the loop: assumed. Unrolling and registers are those of nvcc 13.0 -O3 for sm_75.
+// Counts: the compiler unrolls the loop over columns of C, and the loop over columns of A by two, so that two
+// elements of A are outstanding at a time. A multiply-add is one instruction, four elements of shared memory
+// are read by one instruction of 16 bytes, and an access to A takes a 64-bit sum for its address. Index and
+// addresses before the loop are assumed. Unrolling and registers are from nvcc 13.0 -O3 for sm_75.
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,9 +21,9 @@
 namespace farfault::workloads {
 namespace {
 
-constexpr std::uint32_t kColumns = 16;                 // of a block's tile of C, and threads in x
+constexpr std::uint32_t kColumns = 16;                 // columns of a block's tile of C, and threads in x
 constexpr std::uint32_t kDepth = 8;                    // rows of B in shared memory, and threads in y
-constexpr std::uint32_t kThreads = kColumns * kDepth;  // and rows of the tile of C
+constexpr std::uint32_t kThreads = kColumns * kDepth;  // threads, and rows of the tile of C
 
 struct Spec {
   std::uint64_t m = 1024;
@@ -55,7 +55,7 @@ class SgemmParboil final : public Kernel {
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
-    // The grid's fast dimension goes down the rows of C.
+    // The grid's fast dimension runs down the rows of C.
     auto const row = 4 * (block % blocks_down_ * kThreads + std::uint64_t{warp} * warp_width_);
     auto const column = block / blocks_down_ * kColumns;
     if (step == 0) return set_arguments(out, 9);
@@ -79,13 +79,13 @@ class SgemmParboil final : public Kernel {
       return set_linear(out, Op::load, 4, a_ + j * a_pitch_ + row, 4, warp_width_);
     }
     auto const last = step - 2 - chunks_ * kStepsOfChunk;
-    if (last == 0) return set_compute(out, {.vector = 3, .special = 1, .scalar = 2});  // where C lies
+    if (last == 0) return set_compute(out, {.vector = 3, .special = 1, .scalar = 2});  // address of C
     if (last > 3 * kColumns) return set_end(out);
     auto const element = c_ + (column + (last - 1) / 3) * a_pitch_ + row;
     switch ((last - 1) % 3) {
       case 0:
         return set_linear(out, Op::load, 4, element, 4, warp_width_);
-      case 1:  // times beta, plus alpha times the sum; the next address
+      case 1:  // beta times C plus alpha times the sum; the next address
         return set_compute(out, {.vector = 4}, kWait);
       default:
         return set_linear(out, Op::store, 4, element, 4, warp_width_);

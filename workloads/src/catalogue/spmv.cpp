@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Product of a sparse matrix and a vector, of Parboil (spmv, version `cuda`): a thread per row, the matrix in
-// jagged diagonals. Rows are sorted by their length, the longest first, in groups of 32 that are padded to
-// the longest of the group; the k-th elements of all rows that have one lie side by side, so that a warp
-// reads values and columns coalesced, and gathers from the vector. A row's result goes to its place of
-// before.
+// Sparse matrix-vector product, from Parboil (spmv, version `cuda`): a thread per row, the matrix in jagged
+// diagonals. Rows are sorted by length, longest first, in groups of 32 that are padded to the longest of the
+// group. The k-th elements of all rows are adjacent, so that a warp reads values and columns coalesced, and
+// gathers from the vector. The result is written to the row's original position.
 //
 // The lengths of groups and the starts of diagonals are in constant memory. The loop is software-pipelined as
 // in the source: the column of an element is loaded one round before its value and the vector's element.
-// Padding has column 0. A matrix is a graph: an entry per edge; or that of a mesh, which is generated: a cube
-// of points, each with an entry for itself and each neighbour, edges and corners included, up to 27.
+// Padding has column 0. The matrix is either a graph, with an entry per edge, or a generated mesh: a cube of
+// points, each with an entry for itself and for each neighbour including edges and corners, up to 27.
 //
-// Counts: a product added, the end of the loop; address computation is assumed. Registers per thread are
-// those of nvcc 13.0 -O3 for sm_75.
+// Counts: a multiply-add, the end of the loop; address computation is assumed. Registers per thread are from
+// nvcc 13.0 -O3 for sm_75.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -26,7 +25,7 @@
 namespace farfault::workloads {
 namespace {
 
-constexpr std::uint64_t kGroup = 32;  // rows that are padded to the same length
+constexpr std::uint64_t kGroup = 32;  // rows padded to the same length
 
 struct Spec {
   std::string file;
@@ -71,10 +70,10 @@ CsrGraph mesh(std::uint64_t side) {
 // A matrix in jagged diagonals.
 struct Jagged {
   std::uint64_t rows = 0;
-  std::vector<std::uint32_t> row;     // where the result of a thread's row goes
-  std::vector<std::uint64_t> length;  // of each group, at least 1
-  std::vector<std::uint64_t> first;   // element of each diagonal
-  std::vector<std::uint32_t> column;  // of each element
+  std::vector<std::uint32_t> row;     // position of the result of a thread's row
+  std::vector<std::uint64_t> length;  // per group, at least 1
+  std::vector<std::uint64_t> first;   // first element of each diagonal
+  std::vector<std::uint32_t> column;  // per element
   VirtAddr values = 0, columns = 0, places = 0, lengths = 0, starts = 0, x = 0, y = 0;
 
   std::uint64_t length_at(std::uint64_t thread) const { return length[thread / kGroup]; }
@@ -115,7 +114,7 @@ class Product final : public LinearKernel {
     auto const group = t.first / kGroup;
     auto const groups = static_cast<std::uint32_t>(ceil_div(t.lanes, kGroup));
     if (take(step, 1)) return set_scalar_load(out, m_->lengths + 4 * group, 4 * groups);
-    auto const longest = m_->length[group];  // the groups of a warp become shorter
+    auto const longest = m_->length[group];  // the groups of a warp have descending lengths
     if (take(step, 1)) return start(out, 0);
     if (take(step, 1)) return elements(out, t, m_->values, 0, kWait);
     if (take(step, 1)) return elements(out, t, m_->columns, 0);
@@ -134,7 +133,7 @@ class Product final : public LinearKernel {
             return elements(out, t, m_->columns, k, kWait);
           case 3:
             return gather(out, t, k - 1);
-          default:  // the product of two rounds ago, three addresses, the loop
+          default:  // the product of the round before last, three addresses, the loop
             return set_compute(out, {.vector = 13, .scalar = 3}, kWait);
         }
       }
@@ -157,7 +156,7 @@ class Product final : public LinearKernel {
  private:
   void start(WarpInstruction& out, std::uint64_t k) const { set_scalar_load(out, m_->starts + 4 * k, 4); }
 
-  // The lanes whose rows have a k-th element, or padding there.
+  // The lanes whose rows have a k-th element or padding.
   std::uint64_t lanes(ThreadRange const& t, std::uint64_t k) const {
     std::uint64_t mask = 0;
     for (std::uint32_t lane = 0; lane < t.lanes; ++lane)

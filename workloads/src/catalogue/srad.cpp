@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Speckle-reducing anisotropic diffusion, srad_v1 of Rodinia, on an image that lies column by column. One
-// thread per pixel, 512 per block. `extract` and `compress` change the scale, first and last; an iteration
-// has
+// Speckle-reducing anisotropic diffusion, srad_v1 of Rodinia, on an image stored column by column. One thread
+// per pixel, 512 per block. `extract` and `compress` change the scale at the beginning and the end. Kernels
+// of an iteration:
 //   prepare   writes each pixel and its square to two arrays of sums
-//   reduce    sums each block's 512 up in shared memory; again over the blocks' sums, until one is left
-//   srad      reads a pixel and its neighbours, whose row or column four arrays name, and writes the four
-//             derivatives and the coefficient of diffusion
-//   srad2     reads the coefficients of the pixel, south and east, and the derivatives, and moves the pixel
+//   reduce    sums 512 elements per block in shared memory; repeated on the blocks' sums until one is left
+//   srad      reads a pixel and its neighbours, whose rows and columns are in four arrays, and writes
+//             the four derivatives and the diffusion coefficient
+//   srad2     reads the coefficients of the pixel, south and east, and the derivatives, and updates the pixel
 // The host computes the statistics of the speckle from the sums between `reduce` and `srad`.
 //
-// In a block of `reduce` that is not full, the last thread of its largest power of two adds what is left,
-// from the array of sums. It names those sums by their number, without the distance at which the second and
-// later reductions keep them: a mistake of the published code, whose accesses these are.
+// In a block of `reduce` that is not full, the last thread of its largest power of two adds the remainder
+// from the array of sums. It indexes these sums by their number, without the distance between sums in the
+// second and later reductions: a mistake of the published code, whose accesses are reproduced here.
 //
 // Counts: the terms of the source; a division or a modulo of integers takes 20 vector and 2 special
-// instructions, one of floats 9 and 1. Address computation is assumed. Registers, and what is read twice,
-// are those of nvcc 13.0 -O3 for sm_75.
+// instructions, a division of floats 9 and 1. Address computation is assumed. Registers and repeated reads
+// are from nvcc 13.0 -O3 for sm_75.
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -55,7 +55,7 @@ struct Image {
   std::uint64_t count() const { return rows * cols; }
 };
 
-// Index and compare; beyond the last pixel that is all. Returns whether the step is one of these.
+// Index and compare; a warp beyond the last pixel then ends. Returns true if the step is one of these.
 bool begin(std::uint64_t& step, std::uint32_t arguments, std::uint32_t lanes, WarpInstruction& out) {
   if (take(step, 1)) {
     set_arguments(out, arguments);
@@ -114,8 +114,8 @@ class Prepare final : public LinearKernel {
     if (begin(step, 3, t.lanes, out)) return;
     auto const at = [&](VirtAddr base) { return base + 4 * t.first; };
     switch (step) {
-      // The pixel is read again behind the first store, which might have changed it for all the compiler
-      // knows.
+      // The pixel is read again after the first store, because the compiler must assume that the store
+      // changed it.
       case 0:
       case 2:
         return set_linear(out, Op::load, 4, at(image_.pixels), 4, t.lanes);
@@ -136,7 +136,7 @@ class Prepare final : public LinearKernel {
 
 class Reduce final : public LinearKernel {
  public:
-  // Of `count` sums, which lie `distance` elements apart.
+  // Reduces `count` sums that are `distance` elements apart.
   Reduce(std::uint32_t warp_width, Image const& image, std::uint64_t count, std::uint64_t distance)
       : LinearKernel(shape_of("reduce", count, 61, 2 * kBlock * 4), warp_width, count),
         image_(image),
@@ -149,7 +149,7 @@ class Reduce final : public LinearKernel {
     auto const power = std::bit_floor(in_block);  // threads of the tree
     auto const first_thread = std::uint64_t{warp} * warp_width();
     if (take(step, 1)) return set_arguments(out, 3);
-    // Index, the sums of the last block, the address of the first sum. All threads meet at the barriers.
+    // Index, the sums of the last block, the address of the first sum. All threads reach the barriers.
     if (take(step, 1)) return set_compute(out, {.vector = 9, .special = 3, .scalar = 8}, kWait);
     if (t.lanes != 0) {
       if (take(step, 1)) return sums(out, image_.sums, t);
@@ -159,7 +159,7 @@ class Reduce final : public LinearKernel {
     auto const levels = static_cast<std::uint64_t>(std::bit_width(power)) - 1;
     if (take(step, 2 * levels)) {
       if (step % 2 != 0) return set_barrier(out);
-      // Whether a thread of this warp is the last of a group of 2^(level + 1), within the tree.
+      // True if a thread of this warp is the last of a group of 2^(level + 1) within the tree.
       auto const group = std::uint64_t{2} << (step / 2);
       auto const end = std::min(first_thread + warp_width(), power);
       bool const adds = first_thread < end && end / group != first_thread / group;
@@ -196,7 +196,7 @@ class Reduce final : public LinearKernel {
   std::uint64_t distance_;
 };
 
-// What `srad` and `srad2` share: a thread's row and column, and its neighbours.
+// Code shared by `srad` and `srad2`: a thread's row and column, and its neighbours.
 class PixelKernel : public LinearKernel {
  protected:
   PixelKernel(char const* name, std::uint32_t registers, std::uint32_t warp_width, Image const& image)
@@ -253,7 +253,7 @@ class Srad final : public PixelKernel {
         return load([&](auto, auto column) { return i.west + 4 * column; });
       case 5:
         return load([&](auto, auto column) { return i.east + 4 * column; });
-      case 6:  // four addresses, two of which have a product
+      case 6:  // four addresses, two with a product
         return set_compute(out, {.vector = 14, .special = 3}, kWait);
       case 7:
         return load([&](auto row, auto column) { return in(i.pixels, before(row), column); });

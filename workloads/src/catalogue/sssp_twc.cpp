@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shortest paths of GraphBIG, topological and warp-centric (gpu_SSSP/sssp_topo_warp_centric.cu).
 //
-// Two kernels per round. In the first, a warp takes 32 vertices, one after the other; if a vertex is marked,
-// its threads read its distance, and its edges side by side with their weights, and lower the targets' new
-// distances by an atomic without a result; the mark is taken away. In the second, one thread per vertex takes
-// over a lower new distance, marks its vertex and writes the flag; the others write their distance over the
-// new one.
+// Two kernels per round. In the first, a warp processes 32 vertices one after the other. If a vertex is
+// marked, the threads read its distance, and its edges side by side with their weights, and lower the
+// targets' new distances by an atomic without a result; the mark is cleared. In the second, one thread per
+// vertex commits a lower new distance, marks its vertex and writes the flag; other threads overwrite the new
+// distance with their distance.
 #include "traversal.hpp"
 
 namespace farfault::workloads {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nine-point stencil of SHOC: blocks of one row of 64 threads smooth 16 rows each. A thread reads its column
-// of the tile and of the halo above and below into shared memory, the first and the last thread also the halo
-// columns; after a barrier every thread writes 16 results. Iterations swap the two arrays. Rows are padded to
-// 16 elements, halo included.
+// of the tile and of the halo above and below into shared memory; the first and the last thread also read the
+// halo columns. After a barrier every thread writes 16 results. Iterations swap the two arrays. Rows are
+// padded to 16 elements, including the halo.
 #include <memory>
 #include <vector>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kRows = 16;       // rows of a block's tile
 constexpr std::uint32_t kColumns = 64;    // columns of a tile, and threads of a block
-constexpr std::uint32_t kAlignment = 16;  // elements to which rows are padded
+constexpr std::uint32_t kAlignment = 16;  // granularity of padded rows in elements
 
 struct Spec {
   std::uint64_t rows = 2048;
@@ -53,9 +53,10 @@ class Stencil final : public Kernel {
                    WarpInstruction& out) const override {
     constexpr std::uint32_t kReads = kRows + 2;
     if (step-- == 0) return set_arguments(out, 4);
-    // Positions in the array and the tile, 18 addresses of each; the pitch by a division.
+    // Positions in the array and the tile, 18 addresses in each; the pitch by a division.
     if (step == 0) return set_compute(out, {.vector = 234, .special = 16, .scalar = 14}, kWait);
-    // The grid's fast dimension counts tiles downwards, as in the suite. In the array, the halo comes first.
+    // The grid's fast dimension counts tiles downwards, as in the suite. In the array, the halo precedes the
+    // tile.
     auto const top = block % tiles_down_ * kRows;
     auto const left = block / tiles_down_ * kColumns + std::uint64_t{warp} * warp_width_;
     auto body = step - 1;
@@ -64,7 +65,7 @@ class Stencil final : public Kernel {
     if (body == 0)
       return set_compute(out, {.scalar = 14, .shared = kReads}, kWait);  // branches on the column
     body -= 1;
-    // Warps in which nobody is first or last go straight to the barrier.
+    // Warps without the first or the last thread go straight to the barrier.
     bool const first = warp == 0;
     bool const last = (warp + 1) * warp_width_ == kColumns;
     for (auto const side : {first ? 1 : 0, last ? 2 : 0}) {
@@ -76,7 +77,7 @@ class Stencil final : public Kernel {
         return;
       }
       body -= kReads;
-      // With the 18 addresses.
+      // Including the 18 addresses.
       if (body == 0) return set_compute(out, {.vector = 118, .scalar = 6, .shared = kReads}, kWait);
       body -= 1;
     }
@@ -84,7 +85,7 @@ class Stencil final : public Kernel {
     body -= 1;
     if (body < 2 * kRows) {
       // Nine floats and their weights, the address. The floats of a row are read once, by two accesses of 8
-      // and 4 bytes: three rows for the first result, one for each of the others.
+      // and 4 bytes: three rows for the first result, one row for each of the others.
       if (body % 2 == 0)
         return set_compute(out, {.vector = 12, .shared = body == 0 ? 6U : 2U, .shared_bytes_per_lane = 6});
       return row(out, Op::store, to_ + (top + 1 + body / 2) * pitch_ + 4 * (left + 1));

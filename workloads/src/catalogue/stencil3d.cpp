@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stencil of order 8 in three dimensions, the application 3DS of the MAFIA tree that Mosaic and MASK run: it
-// is the kernel of Micikevicius' finite differences on GPUs, neither Parboil's stencil nor the CUDA sample
-// FDTD3d, with the tree's own change that a halo of 8 is read where 4 are used.
+// Three-dimensional stencil of order 8, the application 3DS of the MAFIA tree that Mosaic and MASK run. It is
+// the kernel of Micikevicius' finite differences on GPUs (neither Parboil's stencil nor the CUDA sample
+// FDTD3d), with the tree's own change: a halo of 8 is read, of which 4 are used.
 //
-// A block of 32x8 threads holds a column of the grid and walks along z. A thread keeps nine values of its
-// column, which move by one for each plane, and reads the one four planes ahead. Between two barriers the
-// plane's tile and its halo go to shared memory: every thread reads the element 8 rows above and one 8 rows
-// below, and those of the first 8 columns one to the left and one to the right. Blocks at a border read on
-// along the array, into the row before or behind. The five coefficients are read for each plane anew, as the
-// array that is written may be the same; the compiler cannot tell. Planes 4 to z - 13 are written.
+// A block of 32x8 threads processes a column of the grid along z. A thread keeps nine values of its column,
+// which move by one per plane, and reads the value four planes ahead. Between two barriers the plane's tile
+// and its halo are written to shared memory: every thread reads the element 8 rows above and one 8 rows
+// below, and threads of the first 8 columns also one to the left and one to the right. Blocks at a border
+// continue reading in the array, in the row before or after. The five coefficients are read again for each
+// plane, because the compiler cannot exclude that the output array aliases them. Planes 4 to z - 13 are
+// written.
 //
-// Counts: a sum of 64 bits for each address; a coefficient multiplies the sum of six values, of which four
-// are in shared memory. The compiler (nvcc 13.0 -O3 for sm_75, whose registers these are) unrolls the walk,
-// so that values move to the next name at no cost.
+// Counts: a 64-bit sum per address; a coefficient multiplies the sum of six values, four of them in shared
+// memory. The compiler (nvcc 13.0 -O3 for sm_75, also the source of the registers) unrolls the loop along z,
+// so that moving values costs nothing.
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,8 +26,8 @@ namespace farfault::workloads {
 namespace {
 
 constexpr std::uint32_t kX = 32, kY = 8;  // threads, and elements of a tile
-constexpr std::uint32_t kHalo = 8;        // what is read
-constexpr std::uint32_t kReach = 4;       // what is used
+constexpr std::uint32_t kHalo = 8;        // halo that is read
+constexpr std::uint32_t kReach = 4;       // halo that is used
 constexpr std::uint32_t kCoefficients = 10;
 
 struct Spec {
@@ -69,7 +70,7 @@ class Stencil3d final : public Kernel {
     auto const first = block / blocks_x_ * kY * pitch_ + block % blocks_x_ * kX * 4 +
                        std::uint64_t{warp} * warp_width_ / kX * pitch_;
     auto body = step - 2;
-    // The column from plane 0 on, each with its address.
+    // The column from plane 0 on, each value with its address.
     if (body < std::uint64_t{4} * kReach) {
       if (body % 2 == 0) return set_compute(out, {.vector = 2});
       return tile(out, Op::load, from_ + first + body / 2 * plane_);
@@ -90,13 +91,13 @@ class Stencil3d final : public Kernel {
         return tile(out, Op::load, from_ + here - kHalo * pitch_);
       case 4:
         return tile(out, Op::load, from_ + here + kY * pitch_);
-      case 5:  // with two addresses behind, and the test of the column
+      case 5:  // with the following two addresses, and the test of the column
         return set_compute(out, {.vector = 5, .scalar = 1, .shared = 2}, kWait);
       case 6:
         return side(out, from_ + here - kHalo * 4);
       case 7:
         return side(out, from_ + here + kX * 4);
-      case 8:  // the halo and the thread's own element; the address behind
+      case 8:  // the halo and the thread's own element; the following address
         return set_compute(out, {.vector = 2, .shared = 3}, kWait);
       case kStepsOfPlane - 2:  // the products and sums
         return set_compute(out, {.vector = 1 + kReach * 6, .shared = 4 * kReach}, kWait);
@@ -137,7 +138,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   BufferLayout layout(context.buffers);
   auto const bytes = 4 * spec.x * spec.y * spec.z;
   auto const from = layout.add("input", bytes);
-  auto const to = layout.add("output", bytes);  // the program copies the input there, too
+  auto const to = layout.add("output", bytes);  // the program also copies the input there
   auto const coefficients = layout.add("coefficients", 4 * kCoefficients);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   for (std::uint32_t i = 0; i < spec.repeat; ++i)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stencil of Parboil (version `cuda`): seven points in three dimensions, out of place. A block of 32 x 4
-// threads has 64 x 4 columns, two per thread, and walks along z: the plane below and the one above are in
-// registers, the present one in shared memory. The neighbours at the border of the block's part are read from
-// global memory by the threads there. Arrays take turns. (`stencil3d` is another program, of order 8.)
+// threads has 64 x 4 columns, two per thread, and moves along z: the planes below and above are in registers,
+// the current one in shared memory. The neighbours at the border of the block's part are read from global
+// memory by the threads at that border. The two arrays alternate. (`stencil3d` is another program, of order
+// 8.)
 //
-// Both arrays hold the input at first, so that the border of the volume, which is never written, stays; the
-// suite copies one to the other on the GPU. Counts: six additions, two products; address computation is
-// assumed. Registers and the order of accesses are those of nvcc 13.0 -O3 for sm_75.
+// Both arrays hold the input initially, so that the border of the volume, which is never written, is correct
+// in both; the suite copies one to the other on the GPU. Counts: six additions, two products; address
+// computation is assumed. Registers and the order of accesses are from nvcc 13.0 -O3 for sm_75.
 #include <memory>
 #include <vector>
 
@@ -55,7 +56,7 @@ class Jacobi final : public Kernel {
                    WarpInstruction& out) const override {
     Place const p{block, warp, &out};
     if (take(step, 1)) return set_arguments(out, 4);
-    // Places in the volume and in shared memory, twice; four products; six conditions.
+    // Positions in the volume and in shared memory, twice; four products; six conditions.
     if (take(step, 1))
       return set_compute(out, {.vector = 30, .special = 4, .scalar = 10, .shared = 2}, kWait);
     if (take(step, 1)) return set_barrier(out);
@@ -85,8 +86,8 @@ class Jacobi final : public Kernel {
  private:
   static constexpr std::uint64_t kStepsOfPlane = 2 * 6 + 3;
 
-  // Which threads take part: those inside the volume; those not on its border, or of these the ones at a side
-  // of the block's part.
+  // The active threads: inside the volume; not on its border; or, in addition, at one side of the block's
+  // part.
   enum class Where { inside, core, last_row, first_row, outer_column };
 
   struct Place {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bandwidth microbenchmark: all warps read (or, for a given share, write) one array in fully coalesced
+// Bandwidth microbenchmark: all warps read (or, for a given share, write) one array in fully coalesced
 // accesses.
 //
-// Access k of all threads together covers one contiguous stretch of the array, so neighbouring warps touch
-// neighbouring lines. Loads never wait: as many are in flight as the machine allows. Every byte is accessed
-// exactly once a pass.
+// Access k of all threads together covers one contiguous range of the array, so adjacent warps access
+// adjacent lines. Loads never wait: as many are in flight as the machine allows. Every byte is accessed
+// exactly once per pass.
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -59,7 +59,7 @@ class Stream final : public LinearKernel {
     auto const k = step - 1;
     auto const first = k * grid_threads_ + t.first;
     if (t.lanes == 0 || k >= is_store_.size() || first >= elements_) {
-      // The sum of what was read is used once, behind the last access.
+      // The sum of the values read is used once, after the last access.
       return k <= is_store_.size() && t.lanes != 0 && last_step(t.first) == step
                  ? set_compute(out, {.vector = 1}, kWait)
                  : set_end(out);

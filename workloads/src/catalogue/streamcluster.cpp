@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streamcluster of Rodinia: clustering by local search. For each candidate centre one kernel (pgain) tells
-// how much every point would save: one thread per point.
+// Streamcluster of Rodinia: clustering by local search. For each candidate centre one kernel (pgain) computes
+// the saving of every point, one thread per point.
 //
 // Thread 0 of a block reads the candidate's coordinates into shared memory, each from another row of the
-// array, which lies dimension by dimension; after a barrier all threads read theirs, coalesced, and sum the
-// squared distance. Then a point that is nearer to the candidate than to its centre marks itself and adds to
-// the last entry of its row of `work`; any other one reads where its centre's entry is and adds there. Which
-// way a thread goes, how many centres there are and which candidates come is the search's on generated
-// points. Before each kernel the program clears `work` and the marks and copies the points anew, which is
-// left out here.
+// array, which is stored dimension by dimension. After a barrier all threads read their point's coordinates,
+// coalesced, and sum the squared distance. A point that is nearer to the candidate than to its centre then
+// marks itself and adds to the last entry of its row of `work`; any other point reads the index of its
+// centre's entry and adds there. The path of a thread, the number of centres and the candidates are from the
+// real search on generated points. Before each kernel the program clears `work` and the marks and copies the
+// points again, which is omitted here.
 //
-// Counts: a coordinate of the candidate takes its address, one of a point a difference, a multiply-add and
-// its address. Address computation is assumed, and so are the registers.
+// Counts: a coordinate of the candidate takes its address; a coordinate of a point takes a difference, a
+// multiply-add and its address. Address computation and registers are assumed.
 #include <memory>
 #include <string>
 #include <utility>
@@ -70,7 +70,7 @@ class Gain final : public LinearKernel {
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
     if (step-- == 0) return set_arguments(out, 5);
-    // Block from both dimensions of the grid, thread; is it the first of its block?
+    // Block from both dimensions of the grid, thread; test for the first thread of the block.
     if (step-- == 0) return set_compute(out, {.vector = 5, .special = 2, .scalar = 8}, kWait);
     auto const t = threads(block, warp);
     if (t.lanes == 0) return set_end(out);
@@ -95,7 +95,7 @@ class Gain final : public LinearKernel {
   }
 
  private:
-  // From the distance on.
+  // The steps after the distance.
   void finish(std::uint64_t step, ThreadRange t, WarpInstruction& out) const {
     auto const first = at_.points + kPoint * t.first;
     switch (step) {
@@ -154,7 +154,8 @@ class Gain final : public LinearKernel {
     }
   }
 
-  // Of the points' rows of `work`: the candidate's entry, which is the last, or that of their centre.
+  // An access to the points' rows of `work`: to the candidate's entry, which is the last, or to the entry of
+  // their centre.
   void entries(WarpInstruction& out, Op op, ThreadRange t, std::uint64_t lanes, bool candidate) const {
     auto const& before = *evaluation_->before;
     set_access(out, op, 4, lanes);
@@ -181,7 +182,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
                     std::to_string(spec.points));
   auto const set = generate_points(spec.points, spec.dimensions, context.seed);
   auto evaluations = search_centres(set, {spec.fewest, spec.most, spec.evaluations}, context.seed);
-  std::uint64_t entries = spec.most + 1;  // of a row of `work`
+  std::uint64_t entries = spec.most + 1;  // entries in a row of `work`
   for (auto const& e : evaluations) entries = std::max<std::uint64_t>(entries, e.before->centres + 1);
 
   BufferLayout layout(context.buffers);

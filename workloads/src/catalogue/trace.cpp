@@ -22,9 +22,9 @@ namespace {
 constexpr std::uint64_t kRegion = 64 << 10;
 
 struct Record {
-  VirtAddr base = 0;  // first address, or the index of the first one in the pool
+  VirtAddr base = 0;  // first address, or its index in the pool
   std::uint32_t lanes = 0;
-  std::uint32_t count = 0;  // instructions of a stretch of computation
+  std::uint32_t count = 0;  // instructions in a run of computation
   std::int32_t stride = 0;
   Op op = Op::end;
   std::uint8_t bytes = 0;
@@ -81,7 +81,7 @@ class TraceKernel final : public Kernel {
   std::vector<Stretch> warps_;
 };
 
-// The union of touched stretches of memory, kept short by merging now and then.
+// The union of touched ranges of memory, merged from time to time.
 class Regions {
  public:
   void add(VirtAddr base, std::uint64_t bytes) {
@@ -175,7 +175,7 @@ class Builder final : public TraceSink {
     r.lanes = i.lanes;
     r.bytes = static_cast<std::uint8_t>(i.bytes);
     store_addresses(r, i);
-    // A wide load fills consecutive registers from the one that is named.
+    // A wide load fills consecutive registers from the named register on.
     if (i.kind == TraceKind::load)
       for (std::uint32_t k = 0; k < i.destinations; ++k)
         for (std::uint32_t word = 0; word < (i.bytes + 3) / 4 && i.destination[k] + word < 255; ++word)
@@ -195,7 +195,7 @@ class Builder final : public TraceSink {
   }
 
   std::vector<std::unique_ptr<Kernel const>> take_kernels() { return std::move(kernels_); }
-  // By kernel, CUDA's number of its stream.
+  // CUDA's stream number per kernel.
   std::vector<std::uint64_t> const& streams() const { return streams_; }
   Regions& regions() { return regions_; }
 
@@ -233,22 +233,22 @@ class Builder final : public TraceSink {
   }
 
   std::uint64_t max_records_;
-  std::uint64_t total_ = 0;  // of the kernels that are done
+  std::uint64_t total_ = 0;  // size of finished kernels in entries
   KernelShape shape_;
   std::uint32_t warps_per_block_ = 1;
   std::vector<Record> records_;
   std::vector<VirtAddr> pool_;
   std::vector<Stretch> warps_;
   Stretch* open_ = nullptr;   // the warp being read
-  std::bitset<256> pending_;  // registers that a load has yet to fill
+  std::bitset<256> pending_;  // registers of outstanding loads
   std::vector<std::unique_ptr<Kernel const>> kernels_;
   std::vector<std::uint64_t> streams_;
   Regions regions_;
 };
 
-// The operations of a trace. A copy belongs to CUDA's default stream, and what is in that (the legacy one)
-// waits for everything before it in all streams, and everything behind it for that (CUDA C Programming Guide,
-// Default Stream).
+// The operations of a trace. Copies run in CUDA's legacy default stream. An operation of this stream waits
+// for all earlier operations of all streams, and later operations of any stream wait for it (CUDA C
+// Programming Guide, Default Stream).
 class Program {
  public:
   void add(Operation o, std::uint64_t cuda_stream) {
@@ -262,7 +262,7 @@ class Program {
     all_.push_back(o);
   }
   std::vector<Operation> take() {
-    // Nothing in the default stream: the others are numbered from 0.
+    // The default stream is empty: the others are renumbered from 0.
     if (last_[0] == kNone)
       for (auto& o : all_) --o.stream;
     return std::move(all_);
@@ -270,7 +270,7 @@ class Program {
 
  private:
   std::uint32_t count() const { return static_cast<std::uint32_t>(all_.size()); }
-  // What comes next in stream `later` waits for what stream `earlier` has so far.
+  // The next operation of stream `later` waits for all current operations of stream `earlier`.
   void wait(std::uint32_t earlier, std::uint32_t later) {
     auto& awaited = awaited_[later][earlier];
     if (last_[earlier] == kNone || awaited == last_[earlier]) return;
@@ -291,8 +291,8 @@ class Program {
   static constexpr std::uint32_t kNone = ~0U;
   std::vector<Operation> all_;
   std::map<std::uint64_t, std::uint32_t> numbers_;
-  std::vector<std::uint32_t> last_{kNone};                    // by stream: its last operation
-  std::vector<std::vector<std::uint32_t>> awaited_{{kNone}};  // by stream: the last awaited of each other
+  std::vector<std::uint32_t> last_{kNone};                    // per stream: its last operation
+  std::vector<std::vector<std::uint32_t>> awaited_{{kNone}};  // per stream: last awaited of each other
 };
 
 std::vector<Operation> program_of(TraceList const& list, std::vector<std::uint64_t> const& streams) {

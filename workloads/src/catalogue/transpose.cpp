@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix transpose of the AMD APP SDK: every thread holds a 4x4 patch of floats, a block of 16x16 threads
 // covers a tile of 64x64. Rows of the input are read into shared memory, and after a barrier rows of the
-// output are written from it. Tiles are visited along diagonals, as the SDK's kernel does to spread its
+// output are written from it. Tiles are visited along diagonals, as in the SDK's kernel, to spread the
 // accesses.
 #include <memory>
 #include <vector>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kSide = 16;         // threads along a block's side
 constexpr std::uint32_t kTile = 4 * kSide;  // floats along a tile's side
-constexpr std::uint32_t kVector = 4 * 4;    // bytes of the four floats that one access moves
+constexpr std::uint32_t kVector = 4 * 4;    // bytes of the four floats of one access
 
 struct Spec {
   std::uint64_t width = 4096;
@@ -46,12 +46,12 @@ class Transpose final : public Kernel {
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
-    // The grid's x counts tile rows, so that the diagonal walk also covers matrices that are not square.
+    // The grid's x counts tile rows, so that the diagonal order also covers matrices that are not square.
     auto const tile_y = block % tiles_y_;
     auto const tile_x = (tile_y + block / tiles_y_) % tiles_x_;
     if (step-- == 0) return set_arguments(out, 4);
     switch (step) {
-      case 0:  // tile (a modulo among it), thread indices, four addresses
+      case 0:  // tile (including a modulo), thread indices, four addresses
         return set_compute(out, {.vector = 62, .special = 9, .scalar = 8}, kWait);
       case 1:
       case 2:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Triad of SHOC: c = a + s x b, of vectors that are copied to the GPU and back part by part. Two sets of
-// buffers take parts in turn, each with a stream of its own, so that one part is copied while another is
-// computed. All this is done for parts of every size from the smallest to the whole vector.
+// Triad of SHOC: c = a + s x b, on vectors that are copied to the GPU and back part by part. Two sets of
+// buffers alternate, each with its own stream, so that one part is copied while another is computed. The
+// program repeats this for parts of every size from the smallest to the whole vector.
 //
-// Where the program copies nothing, what is left are the kernels, which are independent within a size.
+// If the program copies nothing, only the kernels remain, which are independent within a size.
 //
-// Counts: what LLVM 14 makes of the source for gfx803. Registers: nvcc 13.0 for sm_75.
+// Counts: LLVM 14's code for gfx803. Registers: nvcc 13.0 for sm_75.
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,7 +55,7 @@ class Triad final : public LinearKernel {
     switch (step) {
       case 0:
         return set_arguments(out, 4);
-      case 1:  // index and three addresses: the grid has a thread for each element
+      case 1:  // index and three addresses: the grid has a thread per element
         return set_compute(out, {.vector = 12, .scalar = 2}, kWait);
       case 2:
         return at(Op::load, set_.a);
@@ -74,7 +74,7 @@ class Triad final : public LinearKernel {
   Set set_;
 };
 
-// The program: kernels, and operations in their order.
+// The program: kernels, and operations in order.
 class Program {
  public:
   Program(Spec const& spec, std::uint32_t warp_width, Set const (&sets)[2])
@@ -112,7 +112,7 @@ class Program {
     add(Operation::launch(static_cast<std::uint32_t>(kernels_.size())), set);
     kernels_.push_back(std::make_unique<Triad>(part / 4, warp_width_, sets_[set]));
   }
-  // The host waits for both streams before it goes on to another size.
+  // The host waits for both streams before it continues with another size.
   void start_together() {
     if (last_[1] == kNone) return;
     std::size_t const last[2] = {last_[0], last_[1]};
@@ -128,7 +128,7 @@ class Program {
   Set sets_[2];
   std::vector<std::unique_ptr<Kernel const>> kernels_;
   std::vector<Operation> operations_;
-  std::size_t last_[2] = {kNone, kNone};  // operation of each stream
+  std::size_t last_[2] = {kNone, kNone};  // last operation of each stream
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {

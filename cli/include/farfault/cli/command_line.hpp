@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `farfault` program as a function: program() is nothing else, and tests call it with streams of their
-// own.
+// The `farfault` program as a function. program() only wraps it; tests call it with their own streams.
 //
-// Guarantees: what a user asked for goes to `out`; anything else goes to `err`. A failure is one line,
-// "farfault: <sentence>"; the mistakes of a configuration are a line each. Returns the exit code: 0 done, 1
-// the run failed, 2 the user's input was wrong, 3 the run was stopped by a signal and saved in a checkpoint.
+// Guarantees: requested output goes to `out`, everything else to `err`. An error is one line, "farfault:
+// <sentence>"; the errors of a configuration are one line each. Exit codes: 0 done, 1 failed run, 2 wrong
+// input, 3 stopped by a signal and saved in a checkpoint.
 #pragma once
 
 #include <functional>
@@ -25,7 +24,7 @@ inline constexpr int kSaved = 3;
 int command_line(std::vector<std::string> words, std::ostream& out, std::ostream& err,
                  Extensions const& extensions = {});
 
-// The one place where exceptions become exit codes: runs `body`, and prints what it throws.
+// The only function that turns exceptions into exit codes: runs `body`, and prints what it throws.
 int exit_code_of(std::function<int()> const& body, std::ostream& err);
 
 }  // namespace farfault::cli

@@ -13,9 +13,9 @@ namespace farfault::cli {
 
 enum class CompareForm : std::uint8_t { readable, json, csv };
 
-// Says what was configured differently, and what came out differently, the largest effect first. For people
-// that is up to `most` figures, of the machine and of each of several applications; 0: all, GPUs included.
-// JSON and CSV have all. A folder of a sweep stands for the results of its runs.
+// Prints the differences in configuration and in outcome, the largest effect first. The readable form shows
+// up to `most` figures of the machine and of each of several applications; 0: all figures, including per-GPU
+// ones. JSON and CSV are always complete. The folder of a sweep represents the results of its runs.
 void compare_results(std::vector<std::string> const& names, CompareForm form, std::size_t most,
                      std::ostream& out);
 

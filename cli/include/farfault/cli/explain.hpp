@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `farfault explain`: why a run took as long as it did, in some twenty lines. Call it before any thread is
+// `farfault explain`: breaks down the time of a run in about twenty lines. Call it before any thread is
 // started: the file is read in a child process under limits.
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace farfault::cli {
 
-// What bounds a run, to follow "bound by ": "page walkers: gpu0.gmmu is busy 93.1 % of the time".
+// The bottleneck of a run, to follow "bound by ": "page walkers: gpu0.gmmu is busy 93.1 % of the time".
 std::string bound_text(results::Explanation const& explanation);
-// What had not ended, the first of it: "kernel fir, since 5.4 us; 2 more".
+// The first unfinished item, and the number of others: "kernel fir, since 5.4 us; 2 more".
 std::string under_way_text(results::Explanation const& explanation);
 
 void explain_result(std::string const& file, bool json, std::ostream& out);

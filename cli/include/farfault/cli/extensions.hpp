@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program adds to Farfault: policies, workloads, formats of machine files, and presets.
+// Extensions of Farfault: policies, workloads, formats of machine files, and presets.
 //
 //   farfault::Extensions()
 //       .policy<ByRegion>("by_region", "as the last one of its 2 MiB region")    // engine/policy.hpp
@@ -7,12 +7,12 @@
 //       .machine_format({"rings", "rings of GPUs", &opens, &parse})              // topologies/load.hpp
 //       .preset("two", "include = [\"paper-gmmu-bypass\"]\n...")                 // as a file, read by name
 //
-// Each is then known by its name wherever a name can be written, described by `farfault params` and
-// `farfault workloads`, and treated as Farfault's own. Policies alone may be handed over as
-// farfault::policies().add<T>(...).
-// Errors: check() throws UserError, one sentence, for the first that cannot be: a name that is no key, is
-// taken or is given twice; a parameter or statistic that is declared twice, lacks its source or has a name
-// that cannot be.
+// - Configurations may use each name like a built-in one; `farfault params` and `farfault workloads` describe
+//   it.
+// - A program with policies only may pass farfault::policies().add<T>(...).
+// - Errors: check() throws UserError, one sentence, for the first invalid extension: a name that is not a
+//   valid key, is taken or is given twice; a parameter or statistic that is declared twice, lacks its source
+//   or has an invalid name.
 #pragma once
 
 #include <concepts>
@@ -52,13 +52,13 @@ class Extensions {
   Extensions& preset(std::string name, std::string toml);
 
   void check() const;
-  // Nothing but Farfault itself.
+  // True if the program has no extensions.
   bool empty() const {
     return !more_policies_ && more_workloads_.empty() && formats_.empty() && presets_.empty();
   }
 
   Policies const& policies() const { return policies_; }
-  // All workloads, formats apart from Farfault's own, and presets: Farfault's, then these.
+  // Built-in workloads and presets first, then the extensions; formats contain only the extensions.
   std::vector<workloads::WorkloadInfo> workloads() const;
   topologies::MachineFormats const& machine_formats() const { return formats_; }
   std::vector<std::string> preset_names() const;

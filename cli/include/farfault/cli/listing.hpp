@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be written into a configuration, and read from a result: `farfault params`, `farfault workloads`
-// and `farfault statistics`.
+// Lists of parameters, workloads and statistics: `farfault params`, `farfault workloads` and `farfault
+// statistics`.
 //
-// Guarantees: they print what the declarations of parameters, workloads and components say; nothing is
-// described twice.
+// Guarantees: the lists are generated from the declarations of parameters, workloads and components; there is
+// no second description.
 #pragma once
 
 #include <iosfwd>
@@ -25,7 +25,7 @@ class ParameterSections {
     std::string name;  // "gpu"; the key of a parameter is "<name>.<parameter>"
     std::string text;  // one line
     ParamTable table;
-    std::shared_ptr<void> spec;  // what the table refers to
+    std::shared_ptr<void> spec;  // the object that the table refers to
   };
 
   template <class Spec>
@@ -44,17 +44,17 @@ class ParameterSections {
   std::vector<Section> all_;
 };
 
-// Every section that a configuration of this program can hold, in the order in which a user meets them.
+// Every section of a configuration, in the order of `farfault params`.
 ParameterSections parameter_sections(Extensions const& extensions = {});
 
-// All parameters, or those whose key begins with `section`; throws UserError where there are none.
+// All parameters, or only the keys that begin with `section`; throws UserError if none matches.
 void list_parameters(ParameterSections const& sections, std::string const& section, bool json,
                      std::ostream& out);
 
 void list_workloads(std::vector<workloads::WorkloadInfo> const& workloads, bool json, std::ostream& out);
 
 struct RunOptions;
-// What a run of the configuration would record: every statistic and table column, by its path in the result.
+// Every statistic and table column that a run of the configuration would record, by its path in the result.
 void list_statistics(RunOptions const& options, bool json, std::ostream& out);
 
 }  // namespace farfault::cli

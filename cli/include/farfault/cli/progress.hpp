@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a run is, for the user.
+// Progress of a run, for the user.
 //
-// On a terminal: one line that is redrawn four times a second at most, and never wider than the terminal,
-// which would break it in two. Elsewhere (a batch job's log): a line with the date after ten seconds, then
-// each time half as much time again has passed, at most ten minutes apart. Off: nothing. report() is cheap
-// between drawings. It reads the wall clock and never touches the model: results do not depend on it. Not
-// thread-safe: one thread reports.
+// - On a terminal: one line, redrawn at most four times per second and never wider than the terminal.
+// - Elsewhere (log of a batch job): a dated line after ten seconds, then at intervals that grow by half, at
+//   most ten minutes.
+// - Off: no output.
+//
+// Guarantees: report() is cheap between drawings. Progress reads the wall clock and never touches the model,
+// so results do not depend on it. Not thread-safe: one thread reports.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +33,10 @@ class Progress {
   struct State {
     Time now{};                  // simulated
     std::uint64_t events = 0;    // handled since the run began
-    std::optional<double> done;  // share of the work, 0 to 1, where it can be told
+    std::optional<double> done;  // share of the work, 0 to 1, if known
   };
-  using WallClock = std::function<double()>;     // seconds, never going back
-  using Columns = std::function<std::size_t()>;  // of the terminal at this moment
+  using WallClock = std::function<double()>;     // seconds, monotonic
+  using Columns = std::function<std::size_t()>;  // current width of the terminal
 
   // `automatic` draws on a terminal and writes lines elsewhere; `on` does the same; `off` is silent.
   Progress(ProgressMode mode, std::ostream& out, bool terminal, WallClock clock = {}, Columns columns = {});
@@ -43,12 +45,10 @@ class Progress {
 
   // Without a terminal, prints the first line after `seconds` instead of after ten.
   void speak_within(double seconds);
-  // Of a run that is resumed, the share of the work that was done before: it took none of this program's
-  // time.
+  // For a resumed run: the share of the work that earlier programs did. It took none of this program's time.
   void resumed(double done);
   void report(State const& state);
-  // The same for what is no single run: what there is to say, the most important first, once so many seconds
-  // have passed.
+  // For work other than a single run: the phrases to print at this elapsed time, the most important first.
   using Phrases = std::function<std::vector<std::string>(double elapsed)>;
   void report(std::optional<double> done, Phrases const& phrases);
   // Clears the line of a terminal; called before anything else is printed, and at the end.
@@ -59,12 +59,12 @@ class Progress {
   std::unique_ptr<Impl> impl_;
 };
 
-// The width of the terminal at `descriptor`; where there is none, what `variable` (COLUMNS) says, else 80.
+// Width of the terminal at `descriptor`; without a terminal, the value of `variable` (COLUMNS), else 80.
 std::size_t terminal_columns(int descriptor, char const* variable);
-// Standard error, and whether a person sees it.
+// Progress on standard error; draws if it is a terminal.
 Progress progress_on_stderr(ProgressMode mode);
 
-// "12.3 us", "4.56 s": three digits, for people; results hold exact times.
+// "12.3 us", "4.56 s": three digits, for display; results hold exact times.
 std::string for_people(Duration d);
 // "3.21 M", "950".
 std::string for_people(double amount);

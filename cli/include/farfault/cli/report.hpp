@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// `farfault report`: results as one page for a browser, which needs no network and no other file.
+// `farfault report`: results as one HTML page, which needs no network and no other file.
 //
-// The page is written whole under another name and renamed; what is there under its name must be an earlier
-// report. Names and texts of a result stand in it as text, never as markup, and its policy lets no script run
-// but its own. Call it before any thread is started: files are read in a child process under limits.
+// Guarantees: the page is written under a temporary name and renamed; an existing file is replaced only if it
+// is a report. Names and texts of a result appear as text, never as markup, and the Content-Security-Policy
+// allows only the page's own script. Call it before any thread is started: files are read in a child process
+// under limits.
 #pragma once
 
 #include <iosfwd>
@@ -12,7 +13,7 @@
 
 namespace farfault::cli {
 
-// The folder of a sweep stands for the results of its runs, in the order of its table.
+// The folder of a sweep represents the results of its runs, in the order of its table.
 void report_results(std::vector<std::string> const& files, std::string const& output, std::ostream& out);
 
 }  // namespace farfault::cli

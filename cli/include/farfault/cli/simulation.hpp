@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `farfault run`: from a configuration to a result file.
 //
-// Guarantees: the result depends on the configuration, its input files and the seed, never on threads, ranks
-// or partitions; an existing output is replaced only by a whole one, and no file that the run reads is
-// overwritten. All ranks call run() alike; rank 0 writes the result, `out` and `err`,
-// and progress goes to standard error. Returns the exit code, on rank 0; the others return 0. UserError and
-// RunError are thrown on one rank only, so that there is one message.
+// - The result depends on the configuration, its input files and the seed, never on threads, ranks or
+//   partitions.
+// - An existing output is replaced only by a complete one; no input file of the run is overwritten.
+// - All ranks call run() alike. Rank 0 writes the result, `out` and `err`; progress goes to standard error.
+// - Returns the exit code on rank 0; the other ranks return 0. UserError and RunError are thrown on one rank
+//   only, so that there is one message.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@
 
 namespace farfault::cli {
 
-// What the configuration says of the run itself.
+// Parameters of the run itself.
 struct RunParams {
   std::uint64_t seed = 1;
   Duration sample_interval = 10us;
@@ -31,7 +32,7 @@ struct RunParams {
   void describe(ParamTable& t);
 };
 
-// What the host does around a workload's kernels, of [workload] and of an application.
+// Actions of the host around a workload's kernels; used by [workload] and [[application]].
 struct ProgramParams {
   bool copies = false;
   bool allocates = false;
@@ -45,30 +46,30 @@ struct WorkloadChoice {
   void describe(ParamTable& t);
 };
 
-// A parameter that a study sets (sweep.hpp), and the line of its file that a mistake names.
+// A parameter that a study sets (sweep.hpp), with the line of the study's file for error messages.
 struct PlacedSetting {
   std::string key;
   std::string value;  // in TOML
   std::string file;
-  int line = 0;  // 0: what the value holds is at its own lines of the file
+  int line = 0;  // 0: errors inside the value have lines of their own
 };
 
 struct RunOptions {
   std::string config_path;
-  std::vector<PlacedSetting> study_settings;  // above the configuration, below `sets`
+  std::vector<PlacedSetting> study_settings;  // override the configuration, not `sets`
   std::vector<std::string> sets;
-  std::vector<PlacedSetting> point_settings;  // above all others
+  std::vector<PlacedSetting> point_settings;  // override all others
   std::string output;
-  std::string command_line;  // as the user could write it in a shell
+  std::string command_line;  // in shell syntax
   std::optional<std::uint32_t> threads;
   std::optional<Time> until;
   std::string checkpoint;                             // file to write; empty: none
   std::optional<Duration> checkpoint_every;           // simulated time
   std::optional<double> checkpoint_minutes;           // wall-clock time
   std::string resume;                                 // checkpoint to continue from
-  std::optional<topologies::Granularity> partitions;  // none: as fit the threads
-  std::string summary_json;           // file for how the run ended; "-": standard output; empty: none
-  std::string profile;                // result of an earlier run, whose loads place devices on ranks
+  std::optional<topologies::Granularity> partitions;  // none: chosen by granularity_for()
+  std::string summary_json;           // file for the outcome of the run; "-": standard output; empty: none
+  std::string profile;                // result of an earlier run; its loads place devices on ranks
   bool critical_path = false;         // record it; runs on one thread
   bool bind_threads = false;          // to cores
   bool merge_lanes = true;            // off: one lane for each partition, even on one thread
@@ -77,10 +78,10 @@ struct RunOptions {
   Extensions extensions;
 };
 
-// Of "one", "device" or "split"; none of "auto"; throws UserError for anything else.
+// Parses "one", "device" or "split"; none for "auto"; throws UserError for anything else.
 std::optional<topologies::Granularity> granularity(std::string_view word);
-// Where nothing is asked for: split, where ranks of several threads have one GPU each. With more, whole ones
-// gain more (bench/README.md).
+// Default granularity: split if ranks with several threads have one GPU each. With more GPUs per rank, whole
+// GPUs are faster (bench/README.md).
 topologies::Granularity granularity_for(RunOptions const& options, std::uint32_t gpus, std::uint32_t ranks,
                                         std::uint64_t threads_of_rank);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace of a stretch of simulated time that a run is asked for: --trace and what goes with it.
+// Options of a trace: a window of simulated time (--trace) and its limits.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace farfault::cli {
 struct TraceOptions {
   Time from{};
   Time to{};
-  std::vector<std::string> components;  // whose tracks are written, as patterns of their paths; empty: all
+  std::vector<std::string> components;  // patterns of the components that get a track; empty: all
   std::string output;                   // empty: named after the result
-  std::uint64_t one_in = 16;            // of so many transactions one is followed
-  std::uint64_t most = 50'000;          // transactions, dealt out to the SMs
+  std::uint64_t one_in = 16;            // sampling: one in this number of transactions
+  std::uint64_t most = 50'000;          // maximum number of transactions, divided among the SMs
 };
 
-// Of "10us,20us,gpu0.sm*,cpu0". Throws UserError where that is no window.
+// Parses "10us,20us,gpu0.sm*,cpu0". Throws UserError if the text is not a valid window.
 TraceOptions trace_window(std::string const& text);
-// The window and the components, as such a text.
+// The window and the components in the same syntax.
 std::string text_of(TraceOptions const& trace);
 
-// Whether a component of this path is meant: `*` stands for any characters, `?` for one; a pattern without
-// either means what is below it too.
+// True if the pattern selects the path: `*` matches any characters, `?` one character; a pattern without
+// either also selects everything below it.
 bool path_matches(std::string_view pattern, std::string_view path);
 
 }  // namespace farfault::cli

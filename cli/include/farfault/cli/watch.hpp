@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `farfault watch`: how far a run or a sweep is, drawn again and again from what it has written.
+// `farfault watch`: progress of a run or sweep, redrawn from the files that it has written.
 //
 // Guarantees: files of the run are only read, in a child process under limits and without locks. An empty
-// file "<result>.watch", which is gone in the end, asks the run to write its samples out every second. Call
-// it before any thread is started.
+// file "<result>.watch", removed at the end, makes the run flush its samples every second. Call it
+// before any thread is started.
 #pragma once
 
 #include <iosfwd>
@@ -17,8 +17,8 @@ struct WatchOptions {
   double every = 0;  // s between frames; 0: 1 on a terminal, else 60
 };
 
-// Until the run or sweep has ended, or a signal ends it: the exit code is 0. Throws UserError where there is
-// nothing to watch.
+// Returns 0 after the run or sweep has ended or a signal has been received. Throws UserError if there is no
+// file to watch.
 int watch(WatchOptions const& options, std::ostream& out);
 
 }  // namespace farfault::cli

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch-aware unified memory (ASPLOS 2020), section 4.1 and Fig. 6.
 //
-// Each SM holds one block more than can issue, from the start; after each period one more or, when the mean
+// Each SM initially holds one block more than can issue; after each period one more or, if the mean
 // lifetime of pages has decreased by more than a threshold, one less. The paper calls the compared value the
-// running average, taken each 100,000 cycles: the mean over all pages evicted so far, or in the
-// period. It does not say since when the mean has decreased: since its highest value, or since the end of the
-// period before. A decrease is followed by "decrementing (and limiting)": the number is a bound
-// from then on, or may grow again, or becomes zero. Without evictions the mean is what it was; without a mean
+// running average, taken each 100,000 cycles. The paper leaves three points open, each with
+// a parameter: the mean is over all pages
+// evicted so far, or over the period; the reference is its highest value, or the value at the end of the
+// previous period; after a decrease, "decrementing (and limiting)", the number is a bound
+// from then on, may grow again, or becomes zero. Without evictions the mean is unchanged; without a mean
 // of the period the number grows. A bound on the number is assumed.
 #include <algorithm>
 
@@ -126,9 +127,9 @@ class ThreadOversubscription final : public ThreadBlocks {
  private:
   Duration period_;
   std::uint64_t extra_ = 1;
-  std::uint64_t pages_ = 0;          // over which the mean is taken
+  std::uint64_t pages_ = 0;          // in the mean
   std::uint64_t lifetimes_ = 0;      // of these, summed, in ns
-  std::uint64_t compared_with_ = 0;  // the mean that the next one is compared with
+  std::uint64_t compared_with_ = 0;  // reference for the next mean
   std::uint64_t shrunk_ = 0;
   std::uint32_t most_;
   std::uint32_t limit_;  // of extra_, at most most_

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory-aware throttling of ETC: Li et al., "A Framework for Memory Oversubscription Management in Graphics
-// Processing Units", ASPLOS 2019, as Batch-aware unified memory (ASPLOS 2020), footnote 8, describes it.
+// Processing Units", ASPLOS 2019, as described in Batch-aware unified memory (ASPLOS 2020), footnote 8.
 //
-// The first epoch with evictions turns half of the SMs off. From then on epochs of detection and of execution
-// take turns: after a detection in which evicted pages came again, fewer SMs run; else more do. The lengths
-// of the epochs, and by how many SMs their number changes, are assumed: neither is given there.
+// The first epoch with evictions disables half of the SMs. From then on, detection and execution epochs
+// alternate: after a detection epoch in which evicted pages were faulted on again, fewer SMs run; otherwise
+// more do. The lengths of the epochs and the step are assumed: the footnote gives neither.
 #include <algorithm>
 
 #include "farfault/compute/thread_blocks.hpp"

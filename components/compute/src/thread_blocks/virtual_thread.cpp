@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Yoon et al., "Virtual Thread: Maximizing Thread-Level Parallelism beyond GPU Scheduling Limit", ISCA 2016.
 //
-// An SM holds the blocks that its registers and shared memory have room for, whatever its warps, threads and
-// blocks are bound to. Registers stay where they are; the state of warps is swapped through shared memory.
+// An SM holds the blocks that its registers and shared memory have room for, regardless of the limits on
+// warps, threads and blocks. Registers stay in place; the state of warps is swapped through shared memory.
 #include "farfault/compute/thread_blocks.hpp"
 
 namespace farfault::thread_blocks {

@@ -12,7 +12,7 @@ class GreedyThenOldest final : public WarpOrder {
  public:
   void admit(std::uint32_t slot) override { age_[slot] = ++clock_; }
   std::uint32_t pick(std::uint64_t ready) override {
-    // A new warp in the slot of the last one is not that warp.
+    // A new warp in the last one's slot is a different warp.
     if ((ready >> last_ & 1) != 0 && age_[last_] == last_age_) return static_cast<std::uint32_t>(last_);
     auto oldest = static_cast<std::uint32_t>(std::countr_zero(ready));
     for (auto rest = ready & (ready - 1); rest != 0; rest &= rest - 1) {

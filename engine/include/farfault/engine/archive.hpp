@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Saving, loading and hashing of component state, from one description of it.
 //
-// Persistable is: Bytes (plain data); std::vector, std::array and std::optional of Persistable; an aggregate,
-// whose members are found by themselves; a class with archive(Saver&), archive(Loader&) and
-// archive(Hasher&); and a class that lists its members,
-//   auto members() { return std::tie(first_, second_); }
+// Persistable types:
+// - Bytes (plain data);
+// - std::vector, std::array and std::optional of Persistable;
+// - an aggregate, whose members are found automatically;
+// - a class with archive(Saver&), archive(Loader&) and archive(Hasher&);
+// - a class that lists its members: auto members() { return std::tie(first_, second_); }
 // The list must be complete: the sizes of the members (and of a pointer, in a class with virtual functions)
-// add up to that of the object, so such a class has no padding (fill it with members). Anything else does not
-// compile, a forgotten member included. The byte stream has no padding and is the same on every machine of
+// must add up to that of the object, so such a class has no padding (fill it with members). Any other type,
+// or a forgotten member, does not compile. The byte stream has no padding and is the same on every machine of
 // one endianness.
 #pragma once
 
@@ -32,7 +34,7 @@ namespace detail {
 struct Anything {
   template <class T>
   requires std::is_copy_constructible_v<T>
-  operator T&() const;  // NOLINT(google-explicit-constructor): stands for an initialiser of any type
+  operator T&() const;  // NOLINT(google-explicit-constructor): represents an initialiser of any type
   template <class T>
   operator T&&() const;  // NOLINT(google-explicit-constructor)
 };
@@ -140,7 +142,7 @@ concept ArchivesItself = requires(T& t, A& a) {
 
 }  // namespace detail
 
-// A member that never changes, such as parameters: it is neither saved nor hashed.
+// A member that never changes, such as parameters: neither saved nor hashed.
 template <class T>
 struct Fixed {
   T value;
@@ -149,8 +151,8 @@ struct Fixed {
   void archive(A&) {}
 };
 
-// What can be computed again from the rest of the state, with what it was computed from as its key: it is
-// kept for speed alone. Not saved, loaded or hashed: nobody can tell whether it is there.
+// A value cached for speed that can be recomputed from the rest of the state; it holds its inputs as its key.
+// Not saved, loaded or hashed: its presence has no observable effect.
 template <class T>
 struct Remembered {
   T value{};
@@ -158,7 +160,7 @@ struct Remembered {
   void archive(A&) {}
 };
 
-// What the three archives share: how a value falls apart into bytes. `Final` supplies raw(void*, n) and
+// Common base of the three archives: decomposes a value into bytes. `Final` supplies raw(void*, n) and
 // size(n).
 template <class Final>
 class Archive {
@@ -214,7 +216,7 @@ class Saver : public Archive<Saver> {
   std::vector<std::byte>& out_;
 };
 
-// Throws UserError when the bytes run out or a size cannot be: the file is not what it says.
+// Throws UserError if the bytes run out or a size is impossible: the file is corrupt.
 class Loader : public Archive<Loader> {
  public:
   explicit Loader(std::span<std::byte const> in) : in_(in) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of a component that are kept for each application apart, and declared once.
+// Counters of a component kept separately for each application, declared once.
 //
 //   struct Counts {
 //     std::uint64_t hits = 0;
@@ -10,12 +10,12 @@
 //     return counted_by_application<&State::counts>(spec().applications);  // their names
 //   }
 //
-// The component's own statistics then have the sum of each over all applications, and, where there are
-// several, those of each stand beside them (Component::stat_groups). Applications are numbered from 0; the
-// first costs no indirection, since most runs have one.
+// The component's own statistics then have the sum of each counter over all applications and, if there are
+// several, additional statistics per application (Component::stat_groups). Applications are numbered from 0;
+// the first needs no indirection, since most runs have one.
 //
-// A component may count more finely, for each stream of an application: ByStream<Counts>, whose numbers are
-// those of streams, declared with the application of each:
+// A component may count per stream of an application: ByStream<Counts>, indexed by stream number and
+// declared with the application of each stream:
 //
 //   return counted_by_application<&State::counts>(names, application_of_stream);
 #pragma once
@@ -46,7 +46,7 @@ class ByApplication {
   Counts const& operator[](std::uint32_t application) const {
     return application == 0 ? first_ : others_[application - 1];
   }
-  // Of all applications together.
+  // Sum over all applications.
   std::uint64_t total(std::uint64_t Counts::*counter) const {
     auto sum = first_.*counter;
     for (auto const& other : others_) sum += other.*counter;

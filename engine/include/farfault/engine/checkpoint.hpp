@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoint files: everything a run needs to go on, on any number of threads, ranks and partitions.
+// Checkpoint files: the complete state of a run, to continue on any number of threads, ranks and partitions.
 //
-// Guarantees: a file is written under a temporary name, synced, and only then given its name; the one that
-// had it before is kept as "<path>.previous". What is read back is whole and unchanged (length and a 64-bit
-// hash are checked) and of this format version. Units: time in picoseconds. Layout: README.md of this folder.
-// While it is written it is "<path>.writing". One that was cut short does not take the place of the one
-// before. Errors: write_checkpoint throws RunError (a full disk) and leaves the files that were there as they
-// are; read_checkpoint throws UserError: one sentence that says what is wrong.
+// Guarantees: a file is written as "<path>.writing", synced, and only then renamed; its predecessor is
+// kept as "<path>.previous", unless it was truncated. The reader checks length, a 64-bit hash and the
+// format version.
+// Units: time in picoseconds. Layout: README.md of this folder.
+// Errors: write_checkpoint throws RunError (a full disk) and leaves existing files unchanged;
+// read_checkpoint throws UserError: one sentence with the cause.
 #pragma once
 
 #include <cstddef>
@@ -23,24 +23,24 @@ namespace farfault {
 
 struct CheckpointHeader {
   std::uint64_t config_hash =
-      0;        // of what the result depends on: a checkpoint of another run is refused by it
-  Time time{};  // every event before it has been handled
+      0;        // of everything that affects the result: rejects a checkpoint of another run
+  Time time{};  // every earlier event has been handled
   std::uint64_t components = 0;
   std::uint64_t events = 0;  // pending
 };
 
 struct Checkpoint {
   CheckpointHeader header;
-  std::vector<std::byte> run;                 // the driver's own: samples written, next sample
-  std::vector<std::vector<std::byte>> parts;  // engine state, one part for each rank that saved it
+  std::vector<std::byte> run;                 // the driver's own data: samples written, next sample
+  std::vector<std::vector<std::byte>> parts;  // engine state, one part per rank that saved it
 };
 
 void write_checkpoint(std::string const& path, Checkpoint const& checkpoint);
 Checkpoint read_checkpoint(std::string const& path);
 
-std::string previous_checkpoint(std::string const& path);  // the name that the one before is kept under
+std::string previous_checkpoint(std::string const& path);  // the name of the previous checkpoint
 
-// Keeps the checkpoints of one run to itself, through "<path>.lock". Throws UserError when they cannot be
+// Reserves the checkpoints of one run, through "<path>.lock". Throws UserError if they cannot be
 // written, or another run holds them.
 class CheckpointLock {
  public:
@@ -54,7 +54,7 @@ class CheckpointLock {
   FileHandle file_;
 };
 
-// Whether the file begins like a checkpoint; never throws, never waits.
+// True if the file begins like a checkpoint; never throws, never blocks.
 bool looks_like_checkpoint(std::string const& path);
 
 }  // namespace farfault

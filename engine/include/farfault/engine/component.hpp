@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Components: what a model is made of.
+// Components: the active parts of a model.
 //
 //   struct BankSpec { Duration access = 40ns; };                 // immutable; defaults written once
-//   struct BankState { Time free_at{}; std::uint64_t served = 0; };   // all that changes
+//   struct BankState { Time free_at{}; std::uint64_t served = 0; };   // everything that changes
 //   class Bank final : public Component<BankSpec, BankState> {
 //    public:
 //     using Component::Component;
@@ -13,10 +13,13 @@
 //
 // A State declares its statistics in a static list() (probes.hpp).
 //
-// Guarantees: handlers are const, so that only State changes; a message arrives at now + the link's latency +
-// `extra` (extra >= 0), never earlier; a timer reaches only its own component, strictly later than now.
-// Handlers are template arguments: dispatch is one table look-up. Handlers must not throw. State is created
-// only on the rank that owns the component; State that cannot be saved does not compile (archive.hpp).
+// Guarantees:
+// - Handlers are const: only State changes. They must not throw.
+// - A message arrives at now + the link's latency + `extra` (extra >= 0), never earlier.
+// - A timer reaches only its own component, strictly later than now.
+// - Handlers are template arguments: dispatch is one table look-up.
+// - State is created only on the rank that owns the component. State that cannot be saved does not compile
+//   (archive.hpp).
 #pragma once
 
 #include <algorithm>
@@ -47,10 +50,10 @@ struct In {
 
 struct FamilyPorts {
   std::vector<PortId> ids;
-  bool linked = false;  // some out-port leads to it
+  bool linked = false;  // an out-port is connected to it
 };
 
-// Several in-ports of one message type, one of which the sender picks for each message: a crossbar's outputs.
+// Several in-ports of one message type; the sender selects one per message. Example: a crossbar's outputs.
 template <Message M>
 struct Family {
   FamilyPorts* ports = nullptr;  // owned by the System
@@ -75,7 +78,7 @@ class System;
 template <class State>
 class Context;
 
-// Aligned to lines of memory: a lane fetches the first two ahead (lane.cpp).
+// Aligned to cache lines: a lane prefetches the first two (lane.cpp).
 class alignas(64) AnyComponent {
  public:
   AnyComponent(AnyComponent const&) = delete;
@@ -83,14 +86,14 @@ class alignas(64) AnyComponent {
   virtual ~AnyComponent() = default;
 
   ComponentId id() const { return id_; }
-  // Messages and timers sent so far: what the component costs, near enough, and the same for every placement.
+  // Messages and timers sent so far: approximates the component's cost, independent of the placement.
   std::uint64_t messages_sent() const { return sequence_; }
   std::string const& path() const { return *path_; }
 
   // The name shared by all components of this class, under which its statistics are stored ("l2_tlb").
   virtual std::string_view kind() const = 0;
-  // What the component waits for, as one clause, or empty when it has no work outstanding. For the deadlock
-  // report.
+  // The event that the component waits for, as one clause; empty if it has no outstanding work. For the
+  // deadlock report.
   virtual std::string waiting_for() const { return {}; }
 
   virtual void create_state() = 0;
@@ -98,18 +101,18 @@ class alignas(64) AnyComponent {
   virtual void save(Saver&) = 0;
   virtual void load(Loader&) = 0;
   virtual void hash(Hasher&) = 0;
-  // Its own statistics, with what it counts by application summed over these; where there are several, what
-  // it counts for each; then those of the policies it owns.
+  // Its own statistics, with counters by application summed; the counters of each application, if there are
+  // several; the statistics of its policies.
   virtual std::vector<StatGroup> stat_groups() const = 0;
-  // Before a sample of time `at`, when all earlier events are done: brings what is counted by time up to it.
-  // True where it grows though no event comes, so that it is to be asked again.
+  // Called before a sample of time `at`, when all earlier events are done: brings time-based counters up to
+  // it. Returns true if they grow without events, so that it must be called again for the next sample.
   virtual bool settle(Time at) = 0;
   // Writes the values of each statistic of stat_groups().
   virtual void sample(std::uint64_t* out) const = 0;
-  // The tables that it fills, and the rows since it was last asked.
+  // Its tables, and the rows since the last call.
   virtual std::vector<TableInfo> tables() const { return {}; }
   virtual void take_rows(TableRows& rows) { static_cast<void>(rows); }
-  // Rows that say how it stands at the end of the run; asked for once.
+  // Rows on the state at the end of the run; called once.
   virtual void final_rows(TableRows& rows) const { static_cast<void>(rows); }
 
  protected:
@@ -126,7 +129,7 @@ class alignas(64) AnyComponent {
   System& system_;
   std::string const* path_;
   ComponentId id_;
-  bool has_worked_ = false;  // it is in the list of its lane
+  bool has_worked_ = false;  // in its lane's list of worked components
   std::uint64_t sequence_ = 0;
 };
 
@@ -138,7 +141,7 @@ struct Slot {
   Spec spec;
 };
 
-// Everything a handler may touch.
+// Everything that a handler may access.
 template <class StateT>
 class Context {
  public:
@@ -173,7 +176,7 @@ class Context {
     FF_CHECK(extra >= Duration::zero(), component_.path() + ": a negative delay would break the lookahead");
     auto& e = lane_.send(when, component_.sequence_++, to, from);
     constexpr auto used = std::is_empty_v<M> ? 0 : sizeof(M);
-    // memcpy would build the message on the stack and reload it in wider pieces, which waits for the stores.
+    // memcpy would build the message on the stack and reload it in wider pieces, which stalls on the stores.
     if constexpr (used != 0) ::new (e.payload.data()) M(message);
     if constexpr (used != kPayloadBytes) std::memset(e.payload.data() + used, 0, kPayloadBytes - used);
   }
@@ -195,7 +198,7 @@ struct HandlerOf<void (C::*)(M const&, Context<S>&) const> {
   using state = S;
 };
 
-// Ports are declared while a component is being constructed; this is all it needs of the System.
+// Ports are declared during a component's construction; these are the only functions of System used there.
 PortId declare_in(System& system, AnyComponent& component, Handler handler, std::string_view name,
                   bool timer);
 PortId declare_out(System& system, AnyComponent& component, std::string_view name, bool timer, PortId to);
@@ -215,28 +218,28 @@ class Component : public AnyComponent {
   Spec const& spec() const { return spec_; }
   State const& state() const { return *state_; }
 
-  // The state at time zero; where sizes depend on the Spec, override it.
+  // The state at time zero; override it if sizes depend on the Spec.
   virtual State initial() const { return State{}; }
-  // What State::list() declares, beside the counters, if it has one.
+  // The statistics in State::list(), if it exists; counters by application are declared separately.
   virtual std::span<Stat<State> const> stats() const {
     if constexpr (requires { State::list(); })
       return State::list();
     else
       return {};
   }
-  // The policies in the State that have statistics: where these are stored, and which part of the State.
+  // The policies in the State that have statistics: their group, and the part of the State.
   struct PolicyStats {
     StatGroup group;
     StatSource const& (*source)(State const&);
   };
   virtual std::vector<PolicyStats> policy_stats() const { return {}; }
 
-  // What is counted by application (by_application.hpp), and the applications' names.
+  // Counters by application (by_application.hpp), and the applications' names.
   struct ApplicationStats {
     std::span<StatInfo const> stats;  // the same array for all components of a class
     std::vector<std::string> names;
-    std::vector<std::uint32_t> application_of = {};  // by stream, where it is counted by stream
-    // Writes the value of each: of one application, and summed over all.
+    std::vector<std::uint32_t> application_of = {};  // by stream, if counters are kept by stream
+    // Write the value of each counter: of one application, and summed over all.
     std::uint64_t* (*of_one)(State const&, ApplicationStats const&, std::uint32_t, std::uint64_t*) = nullptr;
     std::uint64_t* (*of_all)(State const&, ApplicationStats const&, std::uint64_t*) = nullptr;
 
@@ -290,20 +293,20 @@ class Component : public AnyComponent {
   void take_rows(TableRows& rows) final { take_rows(*state_, rows); }
 
  protected:
-  // For who counts for how long something is so (part_time.hpp). It changes nothing that events see.
+  // For components that count durations (part_time.hpp). Must not affect events.
   virtual bool settle(State& state, Time at) const {
     static_cast<void>(state);
     static_cast<void>(at);
     return false;
   }
-  // Moves what has happened since the last time into `rows`.
+  // Moves the rows since the last call to `rows`.
   virtual void take_rows(State& state, TableRows& rows) const {
     static_cast<void>(state);
     static_cast<void>(rows);
   }
 
-  // Of the ByApplication that is this member of the State, or the ByStream, with the application of each
-  // stream. Who counts less takes the last ones from `stats`.
+  // For the ByApplication that is this member of the State, or the ByStream, with the application of each
+  // stream. A component that counts fewer statistics removes the last ones from `stats`.
   template <auto Member>
   static ApplicationStats counted_by_application(std::vector<std::string> names,
                                                  std::vector<std::uint32_t> application_of = {}) {
@@ -347,7 +350,7 @@ class Component : public AnyComponent {
   }
 
  private:
-  // Writes the value of each of the first counters, summed over the numbers that are wanted.
+  // Writes the value of each of the first counters, summed over the selected numbers.
   template <class Counts, class Wanted>
   static std::uint64_t* write_sums(ByApplication<Counts> const& by, std::size_t counters, std::uint64_t* out,
                                    Wanted&& wanted) {
@@ -369,13 +372,14 @@ class Component : public AnyComponent {
     (std::as_const(self).*H)(e.message<typename Traits::message>(), cx);
   }
 
-  // What only sample() needs: elsewhere, to leave the first lines to what handlers read.
+  // Data used only by sample(): allocated separately, so that the first cache lines hold what handlers read.
   struct Sampled {
     ApplicationStats applications;
     std::vector<PolicyStats> policies;
   };
 
-  // A large State lies elsewhere, so that it takes no memory on ranks where the component does not run.
+  // A large State is allocated separately, so that it takes no memory on ranks where the component does not
+  // run.
   static constexpr bool kStateInside = sizeof(State) <= 64;
 
   std::conditional_t<kStateInside, std::optional<State>, std::unique_ptr<State>> state_;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A configuration: TOML files with includes and overrides, read strictly.
 //
-// Guarantees: every key of every file ends bound to exactly one declared parameter, or is a mistake that
-// names the file, the line, the key and the nearest known name; a later layer overrides an earlier one
-// (included files in order, then the file that includes them, then --set); the resolved text lists every
-// declared parameter that is in use, defaults included, and reads back to the same configuration. No TOML
-// type appears here.
+// Guarantees: every key of every file is bound to exactly one declared parameter, or is a mistake that
+// names the file, the line, the key and the nearest known name. A later layer overrides an earlier one
+// (included files in order, then the including file, then --set). The resolved text lists every
+// declared parameter in use, defaults included, and reads back to the same configuration. The interface has
+// no TOML types.
 //
-// Notation: tables are joined by dots ("gpu.l2_tlb.entries"); an array of tables [[link]] becomes the tables
-// link.0, link.1, ... and, like any array, replaces the one of an earlier layer as a whole. Whoever reads an
-// array may give its tables names: link.0 is link.west from then on, and a later layer, such as --set, may
+// Notation: tables are joined by dots ("gpu.l2_tlb.entries"). An array of tables [[link]] becomes the tables
+// link.0, link.1, ... and, like any array, replaces the one of an earlier layer as a whole. The reader of an
+// array may name its tables: link.0 becomes link.west, and a later layer, such as --set, may
 // have set link.west.latency.
 //
 // Variation: vary() changes the values of the keys of may_vary() in a bound configuration without reading it
@@ -18,8 +18,8 @@
 // Limits: files of 16 MiB, includes and tables 16 deep, each file included once.
 //
 // Errors: mistakes are collected while files are read and parameters bound, one sentence each with file,
-// line, key, value and rule; reject_mistakes() throws them all as one UserError. In a file that is not TOML
-// the first mistake hides the rest of that file. A file that cannot be read at all is thrown at once.
+// line, key, value and rule; reject_mistakes() throws them all as one UserError. In a file that is not valid
+// TOML, the first mistake hides the rest of the file. An unreadable file throws at once.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@
 
 namespace farfault {
 
-// The mistakes of a configuration: what() is a line for each.
+// The mistakes of a configuration: what() has one line per mistake.
 class ConfigMistakes : public UserError {
  public:
   using UserError::UserError;
@@ -44,10 +44,10 @@ class ConfigMistakes : public UserError {
 
 class Config {
  public:
-  // Gives the text of a named preset, or nothing when there is none of that name.
+  // Returns the text of a named preset, or nullopt for an unknown name.
   using PresetLookup = std::function<std::optional<std::string>(std::string_view)>;
 
-  // One value as written, before any parameter has claimed it.
+  // One value as written, before a parameter has claimed it.
   struct Entry {
     std::string value;  // a string's content without quotes, or the TOML text of a number, flag or array
     bool is_string = false;
@@ -57,18 +57,18 @@ class Config {
 
   explicit Config(PresetLookup presets = {});
 
-  // From here on, an array of tables `array` at the top of a layer takes the place of `table` in earlier
-  // ones.
+  // From now on, an array of tables `array` at the top of a layer replaces `table` of earlier
+  // layers.
   void replaces(std::string array, std::string table);
 
-  // `include = ["name or file", ...]` at the top of a file reads those first; a file name is relative to the
-  // includer.
+  // `include = ["name or file", ...]` at the top of a file reads these first; a file name is relative to the
+  // including file.
   void read_file(std::string const& path);
-  void read_text(std::string_view text, std::string const& name);  // `name` stands for the file in messages
+  void read_text(std::string_view text, std::string const& name);  // `name`: the file's name in messages
   // "gpu.l2_tlb.entries=512"; strings may be written without quotes.
   void set(std::string_view assignment);
-  // The same for a value in TOML that stands at a line of a file of another kind: read as strictly as a
-  // configuration, and that is the place that mistakes name.
+  // As above, for a TOML value at a line of a file in another format: read as strictly as a
+  // configuration; mistakes name that line.
   void set(std::string_view key, std::string_view value, std::string const& file, int line);
 
   // The files and presets that were read, in that order.
@@ -76,58 +76,58 @@ class Config {
 
   // `lasting`: the parameters behind the table outlive the last vary().
   enum class Spec : std::uint8_t { passing, lasting };
-  // Lays the entries below `section` into the parameters of `table` ("" is the root). Each parameter may be
-  // bound once. Those of alternatives that are not chosen are checked, then left out.
+  // Binds the entries below `section` to the parameters of `table` ("" is the root). Each parameter may be
+  // bound once. Parameters of alternatives that are not selected are checked, then left out.
   void bind(std::string_view section, ParamTable const& table, Spec spec = Spec::passing);
-  // Takes the parameters at and below `key`, bound before, out of the resolved text: what is chosen does not
-  // use them. `only_with` is the choice that would, as in: workload.name = "bfs".
+  // Removes the bound parameters at and below `key` from the resolved text, because the selected alternative
+  // does not use them. `only_with` is the choice that would, e.g. workload.name = "bfs".
   void leave_out(std::string_view key, std::string_view only_with);
-  // As leave_out(), but choose_again() does not take it in again.
+  // As leave_out(), but choose_again() does not restore it.
   void leave_out_for_good(std::string_view key, std::string_view only_with);
   // As leave_out(), for all parameters below `section` except at and below its parameter `kept`.
   void leave_out_below(std::string_view section, std::string_view kept, std::string_view only_with);
-  // How many tables the array `section` has; 0 where there is no such array.
+  // Number of tables in the array `section`; 0 if the array is missing.
   std::size_t array_size(std::string_view section) const;
-  // Table `number` of the array `section` is `name` from here on: what stands below "link.0" stands below
-  // "link.west", unless that was set by its name. resolved() writes the tables that were named as the array.
+  // Names table `number` of the array `section`: keys below "link.0" become keys below
+  // "link.west", unless set by that name. resolved() writes named tables as the array.
   void name_table(std::string_view section, std::size_t number, std::string_view name);
-  // The value of `key` as written, which some parameter is still to claim.
+  // The value of `key` as written, before a parameter claims it.
   std::optional<Entry> peek(std::string_view key) const;
-  // What was set at and below `key`, tables that are empty included, in the order in which it was read.
+  // The keys set at and below `key`, empty tables included, in the order of reading.
   std::vector<std::string> keys(std::string_view key) const;
-  // Takes out what was set at and below `key`: a mistake has told of it.
+  // Removes the entries at and below `key`, after a mistake has reported them.
   void forget(std::string_view key) { erase(key); }
-  // As bind(), for a value read by hand (a list of names, say); nothing when it is not there.
+  // As bind(), for a value read by hand (e.g. a list of names); nullopt if it is missing.
   std::optional<Entry> take(std::string_view key);
   // As take(), for an array of strings, or a single string as an array of one.
   std::optional<std::vector<std::string>> take_strings(std::string_view key);
   // The names of tables directly below `section` ("workload" -> "bfs", ...), empty tables included: numbers
-  // by value, then names by alphabet.
+  // by value, then names in alphabetical order.
   std::vector<std::string> tables(std::string_view section) const;
-  // Where `key` was set, as "file:line" or "--set", or the empty string when it is a default. A table of an
-  // array is where its heading is.
+  // The place where `key` was set, as "file:line" or "--set"; empty for a default. For a table of an
+  // array: the place of its heading.
   std::string where(std::string_view key) const;
 
-  // Adds a mistake that the caller sees in the value of `key`. Of a key that was not set, in a named table of
-  // an array, the place is that table's.
+  // Adds a mistake in the value of `key`, found by the caller. For a key that was not set, in a named table
+  // of an array, the place is the table's.
   void refuse(std::string_view key, std::string const& why);
-  // The same as "key = VALUE: rule": the value of a bound parameter as the user wrote it, or its default.
+  // As above, as "key = VALUE: rule": the value of a bound parameter as the user wrote it, or its default.
   void refuse_value(std::string_view key, std::string const& rule);
-  // Throws one UserError for all mistakes so far and all entries that nothing has bound or taken: a line
-  // each, file by file in the order in which they were named; 20 lines, and how many more there are.
+  // Throws one UserError for all mistakes so far and all entries neither bound nor taken: one
+  // line each, grouped by file in order of reading; 20 lines, and the number of further ones.
   void reject_mistakes() const;
   // Mistakes reported so far; unbound entries do not count.
   bool has_mistakes() const { return !mistakes_.empty(); }
 
-  // Settings, except of presets, that were left out: "key (file:line; only with CHOICE)" each. Empty after
+  // Settings, except from presets, that were left out: "key (file:line; only with CHOICE)" each. Empty after
   // vary().
   std::vector<std::string> const& unused() const { return unused_; }
-  // The resolved configuration as TOML: every bound parameter and every value taken, but those left out, in
-  // the order of binding, but the parameters of one table together and those of no table first. What is at
-  // or below the keys `without` does not stand in it.
+  // The resolved configuration as TOML: every bound parameter and every value taken, except values left out,
+  // in the order of binding; parameters of one table are grouped, parameters without a table come first. Keys
+  // at or below `without` are omitted.
   std::string resolved(std::vector<std::string> const& without = {}) const;
 
-  // The same, one by one, in the order of binding; where each was set is told by where().
+  // The same parameters one by one, in the order of binding; where() returns the place of each.
   struct Bound {
     std::string key;
     std::string value;
@@ -139,7 +139,7 @@ class Config {
 
   // Before bind(): the keys that vary() may set.
   void may_vary(std::vector<std::string> const& keys);
-  // After bind(): `key` may not vary after all, as its value decides which parameters there are.
+  // After bind(): excludes `key` from variation, because its value decides which parameters exist.
   void keep(std::string_view key) { variable_.erase(std::string(key)); }
   // True if vary() may set `key`: it was set at this place and bound to a parameter of a lasting Spec.
   bool can_vary(std::string_view key, std::string const& file, int line) const;
@@ -151,7 +151,7 @@ class Config {
   void choose_again();
 
  private:
-  // A parameter as the resolved text has it.
+  // A parameter as written in the resolved text.
   struct Line : Bound {
     std::size_t section;  // an index into sections_
     std::string text;
@@ -167,7 +167,7 @@ class Config {
     int line;
     std::string text;
   };
-  class Layer;  // one text on its way into the entries
+  class Layer;  // one text while it is read into the entries
 
   void read(std::string_view text, std::string const& name, std::string const& folder,
             std::map<std::string, std::string>& seen, int depth);
@@ -195,23 +195,23 @@ class Config {
   std::map<std::string, Entry, std::less<>> entries_;
   std::map<std::string, Entry, std::less<>> empty_tables_;
   std::vector<std::pair<std::string, std::string>> replaced_;      // an array, and the table that it replaces
-  std::map<std::string, std::vector<Entry>, std::less<>> arrays_;  // of tables: the place of each
-  std::map<std::string, Entry, std::less<>> named_tables_;         // of arrays
+  std::map<std::string, std::vector<Entry>, std::less<>> arrays_;  // of tables: the place of each table
+  std::map<std::string, Entry, std::less<>> named_tables_;         // tables of arrays
   std::vector<std::string> claimed_;
   std::vector<Line> lines_;
-  std::map<std::string, std::size_t, std::less<>> line_numbers_;  // of claimed keys; kNoLine: it has none
+  std::map<std::string, std::size_t, std::less<>> line_numbers_;  // of claimed keys; kNoLine: none
   std::vector<std::string> sections_;                             // of lines, in the order of binding
   std::vector<std::string> unused_;
   std::vector<std::string> files_;
   std::vector<Mistake> mistakes_;
   std::size_t mistakes_not_kept_ = 0;
-  std::map<std::string, std::optional<Param>, std::less<>> variable_;  // by key: what it is bound to
+  std::map<std::string, std::optional<Param>, std::less<>> variable_;  // by key: the bound parameter
   std::vector<Alternative> alternatives_;                              // of lasting tables
   bool varied_ = false;
   static constexpr std::size_t kNoLine = ~std::size_t{0};
 };
 
-// The content of a file of at most `limit` bytes. Throws UserError where it is missing, no regular file, or
+// The content of a file of at most `limit` bytes. Throws UserError if it is missing, not a regular file, or
 // larger.
 std::string read_text_file(std::string const& path, std::uint64_t limit);
 

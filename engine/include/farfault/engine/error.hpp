@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two kinds of failure.
+// The kinds of failure.
 //
-// UserError: somebody's input is wrong. Thrown while a run is being built, never from an event handler;
-// what() is one sentence that names the file or key, the value and the rule. The program prints it and exits
-// with 2. RunError: the run could not go on for a reason outside the model (a full disk, a lost rank); exit
-// code 1. panic: our mistake. Prints where, with the component and the simulated time when known, and aborts.
+// - UserError: an input is wrong. Thrown while a run is being built, never from an event handler;
+//   what() is one sentence with the file or key, the value and the rule. The program prints it; exit code 2.
+// - RunError: the run could not continue for a reason outside the model (a full disk, a lost rank); exit
+//   code 1.
+// - panic: a bug. Prints the source location, with the component and the simulated time if known, and aborts.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,8 @@
 
 namespace farfault {
 
-// Sentences for the user, a line each. Names and values may hold anything: a character in them that would end
-// the sentence (NUL) or act on a terminal becomes a blank, but for line breaks, which one_line() takes.
+// Sentences for the user, one per line. Names and values may hold any bytes: characters that would end
+// the sentence (NUL) or act on a terminal become blanks. Line breaks stay; one_line() removes them.
 std::string printable(std::string_view text);
 
 class UserError : public std::runtime_error {
@@ -30,7 +31,7 @@ class RunError : public std::runtime_error {
 
 [[noreturn]] void panic(std::string_view what, char const* file, int line);
 
-// What panic() on this thread says of where the simulation is; scopes nest.
+// Description of the simulation's position in panic() messages of this thread; scopes nest.
 class PanicScope {
  public:
   using Describe = std::string (*)(void const*);
@@ -46,18 +47,18 @@ class PanicScope {
   PanicScope const* outer_;
 };
 
-// Text of others as part of a sentence of ours: valid UTF-8 on one line, in which nothing moves a terminal's
-// cursor or reorders the words. Control characters (C0, DEL, C1), line separators and marks of direction
+// Foreign text for use within a sentence: valid UTF-8 on one line, without characters that move a terminal's
+// cursor or reorder words. Control characters (C0, DEL, C1), line separators and directional marks
 // become spaces; bytes that are not UTF-8 become U+FFFD.
 std::string one_line(std::string_view text);
-// The longest beginning of whole UTF-8 characters with at most `most` bytes.
+// The longest prefix of whole UTF-8 characters with at most `most` bytes.
 std::string_view first_characters(std::string_view text, std::size_t most);
 
-// The same for a value that a user wrote, which may be of any length: what lies beyond the first 80 bytes is
-// cut at a character, and three dots stand for it.
+// one_line() for a value that a user wrote, of any length: text beyond the first 80 bytes is
+// cut at a character boundary and replaced by three dots.
 std::string shown(std::string_view value);
 
-// The entry of `known` that is closest to `word` by edit distance, or empty when none is near.
+// The entry of `known` that is closest to `word` by edit distance, or empty if none is near.
 template <class Range>
 std::string nearest_name(std::string_view word, Range const& known);
 std::size_t edit_distance(std::string_view a, std::string_view b);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The event record and the order of simultaneous events.
 //
-// An Event is 64 plain bytes, key included: the same bytes sit in a queue, cross to a thread or an MPI rank,
-// and lie in a checkpoint. Order is a promise computed from the model alone: (time, receiving port, sending
-// port, sender's sequence number), ports numbered in declaration order. No arrival order, thread, rank,
-// address or name enters it, so merging or splitting partitions changes nothing.
+// An Event is 64 plain bytes, key included: the same bytes are used in a queue, in messages between threads
+// and MPI ranks, and in a checkpoint. The order is computed from the model alone: (time, receiving port,
+// sending port, sender's sequence number), ports numbered in declaration order. It is independent of arrival
+// order, threads, ranks, addresses and names, so merging or splitting partitions changes nothing.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ using ComponentId = std::uint32_t;
 
 inline constexpr std::size_t kPayloadBytes = 40;
 
-// Plain data whose bytes are its value: no pointers that own, no padding, no floating point. Saving,
-// comparing, hashing and sending such a type is copying its bytes.
+// Plain data whose bytes are its value: no owning pointers, no padding, no floating point. Such a type is
+// saved, compared, hashed and sent as its bytes.
 template <class T>
 concept Bytes = std::is_trivially_copyable_v<T> &&
     (std::is_empty_v<T> || std::has_unique_object_representations_v<T>);
@@ -38,7 +38,7 @@ struct alignas(64) Event {
   PortId from;
   std::array<std::byte, kPayloadBytes> payload;
 
-  // What was sent: M is the type of the port that receives it.
+  // The payload: M is the type of the receiving port.
   template <Message M>
   M const& message() const {
     return *std::launder(reinterpret_cast<M const*>(payload.data()));
@@ -46,7 +46,7 @@ struct alignas(64) Event {
 };
 static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
 
-// Among events of one time.
+// The order of simultaneous events.
 inline bool precedes_at_same_time(Event const& a, Event const& b) {
 #ifdef FARFAULT_BREAK_TIES  // for tests/broken_ties alone: whatever arrives first
   static_cast<void>(a), static_cast<void>(b);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pending events of one partition, in the engine's order.
 //
-// Structure: a hierarchical wheel of bins, each one window of time wide, 1,024 bins a level. Events are
-// appended to their bin unsorted. When a window opens, up to 8 events are compared themselves; up to 128 are
-// sorted by one key of time, port and number; more by the time first (counting sort), then by port.
-// What is scheduled inside the open window goes to a small heap beside it. Guarantees: pop order is exactly
-// precedes(); no allocation once the pool has grown to the largest number of pending events; any time not
-// before the last popped event may be pushed, in any order. Not thread-safe. Cost: one append and one 64-byte
-// read per event, and one move more for every wheel level it has to come down.
+// Structure: a hierarchical wheel of bins, each one window of time wide, 1,024 bins per level. Events are
+// appended to their bin unsorted. When a window opens, up to 8 events are compared directly; up to 128 are
+// sorted by one key of time, port and number; more are sorted by time (counting sort), then by port.
+// Events scheduled inside the open window go to a separate small heap.
+// Guarantees: pop order is exactly precedes(); no allocation once the pool has grown to the largest number of
+// pending events; any time not before the last popped event may be pushed, in any order. Not thread-safe.
+// Cost: one append and one 64-byte read per event, and one more move per wheel level that it descends.
 #pragma once
 
 #include <array>
@@ -27,15 +27,15 @@ class EventQueue {
   static constexpr Time kNever = Time::max();
 
   // The window is the largest power of two of picoseconds not above `lookahead` (2 to 2^20): with every delay
-  // at least that long, nothing is ever scheduled inside the open window.
+  // at least that long, no event is scheduled inside the open window.
   explicit EventQueue(Duration lookahead = 1us);
-  // A window is a cycle of this clock (2 to 2^20 ps): where most events lie at its edges, most windows have
-  // events of one instant. What is sent for the open window's own cycle goes to the heap.
+  // A window is a cycle of this clock (2 to 2^20 ps): if most events are at its edges, most windows have
+  // events of one instant. Events sent within the open window's cycle go to the heap.
   explicit EventQueue(Clock cycle);
 
   void push(Event const& e) { place(e.when, e.sequence, e.to, e.from).payload = e.payload; }
 
-  // Puts in an event of this key; the caller writes its payload before it does anything else with the queue.
+  // Inserts an event with this key; the caller writes its payload before any other call to the queue.
   Event& place(Time when, std::uint64_t sequence, PortId to, PortId from) {
     auto const window = window_of(when);
     auto& bin = bins_[window & (kBins - 1)];
@@ -59,9 +59,10 @@ class EventQueue {
   }
 
   // Calls f(Event const&) for the first events, in order, while they are earlier than `horizon` and at most
-  // `limit` of them; f may push. Returns how many. Where a window has enough events, the ports of later ones
-  // are named ahead, so that memory can be fetched: `fetch_early(PortId)` for what fetch_late() reads,
-  // then `fetch_late(PortId)` for what f reads. Not all are, and one that is may not come in this call.
+  // `limit` of them; f may push. Returns their number. In windows with enough events, the ports of later
+  // events are announced for prefetching: `fetch_early(PortId)` for what fetch_late() reads, then
+  // `fetch_late(PortId)` for what f reads. Not all are announced, and an announced event may not be handled
+  // in this call.
   template <class F, class Early, class Late>
   std::uint64_t run(Time horizon, std::uint64_t limit, F&& f, Early&& fetch_early, Late&& fetch_late);
 
@@ -76,22 +77,22 @@ class EventQueue {
   static constexpr unsigned kBinBits = 10;
   static constexpr std::uint32_t kBins = 1U << kBinBits;
   static constexpr unsigned kChunkBits = 4;
-  static constexpr std::uint32_t kChunk = 1U << kChunkBits;  // events a chunk
-  static constexpr unsigned kSlabBits = 12;                  // events a slab
+  static constexpr std::uint32_t kChunk = 1U << kChunkBits;  // events per chunk
+  static constexpr unsigned kSlabBits = 12;                  // events per slab
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::uint64_t kNoWindow = std::numeric_limits<std::uint64_t>::max();
 
-  // Aligned to its size, so that the address after the last event tells that the chunk is full.
+  // Aligned to its size, so that the address after the last event marks the chunk as full.
   struct alignas(sizeof(Event) << kChunkBits) Chunk {
     std::array<Event, kChunk> events;
   };
-  // All zero when empty, so that bins can be made of memory that the system has not given yet.
+  // All zero when empty, so that bins can be made of memory that the system has not committed yet.
   struct alignas(32) Bin {
-    Event* next = nullptr;  // where the next event goes; at a multiple of a chunk's size: no room
+    Event* next = nullptr;               // place of the next event; a multiple of a chunk's size: no room
     std::uint32_t after_last_chunk = 0;  // the last chunk's number, plus 1
-    std::int64_t ahead_of_never = 0;     // how long before kNever the earliest event is, in ps
+    std::int64_t ahead_of_never = 0;     // time from the earliest event to kNever, in ps
 
-    // From here chunks are linked, each to the one before it.
+    // The last chunk, from which chunks are linked, each to its predecessor.
     std::uint32_t last_chunk() const { return after_last_chunk - 1; }
     Time earliest() const { return kNever - Duration{ahead_of_never}; }
     void note_time(Time when) {
@@ -117,7 +118,7 @@ class EventQueue {
   Event& at(std::uint32_t i) { return chunk(i >> kChunkBits)[i & (kChunk - 1)]; }
   Event const& at(std::uint32_t i) const { return chunk(i >> kChunkBits)[i & (kChunk - 1)]; }
 
-  // Exact for some hours of simulated time; after that what lies just before an edge may count to its window.
+  // Exact for some hours of simulated time; later, a time just before an edge may count to the edge's window.
   std::uint64_t window_of(Time when) const {
     __extension__ using Wide = unsigned __int128;
     auto const ps = static_cast<std::uint64_t>(picoseconds(when)) + before_edge_;
@@ -149,11 +150,11 @@ class EventQueue {
     e.from = from;
     return e;
   }
-  // As place(), where it is not an append to a bin of the lowest level that has room. Apart, so that place()
-  // calls nothing that comes back to it.
+  // place(), for anything but an append to a bin of the lowest level that has room. Separate, so that place()
+  // contains no recursive call.
   Event& place_elsewhere(Time when, std::uint64_t sequence, PortId to, PortId from);
 
-  // Room for one event more in a bin.
+  // Room for one more event in a bin.
   Event& append(std::uint32_t level_and_bin, Time when);
 
   std::uint32_t take_chunk() {
@@ -172,7 +173,7 @@ class EventQueue {
     return precedes_at_same_time(near_slots_[a.slot], near_slots_[b.slot]);
   }
   void close_window();
-  // Closes the open window, and opens the first that has events if it starts before `horizon`; false when
+  // Closes the open window, and opens the first one that has events if it starts before `horizon`; false if
   // there is none.
   bool open_next(Time horizon);
   Bin take(std::uint32_t level_and_bin);
@@ -190,7 +191,7 @@ class EventQueue {
   std::uint32_t first_bin() const;
 
   std::uint64_t windows_per_ps_ = 0;  // times 2^64
-  std::uint64_t before_edge_ = 0;     // added to a time: 1 where the edges of windows are rounded down
+  std::uint64_t before_edge_ = 0;     // added to a time: 1 if the edges of windows are rounded down
   unsigned window_bits_ = 0;          // of a time within a window
   std::uint64_t open_window_ = 0;  // bins hold later windows only; events of this one or before go to near_
   std::uint64_t size_ = 0;
@@ -226,7 +227,7 @@ class EventQueue {
 template <class F, class Early, class Late>
 std::uint64_t EventQueue::run(Time horizon, std::uint64_t limit, F&& f, Early&& fetch_early,
                               Late&& fetch_late) {
-  constexpr std::size_t kAhead = 3;  // events handled while one fetch is under way; 2 to 5 are equally fast
+  constexpr std::size_t kAhead = 3;  // events handled during one fetch; 2 to 5 are equally fast
   std::uint64_t done = 0;
   for (; done < limit; ++done) {
     if (!near_.empty()) [[unlikely]] {

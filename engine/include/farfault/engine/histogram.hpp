@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of values by size: bin 0 counts zeros, bin b values in [2^(b-1), 2^b), the last bin all larger ones
-// too.
+// Counts of values by size: bin 0 counts zeros, bin b values in [2^(b-1), 2^b), the last bin also all larger
+// ones.
 #pragma once
 
 #include <algorithm>

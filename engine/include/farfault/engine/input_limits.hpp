@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much an input may describe: a file of a kilobyte can stand for gigabytes.
+// Limits on the size described by an input: a file of a kilobyte can represent gigabytes.
 //
-// Guarantee: a limit decides whether an input is read or refused, and nothing else; no result depends on one.
-// A limit of 0 stands for a share of the memory that this process may use, so that a resolved configuration
-// reads the same on every machine. Errors: whoever applies a limit throws UserError with the parameter's
-// name.
+// Guarantee: a limit only decides whether an input is read or refused; no result depends on it.
+// A limit of 0 is a share of the memory that this process may use, so that a resolved configuration
+// reads the same on every machine. Errors: the code that applies a limit throws UserError with the
+// parameter's name.
 #pragma once
 
 #include <cstdint>
@@ -38,13 +38,13 @@ struct InputLimits {
   InputLimits of_this_machine() const;
 };
 
-// What physical memory, the process's own limits and its control group leave it.
+// Memory available to this process under physical memory, its own limits and its control group.
 ByteSize usable_memory();
-// The files that hold the memory limits of the control groups which /proc/self/cgroup names, inner ones
+// The files with the memory limits of the control groups named in /proc/self/cgroup, inner ones
 // first.
 std::vector<std::string> cgroup_limit_files(std::string_view groups);
 
-// "limits.edges = 1000", for sentences.
+// "limits.edges = 1000", for messages.
 std::string limit_text(std::string const& name, std::uint64_t value);
 std::string limit_text(std::string const& name, ByteSize value);
 

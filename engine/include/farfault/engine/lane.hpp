@@ -2,10 +2,10 @@
 // A lane: the partitions that one worker runs as one sequence of events, with their queue and their outgoing
 // mail.
 //
-// How partitions are laid onto lanes is a matter of the machine the simulator runs on and never shows in a
-// result. Events for another lane wait in a mailbox per destination until the next synchronization, and the
-// lane keeps a list of the mailboxes that hold any. Not thread-safe: one worker at a time; mailboxes change
-// hands between rounds (rounds.cpp).
+// The mapping of partitions to lanes depends on the host and never affects a result. Events for another
+// lane wait in a mailbox per destination until the next synchronization, and the lane keeps a list of its
+// non-empty mailboxes. Not thread-safe: one worker at a time; mailboxes are handed over between rounds
+// (rounds.cpp).
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class alignas(64) Lane {
   Lane(std::uint32_t index, EventQueue empty, std::vector<Receiver> const& receivers)
       : queue(std::move(empty)), index_(index), receivers_(receivers.data()) {}
 
-  // `node_of_port` gives the lane, or the mailbox of another rank, of each port; null when there is no other
+  // `node_of_port` maps each port to its lane, or to the mailbox of another rank; null for a single
   // lane.
   void connect(std::uint16_t const* node_of_port, std::size_t mailboxes) {
     node_of_port_ = node_of_port;
@@ -56,15 +56,15 @@ class alignas(64) Lane {
     filled.reserve(mailboxes);
   }
 
-  // The handlers of `receivers` again, where there is no observation (observer.hpp).
+  // Installs observation (observer.hpp); null: restores the handlers of `receivers`.
   void observe(Observation const* observation, std::vector<Receiver> const& receivers);
   static void handle_observed(AnyComponent& component, Lane& lane, Event const& e);
 
-  // Null: nothing is recorded.
+  // Null: no recording.
   void record_path(PathRecorder* recorder) { recorder_ = recorder; }
 
-  // Sends an event of this key; the caller writes its payload before it does anything else with the lane.
-  // Always inline: every message of the model comes this way.
+  // Sends an event with this key; the caller writes its payload before any other call to the lane.
+  // Always inline: every message of the model is sent here.
   [[gnu::always_inline]] Event& send(Time when, std::uint64_t sequence, PortId to, PortId from) {
     if (recorder_ != nullptr || leaves(to)) [[unlikely]]
       return send_elsewhere(when, sequence, to, from);
@@ -75,16 +75,16 @@ class alignas(64) Lane {
   std::uint64_t run(Time horizon, std::uint64_t limit);
 
   EventQueue queue;
-  std::vector<Mailbox> outgoing;      // by destination lane, then by rank that this one exchanges events with
-  std::vector<std::uint16_t> filled;  // the mailboxes with something in them
+  std::vector<Mailbox> outgoing;      // by destination lane, then by neighbouring rank
+  std::vector<std::uint16_t> filled;  // the non-empty mailboxes
   std::uint64_t handled = 0;
   Time last_event{};                // the time of the last event handled
   std::vector<ComponentId> worked;  // see Engine::take_worked()
 
  private:
   bool leaves(PortId to) const { return node_of_port_ != nullptr && node_of_port_[to] != index_; }
-  // As send(), where that is more than an entry in the queue. Apart, so that send() calls nothing that comes
-  // back to it.
+  // send(), if more than an entry in the queue is needed. Separate, so that send() contains no
+  // recursive call.
   Event& send_elsewhere(Time when, std::uint64_t sequence, PortId to, PortId from);
   void note(AnyComponent& component);
 
@@ -92,7 +92,7 @@ class alignas(64) Lane {
   std::uint16_t const* node_of_port_ = nullptr;
   Receiver const* receivers_;
   PathRecorder* recorder_ = nullptr;
-  AnyComponent const* handling_ = nullptr;  // whose event is, or was last, handled
+  AnyComponent const* handling_ = nullptr;  // receiver of the current or last event
   Observation const* observation_ = nullptr;
 };
 

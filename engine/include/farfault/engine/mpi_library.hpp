@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which MPI the program speaks, in the library's own words, on one line; "none" where it was built without.
+// The MPI library in use, in its own words, on one line; "none" in a build without MPI.
 #pragma once
 
 #include <string>

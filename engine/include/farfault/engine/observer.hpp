@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Somebody who looks on as a component handles its events, and changes nothing.
+// An observer of a component's events, which changes nothing.
 //
-// Engine::observe() says whom. While nobody is observed an event costs nothing more than without this: the
-// table of handlers is another one while somebody is. An observer of a component is called by one thread at a
+// Engine::observe() installs observers. Without observers an event has no extra cost: observation
+// uses a separate table of handlers. An observer of a component is called by one thread at a
 // time, in the documented order of its events; it may read the component's State and must not change it.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace farfault {
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual void before(Event const& e) = 0;  // it is about to be handled
-  virtual void after(Event const& e) = 0;   // it has been
+  virtual void before(Event const& e) = 0;  // called before the event is handled
+  virtual void after(Event const& e) = 0;   // called afterwards
 
  protected:
   Observer() = default;
@@ -24,13 +24,13 @@ class Observer {
   Observer& operator=(Observer const&) = default;
 };
 
-// Who is observed, for the lanes of an engine.
+// The observed components, for the lanes of an engine.
 class Observation {
  public:
-  // `receivers` outlives it; `observers`: by component, null where nobody looks on.
+  // `receivers` must outlive it; `observers`: by component, null if not observed.
   Observation(std::vector<Receiver> const& receivers, std::vector<Observer*> observers);
 
-  // In place of `receivers`.
+  // Replaces `receivers`.
   Receiver const* table() const { return table_.data(); }
   void handle(AnyComponent& component, Lane& lane, Event const& e) const;
 

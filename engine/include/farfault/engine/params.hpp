@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters: one declaration each, from which come the TOML reader, `farfault params`, the resolved
-// configuration stored in every result, and the error messages.
+// Parameters: one declaration each. It drives the TOML reader, `farfault params`, the resolved
+// configuration in every result, and the error messages.
 //
-// A Spec is a plain struct whose member initialisers are the only place where defaults are written. Its
+// A Spec is a plain struct whose member initialisers are the only place of defaults. Its
 //   void describe(ParamTable& t) { t.count("entries", entries, {1, 65536}, "TLB entries", "GMMU Bypass, Table
 //   1"); }
-// binds each member to a name, a range, one line of text and the source of the default ("assumed" where there
-// is none). A ParamTable refers to the Spec instance that described itself; it must not outlive it. Errors:
-// set() throws UserError with the value and the rule; the caller adds file and line. A declaration that
-// cannot be (a name twice, or below that of another parameter, no source, a default outside its range) throws
-// UserError.
+// binds each member to a name, a range, one line of text and the source of the default ("assumed" if it has
+// none). A ParamTable refers to the described Spec instance and must not outlive it.
+// Errors: set() throws UserError with the value and the rule; the caller adds file and line. An invalid
+// declaration (a duplicate name, a name below another parameter's, no source, a default outside its range)
+// throws UserError.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ struct Range {
   T high;
 };
 
-// `file`: the name of a file that is read. What counts is its content, however it is called.
-// `count_or_text`: a number as a count is written, or words in quotes (15, "all").
+// `file`: the name of an input file. Its content counts, not its name.
+// `count_or_text`: a number written as a count, or quoted text (15, "all").
 enum class ParamKind {
   count,
   number,
@@ -55,19 +55,20 @@ struct Param {
   std::string text;
   std::string source;
   std::function<void(std::string_view)> set;  // from text; numbers and flags in TOML notation
-  std::function<std::string()> get;           // the present value as text
+  std::function<std::string()> get;           // the current value as text
 };
 
 std::string_view unit_of(ParamKind kind);  // "count", "time", "bytes", ... as shown to a user
 
-// What a part of a key, and so any name in a configuration, may be: letters, digits, '_' and '-'.
+// True for a valid part of a key, and therefore for any name in a configuration: letters, digits, '_' and
+// '-'.
 bool is_key(std::string_view word);
 
 class Policies;
 
 class ParamTable {
  public:
-  // `policies`: from outside the project, which choices offer as well; they must outlive the table.
+  // `policies`: implementations from outside the project, also offered by choices; must outlive the table.
   ParamTable() = default;
   explicit ParamTable(Policies const* policies) : policies_(policies) {}
   Policies const* policies() const { return policies_; }
@@ -80,7 +81,7 @@ class ParamTable {
               std::string_view source);
   void flag(std::string_view name, bool& field, std::string_view text, std::string_view source);
   void text(std::string_view name, std::string& field, std::string_view text, std::string_view source);
-  // The field holds what was written, which its reader checks; a count without leading zeros.
+  // The field holds the text as written, checked by its reader; a count without leading zeros.
   void count_or_text(std::string_view name, std::string& field, std::string_view text,
                      std::string_view source);
   void file(std::string_view name, std::string& field, std::string_view text, std::string_view source);
@@ -93,12 +94,13 @@ class ParamTable {
   void frequency(std::string_view name, Frequency& field, Range<Frequency> range, std::string_view text,
                  std::string_view source);
 
-  // An enumeration, chosen by name.
+  // An enumeration, selected by name.
   template <class E>
   void choice(std::string_view name, E& field, std::initializer_list<std::pair<std::string_view, E>> names,
               std::string_view text, std::string_view source);
 
-  // One of several, chosen by name, each with parameters of its own under prefix and name (policy.hpp).
+  // One of several alternatives, selected by name, each with its own parameters under prefix and name
+  // (policy.hpp).
   struct Alternative {
     std::string name;
     std::string prefix;
@@ -106,7 +108,7 @@ class ParamTable {
   };
   void alternatives(std::string_view name, std::string& chosen, std::vector<Alternative> const& all,
                     std::string_view text, std::string_view source);
-  // Where the parameters of an alternative are, and whether it is the one that is chosen.
+  // The section of an alternative's parameters, and whether it is selected.
   struct Section {
     std::string prefix;     // "by_age"
     std::string only_with;  // policy = "by_age"
@@ -114,7 +116,7 @@ class ParamTable {
   };
   std::vector<Section> const& sections_of_alternatives() const { return sections_; }
 
-  // For a Spec whose defaults differ from those of the one that describes the parameter.
+  // For a Spec whose default differs from the default of the Spec that describes the parameter.
   void set_source(std::string_view name, std::string_view source);
 
   // Another Spec's parameters under "prefix.": for sections within sections.

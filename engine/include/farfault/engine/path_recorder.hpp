@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The critical path of a run: how much of it had to happen one after the other, whatever the number of cores.
+// The critical path of a run: the longest dependent chain of events, for any number of cores.
 //
 // Events form a graph: an event depends on the event that sent it and on the one before it in the same
 // partition (which runs its events in order). The critical path is the longest chain of costs through that
-// graph; total cost over its length bounds the speed-up of any schedule. For P cores a greedy schedule, in
-// which no core is idle while an event could run, gives what P cores could reach if synchronization cost
+// graph; total cost over its length bounds the speed-up of any schedule. For P cores, a greedy schedule, in
+// which no core is idle while an event could run, gives the speed-up on P cores if synchronization cost
 // nothing: by Graham's bound at most events / P + (1 - 1/P) * path steps, and less than twice the best
-// schedule. Costs are counted in events, which makes them a function of the model, and beside that in host
-// nanoseconds of the handlers (one over kInterrupted is taken to have been interrupted and counts as that).
-// Recording needs the whole model on one lane and slows a run down several times; it never changes a result.
-// Memory: some 2 bytes for each number of cores and each step that the events under way could still fill.
+// schedule.
+// Units: events, which makes costs a function of the model, and host nanoseconds of the handlers (a time
+// above kInterrupted is attributed to an interruption and counts as kInterrupted). Limits: needs the whole
+// model on one lane; slows a run several times; never changes a result. Memory: about 2 bytes per number of
+// cores and step that the pending events could still fill.
 #pragma once
 
 #include <array>
@@ -26,7 +27,7 @@ struct PathProfile {
                                                            128, 256, 512, 1024, 2048, 4096};
 
   std::uint64_t events = 0;
-  std::uint64_t path = 0;            // events of the longest chain, those of a partition in order
+  std::uint64_t path = 0;            // events of the longest chain, with each partition's events in order
   std::uint64_t component_path = 0;  // the same if every component were a partition
   double host_ns = 0;                // cost of all events
   double host_path_ns = 0;           // the most costly chain
@@ -45,10 +46,10 @@ class PathRecorder {
   PathRecorder(PathRecorder const&) = delete;
   PathRecorder& operator=(PathRecorder const&) = delete;
 
-  // Forgets what was recorded. `pending`: events that wait for their time and whose senders are not known.
+  // Discards the recording. `pending`: pending events whose senders are unknown.
   void restart(std::uint64_t pending);
 
-  // Around the handling of an event; sent() for each event it sends, in between.
+  // Called around the handling of an event; sent() in between, for each event it sends.
   void begin(Event const& e, ComponentId component);
   void sent(PortId from, std::uint64_t sequence);
   void end();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies: one way of doing something, among several, chosen by name in the configuration.
+// Policies: alternative algorithms behind one interface, selected by name in the configuration.
 //
-// A policy interface is an abstract class; its header says when each function is called, what it may know and
-// what it must keep true:
+// A policy interface is an abstract class; its header states when each function is called, the information
+// available to it and the invariants that it must keep:
 //
 //   class Queueing {
 //    public:
 //     using Interface = Queueing;
-//     struct Setup {};                                // what its owner tells a new object
+//     struct Setup {};                                // what its owner passes to a new object
 //     static PolicyList<Queueing> known();            // the implementations of this project
 //     virtual ~Queueing() = default;
 //     virtual std::size_t next(Waiting const& w, Time now) = 0;
@@ -27,9 +27,10 @@
 //   };
 //
 // Guarantees: parameters of all implementations are read and checked; state and statistics exist only for the
-// one that is chosen. The constructor throws UserError where parameters and setup do not fit together, in
-// words that begin with the parameter ("classes = 4: must be above ..."), when the configuration is
-// checked. Cost: one virtual call for each question.
+// selected one.
+// Errors: the constructor throws UserError if parameters and setup are inconsistent; the message begins with
+// the parameter ("classes = 4: must be above ..."). It is called when the configuration is checked.
+// Cost: one virtual call per decision.
 #pragma once
 
 #include <array>
@@ -51,7 +52,7 @@
 
 namespace farfault {
 
-// The parameters of one implementation, and everything that can be done with an object of it.
+// The parameters of one implementation, and all operations on its objects.
 template <class I>
 class PolicyMaker {
  public:
@@ -135,7 +136,7 @@ class PolicyList {
  public:
   struct Entry {
     std::string name;
-    std::string text;  // what it does, as one clause
+    std::string text;  // its behaviour, as one clause
     std::unique_ptr<PolicyMaker<I>> maker;
   };
 
@@ -153,13 +154,13 @@ class PolicyList {
 
 namespace detail {
 
-// What can be said of an implementation from outside, whatever its interface.
+// Properties of an implementation that do not depend on its interface.
 struct PolicyFacts {
   std::vector<std::string> names_taken;  // by the implementations of this project
   std::vector<StatInfo> stats;
 };
 
-// Throws UserError where its parameters cannot be.
+// Throws UserError if its parameters are invalid.
 template <class I>
 PolicyFacts policy_facts(void const* maker) {
   auto const& known = *static_cast<PolicyMaker<I> const*>(maker);
@@ -188,8 +189,8 @@ class Policies {
     return *this;
   }
 
-  // Throws UserError for the first one that cannot be: its name is no key, or that of another implementation
-  // of its interface; a parameter or a statistic is declared twice, or has a name that cannot be.
+  // Throws UserError for the first invalid implementation: its name is not a key, or equals that of another
+  // implementation of its interface; a parameter or a statistic is declared twice, or has an invalid name.
   void check() const;
 
   // Calls f(name, text, maker) for each implementation of I.
@@ -224,8 +225,8 @@ inline Policies policies() {
   return {};
 }
 
-// An object of the implementation that was chosen, in a component's State. Its choice, or a
-// copy of that, must outlive it, and is not described again.
+// An object of the selected implementation, in a component's State. Its PolicyChoice, or a
+// copy of it, must outlive it, and must not be described again.
 template <class I>
 class Policy final : public StatSource {
  public:
@@ -256,7 +257,7 @@ class Policy final : public StatSource {
   std::unique_ptr<I> object_;
 };
 
-// Several objects of one choice, by number; their statistics are summed.
+// Several objects of one choice, indexed by number; their statistics are summed.
 template <class I>
 class PolicyArray final : public StatSource {
  public:
@@ -281,28 +282,27 @@ class PolicyArray final : public StatSource {
   std::vector<Policy<I>> objects_;
 };
 
-// A parameter: which implementation, with the parameters of all. A copy shares their values, as each of many
-// components has one, until it is described: then it has values of its own. So values are set before copies
-// are made. A header of an interface may say
+// A parameter that selects an implementation, with the parameters of all. Copies (one per component, of many)
+// share parameter values; describe() gives a copy its own. Values must therefore be set before copies
+// are made. The header of an interface may declare
 //   extern template class PolicyChoice<Queueing>;
-// so that the functions below are compiled in one file, beside known(), and not wherever the header is
-// included.
+// so that the functions below are compiled only in the file that defines known().
 template <class I>
 class PolicyChoice {
  public:
   explicit PolicyChoice(std::string_view name);
 
   std::string const& name() const { return chosen_; }
-  // Where the parameters of the chosen one are, within the section of the choice.
+  // Section of the selected implementation's parameters, relative to the section of the choice.
   std::string section() const { return prefix_ + chosen_; }
-  // Chooses another one, with its default parameters.
+  // Selects another implementation, with its default parameters.
   PolicyChoice& choose(std::string_view name);
   Policy<I> make(typename I::Setup const& setup) const;
   std::vector<StatInfo> stats() const;
-  // Why parameters and setup do not fit together; empty: they do.
+  // Why parameters and setup are inconsistent; empty if they are consistent.
   std::string why_not(typename I::Setup const& setup) const;
 
-  // The parameter `name`, and below the name of each implementation its parameters. A section that makes
+  // Declares the parameter `name`, and each implementation's parameters below its name. A section with
   // several choices of one interface gives them prefixes ("read_"): read_by_age.classes.
   void describe(ParamTable& t, std::string_view name, std::string_view text, std::string_view source,
                 std::string_view prefix = {});
@@ -319,7 +319,7 @@ class PolicyChoice {
   std::string chosen_;
   std::string prefix_;  // of the sections of the implementations' parameters
   std::shared_ptr<Alternatives> alternatives_;
-  bool adopted_ = false;  // those from outside the project
+  bool adopted_ = false;  // implementations from outside the project were added
 };
 
 template <class I>

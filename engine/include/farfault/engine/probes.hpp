@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics, as described to readers of the results.
+// Statistics and their descriptions.
 //
-// A component declares each statistic once, in the static list() of its State (or of the struct whose
-// counters they are); the value is a plain integer there. A counter only grows, a level is a momentary
-// amount, a histogram is `bins` counters whose bin b counts values in [2^(b-1), 2^b) (bin 0: zero). Ratios
-// are left to the reader of the results.
+// A component declares each statistic once, in the static list() of its State (or of the struct that holds
+// its counters); the value is a plain integer there. A counter only grows, a level is a momentary amount, a
+// histogram is `bins` counters whose bin b counts values in [2^(b-1), 2^b) (bin 0: zero). Ratios are left to
+// the reader of the results.
 #pragma once
 
 #include <algorithm>
@@ -21,20 +21,21 @@ namespace farfault {
 
 enum class StatKind : std::uint8_t { counter, level, histogram };
 
-// Its texts are literals: a large machine describes the same ones for each of many components.
+// Its texts are literals: a large machine repeats them for many components.
 struct StatInfo {
   std::string_view name;  // "hits": also the name of the dataset
   std::string_view unit;  // "count", "ps", "bytes"
   std::string_view text;  // one sentence
   StatKind kind = StatKind::counter;
-  std::uint32_t bins = 1;   // values a sample holds: 1, except for histograms
-  bool summed = false;      // stored as a sum over the like components of a device: of what has many of them
-  bool in_summary = false;  // as counters are: a level that says at the end what is left of something
+  std::uint32_t bins = 1;  // values per sample: 1, except for histograms
+  bool summed = false;     // stored as a sum over the like components of a device, if it has many of them
+  bool in_summary =
+      false;  // included in the summary, like counters: a level that is meaningful at the end of a run
 };
 static_assert(std::is_trivially_copyable_v<StatInfo>, "copied for each component of a machine");
 
-// One statistic of a State: its description and how to read its value. A histogram has `bins` of them, and
-// `histogram` in place of `value`; its unit is that of the values that it counts. Its texts are literals:
+// One statistic of a State: its description and how to read its value. A histogram has `bins` values, and
+// `histogram` in place of `value`; its unit is that of the counted values. Its texts are literals:
 // they outlive every result.
 template <class State>
 struct Stat {
@@ -59,7 +60,7 @@ struct Stat {
     s.in_summary = true;
     return s;
   }
-  // Writes its value or bins at `out`, or adds them to what is there; returns the place behind.
+  // Writes its value or bins at `out`, or adds them to the values there; returns the next place.
   std::uint64_t* write(State const& state, std::uint64_t* out) const {
     std::fill_n(out, bins, std::uint64_t{0});
     return add(state, out);
@@ -78,16 +79,16 @@ struct Stat {
 struct StatGroup {
   std::string kind;
   std::vector<StatInfo> stats;
-  std::string application = {};  // whose they are alone; empty: of all together
+  std::string application = {};  // the application counted; empty: all
 
-  std::size_t values() const {  // that a sample of one instance holds
+  std::size_t values() const {  // per sample of one instance
     std::size_t n = 0;
     for (auto const& s : stats) n += s.bins;
     return n;
   }
 };
 
-// A part of a State that has statistics of its own. sample() adds its values to those in `out`.
+// A part of a State with its own statistics. sample() adds its values to the values in `out`.
 class StatSource {
  public:
   virtual ~StatSource() = default;
@@ -101,7 +102,7 @@ class StatSource {
   StatSource& operator=(StatSource&&) = default;
 };
 
-// What a group of series holds beside the statistics, so that none may have such a name.
+// Names in a group of series that are not statistics and therefore reserved.
 inline bool is_coordinate(std::string_view name) {
   return name == "time_ps" || name == "instance" || name == "application" || name.starts_with("bin");
 }
@@ -109,10 +110,10 @@ inline bool is_coordinate(std::string_view name) {
 // All components of one kind: /timeseries/<kind>/<metric>[time, instance].
 struct SeriesGroup {
   std::string kind;                    // "l2_tlb"
-  std::vector<std::string> instances;  // component paths, in declaration order: "gpu0.l2_tlb"; of an
-                                       // application, with its name: "gpu0.l2_tlb/bfs"
+  std::vector<std::string> instances;  // component paths, in declaration order: "gpu0.l2_tlb"; for one
+                                       // application, followed by its name: "gpu0.l2_tlb/bfs"
   std::vector<StatInfo> stats;
-  std::vector<std::string> applications = {};  // by instance, where each is that of one
+  std::vector<std::string> applications = {};  // by instance, if each counts one application
 };
 
 enum class ColumnType : std::uint8_t { u64, i64, text };
@@ -124,7 +125,7 @@ struct ColumnInfo {
   ColumnType type = ColumnType::u64;
 };
 
-// /tables/<name>: one row for each occurrence of something (a kernel, a fault batch).
+// /tables/<name>: one row per occurrence (a kernel, a fault batch).
 struct TableInfo {
   std::string name;
   std::string text;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model: components, ports and links. Every rank builds the same System, so ids agree.
 //
-// Errors: UserError from connect() and validate(): an in-port of the wrong type does not compile, a port
-// connected twice or left open is named by its full path.
+// Errors: connect() and validate() throw UserError with the full path of a port that is connected twice or
+// left open. An in-port of the wrong type does not compile.
 #pragma once
 
 #include <deque>
@@ -70,7 +70,7 @@ class System {
     post_event(e);
   }
 
-  // Throws UserError naming every open port.
+  // Throws UserError with the names of all open ports.
   void validate() const;
 
   std::size_t component_count() const { return components_.size(); }
@@ -80,14 +80,14 @@ class System {
   // The shortest link of the whole model, timers aside.
   Duration shortest_latency() const;
 
-  // The clock at whose edges most events lie: it makes their queues faster, and never shows in a result.
+  // The clock with most events at its edges: it speeds up their queues, and never affects a result.
   void expect_events_at(Clock clock) { expected_.emplace(clock); }
   EventQueue make_queue() const {
     return expected_ ? EventQueue(*expected_) : EventQueue(shortest_latency());
   }
 
-  // Of everything declared: components, ports, links with their latencies, first events. Equal on all ranks,
-  // or ids would mean different things on each.
+  // Hash of all declarations: components, ports, links with their latencies, first events. Must be equal on
+  // all ranks, because ids refer to declarations.
   std::uint64_t structure_hash() const;
 
  private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of tables on their way from components to the results.
+// Rows of tables, passed from components to the results.
 //
-// A component appends a row for each thing that has happened, in the order in which it did; what has been
-// taken is no longer the component's. The rows of all ranks are one sequence of bytes each, which the rank
-// that writes the results reads again.
+// A component appends one row per occurrence, in order of occurrence; rows that have been
+// taken are removed from the component. Each rank's rows are one byte sequence, which the rank
+// that writes the results decodes.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ inline std::uint64_t count_of(Time t) {
 
 class TableRows {
  public:
-  // `table`: its number among the tables of the component that is being asked.
+  // `table`: its index among the tables of the current component.
   void add(std::uint32_t table, std::vector<Cell> const& cells);
 
-  // Rows that follow are those of this component.
+  // Sets the component of the following rows.
   void begin(std::uint32_t component) { component_ = component; }
 
   std::span<std::byte const> bytes() const { return bytes_; }

@@ -2,7 +2,7 @@
 // Simulated time: integer picoseconds, as std::chrono types.
 //
 // Guarantees: a time point and a duration are different types (Time + Time does not compile); 5ns converts to
-// a Duration and a bare 5 does not; nothing here rounds, except Clock, which documents how. Range: +-106 days
+// a Duration and a bare 5 does not; only Clock rounds, as documented below. Range: +-106 days
 // of simulated time.
 #pragma once
 
@@ -34,7 +34,7 @@ constexpr std::int64_t picoseconds(Time t) {
   return t.time_since_epoch().count();
 }
 
-// What a link or a timer adds to the time of a send. Positive by construction: it is the lookahead.
+// The delay of a link or a timer. Positive by construction: it is the lookahead.
 class Latency {
  public:
   explicit constexpr Latency(Duration d) : d_(d) {
@@ -47,7 +47,7 @@ class Latency {
   Duration d_;
 };
 
-// A clock of `hz` edges per second, the first at time zero. Edge n lies at floor(n * 1e12 / hz) picoseconds,
+// A clock of `hz` edges per second, the first at time zero. Edge n is at floor(n * 1e12 / hz) picoseconds,
 // computed from n: a 3 GHz clock never drifts. All rounding of the project is in this class and in Bandwidth.
 class Clock {
  public:
@@ -82,7 +82,7 @@ class Clock {
   __extension__ using Wide = unsigned __int128;
   static constexpr std::uint64_t kPicosecondsPerSecond = 1'000'000'000'000;
 
-  // (n * by + more) / over, in 64 bits where they suffice: mostly, and much faster.
+  // (n * by + more) / over, in 64 bits if they suffice: usually, and much faster.
   static constexpr std::uint64_t scaled(std::uint64_t n, std::uint64_t by, std::uint64_t more,
                                         std::uint64_t over) noexcept {
     std::uint64_t sum = 0;

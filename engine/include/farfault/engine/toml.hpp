@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// toml++, with three holes of its parser closed. Include this, and never <toml++/toml.h>, and only in .cpp
-// files: it is heavy, and the program must hold one version of the parser's inline functions.
+// toml++, with three defects of its parser fixed. Include this instead of <toml++/toml.h>, and only in .cpp
+// files: it is large, and the program must hold one version of the parser's inline functions.
 //
-// - Some malformed texts run into the parser's own assertions, which a release build compiles to
+// - Some malformed texts violate the parser's own assertions, which a release build compiles to
 //   assumptions. Here they are checked in every build and end the parse.
-// - Its character classes have no answer for some letters outside ASCII (0xE9, for one): here they say no.
+// - Its character classes return nothing for some letters outside ASCII (e.g. 0xE9); here they return false.
 // - A dotted key nests one table per dot without a limit, and the tables are destroyed recursively: a
-//   hostile line would exhaust the stack. Lines with more dots than any configuration has are refused.
+//   hostile line would exhaust the stack. Lines with more dots than any valid configuration are refused.
 #pragma once
 
 #include <optional>
@@ -34,15 +34,16 @@ namespace farfault {
 
 namespace farfault {
 
-// The table of a whole text. Throws UserError "<name>:<line>: <why>".
+// The table of a complete text. Throws UserError "<name>:<line>: <why>".
 toml::table parse_toml(std::string_view text, std::string const& name);
 
 struct TomlMistake {
   int line;
   std::string why;
 };
-// The same for a text whose mistakes are to be told together: keys that are given twice are added to
-// `mistakes`, and the first value of each counts. Nothing where the text is no TOML, and why in `mistakes`.
+// As above, but collects mistakes: duplicate keys are added to
+// `mistakes`, and the first value of each counts. Returns nullopt for invalid TOML, with the reason in
+// `mistakes`.
 std::optional<toml::table> parse_toml(std::string_view text, std::vector<TomlMistake>& mistakes);
 
 }  // namespace farfault

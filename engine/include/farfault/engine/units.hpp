@@ -3,8 +3,8 @@
 // ("16 GiB", "64GB/s", "1 GHz", "10us") in one place, used by configuration, help and results.
 //
 // Text: decimal prefixes (k, M, G, T) are powers of 1000 and binary ones (Ki, Mi, Gi, Ti) powers of 1024; a
-// space before the unit is allowed, a missing unit is not. Errors: parse_* throw UnitError, whose text says
-// what was expected.
+// space before the unit is allowed, a missing unit is not. Errors: parse_* throw UnitError, whose text
+// states the expected form.
 #pragma once
 
 #include <compare>
@@ -32,7 +32,7 @@ struct Bandwidth {
   std::uint64_t bytes_per_second = 0;
   auto operator<=>(Bandwidth const&) const = default;
 
-  // How long `bytes` occupy a resource of this bandwidth, rounded up to a picosecond.
+  // Time for which `bytes` occupy a resource of this bandwidth, rounded up to a picosecond.
   constexpr Duration time_for(std::uint64_t bytes) const {
     constexpr std::uint64_t kFits = std::uint64_t{1} << 23;  // with a second's picoseconds, in 63 bits
     if (bytes <= kFits && bytes_per_second < kFits * 1'000'000'000'000) [[likely]]

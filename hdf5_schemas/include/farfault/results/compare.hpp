@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several runs were asked for and what came out of each, side by side: the first one is what the others
-// are compared with.
+// Compares the parameters and the summaries of several runs. The first run is the reference.
 //
-// Guarantees and errors are those of reader.hpp: any files may be given. A "<path>.partial" of a run that did
-// not finish takes part with what its summary holds. Cost: the summaries are read; whole files only of two
-// runs whose summaries agree and whose digests do not.
+// Guarantees and errors: as in reader.hpp; any files may be given.
+// Limits: a "<path>.partial" of an incomplete run is compared by its summary as far as it has one.
+// Cost: reads the summaries; reads whole files only for two runs whose summaries agree and whose digests
+// differ.
 #pragma once
 
 #include <cstdint>
@@ -16,39 +16,39 @@ namespace farfault::results {
 
 struct ComparedRun {
   std::string path;
-  std::string digest;  // empty where the run did not finish
+  std::string digest;  // empty if the run is incomplete
   std::string end_reason;
   std::string farfault_version;
-  std::string commit;  // of the program that made it; empty where it does not say so
-  bool equal = false;  // to the first one: the same results, whatever was asked for
+  std::string commit;  // of the program that wrote it; empty: not recorded
+  bool equal = false;  // results equal to the first run's; parameters may differ
 };
 
-// A parameter, or an input file's content, that is not the same in all runs; "none" where a run has none.
+// A parameter, or the content of an input file, that differs between runs. "none": the run does not have it.
 struct ComparedSetting {
   std::string name;
   std::vector<std::string> values;  // by run
-  bool in_all() const;              // what only some of the runs have follows from another setting
+  bool in_all() const;              // false: only some runs have it, so it follows from another setting
 };
 
-// A figure of /summary that is not the same in all runs.
+// A figure of /summary that differs between runs.
 struct ComparedFigure {
   std::string scope;   // "machine", "gpu", "application"
   std::string name;    // "machine", "gpu0", "bfs"
   std::string metric;  // "iommu_walks"
   std::string unit;    // as in the file: "ps", "byte", "1"
   std::string text;
-  std::vector<std::optional<std::uint64_t>> values;  // by run; none where a run does not have it
-  // From 0 to 1, by which figures are ordered: the largest difference from the first run, as a share of the
-  // larger value. Small counts weigh less: ten times its square root is added to the larger value, of times
-  // in ns and of bytes in 64. A figure that a run does not have weighs nothing.
+  std::vector<std::optional<std::uint64_t>> values;  // by run; nullopt: the run does not have it
+  // Sort key, from 0 to 1: the largest difference d from the first run, relative to the larger value v: d /
+  // (v + 10 * sqrt(v)), so that small counts weigh less. Times are in us, sizes in units of 64 bytes. A
+  // figure that the first run does not have has effect 0.
   double effect = 0;
 };
 
 struct RunsCompared {
   std::vector<ComparedRun> runs;
-  std::vector<ComparedSetting> settings;  // those that all runs have first, each by name
-  std::vector<ComparedFigure> figures;    // that with the largest effect first
-  std::uint64_t figures_in_all = 0;       // those that agree included
+  std::vector<ComparedSetting> settings;  // first the settings that all runs have; each part by name
+  std::vector<ComparedFigure> figures;    // largest effect first
+  std::uint64_t figures_in_all = 0;       // number of figures, including equal ones
   bool all_equal() const;
 };
 
@@ -57,8 +57,8 @@ inline constexpr std::size_t kMostCompared = 1000;
 RunsCompared compare(std::vector<std::string> const& paths);
 
 std::string to_json(RunsCompared const& compared);  // one line, {"kind":"comparison",...}
-// A heading, and a line for each setting and figure: kind, scope, name, metric, unit, a column for each run.
-// Text is quoted as RFC 4180 says, and has no control characters.
+// A heading, and one line per setting and figure: kind, scope, name, metric, unit, one column per run. Text
+// is quoted as in RFC 4180 and has no control characters.
 std::string to_csv(RunsCompared const& compared);
 
 }  // namespace farfault::results

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cell of a CSV: one line, in quotes where it has a comma or a quote. A text that a spreadsheet would take
-// for a formula, one that begins with =, +, - or @ and is no number, has an apostrophe before it.
+// A CSV cell on one line, quoted if it contains a comma or a quote. Text that a spreadsheet would evaluate as
+// a formula (it begins with =, +, - or @ and is not a number) gets an apostrophe in front.
 #pragma once
 
 #include <string>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The digest of a result: 32 hexadecimal digits that are equal exactly when two runs gave the same answer.
+// The digest of a result: 32 hexadecimal digits, equal if and only if two runs have the same results.
 //
-// Covered, in the order of sorted paths: every group, dataset and attribute of the file, with its path, its
-// type class, its shape and its values (numbers as 64-bit values, strings with their length), however they
-// are stored. Not covered: /engine; /config/command_line; how input files are called, that is
-// /config/inputs/path and, in /config/toml, the parameters that /config/inputs/parameter names (what the
-// files hold is covered: /config/inputs/hash); the root attributes result_digest and
-// farfault_version; the attributes DIMENSION_LIST, REFERENCE_LIST, CLASS and NAME, which only tie a dataset
-// to its dimension scales. The hash is 128 bits of multiply-and-rotate mixing: it detects differences, it
-// does not resist forgery. Memory is constant: datasets are read piece by piece.
+// - Covers, in the order of sorted paths: every group, dataset and attribute with its path, type class, shape
+//   and values (numbers as 64-bit values, strings with their length). Storage does not matter.
+// - Excludes: /engine; /config/command_line; names of input files, i.e. /config/inputs/path and the
+//   parameters of /config/toml that /config/inputs/parameter names (their content is covered by
+//   /config/inputs/hash); the root attributes result_digest and farfault_version; the attributes
+//   DIMENSION_LIST, REFERENCE_LIST, CLASS and NAME, which tie datasets to dimension scales.
+// - 128-bit multiply-and-rotate hash: detects differences, does not resist forgery.
+// - Constant memory: datasets are read in pieces.
 #pragma once
 
 #include <string>

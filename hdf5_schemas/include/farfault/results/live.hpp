@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the result of a run that is under way: what its samples have come to.
+// Reads the samples so far of a run in progress.
 //
-// Guarantees and errors as in reader.hpp. The file is opened for reading, without a lock, and nothing is
-// written: the run does not notice. A read that falls into a flush of the run may fail as one of a damaged
-// file would; the next one does not.
+// Guarantees and errors: as in reader.hpp. The file is opened read-only and without a lock, so the run is not
+// affected. A read during a flush of the run may fail like a read of a damaged file; the next read succeeds.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +17,22 @@ struct LiveCounter {
 };
 
 struct LivePoint {
-  std::uint64_t sample = 0;  // its number
+  std::uint64_t sample = 0;  // its index
   std::int64_t time_ps = 0;
-  std::vector<std::uint64_t> totals;  // of each counter until then; 0 where the result has none of the name
+  std::vector<std::uint64_t> totals;  // per counter, up to this sample; 0 if the result lacks the counter
 };
 
 struct LiveRun {
-  std::string end_reason;           // "running", until it has ended
+  std::string end_reason;           // "running" until the end
   std::string start_time;           // UTC, as in /engine
-  std::int64_t start_ps = 0;        // simulated time at which the program took the run up
-  std::uint64_t thread_blocks = 0;  // that are to run; 0: not known
+  std::int64_t start_ps = 0;        // simulated time at which this process started or resumed the run
+  std::uint64_t thread_blocks = 0;  // to be executed; 0: unknown
   std::uint64_t samples = 0;
-  std::vector<std::uint64_t> instances;  // of each counter
+  std::vector<std::uint64_t> instances;  // per counter
   std::vector<LivePoint> points;         // in order
 };
 
-// Of the samples from number `first` on at most `most`, evenly spread, the last one always among them.
+// At most `most` of the samples from index `first` on, evenly spread, including the last one.
 LiveRun read_live(std::string const& path, std::vector<LiveCounter> const& counters, std::uint64_t first,
                   std::uint64_t most);
 

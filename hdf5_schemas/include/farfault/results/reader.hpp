@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads results: what a file holds, whether it is whole, and where two of them differ.
+// Reads results: summary, validation, and the first difference between two results.
 //
-// Guarantees: any file may be given. A truncated, damaged, foreign or hostile one ends in a UserError of one
-// sentence, never in a crash, a hang or more than 4 GiB of memory: a child process does the reading under
-// limits (so call these from a program without other threads at work). A "<path>.partial" of a killed run
-// reads like a finished result; it has no digest of its own.
+// Guarantees: any file may be given. A truncated, damaged, foreign or hostile file raises a one-sentence
+// UserError, never a crash, a hang or more than 4 GiB of memory: a child process reads the file under limits.
+// Call these functions only while no other thread is running.
+// A "<path>.partial" of a killed run reads like a finished result, but has no digest.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ struct TableSummary {
 struct ResultSummary {
   std::int64_t schema_version = 0;
   std::string farfault_version;
-  std::string result_digest;  // as stored; empty in the file of a run that did not finish
+  std::string result_digest;  // as stored; empty if the run is incomplete
   std::string end_reason;
-  // By whom it was made: the source of the program, the host and when, as far as the file says so.
+  // Origin, as far as it is recorded: source revision of the program, host, start time.
   std::string commit;
   std::string host;
   std::string start_time;
@@ -43,7 +43,7 @@ struct ResultSummary {
   std::int64_t last_time_ps = 0;  // of the latest sample
   std::uint64_t nodes = 0;
   std::uint64_t links = 0;
-  // Of a cluster, each name once, in the order of the nodes.
+  // Clusters only: each name once, in the order of the nodes.
   std::vector<std::string> machines;
   std::vector<std::string> hosts;
   std::vector<std::string> drivers;
@@ -52,44 +52,43 @@ struct ResultSummary {
   std::vector<SummaryRow> summary;
 };
 
-// True when the file looks like HDF5 and like ours; never throws.
+// True if the file looks like HDF5 and like a result of Farfault; never throws.
 bool looks_like_result(std::string const& path);
 
 ResultSummary read_summary(std::string const& path);
 std::string to_json(ResultSummary const& summary);  // one line, {"kind":"result",...}
-std::string to_text(ResultSummary const& summary);  // for people
+std::string to_text(ResultSummary const& summary);  // for users
 
-// A vector of the self-profile, /engine/<name>; throws UserError when the file has none of that name.
+// A vector of the self-profile, /engine/<name>. Throws UserError if it is missing.
 std::vector<std::uint64_t> read_engine(std::string const& path, std::string const& name);
 
-// What is wrong with the file, one sentence each; empty for a sound result. Throws only when nothing can be
-// read.
+// One sentence per defect; empty for a sound result. Throws only if the file is unreadable.
 std::vector<std::string> validate(std::string const& path);
 
 struct Difference {
   std::string where;                    // "topology", "timeseries", "tables", "summary" or "attributes"
   std::string path;                     // "/timeseries/l2_tlb/hits"
-  std::optional<std::int64_t> time_ps;  // of the first sample or row that differs, where it has a time
-  std::string text;                     // one sentence for people
+  std::optional<std::int64_t> time_ps;  // of the first differing sample or row, if it has a time
+  std::string text;                     // one sentence for users
 };
 
 // A parameter of the configuration, or the content of an input file ("the file of workload.bfs.graph").
 struct SettingDifference {
   std::string name;
-  std::string a, b;  // the values as the configuration has them; "none" where there is none
+  std::string a, b;  // values as in the configuration; "none": missing
 };
 
 struct Comparison {
-  // Where the results differ first: in what was simulated, at the earliest simulated time; else in the
-  // summary; else in the machine. Nothing where the results are equal.
+  // The first difference: the one at the earliest simulated time; otherwise in the summary; otherwise in the
+  // machine. Empty: equal results.
   std::optional<Difference> difference;
   std::vector<SettingDifference> settings;
 };
 
 Comparison diff(std::string const& a, std::string const& b);
 
-// The parameters for which two results name input files differently, in the order of the configuration of
-// `a`. Where the digests agree, the files held the same.
+// Parameters for which two results name input files differently, in the order of the configuration of `a`. If
+// the digests agree, the files have the same content.
 std::vector<std::string> renamed_inputs(std::string const& a, std::string const& b);
 
 }  // namespace farfault::results

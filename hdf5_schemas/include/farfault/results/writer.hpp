@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the HDF5 file of one run; the layout is described in hdf5_schemas/README.md.
+// Writes the HDF5 file of one run. Layout: hdf5_schemas/README.md.
 //
 // Guarantees:
-// - Everything goes to "<path>.partial" and is renamed over <path> by finish(); <path> is never touched
-//   before that. A link named "<path>.partial" is refused, and so is a <path> that is no regular file.
-// - No file but a result is replaced: <path> and "<path>.partial" are missing, empty, or results of a run.
-// - A process killed at any moment between flushes leaves "<path>.partial" as it was at the last one, to a
-//   reader. Space of replaced chunks is reused only after the flush that made it unreachable.
-// - Appending is a copy into memory. Once kBufferBytes have gathered, chunks that are complete are written,
-//   where nothing refers to them until the next flush. Whoever appends flushes as often as a loss asks for.
-// - Equal calls give equal bytes: no timestamps, no addresses, no order but that of the calls.
-// - A failed write (a full disk) is thrown as RunError once; after it every call but the destructor throws
-//   RunError again and "<path>.partial" keeps its last flush. The destructor never throws: it leaves
-//   "<path>.partial" behind.
-// Errors: UserError at construction when the path cannot be written, is written by another run, or (resume)
-// when the earlier file does not fit; RunError afterwards. Not thread-safe. In a run of several ranks only
-// rank 0 has one.
+// - Output is written to "<path>.partial"; finish() renames it to <path>, which is not touched before. A
+//   "<path>.partial" that is a link, and a <path> that is not a regular file, are refused.
+// - Only results are replaced: <path> and "<path>.partial" must be missing, empty, or results of a run.
+// - After a kill at any moment between flushes, "<path>.partial" reads as it was at the last flush. Space of
+//   replaced chunks is reused only after the flush that makes it unreachable.
+// - Appending copies into memory. After kBufferBytes, complete chunks are written; nothing refers to them
+//   until the next flush. The caller decides how often to flush.
+// - Equal calls produce equal bytes: no timestamps, no addresses, no order except the order of calls.
+// - A failed write (a full disk) throws one RunError. Every later call except the destructor throws it again,
+//   and "<path>.partial" keeps its last flush. The destructor never throws and leaves "<path>.partial" in
+//   place.
+// Errors: UserError at construction if the path is not writable, another run is writing it, or (resume) the
+// earlier file does not fit; RunError afterwards. Not thread-safe. With several ranks, only rank 0 has a
+// writer.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,9 @@ namespace farfault::results {
 inline constexpr std::int64_t kSchemaVersion = 2;
 inline constexpr std::size_t kBufferBytes = std::size_t{8} << 20;
 
-// A file that the run read. Its content is part of the digest, its name is not.
+// An input file. The digest covers its content, not its name.
 struct InputRecord {
-  std::string parameter;  // that named it: "workload.bfs.graph"
+  std::string parameter;  // that names it: "workload.bfs.graph"
   std::string path;
   std::uint64_t bytes = 0;
   std::string hash;
@@ -46,11 +46,10 @@ struct InputRecord {
 struct NodeRow {
   std::string name;
   std::string kind;
-  // Of a cluster.
-  std::string machine = {};  // that the node belongs to: "m0"; empty: a switch between machines
-  std::string host =
-      {};  // paths of the components that run its kernels and manage its memory; empty: neither
-  std::string driver = {};  // GPU nor CPU
+  // Clusters only.
+  std::string machine = {};  // that contains the node: "m0"; empty: a switch between machines
+  std::string host = {};     // path of the component that runs its kernels; empty: not a GPU or CPU
+  std::string driver = {};   // path of the component that manages its memory; empty: not a GPU or CPU
 };
 
 struct LinkRow {
@@ -67,7 +66,7 @@ struct RunHeader {
   std::string command_line;
   std::uint64_t seed = 0;
   std::vector<InputRecord> inputs;
-  bool cluster = false;  // whether nodes belong to machines
+  bool cluster = false;  // nodes belong to machines
   std::vector<NodeRow> nodes;
   std::vector<LinkRow> links;
   std::vector<SeriesGroup> series;
@@ -76,7 +75,7 @@ struct RunHeader {
 
 using farfault::Cell;
 
-// One figure of the summary: /summary/<scope>/<metric>, at the place of `name`.
+// A figure of the summary: /summary/<scope>/<metric>, in the row of `name`.
 struct SummaryRow {
   std::string scope;  // "machine", "gpu", "application"
   std::string name;   // "machine", "gpu0", "bfs"
@@ -86,7 +85,7 @@ struct SummaryRow {
   std::uint64_t value = 0;
 };
 
-// One figure of the self-profile: /engine/<name>. Outside the digest.
+// A figure of the self-profile: /engine/<name>. Outside the digest.
 struct EngineValue {
   std::string name;
   std::string unit;
@@ -94,24 +93,23 @@ struct EngineValue {
   std::variant<double, std::uint64_t, std::string, std::vector<double>, std::vector<std::uint64_t>> value;
 };
 
-// How much a file holds: kept in a checkpoint, so that a resumed run appends from there.
+// The amount of data in a file. A checkpoint stores it, and a resumed run appends from there.
 struct Position {
   std::uint64_t samples = 0;
-  std::vector<std::uint64_t> rows;  // of each table
+  std::vector<std::uint64_t> rows;  // per table
 };
 
-// The first file that a run with this output would replace ("<path>", "<path>.partial", "<path>.partial.new")
-// and that is neither empty nor the result of a run, of any version of Farfault. Empty: no such file. A
-// partial file may also be one without a first flush, which is unreadable.
+// The first of "<path>", "<path>.partial" and "<path>.partial.new" that is neither empty nor the result of a
+// run of any version of Farfault, so that a run with this output would destroy it. Empty: none. A partial
+// file may also be unreadable, because its run never flushed.
 std::string would_be_lost(std::string const& path);
 
 class ResultWriter {
  public:
   ResultWriter(std::string path, RunHeader const& header);
 
-  // Resumes a run that was stopped: copies what "<path>.partial" (or <path>, if that is all there
-  // is) holds up to `position` and forgets what came later. The earlier file stays as it is until all of it
-  // has been copied.
+  // Resumes a stopped run: copies the data of "<path>.partial" (or of <path> if the partial file is missing)
+  // up to `position` and drops later data. The earlier file remains unchanged until the copy is complete.
   static ResultWriter resume(std::string path, RunHeader const& header, Position const& position);
 
   ResultWriter(ResultWriter&&) noexcept;
@@ -123,14 +121,14 @@ class ResultWriter {
   void append_row(std::size_t table, std::span<Cell const> row);
 
   void flush();
-  Position position() const;  // of what has been appended; call flush() before relying on it
+  Position position() const;  // of the appended data; call flush() before relying on it
 
   void summary(std::vector<SummaryRow> const& rows);
-  // Adds to /engine; a value whose name is there already takes the place of the earlier one.
+  // Adds to /engine. A value with an existing name replaces the earlier one.
   void engine(std::vector<EngineValue> const& values);
 
-  // Writes what is left, the reason and the digest. A whole run's file gets its name; one of a run that
-  // failed remains "<path>.partial". Returns the digest.
+  // Writes the remaining data, the reason and the digest. The file of a complete run is renamed to its final
+  // name; the file of a failed run remains "<path>.partial". Returns the digest.
   std::string finish(std::string const& end_reason, bool whole = true);
 
  private:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plots of runs and sweeps. Each returns a matplotlib Figure: `.savefig("x.png")` keeps it.
+"""Plots of runs and sweeps. Each returns a matplotlib Figure: `.savefig("x.png")` saves it.
 
-matplotlib is imported with this package, which is imported with the first plot.
+The first plot imports this package, and with it matplotlib.
 """
 from ..calls import whole_calls
 from .bars import latency_stack, stalls
@@ -22,35 +22,35 @@ class RunPlots:
         return timeline(self._run, rates)
 
     def hit_rates(self):
-        """Hits of the L1 TLBs, L2 TLBs, L1 caches and L2 caches over time, in percent."""
+        """Hit rates of the L1 TLBs, L2 TLBs, L1 caches and L2 caches over time, in percent."""
         return hit_rates(self._run)
 
     def latency_stack(self, by="gpu"):
-        """Where the time of an access went, on average: a bar for each GPU, "application", "kernel", or the "machine"."""
+        """Average time of an access by stage: a bar per GPU, "application" or "kernel", or one for the "machine"."""
         return latency_stack(self._run, by)
 
     def latency_over_time(self, gpu=None, application=None):
-        """How many accesses were under way, by stage: of all, of a GPU ("gpu0"), of an application, or of both."""
+        """Outstanding accesses by stage: all, of a GPU ("gpu0"), of an application, or of both."""
         return latency_over_time(self._run, gpu, application)
 
     def latency_histogram(self, which="sm.by_gpu/load_latency"):
-        """How latencies are spread; also "gmmu/walk_latency", "iommu/fault_latency" and every other histogram."""
+        """Latency distribution; also "gmmu/walk_latency", "iommu/fault_latency" and every other histogram."""
         return latency_histogram(self._run, which)
 
     def stalls(self, by="gpu"):
-        """What SMs did: a bar for each GPU, or for the "machine"."""
+        """SM time by activity: a bar per GPU, or one for the "machine"."""
         return stalls(self._run, by)
 
     def traffic(self, what="bytes"):
-        """What each device sent to each other, "bytes" or "packets", as a heat map."""
+        """Traffic between devices, "bytes" or "packets", as a heat map."""
         return traffic(self._run, what)
 
     def links(self):
-        """For which share of the run each link was busy, each way; the busiest first."""
+        """Utilization of each link, each direction; the busiest first."""
         return links(self._run)
 
     def placement(self):
-        """On which devices the pages of each buffer were at the end, as a heat map."""
+        """Pages of each buffer on each device at the end, as a heat map."""
         return placement(self._run)
 
 
@@ -60,8 +60,8 @@ class SweepPlots:
         self._sweep, self.path, self.max_bytes = sweep, sweep.path, sweep.max_bytes
 
     def __call__(self, figure, x=None):
-        """A figure over one of the parameters (the first), a line for each combination of the others.
+        """A figure over one parameter (default: the first), a line for each combination of the others.
 
-        Runs that differ in run.seed alone make one point: their mean, with bars from the smallest to the largest.
+        Runs that differ only in run.seed form one point: their mean, with bars from the smallest to the largest value.
         """
         return figure_over_parameters(self._sweep, figure, x)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bars of parts that add up: where accesses spent their time, what SMs did."""
+"""Stacked bars: access time by stage, SM time by activity."""
 import numpy
 
 from ..errors import ResultError
@@ -9,9 +9,9 @@ from . import drawing
 
 # Above SEPARATE bars, the plot is one area. Above BARS, neighbouring bars are added up.
 SEPARATE, BARS = 100, 2000
-# Parts that are shorter than this share of the longest bar are not named: nobody could see them.
+# Parts below this share of the longest bar are too thin to see and get no legend entry.
 VISIBLE = 0.002
-# Each part has one colour in all plots: translation blue, faults red, data green, links orange.
+# Each part has the same colour in all plots: translation blue, faults red, data green, links orange.
 COLOURS = {
     "load_store": "#9e9e9e", "l1_tlb": "#c6dbef", "l2_tlb": "#9ecae1", "walk_queue": "#6baed6", "walk": "#3182bd",
     "iommu": "#08519c", "fault": "#d62728", "l1_cache": "#c7e9c0", "l2_cache": "#74c476", "dram_queue": "#31a354",
@@ -49,7 +49,7 @@ def _together(table):
 
 
 def _stack(table, quantity, heading):
-    """The parts from the left, in their own order."""
+    """Stacks the parts from the left, in the order of the columns."""
     figure, axes = drawing.plt.subplots(figsize=(9, 1.4 + max(1.6, min(9.0, 0.34 * len(table)))), constrained_layout=True)
     at, left, longest = numpy.arange(len(table)), numpy.zeros(len(table)), table.sum(axis=1).max()
     for part in [p for p in table if table[p].any()]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the plots share: figures, axes of time and of counts."""
+"""Parts shared by the plots: figures, axes of time and of counts."""
 import matplotlib.pyplot as plt
 import numpy
 from matplotlib.ticker import EngFormatter
@@ -7,7 +7,7 @@ from matplotlib.ticker import EngFormatter
 from ..errors import in_one_line
 from ..units import label, time_unit
 
-# So many lines or bars can be told apart by colour and named in a legend.
+# Maximum lines or bars that have separate colours and a legend entry.
 NAMED = 10
 # Maximum characters of a name in a plot.
 LETTERS = 60
@@ -29,7 +29,7 @@ def time_axis(axes, longest_ps):
 
 
 def together(counts, most):
-    """Counts of neighbouring intervals added up, until there are no more than `most`."""
+    """Adds up the counts of neighbouring intervals until there are at most `most`."""
     size = -(-counts.sizes["time_ps"] // most)
     if size <= 1:
         return counts
@@ -55,7 +55,7 @@ def count_axis(axes, name, unit):
 
 
 def legend(axes, **how):
-    """Beside the axes, where it hides nothing."""
+    """Places the legend next to the axes, where it covers nothing."""
     handles, _ = axes.get_legend_handles_labels()
     if handles:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False, **how)
@@ -66,6 +66,6 @@ def title(run):
 
 
 def words(text):
-    """A text for a label: at most LETTERS characters, dollar signs escaped (matplotlib parses formulas between them)."""
+    """Label text: at most LETTERS characters, dollar signs escaped (matplotlib parses formulas between them)."""
     text = in_one_line(text)
     return (text if len(text) <= LETTERS else text[:LETTERS - 3] + "...").replace("$", r"\$")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table as fields whose colour is their amount; fields without any stay white."""
+"""A table as a heat map; cells with zero stay white."""
 import numpy
 from matplotlib.colors import LogNorm
 from matplotlib.ticker import EngFormatter, MaxNLocator
@@ -7,12 +7,12 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 from ..units import label
 from . import drawing
 
-# So many rows and columns leave room for a figure in each field, so many for a name of each, and so many for pixels.
+# Maximum rows and columns with a figure in each cell, with a name each, and with a cell each.
 WRITTEN_OUT, NAMED, FIELDS = 12, 32, 256
 
 
 def heat_map(table, rows, quantity, columns, heading):
-    """table: a pandas table of amounts; rows, columns: what they are; quantity: of what."""
+    """table: a pandas table of amounts; rows, columns: labels of the axes; quantity: what is counted."""
     whole = table.to_numpy(dtype=float)
     down, across = (-(-size // FIELDS) for size in whole.shape)
     values = _added_up(_added_up(whole, down, 0), across, 1)
@@ -23,7 +23,7 @@ def heat_map(table, rows, quantity, columns, heading):
     figure, axes = drawing.plt.subplots(figsize=(width + 1.4 + 0.07 * max(map(len, names)), height), constrained_layout=True)
     norm = LogNorm(seen.min(), seen.max()) if seen.max() > 30 * seen.min() else None
     image = axes.imshow(values, norm=norm, vmin=None if norm else 0, cmap="viridis", aspect="auto", interpolation="nearest")
-    # Amounts are whole: no fraction is written at the bar.
+    # Amounts are integers, so the colour bar has no fractions.
     ticks = {"ticks": MaxNLocator(integer=True)} if norm is None and seen.max() < 1000 else {"format": EngFormatter(sep=" ")}
     figure.colorbar(image, ax=axes, label=label(quantity, "1"), **ticks)
     _name(axes.set_xticks, [drawing.words(n) for n in table.columns[::across]], rotation=90 if len(table.columns) > 8 else 0)
@@ -38,7 +38,7 @@ def heat_map(table, rows, quantity, columns, heading):
 
 
 def _added_up(values, size, axis):
-    """So many neighbouring rows or columns in one: a map of more fields than pixels would leave some out."""
+    """Adds up groups of `size` neighbouring rows or columns: a map with more cells than pixels would omit some."""
     return numpy.add.reduceat(values, range(0, values.shape[axis], size), axis) if size > 1 else values.copy()
 
 

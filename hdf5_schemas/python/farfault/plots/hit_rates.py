@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often TLBs and caches had what was asked for, over time."""
+"""Hit rates of TLBs and caches over time."""
 from ..errors import ResultError
 from . import drawing
 
-# More intervals than this are drawn together: in a short one so little happens that its rate says nothing.
+# Maximum intervals. Neighbouring intervals are merged above it, because the rate of a short interval is noise.
 INTERVALS = 200
-# What is drawn, and the counters of hits and misses that it is made of.
+# (label, kind, counter of hits, counter of misses) of each line.
 LEVELS = (("L1 TLB", "sm", "l1_tlb_hits", "l1_tlb_misses"), ("L2 TLB", "l2_tlb", "hits", "misses"),
           ("L1 cache", "sm", "l1_hits", "l1_misses"), ("L2 cache", "l2_slice", "hits", "misses"))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Latencies: the stages of accesses over time, and how latencies are spread."""
+"""Latencies: outstanding accesses by stage over time, and latency distributions."""
 import numpy
 
 from ..errors import ResultError
@@ -8,7 +8,7 @@ from ..units import TIMES, time_text
 from . import drawing
 from .bars import COLOURS, VISIBLE
 
-# More intervals than this are drawn together.
+# Maximum intervals. Neighbouring intervals are merged above it.
 INTERVALS = 200
 # Maximum bins that are drawn. Farfault's histograms have at most 65.
 BINS = 512
@@ -33,7 +33,7 @@ def latency_over_time(run, gpu=None, application=None):
 
 
 def latency_histogram(run, which="sm.by_gpu/load_latency"):
-    """A line for each device (where there are few), and all of them together."""
+    """A line for each device (if there are few), and one for all devices."""
     kind, slash, metric = which.rpartition("/")
     if not slash:
         raise ResultError(f'{run.path}: a histogram is named by kind and statistic, such as "iommu/fault_latency", not {which!r}')
@@ -68,6 +68,6 @@ def latency_histogram(run, which="sm.by_gpu/load_latency"):
 
 
 def _bin(bins, place, unit):
-    """What is in a bin: below its upper border; the last one has none."""
+    """Label of a bin: below its upper border; the last bin has none."""
     border, sign = (bins[place + 1], "<") if place + 1 < len(bins) else (bins[place], "\N{GREATER-THAN OR EQUAL TO}")
     return f"{sign} {time_text(border * dict(TIMES)[unit]) if unit in dict(TIMES) else border}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A figure of the machine over what a sweep varied."""
+"""A figure of the machine over the parameters of a sweep."""
 import pandas
 
 from ..errors import ResultError, unknown
@@ -46,7 +46,7 @@ def figure_over_parameters(sweep, figure, x=None):
 
 
 def _x_axis(axes, column):
-    """Numbers at their place (in powers of two where they span many), texts side by side."""
+    """Numbers at their position (logarithmic, base 2, over a wide range), texts at equal distances."""
     if pandas.api.types.is_numeric_dtype(column):
         if column.min() > 0 and column.max() >= 8 * column.min():
             axes.set_xscale("log", base=2)

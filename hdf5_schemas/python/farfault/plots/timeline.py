@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels over time, and what the GPUs did meanwhile."""
+"""Kernels over time, and rates of the GPUs."""
 import numpy
 import pandas
 
@@ -39,7 +39,7 @@ def _read(run, name):
 
 
 def _kernels(run):
-    """Without rows before the first kernel has ended."""
+    """Empty before the first kernel has ended."""
     columns = ["name", "launched", "finished"]
     if "kernels" not in run.tables:
         return pandas.DataFrame(columns=columns)

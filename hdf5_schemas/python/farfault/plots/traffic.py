@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each device sent to each other, how busy the links were with it, and where the pages lay."""
+"""Traffic between devices, link utilization, and final page placement."""
 import numpy
 
 from ..errors import ResultError
 from . import drawing
 from .heat import heat_map
 
-# More links than this are not drawn: the busiest ones are.
+# Maximum links that are drawn: the busiest.
 LINKS = 30
 
 
@@ -28,7 +28,7 @@ def placement(run):
 
 
 def links(run):
-    """Two bars for each link, its directions; the busiest link first."""
+    """Two bars per link, one for each direction; the busiest link first."""
     table = run.links()
     if len(table) == 0:
         raise ResultError(f"{run.path}: its machine has no links")

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a machine's description to a System of components: what is there, how it is wired, and which page is
-// where at time zero.
+// Builds a System from the description of a machine: components, their connections, and the initial page
+// placement.
 //
-// A machine of a cluster has a host, a driver and memory of its own, and runs the applications by itself: an
-// instance of them. memory.scope decides which machines are one instance together (memory_scope.hpp).
-//
-// Every rank assembles the same System. Errors: UserError for parameters that do not fit together, with the
-// key, the value and the rule.
+// - Each machine of a cluster has its own host, driver and memory, and executes its own instance of the
+//   applications. memory.scope can join machines into one instance (memory_scope.hpp).
+// - Every rank assembles the same System.
+// - Errors: UserError for incompatible parameters, with the key, the value and the rule.
 #pragma once
 
 #include <algorithm>
@@ -98,12 +97,12 @@ struct MemoryParams {
   std::uint64_t fragmentation_seed = 1;
   void describe(ParamTable& t);
   unsigned page_bits() const { return static_cast<unsigned>(std::countr_zero(page_size.bytes)); }
-  // Which pages are large from the start on; whether base pages may become large.
+  // Initially large pages, and whether base pages may become large.
   LargePages::Choice large() const;
   bool has_large_pages() const { return !large().none(); }
   bool coalesces() const { return page_sizes.why_not({}).empty() && page_sizes.make({})->coalesces(); }
   bool moves_to_coalesce() const { return coalesces() && page_sizes.make({})->moves_to_coalesce(); }
-  // Whether pages are moved within the memory of a GPU, and whether its SMs stop meanwhile.
+  // True if pages are moved within the memory of a GPU; stalls_gpus(): true if its SMs stall meanwhile.
   bool compacts() const { return compaction.why_not({}).empty() && compaction.make({})->compacts(); }
   bool relocates() const { return compacts() || moves_to_coalesce(); }
   bool stalls_gpus() const {
@@ -112,21 +111,21 @@ struct MemoryParams {
   Fragmentation fragmentation() const {
     return {fragmentation_index, fragmentation_occupancy, fragmentation_seed};
   }
-  // The key and the value by which there are large pages, for messages.
+  // The setting that enables large pages, as "key = value" for messages.
   std::string says_large_pages() const;
-  // log2 of the base pages of a large page; 0 where there are none.
+  // log2 of the base pages per large page; 0 without large pages.
   unsigned large_size() const;
-  // Whether frame_allocation goes by large frames; log2 of the base pages of one: 0 where large_page_size is
-  // no size of large pages.
+  // True if frame_allocation uses large frames; large_frame_size(): log2 of the base pages per large frame, 0
+  // if large_page_size is not a valid size of large pages.
   bool has_large_frames() const {
     return frame_allocation.why_not({}).empty() && frame_allocation.make({})->uses_large_frames();
   }
   unsigned large_frame_size() const;
-  // Bit s: there may be pages of 2^s base pages.
+  // Bit s: pages of 2^s base pages may exist.
   std::uint32_t sizes_of_pages() const { return 1U | 1U << large_size(); }
-  // Whether a page may be mapped at its first touch; whether one may move.
+  // True if a page may be mapped at its first touch; pages_move(): true if pages may migrate.
   bool pages_wait() const { return placement.why_not({}).empty() && placement.make({})->leaves_out(); }
-  // Whether a GPU is told that its access is faulted, and makes it again at the replay.
+  // True if a GPU is notified of a faulted access and issues it again at the replay.
   bool replays_first_touches() const { return first_touch_by == FirstTouchBy::driver && pages_wait(); }
   bool replays_faults() const { return replays_first_touches() || pages_move() || relocates(); }
   bool makes_copies() const { return pages_move() && remote_touch.make({})->makes_copies(); }
@@ -173,17 +172,17 @@ struct MachineConfig {
   LinkDefaults links;
   RoutingSpec routing;
 
-  // Bytes beside the header of the largest packet.
+  // Largest payload of a packet in bytes, without its header.
   std::uint32_t largest_payload() const {
     auto const fault = faults_kept_by_gpus() != 0 ? fabric.fault_bytes : 0;
     return std::max({gpu.line_bytes, fabric.translation_bytes, fault});
   }
-  // On links of a kind; `nics_known`: the machine's source states bandwidths of NICs.
+  // Packets on links of a kind; `nics_known`: the machine's source states bandwidths of NICs.
   PacketFormat packet_format(LinkKind kind, bool nics_known) const {
     if (kind == LinkKind::network && nics_known) return fabric.network_format(gpu.line_bytes);
     return fabric.format(kind == LinkKind::nvlink);
   }
-  // Of a GPU, and of a CPU.
+  // Memory layout of a GPU and of a CPU.
   MemoryLayout gpu_memory() const {
     return {l2_cache.slices, dram.channels == 0 ? l2_cache.slices : dram.channels, l2_cache.interleave.bytes,
             l2_cache.software_coherent() ? l2_cache.partitions : 1};
@@ -192,28 +191,31 @@ struct MachineConfig {
     return {cpu_llc.slices, cpu_dram.channels == 0 ? cpu_llc.slices : cpu_dram.channels,
             cpu_llc.interleave.bytes, 1};
   }
-  // Whether the driver serves faults in batches, where there are some.
+  // True if the driver serves faults in batches; false if no faults can occur.
   bool in_batches() const { return memory.replays_faults() && batch.in_batches(); }
-  // Whether a page may leave its frame: for another one, or because batches bring more than a memory holds.
+  // True if a page may leave its frame: by relocation, or because batches may bring more pages than a memory
+  // holds.
   bool pages_leave_frames() const { return memory.pages_move() || memory.relocates() || in_batches(); }
-  // The faults that a GPU may be told of, and those of which it keeps the records. Bit k: of FaultKind k.
+  // The faults that a GPU may be notified of, and the faults that it records in its buffer. Bit k: FaultKind
+  // k.
   std::uint32_t faults() const;
   std::uint32_t faults_kept_by_gpus() const;
-  // How often the scheduler of the GPUs' memory hears of page walks, in cycles; 0: never.
+  // Interval at which the scheduler of GPU memory is informed about page walks, in cycles; 0: never.
   std::uint32_t pressure_epoch() const { return dram.scheduler.make({dram.queue})->pressure_epoch(); }
-  // Reads and writes of page tables that a GMMU may have under way.
+  // Maximum outstanding page-table reads and writes of a GMMU.
   std::uint32_t reads_of_gmmu() const { return gmmu.walkers + (memory.coalesces() ? gmmu.table_writes : 0); }
-  // Of a line that is copied between a GPU and a CPU.
+  // Payload of a line that is copied between a GPU and a CPU.
   std::uint32_t copied_line() const { return fabric.copies.make({})->payload(gpu.line_bytes); }
-  // What the driver is told of accesses: by an eviction order that goes by them, and of writes.
+  // The information about accesses that is sent to the driver: for an eviction order that uses it, and for
+  // dirty pages.
   PageUseRule page_uses() const {
     if (!in_batches()) return {};
     auto const epoch = batch.eviction_order.make({})->epoch();
     return {epoch != Duration::zero() || batch.clean_pages == CleanPages::dropped, epoch};
   }
-  // Whether gpu.sm.thread_blocks changes anything from period to period.
+  // True if gpu.sm.thread_blocks is adaptive, with decisions at each period.
   bool looks_at_periods() const { return sm.thread_blocks.make({})->period() != Duration::zero(); }
-  // Whether the slices of a GPU have something to do at the end of a kernel.
+  // True if the end of a kernel triggers work in the L2 slices of a GPU.
   bool writes_back_at_kernel_end() const {
     return l2_cache.write_back_at_kernel_end || l2_cache.software_coherent();
   }
@@ -251,14 +253,14 @@ struct MachineConfig {
     f("links", "links whose source states no latency or bandwidth", links);
     f("routing", "shortest paths", routing);
   }
-  // Binds all parameters; those of a policy or shape that is not chosen are checked and left out.
-  // `more`: policies from outside the project.
+  // Binds all parameters; parameters of a policy or shape that is not selected are checked and left out.
+  // `more`: policies of extensions.
   void bind(Config& config, Policies const* more = nullptr);
-  // Leaves out, as bind() does, what the values do not use; after Config::choose_again().
+  // Leaves out unused parameters, like bind(); call after Config::choose_again().
   void leave_out_unused(Config& config) const;
-  // Leaves out what means nothing on the machine that was chosen; after bind().
+  // Leaves out parameters without effect on the selected machine; call after bind().
   void fit_to(Machine const& chosen, Config& config) const;
-  // Tells `config` which parameters do not fit together; its reject_mistakes() throws.
+  // Reports incompatible parameters to `config`; its reject_mistakes() throws.
   void check(Config& config) const;
 
  private:
@@ -275,14 +277,14 @@ std::vector<std::string> preset_names();
 
 enum class Granularity : std::uint8_t { one, device, split_gpu };
 
-// Machines that run the applications together: their host and their driver.
+// Machines that run the applications together, with their host and their driver.
 struct InstanceInfo {
-  std::string machine;  // the first of them: "m1"; empty where there is one instance alone
+  std::string machine;  // the first machine: "m1"; empty with one instance
   Host const* host = nullptr;
   PagingDriver const* driver = nullptr;
 };
 
-// A machine ready to run its applications.
+// A machine with all its components, ready to run its applications.
 class Assembly {
  public:
   // `config` must have passed check(); the first three must outlive the assembly.
@@ -297,21 +299,20 @@ class Assembly {
   std::vector<InstanceInfo> instances() const;
   Host const& host(std::size_t instance = 0) const;
 
-  // Which partition each component is in: all in one; one for each device and switch; or GPUs split further,
+  // Assigns components to partitions: all in one; one for each device and switch; or GPUs split further,
   // along the links between SMs, L2 slices and the rest. Ranks get whole devices, weighted by their
+  // components. `node_loads`, by node of the machine, are weights from an earlier run; empty: the number of
   // components.
-  // `node_loads`, by node of the machine, are weights from an earlier run; empty: the number of components.
   Placement placement(Granularity granularity, std::uint32_t ranks,
                       std::vector<std::uint64_t> const& node_loads = {}) const;
-  // The node of the machine that each component belongs to.
+  // By component: the node of the machine that it belongs to.
   std::vector<std::uint32_t> nodes_of_components() const;
-  // The GPU that each component is part of; kNone elsewhere.
+  // By component: its GPU; kNone for components outside GPUs.
   static constexpr std::uint32_t kNone = ~0U;
   std::vector<std::uint32_t> gpus_of_components() const;
-  // What users see devices called.
+  // Names of devices, as shown to users.
   DeviceNames const& device_names() const { return device_names_; }
-  // The instance, an index into instances(), that each node of the machine belongs to; kNone for those that
-  // are no GPU or CPU.
+  // By node: its instance, an index into instances(); kNone unless it is a GPU or CPU.
   std::vector<std::uint32_t> instances_of_nodes() const;
 
  private:
@@ -322,9 +323,10 @@ class Assembly {
   struct Cpu;
 
   void check_applications() const;
-  // That each application can have a large frame of each memory of so many frames that it uses.
+  // Checks that each application can allocate a large frame in each memory that it uses, given `frames` per
+  // memory.
   void check_large_frames(Instance const& instance, std::uint64_t frames, std::string const& whose) const;
-  // Deals GPUs and CPUs to instances, and each GPU to the nearest CPU of its instance.
+  // Assigns GPUs and CPUs to instances, and each GPU to the nearest CPU of its instance.
   void find_instances();
   void place_pages(PagePlacement const& placement);
   void add_host_and_driver(Instance& instance);
@@ -335,12 +337,12 @@ class Assembly {
   void wire_instance(Instance& instance);
   void build_cpus();
   std::size_t replays_of_gpu() const;
-  PageTable const& mapped_for(Gpu const& gpu) const;  // what its TLBs may hold from the start
+  PageTable const& mapped_for(Gpu const& gpu) const;  // initial mappings that its TLBs may hold
   std::uint64_t contexts_of_sm(std::uint32_t sm) const;
   std::vector<std::vector<std::uint32_t>> sms_by_application() const;
-  L2SliceSpec page_walk_cache() const;  // but for what is its GPU's
+  L2SliceSpec page_walk_cache() const;  // without the values of its GPU
   void build_gpus();
-  // The ports: those of its GPU's first scalar cache.
+  // The ports belong to the first scalar cache of the GPU.
   void add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uint16_t first_memory_port,
                         std::uint16_t first_remote_port);
   void build_nics();
@@ -357,12 +359,12 @@ class Assembly {
   void find_trains_of(CopyEngineSpec& engine) const;
   bool is_switch(std::uint32_t node) const { return !is_device(machine_.nodes[node].kind); }
   std::uint16_t number_of(std::uint32_t node, std::uint32_t l) const;
-  // `own_packets`: of the node itself, that may wait for one link.
+  // `own_packets`: maximum number of the node's own packets that wait for one link.
   FabricNodeSpec fabric_spec(std::uint32_t node, std::string kind, std::size_t own_packets) const;
-  // What the ports of all devices have in common.
+  // The parameters that the ports of all devices share.
   PortSpec port_spec(std::uint32_t node, DeviceId device, std::uint32_t slices) const;
   Bandwidth bandwidth_of_links(std::uint32_t node) const;
-  // Lines that a copy engine can have under way on its GPU's links.
+  // Maximum lines of a copy engine in flight on the links of its GPU.
   std::uint64_t lines_of_links(Gpu const& gpu) const;
   std::uint64_t buffer_of(std::uint32_t l, Bandwidth bandwidth) const;
   Clock gpu_clock() const { return config_.gpu.clock.clock(); }
@@ -378,8 +380,8 @@ class Assembly {
   unsigned page_bits_ = 12;
   std::uint32_t local_train_ = 1;  // lines that travel as one message, within a GPU and to other devices
   std::uint32_t remote_train_ = 1;
-  std::uint32_t cpu_train_ = 1;                       // a copy engine's, to CPUs
-  std::uint32_t train_block_ = 64;                    // bytes that they lie in
+  std::uint32_t cpu_train_ = 1;                       // for a copy engine's lines to CPUs
+  std::uint32_t train_block_ = 64;                    // bytes of the block that contains a train
   std::vector<std::vector<std::uint32_t>> links_of_;  // by node: its links, in order
   struct LinkNumbers {
     std::uint16_t at_a = 0;
@@ -396,8 +398,8 @@ class Assembly {
 
   std::vector<RouteTable> route_tables_;  // by node
 
-  // Groups of a device's components that a split keeps together: some of a GPU's SMs, some slices of memory,
-  // its translation, its port. A CPU has the latter three; the outputs of a switch are dealt out.
+  // Groups of a device's components that stay together when a GPU is split: some of its SMs, some slices of
+  // memory, its translation, its port. A CPU has the latter three; the outputs of a switch are distributed.
   static constexpr std::uint32_t kSmGroups = 9;
   static constexpr std::uint32_t kMemoryGroups = 4;
   static constexpr std::uint32_t kTranslationGroup = kSmGroups + kMemoryGroups;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine for people and for other programs.
+// Descriptions of a machine for users and programs.
 //
-// describe_text: nodes, links, the routes between GPUs by class (links, latency, narrowest link) and what was
-// assumed. describe_json: one line, {"kind":"topology","format":"nccl-xml","name":...,"nodes":{"gpu":8,...},
-//   "links":{"pcie":12,...},"pairs":{...},"assumed":[...]}; every kind of node and link is present. "links"
-//   counts physical links (two NVLinks between the same GPUs are two), "pairs" the pairs of nodes that they
-//   join.
-// describe_dot: the graph in Graphviz's language; an edge says its latency, bandwidth and, where more than
-// one, count. All three are functions of the machine alone.
+// - describe_text: nodes, links, the routes between GPUs by class (links, latency, narrowest link), and the
+//   assumptions.
+// - describe_json: one line with all kinds of nodes and links:
+//   {"kind":"topology","format":"nccl-xml","name":...,"nodes":{"gpu":8,...},"links":{"pcie":12,...},
+//    "pairs":{...},"assumed":[...]}
+//   "links" counts physical links (two NVLinks between the same GPUs are two), "pairs" the joined pairs of
+//   nodes.
+// - describe_dot: the graph in Graphviz's language; edges have latency, bandwidth and, above one, count.
+//
+// All three are functions of the machine alone.
 #pragma once
 
 #include <string>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machines that no file describes: a plain node of n GPUs, and clusters of N copies of any machine.
+// Generated machines: a node of n GPUs, and clusters of N copies of any machine.
 //
-// Guarantees: the result has passed validate(); the same Spec gives the same machine, node for node. Sizes
-// are checked before anything is built. In a cluster, copy i of machine node "x" is "m<i>.x" and network
-// switches are "net....", which belong to no machine. Every NIC of every copy is joined to the network by one
-// link, of the NIC's bandwidth; a machine without NICs is given one, on its first CPU (said in `assumed`).
-// Links between switches have ClusterSpec::switch_bandwidth. All else comes from LinkDefaults. Errors:
-// UserError that names the parameter, its value and the rule.
+// - The result has passed validate(); the same Spec gives the same machine, node for node. Sizes are checked
+//   before anything is built.
+// - In a cluster, copy i of machine node "x" is "m<i>.x". Network switches are "net...."; they belong to no
+//   machine.
+// - Every NIC of every copy is joined to the network by one link, with the NIC's bandwidth. A machine without
+//   NICs gets one, on its first CPU (listed in `assumed`).
+// - Links between switches have ClusterSpec::switch_bandwidth. All other values are LinkDefaults.
+// - Errors: UserError with the parameter, its value and the rule.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +21,10 @@ namespace farfault::topologies {
 
 enum class GenericFabric : std::uint8_t { pcie, nvlink_mesh };
 
-// One CPU, a root complex, PCIe switches below it, GPUs below those; with nvlink_mesh also NVLinks between
-// every two GPUs. Each PCIe link carries half of each switch at its ends: pcie_latency beside an end point,
-// twice that between two switches. With 4 GPUs, two per switch, this is paper-gmmu-bypass.
+// One CPU, a root complex, PCIe switches below it, GPUs below the switches; with nvlink_mesh also NVLinks
+// between all pairs of GPUs. Each PCIe link includes half of the latency of each switch at its ends:
+// pcie_latency for a link to an end point, twice that between two switches. With 4 GPUs, two per switch, this
+// is paper-gmmu-bypass.
 struct GenericSpec {
   std::uint32_t gpus = 4;
   std::uint32_t gpus_per_switch = 2;
@@ -34,13 +37,15 @@ struct GenericSpec {
 
 Machine generate_generic(GenericSpec const& spec, LinkDefaults const& defaults = {});
 
-// fat_tree: a folded Clos of switches with `radix` ports, as few levels as hold all NICs: one switch, leaves
-// and spines,
-//   or the three-level fat tree (leaves, aggregation, core) of up to radix^3 / 4 NICs. Full bisection
-//   bandwidth.
-// rail_optimized: NIC j of every machine on the leaves of rail j, half of a leaf's ports to machines; spines
-// above. dragonfly: groups of routers joined all to all, and one link between every two groups (Kim et al.,
-// ISCA 2008). torus: one router for each machine in a three-dimensional grid with wrap-around.
+// Shapes of the network:
+// - fat_tree: a folded Clos of switches with `radix` ports, with the fewest levels that hold all NICs: one
+//   switch, leaves and spines, or the three-level fat tree (leaves, aggregation, core) of up to radix^3 / 4
+//   NICs. Full bisection bandwidth.
+// - rail_optimized: NIC j of every machine is on the leaves of rail j, half of a leaf's ports lead to
+//   machines; spines above.
+// - dragonfly: groups of routers joined all to all, and one link between every two groups (Kim et al., ISCA
+//   2008).
+// - torus: one router per machine in a three-dimensional grid with wrap-around.
 enum class ClusterShape : std::uint8_t { fat_tree, rail_optimized, dragonfly, torus };
 
 struct ClusterSpec {

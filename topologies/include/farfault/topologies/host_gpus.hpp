@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many GPUs a host has that runs the applications: those of all machines of its instance (assembly.hpp).
+// Number of GPUs of a host that runs the applications: the GPUs of all machines of its instance
+// (assembly.hpp).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace farfault::topologies {
 
-// Of hosts that differ, those of the one that has the fewest.
+// If hosts differ, the smallest number.
 std::uint32_t gpus_of_host(Machine const& machine, MemoryScope const& scope);
 
 }  // namespace farfault::topologies

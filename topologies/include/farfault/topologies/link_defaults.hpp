@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latency and bandwidth of links whose source does not state them, per kind of link.
+// Default latency and bandwidth per kind of link, for links without values in their source.
 //
-// Units: the bandwidth is that of one physical link in one direction (an x16 slot, one NVLink, one xGMI
-// link); the latency is that of one message over one link, with its share of the switches at its ends.
+// Units: bandwidth per physical link and direction (an x16 slot, one NVLink, one xGMI link); latency of one
+// message over one link, including its share of the switches at its ends.
 #pragma once
 
 #include "farfault/engine/params.hpp"
@@ -25,7 +25,7 @@ struct LinkDefaults {
   Bandwidth cpu_interconnect_bandwidth{41'600'000'000};
   Duration network_latency = 500ns;
   Bandwidth network_bandwidth{25'000'000'000};
-  std::uint32_t gpus_per_host = 4;  // where a cluster's file gives its hosts no inside
+  std::uint32_t gpus_per_host = 4;  // if a cluster file does not list them
   std::uint32_t nvlinks_per_domain_gpu = 18;
 
   void describe(ParamTable& t);

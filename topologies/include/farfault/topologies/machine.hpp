@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A machine: its nodes (GPUs, CPUs, switches, NICs) and the links between them.
 //
-// Guarantees of a Machine that came from load_machine, parse_machine or a generator (validate() has passed):
-// at least one GPU; every node reachable from every other; node names unique, of 1 to 255 bytes; no link from
-// a node to itself; at most one link of one kind between two nodes; latency and bandwidth greater than zero
-// and within the limits below; only NICs have a bandwidth of their own; machines of a cluster are numbered
-// from 0 without gaps, and every GPU and CPU belongs to one. Units: a link's bandwidths are totals over its
-// `count` parallel physical links, one per direction. Its latency is the time one message needs to cross it,
-// its share of the switches at its ends included (nodes have no latency). Errors: validate() throws UserError
-// with the offending node or link and the rule.
+// Guarantees of a Machine from load_machine, parse_machine or a generator (validate() has passed):
+// - at least one GPU; every node reachable from every other; unique node names of 1 to 255 bytes;
+// - no link from a node to itself; at most one link of one kind between two nodes; latency and bandwidth
+//   greater than zero and within the limits below; only NICs have a bandwidth of their own;
+// - machines of a cluster are numbered from 0 without gaps, and every GPU and CPU belongs to one.
+//
+// Units: a link's bandwidths are totals over its `count` parallel physical links, one per direction. Its
+// latency is the time one message needs to cross it, including its share of the switches at its ends (nodes
+// have no latency).
+// Errors: validate() throws UserError with the offending node or link and the rule.
 #pragma once
 
 #include <array>
@@ -32,7 +34,7 @@ inline constexpr std::array kNodeKinds = {NodeKind::gpu,      NodeKind::cpu, Nod
 inline constexpr std::array kLinkKinds = {LinkKind::pcie, LinkKind::nvlink, LinkKind::xgmi,
                                           LinkKind::cpu_interconnect, LinkKind::network};
 
-// Whether packets can be for it; all others pass them on.
+// True if packets can be addressed to the node; all other nodes forward them.
 constexpr bool is_device(NodeKind kind) {
   return kind == NodeKind::gpu || kind == NodeKind::cpu || kind == NodeKind::nic;
 }
@@ -40,7 +42,7 @@ constexpr bool is_device(NodeKind kind) {
 std::string_view name_of(NodeKind kind);
 std::string_view name_of(LinkKind kind);
 
-// What validate() accepts at most (and at least).
+// Limits of validate().
 inline constexpr std::size_t kMostNodes = InputLimits::kMostNodes;
 inline constexpr std::size_t kMostLinks = InputLimits::kMostLinks;
 inline constexpr std::size_t kLongestName = 255;  // bytes
@@ -49,7 +51,7 @@ inline constexpr Duration kLongestLatency = 1s;
 inline constexpr Bandwidth kLowestBandwidth{1'000'000};                   // 1 MB/s
 inline constexpr Bandwidth kHighestBandwidth{1'000'000'000'000'000'000};  // 1 EB/s
 
-// Of a node that no machine of a cluster has to itself: a switch of the network between them.
+// The machine of a node that is shared by the machines of a cluster: a switch of the network.
 inline constexpr int kShared = -1;
 
 struct MachineNode {
@@ -58,8 +60,8 @@ struct MachineNode {
   int numa = -1;               // -1: unknown
   std::uint32_t sm_count = 0;  // streaming multiprocessors or compute units of a GPU; 0: unknown
   std::string model;           // as its source names it; may be empty
-  int machine = 0;             // of a cluster, that it belongs to: one with memory and a driver of its own
-  Bandwidth bandwidth{};       // of a NIC: of the link that joins it to the network, each way; 0: unknown
+  int machine = 0;             // number of its machine in a cluster, which has its own memory and driver
+  Bandwidth bandwidth{};       // of a NIC: its link to the network, per direction; 0: unknown
 };
 
 struct MachineLink {
@@ -85,7 +87,7 @@ struct Machine {
   std::vector<MachineNode> nodes;
   std::vector<MachineLink> links;
   std::optional<MachineSource> source;  // none for a built-in or generated machine
-  std::vector<std::string> assumed;     // one sentence for each thing that the source does not say
+  std::vector<std::string> assumed;     // one sentence for each value that the source lacks
 
   std::vector<std::uint32_t> nodes_of(NodeKind kind) const;  // ascending
   std::optional<std::uint32_t> find(std::string_view node_name) const;
@@ -93,7 +95,7 @@ struct Machine {
   std::uint64_t count(LinkKind kind) const;  // physical links: a merged link counts `count` times
   std::uint64_t pairs(LinkKind kind) const;  // merged links: pairs of nodes joined by that kind
   std::uint32_t machines() const;            // of a cluster; 1 otherwise
-  // Of the slower NIC among two nodes; none where neither is a NIC of known bandwidth.
+  // Bandwidth of the slower NIC among two nodes; none unless at least one is a NIC of known bandwidth.
   std::optional<Bandwidth> nic_bandwidth(std::uint32_t a, std::uint32_t b) const;
   // True if the source states the bandwidth of a NIC.
   bool states_nic_bandwidth() const;
@@ -102,7 +104,8 @@ struct Machine {
 // "m3": a machine of a cluster; empty for kShared.
 std::string machine_name(int machine);
 
-// Throws UserError for the first broken guarantee; `where` (a file, or "machine 'x'") opens the sentence.
+// Throws UserError for the first broken guarantee; the message begins with `where` (a file, or "machine
+// 'x'").
 void validate(Machine const& machine, std::string const& where);
 
 }  // namespace farfault::topologies

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What importers and generators build machines with: parallel links are merged, and what a file describes is
-// held against the limits as it grows.
+// Builds machines for importers and generators: merges parallel links, and checks the limits as the machine
+// grows.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +17,31 @@ namespace farfault::topologies {
 
 class MachineBuilder {
  public:
-  // `name` is the machine's until the file gives one, and opens the sentences about limits.
+  // `name` is the machine's name unless the file gives one; messages about limits begin with it.
   MachineBuilder(std::string name, std::string format, InputLimits const& limits);
-  // For generators, whose parameters say how large a machine is.
+  // For generators, whose parameters bound the size of a machine.
   MachineBuilder(std::string name, std::string format);
 
   std::uint32_t add_node(MachineNode node);
 
-  // `forward` (a to b) and `backward` are those of one physical link; `count` of them are added. A link of
-  // the same kind between the same nodes is widened by it and keeps the smaller of the two latencies.
+  // `forward` (a to b) and `backward` are bandwidths of one physical link; `count` such links are added. A
+  // link of the same kind between the same nodes is merged: bandwidths are added, and the smaller latency is
+  // kept.
   void add_link(std::uint32_t a, std::uint32_t b, LinkKind kind, Duration latency, Bandwidth forward,
                 Bandwidth backward, std::uint32_t count = 1);
 
-  // Throws UserError unless `links` more may come; makes room for them.
+  // Reserves room for `links` more links; throws UserError if they exceed the limit.
   void expect_links(std::uint64_t links);
 
   void assume(std::string sentence);  // the same sentence is listed once
 
-  // Which rule of import was used, by its id; what an importer records for tests.
+  // Records the id of an import rule that was used, for tests.
   void decided(std::string_view rule) { decisions_.emplace_back(rule); }
   std::vector<std::string> const& decisions() const { return decisions_; }
 
   Machine& machine() { return machine_; }
 
-  // Validates the machine and returns it; `where` opens the error messages.
+  // Validates the machine and returns it; error messages begin with `where`.
   Machine finish(std::string const& where);
 
  private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory the simulation of a machine takes, before any of it is taken.
+// Estimate of the memory that the simulation of a machine needs, before it is allocated.
 //
-// An estimate, from what was measured of the components; it is meant to tell a machine that fits from one
-// that is ten times too large. It takes time in proportion to the nodes and links. What grows faster than the
-// machine: tables of routes with the square of the nodes, a switch with the square of its links.
+// The estimate is based on measured sizes of components; it distinguishes a machine that fits from one that
+// is ten times too large. Time: linear in nodes and links. The size of route tables grows with the square of
+// the nodes, the size of a switch with the square of its links.
 #pragma once
 
 #include "farfault/engine/input_limits.hpp"
@@ -13,7 +13,7 @@ namespace farfault::topologies {
 
 ByteSize model_size(Machine const& machine, MachineConfig const& config);
 
-// Throws UserError where the estimate is above limits.model; the sentence says which part is the largest.
+// Throws UserError if the estimate exceeds limits.model; the message names the largest part.
 void check_model_size(Machine const& machine, MachineConfig const& config, InputLimits const& limits);
 
 }  // namespace farfault::topologies

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many streaming multiprocessors (compute units) each GPU of a machine has.
+// Number of streaming multiprocessors (compute units) of each GPU in a machine.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace farfault::topologies {
 
-// As many as are configured; where that is 0, as many as the machine says of its first GPU, or else 36.
+// The configured number; if it is 0, the number stated for the machine's first GPU, else 36.
 std::uint32_t sms_of_gpu(Machine const& machine, std::uint32_t configured);
 
 }  // namespace farfault::topologies

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of a program (operation.hpp): there from the start of the run to its end, or allocated when the
-// program starts and freed when it ends.
+// Memory of a program (operation.hpp): present for the whole run, or allocated at the program's start and
+// freed at its end.
 #pragma once
 
 #include "farfault/protocols/workload.hpp"
 
 namespace farfault::workloads {
 
-// Adds operations to a workload that allocates nothing itself: each buffer is allocated before all else, and
-// freed after it.
+// Adds operations to a workload without allocations: each buffer is allocated before all other operations and
+// freed after them.
 void add_allocations(Workload& workload);
 
 }  // namespace farfault::workloads

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a workload's buffers lie in its virtual address space.
+// Places a workload's buffers in its virtual address space.
 //
-// Guarantees: buffers are laid out in the order of add() from a first address on (that of the BuildContext:
-// kFirstAddress, or behind the buffers of others in the same address space), each aligned to 2 MiB, so that
-// no two share a page of up to 2 MiB and a large-page policy sees what an allocator with 2 MiB granularity
-// gives. Buffers below a size may have a segment of their own, as glibc's malloc has it (small blocks in the
-// heap, large ones far above). Addresses stay below 2^47, the user half of a 48-bit address space. Sizes in
-// bytes.
-// Errors: add() throws UserError when the address space or the segment of small buffers is used up.
+// - Order: buffers have ascending addresses in the order of add(), from the BuildContext's first address on
+//   (kFirstAddress, or after the buffers of other workloads in the same address space).
+// - Alignment: 2 MiB. No two buffers share a page of up to 2 MiB, as with an allocator of 2 MiB granularity,
+//   which matters to large-page policies.
+// - Small buffers: buffers below a size may have a segment of their own, as in glibc's malloc (small blocks
+//   in the heap, large blocks far above).
+// - Limits: addresses stay below 2^47, the user half of a 48-bit address space. Sizes are in bytes.
+// - Errors: add() throws UserError when the address space or the segment of small buffers is exhausted.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,10 @@ inline constexpr std::uint64_t kBufferAlignment = 2ULL << 20;
 inline constexpr VirtAddr kAddressLimit = 1ULL << 47;
 inline constexpr VirtAddr kFirstSmallAddress = 0x4000'0000;  // up to kFirstAddress
 
-// Addresses of the next buffers: multiples of kBufferAlignment.
+// Addresses of the next buffers; multiples of kBufferAlignment.
 struct BufferSegments {
   VirtAddr next = kFirstAddress;
-  VirtAddr next_small = kFirstSmallAddress;  // of buffers of fewer bytes than:
+  VirtAddr next_small = kFirstSmallAddress;  // for buffers smaller than small_below
   std::uint64_t small_below = 0;
 };
 
@@ -37,9 +38,9 @@ class BufferLayout {
  public:
   explicit BufferLayout(BufferSegments const& segments) : segments_(segments) {}
 
-  // A buffer whose contents the host writes before the first kernel.
+  // Adds a buffer whose contents the host writes before the first kernel.
   VirtAddr add(std::string name, std::uint64_t bytes) { return lay(std::move(name), bytes, true); }
-  // One that kernels write before they read it.
+  // Adds a buffer that kernels write before they read it.
   VirtAddr add_result(std::string name, std::uint64_t bytes) { return lay(std::move(name), bytes, false); }
 
   std::vector<Buffer> take() { return std::move(buffers_); }

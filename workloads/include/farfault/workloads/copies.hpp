@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The copies in a program (operation.hpp): whether the host's data is on the GPUs from the start, or is
+// Host-device copies of a program (operation.hpp): the host's data is either on the GPUs from the start or
 // copied there.
 #pragma once
 
@@ -7,11 +7,12 @@
 
 namespace farfault::workloads {
 
-// Leaves out the workload's copies: all data is where it is needed.
+// Removes the workload's copies: all data is where it is needed.
 void leave_out_copies(Workload& workload);
 
-// Adds copies to a workload that has none: of each buffer that the host wrote before the first kernel, and of
-// each other back to the host after the last; of all buffers back where there is no other.
+// Adds copies to a workload without any. Buffers that the host wrote are copied to the GPUs before the first
+// kernel; all other buffers are copied back to the host after the last kernel. Without other buffers,
+// all are copied back.
 void add_copies(Workload& workload);
 
 }  // namespace farfault::workloads

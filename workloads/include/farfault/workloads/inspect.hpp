@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `farfault inspect` says of graphs and traces.
+// Output of `farfault inspect` for graphs and traces.
 //
-// looks_like_* judge by the first 64 KiB and never throw. describe_* read the whole file, so that what they
-// say is checked; they throw UserError as the readers do. JSON is one line.
+// looks_like_* examine the first 64 KiB and never throw. describe_* read and check the whole file; they throw
+// UserError as the readers do. JSON is one line.
 #pragma once
 
 #include <string>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all kernels share: filling an instruction, and which threads a warp holds.
+// Helpers that all kernels share: they fill an instruction and find the threads of a warp.
 //
-// Rules of the address streams. A load does not block; the first instruction that uses loaded values has
-// wait_loads. A group of computation counts the warp's instructions by the unit that executes them, as the
-// compiled kernels of MGPUSim 4.2 have them for gfx803 (README.md has the table): address computation is part
-// of the group before the access, or of the one after it where that saves a group. Kernels begin with the
-// loads of their arguments. An address that is the same for all lanes goes to the scalar cache where the
-// compiled kernel has a scalar load, and is accessed by one lane elsewhere.
+// Rules of the address streams:
+// - A load does not block. The first instruction that uses loaded values has wait_loads.
+// - A group of computation counts the warp's instructions by the unit that executes them, as in the compiled
+//   kernels of MGPUSim 4.2 for gfx803 (table in README.md). Address computation is part of the group before
+//   the access, or of the group after it if this saves a group.
+// - Kernels begin with the loads of their arguments.
+// - An address that is the same for all lanes goes to the scalar cache if the compiled kernel has a scalar
+//   load; otherwise one lane accesses it.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +28,7 @@ constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
   return a / b + (a % b != 0);
 }
 
-// Whether the step is one of the next `count`; if not, counts on from behind them.
+// True if the step is one of the next `count` steps; otherwise subtracts `count` from the step.
 constexpr bool take(std::uint64_t& step, std::uint64_t count) {
   if (step < count) return true;
   step -= count;
@@ -46,7 +48,7 @@ inline void set_compute(WarpInstruction& out, Work const& work, bool wait = fals
   out.work = work;
 }
 
-// `count` scalar loads of `bytes` in all, which lie within 64 aligned bytes.
+// `count` scalar loads of `bytes` in total, within 64 aligned bytes.
 inline void set_scalar_load(WarpInstruction& out, VirtAddr address, std::uint32_t bytes,
                             std::uint32_t count = 1) {
   out.op = Op::scalar_load;
@@ -75,12 +77,12 @@ inline void set_access(WarpInstruction& out, Op op, std::uint32_t bytes, std::ui
   out.lanes = lanes;
 }
 
-// Lanes 0 to count-1 at first, first + stride, ...
+// Lane i of 0 to count-1 accesses first + i x stride.
 inline void set_linear(WarpInstruction& out, Op op, std::uint32_t bytes, VirtAddr first, std::uint64_t stride,
                        std::uint32_t count, bool wait = false) {
   set_access(out, op, bytes, low_lanes(count), wait);
-  // Two vectors of two addresses move along by additions alone, which halves the time of the plain loop; they
-  // may write up to three addresses behind the last active lane, which mean nothing.
+  // Two vectors of two addresses advance by additions only, which halves the time of the plain loop. They may
+  // write up to three unused addresses after the last active lane.
   using Pair = std::uint64_t __attribute__((vector_size(16)));
   Pair even{first, first + stride};
   Pair odd{first + 2 * stride, first + 3 * stride};
@@ -97,10 +99,10 @@ inline void set_uniform(WarpInstruction& out, Op op, std::uint32_t bytes, VirtAd
   out.address[0] = address;
 }
 
-// The threads of one warp in a one-dimensional grid, cut at the number of items.
+// The threads of one warp in a one-dimensional grid, clipped to the number of items.
 struct ThreadRange {
   std::uint64_t first;
-  std::uint32_t lanes;  // 0 when the warp is beyond the last item
+  std::uint32_t lanes;  // 0 if the warp is beyond the last item
 };
 
 class LinearKernel : public Kernel {

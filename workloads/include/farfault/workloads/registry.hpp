@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads that can run, by name.
+// Registry of workloads by name.
 //
-// Each workload is one file of src/: a Spec (its parameters with their defaults and sources) and a function
-// that builds a Workload from it. Guarantees: all() is in a fixed order and never changes; a builder owns its
-// Spec, so a ParamTable filled by describe() is valid as long as the builder; build() is a pure function of
-// the parameters, the context and the content of the input files. Errors: make() throws UserError for an
-// unknown name, with the nearest known one; build() throws UserError for parameters that do not fit together
-// and for unreadable input.
+// Each workload is one file of src/catalogue: a Spec (its parameters with defaults and sources) and a
+// function that builds a Workload from it.
+// - Guarantees: all() has a fixed order and never changes. A builder owns its Spec, so a ParamTable filled by
+//   describe() is valid as long as the builder. build() is a pure function of the parameters, the context and
+//   the content of the input files.
+// - Errors: make() throws UserError for an unknown name and names the nearest known one. build() throws
+//   UserError for inconsistent parameters and for unreadable input.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,14 @@
 
 namespace farfault::workloads {
 
-// What a workload must know of the machine and of the run.
+// The properties of the machine and of the run that a workload depends on.
 struct BuildContext {
   std::uint32_t warp_width = 32;    // threads that execute together: 32 or 64
   std::uint64_t page_bytes = 4096;  // base page of the machine
-  std::string base_folder;          // where relative names of input files start; empty is the current folder
-  std::uint64_t seed = 1;           // of generated data
-  BufferSegments buffers{};         // unless its input has their addresses
-  InputLimits limits{};             // of input files
+  std::string base_folder;          // base of relative names of input files; empty: the current folder
+  std::uint64_t seed = 1;           // seed of generated data
+  BufferSegments buffers{};         // unused if the input has addresses
+  InputLimits limits{};             // limits of input files
 };
 
 class WorkloadBuilder {
@@ -45,10 +46,10 @@ struct WorkloadInfo {
   std::unique_ptr<WorkloadBuilder> (*make)();
 };
 
-// Those of this project.
+// The workloads of this project.
 std::vector<WorkloadInfo> const& all();
 
-// A builder with default parameters, of one of these.
+// Returns a builder of the workload `name` with default parameters.
 std::unique_ptr<WorkloadBuilder> make(std::string_view name, std::vector<WorkloadInfo> const& known = all());
 
 }  // namespace farfault::workloads

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SASS traces of Accel-Sim's NVBit tracer as workloads.
 //
-// A trace is a kernel list (kernelslist.g, or the folder that holds one) with a post-processed trace file a
-// kernel (kernel-N.traceg), or one such file alone; each may be gzip or xz. The text is read once, as a
-// stream, into a compact form of 24 bytes for each memory instruction or stretch of other instructions (and 8
-// bytes for each address that does not follow a stride), from which any step of any warp is answered
-// directly.
-//
-// What becomes of an instruction: loads and stores of global and generic addresses keep their lanes and
-// addresses; an atomic with a result (ATOM, ATOMG) is a load, one without (RED) a store; a block barrier
-// (BAR.SYNC) is a barrier; each other one, shared-, local- and constant-memory accesses included, is a
-// vector instruction, in one group with its neighbours of that kind. An instruction waits for earlier loads
-// when it uses a register that one of them has yet to fill. Blocks that the tracer left out do not exist;
-// warps that it left out end at once. Warps have 32 lanes.
-//
-// The workload's buffers are the regions that its accesses and host copies touch, in units of 64 KiB.
-// Errors: UserError with file, line, value and rule.
+// - Input: a kernel list (kernelslist.g, or the folder that contains one) with one post-processed trace file
+//   per kernel (kernel-N.traceg), or a single trace file; each plain, gzip or xz.
+// - Memory: the text is read once, as a stream, into a compact form: 24 bytes per memory instruction or run
+//   of other instructions, and 8 bytes per address that does not follow a stride. Any step of any warp is
+//   found in it directly.
+// - Instructions: loads and stores of global and generic addresses keep their lanes and addresses. An atomic
+//   with a result (ATOM, ATOMG) is a load, one without a result (RED) a store. A block barrier (BAR.SYNC) is
+//   a barrier. All others, including shared-, local- and constant-memory accesses, are vector instructions,
+//   grouped with adjacent vector instructions.
+// - Dependences: an instruction that uses a register of an outstanding load waits for all earlier loads.
+// - Blocks that the tracer omitted do not exist; warps that it omitted end immediately. Warps have 32 lanes.
+// - Buffers: the regions that accesses and host copies touch, in units of 64 KiB.
+// - Errors: UserError with file, line, value and rule.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +24,15 @@
 namespace farfault::workloads {
 
 struct TraceOptions {
-  std::uint64_t max_instructions = 50'000'000;  // a trace that needs more of the compact form is refused
+  std::uint64_t max_instructions = 50'000'000;  // limit of the compact form; a longer trace is an error
 };
 
 struct TraceSummary {
   std::string format = "accel-sim";
   std::uint64_t kernels = 0;
   std::uint64_t blocks = 0;
-  std::uint64_t instructions = 0;         // warp instructions of any kind
-  std::uint64_t memory_instructions = 0;  // of these, global and generic accesses with an active lane
+  std::uint64_t instructions = 0;         // warp instructions of all kinds
+  std::uint64_t memory_instructions = 0;  // global and generic accesses among them with an active lane
 };
 
 Workload read_trace(std::string const& path, BuildContext const& context, TraceOptions const& options = {});

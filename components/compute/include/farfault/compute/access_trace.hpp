@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of one transaction of an SM, from its issue to its data or acknowledgement, as stretches of time
-// that follow each other without a gap: each in one stage of the latency stack (sm_stats.hpp), at one place.
+// The trace of one transaction of an SM, from its issue to its data or acknowledgement: consecutive spans of
+// time without gaps, each in one stage of the latency stack (sm_stats.hpp), at one place.
 #pragma once
 
 #include <array>
@@ -31,13 +31,13 @@ enum class Stage : std::uint8_t {
   links,
   remote_memory,
 };
-// As the statistics time_in_NAME have them.
+// As in the names of the statistics time_in_NAME.
 inline constexpr std::array<std::string_view, 13> kStageNames = {
     "load_store", "l1_tlb",   "l2_tlb",     "walk_queue", "walk",  "iommu",        "fault",
     "l1_cache",   "l2_cache", "dram_queue", "dram",       "links", "remote_memory"};
 
-// Whose time a stretch is: the SM's; on its own device that of the L2 TLB, the GMMU, the port to the links,
-// the L2 slice or the DRAM channel of the address; its IOMMU's; or that of the device whose memory it is.
+// The owner of a span's time: the SM; on its own device, the L2 TLB, the GMMU, the port to the links, the L2
+// slice or the DRAM channel of the address; its IOMMU; or the device that owns the memory.
 enum class Place : std::uint8_t { sm, l2_tlb, gmmu, port, l2_slice, dram, iommu, remote };
 
 struct StageSpan {
@@ -48,18 +48,18 @@ struct StageSpan {
   std::uint8_t unused[6] = {};
 };
 
-// Where the translation came from, and the data.
+// The source of the translation, and of the data.
 enum class Served : std::uint8_t { unknown, l1, l2, memory, gmmu, iommu, fault };
 
 struct AccessTrace {
   ComponentId sm = 0;
-  std::uint32_t number = 0;  // among those of its SM that are traced
+  std::uint32_t number = 0;  // among the traced transactions of its SM
   Time issued{};
   Time ended{};
   VirtAddr address = 0;          // with its address space
-  PhysAddr physical = kNoFrame;  // of what the L1 cache had it is not known
+  PhysAddr physical = kNoFrame;  // unknown for lines that hit in the L1 cache
   std::uint64_t block = 0;
-  std::uint64_t step = 0;  // of the instruction among those of its warp
+  std::uint64_t step = 0;  // number of the instruction in its warp
   std::uint32_t kernel = 0;
   std::uint32_t warp = 0;  // in its block
   std::uint8_t application = 0;
@@ -68,7 +68,7 @@ struct AccessTrace {
   Access access = Access::read;
   Served translation = Served::unknown;
   Served data = Served::unknown;
-  std::uint8_t unfinished = 0;  // the run ended before it did
+  std::uint8_t unfinished = 0;  // the run ended before the transaction
   std::uint8_t unused = 0;
   std::vector<StageSpan> spans;
 

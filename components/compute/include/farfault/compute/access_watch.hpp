@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows some transactions of an SM from their issue to their end, by looking at the SM before and after
-// each of its events: the SM knows nothing of it.
+// Traces sampled transactions of an SM from issue to end, by observing the SM's State before and after
+// each of its events. The SM is unaware of it.
 //
-// What an SM does in one event follows from its State before and after: which transactions its load/store
-// unit has passed, in order, one per cycle, and where each waits now. The times are those that the latency
-// stack has, cut as it cuts them (sm_latency.cpp): with every transaction followed they add up to it,
-// exactly. Where a response says how long it was in each stage but not when, the stages stand in their order,
-// and the answer's way back behind them.
-//
-// Followed are those issued in the window that the sample takes: by a hash of the seed and of what the
-// transaction is (SM, kernel and its launch, block, warp, instruction, number in it), so never by how the run
-// is spread; and of each SM no more than `most`. Memory: some 500 bytes for each.
+// - Method: one event's effects follow from the State before and after it: the transactions that its
+// load/store
+//   unit has passed, in order, one per cycle, and the place where each waits now.
+// - Guarantee: times are split as in the latency stack (sm_latency.cpp); if every transaction is traced, they
+//   add up to it exactly. If a response has the durations of its stages but not their times, the stages are
+//   placed in order, followed by the response's way back.
+// - Sample: transactions issued in the window, selected by a hash of the seed and the transaction's identity
+//   (SM, kernel and its launch, block, warp, instruction, number in it), and therefore independent of
+//   threads, ranks and partitions; at most `most` per SM.
+// - Memory: about 500 bytes per transaction.
 #pragma once
 
 #include <cstdint>
@@ -26,37 +27,37 @@ namespace farfault {
 
 struct AccessSample {
   Time from{};
-  Time to{};                 // those issued from then on are not followed
+  Time to{};                 // transactions issued from then on are not traced
   std::uint64_t one_in = 1;  // at least 1
   std::uint64_t seed = 0;
-  std::uint32_t most = 0;  // of an SM
-  // How long a translation takes from the L2 TLB to the SM, and a line from an L2 slice.
+  std::uint32_t most = 0;  // per SM
+  // Latency of a translation from the L2 TLB to the SM, and of a line from an L2 slice.
   Duration translation_back{};
   Duration line_back{};
 };
 
 class AccessWatch final : public Observer {
  public:
-  // From now on; between two events of the SM, at sample.from.
+  // Starts at sample.from, between two events of the SM.
   AccessWatch(Sm const& sm, AccessSample const& sample);
 
   void before(Event const& e) override;
   void after(Event const& e) override;
 
-  // How many are under way.
+  // Number of outstanding traced transactions.
   std::size_t under_way() const { return live_.size() - free_.size(); }
-  // How many were left out because the SM had `most`.
+  // Number of sampled transactions not traced because the SM had reached `most`.
   std::uint64_t left_out() const { return left_out_; }
-  // All that were followed; those under way end at `now`, unfinished. Nothing is followed any more.
+  // All traces; outstanding transactions end at `now`, unfinished. Ends tracing.
   std::vector<AccessTrace> take(Time now);
 
  private:
-  static constexpr std::uint32_t kNone = ~0U;  // a transaction that is not followed
-  // Where it waits, or is.
+  static constexpr std::uint32_t kNone = ~0U;  // a transaction that is not traced
+  // The place where a transaction waits or is handled.
   enum class Where : std::uint8_t { load_store, translation, replay, line, acknowledgement };
   struct Live {
     AccessTrace trace;
-    Time since{};  // in its present stage
+    Time since{};  // in its current stage
     std::uint32_t context = 0;
     Where where = Where::load_store;
   };
@@ -67,17 +68,17 @@ class AccessWatch final : public Observer {
   bool is_sampled(LsuItem const& item, Warp const& warp, std::uint64_t number) const;
   void translated(TranslateResponse const& m, Time now);
   void answered(MemResponse const& m, Time now);
-  // The number of the transaction in a list, taken from it; kNone where it is not followed.
+  // Removes the transaction from a list and returns its number; kNone if it is not traced.
   std::uint32_t take_from(std::map<std::uint64_t, Ids>& lists, std::uint64_t key, LsuItem const& item) const;
   std::uint32_t replay_of(std::uint64_t page, LsuItem const& item, Time now);
 
   void look_up(std::uint32_t id, Time at);
   void enter_cache(std::uint32_t id, Time at);
   void finish(std::uint32_t id, Time at);
-  // From where it is now on.
+  // Adds a span from the end of the last one.
   void spend(Live& live, Time until, Stage stage, Place place) const;
   void spend_translation(Live& live, TranslateResponse const& m, Time now) const;
-  // `rest`: the stage whose what is left is; null: that is the way's.
+  // `rest`: the stage to which the remaining time is attributed; null: the L2 cache or the links.
   void spend_memory(Live& live, MemoryStages const& stages, std::uint32_t MemoryStages::*rest, Time at) const;
   bool waits_in(MshrTable<LsuItem> const& table, Live const& live) const;
   std::optional<PageTranslation> look_at_tlb(std::uint64_t page) const;
@@ -93,7 +94,7 @@ class AccessWatch final : public Observer {
   std::uint32_t taken_ = 0;
   std::uint64_t left_out_ = 0;
 
-  // Which of those in the SM's queues are followed, in their order.
+  // The traced transactions in the SM's queues, in order.
   std::deque<std::uint32_t> translated_;
   std::deque<std::uint32_t> again_;
   Ids current_;
@@ -102,7 +103,7 @@ class AccessWatch final : public Observer {
   std::map<std::uint64_t, Ids> loads_;           // by line
   Ids stores_;
 
-  // Of the event that is being handled.
+  // State before the current event.
   Time lsu_free_{};
   std::uint64_t position_ = 0;
   bool had_issued_ = false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a kernel's blocks are distributed over the GPUs.
+// Block order: the distribution of a kernel's blocks over the GPUs.
 //
-// Contract: share() says which blocks are those of one GPU; the shares of all GPUs hold each block once. It
-// is a function of its arguments, so that every GPU can compute its own.
+// Contract: share() returns the blocks of one GPU; the shares of all GPUs contain each block once. It
+// is a function of its arguments, so every GPU can compute its own share.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class BlockOrder {
   using Interface = BlockOrder;
   struct Setup {
     std::uint32_t gpus = 1;
-    std::uint32_t sms = 1;  // of each GPU
+    std::uint32_t sms = 1;  // per GPU
   };
   // The blocks first, first + step, ...
   struct Share {

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU's dispatcher: places the GPU's share of the blocks of each kernel that the host launches on SMs.
+// A GPU's dispatcher: assigns the GPU's share of the blocks of each launched kernel to SMs.
 //
-// A block goes to the next SM in turn, of those that its application may use, that has room for its warps,
-// threads, registers and shared memory; one block is dispatched per cycle. Which blocks are those of a GPU is
-// the block order's affair (block_order.hpp). Of several streams whose kernels run at once, of one or several
-// applications, each places a block in turn, as long as one of theirs fits.
-//
-// A block beyond those that can issue goes to an SM where gpu.sm.thread_blocks takes it (thread_blocks.hpp),
-// after all SMs have as many as can issue.
-//
-// What a kernel has done on its SMs, these report with the last block that each has of it; the sums go to the
-// host with the kernel's end (kernel_counts.hpp).
-//
-// The write-back of L2 caches at the end of a kernel (host.hpp): a GPU alone asks its slices itself after its
-// last block; one of several reports it, and asks them when the host says so.
+// - SM: the next one in round-robin order, among the SMs of the block's application, with room for its warps,
+//   threads, registers and shared memory. Rate: one block per cycle.
+// - Share: the block order selects the blocks of a GPU (block_order.hpp).
+// - Streams: streams with running kernels, of one or several applications, place blocks in round-robin order,
+//   as long as one block fits.
+// - Extra blocks: after all SMs have as many blocks as can issue, a block is assigned to an SM where
+//   gpu.sm.thread_blocks accepts it (thread_blocks.hpp).
+// - Counters: SMs report a kernel's counters with its last block on the SM; the sums are sent to the host
+//   with the kernel's end (kernel_counts.hpp).
+// - Write-back of L2 caches at the end of a kernel (host.hpp): a single GPU starts it after its last
+//   block; one of several reports its last block, and starts it at the host's request.
 #pragma once
 
 #include <array>
@@ -34,15 +32,15 @@ namespace farfault {
 struct DispatcherSpec {
   SmParams sm;
   Clock clock{1'000'000'000};
-  std::uint32_t gpu = 0;   // among those of its host
+  std::uint32_t gpu = 0;   // among its host's GPUs
   std::uint32_t gpus = 1;  // of the host
   std::uint32_t sms = 1;
   std::uint32_t warp_width = 64;
   PolicyChoice<BlockOrder> block_order{"contiguous"};
   Applications const* applications = nullptr;
   std::uint32_t slices_to_write_back = 0;  // at the end of a kernel
-  bool counts_evictions = false;           // the driver sends them
-  bool may_stall = false;                  // the driver stops all SMs at times
+  bool counts_evictions = false;           // the driver reports evictions
+  bool may_stall = false;                  // the driver may stop all SMs
 
   ThreadBlocks::Setup blocks_setup() const { return {clock, sms}; }
   bool controls_sms() const {
@@ -53,7 +51,7 @@ struct DispatcherSpec {
 // The blocks of an SM.
 struct SmBlocks {
   SmUse use{};
-  std::uint64_t extra = 0;  // of them, those beyond what can issue
+  std::uint64_t extra = 0;  // of these, blocks beyond the limits of issue
 };
 
 // A kernel: its blocks on this GPU, counted from 0.
@@ -91,8 +89,8 @@ struct DispatcherState {
   Policy<ThreadBlocks> thread_blocks;
   ThreadBlocks::Evictions evictions{};  // of the period
   Time period_ends = Time::max();       // max: no block runs
-  std::uint64_t timer_rests = 0;        // no timer is set for that: the policy is steady
-  std::uint64_t all_run = 0;            // SMs that were turned off, too, until the period ends
+  std::uint64_t timer_rests = 0;        // the policy is steady, so no timer is set
+  std::uint64_t all_run = 0;            // disabled SMs run as well, until the period ends
   std::uint64_t stalled = 0;            // by the driver
 
   static std::span<Stat<DispatcherState> const> list() {
@@ -117,14 +115,14 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   Out<StartBlock> start = out<StartBlock>("start");
   Out<KernelCounts> counts = out<KernelCounts>("counts");
   Out<KernelDone> done = out<KernelDone>("done");
-  // Where there are slices to write back.
+  // If there are slices to write back.
   In<KernelEnd> kernel_end;
   In<Flushed> flushed;
   Out<Flush> flush;
-  // Where gpu.sm.thread_blocks looks at what has happened in a period.
+  // If gpu.sm.thread_blocks has a period.
   In<PageLifetimes> lifetimes;
   Self<Tick> period_end;
-  // Where it does, or the driver stops SMs.
+  // If it does, or the driver may stop SMs.
   Out<BlockControl> control;
   In<GpuStall> stall;
 
@@ -143,7 +141,7 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   void on_period_end(Tick const& m, Cx& cx) const;
   void on_stall(GpuStall const& m, Cx& cx) const;
 
-  // Whether a block of this shape fits on an empty SM; if not, what it lacks.
+  // The resource that a block of this shape lacks on an empty SM; empty if it fits.
   static std::string why_not(KernelShape const& shape, SmParams const& sm, std::uint32_t warp_width);
 
  private:
@@ -152,21 +150,21 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   }
   BlockOrder::Share share_of(std::uint32_t stream, DispatcherState const& s) const;
   static constexpr std::uint32_t kEverySm = ~0U;
-  // All blocks for which there is room: on all SMs, or on the only one that may have got any since the last
+  // Dispatches all blocks that fit: on all SMs, or on the only one whose room may have grown since the last
   // call.
   void dispatch(Cx& cx, std::uint32_t only) const;
-  // The next block of the stream's kernel; false when there is none, or no room for it.
+  // Places the next block of the stream's kernel; false if there is none, or no room for it.
   bool place(std::uint32_t stream, std::uint32_t only, Cx& cx) const;
-  // Starts it on the SM whose turn it is.
+  // Starts it on the next SM in round-robin order.
   void start_on_next(std::uint32_t stream, SmUse const& need, bool extra, Cx& cx) const;
-  // Of an SM among those of the application, or of the first one after it.
+  // The number of an SM among the SMs of the application, or of the first one after it.
   std::uint32_t number_of(std::uint32_t sm, std::uint32_t application) const;
-  // Whether the SM gets one more block, which can issue at once, or is extra.
+  // True if the SM accepts one more block, which can issue at once or is extra.
   bool takes(std::uint32_t sm, SmUse const& need, bool extra, DispatcherState const& s) const;
   std::uint32_t running_sms(DispatcherState const& s) const;
-  // A timer for the end of the period, once those that have ended without one are over.
+  // Sets a timer for the end of the period, after advancing over periods that ended without one.
   void set_period_timer(Cx& cx) const;
-  // The SMs that were turned off run until the period ends, where no other has a block.
+  // Enables all SMs until the period ends if only disabled SMs have blocks.
   void run_all_if_others_are_idle(Cx& cx) const;
   void control_sms(Cx& cx) const;
   void tell_host(std::uint32_t kernel, Cx& cx) const;

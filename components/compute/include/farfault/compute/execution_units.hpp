@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The units of an SM that compute, shared by its warps: SIMDs, the scalar unit, shared memory.
+// The execution units of an SM, shared by its warps: SIMDs, the scalar unit, shared memory.
 //
-// A group of instructions is given to the units at once. Each unit takes groups in the order in which they
-// come and is busy with one for as long as its instructions take, so no unit does more than its rate, and
-// none is idle while something waits for it. The groups of different warps interleave on hardware,
-// instruction by instruction: the latency of a group's dependent instructions therefore counts from its
-// issue, and overlaps with the work of others. A warp belongs to one SIMD, its slot modulo their number
-// (GCN: a wavefront stays on its SIMD; Volta: warp modulo 4, Jia et al., arXiv:1804.06826).
-//
-// GCN issues instructions of different kinds in the same cycle, from different wavefronts, memory
-// instructions among them (GCN3 ISA manual, "Instruction Issue"). A scheduler of an NVIDIA SM issues one
-// instruction per cycle, of whatever kind (V100 white paper: "1 warp instruction per clock"); with
-// `single_issue` every instruction takes such a slot too.
-//
-// Closed forms, for w warps on an SM that each execute n instructions: vector instructions take
-// n x ceil(w / simds) x ceil(width / lanes) cycles, scalar ones n x w / rate, shared-memory ones
-// n x w x width x bytes / bandwidth; all kinds together, with `single_issue`, at least n x ceil(w / simds); a
-// lone warp n x the dependent latency, where that is more.
-// Time: no events, no loops.
+// - Groups: instructions are given to the units in groups. A unit takes groups in order of arrival and is
+//   busy for as long as their instructions take, so it neither exceeds its rate nor idles while a group
+//   waits. Hardware interleaves groups of different warps per instruction; the latency of a group's
+//   dependent instructions therefore counts from its issue and overlaps with other groups.
+// - SIMD: a warp belongs to one, its slot modulo their number (GCN: a wavefront stays on its SIMD; Volta:
+//   warp modulo 4, Jia et al., arXiv:1804.06826).
+// - Issue: GCN issues instructions of different kinds in the same cycle, from different wavefronts, memory
+//   instructions among them (GCN3 ISA manual, "Instruction Issue"). A scheduler of an NVIDIA SM issues one
+//   instruction of any kind per cycle (V100 white paper: "1 warp instruction per clock"); with
+//   `single_issue` every instruction takes an issue slot.
+// - Closed forms, for w warps on an SM that each execute n instructions: vector instructions take
+//   n x ceil(w / simds) x ceil(width / lanes) cycles, scalar ones n x w / rate, shared-memory ones
+//   n x w x width x bytes / bandwidth; all kinds together, with `single_issue`, at least n x ceil(w / simds);
+//   a single warp takes n x the dependent latency, if that is more.
+// - Cost: no events, no loops.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +29,8 @@ namespace farfault {
 // In cycles of the SM, and per cycle.
 struct ExecutionRates {
   std::uint32_t simds;
-  std::uint32_t vector_cycles;   // of a SIMD, for a vector instruction of a whole warp
-  std::uint32_t special_cycles;  // and for a special function
+  std::uint32_t vector_cycles;   // of a SIMD, per vector instruction of a whole warp
+  std::uint32_t special_cycles;  // and per special-function instruction
   std::uint32_t scalar_rate;     // instructions
   std::uint32_t shared_bytes_per_cycle;
   std::uint32_t dependent_latency;
@@ -45,8 +43,8 @@ class ExecutionUnits {
  public:
   static constexpr std::uint32_t kMaxSimds = 16;
 
-  // Gives the units the work of the warp in `slot`, at cycle `now`, which never goes back. Returns the cycle
-  // at which the warp's next instruction may issue, after `now`.
+  // Gives the units the work of the warp in `slot`, at cycle `now`, which must not decrease. Returns the
+  // cycle at which the warp's next instruction may issue, after `now`.
   std::uint64_t execute(ExecutionRates const& r, std::uint32_t slot, Work const& work, std::uint64_t now) {
     auto const latency = std::uint64_t{work.instructions()} * r.dependent_latency;
     auto ready = now + std::max<std::uint64_t>(latency, 1);
@@ -64,8 +62,8 @@ class ExecutionUnits {
     return ready;
   }
 
-  // A memory instruction of the warp in `slot`: it issues at once, and with `single_issue` delays what its
-  // scheduler issues next by one cycle.
+  // A memory instruction of the warp in `slot`: issues at once, and with `single_issue` delays its
+  // scheduler's next issue by one cycle.
   void take_issue_slot(ExecutionRates const& r, std::uint32_t slot, std::uint64_t now) {
     if (r.single_issue) take_cycles(issue_free_, r, slot, 1, now);
   }
@@ -86,8 +84,8 @@ class ExecutionUnits {
     simd_cycles_ += cycles;
     return take_cycles(simd_free_, r, slot, cycles, now);
   }
-  // `free` counts in instructions or bytes since time zero, so that a unit that does several in a cycle needs
-  // no fractions. The cycle at which it is done with `amount` more.
+  // `free` counts in instructions or bytes since time zero, so that rates above one per cycle need
+  // no fractions. Returns the cycle at which the unit completes `amount` more.
   static std::uint64_t take(std::uint64_t& free, std::uint64_t amount, std::uint64_t rate,
                             std::uint64_t now) {
     free = std::max(free, now * rate) + amount;

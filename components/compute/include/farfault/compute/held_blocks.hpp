@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread blocks that an SM holds: those that issue, and those that wait, fresh or having given way.
+// The thread blocks that an SM holds: issuing blocks, and waiting blocks, fresh or swapped out.
 //
-// Blocks are named by their contexts (warp_contexts.hpp). What issues keeps within the SM's warps, threads
-// and blocks; what is in its registers and shared memory (kept), within these. A block that is saved is in an
-// area of its own until it is there again.
+// Blocks are named by their contexts (warp_contexts.hpp). Issuing blocks keep within the SM's warps, threads
+// and blocks; blocks whose contents are in its registers and shared memory (kept), within these. A saved
+// block has its own area until it is restored.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@
 namespace farfault {
 
 struct HeldBlock {
-  // It issues; waits, kept or not; is being saved; is being restored.
+  // Issuing; waiting, kept or not; being saved; being restored.
   enum class Place : std::uint8_t { none, issues, kept, outside, saving, restoring };
   SmUse need{};
-  std::uint64_t since = 0;  // orders those in the same place
+  std::uint64_t since = 0;  // orders blocks in the same place
   Place place = Place::none;
   std::uint8_t begun = 0;  // it has issued
   std::uint8_t saved = 0;  // in its area
@@ -41,7 +41,7 @@ class HeldBlocks {
   HeldBlock const& operator[](std::uint32_t block) const { return blocks_[block]; }
   std::uint32_t waiting() const { return static_cast<std::uint32_t>(waiting_); }
 
-  // Whether a block that comes can issue at once.
+  // True if a new block can issue at once.
   bool has_room(SmUse const& need, SmParams const& sm) const {
     return (issuing_ + need).can_issue(sm) && (kept_ + need).has_capacity(sm);
   }
@@ -68,9 +68,9 @@ class HeldBlocks {
     b = {};
   }
 
-  // The block that comes next, of those that wait and are ready(block): without `instead`, one that has room;
-  // else one that has it once that block has given way, so that no more than `extra` that have begun wait.
-  // Those that have begun come first; among equals, the one that has waited for longest.
+  // The waiting block to swap in, among blocks with ready(block): without `instead`, a block that has room;
+  // otherwise a block that has room once `instead` is swapped out, with at most `extra` begun blocks waiting.
+  // Begun blocks take precedence; among equals, the longest-waiting one.
   template <class Ready>
   std::optional<std::uint32_t> next(SmParams const& sm, std::uint32_t instead, std::uint32_t extra,
                                     Ready&& ready) const {
@@ -90,12 +90,12 @@ class HeldBlocks {
     }
     return best;
   }
-  // Whether a block that gives way has to be saved for another to come.
+  // True if a swapped-out block must be saved to make room for the other.
   bool must_be_saved_for(std::uint32_t other, SmParams const& sm) const {
     auto const& b = blocks_[other];
     return b.place == Place::outside && !(kept_ + b.need).has_capacity(sm);
   }
-  // Those that issue, the one that came first first.
+  // The issuing blocks, in order of arrival.
   std::vector<std::uint32_t> issuing() const {
     std::vector<std::uint32_t> all;
     for (std::uint32_t i = 0; i < blocks_.size(); ++i)
@@ -104,8 +104,8 @@ class HeldBlocks {
     return all;
   }
 
-  // A block gives way: it is being saved, its registers and shared memory too, which takes an area; then it
-  // waits.
+  // A block is swapped out: its context is being saved, with its registers and shared memory if `saved`,
+  // which takes an area; then it waits.
   void give_way(std::uint32_t block, bool saved) {
     auto& b = blocks_[block];
     FF_CHECK(b.place == Place::issues, "a block gives way that does not issue");
@@ -122,7 +122,7 @@ class HeldBlocks {
     if (b.saved != 0) kept_ -= b.need;
     b.since = ++clock_;
   }
-  // One that waits comes back: it is being restored; then it issues.
+  // A waiting block is swapped in: it is being restored; then it issues.
   void come(std::uint32_t block) {
     auto& b = blocks_[block];
     issuing_ += b.need;
@@ -151,7 +151,7 @@ class HeldBlocks {
 
   std::vector<HeldBlock> blocks_;  // by context
   FreeNumbers areas_;
-  std::vector<std::uint8_t> areas_taken_;  // what FreeNumbers grows
+  std::vector<std::uint8_t> areas_taken_;  // grown by FreeNumbers
   SmUse issuing_{};
   SmUse kept_{};
   std::uint64_t clock_ = 0;

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program on the host: each application's operations, in streams (operation.hpp); applications beside
-// each other. A kernel runs on all GPUs of its application (the unified model of one kernel whose blocks are
-// spread over several GPUs); to copy, to allocate and to free is the driver's work.
+// The program on the host: runs each application's operations, in streams (operation.hpp); applications run
+// concurrently.
 //
-// The streams of an application begin at its start. An operation begins when the one before it in its stream
-// has ended: a kernel when all GPUs have reported its last block, any other when the driver has reported
-// its end. When all streams have ended they begin again, as often as the application repeats.
-//
-// An application that is relaunched begins again after that too, until every application of the host has run
-// as often as it repeats. From then on no operation begins; those that run are brought to their end.
-//
-// Where L2 caches are written back at the end of a kernel, it is done when all slices have done so. Other
-// GPUs write into a GPU's slices too, so of several GPUs each reports its last block, then the host asks all
-// GPUs it has for the write-back, and each reports again.
-//
-// A row of the table of kernels has what the kernel did on all its SMs: a column for each statistic of
-// SmStats. Over all kernels that have ended, with none running, they add up to the statistics of the SMs.
-// What runs at the end of a run that is stopped is in a table of its own.
+// - Kernels run on all GPUs of their application (unified model: one kernel whose blocks are spread over
+//   several GPUs). Copies, allocations and frees are carried out by the driver.
+// - Streams start with their application. An operation starts when the previous one in its stream has
+//   completed: a kernel when all GPUs have reported its last block, any other when the driver has reported
+//   its end. When all streams have completed, they start again, as often as the application repeats.
+// - Relaunch: a relaunched application also starts again after that, until every application of the host has
+//   run as often as it repeats. From then on no operation starts; running operations complete.
+// - Write-back of L2 caches at the end of a kernel: the kernel completes when all slices have written back.
+// As
+//   GPUs also write to slices of other GPUs, each of several GPUs reports its last block; the host then
+//   requests the write-back from all its GPUs, and each reports again.
+// - Table of kernels: a row has the kernel's counts on all its SMs, a column per statistic of SmStats.
+//   Over all completed kernels, with none running, they add up to the statistics of the SMs. Operations
+//   running at the end of a stopped run are in a separate table.
 #pragma once
 
 #include <array>
@@ -55,7 +54,7 @@ struct HostParams {
   }
 };
 
-// For the results, until they are in their tables.
+// Records kept until they are written to their tables.
 struct KernelRecord {
   std::uint32_t kernel = 0;
   std::uint32_t launch = 0;
@@ -72,24 +71,24 @@ struct OrderRecord {
   Time finished{};
 };
 
-// What a stream is at.
+// The progress of a stream.
 struct StreamRun {
-  std::uint32_t next = 0;  // of its operations, the one that runs or has to wait
+  std::uint32_t next = 0;  // index of its running or waiting operation
   std::uint32_t running = 0;
-  std::uint32_t launch = 0;  // of the kernel that runs
+  std::uint32_t launch = 0;  // of the running kernel
   std::uint32_t reported = 0;
-  std::uint32_t writing_back = 0;  // all have reported the last block
+  std::uint32_t writing_back = 0;  // all GPUs have reported the last block
   std::uint32_t unused = 0;
-  Time began{};  // the operation that runs
-  Time ran{};    // the last block of the kernel that runs was done
+  Time began{};  // start of the running operation
+  Time ran{};    // end of the running kernel's last block
 };
-// What an application is at.
+// The progress of an application.
 struct ApplicationRun {
-  std::uint32_t times = 0;          // that all its operations have ended
+  std::uint32_t times = 0;          // completed runs of all its operations
   std::uint32_t launches = 0;       // of kernels
-  Time first_launch = Time::max();  // or order to the driver
+  Time first_launch = Time::max();  // or first order to the driver
   Time last_end{};
-  RunRecord current{};  // the time that its operations run now
+  RunRecord current{};  // the current run
 };
 
 struct HostStats {
@@ -116,11 +115,11 @@ struct HostState {
   std::uint32_t unfinished = 0;      // applications that have not yet run as often as they repeat
   std::vector<ApplicationRun> runs;  // by application
   std::vector<StreamRun> streams;
-  std::vector<std::uint8_t> ended;  // by operation: has ended, this time
+  std::vector<std::uint8_t> ended;  // by operation: completed in the current run
   std::vector<KernelRecord> records;
   KernelSums counts;
   std::vector<OrderRecord> orders;
-  std::vector<RunRecord> ended_runs;  // where there is a table of them
+  std::vector<RunRecord> ended_runs;  // if there is a table of runs
   ByApplication<HostStats> stats;
 };
 
@@ -143,8 +142,8 @@ class Host final : public Component<HostSpec, HostState> {
   In<KernelDone> kernel_done = in<&Host::on_done>("kernel_done");
   Self<StartApplication> begin = timer<&Host::on_begin>("begin");
   Out<LaunchKernel> launch = out<LaunchKernel>("launch");
-  Out<KernelEnd> kernel_end;  // where it asks for a write-back
-  // Where an application copies, allocates or frees.
+  Out<KernelEnd> kernel_end;  // if it requests a write-back
+  // If an application copies, allocates or frees.
   Out<MemoryOrder> memory_order;
   In<MemoryOrderDone> order_done;
 
@@ -155,12 +154,12 @@ class Host final : public Component<HostSpec, HostState> {
   std::vector<TableInfo> tables() const override;
   void final_rows(TableRows& rows) const override;
 
-  // Whether all operations of the application have ended, as often as it repeats.
+  // True if all operations of the application have completed, as often as it repeats.
   bool has_finished(std::uint32_t application) const {
     auto const& a = (*spec().applications)[application];
     return a.workload->operations().empty() || state().runs[application].times >= a.repeats;
   }
-  // Whether an operation of it is under way, as it may be after that where it is relaunched.
+  // True if an operation of it is running; a relaunched application may still run after has_finished().
   bool is_running(std::uint32_t application) const;
 
   void on_begin(StartApplication const& m, Cx& cx) const;
@@ -175,17 +174,17 @@ class Host final : public Component<HostSpec, HostState> {
   bool has_runs_table() const;
   TableInfo table_of_what_is_under_way() const;  // the last one
   std::string waiting_for(std::uint32_t stream) const;
-  // Of a stream that has one: what it runs or has to wait for.
+  // The running or waiting operation of a stream that has not ended.
   Operation const& operation(std::uint32_t stream, HostState const& s) const;
   bool at_end(std::uint32_t stream, HostState const& s) const {
     return s.streams[stream].next == of_stream_[stream].size();
   }
   void begin_run(std::uint32_t application, Cx& cx) const;
-  // When all its streams have ended: whether they begin again.
+  // Called when all its streams have completed; true if they start again.
   bool end_run(std::uint32_t application, Cx& cx) const;
-  // Lets all streams of the application get as far as they can.
+  // Starts all operations of the application's streams that can start.
   void continue_streams(std::uint32_t application, Cx& cx) const;
-  // False where the stream has ended, or has to wait, or nothing begins any more.
+  // False if the stream has completed, must wait, or no further operation may start.
   bool begin_next(std::uint32_t stream, Cx& cx) const;
   void launch_kernel(std::uint32_t stream, std::uint32_t kernel, Cx& cx) const;
   void end_operation(std::uint32_t stream, Cx& cx) const;

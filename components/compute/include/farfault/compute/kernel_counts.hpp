@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel has done, on its way from its SMs over the dispatchers to the host: by how much the counters
-// of SmStats have grown since the last report (KernelCounts in messages.hpp).
+// Reports of a kernel's counts from its SMs through the dispatchers to the host: the increase of the counters
+// of SmStats since the last report (KernelCounts in messages.hpp).
 //
-// Guarantees: a growth of any size arrives as it is. No report comes late: who reports says how many messages
-// that took with its word that a block, or the kernel, has ended, and a kernel of which one is missing at its
-// end stops the program.
-// Cost: a byte for each seven bits of a growth, 34 of them to a message; no allocation.
+// Guarantees: an increase of any size is reported exactly. Reports are complete: the message that a block, or
+// the kernel, has ended carries the number of report messages; a missing one at the kernel's end aborts the
+// program.
+// Cost: one byte per seven bits of an increase, 34 per message; no allocation.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +22,11 @@
 
 namespace farfault {
 
-// All counters, in the order of the members: that is how reports name them.
+// All counters, in the order of the members, which identifies them in reports.
 using SmCounters = std::array<std::uint64_t, sizeof(SmStats) / sizeof(std::uint64_t)>;
 static_assert(Bytes<SmStats> && sizeof(SmCounters) == sizeof(SmStats) && SmCounters{}.size() < 256);
 
-// Calls send(message) for each message of a report of the growth from `before` to `now`; returns their
+// Calls send(message) for each message of a report of the increase from `before` to `now`; returns their
 // number.
 template <class Send>
 std::uint32_t report_growth(std::uint32_t kernel, SmStats const& before, SmStats const& now, Send&& send) {
@@ -34,7 +34,7 @@ std::uint32_t report_growth(std::uint32_t kernel, SmStats const& before, SmStats
   auto const all = std::bit_cast<SmCounters>(now);
   std::uint32_t messages = 0;
   KernelCounts m{kernel};
-  auto end = all.size();  // behind the last one that has grown
+  auto end = all.size();  // after the last counter that has increased
   while (end != 0 && all[end - 1] == old[end - 1]) --end;
   for (std::size_t i = 0; i < end; ++i) {
     auto growth = all[i] - old[i];
@@ -57,7 +57,7 @@ inline void add_counts(SmStats& sum, SmStats const& more) {
   sum = std::bit_cast<SmStats>(all);
 }
 
-// The sums of what is reported of the kernel that each stream runs.
+// The sums of the reports on each stream's running kernel.
 class KernelSums {
  public:
   KernelSums() = default;
@@ -77,10 +77,10 @@ class KernelSums {
     }
     --missing_[stream];
   }
-  // So many messages were sent, which are here already.
+  // Announces the number of messages, which may have arrived already.
   void expect(std::uint32_t stream, std::uint32_t messages) { missing_[stream] += messages; }
 
-  // At the kernel's end: what it did. The next one begins from 0.
+  // At the kernel's end: returns its counts and resets them for the next kernel.
   SmStats take(std::uint32_t stream) {
     FF_CHECK(missing_[stream] == 0, "a kernel ends, and a report of what it did is missing");
     return std::bit_cast<SmStats>(std::exchange(sums_[stream], SmCounters{}));
@@ -90,7 +90,7 @@ class KernelSums {
 
  private:
   std::vector<SmCounters> sums_;       // by stream
-  std::vector<std::int64_t> missing_;  // by stream: messages expected less those that came
+  std::vector<std::int64_t> missing_;  // by stream: messages expected minus messages received
 };
 
 }  // namespace farfault

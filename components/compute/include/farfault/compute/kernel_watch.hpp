@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels a host has running, and from when to when, by looking at the host after each of its events.
+// Records the start and end of a host's kernels, by observing the host after each of its events.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace farfault {
 
 struct KernelSpan {
   Time launched{};
-  Time finished = Time::max();  // not yet
+  Time finished = Time::max();  // max: still running
   ComponentId host = 0;
   std::uint32_t kernel = 0;  // over all applications
   std::uint32_t launch = 0;  // of its application
@@ -21,7 +21,7 @@ struct KernelSpan {
 
 class KernelWatch final : public Observer {
  public:
-  // From now on, those that run included.
+  // Starts now; includes running kernels.
   explicit KernelWatch(Host const& host);
 
   void before(Event const&) override {}
@@ -35,7 +35,7 @@ class KernelWatch final : public Observer {
 
   Host const& host_;
   std::vector<std::vector<Operation>> of_stream_;
-  std::vector<std::uint32_t> running_;  // by stream: in spans_, or kNone
+  std::vector<std::uint32_t> running_;  // by stream: index into spans_, or kNone
   std::vector<KernelSpan> spans_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of runs: a row for each time that an application's program has run from its first operation to
-// its last, with what its kernels did: a column for each statistic of SmStats. A run that is cut off when all
-// applications have ended has no row. The table is there where some application is relaunched.
+// The table of runs: a row per run of an application's program from its first operation to its last, with the
+// counts of its kernels: a column per statistic of SmStats. A run cut off when all applications have ended
+// has no row. The table exists if an application is relaunched.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct RunRecord {
   SmStats counts{};  // of these kernels, on all their SMs
 };
 
-// Where rows name applications, the first column does.
+// The first column is the application, if rows name applications.
 TableInfo runs_table(bool names_applications);
-// `application`: its name; empty where rows name none.
+// `application`: its name; empty if rows name none.
 std::vector<Cell> cells_of(RunRecord const& run, std::string const& application);
 
 }  // namespace farfault

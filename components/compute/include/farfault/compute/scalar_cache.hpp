@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scalar cache of a few SMs (GCN: of up to four CUs; NVIDIA: the constant cache of one SM): what a warp
-// reads for all its lanes at once.
+// The scalar cache of a few SMs (GCN: of up to four CUs; NVIDIA: the constant cache of one SM): serves reads
+// that a warp makes once for all its lanes.
 //
-// A request takes a cycle of the port, is translated by the cache's own TLB, whose misses go to the L2 TLB,
-// and is looked up. Misses are merged by line and read from the L2 cache or, over the RDMA engine, from
-// another device. Requests that find no MSHR wait in order; hits, and what needs none or finds one, pass
-// them. The cache is read-only and is emptied when another kernel of any application starts. A kernel's
-// arguments lie in the memory of its own GPU, where the launch has put them, and their page is not
-// translated. An invalidation drops the page's translation at once, and its lines when the reads that used
-// the translation are done; then it is acknowledged. Requests of a page that is faulted are kept until its
-// replay, which their SMs are told, and are then looked up again ahead of those that are stalled; where the
-// page has moved they are read with the frame that the replay names. What is translated is read in its turn,
-// before all others that wait, and an invalidation waits for it.
+// - Requests take a cycle of the port, are translated by the cache's own TLB, whose misses are sent to the L2
+//   TLB, and are looked up. Misses are merged by line and read from the L2 cache or, over the RDMA engine,
+//   from another device.
+// - Stalls: requests without an MSHR wait in order; hits, and requests that need none or find one, pass them.
+// - The cache is read-only and is invalidated when another kernel of any application starts.
+// - Kernel arguments are in the memory of the kernel's own GPU, written there by the launch, and are not
+//   translated.
+// - Invalidations drop the page's translation at once, and its lines when the reads that used
+//   the translation are done; then they are acknowledged.
+// - Faults: requests for a faulted page are kept until its replay. Their SMs are notified of the replay. The
+//   requests are then looked up again before stalled requests, or, if the page has migrated, read with the
+//   frame in the replay. Translated requests are read in order, before all other waiting requests, and an
+//   invalidation waits for them.
 #pragma once
 
 #include <array>
@@ -67,17 +70,17 @@ struct ScalarCacheSpec {
   ScalarCacheParams params;
   Clock clock{1'000'000'000};
   std::uint32_t index = 0;        // among the clients of the L2 TLB
-  std::uint16_t memory_port = 0;  // and among those of the L2 slices
+  std::uint16_t memory_port = 0;  // and among the clients of the L2 slices
   std::uint16_t remote_port = 0;  // and of the RDMA engine
   DeviceId device = 0;
   std::uint32_t line_bytes = 64;
   unsigned page_bits = 12;
   std::uint32_t page_sizes = 1;                // bit s: there may be pages of 2^s base pages
-  PageTable const* mapped_at_start = nullptr;  // its TLB may hold
-  std::uint32_t moves = 1;                     // invalidations under way at most
-  PageUseRule page_uses;                       // which uses of pages it tells the driver
+  PageTable const* mapped_at_start = nullptr;  // its TLB may hold translations of it
+  std::uint32_t moves = 1;                     // maximum outstanding invalidations
+  PageUseRule page_uses;                       // page uses reported to the driver
   Applications const* applications = nullptr;
-  PhysAddr arguments = 0;  // where kernels' arguments lie
+  PhysAddr arguments = 0;  // address of kernels' arguments
   AddressMap memory;
 };
 
@@ -109,7 +112,7 @@ struct ScalarCacheStats {
 };
 
 struct ScalarCacheState {
-  // By application: later than all launches of which a request came.
+  // By application: one more than the last launch with a request.
   std::vector<std::uint32_t> next_launch;
   Policy<TlbOrganization> tlb;
   MshrTable<ScalarRequest> tlb_mshrs;
@@ -117,7 +120,7 @@ struct ScalarCacheState {
   Cache cache;
   MshrTable<ScalarRequest> mshrs;
   Ring<ScalarRequest> stalled;
-  Ring<ScalarRequest> translated;  // have their physical address, and are to be read
+  Ring<ScalarRequest> translated;  // have a physical address, and wait to be read
   Time port_free{};
   Time answer_free{};
   AccessDrain drain;
@@ -139,7 +142,7 @@ class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
   Out<MemRequest> memory_request = out<MemRequest>("memory_request");
   Out<MemRequest> remote_request = out<MemRequest>("remote_request");
   Out<Invalidated> invalidated = out<Invalidated>("invalidated");
-  Out<PageUse> used;  // where the driver wants to know
+  Out<PageUse> used;  // if the driver tracks page uses
 
   std::string_view kind() const override { return "scalar_cache"; }
   std::string waiting_for() const override;
@@ -157,8 +160,8 @@ class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
   // `again`: after a replay.
   bool serve(ScalarRequest const& m, bool again, Cx& cx) const;
   void keep_faulted(std::uint64_t page, ScalarRequest const& m, Cx& cx) const;
-  void tell_use(std::uint64_t page, Cx& cx) const;  // to the driver, where it wants to know
-  // A replay that says where its page is.
+  void tell_use(std::uint64_t page, Cx& cx) const;  // to the driver, if it tracks page uses
+  // A replay with the page's location.
   void on_settled(TranslateResponse const& m, Cx& cx) const;
   void read_later(PageTranslation const& found, ScalarRequest const& m, ScalarCacheState& s) const;
   bool read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx) const;

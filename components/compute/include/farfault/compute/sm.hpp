@@ -1,39 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// A streaming multiprocessor (compute unit): warps, scheduler, coalescer, L1 TLB and L1 cache.
+// A streaming multiprocessor (compute unit): warps, scheduler, coalescer, L1 TLB and L1 cache. Overview of
+// faults, thread-block swaps and counters: README.md of the components.
 //
-// What happens inside in one go is calls, not messages: an instruction is issued, coalesced into line
-// transactions, and each is looked up in the L1 TLB and the L1 cache, one per cycle. Only misses, stores and
-// wake-ups are events. Computation takes the time of the SIMDs, the scalar unit and the shared memory, which
-// all warps of the SM share (execution_units.hpp), in groups of instructions: one wake-up for a group. Memory
-// instructions go first: they do not wait behind the groups, and take an issue slot of their SIMD. A value
-// that arrives at a clock edge is usable at the next one. Loads do not block a warp; an instruction marked
-// wait_loads does (AMD's s_waitcnt, NVIDIA's scoreboard). A warp retires when its loads have returned and its
-// stores are acknowledged. The L1 is write-through without write-allocation and is emptied when another
-// kernel of any application starts there (gfx9 and NVIDIA from Fermi on); it holds remote lines too. Scalar
-// loads go to the scalar cache (scalar_cache.hpp), a component of its own. Instruction fetch is not modelled.
-// Back-pressure: when MSHRs or credits run out, the load/store unit stalls in order. An invalidation drops
-// the page's translation at once, and its lines when the accesses translated before are done; then it is
-// acknowledged. Warps keep running meanwhile.
-//
-// A translation may come back as faulted: the page is not mapped, or about to move. Its transactions then
-// leave the L1 TLB's MSHR and the way of others until the page's replay; until then further transactions of
-// the page join them. They go on before those of new instructions, one per cycle: looked up again, or with
-// the frame of a page that has moved. While as many are kept as there may be, a transaction that misses
-// stalls the load/store unit. The SM knows which warps and blocks wait for faults only (warp_contexts.hpp).
-//
-// A block that cannot issue waits, and may come when another gives way (thread_blocks.hpp): its warps leave
-// their slots, its context is saved, that of the next is restored, one at a time. In memory that is lines of
-// an area of the SM, one per cycle at most, to the L2 slices; they share the SM's credits with its accesses,
-// which go first. A block that has not begun has nothing to restore. Accesses under way of a block that has
-// given way go on, and what they return is there when it comes back.
-//
-// What it counts (SmStats) it counts by stream. A stream runs one kernel at a time, and when a block ends all
-// its accesses are done: so when the last block that the SM has of a kernel ends, what the counters of its
-// stream have grown by is the kernel's, and is reported to the dispatcher (kernel_counts.hpp). What the
-// devices behind it, which kernels share, did for a kernel it knows from their responses (FoundBy). A
-// transaction that misses the L1 TLB counts once, for where its translation came from; a transaction that was
-// ever kept because its page was faulted counts for the fault, so the four sums make up the misses. A request
-// to an L2 cache counts for the kernel whose transaction made it; those that merged with it in the L1 do not.
+// - Events: only misses, stores and wake-ups. Issue and coalescing are function calls; the L1 TLB and the L1
+//   cache look up one line transaction per cycle.
+// - Computation: groups of instructions occupy the SIMDs, the scalar unit and the shared memory, which all
+//   warps share (execution_units.hpp); one wake-up per group. Memory instructions do not wait behind the
+//   groups, and take an issue slot of their SIMD.
+// - Time: a value that arrives at a clock edge is usable at the next one.
+// - Loads do not block a warp; an instruction marked wait_loads does (AMD's s_waitcnt, NVIDIA's scoreboard).
+//   A warp retires when its loads have returned and its stores are acknowledged.
+// - L1 cache: write-through without write-allocation; invalidated when another kernel of any application
+//   starts on the SM (gfx9, NVIDIA from Fermi on); holds remote lines as well. Scalar loads use the scalar
+//   cache (scalar_cache.hpp), a separate component.
+// - Back-pressure: without a free MSHR, a credit or room for faulted transactions, the load/store unit stalls
+//   in order.
+// - Invalidations drop the page's translation at once, and its lines when the accesses translated before are
+//   done; then they are acknowledged. Warps keep running meanwhile.
+// - Faulted transactions leave the L1 TLB's MSHR and no longer block others; further transactions of the page
+//   join them. After the page's replay they precede new transactions, one per cycle: looked up again, or with
+//   the frame of a migrated page.
+// - Thread-block swaps (thread_blocks.hpp) transfer one context at a time. A context in memory is transferred
+//   as lines, at most one per cycle, to and from the L2 slices; these requests share the SM's credits with
+//   its accesses, which take precedence. A fresh block has nothing to restore. Outstanding accesses of a
+//   swapped-out block complete.
+// - Counters (SmStats) are kept by stream. A stream runs one kernel at a time, and a block ends after all its
+//   accesses, so the increase of a stream's counters at the SM's last block of a kernel is the kernel's. A
+//   transaction that misses the L1 TLB counts once, for the source of its translation, or for the fault if it
+//   was ever kept for a faulted page: the four sums add up to the misses. A request to an L2 cache counts for
+//   the kernel of its transaction; transactions merged with it in the L1 do not count.
+// - Not modelled: instruction fetch.
 #pragma once
 
 #include <array>
@@ -76,28 +72,28 @@ struct SmSpec {
   std::uint32_t line_bytes = 64;
   unsigned page_bits = 12;
   std::uint32_t page_sizes = 1;                // bit s: there may be pages of 2^s base pages
-  PageTable const* mapped_at_start = nullptr;  // its TLB may hold
+  PageTable const* mapped_at_start = nullptr;  // its TLB may hold translations of it
   std::uint32_t slices = 1;
   AddressMap memory;
-  std::uint32_t local_train = 1;       // lines that travel as one message: to this GPU's memory
-  std::uint32_t remote_train = 1;      // and to that of other devices
-  std::uint32_t train_block = 64;      // bytes: a power of two; no train leaves a block of this size
-  std::uint32_t moves = 1;             // invalidations under way at most
+  std::uint32_t local_train = 1;       // maximum lines per message to this GPU's memory
+  std::uint32_t remote_train = 1;      // and to other devices' memories
+  std::uint32_t train_block = 64;      // bytes: a power of two; a train stays within a block of this size
+  std::uint32_t moves = 1;             // maximum outstanding invalidations
   std::uint16_t scalar_index = 0;      // among the SMs of its scalar cache
-  std::uint32_t scalar_requests = 32;  // it may have there
-  PageUseRule page_uses;               // which uses of pages it tells the driver
-  PhysAddr contexts = 0;               // where blocks' contexts are saved: areas of area_bytes()
+  std::uint32_t scalar_requests = 32;  // maximum outstanding there
+  PageUseRule page_uses;               // page uses reported to the driver
+  PhysAddr contexts = 0;               // address of saved contexts: areas of area_bytes()
   Applications const* applications = nullptr;
-  bool may_stall = false;              // the driver stops the GPU at times
+  bool may_stall = false;              // the driver may stop the GPU
   bool reports_stalled_warps = false;  // to the L2 TLB
 
-  // Of the whole SM, which is what a block takes at most; whole pages of 4 KiB.
+  // The context of a whole SM, the maximum of a block, in whole pages of 4 KiB.
   static std::uint64_t area_bytes(SmParams const& sm) {
     auto const bytes = sm.registers * std::uint64_t{4} + sm.shared_bytes +
                        std::uint64_t{sm.max_warps} * sm.thread_blocks.make({})->context().warp_bytes;
     return (bytes + 4095) / 4096 * 4096;
   }
-  // How many an SM has: of each block that may wait, and of one that is to.
+  // Number of areas per SM: one per block that may wait, and one for a block being swapped out.
   static std::uint32_t areas(SmParams const& sm) {
     auto const blocks = sm.thread_blocks.make({});
     return blocks->leaves_on() != ThreadBlocks::LeavesOn::nothing ? blocks->most_extra() + 1 : 0;
@@ -116,10 +112,10 @@ struct SmSpec {
   }
 };
 
-// A transaction on its way through the load/store unit: virtual until translated.
+// A transaction in the load/store unit: its address is virtual until translated.
 struct LsuItem {
   std::uint64_t address = 0;
-  Time since{};  // in its present stage (sm_stats.hpp)
+  Time since{};  // in its current stage (sm_stats.hpp)
   Time issued{};
   std::uint16_t context = 0;  // of its warp
   Access access = Access::read;
@@ -127,13 +123,14 @@ struct LsuItem {
   std::uint8_t space = 0;
   std::uint8_t application = 0;
   std::uint8_t stream = 0;
-  std::uint8_t has_faulted = 0;  // it has been kept because its page was faulted
+  std::uint8_t has_faulted = 0;  // it has been kept for a faulted page
 };
 
-// A load that waits for its line, in 16 bytes: there are many.
+// A load that waits for its line, in 16 bytes because there are many.
 struct LoadWaiter {
   Time issued{};
-  std::uint64_t waited_and_context = 0;  // ps from its issue until it began to wait; 16 bits: its warp's
+  std::uint64_t waited_and_context =
+      0;  // ps from its issue until it began to wait; 16 bits: its warp's context
 
   LoadWaiter() = default;
   LoadWaiter(Time issued_at, Time since, std::uint16_t context)
@@ -143,7 +140,7 @@ struct LoadWaiter {
   std::uint16_t context() const { return static_cast<std::uint16_t>(waited_and_context); }
 };
 
-// An instruction that a warp's kernel was asked for.
+// An instruction obtained from a warp's kernel.
 struct DecodedInstruction {
   std::uint64_t block = 0;
   std::uint64_t step = ~std::uint64_t{0};
@@ -152,10 +149,10 @@ struct DecodedInstruction {
   WarpInstruction instruction;
 };
 
-// A block's context on its way to memory or back: lines, or the time that they take.
+// A block's context in transfer to memory or back: lines, or the time that they take.
 struct ContextTransfer {
-  std::uint32_t block = HeldBlocks::kNone;  // its context; kNone: nothing is under way
-  Access access = Access::write;            // it is saved
+  std::uint32_t block = HeldBlocks::kNone;  // its context; kNone: no transfer
+  Access access = Access::write;            // write: it is saved
   std::uint8_t space = 0;
   std::uint8_t application = 0;
   std::uint8_t unused = 0;
@@ -167,7 +164,7 @@ struct ContextTransfer {
   Time port_free{};
 };
 
-// Blocks that have given way; those of which registers and shared memory were saved; what was moved.
+// Swapped-out blocks; of these, blocks whose registers and shared memory were saved; bytes transferred.
 struct GivenWay {
   std::uint64_t blocks = 0;
   std::uint64_t saved = 0;
@@ -175,7 +172,7 @@ struct GivenWay {
 };
 
 struct SmState {
-  std::vector<std::uint32_t> launches;  // by stream: the last one of which a block came
+  std::vector<std::uint32_t> launches;  // by stream: the last one with a block here
   Time tick_at = Time::max();
   WarpContexts warps;
   Policy<WarpOrder> warp_order;
@@ -195,19 +192,19 @@ struct SmState {
   AccessDrain drain;
   DrainingInvalidations invalidations;
   ByStream<SmStats> stats;
-  ByStream<SmStats> reported;  // of these, when they were last
+  ByStream<SmStats> reported;  // values at the last report
   SmTimes times;
   std::vector<std::uint32_t> blocks;  // by stream: resident
   std::uint64_t l1_tlb_invalidated = 0;
   Remembered<DecodedInstruction> decoded;  // the last one
-  HeldBlocks held;                         // where blocks may give way
+  HeldBlocks held;                         // if blocks may be swapped out
   ContextTransfer transfer;
   BlockControl control{};
   GivenWay given_way;
   PageUses uses;
-  StalledWarps stalled_warps;  // where they are reported
+  StalledWarps stalled_warps;  // if they are reported
 
-  // From waiting_blocks on: where blocks may give way.
+  // From waiting_blocks on: only if blocks may be swapped out.
   static std::span<Stat<SmState> const> list() {
     using S = SmState const&;
     static constexpr auto all = std::to_array<Stat<SmState>>({
@@ -315,8 +312,8 @@ class Sm final : public Component<SmSpec, SmState> {
   Out<ScalarRequest> scalar_request = out<ScalarRequest>("scalar_request");
   Out<TranslateRequest> translate = out<TranslateRequest>("translate");
   Out<Invalidated> invalidated = out<Invalidated>("invalidated");
-  Out<PageUse> used;  // where the driver wants to know
-  // Where gpu.sm.thread_blocks says so, or the driver.
+  Out<PageUse> used;  // if the driver tracks page uses
+  // If gpu.sm.thread_blocks or the driver controls SMs.
   In<BlockControl> control;
   Self<Tick> moved;
 
@@ -336,8 +333,8 @@ class Sm final : public Component<SmSpec, SmState> {
   void on_control(BlockControl const& m, Cx& cx) const;
   void on_moved(Tick const& m, Cx& cx) const;
 
-  // When a warp can use line `i` of a train that comes now: after it has arrived, and so from the next edge
-  // on where that was at one.
+  // When a warp can use line `i` of a train that arrives now: after the line has arrived, and therefore from
+  // the next edge on if it arrives at an edge.
   static Time usable(Train train, std::uint32_t i, Time now) {
     return i == 0 ? now : now + train.until(i) + Duration{1};
   }
@@ -346,7 +343,7 @@ class Sm final : public Component<SmSpec, SmState> {
 
  private:
   bool settle(SmState& s, Time at) const override;
-  // Of the warp in a slot, whose context is that named.
+  // For the warp in a slot, whose context is `context`.
   void issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const;
   void compute(std::uint32_t context, Work const& work, std::uint64_t cycle, SmStats& stats,
                SmState& s) const;
@@ -355,7 +352,7 @@ class Sm final : public Component<SmSpec, SmState> {
   void end_block(Warp const& w, std::uint8_t stream, Cx& cx) const;
   WarpInstruction const& instruction_of(Warp const& w, SmState& s) const;
   bool must_wait(std::uint32_t context, bool for_stores, Cx& cx) const;
-  // An outstanding access of the warp is done: wakes it if that was what it waited for.
+  // An outstanding access of the warp is done: wakes the warp if it waited only for this.
   bool wake_if_done(std::uint32_t context, Warp& w, Cx& cx) const {
     if (w.waits_loads == 0 || w.loads != 0 || (w.waits_stores != 0 && w.stores != 0)) return false;
     wake(context, w, cx);
@@ -365,7 +362,7 @@ class Sm final : public Component<SmSpec, SmState> {
   void schedule_tick(Cx& cx) const;
   void enter_slots(std::uint32_t block, Cx& cx) const;
 
-  // Blocks that give way, and come back (sm_blocks.cpp).
+  // Swapping of blocks (sm_blocks.cpp).
   bool switches() const { return leaves_on_ != ThreadBlocks::LeavesOn::nothing; }
   std::uint32_t hold(std::uint64_t block, std::uint32_t kernel, Cx& cx) const;
   bool is_stalled(std::uint32_t block, SmState const& s) const;
@@ -378,50 +375,50 @@ class Sm final : public Component<SmSpec, SmState> {
   void on_context(MemResponse const& m, Cx& cx) const;
   void context_is_moved(Cx& cx) const;
 
-  // What transactions of one stream have done in the load/store unit at one time, counted when all have. In
-  // an order in which a hit's sums are not side by side: else the compiler joins their additions, at a loss.
+  // Counts of one stream's transactions in the load/store unit at one time, added once at the end. The order
+  // keeps a hit's sums apart: otherwise the compiler joins their additions, which is slower.
   struct Passed {
     std::uint64_t load_store_time = 0;  // ps
     std::uint32_t l1_tlb_lookups = 0;
-    std::uint32_t l1_hits = 0;   // loads, which are over
+    std::uint32_t l1_hits = 0;   // loads, which are complete
     std::uint64_t hit_time = 0;  // of these, ps from now until their data
     std::uint32_t other_l1_cache_lookups = 0;
     std::uint32_t l1_tlb_hits = 0;  // for the first time
     std::uint8_t stream = 0;
   };
-  // Lines of an instruction that have left the load/store unit and are to travel together.
+  // Lines of an instruction that have left the load/store unit and will travel as one train.
   struct Leaving {
     MemRequest request{};
     Time first{};
     Time last{};
-    std::uint32_t lines = 0;  // 0: there are none
+    std::uint32_t lines = 0;  // 0: none
     std::uint16_t context = 0;
-    LoadStoreWaits waits = LoadStoreWaits::no;  // where the unit stalls: for what
-    // The last page looked up: for the lines that follow each other in it that is one use of its entry.
+    LoadStoreWaits waits = LoadStoreWaits::no;  // cause of the unit's stall
+    // The last page looked up: consecutive lines in it count as one use of its entry.
     std::uint64_t page = ~std::uint64_t{0};
     std::optional<PageTranslation> found;
-    std::optional<std::uint32_t> missed;  // where it is not: the MSHR at which it waits
+    std::optional<std::uint32_t> missed;  // if absent from the TLB: its MSHR
     Passed passed;
   };
   void run_load_store(Cx& cx) const;
-  // False when it stalls.
+  // False if it stalls.
   bool move_transactions(Leaving& leaving, Cx& cx) const;
-  // Before the first transaction of a stream, and after the last one of all.
+  // Called before the first transaction of a stream, and after the last one of all.
   void count_passed(Passed& passed, std::uint8_t next_stream, Cx& cx) const;
-  // The transactions that come after one in its queue, and may be of the same train: n of them, by number.
+  // The number of lines that may form a train with `item`, among the n transactions after it in its queue.
   template <class Following>
   std::uint32_t train_from(LsuItem const& item, std::uint64_t n, Following&& following) const;
 
-  // `again`: after a replay. `lines()`: how many transactions from this one on may travel together; called
-  // when it is translated.
+  // `again`: after a replay. `lines()`: number of transactions from this one on that may travel together;
+  // called once it is translated.
   template <class Lines>
   bool translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines&& lines, Cx& cx) const;
   // It waits from `since` on.
   bool wait_for_translation(LsuItem const& item, bool again, Time looked_up, Time since, Leaving& leaving,
                             Cx& cx) const;
-  // From `since` on.
+  // It is kept from `since` on.
   void keep_faulted(std::uint64_t page, LsuItem item, Time since, SmState& s) const;
-  // The latency stack (sm_latency.cpp): what a translation has taken, and what a line, for one that has
+  // The latency stack (sm_latency.cpp): the time of a translation and of a line, for one transaction that has
   // waited for it and for many together; and the end of a transaction.
   void count_translation(TranslateResponse const& m, Duration waited, AccessStages& stages) const;
   void count_translations(TranslateResponse const& m, SharedWait const& all, AccessStages& stages) const;
@@ -429,7 +426,7 @@ class Sm final : public Component<SmSpec, SmState> {
   void count_loads(MemResponse const& m, SharedWait const& all, AccessStages& stages) const;
   void count_stores(MemResponse const& m, Warp& w, SmStats& stats, AccessesUnderWay& under_way,
                     Time now) const;
-  // To the driver, where it wants to know.
+  // Reports a page use to the driver, if it tracks them.
   void tell_use(std::uint64_t page, Access access, Cx& cx) const {
     if (cx.state().uses.watches()) tell_driver(page, access, cx);
   }
@@ -450,7 +447,7 @@ class Sm final : public Component<SmSpec, SmState> {
   Duration l1_cache_latency_;
 };
 
-// In the number of a request's tag: it moves a context.
+// Number in the tag of a request that moves a context.
 inline constexpr std::uint32_t kContextNumber = 0xffff;
 
 }  // namespace farfault

@@ -14,7 +14,7 @@
 
 namespace farfault {
 
-// What a scheduler issues in one cycle.
+// Instructions that a scheduler issues in one cycle.
 enum class IssueRule : std::uint8_t { one_of_each_kind, one };
 
 struct SmParams {

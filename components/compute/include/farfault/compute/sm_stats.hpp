@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an SM counts, by stream: each is also a column of the table of kernels (host.hpp).
+// Counters of an SM, by stream; each is also a column of the table of kernels (host.hpp).
 //
-// The latency stack: access_time is the time of all transactions from issue to data, or to the
-// acknowledgement of a store, summed; each moment of it is in one stage. It is the number of transactions
-// under way summed over time (Little's law), while a stage is added up where it ends. The rest is
-// time_under_way: what transactions under way have spent in the stage that each is in (of stores, until all
-// of their warp's are acknowledged). So the stages and time_under_way add up to access_time exactly in every
-// sample and at the end of a run that was stopped; and the stages do when no transaction is under way, for an
-// SM as for a kernel. A transaction that joined a request of another one, in an MSHR, counts the last part of
-// that request's stages (protocols/stages.hpp). Scalar loads and contexts of thread blocks are not in it.
+// Latency stack. access_time is the time of all transactions from issue to data, or to the
+// acknowledgement of a store, summed; each moment of it belongs to one stage. It is the number of outstanding
+// transactions integrated over time (Little's law), while a stage is added when it ends. The difference is
+// time_under_way: the time of outstanding transactions in their current stages (for stores, until all
+// stores of their warp are acknowledged).
+// - The stages and time_under_way add up to access_time exactly, in every sample and at the end of a stopped
+//   run; the stages alone do when no transaction is outstanding, for an SM and for a kernel.
+// - A transaction merged with an earlier request in an MSHR counts the last part of that request's stages
+//   (protocols/stages.hpp).
+// - Scalar loads and contexts of thread blocks are not included.
 //
-// What an SM does is counted over all its time (SmState), and by stream over the time that it holds thread
-// blocks of it, resident_time: there it is what the warps of that stream do, by the same rule (Residents). So
-// the parts of a kernel or an application add up to its resident_time exactly. Kernels that share an SM have
-// parts of their own: one may wait while another executes.
+// SM states are counted over the SM's whole time (SmState), and by stream over resident_time, the time in
+// which it holds thread blocks of the stream: there the state is that of the stream's own warps, by the same
+// rule (Residents). The parts of a kernel or an application add up to its resident_time exactly. Kernels that
+// share an SM have separate parts: one may wait while another executes.
 #pragma once
 
 #include <algorithm>
@@ -55,8 +57,8 @@ struct AccessStages {
   }
 };
 
-// What an SM does, at each moment one of these. While no warp of it executes, or could issue, it is what most
-// of its warps wait for: of equally many the first one.
+// The state of an SM at each moment. While no warp executes or could issue, it is what most
+// of its warps wait for; in a tie, the first one below.
 enum class SmDoes : std::uint8_t {
   executes,
   waits_for_memory,
@@ -69,7 +71,7 @@ enum class SmDoes : std::uint8_t {
 };
 using SmTime = TimeByState<SmDoes, 8>;
 
-// What the load/store unit waits for: nothing, or it has stalled.
+// The cause of a stall of the load/store unit; `no`: it does not stall.
 enum class LoadStoreWaits : std::uint8_t { no, l1_tlb_mshr, faulted, l1_mshr, l2_credit, remote_credit };
 using LoadStoreTime = TimeByState<LoadStoreWaits, 6>;
 
@@ -103,7 +105,7 @@ struct SmStats {
   AccessStages stages;
   std::array<std::uint64_t, 8> resident{};  // by SmDoes, while an SM holds blocks
 
-  // A stage that has a known end is counted up to it, some cycles ahead.
+  // A stage with a known end is counted up to it, some cycles in advance.
   std::uint64_t whole_access_time() const { return std::max(access_time, stages.sum()); }
   std::uint64_t resident_in(SmDoes what) const { return resident[static_cast<std::size_t>(what)]; }
 
@@ -273,12 +275,12 @@ struct SmStats {
   }
 };
 
-// Transactions of a stream under way.
+// Outstanding transactions of a stream.
 struct AccessesUnderWay {
   std::uint64_t number = 0;
-  Time since{};  // there are as many
+  Time since{};  // the last change of `number`
 
-  // What they add to access_time until `now`, when their number changes.
+  // Their addition to access_time until `now`, called when their number changes.
   std::uint64_t advance(Time now) {
     auto const time = number * static_cast<std::uint64_t>(picoseconds(now - since));
     since = now;
@@ -286,15 +288,15 @@ struct AccessesUnderWay {
   }
 };
 
-// The streams of which an SM holds blocks, and what the warps of each do. While it is one stream, that is
-// what the SM does: its share is a difference of the SM's own times, and no event costs anything.
+// The streams with blocks on an SM, and the state of each stream's warps. For a single stream it is
+// the SM's state: its share is a difference of the SM's own times, at no cost per event.
 class Residents {
  public:
   Residents() = default;
   explicit Residents(std::uint32_t streams) : streams_(streams) {}
 
   bool several() const { return here_.size() > 1; }
-  // Its first block comes, or its last one has gone. After advance().
+  // Its first block arrives, or its last one has ended. Called after advance().
   void come(std::uint32_t stream, Time now) {
     here_.push_back(stream);
     for (auto const i : here_) streams_[i].since = now;
@@ -307,7 +309,7 @@ class Residents {
     for (auto& s : streams_) s.slots &= ~bit;
     streams_[stream].slots |= bit;
   }
-  // Counts what has been until `now`: before anything else here, and before `stats` is read.
+  // Counts up to `now`: called before any other function, and before `stats` is read.
   void advance(Time now, SmTime& sm, ByStream<SmStats>& stats) {
     sm.advance(now);
     if (several()) {
@@ -318,7 +320,7 @@ class Residents {
     }
     counted_ = sm.all();
   }
-  // Of several: from `now` on each does what does(its slots) says.
+  // With several streams: sets the state of each from `now` on to does(its slots).
   template <class Does>
   void change(Time now, ByStream<SmStats>& stats, Does&& does) {
     for (auto const i : here_) {
@@ -330,8 +332,8 @@ class Residents {
 
  private:
   struct Stream {
-    std::uint64_t slots = 0;  // those that no other stream has taken since, free ones included
-    std::uint64_t now = 0;    // of several: what it does, since when
+    std::uint64_t slots = 0;  // last taken by this stream, free ones included
+    std::uint64_t now = 0;    // with several streams: its current state, since when
     Time since{};
 
     void advance(Time at, SmStats& stats) {
@@ -341,7 +343,7 @@ class Residents {
   };
 
   std::vector<std::uint32_t> here_;
-  std::array<std::uint64_t, 8> counted_{};  // of the SM's times, those that are in a stream's or in none
+  std::array<std::uint64_t, 8> counted_{};  // the SM's times already attributed to a stream or to none
   std::vector<Stream> streams_;
 };
 
@@ -349,7 +351,7 @@ struct SmTimes {
   static constexpr std::uint32_t kBins = 36;  // in picoseconds: the last one begins at 17 ms
   ByStream<AccessesUnderWay> under_way;
   Histogram<kBins> load_latency;  // of loads, from issue to data
-  Histogram<kBins> fault_wait;    // of accesses, from the word that their page is faulted to its replay
+  Histogram<kBins> fault_wait;    // of accesses, from the fault response to the replay of their page
   SmTime doing{SmDoes::has_no_warp};
   Residents residents;
   LoadStoreTime load_store;

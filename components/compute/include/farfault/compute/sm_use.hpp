@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What thread blocks take of an SM, and what there is room for. A warp that is not full takes a whole one's
-// room.
+// Resources that thread blocks take on an SM, compared with its limits. A partial warp takes the resources of
+// a whole one.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct SmUse {
   std::uint32_t registers = 0;
   std::uint64_t shared_bytes = 0;
 
-  // Of a block.
+  // Use of one block.
   static SmUse of(KernelShape const& shape, std::uint32_t warp_width) {
     auto const warps = (shape.threads_per_block + warp_width - 1) / warp_width;
     return {warps, shape.threads_per_block, 1, shape.registers_per_thread * warps * warp_width,
@@ -42,7 +42,7 @@ struct SmUse {
   friend SmUse operator+(SmUse a, SmUse const& b) { return a += b; }
   friend SmUse operator-(SmUse a, SmUse const& b) { return a -= b; }
 
-  // All of it can issue at a time; all of it fits registers and shared memory.
+  // Fits the limits of issuing blocks; fits registers and shared memory.
   bool can_issue(SmParams const& sm) const {
     return warps <= sm.max_warps && threads <= sm.max_threads && blocks <= sm.max_blocks;
   }

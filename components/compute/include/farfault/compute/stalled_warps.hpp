@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many warps of an SM have waited for one translation: of each application the most since the SM last
-// said so (WalkPressure). Nothing is counted, at no cost, for no applications.
+// The maximum number of warps of an SM stalled on one translation, per application, since the SM last
+// reported it (WalkPressure). Without applications nothing is counted, at no cost.
 //
-// Who waited is told in the order in which they came. Transactions of a warp that follow each other are one
-// warp; one that came again behind another counts twice.
+// Warps are added in order of arrival. Consecutive transactions of a warp count as one warp; a warp that
+// appears again after another counts twice.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class StalledWarps {
   StalledWarps() = default;
   explicit StalledWarps(std::uint32_t applications) : most_(applications) {}
 
-  // A translation has come: calls of add() follow, for each transaction that has waited for it.
+  // A translation has arrived: calls of add() follow, one per transaction that waited for it.
   void begin() { warps_ = 0; }
   void add(std::uint8_t application, std::uint16_t warp) {
     if (most_.empty() || (warps_ != 0 && warp == last_)) return;
@@ -37,8 +37,8 @@ class StalledWarps {
 
  private:
   std::vector<std::uint8_t> most_;  // by application
-  std::uint32_t warps_ = 0;         // of this translation, so far
-  std::uint32_t last_ = 0;          // of them
+  std::uint32_t warps_ = 0;         // of the current translation
+  std::uint32_t last_ = 0;          // the last warp added
 };
 
 }  // namespace farfault

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many thread blocks an SM holds beyond those that can issue, and when one gives way to another.
+// Thread-block policy: the number of blocks that an SM holds beyond the blocks that can issue, and when a
+// block is swapped out.
 //
-// What an SM has for its warps bounds the blocks that issue at a time (max_warps, max_threads, max_blocks);
-// its registers and shared memory, those whose contents it keeps (capacity). A block beyond either waits: it
-// is fresh, or it has begun and given way. A block that gives way leaves its slots; its context, which is the
-// state of its warps and, always or if the other needs the room, its registers and shared memory, is saved,
-// and restored before it issues again.
+// Model: the SM's limits (max_warps, max_threads, max_blocks) bound the blocks that issue at a time; its
+// registers and shared memory bound the blocks whose contents it keeps (capacity). A block beyond either
+// waits, fresh or swapped out. A swapped-out block leaves its slots; its context is saved, and restored
+// before it issues again. The context is the state of its warps and, always or if the next block needs the
+// room, its registers and shared memory.
 //
-// Contract: leaves_on(), most_extra() and context() are functions of the parameters alone. takes() is asked
-// before a block goes to an SM on which it cannot issue at once; an SM has no more than most_extra() of
-// these. extra() and running_sms() may change with period_ended() only, which is called after each period()
-// of simulated time while blocks run; with zero it is never called, and nobody counts evictions. It is called
-// late, when a page has left, for periods in which none did and is_steady() was true: neither of the two may
-// change at the end of such a period, nor is_steady(). SMs from number running_sms() on issue nothing and get
-// no blocks. Each GPU has an object of its own; its SMs make one for what depends on parameters alone.
+// Contract:
+// - leaves_on(), most_extra() and context() are functions of the parameters alone.
+// - takes() is called before a block is assigned to an SM on which it cannot issue at once; an SM has at most
+//   most_extra() of these.
+// - extra() and running_sms() may change only in period_ended(), which is called after each period() of
+//   simulated time while blocks run. With a period of zero it is never called, and evictions are not counted.
+// - If is_steady() is true, the call for periods without evictions may be delayed until a page is evicted;
+//   extra(), running_sms() and is_steady() must not change at the end of such a period.
+// - SMs from number running_sms() on issue nothing and get no blocks.
+// - Each GPU has its own object; its SMs create one for results that depend on parameters alone.
 //
 // Sources: Yoon et al., "Virtual Thread", ISCA 2016, as described in Batch-aware unified memory (ASPLOS
 // 2020), section 4.1.
@@ -37,24 +41,24 @@ class ThreadBlocks {
   };
   static PolicyList<ThreadBlocks> known();
 
-  // A block gives way when all of its warps that are not at a barrier wait for nothing but faults, or for
+  // When a block is swapped out: when all of its warps that are not at a barrier wait only for faults, or for
   // accesses of any kind; or never.
   enum class LeavesOn : std::uint8_t { nothing, faults, accesses };
-  // Where contexts are saved: in the GPU's memory, as requests of the SM, or in the SM's shared memory, at
-  // its rate and whatever its size.
+  // The place of saved contexts: the GPU's memory, as requests of the SM, or the SM's shared memory, at
+  // its rate and regardless of its size.
   enum class SavedIn : std::uint8_t { memory, shared_memory };
   // When a swapped-out block's registers and shared memory are saved: if the next block needs the room, or
   // always.
   enum class Saves : std::uint8_t { as_needed, always };
   struct Context {
     SavedIn saved_in = SavedIn::memory;
-    std::uint32_t warp_bytes = 0;  // state of a warp beside its registers
+    std::uint32_t warp_bytes = 0;  // state of a warp, without its registers
     Saves saves = Saves::as_needed;
   };
-  // Of the GPU, in the period that has ended.
+  // Evictions of the GPU in the period that has ended.
   struct Evictions {
     std::uint64_t pages = 0;
-    std::uint64_t premature = 0;    // faulted pages that came again after an eviction
+    std::uint64_t premature = 0;    // pages that were faulted on again after an eviction
     std::uint64_t lifetime_ps = 0;  // from a page's arrival to its eviction, summed
   };
 
@@ -62,13 +66,13 @@ class ThreadBlocks {
   virtual LeavesOn leaves_on() const { return LeavesOn::nothing; }
   virtual std::uint32_t most_extra() const { return 0; }
   virtual Context context() const { return {}; }
-  // Whether an SM that holds `held` extra blocks gets one more, of which registers and shared memory are free
-  // or not.
+  // True if an SM that holds `held` extra blocks accepts one more, with or without free registers and shared
+  // memory for it.
   virtual bool takes(std::uint32_t held, bool has_capacity) const {
     static_cast<void>(has_capacity);
     return held < extra();
   }
-  // How many blocks of an SM may have begun and wait.
+  // Maximum number of begun blocks per SM that wait.
   virtual std::uint32_t extra() const { return 0; }
   virtual std::uint32_t running_sms() const { return ~0U; }
   virtual Duration period() const { return Duration::zero(); }

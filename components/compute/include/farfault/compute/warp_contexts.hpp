@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The warps that an SM holds: contexts, of which some are in its slots.
+// The warp contexts of an SM; some of them are in its slots.
 //
-// A warp has a context from the start of its block to the block's end; what it has under way names the
-// context. Only a warp in a slot can issue. A block can leave its slots at any time, also while its accesses
-// are under way, and come back into others later: what returned meanwhile is known to its contexts. There are
-// at most 64 slots, and 65,536 contexts: a number takes 16 bits in what names it.
-//
-// A warp in a slot may issue (ready), may at a time (timed), or waits: for its accesses, for the load/store
-// unit, for the scalar cache, or at a barrier of its block, which opens when all warps of the block that
-// have not ended are there.
-//
-// Of a warp's accesses some may be faulted: nothing happens to them until the replay of their page. A warp
-// waits for faults only while it waits for its accesses and all of these are faulted; a block, while each of
-// its live warps waits for faults only, or is at the barrier where such warps are awaited. Those in the
-// load/store unit, or in front of it, do not count as faulted, though they may wait behind faults.
+// - A warp has a context from the start of its block to the block's end; its outstanding accesses name the
+//   context. Only a warp in a slot can issue. A block can leave its slots at any time, also with outstanding
+//   accesses, and enter others later; responses in between update its contexts.
+// - Limits: 64 slots and 65,536 contexts, so that a context number takes 16 bits.
+// - A warp in a slot may issue (ready), may issue at a time (timed), or waits: for its accesses, the
+// load/store
+//   unit, the scalar cache, or at a barrier of its block, which opens when all warps of the block that
+//   have not ended have arrived.
+// - Faults: a faulted access is stalled until the replay of its page. A warp waits for faults only if it
+//   waits for its accesses and all of these are faulted; a block, if each of its live warps waits for
+//   faults only or is at a barrier that such warps have not reached. Accesses in the load/store unit or in
+//   front of it do not count as faulted, though they may wait behind faults.
 #pragma once
 
 #include <algorithm>
@@ -33,9 +32,9 @@ namespace farfault {
 struct Warp {
   std::uint64_t block = 0;
   std::uint64_t step = 0;
-  Time ready_at{};                  // when it may issue again
+  Time ready_at{};                  // earliest time of the next issue
   Time loads_done{};                // when the latest of its returned loads is usable
-  Time stores_done{};               // when the latest of its acknowledged stores is so
+  Time stores_done{};               // the same for its acknowledged stores
   std::uint32_t index = 0;          // within the block
   std::uint32_t block_context = 0;  // of its block
   std::uint32_t slot = 0;
@@ -46,11 +45,12 @@ struct Warp {
   std::uint8_t waits_stores = 0;
   std::uint8_t at_barrier = 0;  // of a block that has left its slots
   std::uint8_t ended = 0;
-  std::uint32_t faulted_loads = 0;  // of the outstanding ones
+  std::uint32_t faulted_loads = 0;  // among the outstanding ones
   std::uint32_t faulted_stores = 0;
   std::uint32_t kernel = 0;
-  // Of its unacknowledged stores: the acknowledgements so far less the departures, in ps, modulo 2^64. When
-  // all are acknowledged it is the time that they took, to this GPU's memory and to that of others.
+  // Sum over its unacknowledged stores: acknowledgement times so far minus departure times, in ps, modulo
+  // 2^64. Once all are acknowledged it is their total time, to this GPU's memory and to other devices'
+  // memories.
   std::uint64_t store_time = 0;
   std::uint64_t remote_store_time = 0;
 };
@@ -70,15 +70,15 @@ class WarpContexts {
   Warp const& operator[](std::uint32_t context) const { return warps_[context]; }
   std::uint32_t in_slot(std::uint32_t slot) const { return in_slot_[slot]; }
 
-  // A block of a kernel, of this many warps, which may issue from `now` on. Calls placed(slot) for each in
-  // turn. Returns the block's context.
+  // Starts a block of a kernel with this many warps, which may issue from `now` on. Calls placed(slot) for
+  // each warp. Returns the block's context.
   template <class F>
   std::uint32_t start(std::uint64_t block, std::uint32_t kernel, std::uint32_t warps, Time now, F&& placed) {
     auto const b = start_outside(block, kernel, warps);
     come_back(b, now, placed);
     return b;
   }
-  // The same outside the slots, as if it had left them.
+  // As start(), but outside the slots, as if the block had left them.
   std::uint32_t start_outside(std::uint64_t block, std::uint32_t kernel, std::uint32_t warps) {
     std::uint32_t b = 0;
     while (b < blocks_.size() && blocks_[b].live != 0) ++b;
@@ -102,7 +102,7 @@ class WarpContexts {
     return b;
   }
 
-  // The warp has issued its last instruction; true when its block has ended.
+  // The warp has issued its last instruction; returns true if its block has ended.
   bool end(std::uint32_t context, Time now) {
     auto const b = warps_[context].block_context;
     warps_[context].ended = 1;
@@ -115,9 +115,9 @@ class WarpContexts {
     return true;
   }
 
-  // The block's warps give their slots up.
+  // The block's warps leave their slots.
   void leave(std::uint32_t block_context);
-  // The warps of a block that has left take slots again, of which there must be live() free ones: those that
+  // The warps of a block outside the slots enter slots; there must be live() free ones. Warps that
   // wait for nothing may issue from `now` on. Calls placed(slot) for each.
   template <class F>
   void come_back(std::uint32_t block_context, Time now, F&& placed) {
@@ -164,9 +164,9 @@ class WarpContexts {
     }
     return ready_;
   }
-  // The slot's warp is being asked for its next instruction.
+  // Removes the slot from the ready ones, as its warp is about to issue.
   std::uint64_t take(std::uint32_t slot) { return ready_ &= ~bit(slot); }
-  // The earliest time at which a warp may issue; Time::max() when none may before something else happens.
+  // The earliest time at which a warp may issue; Time::max() if none may without a further event.
   Time earliest(Time now) const { return ready_ != 0 ? std::min(now, first_timed_) : first_timed_; }
 
   void wait_for_load_store(std::uint32_t slot) { load_store_wait_ |= bit(slot); }
@@ -179,7 +179,7 @@ class WarpContexts {
     open_barrier(w.block_context, now);
   }
 
-  // An outstanding access of the warp is faulted; it is so no more, and under way again.
+  // An outstanding access of the warp is faulted; its fault is resolved, and it is in flight again.
   void fault(std::uint32_t context, bool store) {
     ++(store ? warps_[context].faulted_stores : warps_[context].faulted_loads);
     ++faulted_;
@@ -198,20 +198,20 @@ class WarpContexts {
     return w.ended == 0 && w.waits_loads != 0 && faulted != 0 && faulted == w.loads + stores;
   }
   bool block_waits_for_faults(std::uint32_t block_context) const;
-  // The same for accesses of any kind.
+  // As block_waits_for_faults(), for accesses of any kind.
   bool block_waits_for_accesses(std::uint32_t block_context) const;
-  // Of the first warp of a block, for what all have in common.
+  // The first warp of a block, for properties common to all its warps.
   Warp const& first_of_block(std::uint32_t block_context) const {
     return warps_[blocks_[block_context].first];
   }
-  // How many do, over all contexts.
+  // The number of warps and blocks that wait for faults, over all contexts.
   struct FaultWaiting {
     std::uint32_t warps = 0;
     std::uint32_t blocks = 0;
   };
   FaultWaiting waiting_for_faults() const;
 
-  // What the SM does, as far as its warps in slots tell.
+  // The SM's state, as determined by the warps in its slots.
   SmDoes what_most_do() {
     if ((ready_ | timed_) != 0) return SmDoes::executes;
     if (faulted_ != 0) return what_most_wait_for(slots());
@@ -220,7 +220,7 @@ class WarpContexts {
     if (waits != told.of) told = {waits, what_most_wait_for(slots())};
     return told.what;
   }
-  // The same of some slots alone.
+  // The same, for the given slots only.
   SmDoes what_most_do(std::uint64_t mine) const {
     return ((ready_ | timed_) & mine) != 0 ? SmDoes::executes : what_most_wait_for(mine);
   }
@@ -248,7 +248,7 @@ class WarpContexts {
   struct Block {
     std::uint32_t live = 0;       // warps that have not ended
     std::uint32_t first = kNone;  // context of its first warp
-    std::uint64_t barrier = 0;    // slots of those that wait there
+    std::uint64_t barrier = 0;    // slots of warps that wait there
   };
 
   struct Masks {  // over slots
@@ -259,7 +259,7 @@ class WarpContexts {
     bool operator==(Masks const&) const = default;
   };
   struct Told {
-    Masks of{~std::uint64_t{0}, ~std::uint64_t{0}, 0, 0};  // as never happens: idle slots that wait
+    Masks of{~std::uint64_t{0}, ~std::uint64_t{0}, 0, 0};  // impossible: idle slots that wait
     SmDoes what = SmDoes::has_no_warp;
   };
 
@@ -314,13 +314,13 @@ class WarpContexts {
   std::uint64_t load_store_wait_ = 0;
   std::uint64_t scalar_wait_ = 0;
   std::uint64_t barrier_wait_ = 0;
-  Time first_timed_ = Time::max();      // when the first of the timed ones may issue
+  Time first_timed_ = Time::max();      // earliest issue time of the timed warps
   std::vector<std::uint32_t> in_slot_;  // context
   std::vector<Warp> warps_;             // by context
   FreeNumbers free_;                    // contexts
   std::vector<Block> blocks_;           // by block context
   std::uint64_t faulted_ = 0;           // accesses, of all contexts
-  Remembered<Told> told_;               // last: mostly nothing has changed since
+  Remembered<Told> told_;               // the last result, which is usually still valid
 };
 
 }  // namespace farfault

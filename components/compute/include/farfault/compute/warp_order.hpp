@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of an SM's ready warps issues next.
+// Warp order: selects the ready warp of an SM that issues next.
 //
-// Contract: admit() tells that a warp has come to a slot, of fewer than kMaxWarps, its first one or after its
-// block was away; pick() is given the slots
-// of ready warps as bits, at least one, and returns one of them; issued() tells that the warp in a slot has
-// issued an instruction. A warp that is picked may be unable to issue; then pick() is asked again without it.
+// Contract: admit() reports a warp that enters a slot below kMaxWarps, for the first time or after a swap-in.
+// pick() receives the slots of ready warps as bits, at least one, and returns one of them. issued() reports
+// that the warp in a slot has issued an instruction. A picked warp may be unable to issue; pick() is then
+// called again without it.
 #pragma once
 
 #include <cstdint>
