@@ -15,23 +15,25 @@ int main(int argc, char** argv) {
   bool yardstick = false;
   bool json = false;
   CLI::App app{
-      "PHOLD on the Farfault engine: each event goes to a process and makes it send one more.\n"
+      "PHOLD on the Farfault engine: a process that receives an event sends another one.\n"
       "Example: phold --lps 16384 --start-events 4 --end 100 --threads 2"};
   app.option_defaults()->always_capture_default();
   app.add_option("--lps", p.processes, "logical processes")->check(CLI::Range(2, 1 << 24));
-  app.add_option("--start-events", p.start_events, "events pending per process")->check(CLI::Range(1, 1024));
+  app.add_option("--start-events", p.start_events, "initial events per process")->check(CLI::Range(1, 1024));
   app.add_option("--remote", p.remote, "fraction of events sent to a uniformly drawn process")
       ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--lookahead", p.lookahead, "least delay, in us")->check(CLI::Range(1e-6, 1e6));
-  app.add_option("--mean", p.mean, "mean delay, lookahead included, in us")->check(CLI::Range(1e-6, 1e6));
-  app.add_option("--skew", p.skew,
-                 "fraction of remote events sent to the first 1/16 of the processes instead, which lie "
-                 "together in the first partitions: a load that no block of processes shares evenly")
+  app.add_option("--lookahead", p.lookahead, "minimum delay, in us")->check(CLI::Range(1e-6, 1e6));
+  app.add_option("--mean", p.mean, "mean delay, including the lookahead, in us")
+      ->check(CLI::Range(1e-6, 1e6));
+  app.add_option(
+         "--skew", p.skew,
+         "fraction of remote events that are sent to the first 1/16 of the processes, which are in the first "
+         "partitions: a load that contiguous blocks of processes cannot balance")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--end", end, "simulated time, in us")->check(CLI::Range(0.0, 1e9));
   app.add_option("--threads", threads, "threads per rank")->check(CLI::Range(1, 1024));
   app.add_option("--partitions", partitions, "partitions of the model; 0: threads x ranks");
-  app.add_flag("--yardstick", yardstick, "the same model on a plain std::priority_queue instead");
+  app.add_flag("--yardstick", yardstick, "run the model on a plain std::priority_queue");
   app.add_flag("--json", json, "print one JSON object");
   CLI11_PARSE(app, argc, argv);
   if (p.mean < p.lookahead) {

@@ -51,7 +51,7 @@ def batches(f):
                ("blocks", lambda m: show(m["blocks"])), ("SMs", lambda m: show(m["sms"])), ("prefetched", lambda m: percent(m["prefetched"]))]
     header, *body = rows(f, columns)
     return ["## Batch contents", "",
-            "Means over the batches of a run. Raw faults: fault-buffer entries, of which the driver reads at most 256 per batch; with 256: share of the batches "
+            "Means over the batches of a run. Raw faults: fault-buffer entries (the driver reads at most 256 per batch); with 256: share of the batches "
             "with 256 raw faults; duplicates: share of raw faults on a page that the batch already contains or that is already resident; distinct pages: "
             "the other faults; blocks: VA blocks of 2 MiB; prefetched: share of all migrated pages."] + table(header, body)
 
