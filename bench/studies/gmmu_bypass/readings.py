@@ -104,7 +104,7 @@ def readings(machines):
                 {"gpu.l2_tlb.entries": 4096, "gpu.l2_tlb.ways": 64}, ALONE),
         Reading("link buffers of 64 KiB", "not stated in the paper", {"fabric.buffer": '"64 KiB"'}, ALONE),
         Reading("contiguous blocks", "MGPUSim since March 2021", {"host.block_order": '"contiguous"'}),
-        Reading("contiguous blocks per CU", "MGPUSim since a later version", {"host.block_order": '"contiguous_per_sm"'}, ALONE),
+        Reading("contiguous blocks per CU", "later versions of MGPUSim", {"host.block_order": '"contiguous_per_sm"'}, ALONE),
         Reading("driver with 0.1 us per first touch", touch, {**driver, "driver.fault_latency": '"100 ns"'}, FIRST),
         Reading("driver with 1 us per first touch", touch, {**driver, "driver.fault_latency": '"1 us"'}, FIRST),
         Reading("driver with 0.1 us per first touch, 2 us from the IOMMU", touch,

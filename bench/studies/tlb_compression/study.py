@@ -59,10 +59,10 @@ QUICK = {name: ({}, cost) for name, cost in (
     ("nw", 1.2), ("atax", 3.1), ("mst", 12.4), ("bh", 4.2), ("srad", 0.4), ("mis", 1.3), ("hotspot", 0.2), ("2dconv", 1.1), ("backprop", 0.5),
     ("mvt", 3.1), ("bicg", 3.4), ("bc", 2.5))} | {"fw": ({"steps": 8}, 1), "kmeans": ({"size": "16MiB"}, 3)}
 PUBLISHED = {
-    "spmv": "Dubcova3, 146,689 rows, 50 times", "heartwall": "104 frames", "page_rank": "coAuthorsDBLP, 20 iterations", "fw": "511 steps",
+    "spmv": "Dubcova3, 146,689 rows, 50 iterations", "heartwall": "104 frames", "page_rank": "coAuthorsDBLP, 20 iterations", "fw": "511 steps",
     "color": "larger graphs", "dwt": "the same", "bfs": "1,000,000 vertices", "stencil": "100 iterations", "pathfinder": "the same",
     "nw": "the same", "atax": "4,096^2", "mst": "graphs of millions", "bh": "30,000 bodies, several steps", "srad": "100 iterations",
-    "mis": "larger graphs", "hotspot": "1,024^2, more iterations", "kmeans": "494,020 points of 34", "2dconv": "4,096^2", "backprop": "the same",
+    "mis": "larger graphs", "hotspot": "1,024^2, more iterations", "kmeans": "494,020 points with 34 features", "2dconv": "4,096^2", "backprop": "the same",
     "mvt": "4,096^2", "bicg": "4,096^2", "bc": "all roots",
 }
 
