@@ -80,7 +80,7 @@ same_result "the third of an array" results/late.h5 "$(outside late "${small[@]}
 wait_until 60 is_over "${id}_4"
 check "a task without a run fails" is_in_state "${id}_4" FAILED
 check "a task without a run is told how many there are" \
-  grep -qx 'array.sbatch: there is no run 4 in list.txt, which has 3: sbatch --array=1-3' "farfault-${id}_4.log"
+  grep -qx 'array.sbatch: list.txt has 3 runs, but no run 4: use sbatch --array=1-3' "farfault-${id}_4.log"
 
 # A sweep of four points in three tasks; the first task has two. The table is written when all have ended.
 cat >study.toml <<END

@@ -86,9 +86,9 @@ def main():
         made = {"program": "farfault", "program_sha256": "0", "checkout": "", "runs": 1, "results": "0", "scale": 11}
         report.write(folder / "tables", measured, made)
         text = (folder / "tables/results.md").read_text()
-        for heading in ("Averages", "Performance at half", "Batches", "Three quarters", "Shares of the memory", "Time until the first",
-                        "Context switches", "Working set", "A smaller graph", "Regular workloads", "Readings: thread oversubscription", "Readings: the batches that count", "Readings: the time of a message",
-                        "Ideal eviction as a bound", "What is assumed"):
+        for heading in ("Averages", "Performance with half", "Batches", "Three quarters", "Memory shares", "Time until the first",
+                        "Context switches", "Working set", "A smaller graph", "Regular workloads", "Readings: thread oversubscription", "Readings: counted batches", "Readings: message time",
+                        "Ideal eviction as a bound", "Assumed parameters"):
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
         # One result represents all workloads here, so means equal its own ratios.
         for row in ([cell.strip() for cell in line.split("|")] for line in text.split("\n") if line.startswith("| 274 ns |")):
@@ -98,8 +98,8 @@ def main():
             check(row[-2] == f"{evicting:.1f}", f"the time of an eviction in a message's row: {row}, {evicting}")
         # Each reading of thread oversubscription has its sentence, TO alone, and the controller's measured column.
         rows = {row[1]: row for row in ([cell.strip() for cell in line.split("|")] for line in text.split("\n"))
-                if len(row) == 11 and row[1].startswith(("as it is", "`reference", "`decrease", "`mean", "`saves", "`blocks"))}
-        for name in ("as it is", "`reference=previous`", "`decrease=one_less`", "`decrease=none`", "`mean=period`", "`saves=as_needed`", "`blocks=1`"):
+                if len(row) == 11 and row[1].startswith(("preset", "`reference", "`decrease", "`mean", "`saves", "`blocks"))}
+        for name in ("preset", "`reference=previous`", "`decrease=one_less`", "`decrease=none`", "`mean=period`", "`saves=as_needed`", "`blocks=1`"):
             to = {d: measured["headline"]["0.5", "bfs_twc", d] for d in ("baseline", "to", "to_ue")}
             gain = {d: f"{to['baseline']['kernel_us'] / to[d]['kernel_us']:.2f}" for d in ("to", "to_ue")}
             check(name in rows and rows[name][2] and rows[name][3:7] == [gain["to"], gain["to_ue"], str(3 * to["to"]["shrunk"]), str(3 * to["to"]["saved"])],

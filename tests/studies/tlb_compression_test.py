@@ -44,7 +44,7 @@ def check_paper(said, path):
                 check_paper(below, [*path, key])
         return
     value = said["value"]
-    told = [float(n) for n in re.findall(r"(\d+(?:\.\d+)?)(?: %|x)", said["where"])]
+    told = [float(n) for n in re.findall(r"(\d+(?:\.\d+)?)(?: ?%|x)", said["where"])]
     check(path[-1] == "searched" or any(abs(n - v) < 1e-9 for n in told for v in (value, 100 * abs(value), 100 * abs(value - 1))), f"{path}: {value}, and {said['where']}")
 
 
@@ -106,8 +106,8 @@ def check_report(folder, measured):
     check(re.search(r"\| hotspot \| C, R \| `hotspot` \| defaults \| [^|]* \| 3\.0 \|.*\| L, L \| L, L \|  \|", text) is not None, "the class of hotspot")
     bfs = "HL"[m["bfs", "plain"]["l1_hit"] < 0.75], "HL"[m["bfs", "plain"]["l2_hit"] < 0.75]
     check(f"| {bfs[0]}, {bfs[1]} | L, L |" in text and "rmat.scale 11" in text, "the class and the size of bfs")
-    for title in ("Overview", "Benchmarks", "Speedups", "Hit rates", "What compresses", "Files of graphs", "Sizes of the suites", "Variants", "Orders of frames",
-                  "Interleaved frames", "What contiguity costs", "Pages of 2 MiB", "What is assumed"):
+    for title in ("Overview", "Benchmarks", "Speedups", "Hit rates", "Compressed translations", "Graph files", "Suite sizes", "Variants", "Frame orders",
+                  "Interleaved frames", "Cost of contiguity", "Pages of 2 MiB", "Assumed parameters"):
         check(f"\n## {title}" in text, f"no section {title}")
     of = measured["frames"]
     told = [of[order, "bfs", "compressed"]["compressed_fills"] for order in ("on_demand", "random")]

@@ -127,8 +127,8 @@ def main():
         made = {"program": "farfault", "program_sha256": "0", "checkout": "", "runs": 1, "results": "0", "size": "small"}
         report.write(folder / "tables", measured, made)
         text = (folder / "tables/results.md").read_text()
-        for heading in ("What a batch holds", "What a batch takes", "Time of a batch by its bytes", "What is assumed", "Other choices", "Checks",
-                        "Constants", "Digests"):
+        for heading in ("Batch contents", "Batch times", "Batch time by bytes", "Assumed parameters", "Other parameters", "Checks",
+                        "Constants"):
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
         rows = records.read(folder / "tables")["rows"]
         check(len(rows) == sum(len(found) for found in measured.values()), "rows of results.json.xz")
