@@ -421,7 +421,7 @@ TEST_CASE(
     return std::stod(r.out.substr(at + before.size()));
   };
   CHECK(r.out.find("bound by cores        2: ") != std::string::npos);
-  auto const infinite = figure("events in a row: ");
+  auto const infinite = figure("speedup at most ");
   for (int const cores : {2, 4, 16, 64, 1024}) {
     CAPTURE(cores);
     auto const reached = figure((cores == 2 ? "  " : ", ") + std::to_string(cores) + ": ");
