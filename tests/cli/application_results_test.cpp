@@ -95,7 +95,7 @@ TEST_CASE("a short application that is relaunched fills the table of runs until 
   auto const with = run(relaunch);
   CHECK(rows_of("kernels") > 3);
   CHECK(rows_of("runs") == rows_of("kernels"));  // each program is one kernel
-  CHECK(with.find("    sort                stream, again until all have ended, 0.0 MiB\n") !=
+  CHECK(with.find("    sort                stream, relaunched until all have completed, 0.0 MiB\n") !=
         std::string::npos);
   CHECK(with.find("  ended                 completed, digest ") != std::string::npos);
   CHECK(farfault_program({"validate", file}).code == 0);

@@ -35,7 +35,7 @@ TEST_CASE("a list of GPUs or SMs is refused where it is none, beyond what there 
         "4: application.fir.gpus: 'equal' is not \"all\" or a list such as \"0-2, 5\"");
   CHECK(refusal_of("gpus = 2\n") == "4: application.fir.gpus: 2 must be written in quotes");
   CHECK(refusal_of("gpus = \"3-1\"\n") ==
-        "4: application.fir.gpus: '3-1': 3-1 does not go up from low to high");
+        "4: application.fir.gpus: '3-1': 3-1 does not ascend from low to high");
   CHECK(refusal_of("gpus = \"0-2, 2\"\n") == "4: application.fir.gpus: '0-2, 2' names 2 twice");
   CHECK(refusal_of("gpus = \"2, 4\"\n") ==
         "4: application.fir.gpus = 2, 4: must be within 0 to 3, the GPUs of a host");
@@ -100,14 +100,14 @@ TEST_CASE("equal shares of GPUs that two groups of applications have apart are d
 }
 
 TEST_CASE("equal shares of some of the GPUs that another has an equal share of are refused") {
-  auto const rest = "; equal shares are of the same GPUs";
+  auto const rest = "; equal shares require the same GPUs";
   CHECK(refusal_of("sms = \"equal\"\ngpus = \"0-1\"\n", "sms = \"equal\"\ngpus = \"1-2\"\n") ==
-        "8: application.stream.sms = equal: application 'fir' says so too and shares a GPU with it, but its "
-        "GPUs are 0-1, not 1-2" +
+        "8: application.stream.sms = equal: application 'fir' also has an equal share of one of these GPUs, "
+        "but its GPUs are 0-1, not 1-2" +
             std::string(rest));
   CHECK(refusal_of("sms = \"equal\"\n", "sms = \"equal\"\ngpus = \"0-2\"\n") ==
-        "7: application.stream.sms = equal: application 'fir' says so too and shares a GPU with it, but its "
-        "GPUs are all, not 0-2" +
+        "7: application.stream.sms = equal: application 'fir' also has an equal share of one of these GPUs, "
+        "but its GPUs are all, not 0-2" +
             std::string(rest));
 }
 
@@ -119,10 +119,10 @@ TEST_CASE("fewer SMs than applications that are to share them equally are refuse
                      "[[application]]\nname = \"d\"\nworkload = \"stream\"\nsms = \"equal\"\n";
   CHECK(refusal(three) ==
         "9: application.b.sms = equal: lists and counts of applications on the same GPUs leave 2 of the 36 "
-        "SMs of a GPU, fewer than the applications that are to share them (3)");
+        "SMs of a GPU, fewer than the applications that share them (3)");
   CHECK(refusal_of("sms = \"equal\"\n", "sms = \"0-35\"\n") ==
         "4: application.fir.sms = equal: lists and counts of applications on the same GPUs leave 0 of the 36 "
-        "SMs of a GPU, fewer than the applications that are to share them (1)");
+        "SMs of a GPU, fewer than the applications that share them (1)");
   // Other errors are reported alone, because the remaining SMs are then unknown.
   CHECK(refusal_of("sms = \"equal\"\n", "sms = \"0-36\"\n") ==
         "7: application.stream.sms = 0-36: must be within 0 to 35, the SMs of a GPU");

@@ -84,12 +84,12 @@ TEST_CASE("--set reaches an application and its workload's parameters by name") 
   CHECK(built[1].sms.size() == 15);
   CHECK(applications_of(built.model).find("size = \"32 KiB\"\n") != std::string::npos);
   CHECK(refusal(kTwo, {"application.srt.sms=15", "application.srt.gpus=1"}) ==
-        "--set: application.srt.gpus: no application is called 'srt'; did you mean 'sort'?");
-  CHECK(refusal(kTwo, {"application.sms=15"}) == "--set: application.sms: no application is called 'sms'");
+        "--set: application.srt.gpus: unknown application 'srt'; did you mean 'sort'?");
+  CHECK(refusal(kTwo, {"application.sms=15"}) == "--set: application.sms: unknown application 'sms'");
   CHECK(refusal(kTwo, {"application.sort.shares=15"}) ==
         "--set: unknown key 'application.sort.shares'; did you mean 'application.sort.space'?");
   CHECK(refusal(kTwo, {"application.sort.name=other"}) ==
-        "--set: application.sort.name: an application has the name of its own table");
+        "--set: application.sort.name: must be the name of its table");
 }
 
 TEST_CASE("a file's applications take the place of a preset's applications, and of its workload") {
@@ -111,15 +111,16 @@ TEST_CASE("a file's applications take the place of a preset's applications, and 
 
 TEST_CASE("[workload] beside or above [[application]] is one mistake") {
   CHECK(refusal(kTwo + "[workload]\nname = \"bfs\"\n[workload.bfs]\nsource = 3\n") ==
-        "11: workload.name: [[application]] (2) says what runs, so [workload] beside it cannot");
+        "11: workload.name: [[application]] (2) excludes [workload]; remove one of them");
   CHECK(refusal(kTwo, {"workload.stream.bytes=1MiB"}) ==
-        "--set: workload.stream.bytes: [[application]] (2) says what runs, so [workload] beside it cannot");
+        "--set: workload.stream.bytes: [[application]] (2) excludes [workload]; remove one of them");
   CHECK(refusal(kTwo + "[workload]\n") ==
-        "10: workload: [[application]] (2) says what runs, so [workload] beside it cannot");
+        "10: workload: [[application]] (2) excludes [workload]; remove one of them");
 }
 
 TEST_CASE("keys of applications where there are none are one mistake") {
-  auto const rest = ": there is no table [[application]], in double brackets, that this is of";
+  auto const rest =
+      ": belongs to no table [[application]]; write the heading of the table in double brackets";
   CHECK(refusal(kBase, {"application.sort.sms=15"}) == "--set: application.sort.sms" + std::string(rest));
   CHECK(refusal(kBase + "[application]\nname = \"a\"\nworkload = \"fir\"\n") ==
         "3: application.name" + std::string(rest));
@@ -127,23 +128,24 @@ TEST_CASE("keys of applications where there are none are one mistake") {
 }
 
 TEST_CASE("names of applications are words, and each is given once") {
-  CHECK(refusal_of("name = \"a b\"\n") ==
-        "4: application.0.name: 'a b' is no name: letters, digits, '_' and '-', and not digits alone");
-  CHECK(refusal_of("", "name = \"15\"\n") ==
-        "6: application.1.name: '15' is no name: letters, digits, '_' and '-', and not digits alone");
-  CHECK(refusal_of("", "name = \"fir\"\n") ==
-        "6: application.1.name: there is an application 'fir' already (2)");
+  CHECK(
+      refusal_of("name = \"a b\"\n") ==
+      "4: application.0.name: 'a b' is not a valid name; use letters, digits, '_' and '-', not digits alone");
+  CHECK(
+      refusal_of("", "name = \"15\"\n") ==
+      "6: application.1.name: '15' is not a valid name; use letters, digits, '_' and '-', not digits alone");
+  CHECK(refusal_of("", "name = \"fir\"\n") == "6: application.1.name: application 'fir' already exists (2)");
   CHECK(refusal(kBase + "[[application]]\nworkload = \"fir\"\n[[application]]\nworkload = \"fir\"\n") ==
-        "4: application.1.name: there is an application 'fir' already (2)");
+        "4: application.1.name: application 'fir' already exists (2)");
   std::string many;
   for (int i = 0; i < 66; ++i)
     many += "[[application]]\nname = \"a" + std::to_string(i) + "\"\nworkload = \"fir\"\n";
-  CHECK(refusal(kBase + many) == "194: there are 66 applications; at most 64 can run at once");
+  CHECK(refusal(kBase + many) == "194: 66 applications are defined; at most 64 can run concurrently");
 }
 
 TEST_CASE("an application names a workload; parameters of others are checked, and left out") {
   CHECK(refusal(kBase + "[[application]]\nname = \"a\"\n") ==
-        "2: application.a.workload is missing: it names the workload that runs");
+        "2: application.a.workload is missing; set it to the workload to run");
   CHECK(refusal(kBase + "[[application]]\nworkload = \"firr\"\nfirr.length = 3\n") ==
         "3: application.firr.workload: unknown workload 'firr'; did you mean 'fir'?");
   CHECK(refusal_of("stream.bytes = \"none\"\n").starts_with("4: application.fir.stream.bytes: "));
@@ -242,8 +244,8 @@ TEST_CASE("buffers of a trace that overlap another application's in its space ar
       "[[application]]\nname = \"b\"\nworkload = \"trace\"\nspace = 1\ntrace.file = \"k.traceg\"\n";
   CHECK(refusal(traces) ==
         "11: application.b.space = 1: buffer 'region0' of application 'b', at 0x100000000 to 0x10000ffff, "
-        "overlaps buffer 'array' of 'a', at 0x100000000 to 0x100003fff, in whole pages; in spaces of their "
-        "own they may");
+        "overlaps buffer 'array' of 'a', at 0x100000000 to 0x100003fff, in whole pages; use separate address "
+        "spaces");
   Built const apart(traces, {"application.b.space=2"});
   CHECK(apart[1].space == 1);
 }
@@ -290,8 +292,7 @@ TEST_CASE("input files of all applications are facts and inputs, relative to the
   auto const diff = farfault_program({"diff", output("g.mtx"), output("same.mtx")});
   CHECK(diff.code == 0);
   CHECK(diff.out ==
-        "the results are equal; input files of the same content have other names: "
-        "application.b.pagerank.graph\n");
+        "the results are equal; identical input files have different names: application.b.pagerank.graph\n");
 }
 
 TEST_CASE("a run opens with all applications, and every rank must have the same") {

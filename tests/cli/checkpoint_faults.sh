@@ -44,14 +44,14 @@ head -c 100 "$scratch/good" >"$saved.previous"
 refused "cut, and the one before it too" "checkpoint $saved is damaged: expected .*; checkpoint $saved.previous is damaged: expected" \
   "${run[@]}" --resume "$saved"
 rm "$saved.previous"
-refused "no such file" "checkpoint $scratch/none cannot be read: no such file, and there is no $scratch/none.previous" \
+refused "no such file" "checkpoint $scratch/none cannot be read: neither this file nor $scratch/none.previous exists" \
   "${run[@]}" --resume "$scratch/none"
-refused "no such file, checkpoints going elsewhere" "checkpoint $scratch/none cannot be read: no such file" \
+refused "no such file, checkpoints going elsewhere" "checkpoint $scratch/none cannot be read: neither this file" \
   "${run[@]}" --resume "$scratch/none" --checkpoint "$scratch/new"
 cp "$scratch/good" "$saved"
-refused "another run's" "checkpoint $saved is of another run" "${run[@]}" --set gpu.sms=35 --resume "$saved"
+refused "another run's" "checkpoint $saved belongs to a different run" "${run[@]}" --set gpu.sms=35 --resume "$saved"
 cp "$scratch/older" "$saved.previous"
-refused "another run's, with one before it" "checkpoint $saved is of another run" "${run[@]}" --set gpu.sms=35 \
+refused "another run's, with one before it" "checkpoint $saved belongs to a different run" "${run[@]}" --set gpu.sms=35 \
   --resume "$saved"
 
 # resumes WHAT SENTENCE WORD ...: the run has the result of an uninterrupted run, and prints where it began
@@ -63,7 +63,7 @@ resumes() {
   check "$what: '$sentence', not '$(cat "$scratch/err")'" \
     test "$(grep -c . "$scratch/err")" -eq 1 -a "$(grep -c "^farfault: $sentence\$" "$scratch/err")" -eq 1
 }
-before="the run resumes from the one before it, $saved.previous"
+before="the run resumes from the previous one, $saved.previous"
 for place in "${places[@]}"; do
   damage "$place"
   cp "$scratch/older" "$saved.previous"
@@ -80,7 +80,7 @@ resumes "cut, and written anew" "checkpoint $saved .*; $before" "${run[@]}" --ch
   --checkpoint-every 10us
 check "cut, and written anew: it is whole" eval '"$farfault" inspect "$saved" >/dev/null'
 rm "$saved" "$saved.previous"
-resumes "the first of a chain" "there is no checkpoint $saved yet: the run starts from the beginning" "${run[@]}" \
+resumes "the first of a chain" "no checkpoint $saved yet: the run starts from the beginning" "${run[@]}" \
   --checkpoint "$scratch/../$(basename "$scratch")/run.checkpoint" --checkpoint-every 10us
 check "the first of a chain leaves a checkpoint" test -e "$saved"
 cp "$scratch/good" "$saved"
@@ -95,7 +95,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o "size=$(($(stat -c %s "$scratch/goo
     >/dev/null 2>"$scratch/err"
   rc=$?
   check "checkpoints on a full disk: exit code 0, not $rc" [ "$rc" -eq 0 ]
-  check "checkpoints on a full disk: it is said" grep -q 'No space left on device; the run goes on' "$scratch/err"
+  check "checkpoints on a full disk: it is said" grep -q 'No space left on device; the run continues' "$scratch/err"
   check "checkpoints on a full disk: the result is whole" [ "$(digest_of "$scratch/full.h5")" = "$reference" ]
   check "checkpoints on a full disk: the last good one is there" "$farfault" inspect "$scratch/disk/c"
   check "checkpoints on a full disk: nothing half-written stays" test ! -e "$scratch/disk/c.writing"

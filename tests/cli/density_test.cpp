@@ -34,7 +34,7 @@ TEST_CASE("ranks: whether a run is sparse does not follow from time") {
 TEST_CASE(
     "ranks: the sentences name exchanges, events for each, the share of waiting, and what to use instead") {
   RankDensity const d{2, 2'530'000, 784'844, 0.97};
-  CHECK(text_of(d) == "784844 exchanges of 3.2 events each, 97.0 % of the time waiting");
+  CHECK(text_of(d) == "784844 exchanges of 3.2 events each, 97.0% of the time waiting");
   CHECK(instead_of(d, 1) == "one rank with threads is faster (no mpirun, --threads 2)");
   CHECK(instead_of(d, 4) == "one rank with threads is faster (no mpirun, --threads 8)");
 }

@@ -148,8 +148,8 @@ TEST_CASE("a statistic of a policy from outside is declared once, by a name that
 TEST_CASE("a workload from outside must have a name and parameters of its own") {
   declared = {};
   auto const named = [](std::string name) { return Extensions().workload<Nothing>(std::move(name), "x"); };
-  CHECK(refusal(named("bfs")) == "farfault: workload 'bfs': Farfault itself has one of this name\n");
-  CHECK(refusal(named("name")) == "farfault: workload 'name': Farfault itself has one of this name\n");
+  CHECK(refusal(named("bfs")) == "farfault: workload 'bfs': Farfault has a built-in one with this name\n");
+  CHECK(refusal(named("name")) == "farfault: workload 'name': Farfault has a built-in one with this name\n");
   CHECK(refusal(named("mine").workload<Nothing>("mine", "x")) ==
         "farfault: workload 'mine' is added twice\n");
   CHECK(call(named("mine"), {"workloads"}).out.find("mine  ") != std::string::npos);
@@ -159,11 +159,11 @@ TEST_CASE("a workload from outside must have a name and parameters of its own") 
 
 TEST_CASE("a preset and a machine format from outside must have names of their own") {
   CHECK(refusal(Extensions().preset("dgx1", "")) ==
-        "farfault: preset 'dgx1': Farfault itself has one of this name\n");
+        "farfault: preset 'dgx1': Farfault has a built-in one with this name\n");
   CHECK(refusal(Extensions().preset("mine", "").preset("mine", "")) ==
         "farfault: preset 'mine' is added twice\n");
   CHECK(refusal(Extensions().machine_format({"mine", "x", nullptr, nullptr})) ==
-        "farfault: machine format 'mine' has no function that recognises files, or none that parses them\n");
+        "farfault: machine format 'mine' needs a function that recognizes files and one that parses them\n");
 }
 
 TEST_CASE("a preset from outside is read by its name, as a file is") {

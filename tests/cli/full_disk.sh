@@ -46,7 +46,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o "size=$((kib / 2))k" tmpfs "$scratc
   rc=$?
   check "a trace that finds no space: exit code 1, not $rc" [ "$rc" -eq 1 ]
   check "it is said in one sentence: $(cat "$scratch/err")" \
-    test "$(grep -c '^farfault: cannot write .*run.pftrace.*; there is no trace of this run$' "$scratch/err")" -eq 1
+    test "$(grep -c '^farfault: cannot write .*run.pftrace.*; the trace of this run is lost$' "$scratch/err")" -eq 1
   check "no word of a trace in the summary" [ "$(grep -c ' trace ' "$scratch/out")" -eq 0 ]
   check "the result is that of the run without a trace" [ "$(digest_of "$scratch/traced.h5")" = "$(digest_of "$scratch/whole.h5")" ]
   check "for scripts, too" grep -q "\"result_digest\": *\"$(digest_of "$scratch/whole.h5")\"" "$scratch/traced.json"

@@ -93,7 +93,7 @@ TEST_CASE("the digest does not depend on how the path of a graph is spelt") {
   auto const diff = farfault_program({"diff", "first.h5", "out.h5"});
   CHECK(diff.code == 0);
   CHECK(diff.out ==
-        "the results are equal; input files of the same content have other names: workload.bfs.graph\n");
+        "the results are equal; identical input files have different names: workload.bfs.graph\n");
   CHECK(farfault_program({"diff", "first.h5", "first.h5"}).out == "the results are equal\n");
   CHECK(digest_of_graph("data/path.graph") != digest);
 }
@@ -153,7 +153,7 @@ TEST_CASE("a checkpoint is refused once a file that its run had read holds somet
   auto const digest = farfault::results::result_digest("out.h5");
 
   auto const refusal =
-      "farfault: checkpoint saved is of another run: its configuration or input files are not those of "
+      "farfault: checkpoint saved belongs to a different run: its configuration or input files do not match "
       "paper-gmmu-bypass\n";
   write("m.toml", machine("300ns"));
   auto const other_machine = run("paper-gmmu-bypass", resumed);
@@ -200,6 +200,6 @@ TEST_CASE("a segment for small buffers is refused where the addresses of buffers
   auto const refused = run("paper-gmmu-bypass", small);
   CHECK(refused.code == 2);
   CHECK(refused.err ==
-        "farfault: workload.small_buffers = 128 KiB: the addresses of the buffers are in the input of the "
-        "workload 'trace'; leave it out\n");
+        "farfault: workload.small_buffers = 128 KiB: the input of workload 'trace' defines the addresses of "
+        "the buffers; remove this parameter\n");
 }

@@ -83,10 +83,11 @@ TEST_CASE("a real NCCL file is a topology") {
 TEST_CASE("a file that is nothing known ends in one sentence") {
   auto const text = scratch("text", "just some words\n");
   CHECK(error_of(text) ==
-        "farfault: " + text + ": is no topology, graph, trace, result or checkpoint that farfault knows\n");
+        "farfault: " + text +
+            ": not a topology, graph, trace, result or checkpoint that farfault supports\n");
   auto const empty = scratch("empty", "");
-  CHECK(error_of(empty) == "farfault: " + empty + ": is empty\n");
-  CHECK(error_of("/no/such") == "farfault: /no/such: no such file, and no machine of that name\n");
+  CHECK(error_of(empty) == "farfault: " + empty + ": file is empty\n");
+  CHECK(error_of("/no/such") == "farfault: /no/such: neither a file nor a built-in machine\n");
   CHECK(error_of("/dev/zero") ==
         "farfault: /dev/zero: it is a device, not a regular file; copy its contents to a file first\n");
   error_of(scratch("cut.gz", std::string("\x1f\x8b\x08\0\0\0", 6)));
@@ -102,7 +103,7 @@ TEST_CASE("a sentence about a file stays one line of text, whatever is in the fi
                               "unique\n");
   auto const bytes = scratch("bytes.xml", "<graphml><graph><node id=\"\xff\x9b\"/></graph></graphml>");
   CHECK(error_of(bytes).find("node '\ufffd\ufffd': it has no kind") != std::string::npos);
-  CHECK(error_of("no\nsuch\x1b") == "farfault: no such : no such file, and no machine of that name\n");
+  CHECK(error_of("no\nsuch\x1b") == "farfault: no such : neither a file nor a built-in machine\n");
 }
 
 TEST_CASE("inspect takes the limits of what a file may describe") {
@@ -125,7 +126,7 @@ TEST_CASE("only topologies are drawn") {
   auto const metis = scratch("c.graph", "3 2\n2 3\n1\n1\n");
   auto const r = farfault_program({"inspect", metis, "--dot"});
   CHECK(r.code == 2);
-  CHECK(r.err == "farfault: " + metis + ": --dot draws topologies, and this is none\n");
+  CHECK(r.err == "farfault: " + metis + ": --dot requires a topology\n");
 }
 
 TEST_CASE("a checkpoint is described, and a damaged one refused") {
@@ -138,7 +139,8 @@ TEST_CASE("a checkpoint is described, and a damaged one refused") {
         "\"pending_events\":3,\"ranks\":2,\"state_bytes\":5}\n");
   auto const r = farfault_program({"inspect", path});
   CHECK(r.code == 0);
-  CHECK(r.out.find(path + ": checkpoint, whole\n  simulated time   1500 ns\n") == 0);
+  CHECK(r.out.find(path + ": checkpoint, complete\n"
+                          "  simulated time   1500 ns\n") == 0);
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
   CHECK(error_of(path).find("farfault: checkpoint " + path) == 0);
 }

@@ -224,8 +224,8 @@ def hovering_tells(b, result):
     check(b.evaluate(f"lanesOf({rows}).of") == [0, 1, 2, 0, 1], "what runs at the same time has lanes of its own")
     batch = {"row": [0], "gpu": ["gpu7"], "began": [1000], "ended": [6000], "raw_faults": [11], "duplicates": [2], "pages": [3],
              "prefetched_pages": [4], "evicted_pages": [5]}
-    check(b.evaluate(f"batchRows({{ columns: {batch} }})[0].text") == "batch of 11 faults (2 duplicates): began at 1 ns, took 5 ns, "
-          "brought 3 pages and 4 beside, evicted 5", "a batch tells what it brought")
+    check(b.evaluate(f"batchRows({{ columns: {batch} }})[0].text") == "batch of 11 faults (2 duplicates): started at 1 ns, took 5 ns, "
+          "migrated 3 faulted and 4 prefetched pages, evicted 5", "a batch tells what it brought")
     colour = b.evaluate("pixel(chartOf('kernels'), chartOf('kernels').width - 8, 9)")
     check(colour != [255, 255, 255], "a bar is drawn for the last kernel")
     names = b.evaluate("JSON.parse(document.getElementById('data').textContent).runs[0].traffic.devices")
@@ -241,7 +241,7 @@ def hovering_tells(b, result):
     check(shades == sorted(shades, reverse=True) and shades[0] > shades[-1] + 100, f"more traffic is darker: {shades}")
     title = b.evaluate(f"""[...document.querySelectorAll('svg.machine path title')].map(t => t.textContent)
       .find(t => t.startsWith('{busiest[0]} to {busiest[1]}:'))""")
-    check(f"{100 * busy:.1f} % busy" in title, f"the busiest link is told: {title}")
+    check(f"{100 * busy:.1f}% busy" in title, f"the busiest link is told: {title}")
 
 
 def shown_gpu(b):
@@ -385,7 +385,7 @@ def histograms_and_placement_are_those_of_the_file(b, result):
     titles = b.evaluate("[...document.querySelectorAll('.run:not([hidden]) svg.placement rect title')].map(t => t.textContent)")
     for buffer, device, pages in placed:
         share = pages / sum(n for name, _, n in placed if name == buffer)
-        check(f"{buffer} on {device}: {pages} pages, {100 * share:.1f} %" in titles, f"{buffer} has {pages} pages on {device}: {titles[:4]}")
+        check(f"{buffer} on {device}: {pages} pages, {100 * share:.1f}%" in titles, f"{buffer} has {pages} pages on {device}: {titles[:4]}")
 
 
 def links_take_the_colour_of_a_moment(b):
@@ -458,17 +458,17 @@ def what_had_not_ended_is_told_and_drawn(b):
                    "gpu.sms=8", until="8us")
     open_page(b, report("stopped.html", stopped))
     text = b.evaluate("document.querySelector('.run').textContent")
-    check("Under way at the end: kernel matrix_transpose, since 0 ps." in text, "what was under way is told")
+    check("Outstanding at the end: kernel matrix_transpose, since 0 ps." in text, "what was under way is told")
     rows = b.evaluate("chartOf('kernels').rows.map(r => [r.name, r.from, r.to, r.text])")
     check(rows == [["matrix_transpose", 0, 8_000_000,
-                    "kernel matrix_transpose: began at 0 ps, and had not ended at the end of the run"]], f"its bar lasts to the end: {rows}")
+                    "kernel matrix_transpose: started at 0 ps, unfinished at the end of the run"]], f"its bar lasts to the end: {rows}")
     check(b.evaluate("pixel(chartOf('kernels'), chartOf('kernels').width - 8, 9)") != [255, 255, 255], "the bar is drawn")
 
 
 def marks_of_an_axis_are_where_they_say(b):
     for step in (0.0025, 0.001, 0.025, 0.05, 0.25, 0.00002):
         said = b.evaluate(f"format.amounts([0, {step}, {2 * step}, {3 * step}], 'share')")
-        wrong = [text for k, text in enumerate(said) if not near(float(text.rstrip(" %")) / 100, k * step, step)]
+        wrong = [text for k, text in enumerate(said) if not near(float(text.rstrip("%")) / 100, k * step, step)]
         check(not wrong, f"of marks {step} apart {wrong} are elsewhere: {said}")
 
 
@@ -549,8 +549,8 @@ def without_scripts_a_summary_remains(page):
         b.open(page)
         # The DevTools can evaluate scripts that the page may not run.
         text = b.evaluate("document.body.innerText")
-        for part in ("Bound by ", "what SMs did", "executing", "where the time of an access went", "The resolved configuration",
-                     "p50: ", "Where the pages of buffers were"):
+        for part in ("Bottleneck: ", "SM activity", "executing", "access time by stage", "Resolved configuration",
+                     "p50: ", "Page placement by buffer"):
             check(part in text, f"without scripts: '{part}'")
         check(b.evaluate("document.querySelector('svg.machine').getBoundingClientRect().height") > 50, "the machine is drawn")
         check(b.evaluate("document.querySelectorAll('canvas').length") == 0, "no script ran")

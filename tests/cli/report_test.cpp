@@ -139,10 +139,9 @@ TEST_CASE(
   auto const page = page_of({run_of("plain.h5")}, "plain.html");
   CHECK(page.starts_with("<!doctype html>"));
   CHECK(page.ends_with("</html>\n"));
-  for (auto const* text :
-       {"Bound by ", "what SMs did", "where the time of an access went", "<svg class=\"machine\"",
-        "gpu0 to switch0: pcie", "All ", "figures of the machine",
-        "[gpu.l2_tlb]\nentries = ", "events_per_second", "The MIT License"})
+  for (auto const* text : {"Bottleneck: ", "SM activity", "access time by stage", "<svg class=\"machine\"",
+                           "gpu0 to switch0: pcie", "All ", "figures of the machine",
+                           "[gpu.l2_tlb]\nentries = ", "events_per_second", "The MIT License"})
     CHECK_MESSAGE(page.find(text) != std::string::npos, text);
 }
 
@@ -277,9 +276,9 @@ TEST_CASE("report: of each buffer the share of its pages on each device is drawn
                                          {"buffers", {{{"name", "in"}, {"all", 8}, {"pages", {1, 7, 0}}}}}};
   auto const html = farfault::cli::placement_section(placement);
   for (auto const* text :
-       {"in on gpu1: 7 pages, 87.5 %</title>", "in on cpu0: 0 pages, 0.0 %</title>", ">87.5 %</text>",
-        ">12.5 %</text>", "fill-opacity=\"0.89\"", "<td>gpu1 87.5 %, gpu0 12.5 %</td>",
-        "Each cell is 2 devices.", "The 1 largest of 5 buffers."})
+       {"in on gpu1: 7 pages, 87.5%</title>", "in on cpu0: 0 pages, 0.0%</title>", ">87.5%</text>",
+        ">12.5%</text>", "fill-opacity=\"0.89\"", "<td>gpu1 87.5%, gpu0 12.5%</td>",
+        "Each cell covers 2 devices.", "The 1 largest of 5 buffers."})
     CHECK_MESSAGE(html.find(text) != std::string::npos, text);
   CHECK(count(html, "class=\"some\"") == 2);
 }
@@ -290,7 +289,7 @@ TEST_CASE("report: several runs are compared, and those without room are only co
     results.push_back(
         run_of(std::string("entries") + entries + ".h5", {std::string("gpu.l2_tlb.entries=") + entries}));
   auto const page = page_of(results, "several.html");
-  CHECK(page.find("Runs compared") != std::string::npos);
+  CHECK(page.find("Comparison of runs") != std::string::npos);
   CHECK(page.find("gpu.l2_tlb.entries") != std::string::npos);
   auto const data = data_of(page);
   CHECK(data["runs"].size() == 3);
@@ -299,7 +298,7 @@ TEST_CASE("report: several runs are compared, and those without room are only co
   auto const room = page.size() - 1000;
   auto const full = farfault::cli::report_page(results, {room});
   CHECK(full.size() < room);
-  CHECK(full.find("There is room for the first 2 of 3 runs") != std::string::npos);
+  CHECK(full.find("The page has details of the first 2 of 3 runs") != std::string::npos);
   CHECK(data_of(full)["runs"].size() == 2);
   CHECK(data_of(full)["comparison"]["runs"].size() == 3);
 }
@@ -334,7 +333,7 @@ TEST_CASE("report: an earlier report is replaced, and no other file") {
     auto const r = report(output.string());
     CHECK(r.code == 2);
     CHECK(r.err == "farfault: '" + output.string() +
-                       "' is there and is no report of Farfault; give the report another name\n");
+                       "' exists and is not a Farfault report; choose another output name\n");
     CHECK(content(output) == other);
   }
   auto r = report(result);

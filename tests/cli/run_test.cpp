@@ -397,10 +397,10 @@ TEST_CASE("a run in which pages move has a row for each of them; others have no 
     CHECK(r.code == 0);
     for (auto const& t : farfault::results::read_summary(output).tables)
       if (t.name == "migrations") {
-        CHECK(r.out.find("  pages moved           " + std::to_string(t.rows) + ", in ") != std::string::npos);
+        CHECK(r.out.find("  page migrations       " + std::to_string(t.rows) + ", ") != std::string::npos);
         return static_cast<std::int64_t>(t.rows);
       }
-    CHECK(r.out.find("pages moved") == std::string::npos);
+    CHECK(r.out.find("page migrations") == std::string::npos);
     return -1;
   };
   CHECK(moves({"memory.placement=cpu", "memory.remote_touch=migrate"}) == 16 / 4);
@@ -420,7 +420,7 @@ TEST_CASE(
     return std::stod(r.out.substr(at + before.size()));
   };
   CHECK(r.out.find("bound by cores        2: ") != std::string::npos);
-  auto const infinite = figure("events in a row: ");
+  auto const infinite = figure("speedup at most ");
   for (int const cores : {2, 4, 16, 64, 1024}) {
     CAPTURE(cores);
     auto const reached = figure((cores == 2 ? "  " : ", ") + std::to_string(cores) + ": ");

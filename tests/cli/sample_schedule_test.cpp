@@ -146,9 +146,6 @@ TEST_CASE("samples that cost more than what they are taken of are told once") {
   CHECK(err("1us") == "");
   auto const told = err("1ns");
   CHECK(told.find("farfault: 4096 samples of ") == 0);
-  CHECK(
-      told.find(
-          " cost more than the simulation; fewer are taken with a run.sample_interval longer than 1 ns\n") !=
-      std::string::npos);
+  CHECK(told.find("; set run.sample_interval above 1 ns\n") != std::string::npos);
   CHECK(std::count(told.begin(), told.end(), '\n') == 1);
 }

@@ -42,7 +42,7 @@ for signal in TERM INT HUP USR1; do
   starts "${run[@]}"
   kill -s "$signal" "$running"
   ends "SIG$signal without a checkpoint" 1 \
-    "^farfault: stopped by SIG$signal at .* without a checkpoint; '$result' is untouched\$"
+    "^farfault: stopped by SIG$signal at .* without a checkpoint; '$result' is unchanged\$"
   check "SIG$signal without a checkpoint: the summary names the file" grep -q "result  *$result.partial\$" "$scratch/out"
 
   starts "${run[@]}" --checkpoint "$saved"
@@ -79,7 +79,7 @@ ends "SIGHUP under nohup" 1 "stopped by SIGTERM"
 chain=("${run[@]}" --checkpoint "$saved" --resume "$saved")
 starts "${chain[@]}"
 check "the first job of a chain says that it starts from the beginning" \
-  grep -qx "farfault: there is no checkpoint $saved yet: the run starts from the beginning" "$scratch/err"
+  grep -qx "farfault: no checkpoint $saved yet: the run starts from the beginning" "$scratch/err"
 kill -s TERM "$running"
 wait "$running"
 check "the first job of a chain ends with exit code 3" [ $? -eq 3 ]
@@ -99,7 +99,7 @@ starts "${run[@]}" --checkpoint "$scratch/folder/c"
 rm -r "$scratch/folder"
 kill -s TERM "$running"
 ends "a checkpoint without a folder" 1 \
-  "^farfault: checkpoint $scratch/folder/c cannot be written: No such file or directory; the run was stopped by SIGTERM at .*, and there is no checkpoint of it\$"
+  "^farfault: checkpoint $scratch/folder/c cannot be written: No such file or directory; the run was stopped by SIGTERM at .* without a checkpoint\$"
 
 # Two runs on one checkpoint.
 starts "${run[@]}" --checkpoint "$saved"
@@ -147,7 +147,7 @@ stopped_early() { # WHAT CODE WORD ...
   rc=$?
   check "$what: exit code $code, not $rc" [ "$rc" -eq "$code" ]
   check "$what: one sentence, not '$(cat "$scratch/err")'" \
-    [ "$(grep -v 'starts from the beginning' "$scratch/err")" = "farfault: stopped by a signal before the run began" ]
+    [ "$(grep -v 'starts from the beginning' "$scratch/err")" = "farfault: stopped by a signal before the run started" ]
 }
 stopped_early "a signal before the run began" 1
 stopped_early "a signal before the first job of a chain began" 3 --resume "$saved"

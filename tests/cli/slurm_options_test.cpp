@@ -14,14 +14,14 @@ using namespace farfault::cli;
 
 namespace {
 
-std::string const kFile = "a study names no file that sbatch reads or writes";
-std::string const kProgram = "a study does not say what is run, as whom, or with what environment";
+std::string const kFile = "a study cannot name a file that sbatch reads or writes";
+std::string const kProgram = "a study cannot set the program, user or environment of a job";
 std::string const kBySweep = "the sweep sets it itself";
 std::string const kCores = "the sweep sets a task's cores from --jobs and --threads";
-std::string const kSubmission = "the sweep itself submits its jobs and reads what sbatch answers";
+std::string const kSubmission = "the sweep submits its jobs and reads the output of sbatch";
 
 std::string owned(std::string const& name, std::string const& why) {
-  return "is not a study's to give (" + name + "): " + why;
+  return "cannot be set by a study (" + name + "): " + why;
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ TEST_CASE("an option of sbatch that the sweep owns is refused, whole, abbreviate
     CHECK(why_no_slurm_option("--" + name + "=/some/file") == owned(name, why));
     // sbatch accepts any unambiguous prefix of an option.
     for (std::size_t n = 1; n < name.size(); ++n)
-      CHECK(why_no_slurm_option("--" + name.substr(0, n) + "=x").starts_with("is not a study's to give ("));
+      CHECK(why_no_slurm_option("--" + name.substr(0, n) + "=x").starts_with("cannot be set by a study ("));
     if (letter.empty()) continue;
     CHECK(why_no_slurm_option("-" + letter) == owned(name, why));
     CHECK(why_no_slurm_option("-" + letter + "/some/file") == owned(name, why));
@@ -69,7 +69,7 @@ TEST_CASE("an option of sbatch is one word, which takes nothing of another line"
   for (std::string const option : {"--partition", "--time", "--nodelist"})
     CHECK_MESSAGE(why_no_slurm_option(option) == value, option);
   CHECK(why_no_slurm_option("-p") == "has no value; write it as in \"-plong\"");
-  CHECK(why_no_slurm_option("-Ho/some/file") == "is more than one option; give each as a word of its own");
+  CHECK(why_no_slurm_option("-Ho/some/file") == "contains several options; write each as a separate word");
 }
 
 TEST_CASE("other options of sbatch are accepted") {
@@ -113,7 +113,7 @@ TEST_CASE("an option of sbatch that is not listed is refused, with the list") {
     auto const why = why_no_slurm_option(option);
     CHECK_MESSAGE(why.starts_with("is not a"), option);
     if (option != "--container-image=x") continue;
-    CHECK(why.starts_with("is not an option that a study may give: account, acctg-freq, begin, "));
+    CHECK(why.starts_with("is not an option that a study can set; options: account, acctg-freq, begin, "));
     CHECK(why.ends_with(", verbose, wait-all-nodes"));
   }
 }
@@ -148,6 +148,6 @@ TEST_CASE("sweep: what a study asks of Slurm is printed before anything is submi
                      "seeds = 2\n[sweep.slurm]\noptions = [\"--partition=long\", \"-t10\"]\n");
   auto const dry = lines_of(s.sweep({"--dry-run", "--slurm"}).out);
   REQUIRE(dry.size() == 6);
-  CHECK(dry[5] == "  options   --partition=long -t10 (of the study)");
+  CHECK(dry[5] == "  options   --partition=long -t10 (from the study)");
   CHECK(s.sweep({"--dry-run"}).out.find("options") == std::string::npos);
 }

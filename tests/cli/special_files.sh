@@ -67,11 +67,11 @@ refused "cannot write 'a.h5.partial': it is a symbolic link" "${run[@]}" --outpu
 refused "cannot write 'c.writing': it is a symbolic link" "${run[@]}" --checkpoint c
 refused "cannot write 'd.lock': it is a symbolic link" "${run[@]}" --checkpoint d
 refused "--checkpoint 'precious' would overwrite a file that is not a checkpoint" "${run[@]}" --checkpoint precious
-refused "--output 'precious' would overwrite a file that is not the result of a run; give the output another name, or remove that file" \
+refused "--output 'precious' would overwrite a file that is not the result of a run; choose another output name or remove the file" \
   "${run[@]}" --output precious
 for suffix in partial partial.new; do
   cp precious "p.h5.$suffix"
-  refused "--output 'p.h5' would overwrite 'p.h5.$suffix', a file that is not the result of a run; give the output another name, or remove that file" \
+  refused "--output 'p.h5' would overwrite 'p.h5.$suffix', a file that is not the result of a run; choose another output name or remove the file" \
     "${run[@]}" --output p.h5
   rm "p.h5.$suffix"
 done
@@ -111,7 +111,7 @@ for name in study.toml ./study.toml folder/../study.toml "$scratch/study.toml" l
   refused "--output '$name' would overwrite the configuration 'study.toml'" "${study[@]}" --output "$name"
 done
 refused "--output 'base.toml' would overwrite the configuration 'base.toml'" "${study[@]}" --output base.toml
-refused "--output 'machine.toml' would overwrite a file that is not the result of a run; give the output another name, or remove that file" "${study[@]}" \
+refused "--output 'machine.toml' would overwrite a file that is not the result of a run; choose another output name or remove the file" "${study[@]}" \
   --set machine.topology=machine.toml --output machine.toml
 cp study.toml study.h5
 refused "the output 'study.h5' would overwrite the configuration 'study.h5'" "$farfault" run study.h5 "${small[@]}"

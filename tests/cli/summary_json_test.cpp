@@ -130,7 +130,8 @@ TEST_CASE("--summary-json overwrites nothing else") {
   auto const nowhere = (folder / "none/a.json").string();
   CHECK(refused(nowhere) == "cannot write '" + nowhere + "': No such file or directory");
   for (std::string const option : {"--checkpoint", "--resume", "--profile", "--trace-output"})
-    CHECK(refused(output.string(), {option, ""}) == option + ": names no file (see farfault run --help)");
+    CHECK(refused(output.string(), {option, ""}) ==
+          option + ": is empty; expected a file name (see farfault run --help)");
   fs::create_symlink(notes, folder / "b.h5");
   CHECK(run(folder / "b.h5", (folder / "b.json").string()).err ==
         "farfault: cannot write '" + (folder / "b.h5").string() + "': it is a symbolic link\n");

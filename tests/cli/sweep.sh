@@ -36,7 +36,7 @@ for signal in TERM INT HUP; do
   rc=$?
   check "SIG$signal: exit code 3, not $rc" test "$rc" -eq 3
   check "SIG$signal: one sentence, not '$(cat "$scratch/err")'" \
-    test "$(cat "$scratch/err")" = "farfault: stopped by SIG$signal; the same command makes what is missing"
+    test "$(cat "$scratch/err")" = "farfault: stopped by SIG$signal; rerun this command to execute the missing runs"
   check "SIG$signal: nothing of the runs stays" test -z "$(ls "$scratch/stopped/out/runs")"
   check "SIG$signal: all runs are missing in the table" test "$(grep -c ,missing, "$scratch/stopped/out/sweep.csv")" -eq 4
   for child in $children; do check "SIG$signal: no run goes on" eval '! kill -0 "$child" 2>/dev/null'; done
@@ -99,12 +99,12 @@ while ! compgen -G "$scratch/shared/out/runs/*.partial" >/dev/null; do
   kill -0 "$running" 2>/dev/null || break
   sleep 0.02
 done
-at_work="farfault: another farfault sweep is at work in '$scratch/shared/out' (process $running on $(hostname));"
+at_work="farfault: another farfault sweep is running in '$scratch/shared/out' (process $running on $(hostname));"
 for more in '' --part=1/2 --collect --slurm; do
   "${shared[@]}" ${more:+"$more"} >"$scratch/second.out" 2>"$scratch/second"
   check "a second sweep ($more) is refused: exit code 2, not $?" test $? -eq 2
   check "by one sentence: $(cat "$scratch/second")" \
-    test "$(cat "$scratch/second")" = "$at_work start this one when it has ended" -a ! -s "$scratch/second.out"
+    test "$(cat "$scratch/second")" = "$at_work rerun this command afterwards" -a ! -s "$scratch/second.out"
 done
 "${shared[@]}" --output "$scratch/shared/other" --collect >/dev/null
 check "a sweep in another folder is not refused" test $? -eq 0
@@ -132,13 +132,13 @@ done
 "${shared[@]}" >"$scratch/second.out" 2>"$scratch/second"
 rc=$?
 check "a sweep is refused beside its parts: $(cat "$scratch/second")" test "$rc" -eq 2 -a "$(cat "$scratch/second")" = \
-  "farfault: parts of a sweep are at work in '$scratch/shared/out'; start this one when it has ended"
+  "farfault: parts of a sweep are running in '$scratch/shared/out'; rerun this command afterwards"
 "${shared[@]}" --collect >/dev/null
 check "a part does not keep the table from being collected" test $? -eq 0
 "${shared[@]}" --part 1/4 >"$scratch/second.out" 2>"$scratch/second"
 rc=$?
 check "the same part again is told so: $(cat "$scratch/second")" test "$rc" -eq 1 -a "$(cat "$scratch/second")" = \
-  "farfault: another process is making 1 of the runs; the same command takes them up when it has ended"
+  "farfault: 1 runs are in progress in another process; rerun this command when it finishes"
 kill -TERM "$running"
 wait "$running"
 for part in 1 2 3 4; do
@@ -159,7 +159,7 @@ small=("$farfault" sweep "$scratch/small/study.toml" --progress off)
 check "a run that needs more than --memory fails: $(head -1 "$scratch/err")" \
   grep -qE 'has failed: .*(memory|limits\.)' "$scratch/err"
 check "with enough of it all are made" eval '"${small[@]}" --memory 4GiB --total-memory 4GiB >"$scratch/out"'
-check "all are made now: $(head -1 "$scratch/out")" grep -q '4: 4 made now' "$scratch/out"
+check "all are made now: $(head -1 "$scratch/out")" grep -q '4 runs: 4 completed' "$scratch/out"
 
 # A result that was modified is executed again, whatever the times of its file.
 if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
@@ -176,18 +176,18 @@ with h5py.File(sys.argv[1], "r+") as f: f["summary/machine/end"][...] += 1' "$1"
   changes "$result"
   "${small[@]}" --collect >"$scratch/out"
   check "a changed result is told of: $(cat "$scratch/out")" \
-    grep -qx '  stale     1 results that were there are of another program, changed, or not whole' "$scratch/out"
-  check "its row says so" grep -q '^1,missing,the result that is there was changed after its run,' "$scratch/small/out/sweep.csv"
+    grep -qx '  stale     1 existing results are outdated, modified or incomplete' "$scratch/out"
+  check "its row says so" grep -q '^1,missing,the existing result was modified after its run,' "$scratch/small/out/sweep.csv"
   rm "$scratch/small/out/sweep.checked" # without records of the results, all are read
   "${small[@]}" >"$scratch/out"
-  check "it is made again, and no other: $(head -1 "$scratch/out")" grep -q '4: 1 made now, 3 there before' "$scratch/out"
+  check "it is made again, and no other: $(head -1 "$scratch/out")" grep -q '4 runs: 1 completed, 3 cached' "$scratch/out"
   check "the table is what it was" cmp -s "$scratch/small/out/sweep.csv" "$scratch/before.csv"
   # A result with the recorded stamp of a valid result is not read.
   changes "$result"
   stamp=$(stat -c '%i %s %.9Y %.9Z' "$result")
   sed -i "/^$(basename "$result" .h5)\t/s/\t.*/\t${stamp//./}/" "$scratch/small/out/sweep.checked"
   "${small[@]}" --collect >"$scratch/out"
-  check "a stamp that is right saves reading it: $(head -1 "$scratch/out")" grep -q '4: 0 made now, 4 there before' "$scratch/out"
+  check "a stamp that is right saves reading it: $(head -1 "$scratch/out")" grep -q '4 runs: 0 completed, 4 cached' "$scratch/out"
   rm "$scratch/small/out/sweep.checked"
   "${small[@]}" >"$scratch/out"
   cmp -s "$scratch/small/out/sweep.csv" "$scratch/before.csv" || fail "the table before the next test"
@@ -218,14 +218,14 @@ study slurm 16KiB
 printf '[sweep.slurm]\nparts = 3\noptions = ["--partition=long", "--time=10"]\n' >>"$scratch/slurm/study.toml"
 (cd "$scratch/slurm" && "$farfault" sweep study.toml --slurm --dry-run) >"$scratch/out"
 check "a dry run submits nothing" test ! -e "$scratch/slurm/out" -a ! -e "$SUBMITTED"
-check "a dry run tells the parts" grep -q 'an array job of 3 parts' "$scratch/out"
+check "a dry run tells the parts" grep -q 'array job of 3 parts' "$scratch/out"
 (cd "$scratch/slurm" && PATH=$scratch/bin:$PATH "$farfault" sweep study.toml --slurm --jobs 2) >"$scratch/out" 2>&1
 rc=$?
 check "the array job is submitted: $(cat "$scratch/out")" test "$rc" -eq 0
 check "the table waits for it" grep -q -e '--dependency=afterany:41' "$SUBMITTED"
 check "the user is told" grep -q 'submitted job 41; job 41 writes the table' "$scratch/out"
 check "the study's options are printed before that: $(cat "$scratch/out")" test "$(grep -nE '^  (options|submitted) ' "$scratch/out" |
-  head -1)" = "3:  options   --partition=long --time=10 (of the study)"
+  head -1)" = "3:  options   --partition=long --time=10 (from the study)"
 check "options of the sweep follow" test "$(grep -n '^#SBATCH' "$scratch/slurm/out/sweep.sbatch" | head -3 | tail -1)" = \
   '5:#SBATCH --job-name=sweep'
 for line in '#SBATCH --array=1-3' '#SBATCH --cpus-per-task=2' '#SBATCH --partition=long' '#SBATCH --time=10'; do
@@ -248,9 +248,9 @@ check "nor does the program" grep -q -e "--output '$scratch/slurm/--wrap=touch x
 printf '#!/bin/sh\necho "sbatch: error: invalid partition" >&2\nexit 1\n' >"$scratch/bin/sbatch"
 (cd "$scratch/slurm" && PATH=$scratch/bin:$PATH "$farfault" sweep study.toml --slurm) >"$scratch/out" 2>"$scratch/err"
 check "where nothing is missing, nothing is submitted" test $? -eq 0
-check "which is told" grep -qx '  submitted no: all results are there' "$scratch/out"
+check "which is told" grep -qx '  submitted no: all results are cached' "$scratch/out"
 check "with the table" grep -q '^  table     ' "$scratch/out"
 (cd "$scratch/slurm" && PATH=$scratch/bin:$PATH "$farfault" sweep study.toml --slurm --output other) >"$scratch/out" 2>"$scratch/err"
 check "what sbatch refuses is a failure" test $? -eq 1
-check "with its reason" grep -qx 'farfault: sbatch refuses the job: sbatch: error: invalid partition' "$scratch/err"
+check "with its reason" grep -qx 'farfault: sbatch rejected the job: sbatch: error: invalid partition' "$scratch/err"
 finish

@@ -27,7 +27,8 @@ TEST_CASE("sweep: nothing that no sweep has written is overwritten") {
   fs::remove_all(s.out);
   std::ofstream(s.out) << "a file";
   r = s.sweep();
-  CHECK(r.err == "farfault: the sweep's results cannot go to '" + s.out.string() + "': it is no folder\n");
+  CHECK(r.err ==
+        "farfault: cannot write the results of the sweep to '" + s.out.string() + "': it is not a folder\n");
 }
 
 TEST_CASE("sweep: a file in its folder that no sweep has written is kept, whatever its name") {
@@ -79,7 +80,7 @@ TEST_CASE(
   auto const watched = farfault_program({"watch", "--once", s.out.string()});
   CHECK(watched.code == 2);
   CHECK((watched.out + watched.err).find("farfault: secret") == std::string::npos);
-  CHECK(watched.err.find("is outside of the sweep's folder") != std::string::npos);
+  CHECK(watched.err.find("is outside the folder of the sweep") != std::string::npos);
   s.sweep({"--collect"});
   CHECK(content(s.out / "sweep.csv").find("secret") == std::string::npos);
 }

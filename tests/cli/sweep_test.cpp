@@ -21,7 +21,7 @@ TEST_CASE("sweep: a grid gives all combinations, the first key slowest, and a ta
   auto const r = s.sweep();
   CHECK_MESSAGE(r.code == 0, r.err);
   CHECK(r.err == "");
-  CHECK(r.out.starts_with("  runs      4: 4 made now, 0 there before, 0 failed, 0 missing\n"));
+  CHECK(r.out.starts_with("  4 runs: 4 completed, 0 cached, 0 failed, 0 missing\n"));
   CHECK(s.column("run") == Words{"0", "1", "2", "3"});
   CHECK(s.column("state") == Words{"done", "done", "done", "done"});
   CHECK(s.column("gpu.l2_tlb.entries") == Words{"64", "64", "512", "512"});
@@ -51,7 +51,7 @@ TEST_CASE("sweep: nothing is made twice, and only what was made by other inputs 
   auto const table = content(s.out / "sweep.h5"), csv = s.csv();
   auto const times = s.times();
   auto r = s.sweep();
-  CHECK(r.out.starts_with("  runs      4: 0 made now, 4 there before, 0 failed, 0 missing\n"));
+  CHECK(r.out.starts_with("  4 runs: 0 completed, 4 cached, 0 failed, 0 missing\n"));
   CHECK(s.times() == times);
   CHECK(content(s.out / "sweep.h5") == table);
   CHECK(s.csv() == csv);
@@ -61,13 +61,13 @@ TEST_CASE("sweep: nothing is made twice, and only what was made by other inputs 
       "[sweep.grid]\nworkload.stream.bytes = [\"16 KiB\", \"8 KiB\", \"24 KiB\"]\n"
       "gpu.l2_tlb.entries = [512, 64]\nrun.seed = [1]\n");
   r = s.sweep();
-  CHECK(r.out.starts_with("  runs      6: 2 made now, 4 there before, 0 failed, 0 missing\n"));
+  CHECK(r.out.starts_with("  6 runs: 2 completed, 4 cached, 0 failed, 0 missing\n"));
 
   // Another setting of all runs invalidates all earlier results. With the original setting all are cached.
   r = s.sweep({"--set", "gpu.dram.controller_latency=300ns"});
-  CHECK(r.out.starts_with("  runs      6: 6 made now, 0 there before"));
+  CHECK(r.out.starts_with("  6 runs: 6 completed, 0 cached"));
   r = s.sweep();
-  CHECK(r.out.starts_with("  runs      6: 0 made now, 6 there before"));
+  CHECK(r.out.starts_with("  6 runs: 0 completed, 6 cached"));
 
   // A file with the name of a result that belongs to another run or is not a result.
   auto const first = s.out / s.column("result")[0], second = s.out / s.column("result")[1],
@@ -76,16 +76,16 @@ TEST_CASE("sweep: nothing is made twice, and only what was made by other inputs 
   std::ofstream(third) << "no result";
   // No value of these files is used; the table has the reason.
   r = s.sweep({"--collect"});
-  CHECK(lines_of(r.out)[1] ==
-        "  stale     2 results that were there are of another program, changed, or not whole");
+  CHECK(lines_of(r.out)[1] == "  stale     2 existing results are outdated, modified or incomplete");
   CHECK(s.column("state") == Words{"missing", "done", "missing", "done", "done", "done"});
-  CHECK(s.column("error") == Words{kOfAnotherConfiguration, "", "what is there is no result", "", "", ""});
+  CHECK(s.column("error") ==
+        Words{kOfAnotherConfiguration, "", "the existing file is not a result", "", "", ""});
   r = s.sweep();
-  CHECK(r.out.starts_with("  runs      6: 2 made now, 4 there before"));
+  CHECK(r.out.starts_with("  6 runs: 2 completed, 4 cached"));
   CHECK(s.column("error") == Words{"", "", "", "", "", ""});
   // Limits decide whether a run is allowed, never its result.
   r = s.sweep({"--set", "limits.nodes=1000"});
-  CHECK(r.out.starts_with("  runs      6: 0 made now, 6 there before"));
+  CHECK(r.out.starts_with("  6 runs: 0 completed, 6 cached"));
 }
 
 TEST_CASE("sweep: a result counts while the content of its input file is the same, whatever its name") {
@@ -97,13 +97,13 @@ TEST_CASE("sweep: a result counts while the content of its input file is the sam
   graph("a.graph", "3 2\n2 3\n1\n1\n");
   auto r = s.sweep();
   CHECK_MESSAGE(r.code == 0, r.err);
-  CHECK(r.out.starts_with("  runs      1: 1 made now"));
-  CHECK(s.sweep().out.starts_with("  runs      1: 0 made now, 1 there before"));
+  CHECK(r.out.starts_with("  1 runs: 1 completed"));
+  CHECK(s.sweep().out.starts_with("  1 runs: 0 completed, 1 cached"));
   graph("a.graph", "3 2\n2\n1 3\n2\n");
-  CHECK(s.sweep().out.starts_with("  runs      1: 1 made now, 0 there before"));
+  CHECK(s.sweep().out.starts_with("  1 runs: 1 completed, 0 cached"));
   graph("b.graph", "3 2\n2\n1 3\n2\n");
   s.write("[sweep.grid]\nworkload.name = [\"bfs\"]\nworkload.bfs.graph = [\"b.graph\"]\n");
-  CHECK(s.sweep().out.starts_with("  runs      1: 0 made now, 1 there before"));
+  CHECK(s.sweep().out.starts_with("  1 runs: 0 completed, 1 cached"));
 }
 
 TEST_CASE("sweep: how many runs there are at a time does not show in the table") {
@@ -156,7 +156,7 @@ TEST_CASE("sweep: seeds are runs of one point, and the table has their spread") 
   CHECK(spread[2].find("," + std::to_string(*low) + "," + std::to_string(*high)) != std::string::npos);
   // A number of seeds means the seeds from 1.
   s.write("seeds = 2\n[sweep.grid]\nworkload.name = [\"bfs\"]\nworkload.bfs.rmat.scale = [6]\n");
-  CHECK(s.sweep().out.starts_with("  runs      2: 1 made now, 1 there before"));
+  CHECK(s.sweep().out.starts_with("  2 runs: 1 completed, 1 cached"));
   CHECK(s.column("run.seed") == Words{"1", "2"});
 }
 
@@ -209,14 +209,13 @@ TEST_CASE("sweep: a dry run says how many, how long and where, and leaves nothin
   CHECK(r.code == 0);
   auto const lines = lines_of(r.out);
   REQUIRE(lines.size() == 5);
-  CHECK(lines[0] == "  runs      4, of which 0 are there");
-  CHECK(lines[1] == "  to make   4");
-  CHECK(lines[2].starts_with("  how long  "));
+  CHECK(lines[0] == "  4 runs, 0 cached");
+  CHECK(lines[1] == "  missing   4");
+  CHECK(lines[2].starts_with("  time      "));
   CHECK(lines[2].find("0:00") == std::string::npos);
-  CHECK(lines[2].find(" at a time, if all are as long as the first, ") != std::string::npos);
-  CHECK(lines[3] == "  where     " + s.out.string());
-  CHECK(lines[4] ==
-        "  slurm     an array job of 4 parts, with the script " + (s.out / "sweep.sbatch").string());
+  CHECK(lines[2].find(" concurrent runs, if all take as long as the first, ") != std::string::npos);
+  CHECK(lines[3] == "  folder    " + s.out.string());
+  CHECK(lines[4] == "  slurm     array job of 4 parts, script " + (s.out / "sweep.sbatch").string());
   CHECK_FALSE(fs::exists(s.out));
 }
 
@@ -231,15 +230,17 @@ TEST_CASE("sweep: a mistake of the study is one sentence with its line, before a
   CHECK(with("[sweep.grid]\ngpu.l2_tlb.entries = [64, 128, \"256\"]\n").error() ==
         at("9") + "gpu.l2_tlb.entries: '256' is in quotes, but a value of this kind (count) takes none\n");
   CHECK(with("[sweep.grid]\ngpu.l2_tlb.entries = 64\n").error() ==
-        at("9") + "'gpu.l2_tlb.entries' must be an array of the values that it takes, such as [1, 2]\n");
+        at("9") + "'gpu.l2_tlb.entries' must be an array of values, such as [1, 2]\n");
   CHECK(with("seed = 3\n").error() ==
         at("8") + "unknown key 'sweep.seed' of a study; did you mean 'sweep.seeds'?\n");
   CHECK(with("").error() == at("1") +
                                 "the study varies nothing: it needs [sweep.grid], [[sweep.list]], "
                                 "[sweep.random] or sweep.seeds\n");
   CHECK(with("seeds = [1, 1]\n").error() == at("8") + "sweep.seeds has a seed twice\n");
-  CHECK(with("seeds = 2\n[sweep.grid]\nrun.seed = [1, 2]\n").error() ==
-        at("8") + "'run.seed' varies twice: it may be in one of sweep.list, sweep.random, sweep.grid\n");
+  CHECK(
+      with("seeds = 2\n[sweep.grid]\nrun.seed = [1, 2]\n").error() ==
+      at("8") +
+          "'run.seed' varies twice; it may appear in only one of sweep.list, sweep.random and sweep.grid\n");
   CHECK(with("[sweep.random]\nsamples = 2\ngpu.l2_tlb.entries = {low = 9, high = 2}\n").error() ==
         at("10") + "gpu.l2_tlb.entries: the range begins above its end\n");
   for (std::string const ends : {"low = nan, high = 2", "low = 1, high = inf"})
@@ -249,28 +250,29 @@ TEST_CASE("sweep: a mistake of the study is one sentence with its line, before a
     CHECK(with("[sweep.random]\nsamples = 2\ngpu.l2_tlb.entries = {low = 2, high = 9, step = " + step + "}\n")
               .error() == at("10") + "'gpu.l2_tlb.entries': the step of a range must be above 0\n");
   CHECK(with("[sweep.random]\nsamples = 2\nworkload.stream.bytes = {low = \"4 KiB\", high = \"5 us\"}\n")
-            .error() == at("10") + "workload.stream.bytes: the ends of the range are not of one kind\n");
+            .error() ==
+        at("10") + "workload.stream.bytes: the ends of the range have different kinds of values\n");
   CHECK(with("[[sweep.list]]\nname = \"a\"\n[[sweep.list]]\nname = \"b\"\ngpu.l2_tlb.entries = 64\n"
              "[[sweep.list]]\nname = \"a\"\n")
             .error() == at("13") + "the point at line 8 has the name 'a', too\n");
   CHECK(with("[[sweep.list]]\nname = \"a\"\n[[sweep.list]]\ngpu.l2_tlb.entries = 64\n").error() ==
-        at("10") + "either all points [[sweep.list]] have a name or none\n");
+        at("10") + "some points [[sweep.list]] have a name and some have none; name all or none\n");
   CHECK(with("[[sweep.list]]\nname = 3\n").error() == at("9") + "name must be a name in quotes\n");
   CHECK(with("[[sweep.list]]\nname = \"a\\nb\"\n").error().find("must be one line of at most 500") !=
         std::string::npos);
   CHECK(with("[[sweep.list]]\ncost = 2\n").error() == at("8") + "this [[sweep.list]] sets nothing\n");
   for (std::string const cost : {"0", "-1.5", "nan", "inf"})
     CHECK(with("[[sweep.list]]\ngpu.sms = 3\ncost = " + cost + "\n").error() ==
-          at("10") + "cost must be a number above 0, and is " + cost + "\n");
+          at("10") + "cost must be a number above 0, not " + cost + "\n");
   CHECK(with("[[sweep.list]]\ngpu.sms = 3\ncost = \"2\"\n").error() ==
-        at("10") + "cost must be a number above 0, and is '2'\n");
+        at("10") + "cost must be a number above 0, not '2'\n");
   auto const ten_million =
       with(
           "seeds = 1000\n[sweep.grid]\ngpu.l2_tlb.entries = [64, 128]\nworkload.stream.ops"
           " = [1, 2]\n[sweep.random]\nsamples = 2500\ngpu.sms = {low = 1, high = 2}\n")
           .error();
-  CHECK(ten_million == at("").substr(0, at("").size() - 3) +
-                           ": the study has more than 100000 runs, which is the most that one may have\n");
+  CHECK(ten_million ==
+        at("").substr(0, at("").size() - 3) + ": the study has more than 100000 runs, the maximum\n");
   auto const sets = with("[sweep.grid]\ngpu.l2_tlb.entries = [64]\n");
   CHECK(sets.error({"--set", "gpu.l2_tlb.entries=128"}) ==
         "--set 'gpu.l2_tlb.entries=128': the study varies this parameter\n");
@@ -299,9 +301,9 @@ TEST_CASE("sweep: a name with a NUL in it is refused, and no sentence ends there
   };
   std::string const base = "base = \"paper-gmmu-bypass\"\n", seeds = "sweep.seeds = 1\n";
   CHECK(error(base + "sweep.output = \"out\\u0000er\"\n" + seeds) ==
-        "farfault: " + file + ":2: sweep.output 'out er' holds a NUL character, which no name may have\n");
+        "farfault: " + file + ":2: sweep.output 'out er' contains a NUL character\n");
   CHECK(error("base = \"paper\\u0000x\"\n" + seeds)
-            .starts_with("farfault: " + file + ":1: base 'paper x' holds a NUL"));
+            .starts_with("farfault: " + file + ":1: base 'paper x' contains a NUL"));
   CHECK(error(base + seeds + "config.workload.name = \"bfs\"\nconfig.workload.bfs.graph = \"a\\u0000b\"\n") ==
         "farfault: " + (folder / "a b").string() +
             ": its name contains a NUL character (run 0: run.seed = 1)\n");
@@ -319,7 +321,7 @@ TEST_CASE("sweep: a run whose input file is missing is a failed row, and the oth
   std::ofstream(s.folder / "b.graph") << "nonsense\n";
   auto r = s.sweep();
   CHECK(r.code == 1);
-  CHECK(r.out.starts_with("  runs      10: 4 made now, 0 there before, 6 failed, 0 missing\n"));
+  CHECK(r.out.starts_with("  10 runs: 4 completed, 0 cached, 6 failed, 0 missing\n"));
   std::string const done = "done", failed = "failed";
   CHECK(s.column("state") == Words{done, done, failed, failed, failed, failed, failed, failed, done, done});
   CHECK(s.column("workload.bfs.graph")[2] == "gone.graph");
@@ -334,12 +336,11 @@ TEST_CASE("sweep: a run whose input file is missing is a failed row, and the oth
   CHECK(s.sweep({"--part", "3/10"}).code == 2);
   r = s.sweep({"--part", "1/2"});
   CHECK(r.code == 1);
-  CHECK(r.out.starts_with("  runs      5: 0 made now, 2 there before, 3 failed, 0 missing\n"));
+  CHECK(r.out.starts_with("  5 runs: 0 completed, 2 cached, 3 failed, 0 missing\n"));
   // When the file exists, the run is executed.
   std::ofstream(s.folder / "gone.graph") << "3 2\n2 3\n1\n1\n";
   r = s.sweep();
-  CHECK(r.out.starts_with(
-      "  runs      10 (2 the same as others): 0 made now, 4 there before, 4 failed, 0 missing\n"));
+  CHECK(r.out.starts_with("  10 runs (2 duplicates): 0 completed, 4 cached, 4 failed, 0 missing\n"));
 }
 
 TEST_CASE("sweep: a table that was deleted is made again of the results that are there") {
@@ -352,7 +353,7 @@ TEST_CASE("sweep: a table that was deleted is made again of the results that are
     fs::remove(s.out / file);
     auto const r = s.sweep();
     CHECK_MESSAGE(r.code == 0, r.err);
-    CHECK(r.out.starts_with("  runs      4: 0 made now, 4 there before"));
+    CHECK(r.out.starts_with("  4 runs: 0 completed, 4 cached"));
     for (auto const& [other, text] : tables) CHECK(content(s.out / other) == text);
   }
   // Without names the heading differs.
@@ -395,7 +396,7 @@ TEST_CASE("sweep: the study that cli/README.md shows is one") {
   std::ofstream(folder / "run.toml") << "include = [\"paper-gmmu-bypass\"]\n";
   auto const r = farfault_program({"sweep", study, "--collect", "--progress", "off"});
   CHECK_MESSAGE(r.code == 0, r.err);
-  CHECK(r.out.starts_with("  runs      400: 0 made now, 0 there before, 0 failed, 400 missing\n"));
+  CHECK(r.out.starts_with("  400 runs: 0 completed, 0 cached, 0 failed, 400 missing\n"));
 }
 
 TEST_CASE("sweep: a result of another program, version or input is not the one that is wanted") {

@@ -267,7 +267,7 @@ with tempfile.TemporaryDirectory() as scratch:
     whole, _ = check_lives("a limit of 1", least.trace())
     of_sms = collections.Counter(least.trace().component(life.track) for life in whole.values())
     check(len(of_sms) > 4 and set(of_sms.values()) == {1}, f"one access of each SM: {of_sms}")
-    check(f"the trace has {len(whole)} accesses and leaves " in least.err and "those beyond 1 of each SM" in least.err,
+    check(f"the trace has {len(whole)} accesses and omits " in least.err and "the limit of 1 per SM" in least.err,
           f"and the run says so: {least.err}")
 
     # Selected components: their slices equal the slices in the trace of all components.
@@ -313,7 +313,7 @@ with tempfile.TemporaryDirectory() as scratch:
     os.remove(os.path.join(scratch, "result.pftrace"))
     early = Run(scratch, (*words, "--resume", saved, "--trace", f"0ns,{end}ps"), goes_on=True)
     check(early.code == 0 and early.bytes is None and early.digest == resumed.digest, "no trace of what was before")
-    check(early.err.startswith("farfault: no trace is written: its window begins at 0 ps, before the checkpoint at "),
+    check(early.err.startswith("farfault: trace skipped: its window starts at 0 ps, before the checkpoint ("),
           f"and the run says so: {early.err}")
     longest = max((s for s in everything.slices if "address" in s.args), key=lambda s: s.dur)
     middle = longest.ts + longest.dur // 2

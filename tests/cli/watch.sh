@@ -17,7 +17,7 @@ wait_until() { # COMMAND ...: until it succeeds, or the run has ended
 }
 wait_until test -e "$result.partial"
 check "a run that has written nothing yet is shown" eval '"$farfault" watch "$result" --once >"$scratch/frame" 2>&1'
-check "one frame of it has what it got to: $(cat "$scratch/frame")" grep -qE '\] [0-9]+ %, .* simulated' "$scratch/frame"
+check "one frame of it has what it got to: $(cat "$scratch/frame")" grep -qE '\] [0-9]+%, .* simulated' "$scratch/frame"
 check "as running: $(head -1 "$scratch/frame")" grep -qx "$result: running" "$scratch/frame"
 check "and one frame leaves no mark" test ! -e "$result.watch"
 
@@ -31,7 +31,7 @@ more() { [ "$(samples)" -gt "$first" ]; }
 check "and more of them" wait_until more
 check "the run is told by a mark" test -e "$result.watch"
 check "what there is says how long it takes: $(grep simulated "$scratch/frames" | tail -1)" \
-  wait_until grep -qE '\] [0-9]+ %, [0-9:]+ left, .* simulated, .* each second$' "$scratch/frames"
+  wait_until grep -qE '\] [0-9]+%, [0-9:]+ left, .* simulated, .* per second$' "$scratch/frames"
 kill -INT "$watching"
 wait "$watching"
 check "Ctrl-C ends the watching in order" test $? -eq 0
@@ -42,7 +42,7 @@ kill -KILL "$running"
 wait "$running" 2>/dev/null
 "$farfault" watch "$result" --once >"$scratch/frame"
 check "a run that was killed is told from one that runs: $(head -1 "$scratch/frame")" \
-  grep -q "^$result: no program is writing it" "$scratch/frame"
+  grep -q "^$result: no process is writing it" "$scratch/frame"
 check "with what it got to" grep -q ' simulated' "$scratch/frame"
 
 # Watching changes no result.
@@ -74,7 +74,7 @@ END
 running=$!
 two_at_work() {
   "$farfault" watch "$scratch/out" --once >"$scratch/frame" 2>/dev/null
-  grep -q '0 done, 0 failed, 2 under way, 2 to come$' "$scratch/frame"
+  grep -q '0 done, 0 failed, 2 running, 2 pending$' "$scratch/frame"
 }
 check "a sweep says how many runs there are: $(cat "$scratch/frame")" wait_until two_at_work
 check "and which are under way" test "$(grep -cE '^    run [01] \(run.seed = [12]\): ' "$scratch/frame")" -eq 2

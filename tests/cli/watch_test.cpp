@@ -233,7 +233,8 @@ TEST_CASE("watch --once shows a result, also of a run that has ended") {
     auto const r = farfault_program({"watch", name, "--once"});
     CHECK(r.code == 0);
     CHECK(r.err == "");
-    CHECK(r.out.starts_with(path + ": completed\n  [########################] 100 %, "));
+    CHECK(r.out.starts_with(path + ": completed\n"
+                                   "  [########################] 100%, "));
     CHECK(r.out.find("warp instructions, 4.1 k memory transactions, ") != r.out.npos);
     CHECK(r.out.find("\n  L2 TLB misses  ") != r.out.npos);
     CHECK(r.out.find('\x1b') == r.out.npos);
@@ -269,7 +270,7 @@ TEST_CASE("watch: a run is timed from its start, one that was taken up from wher
     watched.update();
     auto const line = watched.lines({}).at(1);
     CHECK((line.find(" left, 5 us simulated, ") != line.npos) == (taken_up_at == 0));
-    CHECK(line.ends_with(" each second") == (taken_up_at == 0));
+    CHECK(line.ends_with(" per second") == (taken_up_at == 0));
   }
 }
 
@@ -282,13 +283,13 @@ TEST_CASE("watch of a sweep: a run that has ended is no longer under way") {
   WatchedSweep watched(where);
   watched.update();
   CHECK(watched.results() == std::vector<std::string>{where + "/runs/aa.h5"});
-  CHECK(watched.lines({}).at(1) == "  [........................] 0 done, 0 failed, 1 under way, 0 to come");
-  CHECK(watched.lines({}).at(3) == "    run 0 (x = 1): " + std::string("  0 %, 3 us"));
+  CHECK(watched.lines({}).at(1) == "  [........................] 0 done, 0 failed, 1 running, 0 pending");
+  CHECK(watched.lines({}).at(3) == "    run 0 (x = 1): " + std::string("  0%, 3 us"));
   run.end();
   watched.update();
   CHECK(watched.results().empty());
   CHECK(watched.has_ended());
-  CHECK(watched.lines({}).at(1) == "  [########################] 1 done, 0 failed, 0 under way, 0 to come");
+  CHECK(watched.lines({}).at(1) == "  [########################] 1 done, 0 failed, 0 running, 0 pending");
 }
 
 TEST_CASE("watch of what is no run and no sweep is one sentence") {
@@ -300,8 +301,8 @@ TEST_CASE("watch of what is no run and no sweep is one sentence") {
     CHECK(r.err == "farfault: " + sentence + "\n");
   };
   auto const none = where + "/a.h5";
-  check_wrong(none, none + ": no such file, nor " + none + ".partial of a run under way");
-  check_wrong(where, where + ": is no folder of a sweep: it has no folder 'runs'");
+  check_wrong(none, none + ": neither this file nor " + none + ".partial exists");
+  check_wrong(where, where + ": not the folder of a sweep: it has no folder 'runs'");
   std::ofstream(none) << "text";
   CHECK(farfault_program({"watch", none, "--once"}).code == 2);
 }
@@ -313,15 +314,17 @@ TEST_CASE("watch of a sweep counts its runs by what their files say") {
   std::ofstream(where + "/runs/cc.failed") << "farfault: a remark\nfarfault: the disk is full\n";
   std::ofstream(where + "/runs/dd.h5.partial") << "of a run that was killed";
   auto r = farfault_program({"watch", where, "--once"});
-  CHECK(r.out == where + ": a sweep; how many runs it has is not known\n" +
-                     "  3 done, 1 failed, 0 under way\n  failed\n    cc: the disk is full\n");
+  CHECK(r.out == where + ": sweep with an unknown number of runs\n" +
+                     "  3 done, 1 failed, 0 running\n"
+                     "  failed\n"
+                     "    cc: the disk is full\n");
   write_run_list(
       where,
       {{"aa", "run 0 (x = 1)"}, {"bb", "run 1 (x = 2)"}, {"cc", "run 2 (x = 3)"}, {"dd", "run 3 (x = 4)"}});
   r = farfault_program({"watch", where, "--once"});
   CHECK(r.code == 0);
   CHECK(r.out == where + ": sweep of 4 runs\n" +
-                     "  [##################......] 2 done, 1 failed, 0 under way, 1 to come\n" +
+                     "  [##################......] 2 done, 1 failed, 0 running, 1 pending\n" +
                      "  failed\n    run 2 (x = 3): the disk is full\n");
 }
 
@@ -335,7 +338,7 @@ TEST_CASE("watch of a sweep counts a run whose input file is missing as failed, 
   auto const r = farfault_program({"watch", where + "/out", "--once"});
   CHECK(r.code == 0);
   CHECK(r.out.starts_with(where + "/out: sweep of 2 runs\n" +
-                          "  [########################] 1 done, 1 failed, 0 under way, 0 to come\n" +
+                          "  [########################] 1 done, 1 failed, 0 running, 0 pending\n" +
                           "  failed\n    run 1 (machine.topology = gone.xml): gone.xml: "));
   // Readers of a sweep's results skip the failed run.
   CHECK(farfault_program({"report", where + "/out", "-o", where + "/page.html"}).code == 0);

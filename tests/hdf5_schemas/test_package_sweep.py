@@ -183,7 +183,7 @@ def a_plot_has_a_line_for_each_combination(folder):
         at = [n for n in range(5) if 3 * n + i not in (3, 14)]
         assert list(line.get_xdata()) == at and list(line.get_ydata()) == [ends[3 * n + i] for n in at], router
     assert [t.get_text() for t in axes.get_xticklabels()] == list(SIZES) and axes.get_xlabel() == "workload.stream.bytes"
-    assert axes.get_ylabel() == "end: simulated time of the last event (us)", axes.get_ylabel()
+    assert axes.get_ylabel() == "end: Simulated time of the last event (us)", axes.get_ylabel()
     for words, named in ((("ends",), "'ends'"), (("end", "gpu"), "'gpu'")):
         refused(lambda: sweep.plot(*words), named)
 

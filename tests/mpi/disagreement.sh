@@ -63,7 +63,7 @@ refused() { # WHAT SENTENCE
   start
   rc=$?
   check "$1: exit code 2, not $rc" [ "$rc" -eq 2 ]
-  check "$1: '$2', not '$(cat err)'" [ "$(cat err)" = "farfault: rank 1 has $2; all ranks must simulate the same" ]
+  check "$1: '$2', not '$(cat err)'" [ "$(cat err)" = "farfault: rank 1 has $2; all ranks must simulate the same model" ]
   check "$1: nothing on standard output" test ! -s out
   check "$1: no result" test ! -e together.h5
   check "$1: no part of one" test ! -e together.h5.partial
@@ -124,7 +124,7 @@ alone() { # WHAT SENTENCE VARIABLE=VALUE ...
   check "$what: no result" test ! -e together.h5
 }
 prepare
-alone "srun without MPI" "srun started 2 copies of this program, but gave them no MPI to work together: use 'srun \
+alone "srun without MPI" "srun started 2 copies of this program without MPI: use 'srun \
 --mpi=pmix' or mpirun; for 2 independent runs, unset SLURM_STEP_NUM_TASKS" SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0
 env SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1 "$farfault" run r0/c.toml --output together.h5 >out 2>err
 check "srun without MPI: the second copy says nothing" test ! -s err

@@ -30,19 +30,19 @@ mute() {  # FILE: has no warning about waiting ranks
 sparse=(paper-batch-aware --set machine.topology=two-gpu --set workload.name=bfs --set driver.notify_latency=1ns --until 1ms)
 dense=(paper-gmmu-bypass --set machine.topology=two-gpu --set memory.placement=interleave --set workload.name=stream
   --set workload.stream.bytes=16MiB)
-share="[0-9]+\\.[0-9] % of the time waiting"
+share="[0-9]+\\.[0-9]% of the time waiting"
 advice="one rank with threads is faster \\(no mpirun, --threads 2\\)"
 
 run sparse2 2 "${sparse[@]}"
 check "a sparse run on two ranks ends" test $? -eq 0
 check "it warns while it goes on, once: $(cat sparse2.err)" test "$(wc -l <sparse2.err)" -eq 1
 check "the warning has the counts: $(cat sparse2.err)" says sparse2.err \
-  "^farfault: warning: 2 ranks exchange after too few events so far \\([0-9]+0000 exchanges of [0-9]+\\.[0-9] events each, $share\\); $advice\$"
+  "^farfault: warning: 2 ranks process too few events per exchange so far \\([0-9]+0000 exchanges of [0-9]+\\.[0-9] events each, $share\\); $advice\$"
 check "its summary counts: $(cat sparse2.out)" says sparse2.out "^  ranks  +2, [0-9]+ exchanges of [0-9]+\\.[0-9] events each, $share\$"
 check "its summary warns" says sparse2.out "^  warning  +too few events per exchange: $advice\$"
 "$farfault" explain sparse2.h5 >explained
 check "explain has the line: $(tail -1 explained)" says explained \
-  "^ranks of the simulator: 2, [0-9]+ exchanges of [0-9]+\\.[0-9] events each, $share: too few events per exchange, $advice\$"
+  "^Simulator ranks: 2, [0-9]+ exchanges of [0-9]+\\.[0-9] events each, $share: too few events per exchange, $advice\$"
 events=$(engine_value sparse2.h5 events_per_exchange)
 check "Python: fewer than 32 events per exchange, not $events" awk "BEGIN { exit !($events > 0 && $events < 32) }"
 waited=$(engine_value sparse2.h5 rank_wait_share)

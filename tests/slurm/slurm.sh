@@ -102,9 +102,9 @@ check "a sweep is submitted: $(cat swept.out)" grep -qE '^  submitted job [0-9]+
 read -r id collector <<<"$(sed -nE 's/^  submitted job ([0-9]+); job ([0-9]+) .*/\1 \2/p' swept.out)"
 completes "the table of a sweep" "$collector"
 for task in 1 2 3; do check "task $task of a sweep ended well" is_in_state "${id}_$task" COMPLETED; done
-plain_log "a sweep's first task" "swept/slurm-${id}_1.log" '^  runs +2: 2 made now, 0 there before, 0 failed, 0 missing$'
-plain_log "a sweep's last task" "swept/slurm-${id}_3.log" '^  runs +1: 1 made now, 0 there before, 0 failed, 0 missing$'
-plain_log "a sweep's table" "swept/slurm-$collector.log" '^  runs +4: 0 made now, 4 there before, 0 failed, 0 missing$'
+plain_log "a sweep's first task" "swept/slurm-${id}_1.log" '^  2 runs: 2 completed, 0 cached, 0 failed, 0 missing$'
+plain_log "a sweep's last task" "swept/slurm-${id}_3.log" '^  1 runs: 1 completed, 0 cached, 0 failed, 0 missing$'
+plain_log "a sweep's table" "swept/slurm-$collector.log" '^  4 runs: 0 completed, 4 cached, 0 failed, 0 missing$'
 check "the same study without Slurm" "$farfault" sweep study.toml --output outside --progress off >/dev/null
 check "four digests in the table" [ "$(cut -d, -f5 outside/sweep.csv | grep -cE '^[0-9a-f]{32}$')" -eq 4 ]
 for table in sweep.csv sweep.h5; do check "a sweep's $table: that of the sweep outside Slurm" cmp -s "swept/$table" "outside/$table"; done

@@ -169,7 +169,7 @@ def check_refusals(program, folder):
     for arguments, words in ((("--gpus", "0"), "--gpus 0"), (("--gpus", "two"), "--gpus two"), (("--cells", "mosaic+lru"), "'lru'"),
                              (("--migration", "move"), "'move'"), (("--jobs", "0"), "--jobs 0"),
                              (("--small", "--gpus", "2", "--migration", "duplicate", "--cells", "none,mosaic+migration"),
-                              "mosaic+migration on 2 GPUs is invalid: memory.page_sizes = in_place_coalescer: pages of which GPUs may have copies"),
+                              "mosaic+migration on 2 GPUs is invalid: memory.page_sizes = in_place_coalescer: pages with copies cannot be coalesced"),
                              (("--small", "--gpus", "4", "--cells", "mosaic"), "mosaic on 4 GPUs is invalid: memory.frame_allocation")):
         found = ran(program, "--out", folder, *arguments)
         check(found.returncode == 2 and found.stderr.startswith("run: ") and found.stderr.count("\n") == 1 and words in found.stderr,

@@ -60,10 +60,10 @@ def results_of_others(program, folder):
         with h5py.File(path, "r+") as f:
             f.attrs[name] = value
 
-    for what, plant in (("another program", lambda: attribute("farfault_version", b"0.0.1")),
-                        ("another configuration", lambda: path.write_bytes(of_other)),
-                        ("not come to its end", lambda: attribute("end_reason", b"interrupted")),
-                        ("no result", lambda: path.write_bytes(b"no result"))):
+    for what, plant in (("different farfault version", lambda: attribute("farfault_version", b"0.0.1")),
+                        ("different configuration", lambda: path.write_bytes(of_other)),
+                        ("incomplete", lambda: attribute("end_reason", b"interrupted")),
+                        ("not a result", lambda: path.write_bytes(b"no result"))):
         plant()
         found = looked_at()
         check(found.of(run) is None and found.missing([run]) == ["relu"] and found.digests([run]) == [], f"{what}: taken")
@@ -147,7 +147,7 @@ def stopped(program, folder):
         check(child.wait(60) == code, f"{number}: exit code {child.returncode}")
         check(len(list(results.glob("*.h5"))) == 1 and not list(results.glob("*.partial")), f"{number}: {list(results.iterdir())}")
     again = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    check(again.returncode == 0 and "1 made now, 1 there before" in again.stderr, f"again: {again.stderr[-300:]}")
+    check(again.returncode == 0 and "1 completed, 1 cached" in again.stderr, f"again: {again.stderr[-300:]}")
 
 
 def tables(program, folder):
