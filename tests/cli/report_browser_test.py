@@ -555,7 +555,7 @@ def without_scripts_a_summary_remains(page):
 
 
 # A comma would end the name of a test.
-subprocess.run([test_cli, "-tc=report: names and texts*,report: 1*GPUs make*"], check=True, stdout=subprocess.DEVNULL)
+subprocess.run([test_cli, "-tc=report: markup in names and texts*,report: 1*GPUs make*"], check=True, stdout=subprocess.DEVNULL)
 one = made("one.h5", "workload.name=bfs", "workload.bfs.rmat.scale=11", "gpu.sms=8", "memory.placement=interleave",
            "run.sample_interval=1us")
 one_page = report("one.html", one)
