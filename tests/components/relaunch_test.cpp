@@ -316,7 +316,7 @@ TEST_CASE("relaunch: an application that has not started counts as not ended") {
   CHECK(b.launches_of(1) == Numbers{156});
 }
 
-TEST_CASE("relaunch: a program without operations keeps no other running, and is not launched again") {
+TEST_CASE("relaunch: a program without operations does not keep others running and is not launched again") {
   auto const none = program_of(0);
   auto const one = program_of(1);
   RelaunchBench b({app("none", none, true), app("one", one, true)}, {{8}});
