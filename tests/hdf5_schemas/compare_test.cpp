@@ -59,7 +59,7 @@ TEST_CASE("compare: if one of two files is damaged, both are named") {
   CHECK(refusal({a, b}).starts_with("'" + a + "' or '" + b + "' is damaged or no result of Farfault: "));
 }
 
-TEST_CASE("compare: equal results are equal regardless of user and host") {
+TEST_CASE("compare: equal results with different command lines are equal") {
   Scratch dir;
   auto header = sample::header();
   sample::write(dir / "a.h5");

@@ -30,7 +30,7 @@ Comparison against(Scratch const& dir, std::string const& base,
 
 }  // namespace
 
-TEST_CASE("diff finds no difference between equal runs, regardless of user and host") {
+TEST_CASE("diff finds no difference between equal runs with different command lines") {
   Scratch dir;
   sample::write(dir / "a.h5");
   auto header = sample::header();

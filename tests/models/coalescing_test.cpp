@@ -212,7 +212,7 @@ TEST_CASE(
   CHECK(splintered > 10);
 }
 
-TEST_CASE("coalescing: a run is the same for every placement") {
+TEST_CASE("coalescing: a run is the same on any partitions") {
   for (std::string const more :
        {"machine.generic.gpus = 2\nmemory.placement = \"interleave\"\n",
         "machine.generic.gpus = 2\nmemory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\n"

@@ -242,7 +242,7 @@ TEST_CASE("coalescing by moving: a page accessed meanwhile by another GPU does n
   CHECK(moved > 0);
 }
 
-TEST_CASE("compaction: a run is the same for every placement") {
+TEST_CASE("compaction: a run is the same on any partitions") {
   for (std::string const& more :
        {"memory.placement = \"first_touch\"\nmemory.compaction = \"cac\"\n" + kMosaic + kFragmented,
         "memory.placement = \"first_touch\"\nmemory.remote_touch = \"migrate\"\n" + kMigrating}) {

@@ -165,7 +165,7 @@ TEST_CASE("the channels of every preset share reads and writes evenly") {
   }
 }
 
-TEST_CASE("eight MI300X, each with eight L2 caches to memory, give the same result for every placement") {
+TEST_CASE("eight MI300X, each with eight L2 caches to memory, give the same result on any partitions") {
   std::string const toml =
       "include = [\"mi300x-8\"]\ngpu.sms = 8\nmemory.page_size = \"4KiB\"\nworkload.name = \"transpose\"\n"
       "workload.transpose.width = 256\nworkload.transpose.height = 256\n";
@@ -183,8 +183,7 @@ TEST_CASE("eight MI300X, each with eight L2 caches to memory, give the same resu
   CHECK(one.total("dram", "bytes") == split.total("dram", "bytes"));
 }
 
-TEST_CASE(
-    "any memory side completes without outstanding accesses, with the same result for every placement") {
+TEST_CASE("any memory side completes without outstanding accesses, with the same result on any partitions") {
   std::uint64_t random = 7;
   auto const pick = [&](std::uint32_t n) {
     random = random * 6364136223846793005ULL + 1442695040888963407ULL;

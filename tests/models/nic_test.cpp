@@ -74,8 +74,7 @@ constexpr std::uint64_t kLines = kBytes / 64;
 
 }  // namespace
 
-TEST_CASE(
-    "a NIC serves as many concurrent requests as its port, independently of the GPUs' L2 slice limits") {
+TEST_CASE("a NIC's memory serves as many concurrent requests as its port, whatever the limit for L2 slices") {
   Cluster cluster("fabric.memory_credits = 1\n");
   auto const& nic = cluster.find<Nic>("m1.nic1.port");
   CHECK(nic.spec().inbound > 100);

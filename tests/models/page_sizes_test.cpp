@@ -144,7 +144,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("page sizes: runs with pages of 64 KiB are the same for every placement") {
+TEST_CASE("page sizes: runs with pages of 64 KiB are the same on any partitions") {
   for (auto const* more : {"memory.placement = \"first_touch\"\n",
                            "memory.placement = \"interleave\"\nmemory.large_pages = \"input\"\n",
                            "memory.placement = \"first_touch\"\nmemory.remote_touch = \"migrate\"\n"}) {

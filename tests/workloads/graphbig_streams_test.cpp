@@ -45,7 +45,7 @@ std::uint64_t count_in(std::string const& kernel, Workload const& w, std::string
 
 }  // namespace
 
-TEST_CASE("graphbig: every address of every kernel lies in a buffer, on warps of 32 and of 64 threads") {
+TEST_CASE("graphbig: every address of every kernel is in a buffer, on warps of 32 and of 64 threads") {
   auto const g = rmat_graph(8, 4);
   for (auto const* name : kGraphBig)
     for (std::uint32_t const width : {32U, 64U})
@@ -55,8 +55,7 @@ TEST_CASE("graphbig: every address of every kernel lies in a buffer, on warps of
       }
 }
 
-TEST_CASE(
-    "graphbig: bfs_ttc and bfs_twc read each reached vertex's edges once, and write what they find once") {
+TEST_CASE("graphbig: bfs_ttc and bfs_twc read each reached vertex's edges once, and write discoveries once") {
   auto const g = rmat_graph(9, 4);
   auto const x = numbers_of(g.graph, first_with_edge(g.graph));
   for (auto const* name : {"bfs_ttc", "bfs_twc"})
@@ -73,7 +72,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("graphbig: bfs_ta reads all edges in every round, and each vertex that finds one writes the flag") {
+TEST_CASE("graphbig: bfs_ta reads all edges in every round, and each discovering vertex writes the flag") {
   auto const g = rmat_graph(9, 4);
   auto const x = numbers_of(g.graph, first_with_edge(g.graph));
   auto const w = build_on("bfs_ta", g);
@@ -85,7 +84,7 @@ TEST_CASE("graphbig: bfs_ta reads all edges in every round, and each vertex that
   CHECK(count(w, "changed", Op::store, 1) == x.finders);
 }
 
-TEST_CASE("graphbig: bfs_tf writes a neighbour by each edge that leads to it, and moves the frontier") {
+TEST_CASE("graphbig: bfs_tf writes a neighbour for each edge to it, and moves the frontier") {
   auto const g = rmat_graph(9, 4);
   auto const x = numbers_of(g.graph, first_with_edge(g.graph));
   auto const w = build_on("bfs_tf", g);
@@ -170,7 +169,7 @@ TEST_CASE("graphbig: sssp_twc lowers a new distance for each edge of the vertice
   }
 }
 
-TEST_CASE("graphbig: kcore reads the rows of removed vertices once, and lowers those that are left") {
+TEST_CASE("graphbig: kcore reads the rows of removed vertices once, and lowers the remaining ones") {
   auto const g = rmat_graph(9, 4);
   auto const peeled = core(g.graph, 4);
   std::uint64_t removed = 0, edges = 0, lowered = 0, looked_at = 0;
