@@ -45,7 +45,7 @@ need_packages() {
     >"$log" 2>&1; then
     missing=$(missing_packages $farfault_packages)
     [ -z "$missing" ] && return 0 # only some of the extras could not be had
-    echo "farfault: these packages could not be installed: ${missing% }; apt-get's words are in $log" >&2
+    echo "farfault: these packages could not be installed: ${missing% }; see apt-get's messages in $log" >&2
     exit 2
   fi
 }
@@ -69,7 +69,7 @@ build_preset() {
   echo "Building ($preset) ..." >&2
   if ! { cmake --preset "$preset" && cmake --build --preset "$preset" "${targets[@]}"; } >"$log" 2>&1; then
     grep -E -A12 'error|Error|FAILED' "$log" | head -40 >&2
-    echo "farfault: the build failed; all of it is in $log" >&2
+    echo "farfault: the build failed; see $log" >&2
     exit 1
   fi
   echo "Built in $((SECONDS - began)) s" >&2
