@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a result and the screen say of several applications.
+// Results and output of several applications.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -98,7 +98,7 @@ TEST_CASE("a short application is relaunched, with one row per run, until the lo
         std::string::npos);
   CHECK(with.find("  ended                 completed, digest ") != std::string::npos);
   CHECK(farfault_program({"validate", file}).code == 0);
-  // One that is cut by the time limit while it is running again has the time until then.
+  // A relaunched run that the time limit stops has the time until the stop.
   auto const cut = [&](std::string const& until) {
     auto words = relaunch;
     words.insert(words.end(), {"--until", until});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPUs and which of their SMs each application has.
+// The GPUs and SMs of each application.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -12,7 +12,7 @@ using namespace two_applications;
 
 namespace {
 
-// Of applications with these lines each, on four GPUs of so many SMs: their SMs.
+// The SMs of applications with these lines each, on four GPUs with this number of SMs.
 std::string sms_of(std::vector<std::string> const& lines, int sms = 8) {
   auto text = kBase;
   for (std::size_t i = 0; i < lines.size(); ++i)
@@ -95,7 +95,7 @@ TEST_CASE("equal shares are computed separately for each group of applications w
   std::string const equal = "sms = \"equal\"\ngpus = ";
   CHECK(sms_of({equal + "\"0-1\"", equal + "\"2-3\"", equal + "\"1, 0\"", equal + "\"2-3\"",
                 equal + "\"3,2\""}) == "0 1 2 3; 0 1 2; 4 5 6 7; 3 4 5; 6 7");
-  // All GPUs by their numbers are all GPUs.
+  // The list of all GPU numbers means all GPUs.
   CHECK(sms_of({equal + "\"0-3\"", equal + "\"all\""}) == "0 1 2 3; 4 5 6 7");
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("equal shares of fewer SMs than applications are rejected in one sente
   CHECK(refusal_of("sms = \"equal\"\n", "sms = \"0-35\"\n") ==
         "4: application.fir.sms = equal: lists and counts of applications on the same GPUs leave 0 of the 36 "
         "SMs of a GPU, fewer than the applications that are to share them (1)");
-  // What else is wrong is told alone: what is left is not known then.
+  // Other errors are reported alone: the number of remaining SMs is then unknown.
   CHECK(refusal_of("sms = \"equal\"\n", "sms = \"0-36\"\n") ==
         "7: application.stream.sms = 0-36: must be within 0 to 35, the SMs of a GPU");
   CHECK(refusal_of("sms = \"equal\"\ngpus = \"2, 4\"\n", "sms = \"equal\"\ngpus = \"0-1\"\n") ==

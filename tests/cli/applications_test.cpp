@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// [[application]]: what it may say, what takes the place of what, and what every part of the program makes of
-// several applications.
+// [[application]]: its keys and precedence, and the use of several applications in every part of the program.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -271,7 +270,7 @@ TEST_CASE("input files of all applications are facts and inputs, relative to the
   for (auto const& fact : facts_of_configuration(built.options, built.model))
     CHECK(fact.subject != "application.a.bfs.graph");
 
-  // What a file is called does not count, what is in it does, of the second application too.
+  // A file's content counts and its name does not, for the second application, too.
   scratch("inner/same.mtx", graph);
   scratch("inner/other.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 1\n2 1\n");
   auto const hash = [&](std::string const& file) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program called as a function, with what it wrote.
+// The program called as a function, with its output.
 #pragma once
 
 #include <sstream>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checkpoints that cannot be written or cannot be used: one sentence each, and nothing that was good is lost.
+# Checkpoints that cannot be written or used: one sentence each, and no valid file is lost.
 . "$(dirname "$0")/../support/script.sh"
 
 run=("$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=4MiB --threads 1
@@ -9,7 +9,7 @@ saved=$scratch/run.checkpoint
 "${run[@]}" --output "$scratch/whole.h5" >/dev/null || fail "the uninterrupted run"
 reference=$(digest_of "$scratch/whole.h5")
 
-# refused WHAT PATTERN WORD ...: exit code 2, one sentence that has the pattern, and an earlier result unchanged
+# refused WHAT PATTERN WORD ...: exit code 2, one sentence with the pattern, and an unchanged earlier result
 refused() {
   local what=$1 pattern=$2 rc
   shift 2
@@ -54,7 +54,7 @@ cp "$scratch/older" "$saved.previous"
 refused "another run's, with a previous one" "checkpoint $saved is of another run" "${run[@]}" --set gpu.sms=35 \
   --resume "$saved"
 
-# resumes WHAT SENTENCE WORD ...: the run ends as the one that never stopped, and says where it began
+# resumes WHAT SENTENCE WORD ...: the run ends like the uninterrupted one, and prints where it starts
 resumes() {
   local what=$1 sentence=$2
   shift 2
@@ -73,7 +73,7 @@ damage 200
 have_ranks && resumes "damaged, on two ranks" "checkpoint $saved is damaged: .*; $before" mpirun --quiet -n 2 "${run[@]}"
 rm "$saved"
 resumes "missing, with a previous one" "checkpoint $saved is missing; $before" "${run[@]}"
-# A damaged checkpoint never takes the place of the good one before it.
+# A damaged checkpoint never replaces the previous valid one.
 head -c 4096 "$scratch/good" >"$saved"
 cp "$scratch/older" "$saved.previous"
 resumes "truncated, and written again" "checkpoint $saved .*; $before" "${run[@]}" --checkpoint "$saved" \
@@ -85,7 +85,8 @@ resumes "the first of a chain" "there is no checkpoint $saved yet: the run start
 check "the first of a chain leaves a checkpoint" test -e "$saved"
 cp "$scratch/good" "$saved"
 
-# The disk of the checkpoints fills up, that of the result does not: the last good one stays and the run goes on.
+# The disk of the checkpoints is full, the disk of the result is not: the last valid checkpoint is kept and the run
+# continues.
 mkdir "$scratch/disk"
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o "size=$(($(stat -c %s "$scratch/good") * 3 / 2))" tmpfs \
   "$scratch/disk" 2>/dev/null; then

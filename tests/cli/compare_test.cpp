@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `farfault compare` of runs that were made here.
+// `farfault compare` on runs executed here.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -56,7 +56,7 @@ TEST_CASE("compare: with a slower DRAM, configuration differences are printed be
   CHECK(lines[7].ends_with("simulated time of the last event"));
   CHECK(lines.size() <= 37);
   CHECK(lines_of(farfault_program({"compare", a, b, "--all"}).out).size() > lines.size());
-  // More than are shown: two results, one setting, and 30 figures, with headings.
+  // More values than the output shows: two results, one setting, and 30 values, with headings.
   auto const larger = made("large.h5", {"workload.stream.bytes=256KiB"});
   auto const most = lines_of(farfault_program({"compare", a, larger}).out);
   CHECK(most.size() == 2 + 1 + 1 + 1 + 1 + 1 + 30);
@@ -140,7 +140,7 @@ TEST_CASE("compare: a value is printed with its change from A, unless A has none
   CHECK(line_of("figure_f") == "  figure_f  10  -             Of it.");
   CHECK(line_of("figure_g") == "  figure_g  -   7             Of it.");
 
-  // The first and the third always have the same values, the second in one run alone.
+  // The first and the third have equal values in all runs, the second in one run only.
   auto const c = written("alike_a.h5", {10, 10, 10, 3}), d = written("alike_b.h5", {20, 30, 20, 3});
   auto const alike = farfault_program({"compare", c, d}).out;
   CHECK(alike.ends_with(

@@ -12,7 +12,7 @@ using namespace farfault;
 
 namespace {
 
-// The words that may stand in place of the last one.
+// The completions of the last word.
 std::vector<std::string> completed(std::vector<std::string> words) {
   words.insert(words.begin(), {"completion", "words", "--"});
   auto const r = farfault_program(words);

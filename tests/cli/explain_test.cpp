@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `farfault explain` of runs with a bottleneck that was put there.
+// `farfault explain` on runs with a known bottleneck.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -126,7 +126,7 @@ TEST_CASE("explain: for a stopped run, the unfinished kernel is printed first") 
   REQUIRE(e["under_way"].size() == 1);
   CHECK(e["under_way"][0]["what"] == "kernel matrix_transpose");
   CHECK(e["under_way"][0]["started_ps"] == 0);
-  // It was on its way for the launch latency, and then on the GPU until the end.
+  // The launch latency, and then the GPU until the end.
   REQUIRE(e["gaps"].size() == 1);
   CHECK(e["gaps"][0]["name"] == "launches");
   CHECK(e["gaps"][0]["ps"] == 5'400'000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with extensions of its own, called as a function: what it knows, and what it refuses.
+// A program with extensions, called as a function: accepted and rejected extensions.
 #include "farfault/cli/extensions.hpp"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ struct Here final : Router {
   Routing route(TranslateRequest const&, PageTable const&, Time) override { return Route::gmmu; }
 };
 
-// A router with parameters of these names, each a count with this source and default.
+// A router with these parameters, each a count with this source and default.
 struct Declared {
   std::vector<std::string> names;
   std::string source = "assumed";
@@ -75,7 +75,7 @@ Called call(Extensions const& extensions, std::vector<std::string> words) {
   return {code, out.str(), err.str()};
 }
 
-// The sentence with which a program of these extensions ends, whatever it is asked.
+// The message with which a program with these extensions ends, for any command.
 std::string refusal(Extensions const& extensions) {
   auto const called = call(extensions, {"params"});
   CHECK(called.code == 2);
@@ -132,7 +132,7 @@ TEST_CASE("parameters of two policies cannot share a table") {
       refusal(policies().add<OrganizationWithParams>("random", "x")) ==
       "farfault: the parameters of replacement = \"random\" and of organization = \"random\" would be in one "
       "table, random\n");
-  declared = {};  // of two without parameters nobody minds
+  declared = {};  // allowed for policies without parameters
   CHECK(call(policies().add<OrganizationWithParams>("lru", "x"), {"params", "gpu.l2_tlb"}).code == 0);
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A system that gives too little memory or too few threads: one sentence and exit code 1, never an abort.
+# A system with too little memory or too few threads: one sentence and exit code 1, never an abort.
 . "$(dirname "$0")/../support/script.sh"
 run=("$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=64KiB --progress off
   --output "$scratch/x.h5")
@@ -16,7 +16,7 @@ refused() { # WHAT LIMIT WORD ...: run with `ulimit LIMIT`
     eval '[ "$(wc -l <"$scratch/err")" -eq 1 ] && [[ $(cat "$scratch/err") == "farfault: "* ]]'
 }
 
-# A thread's stack takes 8 MB of addresses as a rule.
+# A thread's stack usually takes 8 MB of address space.
 refused "64 threads in 300 MB" "-v 300000" --threads 64 --partitions split
 check "the message has the number of threads" grep -q 'of 64 threads the system gives [0-9]*' "$scratch/err"
 finish

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A disk that fills up ends a run with one sentence and exit code 1, and leaves an earlier result alone.
+# A full disk ends a run with one sentence and exit code 1, and an earlier result is unchanged.
 . "$(dirname "$0")/../support/script.sh"
 
 run=("$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=64KiB --threads 1
   --progress off)
 "${run[@]}" --output "$scratch/whole.h5" >/dev/null || fail "the uninterrupted run"
-kib=$(($(stat -c %s "$scratch/whole.h5") / 1024)) # that a whole result takes
+kib=$(($(stat -c %s "$scratch/whole.h5") / 1024)) # size of a complete result
 check "a complete result of $kib KiB can exceed the disk in several places" [ "$kib" -ge 40 ]
 
-# ends_in_order WHAT FILE COMMAND ...: COMMAND fails for want of space while it writes FILE, which exists
+# ends_in_order WHAT FILE COMMAND ...: COMMAND runs out of space while it writes the existing FILE
 ends_in_order() {
   local what=$1 file=$2 before rc
   shift 2
-  : >"$file"  # an empty one, as a disk that small holds no other
+  : >"$file"  # an empty one: the disk has no room for another
   before=$(cksum "$file")
-  # Through pipes: the limit would hold for the files, too.
+  # Through pipes: the limit would also apply to the files.
   { "$@" 2>&3 | cat >"$scratch/out"; rc=${PIPESTATUS[0]}; } 3> >(cat >"$scratch/err")
   wait $!
   check "$what: exit code 1, not $rc" [ "$rc" -eq 1 ]
@@ -36,11 +36,11 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o "size=$((kib / 2))k" tmpfs "$scratc
   trap 'umount "$scratch/disk"; rm -rf "$scratch"' EXIT
   ends_in_order "full disk" "$scratch/disk/run.h5" "${run[@]}" --output "$scratch/disk/run.h5"
   rm -f "$scratch"/disk/*
-  # What ends the run is not said to leave it going.
+  # A message that ends the run does not claim that it continues.
   ends_in_order "full disk of a run with checkpoints" "$scratch/disk/run.h5" "${run[@]}" --output "$scratch/disk/run.h5" \
     --set run.sample_interval=1us --checkpoint "$scratch/checkpoint" --checkpoint-every 1us
   rm -f "$scratch"/disk/*
-  # A trace is not worth a result: the run ends as it would, and exit code 1 says that something is missing.
+  # A failed trace does not affect the result: the run completes, with exit code 1 for the missing trace.
   "${run[@]}" --output "$scratch/traced.h5" --trace 0us,1s --trace-sample 1 --trace-output "$scratch/disk/run.pftrace" \
     --summary-json "$scratch/traced.json" >"$scratch/out" 2>"$scratch/err"
   rc=$?
@@ -67,7 +67,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o "size=$((kib / 2))k" tmpfs "$scratc
     check "no other file is left: $(ls "$scratch/disk")" test ! -e "$scratch/disk/s.json.writing"
     rm -f "$scratch"/disk/*
   done
-  # Of a sweep each row says why, and what is not whole is removed.
+  # Each row of a sweep has the reason, and partial files are removed.
   cat >"$scratch/study.toml" <<END
 base = "paper-gmmu-bypass"
 config.workload.name = "stream"

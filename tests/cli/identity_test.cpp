@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes two runs the same run: the configuration and what its input files hold, never how they are
-// called.
+// The identity of a run: its configuration and the content of its input files, not their names.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -14,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A folder of its own, empty at first, which is the current one meanwhile.
+// A separate empty folder as the working directory.
 class Folder {
  public:
   Folder() : before_(fs::current_path()), path_(fs::path(FARFAULT_BINARY_DIR) / "identity_test") {
@@ -166,7 +165,7 @@ TEST_CASE("a checkpoint is rejected if an input file of its run has changed") {
   CHECK(other_graph.code == 2);
   CHECK(other_graph.err == refusal);
 
-  // Elsewhere, under other names, it is the same run.
+  // With other paths and names it is the same run.
   write("g.graph", kRing);
   fs::rename("g.graph", "data/renamed.graph");
   fs::rename("m.toml", "data/renamed.toml");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A result of a machine that is too large to simulate in a test: 128 machines of eight GPUs each.
+// A result of a machine too large to simulate in a test: 128 machines with eight GPUs each.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ inline std::vector<char const*> stages() {
           "time_in_remote_memory"};
 }
 
-// Of names that outlive them.
+// The names must outlive the columns.
 inline std::vector<StatInfo> counters(std::vector<char const*> const& names, char const* unit) {
   std::vector<StatInfo> all;
   for (auto const* name : names) all.push_back({name, unit, "A counter.", StatKind::counter, 1});
@@ -111,7 +111,7 @@ inline results::RunHeader header() {
   return h;
 }
 
-// Noise without a pattern that a file format would compress away.
+// Noise that does not compress.
 inline std::uint64_t noise(std::uint64_t seed, std::uint64_t below) {
   seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9;
   seed = (seed ^ (seed >> 27)) * 0x94d049bb133111eb;

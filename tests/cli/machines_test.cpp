@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machines as the program takes them.
+// Machines as accepted by the program.
 #include <doctest/doctest.h>
 
 #include <filesystem>

@@ -117,7 +117,7 @@ TEST_CASE("progress before a resume does not shorten the estimated remaining tim
   Progress p(ProgressMode::on, out, false, [&] { return now; });
   p.resumed(0.5);
   now = 10;
-  p.report({Time{1us}, 1000, 0.5005});  // too little to tell from
+  p.report({Time{1us}, 1000, 0.5005});  // too short for an estimate
   CHECK(out.str().substr(20) == "farfault: 50% done, 1 us simulated, 100 events/s\n");
   out.str("");
   now = 20;

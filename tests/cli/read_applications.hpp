@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program makes of the text of a configuration with applications: a model of them, or a refusal.
+// The result of reading a configuration with applications: a model, or an error.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ inline RunOptions options_of(std::string const& toml, std::vector<std::string> c
   return options;
 }
 
-// What the model says of its applications once their workloads are built.
+// The applications of the model after their workloads are built.
 struct Built {
   explicit Built(std::string const& toml, std::vector<std::string> const& sets = {})
       : options(options_of(toml, sets)), model(options) {
@@ -41,7 +41,7 @@ inline std::string list_of(std::vector<std::uint32_t> const& numbers) {
   return text;
 }
 
-// The mistakes that the program ends with, without the name of the file.
+// The error message of the program, without the name of the file.
 inline std::string refusal(std::string const& toml, std::vector<std::string> const& sets = {}) {
   auto const config = scratch("bad.toml", toml);
   std::vector<std::string> words{"run",        config, "--output", (folder() / "bad.h5").string(),
@@ -60,7 +60,7 @@ inline std::string refusal(std::string const& toml, std::vector<std::string> con
   return text;
 }
 
-// Of two applications with these lines of their own.
+// The error for two applications with these lines.
 inline std::string refusal_of(std::string const& of_fir, std::string const& of_sort = "") {
   return refusal(kBase + "[[application]]\nworkload = \"fir\"\n" + of_fir +
                  "[[application]]\nworkload = \"stream\"\n" + of_sort);

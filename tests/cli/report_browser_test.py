@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens reports in a headless Chromium: what is drawn is what the HDF5 file says, dragging zooms, hovering tells, a click
-shows a GPU, hostile names run no script, and without scripts the summary is still there.
+"""Opens reports in a headless Chromium: charts match the HDF5 file, dragging zooms, hovering shows values, a click
+shows a GPU, hostile names run no script, and without scripts the summary is shown.
 
 Usage: python3 report_browser_test.py BUILD_FOLDER/test_cli
 """
@@ -29,7 +29,7 @@ build = os.path.dirname(test_cli)
 farfault = os.path.join(build, "farfault")
 folder = tempfile.TemporaryDirectory()
 
-# Finds a chart by its name, and where a value lies on the screen.
+# Finds a chart by name, and the position of a value on the screen.
 HELPERS = """
 window.chartOf = (id) => document.querySelector(`.run:not([hidden]) [data-chart="${id}"]`);
 window.placeOf = (element) => { element.scrollIntoView({block: "center"}); const b = element.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; };
@@ -109,7 +109,7 @@ def drawn_values_are_those_of_the_file(b, result):
 
 
 def lines_and_areas_are_drawn_where_their_values_are(b, result):
-    """Of the step that is highest: its colour at its height, and white above."""
+    """The highest step has its colour at its height, and white above."""
     for chart in ("dram_bytes", "transactions"):
         said = b.evaluate(f"""(() => {{
           const u = chartOf('{chart}').chart, canvas = u.ctx.canvas;
@@ -134,10 +134,10 @@ def lines_and_areas_are_drawn_where_their_values_are(b, result):
     shares = [(active[w] - (active[where[k - 1]] if k else 0)) / (times[k] - (times[k - 1] if k else 0)) / sms
               for k, w in enumerate(where)]
     k = int(numpy.argmax(shares))
-    # Zoomed, so that the interval is many pixels wide.
+    # Zoomed in so that the interval is many pixels wide.
     b.evaluate(f"document.querySelector('.run:not([hidden])').window_.show({times[max(0, k - 4)]}, {times[min(k + 4, len(times) - 1)]})")
     b.frame()
-    # The bars of GPUs say which colour is whose; executing is the lowest part.
+    # The bars of GPUs have the colours of the parts; executing is the lowest part.
     said = b.evaluate(f"""(() => {{
       const u = chartOf('sms').chart, canvas = u.ctx.canvas;
       const x = u.valToPos((u.data[0][{k}] + u.data[0][{k + 1}]) / 2, "x", true);
@@ -253,7 +253,7 @@ def click_on(b, expression):
 
 
 def the_shown_gpu_is_that_of_the_file(b, result, gpu):
-    """Its charts, totals and links."""
+    """Charts, totals and links of the GPU."""
     with h5py.File(result) as f:
         names = f["summary/gpu/name"].asstr()[:].tolist()
         group, column = f["timeseries/l2_tlb"], f["timeseries/l2_tlb/instance"].asstr()[:].tolist().index(gpu + ".l2_tlb")
@@ -325,7 +325,7 @@ def a_click_shows_a_gpu(b, result):
     check(shown_gpu(b) == "gpu1", "entering a name shows its GPU")
     b.evaluate("(e => { e.value = 'gpu9'; e.dispatchEvent(new Event('change')); })(document.querySelector('.run:not([hidden]) .gpu-name'))")
     check(shown_gpu(b) == "gpu1" and b.evaluate("document.querySelector('.run:not([hidden]) .gpu-name').value") == "gpu1", "an unknown name does not change the GPU")
-    # The darkest cell is the GPU that has most.
+    # The darkest cell is the GPU with the highest value.
     figures = b.evaluate("[...document.querySelectorAll('.run:not([hidden]) .gpu-figure option')].map(o => o.textContent)")
     b.evaluate(f"(e => {{ e.value = {figures.index('page walks of GMMUs')}; e.dispatchEvent(new Event('change')); }})(document.querySelector('.run:not([hidden]) .gpu-figure'))")
     with h5py.File(result) as f:
@@ -333,7 +333,7 @@ def a_click_shows_a_gpu(b, result):
     shades = [sum(b.evaluate(f"(([x, y]) => pixel(chartOf('gpu_map'), x, y))(chartOf('gpu_map').placeOfGpu({g}))")) for g in range(4)]
     check([s for _, s in sorted(zip(walks, shades))] == sorted(shades, reverse=True) and max(shades) > min(shades) + 100,
           f"more walks are darker: {walks}, {shades}")
-    # A drag in one of its charts zooms all, and those of a GPU chosen then, too.
+    # A drag in one of its charts zooms all charts, including charts of a GPU selected later.
     left, top, width, height = b.evaluate("placeOf(chartOf('one_dram_bytes').chart.over)")
     b.drag(left + 0.5 * width, top + height / 2, left + 0.75 * width, top + height / 2)
     b.frame()
@@ -530,7 +530,7 @@ def hostile_names_run_no_script(b):
     check(shown_gpu(b) == shown and b.evaluate("chartOf('gpu_map').nextSibling.textContent").startswith("gpu0<script>"), "a cell has its name as text")
     check(b.evaluate("document.querySelectorAll('.one-gpu script, .one-gpu img, datalist script').length") == 0, "a cell has no markup")
     check(not any(e.get("method") == "Page.javascriptDialogOpening" for e in b.events), "no foreign script runs on hovering")
-    # Were markup to get through, the policy of the page would still stop it.
+    # The content policy blocks scripts even in unescaped markup.
     with open(page, encoding="utf-8") as f:
         text = f.read()
     broken = os.path.join(folder.name, "broken.html")
@@ -545,7 +545,7 @@ def hostile_names_run_no_script(b):
 def without_scripts_a_summary_remains(page):
     with browser.Browser(scripts=False) as b:
         b.open(page)
-        # The DevTools still evaluate what a page may not.
+        # The DevTools can evaluate scripts that the page cannot.
         text = b.evaluate("document.body.innerText")
         for part in ("Bound by ", "what SMs did", "executing", "where the time of an access went", "The resolved configuration",
                      "p50: ", "Where the pages of buffers were"):
@@ -554,7 +554,7 @@ def without_scripts_a_summary_remains(page):
         check(b.evaluate("document.querySelectorAll('canvas').length") == 0, "no script has run")
 
 
-# A comma would end the name of a test.
+# A comma separates names of tests.
 subprocess.run([test_cli, "-tc=report: markup in names and texts*,report: 1*GPUs make*"], check=True, stdout=subprocess.DEVNULL)
 one = made("one.h5", "workload.name=bfs", "workload.bfs.rmat.scale=11", "gpu.sms=8", "memory.placement=interleave",
            "run.sample_interval=1us")

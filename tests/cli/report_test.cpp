@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `farfault report`: what stands in the page, and what becomes of files. That a browser shows it is tested by
-// report_browser_test.py.
+// `farfault report`: the content of the page, and the handling of files. report_browser_test.py tests the
+// page in a browser.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -73,13 +73,13 @@ nlohmann::json data_of(std::string const& page) {
   return nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
 }
 
-// A page without the script element that holds its data.
+// A page without the script element of its data.
 std::string without_data(std::string page) {
   auto const from = page.find("<script type=\"application/json\"");
   return page.erase(from, page.find("</script>", from) - from);
 }
 
-// Which tags there are: "<td", "</td".
+// The tags of a page: "<td", "</td".
 std::set<std::string> tags_of(std::string const& page) {
   std::set<std::string> tags;
   for (auto at = page.find('<'); at != std::string::npos; at = page.find('<', at + 1))
@@ -175,7 +175,7 @@ TEST_CASE("report: markup in names and texts of a result is escaped in the page 
                                    "\x80<script>\xff"};
   std::string all;
   for (auto const& attack : attacks) all += attack;
-  attacks.push_back(all);  // the browser's test opens this one
+  attacks.push_back(all);  // opened by report_browser_test.py
   for (auto const& attack : attacks) {
     CAPTURE(attack);
     auto const page = page_of({hostile_result(attack)}, "hostile.html");
@@ -207,7 +207,7 @@ TEST_CASE("report: 1,024 GPUs make a page smaller than 5 MB, with groups in the 
   auto const picture = page.substr(from, page.find("</svg>", from) - from);
   CHECK(count(picture, "<rect") <= 64);
   CHECK(picture.find(">0-5</text>") != std::string::npos);
-  CHECK(picture.find(">102+</text>") != std::string::npos);  // m102 to m107 find no room
+  CHECK(picture.find(">102+</text>") != std::string::npos);  // without room for m102 to m107
   CHECK(picture.find(">30-0</text>") == std::string::npos);  // leaf30, leaf31 and spine0
   CHECK(data_of(page)["runs"][0]["link_use"].size() == count(picture, "data-use="));
   CHECK(picture.find("data-gpus=\"0,1,2,3,4,5,6,7,8,9,10,11,") != std::string::npos);
@@ -228,7 +228,7 @@ TEST_CASE("report: 1,024 GPUs make a page smaller than 5 MB, with groups in the 
 
 TEST_CASE("report: links drawn as one show the utilization of the busiest at each moment") {
   using Json = nlohmann::ordered_json;
-  // More GPUs than are drawn one by one: five to a group.
+  // More GPUs than are drawn individually: five per group.
   Json run{{"nodes", {{"cpu0", "cpu", ""}}}, {"links", Json::array()}, {"link_use", Json::array()}};
   for (std::size_t g = 0; g < 65; ++g) {
     auto const name = "gpu" + std::to_string(g);
@@ -265,7 +265,7 @@ TEST_CASE("report: links drawn as one show the utilization of the busiest at eac
   CHECK(first[2] == doctest::Approx(0.1).epsilon(0.01));
   REQUIRE(second.size() == 3);
   CHECK(second[0] == doctest::Approx(0.4));
-  CHECK(values_of(13).empty());  // of one it is not known
+  CHECK(values_of(13).empty());  // unknown for one link
   CHECK(values_of(0).empty());
 }
 

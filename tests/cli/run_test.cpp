@@ -31,7 +31,7 @@ std::string content(std::string const& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A stream of a few microseconds, with some keys set.
+// A stream workload of a few microseconds, with additional keys.
 Called run(std::string const& config, std::vector<std::string> const& sets, std::string const& output) {
   std::vector<std::string> words{"run", config, "--output", output, "--threads", "1", "--progress", "off"};
   for (auto const& s : sets) {
@@ -43,7 +43,7 @@ Called run(std::string const& config, std::vector<std::string> const& sets, std:
 
 std::vector<std::string> const kSmall{"workload.name=stream", "workload.stream.bytes=16KiB", "gpu.sms=2"};
 
-// The bytes of a sound result.
+// The bytes of a valid result.
 std::string const& sound_result() {
   static auto const bytes = [] {
     auto const path = (folder() / "sound.h5").string();
@@ -54,7 +54,7 @@ std::string const& sound_result() {
   return bytes;
 }
 
-// The sentence that a run ends with. An earlier result must survive it, and nothing may be left beside it.
+// The message of a failed run. An earlier result must be kept, and no other file may be left.
 std::string refusal(std::string const& config, std::vector<std::string> const& sets) {
   auto const output = scratch("earlier.h5", sound_result());
   auto const r = run(config, sets, output);
@@ -137,7 +137,7 @@ TEST_CASE("machines of a cluster without shared memory are independent, with sep
   auto const summary = farfault::results::read_summary(output);
   CHECK(summary.hosts == std::vector<std::string>{"m0.host", "m1.host"});
   CHECK(summary.drivers == std::vector<std::string>{"m0.driver", "m1.driver"});
-  REQUIRE(summary.tables.size() == 6);  // that of what is under way, which here is nothing, too
+  REQUIRE(summary.tables.size() == 6);  // including unfinished operations, of which this run has none
   for (auto const& table : summary.tables)
     CHECK(std::ranges::find(table.columns, "machine") != table.columns.end());
   CHECK(summary.tables[1].name == "kernels");
@@ -197,7 +197,7 @@ TEST_CASE("each configuration error is one line") {
                      "farfault: " + file +
                      ":6: workload.name: there is no workload 'stre'; did you mean 'stream'?\n"
                      "farfault: --set: gpu.sms: 'many' is not a whole number of zero or more\n");
-  // What does not fit together, once every value alone is right.
+  // Inconsistent values that are valid individually.
   auto const misfit = run(file, {"gpu.l1_tlb.ways=3", "gpu.dram.banks=3"}, (folder() / "m.h5").string());
   CHECK(misfit.err.find("ways = 3") == std::string::npos);
   auto sets = kSmall;
@@ -268,7 +268,7 @@ TEST_CASE("keys and values of --set are checked before any output is written") {
 }
 
 TEST_CASE("an impossible compressed TLB is rejected in one sentence") {
-  // Of 8 sets of 32 ways: entries of 2 + 33 + 19 bits.
+  // 8 sets of 32 ways: entries of 2 + 33 + 19 bits.
   auto const refused = [](std::vector<std::string> more) {
     more.insert(more.begin(), "gpu.l2_tlb.organization=compressed");
     return refusal_of_sets(more);

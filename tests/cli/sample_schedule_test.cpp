@@ -124,7 +124,7 @@ TEST_CASE("the default interval doubles; an interval that is set doubles only on
     options.config_path = "paper-gmmu-bypass";
     options.sets = sets;
     cli::Model const model(options);
-    // The resolved configuration, read as one, is the same.
+    // The resolved configuration reads back unchanged.
     auto const path = output() + ".toml";
     std::ofstream(path) << model.config.resolved();
     cli::RunOptions again;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models that the runs of a study share, against models made for each run alone.
+// Models shared by the runs of a study, compared with separate models per run.
 #include "sweep/shared_models.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr char const* kStudy = "a/study.toml";
 
-// A parameter of every kind of machine is in use in one of these.
+// These configurations use parameters of every kind of machine.
 constexpr char const* kBases[] = {
     "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"stream\"\n",
     "include = [\"paper-batch-aware\"]\nworkload.name = \"stream\"\nmachine.topology = \"generic\"\n"
@@ -59,7 +59,7 @@ std::vector<std::string> values_of(Param const& param) {
   return values;
 }
 
-// The outcome of making a model: everything a run depends on, or the refusal.
+// The outcome of building a model: everything a run depends on, or the error.
 std::string outcome(Model const& model) {
   auto text = std::to_string(model.hash()) + "\n" + model.config.resolved();
   for (auto const& b : model.config.bound()) text += b.key + " at " + model.config.where(b.key) + "\n";
@@ -110,7 +110,7 @@ SweepOptions sweep_of(SmallStudy const& s) {
   return options;
 }
 
-// All runs of one study in one plan.
+// Plans all runs of one study together.
 struct Planned {
   SweepOptions options;
   Study study;
@@ -216,7 +216,7 @@ TEST_CASE("sweep: runs that differ only in values share one model, and no file i
       "memory.placement = [\"interleave\", \"contiguous\"]\n");
   CHECK(Planned(random).plan.models_made() == 1);
 
-  // A model for each workload and set of keys.
+  // One model per workload and set of keys.
   SmallStudy const kinds(
       "shared_kinds",
       "[[sweep.list]]\ngpu.sms = 3\n[[sweep.list]]\ngpu.l2_tlb.entries = 64\n"

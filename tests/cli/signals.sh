@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A run that is stopped by a signal: its exit code, what it leaves, and what it leaves alone.
+# A run stopped by a signal: its exit code, its files, and files that are unchanged.
 . "$(dirname "$0")/../support/script.sh"
 
-# Runs of minutes, none of which goes to its end. Scripts wait for states of theirs, never for a time.
+# Runs of minutes that never complete. The script waits for their states, never for a time.
 run=("$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=1GiB --threads 1
   --progress off)
 result=$scratch/run.h5 saved=$scratch/run.checkpoint
@@ -12,7 +12,7 @@ earlier=$scratch/earlier.h5
 "$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=16KiB --threads 1 --progress off \
   --output "$earlier" >/dev/null || fail "the earlier run"
 
-# starts WORD ...: the run in the background, with an earlier result in its place; returns when signals reach it
+# starts WORD ...: the run in the background, with an earlier result in its place; returns when it handles signals
 starts() {
   rm -f "$result"* "$saved"*
   cp "$earlier" "$result"
@@ -26,7 +26,7 @@ wait_for() { # FILE
     sleep 0.02
   done
 }
-# ends WHAT CODE PATTERN: how the run ended
+# ends WHAT CODE PATTERN: checks the end of the run
 ends() {
   local rc
   wait "$running"
@@ -53,7 +53,7 @@ for signal in TERM INT HUP USR1; do
   check "SIG$signal with a checkpoint: no temporary file is left" test ! -e "$saved.writing" -a ! -e "$saved.lock"
 done
 
-# What scripts read of it.
+# The summary for scripts.
 summary=$scratch/run.json
 starts "${run[@]}" --summary-json "$summary" --checkpoint "$saved"
 check "the summary of an unfinished run has end_reason running" grep -q '"end_reason":"running","exit_code":null,' "$summary"
@@ -69,13 +69,13 @@ ends "a stop with a summary and no checkpoint" 1 "stopped by SIGTERM at .* witho
 check "the summary of a stop without a checkpoint, not '$(cat "$summary")'" grep -qE \
   '"end_reason":"stopped","exit_code":1,"errors":\["stopped by SIGTERM at .*"\],"signal":"SIGTERM",' "$summary"
 
-# A SIGHUP that nohup keeps away: the run is stopped by what comes after it.
+# nohup ignores SIGHUP, and the next signal stops the run.
 starts bash -c 'trap "" HUP; exec "$@"' - "${run[@]}"
 kill -s HUP "$running"
 kill -s TERM "$running"
 ends "SIGHUP under nohup" 1 "stopped by SIGTERM"
 
-# Links of a job chain: one command line for all of them.
+# A job chain with one command line for all jobs.
 chain=("${run[@]}" --checkpoint "$saved" --resume "$saved")
 starts "${chain[@]}"
 check "the first job of a chain reports that it starts from the beginning" \
@@ -86,14 +86,14 @@ check "the first job of a chain ends with exit code 3" [ $? -eq 3 ]
 before=$(stat -c %i "$result.partial")
 "${chain[@]}" --output "$result" >"$scratch/out" 2>"$scratch/err" &
 running=$!
-while [ "$(stat -c %i "$result.partial")" = "$before" ]; do # the run goes on in a file of its own
+while [ "$(stat -c %i "$result.partial")" = "$before" ]; do # the run writes its own file
   kill -0 "$running" 2>/dev/null || break
   sleep 0.02
 done
 kill -s TERM "$running"
 ends "a later job of a chain" 3 "stopped by SIGTERM at .* and saved; to continue, run the same command again\$"
 
-# A checkpoint that can no longer be written: the exit code of a failure, and nothing untrue is said.
+# A checkpoint that can no longer be written: the exit code of a failure, and a correct message.
 mkdir "$scratch/folder"
 starts "${run[@]}" --checkpoint "$scratch/folder/c"
 rm -r "$scratch/folder"
@@ -111,12 +111,12 @@ check "a second run on one checkpoint leaves no file" test ! -e "$scratch/other.
 kill -s TERM "$running"
 ends "the first of two runs on one checkpoint" 3 "and saved"
 
-# Ranks: the first alone returns the code. The signal goes to one of them.
+# With ranks, only the first one returns the code. The signal is sent to one of them.
 if have_ranks; then
   stopped_ranks() { # WHAT CODE PATTERN WORD ...
     local what=$1 code=$2 pattern=$3 ranks
     shift 3
-    # The exit code of each rank, which mpirun does not tell.
+    # The exit code of each rank, which mpirun does not report.
     starts mpirun --quiet -n 2 bash -c '"$@"; echo $? >"$CODES.$OMPI_COMM_WORLD_RANK"' - "${run[@]}" "$@"
     mapfile -t ranks < <(pgrep -f "^$farfault run .*--output $result\$")
     kill -s USR1 "${ranks[1]}"
@@ -132,7 +132,7 @@ if have_ranks; then
   stopped_ranks "two ranks without a checkpoint" 1 "stopped by SIGUSR1 at .* without a checkpoint"
 fi
 
-# A signal while the model is being built, which takes long here.
+# A signal while the model is built, which takes long here.
 early=("$farfault" run paper-gmmu-bypass --set workload.name=bfs --set workload.bfs.rmat.scale=22 --threads 1
   --progress off --output "$result" --checkpoint "$saved")
 stopped_early() { # WHAT CODE WORD ...
@@ -152,7 +152,7 @@ stopped_early() { # WHAT CODE WORD ...
 stopped_early "a signal before the run began" 1
 stopped_early "a signal before the first job of a chain began" 3 --resume "$saved"
 
-# Samples that come more often than events: the last of them is later than the last event.
+# Samples are more frequent than events: the last one is later than the last event.
 starts "$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=16KiB --threads 1 \
   --progress off --set run.sample_interval=1ns --set host.launch_latency=1s
 while [ "$(stat -c %s "$result.partial")" -lt 100000 ]; do # the first samples are written

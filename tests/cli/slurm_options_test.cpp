@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which options of sbatch a study may give.
+// The sbatch options that a study may set.
 #include "sweep/slurm_options.hpp"
 
 #include <doctest/doctest.h>
@@ -44,7 +44,7 @@ TEST_CASE("sbatch options that the sweep sets are rejected, in full, abbreviated
     CAPTURE(name);
     CHECK(why_no_slurm_option("--" + name) == owned(name, why));
     CHECK(why_no_slurm_option("--" + name + "=/some/file") == owned(name, why));
-    // sbatch takes any beginning that no other option has.
+    // sbatch accepts any unambiguous prefix of an option.
     for (std::size_t n = 1; n < name.size(); ++n)
       CHECK(why_no_slurm_option("--" + name.substr(0, n) + "=x").starts_with("is not a study's to give ("));
     if (letter.empty()) continue;
@@ -105,7 +105,7 @@ TEST_CASE("other sbatch options are accepted") {
     CHECK_MESSAGE(why_no_slurm_option(option) == "", option);
 }
 
-// Plug-ins of a site add options that start containers or set the environment.
+// Site plug-ins add options that start containers or set the environment.
 TEST_CASE("an unlisted sbatch option is rejected with the list") {
   for (std::string const option : {"--container-image=x", "--container-env=BASH_ENV", "--environment=x",
                                    "--edf=x", "--uenv=x", "--runtime=x", "--context=x", "--umask=0", "--bb=x",

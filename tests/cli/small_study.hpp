@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A study of small runs for tests of `farfault sweep`, in a folder of its own.
+// A study of small runs for tests of `farfault sweep`, in a separate folder.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -42,7 +42,7 @@ inline std::vector<std::string> cells_of(std::string const& line) {
   return cells;
 }
 
-// A folder of its own for each test, empty at first.
+// A separate, initially empty folder for each test.
 inline std::filesystem::path fresh(std::string const& name) {
   auto const folder = std::filesystem::path(FARFAULT_BINARY_DIR) / "sweep_test" / name;
   std::filesystem::remove_all(folder);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Files that are no files (FIFOs, devices, loops of links) and files in two roles: refused in one sentence before
-# anything runs, without waiting for anybody and with nothing destroyed.
+# Special files (FIFOs, devices, loops of links) and files in two roles: rejected in one sentence before the run,
+# without blocking and without a changed file.
 . "$(dirname "$0")/../support/script.sh"
 
 cd "$scratch" || exit
@@ -9,12 +9,12 @@ small=(--set workload.name=stream --set workload.stream.bytes=16KiB --set gpu.sm
 run=("$farfault" run paper-gmmu-bypass "${small[@]}")
 other=("$farfault" run paper-gmmu-bypass --threads 1 --progress off)  # of another workload
 
-# refused SENTENCE WORD ...: exit code 2 and this sentence; no file appears, goes or changes
+# refused SENTENCE WORD ...: exit code 2 and this sentence; no file is created, removed or changed
 refused() {
   local sentence=$1 rc before
   shift
   before=$(listing)
-  # Minutes: only what would hang for ever is ended by it.
+  # Minutes: the timeout ends only commands that would block forever.
   timeout 300 "$@" >out 2>err </dev/null
   rc=$?
   check "$*: exit code 2, not $rc" [ "$rc" -eq 2 ]
@@ -24,7 +24,7 @@ refused() {
 }
 listing() { find . -mindepth 1 -not -name out -not -name err -printf '%p %y %i %s %l\n' | sort; find . -type f -not -name out -not -name err -exec cksum {} + | sort; }
 
-# Things that are no files, wherever a file is read.
+# Special files in place of every input file.
 mkfifo fifo
 ln -s loop loop
 for thing in "fifo:it is a FIFO, not a regular file; write what it gives to a file first" "loop:Too many levels of symbolic links"; do
@@ -44,7 +44,7 @@ refused "checkpoint loop cannot be read: Too many levels of symbolic links" "${r
 name=$(printf 'x%.0s' {1..300})
 refused "cannot read '$name': File name too long" "$farfault" validate "$name"
 
-# And wherever one is written.
+# Special files in place of every output file.
 refused "cannot write 'fifo': it is not a regular file" "${run[@]}" --output fifo
 refused "cannot write '/dev/null': it is not a regular file" "${run[@]}" --output /dev/null
 refused "cannot write '/dev/fd/1': it is not a regular file" "${run[@]}" --output /dev/fd/1
@@ -133,7 +133,7 @@ done
 have_ranks && refused "--output 'study.toml' would overwrite the configuration 'study.toml'" mpirun --quiet -n 2 \
   "${study[@]}" --output study.toml
 
-# What is allowed: a stale file of a killed run, a checkpoint on the one resumed from, a profile of the same name.
+# Allowed: a stale file of a killed run, a checkpoint over the resumed one, a profile with the same name.
 head -c 4096 /dev/zero >good.h5.partial  # killed before its first flush
 printf 'FFCKPT\r\n' >s.writing
 : >s.lock
@@ -149,7 +149,7 @@ refused "--output 's' would overwrite the checkpoint 's'" "${run[@]}" --output s
 refused "--output 's.previous' would overwrite the checkpoint 's.previous'" "${run[@]}" --output s.previous --resume s
 refused "--output 'x.h5' and --checkpoint 'x.h5' would both write 'x.h5'" "${run[@]}" --output x.h5 --checkpoint x.h5
 
-# Descriptors that are closed: what is printed must not go into the result that would take their place.
+# Closed descriptors: output must not be written into the result that would get their number.
 for closed in '>&-' '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
   rm -f closed.h5
   eval '"${run[@]}" --output closed.h5' "$closed"

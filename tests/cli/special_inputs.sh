@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A FIFO, a socket, a device or a directory in the place of any input, and of any file that a program looks at before it
-# writes it: one sentence or none, and no command hangs. timeout(1) ends a command after a minute, with exit code 124.
+# A FIFO, a socket, a device or a directory in place of any input, and of any file that the program inspects before
+# writing it: at most one sentence, and no command hangs. timeout(1) ends a command after a minute, with exit code 124.
 . "$(dirname "$0")/../support/script.sh"
 cd "$scratch" || exit
 
-# Opens: only engine/src/files.cpp and the sources named here open a file.
+# Only engine/src/files.cpp and the sources listed here open files.
 elsewhere=$(cd "$source_dir" && grep -rlE '\bifstream\b|std::fstream\b|\b(fopen|freopen|fdopen|gzopen|lzma_file|open64|openat)\(|::open\(' \
   --include='*.cpp' --include='*.hpp' engine components topologies workloads hdf5_schemas cli | sort)
 allowed='cli/src/program.cpp
@@ -31,7 +31,7 @@ things=("fifo:it is a FIFO, not a regular file; $first" "link:it is a FIFO, not 
   "socket:it is a socket, not a regular file; $first" "/dev/zero:it is a device, not a regular file; $first"
   "folder:it is a directory, not a regular file")
 
-# ends CODE SENTENCE WORD ...: ends within a minute, with this code and this text on standard error
+# ends CODE SENTENCE WORD ...: ends within a minute with this code and this text on standard error
 ends() {
   local code=$1 sentence=$2 rc
   shift 2
@@ -84,7 +84,7 @@ for thing in "${things[@]}"; do
   check "$name: nothing was written" test ! -e swept -a ! -e page.html
 done
 
-# Files that are looked at before they are written, or while they are.
+# Files that are inspected before or while they are written.
 for name in page.html page.html.writing; do
   mkfifo "$name"
   ends 2 "$name" "$farfault" report good.h5 -o page.html
@@ -105,7 +105,7 @@ for name in new.h5 new.h5.partial; do
   ends 2 "$name" "${run[@]}" "${small[@]}" --output new.h5
   rm "$name"
 done
-# A resumed run writes its result there.
+# A resumed run writes its result to it.
 "${run[@]}" "${small[@]}" --output kept.h5 --until 1us --checkpoint kept >/dev/null || fail "a checkpoint"
 mkfifo kept.h5.partial.new
 timeout 60 "${run[@]}" "${small[@]}" --output kept.h5 --resume kept >out 2>err
@@ -159,7 +159,7 @@ for ending in log failed h5 h5.partial; do
   rm -r swept
 done
 
-# Standard input is refused; the summary may go to standard output.
+# Standard input is rejected; the summary may be written to standard output.
 ends 2 "/dev/stdin" "$farfault" run /dev/stdin
 check "--summary-json - writes to standard output" grep -q '"end_reason":"completed"' \
   <("${run[@]}" "${small[@]}" --output new.h5 --summary-json - 2>/dev/null)

@@ -29,7 +29,7 @@ void write(fs::path const& path, std::string const& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// A stream of a few microseconds.
+// A stream workload of a few microseconds.
 Called run(fs::path const& output, std::string const& summary, std::vector<std::string> const& more = {}) {
   std::vector<std::string> words{"run",        "paper-gmmu-bypass",
                                  "--output",   output.string(),
@@ -67,7 +67,7 @@ TEST_CASE("--summary-json writes how a run ended as one line that agrees with th
   CHECK(json["end_time_ps"] > 0);
   CHECK(json["summary"]["machine"] == result["summary"]["machine"]);
   CHECK(json["summary"]["application"] == result["summary"]["application"]);
-  CHECK(json["summary"].size() == 2);  // the GPUs one by one are in the result
+  CHECK(json["summary"].size() == 2);  // individual GPUs are in the result
   CHECK(json["gpus"] == 4);
   CHECK(json["ranks"] == 1);
   CHECK(json["threads"] == 1);

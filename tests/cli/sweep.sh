@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A sweep that is stopped or killed, its bounds of memory, and Slurm's part.
+# A sweep that is stopped or killed, its memory limits, and its use of Slurm.
 . "$(dirname "$0")/../support/script.sh"
 
-# study NAME BYTES: four runs of so many bytes each, in a folder of their own
+# study NAME BYTES: four runs with this number of bytes each, in a separate folder
 study() {
   mkdir -p "$scratch/$1"
   cat >"$scratch/$1/study.toml" <<END
@@ -19,7 +19,7 @@ END
 }
 children_of() { pgrep -P "$1"; }
 
-# Runs of minutes. A signal ends those at work, and the sweep is the same as one that never made them.
+# Runs of minutes. A signal ends the runs in progress, and the sweep equals one that never started them.
 study stopped 1GiB
 for signal in TERM INT HUP; do
   rm -rf "$scratch/stopped/out"
@@ -42,7 +42,7 @@ for signal in TERM INT HUP; do
   for child in $children; do check "SIG$signal: no run continues" eval '! kill -0 "$child" 2>/dev/null'; done
 done
 
-# Killed itself, it takes its runs with it.
+# A killed sweep ends its runs.
 rm -rf "$scratch/stopped/out"
 "$farfault" sweep "$scratch/stopped/study.toml" --jobs 2 --progress off >/dev/null 2>&1 &
 running=$!
@@ -58,7 +58,7 @@ for child in $children; do
   check "a killed sweep leaves no run" eval '! kill -0 "$child" 2>/dev/null'
 done
 
-# A killed sweep leaves the logs of its runs, which go on; the next sweep removes them, except of runs in progress.
+# A killed sweep leaves the logs of its runs; the next sweep removes them, except for runs in progress.
 study logs 16KiB
 logs=("$farfault" sweep "$scratch/logs/study.toml" --jobs 1 --progress off)
 "${logs[@]}" >/dev/null || fail "a sweep of small runs"
@@ -70,7 +70,7 @@ rm "$(find "$scratch/logs/out/runs" -name '*.h5' | head -1)"
 check "the logs of completed runs are removed: $(ls "$scratch/logs/out/runs")" \
   test -z "$(find "$scratch/logs/out/runs" -type f -not -name '*.h5')"
 
-# A run that is killed is a failed row; the sweep goes on.
+# A killed run is a failed row, and the sweep continues.
 study killed 64MiB
 "$farfault" sweep "$scratch/killed/study.toml" --jobs 1 --progress off >"$scratch/out" 2>"$scratch/err" &
 running=$!
@@ -88,7 +88,8 @@ wait "$running"
 check "a killed run is reported" grep -q "^farfault: run 0 (run.seed = 1) has failed: killed by SIGKILL" "$scratch/err"
 check "a killed run is a row" grep -q '^0,failed,"killed by SIGKILL' "$scratch/killed/out/sweep.csv"
 
-# Two sweeps in a folder: the second is refused at once, and the first goes on. The lock goes with its process.
+# Two sweeps in a folder: the second is rejected at once, and the first continues. The lock is released with its
+# process.
 study shared 1GiB
 shared=("$farfault" sweep "$scratch/shared/study.toml" --jobs 1 --progress off)
 "${shared[@]}" >"$scratch/out" 2>"$scratch/err" &
@@ -109,7 +110,7 @@ check "a sweep in another folder is accepted" test $? -eq 0
 check "the first one continues" kill -0 "$running"
 check "none of its runs fails" test -z "$(compgen -G "$scratch/shared/out/runs/*.failed")"
 child=$(children_of "$running")
-kill -STOP "$child" # it does not end with its parent
+kill -STOP "$child" # it survives its parent
 kill -KILL "$running"
 wait "$running" 2>/dev/null
 "${shared[@]}" --collect >"$scratch/out" 2>"$scratch/err"
@@ -118,7 +119,7 @@ check "after it is killed, another sweep can start: $(cat "$scratch/err")" test 
 kill -CONT "$child"
 while kill -0 "$child" 2>/dev/null; do sleep 0.02; done
 
-# Parts work beside each other, and what is collected beside them, but no whole sweep. A run that is in two parts is made by one.
+# Parts and collections may run concurrently, complete sweeps may not. A run in two parts is executed by one.
 rm -rf "$scratch/shared/out"
 "${shared[@]}" --part 1/4 >"$scratch/out" 2>"$scratch/err" &
 running=$!
@@ -149,7 +150,7 @@ for part in 1 2 3 4; do
   check "part $part concurrently with the others: $(cat "$scratch/part$part")" test "$rc" -eq 0
 done
 
-# What a run may take bounds it, and how many there are at a time.
+# The memory per run limits the run and the number of concurrent runs.
 study small 16KiB
 small=("$farfault" sweep "$scratch/small/study.toml" --progress off)
 "${small[@]}" --memory 24MiB >"$scratch/out" 2>"$scratch/err"
@@ -158,9 +159,9 @@ check "a run that needs more than --memory fails: $(head -1 "$scratch/err")" \
 check "with enough memory all runs complete" eval '"${small[@]}" --memory 4GiB --total-memory 4GiB >"$scratch/out"'
 check "all runs are executed: $(head -1 "$scratch/out")" grep -q '4: 4 made now' "$scratch/out"
 
-# A result that somebody has changed is made again, whatever the times of its file say.
+# A modified result is executed again, whatever the time stamps of its file.
 if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
-  changes() { # another figure in a result, its size and time as before
+  changes() { # changes a value of a result and keeps its size and time
     touch -r "$1" "$scratch/time"
     /usr/bin/python3 -c 'import h5py, sys
 with h5py.File(sys.argv[1], "r+") as f: f["summary/machine/end"][...] += 1' "$1"
@@ -175,11 +176,11 @@ with h5py.File(sys.argv[1], "r+") as f: f["summary/machine/end"][...] += 1' "$1"
   check "a changed result is reported: $(cat "$scratch/out")" \
     grep -qx '  stale     1 results that were there are of another program, changed, or not whole' "$scratch/out"
   check "its row has the reason" grep -q '^1,missing,the result that is there was changed after its run,' "$scratch/small/out/sweep.csv"
-  rm "$scratch/small/out/sweep.checked" # where nothing is known of the results, all are read
+  rm "$scratch/small/out/sweep.checked" # without this file, all results are read
   "${small[@]}" >"$scratch/out"
   check "only this run is executed again: $(head -1 "$scratch/out")" grep -q '4: 1 made now, 3 there before' "$scratch/out"
   check "the table is unchanged" cmp -s "$scratch/small/out/sweep.csv" "$scratch/before.csv"
-  # One that has the stamp of a result that was right is not read.
+  # A result with the time stamp of a valid one is not read.
   changes "$result"
   stamp=$(stat -c '%i %s %.9Y %.9Z' "$result")
   sed -i "/^$(basename "$result" .h5)\t/s/\t.*/\t${stamp//./}/" "$scratch/small/out/sweep.checked"
@@ -192,11 +193,11 @@ else
   echo "skipped: python3-h5py is missing, no result is changed"
 fi
 
-# An array job: a stand-in for sbatch runs the script as Slurm would, a part after the other.
+# An array job: a fake sbatch runs the script like Slurm, one part after the other.
 mkdir "$scratch/bin"
 cat >"$scratch/bin/sbatch" <<'END'
 #!/bin/bash
-script=$(realpath "${!#}") # found from where it is submitted
+script=$(realpath "${!#}") # relative to the folder of the submission
 while [[ $1 == --* ]]; do
   case $1 in
     --chdir=*) cd "${1#*=}" || exit ;;
@@ -230,7 +231,7 @@ for line in '#SBATCH --array=1-3' '#SBATCH --cpus-per-task=2' '#SBATCH --partiti
 done
 check "its parts completed all runs" test "$(grep -c ,done, "$scratch/slurm/out/sweep.csv")" -eq 4
 check "the table equals that of one process" cmp -s "$scratch/slurm/out/sweep.csv" "$scratch/small/out/sweep.csv"
-# A folder whose name is like an option of sbatch.
+# A folder named like an option of sbatch.
 cat >"$scratch/bin/sbatch" <<'END'
 #!/bin/sh
 for word in "$@"; do echo "$word"; done >>"$SUBMITTED.words"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files in its folder a sweep may replace, and which links it follows.
+// The files that a sweep may replace in its folder, and the links that it follows.
 #include <doctest/doctest.h>
 
 #include <filesystem>

@@ -72,7 +72,7 @@ TEST_CASE("sweep: the runs with the highest cost start first") {
   std::vector<std::size_t> runs;
   for (auto const& [time, run] : order) runs.push_back(run);
   CHECK(runs == std::vector<std::size_t>{4, 5, 0, 1, 6, 7, 2, 3});
-  // What is there tells how long the others take, by their costs.
+  // Finished runs and costs give an estimate for the other runs.
   s.write(
       "[[sweep.list]]\nworkload.stream.bytes = \"16 KiB\"\n[[sweep.list]]\ngpu.sms = 1\ncost = "
       "3\n[sweep.grid]\ngpu.l2_tlb.entries = [64, 128]\n");
@@ -97,7 +97,7 @@ TEST_CASE("sweep: the base configuration of the runs may vary like a parameter")
   auto const json = nlohmann::json::parse(farfault_program({"inspect", alone, "--json"}).out);
   CHECK(json["result_digest"] == digests[2]);
 
-  // Points that name none have that of all; where there is none of all, each point names one.
+  // A point without a base uses the common one; without a common base, each point must have one.
   s.write("[[sweep.list]]\nbase = \"gpu-v100\"\n[[sweep.list]]\ngpu.l2_tlb.entries = 64\n");
   CHECK(s.sweep().code == 0);
   CHECK(s.column("base") == Words{"gpu-v100", "paper-gmmu-bypass"});
@@ -132,7 +132,7 @@ TEST_CASE("sweep: a point may define its own applications") {
   auto const two = (s.out / s.column("result")[1]).string();
   auto const resolved = nlohmann::json::parse(farfault_program({"inspect", two, "--json"}).out);
   CHECK(s.column("result_digest")[1] == resolved["result_digest"]);
-  // The command in the result makes it again: its words, as a shell takes them.
+  // The command in the result reproduces it, parsed like a shell.
   auto const alone = (s.folder / "alone.h5").string();
   CHECK(farfault_program({"run", "paper-gmmu-bypass", "--set", "gpu.sms=2", "--set",
                           "application=[{name=\"a\",workload=\"stream\",sms=1,stream.bytes=\"8 KiB\"},"
@@ -166,7 +166,7 @@ TEST_CASE("sweep: names of points must be distinguishable in the table") {
               "'\n");
   CHECK(error("\u00c4\u03a9\u0416\u0401", "\u00e4\u03c9\u0436\u0451").find("looks as that") !=
         std::string::npos);
-  // Others are names of their own.
+  // Other names are distinct.
   SmallStudy const s(
       "names",
       "[[sweep.list]]\nname = \"a b\"\n[[sweep.list]]\nname = \"ab\"\n[[sweep.list]]\nname = \"a-b\"\n"
@@ -184,7 +184,7 @@ TEST_CASE("sweep: no cell of the CSV is a spreadsheet formula, and numbers are u
   CHECK(s.sweep({"--collect"}).code == 0);
   CHECK(s.column("name") == Words{"'=HYPERLINK(1)", "'+1,x", "'@SUM(A1)", "'-x", "-1.5", "a=1"});
   CHECK(lines_of(s.csv())[2].starts_with("1,\"'+1,\"\"x\"\"\",missing,"));
-  // In the table for programs they are as written.
+  // The table for programs has them unchanged.
   CHECK(content(s.out / "sweep.h5").find("'=HYPERLINK") == std::string::npos);
   std::vector<results::SweepColumn> const columns{
       {"x", "figure", "1", "", std::vector<double>{-1.5, 2}},
@@ -222,7 +222,7 @@ TEST_CASE("report, compare: the folder of a sweep selects its runs in table orde
   std::sort(files.begin(), files.end());
   REQUIRE(report(files).code == 0);
   CHECK(content(page) != of_folder);
-  // What is missing is left out; a result may stand beside.
+  // Missing runs are omitted; a result may be given in addition.
   fs::remove(s.out / results[2]);
   CHECK(report({s.out.string(), (s.out / results[0]).string()}).out.ends_with(" MB, 4 runs\n"));
   for (auto const& result : results) fs::remove(s.out / result);
@@ -249,7 +249,7 @@ TEST_CASE("report, compare: a link out of a sweep's folder is rejected") {
   fs::create_symlink("../../secret.h5", first);
   refused("the result '" + first.string() + "' is outside of the sweep's folder, at '" + secret.string() +
           "'");
-  // So is what is in a folder of another name that begins as the sweep's does.
+  // So is a result in a folder whose name starts with the sweep folder's name.
   fs::create_directories(s.folder / "outer");
   fs::rename(secret, s.folder / "outer/secret.h5");
   fs::remove(first);
@@ -262,7 +262,7 @@ TEST_CASE("report, compare: a link out of a sweep's folder is rejected") {
   fs::create_directory_symlink(s.folder / "elsewhere", s.out / "runs");
   refused("the result '" + first.string() + "' is outside of the sweep's folder, at '" +
           (s.folder / "elsewhere" / first.filename()).string() + "'");
-  // A link within the folder, and one to the folder, lead nowhere else.
+  // Links within the folder and to the folder are accepted.
   fs::remove(s.out / "runs");
   fs::rename(s.folder / "elsewhere", s.out / "runs");
   fs::rename(first, s.out / "moved.h5");
@@ -289,11 +289,11 @@ TEST_CASE("sweep: an error in an application of a point is reported with its lin
         "20: application.b.stream.bytes: 8 has no unit; write it in quotes with one, as in \"64 MiB\"\n");
   CHECK(
       with("workload = \"steam\"\n").starts_with("19: application.b.workload: there is no workload 'steam'"));
-  // What is missing, at its table.
+  // A missing key, reported at its table.
   CHECK(with("sms = 1\n") == "16: application.b.workload is missing: it names the workload that runs\n");
   CHECK(with(stream + "\"s m s\" = 1\n") ==
         "16: key 'application.1.s m s' may hold only letters, digits, '_' and '-'\n");
-  // Applications of all runs, too.
+  // The same for applications of all runs.
   SmallStudy const s("application_mistakes", "");
   std::ofstream(s.file) << "base = \"paper-gmmu-bypass\"\nsweep.seeds = 2\n[[config.application]]\n"
                            "name = \"a\"\nworkload = \"stream\"\n\nsms = \"many\"\n";

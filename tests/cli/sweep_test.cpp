@@ -56,25 +56,25 @@ TEST_CASE("sweep: only missing runs and runs with outdated inputs are executed")
   CHECK(content(s.out / "sweep.h5") == table);
   CHECK(s.csv() == csv);
 
-  // A larger grid, in another order and with a parameter that is named and stays as it was.
+  // A larger grid in a different order, with an explicit default value.
   s.write(
       "[sweep.grid]\nworkload.stream.bytes = [\"16 KiB\", \"8 KiB\", \"24 KiB\"]\n"
       "gpu.l2_tlb.entries = [512, 64]\nrun.seed = [1]\n");
   r = s.sweep();
   CHECK(r.out.starts_with("  runs      6: 2 made now, 4 there before, 0 failed, 0 missing\n"));
 
-  // Another setting of all runs: none of the earlier ones is right. With the first one all are there.
+  // A different common setting: no earlier result is valid. With the first one, all are cached.
   r = s.sweep({"--set", "gpu.dram.controller_latency=300ns"});
   CHECK(r.out.starts_with("  runs      6: 6 made now, 0 there before"));
   r = s.sweep();
   CHECK(r.out.starts_with("  runs      6: 0 made now, 6 there before"));
 
-  // A file that has the name of a result, and is that of another run or none.
+  // A file with the name of a result, which is the result of another run or no result.
   auto const first = s.out / s.column("result")[0], second = s.out / s.column("result")[1],
              third = s.out / s.column("result")[2];
   fs::copy_file(second, first, fs::copy_options::overwrite_existing);
   std::ofstream(third) << "no result";
-  // Nothing of them is taken; the table says why.
+  // None of them is used, and the table has the reason.
   r = s.sweep({"--collect"});
   CHECK(lines_of(r.out)[1] ==
         "  stale     2 results that were there are of another program, changed, or not whole");
@@ -83,7 +83,7 @@ TEST_CASE("sweep: only missing runs and runs with outdated inputs are executed")
   r = s.sweep();
   CHECK(r.out.starts_with("  runs      6: 2 made now, 4 there before"));
   CHECK(s.column("error") == Words{"", "", "", "", "", ""});
-  // Limits decide whether there is a result, never what it is.
+  // Limits decide only whether a run is accepted, not its result.
   r = s.sweep({"--set", "limits.nodes=1000"});
   CHECK(r.out.starts_with("  runs      6: 0 made now, 6 there before"));
 }
@@ -131,7 +131,7 @@ TEST_CASE("sweep: a failed run is a row of the table, and the other runs continu
   CHECK(json["done"] == 2);
   CHECK(json["failed"] == 1);
   CHECK(json["parameters"] == Words{"workload.stream.bytes"});
-  // It is tried again, and told of where nothing is run.
+  // The run is tried again, and reported when nothing is executed.
   auto const again =
       s.sweep({"--collect", "--set", "limits.model=1GiB", "--set", "memory.placement=contiguous"});
   CHECK(again.code == 1);
@@ -154,7 +154,7 @@ TEST_CASE("sweep: seeds are runs of one point, and the table has their spread") 
   CHECK(spread[0].starts_with("point,workload.name,workload.bfs.rmat.scale,seeds,"));
   CHECK(spread[2].starts_with("1,bfs,7,3,"));
   CHECK(spread[2].find("," + std::to_string(*low) + "," + std::to_string(*high)) != std::string::npos);
-  // A number of seeds is those from 1.
+  // A number of seeds means the seeds from 1.
   s.write("seeds = 2\n[sweep.grid]\nworkload.name = [\"bfs\"]\nworkload.bfs.rmat.scale = [6]\n");
   CHECK(s.sweep().out.starts_with("  runs      2: 1 made now, 1 there before"));
   CHECK(s.column("run.seed") == Words{"1", "2"});
@@ -182,7 +182,7 @@ TEST_CASE("sweep: random values depend on the study's seed, and additional sampl
   s.write(random("6", "2"));
   CHECK(s.sweep({"--collect"}).code == 0);
   CHECK(s.csv() != csv);
-  // What was drawn once stays: with other values the results of all random studies would be made anew.
+  // The drawn values are fixed: other values would invalidate the results of all random studies.
   CHECK(s.column("gpu.l2_tlb.entries") == Words{"256", "128", "256", "512", "128", "256"});
   CHECK(s.column("workload.stream.bytes") == Words{"28 KiB", "28 KiB", "4 KiB", "20 KiB", "20 KiB", "8 KiB"});
   CHECK(s.results() == 0);
@@ -228,7 +228,7 @@ TEST_CASE("sweep: an error in the study is one sentence with its line, before an
   };
   CHECK(with("[sweep.grid]\ngpu.l2_tlb.entires = [64]\n").error() ==
         at("9") + "unknown key 'gpu.l2_tlb.entires'; did you mean 'gpu.l2_tlb.entries'?\n");
-  // The last point is checked as the first one is.
+  // The last point is checked like the first one.
   CHECK(with("[sweep.grid]\ngpu.l2_tlb.entries = [64, 128, \"256\"]\n").error() ==
         at("9") + "gpu.l2_tlb.entries: '256' is in quotes, but a count is written without\n");
   CHECK(with("[sweep.grid]\ngpu.l2_tlb.entries = 64\n").error() ==
@@ -276,7 +276,7 @@ TEST_CASE("sweep: an error in the study is one sentence with its line, before an
   CHECK(sets.error({"--set", "gpu.l2_tlb.entries=128"}) ==
         "--set 'gpu.l2_tlb.entries=128': the study varies this parameter\n");
   CHECK(sets.error({"--part", "3/2"}) == "--part '3/2' is not I/N, such as 1/4 to 4/4\n");
-  // What is wrong only together is told with the run.
+  // Inconsistent values are reported with the run.
   CHECK(with("[sweep.grid]\ngpu.l2_tlb.entries = [64, 48]\n")
             .error()
             .ends_with("must divide the number of entries, 48 (run 1: gpu.l2_tlb.entries = 48)\n"));
@@ -336,7 +336,7 @@ TEST_CASE("sweep: a run with a missing input file is a failed row, and the other
   r = s.sweep({"--part", "1/2"});
   CHECK(r.code == 1);
   CHECK(r.out.starts_with("  runs      5: 0 made now, 2 there before, 3 failed, 0 missing\n"));
-  // Where the file has come, the run is made.
+  // When the file exists, the run is executed.
   std::ofstream(s.folder / "gone.graph") << "3 2\n2 3\n1\n1\n";
   r = s.sweep();
   CHECK(r.out.starts_with(
@@ -356,12 +356,12 @@ TEST_CASE("sweep: a deleted table is rebuilt from the cached results") {
     CHECK(r.out.starts_with("  runs      4: 0 made now, 4 there before"));
     for (auto const& [other, text] : tables) CHECK(content(s.out / other) == text);
   }
-  // Without names the heading is another one.
+  // Without names the heading differs.
   s.write("seeds = 2\n");
   REQUIRE(s.sweep().code == 0);
   fs::remove(s.out / "sweep.h5");
   CHECK(s.sweep({"--collect"}).code == 0);
-  // A table of others is not overwritten.
+  // A foreign table is not overwritten.
   fs::remove(s.out / "sweep.h5");
   for (std::string const heading :
        {"run,name,state", "run,state,error", "point,x,y", "x,state,error,result,result_digest,end"}) {
@@ -424,7 +424,7 @@ TEST_CASE("sweep: a result of a different program, version or input is outdated"
   CHECK(why_not_changed(identity, [](auto& r) {
           r.inputs.push_back({"a", "b", 1, "c"});
         }) == kOfAnotherConfiguration);
-  // What the program's source does not tell, its build does.
+  // The build identifies the program where its source does not.
   CHECK(why_not_changed(extended, [](auto& r) { r.build = "another"; }) == kOfAnotherProgram);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""farfault run --trace: the file as trace_processor would read it, against the result of the same run.
+"""farfault run --trace: the file, read like by trace_processor, compared with the result of the same run.
 
 Usage: python3 trace_test.py BUILD_FOLDER/anything
 """
@@ -27,7 +27,7 @@ ALL = ("--trace-sample", "1", "--trace-limit", "100000000")
 
 
 class Run:
-    """What a run said, with its digest, its result and its trace, where they are there."""
+    """A run: its output, digest, result and trace, if present."""
 
     def __init__(self, folder, words, ranks=1, threads=1, goes_on=False):
         self.result = os.path.join(folder, "result.h5")
@@ -55,7 +55,7 @@ class Run:
 
 
 def lives(trace):
-    """By number of the access: its whole life (or None), and its stretches, in order."""
+    """By access number: the whole access (or None) and its slices, in order."""
     whole, parts = {}, collections.defaultdict(list)
     for s in trace.slices:
         if "address" in s.args:
@@ -68,7 +68,7 @@ def lives(trace):
 
 
 def check_lives(name, trace):
-    """Each life is tiled by its stretches, and those elsewhere are linked to it."""
+    """The slices of each access cover it, and slices on other tracks are linked to it."""
     whole, parts = lives(trace)
     tiled = linked = nested = True
     slices = trace.slices
@@ -100,7 +100,7 @@ def total(result, name):
 
 
 def check_against_result(name, run, trace):
-    """With every access of the run traced: what the latency stack has, exactly."""
+    """With every access traced, the totals equal the latency stack exactly."""
     whole, parts = check_lives(name, trace)
     spent = collections.Counter()
     for stretches in parts.values():
@@ -125,7 +125,7 @@ def check_against_result(name, run, trace):
 
 
 def check_counters(name, run, trace, begin, end):
-    """Each counter is what the result has at each of its samples in the window."""
+    """Each counter equals the result at each of its samples in the window."""
     compared = 0
     with h5py.File(run.result) as result:
         for track, values in trace.values.items():
@@ -146,7 +146,7 @@ def check_counters(name, run, trace, begin, end):
 
 
 def same_life(life, parts):
-    """Of an access, all but its number."""
+    """An access without its number."""
     args = {k: v for k, v in life.args.items() if k != "access"}
     return (life.ts, life.dur, life.name, tuple(sorted(args.items())), tuple((p.ts, p.dur, p.name) for p in parts))
 
@@ -217,7 +217,7 @@ with tempfile.TemporaryDirectory() as scratch:
         everything = whole_run.trace()
         check_against_result(name, whole_run, everything)
 
-        # A window, of which every third access is drawn, wherever it runs.
+        # A window with every third access sampled, on any ranks and threads.
         last = max(s.ts + s.dur for s in everything.slices if "access" in s.args)
         issues = sorted({s.ts for s in everything.slices if "address" in s.args})
         begin, end = issues[len(issues) // 3], issues[len(issues) // 2]
@@ -242,7 +242,7 @@ with tempfile.TemporaryDirectory() as scratch:
         if shutil.which("mpirun") and name in ("bfs", "pages moving"):
             check(Run(scratch, window, ranks=2).bytes == one.bytes, f"{name}: the same bytes on two ranks")
 
-    # Another seed draws others, of a workload that does not depend on it.
+    # Another seed samples other accesses of a workload that does not depend on the seed.
     words = ("paper-gmmu-bypass", *cases["transpose, interleaved"], "--trace", "0ns,1s", "--trace-sample", "3")
     drawn = []
     for seed in ("1", "2"):
@@ -250,7 +250,7 @@ with tempfile.TemporaryDirectory() as scratch:
         drawn.append({same_life(life, parts[n]) for n, life in whole.items()})
     check(drawn[0] != drawn[1] and min(map(len, drawn)) > 100, "another run.seed draws other accesses")
 
-    # A name that is no text: what stands in the trace is.
+    # A name that is not text: its form in the trace is.
     hostile = os.path.join(scratch, "kernel-1.traceg")
     with open(hostile, "wb") as file:
         file.write(b"-kernel name = k\xff\x1b[31m\xe2\x80\xae\n-kernel id = 1\n-grid dim = (1,1,1)\n"
@@ -262,7 +262,7 @@ with tempfile.TemporaryDirectory() as scratch:
     names = [s.name for s in odd.trace().slices if "launch" in s.args] if odd.bytes else odd.err
     check(len(names) == 1 and names[0].startswith("k") and names[0].isprintable(), f"a name is one line: {names}")
 
-    # A limit below the number of SMs leaves one access to each.
+    # With a limit below the number of SMs, each has one access.
     least = Run(scratch, ("paper-gmmu-bypass", *cases["transpose, interleaved"], "--trace", "0ns,1s", "--trace-sample", "1", "--trace-limit", "1"))
     whole, _ = check_lives("a limit of 1", least.trace())
     of_sms = collections.Counter(least.trace().component(life.track) for life in whole.values())
@@ -270,7 +270,7 @@ with tempfile.TemporaryDirectory() as scratch:
     check(f"the trace has {len(whole)} accesses and leaves " in least.err and "those beyond 1 of each SM" in least.err,
           f"the run reports it: {least.err}")
 
-    # Some components alone: their slices are those of the trace of all.
+    # Selected components: their slices equal their slices in the full trace.
     words = ("paper-gmmu-bypass", *cases["bfs"])
     everything = Run(scratch, (*words, "--trace", "0ns,1s", *ALL)).trace()
     some = Run(scratch, (*words, "--trace", "0ns,1s,*.l2_tlb,cpu0.iommu,gpu1.sm?", *ALL)).trace()
@@ -302,7 +302,7 @@ with tempfile.TemporaryDirectory() as scratch:
     shown_window = [s for s in everything.slices if s.name == "window"]
     check([(s.ts, s.dur, s.args["left_out"]) for s in shown_window] == [(0, 10**12, 0)], "the window is a slice")
 
-    # A run that goes on from a checkpoint, and one that is cut off.
+    # A run resumed from a checkpoint, and one that is stopped.
     end = max(s.ts + s.dur for s in spans)
     saved = os.path.join(scratch, "saved")
     late = ("--trace", f"{end * 3 // 4}ps,{end}ps", "--trace-sample", "2")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations of two applications, and a folder of their own, for the tests of what becomes of them.
+// Configurations of two applications, with a folder for their tests.
 #pragma once
 
 #include <filesystem>

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs and sweeps that are watched while they run. Scripts wait for states of theirs, never for a time.
+# Runs and sweeps that are watched while they run. The script waits for their states, never for a time.
 . "$(dirname "$0")/../support/script.sh"
 export LC_ALL=C
 
-# A run of minutes, which does not go to its end.
+# A run of minutes that never completes.
 result=$scratch/run.h5
 run=("$farfault" run paper-gmmu-bypass --set workload.name=stream --set gpu.sms=8 --threads 1 --progress off)
 "${run[@]}" --set workload.stream.bytes=1GiB --output "$result" >/dev/null 2>"$scratch/err" &
 running=$!
-wait_until() { # COMMAND ...: until it succeeds, or the run is over
+wait_until() { # COMMAND ...: until it succeeds or the run has ended
   while ! "$@"; do
     kill -0 "$running" 2>/dev/null || return 1
     sleep 0.05
@@ -45,7 +45,7 @@ check "a killed run is distinguished from a running one: $(head -1 "$scratch/fra
   grep -q "^$result: no program is writing it" "$scratch/frame"
 check "with its progress" grep -q ' simulated' "$scratch/frame"
 
-# Watching changes no result.
+# Watching does not change a result.
 small=("${run[@]}" --set workload.stream.bytes=16MiB --set run.sample_interval=1us)
 "${small[@]}" --output "$scratch/alone.h5" >/dev/null 2>&1
 "${small[@]}" --output "$scratch/watched.h5" >/dev/null 2>&1 &

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `farfault watch`, and what makes a run write its samples out while it is watched.
+// `farfault watch`, and the flushes of samples while a run is watched.
 #include "farfault/cli/watch.hpp"
 
 #include <doctest/doctest.h>
@@ -38,7 +38,7 @@ std::string folder(std::string const& name) {
   return path.string();
 }
 
-// As if the file had been touched at this time.
+// Sets the time of the file.
 void touch(std::string const& path, std::int64_t ns) {
   std::ofstream(path).close();
   timespec const at{ns / 1'000'000'000, ns % 1'000'000'000};
@@ -46,7 +46,7 @@ void touch(std::string const& path, std::int64_t ns) {
   REQUIRE(::utimensat(AT_FDCWD, path.c_str(), both, 0) == 0);
 }
 
-// A clock that is set by hand, and a schedule whose flushes take no time but what is said.
+// A clock set by the test, and a schedule whose flushes take exactly the given time.
 struct Bench {
   double now = 100;
   std::int64_t touches = 0;
@@ -64,7 +64,7 @@ struct Bench {
   void watch() { touch(mark, ++touches); }
 };
 
-// A run of one SM that is under way, a microsecond and a block from sample to sample, of 10,000 blocks.
+// An unfinished run with one SM and 10,000 blocks, with a microsecond and a block per sample.
 class Growing {
  public:
   explicit Growing(std::string const& path, std::uint64_t taken_up_at = 0) : writer_(path, header()) {
@@ -115,7 +115,7 @@ TEST_CASE("a watched run is flushed every second, until watching ends") {
   CHECK_FALSE(b.due_at(101.7));
   CHECK(b.due_at(102.0));
   b.flushed();
-  CHECK_FALSE(b.due_at(107));  // not touched for 5 s, which ended before this sample
+  CHECK_FALSE(b.due_at(107));  // the mark expired, 5 s after its last touch
   b.watch();
   CHECK(b.due_at(107.3));
 }
@@ -130,7 +130,7 @@ TEST_CASE("infrequent samples are flushed immediately while they are watched") {
 }
 
 TEST_CASE("a watched run spends 5% of its time on flushes, more for intervals up to 2 s, at most 20%") {
-  // A flush takes `cost`: how long after it, in hundredths of a second, is the next one?
+  // Time until the next flush in hundredths of a second, if a flush takes `cost`.
   auto const wait = [](double cost) {
     Bench b;
     b.watch();
@@ -238,7 +238,7 @@ TEST_CASE("watch --once shows a result, including a completed one") {
     CHECK(r.out.find("\n  L2 TLB misses  ") != r.out.npos);
     CHECK(r.out.find('\x1b') == r.out.npos);
   }
-  // It ends by itself, as nothing more will come; and leaves nothing.
+  // Watching ends with the run and leaves no file.
   CHECK(farfault_program({"watch", path}).code == 0);
   CHECK_FALSE(fs::exists(mark_path(path)));
   ::unsetenv("LC_ALL");
@@ -337,7 +337,7 @@ TEST_CASE("watch of a sweep counts a run with a missing input file as failed, wi
   CHECK(r.out.starts_with(where + "/out: sweep of 2 runs\n" +
                           "  [########################] 1 done, 1 failed, 0 under way, 0 to come\n" +
                           "  failed\n    run 1 (machine.topology = gone.xml): gone.xml: "));
-  // Those who read the results of a sweep pass over it.
+  // Commands that read the results of a sweep skip it.
   CHECK(farfault_program({"report", where + "/out", "-o", where + "/page.html"}).code == 0);
 }
 
