@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Farfault as others build on it: installed to a prefix, found by find_package, and extended by the folders of tests/extension,
-# each a project of its own of which nothing is compiled with Farfault itself.
+# Farfault as a dependency: installed to a prefix, found by find_package, and extended by the folders of
+# tests/extension, which are separate projects and not compiled with Farfault itself.
 . "$(dirname "$0")/../support/script.sh"
 build=$(dirname "$farfault")
 here=$source_dir/tests/extension
 jobs=$(nproc)
 
-# Installed, then moved: nothing in it may know where it was.
+# Installed, then moved: no file in it may contain its first path.
 log=$scratch/install.log
 cmake --install "$build" --prefix "$scratch/first" >"$log" 2>&1 || { cat "$log"; fail "cmake --install"; finish; exit 1; }
 mv "$scratch/first" "$scratch/prefix"
@@ -39,7 +39,7 @@ echo 'int main() {}' >"$scratch/cxx/main.cpp"
 configures "$scratch/cxx" -B "$scratch/cxx/build"
 check "a project without C gets a message" grep -q 'found by projects of C and C++' "$log"
 
-# README's example is this folder, without its licences.
+# README's example is this folder without the licence lines.
 for file in CMakeLists.txt by_region.cpp; do
   check "README.md contains one_policy/$file unchanged" perl -0777 -e '
     ($readme, $text) = map { open(my $f, "<", $_) or die; <$f> } @ARGV; $text =~ s/^.*SPDX.*\n//; exit(index($readme, "\n$text```") < 0)' \
@@ -49,7 +49,7 @@ for file in "$here"/*/*.cpp; do check "$file has fewer than 80 lines" test "$(gr
 
 check "a component runs on the installed engine" [ "$("$scratch/component/relay")" = "34 33" ]
 
-# What a program prints about a mistake: one sentence, exit code 2.
+# The message about an error: one sentence, exit code 2.
 refuses() { # PATTERN COMMAND ...
   local pattern=$1 rc
   shift
@@ -65,7 +65,7 @@ result=$scratch/run.h5
 run_with() {
   "$@" --progress off --output "$result" >"$scratch/out" 2>"$scratch/err" || { cat "$scratch/err"; return 1; }
 }
-# One digest for 1 and 2 threads, 2 ranks, and a run that is taken up at its last checkpoint.
+# One digest for 1 and 2 threads, 2 ranks, and a run resumed from its last checkpoint.
 same_digest() { # WHAT PROGRAM run WORD ...
   local what=$1 reference
   shift
@@ -83,7 +83,7 @@ same_digest() { # WHAT PROGRAM run WORD ...
     check "$what: one digest on 2 ranks" [ "$(digest_of "$result")" = "$reference" ]
   fi
 }
-# holds WHAT EXPRESSION: of the last result, which is the h5py file f
+# holds WHAT EXPRESSION: about the last result, the h5py file f
 python=/usr/bin/python3
 "$python" -c 'import h5py' 2>/dev/null || { echo "skipped: python3-h5py is missing: the content of results"; python=; }
 holds() {

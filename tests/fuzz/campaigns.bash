@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Sourced by tests/fuzz/short and tests/fuzz/long: the campaigns, and how one of them runs.
+# Sourced by tests/fuzz/short and tests/fuzz/long: the campaigns, and the commands that run one.
 #
-# A campaign is a harness (program build/fuzz/fuzz_<harness>) with a corpus and, where there is one, a dictionary. All
-# formats of machine files have one harness, which tells them apart as the program does.
+# A campaign is a harness (program build/fuzz/fuzz_<harness>) with a corpus and, for some, a dictionary. All formats of
+# machine files have one harness, which distinguishes them like the program.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 fuzz_source=$PWD/tests/fuzz
 fuzz_build=$PWD/build/fuzz
@@ -32,14 +32,14 @@ sweep                sweep                 2   256
 result_bytes         result_bytes          1 65536
 "
 
-# What one input may cost: 10 s of processor time and 1 GiB of memory, of which the sanitizers take a part.
+# Limits of one input: 10 s of processor time, and 1 GiB of memory including the sanitizers.
 most_seconds=10
 most_mebibytes=1024
-# An input that takes longer by the clock is kept and judged by its processor time; one that takes this long is stopped.
+# An input that takes longer by the clock is kept and judged by its processor time; this is the limit by the clock.
 hung_seconds=600
 
-# Freed memory is kept apart for a while, so that its use is noticed; 8 MiB of it keep the caches warm. HDF5 asks for memory
-# that no machine has, and takes no for an answer; `new` does not.
+# Freed memory is quarantined so that its use is detected; 8 MiB keep the caches warm. HDF5 handles failed allocations
+# of impossible sizes; `new` does not.
 export ASAN_OPTIONS=quarantine_size_mb=8:allocator_may_return_null=1
 
 # harness_of NAME, share_of NAME, length_of NAME
@@ -48,8 +48,8 @@ share_of() { awk -v n="$1" '$1 == n { print $3 }' <<<"$campaigns"; }
 length_of() { awk -v n="$1" '$1 == n { print $4 }' <<<"$campaigns"; }
 campaign_names() { awk 'NF { print $1 }' <<<"$campaigns"; }
 
-# run_harness NAME INPUTS SEED FOLDER: gives INPUTS inputs to the harness, grown from the corpus in the tree and from
-# FOLDER/corpus, where new finds go. Failing inputs are kept in FOLDER/failed. The log is FOLDER/log.
+# run_harness NAME INPUTS SEED FOLDER: gives INPUTS inputs to the harness, derived from the corpus in the tree and from
+# FOLDER/corpus, which gets new ones. Failing inputs are kept in FOLDER/failed. The log is FOLDER/log.
 run_harness() {
   local name=$1 inputs=$2 seed=$3 folder=$4 dictionary=$fuzz_source/dictionaries/$1.dict
   local options=(-runs="$inputs" -seed="$seed" -max_len="$(length_of "$name")" -timeout="$hung_seconds"
@@ -61,7 +61,7 @@ run_harness() {
     >"$folder/log" 2>&1
 }
 
-# reproduces NAME FILE: whether the input fails when it runs alone, by its own processor time.
+# reproduces NAME FILE: true if the input fails alone, by its own processor time.
 reproduces() {
   ! (ulimit -c 0 && ulimit -t "$most_seconds" &&
     "$fuzz_build/fuzz_$(harness_of "$1")" -timeout="$hung_seconds" -rss_limit_mb="$most_mebibytes" "$2") >/dev/null 2>&1
@@ -69,15 +69,15 @@ reproduces() {
 reproducer() {
   echo "$fuzz_build/fuzz_$(harness_of "$1") -rss_limit_mb=$most_mebibytes $2"
 }
-# What a log says of a failure, in one line.
+# The failure in a log, in one line.
 reason_in() {
   grep -aoE -m 1 'broken promise: .*|internal error: .*|ERROR: [A-Za-z]+Sanitizer: [^(]*|ERROR: libFuzzer: .*|runtime error: .*' "$1"
 }
-# The number that a log gives for `stat::$2`.
+# The value of `stat::$2` in a log.
 stat_in() { awk -v s="stat::$2:" '$1 == s { n = $2 } END { print n + 0 }' "$1"; }
 
-# run_campaign NAME INPUTS SEED FOLDER: all inputs of a campaign, also behind failures, of which it takes five. Leaves
-# FOLDER/row, a line of the table (name, inputs, failures, memory), and FOLDER/failures, a line for each.
+# run_campaign NAME INPUTS SEED FOLDER: all inputs of a campaign, with up to five failures. Writes FOLDER/row, a line of
+# the table (name, inputs, failures, memory), and FOLDER/failures, one line each.
 run_campaign() {
   local name=$1 left=$2 seed=$3 folder=$4 done=0 memory=0 failures=0 runs=0 ran peak found
   rm -rf "$folder/failed" "$folder/failures" "$folder/row"
@@ -97,7 +97,7 @@ run_campaign() {
         failures=$((failures + 1))
         echo "$(reason_in "$folder/log" || echo "over $most_seconds s") -- $(reproducer "$name" "$found")" >>"$folder/failures"
       else
-        rm "$found" # it had waited for a core
+        rm "$found" # it waited for a core
       fi
     done
     [ "$ran" -eq 0 ] && break
@@ -109,7 +109,7 @@ run_campaign() {
   printf '%-20s %10d %9d %8d MiB\n' "$name" "$done" "$failures" "$memory" >"$folder/row"
 }
 
-# run_campaigns INPUTS JOBS SEED FOLDER: all of them, each its share of the inputs, and the table.
+# run_campaigns INPUTS JOBS SEED FOLDER: all campaigns with their shares of the inputs, and the table.
 run_campaigns() {
   local inputs=$1 jobs=$2 seed=$3 folder=$4 name
   export -f run_campaign run_harness reproduces reproducer reason_in stat_in harness_of share_of length_of

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints. The first byte of an input says what the rest is: 0, a whole file; 1, what follows the header;
-// 2, changes of what follows the header in a sound file, four bytes each: where (three) and the new value.
-// The length and the checksum in the header are set right, so that what lies behind them is reached too. What
-// can be read is loaded into a small model.
+// Checkpoints. The first byte of an input selects the kind of the rest: 0, a whole file; 1, the body after
+// the header; 2, changes of a valid file's body, four bytes each: the position (three) and the new value. The
+// length and the checksum in the header are corrected, so that the code after these checks is reached, too. A
+// readable state is loaded into a small model.
 #include <cstring>
 #include <fstream>
 #include <iterator>

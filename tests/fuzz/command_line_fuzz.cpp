@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a command line, one on each line of the input. Nothing runs and nothing is written: every
-// `run` and `sweep` is given a parameter that there is not, and a word names files of an empty folder only.
+// The words of a command line, one per line of the input. No simulation runs and no file is written: every
+// `run` and `sweep` gets an unknown parameter, and words refer only to files of an empty folder.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations: a TOML text, in which a line "--set KEY=VALUE" stands for that option, is bound to all
-// parameters and to the applications on four GPUs of 36 SMs. What is accepted reads back from its resolved
-// text as the same configuration.
+// Configurations: a TOML text, in which a line "--set KEY=VALUE" is this option, is bound to all parameters
+// and to the applications on four GPUs of 36 SMs. An accepted configuration reads back unchanged from its
+// resolved text.
 #include <memory>
 #include <vector>
 

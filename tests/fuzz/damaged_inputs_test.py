@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged inputs of every kind: the program ends in time, with exit code 0, 1 or 2 and one sentence at most.
+"""Damaged inputs of every kind: the program ends in time, with exit code 0, 1 or 2 and at most one sentence.
 
 Usage: python3 damaged_inputs_test.py BUILD_FOLDER/anything
 The damage is pseudo-random and the same in every run.
@@ -12,8 +12,8 @@ import tempfile
 
 PER_INPUT = 25
 CPU_LIMIT_S = 20
-TIME_LIMIT_S = 600  # of the clock, for a program that only waits
-MEMORY_LIMIT_KB = 4 << 20  # of address space; threads and MPI libraries take a part
+TIME_LIMIT_S = 600  # wall-clock time, for a blocked program
+MEMORY_LIMIT_KB = 4 << 20  # address space, including threads and MPI libraries
 
 farfault = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "farfault")
 source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -51,7 +51,7 @@ def limits():
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_S,) * 2)
 
 
-# `most`: sentences that a refusal may have; of a configuration all mistakes are told at once, one sentence each.
+# `most`: the maximum number of sentences. All errors of a configuration are reported together, one sentence each.
 def fault_of(command, most):
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIME_LIMIT_S,
@@ -81,7 +81,7 @@ def main():
         machine = [*run, "paper-gmmu-bypass", *small, "--set", "machine.topology=" + subject]
         graph = [*run, "paper-gmmu-bypass", *small, "--set", "workload.name=bfs"]
         graph = [w for w in graph if w not in ("workload.stream.bytes=16KiB",)]
-        del graph[graph.index("gpu.sms=2") - 2]  # the --set that has lost its word
+        del graph[graph.index("gpu.sms=2") - 2]  # the --set without its word
         graph += ["--set", "workload.bfs.graph=" + subject]
         inputs = [
             ("configuration", os.path.join(source, "topologies/presets/paper-gmmu-bypass.toml"),

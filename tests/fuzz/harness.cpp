@@ -13,7 +13,7 @@
 namespace farfault::fuzz {
 namespace {
 
-// The number of bytes of the character that `text` begins with; 0 where it is no UTF-8.
+// The number of bytes of the first character of `text`; 0 if it is not UTF-8.
 std::size_t utf8_length(std::string_view text) {
   auto const byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   auto const first = byte(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzz harnesses share. A harness gives bytes to a parser in its own process and lets pass two
-// things: the parser accepts them, or it refuses them with a UserError of short sentences. Anything
-// else ends the process, and libFuzzer keeps the input.
+// Common code of the fuzz harnesses. A harness gives bytes to a parser in its own process. The parser must
+// accept them or reject them with a UserError of short sentences. Anything else ends the process, and
+// libFuzzer keeps the input.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ inline std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<char const*>(bytes.data()), bytes.size()};
 }
 
-// What the harnesses let a file describe: so little that what it takes beyond that is a parser's fault.
+// Input limits of the harnesses: so low that higher costs are a parser's fault.
 inline InputLimits small_limits() {
   InputLimits limits;
   limits.names = ByteSize{std::uint64_t{1} << 20U};
@@ -34,8 +34,8 @@ inline InputLimits small_limits() {
   return limits;
 }
 
-// A regular file in memory, for parsers that read files; every process has its own. HDF5 does not open it:
-// its path leads to nothing that has a name.
+// A regular file in memory, for parsers that read files; each process has its own. HDF5 does not open it,
+// because its path has no directory entry.
 class MemoryFile {
  public:
   MemoryFile();
@@ -51,7 +51,7 @@ class MemoryFile {
   std::string path_;
 };
 
-// A folder in memory that is empty at first and gone at the end of the process.
+// An initially empty folder in memory, removed at the end of the process.
 class MemoryFolder {
  public:
   MemoryFolder();
@@ -66,18 +66,18 @@ class MemoryFolder {
   std::string path_;
 };
 
-// Ends the process: the parser broke a promise.
+// Ends the process because the parser broke a guarantee.
 [[noreturn]] void broken(std::string_view promise, std::string_view seen);
 inline void expect(bool holds, std::string_view promise, std::string_view seen = {}) {
   if (!holds) broken(promise, seen);
 }
 
-// What every message must be: not empty, and no line of it over 4 KiB, whatever the input holds.
+// Every message must be nonempty, with lines of at most 4 KiB, for any input.
 void expect_sentence(std::string_view message);
-// What every printed line must be: UTF-8 without control characters.
+// Every printed line must be UTF-8 without control characters.
 void expect_clean(std::string_view line);
 
-// Runs `parse`; false when it refuses its input.
+// Runs `parse`; false if it rejects its input.
 template <class Parse>
 bool accepts(Parse&& parse) {
   try {
@@ -91,5 +91,5 @@ bool accepts(Parse&& parse) {
 
 }  // namespace farfault::fuzz
 
-// What a harness defines: one input. Must not depend on earlier ones.
+// Defined by each harness: processes one input. Must not depend on earlier ones.
 void fuzz_one(farfault::fuzz::Bytes input);

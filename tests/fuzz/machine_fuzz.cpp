@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine files of all formats; which one an input is, is told from its content.
+// Machine files of all formats, recognized by content.
 #include "farfault/topologies/description.hpp"
 #include "farfault/topologies/graphml.hpp"
 #include "farfault/topologies/load.hpp"

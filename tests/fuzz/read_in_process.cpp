@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for the reader in a child process (hdf5_schemas/src/guard.cpp): the same, without the child. For
-// files of which nothing that is HDF5's own is damaged.
+// Replaces the reader in a child process (hdf5_schemas/src/guard.cpp) by one in this process. For files whose
+// HDF5 structures are undamaged.
 #include "farfault/engine/error.hpp"
 #include "guard.hpp"
 #include "walk.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result files of any bytes, read as the program does it: in a child process, because the HDF5 library
+// Result files of arbitrary bytes, read like by the program in a child process, because the HDF5 library
 // crashes on some of them.
 #include "farfault/results/digest.hpp"
 #include "farfault/results/reader.hpp"

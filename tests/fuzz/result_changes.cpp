@@ -19,7 +19,7 @@ struct Change {
   std::uint8_t what, object, other, type, shape, value, flags, spare;
 };
 
-// The paths of all groups and datasets of a file, the root among them.
+// The paths of all groups and datasets of a file, including the root.
 std::vector<std::string> objects_of(hid_t file) {
   std::vector<std::string> paths;
   auto const add = [](hid_t, char const* name, H5O_info_t const*, void* to) -> herr_t {
@@ -101,7 +101,7 @@ Handle type_of(std::uint8_t which) {
 
 struct Extents {
   std::vector<hsize_t> now;
-  bool chunked = false;  // without storage, so that the size is a claim only
+  bool chunked = false;  // without storage: only the declared size is large
 };
 
 Extents extents_of(std::uint8_t which) {
@@ -148,8 +148,8 @@ Handle space_of(std::uint8_t shape) {
   return {H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), "space"};
 }
 
-// Up to 4 KiB of values that depend on `seed`; a variable-length text among them would be a wild pointer, so
-// those stay as HDF5 fills them.
+// Up to 4 KiB of values that depend on `seed`. Variable-length texts keep HDF5's fill value, because a random
+// value would be an invalid pointer.
 std::vector<std::uint8_t> values_for(hid_t type, std::uint8_t shape, std::uint8_t seed) {
   if (H5Tdetect_class(type, H5T_VLEN) > 0 || H5Tis_variable_str(type) > 0 ||
       H5Tget_class(type) == H5T_REFERENCE)
@@ -185,7 +185,7 @@ void put_attribute(hid_t file, std::string const& path, Change const& change) {
   Handle const object(H5Oopen(file, path.c_str(), H5P_DEFAULT), "object");
   H5Adelete(object, name);
   if (change.flags & 1U) return;
-  // All of an attribute is in memory: without that HDF5 leaves the object damaged, and crashes by itself.
+  // The whole attribute must be in memory: otherwise HDF5 leaves the object damaged and crashes.
   if (extents_of(change.shape).chunked && change.shape != 255) return;
   auto const type = type_of(change.type);
   auto const space = space_of(change.shape);
@@ -262,7 +262,7 @@ void apply(hid_t file, Change const& change, results::outside::Targets const& ta
       H5Ldelete(file, path.c_str(), H5P_DEFAULT);
       H5Lcreate_soft(other.c_str(), file, path.c_str(), H5P_DEFAULT, H5P_DEFAULT);
       break;
-    case 6:  // to an object of another name
+    case 6:  // to an object with another name
       H5Ldelete(file, path.c_str(), H5P_DEFAULT);
       H5Lcreate_external(targets.result.c_str(), other.c_str(), file, path.c_str(), H5P_DEFAULT, H5P_DEFAULT);
       break;
@@ -337,8 +337,8 @@ bool change_file(std::string const& path, Bytes changes, results::outside::Targe
   if (changes.size() < sizeof(Change)) return false;
   Handle const access(H5Pcreate(H5P_FILE_ACCESS), "access");
   H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
-  // Not by an image in memory: H5Fget_file_image leaves a superblock whose checksum is wrong, and no reader
-  // opens it.
+  // Not with an image in memory: H5Fget_file_image leaves a superblock with a wrong checksum, which no reader
+  // opens.
   auto const file = H5Fopen(path.c_str(), H5F_ACC_RDWR, access);
   expect(file >= 0, "the file that is to be changed can be opened");
   for (std::size_t i = 0; i < kMostChanges && changes.size() >= sizeof(Change); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of an HDF5 file in memory, as a list of bytes says.
+// Changes of an HDF5 file in memory, encoded as a list of bytes.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace farfault::fuzz {
 
-// A folder with a sound file of Farfault, and two files whose content no reader may repeat: one of bytes, and
-// a copy of the sound file with other values. Changes lead to them by links, external storage and views.
+// A folder with a valid file of Farfault, and two files whose content no reader may output: one with bytes,
+// and a copy of the valid file with other values. Changes refer to them by links, external storage and views.
 class Secrets {
  public:
   explicit Secrets(std::function<void(std::string const&)> const& write_sound);
 
   std::string const& sound() const { return sound_; }
-  // A copy of the sound file, as it was or with changes (change_file).
+  // A copy of the valid file, unchanged or with changes (change_file).
   std::string fresh_copy() const;
   results::outside::Targets const& targets() const { return targets_; }
-  // Ends the process where `text`, or a file that appeared in the folder, repeats it.
+  // Ends the process if `text`, or a new file in the folder, contains it.
   void expect_kept(std::string_view text) const;
 
  private:
@@ -33,8 +33,8 @@ class Secrets {
   results::outside::Targets targets_;
 };
 
-// Runs `read`, which returns all that it would print; a refusal counts as what is printed. False when it
-// refuses.
+// Runs `read`, which returns all of its output; an error message counts as output. False if it rejects the
+// file.
 template <class Read>
 bool reads(Secrets const& secrets, Read&& read) {
   try {
@@ -47,8 +47,8 @@ bool reads(Secrets const& secrets, Read&& read) {
   }
 }
 
-// Makes the first 32 changes that `changes` describes, eight bytes each, in the file; changes that HDF5
-// refuses are passed over. False where there is not one.
+// Makes the first 32 changes encoded in `changes`, eight bytes each, in the file; changes rejected by HDF5
+// are skipped. False without any change.
 bool change_file(std::string const& path, Bytes changes, results::outside::Targets const& targets);
 
 }  // namespace farfault::fuzz

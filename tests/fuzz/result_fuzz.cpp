@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results that HDF5 can read but that Farfault did not write: an input is a list of changes of a sound
-// result, eight bytes each. They are read in this process; nothing of HDF5's own is damaged.
+// Results that HDF5 can read but that Farfault did not write: an input is a list of changes of a valid
+// result, eight bytes each. They are read in this process, because HDF5 structures are undamaged.
 #include "../hdf5_schemas/sample.hpp"
 #include "farfault/results/compare.hpp"
 #include "farfault/results/digest.hpp"
@@ -27,7 +27,7 @@ std::string joined(std::vector<std::uint64_t> const& numbers) {
   return text;
 }
 
-// Whether the first of the readers accepts it.
+// True if the first reader accepts it.
 bool read_all_of(std::string const& path, fuzz::Secrets const& secrets, bool changed_first) {
   auto const& sound = secrets.sound();
   bool const accepted = fuzz::reads(secrets, [&] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of sweeps that HDF5 can read but that Farfault did not write: an input is a list of changes of a
-// sound table, eight bytes each. The table's own reader gets it, and all those of results, which must refuse
-// it: nothing that is done to a table makes a result of it.
+// valid table, eight bytes each. The reader of tables gets it, and all readers of results, which must reject
+// it: no change of a table makes it a result.
 #include "farfault/results/compare.hpp"
 #include "farfault/results/digest.hpp"
 #include "farfault/results/explain.hpp"
@@ -31,7 +31,7 @@ results::SweepTable table() {
   return t;
 }
 
-// Whether its own reader accepts it.
+// True if the reader of tables accepts it.
 bool read_all_of(std::string const& path, fuzz::Secrets const& secrets) {
   auto const& sound = secrets.sound();
   bool const is_sweep = results::looks_like_sweep(path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel traces of Accel-Sim. Of what is accepted, the first steps of every warp are asked for.
+// Kernel traces of Accel-Sim. For an accepted trace, the first instructions of every warp are read.
 #include "farfault/workloads/trace.hpp"
 #include "harness.hpp"
 

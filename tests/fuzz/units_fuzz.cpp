@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantities: what is accepted reads back from its own text as the same quantity.
+// Quantities: an accepted one reads back unchanged from its text.
 #include "farfault/engine/units.hpp"
 #include "harness.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the file below HDF5 puts blocks: a killed write stops between pages, never within one.
+// The placement of blocks in the file below HDF5: a killed write stops between pages, never within one.
 #include "commit_file.hpp"
 
 #include <doctest/doctest.h>
@@ -37,7 +37,7 @@ TEST_CASE("a block of up to one page crosses no page boundary and overlaps no ot
     }
     if (i % 50 == 0) file.commit();
   }
-  CHECK(file.end_of_allocation() < 4000 * 2400);  // what was given back has been used again
+  CHECK(file.end_of_allocation() < 4000 * 2400);  // freed space was reused
 }
 
 TEST_CASE(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several results side by side.
+// Comparison of several results.
 #include "farfault/results/compare.hpp"
 
 #include <doctest/doctest.h>
@@ -110,7 +110,7 @@ TEST_CASE("compare: values are sorted by effect, in which small counts have a lo
   CHECK(c.figures[2].effect == doctest::Approx(2 / (3 + 10 * std::sqrt(3.0))));
   CHECK(c.figures[2].values == std::vector<std::optional<std::uint64_t>>{1, 3});
   CHECK(c.figures_in_all == 4);
-  // The other way round the same figures, in the same order.
+  // In the other order, the same values in the same order.
   auto const back = compare({b, a});
   for (std::size_t i = 0; i < 3; ++i) CHECK(back.figures[i].effect == c.figures[i].effect);
 }
@@ -139,7 +139,7 @@ TEST_CASE("compare: three results are compared with the first one, and a value m
   CHECK(c.figures[1].effect == 0);
   CHECK(c.figures[1].values == std::vector<std::optional<std::uint64_t>>{50, 50, std::nullopt});
   CHECK(c.figures[2].values == std::vector<std::optional<std::uint64_t>>{std::nullopt, std::nullopt, 9});
-  // What only some of them have comes last, whatever its name.
+  // Settings that only some of them have are last.
   REQUIRE(c.settings.size() == 2);
   CHECK(c.settings[0].values == std::vector<std::string>{"512", "512", "64"});
   CHECK(c.settings[0].in_all());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where two results differ.
+// The first difference of two results.
 #include <doctest/doctest.h>
 
 #include "farfault/results/reader.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the digest covers, element by element.
+// The data covered by the digest, element by element.
 #include "farfault/results/digest.hpp"
 
 #include <doctest/doctest.h>
@@ -80,7 +80,7 @@ TEST_CASE("the digest covers every piece of a long dataset") {
   }
   sample::end(writer);
   auto const base = writer.finish("completed");
-  // 3.6 MB each: read in pieces of one.
+  // 3.6 MB each, read in pieces of 1 MB.
   for (auto const* dataset : {"/timeseries/l2_tlb/hits", "/timeseries/l2_tlb/occupancy"})
     for (std::size_t const row : {0, 436, 437, 750, 873, 874, 1499})
       for (std::size_t const column : {0, 299}) {

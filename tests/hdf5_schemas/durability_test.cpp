@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left when a run is killed or the disk is full.
+// The files left by a killed run or a full disk.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -37,20 +37,19 @@ int in_child(Body body) {
 
 std::uint64_t samples_in(std::string const& path) {
   auto const summary = read_summary(path);
-  if (summary.series.empty()) return 0;  // a group appears with its first samples
+  if (summary.series.empty()) return 0;  // a group is created with its first samples
   REQUIRE(summary.series.size() == 3);
   return summary.series[2].samples;
 }
 
-// The end of a run that never finished: everything but the digest is in order.
+// The file of an unfinished run: everything except the digest is valid.
 void check_killed_file(std::string const& path) {
   auto const problems = validate(path);
   REQUIRE(problems.size() == 1);
   CHECK(problems[0] == "the run did not finish: there is no result_digest");
 }
 
-// Datasets grow one after the other: those of one folder may differ in length, by the flush that was cut
-// short.
+// Datasets grow one after the other, so datasets of one group may differ in length by the interrupted flush.
 void check_file_killed_in_a_flush(std::string const& path) {
   std::set<std::string> folders;
   for (auto const& problem : validate(path)) {

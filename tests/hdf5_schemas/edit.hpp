@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks into a result, and changes it, behind the back of the library: one element of one dataset, or an
-// attribute.
+// Reads and changes a result without the library: one element of one dataset, or an attribute.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -12,7 +11,7 @@
 
 namespace edit {
 
-// Opens a file for writing, and closes it with everything in it.
+// Opens a file for writing, and closes it with all of its objects.
 class File {
  public:
   explicit File(std::string const& path) : id_(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)) {
@@ -67,7 +66,7 @@ class Elements {
                              bytes_.begin() + static_cast<std::ptrdiff_t>((element + 1) * size_));
     return padded.substr(0, padded.find('\0'));
   }
-  // Changes the lowest bit of the first byte of one element; twice is as before.
+  // Flips the lowest bit of the first byte of one element; a second call restores it.
   void flip(std::size_t element) {
     bytes_[element * size_] ^= 1;
     REQUIRE(H5Dwrite(dataset_, type_, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes_.data()) >= 0);
@@ -98,7 +97,7 @@ inline void remove(std::string const& path, std::string const& name) {
   REQUIRE(H5Ldelete(file, name.c_str(), H5P_DEFAULT) >= 0);
 }
 
-// Leaves the first rows of a dataset.
+// Truncates a dataset to its first rows.
 inline void shorten(std::string const& path, std::string const& name, std::uint64_t rows) {
   File const file(path);
   auto const dataset = H5Dopen2(file, name.c_str(), H5P_DEFAULT);

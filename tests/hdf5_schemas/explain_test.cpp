@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bounds a run, from results whose figures are written by hand.
+// The bottleneck of a run, from results with values written by hand.
 #include "farfault/results/explain.hpp"
 
 #include <doctest/doctest.h>
@@ -31,9 +31,9 @@ struct Row {
   std::uint64_t ended;
 };
 
-// A machine with two DRAM channels and a GMMU that were busy as said: at half of the run and at its end; an
-// L2 TLB whose MSHRs were full; two links; and kernels, each on its way to the GPUs and back for a tenth of
-// the run, and copies.
+// A machine with two DRAM channels and a GMMU with the given busy times at half of the run and at its end; an
+// L2 TLB with full MSHRs; two links; kernels whose launch and completion take a tenth of the run each; and
+// copies.
 struct Machine {
   std::vector<std::uint64_t> dram_at_half{0, 0};
   std::vector<std::uint64_t> dram{0, 0};
@@ -43,10 +43,10 @@ struct Machine {
   std::uint64_t mshrs = 0;
   std::string second_sender = "switch0.to_gpu0";
   std::vector<Row> rows = {};
-  std::vector<Row> under_way = {};  // by when they began, and reached the GPUs or the driver
+  std::vector<Row> under_way = {};  // by their start, and their arrival at the GPUs or the driver
   std::string end_reason = "completed";
-  // Further samples between those two, or at the end before the one that has all of it: when, and what the
-  // first DRAM channel had counted.
+  // Further samples between these two, or at the end before the last one: the time, and the count of the
+  // first DRAM channel.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> further = {};
   std::vector<EngineValue> engine = {};
 };
@@ -137,7 +137,7 @@ TEST_CASE("explain: a resource is weighted by its maximum utilization and by the
   CHECK(e.end_ps == kEnd);
   CHECK(e.accesses == 10);
   REQUIRE(e.resources.size() == 3);
-  // What waits for walks waits for DRAM too: (300 + 150) of 500; walkers: 150; links: 50.
+  // Time waiting for walks is also time waiting for DRAM: (300 + 150) of 500; walkers: 150; links: 50.
   CHECK(e.resources[0].name == "gpu0.dram1");
   CHECK(e.resources[0].busy == doctest::Approx(0.6));
   CHECK(e.resources[0].average == doctest::Approx(0.35));
@@ -160,8 +160,8 @@ TEST_CASE("explain: a counter is interpolated linearly between its samples") {
   REQUIRE(e.resources[1].over_time.size() == 20);
   for (int i = 0; i < 20; ++i)
     CHECK(e.resources[1].over_time[static_cast<std::size_t>(i)] == doctest::Approx(i < 10 ? 0.0 : 0.8));
-  // What is busy for half of the run bounds it, and comes first. The sender of a link that has no other one
-  // tells when that was busy.
+  // A resource that is busy for half of the run is the bottleneck and listed first. The sender of a single
+  // link has the link's busy time over time.
   CHECK(e.resources[0].name == "gpu0 to switch0");
   REQUIRE(e.resources[0].over_time.size() == 20);
   CHECK(e.resources[0].over_time[3] == doctest::Approx(0.9));
@@ -179,7 +179,7 @@ TEST_CASE("explain: busy time counted at its start extends into the next interva
 
 TEST_CASE("explain: a resource that is busy throughout a phase is the bottleneck of that phase") {
   Scratch dir;
-  // Busy in the second half of the run alone, and not for half of all of it.
+  // Busy only in the second half of the run, and for less than half of the whole run.
   auto const e = explain(
       written(dir / "a.h5",
               {.dram_at_half = {0, 0}, .dram = {480'000, 0}, .walkers = 300'000, .figures = kAccesses}));
@@ -259,14 +259,15 @@ TEST_CASE("explain: time without a kernel on a GPU is counted once, for copies b
   CHECK(e.gaps[2].name == "else");
   CHECK(e.gaps[2].ps == 110'000);
   CHECK(e.without_kernel == doctest::Approx(0.76));
-  // Of a run that was stopped what was under way is in no table: nothing is known of the time since.
+  // Unfinished operations of a stopped run are in no table: the time since their start is unknown.
   m.rows = {{"kernel", 0, 300'000}};
   m.end_reason = "time_limit";
   e = explain(written(dir / "b.h5", m));
   CHECK(e.without_kernel == doctest::Approx(0.2));
   CHECK(e.bound == Bound::latency);
   CHECK(e.under_way.empty());
-  // Where it is known, the time since counts: a copy from 0.4, beside a kernel on GPUs from 0.9.
+  // If the time since their start is known, it counts: a copy from 0.4, concurrent with a kernel on GPUs from
+  // 0.9.
   m.under_way = {{"to_host", 400'000, 410'000}, {"kernel", 850'000, 900'000}};
   e = explain(written(dir / "c.h5", m));
   CHECK(e.without_kernel == doctest::Approx(0.8));

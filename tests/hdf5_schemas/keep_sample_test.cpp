@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaves a sample result for the tests of the Python package: a finished run and one that was cut off.
+// Writes sample results for the tests of the Python package: a finished run and an interrupted one.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of runs that are under way, as `farfault watch` reads them.
+// Results of unfinished runs, as read by `farfault watch`.
 #include "farfault/results/live.hpp"
 
 #include <doctest/doctest.h>
@@ -39,7 +39,7 @@ TEST_CASE("live: samples can be read as soon as they are flushed, and not before
   CHECK(run.samples == 3);
   CHECK(run.instances == Numbers{2, 1, 0});
   CHECK(numbers_of(run) == Numbers{0, 1, 2});
-  // Sample 2 holds 200, 201, ...: both hits, and what stands behind the histograms.
+  // Sample 2 holds 200, 201, ...: both hits, and the values after the histograms.
   CHECK(run.points[2].time_ps == 2000);
   CHECK(run.points[2].totals == Numbers{200 + 201, 212, 0});
   sample::append(writer, 3, 20);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# GNU Octave loads a whole result with its own `load`: numbers, texts, tables without rows.
+# GNU Octave loads a complete result with its `load`: numbers, texts, tables without rows.
 . "$(dirname "$0")/../support/script.sh"
 command -v octave-cli >/dev/null || { echo "skipped: Octave is not installed"; exit 77; }
 
@@ -25,7 +25,7 @@ loads() {
   [ "$(head -n 1 <<<"$said")" = loaded ] || { echo "$said" && return 1; }
 }
 
-# A result of the writer's own sample, and one of the program that ends before its first kernel does.
+# The writer's sample result, and a result of a run that ends before its first kernel.
 FARFAULT_SAMPLE_DIR=$scratch "$(dirname "$farfault")/test_hdf5_schemas" -tc='a sample result is left*' >/dev/null || exit 1
 "$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=64KiB --until 7us \
   --output "$scratch/short.h5" --progress off >/dev/null || exit 1

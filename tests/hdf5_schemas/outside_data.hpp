@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results that try to make their reader read something else: an object of a sound result is replaced by one
-// whose data belongs to another file. The other file holds a marker, which no reader may repeat.
+// Results that refer to other files: an object of a valid result is replaced by one whose data is in another
+// file. The other file contains a marker, which no reader may output.
 #pragma once
 
 #include <hdf5.h>
@@ -15,7 +15,7 @@
 
 namespace farfault::results::outside {
 
-// Eight bytes, so that a file of it is the same text and the same number wherever reading begins.
+// Eight bytes, so that a file of markers has the same text and numbers at any aligned offset.
 inline constexpr std::string_view kMarker = "SECRET!!";
 
 inline bool has_marker(std::string_view text) {
@@ -29,7 +29,7 @@ inline void write_secret(std::string const& path) {
   for (int i = 0; i < 4096; ++i) out << kMarker;
 }
 
-// The paths of all groups and datasets but the root.
+// The paths of all groups and datasets except for the root.
 inline std::vector<std::string> objects(hid_t file) {
   std::vector<std::string> found;
   auto const visit = [](hid_t, char const* name, H5O_info_t const*, void* to) -> herr_t {
@@ -41,7 +41,7 @@ inline std::vector<std::string> objects(hid_t file) {
   return found;
 }
 
-// Writes the marker over the values of a dataset, texts and integers of 64 bits.
+// Overwrites the values of a dataset, texts and 64-bit integers, with the marker.
 inline void fill_with_marker(hid_t dataset) {
   auto const type = H5Dget_type(dataset);
   auto const space = H5Dget_space(dataset);
@@ -73,13 +73,13 @@ inline constexpr std::array kWays = {Way::external_storage, Way::external_link, 
                                      Way::virtual_layout, Way::other_filter};
 
 struct Targets {
-  std::string raw;     // what external storage names
-  std::string result;  // what links and views name
+  std::string raw;     // target of external storage
+  std::string result;  // target of links and views
 };
 
 namespace detail {
 
-// Those of a fixed size: they say what a dataset holds.
+// Attributes of fixed size, which describe a dataset.
 inline void copy_attributes(hid_t from, hid_t to) {
   auto const copy = [](hid_t object, char const* name, H5A_info_t const*, void* target) -> herr_t {
     auto const source = H5Aopen(object, name, H5P_DEFAULT);
@@ -101,7 +101,7 @@ inline void copy_attributes(hid_t from, hid_t to) {
   H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, nullptr, copy, &to);
 }
 
-// The extents of a dataset, which may not grow, as a data space.
+// A data space with the extents of a dataset, not extensible.
 inline hid_t fixed_space(hid_t dataset, bool scalar_allowed) {
   auto const space = H5Dget_space(dataset);
   std::vector<hsize_t> extents(static_cast<std::size_t>(H5Sget_simple_extent_ndims(space)));
@@ -142,7 +142,7 @@ inline bool replace_dataset(hid_t file, std::string const& path, Way way, Target
 
 }  // namespace detail
 
-// Replaces the group or dataset at `path`. False where HDF5 does not allow it: a group has no storage, a
+// Replaces the group or dataset at `path`. False if HDF5 does not support it: a group has no storage, a
 // scalar no view.
 inline bool replace(hid_t file, std::string const& path, Way way, Targets const& to) {
   if (way == Way::external_link || way == Way::soft_then_external) {

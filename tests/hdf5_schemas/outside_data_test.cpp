@@ -33,7 +33,7 @@ using namespace farfault::results;
 
 namespace {
 
-// What a reader prints: its answer, or its refusal.
+// The output of a reader: its answer or its error message.
 std::string said(std::function<std::string()> const& read) {
   try {
     return read();
@@ -94,8 +94,8 @@ void copy_file(std::string const& from, std::string const& to) {
   std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing);
 }
 
-// Calls `visit(path, way)` for a copy of the sound result with an object replaced: every step-th one, in each
-// way.
+// Calls `visit(path, way)` for copies of the valid result with one object replaced: every step-th object, in
+// each way.
 void for_each_replacement(Scratch const& dir, outside::Targets const& to,
                           std::vector<outside::Way> const& ways, std::size_t step,
                           std::function<void(std::string const&, outside::Way)> const& visit) {
@@ -141,7 +141,7 @@ TEST_CASE("no reader outputs the content of another file, whichever object of a 
       CAPTURE(text);
       CHECK_FALSE(outside::has_marker(text));
     }
-    // A digest visits every dataset, so it must refuse what a dataset would take from elsewhere.
+    // A digest reads every dataset, so it must reject external data of a dataset.
     if (way != external_link && way != soft_then_external && !path.starts_with("/engine") &&
         path != "/config/command_line" && path != "/config/inputs/path")
       CHECK(said([&] { return result_digest(dir / "changed.h5"); }).starts_with("refused: "));
@@ -165,7 +165,7 @@ TEST_CASE("a result that refers to a FIFO is read completely or rejected, and th
                          CAPTURE(static_cast<int>(way));
                          for (auto const& text : all_readers(dir / "changed.h5", dir / "sound.h5"))
                            CHECK(text.find("takes more time") == std::string::npos);
-                         // A reader that had opened it would be met here.
+                         // This open would succeed if a reader had opened the FIFO.
                          CHECK(::open(fifo.c_str(), O_WRONLY | O_NONBLOCK) == -1);
                        });
 }
@@ -239,7 +239,7 @@ TEST_CASE("a dataset in chunks of more than 64 MiB is rejected") {
         }).ends_with("/tables/kernels/name is stored in chunks of more than 64 MiB"));
 }
 
-// HDF5 makes no such name; bytes of a file whose groups have no checksum are changed.
+// HDF5 does not create this name, so the test changes bytes of a file whose groups have no checksum.
 TEST_CASE("a group member whose name is a path is rejected") {
   Scratch const dir;
   auto const path = dir / "names.h5";

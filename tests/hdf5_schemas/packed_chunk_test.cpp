@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What HDF5 reads back of chunks that it has not packed itself.
+// HDF5 reads chunks that it has not packed itself.
 #include "packed_chunk.hpp"
 
 #include <doctest/doctest.h>
@@ -41,7 +41,7 @@ TEST_CASE("rows of any shape are read back unchanged, with flushes at any time")
   Scratch dir;
   quiet();
   Handle const file(H5Fcreate((dir / "a.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), "no file");
-  // Chunks that hold many rows, one, a piece of one; and the same with bins.
+  // Chunks with many rows, one row, a part of a row; and the same with bins.
   std::vector<std::vector<hsize_t>> const shapes{{},     {3},      {64},      {8192},
                                                  {8193}, {20'000}, {700, 24}, {3, 9000}};
   for (auto const& shape : shapes)
@@ -53,7 +53,7 @@ TEST_CASE("rows of any shape are read back unchanged, with flushes at any time")
       std::vector<std::uint64_t> values(rows * width);
       for (std::size_t i = 0; i < values.size(); ++i) {
         auto const row = i / width;
-        bool const last = i % width == width - 1;  // of two rows in three nothing else changes
+        bool const last = i % width == width - 1;  // in two of three rows, no other value changes
         values[i] = row % 3 == 2 ? i * i : last ? row : 5;
       }
       RowDataset dataset(file, name, Element::u64, shape, std::nullopt, {"1", "of a test"});

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Results by an HDF5 that is built with MPI: the check program, with and without mpirun.
+# Results with an HDF5 that is built with MPI: the check program, with and without mpirun.
 . "$(dirname "$0")/../support/script.sh"
 program=$(dirname "$farfault")/parallel_hdf5_check
 [ -x "$program" ] || {

@@ -28,7 +28,7 @@ void store(std::string const& path, std::string const& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// A damaged file may be read, found at fault, or refused in one sentence: whatever else would fail the test
+// A damaged file may be read, reported as damaged, or rejected in one sentence; anything else fails the test
 // program.
 enum class Verdict { sound, at_fault, refused };
 Verdict judge(std::string const& path) {
@@ -66,7 +66,7 @@ TEST_CASE("a summary has the content of the file") {
   REQUIRE(s.tables.size() == 2);
   CHECK(s.tables[1].name == "kernels");
   CHECK(s.tables[1].rows == 4);
-  // Three figures of GPUs (one has none of faults) and one of the machine.
+  // Three values of GPUs (one GPU has no faults) and one of the machine.
   REQUIRE(s.summary.size() == 4);
   CHECK(s.summary[0].metric == "faults");
   CHECK(s.summary[0].value == 3);
@@ -121,7 +121,7 @@ TEST_CASE("the result of a cluster has the host and the driver of each node") {
   CHECK(to_json(s).find(R"("machines":["m0","m1"],"hosts":["m0.host","m1.host"])") != std::string::npos);
   header.nodes[2].driver = "m0.driver";
   CHECK(sample::write(dir / "b.h5", 10, header) != digest);
-  // A machine that is no cluster has none of it.
+  // A machine that is not a cluster has neither.
   sample::write(dir / "c.h5");
   CHECK(read_summary(dir / "c.h5").machines.empty());
   CHECK(to_text(read_summary(dir / "c.h5")).find("cluster:") == std::string::npos);
@@ -289,5 +289,5 @@ TEST_CASE("a result with flipped bytes is never accepted with wrong values and n
     CAPTURE(round);
     if (judge(dir / "flip.h5") != Verdict::sound) ++noticed;
   }
-  CHECK(noticed > 12);  // most of the file is unused room in HDF5's own blocks
+  CHECK(noticed > 12);  // most of the file is unused space in HDF5's blocks
 }

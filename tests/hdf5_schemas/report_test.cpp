@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report shows of results that are written by hand.
+// The content of a report for results written by hand.
 #include "farfault/results/report.hpp"
 
 #include <doctest/doctest.h>
@@ -50,7 +50,7 @@ Json shown_of(std::string const& path, ReportSize const& size = {}) {
   return Json::parse(report_data(path, size));
 }
 
-// A drawing has four digits.
+// Drawn values have four digits.
 doctest::Approx near(double value) {
   return doctest::Approx(value).epsilon(0.001);
 }
@@ -227,7 +227,7 @@ TEST_CASE("report data: the busy time of a sender with two links is not above th
   auto const data = shown_of(path);
   CHECK(values_of(find(data["series"], "rdma_busy")["rows"][0])[0] == near(0.8));
   CHECK(data["link_use"][0]["busy"].get<double>() == near(0.8));
-  CHECK(!data["link_use"][0].contains("over_time"));  // it says what both did
+  CHECK(!data["link_use"][0].contains("over_time"));  // it is the sum of both links
 }
 
 TEST_CASE("report data: the traffic of many devices is summed by groups without loss") {
@@ -314,7 +314,7 @@ TEST_CASE("report data: the activity of every GPU takes one or two bytes per val
     CHECK(active[0][0] == exactly(0.5));
     CHECK(active[0][1] == 0);
     CHECK(active[1][0] == exactly(0.5));                      // of two SMs
-    CHECK(active[2][1] == doctest::Approx(1).epsilon(1e-6));  // the most of a GPU, whatever the bytes
+    CHECK(active[2][1] == doctest::Approx(1).epsilon(1e-6));  // the maximum of a GPU, at any byte width
     REQUIRE(all["stages"].size() == 1);
     CHECK(rows_of(all["stages"][0])[0][0] == exactly(3));
     CHECK(rows_of(all["stages"][0])[1][1] == exactly(2));

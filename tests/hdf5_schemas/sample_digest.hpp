@@ -5,7 +5,7 @@
 
 namespace farfault::results::sample {
 
-// Of sample::write, by whichever HDF5 library.
+// The digest of sample::write with any HDF5 library.
 inline constexpr std::string_view kDigest = "8519fe9af9019d14137ba76da6e276d9";
 
 }  // namespace farfault::results::sample

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder that is empty at first and gone at the end.
+// An initially empty folder, removed at the end.
 #pragma once
 
 #include <cstdlib>

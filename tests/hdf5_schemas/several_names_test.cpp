@@ -14,7 +14,7 @@ using namespace farfault::results;
 
 namespace {
 
-// Groups in `levels` levels, each of which holds the next one under `names` names: names^levels paths.
+// Groups in `levels` levels; each contains the next one under `names` names: names^levels paths.
 void add_ladder(std::string const& path, int levels, int names) {
   edit::File const file(path);
   auto above = H5Gcreate2(file, "ladder", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);

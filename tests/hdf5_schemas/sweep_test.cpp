@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of a sweep, and what a sweep reads of a result.
+// The table of a sweep, and the data that a sweep reads from a result.
 #include "farfault/results/sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ namespace {
 SweepTable table() {
   SweepTable t;
   t.runs = {
-      {"state", "", "1", "What came of it.", std::vector<std::string>{"done", "failed", "missing"}},
+      {"state", "", "1", "The result.", std::vector<std::string>{"done", "failed", "missing"}},
       {"error", "", "1", "Why it failed.", std::vector<std::string>{"", "no memory, \u00e9", ""}},
       {"gpu.l2_tlb.entries", "parameter", "1", "Entries.", std::vector<std::uint64_t>{64, 128, 256}},
       {"gpu.share", "parameter", "1", "Share.", std::vector<double>{0.5, 1, 2}},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens a sample result with h5py and xarray: what a program that knows nothing of Farfault finds.
+"""Opens a sample result with h5py and xarray, without code of Farfault.
 
 Usage: python3 test_layout.py PATH/TO/test_hdf5_schemas
 """

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""open.cpp alone opens and looks up files, groups, datasets and names, and follows no link to another place.
+"""Only open.cpp opens and looks up files, groups, datasets and names, and it follows no external link.
 
-Checks all C++ sources but the tests: no call that resolves a name, a path or a reference outside of open.cpp, and no use of HDF5
+Checks all C++ sources except for the tests: no call that resolves a name, a path or a reference outside of open.cpp,
+and no use of HDF5
 outside of hdf5_schemas.
 """
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of the package's README.md run as they stand: Python, Octave, netCDF4, h5dump.
+"""The examples of the package's README.md run unchanged: Python, Octave, netCDF4, h5dump.
 
 Usage: python3 test_package_examples.py PATH/TO/test_hdf5_schemas
 """

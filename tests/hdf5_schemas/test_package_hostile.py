@@ -44,12 +44,14 @@ class Prepared:
         gc.freeze()  # garbage collection in the child processes touches, and so copies, no page of this one's objects
 
     def tried(self, change, place="", same=True):
-        """The wrong outcomes of the readers on a changed copy. same: answers must equal those for the sound file."""
+        """The wrong outcomes of the readers on a changed copy. same: answers must equal the answers for the valid
+        file."""
         path = made.hostile(self.sound, self.changed, change, place, self.secrets)
         return self.judged(path, f"{change.__name__} {place}".strip(), self.readers_of(place), same)
 
     def readers_of(self, place):
-        """Readers of the place, and for every third change one plot of it. Without a place: all readers, and two of the plots."""
+        """Readers of the given place, and one plot of it for every third change. Without a place: all readers, and two
+        plots."""
         self.turn += 1
         if not place:
             plots = sorted(n for n in self.answers if n.startswith("plot."))

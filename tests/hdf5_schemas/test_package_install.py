@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pip installs the package, and makes a wheel of it, with no network: both work without the sources.
+"""pip installs the package and builds a wheel without network; both work without the sources.
 
 Usage: python3 test_package_install.py PATH/TO/test_hdf5_schemas
 """
@@ -21,7 +21,7 @@ for module in ("pip", "setuptools", "wheel"):
 
 
 def prepare(folder):
-    # pip builds beside the sources.
+    # pip builds in the folder of the sources.
     sources = shutil.copytree(PACKAGE, os.path.join(folder, "sources"), ignore=shutil.ignore_patterns("build", "*.egg-info"))
     return folder, sources, sample(folder)
 
@@ -33,7 +33,7 @@ def pip(*words):
 
 
 def opens_a_result(place, path):
-    """In a Python that sees `place` and not the sources."""
+    """Runs Python with `place` and without the sources in its path."""
     code = f"import farfault; print(farfault.__file__); print(farfault.open({path!r}).digest)"
     environment = {**os.environ, "PYTHONPATH": place}
     return subprocess.run([sys.executable, "-c", code], cwd=place, env=environment, check=True, capture_output=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package's latency stacks and times of SMs, of real runs: they add up, whosever they are.
+"""The package's latency stacks and SM times of real runs add up, for every GPU, kernel and application.
 
 Usage: python3 test_package_latency.py PATH/TO/test_hdf5_schemas
 """

@@ -26,7 +26,7 @@ def sources():
 
 
 def violations(texts):
-    """Calls that open or read files outside of the module, or in it outside of its one function."""
+    """Calls that open or read files outside of the module, or outside of its one function."""
     found = []
     for file, text in sorted(texts.items()):
         calls = {}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plots of the Python package draw what the file holds, with labels and units.
+"""The plots of the Python package show the data of the file, with labels and units.
 
 Usage: python3 test_package_plots.py PATH/TO/test_hdf5_schemas
-FARFAULT_KEEP_PLOTS names a folder in which the pictures are kept, to be looked at.
+FARFAULT_KEEP_PLOTS: folder in which the plots are kept for inspection.
 """
 import os
 import sys
@@ -24,7 +24,7 @@ def prepare(folder):
 
 
 def drawn(figure, name):
-    """Keeps the picture where it is wanted, and closes it; returns its axes and every text on it."""
+    """Saves the plot if requested, and closes it; returns its axes and all of its texts."""
     figure.canvas.draw()
     texts = [t.get_text() for t in figure.findobj(plt.Text) if t.get_text()]
     if "FARFAULT_KEEP_PLOTS" in os.environ:
@@ -95,7 +95,7 @@ def many_samples_are_drawn_together(path):
 
 
 def fields_of(axes):
-    """Of a heat map: its amounts, NaN where there is nothing."""
+    """The values of a heat map, NaN in empty cells."""
     return numpy.ma.filled(axes.images[0].get_array().astype(float), numpy.nan)
 
 
@@ -207,7 +207,7 @@ def many_bars_are_one_area(path):
 
 
 def with_kernels(path, name, count, applications=None):
-    """A copy with so many kernels, of 900 us each."""
+    """A copy with this number of kernels, 900 us each."""
     other = copy(path, name)
     with h5py.File(other, "r+") as f:
         kernels = f["tables/kernels"]

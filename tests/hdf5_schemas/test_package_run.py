@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package opens the result of one run: series, tables, summary, rates; and refuses what is none.
+"""The Python package opens the result of one run (series, tables, summary, rates) and rejects other files.
 
 Usage: python3 test_package_run.py PATH/TO/test_hdf5_schemas
 """

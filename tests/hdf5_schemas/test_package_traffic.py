@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package's traffic, links and page placement, of real runs: they agree with each other and with the machine.
+"""The package's traffic, links and page placement of real runs are consistent with each other and with the machine.
 
 Usage: python3 test_package_traffic.py PATH/TO/test_hdf5_schemas
 """
@@ -67,7 +67,7 @@ def placement_adds_up_to_the_pages_of_the_buffers(prepared):
     table = bfs.placement()
     assert table.columns.tolist() == DEVICES and table.index.names == ["application", "buffer"]
     assert table.to_numpy().sum() == bfs.table("page_placement")["pages"].sum()
-    assert table.loc[("bfs", "columns"), DEVICES[:4]].min() > 0 and table["cpu0"].sum() == 0  # dealt out in turn
+    assert table.loc[("bfs", "columns"), DEVICES[:4]].min() > 0 and table["cpu0"].sum() == 0  # assigned round-robin
     stream = ("workload.name=stream", "workload.stream.bytes=256KiB")
     for placement, where in (("interleave", [16, 16, 16, 16, 0]), ("contiguous", [16, 16, 16, 16, 0]), ("cpu", [0, 0, 0, 0, 64])):
         result = ff.open(run(os.path.join(folder, f"{placement}.h5"), *stream, f"memory.placement={placement}",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tutorial of the package runs from the demo to its last figure.
+"""The tutorial of the package runs from the demo to its last plot.
 
 Usage: python3 test_package_tutorial.py PATH/TO/test_hdf5_schemas
-FARFAULT_KEEP_PLOTS names a folder in which the pictures are kept, to be looked at.
+FARFAULT_KEEP_PLOTS: folder in which the plots are kept for inspection.
 """
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens the result of a run of the program with h5py and xarray, and checks what holds for every result.
+"""Opens the result of a run with h5py and xarray, and checks invariants of every result.
 
 Usage: python3 test_real_run.py BUILD_FOLDER/anything
 """
@@ -16,7 +16,7 @@ import h5py
 import xarray
 
 farfault = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "farfault")
-# Four GPUs with pages on all of them and TLBs too small: every component has something to count.
+# Four GPUs with pages on all of them and small TLBs: every component has nonzero counts.
 SETTINGS = ["workload.name=stream", "workload.stream.bytes=1MiB", "workload.stream.write_fraction=0.25",
             "gpu.l2_tlb.entries=32", "run.sample_interval=2us", "--threads", "2"]
 
@@ -80,7 +80,7 @@ def gpus_add_up_to_the_machine(path):
         machine, gpus = f["summary/machine"], f["summary/gpu"]
         shared = [m for m in gpus if m in machine and not is_scale(gpus[m])]
         assert len(shared) > 20, shared
-        # Time spans are no sums.
+        # Time spans are not sums.
         wrong = [(m, gpus[m][...].sum(), machine[m][...].sum()) for m in shared
                  if m not in ("start", "end", "cycles") and gpus[m][...].sum() != machine[m][...].sum()]
         assert wrong == [], wrong
@@ -151,7 +151,7 @@ def inspect_json_has_the_figures(path):
 
 
 def diff_of_equal_results_names_the_parameters(path):
-    # A run so small that the L2 TLB never fills.
+    # A run that never fills the L2 TLB.
     small = ("workload.name=stream", "workload.stream.bytes=64KiB")
     for name, entries in (("a.h5", 256), ("b.h5", 1024)):
         run(os.path.join(os.path.dirname(path), name), *small, f"gpu.l2_tlb.entries={entries}")
@@ -189,7 +189,7 @@ def one_device_has_one_name(path):
     def texts(group, name):
         return group[name].asstr()[:].tolist()
 
-    # By themselves, with a memory for all, and where pages wait and move between machines.
+    # Independent machines, shared memory, and first touches with migration between machines.
     runs = {"alone": (), "together": ("memory.scope=cluster",),
             "touched": ("memory.scope=cluster", "memory.placement=first_touch"),
             "moving": ("memory.scope=cluster", "memory.remote_touch=migrate")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens the table of a sweep with h5py and xarray, beside its CSV and the results of its runs.
+"""Opens the table of a sweep with h5py and xarray, and compares it with its CSV and the results of its runs.
 
 Usage: python3 test_sweep_table.py BUILD_FOLDER/anything
 """

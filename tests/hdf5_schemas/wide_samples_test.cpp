@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of a large machine: many values each, of which most fill chunks of their own and some do not.
+// Samples of a large machine: many values each; most series fill whole chunks and some do not.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ RunHeader header() {
   return h;
 }
 
-// Of the SMs nothing that takes room, of the GMMUs what cannot be compressed.
+// SM values that compress to nothing, GMMU values that do not compress.
 std::vector<std::uint64_t> values(std::uint64_t number) {
   std::vector<std::uint64_t> v(kSms + kGmmus, number / 10);
   auto random = number;
@@ -46,7 +46,7 @@ void append(ResultWriter& writer, std::uint64_t from, std::uint64_t to) {
     writer.append_sample(Time{Duration{static_cast<std::int64_t>(number)}}, values(number));
 }
 
-// That this process has handed to write calls.
+// Bytes passed to write calls by this process.
 std::uint64_t bytes_written() {
   std::ifstream io("/proc/self/io");
   for (std::string word; io >> word;)
@@ -57,13 +57,13 @@ std::uint64_t bytes_written() {
 }  // namespace
 
 TEST_CASE("a chunk is written when it is complete, and not before, for any number of samples per buffer") {
-  if (!std::ifstream("/proc/self/io")) return;  // no such count here
+  if (!std::ifstream("/proc/self/io")) return;  // this system has no such count
   Scratch dir;
   ResultWriter writer(dir / "a.h5", header());
   auto const before = bytes_written();
   append(writer, 0, 140);
   writer.flush();
-  // A chunk of the SMs' equal values takes some 330 bytes.
+  // A chunk of the SMs' equal values takes about 330 bytes.
   constexpr auto kRandom = 140 * kGmmus * 8, kChunks = 140 * kSms * 8 / (64 << 10);
   auto const written = bytes_written() - before;
   CHECK(written > kRandom);

@@ -35,7 +35,7 @@ std::string content(std::string const& path) {
 TEST_CASE("equal runs give equal files, byte for byte, and equal digests") {
   Scratch dir;
   auto const a = sample::write(dir / "a.h5");
-  // HDF5's own time stamps count seconds.
+  // HDF5's time stamps count seconds.
   auto const second = std::time(nullptr);
   while (std::time(nullptr) == second) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   auto const b = sample::write(dir / "b.h5");
@@ -185,8 +185,8 @@ TEST_CASE("a result replaces a result, an empty file or a leftover of a killed r
     CHECK(replaces(suffix, result) == "written");
     CHECK(replaces(suffix, "") == "written");
   }
-  // A kill before the first flush leaves the room of the superblock, or a part of it. The name of a whole
-  // result never has it.
+  // A kill before the first flush leaves the space of the superblock, or a part of it. The name of a complete
+  // result never has such a file.
   for (auto const& rest : {std::string(64, '\0'), std::string("\x89HD"), result.substr(0, 100)}) {
     CHECK(replaces(".partial", rest) == "written");
     CHECK(replaces("", rest) == refused(""));
@@ -248,7 +248,7 @@ TEST_CASE("a resumed run gives the digest of an uninterrupted one") {
     CHECK(writer.finish("completed") == whole);
   }
   CHECK(result_digest(dir / "a.h5") == whole);
-  // Also from a run that went to its end.
+  // Also from a completed run.
   auto writer = ResultWriter::resume(dir / "a.h5", sample::header(), stop);
   sample::append(writer, 20, 50);
   sample::end(writer);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The Debian packages of the build that is there: what they say of themselves, what lies where, and that the program, the
-# libraries and the Python package work from where they are unpacked.
+# The Debian packages of the existing build: their metadata, their files, and the unpacked program, libraries and Python
+# package at work.
 . "$(dirname "$0")/../support/script.sh"
 for tool in cpack dpkg-deb dpkg-shlibdeps; do
   command -v "$tool" >/dev/null || { echo "skipped: $tool is missing"; exit 77; }
@@ -22,7 +22,7 @@ done
 package() { echo "$scratch/packages/$1"_*.deb; }
 field() { dpkg-deb -f "$(package "$1")" "$2"; }
 
-# What they say of themselves.
+# Metadata of the packages.
 version=$("$farfault" --version | cut -d' ' -f2)
 for name in farfault libfarfault-dev python3-farfault; do
   check "$name has the program's version, not $(field $name Version)" test "$(field $name Version)" = "$version"
@@ -50,7 +50,7 @@ if command -v apt-get >/dev/null; then
       "$(package python3-farfault)" >"$scratch/log" 2>&1'
 fi
 if command -v lintian >/dev/null; then
-  # What Debian asks of packages of its own: no licence in full, and a changelog of the package.
+  # Debian's requirements: no full text of the licence, and a changelog of the package.
   lintian --fail-on error --allow-root --suppress-tags \
     copyright-file-contains-full-apache-2-license,copyright-not-using-common-license-for-apache2,no-changelog \
     "$scratch/packages/"*.deb >"$scratch/log" 2>&1
@@ -59,7 +59,7 @@ else
   echo "skipped: lintian is missing"
 fi
 
-# What lies where.
+# Files of the packages.
 check "no file contains the path of the source or the build: $(grep -rlF -e "$source_dir" -e "$build" "$root" | head -3)" \
   eval '! grep -rqF -e "$source_dir" -e "$build" "$root"'
 program=$root/farfault/usr/bin/farfault
@@ -70,7 +70,7 @@ for script in one array mpi chain; do
     "$root/farfault/usr/share/doc/farfault/examples/slurm/$script.sbatch"
 done
 
-# The program, from there.
+# The unpacked program.
 check "it is the built program" test "$("$program" --version)" = "$("$farfault" --version)"
 examples=$root/farfault/usr/share/doc/farfault/examples
 demo=(run "$examples/demo.toml" --set workload.bfs.rmat.scale=8 --progress off)
@@ -79,7 +79,7 @@ check "the demo runs" eval '(cd "$scratch" && "$program" "${demo[@]}" --output p
 check "with the digest of the built program" \
   test -n "$(digest_of "$scratch/built.h5")" -a "$(digest_of "$scratch/packaged.h5")" = "$(digest_of "$scratch/built.h5")"
 
-# The Python package, from there.
+# The unpacked Python package.
 if /usr/bin/python3 -c 'import h5py, xarray, pandas' 2>/dev/null; then
   digest=$(cd "$scratch" && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$root/python3-farfault/usr/lib/python3/dist-packages \
     /usr/bin/python3 -c 'import farfault; print(farfault.open("built.h5").digest)')
@@ -88,15 +88,15 @@ else
   echo "skipped: python3-h5py, python3-xarray or python3-pandas is missing: the Python package"
 fi
 
-# The libraries, from there; tests/extension builds on them.
+# The unpacked libraries; tests/extension builds on them.
 check "find_package finds the libraries: $(tail -5 "$scratch/log")" eval \
   'cmake -G Ninja -S "$root/libfarfault-dev/usr/share/doc/libfarfault-dev/examples/one_policy" -B "$scratch/one" \
     "-Dfarfault_DIR=$root/libfarfault-dev/usr/lib/cmake/farfault" >"$scratch/log" 2>&1'
 
-# Completion in a bash that has the package's script and program.
+# Completion in a bash with the package's script and program.
 completion=$root/farfault/usr/share/bash-completion/completions/farfault
 check "bash parses its script" bash -n "$completion"
-# completes WHAT EXPECTED WORD ...: the last word, as bash splits a line
+# completes WHAT EXPECTED WORD ...: completes the last word, with bash's splitting of a line
 completes() {
   local what=$1 expected=$2 got
   shift 2
@@ -105,7 +105,7 @@ completes() {
     shift
     complete -p farfault | grep -q -- "-F _farfault" || exit 1
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
-    _farfault 2>/dev/null # compopt has nothing to say where no line is edited
+    _farfault 2>/dev/null # compopt has no effect outside of line editing
     echo "${COMPREPLY[*]}"' bash "$completion" farfault "$@")
   check "bash completes $what, not '$got'" test "$got" = "$expected"
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The study of all mechanisms with small applications. All 64 cells of its grid run on two GPUs, each with one digest on one and two threads,
-three of them also on two ranks. Tables and picture match the runs' counters; effects and interactions match hand-computed ones; invalid
-input is refused.
+three of them also on two ranks. Tables and figure match the runs' counters; effects and interactions match
+hand-computed ones; invalid input is rejected.
 
 Usage: combined_test.py BUILD_FOLDER/anything [ranks]: with `ranks`, all cells on two ranks, which takes minutes
 """
@@ -233,7 +233,7 @@ def check_tables(text, rows):
 
 
 def check_missing(folder, rows):
-    """A table with two finished cells: a refused cell has a row and its reason, and missing cells are left out."""
+    """A table with two finished cells: a rejected cell has a row and its reason, and missing cells are omitted."""
     measured = {("small", 2, study.cell_of(row["cell"])): row for row in rows if row["cell"] in ("none", "mosaic")}
     refused = {("small", 2, ("mask",)): "because"}
     report.write(folder, measured, {}, refused, MADE, study.SMALL)

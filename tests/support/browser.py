@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium that opens pages, for tests: driven over the pipe of its DevTools protocol."""
+"""A headless Chromium for tests, controlled over the pipe of its DevTools protocol."""
 
 import base64
 import json
@@ -85,7 +85,7 @@ class Browser:
             self.events.append(answer)
 
     def open(self, path):
-        """Opens a file; returns after how many seconds it was loaded. Forgets what the page before said."""
+        """Opens a file; returns its load time in seconds. Discards the messages of the previous page."""
         self.events.clear()
         began = time.monotonic()
         self.call("Page.navigate", url="file://" + os.path.realpath(path))
@@ -117,7 +117,7 @@ class Browser:
         self.mouse("mouseReleased", x1, y1, button="left", clickCount=1)
 
     def frame(self):
-        """Waits until what was changed has been drawn."""
+        """Waits until changes have been drawn."""
         self.evaluate("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => r(true))))")
 
     def screenshot(self, path, whole=False, clip=None):
@@ -132,7 +132,7 @@ class Browser:
             file.write(base64.b64decode(data))
 
     def complaints(self):
-        """What the page said that it should not have: errors, refusals of its policy, requests."""
+        """Unexpected messages of the page: errors, violations of its content policy, requests."""
         said = []
         for event in self.events:
             params = event.get("params", {})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that are counted: what fails is printed, and the test goes on."""
+"""Counted checks: a failed one is printed, and the test continues."""
 passed = failed = 0
 
 

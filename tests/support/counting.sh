@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Sourced by tests/run and .ci/run: runs tests and counts them. A function that runs tests prints a line of what passed,
-# failed and was skipped, and adds it to the totals; print_total prints the last line.
+# Sourced by tests/run and .ci/run: runs tests and counts them. A function that runs tests prints a line with the
+# passed, failed and skipped tests, and adds them to the totals; print_total prints the last line.
 #
 # The caller sets logs=FOLDER, which is emptied here.
 passed=0 failed=0 skipped=0
 rm -rf "${logs:?}"
 mkdir -p "$logs"
 
-# mpirun refuses root, and more ranks than cores, unless told.
+# By default mpirun rejects root and more ranks than cores.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_hwloc_base_binding_policy=none
 export PYTHONDONTWRITEBYTECODE=1
 
-# count NAME PASSED FAILED SKIPPED LOG [SECONDS]: the seconds since the line before, a build between them included, where
-# none are given.
+# count NAME PASSED FAILED SKIPPED LOG [SECONDS]. Default: seconds since the previous line, including a build in
+# between.
 counted_at=$SECONDS
 count() {
   local took=${6:-$((SECONDS - counted_at))}
@@ -32,7 +32,7 @@ count() {
   return 0
 }
 
-# execute LOG COMMAND [WORD ...]: what it says, its exit code and how long it took, for a count later.
+# execute LOG COMMAND [WORD ...]: records output, exit code and duration for a later count.
 execute() {
   local log=$1 began=$SECONDS
   shift
@@ -41,7 +41,7 @@ execute() {
   echo "$? $((SECONDS - began))" >"$log.ended"
 }
 
-# count_doctest NAME LOG: every case counts; a program that crashes is one failure more.
+# count_doctest NAME LOG: every case counts; a crash counts as one more failure.
 count_doctest() {
   local name=$1 log=$2 code took line good bad skip
   read -r code took <"$log.ended"
@@ -55,7 +55,7 @@ count_doctest() {
   count "$name" $((good - skip)) "$bad" "$skip" "$log" "$took"
 }
 
-# count_script NAME LOG: a last line "N passed, N failed" is believed.
+# count_script NAME LOG: uses a last line "N passed, N failed" if present.
 count_script() {
   local name=$1 log=$2 code took line good=1 bad=0
   read -r code took <"$log.ended"
@@ -70,15 +70,15 @@ count_script() {
   count "$name" "$good" "$bad" 0 "$log" "$took"
 }
 
-# run_script FILE COMMAND: one test, now.
+# run_script FILE COMMAND: runs one test in the foreground.
 run_script() {
   execute "$logs/$(tr / _ <<<"$1").log" "$2" "$1"
   count_script "$1" "$logs/$(tr / _ <<<"$1").log"
 }
 
 # Several at a time: `start KIND NAME COMMAND [WORD ...]` begins a test (KIND: doctest or script) as soon as fewer than
-# $at_a_time run; finish_all waits for the rest. Each is counted when it has ended. Three keep two cores at work: those of
-# ranks and of Slurm wait for much of their time.
+# $at_a_time run; finish_all waits for the rest. Each is counted when it has ended. Three tests keep two cores busy:
+# tests of ranks and of Slurm often wait.
 at_a_time=${FARFAULT_TESTS_AT_A_TIME:-3}
 running=()
 start() {
@@ -105,7 +105,7 @@ finish_all() {
   while [ "${#running[@]}" -gt 0 ]; do count_one; done
 }
 
-# print_total: the last line; fails when a test did, or none ran.
+# print_total: the last line; fails if a test failed or none ran.
 print_total() {
   local line="$passed passed, $failed failed"
   [ "$skipped" -gt 0 ] && line+=", $skipped skipped"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real input files for tests. They are not part of the repository: a test that needs one is skipped, by name,
-// where the file is missing.
+// Real input files for tests, which are not part of the repository. A test whose file is missing is skipped
+// by name.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -10,8 +10,7 @@
 #include <optional>
 #include <string>
 
-// The file below $FARFAULT_DATA, or below ../shared/data beside the source tree; nothing when it is not
-// there.
+// The file below $FARFAULT_DATA, or below ../shared/data next to the source tree; empty if missing.
 inline std::optional<std::string> data_file(std::string const& name) {
   char const* folder = std::getenv("FARFAULT_DATA");
   auto const path =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process of its own says to standard error, and what it dies of.
+// Standard error and exit status of a function in a child process.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the grid tests share: runs of the program with many settings, and what each must keep to."""
+"""Common code of the grid tests: runs of the program with many settings, and their invariants."""
 import json
 import re
 import shutil
@@ -15,7 +15,7 @@ except ModuleNotFoundError as missing:
     sys.exit(77)
 
 
-# One to five applications on a GPU.
+# One to five applications on one GPU.
 _SHARED = 'sms = "equal"\nallocates = true\ntranspose.width = 512\ntranspose.height = 256\n'
 _ADDED = 'sms = "equal"\nvectoradd.elements = 100000\n'
 ONE_TO_FIVE = {
@@ -26,7 +26,7 @@ ONE_TO_FIVE = {
 
 
 def names_of(program, axes):
-    """Of the policies that the program has, by key."""
+    """The names of the program's policies, by key."""
     listed = json.loads(subprocess.run([program, "params", "--json"], capture_output=True, text=True, check=True).stdout)["parameters"]
     ranges = {p["key"]: p["range"] for p in listed}
     names = {key: ranges[key].removeprefix("one of: ").split(", ") for key in axes}
@@ -62,19 +62,19 @@ class Grid:
             return [int(f["summary/gpu"][name][...].sum()) for name in names]
 
     def machine_total(self, name, output="run.h5"):
-        """0 where there is no such statistic."""
+        """Sums of the statistics over the machine, 0 for a missing one."""
         with h5py.File(self.folder / output) as f:
             return int(f["summary/machine"][name][0]) if name in f["summary/machine"] else 0
 
     def gpu_total(self, name, output="run.h5"):
-        """Of all GPUs; 0 where there is no such statistic."""
+        """Sums of the statistics over all GPUs, 0 for a missing one."""
         with h5py.File(self.folder / output) as f:
             return int(f["summary/gpu"][name][...].sum()) if name in f["summary/gpu"] else 0
 
     def accesses(self, output="run.h5"):
         return self.summed("sm_transactions", "sm_stores", "sm_blocks", output=output)
 
-    # The columns of a table of the result, by name; none: it has no such table.
+    # The columns of a table of the result, by name; None without the table.
     def table(self, name):
         with h5py.File(self.folder / "run.h5") as f:
             if f"tables/{name}" not in f:
@@ -83,13 +83,13 @@ class Grid:
 
 
 def is_sentences(ran, most=1):
-    """One for each mistake, beside the list of what is unused."""
+    """One per error, in addition to the list of unused keys."""
     lines = [line for line in ran.stderr.strip().split("\n") if not line.startswith("farfault: unused: ")]
     return ran.returncode == 2 and 1 <= len(lines) <= most and all(line.startswith("farfault: ") and len(line) < 600 for line in lines)
 
 
 def check_elsewhere(grid, settings, digest, name, ranks=False, more=()):
-    """The same result on two threads; and with `ranks` on two of those; `more`: other ways to run it."""
+    """The same result on two threads, with `ranks` on two ranks, and in the ways of `more`."""
     places = [(1, ["--threads", "2", "--partitions", "split"]), *((1, list(how)) for how in more)]
     if ranks:
         places.append((2, ["--threads", "1", "--partitions", "device"]))
@@ -99,7 +99,7 @@ def check_elsewhere(grid, settings, digest, name, ranks=False, more=()):
 
 
 def grids_of(program, folder, programs, fixed):
-    """A grid for each program, and by program and number of GPUs what it accesses with the settings that all runs share."""
+    """A grid per program, and the accesses by program and number of GPUs with the settings of all runs."""
     grids, expected = {}, {}
     for name, text in programs.items():
         grid = grids[name] = Grid(program, folder / name)
@@ -112,7 +112,7 @@ def grids_of(program, folder, programs, fixed):
 
 
 class Drawn:
-    """A combination of the policies of `axes`, with what is drawn beside it, for one of the programs."""
+    """A combination of the policies of `axes` with further drawn settings, for one of the programs."""
 
     def __init__(self, program, fixed, axes, combination, others, draw):
         self.program = program
@@ -125,9 +125,9 @@ class Drawn:
 
 
 def run_drawn(grids, expected, chosen, ranks, every, most, without, look):
-    """Each of the drawn runs, with the accesses that it makes `without` what is tested, or is refused with at most so many sentences; calls
-    look(grid, drawn) for each that runs. One of `every` is run on two ranks, and another one resumed. Returns how many run, and how many
-    are refused."""
+    """Each drawn run makes the accesses of `without`, or is rejected with a limited number of sentences; calls
+    look(grid, drawn) for each that runs. One of `every` is run on two ranks, and another one resumed. Returns the
+    numbers of executed and rejected runs."""
     ran = refused = 0
     for d in chosen:
         grid = grids[d.program]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hostile results: copies of a sound result, each with one change. A change gets the open copy, the path of an object in it, and the
-Secrets, which no reader may read. Here: links, storage in other files, whole files; hostile_contents.py has sizes, types and texts.
+"""Hostile results: copies of a valid result, each with one change. A change gets the open copy, the path of an object
+in it, and the Secrets, which no reader may read. Here: links, storage in other files, whole files; hostile_contents.py
+has sizes, types and texts.
 """
 import os
 import shutil

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of machines that grow with a number, for tests of limits and of growth.
+// Machine files of a given size, for tests of limits and of growth.
 #pragma once
 
 #include <string>
 
 namespace farfault::test {
 
-// GPUs of one CPU, every two of them joined by an NVLink of a bandwidth matrix (hwloc XML).
+// GPUs of one CPU, every two of them connected by an NVLink of a bandwidth matrix (hwloc XML).
 inline std::string hwloc_matrix(int gpus) {
   std::string objects, indexes, values;
   for (int i = 0; i < gpus; ++i) {
@@ -20,7 +20,7 @@ inline std::string hwloc_matrix(int gpus) {
          "\"><indexes>" + indexes + "</indexes><u64values>" + values + "</u64values></distances2></topology>";
 }
 
-// NICs without a PCI slot beside one GPU (NCCL XML).
+// NICs without a PCI slot, and one GPU (NCCL XML).
 inline std::string nccl_nics(int nics) {
   std::string text = "<system><cpu numaid=\"0\"><pci busid=\"1\" class=\"0x0302\"/>";
   for (int i = 0; i < nics; ++i) text += "<nic><net name=\"n" + std::to_string(i) + "\"/></nic>";

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the Python package share: the package itself, samples of results, and how tests are run.
+"""Common code of the Python package's tests: the package, sample results, and the test runner.
 
-main(TESTS, prepare) calls each test with what `prepare(folder)` returns; its last line is "N passed, N failed". Where a
-library is missing, importing this file ends the test as skipped, by name.
+main(TESTS, prepare) calls each test with the return value of `prepare(folder)`; its last line is "N passed,
+N failed". If a library is missing, importing this file ends the test as skipped, by name.
 """
 import os
 import shutil
@@ -25,13 +25,13 @@ except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
 
-# The folder of the build is that of the program that a test is called with.
+# The build folder is the folder of the program given to the test.
 BUILD = os.path.dirname(os.path.abspath(sys.argv[1])) if len(sys.argv) > 1 else os.path.join(ROOT, "build", "release")
 PROGRAM = os.path.join(BUILD, "farfault")
 
 
 def sample(folder):
-    """The results that test_hdf5_schemas leaves: finished.h5 and cut_off.h5.partial. Returns the first."""
+    """The results written by test_hdf5_schemas: finished.h5 and cut_off.h5.partial. Returns the first."""
     subprocess.run([os.path.join(BUILD, "test_hdf5_schemas"), "-tc=a sample result is left*"], check=True,
                    stdout=subprocess.DEVNULL, env={**os.environ, "FARFAULT_SAMPLE_DIR": folder})
     return os.path.join(folder, "finished.h5")
@@ -46,7 +46,7 @@ def run(path, *settings, config="paper-gmmu-bypass"):
 
 
 def copy(path, name):
-    """A copy to change, beside the file."""
+    """A copy next to the file, for changes."""
     to = os.path.join(os.path.dirname(path), name)
     shutil.copy(path, to)
     return to
@@ -70,7 +70,7 @@ def write(group, name, data, dimension=None, units="1", long_name=None, **attrib
 
 
 def refused(call, *words):
-    """The one sentence with which a call is refused, which has these words."""
+    """The one sentence of a rejected call; it must contain these words."""
     try:
         call()
     except ff.ResultError as problem:

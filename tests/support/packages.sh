@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2086
-# Sourced by bench/demo, tests/run and .ci/run: the Debian packages that Farfault is built from.
+# Sourced by bench/demo, tests/run and .ci/run: the Debian packages needed to build Farfault.
 #
-# need_packages [EXTRA ...]: nothing where all are there (no network is touched). As root, installs what is missing, of
-# the extras too. Otherwise says in one sentence what to install, and exits with 2. A system without dpkg is left to
-# CMake, which names what it lacks.
+# need_packages [EXTRA ...]: no effect and no network access if all packages are installed. As root, installs missing
+# packages, including the extras. Otherwise prints one sentence with the packages to install, and exits with 2. On a
+# system without dpkg, CMake reports missing packages.
 
 farfault_packages="cmake g++ ninja-build git ca-certificates libtbb-dev libopenmpi-dev openmpi-bin libhdf5-dev
   libboost-graph-dev libscotch-dev libhwloc-dev libpugixml-dev libtomlplusplus-dev libyaml-cpp-dev nlohmann-json3-dev
   libcli11-dev libspdlog-dev libfmt-dev zlib1g-dev liblzma-dev xz-utils doctest-dev libbenchmark-dev"
-# Good to have: without them the build is slower, or a test is skipped by name.
+# Optional: without them the build is slower, or a test is skipped by name.
 farfault_extras="ccache libmetis-doc python3-h5py python3-xarray python3-h5netcdf python3-pandas python3-matplotlib
   python3-netcdf4 hdf5-tools python3-pip python3-setuptools python3-wheel"
-# The same for .ci/run alone: the fuzz harnesses, the layout of the sources, counted instructions, batch scripts in a Slurm,
-# Debian packages, results by an HDF5 that is built with MPI.
+# The same for .ci/run only: the fuzz harnesses, the layout of the sources, counted instructions, batch scripts in a
+# Slurm, Debian packages, results by an HDF5 that is built with MPI.
 farfault_ci_extras="libhdf5-openmpi-dev clang libclang-rt-14-dev clang-format valgrind slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
   dpkg-dev lintian"
 
-# Of `.ci/run full` alone, because with what it needs it is 140 MB to load and 450 MB on disk: the browser that opens reports.
+# Only for `.ci/run full`: the browser for reports, 140 MB to download and 450 MB on disk with its dependencies.
 farfault_browser="chromium-headless-shell"
 
 missing_packages() {
@@ -44,13 +44,13 @@ need_packages() {
   if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing $extras; } \
     >"$log" 2>&1; then
     missing=$(missing_packages $farfault_packages)
-    [ -z "$missing" ] && return 0 # only some of the extras could not be had
+    [ -z "$missing" ] && return 0 # only some of the extras are unavailable
     echo "farfault: these packages could not be installed: ${missing% }; see apt-get's messages in $log" >&2
     exit 2
   fi
 }
 
-# Whether the preset `fuzz` can be built: Clang with libFuzzer and the sanitizers.
+# True if the preset `fuzz` can be built: Clang with libFuzzer and the sanitizers.
 can_fuzz() {
   command -v clang++ >/dev/null &&
     clang++ -fsanitize=fuzzer,address -x c++ -o /dev/null - 2>/dev/null \
@@ -58,7 +58,7 @@ can_fuzz() {
 extern "C" int LLVMFuzzerTestOneInput(unsigned char const*, std::size_t) { return 0; }'
 }
 
-# Configures a preset and builds targets (all, where none is named), with no more said than needed.
+# Configures a preset and builds targets (default: all) with little output.
 # build_preset PRESET [TARGET ...]
 build_preset() {
   local preset=$1 log=build/$1.log began=$SECONDS

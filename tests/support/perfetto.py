@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a Perfetto trace as trace_processor would: the wire format strictly, slices by stack, names by number.
+"""Reads a Perfetto trace like trace_processor: strict wire format, slices by stack, names by number.
 
-read(path) -> Trace, or ValueError with what is wrong.
+read(path) -> Trace, or a ValueError with the reason.
 """
 import collections
 
@@ -22,7 +22,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """(field, value) of a message: numbers as they are, what has a length as bytes."""
+    """(field, value) of a message: numbers unchanged, values with a length as bytes."""
     at = 0
     while at < len(data):
         key, at = varint(data, at)
@@ -42,7 +42,7 @@ def fields(data):
 
 
 def message(data, once, repeated=()):
-    """A message as a dictionary by the names given for its fields; a field that is not known is an error."""
+    """A message as a dictionary by the given field names; an unknown field is an error."""
     found = {name: [] for name in dict(repeated).values()}
     once, repeated = dict(once), dict(repeated)
     for field, value in fields(data):
@@ -142,7 +142,7 @@ class Trace:
             self.tracks[uuid] = (d["parent"], d["name"].decode("utf-8"))
 
     def component(self, track):
-        """The path of the component whose track it is."""
+        """The path of the track's component."""
         process, name = (self.tracks.get(track) or self.counters[track])[:2]
         return f"{self.processes[process]}.{name}"
 

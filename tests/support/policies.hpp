@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies in tests: chosen by name, with parameters as a configuration has them, and what they count.
+// Policies in tests: selected by name, with parameters as in a configuration, and their statistics.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ std::uint64_t stat_of(PolicyChoice<I> const& choice, Policy<I> const& policy, st
   return value_of(infos, values, stat);
 }
 
-// Of a component, from its group `kind`, of an application or of all together; 0 where it has no such group.
+// A statistic of a component, from its group `kind`, for one application or all; 0 if the group is missing.
 inline std::uint64_t stat_of(AnyComponent const& component, std::string_view kind, std::string_view stat,
                              std::string_view application = {}) {
   auto const groups = component.stat_groups();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model whose links form a ring: places that work by themselves and now and then send what they have to a
-// neighbour. The first of every `every` places works, the others only note what reaches them.
+// A model whose links form a ring: places that work locally and sometimes send their state to a neighbour.
+// The first of every `every` places works, the others only record arrivals.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ struct Options {
   farfault::Duration pause{10'000};
   farfault::Duration link{100'000};
   farfault::Duration start{};   // of all work
-  farfault::Duration longer{};  // by how much each link is longer than the one before
+  farfault::Duration longer{};  // latency difference between consecutive links
 };
 
 struct Model {

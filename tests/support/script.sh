@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Sourced by test scripts: the program, a scratch folder that is gone afterwards, and a count of checks.
+# Sourced by test scripts: the program, a temporary scratch folder, and a count of checks.
 #
 #   . "$(dirname "$0")/../support/script.sh"
-#   check "what must hold" COMMAND ...      one test; COMMAND's exit code says whether it passed
+#   check "what must hold" COMMAND ...      one test; passed if COMMAND's exit code is 0
 #   finish                                  prints "N passed, N failed"; the script's exit code
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
@@ -29,10 +29,10 @@ finish() {
   [ "$failed" -eq 0 ]
 }
 
-# mpirun refuses root, and more ranks than cores, unless told.
+# By default mpirun rejects root and more ranks than cores.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_hwloc_base_binding_policy=none
-# Not `ldd | grep -q`: with pipefail, ldd would now and then fail because nobody reads on.
+# Not `ldd | grep -q`: with pipefail, ldd would sometimes fail on the closed pipe.
 have_ranks() { command -v mpirun >/dev/null && [[ $(ldd "$farfault") == *libmpi* ]]; }
 
 # The result digest of a file.

@@ -13,24 +13,24 @@ def file_of(folder, run):
 
 
 def configuration_of(folder, run, **more):
-    """Writes the file for `farfault run`, with what else it sets; returns its path."""
+    """Writes the file for `farfault run` with further settings; returns its path."""
     path = file_of(folder, run).with_suffix(".toml")
     path.write_text("\n".join([f'include = ["{run.base}"]', *lines_of(run.all_settings() | more)]) + "\n")
     return path
 
 
 def identity(run):
-    """What it is, but for its name."""
+    """The run without its name."""
     return "\n".join([run.base, *sorted(lines_of(run.all_settings()))] + ([identity(run.source)] if run.source else []))
 
 
 def digest_by(command):
-    """What a run prints as its digest, or the sentence with which it failed."""
+    """The digest printed by a run, or the message of its failure."""
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
     found = re.search(r"digest ([0-9a-f]{32})", ran.stdout)
     return found[1] if ran.returncode == 0 and found else f"exit code {ran.returncode}: {ran.stderr.strip()[-300:]}"
 
 
 def digest(program, folder, run, *how):
-    """That of its result, or why there is none."""
+    """The digest of its result, or the reason of its failure."""
     return digest_by([program, "run", configuration_of(folder, run), "--output", file_of(folder, run), "--progress", "off", *how])

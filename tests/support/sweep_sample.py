@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep as `farfault sweep` leaves it: DIR/sweep.h5 and DIR/runs/*.h5, of results that the program made."""
+"""A sweep as written by `farfault sweep`: DIR/sweep.h5 and DIR/runs/*.h5, with results of the program."""
 import itertools
 import os
 
@@ -23,7 +23,7 @@ def results(folder):
 
 
 def table(folder, paths, parameters, states=None, spread=None):
-    """Writes sweep.h5. parameters: {key: values}; states: those of the runs that are not done, {run: (state, error)};
+    """Writes sweep.h5. parameters: {key: values}; states: states of the runs that are not done, {run: (state, error)};
     spread: {column: values} of the points of several seeds."""
     states = states or {}
     done = [number not in states for number in range(len(paths))]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that are threads of one process: the engine across ranks, in a test program without MPI.
+// Ranks as threads of one process: the engine across ranks in a test program without MPI.
 //
-//   run_on_ranks(3, [](farfault::Transport& transport) { ... });   // once on each rank, side by side
+//   run_on_ranks(3, [](farfault::Transport& transport) { ... });   // once on each rank, concurrently
 #pragma once
 
 #include <barrier>

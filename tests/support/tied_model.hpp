@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model made of ties: counters that pass numbers round on one coarse clock, where many messages reach one
-// counter at one instant from several senders, and what a counter does next depends on the order in which it
-// sees them. Any order but the documented one shows in its digest.
+// A model made of ties: counters that exchange numbers on one coarse clock. Many messages from several
+// senders reach one counter at the same time, and the counter's next action depends on their order. Any order
+// other than the documented one changes its digest.
 #pragma once
 
 #include <string>

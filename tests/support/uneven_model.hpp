@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model whose links all differ: stations that pass numbers on over links of 10 to 97 ns, each link with a
-// latency of its own in each direction. What a lane may do ahead of another is then never the same for two of
-// them, and a lookahead that is too long by a part of itself lets mail arrive in some lane's past.
+// A model whose links all differ: stations that forward numbers over links of 10 to 97 ns, with a different
+// latency for each link and direction. The lookahead then differs between all pairs of lanes, and a slightly
+// too long lookahead makes mail arrive in some lane's past.
 #pragma once
 
 #include <string>

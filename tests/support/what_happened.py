@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the program whose latency stacks, times of SMs, traffic and page placement tests look at."""
+"""Runs of the program for tests of latency stacks, SM times, traffic and page placement."""
 import os
 
 from package_tests import copy, h5py, run
 
-# With an L1 cache of one cycle, so that most of the time of an access is on links.
+# With an L1 cache of one cycle, so that most of an access's time is on links.
 BFS = ("workload.name=bfs", "workload.bfs.rmat.scale=10", "memory.placement=interleave", "gpu.l1_cache.latency=1", "gpu.l1_cache.mshrs=128",
        "run.sample_interval=4us")
 TWO = ('[[application]]\nname = "left"\nworkload = "stream"\nstream.bytes = "64 KiB"\nsms = 2\nrepeats = 2\n'
@@ -14,12 +14,12 @@ INTERLEAVED = 'memory.placement = "interleave"\n'
 
 
 def bfs(folder):
-    """A breadth-first search on four GPUs, on pages that lie on all of them."""
+    """A breadth-first search on four GPUs, with pages on all of them."""
     return run(os.path.join(folder, "bfs.h5"), *BFS)
 
 
 def faults(folder):
-    """Two GPUs that move each page to where it is touched."""
+    """Two GPUs with migration at every remote touch."""
     return run(os.path.join(folder, "faults.h5"), "machine.topology=generic", "machine.generic.gpus=2", "gpu.sms=4",
                "workload.name=transpose", "workload.transpose.width=128", "workload.transpose.height=128",
                "memory.placement=interleave", "memory.remote_touch=migrate")
@@ -30,17 +30,17 @@ def two_applications(folder):
 
 
 def cluster(folder, scope="node", applications=TWO):
-    """Two machines of two GPUs, which run everything by themselves, or (scope "cluster") together."""
+    """Two machines with two GPUs each, independent or (scope "cluster") together."""
     return _configured(folder, f"cluster_{scope}.h5", CLUSTER + INTERLEAVED + applications, f"memory.scope={scope}")
 
 
 def stopped(folder, at="6us"):
-    """A search that was stopped while accesses were under way."""
+    """A search that was stopped with outstanding accesses."""
     return run(os.path.join(folder, "stopped.h5"), *BFS, "--until", at)
 
 
 def of_an_earlier_program(path):
-    """A copy without what the program has stored since."""
+    """A copy without the data that newer versions store."""
     earlier = copy(path, "earlier.h5")
     with h5py.File(earlier, "r+") as f:
         for scope in f["summary"].values():

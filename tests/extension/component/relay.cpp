@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A component of one's own on the engine alone: two relays pass a token on, 10 ns each way.
+// A custom component on the engine alone: two relays exchange a token, 10 ns each way.
 #include <array>
 #include <farfault/engine/engine.hpp>
 #include <iostream>
@@ -49,6 +49,6 @@ int main() {
   system.post(a.start, Token{0}, Time{});
   auto const transport = make_single_transport();
   Engine engine(system, {.partition_of = {0, 1}, .partitions = 2}, {.threads = 2}, *transport);
-  engine.run_until(Time{1us});  // a hop in every 15 ns, the first at 0
+  engine.run_until(Time{1us});  // one hop every 15 ns, the first at 0
   std::cout << a.state().passed << " " << b.state().passed << "\n";
 }

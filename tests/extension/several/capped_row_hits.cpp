@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FR-FCFS+Cap: row hits go first, but no more than `cap` of them before the oldest request. Mutlu and
+// FR-FCFS+Cap: row hits are served first, but at most `cap` of them before the oldest request. Mutlu and
 // Moscibroda, "Stall-Time Fair Memory Access Scheduling for Chip Multiprocessors", MICRO 2007.
 #include <farfault/memory/dram_scheduler.hpp>
 #include <farfault/program.hpp>
@@ -40,7 +40,7 @@ class CappedRowHits final : public DramScheduler {
 
  private:
   Fixed<Params> params_;
-  std::uint64_t passed_ = 0;  // younger requests since the last turn of the oldest
+  std::uint64_t passed_ = 0;  // younger requests served since the oldest was served last
   std::uint64_t capped_ = 0;
 };
 

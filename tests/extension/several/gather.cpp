@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workload: each thread reads one random element of a table. With it, a preset that runs it.
+// A workload in which each thread reads one random element of a table, and a preset that runs it.
 #include <farfault/program.hpp>
 #include <farfault/workloads/buffer_layout.hpp>
 #include <farfault/workloads/kernel_support.hpp>

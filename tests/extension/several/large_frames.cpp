@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large frames: the pages of a virtual region get the frames of one large frame, each at its own place, so
-// that the region could become a large page. When no large frame is free any more, a page gets the first free
-// frame.
+// Large frames: the pages of a virtual region get the frames of one large frame at their offsets, so that the
+// region could become a large page. Without a free large frame, a page gets the first free frame.
 #include <algorithm>
 #include <farfault/paging/frame_allocator.hpp>
 #include <farfault/program.hpp>
@@ -53,7 +52,7 @@ class LargeFrames final : public FrameAllocator {
   }
 
  private:
-  // Of the region's large frame, which it gets at its first page.
+  // A frame of the region's large frame, which is allocated at the region's first page.
   std::uint64_t first_frame(std::uint64_t region) {
     auto const found = std::ranges::find(regions_, region);
     auto const number = static_cast<std::uint64_t>(found - regions_.begin());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with several extensions, a file each.
+// A program with several extensions, one file each.
 #include <farfault/program.hpp>
 
 void capped_row_hits(farfault::Extensions& all);

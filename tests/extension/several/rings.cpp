@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A format of machine files: "ring 6 GPUs" is six GPUs, each joined to a CPU and to the next GPU.
+// A format of machine files: "ring 6 GPUs" is six GPUs, each connected to a CPU and to the next GPU.
 #include <charconv>
 #include <farfault/program.hpp>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TLB of two arrays of half the entries each, with fewer ports: a bit of the page's number says which.
+// A TLB of two arrays with half of the entries each, with fewer ports. A bit of the page number selects the
+// array.
 #include <farfault/program.hpp>
 #include <farfault/translation/tlb_organization.hpp>
 
@@ -67,9 +68,9 @@ class SplitTlb final : public TlbOrganization {
   PhysAddr& frame(std::size_t half, std::uint32_t slot) { return frames_[2 * slot + half]; }
 
   Fixed<Params> params_;
-  Fixed<std::uint64_t> sizes_;  // bit s: there may be pages of 2^s base pages
+  Fixed<std::uint64_t> sizes_;  // bit s: the TLB may hold pages of 2^s base pages
   std::array<SetAssociative, 2> halves_;
-  std::vector<PhysAddr> frames_;  // of both, in turn
+  std::vector<PhysAddr> frames_;  // of both arrays, one after the other
   std::array<std::uint64_t, 2> hits_{};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled, with the whole of hdf5_schemas and some of its tests, against an HDF5 that is built with MPI.
+// Compiled with all of hdf5_schemas and some of its tests against an HDF5 that is built with MPI.
 #include <doctest/doctest.h>
 #include <hdf5.h>
 
