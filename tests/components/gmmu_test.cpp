@@ -217,7 +217,7 @@ TEST_CASE(
   CHECK(b.tlb->records()[0].message.frame == local_frame(kPage));
   CHECK(b.acknowledged->nanoseconds() == Times{261});
   CHECK(b.acknowledged->records()[0].message.move == 5);
-  // The page is found once; then the request goes to the IOMMU. Its neighbour remains.
+  // The page is found once; the next request is sent to the IOMMU. Its neighbour remains.
   CHECK(b.gmmu.state().by_requester[0].walk_hits == 2);
   REQUIRE(b.iommu->records().size() == 1);
   CHECK(b.iommu->records()[0].message.page == kPage);

@@ -159,7 +159,7 @@ TEST_CASE("SM: a barrier does not wait for completed warps, nor for other blocks
 }
 
 TEST_CASE("SM: instructions are issued in the scheduler's order") {
-  // Each warp loads two of its own pages. The pages are requested in order of issue.
+  // Each warp loads two separate pages. The pages are requested in order of issue.
   auto const w = hand_workload({shape(192)}, [](std::uint64_t, std::uint32_t warp) {
     return Program{load(0x10000 * (warp + 1)), load(0x10000 * (warp + 1) + 0x1000)};
   });

@@ -9,7 +9,7 @@ using namespace farfault::fabric_bench;
 
 namespace {
 
-// Both outputs of the switch. Each of `packets` goes to the output that leads to its destination.
+// Both outputs of the switch. Each of `packets` is sent to the output towards its destination.
 struct SwitchBench : Bench {
   SwitchBench(Sizes const& p, std::vector<Record<Packet>> const& packets,
               std::vector<Record<Credit>> const& credits) {

@@ -47,7 +47,7 @@ void spill(std::string const& path, std::string const& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// What reading says, or "read".
+// The error message of reading, or "read".
 std::string verdict(std::string const& path) {
   try {
     static_cast<void>(read_checkpoint(path));
@@ -139,7 +139,7 @@ TEST_CASE("a file that is not a checkpoint is rejected without reading it") {
   auto const path = folder.file("run.checkpoint");
   CHECK(one_sentence_with(verdict(path), "cannot be read: No such file"));
   CHECK(one_sentence_with(verdict(folder.path.string()), "is not a file"));
-  ::mkfifo(folder.file("fifo").c_str(), 0600);  // which nobody writes: reading would wait forever
+  ::mkfifo(folder.file("fifo").c_str(), 0600);  // without a writer: reading would block forever
   CHECK(verdict(folder.file("fifo")) == "checkpoint " + folder.file("fifo") + " is not a file");
   CHECK_FALSE(looks_like_checkpoint(folder.file("fifo")));
   spill(path, "");
@@ -164,7 +164,7 @@ TEST_CASE("a checkpoint that cannot be written does not affect existing ones") {
   CHECK(read_checkpoint(path).header.config_hash == 1);
   CHECK_THROWS_AS(write_checkpoint(folder.file("no/such/folder"), sample(2)), RunError);
   std::filesystem::remove(path + ".writing");
-  std::filesystem::create_directory(path + ".previous");  // the one that is there cannot be kept
+  std::filesystem::create_directory(path + ".previous");  // the existing one cannot be kept
   CHECK_THROWS_WITH_AS(
       write_checkpoint(path, sample(2)),
       ("checkpoint " + path + " cannot be kept as " + path + ".previous: Is a directory").c_str(), RunError);
@@ -252,7 +252,7 @@ TEST_CASE(
         PholdRun first(p, shapes[from].partitions, shapes[from].options);
         first.engine.run_until(moment);
         write_checkpoint(path, {{1, moment, p.processes, 0}, {}, {first.engine.save()}});
-        // Saving does not disturb the run that goes on.
+        // Saving does not affect the continued run.
         first.engine.run_until(end);
         CHECK(first.engine.state_digest() == reference);
       }

@@ -24,7 +24,7 @@ struct Link {
   }
 };
 
-// What the configuration says of the links, which are known by where they lead.
+// The links of a configuration, named by their destinations.
 std::string resolved(Config& c) {
   for (std::size_t i = 0; i < c.array_size("link"); ++i) {
     auto const to = c.peek("link." + std::to_string(i) + ".to");

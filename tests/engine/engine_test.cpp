@@ -197,7 +197,7 @@ TEST_CASE("sparse rounds are run as one lane without an effect on the result") {
 }
 
 TEST_CASE("idle time is skipped: synchronizations follow events, not time over lookahead") {
-  // Two players 100 ns apart whose rallies lie 20 us apart: creeping would take at least 200 rounds a rally.
+  // Two players 100 ns apart with rallies every 20 us: without skipping, at least 200 rounds per rally.
   Match m;
   for (int i = 1; i <= 20; ++i) m.system.post(m.a->serve, Ball{99}, Time{i * 20us});
   auto const transport = make_single_transport();

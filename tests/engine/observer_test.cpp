@@ -12,7 +12,7 @@ using namespace farfault;
 
 namespace {
 
-// What a component's State was around each of its events.
+// A component's State before and after each of its events.
 class Notes final : public Observer {
  public:
   explicit Notes(ring::Place const& place) : place_(place) {}

@@ -63,7 +63,7 @@ std::uint64_t greedy_steps(Graph const& graph, std::uint32_t partitions, std::ui
   return step;
 }
 
-// What holds of any greedy schedule on any number of cores.
+// Invariants of any greedy schedule on any number of cores.
 void check_graham(PathProfile const& p) {
   for (std::size_t i = 0; i < PathProfile::kCores.size(); ++i) {
     std::uint64_t const cores = PathProfile::kCores[i];

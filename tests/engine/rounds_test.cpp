@@ -14,7 +14,7 @@ using namespace farfault;
 
 namespace {
 
-// What the leader looks at in a round, where the first of every `every` of the lanes has something to do.
+// The lanes inspected by the leader in a round, if the first of every `every` lanes is active.
 double looks_per_round(std::uint32_t lanes, std::uint32_t every) {
   ring::Model model({.places = lanes, .every = every});
   auto const transport = make_single_transport();

@@ -37,7 +37,7 @@ TEST_CASE("threads that wait for the last task of a round yield their cores") {
     Workers workers(threads, 8, false);
     auto const before = cpu_time();
     workers.run([&] {
-      // Whoever takes the first task sleeps, so all CPU time is that of those who wait.
+      // The thread with the first task sleeps, so all CPU time is spent by waiting threads.
       for (int i = 0; i < 2; ++i)
         workers.round(all_of(8), [](std::uint32_t task) {
           if (task == 0) std::this_thread::sleep_for(500ms);

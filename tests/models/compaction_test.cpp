@@ -104,7 +104,7 @@ Story told(std::string const& toml, Duration every = 3us) {
   for (auto const* g : m.gmmus)
     g->state().table.each_page(
         [&](std::uint64_t page, PageTranslation const& t) { CHECK(table.find_mapped(page) == t); });
-  // Every used frame has a page, or data of no application that was there from the start.
+  // Every used frame has a page or preoccupied data.
   std::uint64_t in_use = 0;
   for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g)
     in_use += spec.frames_per_gpu - m.driver->state().frames[g].available();

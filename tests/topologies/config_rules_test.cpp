@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters that do not fit together, or that would stop time or divide by zero: one sentence each.
+// Inconsistent parameters, or values that would stop time or divide by zero: one sentence each.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -81,7 +81,7 @@ TEST_CASE("faults in batches need a buffer on the GPU, and room for two concurre
 
 TEST_CASE("a link's buffer smaller than a largest packet is rejected, and 0 follows the link") {
   CHECK(refusal("fabric.buffer = \"0 B\"\n") == "accepted");
-  CHECK(refusal("fabric.buffer = \"88 B\"\n") == "accepted");  // a line of 64 bytes and 24 of header
+  CHECK(refusal("fabric.buffer = \"88 B\"\n") == "accepted");  // a line of 64 bytes and a header of 24 bytes
   CHECK(refusal("fabric.buffer = \"87 B\"\n") ==
         "f:1: fabric.buffer = 87 B: must be 0 B (as each link needs) or hold the largest packet with its "
         "header, 88 B");
@@ -186,7 +186,7 @@ TEST_CASE("pages move within a memory only with a frame allocation that selects 
 TEST_CASE("a violated rule on a policy's parameter is reported with the place of that parameter") {
   CHECK(refusal("gpu.l1_tlb.organization = \"by_page_size\"\ngpu.l1_tlb.by_page_size.large_ways = 3\n") ==
         "f:2: gpu.l1_tlb.by_page_size.large_ways = 3: must divide large_entries, 16");
-  // The other one stands in the file.
+  // The other key is in the file.
   CHECK(refusal("gpu.l1_tlb.organization = \"by_page_size\"\ngpu.l1_tlb.by_page_size.large_entries = 0\n")
             .starts_with("f:"));
 }

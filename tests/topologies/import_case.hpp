@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rule of import and a file that it decides: tests/topologies/import_rules_test.cpp walks them all.
+// An import rule and a file decided by it: tests/topologies/import_rules_test.cpp tests all of them.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace farfault::topologies::test {
 struct ImportCase {
   std::string_view rule;
   std::string text;
-  // The nodes and links of the machine, "2 gpu, 1 cpu | 2 pcie", physical links counted; or the refusal.
+  // The nodes and physical links of the machine, "2 gpu, 1 cpu | 2 pcie"; or the error.
   std::string becomes;
-  std::string assumed = {};  // the sentence that inspect lists for the rule; empty: none
-  std::string shows = {};    // what inspect shows of a device or a link that the rule decides
+  std::string assumed = {};  // the assumption that inspect lists for the rule; empty: none
+  std::string shows = {};    // the line of inspect for a device or a link decided by the rule
 };
 
 std::vector<ImportCase> nccl_cases();

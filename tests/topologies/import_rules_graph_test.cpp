@@ -17,7 +17,7 @@ std::string edge(std::string const& a, std::string const& b, std::string const& 
   return "<edge source=\"" + a + "\" target=\"" + b + "\" " + more + "><data key=\"kind\">" + kind +
          "</data></edge>";
 }
-// A GPU and a second node of any kind, joined by PCIe.
+// A GPU and a second node of any kind, connected by PCIe.
 std::string with(std::string const& kind) {
   return graph(node("g", "gpu") + node("c", "cpu") + node("x", kind) + edge("g", "c", "pcie") +
                edge("x", "c", "pcie"));

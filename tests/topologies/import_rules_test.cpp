@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rule of the importers has a case, and decides it: what a device is, where a link ends, what inspect
-// lists.
+// Every import rule has a case and decides it: kinds of devices, ends of links, and lines of inspect.
 #include "import_rules.hpp"
 
 #include <doctest/doctest.h>
@@ -91,7 +90,7 @@ TEST_CASE("an import rule decides its case, and inspect lists the assumption") {
     INFO(result.text);
     CHECK(result.text.find(c.shows) != std::string::npos);
     auto const& rule = import_rule(c.rule);
-    // A refusal leaves no machine to record the rule in.
+    // A rejected file has no machine that could record the rule.
     if (rule.becomes != Becomes::refused)
       CHECK_MESSAGE(std::ranges::find(result.rules, c.rule) != result.rules.end(), "the rule was not used");
     CHECK(c.assumed.empty() == (rule.assumed.empty() || rule.becomes == Becomes::refused));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file may describe at most: small inputs that stand for gigabytes are refused early, by a sentence
-// that names the limit to raise.
+// Limits of input files: small inputs that describe gigabytes are rejected early, with a message that names
+// the limit to raise.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -165,7 +165,7 @@ TEST_CASE("a busid may identify several switches and NICs of an NCCL file, and i
                           "several PCI devices have one busid, and each is a device of its own: c5") !=
         one.assumed.end());
 
-  // Two hosts that only a switch for all joins.
+  // Two hosts connected only by one shared switch.
   auto const nvlink = [](std::string const& id) {
     return "<pci busid=\"" + id +
            "\" class=\"0x030200\"><gpu sm=\"90\"><nvlink target=\"ffff\" count=\"4\" "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which machine of a cluster each node belongs to: generated, from files, in descriptions.
+// The machine of each node of a cluster: generated, from files, in descriptions.
 #include <doctest/doctest.h>
 
 #include "data.hpp"
@@ -126,7 +126,7 @@ TEST_CASE("hosts of an NCCL file and nodes of a topograph model are machines") {
       "<cpu host_hash=\"0x2\" numaid=\"0\"><pci busid=\"0\" class=\"0x030200\"/></cpu>"
       "<cpu host_hash=\"0x2\" numaid=\"1\"/></system>",
       "f");
-  // Then a NIC of each, and the network.
+  // Then one NIC each, and the network.
   CHECK(machines_of(nccl) == std::vector<int>{0, 0, 1, 1, 1, 0, 1, kShared});
   auto const path = data_file("topologies/topograph-nvl72.yaml");
   if (!path) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machines that must be refused, in one sentence, without crashing, hanging or taking much memory.
+// Machines that must be rejected in one sentence, without a crash, a hang or much memory.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using namespace farfault::topologies;
 
 namespace {
 
-// What the refusal says, or "accepted".
+// The error message, or "accepted".
 std::string refusal(std::string const& text) {
   try {
     parse_machine(text, "f");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The size of a model is known before anything of it is built.
+// The size of a model is known before it is built.
 #include "farfault/topologies/model_size.hpp"
 
 #include <doctest/doctest.h>
@@ -35,7 +35,7 @@ InputLimits model_of(std::uint64_t gib) {
 }  // namespace
 
 TEST_CASE("a machine that needs more memory than limits.model is rejected with its largest part") {
-  // One CPU, one switch: what its GPUs take, and the links of the switch, each with each.
+  // One CPU, one switch: the memory of its GPUs, and of the switch's links between all pairs.
   auto const wide = generate_generic({15'000, 15'000, 0, GenericFabric::pcie, 1});
   auto const text = refusal(generate_generic({8000, 8000, 0, GenericFabric::pcie, 1}), model_of(17));
   CHECK(text.find("machine 'generic': to simulate 8000 GPUs and 3 other nodes takes about ") == 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bandwidth of a NIC: which sources state it, and which links take it.
+// The bandwidth of a NIC: its sources, and the links that use it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -22,7 +22,8 @@ namespace {
 constexpr Bandwidth kDefault{25'000'000'000};
 constexpr Bandwidth kNdr{50'000'000'000};
 
-// Two machines of a CPU, a GPU and a NIC each, joined by a switch at their NICs. `nic` and `link`: further
+// Two machines with a CPU, a GPU and a NIC each, connected by a switch at their NICs. `nic` and `link`:
+// further
 // lines of NIC 0 and of its link.
 std::string two_machines(std::string const& nic, std::string const& link = {}) {
   std::string text;
@@ -54,7 +55,7 @@ bool assumes(Machine const& m, std::string_view sentence) {
   return std::ranges::find(m.assumed, sentence) != m.assumed.end();
 }
 
-// Of the network links between two kinds of nodes, in each direction, ascending.
+// The bandwidths of the network links between two kinds of nodes, in each direction, ascending.
 std::vector<Bandwidth> rates(Machine const& m, NodeKind a, NodeKind b = NodeKind::network_switch) {
   std::vector<Bandwidth> found;
   for (auto const& link : m.links) {

@@ -12,7 +12,7 @@ namespace {
 
 using Ranks = std::vector<std::uint32_t>;
 
-// `groups` cliques of `size`, edges of weight 100 inside and one of weight 1 to the next group.
+// `groups` cliques of `size`, with edges of weight 100 inside and one edge of weight 1 to the next group.
 std::vector<PartitionEdge> cliques(std::uint32_t groups, std::uint32_t size) {
   std::vector<PartitionEdge> edges;
   for (std::uint32_t g = 0; g < groups; ++g) {
@@ -44,7 +44,7 @@ TEST_CASE("equal arguments always give equal ranks") {
   }
   auto const first = assign_ranks(weights, edges, 7);
   for (int repeat = 0; repeat < 5; ++repeat) {
-    assign_ranks(weights, cliques(10, 20), 3);  // whatever Scotch did in between
+    assign_ranks(weights, cliques(10, 20), 3);  // independent of earlier uses of Scotch
     REQUIRE(assign_ranks(weights, edges, 7) == first);
   }
   CHECK(std::set<std::uint32_t>(first.begin(), first.end()).size() == 7);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The importers on files of others: counts read from the files by hand.
+// The importers on published files: counts read from the files by hand.
 #include <doctest/doctest.h>
 
 #include <algorithm>

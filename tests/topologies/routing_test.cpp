@@ -26,7 +26,7 @@ std::string link(std::string const& a, std::string const& b, std::string const& 
 std::string const kFast = "latency = \"10ns\"\nbandwidth = \"16GB/s\"";
 std::string const kSlow = "latency = \"500ns\"\nbandwidth = \"16GB/s\"";
 
-// All shortest costs from every node to `to` by Bellman-Ford, as slow and obvious as can be: (forwards, ps,
+// All shortest costs from every node to `to` by a simple Bellman-Ford: (forwards, ps,
 // hops); over NVLink and xGMI alone, or over all links.
 struct Cost {
   std::uint64_t forwards;
@@ -90,7 +90,7 @@ TEST_CASE("paths of the GMMU Bypass machine take 140, 280 and 420 ns") {
 }
 
 TEST_CASE("a GPU forwards for others only if no other path exists") {
-  // a - b - c by fast links, and a - s - c by slow ones: the detour by the switch wins.
+  // a - b - c with fast links, and a - s - c with slow ones: the path over the switch is used.
   auto text = node("a", "gpu") + node("b", "gpu") + node("c", "gpu") + node("s", "pcie_switch") +
               link("a", "b", kFast) + link("b", "c", kFast) + link("a", "s", kSlow) + link("s", "c", kSlow);
   auto const with_switch = parse_machine(text, "test");
@@ -125,7 +125,7 @@ TEST_CASE("all equal paths are kept, flow 0 takes the lowest neighbour, and flow
 }
 
 TEST_CASE("consecutive flows use every route of a two-stage network equally often") {
-  // a to three switches, each of them to each of two more, these to b: six routes.
+  // a to three switches, each of them to each of two further switches, these to b: six routes.
   std::string text = node("a", "gpu") + node("b", "gpu");
   for (int i = 0; i < 2; ++i)
     text += node("t" + std::to_string(i), "pcie_switch") + link("t" + std::to_string(i), "b", kFast);
@@ -147,7 +147,7 @@ TEST_CASE("consecutive flows use every route of a two-stage network equally ofte
 }
 
 TEST_CASE("the message size selects a wide or a short path") {
-  // Direct: 10 ns at 1 GB/s. By the switch: 2 x 100 ns at 100 GB/s.
+  // Direct: 10 ns at 1 GB/s. Over the switch: 2 x 100 ns at 100 GB/s.
   auto const m = parse_machine(node("a", "gpu") + node("b", "gpu") + node("s", "nvswitch") +
                                    link("a", "b", "latency = \"10ns\"\nbandwidth = \"1GB/s\"", "nvlink") +
                                    link("a", "s", "latency = \"100ns\"\nbandwidth = \"100GB/s\"", "nvlink") +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is added to a program so that it allocates and frees its memory.
+// Allocations and frees added to a program.
 #include "farfault/workloads/allocations.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bh: its kernels played on values, from the tree to the forces, against sums over all pairs of bodies.
+// bh: its kernels replayed on values, from the tree to the forces, compared with sums over all pairs of
+// bodies.
 #include <cmath>
 #include <numeric>
 
@@ -31,8 +32,7 @@ std::size_t kernel_named(Workload const& w, std::string const& name) {
   return 0;
 }
 
-// What is left of a thread's accesses when those that all threads of a warp share, and the first lane makes,
-// are gone.
+// The accesses of a thread without the warp's shared accesses, which the first lane makes.
 std::vector<Access> of_buffers(std::vector<Access> const& list, std::set<std::string_view> const& buffers) {
   std::vector<Access> kept;
   for (auto const& a : list)
@@ -110,7 +110,7 @@ TEST_CASE("bh: children found and written by bodies on their way down form the t
     auto bottom = t.root;
     auto const threads = by_thread(w, k, width);
     for (std::uint32_t body = 0; body < kBodies; ++body) {
-      // Positions are those of the other body, behind the first ones; `values` holds the lowest cell.
+      // Positions of the other body follow the first ones; `values` holds the lowest cell.
       std::vector<Access> list;
       for (auto const& a : threads[body]) {
         if (a.buffer == "child" || (a.buffer == "values" && a.element == 1)) list.push_back(a);
@@ -223,7 +223,7 @@ TEST_CASE("bh: cells sum up their children, and bodies are sorted into the tree'
       if (a.buffer == "child" && a.op == Op::load) {
         CHECK(a.element == 8 * std::uint64_t{cell} + looked++);
         now = memory.at(a);
-      } else if (a.buffer == "child") {  // from where it was to the front, if it is not there
+      } else if (a.buffer == "child") {  // moved to the front unless already at the front
         CHECK(a.element == 8 * std::uint64_t{cell} + looked - 1);
         memory.at(a) = -1;
         CHECK(list.at(++i).buffer == "child");
@@ -271,7 +271,7 @@ TEST_CASE(
         std::int64_t now = -1;
         for (auto const& a : list) {
           if (a.buffer == "child") {
-            if (now >= 0) opened.push_back(static_cast<std::uint64_t>(now));  // was looked at, not taken
+            if (now >= 0) opened.push_back(static_cast<std::uint64_t>(now));  // inspected, not used
             CHECK(std::count(opened.begin(), opened.end(), a.element / 8) == 1);
             now = t.children[a.element];
           } else if (a.buffer == "mass") {

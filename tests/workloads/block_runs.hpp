@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks run as a machine does that switches warps at barriers alone.
+// Runs blocks with switches between warps only at barriers.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace farfault::workloads::test::grids {
 
-// Runs each block as a machine does that never switches warps but at barriers: each warp up to its next
-// barrier or its end, then the next warp. `visit` is given the number of barriers that the warp has passed.
+// Runs each block with switches between warps only at barriers: each warp up to its next barrier or its end,
+// then the next warp. `visit` gets the number of barriers that the warp has passed.
 template <class Visit>
 void run_blocks(Kernel const& kernel, std::uint32_t width, Visit visit) {
   WarpInstruction in;
@@ -32,7 +32,7 @@ void run_blocks(Kernel const& kernel, std::uint32_t width, Visit visit) {
   }
 }
 
-// Instructions of each kind that all warps of a kernel execute.
+// Instructions of each kind executed by all warps of a kernel.
 struct Counts {
   std::uint64_t loads = 0, stores = 0, scalar_loads = 0, barriers = 0, loaded = 0, stored = 0;
 };
@@ -49,7 +49,7 @@ inline Counts counts_of(Kernel const& kernel, std::uint32_t width) {
   return c;
 }
 
-// Small whole numbers, so that every order of sums gives the same.
+// Small whole numbers, so that sums are equal in any order.
 inline int value(std::uint64_t i) {
   return static_cast<int>(i * 7 % 13) - 6;
 }

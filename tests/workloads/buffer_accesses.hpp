@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses of a kernel to a buffer, and the barriers that its warps meet.
+// Accesses of a kernel to a buffer, and barriers of its warps.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ inline std::uint64_t accesses(Workload const& w, std::size_t kernel, std::string
   return count;
 }
 
-// How many barriers each warp of a kernel meets; all warps meet as many.
+// Barriers per warp of a kernel, equal for all warps.
 inline std::uint64_t barriers(Kernel const& kernel, std::uint32_t width) {
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> met;
   walk(kernel, width, [&](auto block, auto warp, auto, WarpInstruction const& in) {
@@ -35,7 +35,7 @@ inline std::uint64_t barriers(Kernel const& kernel, std::uint32_t width) {
   return met.begin()->second;
 }
 
-// Stands for the arithmetic of kernels, on whole numbers.
+// Replaces the arithmetic of kernels by whole numbers.
 using Value = std::uint64_t;
 inline Value mix(std::vector<Value> const& values) {
   Value h = 1;
@@ -43,7 +43,7 @@ inline Value mix(std::vector<Value> const& values) {
   return h;
 }
 
-// What an array holds at first.
+// The initial value of an array's element.
 inline Value value_of(std::string const& name, std::uint64_t i) {
   return mix({name.size(), Value(name.front()), i});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cfd, replayed on values, against plain loops over the mesh.
+// cfd, replayed on values and compared with plain loops over the mesh.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -55,7 +55,7 @@ Value flux_part(Value own, std::array<Value, 3> const& normal, Value behind) {
   return mix({own, normal[0], normal[1], normal[2], behind});
 }
 
-// What each thread stores, from what it loaded before.
+// The value stored by each thread, computed from its loads.
 Value stored(std::string const& kernel, std::vector<Value> const& in, std::vector<Value> const& constants,
              std::size_t store) {
   if (kernel == "initialize_variables") return constants[store];
@@ -173,7 +173,7 @@ TEST_CASE("cfd: a graph gives the elements; one with more than four neighbours i
   TempFile const path("path.graph", "3 2\n2\n1 3\n2\n");
   auto const w = build("cfd", {{"graph", path.path()}, {"iterations", "1"}, {"block", "32"}});
   CHECK(buffer(w, "areas").bytes == 4 * 32);
-  // Those behind the third are like it: one neighbour each.
+  // The elements after the third are like it: one neighbour each.
   CHECK(accesses(w, 5, "variables", Op::load, 32) == 5 * (32 + 2 + 2 + 29));
   TempFile const star("star.graph", "6 5\n2 3 4 5 6\n1\n1\n1\n1\n1\n");
   CHECK(error_of([&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies that are left out of a program, or added to it.
+// Copies removed from a program or added to it.
 #include "farfault/workloads/copies.hpp"
 
 #include <doctest/doctest.h>
@@ -36,7 +36,7 @@ TEST_CASE("copies: a program with copies keeps its own, and is unchanged without
   add_copies(w);
   CHECK(text(w) == "0:in0+10 0:kernel0 1:wait1 1:in20+10 2:wait3 2:kernel1");
   leave_out_copies(w);
-  // The copy in stream 1 ended no earlier than the wait before it.
+  // The copy in stream 1 did not end before the preceding wait.
   CHECK(text(w) == "0:kernel0 1:wait0 2:wait1 2:kernel1");
 }
 

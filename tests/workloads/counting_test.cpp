@@ -103,7 +103,7 @@ TEST_CASE(
     bool over = true;
     for (std::size_t k = 0; k < w.kernel_count(); ++k) {
       if (k % 2 == 0) {
-        CHECK(over);  // the last level asked for this one
+        CHECK(over);  // the last level requested this one
         over = false;
       }
       each_block(w, k, width, [&](std::uint64_t block, std::vector<Access> const& accesses) {

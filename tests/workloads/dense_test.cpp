@@ -177,7 +177,7 @@ TEST_CASE("stream: every byte is accessed exactly once, and the given share is w
       CHECK(reads[i] + writes[i] == 1);
       written += writes[i];
     }
-    // Accesses 3 and 7 of each thread's 8 are stores; 49 blocks of 64 threads, so the last stretch is cut.
+    // Accesses 3 and 7 of each thread's 8 are stores; 49 blocks of 64 threads, so the last part is shorter.
     CHECK(written == 2 * 49 * 64 - (8 * 49 * 64 - 25001));
     bool ends_with_use = true;
     WarpInstruction last;
@@ -205,7 +205,7 @@ TEST_CASE("sgemm: the blocks' loads, multiplied tile by tile, give A x B at the 
       std::vector<int> product(m * n, 12345);
       WarpInstruction in;
       for (std::uint64_t block = 0; block < w.kernel(0).shape().blocks; ++block) {
-        // Thread's element of both tiles, in the order of the threads, and its sum.
+        // Each thread's element of both tiles, in thread order, and its sum.
         std::vector<int> left(tile * tile), right(tile * tile), sum(tile * tile);
         for (std::uint64_t step = 0, loads = 0, ended = 0; ended == 0; ++step)
           for (std::uint32_t warp = 0; warp < warps_of(w.kernel(0), width); ++warp) {
@@ -232,7 +232,7 @@ TEST_CASE("sgemm: the blocks' loads, multiplied tile by tile, give A x B at the 
           for (std::uint64_t i = 0; i < k; ++i)
             expected[y * n + x] += value_a(y * k + i) * value_b(i * n + x);
       CHECK(product == expected);
-      // Each row of tiles of A is read by every tile of a row of C, each column of B by every one of a
+      // Each row of tiles of A is read by every tile of a row of C, each column of B by every tile of a
       // column.
       CHECK(all_equal(touches(w, a, Op::load, width, 4), static_cast<std::uint32_t>(n / tile)));
       CHECK(all_equal(touches(w, b, Op::load, width, 4), static_cast<std::uint32_t>(m / tile)));
@@ -318,7 +318,7 @@ TEST_CASE("random_access: only the sum waits for the reads; another seed reads e
     if (block == 0 && warp == 0 && in.wait_loads) waits.push_back(step);
   });
   CHECK(waits == std::vector<std::uint64_t>{1, 2 + 2 * 16});
-  // 64 MiB have 1,024 pages of 64 KiB: the 512 elements of each warp lie on hundreds of them.
+  // 64 MiB have 1,024 pages of 64 KiB: the 512 elements of each warp are on hundreds of pages.
   std::set<VirtAddr> pages;
   for (std::size_t i = 0; i < 512; ++i) pages.insert(first[i] >> 16);
   CHECK(pages.size() > 350);

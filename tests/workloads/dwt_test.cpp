@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dwt, played on real values.
+// dwt, replayed on real values.
 #include "block_runs.hpp"
 #include "thread_play.hpp"
 
@@ -17,8 +17,8 @@ double halved(double sum, double by) {
   return std::trunc(sum / by);
 }
 
-// A coefficient of a line, whose elements at(i) gives: high ones are what a linear guess misses, low ones
-// corrected by them.
+// A coefficient of a line with elements at(i): high coefficients are residuals of linear prediction, and
+// correct the low ones.
 template <class At>
 double coefficient(At at, std::int64_t i) {
   if (i % 2 != 0) return at(i) - halved(at(i - 1) + at(i + 1), 2);
@@ -29,7 +29,7 @@ struct Band {
   std::uint64_t first, width;
 };
 
-// Where coefficients lie: by low and high columns, low and high rows.
+// The location of coefficients: by low and high columns, low and high rows.
 Band band_of(bool high_x, bool high_y, std::uint64_t w, std::uint64_t h) {
   auto const low_w = (w + 1) / 2, low_h = (h + 1) / 2;
   std::uint64_t const sizes[] = {low_w * low_h, (w - low_w) * low_h, low_w * (h - low_h)};
@@ -43,7 +43,7 @@ std::uint64_t place_of(std::uint64_t x, std::uint64_t y, std::uint64_t w, std::u
   return band.first + y / 2 * band.width + x / 2;
 }
 
-// Columns first, as the kernel does it.
+// Columns first, like the kernel.
 template <class Pixel>
 double coefficient(Pixel pixel, std::int64_t x, std::int64_t y, std::uint64_t w, std::uint64_t h) {
   auto const down = [&](std::int64_t column) {
@@ -72,7 +72,7 @@ TEST_CASE("dwt: the blocks' loads suffice for the coefficients that they store, 
       std::vector<double> bytes(3 * cols * rows);
       for (auto& b : bytes) b = static_cast<double>(random.below(256));
       CHECK(source != 0);
-      // A block's threads read the words that its pixels' bytes lie in.
+      // A block's threads read the words that contain its pixels' bytes.
       each_block(w, 0, width, [&](std::uint64_t block, std::vector<Access> const& accesses) {
         std::set<std::uint64_t> words;
         for (auto const& a : of_op(accesses, Op::load)) words.insert(a.element);
@@ -149,7 +149,7 @@ TEST_CASE(
   CHECK(c.stored == 960 * 480);
   CHECK(c.stores == 960 * 480 / 32);
   CHECK(c.barriers == 75 * 6 * 4 * 4);
-  // The first warp's first store: even columns side by side.
+  // The first warp's first store: adjacent even columns.
   each_block(w, 2, 32, [](std::uint64_t block, std::vector<Access> const& accesses) {
     auto const stores = of_op(accesses, Op::store);
     for (std::uint32_t i = 0; i < 32 && block == 1; ++i)

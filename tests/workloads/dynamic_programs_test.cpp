@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pathfinder and fw, played on real values.
+// pathfinder and fw, replayed on real values.
 #include <boost/graph/dijkstra_shortest_paths.hpp>
 #include <boost/property_map/function_property_map.hpp>
 
@@ -106,7 +106,7 @@ TEST_CASE("pathfinder: the blocks' sums of their loads match those of the whole 
 }
 
 TEST_CASE("pathfinder: a block reads its columns, and two fewer of each row") {
-  // Of 216 columns a block, the last has 100,000 - 462 x 216 = 208 and its halo.
+  // With 216 columns per block, the last block has 100,000 - 462 x 216 = 208 and its halo.
   auto const w = build("pathfinder", {{"cols", "100000"}, {"rows", "21"}});
   REQUIRE(w.kernel_count() == 1);
   CHECK(w.kernel(0).shape().blocks == 463);
@@ -153,7 +153,7 @@ TEST_CASE("fw: pairs write where the loaded sum is shorter, and end with the dis
     }
     CHECK(shorter > g.vertices);
     CHECK(memory["distance"] == shortest_paths(g));
-    // The vertex that a path goes through lies on it.
+    // The intermediate vertex is on the path.
     for (std::uint64_t i = 0; i < g.vertices; ++i)
       for (std::uint64_t j = 0; j < g.vertices; ++j) {
         auto const& d = memory["distance"];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link microbenchmark: who accesses which part.
+// The link microbenchmark: the accesses of each part.
 #include <algorithm>
 
 #include "warp_walk.hpp"
@@ -9,7 +9,7 @@ using namespace test;
 
 namespace {
 
-// By part of the array, the parts whose blocks access it in the last kernel; each part has equally many
+// By part of the array, the parts whose blocks access it in the last kernel; all parts have equal numbers of
 // blocks.
 std::vector<std::vector<std::uint64_t>> accessors(Workload const& w, std::uint64_t parts,
                                                   std::uint32_t width) {
@@ -35,7 +35,7 @@ TEST_CASE("exchange, all to all: every byte is accessed once, and every part by 
   for (auto const* width_text : {"32", "64"}) {
     BuildContext context;
     context.warp_width = width_text[0] == '3' ? 32 : 64;
-    // 24 KiB a part: 48 or 24 chunks, which three others divide; and 28 KiB, which they do not.
+    // 24 KiB per part: 48 or 24 chunks, divisible by three other parts; and 28 KiB, not divisible.
     for (auto const* bytes : {"96KiB", "112KiB"}) {
       auto const w = build("exchange", {{"bytes", bytes}, {"parts", "4"}}, context);
       REQUIRE(w.kernel_count() == 2);

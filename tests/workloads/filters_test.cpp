@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions, by transforms and by filters of rows and columns, played on real values.
+// Convolutions, by transforms and by filters of rows and columns, replayed on real values.
 #include <set>
 #include <string>
 #include <tuple>
@@ -63,7 +63,7 @@ TEST_CASE("fwt: the passes convolve the data with the filter") {
           CHECK(stores == loads);
           continue;
         }
-        // Each thread's values since its last store, and which store it is.
+        // Each thread's values since its last store, and the number of the store.
         std::vector<std::vector<double>> held(width);
         std::vector<std::size_t> stores(width);
         walk(kernel, width, [&](auto, auto, auto, WarpInstruction const& in) {
@@ -107,7 +107,7 @@ TEST_CASE(
       auto const& last = w.kernel(kernels - 1);
       CHECK(last.shape().threads_per_block == threads);
       CHECK(barriers(last, width) == std::set{stages});
-      // Each kernel but one reads and writes its array once; that one reads both.
+      // All kernels but one read and write their array once; that one reads both.
       auto const accesses = (1ULL << std::stoul(log2)) / width;
       CHECK(count(w, width, Op::load) == (kernels + 1) * accesses);
       CHECK(count(w, width, Op::store) == kernels * accesses);
@@ -151,7 +151,7 @@ TEST_CASE("convolution: a block's loads, filtered at its stores, give the image'
     for (std::size_t k = 0; k < 2; ++k) {
       auto const& from = buffer(w, k == 0 ? "input" : "buffer");
       auto const& to = buffer(w, k == 0 ? "buffer" : "output");
-      std::map<std::uint64_t, std::vector<double>> tile;  // by block, what it has loaded, where it was
+      std::map<std::uint64_t, std::vector<double>> tile;  // loaded values by block and address
       walk(w.kernel(k), width, [&](auto block, auto, auto, WarpInstruction const& in) {
         if (in.op != Op::load) return;
         auto& own = tile[block];

@@ -13,12 +13,12 @@ using namespace test;
 namespace {
 
 struct BfsRun {
-  std::map<std::uint64_t, std::uint32_t> level;  // of each vertex that was written, and of the source
+  std::map<std::uint64_t, std::uint32_t> level;  // of each written vertex and of the source
   std::vector<std::uint32_t> edge_visits;
   std::vector<std::uint32_t> level_reads;  // per kernel: how many vertices read their own level
 };
 
-// Plays the kernels: reads edges by address, writes levels by address.
+// Replays the kernels: reads edges by address, writes levels by address.
 BfsRun play(Workload const& w, CsrGraph const& g, std::uint64_t source, std::uint32_t width) {
   BfsRun run;
   run.level[source] = 0;

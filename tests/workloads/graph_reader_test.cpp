@@ -43,7 +43,7 @@ std::vector<std::uint32_t> row(CsrGraph const& g, std::uint64_t v) {
 
 using Row = std::vector<std::uint32_t>;
 
-// What reading `content` says is wrong, without the folder's name.
+// The error of reading `content`, without the folder's name.
 std::string complaint(std::string const& name, std::string const& content, GraphOptions const& options = {}) {
   TempFile const file(name, content);
   auto text = error_of([&] { read_graph(file.path(), options); });

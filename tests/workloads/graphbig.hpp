@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the streams of GraphBIG's workloads as what they do to the elements of their buffers, and hands their
-// graphs to Boost.Graph.
+// Converts the streams of GraphBIG's workloads to accesses of buffer elements, and their graphs to
+// Boost.Graph.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ void each_touch(Workload const& w, std::size_t kernel, std::uint32_t width, Use 
   });
 }
 
-// How often kernels `first` to `last` touch a buffer in this way.
+// Number of such touches of a buffer by kernels `first` to `last`.
 inline std::uint64_t count(Workload const& w, std::string_view buffer, Op op, std::size_t first = 0,
                            std::size_t last = ~std::size_t{0}, std::uint32_t width = 32) {
   std::uint64_t n = 0;
@@ -101,7 +101,7 @@ inline std::string text(Workload const& w, std::size_t kernel, std::uint64_t blo
   }
 }
 
-// Three vertices that are all neighbours, a fourth at the third, and a fifth without edges.
+// Three vertices that are all neighbours, a fourth next to the third, and a fifth without edges.
 inline std::string const kHandGraph = "5 4\n2 3\n1 3\n1 2 4\n3\n\n";
 
 using BoostGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
@@ -113,7 +113,7 @@ inline BoostGraph to_boost(CsrGraph const& g) {
   return b;
 }
 
-// A graph that a workload and the test read or make in the same way, both ways.
+// A graph that a workload and the test read or generate equally, in both directions.
 struct TestGraph {
   std::string name;
   std::vector<std::pair<std::string, std::string>> settings;
@@ -129,7 +129,7 @@ inline TestGraph rmat_graph(std::uint32_t scale, std::uint32_t edge_factor) {
           undirected(generate_rmat(options))};
 }
 
-// R-MAT graphs, and those of the named files that are there.
+// R-MAT graphs, and the graphs of existing named files.
 inline std::vector<TestGraph> test_graphs(std::initializer_list<char const*> files, std::uint32_t scale = 9) {
   std::vector<TestGraph> all;
   all.push_back(rmat_graph(scale, 4));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The streams of GraphBIG's workloads on a graph small enough to write them down, at the ends of grids, and
-// parameters that do not fit.
+// The streams of GraphBIG's workloads on a graph small enough to list them, at the ends of grids, and invalid
+// parameters.
 #include "graphbig.hpp"
 
 namespace farfault::workloads {
@@ -28,7 +28,7 @@ std::array<std::uint64_t, 4> instructions(Workload const& w, std::size_t kernel)
   }
 }
 
-// A path of so many vertices.
+// A path with this number of vertices.
 std::string path_of(int vertices) {
   std::string text = "# a path\n";
   for (int v = 0; v + 1 < vertices; ++v) text += std::to_string(v) + " " + std::to_string(v + 1) + "\n";
@@ -190,12 +190,12 @@ TEST_CASE("graphbig: a warp's instructions on a graph of five vertices, accesses
 TEST_CASE("graphbig: instructions of a warp are composed of the pieces of its statements") {
   Hand const hand;
   auto const ttc = build_on("bfs_ttc", hand.graph);
-  // Index 9 and 4; level 9 and 3; row 5 and 3; two edges of 10 and 6, each of which finds its target.
+  // Index 9 and 4; level 9 and 3; row 5 and 3; two edges of 10 and 6, each with a discovered target.
   CHECK(instructions(ttc, 1) == std::array<std::uint64_t, 4>{9 + 9 + 5 + 2 * 10, 4 + 3 + 3 + 2 * 6, 11, 5});
-  // One edge, which finds nothing: two branches in place of two stores.
+  // One edge without a discovery: two branches instead of two stores.
   CHECK(instructions(ttc, 3) == std::array<std::uint64_t, 4>{9 + 9 + 5 + 10, 4 + 3 + 3 + 6 + 2, 5, 5});
   auto const twc = build_on("bfs_twc", hand.graph);
-  // Index 13 and 6; of five vertices the level 12 and 6; one row of 9 and 3, and a round of 10 and 6.
+  // Index 13 and 6; level of five vertices 12 and 6; one row of 9 and 3, and a round of 10 and 6.
   CHECK(instructions(twc, 1) ==
         std::array<std::uint64_t, 4>{13 + 5 * 12 + 9 + 10, 6 + 5 * 6 + 3 + 6, 5 + 2 + 4, 5});
   auto const dwc = build_on("bfs_dwc", hand.graph);
@@ -219,7 +219,7 @@ TEST_CASE("graphbig: warps beyond the end read only a work list's length") {
         auto const& kernel = w.kernel(k);
         auto const& shape = kernel.shape();
         CHECK(shape.threads_per_block <= 128);
-        // Each vertex or entry has a thread, or there is a warp of 32 for each 32 of them.
+        // One thread per vertex or entry, or one warp of 32 for each 32 of them.
         std::uint64_t threads = 0;
         each_touch(w, k, width, [&](Touch const& t) {
           if (!t.buffer.ends_with("_end")) threads = std::max(threads, t.thread + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of GraphBIG's workloads compute, found by playing their streams, against Boost.Graph.
+// The results of GraphBIG's kernels, found by replaying their streams, compared with Boost.Graph.
 #include <boost/graph/betweenness_centrality.hpp>
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/graph/core_numbers.hpp>
@@ -31,8 +31,8 @@ std::vector<std::uint32_t> boost_levels(CsrGraph const& g, std::uint64_t source)
   return level;
 }
 
-// The level that kernels write: the number of the kernel's level and one. In bfs_ta a level is written by an
-// atomic with a result: behind an edge, the second access to the levels that is not to the thread's own.
+// The level written by kernels: the number of the kernel's level plus one. In bfs_ta a level is written by an
+// atomic with a result: after an edge, the second access to a level other than the thread's.
 std::vector<std::uint32_t> played_levels(std::string const& name, Workload const& w, std::uint64_t source,
                                          std::uint64_t vertices, std::uint32_t width) {
   std::vector<std::uint32_t> level(vertices, kFar);
@@ -95,7 +95,7 @@ TEST_CASE("graphbig: sssp_twc's distances match Dijkstra, and its kernels comput
       CHECK(*std::max_element(weight.begin(), weight.end()) == kMost);
       CHECK(*std::min_element(weight.begin(), weight.end()) == 1);
 
-      // Plays the kernels: only what the data says may be done.
+      // Replays the kernels, which may make only the accesses determined by the data.
       constexpr std::uint64_t kInfinity = ~std::uint64_t{0};
       std::vector<std::uint64_t> distance(g.graph.vertices, kInfinity), update = distance;
       std::vector<bool> mask(g.graph.vertices, false);
@@ -221,7 +221,7 @@ TEST_CASE("graphbig: executing bc's kernels for all roots gives the centrality o
         std::fill(delta.begin(), delta.end(), 0);
         sigma[root] = 1;
       }
-      // By thread: the neighbour whose sigma was read behind the thread's own, the sum.
+      // By thread: the neighbour whose sigma was read after the thread's own, and the sum.
       std::map<std::uint64_t, std::pair<std::uint64_t, bool>> neighbour;
       std::map<std::uint64_t, double> sum;
       each_touch(w, k, 32, [&](Touch const& t) {
@@ -261,7 +261,7 @@ TEST_CASE("graphbig: pr_graphbig's ranks match Boost.Graph, and its kernels comp
     constexpr std::uint32_t kRounds = 150;
     auto const w = build_on("pr_graphbig", g, {{"error", "0"}, {"max_rounds", "150"}});
     REQUIRE(w.kernel_count() == 1 + 3 * kRounds);
-    // Plays one round: from equal ranks, what the accesses of the second kernel add.
+    // Replays one round: the additions of the second kernel's accesses, from equal ranks.
     auto const one = page_ranks(g.graph, 0.85, 0, 1);
     std::vector<double> rank(n, 0.15 / static_cast<double>(n));
     each_touch(w, 2, 32, [&](Touch const& t) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The streams of GraphBIG's workloads: how often they touch what, in which order, and who does it.
+// The streams of GraphBIG's workloads: the number and order of their accesses, by thread.
 #include "farfault/workloads/kernel_support.hpp"
 #include "graphbig.hpp"
 
@@ -7,12 +7,12 @@ namespace farfault::workloads {
 using namespace test;
 namespace {
 
-// What closed forms are made of.
+// The terms of the closed forms.
 struct Numbers {
   std::uint64_t n = 0, edges = 0, levels = 0;
   std::uint64_t reached = 0, reached_edges = 0;
   std::uint64_t downward = 0;  // edges from a level to the next
-  std::uint64_t finders = 0;   // vertices that find another
+  std::uint64_t finders = 0;   // vertices that discover another
 };
 
 Numbers numbers_of(CsrGraph const& g, std::uint64_t source) {
@@ -34,7 +34,7 @@ Numbers numbers_of(CsrGraph const& g, std::uint64_t source) {
 
 constexpr auto kLast = ~std::size_t{0};
 
-// How often kernels of this name touch a buffer.
+// Number of touches of a buffer by kernels with this name.
 std::uint64_t count_in(std::string const& kernel, Workload const& w, std::string_view buffer, Op op,
                        std::uint32_t width) {
   std::uint64_t sum = 0;
@@ -117,7 +117,7 @@ TEST_CASE("graphbig: bfs_dwc pushes each found vertex once, without gaps, and re
       for (std::size_t k = 1; k < w.kernel_count(); ++k) {
         std::string const in = k % 2 == 1 ? "worklist1" : "worklist2";
         std::string const out = k % 2 == 1 ? "worklist2" : "worklist1";
-        // A block of less than 32 threads holds a part of a warp, and each part reads what the warp reads.
+        // A block of less than 32 threads holds a part of a warp, and each part makes the warp's reads.
         std::set<std::uint64_t> read;
         std::vector<std::uint64_t> pushed;
         std::uint64_t ends = 0;
@@ -130,7 +130,7 @@ TEST_CASE("graphbig: bfs_dwc pushes each found vertex once, without gaps, and re
         CHECK(read.size() == size);
         CHECK(*read.rbegin() == size - 1);
         for (std::uint64_t i = 0; i < pushed.size(); ++i) CHECK(pushed[i] == i);
-        CHECK(ends == ceil_div(size, std::stoull(chunk)) * 32);  // every thread that had work
+        CHECK(ends == ceil_div(size, std::stoull(chunk)) * 32);  // every thread with work
         size = pushed.size();
       }
       CHECK(size == 0);
@@ -276,14 +276,15 @@ TEST_CASE("graphbig: a colouring's thread stops at the first neighbour that must
         auto const colour = coloured.colour[v];
         if (colour < round) CHECK(looked_at[v] == 0);
         if (colour == round) CHECK(looked_at[v] == row);
-        if (colour > round) {  // the last one has no colour yet and gets one before v does
+        if (colour > round) {  // the last one has no colour yet and gets one before v
           auto const last = coloured.colour[g.graph.targets[g.graph.offsets[v] + looked_at[v] - 1]];
           CHECK((last >= round && last < colour));
         }
         for (std::uint64_t i = 0; i < looked_at[v]; ++i) {
           auto const e = g.graph.offsets[v] + i;
           REQUIRE(numbered[e] == (coloured.colour[g.graph.targets[e]] >= round));
-          // No earlier neighbour would have done: those that must be coloured before v never come again.
+          // No earlier neighbour was sufficient: neighbours that must be coloured before v are not read
+          // again.
           if (i + 1 < looked_at[v] && coloured.colour[g.graph.targets[e]] >= round)
             CHECK((coloured.colour[g.graph.targets[e]] > colour || g.graph.targets[e] == v));
         }

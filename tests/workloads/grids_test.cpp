@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workloads on matrices and grids: what each block reads is enough for what it writes.
+// Workloads on matrices and grids: each block's reads suffice for its writes.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -200,8 +200,8 @@ TEST_CASE("stencil3d: a block has read the whole stencil of every written elemen
       bool const inner = e / plane >= 4 && e / plane < z - 12;
       REQUIRE((result[static_cast<std::size_t>(e)] != -1) == inner);
     }
-    // Each block reads its column up to four planes ahead, and around its tile of every plane eight elements
-    // to each side.
+    // Each block reads its column up to four planes ahead, and eight elements on each side of its tile in
+    // every plane.
     std::vector<std::uint32_t> expected(x * y * z);
     for (std::int64_t top = 0; top < y; top += 8)
       for (std::int64_t left = 0; left < x; left += 32)

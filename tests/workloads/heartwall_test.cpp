@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heartwall, played on real values: correlations, and where the points are found.
+// heartwall, replayed on real values: correlations and detected points.
 #include <algorithm>
 #include <cmath>
 
@@ -31,7 +31,7 @@ struct Thread {
   std::uint64_t line = ~0ULL;
 };
 
-// What the phase between barriers `phase` and `phase` + 1 stores at an element.
+// The value stored at an element in the phase between barriers `phase` and `phase` + 1.
 double stored(int phase, std::string const& to, std::uint64_t e, Block& b, Thread& t) {
   auto const& v = t.loaded;
   auto const running = [&](std::uint64_t line) {
@@ -41,7 +41,7 @@ double stored(int phase, std::string const& to, std::uint64_t e, Block& b, Threa
   };
   if (to == "row_found" || to == "column_found") return v.at(0);
   switch (phase) {
-    case 2: {  // products: both windows' numbers, from 1, add up to the offset's and 1
+    case 2: {  // products: both windows' numbers, from 1, sum to the offset's plus 1
       double sum = 0;
       for (std::size_t i = 0; i < v.size(); ++i) {
         auto const row = e % kOffsets + 2 - (t.from[i] % kArea + 1);
@@ -76,7 +76,7 @@ double stored(int phase, std::string const& to, std::uint64_t e, Block& b, Threa
       return v.at(0) - v.at(1) * b.pattern_sum / (kSide * kSide);
     case 30:
       return v.at(0) / v.at(1);
-    case 31:  // the middle, moved by as much as the point was in the frame before
+    case 31:  // the middle, moved by the point's displacement in the previous frame
       return e == (kOffsets / 2) * kOffsets + kOffsets / 2 ? 1 : 0;
     case 32: {
       double sum = 0;
@@ -104,7 +104,7 @@ TEST_CASE("heartwall: the blocks' loads give the correlation at each offset, wit
     Memory memory(w);
     auto const frame = fill(memory, "frame", 1);
     REQUIRE(frame.size() == kRows * kCols);
-    // Where points are is what the first frame loads, around them.
+    // The first frame's loads are around the points.
     std::vector<std::pair<double, double>> places;
     each_block(w, 0, width, [&](auto, std::vector<Access> const& accesses) {
       std::uint64_t first = ~0ULL;
@@ -218,7 +218,7 @@ TEST_CASE(
       ++(a.op == Op::load ? lanes[std::string(a.buffer)].first : lanes[std::string(a.buffer)].second);
   });
   using Pair = std::pair<std::uint64_t, std::uint64_t>;
-  // Each element of the pattern meets each of the area once; then padding, and squares.
+  // Each element of the pattern is multiplied by each of the area once; then padding, and squares.
   CHECK(lanes["area"] == Pair{2 * (side * side * area * area + 2 * area * area), 2 * area * area});
   CHECK(lanes["area_squared"] == Pair{2 * area * area, 2 * area * area});
   CHECK(lanes["frame"] == Pair{2 * area * area, 0});
@@ -231,7 +231,7 @@ TEST_CASE(
   CHECK(lanes["local"] == Pair{2 * 3 * n * n, 2 * 2 * n * n});
   CHECK(lanes["local_squared"] == Pair{2 * 5 * n * n, 2 * 5 * n * n});
   CHECK(lanes["masked"] == Pair{2 * n * n, 2 * n * n});
-  // Along a line of n offsets, ten numbers of the mask but for its ends.
+  // Along a line of n offsets, ten numbers of the mask, fewer at its ends.
   std::uint64_t line = 0;
   for (std::uint64_t i = 1; i <= n; ++i) line += std::min(n, i + 5) - (i + 6 > 10 ? i + 6 - 10 : 1) + 1;
   CHECK(lanes["mask"] == Pair{2 * line * line, 2 * n * n});

@@ -34,7 +34,7 @@ struct HistogramCase {
 };
 
 // Many pixels for each bin, so that bytes overflow; one pixel per sampling thread, two ranges and pixels
-// outside; an image too small for the prescan, so that the first range is the only one.
+// outside; an image too small for the prescan, which leaves only the first range.
 std::vector<HistogramCase> const kHistograms{{"64", "72", "24576", "1", "0.1"},
                                              {"512", "512", "98304", "3000", "0.02"},
                                              {"128", "20", "65536", "3000", "0.5"}};
@@ -62,7 +62,7 @@ std::map<std::uint64_t, int> ranges_of(Workload const& w, std::uint64_t bins) {
 TEST_CASE("histogram: the kernels' loads and stores count every pixel, up to 255 per bin") {
   for (auto const& c : kHistograms)
     for (std::uint32_t const width : {32U, 64U}) {
-      if (c.cols == "512" && width == 32) continue;  // the largest, which takes half of the time
+      if (c.cols == "512" && width == 32) continue;  // the largest one, which takes half of the time
       CAPTURE(c.cols);
       auto const w = c.build(width);
       REQUIRE(w.kernel_count() == 4);
@@ -71,7 +71,7 @@ TEST_CASE("histogram: the kernels' loads and stores count every pixel, up to 255
       auto const ranges = ranges_of(w, bins);
       auto const first_bin = ranges.begin()->first * 24576, end_bin = (ranges.rbegin()->first + 1) * 24576;
 
-      // A pixel's bin as it is rewritten: each thread stores what it loaded, two pixels in turn.
+      // A pixel's rewritten bin: each thread stores its loads, two pixels at a time.
       std::uint64_t twice = 0;
       std::vector<std::uint64_t> mapped(input.pixels(), ~std::uint64_t{0});
       each_block(w, 1, width, [&](auto, std::vector<Access> const& accesses) {
@@ -92,7 +92,7 @@ TEST_CASE("histogram: the kernels' loads and stores count every pixel, up to 255
 
       CHECK(twice == 0);
 
-      // Counters in shared memory, word by word, and those in global memory, by what threads do in turn.
+      // Counters in shared memory, word by word, and counters in global memory, in thread order.
       std::vector<std::uint64_t> global(bins);
       std::vector<std::uint32_t> overflow(std::max(bins, end_bin)), counters(buffer(w, "counters").bytes / 4);
       std::uint64_t otherwise = 0, wrong_above = 0, wraps = 0, outside = 0;
@@ -152,7 +152,7 @@ TEST_CASE("histogram: the kernels' loads and stores count every pixel, up to 255
       CHECK((wraps != 0) == (c.spread == "1"));
       CHECK((outside != 0) == (c.bins != "24576"));
 
-      // Four bins at a time: the sums of what a thread loads since it stored last.
+      // Four bins at a time: the sums of a thread's loads since its last store.
       std::vector<std::uint64_t> histogram(buffer(w, "histogram").bytes);
       each_block(w, 3, width, [&](auto, std::vector<Access> const& accesses) {
         std::map<std::uint32_t, std::array<std::uint64_t, 4>> sums;
@@ -167,7 +167,7 @@ TEST_CASE("histogram: the kernels' loads and stores count every pixel, up to 255
               sum[i] += a.buffer == "counters"          ? counters.at(a.element) >> 8 * i & 0xff
                         : a.buffer == "global_counters" ? global.at(4 * a.element + i)
                                                         : overflow.at(4 * a.element + i);
-            // Overflow may be below zero, in 32 bits.
+            // The overflow may be negative, in 32 bits.
             for (auto& s : sum) s = static_cast<std::uint32_t>(s);
           }
         }
@@ -207,7 +207,7 @@ TEST_CASE("histogram: the ranges are ten deviations around the mean, or the firs
 }
 
 TEST_CASE("histogram: a byte that wraps carries into the next ones, and an atomic corrects each of them") {
-  // Counts one part's pixels, of the bins and so often, and says what the last one does.
+  // Counts one part's pixels, given by bin and number, and returns the action of the last one.
   auto const last = [](std::vector<std::pair<std::uint32_t, int>> const& counted) {
     HistogramPixels p;
     p.ranges = {0, 0};
@@ -225,12 +225,12 @@ TEST_CASE("histogram: a byte that wraps carries into the next ones, and an atomi
   CHECK(last({{0, 512}}) == 0b0011);
   CHECK(last({{1, 255}, {0, 256}}) == 0b0111);
   CHECK(last({{1, 255}, {2, 255}, {0, 256}}) == 0b1111);
-  // The published code's mistake: bin 1 takes the carry, and bin 3 is put right all the same.
+  // The published code's mistake: bin 1 absorbs the carry, and bin 3 is corrected anyway.
   CHECK(last({{1, 254}, {2, 255}, {0, 256}}) == 0b1011);
   CHECK(last({{2, 255}, {1, 256}}) == 0b0111);
   CHECK(last({{3, 255}, {2, 256}}) == 0b0011);
   CHECK(last({{3, 256}}) == 0b0001);
-  // Of no range: counted elsewhere, up to 255.
+  // Outside of the ranges: counted elsewhere, up to 255.
   CHECK(last({{30'000, 255}}) == (HistogramPixels::kOutside | HistogramPixels::kAdds));
   CHECK(last({{30'000, 256}}) == HistogramPixels::kOutside);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a warp of each kernel executes, by kind: the table of workloads/README.md.
+// The instructions of a warp of each kernel by kind: the table of workloads/README.md.
 #include "warp_walk.hpp"
 
 namespace farfault::workloads {
@@ -21,7 +21,7 @@ std::ostream& operator<<(std::ostream& out, Counts const& c) {
              << " shared, " << c.memory << " memory, " << c.scalar_loads << " scalar loads";
 }
 
-// Of warp 0 of block 0, of 64 lanes. A barrier is a scalar instruction.
+// The counts of warp 0 of block 0, with 64 lanes. A barrier is a scalar instruction.
 Counts count(std::string const& workload, std::size_t kernel = 0) {
   BuildContext context;
   context.warp_width = 64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accesses of a kernel's lanes, block by block, and values in memory on which they are played.
+// The accesses of a kernel's lanes, block by block, and values in memory for their replay.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ void each_block(Workload const& w, std::size_t kernel, std::uint32_t width, Use 
 
 using Values = std::vector<double>;
 
-// What lies behind the buffers.
+// The values behind the buffers.
 struct Memory {
   std::map<std::string, Values> buffers;
 
@@ -72,7 +72,7 @@ inline std::ostream& operator<<(std::ostream& out, Lanes const& l) {
   return out << l.loads << " loads, " << l.stores << " stores, " << l.barriers << " barriers";
 }
 
-// Of all lanes of a kernel; barriers once for each warp.
+// Counts over all lanes of a kernel; barriers once per warp.
 inline Lanes lanes_of(Workload const& w, std::size_t kernel, std::uint32_t width) {
   Lanes sum;
   walk(w.kernel(kernel), width, [&](auto, auto, auto, WarpInstruction const& in) {
@@ -99,7 +99,7 @@ inline std::vector<Access> of_op(std::vector<Access> const& all, Op op) {
   return list;
 }
 
-// Every warp of a block reaches as many barriers as the others.
+// All warps of a block reach equal numbers of barriers.
 inline bool barriers_agree(Workload const& w, std::size_t kernel, std::uint32_t width) {
   std::map<std::uint64_t, std::map<std::uint32_t, int>> reached;
   auto const& k = w.kernel(kernel);

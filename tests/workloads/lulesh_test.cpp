@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lulesh: all kernels against plain loops over arrays.
+// lulesh: all kernels compared with plain loops over arrays.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -38,7 +38,7 @@ TEST_CASE("lulesh: no kernel reads unwritten data, and each writes all elements 
           if (name != "acceleration_boundary") CHECK(where.size() == buffer(w, array).bytes / 8);
           for (auto const& [a, count] : where) {
             written.insert(a);
-            // The last elements of a block of 32 repeat one; all corners write what they share.
+            // The last elements of a block of 32 repeat one; all corners write shared elements.
             if (name.find("hourglass") == std::string::npos) CHECK(count == 1);
           }
         }
@@ -48,8 +48,8 @@ TEST_CASE("lulesh: no kernel reads unwritten data, and each writes all elements 
 
 namespace {
 
-// A time step of LULESH as loops over plain arrays. In place of its arithmetic, what is stored is the sum of
-// all that the item has read before, each by a factor of its array.
+// A time step of LULESH as loops over plain arrays. Instead of its arithmetic, each store is the sum of the
+// item's earlier loads, each with a factor of its array.
 class PlainLulesh {
  public:
   static constexpr std::uint64_t side = 3, line = side + 1;
@@ -227,7 +227,7 @@ TEST_CASE("lulesh: the loads and stores of all kernels in two time steps match l
     }
     for (auto const& [name, values] : memory) {
       CAPTURE(name);
-      // The reductions are left out.
+      // Without the reductions.
       if (!name.starts_with("min_dt")) CHECK(values == plain.arrays.at(name));
     }
   }
@@ -256,7 +256,7 @@ TEST_CASE("lulesh: nodes sum up the forces of exactly their elements' corners") 
                         e % side + c % 2);
       CHECK(geometry == std::set<std::uint64_t>(node_of[e].begin(), node_of[e].end()));
       for (std::uint64_t c = 0; c < 8; ++c) expected[node_of[e][c]].insert(c * 27 + e);
-      // Along the lower face corners go round.
+      // Along the lower face, corners are numbered in a circle.
       CHECK(node_of[e][1] - node_of[e][0] == 1);
       CHECK(node_of[e][2] - node_of[e][3] == 1);
       CHECK(node_of[e][3] - node_of[e][0] == line);
@@ -337,7 +337,7 @@ TEST_CASE("lulesh: accesses, blocks and barriers of a time step follow from elem
       CHECK(stores[7] == 3 * (side + 1) * (side + 1));
       CHECK(loads[10] == elements * (8 + 24 + 2 + 24));
       CHECK(loads[12] == elements * (8 + 48 + 2));
-      // Each of six sides has side^2 elements without another.
+      // Each of six sides has side^2 elements without a neighbour.
       CHECK(loads[13] == elements * (2 + 3 + 1 + 6) + 2 * 6 * (elements - side * side));
       CHECK(stores[15] == elements * 9);
       CHECK(loads[18] == elements * 11);

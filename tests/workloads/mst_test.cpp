@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mst, played on values, against Kruskal's algorithm.
+// mst, replayed on values and compared with Kruskal's algorithm.
 #include <algorithm>
 #include <boost/graph/kruskal_min_spanning_tree.hpp>
 #include <boost/property_map/function_property_map.hpp>
@@ -39,8 +39,8 @@ Weighted kruskal(CsrGraph const& g, std::uint32_t most) {
   return sum;
 }
 
-// What the kernels' memory holds, as a machine has it that runs the warps of a kernel after each other but
-// shows them what was there before the kernel. Each store must be what the algorithm makes of that.
+// The kernels' memory on a machine that runs the warps of a kernel one after the other but gives them the
+// contents from before the kernel. Each store must match the algorithm on these contents.
 class Machine {
  public:
   Machine(Workload const& w, CsrGraph const& g, std::uint32_t most, std::uint32_t width)
@@ -83,8 +83,8 @@ class Machine {
     adds_.assign(n_, false);
   }
 
-  // A thread's accesses in order, with those to the trees checked: a search goes up as the trees were, and
-  // then makes its vertex name the boss.
+  // A thread's accesses in order, with checked accesses to the trees: a search follows the earlier trees
+  // upwards, and then sets its vertex's parent to the root.
   std::vector<std::vector<Touch>> threads(std::size_t kernel, bool searches = true) {
     std::vector<std::vector<Touch>> all(n_);
     each_touch(w_, kernel, width_, [&](Touch const& t) {
@@ -232,7 +232,7 @@ class Machine {
   Weighted sum_;
 };
 
-// Of the skewed graphs of these tests.
+// The skewed graphs of these tests.
 Workload build_mst(TestGraph const& g, std::uint32_t most, std::uint32_t width) {
   auto const weight = std::to_string(most);
   return build_on(
@@ -250,7 +250,7 @@ TEST_CASE("mst: the edges added by the kernels have the number and weight of Kru
         auto const w = build_mst(g, most, width);
         Machine machine(w, g.graph, most, width);
         CHECK(machine.run() == kruskal(g.graph, most));
-        // Components are those of the graph.
+        // Components match the graph.
         for (std::uint32_t v = 0; v < g.graph.vertices; ++v)
           for (auto e = g.graph.offsets[v]; e < g.graph.offsets[v + 1]; ++e)
             CHECK(machine.boss(v) == machine.boss(g.graph.targets[e]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mummer: the suffix tree, and what threads read of it.
+// mummer: the suffix tree, and the threads' reads of it.
 #include <algorithm>
 #include <set>
 
@@ -95,7 +95,7 @@ TEST_CASE(
             t.at = id;
             return;
           }
-          // Back to where the suffix link is: the start is done.
+          // Back at the suffix link: the start is done.
           std::string const rest(asked.begin() + long(q * length + t.start),
                                  asked.begin() + long((q + 1) * length));
           std::uint64_t match = 0;
@@ -105,7 +105,7 @@ TEST_CASE(
           long_enough += match >= shortest;
           ++t.start;
           t.result = false;
-          // A match of nothing starts at the root again, as a link from the root does.
+          // An empty match starts at the root again, like a link from the root.
           t.at = id == SuffixTree::kRoot ? 0 : tree.nodes[id].suffix;
         } else if (holds(reference, a)) {
           auto const& edge = tree.nodes[t.at];
@@ -135,7 +135,7 @@ TEST_CASE("mummer: threads read the same amount in warps of 32 and of 64, one li
       CHECK(accesses(w, 0, "query_addresses", Op::load, width) == 200);
       base.push_back(accesses(w, 0, "queries", Op::load, width));
       node.push_back(accesses(w, 0, "nodes", Op::load, width) - 200 * 6);
-      // Each child that is read was one of children that were read; those without are the ends of starts.
+      // Each child read is in a list of children read before; lists without one are the ends of starts.
       CHECK(accesses(w, 0, "children", Op::load, width) >= node.back());
       CHECK(accesses(w, 0, "children", Op::load, width) <= node.back() + 200 * 6);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workloads that go over their data once: what is played on real values gives what the algorithm gives.
+// Workloads with one pass over their data: replayed on real values, they give the algorithm's results.
 #include <array>
 #include <string>
 #include <tuple>
@@ -46,7 +46,7 @@ TEST_CASE("blackscholes: the grid keeps its size, and its warps loop over the op
   CHECK(w.kernel(0).shape().blocks == 480);
   CHECK(w.kernel(0).shape().threads_per_block == 128);
   CHECK(w.footprint() == 5 * 8'000'000);
-  // 1,000 options fill 31 warps and 8 lanes of 32, 10 blocks of a warp and a half and 40 lanes of 64.
+  // 1,000 options fill 31 warps and 8 lanes of 32, and 10 blocks of one and a half warps and 40 lanes of 64.
   for (auto const& [options, width, loads] :
        {std::tuple{"1000", 32U, 32U}, {"1000", 64U, 21U}, {"96", 64U, 2U}}) {
     auto const small =
@@ -99,7 +99,7 @@ TEST_CASE("nn: a block's loads give its neurons, and all layers together the net
           });
       });
       CHECK(written == images * blocks[k] * threads[k]);
-      // The offsets of a window's inputs, which neurons that are connected to everything do not need.
+      // The offsets of a window's inputs, unused by fully connected neurons.
       CHECK(offsets == (k < 2 ? 25 * images * blocks[k] * warps_of(kernel, width) : 0));
     }
     // Layer by layer with loops over maps: 1 map of 29x29, 6 of 13x13, 50 of 5x5, 100 and 10 neurons.
@@ -204,7 +204,7 @@ TEST_CASE("scalar_product: loads, barriers and uses match the loops") {
     CHECK(count(w, width, Op::load) == 2 * vectors * length / width);
     CHECK(count(w, width, Op::store) == vectors);
     CHECK(count(w, width, Op::barrier) == vectors * 10 * 256 / width);
-    // Of 4 products in one group, of 7 in one of 3 and one of 4; the arguments are waited for, too.
+    // 4 products in one group, 7 in one group of 3 and one of 4; the arguments are waited for, too.
     std::uint64_t waits = 0;
     walk(w.kernel(0), width, [&](auto, auto, auto, WarpInstruction const& in) { waits += in.wait_loads; });
     CHECK(waits == (2 + vectors * 4 * (length == 4096 ? 1 : 2)) * 256 / width);

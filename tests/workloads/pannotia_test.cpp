@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Pannotia's graph workloads compute, found by playing their streams.
+// The results of Pannotia's graph workloads, found by replaying their streams.
 #include "../../workloads/src/pannotia.hpp"
 
 #include <boost/graph/betweenness_centrality.hpp>
@@ -12,7 +12,7 @@ namespace farfault::workloads {
 using namespace test;
 namespace {
 
-// Of the graphs of these tests.
+// The graphs of these tests.
 Settings const kSkewed{{"rmat.a", "0.57"}, {"rmat.b", "0.19"}, {"rmat.c", "0.19"}};
 constexpr std::uint32_t kInfinite = ~std::uint32_t{0};
 
@@ -29,7 +29,7 @@ std::uint64_t degree(CsrGraph const& g, std::uint64_t v) {
   return g.offsets[v + 1] - g.offsets[v];
 }
 
-// Vertices by rising number: each joins that has no neighbour in the set yet.
+// Vertices by rising number: each vertex without a neighbour in the set joins.
 std::vector<bool> greedy_set(CsrGraph const& g, std::vector<std::uint32_t> const& numbers) {
   std::vector<std::uint64_t> order(g.vertices);
   for (std::uint64_t v = 0; v < g.vertices; ++v) order[numbers[v]] = v;
@@ -47,7 +47,7 @@ struct Sets {
   std::uint64_t rounds = 0;
 };
 
-// Plays the kernels on states, and checks that each thread stores what it must, given what it loads.
+// Replays the kernels on states, and checks that each thread's stores follow from its loads.
 Sets play_mis(Workload const& w, CsrGraph const& g, std::vector<std::uint32_t> const& numbers,
               std::uint32_t width) {
   auto const n = g.vertices;
@@ -145,8 +145,8 @@ TEST_CASE("mis: the set is independent and maximal, and equals selection by risi
 TEST_CASE("mis: on a hand-made graph each access matches the algorithm") {
   TempFile const file("hand.graph", kHandGraph);
   auto const w = build("mis", {{"graph", file.path()}});
-  // Of the first three vertices the second has the least number; the fourth has a greater one than the third,
-  // its only neighbour, and joins in the second round; the fifth has no edges and joins at once.
+  // The second vertex has the lowest number of the first three; the fourth has a higher number than the
+  // third, its only neighbour, and joins in the second round; the fifth has no edges and joins at once.
   auto const numbers = vertex_numbers(5, 1);
   CHECK(numbers[1] < std::min(numbers[0], numbers[2]));
   CHECK(numbers[2] < numbers[3]);
@@ -341,7 +341,7 @@ TEST_CASE("bc_pannotia: the threads' sums over all roots are the centrality of B
         }
         values.clear();
       });
-      // Those that get paths are those of the level, whoever of a kernel finds them.
+      // The vertices that get paths are the vertices of the level, in any order of discovery.
       for (std::uint64_t v = 0; v < n && forward; ++v) CHECK(added.contains(v) == (level[v] == depth));
     }
     auto const graph = to_boost(g.graph);

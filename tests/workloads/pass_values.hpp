@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values in the buffers of a workload, on which its stream of addresses is played.
+// Values in the buffers of a workload, for the replay of its stream of addresses.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace farfault::workloads::test::passes {
 
-// The values in a workload's buffers, of `unit` bytes each. Whole numbers and halves of them, so that every
-// sum is exact.
+// The values in a workload's buffers, of `unit` bytes each. Multiples of one half, so that every sum is
+// exact.
 class Values {
  public:
   Values(Workload const& workload, std::uint64_t unit) : buffers_(workload.buffers()), unit_(unit) {
@@ -53,7 +53,7 @@ class Values {
   std::vector<std::vector<double>> values_;
 };
 
-// A program, with the names of its buffers.
+// A program with the names of its buffers.
 inline std::string program_of(Workload const& w) {
   std::string all;
   for (auto const& o : w.operations()) {
@@ -80,8 +80,8 @@ inline std::uint64_t count(Workload const& w, std::uint32_t width, Op op, std::s
   return n;
 }
 
-// By block and warp, how many barriers there are; and none of its loads comes behind its first, none of its
-// stores before its last.
+// The number of barriers by block and warp; no load follows the first barrier, and no store precedes the
+// last.
 inline std::set<int> barriers(Kernel const& kernel, std::uint32_t width) {
   std::map<std::pair<std::uint64_t, std::uint32_t>, int> seen, at_store;
   walk(kernel, width, [&](auto block, auto warp, auto, WarpInstruction const& in) {

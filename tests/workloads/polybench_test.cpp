@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// atax, bicg, mvt and conv2d, played on real values.
+// atax, bicg, mvt and conv2d, replayed on real values.
 #include "block_runs.hpp"
 #include "thread_play.hpp"
 
@@ -18,8 +18,8 @@ Values product(Values const& a, Values const& x, bool transposed) {
   return y;
 }
 
-// Each store is the sum so far: what was loaded or set first, and behind it the products of the matrix's
-// element, which each thread loads, and the vector's, which the first of the warp loads for all.
+// Each store is the sum so far: the initial load or value, plus products of the matrix's element, which each
+// thread loads, and the vector's element, which the first thread of the warp loads for all.
 void play_product(Workload const& w, std::size_t kernel, std::uint32_t width, Memory& memory,
                   std::string_view vector) {
   each_block(w, kernel, width, [&](auto, std::vector<Access> const& accesses) {
@@ -96,10 +96,10 @@ TEST_CASE("atax, bicg, mvt: accesses equal the matrix's elements, one row or one
         CHECK(c.stores == warps * (512 + clears));
         CHECK(c.scalar_loads == warps);
         CHECK(c.barriers == 0);
-        // Of the vector one lane; of the matrix and of the sum all.
+        // One lane for the vector; all lanes for the matrix and the sum.
         CHECK(c.loaded == warps * 512 + 512 * (512 + !clears));
         CHECK(c.stored == 512 * (512 + clears));
-        // Lines of 128 bytes in an access to the matrix: along rows each lane has its own.
+        // Lines of 128 bytes in an access to the matrix: along rows, each lane has a separate one.
         bool const rows = k == (clears ? 1 : 0);
         std::set<std::size_t> lines;
         walk(w.kernel(k), width, [&](auto, auto, auto, WarpInstruction const& in) {
@@ -146,7 +146,8 @@ TEST_CASE("conv2d: nine loads and one store for each element that is not on the 
     auto const c = grids::counts_of(w.kernel(0), width);
     CHECK(c.loaded == 9 * 62 * 94);
     CHECK(c.stored == 62 * 94);
-    // Warps of 32 are part of a row each, of which two have no element; those of 64, of two rows.
+    // Warps of 32 cover parts of one row each, two of them without an element; warps of 64 cover parts of two
+    // rows.
     auto const warps = width == 32 ? 3 * 62 : 3 * 32U;
     CHECK(c.loads == 9 * warps);
     CHECK(c.stores == warps);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// qtc: the clustering against plain loops over the matrix of distances.
+// qtc: the clustering compared with plain loops over the matrix of distances.
 #include <algorithm>
 
 #include "../../workloads/src/qt_clustering.hpp"
@@ -10,7 +10,7 @@ using namespace test;
 using namespace test::grids;
 namespace {
 
-// SHOC's kernels in plain loops over a matrix of squared distances, with what they read of it and of the
+// SHOC's kernels as plain loops over a matrix of squared distances, with their reads of the matrix and the
 // masks.
 class PlainQt {
  public:
@@ -40,15 +40,14 @@ class PlainQt {
     return row;
   }
 
-  // Elements that are read or written, in no order.
+  // Elements read or written, without order.
   struct Touched {
     std::vector<std::size_t> matrix, mask, clustered, stored;
     std::vector<std::size_t> sizes;    // of the best cluster of each block
-    std::size_t seeds = 0, steps = 0;  // how many clusters, and searches for a next member
+    std::size_t seeds = 0, steps = 0;  // numbers of clusters, and of searches for a next member
   };
 
-  // With `forget`, a neighbour that was seen to be taken is not looked at again, as in the threads'
-  // registers.
+  // With `forget`, a neighbour found to be taken is not inspected again, like in the threads' registers.
   std::vector<std::size_t> gather(std::size_t seed, std::size_t mask, bool forget, Touched& t) const {
     std::vector<std::size_t> members{seed};
     auto row = neighbours(seed);
@@ -116,7 +115,7 @@ class PlainQt {
   std::vector<bool> clustered_;
 };
 
-// Elements of a buffer that a kernel loads or stores, ascending.
+// Elements of a buffer loaded or stored by a kernel, ascending.
 std::vector<std::size_t> elements(Kernel const& kernel, std::uint32_t width, Op op, Buffer const& b,
                                   std::size_t bytes) {
   std::vector<std::size_t> list;
@@ -151,10 +150,9 @@ TEST_CASE("qtc: in each round the kernels read masks and distances like the algo
       CHECK(elements(w.kernel(k), width, Op::load, matrix, 4) == sorted(tried.matrix));
       CHECK(elements(w.kernel(k), width, Op::load, mask, 1) == sorted(tried.mask));
       CHECK(elements(w.kernel(k), width, Op::load, clustered, 1) == sorted(tried.clustered));
-      // Two of the reduction and one behind it, for each seed one at its beginning, one before and one
-      // behind.
+      // Two of the reduction and one after it; per seed, one at its beginning, one before and one after.
       CHECK(counts_of(w.kernel(k), width).barriers == 64 / width * 3 * (tried.seeds + tried.steps));
-      std::vector<std::size_t> compared;  // the size of each block's, and the seed of each that is better
+      std::vector<std::size_t> compared;  // the size of each block's cluster, and the seed of each better one
       for (std::size_t b = 0, most = 0; b < tried.sizes.size(); most = std::max(most, tried.sizes[b++])) {
         compared.push_back(2 * b);
         if (tried.sizes[b] > most) compared.push_back(2 * b + 1);
@@ -178,8 +176,8 @@ TEST_CASE("qtc: in each round the kernels read masks and distances like the algo
       for (std::size_t p = 0; p < 300; ++p) marks.push_back(p);
       CHECK(elements(trim, width, Op::store, mask, 1) == sorted(marks));
 
-      // The list: what threads have read and keep, they write; then the first thread writes what stays, in
-      // order.
+      // The list: threads write the points that they have read and keep; then the first thread writes the
+      // remaining ones, in order.
       plain.take(winner);
       std::vector<std::size_t> held(64);
       std::vector<std::size_t> staying;
@@ -261,7 +259,7 @@ TEST_CASE("qtc: kernels, blocks and the accesses of the small kernels follow fro
       CHECK(all_equal(touches(w, buffer(w, "neighbours"), Op::load, width, 4, 0, 1), 1));
       CHECK(all_equal(touches(w, buffer(w, "degrees"), Op::store, width, 4, 0, 1), 1));
       CHECK(counts_of(w.kernel(0), width).loaded == points * row);
-      // The neighbours of each seed are read once, and each block clears its masks for it.
+      // The neighbours of each seed are read once, and each block clears its masks per seed.
       auto const tried = elements(w.kernel(1), width, Op::load, buffer(w, "neighbours"), 4);
       if (points == 130) CHECK(tried.size() == plain.entries);
       CHECK(std::ranges::adjacent_find(tried) == tried.end());

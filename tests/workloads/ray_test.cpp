@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ray: the scene in double precision against what the kernel reads and writes.
+// ray: the scene in double precision, compared with the kernel's reads and writes.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,7 +12,7 @@ using namespace test;
 using namespace test::grids;
 namespace {
 
-// The scene of `ray` in double precision: what the ray of a pixel meets, the nearest first.
+// The scene of `ray` in double precision: the objects hit by a pixel's ray, the nearest first.
 struct PlainHit {
   std::size_t object;
   std::size_t tests = 0;
@@ -111,8 +111,8 @@ TEST_CASE("ray: a pixel reads for shading the objects that its ray hits, in orde
     std::size_t different = 0, met = 0, deepest = 0;
     std::vector<std::size_t> expected(steps.size(), 0);
     for (std::size_t warp = 0; warp < steps.size(); ++warp) {
-      // What each depth takes in this warp: eight steps for the search, at a hit five fields or eight, the
-      // shading, four steps for each test of a shadow, the light, the reflection.
+      // The steps of each depth in this warp: eight for the search, five or eight fields at a hit, the
+      // shading, four for each shadow test, the light, the reflection.
       struct Level {
         bool traced = false, hit = false, sphere = false, lit = false;
         std::size_t tests = 0;

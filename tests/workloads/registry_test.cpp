@@ -45,7 +45,7 @@ TEST_CASE("registry: buffers start at 4 GiB, 2 MiB apart at least, and do not ov
 
 TEST_CASE("registry: every workload places its buffers from the first address of its context on") {
   for (auto const& info : all()) {
-    if (info.name == "trace") continue;  // its input says where they lie
+    if (info.name == "trace") continue;  // its input has their addresses
     CAPTURE(std::string(info.name));
     auto const builder = info.make();
     ParamTable table;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rodinia on matrices and grids: lud, nw, hotspot, played on real values.
+// Rodinia on matrices and grids: lud, nw, hotspot, replayed on real values.
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -90,9 +90,10 @@ TEST_CASE("lud: a matrix of t tiles a side takes 3 t - 2 kernels, each tile to t
 TEST_CASE("lud: shared memory is accessed twice per product, and once per element loaded or stored") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("lud", {{"side", "32"}}, of_width(width));
-    // 16 elements of a column come and 15 go; 15 times a column and a row, of 0 and 1 products upwards.
+    // 16 elements of a column are loaded and 15 stored; 15 times a column and a row, with products from 0 and
+    // 1 upwards.
     CHECK(shared_of(w, 0, width) == 16 + 15 + 15 * 14 / 2 * 4 + 15 * (3 + 4));
-    // 120 products for each tile, and 16 pivots for the lower one.
+    // 120 products per tile, and 16 pivots for the lower one.
     CHECK(shared_of(w, 1, width) == 2 * 24 + 2 * (2 * 120 + 2) + 16 + 15 + 16);
     CHECK(shared_of(w, 2, width) == (2 + 32) * 256 / width);
   }
@@ -139,7 +140,7 @@ TEST_CASE(
       });
     }
     CHECK(cells == expected);
-    // The scores of the first row and column belong to no cell.
+    // The scores of the first row and column do not belong to a cell.
     auto const reads = touches(w, buffer(w, "reference"), Op::load, width, 4);
     auto const writes = touches(w, buffer(w, "cells"), Op::store, width, 4);
     for (std::uint64_t i = 0; i < side * side; ++i) {
@@ -211,7 +212,7 @@ TEST_CASE("hotspot: tiles that iterate on their loads give the temperatures of t
         auto const from = "temperature" + std::to_string(k % 2),
                    to = "temperature" + std::to_string(1 - k % 2);
         auto const before = temperature;
-        // A barrier behind the loads, two in each iteration but one in the last.
+        // A barrier after the loads, two in each iteration and one in the last.
         CHECK(barriers_agree(w, k, width));
         auto const made =
             lanes_of(w, k, width).barriers / w.kernel(k).shape().blocks / warps_of(w.kernel(k), width) / 2;
@@ -255,10 +256,10 @@ TEST_CASE("hotspot: the grid is that of the first kernel; each tile reads its ce
       REQUIRE(w.kernel_count() == 2);
       auto const tiles = side / 12;
       for (std::size_t k = 0; k < 2; ++k) CHECK(w.kernel(k).shape().blocks == tiles * tiles);
-      // Of 16 cells a side, tiles at an edge have two fewer there; they overlap by four.
+      // With 16 cells a side, tiles at an edge have two fewer there; tiles overlap by four.
       auto const read = side + 4 * (tiles - 1);
       CHECK(lanes_of(w, 0, width) == Lanes{2 * read * read, side * side, 4 * tiles * tiles * 256 / width});
-      // The second has one iteration: tiles of 14 cells of their own, from two outside of the chip on.
+      // The second has one iteration: tiles with 14 interior cells, starting two cells outside of the chip.
       auto const last_read = side == 24 ? 14 + 12U : 14 + 4 * 16 + 4U;
       CHECK(lanes_of(w, 1, width) ==
             Lanes{2 * last_read * last_read, side * side, 2 * tiles * tiles * 256 / width});

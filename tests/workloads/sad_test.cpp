@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sad: sums of absolute differences of two frames, against plain loops.
+// sad: sums of absolute differences of two frames, compared with plain loops.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -45,7 +45,7 @@ TEST_CASE("sad: the three kernels compute the sums of all blocks of pixels at al
     std::vector<int> sum(sums.bytes / 2, -1);
     std::array<int, 16> pixels{};
     std::vector<int> local;                 // sums in shared memory
-    std::vector<std::array<int, 24>> seen;  // of each thread, in one turn
+    std::vector<std::array<int, 24>> seen;  // of each thread, in one iteration
     std::vector<std::size_t> reads;         // of each thread
     run_blocks(w.kernel(0), width, [&](auto, auto warp, auto phase, WarpInstruction const& in) {
       if (phase == 0 && in.op == Op::scalar_load && warp == 0) {
@@ -87,7 +87,7 @@ TEST_CASE("sad: the three kernels compute the sums of all blocks of pixels at al
             for (auto const i : {e, e + 1}) v.push_back(sum[i]);
             return;
           }
-          // Four pairs have been read; a counter of the stores is behind them.
+          // Four pairs have been read; a counter of the stores follows them.
           constexpr int adds[5][4] = {{1, 0, 1, 0}, {0, 1, 0, 1}, {1, 1, 0, 0}, {0, 0, 1, 1}, {1, 1, 1, 1}};
           auto const store = v.size() - 8;
           for (std::size_t half = 0; half < 2; ++half) {
@@ -99,8 +99,8 @@ TEST_CASE("sad: the three kernels compute the sums of all blocks of pixels at al
         });
       });
     }
-    // Sizes of blocks of pixels, largest first: width, height, where their sums begin and how many a
-    // macroblock has.
+    // Sizes of blocks of pixels, largest first: width, height, the offset of their sums and their number per
+    // macroblock.
     constexpr std::int64_t sizes[7][4] = {{16, 16, 0, 1}, {16, 8, 1, 2}, {8, 16, 3, 2}, {8, 8, 5, 4},
                                           {8, 4, 9, 8},   {4, 8, 17, 8}, {4, 4, 25, 16}};
     for (auto const& [wide, tall, before, count] : sizes)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes of SHOC: vectors in parts, sums and prefix sums, played on real values.
+// The passes of SHOC: vectors in parts, sums and prefix sums, replayed on real values.
 #include <set>
 #include <string>
 #include <tuple>
@@ -19,9 +19,9 @@ TEST_CASE("triad: parts that are copied in, computed and copied back in order fo
           build("triad", {{"size", "8 KiB"}, {"smallest", "1 KiB"}, {"passes", "2"}, {"streams", streams}},
                 of_width(width));
       Values values(w, 4);
-      // Of part n, element i: a and b of all copies have values of their own.
+      // Element i of part n: a and b of all copies have distinct values.
       auto const value = [](std::size_t i, double of) { return static_cast<double>(i * 7 % 1001) + of; };
-      std::map<std::string, std::size_t> next;  // element of a and of b that is copied next
+      std::map<std::string, std::size_t> next;  // next copied element of a and of b
       std::vector<double> result;
       std::size_t rounds = 0;
       for (auto const& o : w.operations()) {
@@ -164,7 +164,7 @@ TEST_CASE("scan: scanned sums of the blocks' stretches start the stretches' pref
         walk(w.kernel(1), width, [&](auto, auto, auto, WarpInstruction const& in) {
           if (in.op == Op::store) each_lane(in, [&](auto, VirtAddr a) { values.at(a) = before.at(a); });
         });
-        // Prefix sums of what a block has loaded, from its seed on.
+        // Prefix sums of a block's loads, starting from its seed.
         std::vector<std::uint64_t> owner(input.size(), 64);
         std::vector<double> seed(64), prefix = input;
         walk(w.kernel(2), width, [&](auto block, auto, auto, WarpInstruction const& in) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// spmv, played on real values.
+// spmv, replayed on real values.
 #include "block_runs.hpp"
 #include "graphbig.hpp"
 #include "thread_play.hpp"
@@ -13,8 +13,8 @@ double entry(std::uint64_t row, std::uint64_t column) {
   return static_cast<double>((row * 31 + column * 17) % 23) - 11;
 }
 
-// Each thread sums up the entries of the row that it stores at the columns where it loads from the vector,
-// but for those behind the row's end, which are at column 0 and have the value 0.
+// Each thread sums up the entries of its stored row at the columns of its vector loads. Entries after the
+// row's end are at column 0 and have the value 0.
 void check_product(Workload const& w, CsrGraph const& g, std::uint32_t width) {
   Memory memory(w);
   auto const x = fill(memory, "x", 3);
@@ -51,7 +51,7 @@ void check_product(Workload const& w, CsrGraph const& g, std::uint32_t width) {
     }
   });
   CHECK(all_equal(stored, 1));
-  // Rows that the last group has no thread for are padding.
+  // Rows without a thread in the last group are padding.
   for (std::size_t i = 0; i < values.size(); ++i) CHECK(values[i] <= 1);
   CHECK(values == columns);
   CHECK(inside_buffers(w, width));
@@ -103,12 +103,12 @@ TEST_CASE("spmv: a mesh's rows have 27 entries, fewer at its sides, and are padd
   CHECK(buffer(w, "starts").bytes == 4 * 27);
   CHECK(w.kernel(1).shape().blocks == 6);
   auto const c = grids::counts_of(w.kernel(1), 32);
-  // A value, a column and an element of x for each, and the place; the last group has 8 rows.
+  // A value, a column and an element of x per entry, and the row's place; the last group has 8 rows.
   CHECK(c.loads == 3 * diagonals + 32);
   CHECK(c.loaded == 3 * (elements - 24 * 8) + 1000);
   CHECK(c.stores == 32);
   CHECK(c.stored == 1000);
-  // The arguments of all 36 warps; a length and the diagonals' starts of those that have rows.
+  // The arguments of all 36 warps; a length and the diagonals' starts of warps with rows.
   CHECK(c.scalar_loads == 36 + 32 + diagonals);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// srad and backprop, played on real values.
+// srad and backprop, replayed on real values.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -93,7 +93,7 @@ TEST_CASE(
         auto const values = loaded_by(accesses, before);
         auto const stores = of_op(accesses, Op::store);
         if (name == "reduce") {
-          // The tree's threads, the first power of two; the last of them loads what is left.
+          // The tree's threads, the first power of two; the last of them loads the rest.
           std::uint64_t tree = 1;
           while (2 * tree <= values.size()) tree *= 2;
           double sum = 0, squares = 0;
@@ -193,7 +193,7 @@ TEST_CASE(
       auto const warps = 512 / width;
       CHECK(lanes_of(w, 0, width) == Lanes{n, n, 0});
       CHECK(lanes_of(w, 1, width) == Lanes{2 * n, 2 * n, 0});
-      // Nine halvings, eight in a last block of 440.
+      // Nine halvings, eight in a last block of 440 elements.
       CHECK(lanes_of(w, 2, width) ==
             Lanes{2 * (n + rest_of_pixels), 2 * blocks, (9 * blocks - (rest_of_pixels != 0)) * warps});
       CHECK(lanes_of(w, 3, width) == Lanes{2 * (blocks + rest), 2, (blocks == 3 ? 1 : 2) * warps});
@@ -225,10 +225,10 @@ TEST_CASE("srad: a sum is stored at its block's first pixel, where the next redu
 TEST_CASE("srad: warps without an adding thread do not access shared memory in a reduction") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("srad", {{"rows", "512"}, {"cols", "3"}, {"iterations", "1"}}, of_width(width));
-    // Of 16 warps all add in five levels, then 8, 4, 2, 1; of 8 warps all in six.
+    // With 16 warps, all add in five levels, then 8, 4, 2, 1; with 8 warps, all in six.
     auto const adding = width == 32 ? 5 * 16 + 8 + 4 + 2 + 1 : 6 * 8 + 4 + 2 + 1U;
     CHECK(shared_of(w, 2, width) == 3 * (2 * 512 / width + 6 * adding + 2));
-    // Three sums: two threads of the first warp, once; the second adds the third.
+    // Three sums: two threads of the first warp, one level; the second thread adds the third sum.
     CHECK(shared_of(w, 3, width) == 2 + 6 + 4 + 2);
   }
 }
@@ -254,7 +254,7 @@ TEST_CASE("backprop: the kernels' loads give the hidden layer's sums and the upd
 
     CHECK(barriers_agree(w, 0, width));
     each_block(w, 0, width, [&](std::uint64_t block, std::vector<Access> const& accesses) {
-      // By rows of threads, the input that its first thread loads; the weight that each thread loads.
+      // By row of threads, the input loaded by its first thread; the weight loaded by each thread.
       std::map<std::uint32_t, double> input, weight;
       for (auto const& a : of_op(accesses, Op::load)) {
         if (a.buffer == "inputs") CHECK(a.thread % 16 == 0);
@@ -327,7 +327,8 @@ TEST_CASE("backprop: 16 inputs per block; a thread reads a weight once forward a
 TEST_CASE("backprop: warps without an adding row do not access shared memory when sums are halved") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("backprop", {{"inputs", "16"}}, of_width(width));
-    // Of warps of two rows each 8, 4, 2 and 1 hold a multiple of 2, 4, 8 and 16; of four rows 4, 4, 2 and 1.
+    // With two rows per warp, 8, 4, 2 and 1 warps hold a multiple of 2, 4, 8 and 16; with four rows, 4, 4, 2
+    // and 1.
     auto const adding = width == 32 ? 8 + 4 + 2 + 1 : 4 + 4 + 2 + 1U;
     CHECK(shared_of(w, 0, width) == 7 * 256 / width + 3 * adding);
   }

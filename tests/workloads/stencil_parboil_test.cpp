@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stencil_parboil, played on real values.
+// stencil_parboil, replayed on real values.
 #include "block_runs.hpp"
 #include "thread_play.hpp"
 
@@ -52,8 +52,8 @@ TEST_CASE("stencil_parboil: each point once, and the inner sides of the blocks' 
   // 2 x 4 blocks of 64 x 4 columns; 62 planes less two are written.
   auto const w = build("stencil_parboil", {{"nx", "128"}, {"ny", "16"}, {"nz", "62"}, {"iterations", "1"}});
   auto const c = grids::counts_of(w.kernel(0), 32);
-  // The first and last rows but for those of the volume, and the inner columns at 63 and 64 but at the rows
-  // at its border.
+  // The first and last rows without the volume's, and the inner columns at 63 and 64 without the rows at its
+  // border.
   auto const sides = 2 * 3 * 126 + 2 * 14U;
   CHECK(c.loaded == 128 * 16 * 62 + 60 * sides);
   CHECK(c.stored == 126 * 14 * 60);

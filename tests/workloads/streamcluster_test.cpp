@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// streamcluster, replayed on values, against the search on the host.
+// streamcluster, replayed on values and compared with the search on the host.
 #include <algorithm>
 #include <set>
 

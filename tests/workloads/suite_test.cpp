@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads of the benchmark suites that are more than one loop over elements.
+// Workloads of the benchmark suites with more than one loop over elements.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -35,7 +35,7 @@ std::array<std::uint8_t, 256> plain_sbox() {
   return box;
 }
 
-// Sub bytes, shift rows and mix columns, as FIPS-197 writes them.
+// Sub bytes, shift rows and mix columns, as in FIPS-197.
 AesBlock plain_round(AesBlock const& s, std::array<std::uint8_t, 256> const& box, bool mix) {
   AesBlock shifted, out;
   for (std::size_t i = 0; i < 16; ++i) shifted[i] = box[s[(i + 4 * (i % 4)) % 16]];
@@ -116,7 +116,7 @@ TEST_CASE(
     auto const& work = buffer(w, "work");
     std::vector<Complex> memory(1024), result(1024);
     for (std::size_t i = 0; i < 1024; ++i) memory[i] = {std::sin(double(i * i)), std::cos(3.0 * double(i))};
-    // data[block][thread][i]: what the i-th load of a thread brings, by its address.
+    // data[block][thread][i]: the value of a thread's i-th load, by its address.
     std::vector<std::array<std::array<Complex, 8>, 64>> data(2);
     std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t> loads, stores;
     walk(w.kernel(0), width, [&](auto block, auto warp, auto, WarpInstruction const& in) {

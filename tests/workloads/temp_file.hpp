@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file in a folder of its own that goes away with the test.
+// A file in a separate folder, removed at the end of the test.
 #pragma once
 
 #include <unistd.h>

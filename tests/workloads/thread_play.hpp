@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose threads work alone, played on values in memory.
+// Kernels with independent threads, replayed on values in memory.
 #pragma once
 
 #include "lane_accesses.hpp"
 
 namespace farfault::workloads::test::lanes {
 
-// For each store of a kernel, in order, what it writes is compute(block, access, loaded): `loaded` are the
-// values that its thread has loaded by then, which it may change.
+// Each store of a kernel, in order, writes compute(block, access, loaded): `loaded` are the values that its
+// thread has loaded so far, which the function may change.
 template <class Compute>
 void play(Workload const& w, std::size_t kernel, std::uint32_t width, Memory& memory, Compute compute) {
   each_block(w, kernel, width, [&](std::uint64_t block, std::vector<Access> const& accesses) {
@@ -20,7 +20,7 @@ void play(Workload const& w, std::size_t kernel, std::uint32_t width, Memory& me
   });
 }
 
-// Small whole numbers in a buffer, other ones in each.
+// Small whole numbers in a buffer, different in each buffer.
 inline Values const& fill(Memory& memory, std::string const& buffer, std::uint64_t seed) {
   Random random(seed);
   for (auto& v : memory[buffer]) v = static_cast<double>(random.below(17)) - 8;

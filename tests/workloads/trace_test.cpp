@@ -76,7 +76,7 @@ TEST_CASE("trace: the real vectorAdd trace has its 196 blocks and 4689 memory in
   CHECK(w.kernel(0).shape().threads_per_block == 256);
   CHECK(w.kernel(0).shape().registers_per_thread == 12);
   CHECK(w.inputs().size() == 2);
-  // Two host copies of 200,000 bytes and the result behind them: one region.
+  // Two host copies of 200,000 bytes and the result after them: one region.
   REQUIRE(w.buffers().size() == 1);
   CHECK(w.buffers()[0].base == 0x7fb0fc400000);
   CHECK(w.buffers()[0].bytes == 10 * 65536);
@@ -127,7 +127,7 @@ TEST_CASE("trace: all three address encodings give the lanes' addresses") {
   CHECK(stride[0].bytes_per_lane == 8);
   CHECK(active(stride[0]) == std::vector<VirtAddr>{0x2000, 0x1ff8, 0x1ff0, 0x1fe8});
 
-  // Each delta is from the lane before; the number behind the last delta is the immediate.
+  // Each delta is relative to the previous lane; the number after the last delta is the immediate.
   auto const deltas = steps_of({"0100 00000007 1 R1 LDG.E 1 R2 4 2 0x1000 8 16 9"});
   CHECK(active(deltas[0]) == std::vector<VirtAddr>{0x1000, 0x1008, 0x1018});
   auto const single = steps_of({"0100 00000100 1 R1 LDG.E 1 R2 4 2 0x1000 64"});
@@ -257,7 +257,7 @@ TEST_CASE("trace: a kernel list is checked against the limit of names before any
   for (int i = 0; i < 1000; ++i) list += "kernel-1.traceg\n";
   TempFile const file("kernelslist.g", list);
   BuildContext context;
-  auto const line = 15 + file.folder().size();  // bytes, with the folder that a name stands for
+  auto const line = 15 + file.folder().size();  // bytes, including the folder of a name
   context.limits.names = ByteSize{line * 500};
   CHECK(error_of([&] { read_trace(file.path(), context); }) ==
         file.path() + ":501: the lines up to here take more than " +

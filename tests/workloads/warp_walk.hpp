@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks a workload's instruction streams for the tests.
+// Traversal of a workload's instruction streams for the tests.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -76,7 +76,7 @@ void each_lane(WarpInstruction const& in, Use use) {
   }
 }
 
-// All addresses of one kind of access, in the order of the walk.
+// All addresses of one kind of access, in the order of the traversal.
 inline std::vector<VirtAddr> addresses(Kernel const& kernel, std::uint32_t width, Op op) {
   std::vector<VirtAddr> list;
   walk(kernel, width, [&](auto, auto, auto, WarpInstruction const& in) {
@@ -96,8 +96,8 @@ inline bool reads_data(WarpInstruction const& in) {
   return in.op == Op::load || (in.op == Op::scalar_load && in.address[0] < kKernelArguments);
 }
 
-// How often each `unit`-byte element of `b` is touched by accesses of kind `op` over all kernels from `first`
-// to `last`; scalar loads are loads.
+// Number of touches of each `unit`-byte element of `b` by accesses of kind `op` in kernels `first` to `last`;
+// scalar loads are loads.
 inline std::vector<std::uint32_t> touches(Workload const& workload, Buffer const& b, Op op,
                                           std::uint32_t width, std::uint32_t unit, std::size_t first = 0,
                                           std::size_t last = ~std::size_t{0}) {
@@ -120,7 +120,7 @@ inline bool all_equal(std::vector<std::uint32_t> const& counts, std::uint32_t va
   return !counts.empty();
 }
 
-// Every access of every kernel lies within one buffer.
+// True if every access of every kernel is within one buffer.
 inline bool inside_buffers(Workload const& workload, std::uint32_t width) {
   bool inside = true;
   for (std::size_t k = 0; k < workload.kernel_count(); ++k)
