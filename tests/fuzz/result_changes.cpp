@@ -327,9 +327,9 @@ std::string Secrets::fresh_copy() const {
 }
 
 void Secrets::expect_kept(std::string_view text) const {
-  expect(!results::outside::has_marker(text), "no output repeats what another file holds", text);
+  expect(!results::outside::has_marker(text), "no output contains the content of another file", text);
   auto const files = std::distance(std::filesystem::directory_iterator(folder_.path()), {});
-  expect(files == 4, "a reader writes no file", std::to_string(files));
+  expect(files == 4, "a reader writes no files", std::to_string(files));
 }
 
 bool change_file(std::string const& path, Bytes changes, results::outside::Targets const& targets) {
@@ -340,7 +340,7 @@ bool change_file(std::string const& path, Bytes changes, results::outside::Targe
   // Not with an image in memory: H5Fget_file_image leaves a superblock with a wrong checksum, which no reader
   // opens.
   auto const file = H5Fopen(path.c_str(), H5F_ACC_RDWR, access);
-  expect(file >= 0, "the file that is to be changed can be opened");
+  expect(file >= 0, "the file to be changed can be opened");
   for (std::size_t i = 0; i < kMostChanges && changes.size() >= sizeof(Change); ++i) {
     auto const b = changes.first<sizeof(Change)>();
     try {

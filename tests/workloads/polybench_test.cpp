@@ -146,7 +146,7 @@ TEST_CASE("conv2d: nine loads and one store for each element that is not on the 
     auto const c = grids::counts_of(w.kernel(0), width);
     CHECK(c.loaded == 9 * 62 * 94);
     CHECK(c.stored == 62 * 94);
-    // Warps of 32 cover parts of one row each, two of them without an element; warps of 64 cover parts of two
+    // Warps of 32 cover a part of one row each, and two rows have no element; warps of 64 cover parts of two
     // rows.
     auto const warps = width == 32 ? 3 * 62 : 3 * 32U;
     CHECK(c.loads == 9 * warps);
