@@ -111,7 +111,7 @@ def drawn_values_are_those_of_the_file(b, result):
 def lines_and_areas_are_drawn_where_their_values_are(b, result):
     """The highest step has its colour at its height, and white above."""
     for chart in ("dram_bytes", "transactions"):
-        said = b.evaluate(f"""(() => {{
+        found = b.evaluate(f"""(() => {{
           const u = chartOf('{chart}').chart, canvas = u.ctx.canvas;
           let best = [1, 1];
           for (let s = 1; s < u.series.length; ++s) for (let k = 1; k < u.data[0].length; ++k)
@@ -122,9 +122,9 @@ def lines_and_areas_are_drawn_where_their_values_are(b, result):
           for (let dx = -1; dx <= 1; ++dx) for (let dy = -2; dy <= 2; ++dy) near.push(pixel(canvas, x + dx, y + dy));
           return {{ near, wanted: rgb(u.series[s].stroke()), above: pixel(canvas, x, y - 6) }};
         }})()""")
-        close = min(max(abs(a - w) for a, w in zip(p, said["wanted"])) for p in said["near"])
-        check(close < 90, f"{chart}: the line is drawn at its value, not only {said}")
-        check(min(said["above"]) > 200, f"{chart}: nothing is drawn above the highest value")
+        close = min(max(abs(a - w) for a, w in zip(p, found["wanted"])) for p in found["near"])
+        check(close < 90, f"{chart}: the line is drawn at its value, not only {found}")
+        check(min(found["above"]) > 200, f"{chart}: nothing is drawn above the highest value")
     with h5py.File(result) as f:
         at = f["timeseries/sm.by_gpu/time_ps"][:]
         active = f["timeseries/sm.by_gpu/active_time"][:].astype(float).sum(axis=1)
@@ -138,15 +138,15 @@ def lines_and_areas_are_drawn_where_their_values_are(b, result):
     b.evaluate(f"document.querySelector('.run:not([hidden])').window_.show({times[max(0, k - 4)]}, {times[min(k + 4, len(times) - 1)]})")
     b.frame()
     # The bars of GPUs have the colours of the parts; executing is the lowest part.
-    said = b.evaluate(f"""(() => {{
+    found = b.evaluate(f"""(() => {{
       const u = chartOf('sms').chart, canvas = u.ctx.canvas;
       const x = u.valToPos((u.data[0][{k}] + u.data[0][{k + 1}]) / 2, "x", true);
       const swatch = [...chartOf('gpu_sms').parentNode.querySelectorAll('.legend > span')].find(e => e.textContent.trim() === 'executing');
       const at = (share) => pixel(canvas, x, u.valToPos(share, "y", true));
       return {{ wanted: rgb(swatch.querySelector('.swatch').style.background), below: at({shares[k]} * 0.9), above: at({shares[k]} + 0.03) }};
     }})()""")
-    check(said["below"] == said["wanted"], f"SMs execute in {shares[k]} of their time: {said}")
-    check(said["above"] != said["wanted"], f"the rest has another colour: {said}")
+    check(found["below"] == found["wanted"], f"SMs execute in {shares[k]} of their time: {found}")
+    check(found["above"] != found["wanted"], f"the rest has another colour: {found}")
     b.evaluate("document.querySelector('.run:not([hidden]) button.whole').click()")
     b.frame()
 
@@ -161,11 +161,11 @@ def stacks_add_up(b, result):
     where = numpy.searchsorted(at, times)
     total = sum(value * (t - (times[k - 1] if k else 0)) for k, (t, value) in enumerate(zip(times, top)))
     check(near(total, parts[where[-1]], parts[where[-1]]), f"the stack over time adds up to {total}, not {parts[where[-1]]}")
-    told = b.evaluate("""(() => {
+    legend = b.evaluate("""(() => {
       const u = chartOf('stack').chart, lowest = u.series.length - 1;
       return u.data[0].slice(1).map((_, i) => [u.series[lowest].value(u, 0, lowest, i + 1), format.amount(u.data[lowest][i + 1], 'accesses')]);
     })()""")
-    check(len(told) > 10 and all(said == there for said, there in told), f"the legend has the drawn value of the lowest part: {told[:5]}")
+    check(len(legend) > 10 and all(found == there for found, there in legend), f"the legend has the drawn value of the lowest part: {legend[:5]}")
     b.evaluate("document.querySelector('.run:not([hidden]) .shares').click()")
     b.frame()
     _, rows = drawn(b, "stack")
@@ -291,10 +291,10 @@ def the_shown_gpu_is_that_of_the_file(b, result, gpu):
     text = b.evaluate("[...document.querySelectorAll('.run:not([hidden]) .one-gpu td.number')].map(e => e.textContent)")
     for name, ps in totals.items():
         check(ps == 0 or b.evaluate(f"format.time({ps})") in text, f"{gpu}: {name} of {ps} ps is in {text}")
-    said = b.evaluate("[...document.querySelectorAll('.run:not([hidden]) .gpu-links tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+    found = b.evaluate("[...document.querySelectorAll('.run:not([hidden]) .gpu-links tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
     mine = [(a, c, b.evaluate(f"format.amount({links['bytes'][i]}, 'byte')"), b.evaluate(f"format.prefixed({links['packets'][i]}, '')"))
             for i, (a, c) in enumerate(ends) if gpu in (a, c)]
-    check(sorted((r[0], r[1], r[3], r[4]) for r in said) == sorted(mine) and mine, f"{gpu}: its links are {said}, not {mine}")
+    check(sorted((r[0], r[1], r[3], r[4]) for r in found) == sorted(mine) and mine, f"{gpu}: its links are {found}, not {mine}")
 
 
 def a_click_shows_a_gpu(b, result):
@@ -344,7 +344,7 @@ def a_click_shows_a_gpu(b, result):
     b.evaluate("document.querySelector('.run:not([hidden]) button.whole').click()")
     b.frame()
     check(b.evaluate("chartOf('one_stack').chart.scales.x.min") == 0, "a double click shows the whole run again")
-    said = b.evaluate("""(() => {
+    found = b.evaluate("""(() => {
       const u = chartOf('one_dram_bytes').chart, canvas = u.ctx.canvas;
       let k = 1;
       for (let i = 1; i < u.data[0].length; ++i) if (u.data[1][i] > u.data[1][k]) k = i;
@@ -353,7 +353,7 @@ def a_click_shows_a_gpu(b, result):
       for (let dx = -1; dx <= 1; ++dx) for (let dy = -2; dy <= 2; ++dy) near.push(pixel(canvas, x + dx, y + dy));
       return { near, wanted: rgb(u.series[1].stroke()) };
     })()""")
-    check(min(max(abs(a - w) for a, w in zip(p, said["wanted"])) for p in said["near"]) < 90, f"its line is drawn at its value: {said}")
+    check(min(max(abs(a - w) for a, w in zip(p, found["wanted"])) for p in found["near"]) < 90, f"its line is drawn at its value: {found}")
     watchers = b.evaluate("document.querySelector('.run:not([hidden])').window_.watchers.length")
     for _ in range(3):
         b.evaluate("[...document.querySelectorAll('.run:not([hidden]) .chooser button')].find(e => e.textContent === 'next').click()")
@@ -401,14 +401,14 @@ def links_take_the_colour_of_a_moment(b):
     })()""")
     check(changed > len(set(before)), "links have more colours over time than for the whole run")
     for moment in (1, 2, 5):
-        said = b.evaluate(f"""(() => {{
+        found = b.evaluate(f"""(() => {{
           const slider = document.querySelector('.run:not([hidden]) .moment'), data = JSON.parse(document.getElementById('data').textContent);
           slider.value = {moment};
           slider.dispatchEvent(new Event('input'));
           const paths = [...document.querySelectorAll('svg.machine path[data-use]')];
           const uses = paths.map(p => data.runs[0].link_use[Number(p.dataset.use)]), most = data.colours.length - 1;
           const ends = data.runs[0].clocks[uses[0].clock];
-          const answer = {{ told: slider.parentNode.querySelector('.said').textContent,
+          const answer = {{ shown: slider.parentNode.querySelector('.said').textContent,
             wanted: `from ${{format.time(slider.value > 1 ? ends[slider.value - 2] : 0)}} to ${{format.time(ends[slider.value - 1])}}`,
             colours: paths.map(p => p.getAttribute('stroke')),
             right: uses.map(u => data.colours[Math.round(Math.min(1, (u.values[slider.value - 1] || 0) * u.scale) * most)]) }};
@@ -416,8 +416,8 @@ def links_take_the_colour_of_a_moment(b):
           slider.dispatchEvent(new Event('input'));
           return answer;
         }})()""")
-        check(said["told"] == said["wanted"], f"moment {moment}: {said['told']}, not {said['wanted']}")
-        check(said["colours"] == said["right"], f"moment {moment}: links have the colours {said['colours']}, not {said['right']}")
+        check(found["shown"] == found["wanted"], f"moment {moment}: {found['shown']}, not {found['wanted']}")
+        check(found["colours"] == found["right"], f"moment {moment}: links have the colours {found['colours']}, not {found['right']}")
     check(b.evaluate("[...document.querySelectorAll('svg.machine path')].map(p => p.getAttribute('stroke'))") == before,
           "the colours of the whole run are restored")
 
@@ -465,9 +465,9 @@ def what_had_not_ended_is_told_and_drawn(b):
 
 def marks_of_an_axis_are_where_they_say(b):
     for step in (0.0025, 0.001, 0.025, 0.05, 0.25, 0.00002):
-        said = b.evaluate(f"format.amounts([0, {step}, {2 * step}, {3 * step}], 'share')")
-        wrong = [text for k, text in enumerate(said) if not near(float(text.rstrip(" %")) / 100, k * step, step)]
-        check(not wrong, f"with marks {step} apart, {wrong} are misplaced: {said}")
+        found = b.evaluate(f"format.amounts([0, {step}, {2 * step}, {3 * step}], 'share')")
+        wrong = [text for k, text in enumerate(found) if not near(float(text.rstrip(" %")) / 100, k * step, step)]
+        check(not wrong, f"with marks {step} apart, {wrong} are misplaced: {found}")
 
 
 def settings_of_a_bar_are_the_choices_and_find_room(b):
@@ -539,7 +539,7 @@ def hostile_names_run_no_script(b):
                              "<img src='http://127.0.0.1:9/'><header>"))
     open_page(b, broken)
     check(b.evaluate("window.hit === undefined"), "the content policy blocks scripts")
-    check(any("Content Security Policy" in said for said in b.complaints()), "the browser reports the blocked script")
+    check(any("Content Security Policy" in found for found in b.complaints()), "the browser reports the blocked script")
 
 
 def without_scripts_a_summary_remains(page):

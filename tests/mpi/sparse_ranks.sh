@@ -51,7 +51,7 @@ check "Python: a share of waiting, not $waited" awk "BEGIN { exit !($waited > 0 
 run sparse1 1 "${sparse[@]}"
 check "one rank has the same result" test "$(digest_of sparse1.h5)" = "$(digest_of sparse2.h5)"
 "$farfault" explain sparse1.h5 >explained
-for said in sparse1.out sparse1.err explained; do check "one rank prints nothing about exchanges in $said" mute "$said"; done
+for file in sparse1.out sparse1.err explained; do check "one rank prints nothing about exchanges in $file" mute "$file"; done
 check "Python: one rank has no exchanges" test "$(engine_value sparse1.h5 events_per_exchange)" = None
 
 run dense2 2 "${dense[@]}"

@@ -216,11 +216,11 @@ def check_tables(text, rows):
         row = by_cell[study.words_of(tuple(m for m, x in zip(study.MECHANISMS, line) if x))]
         ratios = [b / t for b, t in zip(bare["times_us"], row["times_us"])]
         check(line[6:9] == [f"{x:.2f}" for x in (math.sqrt(ratios[0] * ratios[1]), *ratios)], f"{row['cell']}: {line[6:9]}, {ratios}")
-        for name, said in zip(names, line[9:]):
+        for name, shown in zip(names, line[9:]):
             value = row[name]
-            as_text = "-" if value is None else f"{100 * value:.1f} %" if "%" in said else said
-            exact = value is None or "%" in said or abs(float(said) - (value if "." not in said else value / 1000)) <= (0 if "." not in said else 0.0501)
-            check(said == as_text and exact, f"{row['cell']}, {name}: '{said}' for {value}")
+            as_text = "-" if value is None else f"{100 * value:.1f} %" if "%" in shown else shown
+            exact = value is None or "%" in shown or abs(float(shown) - (value if "." not in shown else value / 1000)) <= (0 if "." not in shown else 0.0501)
+            check(shown == as_text and exact, f"{row['cell']}, {name}: '{shown}' for {value}")
     p = {row["cell"]: -sum(map(math.log, row["times_us"])) / 2 for row in rows}
     effects = {line[0]: line[1:] for line in rows_below(text, "### 2 GPUs")[1:]}
     for mechanism, name in study.NAMES.items():
@@ -256,14 +256,14 @@ def check_elsewhere(program, folder, rows, on_ranks):
         run = study.Run("small", 2, study.cell_of(row["cell"]), study.SMALL)
         path = file_of(folder, run)
         command = [program, "run", configuration_of(folder, run), "--output", path, "--progress", "off"]
-        said = digest_by([*command, "--threads", "2", "--partitions", "split"])
-        check(said == row["digest"], f"{row['cell']}: {said} on two threads, {row['digest']} on one")
+        shown = digest_by([*command, "--threads", "2", "--partitions", "split"])
+        check(shown == row["digest"], f"{row['cell']}: {shown} on two threads, {row['digest']} on one")
         if path.exists() and len(run.cell) in (0, 1, 6):
             check_counters(row, path)
         path.unlink(missing_ok=True)
         if ranks and row["cell"] in on_ranks:
-            said = digest_by([*mpirun, *command, "--threads", "1", "--partitions", "device"])
-            check(said == row["digest"], f"{row['cell']}: {said} on two ranks, {row['digest']} on one")
+            shown = digest_by([*mpirun, *command, "--threads", "1", "--partitions", "device"])
+            check(shown == row["digest"], f"{row['cell']}: {shown} on two ranks, {row['digest']} on one")
             path.unlink(missing_ok=True)
 
 

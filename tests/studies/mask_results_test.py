@@ -180,8 +180,8 @@ def named_pairs():
                 "| CONS+MM | SharedTLB, hit rate at the L2 cache of walks' reads, third level | 0.600 | 0.583 | section 5.3 |",
                 "| BP+RED | MASK, weighted speedup | 2.100 | above 2 | section 7.1: better than each alone |"):
         check(row in text, f"row '{row}' is missing")
-    said = [tuple(row["pair"]) for row in report.PAPER["named"]]
-    check(set(said) <= set(study.NAMED), f"{set(said) - set(study.NAMED)} are not among the pairs")
+    named = [tuple(row["pair"]) for row in report.PAPER["named"]]
+    check(set(named) <= set(study.NAMED), f"{set(named) - set(study.NAMED)} are not among the pairs")
 
 
 def main():
@@ -193,8 +193,8 @@ def main():
     counted = re.findall(r"^\| (.*?) \| .* \| (\d+), (\d+) \|$", (STUDY / "README.md").read_text(), re.MULTILINE)
     for place, quick in ((1, True), (2, False)):
         made = {part: len(runs) for part, runs in parts.Parts(report.SECTIONS, quick, list(study.WORKLOADS)).runs.items()}
-        said = {tuple(re.findall(r"`(\w+)`", row[0])) or ("alone",): int(row[place]) for row in counted}
-        check(said == {of: sum(made.pop(part) for part in of) for of in said} and not made, f"the README has {said} runs")
+        counts = {tuple(re.findall(r"`(\w+)`", row[0])) or ("alone",): int(row[place]) for row in counted}
+        check(counts == {of: sum(made.pop(part) for part in of) for of in counts} and not made, f"the README has {counts} runs")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         committed(folder)
