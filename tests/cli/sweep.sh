@@ -188,7 +188,7 @@ with h5py.File(sys.argv[1], "r+") as f: f["summary/machine/end"][...] += 1' "$1"
   check "a result with a matching time stamp is not read: $(head -1 "$scratch/out")" grep -q '4: 0 made now, 4 there before' "$scratch/out"
   rm "$scratch/small/out/sweep.checked"
   "${small[@]}" >"$scratch/out"
-  cmp -s "$scratch/small/out/sweep.csv" "$scratch/before.csv" || fail "the table before the next test"
+  cmp -s "$scratch/small/out/sweep.csv" "$scratch/before.csv" || fail "the table is unchanged before the next test"
 else
   echo "skipped: python3-h5py is missing, no result is changed"
 fi

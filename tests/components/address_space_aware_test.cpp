@@ -235,7 +235,7 @@ TEST_CASE("address-space-aware DRAM: with channel priority, the bus waits for th
   }
 }
 
-TEST_CASE("address-space-aware DRAM: with two queues there is no silver queue; one queue is FR-FCFS") {
+TEST_CASE("address-space-aware DRAM: two queues have no silver queue; a single queue is FR-FCFS") {
   std::vector<MemRequest> const queued{of(1, 2 * kSameBank, 1), of(0, 3 * kSameBank, 2), walk(kSameBank, 3),
                                        of(1, 64, 4)};
   CHECK(tags(*DramBench(channel({{"queues", "3"}}), behind_one(queued)).answers) == Tags{0, 3, 2, 1, 4});

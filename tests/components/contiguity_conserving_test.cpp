@@ -59,7 +59,7 @@ TEST_CASE("a region allocated en masse gets a large frame, with each page at its
 TEST_CASE("other pages get free base pages of their space, and a large frame if none are left") {
   auto frames = choice().make(small_memory(16));
   for (std::uint64_t i = 0; i < 5; ++i) CHECK(frames->allocate(page_of(0, 100 + 7 * i)) == i);
-  CHECK(frames->allocate(page_of(1, 100)) == 8);  // a large frame of its own
+  CHECK(frames->allocate(page_of(1, 100)) == 8);  // a separate large frame
   CHECK(frames->allocate(page_of(0, 200)) == 5);
   CHECK(frames->allocate(page_of(1, 101)) == 9);
   CHECK(stat(frames, "large_frames_in_use") == 3);

@@ -213,7 +213,7 @@ TEST_CASE(
   CHECK(e.resources[0].over_time[19] == doctest::Approx(1.0));
 }
 
-TEST_CASE("explain: the intervals of two links with one sender are their average and labelled as such") {
+TEST_CASE("explain: the intervals of two links with one sender are labelled averages") {
   Scratch dir;
   auto const e = explain(written(
       dir / "a.h5", {.links = {800'000, 500'000}, .figures = kAccesses, .second_sender = "gpu0.rdma"}));

@@ -57,7 +57,7 @@ std::uint64_t bytes_written() {
 }  // namespace
 
 TEST_CASE("a chunk is written when it is complete, and not before, for any number of samples per buffer") {
-  if (!std::ifstream("/proc/self/io")) return;  // this system has no such count
+  if (!std::ifstream("/proc/self/io")) return;  // not counted on this system
   Scratch dir;
   ResultWriter writer(dir / "a.h5", header());
   auto const before = bytes_written();

@@ -185,8 +185,8 @@ TEST_CASE("a result replaces a result, an empty file or a leftover of a killed r
     CHECK(replaces(suffix, result) == "written");
     CHECK(replaces(suffix, "") == "written");
   }
-  // A kill before the first flush leaves the space of the superblock, or a part of it. The name of a complete
-  // result never has such a file.
+  // A kill before the first flush leaves the space of the superblock, or a part of it. A file under the final
+  // name is never in this state.
   for (auto const& rest : {std::string(64, '\0'), std::string("\x89HD"), result.substr(0, 100)}) {
     CHECK(replaces(".partial", rest) == "written");
     CHECK(replaces("", rest) == refused(""));

@@ -26,7 +26,7 @@ long=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=5
 outside() {
   local name=$1
   shift
-  "$farfault" run "$@" --threads 1 --progress off --output "$scratch/$name.h5" >/dev/null || fail "the run outside: $name"
+  "$farfault" run "$@" --threads 1 --progress off --output "$scratch/$name.h5" >/dev/null || fail "the run outside Slurm: $name"
   digest_of "$scratch/$name.h5"
 }
 # edited TEMPLATE LINE: the template with a partition of this cluster, and LINE instead of the other line marked EDIT
@@ -79,7 +79,7 @@ same_result "the second of an array" results/same.h5 "$small_digest"
 same_result "the third of an array" results/late.h5 "$(outside late "${small[@]}" --until 20us)"
 wait_until 60 is_over "${id}_4"
 check "a task without a run fails" is_in_state "${id}_4" FAILED
-check "a task without a run is told the number of runs" \
+check "a task without a run reports the number of runs" \
   grep -qx 'array.sbatch: there is no run 4 in list.txt, which has 3: sbatch --array=1-3' "farfault-${id}_4.log"
 
 # A sweep of four points in three tasks; the first task has two. The table is written when all have ended.
@@ -114,7 +114,7 @@ for table in sweep.csv sweep.h5; do check "a sweep's $table equals that of the s
 # second.
 turn_is_over() { is_in_state "$1" PENDING && [ -z "$(compgen -G "$scratch/spool/*.$1.*")" ]; }
 no_wait() { # WHAT ID TURNS
-  wait_until 60 turn_is_over "$2" || abandon "$1: the job is not in the queue again, but $(job_state "$2")" "$2" || return
+  wait_until 60 turn_is_over "$2" || abandon "$1: the job is not requeued, but $(job_state "$2")" "$2" || return
   check "$1: it was requeued $3 times" [ "$(job_field "$2" Restarts)" -eq "$3" ]
   scontrol update JobId="$2" StartTime=now+3seconds
 }
@@ -134,13 +134,13 @@ chain() {
   shift 2
   local partial=results/$name.h5.partial
   id=$(submit --job-name="$name" --cpus-per-task=1 "$@" chain.sbatch)
-  wait_until 60 has_begun "$id" "$partial" 0 || abandon "$what begins" "$id" || return
+  wait_until 60 has_begun "$id" "$partial" 0 || abandon "$what starts" "$id" || return
   before=$(file_number "$partial")
   scancel --batch --signal=USR1 "$id"  # as Slurm does near the time limit
-  no_wait "$what, when its time is nearly up" "$id" 1 || return
-  wait_until 60 has_begun "$id" "$partial" "$before" || abandon "$what goes on" "$id" || return
+  no_wait "$what, near its time limit" "$id" 1 || return
+  wait_until 60 has_begun "$id" "$partial" "$before" || abandon "$what continues" "$id" || return
   urgent=$(submit --partition=urgent --exclusive --job-name=urgent --cpus-per-task=1 mpi.sbatch)
-  no_wait "$what, when a job that goes first has come" "$id" 2 || return
+  no_wait "$what, preempted by an urgent job" "$id" 2 || return
   completes "$what: the first job" "$urgent"
   same_result "$what: the first job" "results/urgent-$urgent.h5" "$small_digest"
   completes "$what" "$id"

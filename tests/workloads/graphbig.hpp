@@ -51,7 +51,7 @@ void each_touch(Workload const& w, std::size_t kernel, std::uint32_t width, Use 
   });
 }
 
-// Number of such touches of a buffer by kernels `first` to `last`.
+// Number of touches of a buffer with this operation by kernels `first` to `last`.
 inline std::uint64_t count(Workload const& w, std::string_view buffer, Op op, std::size_t first = 0,
                            std::size_t last = ~std::size_t{0}, std::uint32_t width = 32) {
   std::uint64_t n = 0;
