@@ -27,7 +27,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "credit batch: credits held back by all sharers are at most half the buffer and leave a largest packet") {
+    "credit batch: credits withheld by all sharers are at most half the buffer and leave a largest packet") {
   CHECK(credit_batch(8000, 88, 1) == 1000);
   CHECK(credit_batch(8000, 88, 2) == 1000);
   CHECK(credit_batch(8000, 88, 20) == 200);

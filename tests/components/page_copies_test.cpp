@@ -226,7 +226,7 @@ TEST_CASE("driver: a GPU with full memory reads the page remotely, while others 
   CHECK(b.driver.state().stats[0].migrations_refused == 2);
 }
 
-TEST_CASE("driver: a GPU that reads a page remotely gets no copy until all copies have been dropped") {
+TEST_CASE("driver: a GPU with remote reads of a page gets no copy until all copies have been dropped") {
   CopyBench b({fault(Time{100ns}, 1, Access::read), fault(Time{20us}, 2, Access::read),
                fault(Time{40us}, 1, Access::write, 8), fault(Time{60us}, 2, Access::read),
                fault(Time{80us}, 1, Access::write), fault(Time{100us}, 0, Access::read),
