@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes state savable, and that no member of it can be forgotten.
+// Requirements for savable state, and the check that no member is forgotten.
 #include "farfault/engine/archive.hpp"
 
 #include <doctest/doctest.h>
@@ -32,7 +32,7 @@ class OneForgotten {
   std::vector<std::uint64_t> c_;
 };
 
-// A member that was forgotten could hide in padding, so there must be none.
+// A forgotten member could hide in padding, so the classes have no padding.
 class Padded {
  public:
   auto members() { return std::tie(a_, c_); }
@@ -61,7 +61,7 @@ std::uint64_t hash_of(T& t) {
 
 }  // namespace
 
-// The archives assert the same of every type that they meet.
+// The archives assert the same for every type.
 static_assert(detail::lists_all_members<Complete>);
 static_assert(!detail::lists_all_members<OneForgotten>);
 static_assert(!detail::lists_all_members<Padded>);

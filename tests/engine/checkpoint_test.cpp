@@ -147,7 +147,7 @@ TEST_CASE("a file that is not a checkpoint is rejected without reading it") {
   spill(path, std::string(4096, 'A'));
   CHECK(one_sentence_with(verdict(path), "is not a Farfault checkpoint"));
   CHECK_FALSE(looks_like_checkpoint(path));
-  // Its own length would be four exabytes.
+  // Its declared length is four exabytes.
   write_checkpoint(path, sample(1));
   auto bytes = slurp(path);
   bytes[23] = 0x40;

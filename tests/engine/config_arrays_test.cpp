@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of tables that get names, and a parameter that is a count or words.
+// Arrays of named tables, and a parameter that is a count or words.
 #include <doctest/doctest.h>
 
 #include <string>

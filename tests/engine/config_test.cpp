@@ -33,7 +33,7 @@ struct Spec {
   }
 };
 
-// The Spec that `c` describes below gpu.l2_tlb, with nothing left over.
+// The Spec configured by `c` below gpu.l2_tlb; any other key is an error.
 Spec bound(Config& c) {
   Spec spec;
   ParamTable t;
@@ -77,7 +77,7 @@ std::string error_of_set(std::string const& assignment) {
   });
 }
 
-// A folder of this test's own, empty at first and gone at last.
+// A separate, initially empty folder for the test, removed at its end.
 class Folder {
  public:
   explicit Folder(std::string const& name)
@@ -167,7 +167,7 @@ TEST_CASE("a duplicate key does not hide later errors, and its first value is us
         "x.toml:3: unknown key 'b'\n"
         "x.toml:4: Error while parsing key-value pair: cannot redefine existing integer 'b'\n"
         "x.toml:6: gpu.l2_tlb.entries: '0' is outside 1 to 65536");
-  // A line that may begin a value of several lines ends the search: what follows could only be guessed.
+  // A line that may begin a multi-line value ends the search, because the following lines are ambiguous.
   CHECK(error_of_text("a = 1\na = [\n2]\nb = 1\n") ==
         "x.toml:2: Error while parsing key-value pair: cannot redefine existing integer 'a'");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other values of a configuration that was bound: as one that was read with them.
+// Variations of a bound configuration, compared with configurations read with these values.
 #include <doctest/doctest.h>
 
 #include "farfault/engine/config.hpp"
@@ -39,7 +39,7 @@ constexpr char const* kFile = "x.toml";
 std::vector<std::string> const kKeys = {"a.entries", "a.share",        "a.label", "a.sms",
                                         "a.latency", "a.by_age.depth", "a.order", "list"};
 
-// Bound to a Spec that lasts, with all keys set at lines of a file.
+// A configuration bound to a lasting Spec, with all keys set at lines of a file.
 struct Bound {
   Spec spec;
   Config config;

@@ -71,7 +71,7 @@ std::uint64_t phold_digest(phold::Parameters const& p, std::uint32_t partitions,
   phold::Model model(p);
   auto const transport = make_single_transport();
   Engine engine(model.system, model.placement(partitions), options, *transport);
-  engine.run_until(Time{picoseconds(end) / 3 * Duration{1}});  // stopping on the way must not show
+  engine.run_until(Time{picoseconds(end) / 3 * Duration{1}});  // intermediate stops must not have an effect
   engine.run_until(end);
   if (events != nullptr) *events = engine.profile().events;
   return engine.state_digest();
@@ -209,7 +209,7 @@ TEST_CASE("idle time is skipped: synchronizations follow events, not time over l
 }
 
 TEST_CASE("lanes with equal load have equal work in each round and do not take turns being ahead") {
-  // A window holds some 50 events of each of two lanes, so the longer has a little more than half.
+  // A window holds about 50 events of each of two lanes, so the longer lane has slightly more than half.
   phold::Parameters const p{.processes = 256, .start_events = 4, .remote = 0.25, .lookahead = 0.1};
   phold::Model model(p);
   auto const transport = make_single_transport();
@@ -240,7 +240,7 @@ TEST_CASE("the critical path of one rally is the whole rally, and of two rallies
     CHECK(path->events == (twice ? 202 : 101));
     CHECK(path->path == 101);
     CHECK(path->component_path == 101);
-    CHECK(path->list_schedule[0] == 101);  // two cores run two rallies side by side
+    CHECK(path->list_schedule[0] == 101);  // two cores run two rallies concurrently
     CHECK(path->busiest == 51);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of others in sentences of ours.
+// Foreign text in error messages.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -20,7 +20,7 @@ TEST_CASE("control characters of a name become spaces") {
   CHECK(one_line("a\nb\r\tc\x1b[31md\x7f") == "a b  c [31md ");
   CHECK(one_line(std::string_view("a\0b", 3)) == "a b");
   CHECK(one_line("a\u009bb\u0085c") == "a b c");                    // C1: a terminal's control sequences
-  CHECK(one_line("a\u2028b\u202ec\u2066d\ufeffe") == "a b c d e");  // separators, marks of direction
+  CHECK(one_line("a\u2028b\u202ec\u2066d\ufeffe") == "a b c d e");  // separators, directional marks
   CHECK(one_line("Grüße, 東京 \U0001F600\u00a0") == "Grüße, 東京 \U0001F600\u00a0");
 }
 

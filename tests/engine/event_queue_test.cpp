@@ -55,7 +55,7 @@ TEST_CASE("prefetched ports are ports of later events in the same window, each o
   for (PortId i = 0; i < kEvents; ++i) q.push(event(5000, 100 + i, 0, i));
   q.push(event(9000, 7, 0, kEvents));
   std::vector<PortId> handled;
-  std::vector<std::pair<PortId, std::size_t>> early;  // and how many were handled before
+  std::vector<std::pair<PortId, std::size_t>> early;  // and the number of events handled before
   std::vector<std::pair<PortId, std::size_t>> late;
   q.run(
       Time{1us}, ~std::uint64_t{0}, [&](Event const& e) { handled.push_back(e.to); },
@@ -131,7 +131,7 @@ TEST_CASE("the queue pops random loads exactly like a sorted list") {
       CAPTURE(kind);
       CAPTURE(seed);
       std::mt19937_64 random(seed);
-      // From many ties to sparse, over all levels of the wheel.
+      // From many ties to sparse events, over all levels of the wheel.
       std::int64_t const spread = std::int64_t{1} << (4 + 7 * (seed % 6));
       auto q = kinds[kind]();
       std::vector<Event> reference;
@@ -152,7 +152,7 @@ TEST_CASE("the queue pops random loads exactly like a sorted list") {
         std::size_t popped = 0;
         std::vector<Event> pushed;
         auto const horizon = Time{Duration{now}};
-        // Handlers push too, at times from their own on.
+        // Handlers push events at their own time or later.
         q.run(
             horizon, ~std::uint64_t{0},
             [&](Event const& e) {
@@ -185,7 +185,7 @@ TEST_CASE("the queue pops events at the edges of its clock, and just before them
     std::mt19937_64 random(hertz);
     EventQueue q(clock);
     std::vector<Event> reference;
-    // Up to 90 days: times whose windows are rounded, too.
+    // Up to 90 days, including times whose windows are rounded.
     for (std::uint64_t first : {0ULL, 1'000'000ULL, 7'000'000'000'000'000'000ULL}) {
       auto const edge = clock.edge_at_or_after(Time{Duration{first}});
       for (std::uint64_t i = 0; i < 2000; ++i) {

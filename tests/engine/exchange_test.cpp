@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks tell each other: enough for one digest, and no more than their links ask for.
+// Messages between ranks: sufficient for one digest, and not more than their links require.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ TEST_CASE("a ring of unequal links has one digest on every number of ranks, with
   ring::Options const options{.places = 12, .longer = Duration{7'001}};
   auto const reference = run_ring(options, 1, Time{40us});
   CHECK(reference.events > 30'000);
-  for (std::uint32_t const ranks : {2U, 3U, 5U, 8U, 12U, 14U})  // of 14, two have nothing
+  for (std::uint32_t const ranks : {2U, 3U, 5U, 8U, 12U, 14U})  // two of 14 have no places
     for (bool const merge : {false, true}) {
       CAPTURE(ranks);
       CAPTURE(merge);
@@ -88,7 +88,7 @@ TEST_CASE("one active rank of a ring of eight needs no more exchanges than eight
 }
 
 TEST_CASE("ranks skip idle time: exchanges follow events, not simulated time over the link") {
-  // Two of eight work once in 100 us, that is 1000 links.
+  // Two of eight work once per 100 us, i.e. 1000 links.
   auto const ran = run_ring({.places = 8, .every = 4, .pause = Duration{100'000'000}}, 8, Time{20ms});
   CHECK(ran.events > 400);
   CHECK(ran.exchanges < 4 * ran.events);
@@ -131,7 +131,7 @@ TEST_CASE("the state of stopped ranks of a ring is loaded on another number of r
   run_on_ranks(3, [&](Transport& transport) {
     ring::Model model(options);
     Engine engine(model.system, model.placement(4), {}, transport);
-    engine.run_until(Time{2us});  // what was known of other ranks then must not count
+    engine.run_until(Time{2us});  // earlier information on other ranks must not be used
     engine.load(parts);
     engine.run_until(Time{30us});
     auto const digest = engine.state_digest();

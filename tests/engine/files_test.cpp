@@ -173,7 +173,7 @@ TEST_CASE("two names of one file are distinguished from two files, in any spelli
   CHECK(same_file(folder.file("a"), folder.file("sub/up/a")));
   CHECK_FALSE(same_file(folder.file("a"), folder.file("b")));
   CHECK_FALSE(same_file(folder.file("a"), folder.file("none")));
-  // Files that are not there yet.
+  // Files that do not exist yet.
   CHECK(same_file(folder.file("new"), folder.file("sub/up/./new")));
   CHECK_FALSE(same_file(folder.file("new"), folder.file("newer")));
   CHECK(same_file("new", std::filesystem::current_path().string() + "/new"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engine::load() into an engine that has already run: nothing of what it was doing may remain.
+// Engine::load() into an engine that has already run: its previous state must be discarded.
 #include <doctest/doctest.h>
 
 #include "thread_ranks.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kNumbers = 6 * uneven::kStations;  // always pending
 
-// Loads a save of `moment` into an engine that has gone on to a later time, and runs it to `end`.
+// Loads a save of `moment` into an engine at a later time, and runs it to `end`.
 struct Outcome {
   std::uint64_t digest = 0;
   std::uint64_t pending = 0;  // after load()

@@ -45,7 +45,7 @@ struct Watched {
   std::uint64_t digest = 0;
 };
 
-// Looks at one place between two times, on so many lanes and threads.
+// Observes one place between two times, on the given lanes and threads.
 Watched watch(bool looks, std::uint32_t threads, bool apart) {
   ring::Model model({});
   Placement placement;

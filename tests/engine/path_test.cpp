@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The critical path and the greedy schedules of event graphs: by hand, at random beside a slow and obvious
-// scheduler, and of PHOLD.
+// The critical path and the greedy schedules of event graphs: by hand, at random compared with a simple
+// scheduler, and for PHOLD.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Node {
 };
 using Graph = std::vector<Node>;  // in the order of the run
 
-// One component for each partition.
+// One component per partition.
 PathProfile recorded(Graph const& graph, std::uint32_t partitions) {
   std::vector<std::uint32_t> partition_of;
   for (std::uint32_t p = 0; p < partitions; ++p) partition_of.push_back(p);
@@ -41,8 +41,7 @@ PathProfile recorded(Graph const& graph, std::uint32_t partitions) {
   return recorder.profile();
 }
 
-// Steps of a greedy schedule: in each, the first so many of the events that are ready, in the order of the
-// run.
+// Steps of a greedy schedule: each step takes the first ready events in the order of the run, one per core.
 std::uint64_t greedy_steps(Graph const& graph, std::uint32_t partitions, std::uint32_t cores) {
   constexpr auto kNotYet = ~std::uint64_t{0};
   std::vector<std::optional<std::size_t>> last(partitions);
@@ -88,7 +87,7 @@ Graph random_graph(std::uint32_t seed, std::uint32_t partitions, std::size_t eve
 }  // namespace
 
 TEST_CASE("an event that is ready early uses an idle core before a later event") {
-  // A chain of three, and after it in the order of the run three that depend on nothing.
+  // A chain of three, followed in the order of the run by three independent events.
   Graph const graph = {{0, {}}, {0, 0}, {0, 1}, {1, {}}, {2, {}}, {3, {}}};
   auto const p = recorded(graph, 4);
   CHECK(p.events == 6);

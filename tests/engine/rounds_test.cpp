@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a round costs, counted, and how it is shared.
+// The cost of a round, counted, and its distribution.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histograms, and rows of tables on their way.
+// Histograms, and table rows in transit.
 #include "farfault/engine/table_rows.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads that share a round.
+// The threads of a round.
 #include "workers.hpp"
 
 #include <doctest/doctest.h>
@@ -72,7 +72,7 @@ TEST_CASE("an exception of a task ends the run with it, on any thread") {
                       std::bad_alloc);
       CHECK(rounds == 3);
     }
-    // The threads can be used again afterwards.
+    // The threads can be reused afterwards.
     std::vector<int> ran(8);
     workers.run([&] { workers.round(all_of(8), [&](std::uint32_t task) { ++ran[task]; }); });
     CHECK(ran == std::vector<int>(8, 1));
