@@ -39,7 +39,7 @@ std::vector<std::string> lines_of(std::string const& text) {
 
 }  // namespace
 
-TEST_CASE("compare: a slower DRAM is what was configured, and a longer time what came of it, first of all") {
+TEST_CASE("compare: with a slower DRAM, configuration differences are printed before results") {
   auto const a = made("a.h5", {}), b = made("b.h5", {"gpu.dram.controller_latency=300ns"});
   auto const r = farfault_program({"compare", a, b});
   CHECK(r.code == 0);
@@ -69,7 +69,7 @@ TEST_CASE("compare: a slower DRAM is what was configured, and a longer time what
   CHECK(csv.size() == 1 + 1 + json["figures"].size());
 }
 
-TEST_CASE("compare: runs of several commits say which each is of, those of one do not") {
+TEST_CASE("compare: runs of different commits are labelled with them, runs of one commit are not") {
   auto const of = [](std::string const& name, std::string const& commit) {
     auto const path = (fs::path(FARFAULT_BINARY_DIR) / "compare_test" / name).string();
     fs::create_directories(fs::path(path).parent_path());
@@ -93,7 +93,7 @@ TEST_CASE("compare: runs of several commits say which each is of, those of one d
   CHECK(json["runs"][1]["commit"] == "fedcba9876543210fedcba9876543210fedcba98 with changes");
 }
 
-TEST_CASE("compare: of several runs each says what it differs in, and those that are equal are told") {
+TEST_CASE("compare: each of several runs lists its differences, and equal runs are reported as equal") {
   auto const a = made("a.h5", {}), b = made("b.h5", {"run.seed=7"}),
              c = made("c.h5", {"gpu.l2_tlb.entries=64"});
   auto const lines = lines_of(farfault_program({"compare", a, b, c, a}).out);
@@ -107,7 +107,7 @@ TEST_CASE("compare: of several runs each says what it differs in, and those that
   CHECK(same.size() == 4);
 }
 
-TEST_CASE("compare: a figure is told with its change from A, but for one that A has none of") {
+TEST_CASE("compare: a value is printed with its change from A, unless A has none") {
   auto const folder = fs::path(FARFAULT_BINARY_DIR) / "compare_test";
   fs::create_directories(folder);
   auto const written = [&](std::string const& name, std::vector<std::optional<std::uint64_t>> const& values) {

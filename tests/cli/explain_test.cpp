@@ -54,7 +54,7 @@ std::string first_line_of(std::string const& path) {
 
 }  // namespace
 
-TEST_CASE("explain: one slow link is named first") {
+TEST_CASE("explain: one slow link is the first bottleneck") {
   auto const path =
       made("link.h5", transpose(2, {"links.pcie_bandwidth=1 GB/s", "memory.placement=interleave"}));
   auto const e = explained(path);
@@ -65,7 +65,7 @@ TEST_CASE("explain: one slow link is named first") {
   CHECK(first_line_of(path).starts_with("Bottleneck: links (per direction): "));
 }
 
-TEST_CASE("explain: one page walker is named first") {
+TEST_CASE("explain: a single page walker is the first bottleneck") {
   auto const path = made("walker.h5", transpose(1, {"gpu.gmmu.walkers=1", "gpu.l2_tlb.entries=32"}));
   auto const e = explained(path);
   CHECK(e["bound_by"] == "resource");
@@ -73,7 +73,7 @@ TEST_CASE("explain: one page walker is named first") {
   CHECK(first_line_of(path).starts_with("Bottleneck: page walkers: gpu0.gmmu is busy "));
 }
 
-TEST_CASE("explain: one DRAM channel is named first") {
+TEST_CASE("explain: a single DRAM channel is the first bottleneck") {
   auto const path = made("dram.h5", transpose(1, {"gpu.dram.channels=1", "gpu.dram.bandwidth=4 GB/s"}));
   auto const e = explained(path);
   CHECK(e["bound_by"] == "resource");
@@ -81,7 +81,7 @@ TEST_CASE("explain: one DRAM channel is named first") {
   CHECK(first_line_of(path).starts_with("Bottleneck: DRAM channels: gpu0.dram0 is busy "));
 }
 
-TEST_CASE("explain: a slow driver is named first, of first touches and of batches") {
+TEST_CASE("explain: a slow driver is the first bottleneck, with first touches and with batches") {
   auto const touches =
       made("driver.h5", transpose(2, {"memory.placement=first_touch", "memory.first_touch_by=driver",
                                       "driver.fault_latency=100us"}));
@@ -98,7 +98,7 @@ TEST_CASE("explain: a slow driver is named first, of first touches and of batche
   CHECK(first_line_of(batches).starts_with("Bottleneck: "));
 }
 
-TEST_CASE("explain: where most SMs are without a warp, too little work comes before what the others do") {
+TEST_CASE("explain: with most SMs idle, occupancy is listed before the activity of the other SMs") {
   auto const path = made("few.h5", {"machine.generic.gpus=4", "workload.name=sgemm", "workload.sgemm.m=32",
                                     "workload.sgemm.n=32", "workload.sgemm.k=256"});
   auto const e = explained(path);
@@ -106,8 +106,7 @@ TEST_CASE("explain: where most SMs are without a warp, too little work comes bef
   CHECK(first_line_of(path).starts_with("Bottleneck: occupancy (SMs idle "));
 }
 
-TEST_CASE(
-    "explain: a run that computes is bound by its SMs, and what they did and where accesses were adds up") {
+TEST_CASE("explain: a compute-bound run is bound by its SMs, and SM time and access time add up") {
   auto const path = made("compute.h5", {"machine.generic.gpus=1", "workload.name=sgemm",
                                         "workload.sgemm.m=64", "workload.sgemm.n=64", "workload.sgemm.k=64"});
   auto const e = explained(path);
@@ -121,7 +120,7 @@ TEST_CASE(
   CHECK(e["stages"].size() == 14);  // including the time of outstanding accesses, which is 0
 }
 
-TEST_CASE("explain: of a run that was stopped, the kernel that was under way is told first") {
+TEST_CASE("explain: for a stopped run, the unfinished kernel is printed first") {
   auto const path = made("stopped.h5", transpose(1, {}), {"--until", "8us"});
   auto const e = explained(path);
   REQUIRE(e["under_way"].size() == 1);
@@ -137,7 +136,7 @@ TEST_CASE("explain: of a run that was stopped, the kernel that was under way is 
 }
 
 TEST_CASE(
-    "explain: the kernels' accesses add up to those of the run, and the longest kernels have a line each") {
+    "explain: the kernels' accesses sum to those of the run, and the longest kernels have a line each") {
   auto const path =
       made("kernels.h5", {"machine.generic.gpus=2", "workload.name=bfs", "workload.bfs.rmat.scale=11"});
   auto const e = explained(path);
@@ -158,8 +157,7 @@ TEST_CASE(
   CHECK_MESSAGE(line.starts_with("\n  " + e["kernels"][0]["name"].get<std::string>() + " "), line);
 }
 
-TEST_CASE(
-    "explain: of mostly idle SMs it is still told what they did while they had warps, and parts add up") {
+TEST_CASE("explain: with mostly idle SMs, the activity while they had warps is printed, and parts add up") {
   auto const path = made("idle.h5", {"machine.generic.gpus=4", "workload.name=sgemm", "workload.sgemm.m=32",
                                      "workload.sgemm.n=32", "workload.sgemm.k=256"});
   std::istringstream in(farfault_program({"explain", path}).out);
@@ -177,7 +175,7 @@ TEST_CASE(
   CHECK(with_warps == doctest::Approx(100).epsilon(0.002));
 }
 
-TEST_CASE("explain: one MSHR of the L2 TLB is named first") {
+TEST_CASE("explain: a single MSHR of the L2 TLB is the first bottleneck") {
   auto const path = made("l2_tlb.h5", transpose(1, {"gpu.l2_tlb.mshrs=1", "gpu.l2_tlb.entries=32"}));
   auto const e = explained(path);
   CHECK(e["bound_by"] == "resource");
@@ -185,7 +183,7 @@ TEST_CASE("explain: one MSHR of the L2 TLB is named first") {
   CHECK(first_line_of(path).starts_with("Bottleneck: L2 TLB MSHRs: gpu0.l2_tlb has none free "));
 }
 
-TEST_CASE("explain: one MSHR of each L1 cache is named first") {
+TEST_CASE("explain: a single MSHR of each L1 cache is the first bottleneck") {
   auto const path = made("l1.h5", transpose(1, {"gpu.l1_cache.mshrs=1", "workload.transpose.width=128"}));
   auto const e = explained(path);
   CHECK(e["bound_by"] == "resource");
@@ -194,7 +192,7 @@ TEST_CASE("explain: one MSHR of each L1 cache is named first") {
   CHECK(first_line_of(path).starts_with("Bottleneck: L1 cache MSHRs: gpu0 SMs have none free "));
 }
 
-TEST_CASE("explain: links whose receivers buffer little are named for want of credits") {
+TEST_CASE("explain: links with small receive buffers are bound by credits") {
   auto const path =
       made("credits.h5",
            transpose(2, {"fabric.buffer=1KiB", "memory.placement=interleave", "links.pcie_latency=2us"}));
@@ -205,7 +203,7 @@ TEST_CASE("explain: links whose receivers buffer little are named for want of cr
   CHECK(first_line_of(path).starts_with("Bottleneck: link credits: "));
 }
 
-TEST_CASE("explain: a fault buffer of one entry is named first, of a GPU and of an IOMMU") {
+TEST_CASE("explain: a fault buffer with one entry is the first bottleneck, in a GPU and in an IOMMU") {
   std::vector<std::string> const slow_word{"memory.placement=first_touch", "memory.first_touch_by=driver",
                                            "driver.fault_latency=1us", "driver.notify_latency=20us"};
   auto sets = slow_word;
@@ -221,7 +219,7 @@ TEST_CASE("explain: a fault buffer of one entry is named first, of a GPU and of 
   CHECK(first_line_of(of_iommu).starts_with("Bottleneck: IOMMU fault buffers: "));
 }
 
-TEST_CASE("explain: many small kernels are bound by their launches, and copies by the copies") {
+TEST_CASE("explain: many small kernels are bound by launches, and copies by copies") {
   auto const launches = made("launches.h5", {"machine.generic.gpus=1", "workload.name=bfs",
                                              "workload.bfs.rmat.scale=6", "host.launch_latency=150us"});
   auto e = explained(launches);
@@ -237,7 +235,7 @@ TEST_CASE("explain: many small kernels are bound by their launches, and copies b
   CHECK(first_line_of(copies).find(" for copies between the host and the GPUs") != std::string::npos);
 }
 
-TEST_CASE("explain: of a run that was stopped what SMs did and where accesses were adds up too") {
+TEST_CASE("explain: for a stopped run, SM time and access time add up") {
   auto const whole = transpose(2, {"memory.placement=interleave"});
   auto const end = explained(made("whole.h5", whole))["end_ps"].get<std::uint64_t>();
   for (auto const ps : {end / 3, end / 2, 2 * end / 3}) {
@@ -259,7 +257,7 @@ TEST_CASE("explain: of a run that was stopped what SMs did and where accesses we
   }
 }
 
-TEST_CASE("explain: what is no result is refused in one sentence") {
+TEST_CASE("explain: a file that is not a result is rejected in one sentence") {
   auto const r = farfault_program({"explain", "nothing.h5"});
   CHECK(r.code == 2);
   CHECK(r.out == "");

@@ -69,7 +69,7 @@ std::string digest_of_machine(std::string const& path) {
 
 }  // namespace
 
-TEST_CASE("a limit on inputs that is high enough is no part of the digest") {
+TEST_CASE("a sufficient input limit does not affect the digest") {
   Folder const here;
   write("data/ring.graph", kRing);
   auto const digest = digest_of_graph("data/ring.graph");
@@ -78,7 +78,7 @@ TEST_CASE("a limit on inputs that is high enough is no part of the digest") {
                      "limits.edges=1000", "--set", "limits.vertices=1000"}) == digest);
 }
 
-TEST_CASE("the digest does not depend on how the path of a graph is spelt") {
+TEST_CASE("the digest does not depend on the spelling of a graph's path") {
   Folder const here;
   write("data/ring.graph", kRing);
   write("data/path.graph", kPath);
@@ -98,7 +98,7 @@ TEST_CASE("the digest does not depend on how the path of a graph is spelt") {
   CHECK(digest_of_graph("data/path.graph") != digest);
 }
 
-TEST_CASE("the digest sees what a machine file holds, and not its path") {
+TEST_CASE("the digest depends on the content of a machine file, not on its path") {
   Folder const here;
   write("data/m.toml", machine("70ns"));
   auto const digest = digest_of_machine("data/m.toml");
@@ -107,7 +107,7 @@ TEST_CASE("the digest sees what a machine file holds, and not its path") {
   CHECK(digest_of_machine("data/m.toml") != digest);
 }
 
-TEST_CASE("the digest sees what a page map holds, and not its path") {
+TEST_CASE("the digest depends on the content of a page map, not on its path") {
   Folder const here;
   auto const digest_of_map = [](std::string const& path) {
     return digest_with("paper-gmmu-bypass",
@@ -131,7 +131,7 @@ TEST_CASE("the digest sees what a page map holds, and not its path") {
         "cpu0\n");
 }
 
-TEST_CASE("a checkpoint is refused once a file that its run had read holds something else") {
+TEST_CASE("a checkpoint is rejected if an input file of its run has changed") {
   Folder const here;
   std::vector<std::string> const words{"--set",
                                        "workload.name=bfs",
@@ -175,7 +175,7 @@ TEST_CASE("a checkpoint is refused once a file that its run had read holds somet
   CHECK(farfault::results::result_digest("out.h5") == digest);
 }
 
-TEST_CASE("an input file that a configuration names is looked for beside that configuration") {
+TEST_CASE("an input file in a configuration is resolved relative to the configuration") {
   Folder const here;
   write("data/ring.graph", kRing);
   write("data/c.toml",
@@ -189,7 +189,7 @@ TEST_CASE("an input file that a configuration names is looked for beside that co
         "farfault: data/none.g: no such file\n");
 }
 
-TEST_CASE("a segment for small buffers is refused where the addresses of buffers are in a trace") {
+TEST_CASE("a segment for small buffers is rejected if the trace fixes the buffers' addresses") {
   Folder const here;
   auto const trace = std::string(FARFAULT_SOURCE_DIR) + "/tests/fuzz/corpus/trace/version5";
   std::vector<std::string> const sets{"--set", "gpu.warp_width=32",           "--set", "workload.name=trace",

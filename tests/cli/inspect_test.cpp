@@ -36,7 +36,7 @@ std::string error_of(std::string const& path) {
 
 }  // namespace
 
-TEST_CASE("a graph file is described, whatever its name") {
+TEST_CASE("a graph file is described under any file name") {
   auto const metis = scratch("a.graph", "3 2\n2 3\n1\n1\n");
   CHECK(json_of(metis) ==
         "{\"kind\":\"graph\",\"format\":\"metis\",\"vertices\":3,\"edges\":2,\"directed\":false}\n");
@@ -64,7 +64,7 @@ TEST_CASE("a built-in machine is described by name, as text, JSON and Graphviz")
   CHECK(dot.out.find("\"gpu0\" [shape=box];") != std::string::npos);
 }
 
-TEST_CASE("a real trace is described, as a folder") {
+TEST_CASE("a real trace is described, given as a folder") {
   auto const path = data_file("traces/accelsim-vectoradd-a100");
   if (!path) return;
   auto const json = json_of(*path);
@@ -72,7 +72,7 @@ TEST_CASE("a real trace is described, as a folder") {
   CHECK(json.find("\"memory_instructions\":4689") != std::string::npos);
 }
 
-TEST_CASE("a real NCCL file is a topology") {
+TEST_CASE("a real NCCL file is recognized as a topology") {
   auto const path = data_file("topologies/ndv4-topo.xml");
   if (!path) return;
   auto const json = json_of(*path);
@@ -80,7 +80,7 @@ TEST_CASE("a real NCCL file is a topology") {
   CHECK(json.find("\"nodes\":{\"gpu\":8,\"cpu\":4,") != std::string::npos);
 }
 
-TEST_CASE("a file that is nothing known ends in one sentence") {
+TEST_CASE("an unknown file gives one sentence") {
   auto const text = scratch("text", "just some words\n");
   CHECK(error_of(text) ==
         "farfault: " + text +
@@ -94,7 +94,7 @@ TEST_CASE("a file that is nothing known ends in one sentence") {
   error_of(scratch("cut.h5", std::string("\x89HDF\r\n\x1a\n\0\0\0\0", 12)));
 }
 
-TEST_CASE("a sentence about a file stays one line of text, whatever is in the file") {
+TEST_CASE("a message about a file is one line of text, whatever the file contains") {
   auto const path = scratch("escapes.toml",
                             "[[node]]\nname = \"a\\u001b[2J\\nfarfault: all is well\"\nkind = \"gpu\"\n"
                             "[[node]]\nname = \"a\\u001b[2J\\nfarfault: all is well\"\nkind = \"gpu\"\n");
@@ -106,7 +106,7 @@ TEST_CASE("a sentence about a file stays one line of text, whatever is in the fi
   CHECK(error_of("no\nsuch\x1b") == "farfault: no such : neither a file nor a built-in machine\n");
 }
 
-TEST_CASE("inspect takes the limits of what a file may describe") {
+TEST_CASE("inspect has options for the input limits") {
   auto const graph = scratch("limited.txt", "# c\n1 2\n2 3\n3 4\n");
   auto r = farfault_program({"inspect", graph, "--set", "limits.edges=2"});
   CHECK(r.code == 2);
@@ -129,7 +129,7 @@ TEST_CASE("only topologies are drawn") {
   CHECK(r.err == "farfault: " + metis + ": --dot requires a topology\n");
 }
 
-TEST_CASE("a checkpoint is described, and a damaged one refused") {
+TEST_CASE("a checkpoint is described, and a damaged one is rejected") {
   auto const path = scratch("run.checkpoint", "");
   farfault::write_checkpoint(
       path,

@@ -134,8 +134,7 @@ std::string hostile_result(std::string const& attack) {
 
 }  // namespace
 
-TEST_CASE(
-    "report: a page says what bounds the run, and holds its machine, figures and configuration as text") {
+TEST_CASE("report: a page shows the bottleneck, the machine, values and the configuration as text") {
   auto const page = page_of({run_of("plain.h5")}, "plain.html");
   CHECK(page.starts_with("<!doctype html>"));
   CHECK(page.ends_with("</html>\n"));
@@ -145,7 +144,7 @@ TEST_CASE(
     CHECK_MESSAGE(page.find(text) != std::string::npos, text);
 }
 
-TEST_CASE("report: a page asks for nothing from elsewhere, and lets no script run but its own") {
+TEST_CASE("report: a page makes no requests and runs only its own script") {
   auto const page = page_of({run_of("plain.h5")}, "plain.html");
   CHECK(count(page, "<script") == 2);  // the data and the page's own script
   CHECK(page.find("default-src 'none'; script-src 'sha256-") != std::string::npos);
@@ -160,7 +159,7 @@ TEST_CASE("report: equal results give equal pages") {
   CHECK(page_of({result}, "a.html") == page_of({result}, "b.html"));
 }
 
-TEST_CASE("report: names and texts of a result are no markup, in the page as in its data") {
+TEST_CASE("report: markup in names and texts of a result is escaped in the page and its data") {
   auto const clean = page_of({hostile_result("x")}, "clean.html");
   auto const tags = tags_of(without_data(clean));
   std::vector<std::string> attacks{"<script>alert(1)</script>",
@@ -190,7 +189,7 @@ TEST_CASE("report: names and texts of a result are no markup, in the page as in 
   }
 }
 
-TEST_CASE("report: a file whose name is markup") {
+TEST_CASE("report: markup in a file name is escaped") {
   auto const result = run_of("plain.h5");
   auto const named = folder() / "<b onclick=x>.h5";
   fs::copy_file(result, named, fs::copy_options::overwrite_existing);
@@ -199,7 +198,7 @@ TEST_CASE("report: a file whose name is markup") {
   CHECK(page.find("&lt;b onclick=x&gt;.h5") != std::string::npos);
 }
 
-TEST_CASE("report: 1,024 GPUs make a page of less than 5 MB, with a picture of groups") {
+TEST_CASE("report: 1,024 GPUs make a page smaller than 5 MB, with groups in the picture") {
   auto const result = large_result::written((folder() / "large.h5").string());
   auto const page = page_of({result}, "large.html");
   CHECK(page.size() < 5'000'000);
@@ -226,7 +225,7 @@ TEST_CASE("report: 1,024 GPUs make a page of less than 5 MB, with a picture of g
   for (auto const& clock : data["clocks"]) CHECK(clock.size() <= 401);
 }
 
-TEST_CASE("report: links that are drawn as one are as busy at a moment as the busiest of them") {
+TEST_CASE("report: links drawn as one show the utilization of the busiest at each moment") {
   using Json = nlohmann::ordered_json;
   // More GPUs than are drawn individually: groups of five.
   Json run{{"nodes", {{"cpu0", "cpu", ""}}}, {"links", Json::array()}, {"link_use", Json::array()}};
@@ -269,7 +268,7 @@ TEST_CASE("report: links that are drawn as one are as busy at a moment as the bu
   CHECK(values_of(0).empty());
 }
 
-TEST_CASE("report: of each buffer the share of its pages on each device is drawn and told") {
+TEST_CASE("report: each buffer's page share per device is drawn and listed") {
   nlohmann::ordered_json const placement{{"devices", {"gpu0", "gpu1", "cpu0"}},
                                          {"per_row", 2},
                                          {"rows", 5},
@@ -283,7 +282,7 @@ TEST_CASE("report: of each buffer the share of its pages on each device is drawn
   CHECK(count(html, "class=\"some\"") == 2);
 }
 
-TEST_CASE("report: several runs are compared, and those without room are only compared") {
+TEST_CASE("report: several runs are compared, and runs beyond the limit are only compared") {
   std::vector<std::string> results;
   for (auto const* entries : {"32", "64", "128"})
     results.push_back(
@@ -303,7 +302,7 @@ TEST_CASE("report: several runs are compared, and those without room are only co
   CHECK(data_of(full)["comparison"]["runs"].size() == 3);
 }
 
-TEST_CASE("report: a run that has not ended is shown as far as it is") {
+TEST_CASE("report: an unfinished run is shown up to its last sample") {
   auto const path = (folder() / "running.h5").string();
   {
     auto h = large_result::header();
@@ -318,7 +317,7 @@ TEST_CASE("report: a run that has not ended is shown as far as it is") {
   fs::remove(path + ".partial");
 }
 
-TEST_CASE("report: an earlier report is replaced, and no other file") {
+TEST_CASE("report: an earlier report is overwritten, other files are not") {
   auto const result = run_of("plain.h5");
   auto const before = content(result);
   auto const output = folder() / "there.html";
@@ -358,7 +357,7 @@ TEST_CASE("report: an earlier report is replaced, and no other file") {
   CHECK(!fs::exists(output.string() + ".writing"));
 }
 
-TEST_CASE("report: what is no result is refused in one sentence") {
+TEST_CASE("report: a file that is not a result is rejected in one sentence") {
   auto const refused = [&](std::vector<std::string> words) {
     words.insert(words.begin(), "report");
     auto const r = farfault_program(words);

@@ -31,7 +31,7 @@ std::string content(std::string const& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A stream of a few microseconds, with some keys set.
+// A stream workload of a few microseconds, with additional keys.
 Called run(std::string const& config, std::vector<std::string> const& sets, std::string const& output) {
   std::vector<std::string> words{"run", config, "--output", output, "--threads", "1", "--progress", "off"};
   for (auto const& s : sets) {
@@ -43,7 +43,7 @@ Called run(std::string const& config, std::vector<std::string> const& sets, std:
 
 std::vector<std::string> const kSmall{"workload.name=stream", "workload.stream.bytes=16KiB", "gpu.sms=2"};
 
-// The bytes of a sound result.
+// The bytes of a valid result.
 std::string const& sound_result() {
   static auto const bytes = [] {
     auto const path = (folder() / "sound.h5").string();
@@ -85,7 +85,7 @@ std::string const kGpu = "[[node]]\nname = \"g\"\nkind = \"gpu\"\n";
 
 }  // namespace
 
-TEST_CASE("a run writes its result and tells what happened on standard output") {
+TEST_CASE("a run writes its result and prints a summary to standard output") {
   auto const output = (folder() / "small.h5").string();
   auto const r = run("paper-gmmu-bypass", kSmall, output);
   CHECK(r.code == 0);
@@ -98,7 +98,7 @@ TEST_CASE("a run writes its result and tells what happened on standard output") 
   CHECK(farfault_program({"diff", output, again}).code == 0);
 }
 
-TEST_CASE("keys of a workload or policy that is not chosen are checked, named, and change no digest") {
+TEST_CASE("keys of unused workloads and policies are checked, listed, and do not affect the digest") {
   auto const digest = [](std::string const& out) {
     auto const at = out.find("digest ");
     REQUIRE(at != std::string::npos);
@@ -124,8 +124,7 @@ TEST_CASE("keys of a workload or policy that is not chosen are checked, named, a
         "--set: unknown key 'workload.bfs.rmat.scales'; did you mean 'workload.bfs.rmat.scale'?");
 }
 
-TEST_CASE(
-    "machines of a cluster run by themselves unless they share a memory, and the result tells them apart") {
+TEST_CASE("machines of a cluster without shared memory are independent, with separate statistics") {
   auto sets = kSmall;
   sets.emplace_back("machine.cluster.machines=2");
   sets.emplace_back("memory.placement=first_touch");
@@ -171,7 +170,7 @@ TEST_CASE(
         "farfault: unused: nic.latency (--set; only with a machine with NICs)\n");
 }
 
-TEST_CASE("a study file with keys of two workloads runs either") {
+TEST_CASE("a study file with keys of two workloads runs with either") {
   auto const file = scratch("either.toml",
                             "include = ['paper-gmmu-bypass']\n[gpu]\nsms = 2\n[workload]\nname = 'stream'\n"
                             "[workload.stream]\nbytes = '16KiB'\n[workload.relu]\nsize = '16KiB'\n");
@@ -185,7 +184,7 @@ TEST_CASE("a study file with keys of two workloads runs either") {
   CHECK(second.out.find("  workload              relu") == 0);
 }
 
-TEST_CASE("every mistake of a configuration is a line of its own") {
+TEST_CASE("each configuration error is one line") {
   auto const file =
       scratch("mistakes.toml",
               "include = ['paper-gmmu-bypass']\n[gpu]\nsmss = 2\nclock = 5\n[workload]\nname = 'stre'\n");
@@ -211,7 +210,7 @@ TEST_CASE("every mistake of a configuration is a line of its own") {
         "farfault: --set: gpu.l1_tlb.ways = 3: must divide the number of entries, 32\n");
 }
 
-TEST_CASE("a configuration that is not there is refused") {
+TEST_CASE("a missing configuration is rejected") {
   CHECK(refusal("no-such", {}) ==
         "'no-such' is neither a file nor a preset (dgx-a100, dgx-h100, dgx1, dgx2, gpu-a100, gpu-h100, "
         "gpu-mi100, "
@@ -227,7 +226,7 @@ TEST_CASE("a configuration that is not there is refused") {
   CHECK(refusal(config, {}).find(config + ":1: ") == 0);
 }
 
-TEST_CASE("keys and values of --set are checked before anything is written") {
+TEST_CASE("keys and values of --set are checked before any output is written") {
   CHECK(refusal_of_set("gpu.l2_tlb.entriess=12") ==
         "--set: unknown key 'gpu.l2_tlb.entriess'; did you mean 'gpu.l2_tlb.entries'?");
   CHECK(refusal_of_set("gpu.l2_tlb.entries=abc") ==
@@ -268,7 +267,7 @@ TEST_CASE("keys and values of --set are checked before anything is written") {
   CHECK(refusal_of_set("workload.stream.bytes=1TiB").find("workload 'stream' needs ") == 0);
 }
 
-TEST_CASE("a compressed TLB that cannot be is refused in one sentence") {
+TEST_CASE("an impossible compressed TLB is rejected in one sentence") {
   // For 8 sets of 32 ways: entries of 2 + 33 + 19 bits.
   auto const refused = [](std::vector<std::string> more) {
     more.insert(more.begin(), "gpu.l2_tlb.organization=compressed");
@@ -306,7 +305,7 @@ TEST_CASE("a compressed TLB that cannot be is refused in one sentence") {
             .find("--set: gpu.l2_tlb.range.range_entries: '0' is outside 1 to ") == 0);
 }
 
-TEST_CASE("a mistake in a file is told with its line") {
+TEST_CASE("an error in a file is reported with its line") {
   auto const config = scratch("wrong.toml",
                               "include = [\"paper-gmmu-bypass\"]\n\n[gpu]\n"
                               "clok = \"1GHz\"\n");
@@ -315,7 +314,7 @@ TEST_CASE("a mistake in a file is told with its line") {
   CHECK(refusal(broken, {}).find(broken + ":2: ") == 0);
 }
 
-TEST_CASE("a machine that cannot be simulated is refused") {
+TEST_CASE("a machine that cannot be simulated is rejected") {
   auto const with = [](std::string const& path) { return refusal_of_set("machine.topology=" + path); };
   CHECK(with("absent.xml").find("absent.xml: neither a file nor a built-in machine (dgx-a100, ") == 0);
   auto const text = scratch("text.xml", "hello\n");
@@ -331,7 +330,7 @@ TEST_CASE("a machine that cannot be simulated is refused") {
         apart + ": no path of links joins 'c' and 'g', but every node must be reachable from every other");
 }
 
-TEST_CASE("a graph that cannot be read is refused, whatever its header promises") {
+TEST_CASE("an unreadable graph is rejected, whatever its header declares") {
   CHECK(refusal_of_graph("/no/such.mtx") == "/no/such.mtx: no such file");
   auto const text = scratch("text.mtx", "hello\n");
   CHECK(refusal_of_graph(text) ==
@@ -346,7 +345,7 @@ TEST_CASE("a graph that cannot be read is refused, whatever its header promises"
   CHECK(refusal_of_graph(metis) == metis + ":2: neighbour 9 is not in 1 to 3, the vertices in the header");
 }
 
-TEST_CASE("a place where no file can be written is refused") {
+TEST_CASE("an output path that cannot be written is rejected") {
   auto const r = run("paper-gmmu-bypass", kSmall, "/no/such/folder/x.h5");
   CHECK(r.code == 2);
   CHECK(r.err == "farfault: cannot write '/no/such/folder/x.h5.partial': No such file or directory\n");
@@ -355,7 +354,7 @@ TEST_CASE("a place where no file can be written is refused") {
   CHECK(in_the_way.err == "farfault: cannot write '" + folder().string() + "': it is a directory\n");
 }
 
-TEST_CASE("every built-in machine runs to the end") {
+TEST_CASE("every built-in machine runs to completion") {
   for (auto const& name : farfault::topologies::builtin_machines()) {
     auto sets = kSmall;
     sets.push_back("machine.topology=" + name);
@@ -366,7 +365,7 @@ TEST_CASE("every built-in machine runs to the end") {
   }
 }
 
-TEST_CASE("real topology files run to the end") {
+TEST_CASE("real topology files run to completion") {
   for (std::string const name :
        {"ndv4-topo.xml", "topo_8p_rome_4n_1.xml", "nvidiaDGX2.xml", "p4d-24xl-topo.xml"}) {
     auto const path = data_file("topologies/" + name);
@@ -379,7 +378,7 @@ TEST_CASE("real topology files run to the end") {
   }
 }
 
-TEST_CASE("the command line lies in the result as a shell would take it") {
+TEST_CASE("the command line is stored in the result with shell quoting") {
   auto const output = (folder() / "it's.h5").string();
   auto sets = kSmall;
   sets.push_back("run.seed=7");
@@ -389,7 +388,7 @@ TEST_CASE("the command line lies in the result as a shell would take it") {
         std::string::npos);
 }
 
-TEST_CASE("a run in which pages move has a row for each of them; others have no such table") {
+TEST_CASE("a run with page migrations has one row per migration; other runs lack the table") {
   auto const output = (folder() / "moving.h5").string();
   auto const moves = [&](std::vector<std::string> sets) -> std::int64_t {
     sets.insert(sets.end(), kSmall.begin(), kSmall.end());
@@ -407,8 +406,7 @@ TEST_CASE("a run in which pages move has a row for each of them; others have no 
   CHECK(moves({"memory.placement=cpu"}) == -1);
 }
 
-TEST_CASE(
-    "the critical path is printed with what 2 to 1024 cores could reach, never less than Graham's bound") {
+TEST_CASE("the critical path is printed with the speedup on 2 to 1024 cores, at least Graham's bound") {
   auto const output = (folder() / "path.h5").string();
   auto const r =
       farfault_program({"run", "paper-gmmu-bypass", "--output", output, "--progress", "off",

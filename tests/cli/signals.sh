@@ -34,8 +34,8 @@ ends() {
   check "$1: exit code $2, not $rc" [ "$rc" -eq "$2" ]
   check "$1: one sentence with '$3', not '$(cat "$scratch/err")'" \
     test "$(grep -c . "$scratch/err")" -eq 1 -a "$(grep -cE "$3" "$scratch/err")" -eq 1
-  check "$1: the earlier result is untouched" cmp -s "$earlier" "$result"
-  check "$1: what there is of the result can be read" eval '"$farfault" inspect "$result.partial" >/dev/null'
+  check "$1: the earlier result is unchanged" cmp -s "$earlier" "$result"
+  check "$1: the partial result is readable" eval '"$farfault" inspect "$result.partial" >/dev/null'
 }
 
 for signal in TERM INT HUP USR1; do
@@ -49,14 +49,14 @@ for signal in TERM INT HUP USR1; do
   kill -s "$signal" "$running"
   ends "SIG$signal with a checkpoint" 3 \
     "^farfault: stopped by SIG$signal at .* and saved; to continue, run the same command with --resume $saved\$"
-  check "SIG$signal with a checkpoint: it is whole" eval '"$farfault" inspect "$saved" >/dev/null'
-  check "SIG$signal with a checkpoint: no file of its writing stays" test ! -e "$saved.writing" -a ! -e "$saved.lock"
+  check "SIG$signal with a checkpoint: it is complete" eval '"$farfault" inspect "$saved" >/dev/null'
+  check "SIG$signal with a checkpoint: no temporary file is left" test ! -e "$saved.writing" -a ! -e "$saved.lock"
 done
 
 # The JSON summary.
 summary=$scratch/run.json
 starts "${run[@]}" --summary-json "$summary" --checkpoint "$saved"
-check "the summary of a run that goes on says so" grep -q '"end_reason":"running","exit_code":null,' "$summary"
+check "the summary of an unfinished run has end_reason running" grep -q '"end_reason":"running","exit_code":null,' "$summary"
 kill -s USR1 "$running"
 ends "a stop with a summary" 3 "stopped by SIGUSR1 at .* and saved"
 check "the summary of a stop with a checkpoint, not '$(cat "$summary")'" grep -qE \
@@ -78,7 +78,7 @@ ends "SIGHUP under nohup" 1 "stopped by SIGTERM"
 # Links of a job chain: all have the same command line.
 chain=("${run[@]}" --checkpoint "$saved" --resume "$saved")
 starts "${chain[@]}"
-check "the first job of a chain says that it starts from the beginning" \
+check "the first job of a chain reports that it starts from the beginning" \
   grep -qx "farfault: no checkpoint $saved yet: the run starts from the beginning" "$scratch/err"
 kill -s TERM "$running"
 wait "$running"
@@ -105,9 +105,9 @@ ends "a checkpoint without a folder" 1 \
 starts "${run[@]}" --checkpoint "$saved"
 "${run[@]}" --output "$scratch/other.h5" --checkpoint "$saved" >"$scratch/out2" 2>"$scratch/err2"
 check "a second run on one checkpoint is refused" [ $? -eq 2 ]
-check "a second run on one checkpoint is told so" \
+check "a second run on one checkpoint gets a message" \
   [ "$(cat "$scratch/err2")" = "farfault: cannot write '$saved': another run is writing it" ]
-check "a second run on one checkpoint leaves nothing" test ! -e "$scratch/other.h5.partial"
+check "a second run on one checkpoint leaves no file" test ! -e "$scratch/other.h5.partial"
 kill -s TERM "$running"
 ends "the first of two runs on one checkpoint" 3 "and saved"
 
@@ -125,7 +125,7 @@ if have_ranks; then
       test "$(cat "$CODES.0")" -eq "$code" -a "$(cat "$CODES.1")" -eq 0
     check "$what: one sentence with '$pattern', not '$(cat "$scratch/err")'" \
       test "$(grep -c . "$scratch/err")" -eq 1 -a "$(grep -cE "$pattern" "$scratch/err")" -eq 1
-    check "$what: the earlier result is untouched" cmp -s "$earlier" "$result"
+    check "$what: the earlier result is unchanged" cmp -s "$earlier" "$result"
   }
   export CODES=$scratch/code
   stopped_ranks "two ranks with a checkpoint" 3 "stopped by SIGUSR1 at .* and saved" --checkpoint "$saved"

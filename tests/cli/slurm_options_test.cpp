@@ -26,7 +26,7 @@ std::string owned(std::string const& name, std::string const& why) {
 
 }  // namespace
 
-TEST_CASE("an option of sbatch that the sweep owns is refused, whole, abbreviated and as a letter") {
+TEST_CASE("sbatch options that the sweep sets are rejected, in full, abbreviated and as a letter") {
   struct Case {
     std::string name, letter, why;
   };
@@ -53,7 +53,7 @@ TEST_CASE("an option of sbatch that the sweep owns is refused, whole, abbreviate
   }
 }
 
-TEST_CASE("an option of sbatch is one word, which takes nothing of another line") {
+TEST_CASE("an sbatch option is one word without newlines") {
   std::string const word = "must be one word of ASCII characters, without quotes, backslashes and '#'";
   for (std::string const option :
        {"--comment=a --output=/some/file", "--comment=a\n#SBATCH --output=/some/file", "--comment=a\ncurl x",
@@ -72,7 +72,7 @@ TEST_CASE("an option of sbatch is one word, which takes nothing of another line"
   CHECK(why_no_slurm_option("-Ho/some/file") == "contains several options; write each as a separate word");
 }
 
-TEST_CASE("other options of sbatch are accepted") {
+TEST_CASE("other sbatch options are accepted") {
   for (std::string const option : {"--partition=long",
                                    "-plong",
                                    "--time=2:00:00",
@@ -106,7 +106,7 @@ TEST_CASE("other options of sbatch are accepted") {
 }
 
 // Site plug-ins add options that start containers or set the environment.
-TEST_CASE("an option of sbatch that is not listed is refused, with the list") {
+TEST_CASE("an unlisted sbatch option is rejected with the list") {
   for (std::string const option : {"--container-image=x", "--container-env=BASH_ENV", "--environment=x",
                                    "--edf=x", "--uenv=x", "--runtime=x", "--context=x", "--umask=0", "--bb=x",
                                    "--partitio=long", "--Partition=long", "--extra=x", "--propagate"}) {
@@ -118,14 +118,14 @@ TEST_CASE("an option of sbatch that is not listed is refused, with the list") {
   }
 }
 
-TEST_CASE("a list of nodes with a slash is refused: sbatch reads the file of this name") {
+TEST_CASE("a node list with a slash is rejected: sbatch would read it as a file") {
   auto const why = "names a file (" + kFile + ")";
   for (std::string const option :
        {"--nodelist=/etc/passwd", "--nodelist=./n", "--exclude=a/b", "-w/etc/passwd", "-x/etc/passwd"})
     CHECK_MESSAGE(why_no_slurm_option(option) == why, option);
 }
 
-TEST_CASE("sweep: an option of sbatch that is not a study's to give ends the sweep, with its line") {
+TEST_CASE("sweep: an sbatch option that a study cannot set ends the sweep with its line") {
   auto const with = [](std::string const& option) {
     SmallStudy const s("slurm_options",
                        "seeds = 2\n[sweep.slurm]\noptions = [\"--time=5\",\n\"" + option + "\"]\n");
@@ -143,7 +143,7 @@ TEST_CASE("sweep: an option of sbatch that is not a study's to give ends the swe
         "and '#'\n");
 }
 
-TEST_CASE("sweep: what a study asks of Slurm is printed before anything is submitted") {
+TEST_CASE("sweep: the sbatch options of a study are printed before any submission") {
   SmallStudy const s("slurm_printed",
                      "seeds = 2\n[sweep.slurm]\noptions = [\"--partition=long\", \"-t10\"]\n");
   auto const dry = lines_of(s.sweep({"--dry-run", "--slurm"}).out);

@@ -20,7 +20,7 @@ refused() {
   check "$*: exit code 2, not $rc" [ "$rc" -eq 2 ]
   check "$*: 'farfault: $sentence', not '$(cat err)'" [ "$(cat err)" = "farfault: $sentence" ]
   check "$*: nothing on standard output" test ! -s out
-  check "$*: no file appears, goes or changes" [ "$(listing)" = "$before" ]
+  check "$*: no file is created, removed or changed" [ "$(listing)" = "$before" ]
 }
 listing() { find . -mindepth 1 -not -name out -not -name err -printf '%p %y %i %s %l\n' | sort; find . -type f -not -name out -not -name err -exec cksum {} + | sort; }
 
@@ -138,8 +138,8 @@ head -c 4096 /dev/zero >good.h5.partial  # killed before its first flush
 printf 'FFCKPT\r\n' >s.writing
 : >s.lock
 "${run[@]}" --set run.sample_interval=1us --output good.h5 --checkpoint s --checkpoint-every 1us >out 2>err
-check "stale files are no obstacle, not '$(cat err)'" [ ! -s err ]
-check "stale files are gone" test ! -e good.h5.partial -a ! -e s.writing -a ! -e s.lock
+check "stale files do not stop the run, not '$(cat err)'" [ ! -s err ]
+check "stale files are removed" test ! -e good.h5.partial -a ! -e s.writing -a ! -e s.lock
 for words in "--resume s" "--resume s.previous" "--resume s --profile good.h5"; do
   # shellcheck disable=SC2086
   "${run[@]}" --set run.sample_interval=1us --output good.h5 --checkpoint s --checkpoint-every 1us $words >out 2>err
@@ -153,6 +153,6 @@ refused "--output 'x.h5' and --checkpoint 'x.h5' would both write 'x.h5'" "${run
 for closed in '>&-' '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
   rm -f closed.h5
   eval '"${run[@]}" --output closed.h5' "$closed"
-  check "a run with $closed leaves a sound result" eval '"$farfault" validate closed.h5 >/dev/null'
+  check "a run with $closed leaves a valid result" eval '"$farfault" validate closed.h5 >/dev/null'
 done
 finish

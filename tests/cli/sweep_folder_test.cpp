@@ -10,7 +10,7 @@
 namespace fs = std::filesystem;
 using namespace farfault::cli;
 
-TEST_CASE("sweep: nothing that no sweep has written is overwritten") {
+TEST_CASE("sweep: files that no sweep has written are never overwritten") {
   SmallStudy const s("foreign", "seeds = 1\n");
   fs::create_directories(s.out);
   std::ofstream(s.out / "sweep.csv") << "mine";
@@ -31,7 +31,7 @@ TEST_CASE("sweep: nothing that no sweep has written is overwritten") {
         "farfault: cannot write the results of the sweep to '" + s.out.string() + "': it is not a folder\n");
 }
 
-TEST_CASE("sweep: a file in its folder that no sweep has written is kept, whatever its name") {
+TEST_CASE("sweep: a foreign file in the sweep's folder is kept, whatever its name") {
   SmallStudy const s("foreign_names", "seeds = 1\n");
   fs::create_directories(s.out / "runs");
   for (std::string const name : {"sweep.csv", "sweep_spread.csv", "sweep.runs", "sweep.checked",
@@ -68,7 +68,7 @@ TEST_CASE("sweep: damaged files with the names of a result and of its partial re
 
 // "Failed" files are text, and a link may lead to any file.
 TEST_CASE(
-    "sweep: a failure that is a symbolic link is not read, and watch refuses a link out of the folder") {
+    "sweep: a failure file that is a symbolic link is not read, and watch rejects a link out of the folder") {
   SmallStudy const s("linked_failure", "seeds = 1\n");
   REQUIRE(s.sweep().code == 0);
   auto const result = s.out / s.column("result")[0];

@@ -17,7 +17,7 @@ using namespace farfault;
 using namespace farfault::cli;
 
 TEST_CASE(
-    "sweep: the points of a list are taken as they are, what one leaves out is as in the configuration") {
+    "sweep: each point of a list is combined with the grid; unset parameters keep their configured values") {
   SmallStudy const s("list",
                      "[[sweep.list]]\nworkload.stream.bytes = \"16 KiB\"\n"
                      "[[sweep.list]]\n\"gpu.l2_tlb.entries\" = 64\n"
@@ -28,7 +28,7 @@ TEST_CASE(
   CHECK(s.column("memory.placement") == Words{"interleave", "contiguous", "interleave", "contiguous"});
 }
 
-TEST_CASE("sweep: where the points of a list have names, the table and whoever is told of a run has them") {
+TEST_CASE("sweep: names of a list's points appear in the table and in messages about runs") {
   SmallStudy const s("names",
                      "seeds = 2\n"
                      "[[sweep.list]]\nname = \"as it is\"\n"
@@ -49,7 +49,7 @@ TEST_CASE("sweep: where the points of a list have names, the table and whoever i
         std::string::npos);
 }
 
-TEST_CASE("sweep: the runs of the greatest cost start first") {
+TEST_CASE("sweep: the runs with the highest cost start first") {
   SmallStudy const s("costs",
                      "[[sweep.list]]\nworkload.stream.bytes = \"16 KiB\"\n"
                      "[[sweep.list]]\nworkload.stream.bytes = \"24 KiB\"\ncost = 0.5\n"
@@ -79,7 +79,7 @@ TEST_CASE("sweep: the runs of the greatest cost start first") {
   CHECK(lines_of(s.sweep({"--dry-run"}).out)[2].ends_with(", estimated from the cached runs"));
 }
 
-TEST_CASE("sweep: the configuration of the runs may vary as a parameter does") {
+TEST_CASE("sweep: the base configuration of the runs may vary like a parameter") {
   SmallStudy const s("bases",
                      "[sweep.grid]\nbase = [\"gpu-v100\", \"own.toml\"]\n"
                      "workload.stream.bytes = [\"8 KiB\", \"16 KiB\"]\n");
@@ -119,7 +119,7 @@ TEST_CASE("sweep: the configuration of the runs may vary as a parameter does") {
         "farfault: " + s.file + ":6: base must be the name of a file or preset, in quotes\n");
 }
 
-TEST_CASE("sweep: a point may have applications of its own") {
+TEST_CASE("sweep: a point may define its own applications") {
   SmallStudy const s("applications",
                      "[[sweep.list]]\nname = \"one\"\nmemory.placement = \"interleave\"\n"
                      "[[sweep.list]]\nname = \"two\"\n"
@@ -143,7 +143,7 @@ TEST_CASE("sweep: a point may have applications of its own") {
   CHECK(json["result_digest"] == s.column("result_digest")[1]);
 }
 
-TEST_CASE("sweep: names of points are ones that a reader of the table can tell from each other") {
+TEST_CASE("sweep: names of points must be distinguishable in the table") {
   auto const error = [](std::string const& first, std::string const& second) {
     SmallStudy const s("names", "[[sweep.list]]\nname = \"" + first + "\"\n\n[[sweep.list]]\nname = \"" +
                                     second + "\"\ngpu.sms = 1\n");
@@ -174,7 +174,7 @@ TEST_CASE("sweep: names of points are ones that a reader of the table can tell f
   CHECK(s.column("name") == Words{"a b", "ab", "a-b", "\u00e4b", "\u03b1b"});
 }
 
-TEST_CASE("sweep: no cell of the CSV is a formula for a spreadsheet, and numbers stay as they are") {
+TEST_CASE("sweep: no cell of the CSV is a spreadsheet formula, and numbers are unchanged") {
   SmallStudy const s(
       "formulas",
       "[[sweep.list]]\nname = \"=HYPERLINK(1)\"\n[[sweep.list]]\nname = \"+1,\\\"x\\\"\"\ngpu.sms = 1\n"
@@ -192,7 +192,7 @@ TEST_CASE("sweep: no cell of the CSV is a formula for a spreadsheet, and numbers
   CHECK(to_csv("run", columns) == "run,x,y,z\n0,-1.5,-3,'-3 us\n1,2,-inf,'=-3\n");
 }
 
-TEST_CASE("report, compare: the folder of a sweep stands for its runs, in the order of its table") {
+TEST_CASE("report, compare: the folder of a sweep selects its runs in table order") {
   SmallStudy const s("reported", "[sweep.grid]\ngpu.l2_tlb.entries = [512, 64, 128, 256]\n");
   auto const page = (s.folder / "page.html").string();
   auto const report = [&](std::vector<std::string> words) {
@@ -229,7 +229,7 @@ TEST_CASE("report, compare: the folder of a sweep stands for its runs, in the or
   CHECK(r.err == "farfault: the sweep in '" + s.out.string() + "' has no results yet\n");
 }
 
-TEST_CASE("report, compare: a result of a sweep's folder that is elsewhere is refused") {
+TEST_CASE("report, compare: a link out of a sweep's folder is rejected") {
   SmallStudy const s("links", "seeds = 2\n");
   REQUIRE(s.sweep().code == 0);
   auto const page = (s.folder / "page.html").string();
@@ -269,7 +269,7 @@ TEST_CASE("report, compare: a result of a sweep's folder that is elsewhere is re
   CHECK(farfault_program({"compare", (s.folder / "link").string()}).code == 0);
 }
 
-TEST_CASE("sweep: a mistake in an application of a point has the line at which it stands") {
+TEST_CASE("sweep: an error in an application of a point is reported with its line") {
   auto const with = [](std::string const& of_second) {
     SmallStudy const s("application_mistakes",
                        "[[sweep.list]]\nname = \"one\"\n\n[[sweep.list]]\nname = \"two\"\n"
@@ -298,7 +298,7 @@ TEST_CASE("sweep: a mistake in an application of a point has the line at which i
   CHECK(s.error().starts_with(s.file + ":7: application.a.sms: 'many' is not "));
 }
 
-TEST_CASE("sweep: two points that are the same run it once") {
+TEST_CASE("sweep: two identical points are run once") {
   SmallStudy const s("same", "[sweep.grid]\nworkload.stream.bytes = [\"8 KiB\", \"8192 B\", \"8KiB\"]\n");
   auto const r = s.sweep();
   CHECK(r.code == 0);

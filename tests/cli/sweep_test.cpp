@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 using namespace farfault;
 using namespace farfault::cli;
 
-TEST_CASE("sweep: a grid gives all combinations, the first key slowest, and a table of them") {
+TEST_CASE("sweep: a grid gives all combinations, the first key varying slowest, and a table") {
   SmallStudy const s("grid", kTwoByTwo);
   auto const r = s.sweep();
   CHECK_MESSAGE(r.code == 0, r.err);
@@ -34,7 +34,7 @@ TEST_CASE("sweep: a grid gives all combinations, the first key slowest, and a ta
     CHECK(farfault_program({"validate", (s.out / result).string()}).code == 0);
 }
 
-TEST_CASE("sweep: what a run of the table is, `farfault run` makes by itself, by the command in its result") {
+TEST_CASE("sweep: `farfault run` reproduces a run of the table with the command in its result") {
   SmallStudy const s("command", "[[sweep.list]]\nworkload.stream.bytes = \"16 KiB\"\n");
   REQUIRE(s.sweep().code == 0);
   auto const alone = (s.folder / "alone.h5").string();
@@ -45,7 +45,7 @@ TEST_CASE("sweep: what a run of the table is, `farfault run` makes by itself, by
   CHECK(json["result_digest"] == s.column("result_digest")[0]);
 }
 
-TEST_CASE("sweep: nothing is made twice, and only what was made by other inputs is made again") {
+TEST_CASE("sweep: only missing runs and runs with outdated inputs are executed") {
   SmallStudy const s("again", kTwoByTwo);
   REQUIRE(s.sweep().code == 0);
   auto const table = content(s.out / "sweep.h5"), csv = s.csv();
@@ -88,7 +88,7 @@ TEST_CASE("sweep: nothing is made twice, and only what was made by other inputs 
   CHECK(r.out.starts_with("  6 runs: 0 completed, 6 cached"));
 }
 
-TEST_CASE("sweep: a result counts while the content of its input file is the same, whatever its name") {
+TEST_CASE("sweep: a cached result stays valid while the content of its input file is unchanged") {
   SmallStudy const s("inputs",
                      "[sweep.grid]\nworkload.name = [\"bfs\"]\nworkload.bfs.graph = [\"a.graph\"]\n");
   auto const graph = [&](std::string const& name, std::string const& text) {
@@ -106,7 +106,7 @@ TEST_CASE("sweep: a result counts while the content of its input file is the sam
   CHECK(s.sweep().out.starts_with("  1 runs: 0 completed, 1 cached"));
 }
 
-TEST_CASE("sweep: how many runs there are at a time does not show in the table") {
+TEST_CASE("sweep: the number of concurrent runs does not affect the table") {
   SmallStudy const one("one_job", kTwoByTwo), two("two_jobs", kTwoByTwo);
   CHECK(one.sweep({"--jobs", "1"}).code == 0);
   CHECK(two.sweep({"--jobs", "2"}).code == 0);
@@ -114,7 +114,7 @@ TEST_CASE("sweep: how many runs there are at a time does not show in the table")
   CHECK(one.csv() == two.csv());
 }
 
-TEST_CASE("sweep: a run that fails is a row of the table, and the others go on") {
+TEST_CASE("sweep: a failed run is a row of the table, and the other runs continue") {
   SmallStudy const s("failing",
                      "[sweep.grid]\nworkload.stream.bytes = [\"8 KiB\", \"512 GiB\", \"16 KiB\"]\n");
   auto const r = s.sweep({"--set", "limits.model=1GiB", "--set", "memory.placement=contiguous"});
@@ -160,7 +160,7 @@ TEST_CASE("sweep: seeds are runs of one point, and the table has their spread") 
   CHECK(s.column("run.seed") == Words{"1", "2"});
 }
 
-TEST_CASE("sweep: random values depend on the seed of the study, and more of them leave the first ones") {
+TEST_CASE("sweep: random values depend on the study's seed, and additional samples keep the first ones") {
   auto const random = [](std::string const& samples, std::string const& seed) {
     return "[sweep.random]\nsamples = " + samples + "\nseed = " + seed +
            "\ngpu.l2_tlb.entries = {low = 64, high = 1024, scale = \"powers_of_two\"}\n"
@@ -188,7 +188,7 @@ TEST_CASE("sweep: random values depend on the seed of the study, and more of the
   CHECK(s.results() == 0);
 }
 
-TEST_CASE("sweep: parts make shares of the runs, and what was collected of them is the whole table") {
+TEST_CASE("sweep: parts share the runs, and the table collected from all parts is complete") {
   SmallStudy const whole("whole", kTwoByTwo), parts("parts", kTwoByTwo);
   CHECK(whole.sweep().code == 0);
   CHECK(parts.sweep({"--part", "2/3"}).code == 0);
@@ -203,7 +203,8 @@ TEST_CASE("sweep: parts make shares of the runs, and what was collected of them 
   CHECK(parts.csv() == whole.csv());
 }
 
-TEST_CASE("sweep: a dry run says how many, how long and where, and leaves nothing") {
+TEST_CASE(
+    "sweep: a dry run prints the number of runs, the estimated time and the folder, and writes nothing") {
   SmallStudy const s("dry", kTwoByTwo);
   auto const r = s.sweep({"--dry-run", "--slurm"});
   CHECK(r.code == 0);
@@ -219,7 +220,7 @@ TEST_CASE("sweep: a dry run says how many, how long and where, and leaves nothin
   CHECK_FALSE(fs::exists(s.out));
 }
 
-TEST_CASE("sweep: a mistake of the study is one sentence with its line, before anything runs") {
+TEST_CASE("sweep: an error in the study is one sentence with its line, before any run") {
   auto const with = [](std::string const& rest) { return SmallStudy("mistakes", rest); };
   auto const at = [](std::string const& line) {
     return (fs::path(FARFAULT_BINARY_DIR) / "sweep_test/mistakes/study.toml").string() + ":" + line + ": ";
@@ -288,7 +289,7 @@ TEST_CASE("sweep: a mistake of the study is one sentence with its line, before a
             .find("gone.graph") != std::string::npos);
 }
 
-TEST_CASE("sweep: a name with a NUL in it is refused, and no sentence ends there") {
+TEST_CASE("sweep: a name with a NUL byte is rejected, and the message is not truncated") {
   auto const folder = fresh("nul");
   auto const file = (folder / "study.toml").string();
   auto const error = [&](std::string const& text) {
@@ -309,7 +310,7 @@ TEST_CASE("sweep: a name with a NUL in it is refused, and no sentence ends there
             ": its name contains a NUL character (run 0: run.seed = 1)\n");
 }
 
-TEST_CASE("sweep: a run whose input file is missing is a failed row, and the others go on") {
+TEST_CASE("sweep: a run with a missing input file is a failed row, and the other runs continue") {
   SmallStudy const s(
       "no_input",
       "[[sweep.list]]\nname = \"there\"\nworkload.name = \"bfs\"\nworkload.bfs.graph = \"a.graph\"\n"
@@ -343,7 +344,7 @@ TEST_CASE("sweep: a run whose input file is missing is a failed row, and the oth
   CHECK(r.out.starts_with("  10 runs (2 duplicates): 0 completed, 4 cached, 4 failed, 0 missing\n"));
 }
 
-TEST_CASE("sweep: a table that was deleted is made again of the results that are there") {
+TEST_CASE("sweep: a deleted table is rebuilt from the cached results") {
   SmallStudy const s("deleted",
                      "seeds = 2\n[[sweep.list]]\nname = \"a\"\n[[sweep.list]]\nname = \"b\"\ngpu.sms = 1\n");
   REQUIRE(s.sweep().code == 0);
@@ -371,7 +372,7 @@ TEST_CASE("sweep: a table that was deleted is made again of the results that are
   }
 }
 
-TEST_CASE("sweep: its table is no result of a run, and those who read results say so") {
+TEST_CASE("sweep: its table is not the result of a run, and commands for results reject it") {
   SmallStudy const s("readers", "seeds = 1\n");
   CHECK(s.sweep().code == 0);
   auto const table = (s.out / "sweep.h5").string();
@@ -387,7 +388,7 @@ TEST_CASE("sweep: its table is no result of a run, and those who read results sa
   }
 }
 
-TEST_CASE("sweep: the study that cli/README.md shows is one") {
+TEST_CASE("sweep: the example study of cli/README.md is valid") {
   auto const folder = fresh("readme");
   auto const readme = content(fs::path(FARFAULT_SOURCE_DIR) / "cli/README.md");
   auto const begin = readme.find("```toml\n") + 8;
@@ -399,7 +400,7 @@ TEST_CASE("sweep: the study that cli/README.md shows is one") {
   CHECK(r.out.starts_with("  400 runs: 0 completed, 0 cached, 0 failed, 400 missing\n"));
 }
 
-TEST_CASE("sweep: a result of another program, version or input is not the one that is wanted") {
+TEST_CASE("sweep: a result of a different program, version or input is outdated") {
   SmallStudy const s("identity", "seeds = 1\n");
   REQUIRE(s.sweep().code == 0);
   auto const run = results::read_swept_run((s.out / s.column("result")[0]).string());
@@ -428,7 +429,7 @@ TEST_CASE("sweep: a result of another program, version or input is not the one t
   CHECK(why_not_changed(extended, [](auto& r) { r.build = "another"; }) == kOfAnotherProgram);
 }
 
-TEST_CASE("sweep: a grid of more than 1,000 keys is refused") {
+TEST_CASE("sweep: a grid with more than 1,000 keys is rejected") {
   std::string grid = "[sweep.grid]\n";
   for (int i = 0; i < 1001; ++i) grid += "k" + std::to_string(i) + " = [1]\n";
   SmallStudy const s("many_keys", grid);

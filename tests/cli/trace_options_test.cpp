@@ -43,7 +43,7 @@ std::string refusal(std::vector<std::string> const& more) {
 
 }  // namespace
 
-TEST_CASE("a window has two times, the later one second, and components behind them") {
+TEST_CASE("a window has a start, a later end, and an optional list of components") {
   auto const t = trace_window("10us,0.5 ms,gpu0.sm*,cpu0");
   CHECK(t.from == Time{10us});
   CHECK(t.to == Time{500us});
@@ -64,7 +64,7 @@ TEST_CASE("a window has two times, the later one second, and components behind t
         "farfault: --trace-output, --trace-sample and --trace-limit need --trace FROM,TO\n");
 }
 
-TEST_CASE("a pattern means paths: stars, single characters, and what is below a name") {
+TEST_CASE("a pattern matches paths with stars, single characters, and everything below a name") {
   CHECK(path_matches("gpu0", "gpu0"));
   CHECK(path_matches("gpu0", "gpu0.sm1"));
   CHECK_FALSE(path_matches("gpu1", "gpu10.sm1"));
@@ -78,7 +78,7 @@ TEST_CASE("a pattern means paths: stars, single characters, and what is below a 
   CHECK_FALSE(path_matches("", "gpu0"));
 }
 
-TEST_CASE("a component that is not there is refused with a near name, and no file is left") {
+TEST_CASE("an unknown component is rejected with a suggestion, and no file is written") {
   CHECK(refusal({"--trace", "1us,2us,gpu0.l2_tbl"}) ==
         "farfault: --trace: unknown component 'gpu0.l2_tbl'; did you mean 'gpu0.l2_tlb'?\n");
   CHECK(refusal({"--trace", "1us,2us,gpu9"}) ==
@@ -87,7 +87,7 @@ TEST_CASE("a component that is not there is refused with a near name, and no fil
   CHECK_FALSE(std::filesystem::exists(folder() / "traced.pftrace.writing"));
 }
 
-TEST_CASE("a trace never replaces a file that is none, nor one that the run needs") {
+TEST_CASE("a trace never overwrites a file that is not a trace, nor a file of the run") {
   auto const other = (folder() / "other").string();
   std::ofstream(other) << "mine";
   CHECK(refusal({"--trace", "1us,2us", "--trace-output", other}) ==
@@ -102,7 +102,7 @@ TEST_CASE("a trace never replaces a file that is none, nor one that the run need
         "farfault: cannot write '/no/folder/t': No such file or directory\n");
 }
 
-TEST_CASE("a window beyond the end of the run gives an empty trace, and a sentence") {
+TEST_CASE("a window beyond the end of the run gives an empty trace and a message") {
   auto const r = traced({"--trace", "1s,2s"});
   CHECK(r.code == 0);
   CHECK(r.err.find("farfault: the trace is empty: the run ended at ") == 0);
@@ -110,7 +110,7 @@ TEST_CASE("a window beyond the end of the run gives an empty trace, and a senten
   CHECK(std::filesystem::file_size(folder() / "traced.pftrace") < 400);
 }
 
-TEST_CASE("a run that goes until the window begins gives an empty trace, and a sentence") {
+TEST_CASE("a run that ends when the window begins, or earlier, gives an empty trace and a message") {
   auto const at = [](std::string const& end) { return traced({"--trace", "2us,3us", "--until", end}).err; };
   CHECK(at("2us") == "farfault: the trace is empty: the run ended at 2 us, when the window starts at 2 us\n");
   CHECK(at("1us") ==
@@ -118,7 +118,7 @@ TEST_CASE("a run that goes until the window begins gives an empty trace, and a s
   CHECK(at("2001ns") == "");
 }
 
-TEST_CASE("inspect knows a trace by its content, says how large it is and what opens it") {
+TEST_CASE("inspect recognizes a trace by content and prints its size and the viewer") {
   CHECK(traced({"--trace", "0s,1s"}).code == 0);
   auto const file = (folder() / "no_ending").string();
   std::filesystem::rename(folder() / "traced.pftrace", file);
@@ -129,7 +129,7 @@ TEST_CASE("inspect knows a trace by its content, says how large it is and what o
         R"({"kind":"perfetto_trace","bytes":)" + bytes + "}\n");
 }
 
-TEST_CASE("inspect refuses a trace that was cut short, changed in any byte, or has more than it should") {
+TEST_CASE("inspect rejects a trace that is truncated, modified in any byte, or has trailing data") {
   CHECK(traced({"--trace", "0s,1s"}).code == 0);
   auto const file = (folder() / "damaged.pftrace").string();
   std::ifstream in(folder() / "traced.pftrace", std::ios::binary);
@@ -175,7 +175,7 @@ TEST_CASE("inspect refuses a trace that was cut short, changed in any byte, or h
   CHECK(refused == tried);
 }
 
-TEST_CASE("a trace beyond its limit says how much it leaves out") {
+TEST_CASE("a trace beyond its limit reports the number of omitted accesses") {
   auto const r = traced({"--trace", "0s,1s", "--trace-sample", "1", "--trace-limit", "80"});
   CHECK(r.code == 0);
   CHECK(r.err.find("farfault: the trace has 20 accesses and omits 236 that exceed the limit of 10 per SM; "

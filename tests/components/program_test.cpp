@@ -63,7 +63,7 @@ struct HostBench : Bench {
 
 }  // namespace
 
-TEST_CASE("operations: each rule is told when it is broken") {
+TEST_CASE("operations: each violated rule is reported") {
   std::vector<Buffer> const buffers{{"a", 4096, 8192}};
   auto const broken = [&](std::vector<Operation> const& o) { return why_not(o, 2, buffers); };
   auto const k0 = Operation::launch(0), k1 = Operation::launch(1);
@@ -97,7 +97,7 @@ TEST_CASE("operations: each rule is told when it is broken") {
         "operation 1 has a stream number beyond the limit");
 }
 
-TEST_CASE("host: kernels of two streams run beside each other, those of one in order") {
+TEST_CASE("host: kernels of two streams run concurrently, kernels of one stream in order") {
   auto const w = program_of(3, {Operation::launch(0, 0), Operation::launch(1, 1), Operation::launch(2, 0)});
   Applications const applications(w);
   HostBench const b(applications);
@@ -109,7 +109,7 @@ TEST_CASE("host: kernels of two streams run beside each other, those of one in o
   CHECK(b.host->state().runs[0].last_end == Time{144ns});
 }
 
-TEST_CASE("host: a wait holds its stream until the operation of another has ended, and no longer") {
+TEST_CASE("host: a wait blocks its stream until the operation of another stream has completed") {
   // Kernel 3, in stream 1, waits for kernel 1 in stream 0, but not for kernel 2 after it.
   auto const w = program_of(4, {Operation::launch(0, 0), Operation::launch(1, 0), Operation::launch(2, 0),
                                 Operation::wait_for(1, 1), Operation::launch(3, 1)});
@@ -119,7 +119,7 @@ TEST_CASE("host: a wait holds its stream until the operation of another has ende
   CHECK(b.gpu->nanoseconds() == Times{101, 113, 135, 135});
 }
 
-TEST_CASE("host: a wait for what has ended, and one for a wait, take no time") {
+TEST_CASE("host: a wait for a completed operation, or for a wait, takes no time") {
   auto const w = program_of(3, {Operation::launch(0, 0), Operation::wait_for(0, 1), Operation::wait_for(1, 2),
                                 Operation::launch(2, 2), Operation::launch(1, 1), Operation::wait_for(0, 0)});
   Applications const applications(w);
@@ -129,7 +129,7 @@ TEST_CASE("host: a wait for what has ended, and one for a wait, take no time") {
   CHECK(b.host->has_finished(0));
 }
 
-TEST_CASE("host: copies are ordered from the driver in their stream's turn, in their address space") {
+TEST_CASE("host: copies are sent to the driver in stream order, with their address space") {
   auto const w = program_of(
       1, {Operation::copy_to_gpus(4096, 8192), Operation::launch(0), Operation::copy_to_host(16384, 100)});
   auto const other = program_of(1, {});
@@ -156,7 +156,7 @@ TEST_CASE("host: copies are ordered from the driver in their stream's turn, in t
   CHECK(b.host->state().stats[0].copies == 0);
 }
 
-TEST_CASE("host: to allocate and to free are orders to the driver, in their stream's turn") {
+TEST_CASE("host: allocations and frees are sent to the driver in stream order") {
   auto const w = program_of(1, {Operation::allocate(4096, 8192), Operation::launch(0),
                                 Operation::free(4096, 8192), Operation::allocate(16384, 100, 1)});
   Applications const applications(std::vector<Application>{{"a", &w, 2, {}, {}, {}, 2}});
@@ -178,7 +178,7 @@ TEST_CASE("host: to allocate and to free are orders to the driver, in their stre
   CHECK(b.host->has_finished(0));
 }
 
-TEST_CASE("host: what is under way when a run is stopped has a row, stream by stream, and nothing else has") {
+TEST_CASE("host: only unfinished operations have a row when a run is stopped, stream by stream") {
   auto const w = program_of(3, {Operation::launch(0, 0), Operation::copy_to_host(4096, 8192, 0),
                                 Operation::launch(1, 0), Operation::launch(2, 1)});
   using Rows = std::vector<std::vector<Cell>>;
@@ -208,7 +208,7 @@ TEST_CASE("host: what is under way when a run is stopped has a row, stream by st
   CHECK(rows_at(Time{200ns}, 2)[0][0] == Cell{std::string("a")});
 }
 
-TEST_CASE("host: an application repeats when all its streams have ended, waits and all") {
+TEST_CASE("host: an application repeats when all its streams have completed, including waits") {
   auto w = program_of(2, {Operation::launch(1, 0), Operation::wait_for(0, 1), Operation::launch(0, 1)});
   Applications const applications(std::vector<Application>{{"a", &w, 0, {}, {}, {}, 2}});
   HostBench const b(applications);
@@ -219,7 +219,7 @@ TEST_CASE("host: an application repeats when all its streams have ended, waits a
   CHECK(b.host->waiting_for().empty());
 }
 
-TEST_CASE("pages in ranges: a page of several ranges counts once, whatever their order") {
+TEST_CASE("pages in ranges: a page of several ranges counts once, in any order of ranges") {
   HostPages pages({{100, 4}, {10, 2}, {102, 3}, {12, 1}, {200, 1}}, 7);
   std::vector<std::uint64_t> order;
   pages.each([&](std::uint64_t page, std::uint64_t& frame) {

@@ -30,7 +30,7 @@ struct Bypass {
 
 }  // namespace
 
-TEST_CASE("the bypass predictor asks the GMMU above T1, the IOMMU below T2 and both in between") {
+TEST_CASE("the bypass predictor selects the GMMU above T1, the IOMMU below T2 and both in between") {
   auto decide = [&](int local, int remote) {
     Bypass predictor;
     for (int i = 0; i < local; ++i) predictor.observe(true, us(1));
@@ -69,7 +69,7 @@ TEST_CASE("epochs without a translation keep the last decision") {
   CHECK(predictor.route(us(5000)) == Route::gmmu);  // however late the next one is
 }
 
-TEST_CASE("a counter at its end halves both, so that the ratio lives on") {
+TEST_CASE("a saturated counter halves both, which preserves the ratio") {
   Bypass predictor;
   for (int i = 0; i < 100; ++i) predictor.observe(false, us(1));
   for (int i = 0; i < 255; ++i) predictor.observe(true, us(1));
@@ -86,7 +86,7 @@ TEST_CASE("a counter at its end halves both, so that the ratio lives on") {
   CHECK(predictor.route(us(10)) == Route::iommu);  // a tenth is local
 }
 
-TEST_CASE("a new epoch starts counting from nothing") {
+TEST_CASE("a new epoch starts counting from zero") {
   Bypass predictor;
   for (int i = 0; i < 50; ++i) predictor.observe(false, us(1));
   predictor.observe(true, us(11));
@@ -95,7 +95,7 @@ TEST_CASE("a new epoch starts counting from nothing") {
   CHECK(predictor.route(us(20)) == Route::gmmu);
 }
 
-TEST_CASE("an epoch counts as predicted right when its own ratio gives the decision that it had") {
+TEST_CASE("an epoch counts as predicted correctly if its own ratio gives the same decision") {
   Bypass predictor;
   predictor.observe(false, us(5));   // no prediction
   predictor.observe(false, us(15));  // predicted remote, correct

@@ -46,13 +46,13 @@ rm -f "$scratch/result.h5"
 offences=('one a cycle' 'once a cycle' 'two bytes a line' 'one thread an element' 'a cycle each' 'puts out lines'
   'was put out' 'lies nowhere' 'nowhere yet' 'who asks' 'held back' 'by the same way' 'from afar' 'gives out'
   'round the GPUs' 'to and fro' 'in vain' 'go_on(' 'taken up again')
-check "an offence for each phrase" test "${#offences[@]}" -eq "${#phrases[@]}"
+check "one offence per phrase" test "${#offences[@]}" -eq "${#phrases[@]}"
 for i in "${!phrases[@]}"; do
   check "'${offences[i]}' is found" perl -e 'exit($ARGV[1] !~ /$ARGV[0]/)' "${phrases[i]}" "${offences[i]}"
 done
 
 files=$(git ls-files | grep -vE '\.(svg|json)$|^LICENSE$|^tests/docs/plain_english\.sh$')
-check "there are files to read" test -n "$files"
+check "the list of files is not empty" test -n "$files"
 for phrase in "${phrases[@]}"; do
   # A phrase may continue on the next line, comment or string.
   # shellcheck disable=SC2016,SC2086

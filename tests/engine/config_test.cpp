@@ -100,7 +100,7 @@ class Folder {
 
 }  // namespace
 
-TEST_CASE("values of every kind reach their members, and the rest keep their defaults") {
+TEST_CASE("values of every kind are assigned to their members, and other members keep their defaults") {
   Config c;
   c.read_text(
       "[gpu.l2_tlb]\nentries = 1_024\nshare = 1\non = true\nkind = 'compressed'\nlatency = \"20 ns\"\n",
@@ -116,7 +116,7 @@ TEST_CASE("values of every kind reach their members, and the rest keep their def
   CHECK(c.where("gpu.l2_tlb.label") == "");
 }
 
-TEST_CASE("an unknown key is refused with file, line and the nearest known name") {
+TEST_CASE("an unknown key is rejected with file, line and the nearest known name") {
   CHECK(error_of_text("[gpu.l2_tlb]\n\nentires = 3\n") ==
         "x.toml:3: unknown key 'gpu.l2_tlb.entires'; did you mean 'gpu.l2_tlb.entries'?");
   CHECK(error_of_text("z = 3\n") == "x.toml:1: unknown key 'z'");
@@ -127,7 +127,7 @@ TEST_CASE("an unknown key is refused with file, line and the nearest known name"
         "--set: unknown key 'gpu.l2_tlb.entires'; did you mean 'gpu.l2_tlb.entries'?");
 }
 
-TEST_CASE("all mistakes of a configuration are told at once, file by file and line by line, --set last") {
+TEST_CASE("all errors of a configuration are reported together, by file and line, with --set last") {
   Folder const folder("mistakes");
   auto const base =
       folder.file("base.toml", "[gpu.l2_tlb]\nkind = 'big'\nlabel = 'a'\nlabel = 'b'\n'a b' = 1\n");
@@ -160,8 +160,7 @@ TEST_CASE("all mistakes of a configuration are told at once, file by file and li
   CHECK(error_of([&] { bound(c); }) == expected);
 }
 
-TEST_CASE(
-    "a key given twice hides neither the rest of its file nor a later one, and its first value counts") {
+TEST_CASE("a duplicate key does not hide later errors, and its first value is used") {
   CHECK(error_of_text("a = 1\na = 2\nb = 1\nb = 3\n[gpu.l2_tlb]\nentries = 0\n") ==
         "x.toml:1: unknown key 'a'\n"
         "x.toml:2: Error while parsing key-value pair: cannot redefine existing integer 'a'\n"
@@ -174,7 +173,7 @@ TEST_CASE(
         "x.toml:2: Error while parsing key-value pair: cannot redefine existing integer 'a'");
 }
 
-TEST_CASE("twenty mistakes are told, and how many more there are") {
+TEST_CASE("twenty errors are listed, with the number of further ones") {
   std::string text;
   for (int i = 0; i < 1100; ++i) text += "'a b" + std::to_string(i) + "' = 1\n";
   for (int i = 0; i < 50'000; ++i) text += "z" + std::to_string(i) + " = 1\n";
@@ -185,7 +184,7 @@ TEST_CASE("twenty mistakes are told, and how many more there are") {
   CHECK(error.substr(error.rfind('\n') + 1) == "and 51080 more");
 }
 
-TEST_CASE("keys of what is not chosen are checked, listed as unused and not in the resolved text") {
+TEST_CASE("keys of unused choices are checked, listed as unused, and not in the resolved text") {
   auto const read = [](Config& c, std::string const& text) {
     c.read_text(text, "x.toml");
     Spec chosen, other;
@@ -213,7 +212,7 @@ TEST_CASE("keys of what is not chosen are checked, listed as unused and not in t
         "x.toml:2: unknown key 'b.entires'; did you mean 'b.entries'?");
 }
 
-TEST_CASE("a caller's own mistakes stand with the others, at the place of their key") {
+TEST_CASE("errors of a caller are listed with the others at their key's place") {
   Config c;
   c.read_text("gpu.l2_tlb.entries = 3\nz = 1\n", "x.toml");
   c.refuse("gpu.l2_tlb.entries", "must be even");
@@ -222,7 +221,7 @@ TEST_CASE("a caller's own mistakes stand with the others, at the place of their 
         "x.toml:1: must be even\nx.toml:2: unknown key 'z'\nshare = 0.5: must be 0 or 1");
 }
 
-TEST_CASE("a value of the wrong type, without its unit or out of range is refused with the rule") {
+TEST_CASE("a value of the wrong type, without a unit or out of range is rejected with the rule") {
   CHECK(error_of_text("gpu.l2_tlb.entries = \"512\"\n") ==
         "x.toml:1: gpu.l2_tlb.entries: '512' is in quotes, but a value of this kind (count) takes none");
   CHECK(error_of_text("gpu.l2_tlb.entries = 64.0\n") ==
@@ -259,7 +258,7 @@ TEST_CASE("--set needs no quotes and overrides the files") {
   CHECK(error_of_set("gpu.l2_tlb={entries=4, on=true}") == "accepted");
 }
 
-TEST_CASE("an assignment that is none is refused") {
+TEST_CASE("an invalid assignment is rejected") {
   CHECK(error_of_set("a") == "--set 'a': expected KEY=VALUE");
   CHECK(error_of_set("a=") == "--set 'a=': the value is missing");
   CHECK(error_of_set("=1") == "--set '=1': '' is not a valid key (example: gpu.l2_tlb.entries)");
@@ -267,7 +266,7 @@ TEST_CASE("an assignment that is none is refused") {
   CHECK(error_of_set("a=[1").substr(0, 16) == "--set 'a=[1':1: ");
 }
 
-TEST_CASE("a syntax error names its line") {
+TEST_CASE("a syntax error is reported with its line") {
   CHECK(error_of_text("a = 1\nb = \n").substr(0, 10) == "x.toml:2: ");
   CHECK(error_of_text(std::string("a = \"\xff\"\n")).substr(0, 10) == "x.toml:1: ");
   CHECK(error_of_text(std::string("a = 1\0", 6)).substr(0, 10) == "x.toml:1: ");
@@ -291,7 +290,7 @@ TEST_CASE("included presets and files are read first, in order, relative to the 
   CHECK(c.where("gpu.l2_tlb.on") == "base:3");
 }
 
-TEST_CASE("missing, repeated and cyclic includes are refused") {
+TEST_CASE("missing, repeated and cyclic includes are rejected") {
   Folder const folder("cycle");
   auto const a = folder.file("a.toml", "include = ['b.toml']\n");
   auto const b = folder.file("b.toml", "include = [\n'a.toml']\n");
@@ -310,7 +309,7 @@ TEST_CASE("missing, repeated and cyclic includes are refused") {
         folder.at("d16") + ":1: includes are nested more than 16 levels deep");
 }
 
-TEST_CASE("a file that is missing, no file, or huge is refused") {
+TEST_CASE("a file that is missing, not regular or huge is rejected") {
   Folder const folder("files");
   CHECK(error_of_file(folder.at("none")) == folder.at("none") + ": no such file");
   CHECK(error_of_file(folder.at("")) == folder.at("") + ": it is a directory, not a regular file");
@@ -321,7 +320,7 @@ TEST_CASE("a file that is missing, no file, or huge is refused") {
   CHECK(error_of_file(huge) == huge + ": size 16777217 B exceeds the 16 MiB limit");
 }
 
-TEST_CASE("hostile nesting ends in an error") {
+TEST_CASE("hostile nesting gives an error") {
   std::string dotted, header = "[", brackets = "a = ", deep;
   for (int i = 0; i < 1'000'000; ++i) {
     dotted += "a.";
@@ -336,7 +335,7 @@ TEST_CASE("hostile nesting ends in an error") {
         "x.toml:1: tables are nested more than 16 levels deep at '");
 }
 
-TEST_CASE("arrays are read by hand, and an array of tables becomes numbered tables") {
+TEST_CASE("arrays are read by the caller, and an array of tables becomes numbered tables") {
   Config c;
   c.read_text(
       "names = ['a', 'b,c']\none = 'a'\nmixed = [1, 'b']\n[[link]]\nto = 'x'\n[[link]]\nto = "
@@ -401,7 +400,7 @@ TEST_CASE("the resolved text lists defaults and reads back to the same configura
   CHECK(again.resolved() == text);
 }
 
-TEST_CASE("a damaged configuration is read or refused with its file's name, never worse") {
+TEST_CASE("a damaged configuration is either read or rejected with its file's name") {
   std::string const sound =
       "# a study\n[gpu.l2_tlb]\nentries = 64\nshare = 0.5\nkind = \"plain\"\nlatency = '20 ns'\n[[link]]\n"
       "to = \"x\"\nwide = [1, 2.5, {a = 1}]\n[a.\"b\"]\n'c' = \"\"\"long\ntext\\u0041\"\"\"\n";
@@ -441,8 +440,7 @@ TEST_CASE("a damaged configuration is read or refused with its file's name, neve
 }
 
 TEST_CASE(
-    "a value from a line of another file is read as strictly as a configuration, and mistakes name the "
-    "line") {
+    "a value from a line of another file is checked like a configuration, with errors that name the line") {
   auto const error_at = [](std::string const& key, std::string const& value) {
     return error_of([&] {
       Config c;

@@ -46,7 +46,7 @@ std::string refusal(std::function<void()> const& action) {
 
 }  // namespace
 
-TEST_CASE("an input is a regular file, opened without waiting, or there is a reason") {
+TEST_CASE("an input is a regular file and opens without blocking, or a reason is given") {
   Folder const folder;
   write(folder.file("a"), "text");
   std::filesystem::create_symlink("a", folder.file("link"));
@@ -79,7 +79,7 @@ TEST_CASE("an input is a regular file, opened without waiting, or there is a rea
   CHECK(first_bytes(folder.file("large"), 1 << 20).size() == 300'000);
 }
 
-TEST_CASE("only a regular file can be read, and asking never waits") {
+TEST_CASE("only a regular file is readable, and the check never blocks") {
   Folder const folder;
   write(folder.file("a"), "text");
   std::filesystem::create_symlink("a", folder.file("link"));
@@ -117,7 +117,7 @@ TEST_CASE("only a regular file is replaced") {
         "cannot write '" + folder.file("loop") + "': Too many levels of symbolic links");
 }
 
-TEST_CASE("a file is created for one owner at a time, and what a killed one left is no obstacle") {
+TEST_CASE("a file is created for one owner at a time, and a leftover of a killed owner is replaced") {
   Folder const folder;
   auto const path = folder.file("a");
   write(path, "left by a killed run");
@@ -140,7 +140,7 @@ TEST_CASE("a file is created for one owner at a time, and what a killed one left
         "cannot write '" + folder.file("no/a") + "': No such file or directory");
 }
 
-TEST_CASE("a file is never created through a link, nor emptied under its other names") {
+TEST_CASE("a file is never created through a link, nor truncated under its other names") {
   Folder const folder;
   write(folder.file("precious"), "text");
   std::filesystem::create_symlink("precious", folder.file("link"));
@@ -159,7 +159,7 @@ TEST_CASE("a file is never created through a link, nor emptied under its other n
   CHECK(content(folder.file("precious")) == "text");
 }
 
-TEST_CASE("two names of one file are told from two files, however they are spelt") {
+TEST_CASE("two names of one file are distinguished from two files, in any spelling") {
   Folder const folder;
   write(folder.file("a"), "same text");
   write(folder.file("b"), "same text");

@@ -37,7 +37,7 @@ int in_child(Body body) {
 
 std::uint64_t samples_in(std::string const& path) {
   auto const summary = read_summary(path);
-  if (summary.series.empty()) return 0;  // a group appears with its first samples
+  if (summary.series.empty()) return 0;  // a group is created with its first samples
   REQUIRE(summary.series.size() == 3);
   return summary.series[2].samples;
 }
@@ -65,7 +65,7 @@ void check_file_killed_in_a_flush(std::string const& path) {
 
 }  // namespace
 
-TEST_CASE("a run that is killed between flushes leaves what the last flush held") {
+TEST_CASE("a run killed between flushes leaves the content of the last flush") {
   Scratch dir;
   auto const path = dir / "a.h5";
   for (std::uint64_t const flushed : {0, 1, 7, 200}) {
@@ -85,7 +85,7 @@ TEST_CASE("a run that is killed between flushes leaves what the last flush held"
   }
 }
 
-TEST_CASE("a run that is killed at any moment of any flush leaves a readable file") {
+TEST_CASE("a run killed at any moment of any flush leaves a readable file") {
   Scratch dir;
   auto const path = dir / "a.h5";
   for (int round = 0; round < 15; ++round) {
@@ -116,7 +116,7 @@ TEST_CASE("a run that is killed at any moment of any flush leaves a readable fil
   }
 }
 
-TEST_CASE("a killed run can be resumed from its file, to the digest of one that never stopped") {
+TEST_CASE("a killed run can be resumed from its file, with the digest of an uninterrupted run") {
   Scratch dir;
   auto const whole = sample::write(dir / "whole.h5", 60);
   in_child([&] {
@@ -133,7 +133,7 @@ TEST_CASE("a killed run can be resumed from its file, to the digest of one that 
   CHECK(writer.finish("completed") == whole);
 }
 
-TEST_CASE("a result that cannot be given its name says why, and what remains") {
+TEST_CASE("a result that cannot be renamed reports the reason and the remaining file") {
   Scratch dir;
   auto const path = dir / "a.h5";
   ResultWriter writer(path, sample::header());
@@ -148,7 +148,7 @@ TEST_CASE("a result that cannot be given its name says why, and what remains") {
   CHECK(validate(path + ".partial") == std::vector<std::string>{});
 }
 
-TEST_CASE("a full disk is one RunError at any point, keeps the last flush and leaves the target alone") {
+TEST_CASE("a full disk is one RunError at any point, keeps the last flush and does not change the target") {
   Scratch dir;
   sample::write(dir / "full.h5", 3000);
   auto const full = std::filesystem::file_size(dir / "full.h5");

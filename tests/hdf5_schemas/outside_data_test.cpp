@@ -121,7 +121,7 @@ void for_each_replacement(Scratch const& dir, outside::Targets const& to,
 
 }  // namespace
 
-TEST_CASE("no reader repeats what another file holds, whichever object of a result leads there") {
+TEST_CASE("no reader outputs the content of another file, whichever object of a result refers to it") {
   Scratch const dir;
   quiet();
   sample::write(dir / "sound.h5");
@@ -152,7 +152,7 @@ TEST_CASE("no reader repeats what another file holds, whichever object of a resu
   CHECK(changed > 60);
 }
 
-TEST_CASE("a result whose data leads to a FIFO is read to its end or refused, and the FIFO is never opened") {
+TEST_CASE("a result that refers to a FIFO is read completely or rejected, and the FIFO is never opened") {
   Scratch const dir;
   quiet();
   sample::write(dir / "sound.h5");
@@ -170,7 +170,7 @@ TEST_CASE("a result whose data leads to a FIFO is read to its end or refused, an
                        });
 }
 
-TEST_CASE("refusals of data from elsewhere name the object and the reason") {
+TEST_CASE("rejections of external data name the object and the reason") {
   Scratch const dir;
   quiet();
   sample::write(dir / "sound.h5");
@@ -192,7 +192,7 @@ TEST_CASE("refusals of data from elsewhere name the object and the reason") {
         begin + "is stored with filter 3; results use only shuffle and deflate");
 }
 
-TEST_CASE("a dataset that is compressed twice is refused") {
+TEST_CASE("a dataset that is compressed twice is rejected") {
   Scratch const dir;
   sample::write(dir / "sound.h5");
   {
@@ -218,7 +218,7 @@ TEST_CASE("a dataset that is compressed twice is refused") {
 }
 
 // HDF5 unpacks whole chunks.
-TEST_CASE("a dataset in chunks of more than 64 MiB is refused") {
+TEST_CASE("a dataset in chunks of more than 64 MiB is rejected") {
   Scratch const dir;
   sample::write(dir / "sound.h5");
   {
@@ -240,7 +240,7 @@ TEST_CASE("a dataset in chunks of more than 64 MiB is refused") {
 }
 
 // HDF5 cannot create such a name, so the test changes bytes of a file whose groups have no checksum.
-TEST_CASE("a member of a group whose name is a path is refused") {
+TEST_CASE("a group member whose name is a path is rejected") {
   Scratch const dir;
   auto const path = dir / "names.h5";
   auto const made = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -258,7 +258,7 @@ TEST_CASE("a member of a group whose name is a path is refused") {
         }).ends_with("a group has a member 'ker/nels', which is not a valid name"));
 }
 
-TEST_CASE("a child that reads a result can open no other file, whatever HDF5 is asked to do") {
+TEST_CASE("a child process that reads a result can open no other file, whatever HDF5 tries") {
   Scratch const dir;
   sample::write(dir / "a.h5");
   sample::write(dir / "b.h5");
@@ -272,7 +272,7 @@ TEST_CASE("a child that reads a result can open no other file, whatever HDF5 is 
   CHECK(answer == "-1 closed open");
 }
 
-TEST_CASE("a reader that never ends is stopped after its time, and the file is called damaged") {
+TEST_CASE("a reader that never ends is stopped after its timeout, and the file is reported as damaged") {
   Scratch const dir;
   sample::write(dir / "a.h5");
   auto const endless = [](hid_t) -> std::string {
@@ -284,7 +284,7 @@ TEST_CASE("a reader that never ends is stopped after its time, and the file is c
             "memory limit for a file of its size");
 }
 
-TEST_CASE("a file of a result that is a FIFO is refused, not waited for") {
+TEST_CASE("a file of a result that is a FIFO is rejected without blocking") {
   Scratch const dir;
   auto const fifo = dir / "fifo.h5";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);

@@ -40,7 +40,7 @@ std::string refusal(Read read) {
 
 }  // namespace
 
-TEST_CASE("a result in which an object has several names is refused, before its paths are followed") {
+TEST_CASE("a result with several names for one object is rejected before its paths are followed") {
   Scratch const dir;
   auto const path = dir / "a.h5";
   sample::write(path);

@@ -174,7 +174,7 @@ def the_latency_stack_adds_up_to_the_mean_time_of_an_access(path):
         assert numpy.allclose(ends, table["access_time"] / table["transactions"] / 1000), (by, ends)
         assert names_of(axes[0]) == table.index.tolist()
         assert {"interconnect links", "page walks"} <= set(texts) and "page faults" not in texts, texts
-        assert table["walk_queue"].any() and "page-walk queue" not in texts, "too short to be seen"
+        assert table["walk_queue"].any() and "page-walk queue" not in texts, "too short to be visible"
 
 
 def accesses_that_had_not_ended_are_a_part_of_the_stack(path):

@@ -29,7 +29,7 @@ def prepare(folder):
 
 
 def variant(folder, name, paths, parameters, states=None, spread=None):
-    """Another table over the same results."""
+    """A different table with the same results."""
     other = os.path.join(folder, name)
     os.makedirs(other)
     shutil.copytree(os.path.join(folder, "runs"), os.path.join(other, "runs"), copy_function=os.link)
@@ -54,7 +54,7 @@ def a_sweep_is_a_table_with_a_row_for_each_run(folder):
     assert runs["workload.stream.bytes"].tolist() == PARAMETERS["workload.stream.bytes"]
     assert runs["end"].tolist() == [end_of(p) for p in files(folder)] and runs["end"].dtype == numpy.int64
     assert runs.attrs["units"]["end"] == "ps" and runs.attrs["units"]["state"] == "1" and "last event" in runs.attrs["long_name"]["end"]
-    # A figure of one router only.
+    # A statistic of one router only.
     assert runs["gpu.router_undecided_requests"].isna().tolist() == [r != "gmmu_bypass" for _, r in grid()]
     assert "15 runs (15 done)" in repr(sweep) and "64 KiB, 128 KiB" in repr(sweep), repr(sweep)
     assert ff.open_sweep(os.path.join(folder, "sweep.h5")).runs.equals(runs)

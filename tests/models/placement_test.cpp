@@ -47,7 +47,8 @@ using Gpus = std::vector<int>;
 
 }  // namespace
 
-TEST_CASE("contiguous: pages that four GPUs do not divide are spread in runs that differ by one at most") {
+TEST_CASE(
+    "contiguous: pages not divisible by four GPUs are placed in ranges that differ by at most one page") {
   CHECK(placed("contiguous", 8) == Gpus{0, 0, 1, 1, 2, 2, 3, 3});
   CHECK(placed("contiguous", 9) == Gpus{0, 0, 0, 1, 1, 2, 2, 3, 3});
   CHECK(placed("contiguous", 10) == Gpus{0, 0, 0, 1, 1, 2, 2, 2, 3, 3});
@@ -56,7 +57,7 @@ TEST_CASE("contiguous: pages that four GPUs do not divide are spread in runs tha
   CHECK(placed("contiguous", 1) == Gpus{0});
 }
 
-TEST_CASE("interleave: pages go to the GPUs in turn, by page number") {
+TEST_CASE("interleave: pages are placed on the GPUs round-robin by page number") {
   CHECK(placed("interleave", 6) == Gpus{0, 1, 2, 3, 0, 1});
 }
 
@@ -101,13 +102,13 @@ std::string refusal(std::string const& lines, int pages, std::string const& more
 
 }  // namespace
 
-TEST_CASE("recorded: pages are where the map says, and those that it leaves out are not placed") {
+TEST_CASE("recorded: pages are placed by the map, and omitted pages are not placed") {
   MapFile const map(line(3, "gpu2") + line(0, "gpu1") + line(5, "cpu0") + line(1, "gpu1"));
   CHECK(placed("recorded", 6, map.setting()) == Gpus{1, 1, 2, kFirstCpu});
 }
 
 TEST_CASE(
-    "recorded: a map that does not fit the machine or the workload is refused with line, value and rule") {
+    "recorded: a map that does not match the machine or the workload is rejected with line, value and rule") {
   std::string const page = std::to_string(kFirstPage + 1);
   CHECK(refusal(line(0, "gpu0") + line(1, "gpu4"), 6) ==
         ":3: page " + page + " is placed on gpu4, but the devices are gpu0 to gpu3 and cpu0");
@@ -121,7 +122,7 @@ TEST_CASE(
         ":3: page " + page + " is placed on gpu1, but its large page is on gpu0");
 }
 
-TEST_CASE("recorded: a map names devices as results do, or by kind and number, and names come first") {
+TEST_CASE("recorded: a map names devices as in results, or by kind and number, and names take precedence") {
   std::string const model =
       "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"pointer_chase\"\ngpu.sms = 1\n"
       "workload.pointer_chase.stride = \"4096 B\"\nworkload.pointer_chase.hops = 1\n"
@@ -153,7 +154,7 @@ TEST_CASE("recorded: a map names devices as results do, or by kind and number, a
   std::filesystem::remove(path);
 }
 
-TEST_CASE("recorded: a run on the map of a first-touch run has each page where that run touched it first") {
+TEST_CASE("recorded: with the map of a first-touch run, each page is where that run first touched it") {
   std::string const toml = "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"transpose\"\ngpu.sms = 4\n";
   std::string const small = toml + "workload.transpose.width = 256\nworkload.transpose.height = 128\n";
   auto const driver_of = [](ModelRun& run) {
@@ -195,7 +196,7 @@ TEST_CASE("recorded: a run on the map of a first-touch run has each page where t
   }
 }
 
-TEST_CASE("recorded: a map names pages of several address spaces by the numbers that a run has written") {
+TEST_CASE("recorded: a map identifies pages of several address spaces by the numbers written by a run") {
   std::string const toml =
       "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"transpose\"\ngpu.sms = 2\n"
       "workload.transpose.width = 256\nworkload.transpose.height = 128\n";
@@ -242,7 +243,7 @@ std::int64_t touch_eight(std::string const& more, int walk_latency = 100, std::u
 }  // namespace
 
 TEST_CASE(
-    "first touch: mapped by the IOMMU a page costs two of its cycles more than a walk; by the driver, its "
+    "first touch: mapped by the IOMMU, a page costs two of its cycles more than a walk; by the driver, its "
     "time") {
   std::int64_t translations = 0;  // all eight, from the GMMU to the IOMMU and back
   auto const mapped = touch_eight("memory.placement = \"contiguous\"\n", 100, 8, &translations);
@@ -261,7 +262,7 @@ TEST_CASE(
         8 * (3'000'000 + 2 * 200'000 + 1'000 + 1'000 + 4'000 + 4 * 4'000) + translations);
 }
 
-TEST_CASE("walk latency: each walk of the IOMMU takes the cycles it is given, to the picosecond") {
+TEST_CASE("walk latency: each walk of the IOMMU takes exactly the configured cycles") {
   std::string const contiguous = "memory.placement = \"contiguous\"\n";
   CHECK(touch_eight(contiguous, 350) - touch_eight(contiguous) == 8 * 250'000);
   CHECK(touch_eight(contiguous, 1) - touch_eight(contiguous) == -8 * 99'000);

@@ -147,7 +147,7 @@ def main():
                             ("readings of MGPUSim", machines_and_programs(Path(scratch)))):
             passed, failed = passed + holds, failed + (not holds)
             if not holds:
-                print(f"{name}: not as it should be")
+                print(f"{name}: failed")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

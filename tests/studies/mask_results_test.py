@@ -167,7 +167,7 @@ def tables(folder):
             "| preset | 1.350 | 1.350 | 30% | 18% |",
             "| `gpu.l2_tlb.tokens.step=0.05` | 2.000 | 2.000 | 5% | 45% |",
     ):
-        check(row in text, f"there is no row '{row}'")
+        check(row in text, f"row '{row}' is missing")
 
 
 def named_pairs():
@@ -179,9 +179,9 @@ def named_pairs():
     for row in ("| SCAN+SRAD | MASK-DRAM over SharedTLB, IPC of SRAD | 1.500 | 1.187 | section 7.2 |",
                 "| CONS+MM | SharedTLB, L2 cache hit rate of walk reads, third level | 0.600 | 0.583 | section 5.3 |",
                 "| BP+RED | MASK, weighted speedup | 2.100 | above 2 | section 7.1: better than each alone |"):
-        check(row in text, f"there is no row '{row}'")
-    said = [tuple(row["pair"]) for row in report.PAPER["named"]]
-    check(set(said) <= set(study.NAMED), f"{set(said) - set(study.NAMED)} are not among the pairs")
+        check(row in text, f"row '{row}' is missing")
+    named = [tuple(row["pair"]) for row in report.PAPER["named"]]
+    check(set(named) <= set(study.NAMED), f"{set(named) - set(study.NAMED)} are not among the pairs")
 
 
 def main():
@@ -193,13 +193,13 @@ def main():
     counted = re.findall(r"^\| (.*?) \| .* \| (\d+), (\d+) \|$", (STUDY / "README.md").read_text(), re.MULTILINE)
     for place, quick in ((1, True), (2, False)):
         made = {part: len(runs) for part, runs in parts.Parts(report.SECTIONS, quick, list(study.WORKLOADS)).runs.items()}
-        said = {tuple(re.findall(r"`(\w+)`", row[0])) or ("alone",): int(row[place]) for row in counted}
-        check(said == {of: sum(made.pop(part) for part in of) for of in said} and not made, f"the README says {said} runs")
+        counts = {tuple(re.findall(r"`(\w+)`", row[0])) or ("alone",): int(row[place]) for row in counted}
+        check(counts == {of: sum(made.pop(part) for part in of) for of in counts} and not made, f"the README has {counts} runs")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         committed(folder)
         check((folder / "results.md").read_bytes() == (STUDY / "results.md").read_bytes(), "results.md differs from results.json.xz and discussion.md: --update")
-        check(records.read(folder) == records.read(STUDY), "writing results.json.xz again changes its figures")
+        check(records.read(folder) == records.read(STUDY), "rewriting results.json.xz changes its values")
         if "--update" in sys.argv[2:]:
             (STUDY / "results.md").write_bytes((folder / "results.md").read_bytes())
         measures(folder)

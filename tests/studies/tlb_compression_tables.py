@@ -242,4 +242,4 @@ def check_all(folder):
     check_readings(e, found)
     check_headline(e, text)
     check_varied(e, found)
-    check(f"`{GRAPH}`: a file given by the user." in text, "the file of a graph is named")
+    check(f"`{GRAPH}`: a file given by the user." in text, "the file of a graph is listed")

@@ -34,7 +34,7 @@ InputLimits model_of(std::uint64_t gib) {
 
 }  // namespace
 
-TEST_CASE("a machine is refused where it needs more memory than limits.model, with its largest part") {
+TEST_CASE("a machine that needs more memory than limits.model is rejected with its largest part") {
   // One CPU and one switch: the size of the GPUs, and the switch's links between each pair.
   auto const wide = generate_generic({15'000, 15'000, 0, GenericFabric::pcie, 1});
   auto const text = refusal(generate_generic({8000, 8000, 0, GenericFabric::pcie, 1}), model_of(17));
@@ -49,14 +49,14 @@ TEST_CASE("a machine is refused where it needs more memory than limits.model, wi
   CHECK(refusal(wide, model_of(1024)) == "accepted");
 }
 
-TEST_CASE("the machines that are promised fit: 4 GPUs in 64 MiB each, 1,024 in 14 GiB") {
+TEST_CASE("the documented machines fit: 4 GPUs in 64 MiB each, 1,024 in 14 GiB") {
   CHECK(mib(model_size(load_machine("paper-gmmu-bypass"), {})) < 4 * 64);
   ClusterSpec cluster;
   cluster.machines = 128;
   CHECK(refusal(generate_cluster(load_machine("dgx-a100"), cluster), model_of(14)) == "accepted");
 }
 
-TEST_CASE("twice the machines behind switches of one radix take twice the memory, routes aside") {
+TEST_CASE("twice the machines behind switches of one radix take twice the memory, except for routes") {
   auto const size = [](std::uint32_t machines) {
     ClusterSpec cluster;
     cluster.machines = machines;

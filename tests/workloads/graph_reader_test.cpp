@@ -56,7 +56,7 @@ constexpr char const* kMarket = "%%MatrixMarket matrix coordinate ";
 
 }  // namespace
 
-TEST_CASE("graphs: the files of the data folder have the vertices and edges that their sources state") {
+TEST_CASE("graphs: the files of the data folder have the vertices and edges given by their sources") {
   struct Known {
     char const* name;
     std::uint64_t vertices, edges;
@@ -132,7 +132,7 @@ TEST_CASE("graphs: vertices of an edge list are ranked by their numbers, near or
   }
 }
 
-TEST_CASE("graphs: an edge list that calls itself undirected gets both directions") {
+TEST_CASE("graphs: an edge list declared as undirected gets both directions") {
   TempFile const file("g.txt", "# Undirected graph: ungraph.txt\n1 2\n2 3\n");
   auto const g = read_graph(file.path());
   CHECK_FALSE(g.directed);
@@ -180,7 +180,7 @@ TEST_CASE("graphs: the recorded hash is FNV-1a of the file's bytes") {
   CHECK(read_graph(TempFile("g.txt", text).path()).file.hash == hash);
 }
 
-TEST_CASE("graphs: a mistake in a file is named with its line, the value and the rule") {
+TEST_CASE("graphs: an error in a file is reported with its line, the value and the rule") {
   std::string const market = kMarket;
   CHECK(complaint("g.mtx", "") == "g.mtx: the file is empty, but a graph has at least a header");
   CHECK(complaint("g.bin", std::string("\x7f"
@@ -227,7 +227,7 @@ TEST_CASE("graphs: a mistake in a file is named with its line, the value and the
   CHECK(error_of([] { read_graph("/nonexistent/g.mtx"); }) == "/nonexistent/g.mtx: no such file");
 }
 
-TEST_CASE("graphs: a compressed file is held against the limit of what it unpacks to, a plain one is not") {
+TEST_CASE("graphs: the unpacked size of a compressed file is limited, the size of a plain one is not") {
   std::string text;
   for (int i = 0; i < 10'000; ++i) text += "1 2\n";
   GraphOptions options;
@@ -244,7 +244,7 @@ TEST_CASE("graphs: a compressed file is held against the limit of what it unpack
         "g.gz:10000: there are more edges than limits.edges = 9999");
 }
 
-TEST_CASE("graphs: vertices are held against the limit, in every format and in the generator") {
+TEST_CASE("graphs: the number of vertices is limited in every format and in the generator") {
   GraphOptions options;
   options.limits.vertices = 3;
   auto const market = std::string(kMarket) + "pattern general\n";
@@ -266,7 +266,7 @@ TEST_CASE("graphs: vertices are held against the limit, in every format and in t
         "R-MAT scale 2 with edge factor 16 gives 64 edges, more than limits.edges = 63");
 }
 
-TEST_CASE("graphs: numbers of vertices far apart are ranked as those close together") {
+TEST_CASE("graphs: vertex numbers far apart are ranked like consecutive ones") {
   auto const ranked = [](std::string const& factor) {
     TempFile const file("g.txt", "# c\n5" + factor + " 1" + factor + "\n1" + factor + " 3" + factor + "\n");
     return read_graph(file.path()).targets;
@@ -274,7 +274,7 @@ TEST_CASE("graphs: numbers of vertices far apart are ranked as those close toget
   CHECK(ranked("") == ranked("00000000"));
 }
 
-TEST_CASE("graphs: truncated and corrupt compressed files end in a sentence") {
+TEST_CASE("graphs: truncated and corrupt compressed files give a message") {
   std::string text = std::string(kMarket) + "pattern general\n500 500 500\n";
   for (int i = 1; i <= 500; ++i) text += std::to_string(i) + " " + std::to_string(i * 7919 % 500 + 1) + "\n";
   auto gz = gzipped(text);
@@ -302,7 +302,7 @@ TEST_CASE("graphs: R-MAT is a function of its options") {
   CHECK(g.targets != generate_rmat(options).targets);
 }
 
-TEST_CASE("graphs: R-MAT quadrants come with the given probabilities") {
+TEST_CASE("graphs: R-MAT quadrants have the given probabilities") {
   RmatOptions options;
   options.scale = 1;
   options.edge_factor = 50'000;
@@ -334,7 +334,7 @@ TEST_CASE("graphs: scrambling renumbers the vertices of R-MAT and keeps the degr
   CHECK(scrambled == straight);
 }
 
-TEST_CASE("graphs: transposing twice gives the graph back up to the order within rows") {
+TEST_CASE("graphs: transposing twice returns the graph up to the order within rows") {
   auto g = generate_rmat({8, 4});
   auto t = transposed(transposed(g));
   for (std::uint64_t v = 0; v < g.vertices; ++v) {

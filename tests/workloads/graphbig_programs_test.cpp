@@ -187,10 +187,10 @@ TEST_CASE("graphbig: a warp's instructions on a graph of five vertices, accesses
   }
 }
 
-TEST_CASE("graphbig: instructions of a warp are the pieces that its statements consist of") {
+TEST_CASE("graphbig: instructions of a warp are composed of the pieces of its statements") {
   Hand const hand;
   auto const ttc = build_on("bfs_ttc", hand.graph);
-  // Index 9 and 4; level 9 and 3; row 5 and 3; two edges of 10 and 6, each of which finds its target.
+  // Index 9 and 4; level 9 and 3; row 5 and 3; two edges of 10 and 6, each with a discovered target.
   CHECK(instructions(ttc, 1) == std::array<std::uint64_t, 4>{9 + 9 + 5 + 2 * 10, 4 + 3 + 3 + 2 * 6, 11, 5});
   // One edge, which finds nothing: two branches instead of two stores.
   CHECK(instructions(ttc, 3) == std::array<std::uint64_t, 4>{9 + 9 + 5 + 10, 4 + 3 + 3 + 6 + 2, 5, 5});
@@ -205,7 +205,7 @@ TEST_CASE("graphbig: instructions of a warp are the pieces that its statements c
                                                              6});
 }
 
-TEST_CASE("graphbig: warps beyond the end read nothing but a work list's length") {
+TEST_CASE("graphbig: warps beyond the end read only a work list's length") {
   TempFile const file("path.txt", path_of(140));
   TestGraph const g{"path", {{"graph", file.path()}}, undirected(read_graph(file.path()))};
   for (std::string const name : kGraphBig)
@@ -252,7 +252,7 @@ TEST_CASE("graphbig: warps beyond the end read nothing but a work list's length"
     }
 }
 
-TEST_CASE("graphbig: streams are the same when asked backwards, and twice") {
+TEST_CASE("graphbig: streams are the same when read backwards, and twice") {
   for (auto const* name : kGraphBig)
     for (std::uint32_t const width : {32U, 64U}) {
       CAPTURE(name);
@@ -278,7 +278,7 @@ TEST_CASE("graphbig: streams are the same when asked backwards, and twice") {
     }
 }
 
-TEST_CASE("graphbig: element sizes and launches are those of GraphBIG") {
+TEST_CASE("graphbig: element sizes and launches match GraphBIG") {
   auto const g = rmat_graph(12, 4);
   auto const n = g.graph.vertices;
   for (auto const* name : kGraphBig) {
@@ -306,7 +306,7 @@ TEST_CASE("graphbig: element sizes and launches are those of GraphBIG") {
   CHECK(buffer(sssp, "mask").bytes == n);
 }
 
-TEST_CASE("graphbig: parameters and graphs that do not fit are refused") {
+TEST_CASE("graphbig: invalid parameters and graphs are rejected") {
   auto const refusal = [](std::string_view name, Settings settings) {
     return error_of([&] { build(name, settings); });
   };
@@ -328,7 +328,7 @@ TEST_CASE("graphbig: parameters and graphs that do not fit are refused") {
           std::string(name) + ": the graph requires 1060001 kernels, more than the maximum of 1048576");
 }
 
-TEST_CASE("graphbig: a directed graph is searched along its edges when told so") {
+TEST_CASE("graphbig: a directed graph is searched along its edges if configured") {
   auto const path = data_file("graphs/cit-HepTh.mtx.gz");
   if (!path) return;
   auto const g = read_graph(*path);

@@ -7,8 +7,7 @@ namespace farfault::workloads {
 using namespace test;
 using namespace test::lanes;
 
-TEST_CASE(
-    "stencil_parboil: what blocks load is enough for the points that they store, and these are Jacobi's") {
+TEST_CASE("stencil_parboil: the blocks' loads suffice for their stored points, which are Jacobi's") {
   constexpr std::uint64_t nx = 130, ny = 11, nz = 6;
   constexpr double c0 = 1.0 / 6, c1 = 1.0 / 36;
   for (std::uint32_t const width : {32U, 64U}) {
@@ -49,7 +48,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("stencil_parboil: each point once, and the sides of the blocks' parts where they are inside") {
+TEST_CASE("stencil_parboil: each point once, and the inner sides of the blocks' parts") {
   // 2 x 4 blocks of 64 x 4 columns; 62 planes minus two are written.
   auto const w = build("stencil_parboil", {{"nx", "128"}, {"ny", "16"}, {"nz", "62"}, {"iterations", "1"}});
   auto const c = grids::counts_of(w.kernel(0), 32);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A translation goes where the last one of its region of 512 pages (2 MiB of small ones) was found.
+// A translation takes the route that found the last one of its region of 512 pages (2 MiB of 4 KiB pages).
 #include <farfault/program.hpp>
 #include <farfault/translation/router.hpp>
 
