@@ -118,7 +118,8 @@ TEST_CASE("--version prints the program, its version and its commit") {
 
 TEST_CASE("an invalid command line gives one sentence and exit code 2") {
   check_wrong({},
-              "missing command; expected one of: run, sweep, params, workloads, statistics, inspect, compare, explain, report, diff, validate, watch, completion (see farfault --help)");
+              "missing command; expected one of: run, sweep, params, workloads, statistics, inspect, "
+              "compare, explain, report, diff, validate, watch, completion (see farfault --help)");
   check_wrong({"inspcet", "x"}, "unknown command 'inspcet'; did you mean 'inspect'?");
   check_wrong({"run"}, "config is required (see farfault run --help)");
   check_wrong({"run", "a.toml", "--threads", "0"},

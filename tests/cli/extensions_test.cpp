@@ -129,7 +129,8 @@ TEST_CASE("a policy's parameters cannot be nested under another parameter") {
 TEST_CASE("parameters of two policies cannot share a table") {
   declared = {{"one"}};
   CHECK(refusal(policies().add<OrganizationWithParams>("random", "x")) ==
-        "farfault: the parameters of replacement = \"random\" and of organization = \"random\" would share the table random\n");
+        "farfault: the parameters of replacement = \"random\" and of organization = \"random\" would share "
+        "the table random\n");
   declared = {};  // two extensions without parameters do not conflict
   CHECK(call(policies().add<OrganizationWithParams>("lru", "x"), {"params", "gpu.l2_tlb"}).code == 0);
 }

@@ -387,7 +387,8 @@ TEST_CASE("initial memory: a program's allocations are planned without frames; o
 
 TEST_CASE("initial memory: a program's allocations share no page with another buffer") {
   CHECK(PlannedBench({Operation::allocate(0, 100)}, {{"a", 0, 100, true}, {"b", 4000, 50, true}}).refused() ==
-        "workload 'w' allocates buffer 'a', which shares a page with buffer 'b': a buffer that a program allocates must not share pages (memory.page_size)");
+        "workload 'w' allocates buffer 'a', which shares a page with buffer 'b': a buffer that a program "
+        "allocates must not share pages (memory.page_size)");
   CHECK(PlannedBench({Operation::allocate(0, 100)}, {{"a", 0, 100, true}, {"b", 4096, 50, true}})
             .refused()
             .empty());

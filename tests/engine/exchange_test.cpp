@@ -75,8 +75,7 @@ TEST_CASE("an exchange on a ring takes two messages per rank") {
   }
 }
 
-TEST_CASE(
-    "if all ranks are busy, exchanges follow simulated time over the link, and few need a summary") {
+TEST_CASE("if all ranks are busy, exchanges follow simulated time over the link, and few need a summary") {
   auto const ran = run_ring({.places = 8}, 8, Time{60us});  // 600 link latencies
   CHECK(ran.exchanges < 700);
   CHECK(ran.summaries < 100);

@@ -143,7 +143,7 @@ TEST_CASE("recorded: a map names devices as in results, or by kind and number, a
   CHECK(refusal(line(1, "m2.gpu0"), 6, cluster) ==
         ":2: page " + std::to_string(kFirstPage + 1) +
             " is placed on m2.gpu0, but the devices are m0.gpu0 to m1.gpu1 and m0.cpu0");
-// The second GPU has the name that by number would be the first one's.
+  // The second GPU has the name that by number would be the first one's.
   auto const path = std::filesystem::path(FARFAULT_BINARY_DIR) / "swapped.toml";
   std::ofstream(path) << "[[node]]\nname = \"c\"\nkind = \"cpu\"\n[[node]]\nname = \"gpu1\"\nkind = \"gpu\"\n"
                          "[[node]]\nname = \"gpu0\"\nkind = \"gpu\"\n"

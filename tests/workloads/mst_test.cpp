@@ -290,11 +290,11 @@ TEST_CASE("mst: rounds whose record exceeds the memory limit are rejected") {
 }
 
 TEST_CASE("mst: a directed graph is rejected") {
-  CHECK(
-      error_of([] {
-        build("mst", {{"undirected", "false"}, {"rmat.scale", "5"}});
-      }) ==
-      "mst: the graph is directed, but the algorithm requires an undirected graph; set undirected = true to add reverse edges");
+  CHECK(error_of([] {
+          build("mst", {{"undirected", "false"}, {"rmat.scale", "5"}});
+        }) ==
+        "mst: the graph is directed, but the algorithm requires an undirected graph; set undirected = true "
+        "to add reverse edges");
 }
 
 }  // namespace farfault::workloads
