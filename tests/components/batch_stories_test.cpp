@@ -153,6 +153,30 @@ TEST_CASE("batches: the page lifetime of each evicted unit and premature evictio
   }
 }
 
+TEST_CASE("batches: pages that arrived before the first eviction may be left out of the reported lifetimes") {
+  for (auto const lifetimes : {CountedLifetimes::all, CountedLifetimes::after_first_eviction}) {
+    bool const all = lifetimes == CountedLifetimes::all;
+    CAPTURE(all);
+    auto spec = machine(1, 1);
+    spec.tells_lifetimes = true;
+    spec.batch.lifetimes = lifetimes;
+    Story const b(
+        spec,
+        {{Time{100us}, 0, {{7}}}, {Time{300us}, 0, {{8}}}, {Time{500us}, 0, {{7}}}, {Time{800us}, 0, {{8}}}});
+    REQUIRE(b.told.size() == 1);
+    PageLifetimes sum;
+    for (auto const& r : b.told[0]->records()) {
+      sum.pages += r.message.pages;
+      sum.premature += r.message.premature;
+      sum.lifetime_ps += r.message.lifetime_ps;
+    }
+    // Evictions of 7, which arrived in an empty memory, of 8, and of 7 again.
+    CHECK(sum.pages == (all ? 3 : 2));
+    CHECK(sum.premature == 2);
+    CHECK(sum.lifetime_ps == b.batch().counts.lifetime_ps - (all ? 0 : 205'002'000));
+  }
+}
+
 TEST_CASE("batches: a write counts for the writing GPU, whichever GPU's batch is served") {
   auto spec = machine(2, 1);
   spec.told_of_uses = true;

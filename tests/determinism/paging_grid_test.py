@@ -27,6 +27,7 @@ OTHERS = {
     "machine.generic.gpus": ["1", "2", "3"],
     "driver.batch.eviction_unit": ["4KiB", "16KiB", "32KiB", "4KiB", "16KiB", "32KiB", "96KiB"],
     "driver.batch.clean_pages": ["transferred", "dropped"],
+    "driver.batch.lifetimes": ["all", "after_first_eviction"],
     "driver.batch.faults": ["256", "16"],
     "gpu.gmmu.fault_buffer": ["1024", "16", "2"],
     "gpu.gmmu.faults_per_utlb": ["0", "0", "3"],

@@ -87,7 +87,7 @@ def main():
         report.write(folder / "tables", measured, made)
         text = (folder / "tables/results.md").read_text()
         for heading in ("Averages", "Performance with half", "Batches", "Three quarters", "Memory shares", "Time until the first",
-                        "Context switches", "Working set", "A smaller graph", "Regular workloads", "Readings: thread oversubscription", "Readings: counted batches", "Readings: message time",
+                        "Context switches", "Working set", "A smaller graph", "Premature evictions", "Regular workloads", "Readings: thread oversubscription", "Readings: counted batches", "Readings: message time",
                         "Ideal eviction as a bound", "Assumed parameters"):
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
         # One result represents all workloads here, so means equal its own ratios.
@@ -98,8 +98,9 @@ def main():
             check(row[-2] == f"{evicting:.1f}", f"the eviction time in the row of a message time: {row}, {evicting}")
         # Each reading of thread oversubscription has its sentence, TO alone, and the controller's measured column.
         rows = {row[1]: row for row in ([cell.strip() for cell in line.split("|")] for line in text.split("\n"))
-                if len(row) == 11 and row[1].startswith(("preset", "`reference", "`decrease", "`mean", "`saves", "`blocks"))}
-        for name in ("preset", "`reference=previous`", "`decrease=one_less`", "`decrease=none`", "`mean=period`", "`saves=as_needed`", "`blocks=1`"):
+                if len(row) == 14 and row[1].startswith(("preset", "`reference", "`decrease", "`mean", "`saves", "`blocks", "`lifetimes", "`threshold"))}
+        for name in ("preset", "`reference=previous`", "`decrease=one_less`", "`decrease=none`", "`mean=period`", "`saves=as_needed`", "`blocks=1`", "`lifetimes=all`", "`threshold=100`",
+                     "`reference=previous, decrease=one_less`"):
             to = {d: measured["headline"]["0.5", "bfs_twc", d] for d in ("baseline", "to", "to_ue")}
             gain = {d: f"{to['baseline']['kernel_us'] / to[d]['kernel_us']:.2f}" for d in ("to", "to_ue")}
             check(name in rows and rows[name][2] and rows[name][3:7] == [gain["to"], gain["to_ue"], str(3 * to["to"]["shrunk"]), str(3 * to["to"]["saved"])],

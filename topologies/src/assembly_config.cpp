@@ -143,6 +143,8 @@ void MachineConfig::leave_out_unused(Config& config) const {
         std::string("driver.batch.replay other than \"each_fault\", and faults that are replayed");
     config.leave_out("memory.gpu_share", only_with);
     config.leave_out_below("driver.batch", "replay", only_with);
+  } else if (sm.thread_blocks.why_not({}).empty() && !looks_at_periods()) {
+    config.leave_out("driver.batch.lifetimes", "a gpu.sm.thread_blocks that adapts to evictions");
   }
   leave_out_walk_cache(config, "gpu.gmmu", gmmu.walk_latency, gmmu.walk_cache, gmmu.walk_cache_policies);
   leave_out_walk_cache(config, "iommu", iommu.walk_latency, iommu.walk_cache, iommu.walk_cache_policies);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sections on details with several readings: thread oversubscription, counted batches, message time, and ideal eviction as a bound."""
-from parts import ASSUMED, OF_TO, SHRINKS
+from parts import ASSUMED, BLOCKS, LARGER, OF_TO, PREMATURE, SHRINK, TO_READINGS
 from study import BOUND, PAGES, MESSAGES, SHORT, THREE, WORKLOADS
 from tables import average, show, table
 
@@ -84,6 +84,9 @@ TO_SENTENCES = {
     "blocks=4": "none; sensitivity only",
     "warp_bytes=40": "none; sensitivity only",
     "warp_bytes=160": "none; sensitivity only",
+    "lifetimes=all": "section 4.1: \"tracking when each page is allocated and evicted\", pages that arrived while the memory filled included",
+    "threshold=100": "none; the controller never reduces the number of blocks",
+    "reference=previous, decrease=one_less": "both readings above",
     "saved_in=shared_memory": "section 6.5: \"a close-to-ideal context switching overhead using an infinite-size shared memory\"",
 }
 
@@ -91,7 +94,7 @@ TO_SENTENCES = {
 def of_to(f):
     """TO alone and with UE, for each reading of its controller and its context switches."""
     def measured(what, w, design, name="kernel_us"):
-        return f.of("headline", 0.5, w, design, name) if what == "as it is" else f.of("sensitivity", OF_TO + what, w, design, name)
+        return f.of("headline", 0.5, w, design, name) if what == "as it is" else f.of("sensitivity", what, w, design, name)
 
     def gain(what, workloads, design):
         times = [(f.of("headline", 0.5, w, "baseline"), measured(what, w, design)) for w in workloads]
@@ -101,18 +104,31 @@ def of_to(f):
         found = [measured(what, w, design, name) for w in workloads]
         return "-" if None in found else sum(found)
 
-    readings_of = ["as it is"] + [f"{key.removeprefix(OF_TO)}={value}" for key, _, values in ASSUMED if key.startswith(OF_TO) for value in values]
     rows = []
-    for what in readings_of:
+    for what in ["as it is", *TO_READINGS]:
         rows.append(["preset" if what == "as it is" else f"`{what}`", TO_SENTENCES[what], show(gain(what, THREE, "to")), show(gain(what, THREE, "to_ue")),
                      in_all(what, THREE, "to", "shrunk"), in_all(what, THREE, "to", "saved"),
-                     show(gain(what, [SHRINKS], "to")), show(gain(what, [SHRINKS], "to_ue")), in_all(what, [SHRINKS], "to", "shrunk")])
+                     *(cell for w in SHRINK for cell in (show(gain(what, [w], "to")), show(gain(what, [w], "to_ue")), in_all(what, [w], "to", "shrunk")))])
     defaults = ", ".join(f"`{key.removeprefix(OF_TO)} = {default}`" for key, default, _ in ASSUMED if key.startswith(OF_TO))
-    names, other = ", ".join(WORKLOADS[w] for w in THREE), WORKLOADS[SHRINKS]
+    names, others = ", ".join(WORKLOADS[w] for w in THREE), " and ".join(WORKLOADS[w] for w in SHRINK)
     return ["## Readings: thread oversubscription", "",
-            f"`{OF_TO}*` at scale {f.scale}, where an SM gets four blocks of a kernel. Preset: {defaults}. Speedup over the baseline: geometric means over {names}, and {other} alone. Reduced: periods "
+            f"`{OF_TO}*` at scale {f.scale}, where an SM gets four blocks of a kernel. Preset: {defaults}, `driver.batch.lifetimes = after_first_eviction`. Speedup over the baseline: geometric means over {names}, and {others} alone. Reduced: periods "
             "after which the number of extra blocks was reduced; saved: blocks whose registers were saved; both are sums with TO. `-`: not run. The preset's values were selected from the sentences before these runs were executed."] + \
-        table(["reading", "quotation or source", "TO", "TO+UE", "reduced", "saved", f"{other}: TO", "TO+UE", "reduced"], rows)
+        table(["reading", "quotation or source", "TO", "TO+UE", "reduced", "saved"] +
+              [cell for w in SHRINK for cell in (f"{WORKLOADS[w]}: TO", "TO+UE", "reduced")], rows)
+
+
+def premature(f):
+    """Section 6.1: premature evictions with two and three times the blocks, relative to the baseline."""
+    rows = []
+    for w in PREMATURE:
+        base = f.of("large", 0.5, w, "baseline", "premature")
+        for times in BLOCKS:
+            found, told = f.of("large", f"{times}x", w, "to", "premature"), f.paper[f"premature_{w}_{times}x"]
+            rows.append([WORKLOADS[w], f"{times}x", show(found / base) if base and found is not None else "-", show(told["value"])])
+    return ["## Premature evictions with more blocks", "",
+            f"R-MAT of scale {f.scale + LARGER}, TO without its controller (`threshold = 100`): evicted pages that are faulted on again, relative to the baseline. The paper's figures are in section 6.1."] + \
+        table(["", "runnable blocks", "premature evictions", "paper"], rows)
 
 
 def counted(f):

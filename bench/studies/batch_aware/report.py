@@ -258,7 +258,7 @@ def write(folder, measured, made):
              f"R-MAT graphs of scale {made['scale']} on the preset `paper-batch-aware`. Times are kernel times, from each launch at the host to the "
              "notification of its completion. TO: thread oversubscription; UE: unobtrusive eviction.", ""]
     discussion = Path(FOLDER / "discussion.md")
-    sections = {"headline": [overview, headline, batches, readings.counted], "shares": [shares], "handling": [handling], "switching": [switching], "working_set": [working_set], "small": [small], "large": [large],
+    sections = {"headline": [overview, headline, batches, readings.counted], "shares": [shares], "handling": [handling], "switching": [switching], "working_set": [working_set], "small": [small], "large": [large, readings.premature],
                 "real": [real], "regular": [regular], "readings": [readings.readings],
                 "bound": [readings.bound], "sensitivity": [readings.of_to, sensitivity]}
     for name, functions in sections.items():

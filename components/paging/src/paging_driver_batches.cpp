@@ -43,6 +43,7 @@ BatchState PagingDriver::initial_batches() const {
     b.stays.emplace_back(spec().page_bits, spec().spaces);
   }
   b.owes_replay.resize(gpus);
+  b.first_eviction.resize(gpus, Time::max());
   return b;
 }
 

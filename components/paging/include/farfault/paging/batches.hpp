@@ -25,6 +25,10 @@ namespace farfault {
 // because the CPU's memory holds the same data.
 enum class CleanPages : std::uint8_t { transferred, dropped };
 
+// Pages whose lifetimes thread-block policies get. The lifetime of a page that arrived before the GPU's first
+// eviction includes the time in which its memory filled.
+enum class CountedLifetimes : std::uint8_t { all, after_first_eviction };
+
 struct BatchParams {
   PolicyChoice<FaultReplay> replay{"each_fault"};
   std::uint32_t faults = 256;
@@ -40,6 +44,7 @@ struct BatchParams {
   PolicyChoice<EvictionSchedule> eviction_schedule{"serialized"};
   ByteSize eviction_unit{std::uint64_t{2} << 20};
   CleanPages clean_pages = CleanPages::transferred;
+  CountedLifetimes lifetimes = CountedLifetimes::all;
   void describe(ParamTable& t) {
     replay.describe(t, "replay", "Fault batching and replay policy",
                     "assumed: each fault served on arrival; NVIDIA's driver: batch_flush");
@@ -80,6 +85,13 @@ struct BatchParams {
         {{"transferred", CleanPages::transferred}, {"dropped", CleanPages::dropped}},
         "Handling of clean evicted pages, whose data CPU memory holds: transferred to the CPU, or dropped",
         "Batch-aware unified memory (ASPLOS 2020), section 3, and NVIDIA's driver: transferred");
+    t.choice(
+        "lifetimes", lifetimes,
+        {{"all", CountedLifetimes::all}, {"after_first_eviction", CountedLifetimes::after_first_eviction}},
+        "Evicted pages whose lifetimes gpu.sm.thread_blocks gets: all, or only pages that arrived after "
+        "their GPU's first eviction",
+        "assumed; Batch-aware unified memory (ASPLOS 2020), section 4.1: \"an indicator of premature "
+        "evictions\"");
   }
   bool in_batches() const { return replay.make({})->in_batches(); }
 };
@@ -185,6 +197,7 @@ struct BatchState {
   std::vector<PageRecords<PageStay>> stays;         // indexed by GPU
   std::vector<PageRecords<SeenBlock>> blocks_seen;  // indexed by GPU, then by the block's first page
   std::vector<std::uint64_t> owes_replay;           // indexed by GPU
+  std::vector<Time> first_eviction;                 // indexed by GPU; max: none
   BatchRecord record;
   std::vector<BatchRecord> records;
   BatchCounts counts;
