@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "policies.hpp"
 
 using namespace farfault;
@@ -16,8 +18,10 @@ Time us(std::int64_t n) {
 
 // T1 0.85, T2 0.15, epochs of 10 us, counters of 8 bits.
 struct Bypass {
-  PolicyChoice<Router> choice{"gmmu_bypass"};
-  Policy<Router> router = choice.make({});
+  explicit Bypass(PolicyChoice<Router> c = PolicyChoice<Router>{"gmmu_bypass"})
+      : choice(std::move(c)), router(choice.make({})) {}
+  PolicyChoice<Router> choice;
+  Policy<Router> router;
   PageTable table;
 
   Route route(Time now) { return router->route(TranslateRequest{1, 0}, table, now).to; }
@@ -84,6 +88,18 @@ TEST_CASE("a saturated counter halves both, which preserves the ratio") {
   CHECK(predictor.stat("local_pages") <= 255);
   CHECK(predictor.stat("remote_pages") <= 255);
   CHECK(predictor.route(us(10)) == Route::iommu);  // a tenth is local
+}
+
+TEST_CASE("a counter that sticks keeps its maximum, and the ratio tends to one half") {
+  Bypass predictor(test::chosen<Router>("gmmu_bypass", {{"overflow", "sticks"}}));
+  for (int i = 0; i < 1000; ++i) predictor.observe(true, us(1));
+  for (int i = 0; i < 20; ++i) predictor.observe(false, us(1));
+  CHECK(predictor.stat("local_pages") == 255);
+  CHECK(predictor.stat("remote_pages") == 20);
+  for (int i = 0; i < 130; ++i) predictor.observe(false, us(2));
+  CHECK(predictor.stat("local_pages") == 255);
+  CHECK(predictor.stat("remote_pages") == 150);
+  CHECK(predictor.route(us(10)) == Route::both);  // 1000 of 1150 are local, 255 of 405 counted
 }
 
 TEST_CASE("a new epoch starts counting from zero") {

@@ -48,6 +48,7 @@ def given(out):
         ("T1", "0.85", [(str(v), {router + "t1": v}, 1) for v in (0.75, 0.95)]),
         ("T2", "0.15", [(str(v), {router + "t2": v}, 1) for v in (0.05, 0.25)]),
         ("counter bits", "8", [(str(n), {router + "counter_bits": n}, 1) for n in (4, 16)]),
+        ("full counter", "both halved", [("stays at its maximum", {router + "overflow": '"sticks"'}, 1)]),
         ("DRAM banks per channel", "32", [(str(n), {"gpu.dram.banks": n}, 1) for n in (16, 64)]),
         ("DRAM queue per channel", "128", [(str(n), {"gpu.dram.queue": n}, 1) for n in (64, 256)]),
         ("L2 TLB entries", "256", [(str(n), {"gpu.l2_tlb.entries": n}, 1) for n in (64, 512)]),

@@ -2,8 +2,9 @@
 // Predictor of GMMU Bypass. Two saturating counters count the translations of local and remote pages in the
 // current epoch. At its end the ratio L / T selects the route of the next epoch: above T1 the GMMU, below T2
 // the IOMMU, otherwise both. An epoch without a translation keeps the last decision. Before the first ratio,
-// requests are routed as in the distributed architecture, without a prediction. When a counter saturates,
-// both are halved, which keeps the ratio (assumed: the paper has the width, 8 bits, but not the overflow).
+// requests are routed as in the distributed architecture, without a prediction. When a counter would
+// overflow, both are halved, which keeps the ratio, or it stays at its maximum: the paper has the width, 8
+// bits, and not the overflow. At the maximum the ratio tends to one half in long epochs.
 #include "farfault/translation/router.hpp"
 
 namespace farfault::routers {
@@ -11,11 +12,13 @@ namespace {
 
 class GmmuBypass final : public Router {
  public:
+  enum class Overflow : std::uint8_t { halves, sticks };
   struct Params {
     Duration epoch = 10us;
     double t1 = 0.85;
     double t2 = 0.15;
     std::uint32_t counter_bits = 8;
+    Overflow overflow = Overflow::halves;
     void describe(ParamTable& t) {
       t.duration("epoch", epoch, {1ns, 1s}, "Length of a sampling epoch", "GMMU Bypass, section 6.1: 10 us");
       t.number("t1", t1, {0.0, 1.0}, "Share of local pages above which requests are sent to the GMMU only",
@@ -24,6 +27,9 @@ class GmmuBypass final : public Router {
                "GMMU Bypass, section 6.1: 0.15");
       t.count("counter_bits", counter_bits, {1, 24}, "Width of the two saturating counters in bits",
               "GMMU Bypass, section 6.3: 8");
+      t.choice("overflow", overflow, {{"halves", Overflow::halves}, {"sticks", Overflow::sticks}},
+               "At the maximum of a counter: both are halved, or the counter stays at its maximum",
+               "assumed: halves");
     }
   };
 
@@ -43,11 +49,12 @@ class GmmuBypass final : public Router {
   void observe(TranslateRequest const&, Routing const& routing, bool local, Time now) override {
     roll(now);
     auto& counter = local ? local_ : remote_;
-    if (counter == (std::uint64_t{1} << params_->counter_bits) - 1) {
+    bool const full = counter == (std::uint64_t{1} << params_->counter_bits) - 1;
+    if (full && params_->overflow == Overflow::halves) {
       local_ /= 2;
       remote_ /= 2;
     }
-    ++counter;
+    if (!full || params_->overflow == Overflow::halves) ++counter;
     if (routing.note == kLocal && local) ++correct_local_;
     if (routing.note == kRemote && !local) ++correct_remote_;
   }
