@@ -124,7 +124,8 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   if (!unit && waits_in_vain(b, moment(s, cx.now())) && !is_relocating(b.gpu, s)) unit = victim(true);
   if (!unit) return 0;
   b.orders[b.gpu].left(*unit);
-  b.first_eviction[b.gpu] = std::min(b.first_eviction[b.gpu], cx.now());
+  auto& first = b.gpus[b.gpu].first_eviction;
+  first = std::min(first, cx.now());
   if (b.free_leaving.empty()) {
     b.free_leaving.push_back(static_cast<std::uint32_t>(b.leaving.size()));
     b.leaving.emplace_back();
@@ -251,7 +252,7 @@ void PagingDriver::page_has_left(std::uint32_t number, Cx& cx) const {
   ++stay.evictions;
   auto const lifetime = static_cast<std::uint64_t>(picoseconds(cx.now() - stay.came));
   b.counts.lifetime_ps += lifetime;
-  if (spec().batch.lifetimes == CountedLifetimes::all || stay.came >= b.first_eviction[b.gpu]) {
+  if (spec().batch.lifetimes == CountedLifetimes::all || stay.came >= b.gpus[b.gpu].first_eviction) {
     ++b.lifetimes.pages;
     b.lifetimes.lifetime_ps += lifetime;
   }

@@ -164,6 +164,11 @@ struct BatchCounts {
   std::uint64_t lifetime_ps = 0;
 };
 
+struct BatchedGpu {
+  std::uint64_t owes_replay = 0;
+  Time first_eviction = Time::max();  // max: none
+};
+
 // interrupted: an interrupt has arrived and the bottom half will run; reading: fault-buffer entries are in
 // transit; serving: pages migrate.
 enum class BatchPhase : std::uint64_t { idle, interrupted, reading, serving };
@@ -196,8 +201,7 @@ struct BatchState {
   PageRecords<PagedPage> of_page;
   std::vector<PageRecords<PageStay>> stays;         // indexed by GPU
   std::vector<PageRecords<SeenBlock>> blocks_seen;  // indexed by GPU, then by the block's first page
-  std::vector<std::uint64_t> owes_replay;           // indexed by GPU
-  std::vector<Time> first_eviction;                 // indexed by GPU; max: none
+  std::vector<BatchedGpu> gpus;
   BatchRecord record;
   std::vector<BatchRecord> records;
   BatchCounts counts;
