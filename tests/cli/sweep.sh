@@ -175,9 +175,9 @@ with h5py.File(sys.argv[1], "r+") as f: f["summary/machine/end"][...] += 1' "$1"
   result=$scratch/small/out/${cells[3]}
   changes "$result"
   "${small[@]}" --collect >"$scratch/out"
-  check "a changed result is told of: $(cat "$scratch/out")" \
+  check "a changed result is reported: $(cat "$scratch/out")" \
     grep -qx '  stale     1 existing results are outdated, modified or incomplete' "$scratch/out"
-  check "its row says so" grep -q '^1,missing,the existing result was modified after its run,' "$scratch/small/out/sweep.csv"
+  check "its row has the reason" grep -q '^1,missing,the existing result was modified after its run,' "$scratch/small/out/sweep.csv"
   rm "$scratch/small/out/sweep.checked" # without records of the results, all are read
   "${small[@]}" >"$scratch/out"
   check "only this run is executed again: $(head -1 "$scratch/out")" grep -q '4 runs: 1 completed, 3 cached' "$scratch/out"

@@ -171,7 +171,7 @@ cases = {
     "read-only copies": (*bfs, *small, *few, "--set", "memory.remote_touch=duplicate", "--set",
                          "memory.fault_path=gpu", "--set", "memory.first_touch_by=driver"),
     "batches of faults": (*transpose, *small, *few, *batches),
-    "blocks that give way": (*transpose, *small, *few, *batches, "--set", "gpu.sm.max_blocks=2", "--set",
+    "thread oversubscription": (*transpose, *small, *few, *batches, "--set", "gpu.sm.max_blocks=2", "--set",
                              "gpu.sm.registers=16384", "--set", "gpu.sm.thread_blocks=thread_oversubscription",
                              "--set", "gpu.sm.thread_oversubscription.period=1000"),
     "an L2 cache in halves, large pages": (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thread blocks beyond those that issue, without an SM: which block is swapped in next, which must be saved,
-// and how the policies change the number of blocks.
+// Thread blocks beyond the issuing ones, without an SM: the block that is swapped in next, the block whose
+// context must be saved, and the number of blocks that the policies allow.
 #include "farfault/compute/held_blocks.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The latency stack of an SM, exact to the tick, and the SM's activity. Times in nanoseconds are those of
+// The latency stack of an SM, exact to the tick, and the SM's activity. Times in nanoseconds are from
 // sm_bench.hpp.
 #include <doctest/doctest.h>
 

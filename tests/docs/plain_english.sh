@@ -10,7 +10,7 @@ counted='(?:events|bytes|instructions|requests|look-ups?|transactions|accesses|r
 unit='(?:cycle|event|second|transaction|access|page|GPU|CPU|SM|CU|round|slice|channel|warp|block|thread|lane|step|kernel|row|line|element|point|output|sample|link|port|rank|set|way|node|machine|switch|vertex|edge|bucket|message|epoch|level|instruction|core|partition|iteration|pair|side|sort|queue|device|walker|turn|window|file|run|minute|microsecond|us|ms|workload|miss|time|cluster|transform|tile)'
 phrases=(
   # Rates and shares: "per".
-  "\b(?:$number|$counted) an? $unit\b(?! (?:holds?|may|can|has|is|with|of|that|later|earlier|after|before|whose|for|apart))"
+  "\b(?:$number|$counted) an? $unit\b(?! (?:holds?|may|can|must|has|is|with|of|that|later|earlier|after|before|whose|for|apart))"
   "\b(?:once|twice) an? $unit\b(?! (?:that|is|has|below|with))"
   "\b$number (?:[a-z]+ )?$counted an? $unit\b(?! (?:holds?|may|can|has|is|that))"
   "\b(?:one|an?) (?:thread|warp|block|kernel|walk|lane|GPU|line|step|number) an? $unit\b"

@@ -239,7 +239,8 @@ TEST_CASE("a dataset in chunks of more than 64 MiB is rejected") {
         }).ends_with("/tables/kernels/name has chunks larger than 64 MiB"));
 }
 
-// HDF5 cannot create such a name, so the test changes bytes of a file whose groups have no checksum.
+// HDF5 cannot create a name that is a path, so the test changes bytes of a file whose groups have no
+// checksum.
 TEST_CASE("a group member whose name is a path is rejected") {
   Scratch const dir;
   auto const path = dir / "names.h5";

@@ -29,7 +29,7 @@ Application on(std::string name, std::uint32_t space, std::uint32_t repeats = 1)
   return a;
 }
 
-// Each statistic of the SMs, summed over all ended kernels or over those of one application.
+// Each statistic of the SMs, summed over all ended kernels or over the ended kernels of one application.
 std::map<std::string, std::uint64_t> rows_of(ModelRun& run, int application = -1) {
   std::map<std::string, std::uint64_t> sums;
   for (std::size_t instance = 0; instance < run.assembly().instances().size(); ++instance)

@@ -213,7 +213,7 @@ TEST_CASE(
     CHECK(run.total("driver", "page_faults") == 0);
     CHECK(run.total("host", "allocations") == run.applications()[0].workload->buffers().size());
     check_all_is_freed(run);
-    // The frames equal those of a run whose memory is allocated from the start.
+    // The frames equal the frames of a run whose memory is allocated from the start.
     auto const frees_nothing = [](Workload& w) {
       auto operations = w.operations();
       for (auto const& b : w.buffers())

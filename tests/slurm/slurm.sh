@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The batch scripts of bench/slurm in a real Slurm, which this script starts. Two lines of each template are edited, as
-# a user would. Results equal those of runs outside Slurm, however often a job is preempted. Also a sweep that submits
+# a user would. Results equal the results of runs outside Slurm, however often a job is preempted. Also a sweep that submits
 # itself.
 . "$(dirname "$0")/../support/script.sh"
 . "$source_dir/tests/slurm/cluster.bash"

@@ -31,7 +31,7 @@ TEST_CASE("dgx1: 8 V100 with six NVLinks each, 24 in 16 pairs, 4 switches, 2 CPU
   };
   CHECK(way("gpu0", "gpu3") == PathSummary{1, 100ns, Bandwidth{50'000'000'000}});
   CHECK(way("gpu0", "gpu1") == PathSummary{1, 100ns, Bandwidth{25'000'000'000}});
-  // No NVLink connects them, and GPUs do not forward: the route goes up to the CPUs and down again.
+  // No NVLink connects them, and GPUs do not forward: the route leads over the CPUs.
   CHECK(way("gpu0", "gpu7").hops == 5);
   CHECK(way("gpu0", "gpu7").bottleneck == Bandwidth{16'000'000'000});
 }

@@ -52,8 +52,8 @@ TEST_CASE("stencil_parboil: each point once, and the inner sides of the blocks' 
   // 2 x 4 blocks of 64 x 4 columns; 62 planes minus two are written.
   auto const w = build("stencil_parboil", {{"nx", "128"}, {"ny", "16"}, {"nz", "62"}, {"iterations", "1"}});
   auto const c = grids::counts_of(w.kernel(0), 32);
-  // The first and last rows of blocks except those of the volume, and the inner columns 63 and 64 except in
-  // the volume's border rows.
+  // The first and last rows of blocks except the volume's first and last, and the inner columns 63 and 64
+  // except in the volume's border rows.
   auto const sides = 2 * 3 * 126 + 2 * 14U;
   CHECK(c.loaded == 128 * 16 * 62 + 60 * sides);
   CHECK(c.stored == 126 * 14 * 60);

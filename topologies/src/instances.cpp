@@ -285,8 +285,8 @@ void Assembly::check_placed(Instance const& instance, PagingDriverSpec const& dr
   }
 }
 
-// If pages may leave their frames, a GPU is told to unmap a page of another device only if it requested
-// its translation.
+// If pages may leave their frames, a GPU is requested to unmap a page of another device only if it
+// requested the page's translation.
 PageTable const& Assembly::mapped_for(Gpu const& gpu) const {
   auto const& instance = *gpu.instance;
   bool const leave =

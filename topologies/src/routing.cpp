@@ -135,7 +135,7 @@ void Routes::compute(RoutingSpec const& spec) {
     find_costs(graph, destination, costs);
     find_costs(gpu_graph, destination, gpu_costs);
     for (std::uint32_t v = 0; v < n; ++v) {
-      // Every node on a path between GPUs without forwarding has such a path itself.
+      // Every node on a path between GPUs without forwarding has a path without forwarding.
       bool const joined = gpu_costs[v] >> kForwardShift == own;
       auto const& cost = joined ? gpu_costs : costs;
       if (v == destination || cost[v] == kUnreachable) continue;

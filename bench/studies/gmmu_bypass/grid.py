@@ -100,7 +100,7 @@ def section(grid):
         header += [figures.SERIES[name][2]] + (["median"] if with_median else [])
     lines = ["", "## Link bandwidth, IOMMU walks and GMMU walks", "",
              f"Means over the workloads, and medians. Walk latencies in cycles of 1 ns. If ideal is less than {figures.HEADROOM * 100:g}% ahead of "
-             "distributed there is no headroom, and the table states this instead of a gain. All cells have the page placement of the distributed design's "
+             "distributed, the table has \"no headroom\" instead of a gain. All cells have the page placement of the distributed design's "
              "first touches on the preset.", "",
              "| " + " | ".join(header) + " |", "|" + " ---: |" * len(header)]
     for cell in grid.cells:

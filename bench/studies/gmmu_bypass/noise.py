@@ -2,7 +2,7 @@
 """Noise: variation of results without a change of design, to which a reading's mean is compared.
 
 Two measurements. The preset's reading is repeated with all PCIe latencies changed by 1% or 2%, which changes the order of accesses and
-so the owners of pages. The distributed design runs on the page map of its own first-touch run and on that of bypass's run, which
+so the owners of pages. The distributed design runs on the page map of its first-touch run and on the one of bypass's run, which
 shows the effect of ownership alone.
 """
 from math import log, sqrt

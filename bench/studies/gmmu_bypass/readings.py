@@ -175,7 +175,7 @@ def groups(values, noises):
          "as in the paper", [k for k in rest if low <= values[k] <= high]),
         ("Bypass has a larger gain in", "larger gain", [k for k in rest if values[k] > high]),
         (f"It has a gain below {gain(low)}, but above the noise, in", "smaller gain", [k for k in rest if 1 < values[k] < low]),
-        ("There is no difference in", "no difference", same),
+        ("The gain is within the noise in", "no difference", same),
         ("Bypass is behind distributed in", "loss", [k for k in reversed(rest) if values[k] < 1]),
     ]
 
@@ -284,7 +284,7 @@ def rows(found):
 def section(found):
     lines = ["", "## Readings of the paper", "",
              f"One change from the preset at a time, or two or three if named; means over the workloads, and medians. {sizes_said(found.scale)} "
-             f"If ideal is less than {figures.HEADROOM * 100:g}% ahead of distributed there is no headroom, and the table states this "
+             f"If ideal is less than {figures.HEADROOM * 100:g}% ahead of distributed, the table has \"no headroom\" "
              "instead of a gain."]
     values = of_series(found, "bypass_over_distributed")
     verdicts = {k: word for _, word, keys in groups(values, found.noise.mean) for k in keys}

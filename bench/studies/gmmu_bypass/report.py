@@ -98,7 +98,7 @@ def section(placement, runs, footprint):
     lines += per_workload(runs, s, names, {"bypass_of_oracle": percent})
     lines += ["### Fig. 6: prediction accuracy", "",
               "Accuracy: share of the requests sent to one unit only that found their page; number of these requests; by epochs: share of the epochs "
-              "whose own ratio was beyond the same threshold as the previous one's. In the first 10 us there is no ratio yet: nothing is "
+              "whose own ratio was beyond the same threshold as the previous one's. In the first 10 us no ratio is available: nothing is "
               "predicted, and requests are sent to the GMMU. Workloads without these requests or epochs are excluded from average and median."]
     body = []
     for w, designs in runs.items():

@@ -81,7 +81,7 @@ class Reader {
   // The position of an object in the tree.
   struct Place {
     std::size_t cpu = 0;             // the first CPU that the object may belong to
-    std::size_t cpus = 1;            // number of such CPUs
+    std::size_t cpus = 1;            // number of possible CPUs
     std::size_t switches = kNone;    // the PCIe switch above it
     bool below_port = false;         // the PCI bridge above is a downstream port,
     double port_rate = 0;            // with this rate

@@ -152,8 +152,8 @@ class TreeBuilding final : public LinearKernel {
     if (take(step, 1)) return play(atomic_load(4), all & ~making, out, last);
     if (take(step, 1)) return play(atomic_load(4), making, out, last);
     if (take(step, 1)) return set_compute(out, {.vector = 4, .scalar = 4}, kWait);
-    // The place, in the i-th cell that a lane makes, of the body that was there (own is false) or of the
-    // lane's own body.
+    // The place, in the i-th cell that a lane makes, of the body found there (own is false) or of the lane's
+    // body.
     auto const octant = [&](std::uint32_t lane, std::uint64_t i, bool own) {
       auto const& m = tree.made[tree.first_made[t.first + lane] + i];
       return r.at(r.child, 8 * (tree.first_cell[t.first + lane] - i) + (own ? m.own : m.there));

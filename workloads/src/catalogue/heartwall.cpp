@@ -290,7 +290,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> places(Spec const& spec) {
   for (std::int64_t i = 0; i < all; ++i) {
     auto const count = i < inner ? inner : all - inner;
     auto const radius = side * (i < inner ? 18 : 26) / 100;
-    // Position along a square that stands on a corner, then projected to the circle.
+    // Position along a square rotated by 45 degrees, then projected to the circle.
     constexpr std::int64_t kUnit = 256;
     auto const along = 4 * kUnit * (i < inner ? i : i - inner) / count;
     auto const part = along % kUnit;

@@ -268,7 +268,7 @@ class Scan final : public LinearKernel {
       phase = inside ? since : (since - base - detour->steps) % base;
     }
     auto const own = [&](std::uint32_t lane) { return static_cast<std::uint32_t>(t.first + lane); };
-    std::uint64_t here = 0, beyond = 0;  // lanes with such an edge; lanes that continue to its target
+    std::uint64_t here = 0, beyond = 0;  // lanes with a k-th edge; lanes that continue to its target
     for_lanes(lanes, [&](auto lane) {
       if (k >= scanned(own(lane))) return;
       here |= std::uint64_t{1} << lane;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three-dimensional stencil of order 8, the application 3DS of the MAFIA tree that Mosaic and MASK run. It is
 // the kernel of Micikevicius' finite differences on GPUs (neither Parboil's stencil nor the CUDA sample
-// FDTD3d), with the tree's own change: a halo of 8 is read, of which 4 are used.
+// FDTD3d), with the tree's own change: a halo of 8 is read, 4 of it used.
 //
 // A block of 32x8 threads processes a column of the grid along z. A thread keeps nine values of its column,
 // which move by one per plane, and reads the value four planes ahead. Between two barriers the plane's tile

@@ -5,7 +5,7 @@
 // allocated en masse gets its own offset in the region's large frame, which is assigned at the region's first
 // page and kept until none of its frames is in use. Any other page, and a page whose offset is taken or whose
 // region cannot get a large frame, gets the first available frame of
-//   1. the free base pages of its space: in large frames that such pages have begun;
+//   1. the free base pages of its space: in large frames begun for pages without a region's frame;
 //   2. a large frame of the free frame list, which then belongs to its space;
 //   3. the free offsets of regions of its space;
 //   4. any large frame, against the soft guarantee: with data of no application or of several spaces, else
@@ -18,9 +18,9 @@
 //
 // Compaction empties the large frame with the fewest pages, the lowest first, among the large frames below
 // the threshold whose pages fit elsewhere. Data of no application and of several spaces moves to frames with
-// such data. Pages of one space move between frames with base pages of the space and regions that have lost
-// pages. The fullest frames are filled first. Steps 3 and 4 are the emergency frame list: used if no large
-// frame is free and none can be emptied, or before the first kernel, when compaction does not run.
+// data of the same kind. Pages of one space move between frames with base pages of the space and regions that
+// have lost pages. The fullest frames are filled first. Steps 3 and 4 are the emergency frame list: used if
+// no large frame is free and none can be emptied, or before the first kernel, when compaction does not run.
 #include <algorithm>
 #include <array>
 #include <bit>

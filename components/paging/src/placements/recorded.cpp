@@ -14,8 +14,8 @@
 namespace farfault::placements {
 namespace {
 
-// Device numbers of the names in the map: by name, else by kind and number. nullopt: the machine has no such
-// device.
+// Device numbers of the names in the map: by name, else by kind and number. nullopt: the machine does not
+// have the device.
 std::vector<std::optional<DeviceId>> devices_of(PageMap const& map, InitialMemory const& machine) {
   std::unordered_map<std::string, DeviceId> known{{device_name(kFirstCpu), kFirstCpu}};
   for (std::uint32_t g = 0; g < machine.gpus(); ++g)

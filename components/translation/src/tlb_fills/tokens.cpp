@@ -165,7 +165,7 @@ class Tokens final : public TlbFill {
     std::uint64_t slots = 0;     // highest slot + 1 of its warps in any SM
     std::int64_t share = 0;      // of its warps, with a token
     std::int64_t rate = 0;       // misses / look-ups of the last epoch with requests
-    std::uint64_t has_rate = 0;  // such an epoch has ended
+    std::uint64_t has_rate = 0;  // an epoch with requests has ended
     std::uint64_t rises = 0;     // direction of the last change of the share
   };
 

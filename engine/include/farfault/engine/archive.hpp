@@ -8,9 +8,9 @@
 // - a class with archive(Saver&), archive(Loader&) and archive(Hasher&);
 // - a class that lists its members: auto members() { return std::tie(first_, second_); }
 // The list must be complete: the sizes of the members (and of a pointer, in a class with virtual functions)
-// must add up to that of the object, so such a class has no padding (fill it with members). Any other type,
-// or a forgotten member, does not compile. The byte stream has no padding and is the same on every machine of
-// one endianness.
+// must add up to that of the object, so the class must have no padding (fill it with members). Any other
+// type, or a forgotten member, does not compile. The byte stream has no padding and is the same on every
+// machine of one endianness.
 #pragma once
 
 #include <array>

@@ -13,7 +13,7 @@
 //     virtual std::size_t next(Waiting const& w, Time now) = 0;
 //   };
 //
-// An implementation is a class in a file of its own, inside or outside the project:
+// An implementation is a class in a separate file, inside or outside the project:
 //
 //   struct ByAge final : Queueing {
 //     struct Params {                                 // optional: parameters "<section>.by_age.classes"

@@ -6,13 +6,12 @@
 //   accesses, and enter others later; responses in between update its contexts.
 // - Limits: 64 slots and 65,536 contexts, so that a context number takes 16 bits.
 // - A warp in a slot may issue (ready), may issue at a time (timed), or waits: for its accesses, the
-// load/store
-//   unit, the scalar cache, or at a barrier of its block, which opens when all warps of the block that
-//   have not ended have arrived.
+//   load/store unit, the scalar cache, or at a barrier of its block, which opens when all warps of the block
+//   that have not ended have arrived.
 // - Faults: a faulted access is stalled until the replay of its page. A warp waits for faults only if it
 //   waits for its accesses and all of these are faulted; a block, if each of its live warps waits for
-//   faults only or is at a barrier that such warps have not reached. Accesses in the load/store unit or in
-//   front of it do not count as faulted, though they may wait behind faults.
+//   faults only or is at a barrier that only warps waiting for faults have not reached. Accesses in the
+//   load/store unit or in front of it do not count as faulted, though they may wait behind faults.
 #pragma once
 
 #include <algorithm>

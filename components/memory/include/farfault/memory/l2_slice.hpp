@@ -166,7 +166,7 @@ struct L2SliceState {
   Policy<WalkReads> walk_reads;
   MshrTable<L2Waiter> mshrs;
   std::vector<std::uint8_t> passing;  // by MSHR, if reads may bypass the cache: its line is not kept
-  MshrTable<L2Waiter> own_mshrs;      // for reads that bypass the cache, if they have MSHRs of their own
+  MshrTable<L2Waiter> own_mshrs;      // for reads that bypass the cache, if they have separate MSHRs
   Ring<MemRequest> stalled;           // in order, behind a request without an MSHR
   Ring<MemRequest> stalled_bypasses;  // bypassing reads, if they overtake stalled requests
   Ring<std::uint64_t> writebacks;     // lines that wait for a DRAM credit
