@@ -70,7 +70,7 @@ TEST_CASE("explain: a single page walker is the first bottleneck") {
   auto const e = explained(path);
   CHECK(e["bound_by"] == "resource");
   CHECK(e["resources"][0]["busiest"] == "gpu0.gmmu");
-  CHECK(first_line_of(path).starts_with("Bottleneck: page walkers: gpu0.gmmu is busy "));
+  CHECK(first_line_of(path).starts_with("Bottleneck: GMMU page walkers: gpu0.gmmu is busy "));
 }
 
 TEST_CASE("explain: a single DRAM channel is the first bottleneck") {

@@ -331,8 +331,8 @@ TEST_CASE("hostile nesting gives an error") {
   CHECK(error_of_text(dotted + "a = 1\n") == "x.toml:1: the line has more than 4096 dots");
   CHECK(error_of_text(header + "a]\n") == "x.toml:1: the line has more than 4096 dots");
   CHECK(error_of_text(brackets).substr(0, 10) == "x.toml:1: ");
-  CHECK(error_of_text(deep + "a = 1\n").substr(0, 50) ==
-        "x.toml:1: tables are nested more than 16 levels deep at '");
+  CHECK(error_of_text(deep + "a = 1\n")
+            .starts_with("x.toml:1: tables are nested more than 16 levels deep at '"));
 }
 
 TEST_CASE("arrays are read by the caller, and an array of tables becomes numbered tables") {

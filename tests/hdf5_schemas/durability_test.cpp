@@ -179,7 +179,7 @@ TEST_CASE("a full disk is one RunError at any point, keeps the last flush and do
         } catch (RunError const& problem) {
           code = std::string(problem.what())
                              .find("File too large; '" + (dir / "a.h5.partial") +
-                                   "' holds the run up to its last flush") != std::string::npos
+                                   "' has the result up to the last flush") != std::string::npos
                      ? 7
                      : 8;
           try {

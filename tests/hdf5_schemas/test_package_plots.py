@@ -304,7 +304,7 @@ def latencies_are_a_histogram_of_each_gpu_and_of_all(path):
     assert numpy.isclose(sum(p.get_height() for p in axes[0].patches), 100)
     faults = ff.open(what_happened.faults(os.path.dirname(path)))
     axes, texts = drawn(faults.plot.latency_histogram("iommu/fault_latency"), "fault_histogram")
-    assert "time from a page fault to the driver's answer, faults.h5" in texts, texts
+    assert "Time from a page fault to the driver's response, faults.h5" in texts, texts
     refused(lambda: result.plot.latency_histogram("iommu/fault_latency"), "the histogram iommu/fault_latency is empty")
     refused(lambda: result.plot.latency_histogram("load_latency"), '"iommu/fault_latency"', "'load_latency'")
     refused(lambda: result.plot.latency_histogram("sm/instructions"), "sm/instructions is not a histogram")

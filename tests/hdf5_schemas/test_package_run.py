@@ -203,7 +203,7 @@ def another_file_is_refused_in_one_sentence(path):
     h5py.File(os.path.join(folder, "foreign.h5"), "w").close()
     with open(path, "rb") as f, open(os.path.join(folder, "half.h5"), "wb") as half:
         half.write(f.read()[:20_000])
-    for name, why in (("text.h5", "no HDF5 file"), ("empty.h5", "it is empty"), ("foreign.h5", "no schema_version"),
+    for name, why in (("text.h5", "not an HDF5 file"), ("empty.h5", "it is empty"), ("foreign.h5", "no schema_version"),
                       ("half.h5", "damaged"), ("missing.h5", "no such file"), (".", "open_sweep")):
         refused(lambda: ff.open(os.path.join(folder, name)), os.path.join(folder, name), why)
 

@@ -269,7 +269,7 @@ TEST_CASE("channels that do not match the slices are rejected in one sentence") 
   CHECK(mistake("gpu.memory_cache.size = \"1MiB\"\ngpu.memory_cache.ways = 3\n")
             .find("gpu.memory_cache.size") != std::string::npos);
   CHECK(mistake("gpu.memory_cache.size = \"1MiB\"\ngpu.memory_cache.queue = 1\ngpu.dram.channels = 8\n")
-            .find("gpu.memory_cache.queue = 1: must have room") != std::string::npos);
+            .find("gpu.memory_cache.queue = 1: must hold one request") != std::string::npos);
 }
 
 TEST_CASE("impossible refreshes and write batches are rejected in one sentence") {
