@@ -128,7 +128,7 @@ def main():
         report.write(folder / "tables", measured, made)
         text = (folder / "tables/results.md").read_text()
         for heading in ("What a batch holds", "What a batch takes", "Time of a batch by its bytes", "What is assumed", "Other choices", "Checks",
-                        "Constants", "Digests"):
+                        "Constants"):
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
         rows = records.read(folder / "tables")["rows"]
         check(len(rows) == sum(len(found) for found in measured.values()), "rows of results.json.xz")
