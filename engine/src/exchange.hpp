@@ -61,7 +61,7 @@ class NeighbourBounds {
   std::vector<Time> known_;  // A(q), by peer
   std::vector<Time> mail_;   // the first event that the last exchange sent, by peer
   Transport::Summary mine_;
-  Time reached_{};         // the first event of all as of the last summary: there is no earlier event
+  Time reached_{};         // the first event of all as of the last summary
   std::uint32_t gap_ = 1;  // exchanges from one summary to the next
   std::uint32_t until_summary_ = 0;
 };

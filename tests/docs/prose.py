@@ -41,6 +41,9 @@ def joined(pieces, ends_at):
     return [(first, text) for first, _, text in out]
 
 
+BEGINS_ITEM = re.compile(r"\s*(?:[-*+] |\d+\. |#+ |> ?)")
+
+
 def markdown(text):
     fenced, pieces = False, []
     for number, line in enumerate(text.split("\n"), 1):
@@ -54,9 +57,8 @@ def markdown(text):
             pieces += [(number, number - 2, cell.strip()) for cell in line.strip().strip("|").split("|") if re.search(r"[A-Za-z]", cell)]
         else:
             pieces.append((number, number, line))
-    starts = re.compile(r"\s*(?:[-*+] |\d+\. |#+ |>)")
-    return [(number, re.sub(r"^\s*(?:[-*+] |\d+\. |#+ |> ?)", "", passage))
-            for number, passage in joined(pieces, lambda line: starts.match(line))]
+    return [(number, BEGINS_ITEM.sub("", passage, count=1) if BEGINS_ITEM.match(passage) else passage)
+            for number, passage in joined(pieces, BEGINS_ITEM.match)]
 
 
 def is_prose(text):
