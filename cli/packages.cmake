@@ -2,9 +2,9 @@
 # Installs everything except the program, its libraries and their headers. `cpack -G DEB` creates packages of the
 # complete installation in packages/ of the build folder: farfault, libfarfault-dev, python3-farfault.
 set(FARFAULT_PYTHON_FOLDER lib/python3/dist-packages CACHE STRING
-  "Where the Python package is installed, below the prefix; empty: nowhere")
+  "Installation path of the Python package, relative to the prefix. Empty: not installed")
 set(FARFAULT_MAINTAINER "The Farfault authors <maintainers@farfault.invalid>" CACHE STRING
-  "Who packages of this build are from: Name <address>")
+  "Maintainer of the packages: Name <address>")
 
 # Every Debian package contains its licence.
 foreach(package program:farfault development:libfarfault-dev python:python3-farfault)
@@ -92,9 +92,9 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${mpi_package}${hdf5_package}, lib
 libpugixml-dev, libscotch-dev, libspdlog-dev, libtbb-dev, libyaml-cpp-dev, zlib1g-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "cmake, g++")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "simulator of machines with many GPUs - libraries and headers
-What a program needs that adds policies, workloads, components or formats of
-machine files to Farfault: static libraries, headers, and the CMake package
-that find_package(farfault) finds.")
+Static libraries, headers and CMake package (find_package(farfault)) for
+programs that add policies, workloads, components or machine file formats to
+Farfault.")
 
 set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-farfault)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
@@ -103,6 +103,6 @@ set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
   "python3 (>= 3.11), python3-h5py, python3-numpy, python3-pandas, python3-xarray")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS python3-matplotlib)
 set(CPACK_COMPONENT_PYTHON_DESCRIPTION "results of the simulator Farfault as xarray and pandas data
-Opens what a run or a sweep of Farfault left behind: time series as xarray
-datasets, tables and totals as pandas tables, with units; and draws it.")
+Opens results of runs and sweeps of Farfault: time series as xarray datasets,
+tables and totals as pandas tables, with units; plots them.")
 include(CPack)

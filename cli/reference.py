@@ -17,7 +17,7 @@ CONFIGS = ("paper-gmmu-bypass", "paper-batch-aware", "paper-mosaic", "paper-mask
 def asked(program, *words):
     done = subprocess.run([program, *words], capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(done.stderr.rstrip() or f"{program} {' '.join(words)} ended with {done.returncode}")
+        sys.exit(done.stderr.rstrip() or f"{program} {' '.join(words)} exited with code {done.returncode}")
     return done.stdout
 
 
@@ -47,7 +47,7 @@ def parameters(program):
              cell(p["range"]), cell(p["text"]), cell(p["source"])]
             for p in members
         ]
-        page += [f"## `{section}`\n", table(["name", "default", "unit", "range", "what it is", "source of the default"], rows)]
+        page += [f"## `{section}`\n", table(["Name", "Default", "Unit", "Range", "Description", "Source of the default"], rows)]
     return "\n".join(page)
 
 
@@ -56,13 +56,13 @@ def statistics(program, configs):
     for config in configs:
         for s in json.loads(asked(program, "statistics", config, "--json"))["statistics"]:
             items.setdefault(s["path"], s)
-    page = ["# Statistics\n", "What is in the result of a run, by its path; which of it a run has depends on its configuration.\n"]
+    page = ["# Statistics\n", "Statistics and table columns of a result, by path. The configuration determines which of them a run records.\n"]
     for group, members in groups(items.values(), lambda s: s["path"].rpartition("/")[0]):
         rows = [
             [f"`{s['path'].rpartition('/')[2]}`", cell(s["unit"]), cell(s.get("kind", "column")), cell(s["text"])]
             for s in members
         ]
-        page += [f"## `{group}`\n", table(["name", "unit", "kind", "what it is"], rows)]
+        page += [f"## `{group}`\n", table(["Name", "Unit", "Kind", "Description"], rows)]
     return "\n".join(page)
 
 

@@ -75,7 +75,7 @@ inline void print(Measurement const& m, Transport& transport, char const* what, 
         events, m.seconds, m.cpu_seconds, rate, digest, rss, rounds, exchanges, merges);
   else
     std::printf(
-        "%s, %llu events in %.3f s: %.2f million events/s, %.1f ns an event; digest %016llx; %llu rounds, "
+        "%s, %llu events in %.3f s: %.2f million events/s, %.1f ns per event; digest %016llx; %llu rounds, "
         "%llu exchanges, %llu merges; %.0f MiB\n",
         what, events, m.seconds, rate / 1e6, rate > 0 ? 1e9 / rate : 0, digest, rounds, exchanges, merges,
         static_cast<double>(rss) / 1048576);

@@ -15,24 +15,26 @@ int main(int argc, char** argv) {
   bool yardstick = false;
   bool json = false;
   CLI::App app{
-      "PHOLD on the Farfault engine: each event goes to a process and makes it send one more.\n"
+      "PHOLD on the Farfault engine: a process that receives an event sends one new event.\n"
       "Example: phold --lps 16384 --start-events 4 --end 100 --threads 2"};
   app.option_defaults()->always_capture_default();
-  app.add_option("--lps", p.processes, "logical processes")->check(CLI::Range(2, 1 << 24));
-  app.add_option("--start-events", p.start_events, "events pending per process")->check(CLI::Range(1, 1024));
-  app.add_option("--remote", p.remote, "fraction of events sent to a uniformly drawn process")
+  app.add_option("--lps", p.processes, "Logical processes")->check(CLI::Range(2, 1 << 24));
+  app.add_option("--start-events", p.start_events, "Pending events per process at the start")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--remote", p.remote, "Fraction of events sent to a uniformly drawn process")
       ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--lookahead", p.lookahead, "least delay, in us")->check(CLI::Range(1e-6, 1e6));
-  app.add_option("--mean", p.mean, "mean delay, lookahead included, in us")->check(CLI::Range(1e-6, 1e6));
+  app.add_option("--lookahead", p.lookahead, "Minimum delay, in us")->check(CLI::Range(1e-6, 1e6));
+  app.add_option("--mean", p.mean, "Mean delay, including the lookahead, in us")
+      ->check(CLI::Range(1e-6, 1e6));
   app.add_option("--skew", p.skew,
-                 "fraction of remote events sent to the first 1/16 of the processes instead, which lie "
-                 "together in the first partitions: a load that no block of processes shares evenly")
+                 "Fraction of remote events sent to the first 1/16 of the processes instead, all in the "
+                 "first partitions (load imbalance)")
       ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--end", end, "simulated time, in us")->check(CLI::Range(0.0, 1e9));
-  app.add_option("--threads", threads, "threads per rank")->check(CLI::Range(1, 1024));
-  app.add_option("--partitions", partitions, "partitions of the model; 0: threads x ranks");
-  app.add_flag("--yardstick", yardstick, "the same model on a plain std::priority_queue instead");
-  app.add_flag("--json", json, "print one JSON object");
+  app.add_option("--end", end, "Simulated time, in us")->check(CLI::Range(0.0, 1e9));
+  app.add_option("--threads", threads, "Threads per rank")->check(CLI::Range(1, 1024));
+  app.add_option("--partitions", partitions, "Partitions of the model. 0: threads x ranks");
+  app.add_flag("--yardstick", yardstick, "Run the same model on a plain std::priority_queue");
+  app.add_flag("--json", json, "Print one JSON object");
   CLI11_PARSE(app, argc, argv);
   if (p.mean < p.lookahead) {
     std::fprintf(stderr, "phold: --mean %g is below --lookahead %g; the mean delay includes the lookahead\n",

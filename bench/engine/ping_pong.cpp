@@ -64,18 +64,18 @@ int main(int argc, char** argv) {
   bool share = false;
   bool json = false;
   CLI::App app{
-      "Pairs of components that pass one event back and forth.\n"
-      "Example: ping_pong --pairs 64 --threads 2   (the ends of each pair on different threads)"};
+      "Pairs of components that exchange one event.\n"
+      "Example: ping_pong --pairs 64 --threads 2   (the components of a pair are on different threads)"};
   app.option_defaults()->always_capture_default();
-  app.add_option("--pairs", pairs, "pairs of components")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--hops", hops, "events of each pair")->check(CLI::Range(1ULL, 1ULL << 40));
-  app.add_option("--latency", latency_ns, "latency of the links, in ns")->check(CLI::Range(0.001, 1e6));
+  app.add_option("--pairs", pairs, "Pairs of components")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--hops", hops, "Events of each pair")->check(CLI::Range(1ULL, 1ULL << 40));
+  app.add_option("--latency", latency_ns, "Latency of the links, in ns")->check(CLI::Range(0.001, 1e6));
   app.add_option("--threads", threads,
-                 "threads per rank; over one thread or rank, the ends of a pair lie apart")
+                 "Threads per rank. With several, the components of a pair are on different ones")
       ->check(CLI::Range(1, 1024));
   app.add_flag("--synchronize", share,
-               "synchronize at every hop, where the engine would run so few events as one queue");
-  app.add_flag("--json", json, "print one JSON object");
+               "Synchronize at every hop, even if the engine would merge the lanes because of few events");
+  app.add_flag("--json", json, "Print one JSON object");
   CLI11_PARSE(app, argc, argv);
 
   auto const transport = make_transport();

@@ -13,21 +13,22 @@ int main(int argc, char** argv) {
   std::uint32_t partitions = 0;
   bool json = false;
   CLI::App app{
-      "Reads of 64 bytes between the GPUs of a cluster, over NVLink and InfiniBand latencies.\n"
+      "64-byte reads between the GPUs of a cluster, with NVLink and InfiniBand latencies.\n"
       "Example: traffic --gpus 1024 --in-flight 4 --end 50 --threads 2"};
   app.option_defaults()->always_capture_default();
   app.add_option("--gpus", p.gpus, "GPUs of the cluster")->check(CLI::Range(2, 1 << 16));
-  app.add_option("--gpus-per-node", p.gpus_per_node, "GPUs that NVLink joins")->check(CLI::Range(1, 1 << 16));
-  app.add_option("--sources", p.sources, "SM-like sources of each GPU")->check(CLI::Range(1, 1024));
-  app.add_option("--in-flight", p.in_flight, "reads that each source keeps in flight")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--local", p.local, "fraction of reads to a GPU of the same node; others go to any GPU")
+  app.add_option("--gpus-per-node", p.gpus_per_node, "GPUs connected by NVLink")
+      ->check(CLI::Range(1, 1 << 16));
+  app.add_option("--sources", p.sources, "SM-like sources per GPU")->check(CLI::Range(1, 1024));
+  app.add_option("--in-flight", p.in_flight, "Outstanding reads per source")->check(CLI::Range(1, 1024));
+  app.add_option("--local", p.local,
+                 "Fraction of reads to a GPU of the same node. Other reads access any GPU")
       ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--end", end, "simulated time, in us")->check(CLI::Range(0.0, 1e9));
-  app.add_option("--threads", threads, "threads per rank")->check(CLI::Range(1, 1024));
-  app.add_option("--partitions", partitions, "partitions of the model; 0: one for each node")
+  app.add_option("--end", end, "Simulated time, in us")->check(CLI::Range(0.0, 1e9));
+  app.add_option("--threads", threads, "Threads per rank")->check(CLI::Range(1, 1024));
+  app.add_option("--partitions", partitions, "Partitions of the model. 0: one per node")
       ->check(CLI::Range(0, 1 << 16));
-  app.add_flag("--json", json, "print one JSON object");
+  app.add_flag("--json", json, "Print one JSON object");
   CLI11_PARSE(app, argc, argv);
 
   auto const transport = make_transport();

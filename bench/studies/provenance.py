@@ -16,7 +16,7 @@ class Program:
     def __init__(self, path):
         self.path = Path(path).resolve()
         if not self.path.is_file() or not os.access(self.path, os.X_OK):
-            raise StudyError(f"{path} is not a program; build it (cmake --build --preset release) or name one with --program")
+            raise StudyError(f"{path} is not an executable program; build it (cmake --build --preset release) or give another one with --program")
         self.hash = hashlib.sha256(self.path.read_bytes()).hexdigest()
         self.version = subprocess.run([self.path, "--version"], capture_output=True, text=True, check=True).stdout.strip()
         self.built = self._stamp()
@@ -54,5 +54,5 @@ def mark(program, digests, **about):
 
 def sentence(made):
     """The mark as a sentence, for a page or the description of a plot."""
-    out = f" in a checkout of {made['checkout']}" if made["checkout"] else ""
-    return f"Made by {made['program']} (SHA-256 {made['program_sha256']}){out}: {made['runs']} runs, results {made['results']}."
+    out = f", checkout {made['checkout']}" if made["checkout"] else ""
+    return f"Generated with {made['program']} (SHA-256 {made['program_sha256']}){out}: {made['runs']} runs, digest of all results {made['results']}."

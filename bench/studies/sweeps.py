@@ -59,7 +59,7 @@ class Sweep:
         for name, path in maps.items():
             write_map(self.result(runs[name]), path)
         self._sweep("sweep_recorded", [r for r in then if r.source.name in maps], maps, table_only)
-        late = [f"{r.name}: there is no result of {r.source.name}, which gives its page map" for r in then if r.source.name not in maps]
+        late = [f"{r.name}: no result of {r.source.name}, which provides its page map" for r in then if r.source.name not in maps]
         return [f"{name}: {self.rows[name]['error']}" for name in runs if self.state(name) == "failed"] + late
 
     def state(self, name):
@@ -90,8 +90,8 @@ class Sweep:
     def refuse_stale(self, runs):
         stale = [name for name in self.missing(runs) if name in self.rows and self.rows[name]["error"]]
         if stale:
-            raise StudyError(f"{len(stale)} results, such as that of {stale[0]}, cannot be taken ({self.rows[stale[0]]['error']});"
-                             " leave --table-only out to have them made again")
+            raise StudyError(f"{len(stale)} results, such as that of {stale[0]}, cannot be used ({self.rows[stale[0]]['error']});"
+                             " omit --table-only to execute these runs again")
 
     def submit(self, runs):
         """Submits the runs as a Slurm array job; make(runs, table_only=True) reads its results. Runs with a source are not supported.
@@ -123,7 +123,7 @@ class Sweep:
 
     def _check_program(self):
         if self.program.replaced():
-            raise StudyError(f"{self.program.path} was built again while the study ran; start it again")
+            raise StudyError(f"{self.program.path} was rebuilt while the study ran; start the study again")
 
     def _call(self, command):
         """Runs `farfault sweep`, which prints its own progress. A signal that ends the study also ends the sweep, which then removes
@@ -143,12 +143,12 @@ class Sweep:
         if child.returncode == 3:
             raise KeyboardInterrupt
         if child.returncode not in (0, 1):
-            raise StudyError(errors.strip() if errors else f"farfault sweep refuses {command[2]}")
-        counts = re.search(r"^ *runs +(.*)", said, re.MULTILINE)
+            raise StudyError(errors.strip() if errors else f"farfault sweep rejected {command[2]}")
+        counts = re.search(r"^ *(\d+ runs.*)", said, re.MULTILINE)
         if not counts:
-            raise StudyError(errors.strip() if errors else f"farfault sweep {command[2]} has failed")
+            raise StudyError(errors.strip() if errors else f"farfault sweep {command[2]} failed")
         if not self.quiet:
-            print(f"{counts[1]}; {(processor_time() - before) / 60:.1f} minutes of processor time, {(time.monotonic() - began) / 60:.1f} minutes",
+            print(f"{counts[1]}; {(processor_time() - before) / 60:.1f} minutes of processor time, {(time.monotonic() - began) / 60:.1f} minutes elapsed",
                   file=sys.stderr, flush=True)
 
 

@@ -17,7 +17,7 @@ def show(value, digits=2):
 
 
 def percent(value, digits=1):
-    return "-" if value is None else f"{100 * value:.{digits}f} %"
+    return "-" if value is None else f"{100 * value:.{digits}f}%"
 
 
 def table(header, body, text=False):

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Charts over time. All charts of a run show one window of it: what is dragged over in one is seen in all.
+// Charts over time. All charts of a run show the same time window; dragging in one chart zooms all of them.
 
-// The window of a run that its drawings show.
+// Time window shared by all drawings of a run.
 class TimeWindow {
   constructor(end) {
     this.whole = [0, end];
     this.shown = [0, end];
     this.watchers = [];
   }
-  // Calls it whenever another window is shown; what is returned ends that.
+  // Calls `call` when the window changes. Returns a function that ends this.
   watch(call) {
     this.watchers.push(call);
     return () => { this.watchers = this.watchers.filter((one) => one !== call); };
@@ -36,7 +36,7 @@ function chartAxes(units) {
   ];
 }
 
-// Draws `data` (uPlot's: times, then values of each series) and follows the window.
+// Draws `data` (uPlot format: times, then values of each series) and follows the window.
 function drawChart(place, window_, { title, units, data, series, bands, height, range, id }) {
   const holder = make("div", { class: "chart", "data-chart": id || "" });
   place.append(holder);
@@ -68,13 +68,13 @@ function drawChart(place, window_, { title, units, data, series, bands, height, 
   return chart;
 }
 
-// Takes away what is in `place`, its charts too.
+// Empties `place` and destroys its charts.
 function emptied(place) {
   for (const holder of place.querySelectorAll(".chart")) if (holder.release) holder.release();
   place.replaceChildren();
 }
 
-// A value belongs to the interval that ends at its time; it is drawn as a step back to the beginning.
+// A value belongs to the interval that ends at its time and is drawn as a step from the start of the interval.
 function withBeginning(ends) { return [0, ...ends]; }
 function stepped(values) { return [values.length ? values[0] : null, ...values]; }
 const steps = (u, i, from, to) => uPlot.paths.stepped({ align: -1 })(u, i, from, to);
@@ -99,7 +99,7 @@ function drawLines(place, run, window_, one) {
   });
 }
 
-// Parts of a whole, one upon the other: the first at the bottom. `ofAll`: as shares of their sum.
+// Stacked parts of a whole, the first at the bottom. `ofAll`: as shares of their sum.
 function drawStack(place, run, window_, one, title, id, ofAll) {
   const clock = run.clocks[one.clock];
   const parts = one.rows.map(rowValues);
@@ -112,7 +112,7 @@ function drawStack(place, run, window_, one, title, id, ofAll) {
     tops.push(level.slice());
   }
   const units = ofAll ? "share" : one.units;
-  // The highest first, so that each covers what is below its own top.
+  // In descending order of height, so that each area covers the part below its top.
   const order = parts.map((_, i) => parts.length - 1 - i);
   return drawChart(place, window_, {
     id, title, units, height: 260,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several runs: one figure of all of them as bars, and one statistic of all of them over time.
+// Comparison of several runs: one figure as bars, and one statistic over time.
 function drawComparison(place, data) {
   const { comparison, runs } = data;
   if (comparison.figures.length) {
@@ -28,7 +28,7 @@ function drawComparison(place, data) {
   if (runs.length > 1) drawTogether(place, data);
 }
 
-// One statistic of the whole machine, a line for each run; times as they are, so that a faster run ends earlier.
+// One statistic of the whole machine, one line per run. Times are not scaled: a faster run ends earlier.
 function drawTogether(place, data) {
   const { runs, comparison } = data;
   const ids = [...new Set(runs.flatMap((run) => run.totals.map((total) => total.id)))].sort();
@@ -56,6 +56,6 @@ function drawTogether(place, data) {
     drawChart(holder, window_, { id: "together", title: choice.value, units, data: uPlot.join(tables), series, height: 280 });
   };
   choice.addEventListener("change", draw);
-  place.append(make("h3", {}, "One statistic of all runs over time"), make("p", {}, choice, make("span", { class: "hint" }, " of the whole machine; drag to zoom, double click for all")), holder);
+  place.append(make("h3", {}, "One statistic of all runs over time"), make("p", {}, choice, make("span", { class: "hint" }, " of the whole machine; drag to zoom, double-click for the whole run")), holder);
   draw();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as people read them.
+// Number formatting.
 const format = {
   prefixed(value, units) {
     if (value === null || value === undefined || Number.isNaN(value)) return "-";
@@ -17,7 +17,7 @@ const format = {
     const digits = size >= 100 ? size.toFixed(0) : String(Number(size.toPrecision(3)));
     return digits + " " + units[unit];
   },
-  // For marks on an axis, whose differences count.
+  // Axis marks, with enough digits to distinguish neighbours.
   times(list) {
     const most = Math.max(...list.map(Math.abs), 1);
     let divisor = 1, unit = 0;
@@ -25,17 +25,17 @@ const format = {
     for (; most / divisor >= 999.5 && unit + 1 < units.length; ++unit) divisor *= 1000;
     return list.map((ps) => Number((ps / divisor).toPrecision(6)) + " " + units[unit]);
   },
-  // The same of other amounts.
+  // Axis marks of other amounts.
   amounts(list, units) {
     if (units !== "share" || list.length < 2) return list.map((value) => format.amount(value, units));
     const step = 100 * Math.abs(list[1] - list[0]);
     let digits = 0;
     while (digits < 8 && Math.abs(Number(step.toFixed(digits)) - step) > step / 1000) ++digits;
-    return list.map((value) => (100 * value).toFixed(digits) + " %");
+    return list.map((value) => (100 * value).toFixed(digits) + "%");
   },
   amount(value, units) {
     if (value === null || value === undefined || Number.isNaN(value)) return "-";
-    if (units === "share") return (100 * value).toFixed(value > 0 && value < 0.01 ? 2 : 1) + " %";
+    if (units === "share") return (100 * value).toFixed(value > 0 && value < 0.01 ? 2 : 1) + "%";
     if (units === "ps") return format.time(value);
     if (units === "byte/s") return format.prefixed(value, "B/s");
     if (units === "byte") return format.prefixed(value, "B");
@@ -45,7 +45,7 @@ const format = {
   },
 };
 
-// An element with attributes and children; text goes in as text.
+// Creates an element with attributes and children. Text is inserted as text, never as markup.
 function make(name, attributes, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) {
@@ -56,7 +56,7 @@ function make(name, attributes, ...children) {
   return element;
 }
 
-// A canvas of a size, and what draws on it.
+// Resizes a canvas and returns its drawing context.
 function penOf(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   canvas.width = width * ratio;
@@ -68,18 +68,18 @@ function penOf(canvas, width, height) {
   return pen;
 }
 
-// Colours of what is drawn on a canvas, which no style sheet reaches; the page is dark where the reader wants it.
+// Canvas colours, which style sheets cannot set. The page is dark if the browser prefers it.
 const wantsDark = window.matchMedia("(prefers-color-scheme: dark)");
 const isDark = wantsDark.matches;
 wantsDark.addEventListener("change", () => window.location.reload());
 const ink = isDark
   ? { text: "#c4cbd6", grid: "#2c333d", even: "#181d24", odd: "#1d232b", empty: "#232a33", edge: "#12161c", beside: "#8b95a5", chosen: "#5ab0ff", select: "rgba(255, 255, 255, 0.15)" }
   : { text: "#444", grid: "#e3e6ea", even: "#fafbfc", odd: "#f4f5f7", empty: "#f4f5f7", edge: "#fff", beside: "#7d8593", chosen: "#1668c4", select: "rgba(0, 0, 0, 0.12)" };
-// From little to much: little differs from nothing.
+// Shades from low to high. The lowest shade differs from the colour of empty cells.
 const shadeEnds = isDark ? [[40, 34, 46], [255, 138, 92]] : [[255, 245, 225], [120, 10, 40]];
 const shadeOf = (share) => `rgb(${shadeEnds[0].map((from, i) => Math.round(from + (shadeEnds[1][i] - from) * (0.08 + 0.92 * share))).join(", ")})`;
 
-// For lines, and for parts of a whole: told apart by those who see no red or green, too.
+// Colours of lines and of parts of a whole, distinguishable with red-green colour blindness.
 const lineColours = ["#2f6fb0", "#e0812f", "#3c9a5f", "#b8413d", "#7a5fb5", "#8a6a53", "#cf70b0", "#5b6472",
   "#a3a32c", "#2ba3b5", isDark ? "#9db7d8" : "#1d3d63", "#f2b66d"];
 const partColours = ["#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee6677", "#aa3377", "#bbbbbb", "#225555",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One GPU of a run, and all of them side by side to choose it from.
+// Details of one GPU, and a map of all GPUs to select it.
 
 const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 function floatsOf(text) {
@@ -7,7 +7,7 @@ function floatsOf(text) {
   return Float32Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
 }
 
-// What all GPUs did over time: a row of values for each.
+// Values over time, one row per GPU.
 class GpuRows {
   constructor(run, one) {
     this.clock = one.clock;
@@ -21,7 +21,7 @@ class GpuRows {
     const from = gpu * this.ends.length;
     return Array.from(this.steps.subarray(from, from + this.ends.length), (step) => (step === this.none ? null : step * this.scale[gpu]));
   }
-  // Of a GPU over the run; null where it has no value.
+  // Mean of a GPU over the run; null without values.
   mean(gpu) {
     let sum = 0, time = 0, before = 0;
     this.row(gpu).forEach((value, k) => {
@@ -33,7 +33,7 @@ class GpuRows {
     });
     return time ? sum / time : null;
   }
-  // Of all GPUs, interval by interval.
+  // Mean over all GPUs for each interval.
   meanRow() {
     const sums = this.ends.map(() => 0), counts = this.ends.map(() => 0);
     for (let gpu = 0; gpu < this.scale.length; ++gpu)
@@ -42,7 +42,7 @@ class GpuRows {
   }
 }
 
-// A cell for each GPU, from pale, the least, to strong. `choose` is called with the number of one that is clicked.
+// Map with one cell per GPU, shaded by value. Clicking a cell calls `choose` with the number of the GPU.
 function drawGpuMap(place, gpus, figures, choose) {
   const n = gpus.names.length;
   const choice = make("select", { class: "gpu-figure" }, ...figures.map((figure, i) => make("option", { value: i }, figure.title)));
@@ -65,7 +65,7 @@ function drawGpuMap(place, gpus, figures, choose) {
     const figure = figures[Number(choice.value)], values = valuesOf(figure);
     const there = values.filter((value) => value !== null);
     const least = Math.min(...there), most = Math.max(...there);
-    // GPUs that are alike look alike: what differs by less is rounding.
+    // Differences below 2% are treated as rounding, so that equal GPUs look equal.
     const spread = Math.max(most - least, 0.02 * Math.abs(most));
     const pen = penOf(canvas, Math.min(n, columns) * cell, rows * cell);
     const side = cell > 7 ? cell - 1 : cell;
@@ -80,7 +80,7 @@ function drawGpuMap(place, gpus, figures, choose) {
       pen.strokeStyle = gpu === chosen ? ink.chosen : ink.text;
       pen.strokeRect(x + 1, y + 1, side - 2, side - 2);
     }
-    range.textContent = there.length ? `pale ${format.amount(least, figure.units)}, strong ${format.amount(most, figure.units)}; a click shows a GPU` : "";
+    range.textContent = there.length ? `min ${format.amount(least, figure.units)}, max ${format.amount(most, figure.units)}; click to show a GPU` : "";
   };
   const at = (event) => {
     const box = canvas.getBoundingClientRect();
@@ -97,7 +97,7 @@ function drawGpuMap(place, gpus, figures, choose) {
   return (gpu, group) => { chosen = gpu; marked = new Set(group); draw(); };
 }
 
-// Times of one GPU in total, as shares of their sum.
+// Total times of one GPU, as shares of their sum.
 function gpuTotals(heading, parts, gpu) {
   const sum = parts.reduce((all, part) => all + part.ps[gpu], 0);
   const body = make("tbody", {});
@@ -134,7 +134,7 @@ function drawGpus(place, run, window_, section) {
   const figures = [
     ...charts.map((one) => ({ title: one.title, units: one.units, rows: one.rows })),
     ...sms.map((one) => ({ title: "SMs " + one.what, units: "share", rows: one.rows })),
-    ...stages.map((one) => ({ title: "accesses under way in: " + one.what, units: "accesses", rows: one.rows })),
+    ...stages.map((one) => ({ title: "outstanding accesses in: " + one.what, units: "accesses", rows: one.rows })),
   ];
   if (!figures.length && !Object.keys(totals).length) return;
   const detail = make("div", { class: "one-gpu" });
@@ -146,11 +146,11 @@ function drawGpus(place, run, window_, section) {
   const name = make("input", { class: "gpu-name", list: list.id, size: 12 });
   name.addEventListener("change", () => { const gpu = gpus.names.indexOf(name.value.trim()); if (gpu >= 0) choose(gpu, []); else name.value = gpus.names[shown]; });
   const step = (by, text) => make("button", { type: "button", on: { click: () => choose((shown + by + n) % n, []) } }, text);
-  if (n > 1) place.append(make("p", { class: "chooser" }, "GPU ", name, list, " ", step(-1, "previous"), " ", step(1, "next"), make("span", { class: "hint" }, " or click one here or in the picture of the machine; dashed: the mean of all")));
+  if (n > 1) place.append(make("p", { class: "chooser" }, "GPU ", name, list, " ", step(-1, "previous"), " ", step(1, "next"), make("span", { class: "hint" }, " or click a GPU here or in the picture of the machine; dashed: mean of all GPUs")));
   place.append(detail);
 
   const partRows = (parts, gpu) => parts.map((one) => ({ name: one.what, part: one.part, scale: 1, values: one.rows.row(gpu) }));
-  // What SMs did, with the rest of their time.
+  // SM activity, including the rest of their time.
   const smRows = (gpu) => {
     const rows = partRows(sms, gpu);
     const rest = rows[0].values.map((_, k) => Math.max(0, 1 - rows.reduce((sum, row) => sum + (row.values[k] || 0), 0)));
@@ -164,13 +164,13 @@ function drawGpus(place, run, window_, section) {
     section.querySelectorAll("svg.machine g[data-gpus]").forEach((node) => node.classList.toggle("chosen", node.dataset.gpus.split(",").includes(String(gpu))));
     detail.append(make("h4", { class: "gpu-shown" }, gpus.names[gpu]));
     const sides = make("div", { class: "side" });
-    if (totals.sms && totals.sms.length) sides.append(gpuTotals("what its SMs did", totals.sms, gpu));
-    if (totals.stages && totals.stages.length) sides.append(gpuTotals("where the time of its accesses went", totals.stages, gpu));
+    if (totals.sms && totals.sms.length) sides.append(gpuTotals("SM activity", totals.sms, gpu));
+    if (totals.stages && totals.stages.length) sides.append(gpuTotals("access time by stage", totals.stages, gpu));
     if (gpus.links) sides.append(gpuLinks(gpus.links, gpu, gpus.names[gpu]));
     const grid = make("div", { class: "charts" });
     detail.append(sides, grid);
-    if (stages.length) drawStack(grid, run, window_, { units: "accesses", clock: stages[0].clock, rows: partRows(stages, gpu) }, "its accesses under way, by where they are", "one_stack", false);
-    if (sms.length) drawStack(grid, run, window_, { units: "share", clock: sms[0].clock, rows: smRows(gpu) }, "what its SMs do, of their time", "one_sms", false);
+    if (stages.length) drawStack(grid, run, window_, { units: "accesses", clock: stages[0].clock, rows: partRows(stages, gpu) }, "outstanding accesses by stage", "one_stack", false);
+    if (sms.length) drawStack(grid, run, window_, { units: "share", clock: sms[0].clock, rows: smRows(gpu) }, "SM activity, share of time", "one_sms", false);
     for (const one of charts) {
       const rows = [{ name: gpus.names[gpu], scale: 1, values: one.rows.row(gpu) }];
       if (n > 1) rows.push({ name: "mean of all", beside: true, scale: 1, values: (one.meanRow = one.meanRow || one.rows.meanRow()) });

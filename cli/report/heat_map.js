@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much each device sent to each other one: rows send, columns receive.
+// Bytes sent between devices: rows send, columns receive.
 function drawHeatMap(place, traffic) {
   const names = traffic.devices, n = names.length;
   const longest = Math.min(18, Math.max(...names.map((name) => name.length)));
@@ -39,5 +39,5 @@ function drawHeatMap(place, traffic) {
     const inside = to >= 0 && to < n && from >= 0 && from < n;
     words.textContent = inside ? `${names[from]} to ${names[to]}: ${format.amount(amount.get(from * n + to) || 0, "byte")}` : "\u00a0";
   });
-  place.append(make("p", { class: "hint" }, `The strongest is ${format.amount(most, "byte")}.` + (traffic.per_row > 1 ? ` Each row is ${traffic.per_row} devices.` : "")));
+  place.append(make("p", { class: "hint" }, `Maximum: ${format.amount(most, "byte")}.` + (traffic.per_row > 1 ? ` Each row covers ${traffic.per_row} devices.` : "")));
 }

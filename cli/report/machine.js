@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The picture of the machine, drawn by the program: what hovers is told, and links take the colour of a moment.
+// Interaction with the picture of the machine: hovering shows details, and a slider colours links by utilization at a time.
 function liveMachine(place, section, run, window_, colours) {
   const picture = section.querySelector("svg.machine");
   if (!picture) return;
@@ -31,10 +31,10 @@ function liveMachine(place, section, run, window_, colours) {
     const ends = run.clocks[run.link_use[Number(paths[0].dataset.use)].clock];
     said.textContent = `from ${format.time(moment ? ends[moment - 1] : 0)} to ${format.time(ends[moment])}`;
   });
-  place.append(make("label", {}, " at a moment ", slider, " ", said));
+  place.append(make("label", {}, " at a time ", slider, " ", said));
 }
 
-// Totals of each GPU, a bar of parts each.
+// Totals of each GPU as stacked bars.
 function drawGpuStacks(place, stacks, kind, title) {
   const parts = stacks[kind].map((part) => ({ ...part, colour: colourOf(partColours, part.part) })).filter((part) => part.ps.some((ps) => ps > 0));
   if (!parts.length) return;
@@ -65,6 +65,6 @@ function drawGpuStacks(place, stacks, kind, title) {
     swatch.style.background = part.colour;
     return [make("span", {}, swatch, " " + part.what), "  "];
   }));
-  const shown = stacks.gpus.length < stacks.all ? ` (the ${stacks.gpus.length} of ${stacks.all} GPUs with most accesses)` : "";
+  const shown = stacks.gpus.length < stacks.all ? ` (the ${stacks.gpus.length} of ${stacks.all} GPUs with the most accesses)` : "";
   place.append(make("div", { class: "chart" }, make("h4", {}, title + shown), svg, words, legend));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills the page: each run when it is first looked at.
+// Fills the page. Each run is drawn when it is first shown.
 (function () {
   const data = JSON.parse(document.getElementById("data").textContent);
   const sections = [...document.querySelectorAll("section.run")];
@@ -10,7 +10,7 @@
     const say = () => { said.textContent = `from ${format.time(window_.shown[0])} to ${format.time(window_.shown[1])}`; };
     const button = make("button", { type: "button", class: "whole", on: { click: () => window_.reset() } }, "whole run");
     place.append(make("h3", {}, "Over time"), make("p", {}, "Shown: ", said, " ", button,
-      make("span", { class: "hint" }, " Drag in a chart to zoom all of them; double click for the whole run.")));
+      make("span", { class: "hint" }, " Drag in a chart to zoom all charts; double-click for the whole run.")));
     window_.watch(say);
     say();
   }
@@ -18,21 +18,21 @@
   function stacks(place, run, window_) {
     const shares = make("input", { type: "checkbox", class: "shares" });
     const charts = make("div", { class: "charts" });
-    place.append(make("h4", {}, "Where accesses are, and what SMs do"), make("label", {}, shares, " as shares of the accesses under way"), charts);
+    place.append(make("h4", {}, "Outstanding accesses and SM activity"), make("label", {}, shares, " as shares of the outstanding accesses"), charts);
     const holder = make("div", { class: "slot" }), other = make("div", { class: "slot" });
     charts.append(holder, other);
     const draw = () => {
       emptied(holder);
-      drawStack(holder, run, window_, run.stack, "accesses under way, by where they are", "stack", shares.checked);
+      drawStack(holder, run, window_, run.stack, "outstanding accesses by stage", "stack", shares.checked);
     };
     shares.addEventListener("change", draw);
     draw();
-    if (run.sms) drawStack(other, run, window_, run.sms, "what SMs do, of their time", "sms", false);
+    if (run.sms) drawStack(other, run, window_, run.sms, "SM activity, share of time", "sms", false);
     if (run.gpu_stacks) {
       const totals = make("div", { class: "charts" });
       place.append(totals);
-      drawGpuStacks(totals, run.gpu_stacks, "stages", "Time of accesses by GPU");
-      drawGpuStacks(totals, run.gpu_stacks, "sms", "Time of SMs by GPU");
+      drawGpuStacks(totals, run.gpu_stacks, "stages", "Access time by GPU");
+      drawGpuStacks(totals, run.gpu_stacks, "sms", "SM time by GPU");
     }
   }
 
@@ -51,7 +51,7 @@
       drawLines(any, run, window_, { ...total, title: total.id, id: "any" });
     };
     choice.addEventListener("change", draw);
-    place.append(make("h4", {}, "Any statistic of the whole machine"), make("p", {}, choice, says), any);
+    place.append(make("h4", {}, "Statistics of the whole machine"), make("p", {}, choice, says), any);
     draw();
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ran when: a bar for each row of a table, in as many lanes as run at a time.
+// Timeline: one bar per row of a table, in as many lanes as bars overlap.
 
-// Lanes, so that no two bars of one overlap; each label has lanes of its own.
+// Assigns bars to lanes without overlap. Labels do not share lanes.
 function lanesOf(rows) {
   const lanes = [];
   const order = rows.map((_, i) => i).sort((a, b) => rows[a].from - rows[b].from || a - b);
@@ -24,7 +24,7 @@ function lanesOf(rows) {
   return { lanes, of };
 }
 
-// Some five round numbers in a range.
+// About five round numbers in a range.
 function roundMarks(from, to) {
   const rough = (to - from) / 5, ten = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((n) => n * ten).find((one) => one >= rough);
@@ -33,7 +33,7 @@ function roundMarks(from, to) {
   return marks;
 }
 
-// `rows`: {label, name, from, to, text}. Hovering shows the text of a row below.
+// `rows`: {label, name, from, to, text}. Hovering over a bar shows the row's text below the timeline.
 function drawTimeline(place, window_, rows, id) {
   const { lanes, of } = lanesOf(rows);
   const shownLanes = Math.min(lanes.length, 40);
@@ -124,21 +124,21 @@ function kernelRows(kernels) {
   const text = (i) => {
     let line = `${c.name ? c.name[i] : "kernel"}: launched at ${format.time(c.launched[i])}, took ${format.time(c.finished[i] - c.launched[i])}`;
     if (c.transactions) line += `, ${format.prefixed(c.transactions[i], "")} transactions`;
-    if (c.longest_stage && c.longest_stage[i]) line += `; accesses were longest in: ${c.longest_stage[i]} (${format.amount(c.longest_stage_share[i], "share")})`;
+    if (c.longest_stage && c.longest_stage[i]) line += `; largest access stage: ${c.longest_stage[i]} (${format.amount(c.longest_stage_share[i], "share")})`;
     return line;
   };
   const label = (i) => [c.application ? c.application[i] : "", c.stream ? "stream " + c.stream[i] : ""].filter(Boolean).join(", ") || "kernels";
   return c.row.map((_, i) => ({ label: label(i), name: c.name ? c.name[i] : "kernel", from: c.launched[i], to: c.finished[i], text: text(i) }));
 }
 
-// What had not ended: bars up to the end of the run.
+// Unfinished operations: bars up to the end of the run.
 function underWayRows(run) {
   return (run.under_way || []).map((o) => ({
     label: [o.of, o.stream ? `stream ${o.stream}` : ""].filter(Boolean).join(", ") || "kernels",
     name: o.name,
     from: o.started,
     to: run.end_ps,
-    text: `${o.what}: began at ${format.time(o.started)}, and had not ended at the end of the run`,
+    text: `${o.what}: started at ${format.time(o.started)}, unfinished at the end of the run`,
   }));
 }
 
@@ -150,8 +150,8 @@ function batchRows(batches) {
     name: c.gpu ? c.gpu[i] : "batch",
     from: c.began[i],
     to: c.ended[i],
-    text: `batch of ${count("raw_faults", i)} faults (${count("duplicates", i)} duplicates): began at ${format.time(c.began[i])}, ` +
-      `took ${format.time(c.ended[i] - c.began[i])}, brought ${count("pages", i)} pages and ${count("prefetched_pages", i)} beside, ` +
+    text: `batch of ${count("raw_faults", i)} faults (${count("duplicates", i)} duplicates): started at ${format.time(c.began[i])}, ` +
+      `took ${format.time(c.ended[i] - c.began[i])}, migrated ${count("pages", i)} faulted and ${count("prefetched_pages", i)} prefetched pages, ` +
       `evicted ${count("evicted_pages", i)}`,
   }));
 }

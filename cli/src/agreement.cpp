@@ -69,7 +69,7 @@ std::string shown_value(Fact const& fact) {
 std::string sentence(std::size_t rank, std::string const& subject, Fact const* theirs, Fact const* ours) {
   auto const has =
       theirs == nullptr ? "no " + one_line(subject) : one_line(subject) + " = " + shown_value(*theirs);
-  return fmt::format("rank {} has {} where rank 0 has {}; all ranks must simulate the same", rank, has,
+  return fmt::format("rank {} has {} where rank 0 has {}; all ranks must simulate the same model", rank, has,
                      ours == nullptr ? "none" : shown_value(*ours));
 }
 
@@ -112,7 +112,7 @@ bool agree(Transport& transport, std::vector<Fact> const& facts) {
   std::vector<std::vector<Fact>> by_rank;
   for (auto const& part : transport.gather(packed(facts))) by_rank.push_back(unpacked(part));
   if (transport.rank() != 0) return false;
-  throw UserError(disagreement(by_rank).value_or("the ranks do not simulate the same"));
+  throw UserError(disagreement(by_rank).value_or("the ranks do not simulate the same model"));
 }
 
 std::vector<Fact> facts_of_program() {
@@ -178,8 +178,8 @@ std::vector<Fact> facts_of_workloads(Model const& model) {
     std::uint64_t blocks = 0;
     for (std::size_t k = 0; k < workload.kernel_count(); ++k) blocks += workload.kernel(k).shape().blocks;
     facts.push_back({set.all()[a].key,
-                     fmt::format("{} kernels of {} blocks in all, {} bytes", workload.kernel_count(), blocks,
-                                 workload.footprint()),
+                     fmt::format("{} kernels of {} blocks in total, {} bytes", workload.kernel_count(),
+                                 blocks, workload.footprint()),
                      ""});
   }
   return facts;

@@ -29,47 +29,43 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
 
 void ApplicationParams::describe(ParamTable& t) {
   t.text("name", name,
-         "its name in results, messages and --set application.NAME.sms=15: letters, digits, '_' and '-', not "
-         "digits alone; where it is not set, the workload's",
+         "Name in results, messages and --set application.NAME.sms=15: letters, digits, '_' and '-', not "
+         "digits alone. Default: name of the workload",
          "assumed");
-  t.text("workload", workload,
-         "which workload runs; its parameters are in the table of its name below this one", "assumed");
-  t.count_or_text("space", space,
-                  "its address space: \"own\", or a number from 0 to 127, which applications that share a "
-                  "space have in common",
-                  "assumed");
-  t.text("gpus", gpus, "the GPUs of its host that it runs on: \"all\", or a list such as \"0-2, 5\"",
-         "assumed");
+  t.text("workload", workload, "Workload to run; its parameters are in the subtable of this name", "assumed");
+  t.count_or_text(
+      "space", space,
+      "Address space: \"own\", or a number from 0 to 127; applications with the same number share a space",
+      "assumed");
+  t.text("gpus", gpus, "GPUs of the host that run it: \"all\", or a list such as \"0-2, 5\"", "assumed");
   t.count_or_text(
       "sms", sms,
-      "its SMs on each of these GPUs: \"all\"; a list such as \"0-14, 20\", of SM 2 alone \"2-2\"; a count, "
-      "which takes the lowest that no list and no earlier count on the same GPUs has; or \"equal\": those "
-      "that no list and no count has, in equal shares for all applications on the same GPUs that say so",
+      "SMs on each of these GPUs: \"all\"; a list such as \"0-14, 20\" (SM 2 alone: \"2-2\"); a count: the "
+      "lowest SMs not taken by lists and earlier counts on these GPUs; \"equal\": an equal share of the SMs "
+      "not taken by lists and counts, among the applications on these GPUs with this value",
       "assumed");
-  t.duration("start", start, {0ns, 3600s}, "simulated time of its first launch", "assumed");
-  t.count("repeats", repeats, {1, 1'000'000}, "how often its program runs, one time after the other",
-          "assumed");
+  t.duration("start", start, {0ns, 3600s}, "Simulated time of the first launch", "assumed");
+  t.count("repeats", repeats, {1, 1'000'000}, "Number of consecutive executions of the program", "assumed");
   t.flag("relaunch", relaunch,
-         "whether its program runs again after that, until every application of its host has run as often as "
-         "it repeats; from then on no kernel, copy or other operation begins, and those that run are brought "
-         "to their end",
+         "Run the program again after its repeats, until every application of the host has completed its "
+         "repeats. After that, no operation starts, and running ones complete",
          "assumed");
   program.describe(t);
 }
 
 void ProgramParams::describe(ParamTable& t) {
   t.flag("copies", copies,
-         "whether the host copies its data to the GPUs and the results back: as the workload itself does (a "
-         "trace), or all that the host wrote before the first kernel and all else after the last; otherwise "
-         "the data is there from the start; pages that wait for their first touch are passed over "
+         "Simulate the copies of data to the GPUs and of results back: the copies of the workload (a trace), "
+         "or all data written by the host before the first kernel, and all other data after the last kernel. "
+         "Otherwise the data is in place from the start. Pages without a first touch are skipped "
          "(memory.first_touch_copy)",
          "assumed");
   t.flag("allocates", allocates,
-         "whether the host allocates its memory when the program starts and frees it when the program ends; "
-         "otherwise the memory is there from the start of the run to its end",
+         "Allocate memory when the program starts and free it when the program ends. Otherwise memory is "
+         "allocated for the whole run",
          "assumed");
   t.bytes("small_buffers", small_buffers, {ByteSize{0}, ByteSize{1ULL << 30U}},
-          "size below which a buffer is placed in a separate segment, far below the others; 0: all buffers "
+          "Size below which a buffer is placed in a separate segment, far below the others. 0: all buffers "
           "are adjacent",
           "assumed: adjacent; glibc's malloc: 128KiB");
 }
@@ -86,7 +82,7 @@ Share Share::list(std::string_view text, std::string_view forms) {
     auto const last = dash == part.npos ? first : number_of(trimmed(part.substr(dash + 1)));
     if (!first || !last) throw bad();
     if (*last < *first)
-      throw UserError("'" + shown(text) + "': " + std::string(part) + " does not go up from low to high");
+      throw UserError("'" + shown(text) + "': " + std::string(part) + " does not ascend from low to high");
     share.ranges_.push_back({*first, *last});
     start = end + 1;
   }

@@ -78,8 +78,10 @@ void ApplicationSet::bind(Config& config, std::vector<workloads::WorkloadInfo> c
   listed_ = config.array_size(kSection) > 0;
   if (!listed_) {
     if (auto const keys = config.keys(kSection); !keys.empty()) {
-      config.refuse(keys[0],
-                    keys[0] + ": there is no table [[application]], in double brackets, that this is of");
+      config.refuse(
+          keys[0],
+          keys[0] +
+              ": belongs to no table [[application]]; write the heading of the table in double brackets");
       config.forget(kSection);
     }
     return bind_workload(config, known, policies);
@@ -87,7 +89,7 @@ void ApplicationSet::bind(Config& config, std::vector<workloads::WorkloadInfo> c
   name_tables(config, known);
   if (auto const keys = config.keys("workload"); !keys.empty()) {
     config.refuse(keys[0], keys[0] + ": [[application]]" + placed(config.where(all_.front().key)) +
-                               " says what runs, so [workload] beside it cannot");
+                               " excludes [workload]; remove one of them");
     config.forget("workload");
   }
   for (auto& one : all_) bind_listed(config, one, known, policies);
@@ -129,8 +131,8 @@ void ApplicationSet::name_tables(Config& config, std::vector<workloads::Workload
     auto const number = std::to_string(i), numbered = table_of(number);
     if (i == Applications::kMost) {
       config.name_table(kSection, i, number);
-      config.refuse(numbered, fmt::format("there are {} applications; at most {} can run at once", count,
-                                          Applications::kMost));
+      config.refuse(numbered, fmt::format("{} applications are defined; at most {} can run concurrently",
+                                          count, Applications::kMost));
       for (auto more = i; more < count; ++more) config.forget(table_of(std::to_string(more)));
       break;
     }
@@ -140,9 +142,10 @@ void ApplicationSet::name_tables(Config& config, std::vector<workloads::Workload
     bool const is_meant = config.peek(numbered + ".name") ||
                           std::ranges::find(known, name, &workloads::WorkloadInfo::name) != known.end();
     if (is_meant && !is_name(name))
-      mistake = "'" + shown(name) + "' is no name: letters, digits, '_' and '-', and not digits alone";
+      mistake =
+          "'" + shown(name) + "' is not a valid name; use letters, digits, '_' and '-', not digits alone";
     else if (first != places.end())
-      mistake = "there is an application '" + shown(name) + "' already" + placed(first->second);
+      mistake = "application '" + shown(name) + "' already exists" + placed(first->second);
     bool const good = mistake.empty() && is_name(name);
     config.name_table(kSection, i, good ? name : number);
     if (!mistake.empty()) config.refuse(numbered + ".name", numbered + ".name: " + mistake);
@@ -153,7 +156,7 @@ void ApplicationSet::name_tables(Config& config, std::vector<workloads::Workload
     if (!good) continue;
     places[name] = config.where(one.key);
     if (auto const other = config.peek(one.key + ".name"); other && other->value != name) {
-      config.refuse(one.key + ".name", one.key + ".name: an application has the name of its own table");
+      config.refuse(one.key + ".name", one.key + ".name: must be the name of its table");
       config.forget(one.key + ".name");
     }
   }
@@ -166,7 +169,7 @@ void ApplicationSet::name_tables(Config& config, std::vector<workloads::Workload
     auto const name = key.substr(start, std::min(key.find('.', start), key.size()) - start);
     if (std::ranges::find(tables, name) != tables.end() || !told.insert(name).second) continue;
     auto const near = nearest_name(name, names);
-    config.refuse(key, key + ": no application is called '" + shown(name) + "'" +
+    config.refuse(key, key + ": unknown application '" + shown(name) + "'" +
                            (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }
   for (auto const& name : told) config.forget(table_of(name));
@@ -182,7 +185,7 @@ void ApplicationSet::bind_listed(Config& config, One& one, std::vector<workloads
 
   auto const key = one.key + ".workload";
   if (one.params.workload.empty())
-    config.refuse(key, key + " is missing: it names the workload that runs");
+    config.refuse(key, key + " is missing; set it to the workload to run");
   else
     one.builder = make_builder(config, key, one.params.workload, known);
   if (!one.builder) {
@@ -311,18 +314,17 @@ void ApplicationSet::share_equally(Config& config, std::uint32_t gpus, std::uint
     if (different != together.end()) {
       auto const& one = **different;
       config.refuse(one.key + ".sms",
-                    fmt::format("{}.sms = equal: application '{}' says so too and shares a GPU with it, but "
-                                "its GPUs are {}, not {}; equal shares are of the same GPUs",
+                    fmt::format("{}.sms = equal: application '{}' also has an equal share of one of these "
+                                "GPUs, but its GPUs are {}, not {}; equal shares require the same GPUs",
                                 one.key, first.params.name, first.params.gpus, one.params.gpus));
       continue;
     }
     auto const left = sms_left(first, sms);
     if (left.size() < together.size()) {
-      config.refuse(
-          first.key + ".sms",
-          fmt::format("{}.sms = equal: lists and counts of applications on the same GPUs leave {} "
-                      "of the {} SMs of a GPU, fewer than the applications that are to share them ({})",
-                      first.key, left.size(), sms, together.size()));
+      config.refuse(first.key + ".sms",
+                    fmt::format("{}.sms = equal: lists and counts of applications on the same GPUs leave {} "
+                                "of the {} SMs of a GPU, fewer than the applications that share them ({})",
+                                first.key, left.size(), sms, together.size()));
       continue;
     }
     auto const part = left.size() / together.size(), more = left.size() % together.size();
@@ -355,8 +357,9 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
     if (program.allocates) workloads::add_allocations(workload);
     check_overlap(config, workloads_.size() - 1, context.page_bytes);
     if (workload.kernel_count() * std::uint64_t{one.params.repeats} >= Applications::kMostLaunches)
-      throw UserError(fmt::format("{}.repeats = {}: {} kernels as often are {} launches or more", one.key,
-                                  one.params.repeats, workload.kernel_count(), Applications::kMostLaunches));
+      throw UserError(fmt::format(
+          "{}.repeats = {}: with {} kernels per execution, the number of launches reaches the limit, {}",
+          one.key, one.params.repeats, workload.kernel_count(), Applications::kMostLaunches));
     // Buffers with addresses from the workload's input do not determine the next free address.
     auto const& buffers = workload.buffers();
     auto const is_first = [&](VirtAddr a) {
@@ -365,8 +368,8 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
     bool const is_laid_here = !buffers.empty() && is_first(buffers.front().base);
     if (context.buffers.small_below != 0 && !is_laid_here)
       throw UserError(
-          fmt::format("{}.small_buffers = {}: the addresses of the buffers are in the input of the workload "
-                      "'{}'; leave it out",
+          fmt::format("{}.small_buffers = {}: the input of workload '{}' defines the addresses of the "
+                      "buffers; remove this parameter",
                       one.key, to_text(program.small_buffers), workload.name()));
     if (is_laid_here)
       for (auto const& b : buffers) {
@@ -381,7 +384,7 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
   std::size_t streams = 0;
   for (auto const& workload : workloads_) streams += workload.streams();
   if (streams > kMostStreams)
-    throw UserError(fmt::format("the applications have {} streams in all; at most {} can run at once",
+    throw UserError(fmt::format("the applications have {} streams in total; at most {} can run concurrently",
                                 streams, kMostStreams));
   applications_ = Applications(std::move(all));
 }
@@ -409,12 +412,12 @@ void ApplicationSet::check_overlap(Config const& config, std::size_t application
     auto const& other = low.application == application ? high : low;
     auto const key = all_[application].key + ".space";
     auto const where = config.where(key);
-    throw UserError(fmt::format(
-        "{}{} = {}: buffer '{}' of application '{}', at {:#x} to {:#x}, overlaps buffer '{}' of '{}', at "
-        "{:#x} to {:#x}, in whole pages; in spaces of their own they may",
-        where.empty() ? "" : where + ": ", key, all_[application].params.space, shown(*mine.name),
-        all_[application].params.name, mine.base, mine.end - 1, shown(*other.name),
-        all_[other.application].params.name, other.base, other.end - 1));
+    throw UserError(
+        fmt::format("{}{} = {}: buffer '{}' of application '{}', at {:#x} to {:#x}, overlaps buffer '{}' of "
+                    "'{}', at {:#x} to {:#x}, in whole pages; use separate address spaces",
+                    where.empty() ? "" : where + ": ", key, all_[application].params.space, shown(*mine.name),
+                    all_[application].params.name, mine.base, mine.end - 1, shown(*other.name),
+                    all_[other.application].params.name, other.base, other.end - 1));
   }
 }
 

@@ -66,12 +66,13 @@ class Program {
       for (auto const& n : names) text += (text.empty() ? "" : ", ") + n;
       return text;
     };
-    if (words.empty()) throw UserError("which command? One of: " + list() + " (see farfault --help)");
+    if (words.empty())
+      throw UserError("missing command; expected one of: " + list() + " (see farfault --help)");
     if (words[0].empty() || words[0][0] != '-') {
       if (std::find(names.begin(), names.end(), words[0]) == names.end()) {
         auto const near = nearest_name(words[0], names);
-        throw UserError("'" + shown(words[0]) + "' is no command; " +
-                        (near.empty() ? "the commands are " + list() : "did you mean '" + near + "'?"));
+        throw UserError("unknown command '" + shown(words[0]) + "'; " +
+                        (near.empty() ? "expected one of: " + list() : "did you mean '" + near + "'?"));
       }
     }
     commands_.set_words(shell_line(words));
@@ -127,9 +128,9 @@ int exit_code_of(std::function<int()> const& body, std::ostream& err) {
   } catch (RunError const& e) {
     err << "farfault: " << sentence(e.what()) << std::endl;
   } catch (std::bad_alloc const&) {
-    err << "farfault: there is not enough memory for this" << std::endl;
+    err << "farfault: out of memory" << std::endl;
   } catch (std::exception const& e) {
-    err << "farfault: unexpected: " << sentence(e.what()) << std::endl;
+    err << "farfault: unexpected error: " << sentence(e.what()) << std::endl;
   }
   return kRunFailed;
 }
@@ -148,7 +149,7 @@ int command_line(std::vector<std::string> words, std::ostream& out, std::ostream
   if (program.began() || launched_rank() == 0) err << failure.str() << std::flush;
   out.flush();
   if (code == kDone && !out) {  // a full disk behind a redirection
-    err << "farfault: the output could not be written" << std::endl;
+    err << "farfault: cannot write the output" << std::endl;
     return kRunFailed;
   }
   return code;

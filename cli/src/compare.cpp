@@ -34,7 +34,7 @@ std::string value_text(std::uint64_t value, std::string const& unit) {
   return for_people(static_cast<double>(value)) + (unit == "1" || unit == "cycle" ? "" : " " + shown(unit));
 }
 
-// "1.3 ms (-30.6 %)", "84 k (x 4.1)", "84 (/ 3.2)"
+// "1.3 ms (-30.6%)", "84 k (x 4.1)", "84 (/ 3.2)"
 std::string cell(ComparedFigure const& f, std::size_t run) {
   auto const &first = f.values[0], value = f.values[run];
   if (!value) return "-";
@@ -43,7 +43,7 @@ std::string cell(ComparedFigure const& f, std::size_t run) {
   auto const ratio = static_cast<double>(*value) / static_cast<double>(*first);
   if (ratio >= 2) return text + fmt::format(" (x {:.3g})", ratio);
   if (ratio > 0 && ratio <= 0.5) return text + fmt::format(" (/ {:.3g})", 1 / ratio);
-  return text + fmt::format(" ({:+.1f} %)", 100 * (ratio - 1));
+  return text + fmt::format(" ({:+.1f}%)", 100 * (ratio - 1));
 }
 
 // The first digits of the commit's hash, and any remark after it.
@@ -92,9 +92,9 @@ void print_runs(RunsCompared const& c, std::ostream& out) {
   for (std::size_t i = 0; i < c.runs.size(); ++i) {
     auto const& r = c.runs[i];
     std::vector<std::string> cells{letters(i), one_line(r.path), shown(r.end_reason),
-                                   r.digest.empty() ? "without a digest" : shown(r.digest)};
+                                   r.digest.empty() ? "no digest" : shown(r.digest)};
     if (!one_program)
-      cells.push_back(r.commit.empty() ? "by an unknown commit" : "by " + commit_text(r.commit));
+      cells.push_back(r.commit.empty() ? "unknown commit" : "commit " + commit_text(r.commit));
     cells.emplace_back(i != 0 && r.equal ? "equal to A" : "");
     lines.add(std::move(cells));
   }
@@ -103,10 +103,10 @@ void print_runs(RunsCompared const& c, std::ostream& out) {
 
 void print_settings(RunsCompared const& c, std::ostream& out) {
   if (c.settings.empty()) {
-    out << "configured alike\n";
+    out << "Same configuration\n";
     return;
   }
-  out << "configured differently\n";
+  out << "Configuration differences\n";
   Lines lines;
   lines.add(heading(c));
   for (auto const& s : c.settings) {
@@ -158,11 +158,10 @@ std::vector<ShownFigure> figures_shown(RunsCompared const& c, std::size_t most) 
 
 void print_figures(RunsCompared const& c, std::size_t most, std::ostream& out) {
   auto const figures = figures_shown(c, most);
-  out << "came out differently: " << c.figures.size() << " of " << c.figures_in_all << " figures";
+  out << "Result differences: " << c.figures.size() << " of " << c.figures_in_all << " figures";
   bool const any_alike = std::ranges::any_of(figures, [](auto const& f) { return f.alike != 0; });
   if (figures.size() < c.figures.size())
-    out << "; these have the largest effect (--all: every one"
-        << (any_alike ? "; +N: N others have the same values)" : ")");
+    out << "; largest first (--all: show all" << (any_alike ? "; +N: N more with the same values)" : ")");
   out << "\n";
   bool const texts = c.runs.size() == 2;
   Lines lines;
@@ -193,7 +192,7 @@ void compare_results(std::vector<std::string> const& names, CompareForm form, st
     if (c.all_equal())
       out << "the results are equal\n";
     else if (c.figures.empty())
-      out << "the summaries are equal, the results are not: farfault diff says where\n";
+      out << "the summaries are equal, but the results differ: farfault diff shows where\n";
     else
       print_figures(c, most, out);
   }

@@ -14,7 +14,7 @@ bool RankDensity::sparse() const {
 }
 
 std::string text_of(RankDensity const& d) {
-  return fmt::format("{} exchanges of {:.1f} events each, {:.1f} % of the time waiting", d.exchanges,
+  return fmt::format("{} exchanges of {:.1f} events each, {:.1f}% of the time waiting", d.exchanges,
                      d.events_per_exchange(), 100 * d.waited);
 }
 

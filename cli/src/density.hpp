@@ -23,7 +23,7 @@ struct RankDensity {
   bool sparse() const;                 // at least kLook exchanges, with fewer than kFewEvents events each
 };
 
-// "784844 exchanges of 3.2 events each, 97.0 % of the time waiting"
+// "784844 exchanges of 3.2 events each, 97.0% of the time waiting"
 std::string text_of(RankDensity const& d);
 // The remedy for a sparse run: "one rank with threads is faster (no mpirun, --threads 2)".
 // `threads`: of each rank.

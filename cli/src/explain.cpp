@@ -33,7 +33,7 @@ double share(std::uint64_t part, std::uint64_t whole) {
 }
 
 std::string percent(double x) {
-  return fmt::format("{:.1f} %", 100 * x);
+  return fmt::format("{:.1f}%", 100 * x);
 }
 
 std::string bar(double x) {
@@ -42,7 +42,7 @@ std::string bar(double x) {
 
 // Tenths of full utilization, one digit per interval of the run: "0139999".
 std::string digits(results::Resource const& r) {
-  if (r.over_time.empty()) return "when is not recorded";
+  if (r.over_time.empty()) return "not recorded over time";
   std::string text;
   for (auto const x : r.over_time)
     text += static_cast<char>('0' + std::min(9, static_cast<int>(std::clamp(x, 0.0, 1.0) * 10)));
@@ -83,7 +83,7 @@ void print_parts(std::vector<results::TimePart> const& parts, std::uint64_t whol
   }
   if (share(rest, main) < kSome) return;
   auto const x = share(rest, whole);
-  print_part(others == 1 ? last : fmt::format("{} others together", others), x,
+  print_part(others == 1 ? last : fmt::format("{} others", others), x,
              more_of(results::TimePart{"", "", rest}), bar(x), out);
 }
 
@@ -91,17 +91,18 @@ void print_parts(std::vector<results::TimePart> const& parts, std::uint64_t whol
 void print_kernels(Explanation const& e, std::ostream& out) {
   if (e.kernels.empty()) return;
   auto const n = std::min(e.kernels.size(), kMostKernels);
-  auto const heading = e.kernel_names == 1   ? std::string("the kernel, of the run")
-                       : e.kernel_names <= n ? std::string("the kernels, of the run")
-                                             : fmt::format("the longest {} of {} kernels, of the run", n,
+  auto const heading = e.kernel_names == 1   ? std::string("Kernel")
+                       : e.kernel_names <= n ? std::string("Kernels")
+                                             : fmt::format("Longest {} of {} kernels", n,
                                                            for_people(static_cast<double>(e.kernel_names)));
-  out << fmt::format("{:<{}}{:>8}  {:>10}  {}", heading, kNameWidth + 2, "", "each",
-                     "its accesses, and where most of their time went")
+  out << fmt::format("{:<{}}{:>8}  {:>10}  {}", heading, kNameWidth + 2, "of run", "per launch",
+                     "accesses, average time, largest stage")
       << "\n";
   for (std::size_t i = 0; i < n; ++i) {
     auto const& k = e.kernels[i];
-    auto const times = k.launches > 1 ? fmt::format(", {} times", for_people(static_cast<double>(k.launches)))
-                                      : std::string();
+    auto const times = k.launches > 1
+                           ? fmt::format(", {} launches", for_people(static_cast<double>(k.launches)))
+                           : std::string();
     auto name = shown(k.name);
     if (name.size() + times.size() > kNameWidth)
       name = std::string(first_characters(name, kNameWidth - times.size() - 3)) + "...";
@@ -109,7 +110,7 @@ void print_kernels(Explanation const& e, std::ostream& out) {
     std::string accesses = "none";
     if (k.accesses != 0)
       accesses =
-          fmt::format("{} of {}", for_people(static_cast<double>(k.accesses)),
+          fmt::format("{}, {}", for_people(static_cast<double>(k.accesses)),
                       picoseconds_text(static_cast<double>(k.access_ps) / static_cast<double>(k.accesses)));
     if (k.access_ps != 0 && !k.stages.empty())
       accesses += fmt::format(", {} {}", percent(share(k.stages[0].ps, k.access_ps)), k.stages[0].what);
@@ -127,8 +128,8 @@ void print_resources(Explanation const& e, std::ostream& out) {
     names.push_back(e.resources[i].what + " (" + shown(e.resources[i].name) + ")");
     width = std::max(width, names.back().size());
   }
-  out << fmt::format("{:<{}}{:>8}  {:>10}  {}", "what accesses could wait for", width + 2, "up to", "busy",
-                     "in each twentieth of the run, in tenths")
+  out << fmt::format("{:<{}}{:>8}  {:>10}  {}", "Resource", width + 2, "max", "busy",
+                     "busy in 20 intervals of the run, in tenths")
       << "\n";
   for (std::size_t i = 0; i < n; ++i) {
     auto const& r = e.resources[i];
@@ -136,16 +137,15 @@ void print_resources(Explanation const& e, std::ostream& out) {
                        digits(r))
         << "\n";
   }
-  out << "  up to: time of accesses in all stages that lead there; a stage may lead to several, so these "
-         "overlap\n"
-         "  busy: share of the run in which the worst of its kind was busy, or was full while something "
-         "waited for it\n";
+  out << "  max: upper bound on access time attributable to this resource; bounds overlap\n"
+         "  busy: share of the run in which the busiest instance was busy, or full with a requester "
+         "stalled\n";
 }
 
 void print_ranks(results::RankUse const& use, std::ostream& out) {
   if (use.ranks < 2) return;
   RankDensity const density{use.ranks, use.events, use.exchanges, use.waited};
-  out << "ranks of the simulator: " << density.ranks << ", " << text_of(density);
+  out << "Simulator ranks: " << density.ranks << ", " << text_of(density);
   if (density.sparse()) out << ": too few events per exchange, " << instead_of(density, use.threads);
   out << "\n";
 }
@@ -155,21 +155,19 @@ void print(Explanation const& e, std::ostream& out) {
       e.accesses == 0 ? 0.0 : static_cast<double>(e.access_ps) / static_cast<double>(e.accesses);
   out << fmt::format("{}: {} after {}\n", one_line(e.path), shown(e.end_reason),
                      picoseconds_text(static_cast<double>(e.end_ps)));
-  if (!e.under_way.empty()) out << "under way at the end: " << under_way_text(e) << "\n";
-  out << "bound by " << bound_text(e) << "\n";
+  if (!e.under_way.empty()) out << "Outstanding at the end: " << under_way_text(e) << "\n";
+  out << "Bottleneck: " << bound_text(e) << "\n";
   auto with_warps = e.sm_ps;
   for (auto const& p : e.sms)
     if (p.name == kIdle) with_warps -= std::min(p.ps, with_warps);
-  out << fmt::format("{:<{}}{:>8}  {:>10}", "what SMs did, of their time", kNameWidth + 2, "of all",
-                     "with warps")
-      << "\n";
+  out << fmt::format("{:<{}}{:>8}  {:>10}", "SM activity", kNameWidth + 2, "of total", "with warps") << "\n";
   print_parts(
       e.sms, e.sm_ps, with_warps,
       [&](results::TimePart const& p) {
         return p.name == kIdle ? std::string() : percent(share(p.ps, with_warps));
       },
       out);
-  out << fmt::format("where the time of an access went: {} accesses of {} on average\n",
+  out << fmt::format("Access time by stage: {} accesses, {} on average\n",
                      for_people(static_cast<double>(e.accesses)), picoseconds_text(average));
   print_parts(
       e.stages, e.access_ps, e.access_ps,
@@ -181,7 +179,7 @@ void print(Explanation const& e, std::ostream& out) {
       out);
   print_kernels(e, out);
   if (e.without_kernel >= kShown) {
-    out << "while no kernel was on a GPU, of the run\n";
+    out << "Run time with no kernel on any GPU\n";
     print_parts(
         e.gaps, e.end_ps, e.end_ps, [](results::TimePart const&) { return std::string(); }, out);
   }
@@ -191,10 +189,10 @@ void print(Explanation const& e, std::ostream& out) {
 
 // The reason why no kernel was on a GPU, to follow a share of the time.
 std::string gap_text(results::TimePart const& gap) {
-  if (gap.name == "launches") return "for launches on their way there, or word of their end on its way back";
+  if (gap.name == "launches") return "for launches and completions in flight";
   if (gap.name == "copies") return "for copies between the host and the GPUs";
-  if (gap.name == "allocations") return "for the driver to allocate and free";
-  return "with no operation under way";
+  if (gap.name == "allocations") return "for allocations and frees by the driver";
+  return "with no operation outstanding";
 }
 
 }  // namespace
@@ -211,31 +209,31 @@ std::string under_way_text(Explanation const& e) {
 }
 
 std::string bound_text(Explanation const& e) {
-  auto const idle = "SMs are without a warp " + percent(e.idle) + " of the time";
-  auto const beside = e.idle >= kHalf ? ", while " + idle : std::string();
+  auto const idle = "SMs idle " + percent(e.idle) + " of the time";
+  auto const beside = e.idle >= kHalf ? "; " + idle : std::string();
   if (e.bound == Bound::gaps)
-    return "gaps between kernels: no kernel is on a GPU " + percent(e.without_kernel) + " of the time, " +
+    return "gaps between kernels: no kernel on any GPU " + percent(e.without_kernel) + " of the time, " +
            percent(share(e.gaps.front().ps, e.end_ps)) + " " + gap_text(e.gaps.front());
-  auto const first = e.idle >= kHalf ? "too little work (" + idle + "), and then by " : std::string();
+  auto const first = e.idle >= kHalf ? "occupancy (" + idle + "), then " : std::string();
   if (e.bound == Bound::execution)
-    return first + "the SMs themselves: they execute " + percent(e.executing) +
-           " of the time that they have warps";
+    return first + "SM execution: SMs execute " + percent(e.executing) +
+           " of the time in which they have warps";
   if (e.bound == Bound::resource || e.bound == Bound::phase) {
     auto const& r = e.resources.front();
     auto const is = r.full.empty() ? "is busy" : shown(r.full);
     auto text = fmt::format("{}: {} {} {} of the time", r.what, shown(r.name), is, percent(r.busy));
     if (e.bound == Bound::phase)
-      text = fmt::format("{} for a phase: {} is busy all along in {} of 20 parts of the run, {} of all of it",
-                         r.what, shown(r.name), results::busy_parts(r), percent(r.busy));
-    if (r.alike > 1) text += fmt::format(", all {} are {} on average", r.alike, percent(r.average));
+      text =
+          fmt::format("{} in one phase: {} is at least 90% busy in {} of 20 intervals, {} over the whole run",
+                      r.what, shown(r.name), results::busy_parts(r), percent(r.busy));
+    if (r.alike > 1) text += fmt::format("; average of all {}: {}", r.alike, percent(r.average));
     return text + beside;
   }
-  auto text = first + "latency: nothing is busy for half of the run";
+  auto text = first + "latency (no resource above 50% utilization)";
   if (e.stages.empty() || e.access_ps == 0) return text;
   bool const ended = e.stages[0].name != "sm_time_under_way" || e.stages.size() == 1;
   auto const& stage = e.stages[ended ? 0 : 1];
-  return text + fmt::format("; {} of the time of an access goes to: {}",
-                            percent(share(stage.ps, e.access_ps)), stage.what);
+  return text + fmt::format("; {} of access time in: {}", percent(share(stage.ps, e.access_ps)), stage.what);
 }
 
 void explain_result(std::string const& file, bool json, std::ostream& out) {

@@ -17,7 +17,7 @@ void check_name(std::string const& kind, std::string const& name, std::vector<st
   auto const what = kind + " '" + shown(name) + "'";
   if (!is_key(name)) throw UserError(what + ": a name may hold only letters, digits, '_' and '-'");
   if (std::ranges::find(taken, name) != taken.end())
-    throw UserError(what + ": Farfault itself has one of this name");
+    throw UserError(what + ": Farfault has a built-in one with this name");
   if (std::ranges::count(given, name) != 1) throw UserError(what + " is added twice");
 }
 
@@ -64,7 +64,7 @@ void Extensions::check() const {
     check_name("machine format", f.name, {}, names_of(formats_));
     if (f.opens == nullptr || f.parse == nullptr)
       throw UserError("machine format '" + f.name +
-                      "' has no function that recognises files, or none that parses them");
+                      "' needs a function that recognizes files and one that parses them");
   }
   for (auto const& p : presets_) check_name("preset", p.name, topologies::preset_names(), names_of(presets_));
   // Detects names that are taken in the same table: by another policy, or by a parameter.

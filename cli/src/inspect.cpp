@@ -55,13 +55,13 @@ std::string checkpoint(std::string const& file, InspectForm form) {
         R"("ranks":{},"state_bytes":{}}})",
         picoseconds(h.time), h.config_hash, h.components, h.events, c.parts.size(), bytes);
   return fmt::format(
-      "checkpoint, whole\n"
+      "checkpoint, complete\n"
       "  simulated time   {}\n"
-      "  of configuration {:016x}\n"
+      "  configuration    {:016x}\n"
       "  components       {}\n"
       "  pending events   {}\n"
       "  saved by         {} rank{}, {} bytes of state\n"
-      "to continue: the command that wrote it, with --resume {}",
+      "to continue: run the command that wrote it with --resume {}",
       time, h.config_hash, h.components, h.events, c.parts.size(), c.parts.size() == 1 ? "" : "s", bytes,
       file);
 }
@@ -73,20 +73,19 @@ std::string description(std::string const& file, InspectForm form, InputLimits c
   if (!is_there(file)) {
     auto const names = topologies::builtin_machines();
     if (std::find(names.begin(), names.end(), file) != names.end()) return topology(file, form, limits, more);
-    throw UserError(one_line(file) + ": no such file, and no machine of that name");
+    throw UserError(one_line(file) + ": neither a file nor a built-in machine");
   }
   auto const folder = fs::is_directory(status);  // a trace may be one
   auto const why_not = why_not_readable(file);
   if (!folder && !why_not.empty()) throw UserError(one_line(file) + ": " + why_not);
-  if (!folder && fs::file_size(file, error) == 0) throw UserError(one_line(file) + ": is empty");
+  if (!folder && fs::file_size(file, error) == 0) throw UserError(one_line(file) + ": file is empty");
 
   auto const json = form == InspectForm::json;
   auto const result = !folder && is_hdf5(file);
   auto const saved = !folder && !result && looks_like_checkpoint(file);
   if (!folder && !result && !saved && topologies::looks_like_machine(file, more))
     return topology(file, form, limits, more);
-  if (form == InspectForm::dot)
-    throw UserError(one_line(file) + ": --dot draws topologies, and this is none");
+  if (form == InspectForm::dot) throw UserError(one_line(file) + ": --dot requires a topology");
   if (saved) return checkpoint(file, form);
   if (result && results::looks_like_sweep(file)) {
     auto const summary = results::read_sweep(file);
@@ -101,15 +100,14 @@ std::string description(std::string const& file, InspectForm form, InputLimits c
       throw UserError(one_line(file) + ": the trace is damaged: " + damage);
     auto const bytes = fs::file_size(file, error);
     return json ? fmt::format(R"({{"kind":"perfetto_trace","bytes":{}}})", bytes)
-                : fmt::format("trace of a run for Perfetto, {} bytes; open it at https://ui.perfetto.dev",
-                              bytes);
+                : fmt::format("Perfetto trace of a run, {} bytes; open it at https://ui.perfetto.dev", bytes);
   }
   if (workloads::looks_like_trace(file))
     return json ? workloads::describe_trace_json(file, limits) : workloads::describe_trace_text(file, limits);
   if (!folder && workloads::looks_like_graph(file))
     return json ? workloads::describe_graph_json(file, limits) : workloads::describe_graph_text(file, limits);
   throw UserError(one_line(file) +
-                  ": is no topology, graph, trace, result or checkpoint that farfault knows");
+                  ": not a topology, graph, trace, result or checkpoint that farfault supports");
 }
 
 }  // namespace

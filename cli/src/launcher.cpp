@@ -16,16 +16,15 @@ std::optional<std::string> missing_mpi(std::uint32_t ranks, Environment const& e
   for (auto const* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"})
     if (auto const n = copies(name); n > 1)
       return fmt::format(
-          "{} copies of this program were started ({}={}), but MPI does not join them: the program was built "
-          "without MPI, or with another MPI than the launcher's",
+          "{} copies of this program were started ({}={}), but MPI does not connect them: the program was "
+          "built without MPI, or with a different MPI than the launcher's",
           n, name, n);
   // Only tasks of srun have this variable; a batch script that runs one program does not.
   constexpr auto const* kTasks = "SLURM_STEP_NUM_TASKS";
   if (auto const n = copies(kTasks); n > 1)
     return fmt::format(
-        "srun started {} copies of this program, but gave them no MPI to work together: use 'srun "
-        "--mpi=pmix' "
-        "or mpirun; for {} independent runs, unset {}",
+        "srun started {} copies of this program without MPI: use 'srun --mpi=pmix' or mpirun; for {} "
+        "independent runs, unset {}",
         n, n, kTasks);
   return std::nullopt;
 }

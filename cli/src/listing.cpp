@@ -56,7 +56,7 @@ void list_parameters(ParameterSections const& sections, std::string const& secti
   }
   if (objects.empty()) {
     auto const near = nearest_name(section, tables);
-    throw UserError("no parameter is called '" + shown(section) + "' or is below it" +
+    throw UserError("unknown parameter or section '" + shown(section) + "'" +
                     (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }
   if (json)

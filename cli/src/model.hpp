@@ -23,7 +23,7 @@ class InputFileError : public UserError {
 // A file that the configuration names and the model was built from.
 struct ModelInput {
   std::string parameter;  // the parameter that names it
-  std::string path;       // as it was opened
+  std::string path;       // as opened
   std::uint64_t bytes = 0;
   std::uint64_t hash = 0;  // FNV-1a of its bytes
 };

@@ -13,8 +13,8 @@ namespace farfault::cli {
 
 ParameterSections parameter_sections(Extensions const& extensions) {
   ParameterSections sections;
-  sections.add<RunParams>("run", "the run itself");
-  sections.add<InputLimits>("limits", "how much an input may describe");
+  sections.add<RunParams>("run", "Run");
+  sections.add<InputLimits>("limits", "Maximum sizes of inputs");
   auto const machine = std::make_shared<topologies::MachineConfig>();
   machine->each_section([&](std::string_view name, std::string_view text, auto& spec) {
     ParameterSections::Section section{std::string(name), std::string(text),
@@ -22,7 +22,7 @@ ParameterSections parameter_sections(Extensions const& extensions) {
     spec.describe(section.table);
     sections.add(std::move(section));
   });
-  sections.add<WorkloadChoice>("workload", "what runs");
+  sections.add<WorkloadChoice>("workload", "Workload");
   for (auto const& workload : extensions.workloads()) {
     std::shared_ptr<workloads::WorkloadBuilder> const builder = workload.make();
     ParameterSections::Section section{
@@ -32,8 +32,8 @@ ParameterSections parameter_sections(Extensions const& extensions) {
   }
   sections.add<ApplicationParams>(
       "application",
-      "one of several that run at once, in the place of [workload]: a table [[application]] for each; --set "
-      "application.NAME.KEY=VALUE changes one, its workload's parameters among them");
+      "One of several concurrent applications, instead of [workload]: one table [[application]] each. --set "
+      "application.NAME.KEY=VALUE overrides a parameter of one application or of its workload");
   return sections;
 }
 

@@ -115,8 +115,7 @@ void check_output_place(RunOptions const& options) {
   auto const option = (options.output.empty() ? "the output '" : "--output '") + path + "'";
   auto const what = lost == path ? std::string("a file") : "'" + lost + "', a file";
   throw UserError(option + " would overwrite " + what +
-                  " that is not the result of a run; give the output another name, or "
-                  "remove that file");
+                  " that is not the result of a run; choose another output name or remove the file");
 }
 
 }  // namespace

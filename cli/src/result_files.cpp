@@ -40,7 +40,7 @@ bool diff_results(std::string const& a, std::string const& b, std::ostream& out)
   if (!difference) {
     auto const renamed = results::renamed_inputs(a, b);
     for (std::size_t i = 0; i < renamed.size(); ++i)
-      out << (i == 0 ? "; input files of the same content have other names: " : ", ") << renamed[i];
+      out << (i == 0 ? "; identical input files have different names: " : ", ") << renamed[i];
   }
   out << "\n";
   return !difference;
@@ -49,7 +49,7 @@ bool diff_results(std::string const& a, std::string const& b, std::ostream& out)
 void validate_result(std::string const& file, std::ostream& out) {
   auto const faults = results::validate(file);
   if (faults.empty()) {
-    out << one_line(file) << ": a sound result\n";
+    out << one_line(file) << ": valid result\n";
     return;
   }
   auto sentence = one_line(file) + ": " + faults[0];

@@ -24,9 +24,9 @@ ResumeSource find_resume_source(std::string const& asked, std::string const& wri
   ResumeSource source{{}, asked, {}};
   if (!is_there(asked) && !is_there(previous)) {
     if (written.empty() || !same_file(asked, written))
-      throw UserError("checkpoint " + asked + " cannot be read: no such file, and there is no " + previous +
-                      " either");
-    source.note = "there is no checkpoint " + asked + " yet: the run starts from the beginning";
+      throw UserError("checkpoint " + asked + " cannot be read: neither this file nor " + previous +
+                      " exists");
+    source.note = "no checkpoint " + asked + " yet: the run starts from the beginning";
     return source;
   }
   auto const why =
@@ -36,7 +36,7 @@ ResumeSource find_resume_source(std::string const& asked, std::string const& wri
   auto const why_previous = why_unusable(previous, source.checkpoint);
   if (!source.checkpoint) throw UserError(why + "; " + why_previous);
   source.path = previous;
-  source.note = why + "; the run resumes from the one before it, " + previous;
+  source.note = why + "; the run resumes from the previous one, " + previous;
   return source;
 }
 

@@ -87,8 +87,7 @@ void RunDriver::open_trace() {
   auto const& trace = *options_.trace;
   if (resume_at_ && last_checkpoint_ > trace.from) {
     if (transport_.rank() == 0)
-      fmt::print(err_,
-                 "farfault: no trace is written: its window begins at {}, before the checkpoint at {}\n",
+      fmt::print(err_, "farfault: trace skipped: its window starts at {}, before the checkpoint ({})\n",
                  to_text(trace.from.time_since_epoch()), to_text(last_checkpoint_.time_since_epoch()));
     return;
   }
@@ -119,7 +118,7 @@ void RunDriver::resume() {
     auto const& saved = *source.checkpoint;
     if (saved.header.config_hash != model_.hash())
       throw UserError("checkpoint " + source.path +
-                      " is of another run: its configuration or input files are not those of " +
+                      " belongs to a different run: its configuration or input files do not match " +
                       options_.config_path);
     if (transport_.ranks() > 1) facts_of_start_.push_back(fact_of_checkpoint(saved));
     engine_.load(saved.parts);
@@ -176,11 +175,10 @@ void RunDriver::tell_cost_of_samples() {
   cost_told_ = samples_ * sampler_.values().size() > events;
   if (!cost_told_ || transport_.rank() != 0) return;
   progress_.finish();
-  fmt::print(
-      err_,
-      "farfault: {} samples of {} values each, of {} events so far, cost more than the simulation; fewer "
-      "are taken with a run.sample_interval longer than {}\n",
-      samples_, sampler_.values().size(), events, to_text(model_.run.sample_interval));
+  fmt::print(err_,
+             "farfault: sampling costs more than the simulation ({} samples of {} values each for {} events "
+             "so far); set run.sample_interval above {}\n",
+             samples_, sampler_.values().size(), events, to_text(model_.run.sample_interval));
 }
 
 RankDensity RunDriver::density() {
@@ -199,8 +197,8 @@ void RunDriver::tell_sparse_ranks() {
   sparse_told_ = now.sparse();
   if (!sparse_told_ || transport_.rank() != 0) return;
   progress_.finish();
-  fmt::print(err_, "farfault: warning: {} ranks exchange after too few events so far ({}); {}\n", now.ranks,
-             text_of(now), instead_of(now, threads(options_)));
+  fmt::print(err_, "farfault: warning: {} ranks process too few events per exchange so far ({}); {}\n",
+             now.ranks, text_of(now), instead_of(now, threads(options_)));
 }
 
 bool RunDriver::record(Time at) {
@@ -254,7 +252,7 @@ bool RunDriver::simulate(std::string& reason) {
       std::string failure;
       if (!checkpoint(end_, failure)) return false;
       if (!failure.empty())
-        fmt::print(err_, "farfault: {}; the run goes on{}\n", failure, latest_checkpoint());
+        fmt::print(err_, "farfault: {}; the run continues{}\n", failure, latest_checkpoint());
     }
     progress_.report({end_, engine_.profile().events, share_done()});
   }
@@ -314,8 +312,9 @@ bool RunDriver::checkpoint(Time at, std::string& failure) {
 }
 
 std::string RunDriver::latest_checkpoint() const {
-  if (!saved_) return ", and there is no checkpoint of it";
-  return fmt::format(", and {} has the one at {}", options_.checkpoint, to_text(saved_->time_since_epoch()));
+  if (!saved_) return " without a checkpoint";
+  return fmt::format("; the latest checkpoint is {} (at {})", options_.checkpoint,
+                     to_text(saved_->time_since_epoch()));
 }
 
 // The signal may have been delivered to any rank.
@@ -422,11 +421,11 @@ int RunDriver::conclude(std::string reason) {
   auto const at = to_text(end_.time_since_epoch());
   std::string sentence;
   if (reason == "deadlock") {
-    sentence = fmt::format("deadlock at {}: nothing can move and these wait:", at);
+    sentence = fmt::format("deadlock at {}; stalled components:", at);
     fmt::print(err_, "farfault: {}\n{}", sentence, stuck);
   } else {
     outcome_.signal = signal;
-    sentence = fmt::format("stopped by {} at {} without a checkpoint; '{}' is untouched", signal, at,
+    sentence = fmt::format("stopped by {} at {} without a checkpoint; '{}' is unchanged", signal, at,
                            output_path(options_));
     fmt::print(err_, "farfault: {}\n", sentence);
   }
@@ -434,7 +433,7 @@ int RunDriver::conclude(std::string reason) {
 }
 
 void RunDriver::tell_lost_trace(std::string const& why) {
-  fmt::print(err_, "farfault: {}; there is no trace of this run\n", why);
+  fmt::print(err_, "farfault: {}; the trace of this run is lost\n", why);
   outcome_.errors.push_back(why);
   trace_.reset();
 }
@@ -491,15 +490,17 @@ std::string RunDriver::path_text(PathProfile const& p) const {
     busiest = model_.assembly->system().component(id).path();
     break;
   }
-  return fmt::format("  {:<22}{} of {} events in a row: {:.1f} x at most ({:.1f} x by host time)\n",
-                     "critical path", for_people(static_cast<double>(p.path)), for_people(events),
-                     events / static_cast<double>(p.path), p.host_ns / p.host_path_ns) +
+  return fmt::format(
+             "  {:<22}{} of {} events in a dependency chain: speedup at most {:.1f} x ({:.1f} x by host "
+             "time)\n",
+             "critical path", for_people(static_cast<double>(p.path)), for_people(events),
+             events / static_cast<double>(p.path), p.host_ns / p.host_path_ns) +
          fmt::format(
-             "  {:<22}2: {:.2f} x, 4: {:.2f} x, 16: {:.2f} x, 64: {:.2f} x, 1024: {:.2f} x; components "
-             "apart: {:.1f} x\n",
+             "  {:<22}2: {:.2f} x, 4: {:.2f} x, 16: {:.2f} x, 64: {:.2f} x, 1024: {:.2f} x; one partition "
+             "per component: {:.1f} x\n",
              "bound by cores", at(2), at(4), at(16), at(64), at(1024),
              events / static_cast<double>(p.component_path)) +
-         fmt::format("  {:<22}the partition of {}, {:.1f} % of all events\n", "busiest", busiest,
+         fmt::format("  {:<22}partition of {}, {:.1f}% of all events\n", "busiest", busiest,
                      100 * static_cast<double>(p.busiest) / events);
 }
 

@@ -17,7 +17,7 @@ struct RunOutcome {
   // before the end.
   std::string end_reason = "running";
   int exit_code = 0;
-  std::vector<std::string> errors;  // the sentences that went to standard error
+  std::vector<std::string> errors;  // the sentences printed to standard error
   Time end_time{};
   std::string signal;      // the signal that stopped it, or empty
   std::string result;      // the result file; the unfinished one if the run did not complete

@@ -11,7 +11,7 @@ constexpr std::string_view kBash =
     R"--(# bash completion for farfault, as `farfault completion bash` writes it
 _farfault() {
   local line word text ending i glue= words=()
-  # bash takes "=" for a word of its own.
+  # bash splits words at "=".
   for ((i = 1; i <= COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
     if [[ $word == = || $glue ]] && ((${#words[@]} > 0)); then
@@ -21,7 +21,7 @@ _farfault() {
     fi
     [[ $word == = ]] && glue=1 || glue=
   done
-  # Only what stands behind the last "=" is replaced.
+  # Only the text after the last "=" is replaced.
   local whole=${words[-1]} typed=
   [[ $whole == *=* ]] && typed=${whole%=*}=
   local value=${whole#"$typed"}

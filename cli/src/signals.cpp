@@ -25,7 +25,7 @@ std::atomic<int> early_exit_code{1};
 std::atomic<bool> early_speaks{true};
 
 extern "C" void end_program(int) {
-  constexpr std::string_view kSentence = "farfault: stopped by a signal before the run began\n";
+  constexpr std::string_view kSentence = "farfault: stopped by a signal before the run started\n";
   if (early_speaks.load() && ::write(STDERR_FILENO, kSentence.data(), kSentence.size()) < 0) {
   }
   ::_exit(early_exit_code.load());

@@ -26,22 +26,19 @@
 namespace farfault::cli {
 
 void RunParams::describe(ParamTable& t) {
-  t.count("seed", seed, {0, ~std::uint64_t{0} >> 1}, "seed of generated data", "assumed");
-  t.duration(
-      "sample_interval", sample_interval, {1ns, 3600s},
-      "simulated time between two samples of the statistics; one that is set is kept, the default doubles "
-      "(see sample_doubling)",
-      "assumed");
+  t.count("seed", seed, {0, ~std::uint64_t{0} >> 1}, "Random seed of generated data", "assumed");
+  t.duration("sample_interval", sample_interval, {1ns, 3600s},
+             "Simulated time between samples of the statistics. An explicit value is constant; the default "
+             "doubles (see sample_doubling)",
+             "assumed");
   t.count("sample_doubling", sample_doubling, {0, 1'000'000'000},
-          "the interval doubles after every so many samples, so that long runs have no more than about "
-          "30,000; 0: "
-          "never, as where sample_interval is set and this is not",
+          "Samples after which the interval doubles, which limits long runs to about 30,000 samples. 0: "
+          "constant interval, the default with an explicit sample_interval",
           "assumed");
 }
 
 void WorkloadChoice::describe(ParamTable& t) {
-  t.text("name", name, "which workload runs; its parameters are in the table of its name below this one",
-         "assumed");
+  t.text("name", name, "Workload to run; its parameters are in the subtable of this name", "assumed");
   program.describe(t);
 }
 
@@ -103,7 +100,7 @@ RunOutcome failed_by(std::exception_ptr const& failure) {
 }
 
 int run_noting(OutcomeFile& outcome, RunOptions const& options, std::ostream& out, std::ostream& err) {
-  // A job chain loses nothing by such an early stop: its next job starts at the same point.
+  // A job chain loses nothing by an early stop: its next job starts at the same point.
   bool const in_chain = !options.resume.empty() && options.resume == options.checkpoint;
   bool const reports = launched_rank() == 0;
   EarlySignals signals(!reports ? kDone : in_chain ? kSaved : kRunFailed, reports);

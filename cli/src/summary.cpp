@@ -14,7 +14,7 @@ namespace {
 
 std::string percent(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0) return "none";
-  return fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  return fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
 std::string count(std::uint64_t n) {
@@ -55,11 +55,10 @@ void add_sm_times(Sampler const& sampler, RunFacts const& facts, std::vector<res
   }
   auto const add = [&](std::string const& scope, std::string const& name, std::uint64_t all,
                        std::uint64_t rest) {
-    rows.push_back({scope, name, "sm_time", "ps", "simulated time, of all SMs together", all});
+    rows.push_back({scope, name, "sm_time", "ps", "Simulated time, summed over all SMs", all});
     rows.push_back(
         {scope, name, "sm_idle_time", "ps",
-         "of sm_time, what is in none of active_time, the stall times and stopped_time: SMs without a "
-         "warp",
+         "SM time without a warp: the part of sm_time outside active_time, the stall times and stopped_time",
          rest});
   };
   add("machine", "machine", std::accumulate(time.begin(), time.end(), std::uint64_t{0}),
@@ -82,15 +81,14 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
   };
   auto span = [&](std::string const& scope, std::string const& name, Time start, Time end) {
     if (start == Time::max()) start = Time{};
-    add(scope, name, "start", "ps", "simulated time of the first launch", count_of(start));
+    add(scope, name, "start", "ps", "Simulated time of the first launch", count_of(start));
     add(scope, name, "end", "ps",
         scope == "machine" || facts.applications.count() == 1
-            ? "simulated time of the last event"
-            : "simulated time at which the host learned that the last kernel is done; where it is not, of "
-              "the last "
+            ? "Simulated time of the last event"
+            : "Completion time of the last kernel at the host. Unfinished application: time of the last "
               "event",
         count_of(end));
-    add(scope, name, "cycles", "cycle", "cycles of the GPU clock from start to end",
+    add(scope, name, "cycles", "cycle", "GPU clock cycles from start to end",
         facts.clock.edge_at_or_after(end) - facts.clock.edge_at_or_after(start));
   };
   span("machine", "machine", facts.start(), facts.end);
@@ -109,10 +107,10 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
       return several ? sampler.total_of(name, kind + ".by_application", stat) : sampler.total(kind, stat);
     };
     span("application", name, facts.spans[a].start, several ? facts.spans[a].end : facts.end);
-    add("application", name, "kernels", "count", "kernels finished", of_it("host", "kernels"));
-    add("application", name, "footprint", "bytes", "bytes of all buffers",
+    add("application", name, "kernels", "count", "Completed kernels", of_it("host", "kernels"));
+    add("application", name, "footprint", "bytes", "Total size of the buffers",
         application.workload->footprint() * facts.instances);
-    add("application", name, "instructions", "count", "warp instructions issued",
+    add("application", name, "instructions", "count", "Warp instructions issued",
         of_it("sm", "instructions"));
     for (auto const& group : sampler.groups()) {
       if (group.applications.empty()) continue;
@@ -173,7 +171,7 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
       line(fmt::format("  {} ", a.name),
            fmt::format("{}{}{}, {}{}", a.workload->name(),
                        a.repeats == 1 ? "" : fmt::format(" {} times", a.repeats),
-                       a.relaunch ? ", again until all have ended" : "",
+                       a.relaunch ? ", relaunched until all have completed" : "",
                        mebibytes(a.workload->footprint() * facts.instances), place_of(a)));
   }
   line("machine", fmt::format("{} GPUs, {} SMs", facts.gpus, [&] {
@@ -196,12 +194,12 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
   line("L1 cache hits", percent(cache, cache_all));
   line("L2 cache hits",
        percent(total("l2_slice", "hits"), total("l2_slice", "hits") + total("l2_slice", "misses")));
-  line("remote accesses", fmt::format("{} of {} requests that leave an SM",
-                                      percent(requests, requests + local), count(requests + local)));
+  line("remote accesses", fmt::format("{} of {} requests sent by SMs", percent(requests, requests + local),
+                                      count(requests + local)));
   if (moved != 0)
-    line("pages moved",
+    line("page migrations",
          fmt::format(
-             "{}, in {} on average", count(moved),
+             "{}, {} on average", count(moved),
              for_people(Duration{static_cast<std::int64_t>(total("driver", "migration_time") / moved)})));
   return text;
 }

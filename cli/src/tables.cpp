@@ -23,9 +23,8 @@ std::vector<std::string> machines_of(topologies::Assembly const& assembly) {
 }  // namespace
 
 void add_machine_column(TableInfo& table) {
-  table.columns.insert(
-      table.columns.begin(),
-      {"machine", "text", "machine whose instance of the workload the row is of", ColumnType::text});
+  table.columns.insert(table.columns.begin(),
+                       {"machine", "text", "Machine of the workload instance", ColumnType::text});
 }
 
 Tables::Tables(topologies::Assembly& assembly, Engine const& engine, Transport& transport)

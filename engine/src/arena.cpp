@@ -46,9 +46,8 @@ void try_threads(std::uint32_t count) {
   } catch (std::exception const&) {
     auto const started = threads.size();
     end_all();
-    throw RunError("of " + std::to_string(count + 1) + " threads the system gives " +
-                   std::to_string(started + 1) +
-                   ": fewer --threads need less of its memory and thread limits");
+    throw RunError("of " + std::to_string(count + 1) + " requested threads the system allows " +
+                   std::to_string(started + 1) + ": reduce --threads, or raise its memory and thread limits");
   }
   end_all();
 }

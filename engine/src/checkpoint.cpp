@@ -73,12 +73,12 @@ void take_name(std::string const& temporary, std::string const& path) {
     throw RunError("checkpoint " + path + " cannot be " + what + ": " + reason);
   };
   bool const kept = has_its_length(path);
-  if (kept && std::rename(path.c_str(), previous.c_str()) != 0) fail("kept as " + previous);
+  if (kept && std::rename(path.c_str(), previous.c_str()) != 0) fail("renamed to " + previous);
   if (std::rename(temporary.c_str(), path.c_str()) != 0) {
     int const error = errno;
     if (kept) std::rename(previous.c_str(), path.c_str());
     errno = error;
-    fail("given its name");
+    fail("renamed into place");
   }
   sync_folder_of(path);
 }
@@ -114,9 +114,10 @@ void write_checkpoint(std::string const& path, Checkpoint const& checkpoint) {
 Checkpoint read_checkpoint(std::string const& path) {
   FileHandle const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   // A socket can't even be opened.
-  if (!file.is_open()) refuse(path, errno == ENXIO ? "is not a file" : "cannot be read: " + system_error());
+  if (!file.is_open())
+    refuse(path, errno == ENXIO ? "is not a regular file" : "cannot be read: " + system_error());
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) refuse(path, "is not a file");
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) refuse(path, "is not a regular file");
   auto const size = static_cast<std::uint64_t>(status.st_size);
   FixedHeader header;
   auto read_all = [&](void* into, std::size_t n) {
@@ -124,28 +125,28 @@ Checkpoint read_checkpoint(std::string const& path) {
     while (n > 0) {
       auto const got = ::read(file.get(), at, n);
       if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) refuse(path, "ends early");
+      if (got <= 0) refuse(path, "is truncated");
       at += got;
       n -= static_cast<std::size_t>(got);
     }
   };
-  if (size < sizeof header) refuse(path, "is too short to be one");
+  if (size < sizeof header) refuse(path, "is too short for a checkpoint");
   read_all(&header, sizeof header);
   if (header.magic != kMagic) refuse(path, "is not a Farfault checkpoint");
   if (header.version != kVersion)
-    refuse(path, "has format version " + std::to_string(header.version) + "; this program reads " +
-                     std::to_string(kVersion));
+    refuse(path, "has format version " + std::to_string(header.version) +
+                     "; this version of farfault reads version " + std::to_string(kVersion));
   if (header.bytes != size - sizeof header)
-    refuse(path, "should hold " + std::to_string(header.bytes) + " bytes and holds " +
+    refuse(path, "is damaged: expected " + std::to_string(header.bytes) + " bytes, found " +
                      std::to_string(size - sizeof header));
   std::vector<std::byte> body(header.bytes);
   read_all(body.data(), body.size());
-  if (hash_of(body) != header.hash) refuse(path, "is damaged: its contents do not match their checksum");
+  if (hash_of(body) != header.hash) refuse(path, "is damaged: checksum mismatch");
   Checkpoint checkpoint;
   try {
     Loader loader(body);
     loader(checkpoint);
-    if (!loader.at_end()) refuse(path, "holds more than it should");
+    if (!loader.at_end()) refuse(path, "has unread data at its end");
   } catch (UserError const& e) {
     refuse(path, std::string("is damaged: ") + e.what());
   }

@@ -98,12 +98,12 @@ void Config::write(Line& line, std::string value, bool quoted) {
 void Config::check_form(Param const& param, Entry const& e) {
   if (e.file == kSet || is_either(param)) return;  // the shell removes quotes
   if (e.is_string && !needs_string(param))
-    throw UserError("'" + shown(e.value) + "' is in quotes, but a " + std::string(unit_of(param.kind)) +
-                    " is written without");
+    throw UserError("'" + shown(e.value) + "' is in quotes, but a value of this kind (" +
+                    std::string(unit_of(param.kind)) + ") takes none");
   if (e.is_string || !needs_string(param)) return;
   if (param.kind == ParamKind::text || param.kind == ParamKind::file || param.kind == ParamKind::choice)
     throw UserError(shown(e.value) + " must be written in quotes");
-  throw UserError(shown(e.value) + " has no unit; write it in quotes with one, as in \"" +
+  throw UserError(shown(e.value) + " has no unit; write it in quotes with a unit, such as \"" +
                   param.default_value + "\"");
 }
 
@@ -246,7 +246,7 @@ std::optional<std::vector<std::string>> Config::take_strings(std::string_view ke
   for (auto const& element : *t.get("value")->as_array()) {
     auto const* word = element.as_string();
     if (word == nullptr) {
-      refuse(*entry, std::string(key) + " must hold only strings");
+      refuse(*entry, std::string(key) + " must contain only strings");
       return std::nullopt;
     }
     out.push_back(word->get());

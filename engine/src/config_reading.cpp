@@ -68,7 +68,7 @@ std::string why_no_key(std::string_view key) {
   for (std::size_t start = 0; start <= key.size(); ++parts) {
     auto const end = std::min(key.find('.', start), key.size());
     if (!is_key(key.substr(start, end - start)))
-      return "'" + shown(key) + "' is not a key such as gpu.l2_tlb.entries";
+      return "'" + shown(key) + "' is not a valid key (example: gpu.l2_tlb.entries)";
     start = end + 1;
   }
   return parts > kMostDepth ? "the key has more than " + std::to_string(kMostDepth) + " parts"
@@ -82,13 +82,13 @@ std::string read_text_file(std::string const& path, std::uint64_t limit) {
   auto const name = one_line(path);
   if (!input.why_not.empty()) throw UserError(name + ": " + input.why_not);
   if (input.bytes > limit)
-    throw UserError(name + ": holds " + to_text(ByteSize{input.bytes}) + "; at most " +
-                    to_text(ByteSize{limit}) + " are allowed");
+    throw UserError(name + ": size " + to_text(ByteSize{input.bytes}) + " exceeds the " +
+                    to_text(ByteSize{limit}) + " limit");
   try {
     // Files in /proc report no size, and other files may grow.
     auto text = read_bytes(input.file, limit + 1);
     if (text.size() > limit)
-      throw UserError(name + ": holds more than the " + to_text(ByteSize{limit}) + " that are allowed");
+      throw UserError(name + ": size exceeds the " + to_text(ByteSize{limit}) + " limit");
     return text;
   } catch (std::system_error const& e) {
     throw UserError(name + ": cannot be read: " + e.code().message());
@@ -104,8 +104,8 @@ class Config::Layer {
 
   void table(std::string const& key, toml::table const& t, int depth) {
     if (depth > kMostDepth) {
-      config_.refuse(at(t), "tables are nested more than " + std::to_string(kMostDepth) + " deep at '" +
-                                shown(key) + "'");
+      config_.refuse(at(t), "tables are nested more than " + std::to_string(kMostDepth) +
+                                " levels deep at '" + shown(key) + "'");
       return;
     }
     if (t.empty() && !key.empty()) config_.empty_tables_.insert_or_assign(key, at(t));
@@ -140,7 +140,7 @@ class Config::Layer {
       entry.value = std::move(written->text);
       entry.is_string = written->is_string;
     } else {
-      config_.refuse(entry, "'" + shown(key) + "' is a date or a time of day, which no parameter is");
+      config_.refuse(entry, "'" + shown(key) + "' is a date or a time of day; no parameter has this type");
       return;
     }
     config_.entries_.insert_or_assign(key, std::move(entry));
@@ -174,8 +174,8 @@ void Config::read_text(std::string_view text, std::string const& name) {
 void Config::read(std::string_view text, std::string const& name, std::string const& folder,
                   std::map<std::string, std::string>& seen, int depth) {
   if (text.size() > kMostBytes)
-    throw UserError(name + ": holds " + to_text(ByteSize{text.size()}) + "; at most " +
-                    to_text(ByteSize{kMostBytes}) + " are allowed");
+    throw UserError(name + ": size " + to_text(ByteSize{text.size()}) + " exceeds the " +
+                    to_text(ByteSize{kMostBytes}) + " limit");
   if (number_of(name) == files_.size()) files_.push_back(name);
   std::vector<TomlMistake> mistakes;
   auto root = parse_toml(text, mistakes);
@@ -189,14 +189,14 @@ void Config::read(std::string_view text, std::string const& name, std::string co
     if (list == nullptr) {
       refuse(here, "include must be an array of preset and file names, such as [\"base.toml\"]");
     } else if (depth >= kMostDepth) {
-      refuse(here, "files include each other more than " + std::to_string(kMostDepth) + " deep");
+      refuse(here, "includes are nested more than " + std::to_string(kMostDepth) + " levels deep");
     } else {
       for (auto const& element : *list) {
         auto const line = at(static_cast<int>(element.source().begin.line));
         if (auto const* word = element.as_string())
           include(word->get(), line, folder, seen, depth);
         else
-          refuse(line, "include must name presets and files as strings");
+          refuse(line, "include must contain only strings: names of presets and files");
       }
     }
     root->erase("include");
@@ -225,7 +225,7 @@ void Config::include(std::string const& wanted, Entry const& line, std::string c
   }
   auto const [first, fresh] = seen.emplace(identity, place(line));
   if (!fresh) {
-    refuse(line, "'" + shown(wanted) + "' is included already, by " + first->second);
+    refuse(line, "'" + shown(wanted) + "' is already included by " + first->second);
     return;
   }
   try {
@@ -249,13 +249,13 @@ void Config::assign(std::string_view assignment) {
     throw UserError("--set '" + shown(assignment) + "': " + why);
   };
   auto const equals = assignment.find('=');
-  if (equals == std::string_view::npos) bad("write KEY=VALUE");
+  if (equals == std::string_view::npos) bad("expected KEY=VALUE");
   auto const key = stripped(assignment.substr(0, equals));
   auto const text = stripped(assignment.substr(equals + 1));
 
   if (auto const why = why_no_key(key); !why.empty()) bad(why);
   if (text.empty()) bad("the value is missing");
-  if (assignment.size() > kMostBytes) bad("is too long");
+  if (assignment.size() > kMostBytes) bad("the assignment is too long");
 
   std::string const name(key);
   auto const bracketed = text.front() == '[' || text.front() == '{';
@@ -281,7 +281,7 @@ void Config::assign_toml(std::string const& key, std::string_view value, Entry c
   auto const depth = static_cast<int>(std::count(key.begin(), key.end(), '.')) + 1;
   auto const by = at.file == kSet ? "--set '" + shown(key + "=" + std::string(value)) + "'" : place(at);
   auto const t = parse_toml("value = " + std::string(value), by);
-  if (t.size() != 1) throw UserError(by + ": the value is more than one value");
+  if (t.size() != 1) throw UserError(by + ": expected a single value");
   if (t.get("value")->is_array_of_tables()) replace_by(key);
   Layer(*this, at.file, at.line).value(key, *t.get("value"), depth);
 }

@@ -91,7 +91,8 @@ void Engine::load(std::vector<std::vector<std::byte>> const& parts) {
       ComponentId id = 0;
       loader(id);
       if (id == kEndOfComponents) break;
-      if (id >= i.system.component_count() || seen[id]) throw UserError("saved state is of another model");
+      if (id >= i.system.component_count() || seen[id])
+        throw UserError("saved state belongs to a different model");
       seen[id] = true;
       std::vector<std::byte> state;
       loader(state);
@@ -106,15 +107,16 @@ void Engine::load(std::vector<std::vector<std::byte>> const& parts) {
     loader(events, last);
     i.last_loaded = std::max(i.last_loaded, last);
     for (auto const& e : events) {
-      if (e.to >= i.system.receivers_.size()) throw UserError("a saved event is for no port of this model");
-      if (e.when < Time{}) throw UserError("a saved event is before time zero");
+      if (e.to >= i.system.receivers_.size())
+        throw UserError("a saved event has a port that this model lacks");
+      if (e.when < Time{}) throw UserError("a saved event has a negative time");
       auto const id = i.system.receivers_[e.to].component->id();
       if (i.map.is_local(id)) i.put(e);
     }
     if (!loader.at_end()) throw UserError("saved state is too long");
   }
   for (ComponentId id = 0; id < i.system.component_count(); ++id)
-    if (!seen[id]) throw UserError("saved state lacks " + i.system.component(id).path());
+    if (!seen[id]) throw UserError("saved state is incomplete: it lacks " + i.system.component(id).path());
   if (i.recorder) i.recorder->restart(i.pending());
 }
 
@@ -135,7 +137,7 @@ void Engine::observe(std::vector<Observer*> observers) {
 }
 
 void Engine::watch_exchanges(std::uint64_t every, std::function<void()> f) {
-  FF_CHECK(every != 0, "exchanges are watched one by one at least");
+  FF_CHECK(every != 0, "the interval of watched exchanges must be at least 1");
   impl_->watched_every = every;
   impl_->watch = std::move(f);
 }

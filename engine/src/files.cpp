@@ -22,7 +22,7 @@ std::string reason_of(int error) {
 }
 
 // The system would use only the part before it.
-constexpr char const* kNulInName = "its name holds a NUL character";
+constexpr char const* kNulInName = "its name contains a NUL character";
 bool has_nul(std::string const& path) {
   return path.find('\0') != path.npos;
 }
@@ -35,7 +35,7 @@ bool has_nul(std::string const& path) {
 std::string why_not_regular(mode_t mode) {
   if (S_ISDIR(mode)) return "it is a directory, not a regular file";
   auto const* const kind = S_ISFIFO(mode) ? "FIFO" : S_ISSOCK(mode) ? "socket" : "device";
-  return std::string("it is a ") + kind + ", not a regular file; write what it gives to a file first";
+  return std::string("it is a ") + kind + ", not a regular file; copy its contents to a file first";
 }
 
 std::string kind_of(mode_t mode) {

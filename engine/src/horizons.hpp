@@ -9,9 +9,9 @@
 //
 // Alignment: lanes that alternate in the lead wait for each other: with next events at 0 and L/2 and
 // links of L, one may run 3L/2 and the other L/2, and so on forever. A horizon within two of the shortest
-// links from the first event of all is therefore pulled back to one such link from there; from then on, all
-// lanes advance equally. Lanes are aligned to the current first event of this rank, ranks to that of their
-// neighbourhood at the last exchange.
+// links from the first event of all is therefore pulled back to one shortest link from there; from then on,
+// all lanes advance equally. Lanes are aligned to the current first event of this rank, ranks to that of
+// their neighbourhood at the last exchange.
 #pragma once
 
 #include <cstdint>

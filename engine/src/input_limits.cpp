@@ -32,21 +32,21 @@ std::uint64_t chosen_bytes(ByteSize set, std::uint64_t share) {
 void InputLimits::describe(ParamTable& t) {
   Range<ByteSize> const bytes{ByteSize{0}, kMostBytes};
   t.bytes("names", names, bytes,
-          "names that a file may give, once its ranges and lists are written out; 0: 1/64 of the memory",
+          "Maximum size of the names in a file, with ranges and lists expanded. 0: 1/64 of the memory",
           "assumed");
   t.count("nodes", nodes, {0, kMostNodes},
-          "nodes of a machine's file; 0: as many as fit into 1/16 of the memory, at most 1,000,000",
+          "Maximum nodes in a machine file. 0: as many as fit in 1/16 of the memory, at most 1,000,000",
           "assumed");
   t.count("links", links, {0, kMostLinks},
-          "links of a machine's file; 0: as many as fit into 1/16 of the memory, at most 4,000,000",
+          "Maximum links in a machine file. 0: as many as fit in 1/16 of the memory, at most 4,000,000",
           "assumed");
   t.count("vertices", vertices, {0, kMostVertices},
-          "vertices of a graph; 0: as many as fit into 1/4 of the memory", "assumed");
-  t.count("edges", edges, {0, kMostEdges}, "edges of a graph; 0: as many as fit into half of the memory",
+          "Maximum vertices of a graph. 0: as many as fit in 1/4 of the memory", "assumed");
+  t.count("edges", edges, {0, kMostEdges},
+          "Maximum edges of a graph. 0: as many as fit in half of the memory", "assumed");
+  t.bytes("unpacked", unpacked, bytes, "Maximum size of a decompressed file. 0: the size of the memory",
           "assumed");
-  t.bytes("unpacked", unpacked, bytes, "text that a compressed file may hold; 0: as much as there is memory",
-          "assumed");
-  t.bytes("model", model, bytes, "memory that the simulated machine may take; 0: 3/4 of the memory",
+  t.bytes("model", model, bytes, "Maximum host memory for the simulated machine. 0: 3/4 of the memory",
           "assumed");
 }
 

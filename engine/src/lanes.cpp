@@ -29,17 +29,18 @@ void LaneMap::assign_ranks(Placement& placement, std::size_t components) {
   partition_of_ = std::move(placement.partition_of);
   if (partition_of_.empty()) partition_of_.assign(components, 0);
   if (partition_of_.size() != components)
-    throw UserError("the placement does not name a partition for every component");
+    throw UserError("the placement does not assign a partition to every component");
   for (auto const p : partition_of_)
-    if (p >= placement.partitions) throw UserError("the placement names a partition beyond its own count");
+    if (p >= placement.partitions)
+      throw UserError("the placement assigns a partition beyond its number of partitions");
   rank_of_ = std::move(placement.rank_of);
   if (rank_of_.empty())
     for (std::uint32_t p = 0; p < placement.partitions; ++p)
       rank_of_.push_back(static_cast<std::uint32_t>(std::uint64_t{p} * ranks_ / placement.partitions));
   if (rank_of_.size() != placement.partitions)
-    throw UserError("the placement does not name a rank for every partition");
+    throw UserError("the placement does not assign a rank to every partition");
   for (auto const r : rank_of_)
-    if (r >= ranks_) throw UserError("the placement names a rank beyond their number");
+    if (r >= ranks_) throw UserError("the placement assigns a rank beyond the number of ranks");
 }
 
 void LaneMap::assign_lanes(EngineOptions const& options) {
@@ -59,7 +60,7 @@ void LaneMap::assign_lanes(EngineOptions const& options) {
 
 void LaneMap::map_ports(System& system) {
   if (nodes() > std::numeric_limits<std::uint16_t>::max())
-    throw UserError("over 65535 lanes and ranks together: merge partitions");
+    throw UserError("more than 65535 lanes and ranks in total: use fewer partitions");
   std::vector<std::uint16_t> node_of_rank(ranks_, std::numeric_limits<std::uint16_t>::max());
   for (std::size_t k = 0; k < peers_.size(); ++k)
     node_of_rank[peers_[k]] = static_cast<std::uint16_t>(local_lanes_ + k);

@@ -28,7 +28,7 @@ std::uint64_t parse_count(std::string_view text) {
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (error == std::errc::result_out_of_range) throw UserError("'" + shown(text) + "' is too large");
   if (error != std::errc{} || end != text.data() + text.size())
-    throw UserError("'" + shown(text) + "' is not a whole number of zero or more");
+    throw UserError("'" + shown(text) + "' is not a non-negative integer");
   return n;
 }
 
@@ -220,7 +220,7 @@ void ParamTable::alternatives(std::string_view name, std::string& chosen, std::v
     };
     if (same != own && has_parameters())
       throw UserError("the parameters of " + own->only_with + " and of " + same->only_with +
-                      " would be in one table, " + same->prefix);
+                      " would share the table " + same->prefix);
   }
 }
 
@@ -233,7 +233,8 @@ Param const* ParamTable::find(std::string_view name) const {
 void ParamTable::set_source(std::string_view name, std::string_view source) {
   auto const full = prefix_ + std::string(name);
   auto const p = std::find_if(params_.begin(), params_.end(), [&](Param const& q) { return q.name == full; });
-  if (p == params_.end()) throw UserError("parameter " + full + " is not declared: it can have no source");
+  if (p == params_.end())
+    throw UserError("parameter " + full + " is not declared, so its source cannot be set");
   p->source = source;
 }
 
@@ -248,7 +249,7 @@ void ParamTable::add(Param p) {
       throw UserError("parameter " + inner + " would be below " + outer + ", which is a parameter itself");
   }
   if (p.source.empty())
-    throw UserError("parameter " + p.name + " has no source; write \"assumed\" where there is none");
+    throw UserError("parameter " + p.name + " has no source; write \"assumed\" if none exists");
   params_.push_back(std::move(p));
 }
 

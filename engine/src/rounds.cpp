@@ -157,7 +157,7 @@ void Engine::Impl::take_in_all() {
 // Horizons exclude this case. Otherwise a result would be wrong without notice.
 void Engine::Impl::late(Event const& e, Time handled) const {
   panic("an event for " + system.receivers_[e.to].component->path() + " at " +
-            std::to_string(picoseconds(e.when)) + " ps arrives after its lane has handled those up to " +
+            std::to_string(picoseconds(e.when)) + " ps arrives after its lane has handled events up to " +
             std::to_string(picoseconds(handled)) + " ps: the lookahead is too long",
         __FILE__, __LINE__);
 }

@@ -22,8 +22,8 @@ PortId declare_out(System& system, AnyComponent& component, std::string_view nam
 }  // namespace detail
 
 void System::check_new_path(std::string const& path) {
-  if (path.empty()) throw UserError("a component needs a path");
-  if (known_paths_.contains(path)) throw UserError("two components are called '" + path + "'");
+  if (path.empty()) throw UserError("a component has an empty path");
+  if (known_paths_.contains(path)) throw UserError("two components have the path '" + path + "'");
 }
 
 void System::bind_receivers(AnyComponent& component) {
@@ -49,7 +49,7 @@ void System::link(PortId from, PortId to, Latency latency) {
 void System::link_family(PortId from, FamilyPorts& to, Latency latency) {
   auto& port = outs_.at(from);
   if (port.connected) throw UserError("port " + out_name(from) + " is connected twice");
-  if (to.ids.empty()) throw UserError("port " + out_name(from) + " is connected to a family of no ports");
+  if (to.ids.empty()) throw UserError("port " + out_name(from) + " is connected to an empty port family");
   // Once for all its senders: in a large model every process may send to all others.
   if (!to.linked)
     for (auto const id : to.ids) ins_.at(id).connected = true;
@@ -60,7 +60,8 @@ void System::link_family(PortId from, FamilyPorts& to, Latency latency) {
 }
 
 void System::post_event(Event const& event) {
-  FF_CHECK(event.when >= Time{}, receivers_[event.to].component->path() + ": a first event before time zero");
+  FF_CHECK(event.when >= Time{},
+           receivers_[event.to].component->path() + ": the first event has a negative time");
   initial_.push_back(event);
   initial_.back().sequence = receivers_[event.to].component->sequence_++;
 }

@@ -28,7 +28,7 @@ void TableRows::read(std::span<std::byte const> bytes,
                                         std::vector<Cell> const& cells)> const& row) {
   auto const number = [&] {
     std::uint64_t n = 0;
-    FF_CHECK(bytes.size() >= sizeof n, "rows of tables are cut short");
+    FF_CHECK(bytes.size() >= sizeof n, "table rows are truncated");
     std::memcpy(&n, bytes.data(), sizeof n);
     bytes = bytes.subspan(sizeof n);
     return n;
@@ -46,7 +46,7 @@ void TableRows::read(std::span<std::byte const> bytes,
       } else if (kind == 1) {
         cells.emplace_back(static_cast<std::int64_t>(value));
       } else {
-        FF_CHECK(value <= bytes.size(), "rows of tables are cut short");
+        FF_CHECK(value <= bytes.size(), "table rows are truncated");
         cells.emplace_back(std::string(reinterpret_cast<char const*>(bytes.data()), value));
         bytes = bytes.subspan(value);
       }

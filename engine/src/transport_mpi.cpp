@@ -38,9 +38,9 @@ void start_mpi() {
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &given);
   if (given >= MPI_THREAD_SERIALIZED) return;
   MPI_Finalize();
-  throw RunError(std::string("this MPI library gives thread support ") +
+  throw RunError(std::string("the MPI library provides thread support ") +
                  (given == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED") +
-                 ", and a run across ranks needs MPI_THREAD_SERIALIZED");
+                 ", but a run on several ranks requires MPI_THREAD_SERIALIZED");
 }
 
 class MpiTransport final : public Transport {

@@ -90,8 +90,7 @@ std::uint64_t parse(std::string_view text, Quantity const& q) {
     if (!is_digit(c)) break;
     any = true;
     if (mantissa != 0 || c != '0') ++digits;
-    if (digits > kDigits || (fraction && power > kTera))
-      fail(whole, "has more digits than any machine needs");
+    if (digits > kDigits || (fraction && power > kTera)) fail(whole, "has too many digits");
     mantissa = mantissa * 10 + static_cast<unsigned>(c - '0');
     if (fraction) power *= 10;
   }

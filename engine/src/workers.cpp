@@ -62,7 +62,7 @@ void Workers::run(std::function<void()> const& lead) {
     arena_->call_on_each([](void* self) { static_cast<Workers*>(self)->join(); }, this);
   else
     join();
-  FF_CHECK(gone_.load() == threads_, "a member of the crew is missing");
+  FF_CHECK(gone_.load() == threads_, "not all worker threads have finished");
   failed_.store(false);
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }

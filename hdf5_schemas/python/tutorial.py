@@ -46,7 +46,7 @@ print(run)
 # %%
 print("L2 TLB:", run.config["gpu"]["l2_tlb"]["entries"], "entries")
 print(run.machine.links[["a", "b", "kind", "latency_ps"]])
-print("made by commit", run.commit, "on", run.host)
+print("program: commit", run.commit, "on", run.host)
 
 # %% [markdown]
 # ## Which kernel took the time?
@@ -85,7 +85,7 @@ run.plot.hit_rates().savefig(os.path.join(results, "hit_rates.png"))
 # %%
 stack = run.latency("machine").loc["machine"]
 stages = stack.drop(["access_time", "transactions"])
-print(f"an access takes {stack['access_time'] / stack['transactions'] / 1000:.0f} ns on average, of which")
+print(f"average access time: {stack['access_time'] / stack['transactions'] / 1000:.0f} ns, by stage:")
 print((100 * stages / stack["access_time"]).sort_values(ascending=False).head(3).round(1).to_string(), "%")
 run.plot.latency_stack(by="kernel").savefig(os.path.join(results, "latency_stack.png"))
 

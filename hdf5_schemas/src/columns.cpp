@@ -24,7 +24,7 @@ std::vector<std::uint64_t> Columns::numbers(std::string const& name) const {
   auto const shape = shape_of_dataset(dataset);
   bool const counts = shape.kind == Kind::unsigned_integer || shape.kind == Kind::integer;
   if (!counts || shape.extents.size() != 1 || shape.rows() != rows_in_file_)
-    throw Hdf5Failure(path + " is no list of as many numbers as there are rows");
+    throw Hdf5Failure(path + " does not have one number per row");
   return read_words(dataset, shape, 0, rows_);
 }
 
@@ -33,7 +33,7 @@ std::vector<std::string> Columns::texts(std::string const& name) const {
   auto const dataset = open_dataset(file_, path);
   auto const shape = shape_of_dataset(dataset);
   if (shape.kind != Kind::text || shape.extents.size() != 1 || shape.rows() != rows_in_file_)
-    throw Hdf5Failure(path + " is no list of as many texts as there are rows");
+    throw Hdf5Failure(path + " does not have one text per row");
   return read_texts(dataset, shape, 0, rows_);
 }
 

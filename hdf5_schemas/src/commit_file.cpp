@@ -136,10 +136,10 @@ CommitFile::CommitFile(std::string path) : path_(std::move(path)), file_(create_
 
 Handle CommitFile::access_list() {
   static hid_t const driver = register_driver();
-  Handle list(H5Pcreate(H5P_FILE_ACCESS), "no access list");
+  Handle list(H5Pcreate(H5P_FILE_ACCESS), "cannot set file access properties");
   AccessInfo const info{this};
-  check(H5Pset_driver(list, driver, &info), "no file driver");
-  check(H5Pset_fclose_degree(list, H5F_CLOSE_STRONG), "no close degree");
+  check(H5Pset_driver(list, driver, &info), "cannot set the file driver");
+  check(H5Pset_fclose_degree(list, H5F_CLOSE_STRONG), "cannot set the close degree");
   return list;
 }
 

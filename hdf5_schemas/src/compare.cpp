@@ -23,7 +23,7 @@ std::vector<SettingDifference> settings_between(std::string const& a, std::strin
       a,
       [&](hid_t file_a) {
         check_is_result(file_a);
-        auto const file_b = open_to_read(b, "the other file cannot be opened");
+        auto const file_b = open_to_read(b, "cannot open the other file");
         check_is_result(file_b);
         Pack answer;
         for (auto const& s : setting_differences(file_a, file_b)) {
@@ -98,7 +98,7 @@ bool RunsCompared::all_equal() const {
 
 RunsCompared compare(std::vector<std::string> const& paths) {
   if (paths.size() < 2 || paths.size() > kMostCompared)
-    throw UserError("compare takes 2 to " + std::to_string(kMostCompared) + " results, and was given " +
+    throw UserError("compare takes 2 to " + std::to_string(kMostCompared) + " results, not " +
                     std::to_string(paths.size()));
   RunsCompared c;
   std::vector<ResultSummary> read;

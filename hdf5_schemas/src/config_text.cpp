@@ -19,7 +19,7 @@ std::vector<std::string> file_parameters(hid_t object) {
   auto const column = open_dataset(object, "/config/inputs/parameter");
   auto const shape = shape_of_dataset(column);
   if (shape.kind != Kind::text || shape.extents.size() != 1)
-    throw Hdf5Failure("/config/inputs/parameter is no list of names");
+    throw Hdf5Failure("/config/inputs/parameter is not a list of names");
   return read_texts(column, shape, 0, shape.rows());
 }
 
@@ -49,7 +49,8 @@ std::vector<ConfigLine> lines_of(std::string const& text) {
 std::vector<ConfigLine> lines_of_config(hid_t object) {
   auto const dataset = open_dataset(object, "/config/toml");
   auto const shape = shape_of_dataset(dataset);
-  if (shape.kind != Kind::text || !shape.extents.empty()) throw Hdf5Failure("/config/toml is not one text");
+  if (shape.kind != Kind::text || !shape.extents.empty())
+    throw Hdf5Failure("/config/toml is not a single text");
   return lines_of(read_texts(dataset, shape, 0, 1).at(0));
 }
 

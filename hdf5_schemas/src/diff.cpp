@@ -38,7 +38,7 @@ class Comparer {
          {std::pair("/topology/nodes", "node"), std::pair("/topology/links", "link")})
       if (!timed_ && !untimed_) rows("topology", folder, index);
     if (!timed_ && !untimed_ && comparison.settings.empty())
-      found({"attributes", "/", std::nullopt, "only names, units or descriptions of the contents differ"});
+      found({"attributes", "/", std::nullopt, "only names, units or descriptions differ"});
     comparison.difference = timed_ ? timed_ : untimed_;
     return comparison;
   }
@@ -143,7 +143,7 @@ class Comparer {
     auto const members = children(folder, "timeseries");
     auto const times = open(folder + "/time_ps");
     if (!alike(times) || times.shape_a.kind != Kind::integer || times.shape_a.row_values != 1)
-      throw Hdf5Failure(folder + "/time_ps is no list of times");
+      throw Hdf5Failure(folder + "/time_ps is not a list of times");
     auto const instances = open(folder + "/instance");
     if (instances.shape_a.rows() != instances.shape_b.rows() || first_difference(instances, UINT64_MAX)) {
       found(
@@ -159,8 +159,8 @@ class Comparer {
       auto const time =
           std::min(time_at(times.a, times.shape_a, limit), time_at(times.b, times.shape_b, limit));
       found({"timeseries", folder + "/time_ps", time,
-             "sample " + std::to_string(limit) + " of " + folder + " is at " +
-                 verdict(place->value_a, place->value_b) + " ps"});
+             "sample " + std::to_string(limit) + " of " + folder + " has time " +
+                 verdict(place->value_a, place->value_b) + " (ps)"});
     } else if (rows_a != rows_b) {
       auto const time =
           rows_a > rows_b ? time_at(times.a, times.shape_a, limit) : time_at(times.b, times.shape_b, limit);
@@ -174,7 +174,7 @@ class Comparer {
       auto const path = folder + "/" + name;
       auto const pair = open(path);
       if (!alike(pair) || pair.shape_a.extents.size() < 2) {
-        found({"timeseries", path, std::nullopt, path + " has another shape in either file"});
+        found({"timeseries", path, std::nullopt, path + " has different shapes in the two files"});
         continue;
       }
       auto const place = first_difference(pair, limit);
@@ -214,7 +214,7 @@ class Comparer {
       auto const pair = open(folder + "/" + name);
       if (!alike(pair) || pair.shape_a.extents.size() != 1) {
         found({where, folder + "/" + name, std::nullopt,
-               folder + "/" + name + " has another shape in either file"});
+               folder + "/" + name + " has different shapes in the two files"});
         return;
       }
       auto const place = first_difference(pair, first ? first->row : UINT64_MAX);
@@ -249,7 +249,7 @@ class Comparer {
         auto const pair = open(folder + "/" + metric);
         auto const path = folder + "/" + metric;
         if (!alike(pair) || pair.shape_a.rows() != pair.shape_b.rows()) {
-          found({"summary", path, std::nullopt, path + " has another shape in either file"});
+          found({"summary", path, std::nullopt, path + " has different shapes in the two files"});
         } else if (auto const place = first_difference(pair, UINT64_MAX)) {
           found({"summary", path, std::nullopt,
                  path + " of " + text_at(a_, folder + "/name", place->row) + " is " +
@@ -267,7 +267,7 @@ class Comparer {
     }
     if (reasons[0] != reasons[1])
       found({"attributes", "/", std::nullopt,
-             "the run ended for another reason: " +
+             "the runs ended for different reasons: " +
                  verdict("'" + shown(reasons[0]) + "'", "'" + shown(reasons[1]) + "'")});
   }
 
@@ -284,7 +284,7 @@ Comparison diff(std::string const& a, std::string const& b) {
   Pack pack(read_guarded(
       a,
       [&](hid_t file_a) {
-        auto const file_b = open_to_read(b, "the other file cannot be opened");
+        auto const file_b = open_to_read(b, "cannot open the other file");
         auto const comparison = Comparer(file_a, file_b, a, b).run();
         Pack answer;
         answer.put(comparison.settings.size());

@@ -111,7 +111,8 @@ std::string read_all(hid_t file) {
     return found == figures.end() ? std::uint64_t{0} : found->second;
   };
   if (!figures.contains("sm_access_time"))
-    throw UserError("it is of an earlier version of the program, which did not say where the time went");
+    throw UserError(
+        "it was written by an earlier version of Farfault, which did not record access times by stage");
   Pack pack;
   auto const end_reason = text_attribute(open_group(file, "/"), "end_reason");
   pack.put(end_reason);

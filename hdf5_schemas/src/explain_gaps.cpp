@@ -13,9 +13,9 @@ namespace {
 // Activities by priority: simultaneous activities count as the first one; kElse is time without any of them.
 constexpr std::size_t kOnGpus = 0, kCopies = 1, kAllocations = 2, kLaunches = 3, kElse = 4;
 constexpr std::array<Named, 4> kNames{{{"copies", "copies between host and GPUs"},
-                                       {"allocations", "allocating and freeing"},
-                                       {"launches", "launches under way, or word of their end"},
-                                       {"else", "no operation, or other work of the host"}}};
+                                       {"allocations", "allocations and releases"},
+                                       {"launches", "launch and completion latency"},
+                                       {"else", "no operation, or other host work"}}};
 
 struct Change {
   std::uint64_t time = 0;

@@ -20,7 +20,7 @@ std::vector<std::string> names_of(hid_t file, std::uint64_t rows) {
   for (auto const* column : {"machine", "application", "name"}) {
     if (!has_column(file, column)) continue;
     auto const words = texts(file, kTable + "/" + column);
-    if (words.size() != rows) throw Hdf5Failure(kTable + "/" + column + " is no text for each of the rows");
+    if (words.size() != rows) throw Hdf5Failure(kTable + "/" + column + " does not have one text per row");
     for (std::size_t i = 0; i < rows; ++i) names[i] += (names[i].empty() ? "" : "/") + words[i];
   }
   return names;

@@ -18,7 +18,7 @@ std::vector<std::uint64_t> words(hid_t file, std::string const& path, std::uint6
   auto const shape = shape_of_dataset(dataset);
   bool const counts = shape.kind == Kind::unsigned_integer || shape.kind == Kind::integer;
   if (!counts || shape.row_values != 1 || shape.rows() != rows)
-    throw Hdf5Failure(path + " is no list of as many numbers as there are rows");
+    throw Hdf5Failure(path + " does not have one number per row");
   return read_words(dataset, shape, 0, rows);
 }
 
@@ -27,21 +27,22 @@ std::optional<double> real_number(hid_t file, std::string const& path) {
   auto const dataset = open_dataset(file, path);
   auto const shape = shape_of_dataset(dataset);
   if (shape.kind != Kind::real || shape.row_values != 1 || shape.rows() != 1)
-    throw Hdf5Failure(path + " is not one number");
+    throw Hdf5Failure(path + " is not a single number");
   return std::bit_cast<double>(read_words(dataset, shape, 0, 1).at(0));
 }
 
 std::vector<std::string> texts(hid_t file, std::string const& path) {
   auto const dataset = open_dataset(file, path);
   auto const shape = shape_of_dataset(dataset);
-  if (shape.kind != Kind::text || shape.extents.size() != 1) throw Hdf5Failure(path + " is no list of texts");
+  if (shape.kind != Kind::text || shape.extents.size() != 1)
+    throw Hdf5Failure(path + " is not a list of texts");
   return read_texts(dataset, shape, 0, shape.rows());
 }
 
 std::map<std::string, std::uint64_t> figures_of_machine(hid_t file) {
   auto const folder = std::string("/summary/machine");
   if (!has(file, "summary/machine"))
-    throw UserError("there is no summary in it yet: its run is under way, or was killed");
+    throw UserError("it has no summary yet; the run is in progress or was killed");
   std::map<std::string, std::uint64_t> figures;
   for (auto const& metric : link_names(open_group(file, folder)))
     if (metric != "name") figures[metric] = words(file, folder + "/" + metric, 1).at(0);
@@ -54,7 +55,7 @@ Growth::Growth(hid_t file, std::string const& folder, std::string const& metric)
   times_ = words(file, folder + "/time_ps", rows);
   names_ = texts(file, folder + "/instance");
   if (shape_.kind != Kind::unsigned_integer || shape_.rows() != rows || shape_.row_values != names_.size())
-    throw Hdf5Failure(folder + "/" + metric + " does not fit its coordinates");
+    throw Hdf5Failure(folder + "/" + metric + " does not match its coordinates");
 }
 
 std::vector<double> Growth::rates(std::size_t instance, std::uint64_t end, std::uint64_t among) const {

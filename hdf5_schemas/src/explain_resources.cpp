@@ -29,24 +29,24 @@ std::vector<Source> const& sources() {
        "busy_time",
        "L2 cache slices",
        {"l2_cache", "remote_memory", "walk", "walk_queue", "l2_tlb"}},
-      {"cpu_dram", "busy_time", "DRAM channels of CPUs", {"remote_memory", "iommu"}},
-      {"llc_slice", "busy_time", "cache slices of CPUs", {"remote_memory", "iommu"}},
+      {"cpu_dram", "busy_time", "CPU DRAM channels", {"remote_memory", "iommu"}},
+      {"llc_slice", "busy_time", "CPU cache slices", {"remote_memory", "iommu"}},
       {"l2_tlb", "busy_time", "L2 TLBs", {"l2_tlb"}},
-      {"gmmu", "walker_busy_time", "page walkers", {"walk", "walk_queue", "l2_tlb"}},
-      {"iommu", "walker_busy_time", "page walkers of IOMMUs", {"iommu"}},
+      {"gmmu", "walker_busy_time", "GMMU page walkers", {"walk", "walk_queue", "l2_tlb"}},
+      {"iommu", "walker_busy_time", "IOMMU page walkers", {"iommu"}},
       {"driver", "busy_time", "drivers", {"fault"}},
       {"l2_tlb", "mshr_stall_time", "L2 TLB MSHRs", {"l2_tlb"}, kNoneFree},
       {"l2_slice", "mshr_stall_time", "L2 cache MSHRs", {"l2_cache", "remote_memory"}, kNoneFree},
-      {"llc_slice", "mshr_stall_time", "cache MSHRs of CPUs", {"remote_memory"}, kNoneFree},
-      {"gmmu", "fault_buffer_full_time", "fault buffers of GPUs", {"fault"}, kFull},
-      {"iommu", "fault_buffer_full_time", "fault buffers of IOMMUs", {"fault"}, kFull},
+      {"llc_slice", "mshr_stall_time", "CPU cache MSHRs", {"remote_memory"}, kNoneFree},
+      {"gmmu", "fault_buffer_full_time", "GPU fault buffers", {"fault"}, kFull},
+      {"iommu", "fault_buffer_full_time", "IOMMU fault buffers", {"fault"}, kFull},
       {"sm.by_gpu", "l1_tlb_mshr_wait_time", "L1 TLB MSHRs", {"load_store"}, kNoneFree},
       {"sm.by_gpu", "l1_mshr_wait_time", "L1 cache MSHRs", {"load_store"}, kNoneFree},
-      {"sm.by_gpu", "l2_credit_wait_time", "L2 cache credits of SMs", {"load_store"}, kNoneFree},
-      {"sm.by_gpu", "remote_credit_wait_time", "remote credits of SMs", {"load_store"}, kNoneFree},
+      {"sm.by_gpu", "l2_credit_wait_time", "SM credits for the L2 cache", {"load_store"}, kNoneFree},
+      {"sm.by_gpu", "remote_credit_wait_time", "SM credits for remote accesses", {"load_store"}, kNoneFree},
       {"sm.by_gpu",
        "faulted_wait_time",
-       "room for faulted accesses of SMs",
+       "SM entries for faulted accesses",
        {"fault", "load_store"},
        kNoneFree},
   };
@@ -115,7 +115,7 @@ void add_over_time(hid_t file, Resource& r, std::string const& sender, std::uint
     auto const place = std::ranges::find(growth->names(), sender);
     if (place == growth->names().end()) continue;
     r.over_time = growth->rates(static_cast<std::size_t>(place - growth->names().begin()), end, links);
-    if (links != 1) r.over_time_of = sender + ", its " + std::to_string(links) + " links on average";
+    if (links != 1) r.over_time_of = sender + ", average of its " + std::to_string(links) + " links";
     return;
   }
 }
@@ -139,8 +139,8 @@ std::vector<Resource> read_links(hid_t file, std::uint64_t end) {
                   end);
     all.push_back(std::move(r));
   };
-  add("busy_time", "links, each direction", "");
-  add("credit_wait_time", "credits of links", "is idle for lack of them");
+  add("busy_time", "links (per direction)", "");
+  add("credit_wait_time", "link credits", "is idle for lack of credits");
   return all;
 }
 

@@ -142,7 +142,7 @@ int end_of(pid_t child, std::chrono::milliseconds longest) {
 // The defect of the file, from the exit status of a child that sent no answer.
 std::string fault_of(int status) {
   if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL))
-    return "reading it takes more time or memory than a sound file of its size";
+    return "reading it exceeds the time or memory limit for a file of its size";
   if (WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemory)
     return "reading it takes more than " + std::to_string(kMemory >> 30) + " GiB of memory";
   return "HDF5 crashes on it";
@@ -154,7 +154,8 @@ std::string what_is_there(std::string const& path) {
   if (std::filesystem::is_directory(path + "/runs", error))
     return "; the results of a sweep are in '" + one_line(path) + "/runs'";
   if (!std::filesystem::is_regular_file(path + ".partial", error)) return {};
-  return "; its run goes on or was stopped: what it got to is in '" + one_line(path) + ".partial'";
+  return "; the run is in progress or was stopped: its result up to the last flush is in '" + one_line(path) +
+         ".partial'";
 }
 
 }  // namespace
@@ -170,12 +171,12 @@ std::string read_guarded(std::string const& path, std::function<std::string(hid_
 
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
-    throw RunError(std::string("cannot make a pipe: ") + std::strerror(errno));
+    throw RunError(std::string("cannot create a pipe: ") + std::strerror(errno));
   auto const pid = ::fork();
   if (pid < 0) {
     ::close(ends[0]);
     ::close(ends[1]);
-    throw RunError(std::string("cannot start a reader: ") + std::strerror(errno));
+    throw RunError(std::string("cannot start the reader process: ") + std::strerror(errno));
   }
   if (pid == 0) {
     ::close(ends[0]);
@@ -196,7 +197,7 @@ std::string read_guarded(std::string const& path, std::function<std::string(hid_
   auto const why = sound ? answer.substr(1) : fault_of(status);
   auto const names =
       "'" + one_line(path) + "'" + (other.empty() ? std::string() : " or '" + one_line(other) + "'");
-  throw UserError(names + " is damaged or no result of Farfault: " + one_line(why));
+  throw UserError(names + " is damaged or not a Farfault result: " + one_line(why));
 }
 
 }  // namespace farfault::results

@@ -17,7 +17,8 @@ void check_is_result(hid_t file) {
 void check_schema(hid_t root) {
   Handle const attribute(H5Aopen(root, "schema_version", H5P_DEFAULT), "schema_version cannot be read");
   auto const shape = shape_of_attribute(attribute);
-  if (shape.kind != Kind::integer || !shape.extents.empty()) throw Hdf5Failure("schema_version is no number");
+  if (shape.kind != Kind::integer || !shape.extents.empty())
+    throw Hdf5Failure("schema_version is not a number");
   auto const version = static_cast<std::int64_t>(attribute_words(attribute, shape).at(0));
   if (version != kSchemaVersion)
     throw OtherSchema(std::string("was written by ") + (version < kSchemaVersion ? "an older" : "a newer") +

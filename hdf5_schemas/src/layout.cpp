@@ -24,7 +24,7 @@ void write_attribute(hid_t object, char const* name, hid_t type, hid_t space, vo
 }
 
 void write_attribute(hid_t object, char const* name, hid_t type, void const* value) {
-  Handle const space(H5Screate(H5S_SCALAR), "no scalar");
+  Handle const space(H5Screate(H5S_SCALAR), "cannot create a dataspace");
   write_attribute(object, name, type, space, value);
 }
 
@@ -34,7 +34,7 @@ Handle write_values(hid_t parent, std::string const& name, Element element, Hand
   Handle const space(extents.empty()
                          ? H5Screate(H5S_SCALAR)
                          : H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr),
-                     "no dataspace");
+                     "cannot create a dataspace");
   auto const list = storage_of(extents, H5Tget_size(file_type));
   Handle dataset(H5Dcreate2(parent, name.c_str(), file_type, space, H5P_DEFAULT, list, H5P_DEFAULT),
                  "cannot add a dataset");
@@ -47,7 +47,7 @@ Handle write_values(hid_t parent, std::string const& name, Element element, Hand
 
 Handle write_numbers(hid_t parent, std::string const& name, Element element, std::span<hsize_t const> extents,
                      void const* data, Description const& about) {
-  Handle const type(H5Tcopy(file_type_of(element)), "no type");
+  Handle const type(H5Tcopy(file_type_of(element)), "cannot create a datatype");
   return write_values(parent, name, element, type, memory_type_of(element), extents, data, about);
 }
 
@@ -72,14 +72,14 @@ Handle write_list(hid_t parent, std::string const& name, Element element, std::s
 }  // namespace
 
 Handle create_group(hid_t parent, std::string const& name, std::size_t members) {
-  Handle const list(H5Pcreate(H5P_GROUP_CREATE), "no group properties");
-  check(H5Pset_obj_track_times(list, false), "no group properties");
+  Handle const list(H5Pcreate(H5P_GROUP_CREATE), "cannot set group properties");
+  check(H5Pset_obj_track_times(list, false), "cannot set group properties");
   // Keep all links in the header of the group: the index that HDF5 builds for more than eight links takes
   // more space.
-  check(H5Pset_link_phase_change(list, 4096, 4096), "no group properties");
+  check(H5Pset_link_phase_change(list, 4096, 4096), "cannot set group properties");
   check(H5Pset_est_link_info(list, static_cast<unsigned>(std::clamp<std::size_t>(members, 1, 1000)),
                              kTypicalName),
-        "no group properties");
+        "cannot set group properties");
   return {H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, list, H5P_DEFAULT), "cannot add a group"};
 }
 
@@ -108,13 +108,13 @@ hid_t memory_type_of(Element element) {
 }
 
 Handle storage_of(std::span<hsize_t const> extents, std::size_t value_bytes) {
-  Handle list(H5Pcreate(H5P_DATASET_CREATE), "no dataset properties");
-  check(H5Pset_obj_track_times(list, false), "no dataset properties");
+  Handle list(H5Pcreate(H5P_DATASET_CREATE), "cannot set dataset properties");
+  check(H5Pset_obj_track_times(list, false), "cannot set dataset properties");
   auto bytes = value_bytes;
   for (auto const extent : extents) bytes *= extent;
   if (bytes == 0) return list;
   if (bytes <= kCompactBytes) {
-    check(H5Pset_layout(list, H5D_COMPACT), "no compact layout");
+    check(H5Pset_layout(list, H5D_COMPACT), "cannot set a compact layout");
   } else if (!extents.empty()) {
     std::vector<hsize_t> chunk(extents.begin(), extents.end());
     auto room = std::max<hsize_t>(kChunkBytes / value_bytes, 1);
@@ -128,9 +128,9 @@ Handle storage_of(std::span<hsize_t const> extents, std::size_t value_bytes) {
 }
 
 void compress(hid_t list, std::vector<hsize_t> const& chunk) {
-  check(H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()), "no chunks");
-  check(H5Pset_shuffle(list), "no shuffle filter");
-  check(H5Pset_deflate(list, kDeflateLevel), "no deflate filter");
+  check(H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()), "cannot set a chunked layout");
+  check(H5Pset_shuffle(list), "cannot add the shuffle filter");
+  check(H5Pset_deflate(list, kDeflateLevel), "cannot add the deflate filter");
 }
 
 void describe(hid_t dataset, Element element, Description const& about) {
@@ -169,17 +169,17 @@ Handle write_column(hid_t parent, std::string const& name, std::span<double cons
 }
 
 void make_scale(hid_t dataset, std::string const& name) {
-  check(H5DSset_scale(dataset, name.c_str()), "cannot make a dimension scale");
+  check(H5DSset_scale(dataset, name.c_str()), "cannot create a dimension scale");
 }
 
 void ScaleTies::tie(hid_t dataset, std::vector<hid_t> const& scales) {
   Use use{0, 0, 0};
-  check(H5Rcreate(&use.dataset, dataset, ".", H5R_OBJECT, -1), "cannot refer to a dataset");
+  check(H5Rcreate(&use.dataset, dataset, ".", H5R_OBJECT, -1), "cannot reference a dataset");
   std::vector<hobj_ref_t> references(scales.size());
   std::vector<hvl_t> axes(scales.size());
   for (std::size_t axis = 0; axis < scales.size(); ++axis) {
     check(H5Rcreate(&references[axis], scales[axis], ".", H5R_OBJECT, -1),
-          "cannot refer to a dimension scale");
+          "cannot reference a dimension scale");
     axes[axis] = {1, &references[axis]};
     use.axis = static_cast<int>(axis);
     auto const known =
@@ -189,19 +189,21 @@ void ScaleTies::tie(hid_t dataset, std::vector<hid_t> const& scales) {
     else
       scales_.push_back({scales[axis], {use}});
   }
-  Handle const type(H5Tvlen_create(H5T_STD_REF_OBJ), "no type of references");
+  Handle const type(H5Tvlen_create(H5T_STD_REF_OBJ), "cannot create a reference datatype");
   hsize_t const rank = scales.size();
-  Handle const space(H5Screate_simple(1, &rank, nullptr), "no dataspace");
+  Handle const space(H5Screate_simple(1, &rank, nullptr), "cannot create a dataspace");
   write_attribute(dataset, DIMENSION_LIST, type, space, axes.data());
 }
 
 void ScaleTies::write() {
-  Handle const type(H5Tcreate(H5T_COMPOUND, sizeof(Use)), "no type of references");
-  check(H5Tinsert(type, "dataset", HOFFSET(Use, dataset), H5T_STD_REF_OBJ), "no type of references");
-  check(H5Tinsert(type, "dimension", HOFFSET(Use, axis), H5T_NATIVE_INT), "no type of references");
+  Handle const type(H5Tcreate(H5T_COMPOUND, sizeof(Use)), "cannot create a reference datatype");
+  check(H5Tinsert(type, "dataset", HOFFSET(Use, dataset), H5T_STD_REF_OBJ),
+        "cannot create a reference datatype");
+  check(H5Tinsert(type, "dimension", HOFFSET(Use, axis), H5T_NATIVE_INT),
+        "cannot create a reference datatype");
   for (auto const& [scale, uses] : scales_) {
     hsize_t const count = uses.size();
-    Handle const space(H5Screate_simple(1, &count, nullptr), "no dataspace");
+    Handle const space(H5Screate_simple(1, &count, nullptr), "cannot create a dataspace");
     write_attribute(scale, REFERENCE_LIST, type, space, uses.data());
   }
   scales_.clear();

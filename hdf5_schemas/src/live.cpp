@@ -21,7 +21,7 @@ SampledRows sampled_rows(hid_t file, std::string const& path) {
   auto dataset = open_dataset(file, path);
   auto shape = shape_of_dataset(dataset);
   bool const counts = shape.kind == Kind::unsigned_integer || shape.kind == Kind::integer;
-  if (!counts || shape.extents.empty()) throw Hdf5Failure(path + " is no series of numbers");
+  if (!counts || shape.extents.empty()) throw Hdf5Failure(path + " is not a series of numbers");
   return {std::move(dataset), std::move(shape)};
 }
 
@@ -31,7 +31,7 @@ std::uint64_t number_in_engine(hid_t file, char const* name) {
   auto const dataset = open_dataset(file, path);
   auto const shape = shape_of_dataset(dataset);
   if (!shape.extents.empty() || shape.kind == Kind::text || shape.kind == Kind::other)
-    throw Hdf5Failure("/" + path + " is not one number");
+    throw Hdf5Failure("/" + path + " is not a single number");
   return read_words(dataset, shape, 0, 1).at(0);
 }
 
@@ -40,7 +40,8 @@ std::string text_in_engine(hid_t file, char const* name) {
   if (!has(file, path)) return {};
   auto const dataset = open_dataset(file, path);
   auto const shape = shape_of_dataset(dataset);
-  if (!shape.extents.empty() || shape.kind != Kind::text) throw Hdf5Failure("/" + path + " is not one text");
+  if (!shape.extents.empty() || shape.kind != Kind::text)
+    throw Hdf5Failure("/" + path + " is not a single text");
   return read_texts(dataset, shape, 0, 1).at(0);
 }
 
@@ -66,7 +67,7 @@ std::string pack_live(hid_t file, std::vector<LiveCounter> const& counters, std:
     set = sampled_rows(file, folder + "/" + c.metric);
     auto const [time, fresh] = times.try_emplace(c.series);
     if (fresh) time->second = sampled_rows(file, folder + "/time_ps");
-    if (time->second.shape.row_values != 1) throw Hdf5Failure(folder + "/time_ps is no list of times");
+    if (time->second.shape.row_values != 1) throw Hdf5Failure(folder + "/time_ps is not a list of times");
     // A run that was killed during a flush may have more rows of one dataset than of another.
     auto const rows = std::min(time->second.shape.rows(), set->shape.rows());
     samples = std::min(samples.value_or(rows), rows);

@@ -41,7 +41,7 @@ bool has_member(hid_t group, std::string const& name) {
   if (link.type == H5L_TYPE_HARD) return true;
   auto const above = path_of(group);
   throw Hdf5Failure(above + (above == "/" ? "" : "/") + name +
-                    " is a link to another place, and a result holds all of its data itself");
+                    " is not a hard link; a result must contain all of its data");
 }
 
 void check_has_one_name(hid_t object) {
@@ -59,13 +59,13 @@ void check_has_one_name(hid_t object) {
 void check_chunks(hid_t dataset, hid_t list) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;  // as in python/farfault/objects.py
   std::array<hsize_t, H5S_MAX_RANK> chunk{};
-  auto const rank =
-      static_cast<std::size_t>(check(H5Pget_chunk(list, H5S_MAX_RANK, chunk.data()), "no chunks"));
+  auto const rank = static_cast<std::size_t>(
+      check(H5Pget_chunk(list, H5S_MAX_RANK, chunk.data()), "the chunk size of a dataset cannot be read"));
   Handle const type(H5Dget_type(dataset), "a dataset has no type");
   std::uint64_t bytes = std::max<std::uint64_t>(H5Tget_size(type), 1);
   for (std::size_t axis = 0; axis < rank; ++axis) {
     if (chunk[axis] > kMostBytes / bytes)
-      throw Hdf5Failure(path_of(dataset) + " is stored in chunks of more than 64 MiB");
+      throw Hdf5Failure(path_of(dataset) + " has chunks larger than 64 MiB");
     bytes *= std::max<hsize_t>(chunk[axis], 1);
   }
 }
@@ -74,11 +74,9 @@ void check_storage(hid_t dataset) {
   Handle const list(H5Dget_create_plist(dataset), "a dataset has no properties");
   auto const layout = H5Pget_layout(list);
   if (layout != H5D_COMPACT && layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED)
-    throw Hdf5Failure(path_of(dataset) +
-                      " is a view of other datasets, and a result holds all of its data itself");
+    throw Hdf5Failure(path_of(dataset) + " is a virtual dataset; a result must contain all of its data");
   if (check(H5Pget_external_count(list), "a dataset has no properties") > 0)
-    throw Hdf5Failure(path_of(dataset) +
-                      " keeps its data in another file, and a result holds all of its data itself");
+    throw Hdf5Failure(path_of(dataset) + " has external storage; a result must contain all of its data");
   if (layout == H5D_CHUNKED) check_chunks(dataset, list);
   auto const filters = check(H5Pget_nfilters(list), "a dataset has no properties");
   int seen = 0;  // shuffle is 2, deflate is 1
@@ -88,8 +86,8 @@ void check_storage(hid_t dataset) {
     auto const filter = H5Pget_filter2(list, i, &flags, &values, nullptr, 0, nullptr, &settings);
     if (filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_DEFLATE)
       throw Hdf5Failure(path_of(dataset) + " is stored with filter " + std::to_string(filter) +
-                        "; results use shuffle and deflate alone");
-    if ((seen & filter) != 0) throw Hdf5Failure(path_of(dataset) + " is stored with a filter twice");
+                        "; results use only shuffle and deflate");
+    if ((seen & filter) != 0) throw Hdf5Failure(path_of(dataset) + " is stored with the same filter twice");
     seen |= filter;
   }
 }
@@ -149,9 +147,9 @@ class OpeningAllowed {
 
 Handle open_to_read(std::string const& path, char const* failure) {
   if (auto const why = why_not_readable(path); !why.empty()) throw Hdf5Failure(failure + (": " + why));
-  Handle const access(H5Pcreate(H5P_FILE_ACCESS), "no access list");
+  Handle const access(H5Pcreate(H5P_FILE_ACCESS), "cannot set file access properties");
 #if H5_VERSION_GE(1, 10, 7)
-  check(H5Pset_file_locking(access, false, true), "no access list");
+  check(H5Pset_file_locking(access, false, true), "cannot set file access properties");
 #endif
   OpeningAllowed const allowed;
   return Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), failure);
@@ -199,7 +197,7 @@ bool has(hid_t parent, std::string const& path) {
 std::vector<std::string> link_names(hid_t group) {
   H5G_info_t info{};
   check(H5Gget_info(group, &info), "a group cannot be read");
-  if (info.nlinks > kMaxNames) throw Hdf5Failure("a group claims an absurd number of members");
+  if (info.nlinks > kMaxNames) throw Hdf5Failure("a group claims an implausible number of members");
   std::vector<std::string> names;
   auto const add = [](hid_t, char const* name, H5L_info_t const* link, void* to) -> herr_t {
     if (link->type == H5L_TYPE_HARD) static_cast<std::vector<std::string>*>(to)->emplace_back(name);
@@ -208,7 +206,7 @@ std::vector<std::string> link_names(hid_t group) {
   check(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names), "a group cannot be read");
   for (auto const& name : names)
     if (name.empty() || name.find('/') != std::string::npos)
-      throw Hdf5Failure("a group has a member '" + shown(name) + "', which is not a name");
+      throw Hdf5Failure("a group has a member '" + shown(name) + "', which is not a valid name");
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -15,7 +15,7 @@ void Pack::put(std::string_view text) {
 }
 
 std::uint64_t Pack::number() {
-  if (bytes_.size() - at_ < 8) throw UserError("the reader's answer is cut short");
+  if (bytes_.size() - at_ < 8) throw UserError("the reader process sent an incomplete answer");
   std::uint64_t value = 0;
   for (std::size_t i = 8; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes_[at_ + i]);
   at_ += 8;
@@ -24,7 +24,7 @@ std::uint64_t Pack::number() {
 
 std::string Pack::text() {
   auto const size = number();
-  if (size > bytes_.size() - at_) throw UserError("the reader's answer is cut short");
+  if (size > bytes_.size() - at_) throw UserError("the reader process sent an incomplete answer");
   auto text = bytes_.substr(at_, size);
   at_ += size;
   return text;

@@ -21,7 +21,7 @@ std::uint64_t scalar(hid_t file, std::string const& path) {
   auto const dataset = open_dataset(file, path);
   auto const shape = shape_of_dataset(dataset);
   if (!shape.extents.empty() || shape.kind == Kind::text || shape.kind == Kind::other)
-    throw Hdf5Failure(path + " is not one number");
+    throw Hdf5Failure(path + " is not a single number");
   return read_words(dataset, shape, 0, 1).at(0);
 }
 
@@ -66,7 +66,7 @@ std::string pack_result(hid_t file) {
     auto const times = open_dataset(file, folder + "/time_ps");
     auto const shape = shape_of_dataset(times);
     if (shape.kind != Kind::integer || shape.row_values != 1)
-      throw Hdf5Failure(folder + "/time_ps is no list of times");
+      throw Hdf5Failure(folder + "/time_ps is not a list of times");
     if (shape.rows() > 0)
       last = std::max(last, static_cast<std::int64_t>(read_words(times, shape, shape.rows() - 1, 1).at(0)));
     pack.put(1);
@@ -149,11 +149,11 @@ bool looks_like_result(std::string const& path) {
 std::vector<std::uint64_t> read_engine(std::string const& path, std::string const& name) {
   Pack pack(read_guarded(path, [&](hid_t file) {
     check_is_result(file);
-    if (!has(file, "engine/" + name)) throw Hdf5Failure("has no /engine/" + name);
+    if (!has(file, "engine/" + name)) throw Hdf5Failure("it has no /engine/" + name);
     auto const set = open_dataset(file, "engine/" + name);
     Handle const space(H5Dget_space(set), "a dataset has no shape");
     auto const n = check(H5Sget_simple_extent_npoints(space), "a dataset has no size");
-    if (n > 10'000'000) throw Hdf5Failure("has a self-profile of an impossible size");
+    if (n > 10'000'000) throw Hdf5Failure("its self-profile has an impossible size");
     std::vector<std::uint64_t> values(static_cast<std::size_t>(n));
     check(H5Dread(set, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
           "a dataset cannot be read");

@@ -14,7 +14,7 @@ std::vector<std::string> renamed_inputs(std::string const& a, std::string const&
   Pack pack(read_guarded(
       a,
       [&](hid_t file_a) {
-        auto const file_b = open_to_read(b, "the other file cannot be opened");
+        auto const file_b = open_to_read(b, "cannot open the other file");
         check_is_result(file_b);
         auto const others = file_names(file_b);
         std::vector<std::string> renamed;

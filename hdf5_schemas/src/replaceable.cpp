@@ -71,8 +71,8 @@ void check_keeps(std::string const& path) {
 void check_keeps_of_sweep(std::string const& path) {
   for (auto const& name : {path, path + ".partial"})
     if (!may_replace(name, Content::sweep, name != path))
-      throw UserError("the table of the sweep, '" + one_line(path) + "', would overwrite '" + one_line(name) +
-                      "', which is no such table");
+      throw UserError("the sweep table '" + one_line(path) + "' would overwrite '" + one_line(name) +
+                      "', which is not a sweep table");
 }
 
 }  // namespace farfault::results

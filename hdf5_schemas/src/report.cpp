@@ -75,7 +75,7 @@ void add_machine(ReportSource& source, Json& to) {
   auto const link_kinds = links.texts("kind");
   list = Json::array();
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] >= names.size() || b[i] >= names.size()) throw Hdf5Failure("a link of the machine ends nowhere");
+    if (a[i] >= names.size() || b[i] >= names.size()) throw Hdf5Failure("a link refers to a missing node");
     list.push_back({a[i], b[i], shown(link_kinds[i])});
   }
   to["links"] = std::move(list);

@@ -25,27 +25,22 @@ Rows sum_of(Sampled const& sampled, Devices const& d, std::vector<std::string> c
 
 std::vector<Chart> const& charts() {
   static std::vector<Chart> const all{
-      {"instructions", "warp instructions", "sm", {"instructions"}, Per::second},
-      {"transactions", "memory transactions", "sm", {"transactions"}, Per::second},
+      {"instructions", "Warp instructions", "sm", {"instructions"}, Per::second},
+      {"transactions", "Memory transactions", "sm", {"transactions"}, Per::second},
       {"l1_tlb", "L1 TLB hit rate", "sm", {"l1_tlb_hits"}, Per::whole, {"l1_tlb_hits", "l1_tlb_misses"}},
       {"l2_tlb", "L2 TLB hit rate", "l2_tlb", {"hits"}, Per::whole, {"hits", "misses"}},
       {"l1_cache", "L1 cache hit rate", "sm", {"l1_hits"}, Per::whole, {"l1_hits", "l1_misses"}},
       {"l2_cache", "L2 cache hit rate", "l2_slice", {"hits"}, Per::whole, {"hits", "misses"}},
-      {"remote",
-       "accesses to other devices, of all transactions",
-       "sm",
-       {"remote_accesses"},
-       Per::whole,
-       {"transactions"}},
-      {"walks", "page walks of GMMUs", "gmmu", {"walks"}, Per::second},
-      {"walkers", "GMMU page walkers busy", "gmmu", {"walker_busy_time"}, Per::instance},
-      {"iommu", "IOMMU page walkers busy", "iommu", {"walker_busy_time"}, Per::instance},
-      {"dram_bytes", "bytes of DRAM", "dram", {"bytes"}, Per::second},
-      {"dram", "DRAM channels busy", "dram", {"busy_time"}, Per::instance},
-      {"faults", "page faults of the driver", "driver", {"page_faults"}, Per::second},
-      {"driver", "driver busy", "driver", {"busy_time"}, Per::instance},
-      {"migrations", "pages moved", "driver", {"migrations"}, Per::second},
-      {"blocks", "thread blocks running", "dispatcher", {"blocks_running"}, Per::nothing},
+      {"remote", "Remote accesses per transaction", "sm", {"remote_accesses"}, Per::whole, {"transactions"}},
+      {"walks", "GMMU page walks", "gmmu", {"walks"}, Per::second},
+      {"walkers", "GMMU page walker utilization", "gmmu", {"walker_busy_time"}, Per::instance},
+      {"iommu", "IOMMU page walker utilization", "iommu", {"walker_busy_time"}, Per::instance},
+      {"dram_bytes", "DRAM bytes", "dram", {"bytes"}, Per::second},
+      {"dram", "DRAM channel utilization", "dram", {"busy_time"}, Per::instance},
+      {"faults", "Page faults handled by the driver", "driver", {"page_faults"}, Per::second},
+      {"driver", "Driver utilization", "driver", {"busy_time"}, Per::instance},
+      {"migrations", "Page migrations", "driver", {"migrations"}, Per::second},
+      {"blocks", "Running thread blocks", "dispatcher", {"blocks_running"}, Per::nothing},
   };
   return all;
 }
@@ -57,8 +52,9 @@ std::vector<Chart> charts_of(std::string const& kind, Sampled const& sampled) {
     if (c.kind == kind && std::ranges::all_of(c.parts, there) && std::ranges::all_of(c.whole, there))
       all.push_back(c);
   if (there("packets") && there("bytes") && there("busy_time")) {
-    all.push_back({kind + "_bytes", "bytes sent by " + shown(kind), kind, {"bytes"}, Per::second});
-    all.push_back({kind + "_busy", "links of " + shown(kind) + " busy", kind, {"busy_time"}, Per::link});
+    all.push_back({kind + "_bytes", "Bytes sent by " + shown(kind), kind, {"bytes"}, Per::second});
+    all.push_back(
+        {kind + "_busy", "Utilization of " + shown(kind) + " links", kind, {"busy_time"}, Per::link});
   }
   return all;
 }

@@ -24,10 +24,10 @@ Part part_of(hid_t earlier, std::string const& source, std::string const& name, 
   Part part{open_dataset(earlier, name), {}};
   part.shape = shape_of_dataset(part.dataset);
   if (part.shape.extents.empty() || part.shape.row_values != row_values)
-    throw misfit(source, "'" + name + "' has another shape in this run");
+    throw misfit(source, "'" + name + "' has a different shape in this run");
   if (part.shape.rows() < rows)
     throw misfit(source, "'" + name + "' has " + std::to_string(part.shape.rows()) +
-                             " rows and the checkpoint needs " + std::to_string(rows));
+                             " rows, but the checkpoint needs " + std::to_string(rows));
   part.shape.extents[0] = rows;
   return part;
 }
@@ -50,9 +50,9 @@ std::vector<Cell> cells(Part const& part, ColumnType type, std::uint64_t row, st
 }  // namespace
 
 void ResultWriter::Impl::copy_from(std::string const& source, Position const& position) {
-  auto const earlier = open_to_read(source, "the earlier file cannot be opened");
+  auto const earlier = open_to_read(source, "cannot open the earlier file");
   if (position.rows.size() != tables.size())
-    throw misfit(source, "the checkpoint knows another number of tables");
+    throw misfit(source, "the checkpoint has a different number of tables");
   for (auto& group : series) {
     if (position.samples == 0) break;
     group.grow(timeseries);
@@ -99,7 +99,7 @@ ResultWriter ResultWriter::resume(std::string path, RunHeader const& header, Pos
   if (is_locked(partial)) throw UserError("cannot write '" + partial + "': another run is writing it");
   auto const source = is_there(partial) ? partial : path;
   if (!is_there(source))
-    throw UserError("there is nothing to continue: neither '" + partial + "' nor '" + path + "' is there");
+    throw UserError("nothing to resume: neither '" + partial + "' nor '" + path + "' exists");
   check_readable(source);
   auto const fresh = partial + ".new";
   std::unique_ptr<Impl> impl;

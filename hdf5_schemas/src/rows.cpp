@@ -25,8 +25,8 @@ std::vector<hsize_t> chunk_of(std::vector<hsize_t> const& shape, std::size_t val
 
 RowDataset::RowDataset(hid_t parent, std::string const& name, Element element, std::vector<hsize_t> row_shape,
                        std::optional<std::uint64_t> total, Description const& about)
-    : file_type_(H5Tcopy(file_type_of(element)), "no type"),
-      memory_type_(H5Tcopy(memory_type_of(element)), "no type"),
+    : file_type_(H5Tcopy(file_type_of(element)), "cannot create a datatype"),
+      memory_type_(H5Tcopy(memory_type_of(element)), "cannot create a datatype"),
       shape_(std::move(row_shape)) {
   make(parent, name, element, total, about);
 }
@@ -45,19 +45,19 @@ void RowDataset::make(hid_t parent, std::string const& name, Element element,
   row_bytes_ = H5Tget_size(memory_type_);
   for (std::size_t axis = 1; axis < shape_.size(); ++axis) row_bytes_ *= shape_[axis];
   auto limits = shape_;
-  Handle list, access(H5Pcreate(H5P_DATASET_ACCESS), "no access properties");
+  Handle list, access(H5Pcreate(H5P_DATASET_ACCESS), "cannot set access properties");
   if (grows_) {
     chunk_ = chunk_of(shape_, value_bytes);
     limits[0] = H5S_UNLIMITED;
     list = storage_of({}, 0);
     compress(list, chunk_);
     // Chunks are written whole, so the cache needs space for only one.
-    check(H5Pset_chunk_cache(access, 7, kRowChunkBytes, 1.0), "no chunk cache");
+    check(H5Pset_chunk_cache(access, 7, kRowChunkBytes, 1.0), "cannot set the chunk cache");
   } else {
     list = storage_of(shape_, value_bytes);
   }
   Handle const space(H5Screate_simple(static_cast<int>(shape_.size()), shape_.data(), limits.data()),
-                     "no dataspace");
+                     "cannot create a dataspace");
   dataset_ = Handle(H5Dcreate2(parent, name.c_str(), file_type_, space, H5P_DEFAULT, list, access),
                     "cannot add a dataset");
   describe(dataset_, element, about);
@@ -150,11 +150,11 @@ void RowDataset::write(std::uint64_t rows, std::byte const* data) {
   auto count = shape_;
   count[0] = rows;
   extend(rows);
-  Handle const space(H5Dget_space(dataset_), "no dataspace");
+  Handle const space(H5Dget_space(dataset_), "cannot create a dataspace");
   check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
-        "no selection");
+        "cannot select rows");
   Handle const memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr),
-                      "no dataspace");
+                      "cannot create a dataspace");
   check(H5Dwrite(dataset_, memory_type_, memory, space, H5P_DEFAULT, data), "cannot write rows");
 }
 

@@ -25,8 +25,7 @@ Handle write_bins(hid_t group, std::string const& name, std::uint32_t bins) {
   for (std::uint32_t b = 1; b < bins; ++b)
     lower.push_back(std::uint64_t{1} << std::min(b - 1, std::uint32_t{63}));
   auto scale =
-      write_column(group, name, lower,
-                   {"1", "smallest value of the bin, in the unit that bin_unit of the histogram names"});
+      write_column(group, name, lower, {"1", "Smallest value of the bin, in the histogram's bin_unit"});
   make_scale(scale, name);
   return scale;
 }
@@ -34,27 +33,27 @@ Handle write_bins(hid_t group, std::string const& name, std::uint32_t bins) {
 }  // namespace
 
 Series::Series(SeriesGroup const& info) : info_(info) {
-  FF_CHECK(is_object_name(info.kind), "a series has no valid kind");
+  FF_CHECK(is_object_name(info.kind), "the kind of a series is not a valid name");
   for (auto const& stat : info.stats) {
-    FF_CHECK(is_object_name(stat.name) && !is_coordinate(stat.name), "a statistic has no valid name");
+    FF_CHECK(is_object_name(stat.name) && !is_coordinate(stat.name), "the name of a statistic is invalid");
     values_ += width_of(info, stat);
   }
 }
 
 void Series::make(hid_t timeseries, std::optional<std::uint64_t> total) {
   auto const group = create_group(timeseries, info_.kind, info_.stats.size() + 4);
-  set_attribute(group, "description", "statistics of every " + info_.kind + ", sampled over simulated time");
+  set_attribute(group, "description", "Statistics of every " + info_.kind + ", sampled over simulated time");
   times_.emplace(group, "time_ps", Element::i64, std::vector<hsize_t>{}, total,
-                 Description{"ps", "simulated time of the sample"});
+                 Description{"ps", "Simulated time of the sample"});
   make_scale(times_->get(), "time_ps");
-  auto const instance = write_column(group, "instance", info_.instances, {"1", "path of the component"});
+  auto const instance = write_column(group, "instance", info_.instances, {"1", "Path of the component"});
   make_scale(instance, "instance");
   std::map<std::uint32_t, Handle> bins;  // by their number
   ScaleTies ties;
   bool const by_application = !info_.applications.empty();
   if (by_application) {
-    auto const of = write_column(group, "application", info_.applications,
-                                 {"1", "name of the application that the instance is counted for"});
+    auto const of =
+        write_column(group, "application", info_.applications, {"1", "Application of the instance"});
     ties.tie(of, {instance});
   }
   for (auto const& stat : info_.stats) {

@@ -27,7 +27,7 @@ std::vector<std::string> texts_of(hid_t file, char const* path) {
   auto const column = open_dataset(file, path);
   auto const shape = shape_of_dataset(column);
   if (shape.kind != Kind::text || shape.extents.size() != 1)
-    throw Hdf5Failure("the inputs are no list of files");
+    throw Hdf5Failure("/config/inputs is not a list of files");
   return read_texts(column, shape, 0, shape.rows());
 }
 
@@ -35,7 +35,7 @@ std::vector<std::string> texts_of(hid_t file, char const* path) {
 Settings inputs_of(hid_t file) {
   auto const parameters = texts_of(file, "/config/inputs/parameter"),
              hashes = texts_of(file, "/config/inputs/hash");
-  if (parameters.size() != hashes.size()) throw Hdf5Failure("the inputs do not fit each other");
+  if (parameters.size() != hashes.size()) throw Hdf5Failure("the columns of /config/inputs do not match");
   Settings settings;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     auto& hash = settings["the file of " + parameters[i]];

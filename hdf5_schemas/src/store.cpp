@@ -38,16 +38,15 @@ Handle write_index(hid_t parent, std::string const& name, std::size_t n, std::st
 void write_inputs(hid_t config, std::vector<InputRecord> const& inputs) {
   auto const group = create_group(config, "inputs", 5);
   auto const scale =
-      write_index(group, "input", inputs.size(), "number of the input file, in the order of reading");
+      write_index(group, "input", inputs.size(), "Index of the input file, in the order of reading");
   ScaleTies ties;
   auto const list = [&](char const* name, auto const& values, Description const& about) {
     ties.tie(write_column(group, name, values, about), {scale});
   };
-  list("parameter", column(inputs, &InputRecord::parameter),
-       {"text", "parameter of the configuration that named the file"});
-  list("path", column(inputs, &InputRecord::path), {"text", "name of the input file"});
-  list("bytes", column(inputs, &InputRecord::bytes), {"bytes", "size of the input file"});
-  list("hash", column(inputs, &InputRecord::hash), {"text", "hash of the content of the input file"});
+  list("parameter", column(inputs, &InputRecord::parameter), {"text", "Parameter that names the input file"});
+  list("path", column(inputs, &InputRecord::path), {"text", "Name of the input file"});
+  list("bytes", column(inputs, &InputRecord::bytes), {"bytes", "Size of the input file"});
+  list("hash", column(inputs, &InputRecord::hash), {"text", "Hash of the input file's content"});
   ties.write();
 }
 
@@ -55,23 +54,23 @@ void write_topology(hid_t file, RunHeader const& header) {
   auto const topology = create_group(file, "topology", 2);
   ScaleTies ties;
   auto const nodes = create_group(topology, "nodes", header.cluster ? 6 : 3);
-  auto const node = write_index(nodes, "node", header.nodes.size(), "number of the node");
-  ties.tie(write_column(nodes, "name", column(header.nodes, &NodeRow::name), {"text", "name of the node"}),
+  auto const node = write_index(nodes, "node", header.nodes.size(), "Index of the node");
+  ties.tie(write_column(nodes, "name", column(header.nodes, &NodeRow::name), {"text", "Name of the node"}),
            {node});
   ties.tie(write_column(nodes, "kind", column(header.nodes, &NodeRow::kind),
-                        {"text", "what the node is: gpu, cpu, nic or a kind of switch"}),
+                        {"text", "Kind of the node: gpu, cpu, nic or a kind of switch"}),
            {node});
   if (header.cluster) {
     auto const of_cluster = [&](char const* name, std::string NodeRow::*member, std::string const& text) {
       ties.tie(write_column(nodes, name, column(header.nodes, member), {"text", text}), {node});
     };
-    of_cluster("machine", &NodeRow::machine, "machine of the cluster that the node belongs to");
-    of_cluster("host", &NodeRow::host, "path of the host that launches the kernels of the GPU");
-    of_cluster("driver", &NodeRow::driver, "path of the driver that manages the memory of the GPU or CPU");
+    of_cluster("machine", &NodeRow::machine, "Machine of the cluster that contains the node");
+    of_cluster("host", &NodeRow::host, "Path of the host that launches the GPU's kernels");
+    of_cluster("driver", &NodeRow::driver, "Path of the driver that manages the memory of the GPU or CPU");
   }
 
   auto const links = create_group(topology, "links", 7);
-  auto const link = write_index(links, "link", header.links.size(), "number of the link");
+  auto const link = write_index(links, "link", header.links.size(), "Index of the link");
   std::vector<std::uint64_t> a, b;
   for (auto const& row : header.links) {
     a.push_back(row.a);
@@ -80,14 +79,14 @@ void write_topology(hid_t file, RunHeader const& header) {
   auto const list = [&](char const* name, auto const& values, Description const& about) {
     ties.tie(write_column(links, name, values, about), {link});
   };
-  list("a", a, {"index", "node at one end"});
-  list("b", b, {"index", "node at the other end"});
-  list("kind", column(header.links, &LinkRow::kind), {"text", "technology of the link"});
-  list("latency_ps", column(header.links, &LinkRow::latency_ps), {"ps", "latency from one end to the other"});
+  list("a", a, {"index", "Index of the node at end a"});
+  list("b", b, {"index", "Index of the node at end b"});
+  list("kind", column(header.links, &LinkRow::kind), {"text", "Technology of the link"});
+  list("latency_ps", column(header.links, &LinkRow::latency_ps), {"ps", "Latency of the link"});
   list("forward_bytes_per_s", column(header.links, &LinkRow::forward_bytes_per_s),
-       {"bytes/s", "bandwidth from a to b"});
+       {"bytes/s", "Bandwidth from a to b"});
   list("backward_bytes_per_s", column(header.links, &LinkRow::backward_bytes_per_s),
-       {"bytes/s", "bandwidth from b to a"});
+       {"bytes/s", "Bandwidth from b to a"});
   ties.write();
 }
 
@@ -105,9 +104,9 @@ bool is_object_name(std::string_view name) {
 void write_header(hid_t file, RunHeader const& header) {
   auto const config = create_group(file, "config", 4);
   write_scalar(config, "toml", header.resolved_config,
-               {"text", "the resolved configuration in TOML: every parameter, defaults included"});
-  write_scalar(config, "command_line", header.command_line, {"text", "the command that made this file"});
-  write_scalar(config, "seed", header.seed, {"1", "seed of every random choice of the model"});
+               {"text", "Resolved configuration in TOML: every parameter, including defaults"});
+  write_scalar(config, "command_line", header.command_line, {"text", "Command that created this file"});
+  write_scalar(config, "seed", header.seed, {"1", "Random seed of the model"});
   write_inputs(config, header.inputs);
   write_topology(file, header);
 }
@@ -119,7 +118,7 @@ void write_summary(hid_t file, std::vector<SummaryRow> const& rows) {
     if (std::find(scopes.begin(), scopes.end(), row.scope) == scopes.end()) scopes.push_back(row.scope);
   auto const summary = create_group(file, "summary", scopes.size());
   for (auto const& scope : scopes) {
-    FF_CHECK(is_object_name(scope), "a scope of the summary has no valid name");
+    FF_CHECK(is_object_name(scope), "the name of a summary scope is invalid");
     std::vector<std::string> names;
     std::map<std::string, std::uint64_t> place;
     std::vector<std::string> metrics;
@@ -128,16 +127,14 @@ void write_summary(hid_t file, std::vector<SummaryRow> const& rows) {
       if (row.scope == scope && place.emplace(row.name, names.size()).second) names.push_back(row.name);
     for (auto const& row : rows) {
       if (row.scope != scope) continue;
-      FF_CHECK(is_object_name(row.metric) && row.metric != "name",
-               "a metric of the summary has no valid name");
+      FF_CHECK(is_object_name(row.metric) && row.metric != "name", "the name of a summary metric is invalid");
       auto const [it, fresh] = values.try_emplace(row.metric, Description{row.unit, row.text},
                                                   std::vector<std::uint64_t>(names.size(), kMissing));
       if (fresh) metrics.push_back(row.metric);
       it->second.second[place[row.name]] = row.value;
     }
     auto const group = create_group(summary, scope, metrics.size() + 1);
-    auto const scale =
-        write_column(group, "name", names, {"text", "what the figures at this place are about"});
+    auto const scale = write_column(group, "name", names, {"text", "Machine, GPU or application of the row"});
     make_scale(scale, "name");
     ScaleTies ties;
     for (auto const& metric : metrics) {
@@ -158,12 +155,11 @@ void write_engine(hid_t file, std::vector<EngineValue> const& values) {
   ScaleTies ties;
   auto const scale = [&](std::size_t n) -> hid_t {
     auto& handle = scales[n];
-    if (handle.get() < 0)
-      handle = write_index(engine, "index_" + std::to_string(n), n, "number of the value");
+    if (handle.get() < 0) handle = write_index(engine, "index_" + std::to_string(n), n, "Index of the value");
     return handle;
   };
   for (auto const& value : values) {
-    FF_CHECK(is_object_name(value.name), "a value of the self-profile has no valid name");
+    FF_CHECK(is_object_name(value.name), "the name of a self-profile value is invalid");
     Description const about{value.unit, value.text};
     std::visit(
         [&]<class Value>(Value const& v) {

@@ -17,7 +17,7 @@ void pack_summary_of(hid_t file, std::string const& scope, Pack& pack) {
     auto const dataset = open_dataset(file, folder + "/" + metric);
     auto const shape = shape_of_dataset(dataset);
     if (shape.kind != Kind::unsigned_integer || shape.rows() != names.size() || shape.row_values != 1)
-      throw Hdf5Failure(folder + "/" + metric + " does not fit its names");
+      throw Hdf5Failure(folder + "/" + metric + " does not have one count per name");
     auto const values = read_words(dataset, shape, 0, shape.rows());
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (values[i] == UINT64_MAX && H5Aexists(dataset, "_FillValue") > 0) continue;

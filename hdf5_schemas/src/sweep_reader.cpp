@@ -15,7 +15,7 @@ namespace {
 std::vector<std::string> texts_of(hid_t parent, std::string const& name) {
   auto const dataset = open_dataset(parent, name);
   auto const shape = shape_of_dataset(dataset);
-  if (shape.kind != Kind::text || shape.row_values != 1) throw Hdf5Failure(name + " is no text");
+  if (shape.kind != Kind::text || shape.row_values != 1) throw Hdf5Failure(name + " is not text");
   return read_texts(dataset, shape, 0, shape.rows());
 }
 
@@ -26,7 +26,7 @@ std::string text_if_there(hid_t file, std::string const& path) {
 Handle sweep_root(hid_t file) {
   auto root = open_group(file, "/");
   if (text_attribute(root, "kind") != "sweep" || H5Aexists(root, "schema_version") <= 0)
-    throw Hdf5Failure("it is no table of a sweep");
+    throw Hdf5Failure("it is not the table of a sweep");
   return root;
 }
 
@@ -65,7 +65,7 @@ void pack_inputs(hid_t file, Pack& pack) {
   auto const rows = columns[0].size();
   if (columns[1].size() != rows || columns[2].size() != rows || shape.rows() != rows ||
       shape.row_values != 1 || shape.kind != Kind::unsigned_integer)
-    throw Hdf5Failure("the inputs do not fit each other");
+    throw Hdf5Failure("the columns of /config/inputs do not match");
   auto const bytes = read_words(bytes_set, shape, 0, rows);
   for (std::size_t i = 0; i < rows; ++i) {
     pack.put(1);
@@ -89,7 +89,7 @@ std::string pack_swept(hid_t file) {
     auto const dataset = open_dataset(file, "engine/wall_time");
     auto const shape = shape_of_dataset(dataset);
     if (shape.kind != Kind::real || shape.rows() != 1 || shape.row_values != 1)
-      throw Hdf5Failure("engine/wall_time is no time");
+      throw Hdf5Failure("engine/wall_time is not a time");
     wall_time = read_words(dataset, shape, 0, 1).at(0);
   }
   pack.put(wall_time);
@@ -142,7 +142,7 @@ std::string to_text(SweepSummary const& s) {
   return "sweep of Farfault " + shown(s.farfault_version) + ", schema " + std::to_string(s.schema_version) +
          "\n" + "  runs:     " + std::to_string(s.runs) + ": " + std::to_string(s.done) + " done, " +
          std::to_string(s.failed) + " failed, " + std::to_string(s.missing) + " missing\n" +
-         "  varied:   " + parameters + "\n" + "  figures:  " + std::to_string(s.figures) + " of each run\n";
+         "  varied:   " + parameters + "\n" + "  figures:  " + std::to_string(s.figures) + " per run\n";
 }
 
 SweptRun read_swept_run(std::string const& path) {

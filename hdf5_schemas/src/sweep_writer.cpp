@@ -32,8 +32,8 @@ void write_columns(hid_t file, std::string const& name, std::string const& dimen
   std::set<std::string> names{dimension};
   for (auto const& column : columns) {
     FF_CHECK(is_object_name(column.name) && names.insert(column.name).second,
-             "a column of a sweep has no name of its own");
-    FF_CHECK(length_of(column) == numbers.size(), "a column of a sweep has another length");
+             "the name of a sweep column is invalid or repeated");
+    FF_CHECK(length_of(column) == numbers.size(), "a sweep column has the wrong length");
     std::visit(
         [&]<class Value>(std::vector<Value> const& values) {
           auto const dataset = write_column(group, column.name, values, {"1", column.text});
@@ -55,10 +55,10 @@ void write_table(hid_t hdf5, SweepTable const& table) {
   set_attribute(root, "farfault_version", std::string(FARFAULT_VERSION));
   set_attribute(root, "schema_version", kSchemaVersion);
   set_attribute(root, "kind", std::string("sweep"));
-  write_columns(hdf5, "runs", "run", table.runs, "number of the run, in the order of the study");
+  write_columns(hdf5, "runs", "run", table.runs, "Index of the run, in the order of the study");
   if (!table.spread.empty())
     write_columns(hdf5, "spread", "point", table.spread,
-                  "number of the point, whose runs differ in their seeds alone");
+                  "Index of the point; its runs differ only in their seeds");
 }
 
 }  // namespace

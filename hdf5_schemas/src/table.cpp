@@ -21,18 +21,18 @@ TextForm joined(TextForm a, TextForm b) {
 }  // namespace
 
 Table::Table(TableInfo const& info) : info_(info), columns_(info.columns.size()) {
-  FF_CHECK(is_object_name(info.name), "a table has no valid name");
+  FF_CHECK(is_object_name(info.name), "the name of a table is invalid");
   for (auto const& column : info.columns)
-    FF_CHECK(is_object_name(column.name) && column.name != "row", "a column of a table has no valid name");
+    FF_CHECK(is_object_name(column.name) && column.name != "row", "the name of a table column is invalid");
 }
 
 std::size_t Table::add(std::span<Cell const> row) {
-  FF_CHECK(row.size() == columns_.size(), "a row has another number of cells than its table");
+  FF_CHECK(row.size() == columns_.size(), "the number of cells of a row differs from its table");
   std::size_t bytes = 8;
   for (std::size_t c = 0; c < row.size(); ++c) {
     auto& column = columns_[c];
     FF_CHECK(row[c].index() == static_cast<std::size_t>(info_.columns[c].type),
-             "a cell has another type than its column");
+             "the type of a cell differs from its column");
     bytes += 8;
     if (auto const* u = std::get_if<std::uint64_t>(&row[c])) column.words.push_back(*u);
     if (auto const* i = std::get_if<std::int64_t>(&row[c]))
@@ -61,7 +61,7 @@ void Table::make(hid_t tables, std::optional<std::uint64_t> total) {
   group_ = create_group(tables, info_.name, info_.columns.size() + 1);
   set_attribute(group_, "description", info_.text);
   index_.emplace(group_, "row", Element::u64, std::vector<hsize_t>{}, total,
-                 Description{"1", "number of the row, from 0"});
+                 Description{"1", "Index of the row"});
   make_scale(index_->get(), "row");
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     auto& form = columns_[c].form;

@@ -35,10 +35,10 @@ TextForm form_of(std::span<std::string const> texts) {
 }
 
 Handle text_type(TextForm form) {
-  Handle type(H5Tcopy(H5T_C_S1), "no string type");
-  check(H5Tset_size(type, form.width), "no string type");
-  check(H5Tset_strpad(type, H5T_STR_NULLPAD), "no string type");
-  check(H5Tset_cset(type, form.ascii ? H5T_CSET_ASCII : H5T_CSET_UTF8), "no string type");
+  Handle type(H5Tcopy(H5T_C_S1), "cannot create a string datatype");
+  check(H5Tset_size(type, form.width), "cannot create a string datatype");
+  check(H5Tset_strpad(type, H5T_STR_NULLPAD), "cannot create a string datatype");
+  check(H5Tset_cset(type, form.ascii ? H5T_CSET_ASCII : H5T_CSET_UTF8), "cannot create a string datatype");
   return type;
 }
 

@@ -8,10 +8,10 @@ namespace farfault::results {
 
 std::string OperationUnderWay::text() const {
   std::string what = operation == "kernel"     ? "kernel " + name
-                     : operation == "to_gpus"  ? "a copy to the GPUs"
-                     : operation == "to_host"  ? "a copy to the host"
-                     : operation == "allocate" ? "allocating a buffer"
-                     : operation == "free"     ? "freeing a buffer"
+                     : operation == "to_gpus"  ? "copy to the GPUs"
+                     : operation == "to_host"  ? "copy to the host"
+                     : operation == "allocate" ? "buffer allocation"
+                     : operation == "free"     ? "buffer release"
                                                : operation;
   return of.empty() ? what : what + " of " + of;
 }

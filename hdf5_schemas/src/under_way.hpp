@@ -22,7 +22,7 @@ struct OperationUnderWay {
   std::string text() const;
 };
 
-// In the order of the table; empty if the result has no such table.
+// In the order of the table; empty if the result lacks the table.
 std::vector<OperationUnderWay> read_under_way(hid_t file);
 
 }  // namespace farfault::results

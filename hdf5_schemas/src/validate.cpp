@@ -41,9 +41,9 @@ class Validation {
     auto const stored = text_attribute(root, "result_digest");
     if (stored.empty()) {
       problem(finished ? "/ has no attribute result_digest"
-                       : "the run did not finish: there is no result_digest");
+                       : "the run did not finish: result_digest is missing");
     } else if (auto const digest = digest_of(file_); digest != stored) {
-      problem("result_digest is " + stored + " but the content gives " + digest);
+      problem("result_digest is " + stored + ", but the digest of the content is " + digest);
     }
     for (auto const& text : problems_) pack_.put(text);
     return pack_.take();
@@ -127,7 +127,7 @@ class Validation {
       auto const dataset = open_dataset(file_, folder + "/" + name);
       auto const kind = text_attribute(dataset, "kind");
       if (kind != "counter" && kind != "level" && kind != "histogram")
-        problem(folder + "/" + name + " has no attribute kind of counter, level or histogram");
+        problem(folder + "/" + name + " has no attribute kind with the value counter, level or histogram");
     }
     rising_times(folder + "/time_ps");
   }
@@ -136,7 +136,7 @@ class Validation {
     auto const dataset = open_dataset(file_, path);
     auto const s = shape_of_dataset(dataset);
     if (s.kind != Kind::integer || s.extents.size() != 1)
-      return problem(path + " is no list of integer times");
+      return problem(path + " is not a list of integer times");
     std::int64_t last = INT64_MIN;
     bool rising = true;
     for_pieces(s, [&](std::uint64_t row, std::uint64_t rows) {
@@ -145,7 +145,7 @@ class Validation {
         last = static_cast<std::int64_t>(word);
       }
     });
-    if (!rising) problem(path + " is not in the order of time");
+    if (!rising) problem(path + " is not in ascending order");
   }
 
   void links_join_nodes() {
@@ -157,14 +157,14 @@ class Validation {
       auto const dataset = open_dataset(file_, path);
       auto const s = shape_of_dataset(dataset);
       if (s.kind != Kind::unsigned_integer || s.row_values != 1) {
-        problem(std::string(path) + " holds no node numbers");
+        problem(std::string(path) + " does not contain node indices");
         continue;
       }
       bool sound = true;
       for_pieces(s, [&](std::uint64_t row, std::uint64_t rows) {
         for (auto const node : read_words(dataset, s, row, rows)) sound = sound && node < nodes;
       });
-      if (!sound) problem(std::string(path) + " names a node that does not exist");
+      if (!sound) problem(std::string(path) + " refers to a missing node");
     }
   }
 

@@ -36,16 +36,16 @@ hid_t memory_type_of(Kind kind) {
 Shape shape_of_space(hid_t space, Kind kind) {
   Shape shape;
   shape.kind = kind;
-  auto const rank = check(H5Sget_simple_extent_ndims(space), "no shape");
+  auto const rank = check(H5Sget_simple_extent_ndims(space), "the shape cannot be read");
   if (H5Sget_simple_extent_type(space) == H5S_NULL) shape.extents = {0};
   if (rank > 0) {
     shape.extents.resize(static_cast<std::size_t>(rank));
-    check(H5Sget_simple_extent_dims(space, shape.extents.data(), nullptr), "no shape");
+    check(H5Sget_simple_extent_dims(space, shape.extents.data(), nullptr), "the shape cannot be read");
   }
   for (std::size_t axis = 1; axis < shape.extents.size(); ++axis) {
     auto const extent = shape.extents[axis];
     if (extent != 0 && shape.row_values > kMaxRowBytes / 8 / extent)
-      throw Hdf5Failure("a dataset claims an absurd shape");
+      throw Hdf5Failure("a dataset claims an implausible shape");
     shape.row_values *= extent;
   }
   return shape;
@@ -56,9 +56,9 @@ struct Selection {
 };
 
 Selection select(hid_t dataset, Shape const& shape, std::uint64_t first_row, std::uint64_t rows) {
-  Selection selection{Handle(H5Dget_space(dataset), "no shape"), {}};
+  Selection selection{Handle(H5Dget_space(dataset), "the shape cannot be read"), {}};
   if (shape.extents.empty()) {
-    selection.memory = Handle(H5Screate(H5S_SCALAR), "no scalar");
+    selection.memory = Handle(H5Screate(H5S_SCALAR), "cannot create a dataspace");
     return selection;
   }
   std::vector<hsize_t> start(shape.extents.size(), 0);
@@ -66,16 +66,16 @@ Selection select(hid_t dataset, Shape const& shape, std::uint64_t first_row, std
   start[0] = first_row;
   count[0] = rows;
   check(H5Sselect_hyperslab(selection.file, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
-        "no selection");
-  selection.memory =
-      Handle(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), "no shape");
+        "cannot select rows");
+  selection.memory = Handle(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr),
+                            "the shape cannot be read");
   return selection;
 }
 
 std::size_t value_count(Shape const& shape, std::uint64_t rows) {
   auto const limit = kMaxRowBytes / 8;
   if (shape.row_values != 0 && rows > limit / shape.row_values)
-    throw Hdf5Failure("a dataset claims an absurd shape");
+    throw Hdf5Failure("a dataset claims an implausible shape");
   return static_cast<std::size_t>(rows * shape.row_values);
 }
 
@@ -85,10 +85,10 @@ template <class Read>
 std::vector<std::string> texts(hid_t file_type, hid_t space, std::size_t count, Read read) {
   std::vector<std::string> result;
   if (count == 0) return result;
-  Handle const type(H5Tcopy(H5T_C_S1), "no string type");
-  check(H5Tset_cset(type, H5Tget_cset(file_type)), "no string type");
-  if (check(H5Tis_variable_str(file_type), "no string type") > 0) {
-    check(H5Tset_size(type, H5T_VARIABLE), "no string type");
+  Handle const type(H5Tcopy(H5T_C_S1), "cannot create a string datatype");
+  check(H5Tset_cset(type, H5Tget_cset(file_type)), "cannot create a string datatype");
+  if (check(H5Tis_variable_str(file_type), "cannot create a string datatype") > 0) {
+    check(H5Tset_size(type, H5T_VARIABLE), "cannot create a string datatype");
     std::vector<char*> pointers(count, nullptr);
     check(read(type, pointers.data()), "texts cannot be read");
     for (auto const* text : pointers) result.emplace_back(text == nullptr ? "" : text);
@@ -97,8 +97,8 @@ std::vector<std::string> texts(hid_t file_type, hid_t space, std::size_t count, 
   }
   auto const width = H5Tget_size(file_type) + 1;
   if (width == 0 || width > kMaxRowBytes / count)
-    throw Hdf5Failure("a dataset claims an absurd width of its texts");
-  check(H5Tset_size(type, width), "no string type");
+    throw Hdf5Failure("a dataset claims an implausible text width");
+  check(H5Tset_size(type, width), "cannot create a string datatype");
   std::vector<char> block(count * width, '\0');
   check(read(type, block.data()), "texts cannot be read");
   for (std::size_t i = 0; i < count; ++i) {
@@ -156,7 +156,7 @@ std::vector<std::string> read_texts(hid_t dataset, Shape const& shape, std::uint
                                     std::uint64_t rows) {
   Handle const type(H5Dget_type(dataset), "a dataset has no type");
   if (check(H5Tis_variable_str(type), "a dataset has no type") > 0)
-    throw Hdf5Failure("a dataset holds texts of variable length, which no result has");
+    throw Hdf5Failure("a dataset has variable-length texts; results have only fixed-length texts");
   auto const count = value_count(shape, rows);
   if (count == 0) return {};
   auto const selection = select(dataset, shape, first_row, rows);
@@ -168,7 +168,7 @@ std::vector<std::string> read_texts(hid_t dataset, Shape const& shape, std::uint
 std::string scalar_text(hid_t file, std::string const& path) {
   auto const dataset = open_dataset(file, path);
   auto const shape = shape_of_dataset(dataset);
-  if (shape.kind != Kind::text || !shape.extents.empty()) throw Hdf5Failure(path + " is not one text");
+  if (shape.kind != Kind::text || !shape.extents.empty()) throw Hdf5Failure(path + " is not a single text");
   return read_texts(dataset, shape, 0, 1).at(0);
 }
 

@@ -48,7 +48,7 @@ std::string ResultWriter::Impl::failure(std::string const& why) const {
 }
 
 std::string ResultWriter::Impl::what_remains() const {
-  return (flushed ? "; '" + partial + "' holds the run up to its last flush, and '" : "; '") + path +
+  return (flushed ? "; '" + partial + "' has the result up to the last flush, and '" : "; '") + path +
          "' is untouched";
 }
 
@@ -85,7 +85,7 @@ void ResultWriter::Impl::flush(bool last) {
 }
 
 ResultWriter::ResultWriter(std::string path, RunHeader const& header) {
-  if (path.empty()) throw UserError("a result needs a file name, not an empty one");
+  if (path.empty()) throw UserError("the file name of the result is empty");
   check_replaceable(path);
   check_keeps(path);
   auto const partial = path + ".partial";
@@ -101,8 +101,8 @@ void ResultWriter::append_sample(Time time, std::span<std::uint64_t const> value
   auto& w = *impl_;
   w.attempt([&] {
     FF_CHECK(values.size() == w.values_per_sample,
-             "a sample has another number of values than its description");
-    FF_CHECK(time >= w.last_sample, "a sample lies before the one before it");
+             "the number of values of a sample differs from its description");
+    FF_CHECK(time >= w.last_sample, "a sample is earlier than the previous one");
     w.last_sample = time;
     ++w.samples;
     auto const at = picoseconds(time);
@@ -117,7 +117,7 @@ void ResultWriter::append_sample(Time time, std::span<std::uint64_t const> value
 void ResultWriter::append_row(std::size_t table, std::span<Cell const> row) {
   auto& w = *impl_;
   w.attempt([&] {
-    FF_CHECK(table < w.tables.size(), "a row goes to a table that was not declared");
+    FF_CHECK(table < w.tables.size(), "a row is appended to an undeclared table");
     w.waiting_row_bytes += w.tables[table].add(row);
     w.write_much();
   });

@@ -23,7 +23,7 @@ struct ResultWriter::Impl {
   // Wraps every call: an error of HDF5 or the disk becomes one RunError.
   template <class Action>
   void attempt(Action action) {
-    FF_CHECK(!finished, "a result was written to after it was finished");
+    FF_CHECK(!finished, "a finished result was written to");
     if (broken) throw RunError(failure("an earlier write failed"));
     try {
       action();

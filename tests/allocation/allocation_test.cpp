@@ -129,7 +129,7 @@ scale = 12
 
 }  // namespace
 
-TEST_CASE("the counter counts what is allocated between its two calls") {
+TEST_CASE("the counter counts the allocations between its two calls") {
   start_counting();
   auto const one = std::make_unique<int>(1);
   std::vector<int> const two(100, *one);
@@ -139,7 +139,7 @@ TEST_CASE("the counter counts what is allocated between its two calls") {
   CHECK(stop_counting() == 3);
 }
 
-TEST_CASE("a machine allocates nothing per event, streaming or searching an R-MAT graph") {
+TEST_CASE("simulating a machine allocates nothing per event, for stream and for a search of an R-MAT graph") {
   for (auto const* workload : {&kStream, &kBfs}) {
     for (std::uint32_t const threads : {1U, 2U}) {
       EngineOptions options;

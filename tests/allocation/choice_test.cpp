@@ -48,7 +48,7 @@ void set_steps(PolicyChoice<Pace>& choice, std::string_view steps) {
 
 }  // namespace
 
-TEST_CASE("a choice of a policy is made and copied without an allocation") {
+TEST_CASE("a choice of a policy is constructed and copied without an allocation") {
   PolicyChoice<Pace> set("steady");
   set_steps(set, "7");
   start_counting();
@@ -60,7 +60,7 @@ TEST_CASE("a choice of a policy is made and copied without an allocation") {
   CHECK(fresh.make({})->steps() == 7);
 }
 
-TEST_CASE("what is set in a choice changes neither its copies nor later choices") {
+TEST_CASE("parameters set in a choice change neither its copies nor later choices") {
   PolicyChoice<Pace> first("steady");
   auto second = first;
   set_steps(second, "7");

@@ -41,12 +41,12 @@ std::string blocks_without_switches(int lines) {
 
 }  // namespace
 
-TEST_CASE("a machine file of twice the devices takes at most twice the allocations") {
+TEST_CASE("a machine file with twice the devices takes at most twice the allocations") {
   CHECK(parsing(test::nccl_nics(400)) <= 2 * parsing(test::nccl_nics(200)) + 100);
   CHECK(parsing(topograph(400)) <= 2 * parsing(topograph(200)) + 100);
 }
 
-TEST_CASE("a bandwidth matrix takes at most two allocations for each link, whatever its size") {
+TEST_CASE("a bandwidth matrix takes at most two allocations per link, at any size") {
   for (int const gpus : {40, 80, 160}) {
     CAPTURE(gpus);
     auto const links = static_cast<std::uint64_t>(gpus) * static_cast<std::uint64_t>(gpus - 1) / 2;
@@ -54,7 +54,7 @@ TEST_CASE("a bandwidth matrix takes at most two allocations for each link, whate
   }
 }
 
-TEST_CASE("what is no machine is refused by as many allocations, however long it is") {
+TEST_CASE("an invalid machine file is rejected with the same number of allocations at any length") {
   auto const refusing = [](int lines) {
     auto const text = blocks_without_switches(lines);
     return allocations([&] { CHECK_THROWS_AS(parse_machine(text, "f"), UserError); });
@@ -63,7 +63,7 @@ TEST_CASE("what is no machine is refused by as many allocations, however long it
   CHECK(refusing(100'000) == refusing(1000));
 }
 
-TEST_CASE("twice the machines of a torus are assembled in at most 2.2 times the allocations") {
+TEST_CASE("a torus of twice the machines is assembled with at most 2.2 times the allocations") {
   Workload const nothing("nothing", {}, {});
   Applications const applications(nothing);
   MachineConfig config;

@@ -38,7 +38,7 @@ void check_refused(Death const& death) {
 
 }  // namespace
 
-TEST_CASE("mail in the past of a lane ends the run, with the component and the times") {
+TEST_CASE("mail in the past of a lane ends the run and names the component and the times") {
   for (std::uint32_t const partitions : {2U, 3U, 8U})
     for (std::uint32_t const threads : {1U, 2U}) {
       CAPTURE(partitions);
@@ -50,7 +50,7 @@ TEST_CASE("mail in the past of a lane ends the run, with the component and the t
     }
 }
 
-TEST_CASE("mail in the past of a rank ends the run, whether its lanes are run as one or not") {
+TEST_CASE("mail in the past of a rank ends the run, with merged lanes and with separate lanes") {
   for (std::uint32_t const partitions : {2U, 4U})
     for (bool const sparse : {false, true}) {
       CAPTURE(partitions);

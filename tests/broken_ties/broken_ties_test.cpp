@@ -7,12 +7,12 @@
 
 using namespace farfault;
 
-TEST_CASE("with ties broken by arrival the digest depends on the placement") {
+TEST_CASE("with ties broken by arrival, the digest depends on the placement") {
   auto const one = tied::digest(1, {}, 300);
   CHECK(tied::digest(2, {.threads = 1, .merge_lanes = false, .run_sparse_merged = false}, 300) != one);
   CHECK(tied::digest(8, {.threads = 1, .merge_lanes = false, .run_sparse_merged = false}, 300) != one);
 }
 
-TEST_CASE("with ties broken by arrival one placement still repeats itself") {
+TEST_CASE("with ties broken by arrival, one placement still reproduces its digest") {
   CHECK(tied::digest(1, {}, 300) == tied::digest(1, {}, 300));
 }

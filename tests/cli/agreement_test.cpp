@@ -39,12 +39,12 @@ std::vector<Fact> facts_with(std::vector<std::string> const& sets) {
 
 }  // namespace
 
-TEST_CASE("ranks with the same facts agree, wherever these come from") {
+TEST_CASE("ranks with the same facts agree, whatever the origins of the facts") {
   CHECK(sentence({}) == "they agree");
   CHECK(sentence({{{"a", "1", "here"}}, {{"a", "1", "there"}}}) == "they agree");
 }
 
-TEST_CASE("the first fact in which a rank differs from rank 0 is named with both values and their origins") {
+TEST_CASE("the first fact that differs from rank 0 is reported with both values and their origins") {
   std::vector<Fact> const ours{{"a", "1", ""}, {"gpu.l1_tlb.latency", "1", "default"}, {"c", "1", ""}};
   auto theirs = ours;
   theirs[1].value = "3";
@@ -52,40 +52,40 @@ TEST_CASE("the first fact in which a rank differs from rank 0 is named with both
   theirs[2].value = "7";
   CHECK(sentence({ours, ours, theirs}) ==
         "rank 2 has gpu.l1_tlb.latency = 3 (/r2/c.toml:4) where rank 0 has 1 (default); all ranks must "
-        "simulate "
-        "the same");
+        "simulate the same model");
 }
 
 TEST_CASE("a fact that only one of two ranks has is a difference") {
   std::vector<Fact> const one{{"a", "1", ""}}, two{{"a", "1", ""}, {"b", "2", ""}};
-  CHECK(sentence({two, one}) == "rank 1 has no b where rank 0 has 2; all ranks must simulate the same");
-  CHECK(sentence({one, two}) == "rank 1 has b = 2 where rank 0 has none; all ranks must simulate the same");
+  CHECK(sentence({two, one}) == "rank 1 has no b where rank 0 has 2; all ranks must simulate the same model");
+  CHECK(sentence({one, two}) ==
+        "rank 1 has b = 2 where rank 0 has none; all ranks must simulate the same model");
 }
 
-TEST_CASE("another version of the program is told before anything else that differs") {
+TEST_CASE("a different program version is reported before any other difference") {
   auto const ours = facts_of_program();
   REQUIRE(ours.size() == 2);
   auto theirs = ours;
   theirs[0].value = "9.9.9";
   theirs[1].value = "0123";
   CHECK(sentence({ours, theirs}) == "rank 1 has program version = 9.9.9 where rank 0 has " + ours[0].value +
-                                        "; all ranks must simulate the same");
+                                        "; all ranks must simulate the same model");
   theirs[0] = ours[0];
   CHECK(sentence({ours, theirs}) == "rank 1 has program build = 0123 where rank 0 has " + ours[1].value +
-                                        "; all ranks must simulate the same");
+                                        "; all ranks must simulate the same model");
 }
 
-TEST_CASE("the build of the program is known by the linker's fingerprint") {
+TEST_CASE("the build of the program is identified by the linker's fingerprint") {
   CHECK(build_id().size() == 40);
   CHECK(build_id().find_first_not_of("0123456789abcdef") == std::string::npos);
 }
 
-TEST_CASE("every parameter, every option that shapes the run and the workload are facts") {
+TEST_CASE("all parameters, options that affect the run, and the workload are facts") {
   auto const ours = facts_with({"workload.name=stream"});
   CHECK(sentence({ours, facts_with({"workload.name=stream"})}) == "they agree");
   CHECK(sentence({ours, facts_with({"workload.name=stream", "gpu.l1_tlb.latency=3"})}) ==
         "rank 1 has gpu.l1_tlb.latency = 3 (--set) where rank 0 has 1 (default); all ranks must simulate the "
-        "same");
+        "same model");
   for (std::string const subject :
        {"--output", "--until", "--partitions", "--no-merge", "--critical-path", "--profile", "--checkpoint",
         "--checkpoint-every", "--checkpoint-minutes", "--resume", "--trace", "--trace-output",
@@ -96,7 +96,7 @@ TEST_CASE("every parameter, every option that shapes the run and the workload ar
   }
 }
 
-TEST_CASE("GPUs are split where ranks of several threads have one each, unless something else is asked for") {
+TEST_CASE("by default, GPUs are split if each rank has one GPU and several threads") {
   using topologies::Granularity;
   RunOptions options;
   CHECK(granularity_for(options, 1, 1, 1) == Granularity::device);
@@ -113,7 +113,7 @@ TEST_CASE("GPUs are split where ranks of several threads have one each, unless s
   CHECK_FALSE(granularity("auto").has_value());
 }
 
-TEST_CASE("the components, where they run, and the state to resume are facts") {
+TEST_CASE("the components, their ranks and the state to resume are facts") {
   auto const facts = [](std::string const& sms, std::uint32_t ranks) {
     RunOptions options;
     options.config_path = "paper-gmmu-bypass";
@@ -139,21 +139,19 @@ TEST_CASE("the components, where they run, and the state to resume are facts") {
             .find("rank 1 has checkpoint to resume from = the state at 5 us with hash ") == 0);
 }
 
-TEST_CASE("copies of the program that a launcher started without MPI are told apart from one alone") {
+TEST_CASE("copies started without MPI by a launcher are distinguished from a single process") {
   CHECK(missing(1, {}) == "nothing");
   CHECK(missing(4, {{"OMPI_COMM_WORLD_SIZE", "4"}}) == "nothing");
   CHECK(missing(1, {{"OMPI_COMM_WORLD_SIZE", "1"}}) == "nothing");
   CHECK(missing(1, {{"OMPI_COMM_WORLD_SIZE", "4"}}) ==
-        "4 copies of this program were started (OMPI_COMM_WORLD_SIZE=4), but MPI does not join them: the "
-        "program "
-        "was built without MPI, or with another MPI than the launcher's");
+        "4 copies of this program were started (OMPI_COMM_WORLD_SIZE=4), but MPI does not connect them: the "
+        "program was built without MPI, or with a different MPI than the launcher's");
   CHECK(missing(1, {{"PMI_SIZE", "2"}}).find("2 copies of this program were started (PMI_SIZE=2)") == 0);
   CHECK(missing(1, {{"SLURM_STEP_NUM_TASKS", "1"}}) == "nothing");
   CHECK(missing(4, {{"SLURM_STEP_NUM_TASKS", "4"}}) == "nothing");
   CHECK(missing(1, {{"SLURM_STEP_NUM_TASKS", "4"}}) ==
-        "srun started 4 copies of this program, but gave them no MPI to work together: use 'srun --mpi=pmix' "
-        "or "
-        "mpirun; for 4 independent runs, unset SLURM_STEP_NUM_TASKS");
+        "srun started 4 copies of this program without MPI: use 'srun --mpi=pmix' or mpirun; for 4 "
+        "independent runs, unset SLURM_STEP_NUM_TASKS");
   // A batch script with several tasks that calls the program only once.
   CHECK(missing(1, {{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}) == "nothing");
 }

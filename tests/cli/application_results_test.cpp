@@ -13,7 +13,7 @@
 using namespace farfault;
 using namespace two_applications;
 
-TEST_CASE("the summary has a row for each application, and the screen a line; diff tells them apart") {
+TEST_CASE("the summary has one row and the output one line per application; diff compares applications") {
   auto const run = [](std::string const& name, std::vector<std::string> const& sets) {
     std::vector<std::string> words{"run",        scratch("f.toml", kTwo),
                                    "--output",   (folder() / name).string(),
@@ -41,8 +41,7 @@ TEST_CASE("the summary has a row for each application, and the screen a line; di
   CHECK(diff.out.find("application.sort.sms (1, 2)") != std::string::npos);
 }
 
-TEST_CASE(
-    "an application that was stopped before its end has the time until then; one not launched has none") {
+TEST_CASE("an application stopped before its end has the time until the stop; one not launched has no time") {
   auto const span_at = [](std::string const& until) {
     auto const file = (folder() / ("until" + until + ".h5")).string();
     auto const run =
@@ -64,7 +63,7 @@ TEST_CASE(
     CHECK(waiting.at(metric) == 0);
 }
 
-TEST_CASE("a short application that is relaunched fills the table of runs until the long one has ended") {
+TEST_CASE("a short application is relaunched, with one row per run, until the long application has ended") {
   auto const file = (folder() / "relaunched.h5").string();
   auto const run = [&](std::vector<std::string> const& more) {
     std::vector<std::string> words{"run",        scratch("f.toml", kTwo),
@@ -95,7 +94,7 @@ TEST_CASE("a short application that is relaunched fills the table of runs until 
   auto const with = run(relaunch);
   CHECK(rows_of("kernels") > 3);
   CHECK(rows_of("runs") == rows_of("kernels"));  // each program is one kernel
-  CHECK(with.find("    sort                stream, again until all have ended, 0.0 MiB\n") !=
+  CHECK(with.find("    sort                stream, relaunched until all have completed, 0.0 MiB\n") !=
         std::string::npos);
   CHECK(with.find("  ended                 completed, digest ") != std::string::npos);
   CHECK(farfault_program({"validate", file}).code == 0);
@@ -114,7 +113,7 @@ TEST_CASE("a short application that is relaunched fills the table of runs until 
   CHECK(early.at("end") == 20'000'000);
 }
 
-TEST_CASE("params lists what an application says of itself") {
+TEST_CASE("params lists the parameters of an application") {
   auto const called = farfault_program({"params", "application"});
   CHECK(called.code == 0);
   CHECK(called.out.find("[application] ") == 0);

@@ -26,7 +26,7 @@ std::string sms_of(std::vector<std::string> const& lines, int sms = 8) {
 
 }  // namespace
 
-TEST_CASE("a list of GPUs or SMs is refused where it is none, beyond what there is, or names one twice") {
+TEST_CASE("an invalid, out-of-range or repeating list of GPUs or SMs is rejected") {
   CHECK(refusal_of("gpus = \"0-x\"\n") ==
         "4: application.fir.gpus: '0-x' is not \"all\" or a list such as \"0-2, 5\"");
   CHECK(refusal_of("gpus = \"\"\n") ==
@@ -35,7 +35,7 @@ TEST_CASE("a list of GPUs or SMs is refused where it is none, beyond what there 
         "4: application.fir.gpus: 'equal' is not \"all\" or a list such as \"0-2, 5\"");
   CHECK(refusal_of("gpus = 2\n") == "4: application.fir.gpus: 2 must be written in quotes");
   CHECK(refusal_of("gpus = \"3-1\"\n") ==
-        "4: application.fir.gpus: '3-1': 3-1 does not go up from low to high");
+        "4: application.fir.gpus: '3-1': 3-1 does not ascend from low to high");
   CHECK(refusal_of("gpus = \"0-2, 2\"\n") == "4: application.fir.gpus: '0-2, 2' names 2 twice");
   CHECK(refusal_of("gpus = \"2, 4\"\n") ==
         "4: application.fir.gpus = 2, 4: must be within 0 to 3, the GPUs of a host");
@@ -52,7 +52,7 @@ TEST_CASE("a list of GPUs or SMs is refused where it is none, beyond what there 
   CHECK(refusal_of("sms = 37\n") == "4: application.fir.sms = 37: must be 1 to 36, the SMs of a GPU");
 }
 
-TEST_CASE("lists of SMs may overlap; a count takes the lowest that no list and no earlier count has") {
+TEST_CASE("lists of SMs may overlap; a count takes the lowest SMs that are in no list and no earlier count") {
   CHECK(sms_of({"sms = 2", "sms = 3", "sms = \"all\""}) == "0 1; 2 3 4; ");
   CHECK(sms_of({"sms = 2", "sms = \"1-2, 0\"", "sms = 3"}) == "3 4; 0 1 2; 5 6 7");
   CHECK(sms_of({"sms = \"6,1-3\"", "sms = \"3-3\"", "sms = 1"}) == "1 2 3 6; 3; 0");
@@ -60,7 +60,7 @@ TEST_CASE("lists of SMs may overlap; a count takes the lowest that no list and n
         "0 1; 0 1 2; 3");
 }
 
-TEST_CASE("a count of more SMs than are left is refused with what is left") {
+TEST_CASE("a count that exceeds the remaining SMs is rejected with the number that remain") {
   auto const rest = ": lists and earlier counts of applications on the same GPUs leave ";
   CHECK(refusal_of("sms = \"0-29\"\n", "sms = 7\n") ==
         "7: application.stream.sms = 7" + std::string(rest) + "6 of the 36 SMs of a GPU");
@@ -70,7 +70,7 @@ TEST_CASE("a count of more SMs than are left is refused with what is left") {
         "4: application.fir.sms = 1" + std::string(rest) + "0 of the 36 SMs of a GPU");
 }
 
-TEST_CASE("equal shares are ranges in the order of the applications, one more SM for each of the first") {
+TEST_CASE("equal shares are consecutive ranges in application order; the first ones get the remainder") {
   std::string const equal = "sms = \"equal\"";
   CHECK(sms_of({equal, equal}) == "0 1 2 3; 4 5 6 7");
   CHECK(sms_of({equal, equal, equal}) == "0 1 2; 3 4 5; 6 7");
@@ -81,7 +81,7 @@ TEST_CASE("equal shares are ranges in the order of the applications, one more SM
         "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30");
 }
 
-TEST_CASE("equal shares are of what lists and counts on the same GPUs leave, whoever stands first") {
+TEST_CASE("equal shares divide the SMs left by lists and counts on the same GPUs, in any application order") {
   std::string const equal = "sms = \"equal\"";
   CHECK(sms_of({equal, "sms = 3", equal}) == "3 4 5; 0 1 2; 6 7");
   CHECK(sms_of({"sms = \"2-3, 6\"", equal, equal}) == "2 3 6; 0 1 4; 5 7");
@@ -91,7 +91,7 @@ TEST_CASE("equal shares are of what lists and counts on the same GPUs leave, who
                 "sms = 6\ngpus = \"3\""}) == "5 6; 0 1 2 3 4; 7; 0 1 2 3 4 5");
 }
 
-TEST_CASE("equal shares of GPUs that two groups of applications have apart are dealt out for each group") {
+TEST_CASE("equal shares are computed separately for each group of applications with its own GPUs") {
   std::string const equal = "sms = \"equal\"\ngpus = ";
   CHECK(sms_of({equal + "\"0-1\"", equal + "\"2-3\"", equal + "\"1, 0\"", equal + "\"2-3\"",
                 equal + "\"3,2\""}) == "0 1 2 3; 0 1 2; 4 5 6 7; 3 4 5; 6 7");
@@ -99,19 +99,19 @@ TEST_CASE("equal shares of GPUs that two groups of applications have apart are d
   CHECK(sms_of({equal + "\"0-3\"", equal + "\"all\""}) == "0 1 2 3; 4 5 6 7");
 }
 
-TEST_CASE("equal shares of some of the GPUs that another has an equal share of are refused") {
-  auto const rest = "; equal shares are of the same GPUs";
+TEST_CASE("applications with equal shares must have identical lists of GPUs") {
+  auto const rest = "; equal shares require the same GPUs";
   CHECK(refusal_of("sms = \"equal\"\ngpus = \"0-1\"\n", "sms = \"equal\"\ngpus = \"1-2\"\n") ==
-        "8: application.stream.sms = equal: application 'fir' says so too and shares a GPU with it, but its "
-        "GPUs are 0-1, not 1-2" +
+        "8: application.stream.sms = equal: application 'fir' also has an equal share of one of these GPUs, "
+        "but its GPUs are 0-1, not 1-2" +
             std::string(rest));
   CHECK(refusal_of("sms = \"equal\"\n", "sms = \"equal\"\ngpus = \"0-2\"\n") ==
-        "7: application.stream.sms = equal: application 'fir' says so too and shares a GPU with it, but its "
-        "GPUs are all, not 0-2" +
+        "7: application.stream.sms = equal: application 'fir' also has an equal share of one of these GPUs, "
+        "but its GPUs are all, not 0-2" +
             std::string(rest));
 }
 
-TEST_CASE("fewer SMs than applications that are to share them equally are refused, in one sentence") {
+TEST_CASE("equal shares of fewer SMs than applications are rejected in one sentence") {
   auto const three = kBase +
                      "[[application]]\nname = \"a\"\nworkload = \"stream\"\nsms = 34\n"
                      "[[application]]\nname = \"b\"\nworkload = \"stream\"\nsms = \"equal\"\n"
@@ -119,10 +119,10 @@ TEST_CASE("fewer SMs than applications that are to share them equally are refuse
                      "[[application]]\nname = \"d\"\nworkload = \"stream\"\nsms = \"equal\"\n";
   CHECK(refusal(three) ==
         "9: application.b.sms = equal: lists and counts of applications on the same GPUs leave 2 of the 36 "
-        "SMs of a GPU, fewer than the applications that are to share them (3)");
+        "SMs of a GPU, fewer than the applications that share them (3)");
   CHECK(refusal_of("sms = \"equal\"\n", "sms = \"0-35\"\n") ==
         "4: application.fir.sms = equal: lists and counts of applications on the same GPUs leave 0 of the 36 "
-        "SMs of a GPU, fewer than the applications that are to share them (1)");
+        "SMs of a GPU, fewer than the applications that share them (1)");
   // Other errors are reported alone, because the remaining SMs are then unknown.
   CHECK(refusal_of("sms = \"equal\"\n", "sms = \"0-36\"\n") ==
         "7: application.stream.sms = 0-36: must be within 0 to 35, the SMs of a GPU");

@@ -36,7 +36,7 @@ std::string const kTrace =
 
 }  // namespace
 
-TEST_CASE("without [[application]] the workload is the one application, on everything") {
+TEST_CASE("without [[application]], the workload is the only application and uses the whole machine") {
   Built const built(kBase + "workload.name = \"stream\"\nworkload.stream.bytes = \"16KiB\"\n");
   auto const& applications = built.model.applications.applications();
   CHECK(applications.count() == 1);
@@ -49,7 +49,7 @@ TEST_CASE("without [[application]] the workload is the one application, on every
   CHECK(applications_of(built.model) == "");
 }
 
-TEST_CASE("an application has the parameters of its own workload, defaults included, and reads back") {
+TEST_CASE("an application has the parameters of its workload, including defaults, and reads back unchanged") {
   auto const options = options_of(kTwo, {"application.sort.start=5us", "application.sort.repeats=3"});
   Model const model(options);
   auto const text = applications_of(model);
@@ -71,28 +71,28 @@ TEST_CASE("an application has the parameters of its own workload, defaults inclu
   CHECK(second.hash() == model.hash());
 }
 
-TEST_CASE("an application that has no name has its workload's") {
+TEST_CASE("an application without a name is named after its workload") {
   Built const built(kBase + "[[application]]\nworkload = \"stream\"\nstream.bytes = \"16KiB\"\n");
   CHECK(built[0].name == "stream");
   CHECK(applications_of(built.model).starts_with("[[application]]\nname = \"stream\"\n"));
 }
 
-TEST_CASE("--set reaches an application and its workload's parameters by name") {
+TEST_CASE("--set addresses an application and its workload's parameters by name") {
   Built const built(kTwo, {"application.sort.sms=15", "application.fir.fir.size=32KiB",
                            "application.sort.gpus=1", "application.fir.space=7"});
   CHECK(list_of(built[1].gpus) == "1");
   CHECK(built[1].sms.size() == 15);
   CHECK(applications_of(built.model).find("size = \"32 KiB\"\n") != std::string::npos);
   CHECK(refusal(kTwo, {"application.srt.sms=15", "application.srt.gpus=1"}) ==
-        "--set: application.srt.gpus: no application is called 'srt'; did you mean 'sort'?");
-  CHECK(refusal(kTwo, {"application.sms=15"}) == "--set: application.sms: no application is called 'sms'");
+        "--set: application.srt.gpus: unknown application 'srt'; did you mean 'sort'?");
+  CHECK(refusal(kTwo, {"application.sms=15"}) == "--set: application.sms: unknown application 'sms'");
   CHECK(refusal(kTwo, {"application.sort.shares=15"}) ==
         "--set: unknown key 'application.sort.shares'; did you mean 'application.sort.space'?");
   CHECK(refusal(kTwo, {"application.sort.name=other"}) ==
-        "--set: application.sort.name: an application has the name of its own table");
+        "--set: application.sort.name: must be the name of its table");
 }
 
-TEST_CASE("a file's applications take the place of a preset's applications, and of its workload") {
+TEST_CASE("a file's applications replace the applications and the workload of a preset") {
   auto const base = scratch("base.toml", kTwo);
   Built const others("include = [\"base.toml\"]\n[[application]]\nworkload = \"stream\"\n");
   CHECK(others.model.applications.applications().count() == 1);
@@ -109,43 +109,45 @@ TEST_CASE("a file's applications take the place of a preset's applications, and 
   CHECK(by_name[1].sms.size() == 3);
 }
 
-TEST_CASE("[workload] beside or above [[application]] is one mistake") {
+TEST_CASE("[workload] together with [[application]] is one error") {
   CHECK(refusal(kTwo + "[workload]\nname = \"bfs\"\n[workload.bfs]\nsource = 3\n") ==
-        "11: workload.name: [[application]] (2) says what runs, so [workload] beside it cannot");
+        "11: workload.name: [[application]] (2) excludes [workload]; remove one of them");
   CHECK(refusal(kTwo, {"workload.stream.bytes=1MiB"}) ==
-        "--set: workload.stream.bytes: [[application]] (2) says what runs, so [workload] beside it cannot");
+        "--set: workload.stream.bytes: [[application]] (2) excludes [workload]; remove one of them");
   CHECK(refusal(kTwo + "[workload]\n") ==
-        "10: workload: [[application]] (2) says what runs, so [workload] beside it cannot");
+        "10: workload: [[application]] (2) excludes [workload]; remove one of them");
 }
 
-TEST_CASE("keys of applications where there are none are one mistake") {
-  auto const rest = ": there is no table [[application]], in double brackets, that this is of";
+TEST_CASE("keys of applications without any [[application]] are one error") {
+  auto const rest =
+      ": belongs to no table [[application]]; write the heading of the table in double brackets";
   CHECK(refusal(kBase, {"application.sort.sms=15"}) == "--set: application.sort.sms" + std::string(rest));
   CHECK(refusal(kBase + "[application]\nname = \"a\"\nworkload = \"fir\"\n") ==
         "3: application.name" + std::string(rest));
   CHECK(refusal(kBase + "application = []\n") == "2: application" + std::string(rest));
 }
 
-TEST_CASE("names of applications are words, and each is given once") {
-  CHECK(refusal_of("name = \"a b\"\n") ==
-        "4: application.0.name: 'a b' is no name: letters, digits, '_' and '-', and not digits alone");
-  CHECK(refusal_of("", "name = \"15\"\n") ==
-        "6: application.1.name: '15' is no name: letters, digits, '_' and '-', and not digits alone");
-  CHECK(refusal_of("", "name = \"fir\"\n") ==
-        "6: application.1.name: there is an application 'fir' already (2)");
+TEST_CASE("application names are words and unique") {
+  CHECK(
+      refusal_of("name = \"a b\"\n") ==
+      "4: application.0.name: 'a b' is not a valid name; use letters, digits, '_' and '-', not digits alone");
+  CHECK(
+      refusal_of("", "name = \"15\"\n") ==
+      "6: application.1.name: '15' is not a valid name; use letters, digits, '_' and '-', not digits alone");
+  CHECK(refusal_of("", "name = \"fir\"\n") == "6: application.1.name: application 'fir' already exists (2)");
   CHECK(refusal(kBase + "[[application]]\nworkload = \"fir\"\n[[application]]\nworkload = \"fir\"\n") ==
-        "4: application.1.name: there is an application 'fir' already (2)");
+        "4: application.1.name: application 'fir' already exists (2)");
   std::string many;
   for (int i = 0; i < 66; ++i)
     many += "[[application]]\nname = \"a" + std::to_string(i) + "\"\nworkload = \"fir\"\n";
-  CHECK(refusal(kBase + many) == "194: there are 66 applications; at most 64 can run at once");
+  CHECK(refusal(kBase + many) == "194: 66 applications are defined; at most 64 can run concurrently");
 }
 
-TEST_CASE("an application names a workload; parameters of others are checked, and left out") {
+TEST_CASE("an application names a workload; parameters of other workloads are checked and omitted") {
   CHECK(refusal(kBase + "[[application]]\nname = \"a\"\n") ==
-        "2: application.a.workload is missing: it names the workload that runs");
+        "2: application.a.workload is missing; set it to the workload to run");
   CHECK(refusal(kBase + "[[application]]\nworkload = \"firr\"\nfirr.length = 3\n") ==
-        "3: application.firr.workload: there is no workload 'firr'; did you mean 'fir'?");
+        "3: application.firr.workload: unknown workload 'firr'; did you mean 'fir'?");
   CHECK(refusal_of("stream.bytes = \"none\"\n").starts_with("4: application.fir.stream.bytes: "));
   CHECK(refusal_of("stream.byte = 1\n").starts_with("4: unknown key 'application.fir.stream.byte'"));
   Built const changed(kTwo, {"application.sort.workload=stream", "application.sort.stream.bytes=16KiB",
@@ -157,7 +159,7 @@ TEST_CASE("an application names a workload; parameters of others are checked, an
         "application 't': trace: the parameter 'file' must name a trace");
 }
 
-TEST_CASE("each machine of a cluster has GPUs of its own, unless they share a memory") {
+TEST_CASE("each machine of a cluster has its own GPUs, unless the machines share memory") {
   std::vector<std::string> sets{"machine.cluster.machines=2", "application.fir.gpus=0-4"};
   CHECK(refusal(kTwo, sets) ==
         "--set: application.fir.gpus = 0-4: must be within 0 to 3, the GPUs of a host");
@@ -166,10 +168,10 @@ TEST_CASE("each machine of a cluster has GPUs of its own, unless they share a me
   CHECK(list_of(built[0].gpus) == "0 1 2 3 4");
 }
 
-TEST_CASE("a start is a time and repeats are at least one") {
+TEST_CASE("a start is a time, and repeats are at least one") {
   CHECK(refusal_of("repeats = 0\n") == "4: application.fir.repeats: '0' is outside 1 to 1000000");
   CHECK(refusal_of("start = 5\n") ==
-        "4: application.fir.start: 5 has no unit; write it in quotes with one, as in \"0 ps\"");
+        "4: application.fir.start: 5 has no unit; write it in quotes with a unit, such as \"0 ps\"");
   Built const built(kTwo, {"application.sort.start=5us", "application.sort.repeats=3"});
   CHECK(built[1].start == Time{5us});
   CHECK(built[1].repeats == 3);
@@ -184,14 +186,14 @@ TEST_CASE("a start is a time and repeats are at least one") {
   CHECK(built.model.applications.blocks_of(1) % 3 == 0);
 }
 
-TEST_CASE("an application is relaunched where it says so, and that is a flag") {
+TEST_CASE("relaunch is a flag of an application") {
   Built const built(kTwo, {"application.sort.relaunch=true"});
   CHECK_FALSE(built[0].relaunch);
   CHECK(built[1].relaunch);
   CHECK(refusal_of("relaunch = 2\n") == "4: application.fir.relaunch: '2' is not true or false");
 }
 
-TEST_CASE("every application has an address space of its own, unless it names one, and they are dense") {
+TEST_CASE("each application has its own address space unless it names one, and spaces are numbered densely") {
   auto const spaces = [](std::vector<std::string> sets) {
     Built const built(kTwo + "[[application]]\nname = \"third\"\nworkload = \"stream\"\n", sets);
     auto const& all = built.model.applications.applications();
@@ -207,7 +209,7 @@ TEST_CASE("every application has an address space of its own, unless it names on
         "4: application.fir.space: 'shared' is not \"own\" or a number from 0 to 127");
 }
 
-TEST_CASE("an application that shares a space lies behind the ones before it, others begin at 4 GiB") {
+TEST_CASE("applications in one space are placed after each other; each other space begins at 4 GiB") {
   Built const apart(kTwo);
   CHECK(apart[0].workload->buffers().front().base == workloads::kFirstAddress);
   CHECK(apart[1].workload->buffers().front().base == workloads::kFirstAddress);
@@ -222,7 +224,7 @@ TEST_CASE("an application that shares a space lies behind the ones before it, ot
     }
 }
 
-TEST_CASE("buffers of two applications in one space may touch") {
+TEST_CASE("buffers of two applications in one space may be adjacent") {
   auto const stream = [](std::string const& name) {
     return "[[application]]\nname = \"" + name +
            "\"\nworkload = \"stream\"\nspace = 1\nstream.bytes = \"2MiB\"\n";
@@ -233,7 +235,8 @@ TEST_CASE("buffers of two applications in one space may touch") {
   CHECK(second.front().base == first.back().base + first.back().bytes);
 }
 
-TEST_CASE("buffers of a trace that overlap another application's in its space are refused with both names") {
+TEST_CASE(
+    "buffers of a trace that overlap another application's in the same space are rejected with both names") {
   scratch("k.traceg", kTrace);
   auto const traces =
       kBase +
@@ -242,8 +245,8 @@ TEST_CASE("buffers of a trace that overlap another application's in its space ar
       "[[application]]\nname = \"b\"\nworkload = \"trace\"\nspace = 1\ntrace.file = \"k.traceg\"\n";
   CHECK(refusal(traces) ==
         "11: application.b.space = 1: buffer 'region0' of application 'b', at 0x100000000 to 0x10000ffff, "
-        "overlaps buffer 'array' of 'a', at 0x100000000 to 0x100003fff, in whole pages; in spaces of their "
-        "own they may");
+        "overlaps buffer 'array' of 'a', at 0x100000000 to 0x100003fff, in whole pages; use separate address "
+        "spaces");
   Built const apart(traces, {"application.b.space=2"});
   CHECK(apart[1].space == 1);
 }
@@ -290,11 +293,10 @@ TEST_CASE("input files of all applications are facts and inputs, relative to the
   auto const diff = farfault_program({"diff", output("g.mtx"), output("same.mtx")});
   CHECK(diff.code == 0);
   CHECK(diff.out ==
-        "the results are equal; input files of the same content have other names: "
-        "application.b.pagerank.graph\n");
+        "the results are equal; identical input files have different names: application.b.pagerank.graph\n");
 }
 
-TEST_CASE("a run opens with all applications, and every rank must have the same") {
+TEST_CASE("a run opens with all applications, and all ranks must have the same ones") {
   Built const built(kTwo);
   CHECK(workloads_line(built.model, 1, 2) ==
         "farfault: 2 applications (fir, sort): 2 kernels on 32.1 KiB; 1 rank of 2 threads\n");
@@ -304,7 +306,7 @@ TEST_CASE("a run opens with all applications, and every rank must have the same"
             .starts_with("rank 1 has application.sort = 1 kernels of "));
 }
 
-TEST_CASE("where frames are allocated by large frames each application needs one of a GPU's memory") {
+TEST_CASE("allocation by large frames needs at least one large frame of GPU memory per application") {
   std::string const conserving = "memory.frame_allocation=contiguity_conserving";
   CHECK(
       refusal(kTwo, {conserving, "gpu.dram.capacity=4MiB"}) ==
@@ -312,7 +314,7 @@ TEST_CASE("where frames are allocated by large frames each application needs one
       "of the 2 applications that run on a GPU; gpu.dram.capacity leaves it 1 for data");
 }
 
-TEST_CASE("memory that is occupied from the start has no room for the applications' data") {
+TEST_CASE("preoccupied memory that leaves no room for the applications' data is rejected") {
   std::string const large =
       "[[application]]\nworkload = \"transpose\"\ntranspose.width = 1024\ntranspose.height = 512\n";
   std::vector<std::string> const occupied{
@@ -320,18 +322,18 @@ TEST_CASE("memory that is occupied from the start has no room for the applicatio
       "memory.fragmentation_index=1", "memory.fragmentation_occupancy=0.998",
       "gpu.dram.capacity=16MiB",      "cpu.dram.capacity=2MiB"};
   CHECK(refusal(large, occupied) ==
-        "workload 'transpose' needs 4 MiB or more, beyond the machine's memory (gpu.dram.capacity, "
-        "cpu.dram.capacity, less what memory.fragmentation_index occupies)");
+        "workload 'transpose' needs at least 4 MiB, more than the machine's memory (gpu.dram.capacity, "
+        "cpu.dram.capacity, less the pages occupied by memory.fragmentation_index)");
   std::vector<std::string> in_batches(occupied.begin(), occupied.end() - 1);
   for (auto const* more :
        {"memory.placement=first_touch", "memory.fault_path=gpu", "driver.batch.replay=batch",
         "driver.migrations=80", "driver.batch.eviction_unit=64KiB"})
     in_batches.emplace_back(more);
   CHECK(refusal(large, in_batches) ==
-        "memory.fragmentation_index leaves a GPU 7 free pages, less than the 16 of a "
+        "memory.fragmentation_index leaves a GPU 7 free pages, fewer than the 16 of a "
         "driver.batch.eviction_unit");
   auto whole = occupied;
   whole[3] = "memory.fragmentation_occupancy=1";
   CHECK(refusal(large, whole) ==
-        "memory.fragmentation_index = 1 and memory.fragmentation_occupancy = 1 leave a GPU no free page");
+        "memory.fragmentation_index = 1 and memory.fragmentation_occupancy = 1 leave no free page on a GPU");
 }

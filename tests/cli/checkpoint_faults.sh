@@ -6,7 +6,7 @@
 run=("$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=4MiB --threads 1
   --progress off)
 saved=$scratch/run.checkpoint
-"${run[@]}" --output "$scratch/whole.h5" >/dev/null || fail "the undisturbed run"
+"${run[@]}" --output "$scratch/whole.h5" >/dev/null || fail "the uninterrupted run"
 reference=$(digest_of "$scratch/whole.h5")
 
 # refused WHAT PATTERN WORD ...: exit code 2, one sentence that matches the pattern, and an unchanged earlier result
@@ -41,17 +41,17 @@ for size in 0 7 100 4096; do
   refused "cut to $size bytes" "checkpoint $saved" "${run[@]}" --resume "$saved"
 done
 head -c 100 "$scratch/good" >"$saved.previous"
-refused "cut, and the one before it too" "checkpoint $saved should hold .*; checkpoint $saved.previous should hold" \
+refused "truncated, like the previous one" "checkpoint $saved is damaged: expected .*; checkpoint $saved.previous is damaged: expected" \
   "${run[@]}" --resume "$saved"
 rm "$saved.previous"
-refused "no such file" "checkpoint $scratch/none cannot be read: no such file, and there is no $scratch/none.previous" \
+refused "no such file" "checkpoint $scratch/none cannot be read: neither this file nor $scratch/none.previous exists" \
   "${run[@]}" --resume "$scratch/none"
-refused "no such file, checkpoints going elsewhere" "checkpoint $scratch/none cannot be read: no such file" \
+refused "no such file, with another --checkpoint" "checkpoint $scratch/none cannot be read: neither this file" \
   "${run[@]}" --resume "$scratch/none" --checkpoint "$scratch/new"
 cp "$scratch/good" "$saved"
-refused "another run's" "checkpoint $saved is of another run" "${run[@]}" --set gpu.sms=35 --resume "$saved"
+refused "another run's" "checkpoint $saved belongs to a different run" "${run[@]}" --set gpu.sms=35 --resume "$saved"
 cp "$scratch/older" "$saved.previous"
-refused "another run's, with one before it" "checkpoint $saved is of another run" "${run[@]}" --set gpu.sms=35 \
+refused "another run's, with a previous one" "checkpoint $saved belongs to a different run" "${run[@]}" --set gpu.sms=35 \
   --resume "$saved"
 
 # resumes WHAT SENTENCE WORD ...: the run has the result of an uninterrupted run, and prints where it began
@@ -59,28 +59,28 @@ resumes() {
   local what=$1 sentence=$2
   shift 2
   "$@" --output "$scratch/saved.h5" --resume "$saved" >/dev/null 2>"$scratch/err"
-  check "$what: the result of the run that never stopped" [ "$(digest_of "$scratch/saved.h5")" = "$reference" ]
+  check "$what: the result equals the uninterrupted run's" [ "$(digest_of "$scratch/saved.h5")" = "$reference" ]
   check "$what: '$sentence', not '$(cat "$scratch/err")'" \
     test "$(grep -c . "$scratch/err")" -eq 1 -a "$(grep -c "^farfault: $sentence\$" "$scratch/err")" -eq 1
 }
-before="the run resumes from the one before it, $saved.previous"
+before="the run resumes from the previous one, $saved.previous"
 for place in "${places[@]}"; do
   damage "$place"
   cp "$scratch/older" "$saved.previous"
-  resumes "byte $place changed, with one before it" "checkpoint $saved .*; $before" "${run[@]}"
+  resumes "byte $place changed, with a previous one" "checkpoint $saved .*; $before" "${run[@]}"
 done
 damage 200
 have_ranks && resumes "damaged, on two ranks" "checkpoint $saved is damaged: .*; $before" mpirun --quiet -n 2 "${run[@]}"
 rm "$saved"
-resumes "missing, with one before it" "checkpoint $saved is missing; $before" "${run[@]}"
+resumes "missing, with a previous one" "checkpoint $saved is missing; $before" "${run[@]}"
 # A damaged checkpoint never replaces the valid previous one.
 head -c 4096 "$scratch/good" >"$saved"
 cp "$scratch/older" "$saved.previous"
-resumes "cut, and written anew" "checkpoint $saved .*; $before" "${run[@]}" --checkpoint "$saved" \
+resumes "truncated, and written again" "checkpoint $saved .*; $before" "${run[@]}" --checkpoint "$saved" \
   --checkpoint-every 10us
-check "cut, and written anew: it is whole" eval '"$farfault" inspect "$saved" >/dev/null'
+check "truncated, and written again: it is complete" eval '"$farfault" inspect "$saved" >/dev/null'
 rm "$saved" "$saved.previous"
-resumes "the first of a chain" "there is no checkpoint $saved yet: the run starts from the beginning" "${run[@]}" \
+resumes "the first of a chain" "no checkpoint $saved yet: the run starts from the beginning" "${run[@]}" \
   --checkpoint "$scratch/../$(basename "$scratch")/run.checkpoint" --checkpoint-every 10us
 check "the first of a chain leaves a checkpoint" test -e "$saved"
 cp "$scratch/good" "$saved"
@@ -95,10 +95,10 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o "size=$(($(stat -c %s "$scratch/goo
     >/dev/null 2>"$scratch/err"
   rc=$?
   check "checkpoints on a full disk: exit code 0, not $rc" [ "$rc" -eq 0 ]
-  check "checkpoints on a full disk: it is said" grep -q 'No space left on device; the run goes on' "$scratch/err"
-  check "checkpoints on a full disk: the result is whole" [ "$(digest_of "$scratch/full.h5")" = "$reference" ]
-  check "checkpoints on a full disk: the last good one is there" "$farfault" inspect "$scratch/disk/c"
-  check "checkpoints on a full disk: nothing half-written stays" test ! -e "$scratch/disk/c.writing"
+  check "checkpoints on a full disk: a message reports it" grep -q 'No space left on device; the run continues' "$scratch/err"
+  check "checkpoints on a full disk: the result is complete" [ "$(digest_of "$scratch/full.h5")" = "$reference" ]
+  check "checkpoints on a full disk: the last good one is kept" "$farfault" inspect "$scratch/disk/c"
+  check "checkpoints on a full disk: no partial file is left" test ! -e "$scratch/disk/c.writing"
 else
   echo "skipped: checkpoints on a full disk: no tmpfs can be mounted here"
 fi

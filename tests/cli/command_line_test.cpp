@@ -28,7 +28,7 @@ void check_wrong(std::vector<std::string> words, std::string const& sentence) {
 
 }  // namespace
 
-TEST_CASE("of several ranks the first alone says what is wrong with the words of a run") {
+TEST_CASE("with several ranks, only the first reports command-line errors of a run") {
   std::vector<std::vector<std::string>> const mistakes{
       {"--bogus"}, {"--trace", "5us"}, {"--progress", "x"}, {"--until", "soon"}, {"--trace-sample", "3"}};
   for (auto const& mistake : mistakes) {
@@ -44,7 +44,7 @@ TEST_CASE("of several ranks the first alone says what is wrong with the words of
   }
 }
 
-TEST_CASE("every command has --help with an example, on standard output") {
+TEST_CASE("every command prints --help with an example to standard output") {
   for (std::string const name : {"run", "sweep", "params", "workloads", "statistics", "inspect", "compare",
                                  "explain", "report", "diff", "validate", "watch", "completion"}) {
     auto const r = farfault_program({name, "--help"});
@@ -55,14 +55,13 @@ TEST_CASE("every command has --help with an example, on standard output") {
   }
 }
 
-TEST_CASE("the exit codes of a run are in its help") {
+TEST_CASE("the help of run lists its exit codes") {
   auto const r = farfault_program({"run", "--help"});
-  CHECK(
-      contains(r.out, "0 done, 1 the run failed or was stopped without a checkpoint, 2 the input was wrong"));
-  CHECK(contains(r.out, "3 stopped by a signal, with its checkpoint saved"));
+  CHECK(contains(r.out, "0 done, 1 failed or stopped without a checkpoint, 2 invalid input"));
+  CHECK(contains(r.out, "3 stopped by a signal, checkpoint saved"));
 }
 
-TEST_CASE("params lists every section by its name, one that is a command's name too") {
+TEST_CASE("params lists every section by name, including one named like a command") {
   for (std::string const section : {"run", "limits", "workload", "machine", "gpu.l2_tlb"}) {
     auto const r = farfault_program({"params", section});
     CHECK(r.code == 0);
@@ -71,7 +70,7 @@ TEST_CASE("params lists every section by its name, one that is a command's name 
   }
 }
 
-TEST_CASE("whatever a file is called, what is wrong with it is one short line") {
+TEST_CASE("an error in a file is one short line for any file name") {
   std::string const odd = "a\nfarfault: b\x1b[31mc\xff";
   std::string const huge(100'000, 'x');
   for (auto const& name : {odd, huge})
@@ -107,7 +106,7 @@ TEST_CASE("whatever a file is called, what is wrong with it is one short line") 
     }
 }
 
-TEST_CASE("--version names the program, its version and its commit") {
+TEST_CASE("--version prints the program, its version and its commit") {
   auto const r = farfault_program({"--version"});
   CHECK(r.code == 0);
   CHECK(contains(r.out, "farfault " FARFAULT_VERSION));
@@ -117,12 +116,11 @@ TEST_CASE("--version names the program, its version and its commit") {
   CHECK(std::count(r.out.begin(), r.out.end(), '\n') == 1);
 }
 
-TEST_CASE("a wrong command line is one sentence and exit code 2") {
-  check_wrong(
-      {},
-      "which command? One of: run, sweep, params, workloads, statistics, inspect, compare, explain, report, "
-      "diff, validate, watch, completion (see farfault --help)");
-  check_wrong({"inspcet", "x"}, "'inspcet' is no command; did you mean 'inspect'?");
+TEST_CASE("an invalid command line gives one sentence and exit code 2") {
+  check_wrong({},
+              "missing command; expected one of: run, sweep, params, workloads, statistics, inspect, "
+              "compare, explain, report, diff, validate, watch, completion (see farfault --help)");
+  check_wrong({"inspcet", "x"}, "unknown command 'inspcet'; did you mean 'inspect'?");
   check_wrong({"run"}, "config is required (see farfault run --help)");
   check_wrong({"run", "a.toml", "--threads", "0"},
               "--threads: Value 0 not in range 1 to 4096 (see farfault run --help)");
@@ -134,7 +132,7 @@ TEST_CASE("a wrong command line is one sentence and exit code 2") {
               "the following argument was not expected: --nosuch (see farfault workloads --help)");
 }
 
-TEST_CASE("exceptions become exit codes in one place") {
+TEST_CASE("exceptions are mapped to exit codes in one place") {
   auto const code_of = [](auto thrower, std::string& said) {
     std::ostringstream err;
     auto const code = cli::exit_code_of(
@@ -154,7 +152,7 @@ TEST_CASE("exceptions become exit codes in one place") {
   CHECK(code_of([] { throw RunError("the disk is full"); }, said) == 1);
   CHECK(said == "farfault: the disk is full\n");
   CHECK(code_of([] { throw std::bad_alloc(); }, said) == 1);
-  CHECK(said == "farfault: there is not enough memory for this\n");
+  CHECK(said == "farfault: out of memory\n");
 }
 
 TEST_CASE("params lists each parameter with default, unit, range and source") {
@@ -170,13 +168,13 @@ TEST_CASE("params lists each parameter with default, unit, range and source") {
   CHECK(wrong.out == "");
 }
 
-TEST_CASE("statistics lists what a run records, by path, those of the chosen policy alone") {
+TEST_CASE("statistics lists the recorded statistics by path, for chosen policies only") {
   auto const r = farfault_program({"statistics", "paper-gmmu-bypass", "--set", "workload.name=vectoradd",
                                    "--set", "workload.vectoradd.elements=1024"});
   CHECK(r.code == 0);
   CHECK(contains(r.out, "/timeseries/gmmu, 4 instances\n"));
   CHECK(contains(r.out, "  walk_latency (ns, histogram)\n"));
-  CHECK(contains(r.out, "/tables/kernels: one row for each kernel that ran\n"));
+  CHECK(contains(r.out, "/tables/kernels: One row per completed kernel\n"));
   auto const of_kernels = r.out.substr(r.out.find("/tables/kernels"));
   CHECK(contains(of_kernels, "  finished (ps)\n"));
   CHECK(contains(of_kernels, "  l1_tlb_misses (count)\n"));
@@ -192,7 +190,7 @@ TEST_CASE("statistics lists what a run records, by path, those of the chosen pol
   CHECK(farfault_program({"statistics", "paper-gmmu-bypass", "--set", "gpu.sms=2", "stray"}).code == 2);
 }
 
-TEST_CASE("workloads lists names and what they are") {
+TEST_CASE("workloads lists names and descriptions") {
   auto const r = farfault_program({"workloads"});
   CHECK(r.code == 0);
   CHECK(contains(r.out, "  bfs "));

@@ -8,14 +8,14 @@
 using namespace farfault::cli;
 using namespace std::chrono_literals;
 
-TEST_CASE("a command: its output on both streams and its exit code") {
+TEST_CASE("the output of a command includes both streams and the exit code") {
   auto const end = output_of("sh -c 'echo 12; echo no >&2; exit 3'", 60s);
   CHECK(end.in_time);
   CHECK(end.output == "12\nno\n");
   CHECK(WEXITSTATUS(end.status) == 3);
 }
 
-TEST_CASE("a command that is silent, prints without end or closes its output is killed when its time is up") {
+TEST_CASE("a command that is silent, prints endlessly or closes its output is killed at its timeout") {
   for (std::string const command : {"sleep 60", "yes", "sh -c 'while :; do echo x; sleep 0.01; done'",
                                     "sh -c 'exec >&- 2>&-; exec sleep 60'"}) {
     CAPTURE(command);

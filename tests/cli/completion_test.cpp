@@ -32,7 +32,7 @@ bool has(Words const& list, std::string const& word) {
 
 }  // namespace
 
-TEST_CASE("completion: every command is completed, and its options by the definitions of its help") {
+TEST_CASE("completion: every command and its options are completed from the definitions of the help") {
   CHECK(completed({"val"}) == Words{"validate"});
   CHECK(completed({"--v"}) == Words{"--version"});
   auto const help = farfault_program({"--help"}).out;
@@ -48,7 +48,7 @@ TEST_CASE("completion: every command is completed, and its options by the defini
   CHECK(completed({"nosuch", "--"}).empty());
 }
 
-TEST_CASE("completion: --set is followed by keys, and these by the values that they may have") {
+TEST_CASE("completion: --set is completed with keys, and keys with their possible values") {
   CHECK(completed({"run", "--set", "gpu.l2_tlb.en"}) == Words{"gpu.l2_tlb.entries="});
   CHECK(completed({"run", "--set=gpu.l2_tlb.en"}) == Words{"--set=gpu.l2_tlb.entries="});
   CHECK(completed({"run", "--set", "memory.placement=c"}) ==
@@ -61,14 +61,14 @@ TEST_CASE("completion: --set is followed by keys, and these by the values that t
   CHECK(completed({"inspect", "--set", "memory."}).empty());
 }
 
-TEST_CASE("completion: params is followed by tables and keys") {
+TEST_CASE("completion: params is completed with tables and keys") {
   auto const list = completed({"params", "gpu.l2_tlb"});
   CHECK(has(list, "gpu.l2_tlb"));
   CHECK(has(list, "gpu.l2_tlb.entries"));
   for (auto const& word : list) CHECK(farfault_program({"params", word}).code == 0);
 }
 
-TEST_CASE("completion: words that are fixed, presets, and what the shell completes by itself") {
+TEST_CASE("completion: fixed words, presets, and completions left to the shell") {
   CHECK(completed({"run", "--progress", "o"}) == Words{"on", "off"});
   CHECK(completed({"run", "dgx-a"}) == Words{"dgx-a100", ":files .toml"});
   CHECK(completed({"run", "--set", "run.seed=2", "dgx-a"}) == Words{"dgx-a100", ":files .toml"});
@@ -80,7 +80,7 @@ TEST_CASE("completion: words that are fixed, presets, and what the shell complet
   CHECK(completed({"run", "--until", "5"}).empty());
 }
 
-TEST_CASE("completion: a shell that is not known is one sentence") {
+TEST_CASE("completion: an unknown shell gives one sentence") {
   for (auto const* shell : {"bash", "zsh", "fish"})
     CHECK(farfault_program({"completion", shell}).out.find("completion words -- ") != std::string::npos);
   auto const r = farfault_program({"completion", "tcsh"});

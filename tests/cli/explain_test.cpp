@@ -54,34 +54,34 @@ std::string first_line_of(std::string const& path) {
 
 }  // namespace
 
-TEST_CASE("explain: one slow link is named first") {
+TEST_CASE("explain: one slow link is the first bottleneck") {
   auto const path =
       made("link.h5", transpose(2, {"links.pcie_bandwidth=1 GB/s", "memory.placement=interleave"}));
   auto const e = explained(path);
   CHECK(e["bound_by"] == "resource");
-  CHECK(e["resources"][0]["what"] == "links, each direction");
+  CHECK(e["resources"][0]["what"] == "links (per direction)");
   CHECK(e["resources"][0]["busy"].get<double>() > 0.8);
   CHECK(e["resources"][0]["over_time"].size() == 20);
-  CHECK(first_line_of(path).starts_with("bound by links, each direction: "));
+  CHECK(first_line_of(path).starts_with("Bottleneck: links (per direction): "));
 }
 
-TEST_CASE("explain: one page walker is named first") {
+TEST_CASE("explain: a single page walker is the first bottleneck") {
   auto const path = made("walker.h5", transpose(1, {"gpu.gmmu.walkers=1", "gpu.l2_tlb.entries=32"}));
   auto const e = explained(path);
   CHECK(e["bound_by"] == "resource");
   CHECK(e["resources"][0]["busiest"] == "gpu0.gmmu");
-  CHECK(first_line_of(path).starts_with("bound by page walkers: gpu0.gmmu is busy "));
+  CHECK(first_line_of(path).starts_with("Bottleneck: GMMU page walkers: gpu0.gmmu is busy "));
 }
 
-TEST_CASE("explain: one DRAM channel is named first") {
+TEST_CASE("explain: a single DRAM channel is the first bottleneck") {
   auto const path = made("dram.h5", transpose(1, {"gpu.dram.channels=1", "gpu.dram.bandwidth=4 GB/s"}));
   auto const e = explained(path);
   CHECK(e["bound_by"] == "resource");
   CHECK(e["resources"][0]["busiest"] == "gpu0.dram0");
-  CHECK(first_line_of(path).starts_with("bound by DRAM channels: gpu0.dram0 is busy "));
+  CHECK(first_line_of(path).starts_with("Bottleneck: DRAM channels: gpu0.dram0 is busy "));
 }
 
-TEST_CASE("explain: a slow driver is named first, of first touches and of batches") {
+TEST_CASE("explain: a slow driver is the first bottleneck, with first touches and with batches") {
   auto const touches =
       made("driver.h5", transpose(2, {"memory.placement=first_touch", "memory.first_touch_by=driver",
                                       "driver.fault_latency=100us"}));
@@ -95,19 +95,18 @@ TEST_CASE("explain: a slow driver is named first, of first touches and of batche
   e = explained(batches);
   CHECK(e["resources"][0]["what"] == "drivers");
   CHECK(e["resources"][0]["over_time"].size() == 20);
-  CHECK(first_line_of(batches).starts_with("bound by "));
+  CHECK(first_line_of(batches).starts_with("Bottleneck: "));
 }
 
-TEST_CASE("explain: where most SMs are without a warp, too little work comes before what the others do") {
+TEST_CASE("explain: with most SMs idle, occupancy is listed before the activity of the other SMs") {
   auto const path = made("few.h5", {"machine.generic.gpus=4", "workload.name=sgemm", "workload.sgemm.m=32",
                                     "workload.sgemm.n=32", "workload.sgemm.k=256"});
   auto const e = explained(path);
   CHECK(e["idle"].get<double>() > 0.5);
-  CHECK(first_line_of(path).starts_with("bound by too little work (SMs are without a warp "));
+  CHECK(first_line_of(path).starts_with("Bottleneck: occupancy (SMs idle "));
 }
 
-TEST_CASE(
-    "explain: a run that computes is bound by its SMs, and what they did and where accesses were adds up") {
+TEST_CASE("explain: a compute-bound run is bound by its SMs, and SM time and access time add up") {
   auto const path = made("compute.h5", {"machine.generic.gpus=1", "workload.name=sgemm",
                                         "workload.sgemm.m=64", "workload.sgemm.n=64", "workload.sgemm.k=64"});
   auto const e = explained(path);
@@ -121,7 +120,7 @@ TEST_CASE(
   CHECK(e["stages"].size() == 14);  // including the time of outstanding accesses, which is 0
 }
 
-TEST_CASE("explain: of a run that was stopped, the kernel that was under way is told first") {
+TEST_CASE("explain: for a stopped run, the unfinished kernel is printed first") {
   auto const path = made("stopped.h5", transpose(1, {}), {"--until", "8us"});
   auto const e = explained(path);
   REQUIRE(e["under_way"].size() == 1);
@@ -132,12 +131,12 @@ TEST_CASE("explain: of a run that was stopped, the kernel that was under way is 
   CHECK(e["gaps"][0]["name"] == "launches");
   CHECK(e["gaps"][0]["ps"] == 5'400'000);
   auto const text = farfault_program({"explain", path}).out;
-  CHECK(text.find(": time_limit after 8 us\nunder way at the end: kernel matrix_transpose, since 0 ps\n") !=
-        std::string::npos);
+  CHECK(text.find(": time_limit after 8 us\n"
+                  "Outstanding at the end: kernel matrix_transpose, since 0 ps\n") != std::string::npos);
 }
 
 TEST_CASE(
-    "explain: the kernels' accesses add up to those of the run, and the longest kernels have a line each") {
+    "explain: the kernels' accesses sum to those of the run, and the longest kernels have a line each") {
   auto const path =
       made("kernels.h5", {"machine.generic.gpus=2", "workload.name=bfs", "workload.bfs.rmat.scale=11"});
   auto const e = explained(path);
@@ -152,61 +151,59 @@ TEST_CASE(
   }
   CHECK(of_kernels == e["access_ps"]);
   auto const text = farfault_program({"explain", path}).out;
-  auto const at =
-      text.find("\nthe longest 3 of " + std::to_string(e["kernels"].size()) + " kernels, of the run ");
+  auto const at = text.find("\nLongest 3 of " + std::to_string(e["kernels"].size()) + " kernels ");
   REQUIRE(at != std::string::npos);
   auto const line = text.substr(text.find("\n  ", at), 60);
   CHECK_MESSAGE(line.starts_with("\n  " + e["kernels"][0]["name"].get<std::string>() + " "), line);
 }
 
-TEST_CASE(
-    "explain: of mostly idle SMs it is still told what they did while they had warps, and parts add up") {
+TEST_CASE("explain: with mostly idle SMs, the activity while they had warps is printed, and parts add up") {
   auto const path = made("idle.h5", {"machine.generic.gpus=4", "workload.name=sgemm", "workload.sgemm.m=32",
                                      "workload.sgemm.n=32", "workload.sgemm.k=256"});
   std::istringstream in(farfault_program({"explain", path}).out);
   std::string line;
-  while (std::getline(in, line) && !line.starts_with("what SMs did")) {
+  while (std::getline(in, line) && !line.starts_with("SM activity")) {
   }
-  CHECK(line.ends_with("of all  with warps"));
+  CHECK(line.ends_with("of total  with warps"));
   double of_all = 0, with_warps = 0;
   while (std::getline(in, line) && line.starts_with("  ")) {
     of_all += std::stod(line.substr(46));
-    if (line.find("without a warp") == std::string::npos) with_warps += std::stod(line.substr(56));
+    if (line.find("  idle ") == std::string::npos) with_warps += std::stod(line.substr(56));
     CHECK(line.back() != ' ');
   }
   CHECK(of_all == doctest::Approx(100).epsilon(0.002));
   CHECK(with_warps == doctest::Approx(100).epsilon(0.002));
 }
 
-TEST_CASE("explain: one MSHR of the L2 TLB is named first") {
+TEST_CASE("explain: a single MSHR of the L2 TLB is the first bottleneck") {
   auto const path = made("l2_tlb.h5", transpose(1, {"gpu.l2_tlb.mshrs=1", "gpu.l2_tlb.entries=32"}));
   auto const e = explained(path);
   CHECK(e["bound_by"] == "resource");
   CHECK(e["resources"][0]["what"] == "L2 TLB MSHRs");
-  CHECK(first_line_of(path).starts_with("bound by L2 TLB MSHRs: gpu0.l2_tlb has none free "));
+  CHECK(first_line_of(path).starts_with("Bottleneck: L2 TLB MSHRs: gpu0.l2_tlb has none free "));
 }
 
-TEST_CASE("explain: one MSHR of each L1 cache is named first") {
+TEST_CASE("explain: a single MSHR of each L1 cache is the first bottleneck") {
   auto const path = made("l1.h5", transpose(1, {"gpu.l1_cache.mshrs=1", "workload.transpose.width=128"}));
   auto const e = explained(path);
   CHECK(e["bound_by"] == "resource");
   CHECK(e["resources"][0]["what"] == "L1 cache MSHRs");
   CHECK(e["resources"][0]["busy"].get<double>() < 0.9);  // share of the time of all SMs
-  CHECK(first_line_of(path).starts_with("bound by L1 cache MSHRs: gpu0 SMs have none free "));
+  CHECK(first_line_of(path).starts_with("Bottleneck: L1 cache MSHRs: gpu0 SMs have none free "));
 }
 
-TEST_CASE("explain: links whose receivers buffer little are named for want of credits") {
+TEST_CASE("explain: links with small receive buffers are bound by credits") {
   auto const path =
       made("credits.h5",
            transpose(2, {"fabric.buffer=1KiB", "memory.placement=interleave", "links.pcie_latency=2us"}));
   auto const e = explained(path);
   CHECK(e["bound_by"] == "resource");
-  CHECK(e["resources"][0]["what"] == "credits of links");
+  CHECK(e["resources"][0]["what"] == "link credits");
   CHECK(e["resources"][0]["busy"].get<double>() > 0.5);
-  CHECK(first_line_of(path).starts_with("bound by credits of links: "));
+  CHECK(first_line_of(path).starts_with("Bottleneck: link credits: "));
 }
 
-TEST_CASE("explain: a fault buffer of one entry is named first, of a GPU and of an IOMMU") {
+TEST_CASE("explain: a fault buffer with one entry is the first bottleneck, in a GPU and in an IOMMU") {
   std::vector<std::string> const slow_word{"memory.placement=first_touch", "memory.first_touch_by=driver",
                                            "driver.fault_latency=1us", "driver.notify_latency=20us"};
   auto sets = slow_word;
@@ -215,21 +212,21 @@ TEST_CASE("explain: a fault buffer of one entry is named first, of a GPU and of 
   auto const e = explained(of_gpu);
   CHECK(e["bound_by"] == "resource");
   CHECK(e["resources"][0]["busiest"] == "gpu0.gmmu");
-  CHECK(first_line_of(of_gpu).starts_with("bound by fault buffers of GPUs: gpu0.gmmu is full "));
+  CHECK(first_line_of(of_gpu).starts_with("Bottleneck: GPU fault buffers: gpu0.gmmu is full "));
   sets = slow_word;
   sets.emplace_back("iommu.fault_buffer=1");
   auto const of_iommu = made("iommu_buffer.h5", transpose(1, sets));
-  CHECK(first_line_of(of_iommu).starts_with("bound by fault buffers of IOMMUs: "));
+  CHECK(first_line_of(of_iommu).starts_with("Bottleneck: IOMMU fault buffers: "));
 }
 
-TEST_CASE("explain: many small kernels are bound by their launches, and copies by the copies") {
+TEST_CASE("explain: many small kernels are bound by launches, and copies by copies") {
   auto const launches = made("launches.h5", {"machine.generic.gpus=1", "workload.name=bfs",
                                              "workload.bfs.rmat.scale=6", "host.launch_latency=150us"});
   auto e = explained(launches);
   CHECK(e["bound_by"] == "gaps");
   CHECK(e["gaps"][0]["name"] == "launches");
   CHECK(e["without_kernel"].get<double>() > 0.7);
-  CHECK(first_line_of(launches).starts_with("bound by gaps between kernels: no kernel is on a GPU "));
+  CHECK(first_line_of(launches).starts_with("Bottleneck: gaps between kernels: no kernel on any GPU "));
   auto const copies =
       made("copies.h5", transpose(1, {"workload.copies=true", "links.pcie_bandwidth=1 GB/s"}));
   e = explained(copies);
@@ -238,7 +235,7 @@ TEST_CASE("explain: many small kernels are bound by their launches, and copies b
   CHECK(first_line_of(copies).find(" for copies between the host and the GPUs") != std::string::npos);
 }
 
-TEST_CASE("explain: of a run that was stopped what SMs did and where accesses were adds up too") {
+TEST_CASE("explain: for a stopped run, SM time and access time add up") {
   auto const whole = transpose(2, {"memory.placement=interleave"});
   auto const end = explained(made("whole.h5", whole))["end_ps"].get<std::uint64_t>();
   for (auto const ps : {end / 3, end / 2, 2 * end / 3}) {
@@ -260,7 +257,7 @@ TEST_CASE("explain: of a run that was stopped what SMs did and where accesses we
   }
 }
 
-TEST_CASE("explain: what is no result is refused in one sentence") {
+TEST_CASE("explain: a file that is not a result is rejected in one sentence") {
   auto const r = farfault_program({"explain", "nothing.h5"});
   CHECK(r.code == 2);
   CHECK(r.out == "");

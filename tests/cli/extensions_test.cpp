@@ -16,7 +16,7 @@ struct Here final : Router {
   Routing route(TranslateRequest const&, PageTable const&, Time) override { return Route::gmmu; }
 };
 
-// A router with parameters of these names, each a count with this source and default.
+// A router with these parameters, each a count with this source and default.
 struct Declared {
   std::vector<std::string> names;
   std::string source = "assumed";
@@ -94,9 +94,9 @@ std::string refusal_of_stats(std::vector<char const*> names) {
 
 }  // namespace
 
-TEST_CASE("a policy from outside must have a name of its own among those of its interface") {
+TEST_CASE("an external policy needs a name that is unique within its interface") {
   CHECK(refusal(policies().add<Here>("oracle", "x")) ==
-        "farfault: policy 'oracle': Farfault itself has one of this name\n");
+        "farfault: policy 'oracle': a built-in policy has this name\n");
   CHECK(refusal(policies().add<Here>("mine", "x").add<Here>("mine", "x")) ==
         "farfault: policy 'mine' is added twice\n");
   CHECK(refusal(policies().add<Here>("a policy", "x")) ==
@@ -107,50 +107,48 @@ TEST_CASE("a policy from outside must have a name of its own among those of its 
 }
 
 TEST_CASE(
-    "a parameter of a policy from outside is declared once, with a name, a source and a default that can "
-    "be") {
+    "a parameter of an external policy is declared once, with a name, a source and a readable default") {
   CHECK(refusal_of_params({"one", "two", "one"}) ==
         "farfault: policy 'mine': parameter one is declared twice\n");
   CHECK(refusal_of_params({"a name"}) ==
         "farfault: policy 'mine': parameter 'a name': a name may hold only letters, digits, '_' and '-'\n");
   declared = {{"one"}, ""};
   CHECK(refusal(policies().add<WithParams>("mine", "x")) ==
-        "farfault: policy 'mine': parameter one has no source; write \"assumed\" where there is none\n");
+        "farfault: policy 'mine': parameter one has no source; write \"assumed\" if none exists\n");
   declared = {{"one"}, "assumed", 10};
   CHECK(refusal(policies().add<WithParams>("mine", "x")) ==
         "farfault: policy 'mine': the default of parameter one, 10, is outside its own range, 1 to 9\n");
 }
 
-TEST_CASE("a policy's parameters cannot be below another parameter") {
+TEST_CASE("a policy's parameters cannot be nested under another parameter") {
   declared = {{"one"}};
   CHECK(refusal(policies().add<WithParams>("policy", "x")) ==
         "farfault: parameter policy.one would be below policy, which is a parameter itself\n");
 }
 
-TEST_CASE("parameters of two policies cannot be in one table") {
+TEST_CASE("parameters of two policies cannot share a table") {
   declared = {{"one"}};
-  CHECK(
-      refusal(policies().add<OrganizationWithParams>("random", "x")) ==
-      "farfault: the parameters of replacement = \"random\" and of organization = \"random\" would be in one "
-      "table, random\n");
+  CHECK(refusal(policies().add<OrganizationWithParams>("random", "x")) ==
+        "farfault: the parameters of replacement = \"random\" and of organization = \"random\" would share "
+        "the table random\n");
   declared = {};  // two extensions without parameters do not conflict
   CHECK(call(policies().add<OrganizationWithParams>("lru", "x"), {"params", "gpu.l2_tlb"}).code == 0);
 }
 
-TEST_CASE("a statistic of a policy from outside is declared once, by a name that results can hold") {
+TEST_CASE("a statistic of an external policy is declared once, with a valid name") {
   CHECK(refusal_of_stats({"one", "two", "one"}) ==
         "farfault: policy 'mine': statistic one is declared twice\n");
   CHECK(refusal_of_stats({"a/b"}) ==
         "farfault: policy 'mine': statistic 'a/b': a name may hold only letters, digits, '_' and '-'\n");
   CHECK(refusal_of_stats({"instance"}) ==
-        "farfault: policy 'mine': statistic instance: results hold something else by this name\n");
+        "farfault: policy 'mine': statistic instance: this name is reserved in results\n");
 }
 
-TEST_CASE("a workload from outside must have a name and parameters of its own") {
+TEST_CASE("an external workload needs a unique name and unique parameters") {
   declared = {};
   auto const named = [](std::string name) { return Extensions().workload<Nothing>(std::move(name), "x"); };
-  CHECK(refusal(named("bfs")) == "farfault: workload 'bfs': Farfault itself has one of this name\n");
-  CHECK(refusal(named("name")) == "farfault: workload 'name': Farfault itself has one of this name\n");
+  CHECK(refusal(named("bfs")) == "farfault: workload 'bfs': Farfault has a built-in one with this name\n");
+  CHECK(refusal(named("name")) == "farfault: workload 'name': Farfault has a built-in one with this name\n");
   CHECK(refusal(named("mine").workload<Nothing>("mine", "x")) ==
         "farfault: workload 'mine' is added twice\n");
   CHECK(call(named("mine"), {"workloads"}).out.find("mine  ") != std::string::npos);
@@ -158,16 +156,16 @@ TEST_CASE("a workload from outside must have a name and parameters of its own") 
   CHECK(refusal(named("mine")) == "farfault: workload 'mine': parameter one is declared twice\n");
 }
 
-TEST_CASE("a preset and a machine format from outside must have names of their own") {
+TEST_CASE("an external preset or machine format needs a unique name") {
   CHECK(refusal(Extensions().preset("dgx1", "")) ==
-        "farfault: preset 'dgx1': Farfault itself has one of this name\n");
+        "farfault: preset 'dgx1': Farfault has a built-in one with this name\n");
   CHECK(refusal(Extensions().preset("mine", "").preset("mine", "")) ==
         "farfault: preset 'mine' is added twice\n");
   CHECK(refusal(Extensions().machine_format({"mine", "x", nullptr, nullptr})) ==
-        "farfault: machine format 'mine' has no function that recognises files, or none that parses them\n");
+        "farfault: machine format 'mine' needs a function that recognizes files and one that parses them\n");
 }
 
-TEST_CASE("a preset from outside is read by its name, as a file is") {
+TEST_CASE("an external preset is read by name like a file") {
   auto const presets = Extensions().preset("mine", "include = [\"paper-gmmu-bypass\"]\ngpu.smss = 4\n");
   auto const called = call(presets, {"run", "mine"});
   CHECK(called.code == 2);

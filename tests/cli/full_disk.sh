@@ -5,9 +5,9 @@
 
 run=("$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=64KiB --threads 1
   --progress off)
-"${run[@]}" --output "$scratch/whole.h5" >/dev/null || fail "the undisturbed run"
+"${run[@]}" --output "$scratch/whole.h5" >/dev/null || fail "the uninterrupted run"
 kib=$(($(stat -c %s "$scratch/whole.h5") / 1024)) # size of a complete result
-check "a whole result of $kib KiB can run out of space in more than one place" [ "$kib" -ge 40 ]
+check "a complete result of $kib KiB can exceed the disk in several places" [ "$kib" -ge 40 ]
 
 # ends_in_order WHAT FILE COMMAND ...: COMMAND runs out of space while it writes FILE, which exists
 ends_in_order() {
@@ -44,13 +44,13 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o "size=$((kib / 2))k" tmpfs "$scratc
   "${run[@]}" --output "$scratch/traced.h5" --trace 0us,1s --trace-sample 1 --trace-output "$scratch/disk/run.pftrace" \
     --summary-json "$scratch/traced.json" >"$scratch/out" 2>"$scratch/err"
   rc=$?
-  check "a trace that finds no space: exit code 1, not $rc" [ "$rc" -eq 1 ]
-  check "it is said in one sentence: $(cat "$scratch/err")" \
-    test "$(grep -c '^farfault: cannot write .*run.pftrace.*; there is no trace of this run$' "$scratch/err")" -eq 1
-  check "no word of a trace in the summary" [ "$(grep -c ' trace ' "$scratch/out")" -eq 0 ]
-  check "the result is that of the run without a trace" [ "$(digest_of "$scratch/traced.h5")" = "$(digest_of "$scratch/whole.h5")" ]
-  check "for scripts, too" grep -q "\"result_digest\": *\"$(digest_of "$scratch/whole.h5")\"" "$scratch/traced.json"
-  check "nothing is left of the trace: $(ls "$scratch/disk")" test -z "$(ls "$scratch/disk")"
+  check "a trace on a full disk: exit code 1, not $rc" [ "$rc" -eq 1 ]
+  check "it is reported in one sentence: $(cat "$scratch/err")" \
+    test "$(grep -c '^farfault: cannot write .*run.pftrace.*; the trace of this run is lost$' "$scratch/err")" -eq 1
+  check "the summary does not mention a trace" [ "$(grep -c ' trace ' "$scratch/out")" -eq 0 ]
+  check "the result equals that of the run without a trace" [ "$(digest_of "$scratch/traced.h5")" = "$(digest_of "$scratch/whole.h5")" ]
+  check "also in the JSON summary" grep -q "\"result_digest\": *\"$(digest_of "$scratch/whole.h5")\"" "$scratch/traced.json"
+  check "no part of the trace is left: $(ls "$scratch/disk")" test -z "$(ls "$scratch/disk")"
   rm -f "$scratch"/disk/*
   # The JSON summary reports the failure even if the disk has no space left.
   for output in "$scratch/disk/run.h5" "$scratch/elsewhere.h5"; do
@@ -62,9 +62,9 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o "size=$((kib / 2))k" tmpfs "$scratc
     check "a summary on a full disk, output '$output': exit code 1, not $rc" [ "$rc" -eq 1 ]
     check "the summary reports the failure: $(cut -c1-300 "$scratch/disk/s.json")" grep -q '"end_reason":"failed","exit_code":1,' \
       "$scratch/disk/s.json"
-    check "and why: $(cat "$scratch/err")" grep -qF "$(sed -n 's/^farfault: //p' "$scratch/err" | cut -c1-40)" "$scratch/disk/s.json"
+    check "with the reason: $(cat "$scratch/err")" grep -qF "$(sed -n 's/^farfault: //p' "$scratch/err" | cut -c1-40)" "$scratch/disk/s.json"
     check "the summary is JSON" /usr/bin/python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$scratch/disk/s.json"
-    check "nothing else is left of it: $(ls "$scratch/disk")" test ! -e "$scratch/disk/s.json.writing"
+    check "no other file is left: $(ls "$scratch/disk")" test ! -e "$scratch/disk/s.json.writing"
     rm -f "$scratch"/disk/*
   done
   # Each row of a sweep has the reason, and incomplete files are removed.
@@ -78,17 +78,17 @@ END
   "${sweep[@]}" >"$scratch/out" 2>"$scratch/err"
   rc=$?
   check "a sweep on a full disk: exit code 1, not $rc" [ "$rc" -eq 1 ]
-  check "each run says why: $(cat "$scratch/err")" \
+  check "each run reports the reason: $(cat "$scratch/err")" \
     test "$(grep -c '^farfault: run .* has failed: cannot write .*: No space left on device' "$scratch/err")" -eq 3
-  check "so does the table" test "$(grep -c ',failed,.*cannot write .*: No space left on device' "$scratch/disk/sweep/sweep.csv")" -eq 3
-  check "nothing is left but what the runs said: $(ls "$scratch/disk/sweep/runs")" \
+  check "the table has the reason" test "$(grep -c ',failed,.*cannot write .*: No space left on device' "$scratch/disk/sweep/sweep.csv")" -eq 3
+  check "only the messages of the runs are left: $(ls "$scratch/disk/sweep/runs")" \
     test "$(find "$scratch/disk/sweep/runs" -type f | grep -cv '\.failed$')" -eq 0
   head -c "$((kib / 2))k" /dev/zero >"$scratch/disk/filler" 2>/dev/null
   "${sweep[@]}" >"$scratch/out" 2>"$scratch/err"
-  check "not a byte left: exit code 1" test $? -eq 1
-  check "and one sentence for each thing that fails: $(cat "$scratch/err")" eval \
+  check "a disk without a free byte: exit code 1" test $? -eq 1
+  check "one sentence per failure: $(cat "$scratch/err")" eval \
     '! grep -qv "^farfault: .*cannot write .*No space left on device" "$scratch/err"'
-  check "nothing is left half written: $(ls -R "$scratch/disk/sweep")" \
+  check "no partial file is left: $(ls -R "$scratch/disk/sweep")" \
     test -z "$(find "$scratch/disk/sweep" -name '*.partial' -o -name '*.log')"
   rm -rf "$scratch"/disk/*
   have_ranks && ends_in_order "full disk of two ranks" "$scratch/disk/run.h5" \

@@ -69,7 +69,7 @@ std::string digest_of_machine(std::string const& path) {
 
 }  // namespace
 
-TEST_CASE("a limit on inputs that is high enough is no part of the digest") {
+TEST_CASE("a sufficient input limit does not affect the digest") {
   Folder const here;
   write("data/ring.graph", kRing);
   auto const digest = digest_of_graph("data/ring.graph");
@@ -78,7 +78,7 @@ TEST_CASE("a limit on inputs that is high enough is no part of the digest") {
                      "limits.edges=1000", "--set", "limits.vertices=1000"}) == digest);
 }
 
-TEST_CASE("the digest does not depend on how the path of a graph is spelt") {
+TEST_CASE("the digest does not depend on the spelling of a graph's path") {
   Folder const here;
   write("data/ring.graph", kRing);
   write("data/path.graph", kPath);
@@ -93,12 +93,12 @@ TEST_CASE("the digest does not depend on how the path of a graph is spelt") {
   auto const diff = farfault_program({"diff", "first.h5", "out.h5"});
   CHECK(diff.code == 0);
   CHECK(diff.out ==
-        "the results are equal; input files of the same content have other names: workload.bfs.graph\n");
+        "the results are equal; identical input files have different names: workload.bfs.graph\n");
   CHECK(farfault_program({"diff", "first.h5", "first.h5"}).out == "the results are equal\n");
   CHECK(digest_of_graph("data/path.graph") != digest);
 }
 
-TEST_CASE("the digest sees what a machine file holds, and not its path") {
+TEST_CASE("the digest depends on the content of a machine file, not on its path") {
   Folder const here;
   write("data/m.toml", machine("70ns"));
   auto const digest = digest_of_machine("data/m.toml");
@@ -107,7 +107,7 @@ TEST_CASE("the digest sees what a machine file holds, and not its path") {
   CHECK(digest_of_machine("data/m.toml") != digest);
 }
 
-TEST_CASE("the digest sees what a page map holds, and not its path") {
+TEST_CASE("the digest depends on the content of a page map, not on its path") {
   Folder const here;
   auto const digest_of_map = [](std::string const& path) {
     return digest_with("paper-gmmu-bypass",
@@ -127,11 +127,11 @@ TEST_CASE("the digest sees what a page map holds, and not its path") {
   auto const r = run("data/c.toml", {});
   CHECK(r.code == 2);
   CHECK(r.err ==
-        "farfault: data/map.csv:3: page 1048577 is placed on gpu7, but pages can be on gpu0 to gpu3 and on "
+        "farfault: data/map.csv:3: page 1048577 is placed on gpu7, but the devices are gpu0 to gpu3 and "
         "cpu0\n");
 }
 
-TEST_CASE("a checkpoint is refused once a file that its run had read holds something else") {
+TEST_CASE("a checkpoint is rejected if an input file of its run has changed") {
   Folder const here;
   std::vector<std::string> const words{"--set",
                                        "workload.name=bfs",
@@ -153,7 +153,7 @@ TEST_CASE("a checkpoint is refused once a file that its run had read holds somet
   auto const digest = farfault::results::result_digest("out.h5");
 
   auto const refusal =
-      "farfault: checkpoint saved is of another run: its configuration or input files are not those of "
+      "farfault: checkpoint saved belongs to a different run: its configuration or input files do not match "
       "paper-gmmu-bypass\n";
   write("m.toml", machine("300ns"));
   auto const other_machine = run("paper-gmmu-bypass", resumed);
@@ -175,7 +175,7 @@ TEST_CASE("a checkpoint is refused once a file that its run had read holds somet
   CHECK(farfault::results::result_digest("out.h5") == digest);
 }
 
-TEST_CASE("an input file that a configuration names is looked for beside that configuration") {
+TEST_CASE("an input file in a configuration is resolved relative to the configuration") {
   Folder const here;
   write("data/ring.graph", kRing);
   write("data/c.toml",
@@ -189,7 +189,7 @@ TEST_CASE("an input file that a configuration names is looked for beside that co
         "farfault: data/none.g: no such file\n");
 }
 
-TEST_CASE("a segment for small buffers is refused where the addresses of buffers are in a trace") {
+TEST_CASE("a segment for small buffers is rejected if the trace fixes the buffers' addresses") {
   Folder const here;
   auto const trace = std::string(FARFAULT_SOURCE_DIR) + "/tests/fuzz/corpus/trace/version5";
   std::vector<std::string> const sets{"--set", "gpu.warp_width=32",           "--set", "workload.name=trace",
@@ -200,6 +200,6 @@ TEST_CASE("a segment for small buffers is refused where the addresses of buffers
   auto const refused = run("paper-gmmu-bypass", small);
   CHECK(refused.code == 2);
   CHECK(refused.err ==
-        "farfault: workload.small_buffers = 128 KiB: the addresses of the buffers are in the input of the "
-        "workload 'trace'; leave it out\n");
+        "farfault: workload.small_buffers = 128 KiB: the input of workload 'trace' defines the addresses of "
+        "the buffers; remove this parameter\n");
 }

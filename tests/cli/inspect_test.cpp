@@ -36,7 +36,7 @@ std::string error_of(std::string const& path) {
 
 }  // namespace
 
-TEST_CASE("a graph file is described, whatever its name") {
+TEST_CASE("a graph file is described under any file name") {
   auto const metis = scratch("a.graph", "3 2\n2 3\n1\n1\n");
   CHECK(json_of(metis) ==
         "{\"kind\":\"graph\",\"format\":\"metis\",\"vertices\":3,\"edges\":2,\"directed\":false}\n");
@@ -64,7 +64,7 @@ TEST_CASE("a built-in machine is described by name, as text, JSON and Graphviz")
   CHECK(dot.out.find("\"gpu0\" [shape=box];") != std::string::npos);
 }
 
-TEST_CASE("a real trace is described, as a folder") {
+TEST_CASE("a real trace is described, given as a folder") {
   auto const path = data_file("traces/accelsim-vectoradd-a100");
   if (!path) return;
   auto const json = json_of(*path);
@@ -72,7 +72,7 @@ TEST_CASE("a real trace is described, as a folder") {
   CHECK(json.find("\"memory_instructions\":4689") != std::string::npos);
 }
 
-TEST_CASE("a real NCCL file is a topology") {
+TEST_CASE("a real NCCL file is recognized as a topology") {
   auto const path = data_file("topologies/ndv4-topo.xml");
   if (!path) return;
   auto const json = json_of(*path);
@@ -80,20 +80,21 @@ TEST_CASE("a real NCCL file is a topology") {
   CHECK(json.find("\"nodes\":{\"gpu\":8,\"cpu\":4,") != std::string::npos);
 }
 
-TEST_CASE("a file that is nothing known ends in one sentence") {
+TEST_CASE("an unknown file gives one sentence") {
   auto const text = scratch("text", "just some words\n");
   CHECK(error_of(text) ==
-        "farfault: " + text + ": is no topology, graph, trace, result or checkpoint that farfault knows\n");
+        "farfault: " + text +
+            ": not a topology, graph, trace, result or checkpoint that farfault supports\n");
   auto const empty = scratch("empty", "");
-  CHECK(error_of(empty) == "farfault: " + empty + ": is empty\n");
-  CHECK(error_of("/no/such") == "farfault: /no/such: no such file, and no machine of that name\n");
+  CHECK(error_of(empty) == "farfault: " + empty + ": file is empty\n");
+  CHECK(error_of("/no/such") == "farfault: /no/such: neither a file nor a built-in machine\n");
   CHECK(error_of("/dev/zero") ==
-        "farfault: /dev/zero: it is a device, not a regular file; write what it gives to a file first\n");
+        "farfault: /dev/zero: it is a device, not a regular file; copy its contents to a file first\n");
   error_of(scratch("cut.gz", std::string("\x1f\x8b\x08\0\0\0", 6)));
   error_of(scratch("cut.h5", std::string("\x89HDF\r\n\x1a\n\0\0\0\0", 12)));
 }
 
-TEST_CASE("a sentence about a file stays one line of text, whatever is in the file") {
+TEST_CASE("a message about a file is one line of text, whatever the file contains") {
   auto const path = scratch("escapes.toml",
                             "[[node]]\nname = \"a\\u001b[2J\\nfarfault: all is well\"\nkind = \"gpu\"\n"
                             "[[node]]\nname = \"a\\u001b[2J\\nfarfault: all is well\"\nkind = \"gpu\"\n");
@@ -102,10 +103,10 @@ TEST_CASE("a sentence about a file stays one line of text, whatever is in the fi
                               "unique\n");
   auto const bytes = scratch("bytes.xml", "<graphml><graph><node id=\"\xff\x9b\"/></graph></graphml>");
   CHECK(error_of(bytes).find("node '\ufffd\ufffd': it has no kind") != std::string::npos);
-  CHECK(error_of("no\nsuch\x1b") == "farfault: no such : no such file, and no machine of that name\n");
+  CHECK(error_of("no\nsuch\x1b") == "farfault: no such : neither a file nor a built-in machine\n");
 }
 
-TEST_CASE("inspect takes the limits of what a file may describe") {
+TEST_CASE("inspect has options for the input limits") {
   auto const graph = scratch("limited.txt", "# c\n1 2\n2 3\n3 4\n");
   auto r = farfault_program({"inspect", graph, "--set", "limits.edges=2"});
   CHECK(r.code == 2);
@@ -125,10 +126,10 @@ TEST_CASE("only topologies are drawn") {
   auto const metis = scratch("c.graph", "3 2\n2 3\n1\n1\n");
   auto const r = farfault_program({"inspect", metis, "--dot"});
   CHECK(r.code == 2);
-  CHECK(r.err == "farfault: " + metis + ": --dot draws topologies, and this is none\n");
+  CHECK(r.err == "farfault: " + metis + ": --dot requires a topology\n");
 }
 
-TEST_CASE("a checkpoint is described, and a damaged one refused") {
+TEST_CASE("a checkpoint is described, and a damaged one is rejected") {
   auto const path = scratch("run.checkpoint", "");
   farfault::write_checkpoint(
       path,
@@ -138,7 +139,8 @@ TEST_CASE("a checkpoint is described, and a damaged one refused") {
         "\"pending_events\":3,\"ranks\":2,\"state_bytes\":5}\n");
   auto const r = farfault_program({"inspect", path});
   CHECK(r.code == 0);
-  CHECK(r.out.find(path + ": checkpoint, whole\n  simulated time   1500 ns\n") == 0);
+  CHECK(r.out.find(path + ": checkpoint, complete\n"
+                          "  simulated time   1500 ns\n") == 0);
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
   CHECK(error_of(path).find("farfault: checkpoint " + path) == 0);
 }

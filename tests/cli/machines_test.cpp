@@ -8,7 +8,7 @@
 
 #include "capture.hpp"
 
-TEST_CASE("the machine of topologies/README.md runs") {
+TEST_CASE("the example machine of topologies/README.md runs") {
   std::ifstream in(FARFAULT_SOURCE_DIR "/topologies/README.md");
   std::string const readme(std::istreambuf_iterator<char>(in), {});
   std::string const fence = "```toml\n";
@@ -30,7 +30,7 @@ TEST_CASE("the machine of topologies/README.md runs") {
   CHECK(r.out.find("2 GPUs, 4 SMs\n") != std::string::npos);
 }
 
-TEST_CASE("a machine too large for the memory is refused at once, with the limit to raise") {
+TEST_CASE("a machine too large for the memory is rejected before the run, with the limit to raise") {
   auto const run = [](std::string const& limit) {
     return farfault_program({"run", "paper-gmmu-bypass", "--set", "machine.topology=generic", "--set",
                              "machine.generic.gpus=20000", "--set", "machine.generic.gpus_per_switch=20000",
@@ -39,7 +39,7 @@ TEST_CASE("a machine too large for the memory is refused at once, with the limit
   auto const r = run("limits.model=16GiB");
   CHECK(r.code == 2);
   CHECK(r.out == "");
-  CHECK(r.err.find("farfault: machine 'generic': to simulate 20000 GPUs and 3 other nodes takes about ") !=
+  CHECK(r.err.find("farfault: machine 'generic': simulating 20000 GPUs and 3 other nodes needs about ") !=
         std::string::npos);
   CHECK(r.err.find("more than limits.model = 16 GiB\n") != std::string::npos);
 }

@@ -26,7 +26,7 @@ std::string opening_with(std::vector<std::string> const& sets) {
 
 }  // namespace
 
-TEST_CASE("how large a run is can be told before its components are made, twenty thousand GPUs among them") {
+TEST_CASE("the size of a run is known before its components are created, even for 20,000 GPUs") {
   CHECK(opening_with({}) ==
         "farfault: machine paper-gmmu-bypass: 4 GPUs of 36 SMs, 1 CPU\n"
         "farfault: stream: 1 kernel on 3.0 MiB; 2 ranks of 1 thread\n");
@@ -35,7 +35,7 @@ TEST_CASE("how large a run is can be told before its components are made, twenty
         "farfault: stream: 1 kernel on 3.0 MiB; 2 ranks of 1 thread\n");
 }
 
-TEST_CASE("a run tells its size on standard error, unless progress is off") {
+TEST_CASE("a run prints its size to standard error, unless progress is off") {
   auto const output = (std::filesystem::path(FARFAULT_BINARY_DIR) / "opening_test.h5").string();
   auto const err = [&](std::string const& progress) {
     return farfault_program({"run", "paper-gmmu-bypass", "--set", "workload.name=stream", "--set",

@@ -14,7 +14,7 @@
 using namespace farfault;
 using namespace farfault::cli;
 
-TEST_CASE("figures for people have three digits") {
+TEST_CASE("displayed values have three digits") {
   CHECK(for_people(Duration{0}) == "0 ps");
   CHECK(for_people(Duration{12'340ns}) == "12.3 us");
   CHECK(for_people(Duration{999'600ns}) == "1 ms");
@@ -26,14 +26,14 @@ TEST_CASE("figures for people have three digits") {
   CHECK(wall_time(-1) == "0:00");
 }
 
-TEST_CASE("the mode is a word") {
+TEST_CASE("the progress mode is a word") {
   CHECK(progress_mode("auto") == ProgressMode::automatic);
   CHECK(progress_mode("on") == ProgressMode::on);
   CHECK(progress_mode("off") == ProgressMode::off);
   CHECK_THROWS_AS(progress_mode("yes"), UserError);
 }
 
-TEST_CASE("a terminal gets one line that is redrawn at most four times a second, and cleared") {
+TEST_CASE("on a terminal, one line is redrawn at most four times a second and cleared at the end") {
   std::ostringstream out;
   double now = 100;
   {
@@ -55,7 +55,7 @@ TEST_CASE("a terminal gets one line that is redrawn at most four times a second,
   CHECK(out.str() == "\r\x1b[K");
 }
 
-TEST_CASE("the line of a terminal is narrower than the terminal, whatever its width") {
+TEST_CASE("the line on a terminal is always narrower than the terminal") {
   std::size_t columns = 60;
   std::ostringstream out;
   double now = 0;
@@ -76,7 +76,7 @@ TEST_CASE("the line of a terminal is narrower than the terminal, whatever its wi
   for (std::size_t width = 2; width < 200; ++width) CHECK(line(width).size() < width);
 }
 
-TEST_CASE("a terminal's width is asked for, and COLUMNS counts where there is no terminal") {
+TEST_CASE("the width is queried from a terminal, and taken from COLUMNS otherwise") {
   int const terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal >= 0) {
     winsize const size{24, 60, 0, 0};
@@ -91,7 +91,7 @@ TEST_CASE("a terminal's width is asked for, and COLUMNS counts where there is no
   CHECK(terminal_columns(-1, nullptr) == 80);
 }
 
-TEST_CASE("a log gets a dated line now and then, ever more rarely") {
+TEST_CASE("in a log, dated lines are written at growing intervals") {
   std::ostringstream out;
   double now = 0;
   Progress p(ProgressMode::on, out, false, [&] { return now; });
@@ -111,7 +111,7 @@ TEST_CASE("a log gets a dated line now and then, ever more rarely") {
   CHECK(lines == 16);
 }
 
-TEST_CASE("what a resumed run had done before does not shorten the time that is left") {
+TEST_CASE("progress before a resume does not shorten the estimated remaining time") {
   std::ostringstream out;
   double now = 0;
   Progress p(ProgressMode::on, out, false, [&] { return now; });
@@ -125,7 +125,7 @@ TEST_CASE("what a resumed run had done before does not shorten the time that is 
   CHECK(out.str().substr(20) == "farfault: 75% done, 2 us simulated, 0:20 left, 100 events/s\n");
 }
 
-TEST_CASE("a log has no control characters but the ends of its lines") {
+TEST_CASE("a log has no control characters other than newlines") {
   std::ostringstream out;
   double now = 0;
   {
@@ -137,7 +137,7 @@ TEST_CASE("a log has no control characters but the ends of its lines") {
   for (char const c : out.str()) CHECK((c == '\n' || (c >= ' ' && c <= '~')));
 }
 
-TEST_CASE("progress that is off writes nothing") {
+TEST_CASE("with progress off, nothing is written") {
   std::ostringstream out;
   double now = 0;
   {

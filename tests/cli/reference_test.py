@@ -48,17 +48,17 @@ with tempfile.TemporaryDirectory() as scratch:
         section, _, name = p["key"].rpartition(".")
         row = parameters.get((section, name))
         check(row is not None and len(row) == 5 and row[4] == " ".join(p["source"].split()),
-              f"{p['key']} is there with its source: {row}")
+              f"{p['key']} is listed with its source: {row}")
     statistics = rows_of(open(os.path.join(pages, "statistics.md"), encoding="utf-8").read())
     for config in ("paper-gmmu-bypass", "paper-mosaic"):
         for s in said("statistics", config, "--json")["statistics"]:
             group, _, name = s["path"].rpartition("/")
             row = statistics.get((group, name))
-            check(row is not None and row[1] == s.get("kind", "column"), f"{s['path']} is there: {row}")
+            check(row is not None and row[1] == s.get("kind", "column"), f"{s['path']} is listed: {row}")
 
     done = reference(os.path.join(scratch, "none"), "no-such-config")
     check(done.returncode == 1 and done.stderr.startswith("farfault: ") and done.stderr.count("\n") == 1,
-          f"a configuration that is not there is one sentence, not: {done.stderr}")
-    check(not os.path.exists(os.path.join(scratch, "none")), "and no page is written")
+          f"a missing configuration gives one sentence, not: {done.stderr}")
+    check(not os.path.exists(os.path.join(scratch, "none")), "no page is written")
 
 print(counts())

@@ -134,19 +134,17 @@ std::string hostile_result(std::string const& attack) {
 
 }  // namespace
 
-TEST_CASE(
-    "report: a page says what bounds the run, and holds its machine, figures and configuration as text") {
+TEST_CASE("report: a page shows the bottleneck, the machine, values and the configuration as text") {
   auto const page = page_of({run_of("plain.h5")}, "plain.html");
   CHECK(page.starts_with("<!doctype html>"));
   CHECK(page.ends_with("</html>\n"));
-  for (auto const* text :
-       {"Bound by ", "what SMs did", "where the time of an access went", "<svg class=\"machine\"",
-        "gpu0 to switch0: pcie", "All ", "figures of the machine",
-        "[gpu.l2_tlb]\nentries = ", "events_per_second", "The MIT License"})
+  for (auto const* text : {"Bottleneck: ", "SM activity", "access time by stage", "<svg class=\"machine\"",
+                           "gpu0 to switch0: pcie", "All ", "figures of the machine",
+                           "[gpu.l2_tlb]\nentries = ", "events_per_second", "The MIT License"})
     CHECK_MESSAGE(page.find(text) != std::string::npos, text);
 }
 
-TEST_CASE("report: a page asks for nothing from elsewhere, and lets no script run but its own") {
+TEST_CASE("report: a page makes no requests and runs only its own script") {
   auto const page = page_of({run_of("plain.h5")}, "plain.html");
   CHECK(count(page, "<script") == 2);  // the data and the page's own script
   CHECK(page.find("default-src 'none'; script-src 'sha256-") != std::string::npos);
@@ -161,7 +159,7 @@ TEST_CASE("report: equal results give equal pages") {
   CHECK(page_of({result}, "a.html") == page_of({result}, "b.html"));
 }
 
-TEST_CASE("report: names and texts of a result are no markup, in the page as in its data") {
+TEST_CASE("report: markup in names and texts of a result is escaped in the page and its data") {
   auto const clean = page_of({hostile_result("x")}, "clean.html");
   auto const tags = tags_of(without_data(clean));
   std::vector<std::string> attacks{"<script>alert(1)</script>",
@@ -191,7 +189,7 @@ TEST_CASE("report: names and texts of a result are no markup, in the page as in 
   }
 }
 
-TEST_CASE("report: a file whose name is markup") {
+TEST_CASE("report: markup in a file name is escaped") {
   auto const result = run_of("plain.h5");
   auto const named = folder() / "<b onclick=x>.h5";
   fs::copy_file(result, named, fs::copy_options::overwrite_existing);
@@ -200,7 +198,7 @@ TEST_CASE("report: a file whose name is markup") {
   CHECK(page.find("&lt;b onclick=x&gt;.h5") != std::string::npos);
 }
 
-TEST_CASE("report: 1,024 GPUs make a page of less than 5 MB, with a picture of groups") {
+TEST_CASE("report: 1,024 GPUs make a page smaller than 5 MB, with groups in the picture") {
   auto const result = large_result::written((folder() / "large.h5").string());
   auto const page = page_of({result}, "large.html");
   CHECK(page.size() < 5'000'000);
@@ -227,7 +225,7 @@ TEST_CASE("report: 1,024 GPUs make a page of less than 5 MB, with a picture of g
   for (auto const& clock : data["clocks"]) CHECK(clock.size() <= 401);
 }
 
-TEST_CASE("report: links that are drawn as one are as busy at a moment as the busiest of them") {
+TEST_CASE("report: links drawn as one show the utilization of the busiest at each moment") {
   using Json = nlohmann::ordered_json;
   // More GPUs than are drawn individually: groups of five.
   Json run{{"nodes", {{"cpu0", "cpu", ""}}}, {"links", Json::array()}, {"link_use", Json::array()}};
@@ -270,27 +268,27 @@ TEST_CASE("report: links that are drawn as one are as busy at a moment as the bu
   CHECK(values_of(0).empty());
 }
 
-TEST_CASE("report: of each buffer the share of its pages on each device is drawn and told") {
+TEST_CASE("report: each buffer's page share per device is drawn and listed") {
   nlohmann::ordered_json const placement{{"devices", {"gpu0", "gpu1", "cpu0"}},
                                          {"per_row", 2},
                                          {"rows", 5},
                                          {"buffers", {{{"name", "in"}, {"all", 8}, {"pages", {1, 7, 0}}}}}};
   auto const html = farfault::cli::placement_section(placement);
   for (auto const* text :
-       {"in on gpu1: 7 pages, 87.5 %</title>", "in on cpu0: 0 pages, 0.0 %</title>", ">87.5 %</text>",
-        ">12.5 %</text>", "fill-opacity=\"0.89\"", "<td>gpu1 87.5 %, gpu0 12.5 %</td>",
-        "Each cell is 2 devices.", "The 1 largest of 5 buffers."})
+       {"in on gpu1: 7 pages, 87.5%</title>", "in on cpu0: 0 pages, 0.0%</title>", ">87.5%</text>",
+        ">12.5%</text>", "fill-opacity=\"0.89\"", "<td>gpu1 87.5%, gpu0 12.5%</td>",
+        "Each cell covers 2 devices.", "The 1 largest of 5 buffers."})
     CHECK_MESSAGE(html.find(text) != std::string::npos, text);
   CHECK(count(html, "class=\"some\"") == 2);
 }
 
-TEST_CASE("report: several runs are compared, and those without room are only compared") {
+TEST_CASE("report: several runs are compared, and runs beyond the limit are only compared") {
   std::vector<std::string> results;
   for (auto const* entries : {"32", "64", "128"})
     results.push_back(
         run_of(std::string("entries") + entries + ".h5", {std::string("gpu.l2_tlb.entries=") + entries}));
   auto const page = page_of(results, "several.html");
-  CHECK(page.find("Runs compared") != std::string::npos);
+  CHECK(page.find("Comparison of runs") != std::string::npos);
   CHECK(page.find("gpu.l2_tlb.entries") != std::string::npos);
   auto const data = data_of(page);
   CHECK(data["runs"].size() == 3);
@@ -299,12 +297,12 @@ TEST_CASE("report: several runs are compared, and those without room are only co
   auto const room = page.size() - 1000;
   auto const full = farfault::cli::report_page(results, {room});
   CHECK(full.size() < room);
-  CHECK(full.find("There is room for the first 2 of 3 runs") != std::string::npos);
+  CHECK(full.find("The page has details of the first 2 of 3 runs") != std::string::npos);
   CHECK(data_of(full)["runs"].size() == 2);
   CHECK(data_of(full)["comparison"]["runs"].size() == 3);
 }
 
-TEST_CASE("report: a run that has not ended is shown as far as it is") {
+TEST_CASE("report: an unfinished run is shown up to its last sample") {
   auto const path = (folder() / "running.h5").string();
   {
     auto h = large_result::header();
@@ -314,12 +312,12 @@ TEST_CASE("report: a run that has not ended is shown as far as it is") {
     writer.flush();
   }
   auto const page = page_of({path + ".partial"}, "running.html");
-  CHECK(page.find("there is no summary in it yet") != std::string::npos);
+  CHECK(page.find("it has no summary yet") != std::string::npos);
   CHECK(page.find("running after 0 ps") != std::string::npos);
   fs::remove(path + ".partial");
 }
 
-TEST_CASE("report: an earlier report is replaced, and no other file") {
+TEST_CASE("report: an earlier report is overwritten, other files are not") {
   auto const result = run_of("plain.h5");
   auto const before = content(result);
   auto const output = folder() / "there.html";
@@ -334,7 +332,7 @@ TEST_CASE("report: an earlier report is replaced, and no other file") {
     auto const r = report(output.string());
     CHECK(r.code == 2);
     CHECK(r.err == "farfault: '" + output.string() +
-                       "' is there and is no report of Farfault; give the report another name\n");
+                       "' exists and is not a Farfault report; choose another output name\n");
     CHECK(content(output) == other);
   }
   auto r = report(result);
@@ -359,7 +357,7 @@ TEST_CASE("report: an earlier report is replaced, and no other file") {
   CHECK(!fs::exists(output.string() + ".writing"));
 }
 
-TEST_CASE("report: what is no result is refused in one sentence") {
+TEST_CASE("report: a file that is not a result is rejected in one sentence") {
   auto const refused = [&](std::vector<std::string> words) {
     words.insert(words.begin(), "report");
     auto const r = farfault_program(words);

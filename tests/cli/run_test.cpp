@@ -31,7 +31,7 @@ std::string content(std::string const& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A stream of a few microseconds, with some keys set.
+// A stream workload of a few microseconds, with additional keys.
 Called run(std::string const& config, std::vector<std::string> const& sets, std::string const& output) {
   std::vector<std::string> words{"run", config, "--output", output, "--threads", "1", "--progress", "off"};
   for (auto const& s : sets) {
@@ -43,7 +43,7 @@ Called run(std::string const& config, std::vector<std::string> const& sets, std:
 
 std::vector<std::string> const kSmall{"workload.name=stream", "workload.stream.bytes=16KiB", "gpu.sms=2"};
 
-// The bytes of a sound result.
+// The bytes of a valid result.
 std::string const& sound_result() {
   static auto const bytes = [] {
     auto const path = (folder() / "sound.h5").string();
@@ -85,7 +85,7 @@ std::string const kGpu = "[[node]]\nname = \"g\"\nkind = \"gpu\"\n";
 
 }  // namespace
 
-TEST_CASE("a run writes its result and tells what happened on standard output") {
+TEST_CASE("a run writes its result and prints a summary to standard output") {
   auto const output = (folder() / "small.h5").string();
   auto const r = run("paper-gmmu-bypass", kSmall, output);
   CHECK(r.code == 0);
@@ -98,7 +98,7 @@ TEST_CASE("a run writes its result and tells what happened on standard output") 
   CHECK(farfault_program({"diff", output, again}).code == 0);
 }
 
-TEST_CASE("keys of a workload or policy that is not chosen are checked, named, and change no digest") {
+TEST_CASE("keys of unused workloads and policies are checked, listed, and do not affect the digest") {
   auto const digest = [](std::string const& out) {
     auto const at = out.find("digest ");
     REQUIRE(at != std::string::npos);
@@ -124,8 +124,7 @@ TEST_CASE("keys of a workload or policy that is not chosen are checked, named, a
         "--set: unknown key 'workload.bfs.rmat.scales'; did you mean 'workload.bfs.rmat.scale'?");
 }
 
-TEST_CASE(
-    "machines of a cluster run by themselves unless they share a memory, and the result tells them apart") {
+TEST_CASE("machines of a cluster without shared memory are independent, with separate statistics") {
   auto sets = kSmall;
   sets.emplace_back("machine.cluster.machines=2");
   sets.emplace_back("memory.placement=first_touch");
@@ -171,7 +170,7 @@ TEST_CASE(
         "farfault: unused: nic.latency (--set; only with a machine with NICs)\n");
 }
 
-TEST_CASE("a study file with keys of two workloads runs either") {
+TEST_CASE("a study file with keys of two workloads runs with either") {
   auto const file = scratch("either.toml",
                             "include = ['paper-gmmu-bypass']\n[gpu]\nsms = 2\n[workload]\nname = 'stream'\n"
                             "[workload.stream]\nbytes = '16KiB'\n[workload.relu]\nsize = '16KiB'\n");
@@ -185,7 +184,7 @@ TEST_CASE("a study file with keys of two workloads runs either") {
   CHECK(second.out.find("  workload              relu") == 0);
 }
 
-TEST_CASE("every mistake of a configuration is a line of its own") {
+TEST_CASE("each configuration error is one line") {
   auto const file =
       scratch("mistakes.toml",
               "include = ['paper-gmmu-bypass']\n[gpu]\nsmss = 2\nclock = 5\n[workload]\nname = 'stre'\n");
@@ -194,10 +193,10 @@ TEST_CASE("every mistake of a configuration is a line of its own") {
   CHECK(r.out == "");
   CHECK(r.err == "farfault: " + file + ":3: unknown key 'gpu.smss'; did you mean 'gpu.sms'?\n" +
                      "farfault: " + file +
-                     ":4: gpu.clock: 5 has no unit; write it in quotes with one, as in \"1 GHz\"\n" +
+                     ":4: gpu.clock: 5 has no unit; write it in quotes with a unit, such as \"1 GHz\"\n" +
                      "farfault: " + file +
-                     ":6: workload.name: there is no workload 'stre'; did you mean 'stream'?\n"
-                     "farfault: --set: gpu.sms: 'many' is not a whole number of zero or more\n");
+                     ":6: workload.name: unknown workload 'stre'; did you mean 'stream'?\n"
+                     "farfault: --set: gpu.sms: 'many' is not a non-negative integer\n");
   // Contradictions are reported only after every value is valid on its own.
   auto const misfit = run(file, {"gpu.l1_tlb.ways=3", "gpu.dram.banks=3"}, (folder() / "m.h5").string());
   CHECK(misfit.err.find("ways = 3") == std::string::npos);
@@ -211,7 +210,7 @@ TEST_CASE("every mistake of a configuration is a line of its own") {
         "farfault: --set: gpu.l1_tlb.ways = 3: must divide the number of entries, 32\n");
 }
 
-TEST_CASE("a configuration that is not there is refused") {
+TEST_CASE("a missing configuration is rejected") {
   CHECK(refusal("no-such", {}) ==
         "'no-such' is neither a file nor a preset (dgx-a100, dgx-h100, dgx1, dgx2, gpu-a100, gpu-h100, "
         "gpu-mi100, "
@@ -227,20 +226,20 @@ TEST_CASE("a configuration that is not there is refused") {
   CHECK(refusal(config, {}).find(config + ":1: ") == 0);
 }
 
-TEST_CASE("keys and values of --set are checked before anything is written") {
+TEST_CASE("keys and values of --set are checked before any output is written") {
   CHECK(refusal_of_set("gpu.l2_tlb.entriess=12") ==
         "--set: unknown key 'gpu.l2_tlb.entriess'; did you mean 'gpu.l2_tlb.entries'?");
   CHECK(refusal_of_set("gpu.l2_tlb.entries=abc") ==
-        "--set: gpu.l2_tlb.entries: 'abc' is not a whole number of zero or more");
+        "--set: gpu.l2_tlb.entries: 'abc' is not a non-negative integer");
   CHECK(refusal_of_set("gpu.l2_tlb.entries=99999999999") ==
         "--set: gpu.l2_tlb.entries: '99999999999' is outside 0 to 1048576");
   CHECK(refusal_of_set("gpu.clock=1") ==
         "--set: gpu.clock: '1' has no unit; write a frequency such as '1500 MHz'");
   CHECK(refusal_of_set("gpu.clock=1GB") ==
         "--set: gpu.clock: '1GB' is not a frequency such as '1500 MHz' (units: Hz, kHz, MHz, GHz, THz)");
-  CHECK(refusal_of_set("gpu.clock") == "--set 'gpu.clock': write KEY=VALUE");
+  CHECK(refusal_of_set("gpu.clock") == "--set 'gpu.clock': expected KEY=VALUE");
   CHECK(refusal_of_set("workload.name=bsf") ==
-        "--set: workload.name: there is no workload 'bsf'; did you mean 'bfs'?");
+        "--set: workload.name: unknown workload 'bsf'; did you mean 'bfs'?");
   CHECK(refusal_of_set("gpu.l1_tlb.ways=5") ==
         "--set: gpu.l1_tlb.ways = 5: must divide the number of entries, 32");
   CHECK(refusal_of_set("memory.page_size=8KiB") ==
@@ -257,18 +256,18 @@ TEST_CASE("keys and values of --set are checked before anything is written") {
   CHECK(refusal_of_sets({"memory.large_pages=all", "gpu.dram.capacity=2MiB"}) ==
         "memory.large_page_size = 2 MiB: must not exceed the space for data in gpu.dram.capacity, 1792 KiB");
   CHECK(refusal_of_sets({"memory.large_pages=all", "memory.remote_touch=migrate"}) ==
-        "--set: memory.large_pages = all: large pages do not move, and memory.remote_touch = migrate moves "
-        "pages");
+        "--set: memory.large_pages = all: large pages cannot migrate, but memory.remote_touch = migrate "
+        "migrates pages");
   CHECK(refusal_of_sets(
             {"memory.placement=first_touch", "memory.first_touch_by=iommu", "memory.fault_path=gpu"}) ==
-        "--set: memory.fault_path = gpu: a GPU keeps the faults of pages that the driver maps, and with "
-        "memory.first_touch_by = iommu the IOMMU maps them itself");
+        "--set: memory.fault_path = gpu: GPUs record faults for the driver, but with memory.first_touch_by = "
+        "iommu the IOMMU maps pages itself");
   CHECK(refusal_of_sets({"memory.large_pages=ary", "workload.stream.bytes=4MiB"}) ==
         "memory.large_pages: workload 'stream' has no buffer 'ary'; its buffers: array");
   CHECK(refusal_of_set("workload.stream.bytes=1TiB").find("workload 'stream' needs ") == 0);
 }
 
-TEST_CASE("a compressed TLB that cannot be is refused in one sentence") {
+TEST_CASE("an impossible compressed TLB is rejected in one sentence") {
   // For 8 sets of 32 ways: entries of 2 + 33 + 19 bits.
   auto const refused = [](std::vector<std::string> more) {
     more.insert(more.begin(), "gpu.l2_tlb.organization=compressed");
@@ -281,11 +280,11 @@ TEST_CASE("a compressed TLB that cannot be is refused in one sentence") {
         "--set: " + key + "physical_delta = 20: must not be above the frame's 19 bits");
   CHECK(refused({key + "virtual_delta=17"}) ==
         "--set: " + key +
-            "ratio = 2: so many deltas of 17 and 9 bits, with 2 bits each for their status, take 56, and an "
+            "ratio = 2: deltas of 17 and 9 bits, each with 2 status bits, take 56 bits, but an "
             "entry has 54");
   CHECK(refused({key + "ratio=3"}) ==
         "--set: " + key +
-            "ratio = 3: so many deltas of 13 and 9 bits, with 2 bits each for their status, take 72, and an "
+            "ratio = 3: deltas of 13 and 9 bits, each with 2 status bits, take 72 bits, but an "
             "entry has 54");
   for (std::string const percent : {"0", "100", "40"})
     CHECK(refused({key + "compressed_percent=" + percent}) ==
@@ -298,16 +297,15 @@ TEST_CASE("a compressed TLB that cannot be is refused in one sentence") {
   CHECK(refused({key + "rebasing=never"}) ==
         "--set: " + key + "rebasing: 'never' is not one of: cumulative, consecutive, stream, none");
   CHECK(refused({key + "rebase_after=0"}).find("--set: " + key + "rebase_after: '0' is outside 1 to ") == 0);
-  CHECK(
-      refusal_of_sets(
-          {"gpu.l1_tlb.organization=compressed", "gpu.l1_tlb.compressed.latency=2", "gpu.l1_tlb.ways=4"}) ==
-      "--set: gpu.l1_tlb.compressed.latency = 2: must be 0: other TLBs than the L2 TLB find all in the same "
-      "time");
+  CHECK(refusal_of_sets(
+            {"gpu.l1_tlb.organization=compressed", "gpu.l1_tlb.compressed.latency=2", "gpu.l1_tlb.ways=4"}) ==
+        "--set: gpu.l1_tlb.compressed.latency = 2: must be 0: only the L2 TLB has an additional latency of "
+        "compressed translations");
   CHECK(refusal_of_sets({"gpu.l2_tlb.organization=range", "gpu.l2_tlb.range.range_entries=0"})
             .find("--set: gpu.l2_tlb.range.range_entries: '0' is outside 1 to ") == 0);
 }
 
-TEST_CASE("a mistake in a file is told with its line") {
+TEST_CASE("an error in a file is reported with its line") {
   auto const config = scratch("wrong.toml",
                               "include = [\"paper-gmmu-bypass\"]\n\n[gpu]\n"
                               "clok = \"1GHz\"\n");
@@ -316,7 +314,7 @@ TEST_CASE("a mistake in a file is told with its line") {
   CHECK(refusal(broken, {}).find(broken + ":2: ") == 0);
 }
 
-TEST_CASE("a machine that cannot be simulated is refused") {
+TEST_CASE("a machine that cannot be simulated is rejected") {
   auto const with = [](std::string const& path) { return refusal_of_set("machine.topology=" + path); };
   CHECK(with("absent.xml").find("absent.xml: neither a file nor a built-in machine (dgx-a100, ") == 0);
   auto const text = scratch("text.xml", "hello\n");
@@ -326,13 +324,13 @@ TEST_CASE("a machine that cannot be simulated is refused") {
   auto const no_gpu = scratch("no_gpu.toml", "name = \"x\"\n" + kCpu);
   CHECK(with(no_gpu) == no_gpu + ": the machine has no GPU, but it needs at least one");
   auto const no_cpu = scratch("no_cpu.toml", "name = \"x\"\n" + kGpu);
-  CHECK(with(no_cpu) == "machine 'x' has no CPU: one is needed for the IOMMU and the driver");
+  CHECK(with(no_cpu) == "machine 'x' has no CPU, but the IOMMU and the driver need one");
   auto const apart = scratch("apart.toml", "name = \"x\"\n" + kCpu + kGpu);
   CHECK(with(apart) ==
         apart + ": no path of links joins 'c' and 'g', but every node must be reachable from every other");
 }
 
-TEST_CASE("a graph that cannot be read is refused, whatever its header promises") {
+TEST_CASE("an unreadable graph is rejected, whatever its header declares") {
   CHECK(refusal_of_graph("/no/such.mtx") == "/no/such.mtx: no such file");
   auto const text = scratch("text.mtx", "hello\n");
   CHECK(refusal_of_graph(text) ==
@@ -340,14 +338,14 @@ TEST_CASE("a graph that cannot be read is refused, whatever its header promises"
   std::string const market = "%%MatrixMarket matrix coordinate pattern general\n";
   auto const huge = scratch("huge.mtx", market + "100000000 100000000 100000000\n1 2\n");
   CHECK(refusal_of_graph(huge) ==
-        huge + ":4: the header promises 100000000 entries and the file ends after 1");
+        huge + ":4: the header specifies 100000000 entries, but the file ends after 1");
   auto const beyond = scratch("beyond.mtx", market + "3 3 2\n1 2\n2 9\n");
   CHECK(refusal_of_graph(beyond) == beyond + ":4: column 9 is not in 1 to 3, the size in the header");
   auto const metis = scratch("beyond.graph", "3 2\n2 9\n1\n1\n");
-  CHECK(refusal_of_graph(metis) == metis + ":2: neighbour 9 is not in 1 to 3, the vertices of the header");
+  CHECK(refusal_of_graph(metis) == metis + ":2: neighbour 9 is not in 1 to 3, the vertices in the header");
 }
 
-TEST_CASE("a place where no file can be written is refused") {
+TEST_CASE("an output path that cannot be written is rejected") {
   auto const r = run("paper-gmmu-bypass", kSmall, "/no/such/folder/x.h5");
   CHECK(r.code == 2);
   CHECK(r.err == "farfault: cannot write '/no/such/folder/x.h5.partial': No such file or directory\n");
@@ -356,7 +354,7 @@ TEST_CASE("a place where no file can be written is refused") {
   CHECK(in_the_way.err == "farfault: cannot write '" + folder().string() + "': it is a directory\n");
 }
 
-TEST_CASE("every built-in machine runs to the end") {
+TEST_CASE("every built-in machine runs to completion") {
   for (auto const& name : farfault::topologies::builtin_machines()) {
     auto sets = kSmall;
     sets.push_back("machine.topology=" + name);
@@ -367,7 +365,7 @@ TEST_CASE("every built-in machine runs to the end") {
   }
 }
 
-TEST_CASE("real topology files run to the end") {
+TEST_CASE("real topology files run to completion") {
   for (std::string const name :
        {"ndv4-topo.xml", "topo_8p_rome_4n_1.xml", "nvidiaDGX2.xml", "p4d-24xl-topo.xml"}) {
     auto const path = data_file("topologies/" + name);
@@ -380,7 +378,7 @@ TEST_CASE("real topology files run to the end") {
   }
 }
 
-TEST_CASE("the command line lies in the result as a shell would take it") {
+TEST_CASE("the command line is stored in the result with shell quoting") {
   auto const output = (folder() / "it's.h5").string();
   auto sets = kSmall;
   sets.push_back("run.seed=7");
@@ -390,7 +388,7 @@ TEST_CASE("the command line lies in the result as a shell would take it") {
         std::string::npos);
 }
 
-TEST_CASE("a run in which pages move has a row for each of them; others have no such table") {
+TEST_CASE("a run with page migrations has one row per migration; other runs lack the table") {
   auto const output = (folder() / "moving.h5").string();
   auto const moves = [&](std::vector<std::string> sets) -> std::int64_t {
     sets.insert(sets.end(), kSmall.begin(), kSmall.end());
@@ -398,18 +396,17 @@ TEST_CASE("a run in which pages move has a row for each of them; others have no 
     CHECK(r.code == 0);
     for (auto const& t : farfault::results::read_summary(output).tables)
       if (t.name == "migrations") {
-        CHECK(r.out.find("  pages moved           " + std::to_string(t.rows) + ", in ") != std::string::npos);
+        CHECK(r.out.find("  page migrations       " + std::to_string(t.rows) + ", ") != std::string::npos);
         return static_cast<std::int64_t>(t.rows);
       }
-    CHECK(r.out.find("pages moved") == std::string::npos);
+    CHECK(r.out.find("page migrations") == std::string::npos);
     return -1;
   };
   CHECK(moves({"memory.placement=cpu", "memory.remote_touch=migrate"}) == 16 / 4);
   CHECK(moves({"memory.placement=cpu"}) == -1);
 }
 
-TEST_CASE(
-    "the critical path is printed with what 2 to 1024 cores could reach, never less than Graham's bound") {
+TEST_CASE("the critical path is printed with the speedup on 2 to 1024 cores, at least Graham's bound") {
   auto const output = (folder() / "path.h5").string();
   auto const r =
       farfault_program({"run", "paper-gmmu-bypass", "--output", output, "--progress", "off",
@@ -421,7 +418,7 @@ TEST_CASE(
     return std::stod(r.out.substr(at + before.size()));
   };
   CHECK(r.out.find("bound by cores        2: ") != std::string::npos);
-  auto const infinite = figure("events in a row: ");
+  auto const infinite = figure("speedup at most ");
   for (int const cores : {2, 4, 16, 64, 1024}) {
     CAPTURE(cores);
     auto const reached = figure((cores == 2 ? "  " : ", ") + std::to_string(cores) + ": ");

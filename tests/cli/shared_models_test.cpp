@@ -59,7 +59,7 @@ std::vector<std::string> values_of(Param const& param) {
   return values;
 }
 
-// The outcome of making a model: everything a run depends on, or the refusal.
+// The outcome of building a model: everything a run depends on, or the error.
 std::string outcome(Model const& model) {
   auto text = std::to_string(model.hash()) + "\n" + model.config.resolved();
   for (auto const& b : model.config.bound()) text += b.key + " at " + model.config.where(b.key) + "\n";
@@ -110,7 +110,7 @@ SweepOptions sweep_of(SmallStudy const& s) {
   return options;
 }
 
-// All runs of one study in one plan.
+// Plans all runs of one study together.
 struct Planned {
   SweepOptions options;
   Study study;
@@ -125,7 +125,7 @@ struct Planned {
 
 }  // namespace
 
-TEST_CASE("a model that is varied is as one made with that value, for every parameter and base") {
+TEST_CASE("a varied model equals a model built with that value, for every parameter and base") {
   auto const folder = fresh("varied");
   auto const sections = parameter_sections();
   std::size_t compared = 0, refused = 0;
@@ -177,7 +177,7 @@ TEST_CASE("a model that is varied is as one made with that value, for every para
   CHECK(refused > 1000);
 }
 
-TEST_CASE("a value that decides which parameters there are cannot vary, and neither can an array") {
+TEST_CASE("values that determine the set of parameters cannot vary, and neither can arrays") {
   auto const folder = fresh("fixed");
   auto const base = (folder / "base.toml").string();
   std::ofstream(base) << kBases[2];
@@ -199,7 +199,7 @@ TEST_CASE("a value that decides which parameters there are cannot vary, and neit
   CHECK_FALSE(set.model.config.can_vary("gpu.clock", kStudy, 3));
 }
 
-TEST_CASE("sweep: runs that differ in values alone are planned with one model, and no file is read twice") {
+TEST_CASE("sweep: runs that differ only in values share one model, and no file is read twice") {
   SmallStudy const grid("shared_grid",
                         "seeds = 5\n[sweep.grid]\ngpu.l2_tlb.entries = [64, 128, 256, 512]\n"
                         "gpu.router.policy = [\"distributed\", \"gmmu_bypass\"]\n"
@@ -225,7 +225,7 @@ TEST_CASE("sweep: runs that differ in values alone are planned with one model, a
   CHECK(Planned(kinds).plan.models_made() == 6);
 }
 
-TEST_CASE("sweep: results have the same names as with a model made for each run alone") {
+TEST_CASE("sweep: results have the same names as with a separate model per run") {
   SmallStudy const s("shared_names",
                      "seeds = [4, 2]\n[[sweep.list]]\nworkload.name = \"relu\"\n[[sweep.list]]\ngpu.sms = 3\n"
                      "[[sweep.list]]\nbase = \"gpu-v100\"\n[[sweep.list]]\nmachine.topology = \"dgx2\"\n"
@@ -246,7 +246,7 @@ TEST_CASE("sweep: results have the same names as with a model made for each run 
   CHECK(planned.plan.models_made() < 12);
 }
 
-TEST_CASE("sweep: a mistake of a later run has the same message as one of the first run, with its line") {
+TEST_CASE("sweep: an error in a later run has the same message as one in the first run, with its line") {
   auto const with = [](std::string const& rest) {
     SmallStudy const s("shared_mistakes", rest);
     auto const error = s.error();
@@ -254,9 +254,9 @@ TEST_CASE("sweep: a mistake of a later run has the same message as one of the fi
   };
   std::string const good = "[[sweep.list]]\ngpu.l2_tlb.entries = 64\ngpu.sms = 2\n";
   CHECK(with(good + good + "[[sweep.list]]\n\ngpu.l2_tlb.entries = 64.5\ngpu.sms = 2\n") ==
-        "16: gpu.l2_tlb.entries: '64.5' is not a whole number of zero or more\n");
+        "16: gpu.l2_tlb.entries: '64.5' is not a non-negative integer\n");
   CHECK(with(good + good + "[[sweep.list]]\ngpu.sms = \"2\"\ngpu.l2_tlb.entries = 48\n") ==
-        "15: gpu.sms: '2' is in quotes, but a count is written without\n");
+        "15: gpu.sms: '2' is in quotes, but a value of this kind (count) takes none\n");
   CHECK(with(good + good + "[[sweep.list]]\ngpu.sms = 2\n\ngpu.l2_tlb.entries = 48\n")
             .ends_with(
                 "must divide the number of entries, 48 (run 2: gpu.l2_tlb.entries = 48, gpu.sms = 2)\n"));

@@ -34,29 +34,29 @@ ends() {
   check "$1: exit code $2, not $rc" [ "$rc" -eq "$2" ]
   check "$1: one sentence with '$3', not '$(cat "$scratch/err")'" \
     test "$(grep -c . "$scratch/err")" -eq 1 -a "$(grep -cE "$3" "$scratch/err")" -eq 1
-  check "$1: the earlier result is untouched" cmp -s "$earlier" "$result"
-  check "$1: what there is of the result can be read" eval '"$farfault" inspect "$result.partial" >/dev/null'
+  check "$1: the earlier result is unchanged" cmp -s "$earlier" "$result"
+  check "$1: the partial result is readable" eval '"$farfault" inspect "$result.partial" >/dev/null'
 }
 
 for signal in TERM INT HUP USR1; do
   starts "${run[@]}"
   kill -s "$signal" "$running"
   ends "SIG$signal without a checkpoint" 1 \
-    "^farfault: stopped by SIG$signal at .* without a checkpoint; '$result' is untouched\$"
+    "^farfault: stopped by SIG$signal at .* without a checkpoint; '$result' is unchanged\$"
   check "SIG$signal without a checkpoint: the summary names the file" grep -q "result  *$result.partial\$" "$scratch/out"
 
   starts "${run[@]}" --checkpoint "$saved"
   kill -s "$signal" "$running"
   ends "SIG$signal with a checkpoint" 3 \
     "^farfault: stopped by SIG$signal at .* and saved; to continue, run the same command with --resume $saved\$"
-  check "SIG$signal with a checkpoint: it is whole" eval '"$farfault" inspect "$saved" >/dev/null'
-  check "SIG$signal with a checkpoint: no file of its writing stays" test ! -e "$saved.writing" -a ! -e "$saved.lock"
+  check "SIG$signal with a checkpoint: it is complete" eval '"$farfault" inspect "$saved" >/dev/null'
+  check "SIG$signal with a checkpoint: no temporary file is left" test ! -e "$saved.writing" -a ! -e "$saved.lock"
 done
 
 # The JSON summary.
 summary=$scratch/run.json
 starts "${run[@]}" --summary-json "$summary" --checkpoint "$saved"
-check "the summary of a run that goes on says so" grep -q '"end_reason":"running","exit_code":null,' "$summary"
+check "the summary of an unfinished run has end_reason running" grep -q '"end_reason":"running","exit_code":null,' "$summary"
 kill -s USR1 "$running"
 ends "a stop with a summary" 3 "stopped by SIGUSR1 at .* and saved"
 check "the summary of a stop with a checkpoint, not '$(cat "$summary")'" grep -qE \
@@ -78,8 +78,8 @@ ends "SIGHUP under nohup" 1 "stopped by SIGTERM"
 # Links of a job chain: all have the same command line.
 chain=("${run[@]}" --checkpoint "$saved" --resume "$saved")
 starts "${chain[@]}"
-check "the first job of a chain says that it starts from the beginning" \
-  grep -qx "farfault: there is no checkpoint $saved yet: the run starts from the beginning" "$scratch/err"
+check "the first job of a chain reports that it starts from the beginning" \
+  grep -qx "farfault: no checkpoint $saved yet: the run starts from the beginning" "$scratch/err"
 kill -s TERM "$running"
 wait "$running"
 check "the first job of a chain ends with exit code 3" [ $? -eq 3 ]
@@ -99,15 +99,15 @@ starts "${run[@]}" --checkpoint "$scratch/folder/c"
 rm -r "$scratch/folder"
 kill -s TERM "$running"
 ends "a checkpoint without a folder" 1 \
-  "^farfault: checkpoint $scratch/folder/c cannot be written: No such file or directory; the run was stopped by SIGTERM at .*, and there is no checkpoint of it\$"
+  "^farfault: checkpoint $scratch/folder/c cannot be written: No such file or directory; the run was stopped by SIGTERM at .* without a checkpoint\$"
 
 # Two runs on one checkpoint.
 starts "${run[@]}" --checkpoint "$saved"
 "${run[@]}" --output "$scratch/other.h5" --checkpoint "$saved" >"$scratch/out2" 2>"$scratch/err2"
 check "a second run on one checkpoint is refused" [ $? -eq 2 ]
-check "a second run on one checkpoint is told so" \
+check "a second run on one checkpoint gets a message" \
   [ "$(cat "$scratch/err2")" = "farfault: cannot write '$saved': another run is writing it" ]
-check "a second run on one checkpoint leaves nothing" test ! -e "$scratch/other.h5.partial"
+check "a second run on one checkpoint leaves no file" test ! -e "$scratch/other.h5.partial"
 kill -s TERM "$running"
 ends "the first of two runs on one checkpoint" 3 "and saved"
 
@@ -125,7 +125,7 @@ if have_ranks; then
       test "$(cat "$CODES.0")" -eq "$code" -a "$(cat "$CODES.1")" -eq 0
     check "$what: one sentence with '$pattern', not '$(cat "$scratch/err")'" \
       test "$(grep -c . "$scratch/err")" -eq 1 -a "$(grep -cE "$pattern" "$scratch/err")" -eq 1
-    check "$what: the earlier result is untouched" cmp -s "$earlier" "$result"
+    check "$what: the earlier result is unchanged" cmp -s "$earlier" "$result"
   }
   export CODES=$scratch/code
   stopped_ranks "two ranks with a checkpoint" 3 "stopped by SIGUSR1 at .* and saved" --checkpoint "$saved"
@@ -147,7 +147,7 @@ stopped_early() { # WHAT CODE WORD ...
   rc=$?
   check "$what: exit code $code, not $rc" [ "$rc" -eq "$code" ]
   check "$what: one sentence, not '$(cat "$scratch/err")'" \
-    [ "$(grep -v 'starts from the beginning' "$scratch/err")" = "farfault: stopped by a signal before the run began" ]
+    [ "$(grep -v 'starts from the beginning' "$scratch/err")" = "farfault: stopped by a signal before the run started" ]
 }
 stopped_early "a signal before the run began" 1
 stopped_early "a signal before the first job of a chain began" 3 --resume "$saved"

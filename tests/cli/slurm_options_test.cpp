@@ -14,19 +14,19 @@ using namespace farfault::cli;
 
 namespace {
 
-std::string const kFile = "a study names no file that sbatch reads or writes";
-std::string const kProgram = "a study does not say what is run, as whom, or with what environment";
+std::string const kFile = "a study cannot name a file that sbatch reads or writes";
+std::string const kProgram = "a study cannot set the program, user or environment of a job";
 std::string const kBySweep = "the sweep sets it itself";
 std::string const kCores = "the sweep sets a task's cores from --jobs and --threads";
-std::string const kSubmission = "the sweep itself submits its jobs and reads what sbatch answers";
+std::string const kSubmission = "the sweep submits its jobs and reads the output of sbatch";
 
 std::string owned(std::string const& name, std::string const& why) {
-  return "is not a study's to give (" + name + "): " + why;
+  return "cannot be set by a study (" + name + "): " + why;
 }
 
 }  // namespace
 
-TEST_CASE("an option of sbatch that the sweep owns is refused, whole, abbreviated and as a letter") {
+TEST_CASE("sbatch options that the sweep sets are rejected, in full, abbreviated and as a letter") {
   struct Case {
     std::string name, letter, why;
   };
@@ -46,14 +46,14 @@ TEST_CASE("an option of sbatch that the sweep owns is refused, whole, abbreviate
     CHECK(why_no_slurm_option("--" + name + "=/some/file") == owned(name, why));
     // sbatch accepts any unambiguous prefix of an option.
     for (std::size_t n = 1; n < name.size(); ++n)
-      CHECK(why_no_slurm_option("--" + name.substr(0, n) + "=x").starts_with("is not a study's to give ("));
+      CHECK(why_no_slurm_option("--" + name.substr(0, n) + "=x").starts_with("cannot be set by a study ("));
     if (letter.empty()) continue;
     CHECK(why_no_slurm_option("-" + letter) == owned(name, why));
     CHECK(why_no_slurm_option("-" + letter + "/some/file") == owned(name, why));
   }
 }
 
-TEST_CASE("an option of sbatch is one word, which takes nothing of another line") {
+TEST_CASE("an sbatch option is one word without newlines") {
   std::string const word = "must be one word of ASCII characters, without quotes, backslashes and '#'";
   for (std::string const option :
        {"--comment=a --output=/some/file", "--comment=a\n#SBATCH --output=/some/file", "--comment=a\ncurl x",
@@ -69,10 +69,10 @@ TEST_CASE("an option of sbatch is one word, which takes nothing of another line"
   for (std::string const option : {"--partition", "--time", "--nodelist"})
     CHECK_MESSAGE(why_no_slurm_option(option) == value, option);
   CHECK(why_no_slurm_option("-p") == "has no value; write it as in \"-plong\"");
-  CHECK(why_no_slurm_option("-Ho/some/file") == "is more than one option; give each as a word of its own");
+  CHECK(why_no_slurm_option("-Ho/some/file") == "contains several options; write each as a separate word");
 }
 
-TEST_CASE("other options of sbatch are accepted") {
+TEST_CASE("other sbatch options are accepted") {
   for (std::string const option : {"--partition=long",
                                    "-plong",
                                    "--time=2:00:00",
@@ -106,26 +106,28 @@ TEST_CASE("other options of sbatch are accepted") {
 }
 
 // Site plug-ins add options that start containers or set the environment.
-TEST_CASE("an option of sbatch that is not listed is refused, with the list") {
+TEST_CASE("an unlisted sbatch option is rejected with the list") {
   for (std::string const option : {"--container-image=x", "--container-env=BASH_ENV", "--environment=x",
                                    "--edf=x", "--uenv=x", "--runtime=x", "--context=x", "--umask=0", "--bb=x",
                                    "--partitio=long", "--Partition=long", "--extra=x", "--propagate"}) {
     auto const why = why_no_slurm_option(option);
-    CHECK_MESSAGE(why.starts_with("is not a"), option);
+    bool const refused = why.starts_with("is not an option that a study can set") ||
+                         why.starts_with("cannot be set by a study");
+    CHECK_MESSAGE(refused, option);
     if (option != "--container-image=x") continue;
-    CHECK(why.starts_with("is not an option that a study may give: account, acctg-freq, begin, "));
+    CHECK(why.starts_with("is not an option that a study can set; options: account, acctg-freq, begin, "));
     CHECK(why.ends_with(", verbose, wait-all-nodes"));
   }
 }
 
-TEST_CASE("a list of nodes with a slash is refused: sbatch reads the file of this name") {
+TEST_CASE("a node list with a slash is rejected: sbatch would read it as a file") {
   auto const why = "names a file (" + kFile + ")";
   for (std::string const option :
        {"--nodelist=/etc/passwd", "--nodelist=./n", "--exclude=a/b", "-w/etc/passwd", "-x/etc/passwd"})
     CHECK_MESSAGE(why_no_slurm_option(option) == why, option);
 }
 
-TEST_CASE("sweep: an option of sbatch that is not a study's to give ends the sweep, with its line") {
+TEST_CASE("sweep: an sbatch option that a study cannot set ends the sweep with its line") {
   auto const with = [](std::string const& option) {
     SmallStudy const s("slurm_options",
                        "seeds = 2\n[sweep.slurm]\noptions = [\"--time=5\",\n\"" + option + "\"]\n");
@@ -143,11 +145,11 @@ TEST_CASE("sweep: an option of sbatch that is not a study's to give ends the swe
         "and '#'\n");
 }
 
-TEST_CASE("sweep: what a study asks of Slurm is printed before anything is submitted") {
+TEST_CASE("sweep: the sbatch options of a study are printed before any submission") {
   SmallStudy const s("slurm_printed",
                      "seeds = 2\n[sweep.slurm]\noptions = [\"--partition=long\", \"-t10\"]\n");
   auto const dry = lines_of(s.sweep({"--dry-run", "--slurm"}).out);
   REQUIRE(dry.size() == 6);
-  CHECK(dry[5] == "  options   --partition=long -t10 (of the study)");
+  CHECK(dry[5] == "  options   --partition=long -t10 (from the study)");
   CHECK(s.sweep({"--dry-run"}).out.find("options") == std::string::npos);
 }

@@ -117,8 +117,9 @@ constexpr char const* kTwoByTwo =
 
 using Words = std::vector<std::string>;
 
-constexpr char const *kOfAnotherProgram = "the result that is there is of another program",
-                     *kOfAnotherConfiguration = "the result that is there is of another configuration",
-                     *kNotEnded = "the result that is there did not come to its end";
+constexpr char const *kOfAnotherProgram = "the existing result is from a different farfault version",
+                     *kOfAnotherConfiguration =
+                         "the existing result is from a different configuration or input file",
+                     *kNotEnded = "the existing result is incomplete";
 
 }  // namespace farfault::cli

@@ -20,14 +20,14 @@ refused() {
   check "$*: exit code 2, not $rc" [ "$rc" -eq 2 ]
   check "$*: 'farfault: $sentence', not '$(cat err)'" [ "$(cat err)" = "farfault: $sentence" ]
   check "$*: nothing on standard output" test ! -s out
-  check "$*: no file appears, goes or changes" [ "$(listing)" = "$before" ]
+  check "$*: no file is created, removed or changed" [ "$(listing)" = "$before" ]
 }
 listing() { find . -mindepth 1 -not -name out -not -name err -printf '%p %y %i %s %l\n' | sort; find . -type f -not -name out -not -name err -exec cksum {} + | sort; }
 
 # Special files in place of every input file.
 mkfifo fifo
 ln -s loop loop
-for thing in "fifo:it is a FIFO, not a regular file; write what it gives to a file first" "loop:Too many levels of symbolic links"; do
+for thing in "fifo:it is a FIFO, not a regular file; copy its contents to a file first" "loop:Too many levels of symbolic links"; do
   name=${thing%%:*} why=${thing#*:}
   refused "cannot read '$name': $why" "$farfault" validate "$name"
   refused "cannot read '$name': $why" "$farfault" diff "$name" "$name"
@@ -39,7 +39,7 @@ for thing in "fifo:it is a FIFO, not a regular file; write what it gives to a fi
     --set workload.trace.file="$name"
   refused "cannot read '$name': $why" "${run[@]}" --profile "$name"
 done
-refused "checkpoint fifo is not a file" "${run[@]}" --resume fifo
+refused "checkpoint fifo is not a regular file" "${run[@]}" --resume fifo
 refused "checkpoint loop cannot be read: Too many levels of symbolic links" "${run[@]}" --resume loop
 name=$(printf 'x%.0s' {1..300})
 refused "cannot read '$name': File name too long" "$farfault" validate "$name"
@@ -67,11 +67,11 @@ refused "cannot write 'a.h5.partial': it is a symbolic link" "${run[@]}" --outpu
 refused "cannot write 'c.writing': it is a symbolic link" "${run[@]}" --checkpoint c
 refused "cannot write 'd.lock': it is a symbolic link" "${run[@]}" --checkpoint d
 refused "--checkpoint 'precious' would overwrite a file that is not a checkpoint" "${run[@]}" --checkpoint precious
-refused "--output 'precious' would overwrite a file that is not the result of a run; give the output another name, or remove that file" \
+refused "--output 'precious' would overwrite a file that is not the result of a run; choose another output name or remove the file" \
   "${run[@]}" --output precious
 for suffix in partial partial.new; do
   cp precious "p.h5.$suffix"
-  refused "--output 'p.h5' would overwrite 'p.h5.$suffix', a file that is not the result of a run; give the output another name, or remove that file" \
+  refused "--output 'p.h5' would overwrite 'p.h5.$suffix', a file that is not the result of a run; choose another output name or remove the file" \
     "${run[@]}" --output p.h5
   rm "p.h5.$suffix"
 done
@@ -111,7 +111,7 @@ for name in study.toml ./study.toml folder/../study.toml "$scratch/study.toml" l
   refused "--output '$name' would overwrite the configuration 'study.toml'" "${study[@]}" --output "$name"
 done
 refused "--output 'base.toml' would overwrite the configuration 'base.toml'" "${study[@]}" --output base.toml
-refused "--output 'machine.toml' would overwrite a file that is not the result of a run; give the output another name, or remove that file" "${study[@]}" \
+refused "--output 'machine.toml' would overwrite a file that is not the result of a run; choose another output name or remove the file" "${study[@]}" \
   --set machine.topology=machine.toml --output machine.toml
 cp study.toml study.h5
 refused "the output 'study.h5' would overwrite the configuration 'study.h5'" "$farfault" run study.h5 "${small[@]}"
@@ -138,8 +138,8 @@ head -c 4096 /dev/zero >good.h5.partial  # killed before its first flush
 printf 'FFCKPT\r\n' >s.writing
 : >s.lock
 "${run[@]}" --set run.sample_interval=1us --output good.h5 --checkpoint s --checkpoint-every 1us >out 2>err
-check "stale files are no obstacle, not '$(cat err)'" [ ! -s err ]
-check "stale files are gone" test ! -e good.h5.partial -a ! -e s.writing -a ! -e s.lock
+check "stale files do not stop the run, not '$(cat err)'" [ ! -s err ]
+check "stale files are removed" test ! -e good.h5.partial -a ! -e s.writing -a ! -e s.lock
 for words in "--resume s" "--resume s.previous" "--resume s --profile good.h5"; do
   # shellcheck disable=SC2086
   "${run[@]}" --set run.sample_interval=1us --output good.h5 --checkpoint s --checkpoint-every 1us $words >out 2>err
@@ -153,6 +153,6 @@ refused "--output 'x.h5' and --checkpoint 'x.h5' would both write 'x.h5'" "${run
 for closed in '>&-' '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
   rm -f closed.h5
   eval '"${run[@]}" --output closed.h5' "$closed"
-  check "a run with $closed leaves a sound result" eval '"$farfault" validate closed.h5 >/dev/null'
+  check "a run with $closed leaves a valid result" eval '"$farfault" validate closed.h5 >/dev/null'
 done
 finish

@@ -19,19 +19,19 @@ engine/src/files.cpp
 engine/src/input_limits.cpp
 hdf5_schemas/src/guard.cpp
 workloads/src/text_source.cpp'
-check "no other file is opened past open_input: $(comm -13 <(sort <<<"$allowed") <(echo "$elsewhere") | tr '\n' ' ')" \
+check "no file is opened except by open_input: $(comm -13 <(sort <<<"$allowed") <(echo "$elsewhere") | tr '\n' ' ')" \
   [ -z "$(comm -13 <(sort <<<"$allowed") <(echo "$elsewhere"))" ]
 
 mkfifo fifo
 mkdir folder
 /usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
 ln -s fifo link
-first='write what it gives to a file first'
+first='copy its contents to a file first'
 things=("fifo:it is a FIFO, not a regular file; $first" "link:it is a FIFO, not a regular file; $first"
   "socket:it is a socket, not a regular file; $first" "/dev/zero:it is a device, not a regular file; $first"
   "folder:it is a directory, not a regular file")
 
-# ends CODE SENTENCE WORD ...: ends within a minute, with this code and this text on standard error
+# ends CODE SENTENCE WORD ...: ends within a minute with this code and this text on standard error
 ends() {
   local code=$1 sentence=$2 rc
   shift 2
@@ -66,7 +66,7 @@ for thing in "${things[@]}"; do
   [ "$name" = folder ] ||
     ends 2 "$name: $why" "${run[@]}" --progress off --set gpu.warp_width=32 --set workload.name=trace --set workload.trace.file="$name"
   ends 2 "'$name': $why" "${run[@]}" "${small[@]}" --profile "$name"
-  ends 2 "checkpoint $name is not a file" "${run[@]}" "${small[@]}" --resume "$name"
+  ends 2 "checkpoint $name is not a regular file" "${run[@]}" "${small[@]}" --resume "$name"
   # Files named in a study.
   ends 2 "$name: $why" "$farfault" sweep "$name" --progress off --output swept
   study "$path" 'workload.name = "stream"'
@@ -155,12 +155,12 @@ for ending in log failed h5 h5.partial; do
   rc=$?
   check "results whose .$ending is a FIFO: no hang, exit code $rc: $(cat err)" [ "$rc" -lt 3 ]
   timeout 60 "$farfault" watch --once swept >out 2>err
-  check "watch does not hang either" [ $? -lt 3 ]
+  check "watch does not hang" [ $? -lt 3 ]
   rm -r swept
 done
 
 # Standard input is refused; the summary may be written to standard output.
 ends 2 "/dev/stdin" "$farfault" run /dev/stdin
-check "--summary-json - is standard output" grep -q '"end_reason":"completed"' \
+check "--summary-json - writes to standard output" grep -q '"end_reason":"completed"' \
   <("${run[@]}" "${small[@]}" --output new.h5 --summary-json - 2>/dev/null)
 finish

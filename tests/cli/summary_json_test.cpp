@@ -29,7 +29,7 @@ void write(fs::path const& path, std::string const& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// A stream of a few microseconds.
+// A stream workload of a few microseconds.
 Called run(fs::path const& output, std::string const& summary, std::vector<std::string> const& more = {}) {
   std::vector<std::string> words{"run",        "paper-gmmu-bypass",
                                  "--output",   output.string(),
@@ -45,7 +45,7 @@ Called run(fs::path const& output, std::string const& summary, std::vector<std::
 
 }  // namespace
 
-TEST_CASE("--summary-json says in one line how a run ended, and agrees with its result") {
+TEST_CASE("--summary-json writes how a run ended as one line that agrees with the result") {
   auto const folder = empty_folder();
   auto const output = folder / "a.h5", summary = folder / "a.json";
   auto const r = run(output, summary.string());
@@ -76,7 +76,7 @@ TEST_CASE("--summary-json says in one line how a run ended, and agrees with its 
   CHECK_FALSE(fs::exists(summary.string() + ".writing"));
 }
 
-TEST_CASE("--summary-json - takes the place of the summary on standard output") {
+TEST_CASE("--summary-json - replaces the summary on standard output") {
   auto const folder = empty_folder();
   auto const r = run(folder / "a.h5", "-");
   CHECK(r.code == 0);
@@ -87,7 +87,7 @@ TEST_CASE("--summary-json - takes the place of the summary on standard output") 
   CHECK(limited["end_time_ps"] == 1'000'000);
 }
 
-TEST_CASE("--summary-json has the sentences of a run that failed, in place of what an earlier one left") {
+TEST_CASE("--summary-json writes the messages of a failed run and overwrites an earlier summary") {
   auto const folder = empty_folder();
   auto const output = folder / "a.h5";
   auto const summary = (folder / "a.json").string();
@@ -105,7 +105,7 @@ TEST_CASE("--summary-json has the sentences of a run that failed, in place of wh
     CHECK_MESSAGE(json[key].is_null(), key);
 }
 
-TEST_CASE("--summary-json overwrites nothing else") {
+TEST_CASE("--summary-json overwrites no other files") {
   auto const folder = empty_folder();
   auto const output = folder / "a.h5";
   auto const refused = [&](std::string const& summary, std::vector<std::string> const& more = {}) {
@@ -130,7 +130,8 @@ TEST_CASE("--summary-json overwrites nothing else") {
   auto const nowhere = (folder / "none/a.json").string();
   CHECK(refused(nowhere) == "cannot write '" + nowhere + "': No such file or directory");
   for (std::string const option : {"--checkpoint", "--resume", "--profile", "--trace-output"})
-    CHECK(refused(output.string(), {option, ""}) == option + ": names no file (see farfault run --help)");
+    CHECK(refused(output.string(), {option, ""}) ==
+          option + ": is empty; expected a file name (see farfault run --help)");
   fs::create_symlink(notes, folder / "b.h5");
   CHECK(run(folder / "b.h5", (folder / "b.json").string()).err ==
         "farfault: cannot write '" + (folder / "b.h5").string() + "': it is a symbolic link\n");

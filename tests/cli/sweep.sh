@@ -36,10 +36,10 @@ for signal in TERM INT HUP; do
   rc=$?
   check "SIG$signal: exit code 3, not $rc" test "$rc" -eq 3
   check "SIG$signal: one sentence, not '$(cat "$scratch/err")'" \
-    test "$(cat "$scratch/err")" = "farfault: stopped by SIG$signal; the same command makes what is missing"
-  check "SIG$signal: nothing of the runs stays" test -z "$(ls "$scratch/stopped/out/runs")"
+    test "$(cat "$scratch/err")" = "farfault: stopped by SIG$signal; rerun this command to execute the missing runs"
+  check "SIG$signal: no file of the runs is left" test -z "$(ls "$scratch/stopped/out/runs")"
   check "SIG$signal: all runs are missing in the table" test "$(grep -c ,missing, "$scratch/stopped/out/sweep.csv")" -eq 4
-  for child in $children; do check "SIG$signal: no run goes on" eval '! kill -0 "$child" 2>/dev/null'; done
+  for child in $children; do check "SIG$signal: no run continues" eval '! kill -0 "$child" 2>/dev/null'; done
 done
 
 # A killed sweep takes its runs with it.
@@ -55,7 +55,7 @@ kill -KILL "$running"
 wait "$running" 2>/dev/null
 for child in $children; do
   for _ in $(seq 500); do kill -0 "$child" 2>/dev/null && sleep 0.02 || break; done
-  check "a sweep that is killed leaves no run behind" eval '! kill -0 "$child" 2>/dev/null'
+  check "a killed sweep leaves no run" eval '! kill -0 "$child" 2>/dev/null'
 done
 
 # A killed sweep leaves the logs of its runs, which continue. The next sweep removes the logs, except of runs in
@@ -65,10 +65,10 @@ logs=("$farfault" sweep "$scratch/logs/study.toml" --jobs 1 --progress off)
 "${logs[@]}" >/dev/null || fail "a sweep of small runs"
 for result in "$scratch"/logs/out/runs/*.h5; do echo "farfault: a remark" >"${result%.h5}.log"; done
 "${logs[@]}" --part 1/4 >/dev/null
-check "a part removes the log of its run that is done" [ "$(find "$scratch/logs/out/runs" -name '*.log' | wc -l)" -eq 3 ]
+check "a part removes the log of its completed run" [ "$(find "$scratch/logs/out/runs" -name '*.log' | wc -l)" -eq 3 ]
 rm "$(find "$scratch/logs/out/runs" -name '*.h5' | head -1)"
 "${logs[@]}" >"$scratch/out"
-check "the logs of runs that are done are gone: $(ls "$scratch/logs/out/runs")" \
+check "the logs of completed runs are removed: $(ls "$scratch/logs/out/runs")" \
   test -z "$(find "$scratch/logs/out/runs" -type f -not -name '*.h5')"
 
 # A killed run is a failed row; the sweep continues.
@@ -86,8 +86,8 @@ while ! compgen -G "$scratch/killed/out/runs/*.failed" >/dev/null; do
 done
 kill -TERM "$running"
 wait "$running"
-check "a run that is killed is told of" grep -q "^farfault: run 0 (run.seed = 1) has failed: killed by SIGKILL" "$scratch/err"
-check "a run that is killed is a row" grep -q '^0,failed,"killed by SIGKILL' "$scratch/killed/out/sweep.csv"
+check "a killed run is reported" grep -q "^farfault: run 0 (run.seed = 1) has failed: killed by SIGKILL" "$scratch/err"
+check "a killed run is a row" grep -q '^0,failed,"killed by SIGKILL' "$scratch/killed/out/sweep.csv"
 
 # Two sweeps in one folder: the second is refused immediately, and the first continues. The lock is released with its
 # process.
@@ -99,24 +99,24 @@ while ! compgen -G "$scratch/shared/out/runs/*.partial" >/dev/null; do
   kill -0 "$running" 2>/dev/null || break
   sleep 0.02
 done
-at_work="farfault: another farfault sweep is at work in '$scratch/shared/out' (process $running on $(hostname));"
+at_work="farfault: another farfault sweep is running in '$scratch/shared/out' (process $running on $(hostname));"
 for more in '' --part=1/2 --collect --slurm; do
   "${shared[@]}" ${more:+"$more"} >"$scratch/second.out" 2>"$scratch/second"
-  check "a second sweep ($more) is refused: exit code 2, not $?" test $? -eq 2
-  check "by one sentence: $(cat "$scratch/second")" \
-    test "$(cat "$scratch/second")" = "$at_work start this one when it has ended" -a ! -s "$scratch/second.out"
+  check "a second sweep ($more) is rejected: exit code 2, not $?" test $? -eq 2
+  check "with one sentence: $(cat "$scratch/second")" \
+    test "$(cat "$scratch/second")" = "$at_work rerun this command afterwards" -a ! -s "$scratch/second.out"
 done
 "${shared[@]}" --output "$scratch/shared/other" --collect >/dev/null
-check "a sweep in another folder is not refused" test $? -eq 0
-check "the first one goes on" kill -0 "$running"
+check "a sweep in another folder is accepted" test $? -eq 0
+check "the first one continues" kill -0 "$running"
 check "none of its runs fails" test -z "$(compgen -G "$scratch/shared/out/runs/*.failed")"
 child=$(children_of "$running")
-kill -STOP "$child" # it does not end with its parent
+kill -STOP "$child" # it survives its parent
 kill -KILL "$running"
 wait "$running" 2>/dev/null
 "${shared[@]}" --collect >"$scratch/out" 2>"$scratch/err"
 rc=$?
-check "killed, it keeps nobody away: $(cat "$scratch/err")" test "$rc" -eq 0
+check "after it is killed, another sweep can start: $(cat "$scratch/err")" test "$rc" -eq 0
 kill -CONT "$child"
 while kill -0 "$child" 2>/dev/null; do sleep 0.02; done
 
@@ -131,14 +131,14 @@ while ! compgen -G "$scratch/shared/out/runs/*.partial" >/dev/null; do
 done
 "${shared[@]}" >"$scratch/second.out" 2>"$scratch/second"
 rc=$?
-check "a sweep is refused beside its parts: $(cat "$scratch/second")" test "$rc" -eq 2 -a "$(cat "$scratch/second")" = \
-  "farfault: parts of a sweep are at work in '$scratch/shared/out'; start this one when it has ended"
+check "a sweep is rejected while its parts run: $(cat "$scratch/second")" test "$rc" -eq 2 -a "$(cat "$scratch/second")" = \
+  "farfault: parts of a sweep are running in '$scratch/shared/out'; rerun this command afterwards"
 "${shared[@]}" --collect >/dev/null
-check "a part does not keep the table from being collected" test $? -eq 0
+check "the table can be collected while a part runs" test $? -eq 0
 "${shared[@]}" --part 1/4 >"$scratch/second.out" 2>"$scratch/second"
 rc=$?
-check "the same part again is told so: $(cat "$scratch/second")" test "$rc" -eq 1 -a "$(cat "$scratch/second")" = \
-  "farfault: another process is making 1 of the runs; the same command takes them up when it has ended"
+check "the same part again gets a message: $(cat "$scratch/second")" test "$rc" -eq 1 -a "$(cat "$scratch/second")" = \
+  "farfault: 1 runs are in progress in another process; rerun this command when it finishes"
 kill -TERM "$running"
 wait "$running"
 for part in 1 2 3 4; do
@@ -149,7 +149,7 @@ done
 for part in 1 2 3 4; do
   wait "${parts[part]}"
   rc=$?
-  check "part $part beside the others: $(cat "$scratch/part$part")" test "$rc" -eq 0
+  check "part $part concurrently with the others: $(cat "$scratch/part$part")" test "$rc" -eq 0
 done
 
 # --memory limits each run, and with --total-memory the number of simultaneous runs.
@@ -158,8 +158,8 @@ small=("$farfault" sweep "$scratch/small/study.toml" --progress off)
 "${small[@]}" --memory 24MiB >"$scratch/out" 2>"$scratch/err"
 check "a run that needs more than --memory fails: $(head -1 "$scratch/err")" \
   grep -qE 'has failed: .*(memory|limits\.)' "$scratch/err"
-check "with enough of it all are made" eval '"${small[@]}" --memory 4GiB --total-memory 4GiB >"$scratch/out"'
-check "all are made now: $(head -1 "$scratch/out")" grep -q '4: 4 made now' "$scratch/out"
+check "with enough memory all runs complete" eval '"${small[@]}" --memory 4GiB --total-memory 4GiB >"$scratch/out"'
+check "all runs are executed: $(head -1 "$scratch/out")" grep -q '4 runs: 4 completed' "$scratch/out"
 
 # A result that was modified is executed again, whatever the times of its file.
 if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
@@ -168,29 +168,29 @@ if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
     /usr/bin/python3 -c 'import h5py, sys
 with h5py.File(sys.argv[1], "r+") as f: f["summary/machine/end"][...] += 1' "$1"
     touch -r "$scratch/time" "$1"
-    "$farfault" inspect "$1" >/dev/null || fail "the changed result cannot be read"
+    "$farfault" inspect "$1" >/dev/null || fail "the changed result is unreadable"
   }
   cp "$scratch/small/out/sweep.csv" "$scratch/before.csv"
   IFS=, read -r -a cells < <(grep '^1,' "$scratch/before.csv")
   result=$scratch/small/out/${cells[3]}
   changes "$result"
   "${small[@]}" --collect >"$scratch/out"
-  check "a changed result is told of: $(cat "$scratch/out")" \
-    grep -qx '  stale     1 results that were there are of another program, changed, or not whole' "$scratch/out"
-  check "its row says so" grep -q '^1,missing,the result that is there was changed after its run,' "$scratch/small/out/sweep.csv"
+  check "a changed result is reported: $(cat "$scratch/out")" \
+    grep -qx '  stale     1 existing results are outdated, modified or incomplete' "$scratch/out"
+  check "its row has the reason" grep -q '^1,missing,the existing result was modified after its run,' "$scratch/small/out/sweep.csv"
   rm "$scratch/small/out/sweep.checked" # without records of the results, all are read
   "${small[@]}" >"$scratch/out"
-  check "it is made again, and no other: $(head -1 "$scratch/out")" grep -q '4: 1 made now, 3 there before' "$scratch/out"
-  check "the table is what it was" cmp -s "$scratch/small/out/sweep.csv" "$scratch/before.csv"
+  check "only this run is executed again: $(head -1 "$scratch/out")" grep -q '4 runs: 1 completed, 3 cached' "$scratch/out"
+  check "the table is unchanged" cmp -s "$scratch/small/out/sweep.csv" "$scratch/before.csv"
   # A result with the recorded stamp of a valid result is not read.
   changes "$result"
   stamp=$(stat -c '%i %s %.9Y %.9Z' "$result")
   sed -i "/^$(basename "$result" .h5)\t/s/\t.*/\t${stamp//./}/" "$scratch/small/out/sweep.checked"
   "${small[@]}" --collect >"$scratch/out"
-  check "a stamp that is right saves reading it: $(head -1 "$scratch/out")" grep -q '4: 0 made now, 4 there before' "$scratch/out"
+  check "a result with a matching time stamp is not read: $(head -1 "$scratch/out")" grep -q '4 runs: 0 completed, 4 cached' "$scratch/out"
   rm "$scratch/small/out/sweep.checked"
   "${small[@]}" >"$scratch/out"
-  cmp -s "$scratch/small/out/sweep.csv" "$scratch/before.csv" || fail "the table before the next test"
+  cmp -s "$scratch/small/out/sweep.csv" "$scratch/before.csv" || fail "the table is unchanged before the next test"
 else
   echo "skipped: python3-h5py is missing, no result is changed"
 fi
@@ -199,7 +199,7 @@ fi
 mkdir "$scratch/bin"
 cat >"$scratch/bin/sbatch" <<'END'
 #!/bin/bash
-script=$(realpath "${!#}") # found from where it is submitted
+script=$(realpath "${!#}") # relative to the folder of the submission
 while [[ $1 == --* ]]; do
   case $1 in
     --chdir=*) cd "${1#*=}" || exit ;;
@@ -217,22 +217,22 @@ export SUBMITTED=$scratch/submitted
 study slurm 16KiB
 printf '[sweep.slurm]\nparts = 3\noptions = ["--partition=long", "--time=10"]\n' >>"$scratch/slurm/study.toml"
 (cd "$scratch/slurm" && "$farfault" sweep study.toml --slurm --dry-run) >"$scratch/out"
-check "a dry run submits nothing" test ! -e "$scratch/slurm/out" -a ! -e "$SUBMITTED"
-check "a dry run tells the parts" grep -q 'an array job of 3 parts' "$scratch/out"
+check "a dry run submits no job" test ! -e "$scratch/slurm/out" -a ! -e "$SUBMITTED"
+check "a dry run prints the parts" grep -q 'array job of 3 parts' "$scratch/out"
 (cd "$scratch/slurm" && PATH=$scratch/bin:$PATH "$farfault" sweep study.toml --slurm --jobs 2) >"$scratch/out" 2>&1
 rc=$?
 check "the array job is submitted: $(cat "$scratch/out")" test "$rc" -eq 0
 check "the table waits for it" grep -q -e '--dependency=afterany:41' "$SUBMITTED"
-check "the user is told" grep -q 'submitted job 41; job 41 writes the table' "$scratch/out"
+check "the submission is printed" grep -q 'submitted job 41; job 41 writes the table' "$scratch/out"
 check "the study's options are printed before that: $(cat "$scratch/out")" test "$(grep -nE '^  (options|submitted) ' "$scratch/out" |
-  head -1)" = "3:  options   --partition=long --time=10 (of the study)"
+  head -1)" = "3:  options   --partition=long --time=10 (from the study)"
 check "options of the sweep follow" test "$(grep -n '^#SBATCH' "$scratch/slurm/out/sweep.sbatch" | head -3 | tail -1)" = \
   '5:#SBATCH --job-name=sweep'
 for line in '#SBATCH --array=1-3' '#SBATCH --cpus-per-task=2' '#SBATCH --partition=long' '#SBATCH --time=10'; do
   check "the script has $line" grep -qxe "$line" "$scratch/slurm/out/sweep.sbatch"
 done
-check "its parts made all runs" test "$(grep -c ,done, "$scratch/slurm/out/sweep.csv")" -eq 4
-check "the table is that of one process" cmp -s "$scratch/slurm/out/sweep.csv" "$scratch/small/out/sweep.csv"
+check "its parts completed all runs" test "$(grep -c ,done, "$scratch/slurm/out/sweep.csv")" -eq 4
+check "the table equals that of one process" cmp -s "$scratch/slurm/out/sweep.csv" "$scratch/small/out/sweep.csv"
 # A folder with the name of an sbatch option.
 cat >"$scratch/bin/sbatch" <<'END'
 #!/bin/sh
@@ -244,13 +244,13 @@ cp "$scratch/slurm/study.toml" "$scratch/slurm/dash.toml"
 check "an array job for a folder with dashes is submitted: $(cat "$scratch/out")" test $? -eq 0
 check "sbatch gets no name that begins with a dash: $(cat "$SUBMITTED.words")" \
   test "$(grep -cvE "^(--parsable|--chdir=$scratch/slurm/|--dependency=afterany:41$|$scratch/slurm/)" "$SUBMITTED.words")" -eq 0
-check "nor does the program" grep -q -e "--output '$scratch/slurm/--wrap=touch x;'" "$scratch/slurm/--wrap=touch x;/sweep.sbatch"
+check "the program gets none either" grep -q -e "--output '$scratch/slurm/--wrap=touch x;'" "$scratch/slurm/--wrap=touch x;/sweep.sbatch"
 printf '#!/bin/sh\necho "sbatch: error: invalid partition" >&2\nexit 1\n' >"$scratch/bin/sbatch"
 (cd "$scratch/slurm" && PATH=$scratch/bin:$PATH "$farfault" sweep study.toml --slurm) >"$scratch/out" 2>"$scratch/err"
-check "where nothing is missing, nothing is submitted" test $? -eq 0
-check "which is told" grep -qx '  submitted no: all results are there' "$scratch/out"
+check "if no run is missing, no job is submitted" test $? -eq 0
+check "with a message" grep -qx '  submitted no: all results are cached' "$scratch/out"
 check "with the table" grep -q '^  table     ' "$scratch/out"
 (cd "$scratch/slurm" && PATH=$scratch/bin:$PATH "$farfault" sweep study.toml --slurm --output other) >"$scratch/out" 2>"$scratch/err"
-check "what sbatch refuses is a failure" test $? -eq 1
-check "with its reason" grep -qx 'farfault: sbatch refuses the job: sbatch: error: invalid partition' "$scratch/err"
+check "a job rejected by sbatch is a failure" test $? -eq 1
+check "with its reason" grep -qx 'farfault: sbatch rejected the job: sbatch: error: invalid partition' "$scratch/err"
 finish

@@ -10,7 +10,7 @@
 namespace fs = std::filesystem;
 using namespace farfault::cli;
 
-TEST_CASE("sweep: nothing that no sweep has written is overwritten") {
+TEST_CASE("sweep: files that no sweep has written are never overwritten") {
   SmallStudy const s("foreign", "seeds = 1\n");
   fs::create_directories(s.out);
   std::ofstream(s.out / "sweep.csv") << "mine";
@@ -27,10 +27,11 @@ TEST_CASE("sweep: nothing that no sweep has written is overwritten") {
   fs::remove_all(s.out);
   std::ofstream(s.out) << "a file";
   r = s.sweep();
-  CHECK(r.err == "farfault: the sweep's results cannot go to '" + s.out.string() + "': it is no folder\n");
+  CHECK(r.err ==
+        "farfault: cannot write the results of the sweep to '" + s.out.string() + "': it is not a folder\n");
 }
 
-TEST_CASE("sweep: a file in its folder that no sweep has written is kept, whatever its name") {
+TEST_CASE("sweep: a foreign file in the sweep's folder is kept, whatever its name") {
   SmallStudy const s("foreign_names", "seeds = 1\n");
   fs::create_directories(s.out / "runs");
   for (std::string const name : {"sweep.csv", "sweep_spread.csv", "sweep.runs", "sweep.checked",
@@ -67,7 +68,7 @@ TEST_CASE("sweep: damaged files with the names of a result and of its partial re
 
 // "Failed" files are text, and a link may lead to any file.
 TEST_CASE(
-    "sweep: a failure that is a symbolic link is not read, and watch refuses a link out of the folder") {
+    "sweep: a failure file that is a symbolic link is not read, and watch rejects a link out of the folder") {
   SmallStudy const s("linked_failure", "seeds = 1\n");
   REQUIRE(s.sweep().code == 0);
   auto const result = s.out / s.column("result")[0];
@@ -79,7 +80,7 @@ TEST_CASE(
   auto const watched = farfault_program({"watch", "--once", s.out.string()});
   CHECK(watched.code == 2);
   CHECK((watched.out + watched.err).find("farfault: secret") == std::string::npos);
-  CHECK(watched.err.find("is outside of the sweep's folder") != std::string::npos);
+  CHECK(watched.err.find("is outside the folder of the sweep") != std::string::npos);
   s.sweep({"--collect"});
   CHECK(content(s.out / "sweep.csv").find("secret") == std::string::npos);
 }

@@ -17,7 +17,7 @@ using namespace farfault;
 using namespace farfault::cli;
 
 TEST_CASE(
-    "sweep: the points of a list are taken as they are, what one leaves out is as in the configuration") {
+    "sweep: each point of a list is combined with the grid; unset parameters keep their configured values") {
   SmallStudy const s("list",
                      "[[sweep.list]]\nworkload.stream.bytes = \"16 KiB\"\n"
                      "[[sweep.list]]\n\"gpu.l2_tlb.entries\" = 64\n"
@@ -28,7 +28,7 @@ TEST_CASE(
   CHECK(s.column("memory.placement") == Words{"interleave", "contiguous", "interleave", "contiguous"});
 }
 
-TEST_CASE("sweep: where the points of a list have names, the table and whoever is told of a run has them") {
+TEST_CASE("sweep: names of a list's points appear in the table and in messages about runs") {
   SmallStudy const s("names",
                      "seeds = 2\n"
                      "[[sweep.list]]\nname = \"as it is\"\n"
@@ -43,13 +43,13 @@ TEST_CASE("sweep: where the points of a list have names, the table and whoever i
   CHECK(r.err.find(
             "farfault: run 5 (huge, no room, memory.placement = contiguous, run.seed = 2) has failed: ") !=
         std::string::npos);
-  CHECK(lines_of(r.out)[1] == "  name           memory.placement  state   end, mean (smallest to largest)");
+  CHECK(lines_of(r.out)[1] == "  name           memory.placement  state   end, mean (min to max)");
   CHECK(lines_of(content(s.out / "sweep_spread.csv"))[2].starts_with("1,as it is,8 KiB,interleave,2,"));
   CHECK(content(s.out / "sweep.runs").find("run 0 (as it is, memory.placement = contiguous, run.seed = 1)") !=
         std::string::npos);
 }
 
-TEST_CASE("sweep: the runs of the greatest cost start first") {
+TEST_CASE("sweep: the runs with the highest cost start first") {
   SmallStudy const s("costs",
                      "[[sweep.list]]\nworkload.stream.bytes = \"16 KiB\"\n"
                      "[[sweep.list]]\nworkload.stream.bytes = \"24 KiB\"\ncost = 0.5\n"
@@ -59,7 +59,7 @@ TEST_CASE("sweep: the runs of the greatest cost start first") {
   auto const dry = s.sweep({"--dry-run"});
   CHECK_MESSAGE(
       lines_of(dry.out)[2].find(
-          ", by their costs and run 2 (workload.stream.bytes = 24 KiB, gpu.l2_tlb.entries = 64), ") !=
+          ", scaled by cost from run 2 (workload.stream.bytes = 24 KiB, gpu.l2_tlb.entries = 64), ") !=
           std::string::npos,
       dry.out);
   CHECK(s.sweep({"--jobs", "1"}).code == 0);
@@ -76,10 +76,10 @@ TEST_CASE("sweep: the runs of the greatest cost start first") {
   s.write(
       "[[sweep.list]]\nworkload.stream.bytes = \"16 KiB\"\n[[sweep.list]]\ngpu.sms = 1\ncost = "
       "3\n[sweep.grid]\ngpu.l2_tlb.entries = [64, 128]\n");
-  CHECK(lines_of(s.sweep({"--dry-run"}).out)[2].ends_with(", by the mean of those that are there"));
+  CHECK(lines_of(s.sweep({"--dry-run"}).out)[2].ends_with(", estimated from the cached runs"));
 }
 
-TEST_CASE("sweep: the configuration of the runs may vary as a parameter does") {
+TEST_CASE("sweep: the base configuration of the runs may vary like a parameter") {
   SmallStudy const s("bases",
                      "[sweep.grid]\nbase = [\"gpu-v100\", \"own.toml\"]\n"
                      "workload.stream.bytes = [\"8 KiB\", \"16 KiB\"]\n");
@@ -109,9 +109,9 @@ TEST_CASE("sweep: the configuration of the runs may vary as a parameter does") {
   CHECK(without("[sweep.grid]\nbase = [\"gpu-v100\", \"gpu-a100\"]\n").code == 0);
   CHECK(without("[sweep.grid]\ngpu.sms = [1, 2]\n").err ==
         "farfault: " + s.file +
-            ":1: base is missing: the configuration that all runs share, a file or preset\n");
+            ":1: base is missing; set it to the configuration of all runs, a file or preset\n");
   CHECK(without("[[sweep.list]]\nbase = \"gpu-v100\"\n[[sweep.list]]\ngpu.sms = 3\n").err ==
-        "farfault: " + s.file + ":1: base is missing, and run 1 (gpu.sms = 3) names none\n");
+        "farfault: " + s.file + ":1: base is missing, and run 1 (gpu.sms = 3) does not set it\n");
   CHECK(
       without("[sweep.grid]\nbase = [\"gpu-v100\",\n\"gpu-v1000\"]\n")
           .err.starts_with("farfault: " + s.file + ":6: base 'gpu-v1000' is neither a file nor a preset ("));
@@ -119,7 +119,7 @@ TEST_CASE("sweep: the configuration of the runs may vary as a parameter does") {
         "farfault: " + s.file + ":6: base must be the name of a file or preset, in quotes\n");
 }
 
-TEST_CASE("sweep: a point may have applications of its own") {
+TEST_CASE("sweep: a point may define its own applications") {
   SmallStudy const s("applications",
                      "[[sweep.list]]\nname = \"one\"\nmemory.placement = \"interleave\"\n"
                      "[[sweep.list]]\nname = \"two\"\n"
@@ -143,7 +143,7 @@ TEST_CASE("sweep: a point may have applications of its own") {
   CHECK(json["result_digest"] == s.column("result_digest")[1]);
 }
 
-TEST_CASE("sweep: names of points are ones that a reader of the table can tell from each other") {
+TEST_CASE("sweep: names of points must be distinguishable in the table") {
   auto const error = [](std::string const& first, std::string const& second) {
     SmallStudy const s("names", "[[sweep.list]]\nname = \"" + first + "\"\n\n[[sweep.list]]\nname = \"" +
                                     second + "\"\ngpu.sms = 1\n");
@@ -155,16 +155,15 @@ TEST_CASE("sweep: names of points are ones that a reader of the table can tell f
     CHECK(error("a", blank) == "12: name '" + blank + "' is blank\n");
   for (std::string const name : {" b", "b ", "b\u00a0", "\u2003b", "\u200bb", "b\u2060"})
     CHECK(error("a", name) ==
-          "12: name '" + name +
-              "' must not begin or end with a blank, nor with a character that cannot be seen\n");
+          "12: name '" + name + "' must not begin or end with a blank or an invisible character\n");
   CHECK(error("a", "b\\tc").starts_with("12: name 'b c' must be one line of at most 500 characters"));
   CHECK(error("a", "b\\u0007c").starts_with("12: name 'b c' must be one line"));
   CHECK(error("a b", "a b") == "11: the point at line 8 has the name 'a b', too\n");
   for (std::string const other : {"A b", "a  b", "a\u00a0b", "a\u2009 b", "a\u200b b"})
     CHECK(error("a b", other) ==
-          "11: the point at line 8 has the name 'a b', which looks as that of this one does, '" + other +
+          "11: the point at line 8 has the name 'a b', which looks like the name of this point, '" + other +
               "'\n");
-  CHECK(error("\u00c4\u03a9\u0416\u0401", "\u00e4\u03c9\u0436\u0451").find("looks as that") !=
+  CHECK(error("\u00c4\u03a9\u0416\u0401", "\u00e4\u03c9\u0436\u0451").find("looks like the name") !=
         std::string::npos);
   // Other names are distinct.
   SmallStudy const s(
@@ -175,7 +174,7 @@ TEST_CASE("sweep: names of points are ones that a reader of the table can tell f
   CHECK(s.column("name") == Words{"a b", "ab", "a-b", "\u00e4b", "\u03b1b"});
 }
 
-TEST_CASE("sweep: no cell of the CSV is a formula for a spreadsheet, and numbers stay as they are") {
+TEST_CASE("sweep: no cell of the CSV is a spreadsheet formula, and numbers are unchanged") {
   SmallStudy const s(
       "formulas",
       "[[sweep.list]]\nname = \"=HYPERLINK(1)\"\n[[sweep.list]]\nname = \"+1,\\\"x\\\"\"\ngpu.sms = 1\n"
@@ -193,7 +192,7 @@ TEST_CASE("sweep: no cell of the CSV is a formula for a spreadsheet, and numbers
   CHECK(to_csv("run", columns) == "run,x,y,z\n0,-1.5,-3,'-3 us\n1,2,-inf,'=-3\n");
 }
 
-TEST_CASE("report, compare: the folder of a sweep stands for its runs, in the order of its table") {
+TEST_CASE("report, compare: the folder of a sweep selects its runs in table order") {
   SmallStudy const s("reported", "[sweep.grid]\ngpu.l2_tlb.entries = [512, 64, 128, 256]\n");
   auto const page = (s.folder / "page.html").string();
   auto const report = [&](std::vector<std::string> words) {
@@ -202,8 +201,7 @@ TEST_CASE("report, compare: the folder of a sweep stands for its runs, in the or
     return farfault_program(words);
   };
   CHECK(s.sweep({"--collect"}).code == 0);
-  CHECK(report({s.out.string()}).err ==
-        "farfault: '" + s.out.string() + "' is a folder, and none of a sweep\n");
+  CHECK(report({s.out.string()}).err == "farfault: '" + s.out.string() + "' is not the folder of a sweep\n");
   CHECK(farfault_program({"compare", s.out.string()}).code == 2);
   REQUIRE(s.sweep({"--jobs", "1"}).code == 0);
   auto results = s.column("result");
@@ -231,7 +229,7 @@ TEST_CASE("report, compare: the folder of a sweep stands for its runs, in the or
   CHECK(r.err == "farfault: the sweep in '" + s.out.string() + "' has no results yet\n");
 }
 
-TEST_CASE("report, compare: a result of a sweep's folder that is elsewhere is refused") {
+TEST_CASE("report, compare: a link out of a sweep's folder is rejected") {
   SmallStudy const s("links", "seeds = 2\n");
   REQUIRE(s.sweep().code == 0);
   auto const page = (s.folder / "page.html").string();
@@ -240,27 +238,27 @@ TEST_CASE("report, compare: a result of a sweep's folder that is elsewhere is re
       auto const r = farfault_program(words);
       CHECK(r.code == 2);
       CHECK(r.out == "");
-      CHECK(r.err == "farfault: " + sentence + "; name that file itself if you trust it\n");
+      CHECK(r.err == "farfault: " + sentence + "; if you trust that file, name it explicitly\n");
       CHECK_FALSE(fs::exists(page));
     }
   };
   auto const first = s.out / s.column("result")[0], secret = s.folder / "secret.h5";
   fs::rename(first, secret);
   fs::create_symlink("../../secret.h5", first);
-  refused("the result '" + first.string() + "' is outside of the sweep's folder, at '" + secret.string() +
+  refused("the result '" + first.string() + "' is outside the folder of the sweep, at '" + secret.string() +
           "'");
   // A folder whose name begins with the name of the sweep's folder is also outside.
   fs::create_directories(s.folder / "outer");
   fs::rename(secret, s.folder / "outer/secret.h5");
   fs::remove(first);
   fs::create_symlink(s.folder / "outer/secret.h5", first);
-  refused("the result '" + first.string() + "' is outside of the sweep's folder, at '" +
+  refused("the result '" + first.string() + "' is outside the folder of the sweep, at '" +
           (s.folder / "outer/secret.h5").string() + "'");
   fs::remove(first);
   fs::rename(s.folder / "outer/secret.h5", first);
   fs::rename(s.out / "runs", s.folder / "elsewhere");
   fs::create_directory_symlink(s.folder / "elsewhere", s.out / "runs");
-  refused("the result '" + first.string() + "' is outside of the sweep's folder, at '" +
+  refused("the result '" + first.string() + "' is outside the folder of the sweep, at '" +
           (s.folder / "elsewhere" / first.filename()).string() + "'");
   // A link within the folder, and one to the folder, are accepted.
   fs::remove(s.out / "runs");
@@ -271,7 +269,7 @@ TEST_CASE("report, compare: a result of a sweep's folder that is elsewhere is re
   CHECK(farfault_program({"compare", (s.folder / "link").string()}).code == 0);
 }
 
-TEST_CASE("sweep: a mistake in an application of a point has the line at which it stands") {
+TEST_CASE("sweep: an error in an application of a point is reported with its line") {
   auto const with = [](std::string const& of_second) {
     SmallStudy const s("application_mistakes",
                        "[[sweep.list]]\nname = \"one\"\n\n[[sweep.list]]\nname = \"two\"\n"
@@ -285,12 +283,12 @@ TEST_CASE("sweep: a mistake in an application of a point has the line at which i
   std::string const stream = "workload = \"stream\"\n";
   CHECK(with(stream + "[sweep.list.application.stream]\nbytes = \"8 KiB\"\nbite = 3\n") ==
         "22: unknown key 'application.b.stream.bite'; did you mean 'application.b.stream.bytes'?\n");
-  CHECK(with(stream + "stream.bytes = 8\n") ==
-        "20: application.b.stream.bytes: 8 has no unit; write it in quotes with one, as in \"64 MiB\"\n");
   CHECK(
-      with("workload = \"steam\"\n").starts_with("19: application.b.workload: there is no workload 'steam'"));
+      with(stream + "stream.bytes = 8\n") ==
+      "20: application.b.stream.bytes: 8 has no unit; write it in quotes with a unit, such as \"64 MiB\"\n");
+  CHECK(with("workload = \"steam\"\n").starts_with("19: application.b.workload: unknown workload 'steam'"));
   // A missing key is reported at its table.
-  CHECK(with("sms = 1\n") == "16: application.b.workload is missing: it names the workload that runs\n");
+  CHECK(with("sms = 1\n") == "16: application.b.workload is missing; set it to the workload to run\n");
   CHECK(with(stream + "\"s m s\" = 1\n") ==
         "16: key 'application.1.s m s' may hold only letters, digits, '_' and '-'\n");
   // The same for applications of all runs.
@@ -300,12 +298,11 @@ TEST_CASE("sweep: a mistake in an application of a point has the line at which i
   CHECK(s.error().starts_with(s.file + ":7: application.a.sms: 'many' is not "));
 }
 
-TEST_CASE("sweep: two points that are the same run it once") {
+TEST_CASE("sweep: two identical points are run once") {
   SmallStudy const s("same", "[sweep.grid]\nworkload.stream.bytes = [\"8 KiB\", \"8192 B\", \"8KiB\"]\n");
   auto const r = s.sweep();
   CHECK(r.code == 0);
-  CHECK(r.out.starts_with(
-      "  runs      3 (2 the same as others): 1 made now, 0 there before, 0 failed, 0 missing\n"));
+  CHECK(r.out.starts_with("  3 runs (2 duplicates): 1 completed, 0 cached, 0 failed, 0 missing\n"));
   CHECK(s.results() == 1);
   CHECK(s.column("state") == Words{"done", "done", "done"});
   CHECK(s.column("workload.stream.bytes") == Words{"8 KiB", "8192 B", "8KiB"});
@@ -314,7 +311,7 @@ TEST_CASE("sweep: two points that are the same run it once") {
   s.write(
       "[[sweep.list]]\nname = \"one\"\nworkload.stream.bytes = \"8 KiB\"\n"
       "[[sweep.list]]\nname = \"as one\"\n");
-  CHECK(s.sweep().out.starts_with("  runs      2 (1 the same as others): 0 made now, 1 there before"));
+  CHECK(s.sweep().out.starts_with("  2 runs (1 duplicates): 0 completed, 1 cached"));
   CHECK(s.column("name") == Words{"one", "as one"});
   CHECK(s.column("result_digest") == Words{digests[0], digests[0]});
 }

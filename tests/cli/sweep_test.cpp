@@ -16,12 +16,12 @@ namespace fs = std::filesystem;
 using namespace farfault;
 using namespace farfault::cli;
 
-TEST_CASE("sweep: a grid gives all combinations, the first key slowest, and a table of them") {
+TEST_CASE("sweep: a grid gives all combinations, the first key varying slowest, and a table") {
   SmallStudy const s("grid", kTwoByTwo);
   auto const r = s.sweep();
   CHECK_MESSAGE(r.code == 0, r.err);
   CHECK(r.err == "");
-  CHECK(r.out.starts_with("  runs      4: 4 made now, 0 there before, 0 failed, 0 missing\n"));
+  CHECK(r.out.starts_with("  4 runs: 4 completed, 0 cached, 0 failed, 0 missing\n"));
   CHECK(s.column("run") == Words{"0", "1", "2", "3"});
   CHECK(s.column("state") == Words{"done", "done", "done", "done"});
   CHECK(s.column("gpu.l2_tlb.entries") == Words{"64", "64", "512", "512"});
@@ -34,7 +34,7 @@ TEST_CASE("sweep: a grid gives all combinations, the first key slowest, and a ta
     CHECK(farfault_program({"validate", (s.out / result).string()}).code == 0);
 }
 
-TEST_CASE("sweep: what a run of the table is, `farfault run` makes by itself, by the command in its result") {
+TEST_CASE("sweep: `farfault run` reproduces a run of the table with the command in its result") {
   SmallStudy const s("command", "[[sweep.list]]\nworkload.stream.bytes = \"16 KiB\"\n");
   REQUIRE(s.sweep().code == 0);
   auto const alone = (s.folder / "alone.h5").string();
@@ -45,13 +45,13 @@ TEST_CASE("sweep: what a run of the table is, `farfault run` makes by itself, by
   CHECK(json["result_digest"] == s.column("result_digest")[0]);
 }
 
-TEST_CASE("sweep: nothing is made twice, and only what was made by other inputs is made again") {
+TEST_CASE("sweep: only missing runs and runs with outdated inputs are executed") {
   SmallStudy const s("again", kTwoByTwo);
   REQUIRE(s.sweep().code == 0);
   auto const table = content(s.out / "sweep.h5"), csv = s.csv();
   auto const times = s.times();
   auto r = s.sweep();
-  CHECK(r.out.starts_with("  runs      4: 0 made now, 4 there before, 0 failed, 0 missing\n"));
+  CHECK(r.out.starts_with("  4 runs: 0 completed, 4 cached, 0 failed, 0 missing\n"));
   CHECK(s.times() == times);
   CHECK(content(s.out / "sweep.h5") == table);
   CHECK(s.csv() == csv);
@@ -61,13 +61,13 @@ TEST_CASE("sweep: nothing is made twice, and only what was made by other inputs 
       "[sweep.grid]\nworkload.stream.bytes = [\"16 KiB\", \"8 KiB\", \"24 KiB\"]\n"
       "gpu.l2_tlb.entries = [512, 64]\nrun.seed = [1]\n");
   r = s.sweep();
-  CHECK(r.out.starts_with("  runs      6: 2 made now, 4 there before, 0 failed, 0 missing\n"));
+  CHECK(r.out.starts_with("  6 runs: 2 completed, 4 cached, 0 failed, 0 missing\n"));
 
   // Another setting of all runs invalidates all earlier results. With the original setting all are cached.
   r = s.sweep({"--set", "gpu.dram.controller_latency=300ns"});
-  CHECK(r.out.starts_with("  runs      6: 6 made now, 0 there before"));
+  CHECK(r.out.starts_with("  6 runs: 6 completed, 0 cached"));
   r = s.sweep();
-  CHECK(r.out.starts_with("  runs      6: 0 made now, 6 there before"));
+  CHECK(r.out.starts_with("  6 runs: 0 completed, 6 cached"));
 
   // A file with the name of a result that belongs to another run or is not a result.
   auto const first = s.out / s.column("result")[0], second = s.out / s.column("result")[1],
@@ -76,19 +76,19 @@ TEST_CASE("sweep: nothing is made twice, and only what was made by other inputs 
   std::ofstream(third) << "no result";
   // No value of these files is used; the table has the reason.
   r = s.sweep({"--collect"});
-  CHECK(lines_of(r.out)[1] ==
-        "  stale     2 results that were there are of another program, changed, or not whole");
+  CHECK(lines_of(r.out)[1] == "  stale     2 existing results are outdated, modified or incomplete");
   CHECK(s.column("state") == Words{"missing", "done", "missing", "done", "done", "done"});
-  CHECK(s.column("error") == Words{kOfAnotherConfiguration, "", "what is there is no result", "", "", ""});
+  CHECK(s.column("error") ==
+        Words{kOfAnotherConfiguration, "", "the existing file is not a result", "", "", ""});
   r = s.sweep();
-  CHECK(r.out.starts_with("  runs      6: 2 made now, 4 there before"));
+  CHECK(r.out.starts_with("  6 runs: 2 completed, 4 cached"));
   CHECK(s.column("error") == Words{"", "", "", "", "", ""});
   // Limits decide whether a run is allowed, never its result.
   r = s.sweep({"--set", "limits.nodes=1000"});
-  CHECK(r.out.starts_with("  runs      6: 0 made now, 6 there before"));
+  CHECK(r.out.starts_with("  6 runs: 0 completed, 6 cached"));
 }
 
-TEST_CASE("sweep: a result counts while the content of its input file is the same, whatever its name") {
+TEST_CASE("sweep: a cached result stays valid while the content of its input file is unchanged") {
   SmallStudy const s("inputs",
                      "[sweep.grid]\nworkload.name = [\"bfs\"]\nworkload.bfs.graph = [\"a.graph\"]\n");
   auto const graph = [&](std::string const& name, std::string const& text) {
@@ -97,16 +97,16 @@ TEST_CASE("sweep: a result counts while the content of its input file is the sam
   graph("a.graph", "3 2\n2 3\n1\n1\n");
   auto r = s.sweep();
   CHECK_MESSAGE(r.code == 0, r.err);
-  CHECK(r.out.starts_with("  runs      1: 1 made now"));
-  CHECK(s.sweep().out.starts_with("  runs      1: 0 made now, 1 there before"));
+  CHECK(r.out.starts_with("  1 runs: 1 completed"));
+  CHECK(s.sweep().out.starts_with("  1 runs: 0 completed, 1 cached"));
   graph("a.graph", "3 2\n2\n1 3\n2\n");
-  CHECK(s.sweep().out.starts_with("  runs      1: 1 made now, 0 there before"));
+  CHECK(s.sweep().out.starts_with("  1 runs: 1 completed, 0 cached"));
   graph("b.graph", "3 2\n2\n1 3\n2\n");
   s.write("[sweep.grid]\nworkload.name = [\"bfs\"]\nworkload.bfs.graph = [\"b.graph\"]\n");
-  CHECK(s.sweep().out.starts_with("  runs      1: 0 made now, 1 there before"));
+  CHECK(s.sweep().out.starts_with("  1 runs: 0 completed, 1 cached"));
 }
 
-TEST_CASE("sweep: how many runs there are at a time does not show in the table") {
+TEST_CASE("sweep: the number of concurrent runs does not affect the table") {
   SmallStudy const one("one_job", kTwoByTwo), two("two_jobs", kTwoByTwo);
   CHECK(one.sweep({"--jobs", "1"}).code == 0);
   CHECK(two.sweep({"--jobs", "2"}).code == 0);
@@ -114,7 +114,7 @@ TEST_CASE("sweep: how many runs there are at a time does not show in the table")
   CHECK(one.csv() == two.csv());
 }
 
-TEST_CASE("sweep: a run that fails is a row of the table, and the others go on") {
+TEST_CASE("sweep: a failed run is a row of the table, and the other runs continue") {
   SmallStudy const s("failing",
                      "[sweep.grid]\nworkload.stream.bytes = [\"8 KiB\", \"512 GiB\", \"16 KiB\"]\n");
   auto const r = s.sweep({"--set", "limits.model=1GiB", "--set", "memory.placement=contiguous"});
@@ -156,11 +156,11 @@ TEST_CASE("sweep: seeds are runs of one point, and the table has their spread") 
   CHECK(spread[2].find("," + std::to_string(*low) + "," + std::to_string(*high)) != std::string::npos);
   // A number of seeds means the seeds from 1.
   s.write("seeds = 2\n[sweep.grid]\nworkload.name = [\"bfs\"]\nworkload.bfs.rmat.scale = [6]\n");
-  CHECK(s.sweep().out.starts_with("  runs      2: 1 made now, 1 there before"));
+  CHECK(s.sweep().out.starts_with("  2 runs: 1 completed, 1 cached"));
   CHECK(s.column("run.seed") == Words{"1", "2"});
 }
 
-TEST_CASE("sweep: random values depend on the seed of the study, and more of them leave the first ones") {
+TEST_CASE("sweep: random values depend on the study's seed, and additional samples keep the first ones") {
   auto const random = [](std::string const& samples, std::string const& seed) {
     return "[sweep.random]\nsamples = " + samples + "\nseed = " + seed +
            "\ngpu.l2_tlb.entries = {low = 64, high = 1024, scale = \"powers_of_two\"}\n"
@@ -188,7 +188,7 @@ TEST_CASE("sweep: random values depend on the seed of the study, and more of the
   CHECK(s.results() == 0);
 }
 
-TEST_CASE("sweep: parts make shares of the runs, and what was collected of them is the whole table") {
+TEST_CASE("sweep: parts share the runs, and the table collected from all parts is complete") {
   SmallStudy const whole("whole", kTwoByTwo), parts("parts", kTwoByTwo);
   CHECK(whole.sweep().code == 0);
   CHECK(parts.sweep({"--part", "2/3"}).code == 0);
@@ -203,24 +203,24 @@ TEST_CASE("sweep: parts make shares of the runs, and what was collected of them 
   CHECK(parts.csv() == whole.csv());
 }
 
-TEST_CASE("sweep: a dry run says how many, how long and where, and leaves nothing") {
+TEST_CASE(
+    "sweep: a dry run prints the number of runs, the estimated time and the folder, and writes nothing") {
   SmallStudy const s("dry", kTwoByTwo);
   auto const r = s.sweep({"--dry-run", "--slurm"});
   CHECK(r.code == 0);
   auto const lines = lines_of(r.out);
   REQUIRE(lines.size() == 5);
-  CHECK(lines[0] == "  runs      4, of which 0 are there");
-  CHECK(lines[1] == "  to make   4");
-  CHECK(lines[2].starts_with("  how long  "));
+  CHECK(lines[0] == "  4 runs, 0 cached");
+  CHECK(lines[1] == "  missing   4");
+  CHECK(lines[2].starts_with("  time      "));
   CHECK(lines[2].find("0:00") == std::string::npos);
-  CHECK(lines[2].find(" at a time, if all are as long as the first, ") != std::string::npos);
-  CHECK(lines[3] == "  where     " + s.out.string());
-  CHECK(lines[4] ==
-        "  slurm     an array job of 4 parts, with the script " + (s.out / "sweep.sbatch").string());
+  CHECK(lines[2].find(" concurrent runs, if all take as long as the first, ") != std::string::npos);
+  CHECK(lines[3] == "  folder    " + s.out.string());
+  CHECK(lines[4] == "  slurm     array job of 4 parts, script " + (s.out / "sweep.sbatch").string());
   CHECK_FALSE(fs::exists(s.out));
 }
 
-TEST_CASE("sweep: a mistake of the study is one sentence with its line, before anything runs") {
+TEST_CASE("sweep: an error in the study is one sentence with its line, before any run") {
   auto const with = [](std::string const& rest) { return SmallStudy("mistakes", rest); };
   auto const at = [](std::string const& line) {
     return (fs::path(FARFAULT_BINARY_DIR) / "sweep_test/mistakes/study.toml").string() + ":" + line + ": ";
@@ -229,17 +229,19 @@ TEST_CASE("sweep: a mistake of the study is one sentence with its line, before a
         at("9") + "unknown key 'gpu.l2_tlb.entires'; did you mean 'gpu.l2_tlb.entries'?\n");
   // The last point is checked like the first one.
   CHECK(with("[sweep.grid]\ngpu.l2_tlb.entries = [64, 128, \"256\"]\n").error() ==
-        at("9") + "gpu.l2_tlb.entries: '256' is in quotes, but a count is written without\n");
+        at("9") + "gpu.l2_tlb.entries: '256' is in quotes, but a value of this kind (count) takes none\n");
   CHECK(with("[sweep.grid]\ngpu.l2_tlb.entries = 64\n").error() ==
-        at("9") + "'gpu.l2_tlb.entries' must be an array of the values that it takes, such as [1, 2]\n");
+        at("9") + "'gpu.l2_tlb.entries' must be an array of values, such as [1, 2]\n");
   CHECK(with("seed = 3\n").error() ==
         at("8") + "unknown key 'sweep.seed' of a study; did you mean 'sweep.seeds'?\n");
   CHECK(with("").error() == at("1") +
                                 "the study varies nothing: it needs [sweep.grid], [[sweep.list]], "
                                 "[sweep.random] or sweep.seeds\n");
   CHECK(with("seeds = [1, 1]\n").error() == at("8") + "sweep.seeds has a seed twice\n");
-  CHECK(with("seeds = 2\n[sweep.grid]\nrun.seed = [1, 2]\n").error() ==
-        at("8") + "'run.seed' varies twice: it may be in one of sweep.list, sweep.random, sweep.grid\n");
+  CHECK(
+      with("seeds = 2\n[sweep.grid]\nrun.seed = [1, 2]\n").error() ==
+      at("8") +
+          "'run.seed' varies twice; it may appear in only one of sweep.list, sweep.random and sweep.grid\n");
   CHECK(with("[sweep.random]\nsamples = 2\ngpu.l2_tlb.entries = {low = 9, high = 2}\n").error() ==
         at("10") + "gpu.l2_tlb.entries: the range begins above its end\n");
   for (std::string const ends : {"low = nan, high = 2", "low = 1, high = inf"})
@@ -249,28 +251,29 @@ TEST_CASE("sweep: a mistake of the study is one sentence with its line, before a
     CHECK(with("[sweep.random]\nsamples = 2\ngpu.l2_tlb.entries = {low = 2, high = 9, step = " + step + "}\n")
               .error() == at("10") + "'gpu.l2_tlb.entries': the step of a range must be above 0\n");
   CHECK(with("[sweep.random]\nsamples = 2\nworkload.stream.bytes = {low = \"4 KiB\", high = \"5 us\"}\n")
-            .error() == at("10") + "workload.stream.bytes: the ends of the range are not of one kind\n");
+            .error() ==
+        at("10") + "workload.stream.bytes: the ends of the range have different kinds of values\n");
   CHECK(with("[[sweep.list]]\nname = \"a\"\n[[sweep.list]]\nname = \"b\"\ngpu.l2_tlb.entries = 64\n"
              "[[sweep.list]]\nname = \"a\"\n")
             .error() == at("13") + "the point at line 8 has the name 'a', too\n");
   CHECK(with("[[sweep.list]]\nname = \"a\"\n[[sweep.list]]\ngpu.l2_tlb.entries = 64\n").error() ==
-        at("10") + "either all points [[sweep.list]] have a name or none\n");
+        at("10") + "some points [[sweep.list]] have a name and some have none; name all or none\n");
   CHECK(with("[[sweep.list]]\nname = 3\n").error() == at("9") + "name must be a name in quotes\n");
   CHECK(with("[[sweep.list]]\nname = \"a\\nb\"\n").error().find("must be one line of at most 500") !=
         std::string::npos);
   CHECK(with("[[sweep.list]]\ncost = 2\n").error() == at("8") + "this [[sweep.list]] sets nothing\n");
   for (std::string const cost : {"0", "-1.5", "nan", "inf"})
     CHECK(with("[[sweep.list]]\ngpu.sms = 3\ncost = " + cost + "\n").error() ==
-          at("10") + "cost must be a number above 0, and is " + cost + "\n");
+          at("10") + "cost must be a number above 0, not " + cost + "\n");
   CHECK(with("[[sweep.list]]\ngpu.sms = 3\ncost = \"2\"\n").error() ==
-        at("10") + "cost must be a number above 0, and is '2'\n");
+        at("10") + "cost must be a number above 0, not '2'\n");
   auto const ten_million =
       with(
           "seeds = 1000\n[sweep.grid]\ngpu.l2_tlb.entries = [64, 128]\nworkload.stream.ops"
           " = [1, 2]\n[sweep.random]\nsamples = 2500\ngpu.sms = {low = 1, high = 2}\n")
           .error();
-  CHECK(ten_million == at("").substr(0, at("").size() - 3) +
-                           ": the study has more than 100000 runs, which is the most that one may have\n");
+  CHECK(ten_million ==
+        at("").substr(0, at("").size() - 3) + ": the study has more than 100000 runs, the maximum\n");
   auto const sets = with("[sweep.grid]\ngpu.l2_tlb.entries = [64]\n");
   CHECK(sets.error({"--set", "gpu.l2_tlb.entries=128"}) ==
         "--set 'gpu.l2_tlb.entries=128': the study varies this parameter\n");
@@ -286,7 +289,7 @@ TEST_CASE("sweep: a mistake of the study is one sentence with its line, before a
             .find("gone.graph") != std::string::npos);
 }
 
-TEST_CASE("sweep: a name with a NUL in it is refused, and no sentence ends there") {
+TEST_CASE("sweep: a name with a NUL byte is rejected, and the message is not truncated") {
   auto const folder = fresh("nul");
   auto const file = (folder / "study.toml").string();
   auto const error = [&](std::string const& text) {
@@ -299,15 +302,15 @@ TEST_CASE("sweep: a name with a NUL in it is refused, and no sentence ends there
   };
   std::string const base = "base = \"paper-gmmu-bypass\"\n", seeds = "sweep.seeds = 1\n";
   CHECK(error(base + "sweep.output = \"out\\u0000er\"\n" + seeds) ==
-        "farfault: " + file + ":2: sweep.output 'out er' holds a NUL character, which no name may have\n");
+        "farfault: " + file + ":2: sweep.output 'out er' contains a NUL character\n");
   CHECK(error("base = \"paper\\u0000x\"\n" + seeds)
-            .starts_with("farfault: " + file + ":1: base 'paper x' holds a NUL"));
+            .starts_with("farfault: " + file + ":1: base 'paper x' contains a NUL"));
   CHECK(error(base + seeds + "config.workload.name = \"bfs\"\nconfig.workload.bfs.graph = \"a\\u0000b\"\n") ==
         "farfault: " + (folder / "a b").string() +
-            ": its name holds a NUL character (run 0: run.seed = 1)\n");
+            ": its name contains a NUL character (run 0: run.seed = 1)\n");
 }
 
-TEST_CASE("sweep: a run whose input file is missing is a failed row, and the others go on") {
+TEST_CASE("sweep: a run with a missing input file is a failed row, and the other runs continue") {
   SmallStudy const s(
       "no_input",
       "[[sweep.list]]\nname = \"there\"\nworkload.name = \"bfs\"\nworkload.bfs.graph = \"a.graph\"\n"
@@ -319,7 +322,7 @@ TEST_CASE("sweep: a run whose input file is missing is a failed row, and the oth
   std::ofstream(s.folder / "b.graph") << "nonsense\n";
   auto r = s.sweep();
   CHECK(r.code == 1);
-  CHECK(r.out.starts_with("  runs      10: 4 made now, 0 there before, 6 failed, 0 missing\n"));
+  CHECK(r.out.starts_with("  10 runs: 4 completed, 0 cached, 6 failed, 0 missing\n"));
   std::string const done = "done", failed = "failed";
   CHECK(s.column("state") == Words{done, done, failed, failed, failed, failed, failed, failed, done, done});
   CHECK(s.column("workload.bfs.graph")[2] == "gone.graph");
@@ -334,15 +337,14 @@ TEST_CASE("sweep: a run whose input file is missing is a failed row, and the oth
   CHECK(s.sweep({"--part", "3/10"}).code == 2);
   r = s.sweep({"--part", "1/2"});
   CHECK(r.code == 1);
-  CHECK(r.out.starts_with("  runs      5: 0 made now, 2 there before, 3 failed, 0 missing\n"));
+  CHECK(r.out.starts_with("  5 runs: 0 completed, 2 cached, 3 failed, 0 missing\n"));
   // When the file exists, the run is executed.
   std::ofstream(s.folder / "gone.graph") << "3 2\n2 3\n1\n1\n";
   r = s.sweep();
-  CHECK(r.out.starts_with(
-      "  runs      10 (2 the same as others): 0 made now, 4 there before, 4 failed, 0 missing\n"));
+  CHECK(r.out.starts_with("  10 runs (2 duplicates): 0 completed, 4 cached, 4 failed, 0 missing\n"));
 }
 
-TEST_CASE("sweep: a table that was deleted is made again of the results that are there") {
+TEST_CASE("sweep: a deleted table is rebuilt from the cached results") {
   SmallStudy const s("deleted",
                      "seeds = 2\n[[sweep.list]]\nname = \"a\"\n[[sweep.list]]\nname = \"b\"\ngpu.sms = 1\n");
   REQUIRE(s.sweep().code == 0);
@@ -352,7 +354,7 @@ TEST_CASE("sweep: a table that was deleted is made again of the results that are
     fs::remove(s.out / file);
     auto const r = s.sweep();
     CHECK_MESSAGE(r.code == 0, r.err);
-    CHECK(r.out.starts_with("  runs      4: 0 made now, 4 there before"));
+    CHECK(r.out.starts_with("  4 runs: 0 completed, 4 cached"));
     for (auto const& [other, text] : tables) CHECK(content(s.out / other) == text);
   }
   // Without names the heading differs.
@@ -370,7 +372,7 @@ TEST_CASE("sweep: a table that was deleted is made again of the results that are
   }
 }
 
-TEST_CASE("sweep: its table is no result of a run, and those who read results say so") {
+TEST_CASE("sweep: its table is not the result of a run, and commands for results reject it") {
   SmallStudy const s("readers", "seeds = 1\n");
   CHECK(s.sweep().code == 0);
   auto const table = (s.out / "sweep.h5").string();
@@ -386,7 +388,7 @@ TEST_CASE("sweep: its table is no result of a run, and those who read results sa
   }
 }
 
-TEST_CASE("sweep: the study that cli/README.md shows is one") {
+TEST_CASE("sweep: the example study of cli/README.md is valid") {
   auto const folder = fresh("readme");
   auto const readme = content(fs::path(FARFAULT_SOURCE_DIR) / "cli/README.md");
   auto const begin = readme.find("```toml\n") + 8;
@@ -395,10 +397,10 @@ TEST_CASE("sweep: the study that cli/README.md shows is one") {
   std::ofstream(folder / "run.toml") << "include = [\"paper-gmmu-bypass\"]\n";
   auto const r = farfault_program({"sweep", study, "--collect", "--progress", "off"});
   CHECK_MESSAGE(r.code == 0, r.err);
-  CHECK(r.out.starts_with("  runs      400: 0 made now, 0 there before, 0 failed, 400 missing\n"));
+  CHECK(r.out.starts_with("  400 runs: 0 completed, 0 cached, 0 failed, 400 missing\n"));
 }
 
-TEST_CASE("sweep: a result of another program, version or input is not the one that is wanted") {
+TEST_CASE("sweep: a result of a different program, version or input is outdated") {
   SmallStudy const s("identity", "seeds = 1\n");
   REQUIRE(s.sweep().code == 0);
   auto const run = results::read_swept_run((s.out / s.column("result")[0]).string());
@@ -427,7 +429,7 @@ TEST_CASE("sweep: a result of another program, version or input is not the one t
   CHECK(why_not_changed(extended, [](auto& r) { r.build = "another"; }) == kOfAnotherProgram);
 }
 
-TEST_CASE("sweep: a grid of more than 1,000 keys is refused") {
+TEST_CASE("sweep: a grid with more than 1,000 keys is rejected") {
   std::string grid = "[sweep.grid]\n";
   for (int i = 0; i < 1001; ++i) grid += "k" + std::to_string(i) + " = [1]\n";
   SmallStudy const s("many_keys", grid);

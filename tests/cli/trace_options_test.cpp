@@ -43,7 +43,7 @@ std::string refusal(std::vector<std::string> const& more) {
 
 }  // namespace
 
-TEST_CASE("a window has two times, the later one second, and components behind them") {
+TEST_CASE("a window has a start, a later end, and an optional list of components") {
   auto const t = trace_window("10us,0.5 ms,gpu0.sm*,cpu0");
   CHECK(t.from == Time{10us});
   CHECK(t.to == Time{500us});
@@ -52,19 +52,19 @@ TEST_CASE("a window has two times, the later one second, and components behind t
   CHECK(trace_window("0s,1ns").components.empty());
   CHECK(text_of(t) == "10 us,500 us,gpu0.sm*,cpu0");
   CHECK(refusal({"--trace", "10us"}) ==
-        "farfault: --trace '10us' is no window; write two times such as 10us,20us\n");
-  CHECK(refusal({"--trace", "20us,10us"}) == "farfault: --trace '20us,10us' must end later than it begins\n");
-  CHECK(refusal({"--trace", "10us,10us"}) == "farfault: --trace '10us,10us' must end later than it begins\n");
+        "farfault: --trace '10us' is not a time window; write two times, such as 10us,20us\n");
+  CHECK(refusal({"--trace", "20us,10us"}) == "farfault: --trace '20us,10us' must end after its start\n");
+  CHECK(refusal({"--trace", "10us,10us"}) == "farfault: --trace '10us,10us' must end after its start\n");
   CHECK(refusal({"--trace", "10,20us"}) ==
         "farfault: --trace: '10' has no unit; write a time such as '5 us'\n");
   CHECK(refusal({"--trace", "10us,20us,"}) ==
-        "farfault: --trace '10us,20us,' names a component without a name\n");
+        "farfault: --trace '10us,20us,' contains an empty component name\n");
   CHECK(refusal({"--trace", "-10us,20us"}).find("farfault: --trace") == 0);
   CHECK(refusal({"--trace-sample", "3"}) ==
         "farfault: --trace-output, --trace-sample and --trace-limit need --trace FROM,TO\n");
 }
 
-TEST_CASE("a pattern means paths: stars, single characters, and what is below a name") {
+TEST_CASE("a pattern matches paths with stars, single characters, and everything below a name") {
   CHECK(path_matches("gpu0", "gpu0"));
   CHECK(path_matches("gpu0", "gpu0.sm1"));
   CHECK_FALSE(path_matches("gpu1", "gpu10.sm1"));
@@ -78,16 +78,16 @@ TEST_CASE("a pattern means paths: stars, single characters, and what is below a 
   CHECK_FALSE(path_matches("", "gpu0"));
 }
 
-TEST_CASE("a component that is not there is refused with a near name, and no file is left") {
+TEST_CASE("an unknown component is rejected with a suggestion, and no file is written") {
   CHECK(refusal({"--trace", "1us,2us,gpu0.l2_tbl"}) ==
-        "farfault: --trace: no component is called 'gpu0.l2_tbl'; did you mean 'gpu0.l2_tlb'?\n");
+        "farfault: --trace: unknown component 'gpu0.l2_tbl'; did you mean 'gpu0.l2_tlb'?\n");
   CHECK(refusal({"--trace", "1us,2us,gpu9"}) ==
-        "farfault: --trace: no component is called 'gpu9'; did you mean 'gpu0'?\n");
+        "farfault: --trace: unknown component 'gpu9'; did you mean 'gpu0'?\n");
   CHECK_FALSE(std::filesystem::exists(folder() / "traced.pftrace"));
   CHECK_FALSE(std::filesystem::exists(folder() / "traced.pftrace.writing"));
 }
 
-TEST_CASE("a trace never replaces a file that is none, nor one that the run needs") {
+TEST_CASE("a trace never overwrites a file that is not a trace, nor a file of the run") {
   auto const other = (folder() / "other").string();
   std::ofstream(other) << "mine";
   CHECK(refusal({"--trace", "1us,2us", "--trace-output", other}) ==
@@ -102,34 +102,34 @@ TEST_CASE("a trace never replaces a file that is none, nor one that the run need
         "farfault: cannot write '/no/folder/t': No such file or directory\n");
 }
 
-TEST_CASE("a window beyond the end of the run gives an empty trace, and a sentence") {
+TEST_CASE("a window beyond the end of the run gives an empty trace and a message") {
   auto const r = traced({"--trace", "1s,2s"});
   CHECK(r.code == 0);
   CHECK(r.err.find("farfault: the trace is empty: the run ended at ") == 0);
-  CHECK(r.err.find(", before the window begins at 1 s\n") != r.err.npos);
+  CHECK(r.err.find(", before the window starts at 1 s\n") != r.err.npos);
   CHECK(std::filesystem::file_size(folder() / "traced.pftrace") < 400);
 }
 
-TEST_CASE("a run that goes until the window begins gives an empty trace, and a sentence") {
+TEST_CASE("a run that ends when the window begins, or earlier, gives an empty trace and a message") {
   auto const at = [](std::string const& end) { return traced({"--trace", "2us,3us", "--until", end}).err; };
-  CHECK(at("2us") == "farfault: the trace is empty: the run ended at 2 us, when the window begins at 2 us\n");
+  CHECK(at("2us") == "farfault: the trace is empty: the run ended at 2 us, when the window starts at 2 us\n");
   CHECK(at("1us") ==
-        "farfault: the trace is empty: the run ended at 1 us, before the window begins at 2 us\n");
+        "farfault: the trace is empty: the run ended at 1 us, before the window starts at 2 us\n");
   CHECK(at("2001ns") == "");
 }
 
-TEST_CASE("inspect knows a trace by its content, says how large it is and what opens it") {
+TEST_CASE("inspect recognizes a trace by content and prints its size and the viewer") {
   CHECK(traced({"--trace", "0s,1s"}).code == 0);
   auto const file = (folder() / "no_ending").string();
   std::filesystem::rename(folder() / "traced.pftrace", file);
   auto const bytes = std::to_string(std::filesystem::file_size(file));
   CHECK(farfault_program({"inspect", file}).out ==
-        file + ": trace of a run for Perfetto, " + bytes + " bytes; open it at https://ui.perfetto.dev\n");
+        file + ": Perfetto trace of a run, " + bytes + " bytes; open it at https://ui.perfetto.dev\n");
   CHECK(farfault_program({"inspect", file, "--json"}).out ==
         R"({"kind":"perfetto_trace","bytes":)" + bytes + "}\n");
 }
 
-TEST_CASE("inspect refuses a trace that was cut short, changed in any byte, or has more than it should") {
+TEST_CASE("inspect rejects a trace that is truncated, modified in any byte, or has trailing data") {
   CHECK(traced({"--trace", "0s,1s"}).code == 0);
   auto const file = (folder() / "damaged.pftrace").string();
   std::ifstream in(folder() / "traced.pftrace", std::ios::binary);
@@ -150,7 +150,7 @@ TEST_CASE("inspect refuses a trace that was cut short, changed in any byte, or h
   CHECK(inspected(whole).code == 0);
   constexpr std::size_t kLastPacket = 15;
   std::string const missing =
-      "its last packet, which has a checksum, is missing: it was cut short, or an earlier version wrote it\n";
+      "its last packet, with the checksum, is missing: the file is truncated or from an earlier version\n";
   CHECK(why(whole.substr(0, 6)) == missing);
   CHECK(why(whole.substr(0, whole.size() - kLastPacket)) == missing);
   CHECK(why(whole.substr(0, whole.size() - 1)) ==
@@ -159,10 +159,10 @@ TEST_CASE("inspect refuses a trace that was cut short, changed in any byte, or h
         "bytes follow its last packet, at byte " + std::to_string(whole.size() - kLastPacket) + "\n");
   CHECK(why(whole.substr(0, 6) + "x" + whole.substr(6)) == "no packet begins at byte 6\n");
   CHECK(why(whole.substr(0, 6) + std::string("\x0a\x02\x08", 3) + whole.substr(6)) ==
-        "the packet at byte 6 is none that farfault writes\n");
+        "the packet at byte 6 is not one that farfault writes\n");
   auto changed = whole;
   changed[whole.size() - 1] ^= 1;
-  CHECK(why(changed) == "its checksum is not that of its contents\n");
+  CHECK(why(changed) == "its checksum does not match its content\n");
   std::size_t refused = 0, tried = 0;
   for (std::size_t at = 0; at < whole.size(); at += 23)
     for (char const flip : {'\x01', '\x10', '\x80'}) {
@@ -175,9 +175,9 @@ TEST_CASE("inspect refuses a trace that was cut short, changed in any byte, or h
   CHECK(refused == tried);
 }
 
-TEST_CASE("a trace beyond its limit says how much it leaves out") {
+TEST_CASE("a trace beyond its limit reports the number of omitted accesses") {
   auto const r = traced({"--trace", "0s,1s", "--trace-sample", "1", "--trace-limit", "80"});
   CHECK(r.code == 0);
-  CHECK(r.err.find("farfault: the trace has 20 accesses and leaves 236 out, those beyond 10 of each SM; see "
-                   "--trace-sample and --trace-limit\n") == 0);
+  CHECK(r.err.find("farfault: the trace has 20 accesses and omits 236 that exceed the limit of 10 per SM; "
+                   "see --trace-sample and --trace-limit\n") == 0);
 }

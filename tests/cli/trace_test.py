@@ -50,7 +50,7 @@ class Run:
         try:
             return perfetto.Trace(self.bytes)
         except (ValueError, KeyError, TypeError) as e:
-            check(False, f"the trace is no trace: {e!r}")
+            check(False, f"the trace is invalid: {e!r}")
             raise SystemExit(counts()) from e
 
 
@@ -83,10 +83,10 @@ def check_lives(name, trace):
         tiled = tiled and at == life.ts + life.dur
         elsewhere = any(s.flows for s in parts[number])
         linked = linked and life.flows == ((number,) if elsewhere else ())
-    check(tiled, f"{name}: the stretches of an access follow each other from its issue to its end")
-    check(nested, f"{name}: what an SM does itself stands within the access, on its track")
-    check(linked, f"{name}: a flow joins an access and its stretches elsewhere, and nothing else")
-    check(set(parts) <= set(whole), f"{name}: every stretch is of an access that is there")
+    check(tiled, f"{name}: the slices of an access are contiguous from its issue to its end")
+    check(nested, f"{name}: slices of the SM are within the access, on its track")
+    check(linked, f"{name}: a flow connects an access only with its slices on other tracks")
+    check(set(parts) <= set(whole), f"{name}: every slice belongs to a recorded access")
     overlaps = collections.defaultdict(int)
     for s in sorted((s for s in slices if s.parent is None), key=lambda s: s.ts):
         check(s.ts >= overlaps[s.track], f"{name}: slices of a track do not overlap") if s.ts < overlaps[s.track] else 0
@@ -115,10 +115,10 @@ def check_against_result(name, run, trace):
         elif life.args["data"] == "l1":
             served["l1_hits"] += 1
     with h5py.File(run.result) as result:
-        check(len(whole) == total(result, "transactions") > 0, f"{name}: every transaction is there")
+        check(len(whole) == total(result, "transactions") > 0, f"{name}: every transaction is recorded")
         for stage in STAGES:
             there = total(result, "time_in_" + stage)
-            check(spent[stage] == there, f"{name}: {stage} took {spent[stage]} ps, in the result {there}")
+            check(spent[stage] == there, f"{name}: {stage} took {spent[stage]} ps, {there} in the result")
         check(sum(s.dur for s in whole.values()) == total(result, "access_time"), f"{name}: access_time")
         for statistic in ("stores", "l1_hits"):
             check(served[statistic] == total(result, statistic), f"{name}: {statistic}")
@@ -171,7 +171,7 @@ cases = {
     "read-only copies": (*bfs, *small, *few, "--set", "memory.remote_touch=duplicate", "--set",
                          "memory.fault_path=gpu", "--set", "memory.first_touch_by=driver"),
     "batches of faults": (*transpose, *small, *few, *batches),
-    "blocks that give way": (*transpose, *small, *few, *batches, "--set", "gpu.sm.max_blocks=2", "--set",
+    "thread oversubscription": (*transpose, *small, *few, *batches, "--set", "gpu.sm.max_blocks=2", "--set",
                              "gpu.sm.registers=16384", "--set", "gpu.sm.thread_blocks=thread_oversubscription",
                              "--set", "gpu.sm.thread_oversubscription.period=1000"),
     "an L2 cache in halves, large pages": (
@@ -209,11 +209,11 @@ with tempfile.TemporaryDirectory() as scratch:
     for name, words in cases.items():
         words = (both if name == "two applications" else "paper-gmmu-bypass", *words)
         plain = Run(scratch, words)
-        check(plain.code == 0 and plain.bytes is None, f"{name}: without --trace there is none: {plain.err}")
-        check(" trace  " not in plain.out, f"{name}: nor a word of it")
+        check(plain.code == 0 and plain.bytes is None, f"{name}: without --trace, no trace is written: {plain.err}")
+        check(" trace  " not in plain.out, f"{name}: without --trace, the summary does not mention one")
         whole_run = Run(scratch, (*words, "--trace", "0ns,1s", *ALL))
         check(whole_run.code == 0 and whole_run.err == plain.err, f"{name}: a trace is written: {whole_run.err}")
-        check(whole_run.digest == plain.digest, f"{name}: the digest is that without a trace")
+        check(whole_run.digest == plain.digest, f"{name}: a trace does not change the digest")
         everything = whole_run.trace()
         check_against_result(name, whole_run, everything)
 
@@ -230,7 +230,7 @@ with tempfile.TemporaryDirectory() as scratch:
         whole, parts = lives(everything)
         known = {same_life(life, parts[n]) for n, life in whole.items()}
         drawn = [same_life(life, parts_of_window[n]) for n, life in lives_of_window.items()]
-        check(all(d in known for d in drawn), f"{name}: an access in a window is as in the trace of all")
+        check(all(d in known for d in drawn), f"{name}: an access in a window equals the one in the full trace")
         check(all(begin <= d[0] < end for d in drawn), f"{name}: accesses are issued in the window")
         beyond = sum(end <= life.ts < end + (end - begin) for life in whole.values())
         check(beyond > 0, f"{name}: others are issued soon after it")
@@ -267,8 +267,8 @@ with tempfile.TemporaryDirectory() as scratch:
     whole, _ = check_lives("a limit of 1", least.trace())
     of_sms = collections.Counter(least.trace().component(life.track) for life in whole.values())
     check(len(of_sms) > 4 and set(of_sms.values()) == {1}, f"one access of each SM: {of_sms}")
-    check(f"the trace has {len(whole)} accesses and leaves " in least.err and "those beyond 1 of each SM" in least.err,
-          f"and the run says so: {least.err}")
+    check(f"the trace has {len(whole)} accesses and omits " in least.err and "the limit of 1 per SM" in least.err,
+          f"the run reports it: {least.err}")
 
     # Selected components: their slices equal the slices in the trace of all components.
     words = ("paper-gmmu-bypass", *cases["bfs"])
@@ -284,12 +284,12 @@ with tempfile.TemporaryDirectory() as scratch:
 
     tracks = {p for p in map(some.component, some.tracks) if not p.startswith("trace of")}
     check(tracks == {p for p in map(everything.component, everything.tracks) if wanted(p)},
-          "only the components that are asked for")
-    check(len(slices_of(some)) > 300 and slices_of(some) == slices_of(everything), "and of these everything")
+          "only the selected components")
+    check(len(slices_of(some)) > 300 and slices_of(some) == slices_of(everything), "all slices of the selected components")
     flows = collections.Counter(f for s in some.slices for f in s.flows)
     check(flows and min(flows.values()) > 1, "a flow joins at least two slices")
     counted = {some.component(c) for c in some.counters}
-    check(counted and all(wanted(c.rsplit(".", 1)[0]) for c in counted), "counters are those of the components")
+    check(counted and all(wanted(c.rsplit(".", 1)[0]) for c in counted), "only counters of the selected components")
 
     # Kernels and the window.
     with h5py.File(os.path.join(scratch, "result.h5")) as result:
@@ -297,8 +297,8 @@ with tempfile.TemporaryDirectory() as scratch:
         there = [(int(f["launched"]), int(f["finished"])) for f in rows] if isinstance(rows, h5py.Dataset) else \
             list(zip(rows["launched"][:].tolist(), rows["finished"][:].tolist()))
     spans = [s for s in everything.slices if "launch" in s.args]
-    check([(s.ts, s.ts + s.dur) for s in spans] == there and len(spans) > 2, "kernels are those of the result's table")
-    check([(s.args["launched_ps"], s.args["finished_ps"]) for s in spans] == there, "with their times")
+    check([(s.ts, s.ts + s.dur) for s in spans] == there and len(spans) > 2, "kernels match the result's table")
+    check([(s.args["launched_ps"], s.args["finished_ps"]) for s in spans] == there, "kernels have the times of the result's table")
     shown_window = [s for s in everything.slices if s.name == "window"]
     check([(s.ts, s.dur, s.args["left_out"]) for s in shown_window] == [(0, 10**12, 0)], "the window is a slice")
 
@@ -312,15 +312,15 @@ with tempfile.TemporaryDirectory() as scratch:
     check(resumed.bytes is not None and resumed.bytes == never_stopped.bytes, "the same bytes after a checkpoint")
     os.remove(os.path.join(scratch, "result.pftrace"))
     early = Run(scratch, (*words, "--resume", saved, "--trace", f"0ns,{end}ps"), goes_on=True)
-    check(early.code == 0 and early.bytes is None and early.digest == resumed.digest, "no trace of what was before")
-    check(early.err.startswith("farfault: no trace is written: its window begins at 0 ps, before the checkpoint at "),
-          f"and the run says so: {early.err}")
+    check(early.code == 0 and early.bytes is None and early.digest == resumed.digest, "no trace for a window before the checkpoint")
+    check(early.err.startswith("farfault: trace skipped: its window starts at 0 ps, before the checkpoint ("),
+          f"the run reports it: {early.err}")
     longest = max((s for s in everything.slices if "address" in s.args), key=lambda s: s.dur)
     middle = longest.ts + longest.dur // 2
     cut = Run(scratch, (*words, "--until", f"{middle}ps", "--trace", "0ns,1s", *ALL))
     trace = cut.trace()
     whole, _ = check_lives("cut off", trace)
-    check(any("unfinished" in life.args for life in whole.values()), "what was under way at the end is there")
+    check(any("unfinished" in life.args for life in whole.values()), "unfinished accesses are recorded")
     running = [s for s in trace.slices if "launch" in s.args and "finished_ps" not in s.args]
-    check([s.ts + s.dur for s in running] == [middle], "and the kernel that ran")
+    check([s.ts + s.dur for s in running] == [middle], "the unfinished kernel is recorded")
 print(counts())

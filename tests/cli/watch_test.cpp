@@ -95,7 +95,7 @@ class Growing {
 
 }  // namespace
 
-TEST_CASE("a run that nobody watches is flushed every 10 s") {
+TEST_CASE("an unwatched run is flushed every 10 s") {
   Bench b;
   CHECK_FALSE(b.due_at(101));
   CHECK_FALSE(b.due_at(109));
@@ -105,7 +105,7 @@ TEST_CASE("a run that nobody watches is flushed every 10 s") {
   CHECK(b.due_at(120.6));
 }
 
-TEST_CASE("a run that is watched is flushed every second, and no longer once it is not") {
+TEST_CASE("a watched run is flushed every second, until watching ends") {
   Bench b;
   b.watch();
   CHECK_FALSE(b.due_at(100.5));
@@ -120,7 +120,7 @@ TEST_CASE("a run that is watched is flushed every second, and no longer once it 
   CHECK(b.due_at(107.3));
 }
 
-TEST_CASE("samples that are seldom are flushed at once while they are watched") {
+TEST_CASE("infrequent samples are flushed immediately while they are watched") {
   Bench b;
   b.watch();
   CHECK(b.due_at(103));
@@ -129,7 +129,7 @@ TEST_CASE("samples that are seldom are flushed at once while they are watched") 
   CHECK(b.due_at(103.7));  // the next sample may be too late
 }
 
-TEST_CASE("a watched run is flushed a twentieth of its time, more for 2 s, and a fifth of it at most") {
+TEST_CASE("a watched run spends 5% of its time on flushes, more for intervals up to 2 s, at most 20%") {
   // The time from a flush that takes `cost` to the next one, in hundredths of a second.
   auto const wait = [](double cost) {
     Bench b;
@@ -152,7 +152,7 @@ TEST_CASE("a watched run is flushed a twentieth of its time, more for 2 s, and a
   CHECK(about(wait(2), 800));
 }
 
-TEST_CASE("a mark counts when its time changes, not because it is there") {
+TEST_CASE("a mark counts when its time changes, not when it only exists") {
   auto const path = folder("mark") + "/a.h5.watch";
   touch(path, 5);
   WatchMark mark(path);
@@ -166,7 +166,7 @@ TEST_CASE("a mark counts when its time changes, not because it is there") {
   CHECK(mark.touched());
 }
 
-TEST_CASE("a watcher removes the mark that it made, and leaves a file of the user's alone") {
+TEST_CASE("a watcher removes the mark that it created, and keeps a file of the user") {
   auto const path = mark_path(folder("touch") + "/a.h5");
   CHECK(path.ends_with("a.h5.watch"));
   {
@@ -187,7 +187,7 @@ TEST_CASE("a watcher removes the mark that it made, and leaves a file of the use
   CHECK_FALSE(WatchTouch(path).touch());
 }
 
-TEST_CASE("a curve has a character for each value") {
+TEST_CASE("a curve has one character per value") {
   auto const nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(sparkline({0, 0.5, 1, nan, 0.99}, false) == "059 9");
   CHECK(sparkline({0, 4, 8}, true) == "▁▅█");
@@ -195,7 +195,7 @@ TEST_CASE("a curve has a character for each value") {
   CHECK(sparkline({}, true) == "");
 }
 
-TEST_CASE("curves are of equal parts of simulated time, whenever samples were taken") {
+TEST_CASE("curves have equal intervals of simulated time, whatever the sample times") {
   std::vector<std::uint64_t> const instances(watched_counters().size(), 2);
   std::vector<std::uint64_t> const none(watched_counters().size(), 0);
   auto const at = [](std::string const& series, std::string const& metric) {
@@ -222,7 +222,7 @@ TEST_CASE("curves are of equal parts of simulated time, whenever samples were ta
   CHECK(curves({}, instances, 60).empty());
 }
 
-TEST_CASE("watch --once shows a result, also of a run that has ended") {
+TEST_CASE("watch --once shows a result, including a completed one") {
   ::setenv("LC_ALL", "C", 1);
   auto const path = folder("once") + "/a.h5";
   auto const made = farfault_program({"run", "paper-gmmu-bypass", "--set", "workload.name=stream", "--set",
@@ -233,7 +233,8 @@ TEST_CASE("watch --once shows a result, also of a run that has ended") {
     auto const r = farfault_program({"watch", name, "--once"});
     CHECK(r.code == 0);
     CHECK(r.err == "");
-    CHECK(r.out.starts_with(path + ": completed\n  [########################] 100 %, "));
+    CHECK(r.out.starts_with(path + ": completed\n"
+                                   "  [########################] 100%, "));
     CHECK(r.out.find("warp instructions, 4.1 k memory transactions, ") != r.out.npos);
     CHECK(r.out.find("\n  L2 TLB misses  ") != r.out.npos);
     CHECK(r.out.find('\x1b') == r.out.npos);
@@ -244,7 +245,7 @@ TEST_CASE("watch --once shows a result, also of a run that has ended") {
   ::unsetenv("LC_ALL");
 }
 
-TEST_CASE("watch: however many samples there were, the latest is shown") {
+TEST_CASE("watch: the latest sample is shown, whatever the number of samples") {
   auto const path = folder("long") + "/a.h5";
   Growing run(path);
   WatchedRun watched(path);
@@ -259,7 +260,7 @@ TEST_CASE("watch: however many samples there were, the latest is shown") {
   }
 }
 
-TEST_CASE("watch: a run is timed from its start, one that was taken up from where it is first seen") {
+TEST_CASE("watch: a run is timed from its start, a resumed run from its first observation") {
   for (std::uint64_t const taken_up_at : {0U, 2'000'000U}) {
     CAPTURE(taken_up_at);
     auto const path = folder("timed") + "/a.h5";
@@ -269,11 +270,11 @@ TEST_CASE("watch: a run is timed from its start, one that was taken up from wher
     watched.update();
     auto const line = watched.lines({}).at(1);
     CHECK((line.find(" left, 5 us simulated, ") != line.npos) == (taken_up_at == 0));
-    CHECK(line.ends_with(" each second") == (taken_up_at == 0));
+    CHECK(line.ends_with(" per second") == (taken_up_at == 0));
   }
 }
 
-TEST_CASE("watch of a sweep: a run that has ended is no longer under way") {
+TEST_CASE("watch of a sweep: a completed run is no longer in progress") {
   auto const where = folder("ending");
   fs::create_directories(where + "/runs");
   write_run_list(where, {{"aa", "run 0 (x = 1)"}});
@@ -282,16 +283,16 @@ TEST_CASE("watch of a sweep: a run that has ended is no longer under way") {
   WatchedSweep watched(where);
   watched.update();
   CHECK(watched.results() == std::vector<std::string>{where + "/runs/aa.h5"});
-  CHECK(watched.lines({}).at(1) == "  [........................] 0 done, 0 failed, 1 under way, 0 to come");
-  CHECK(watched.lines({}).at(3) == "    run 0 (x = 1): " + std::string("  0 %, 3 us"));
+  CHECK(watched.lines({}).at(1) == "  [........................] 0 done, 0 failed, 1 running, 0 pending");
+  CHECK(watched.lines({}).at(3) == "    run 0 (x = 1): " + std::string("  0%, 3 us"));
   run.end();
   watched.update();
   CHECK(watched.results().empty());
   CHECK(watched.has_ended());
-  CHECK(watched.lines({}).at(1) == "  [########################] 1 done, 0 failed, 0 under way, 0 to come");
+  CHECK(watched.lines({}).at(1) == "  [########################] 1 done, 0 failed, 0 running, 0 pending");
 }
 
-TEST_CASE("watch of what is no run and no sweep is one sentence") {
+TEST_CASE("watch of a path that is neither a run nor a sweep gives one sentence") {
   auto const where = folder("wrong");
   auto const check_wrong = [](std::string const& path, std::string const& sentence) {
     auto const r = farfault_program({"watch", path});
@@ -300,32 +301,34 @@ TEST_CASE("watch of what is no run and no sweep is one sentence") {
     CHECK(r.err == "farfault: " + sentence + "\n");
   };
   auto const none = where + "/a.h5";
-  check_wrong(none, none + ": no such file, nor " + none + ".partial of a run under way");
-  check_wrong(where, where + ": is no folder of a sweep: it has no folder 'runs'");
+  check_wrong(none, none + ": neither this file nor " + none + ".partial exists");
+  check_wrong(where, where + ": not the folder of a sweep: it has no folder 'runs'");
   std::ofstream(none) << "text";
   CHECK(farfault_program({"watch", none, "--once"}).code == 2);
 }
 
-TEST_CASE("watch of a sweep counts its runs by what their files say") {
+TEST_CASE("watch of a sweep counts runs by the content of their files") {
   auto const where = folder("sweep");
   fs::create_directories(where + "/runs");
   for (auto const* name : {"aa.h5", "bb.h5", "stale.h5"}) std::ofstream(where + "/runs/" + name) << "x";
   std::ofstream(where + "/runs/cc.failed") << "farfault: a remark\nfarfault: the disk is full\n";
   std::ofstream(where + "/runs/dd.h5.partial") << "of a run that was killed";
   auto r = farfault_program({"watch", where, "--once"});
-  CHECK(r.out == where + ": a sweep; how many runs it has is not known\n" +
-                     "  3 done, 1 failed, 0 under way\n  failed\n    cc: the disk is full\n");
+  CHECK(r.out == where + ": sweep with an unknown number of runs\n" +
+                     "  3 done, 1 failed, 0 running\n"
+                     "  failed\n"
+                     "    cc: the disk is full\n");
   write_run_list(
       where,
       {{"aa", "run 0 (x = 1)"}, {"bb", "run 1 (x = 2)"}, {"cc", "run 2 (x = 3)"}, {"dd", "run 3 (x = 4)"}});
   r = farfault_program({"watch", where, "--once"});
   CHECK(r.code == 0);
   CHECK(r.out == where + ": sweep of 4 runs\n" +
-                     "  [##################......] 2 done, 1 failed, 0 under way, 1 to come\n" +
+                     "  [##################......] 2 done, 1 failed, 0 running, 1 pending\n" +
                      "  failed\n    run 2 (x = 3): the disk is full\n");
 }
 
-TEST_CASE("watch of a sweep counts a run whose input file is missing as failed, with the reason") {
+TEST_CASE("watch of a sweep counts a run with a missing input file as failed, with the reason") {
   auto const where = folder("no_input");
   auto const study = where + "/study.toml";
   std::ofstream(study) << "base = \"paper-gmmu-bypass\"\n[config]\ngpu.sms = 2\nworkload.name = \"stream\"\n"
@@ -335,13 +338,13 @@ TEST_CASE("watch of a sweep counts a run whose input file is missing as failed, 
   auto const r = farfault_program({"watch", where + "/out", "--once"});
   CHECK(r.code == 0);
   CHECK(r.out.starts_with(where + "/out: sweep of 2 runs\n" +
-                          "  [########################] 1 done, 1 failed, 0 under way, 0 to come\n" +
+                          "  [########################] 1 done, 1 failed, 0 running, 0 pending\n" +
                           "  failed\n    run 1 (machine.topology = gone.xml): gone.xml: "));
   // Readers of a sweep's results skip the failed run.
   CHECK(farfault_program({"report", where + "/out", "-o", where + "/page.html"}).code == 0);
 }
 
-TEST_CASE("the list of a sweep's runs is read as it was written, and nothing else is one") {
+TEST_CASE("a sweep's run list is read back unchanged, and any other file is rejected") {
   auto const where = folder("list");
   CHECK_FALSE(read_run_list(where));
   write_run_list(where, {{"0123", "run 0 (a = \"b\tc\")"}, {"4567", "run 1"}});

@@ -105,8 +105,8 @@ constexpr std::uint64_t kNextBank = kRow;
 }  // namespace
 
 TEST_CASE(
-    "address-space-aware DRAM: quotas are thresh_max by walks times stalled warps, rounded down; the turn "
-    "passes when one is full") {
+    "address-space-aware DRAM: quotas are thresh_max weighted by walks times stalled warps, rounded down; a "
+    "full quota ends the turn") {
   Scheduler s(2, {});
   // Equal shares initially: 250 each; application 0 has the first turn.
   CHECK(s.silver(1, 10) == 0);
@@ -122,8 +122,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "address-space-aware DRAM: an application without a quota is passed over; nobody's walks give equal "
-    "shares") {
+    "address-space-aware DRAM: an application without a quota is skipped; without any walks the shares are "
+    "equal") {
   Scheduler s(3, {{"thresh_max", "100"}});
   s.pressure(0, {0, 5, 3969});  // 0, floor(0.12), 99
   CHECK(s.silver(0, 10) == 0);
@@ -137,8 +137,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "address-space-aware DRAM: quotas are of lines, of which a train has several, and its last one may go "
-    "beyond") {
+    "address-space-aware DRAM: quotas count lines; a train counts all of its lines, and the last train may "
+    "exceed the quota") {
   Scheduler s(2, {{"thresh_max", "20"}});
   CHECK(s.silver(0, 5, 4) == 12);
   CHECK(s.silver(1, 5, 3) == 12);
@@ -155,15 +155,15 @@ TEST_CASE("address-space-aware DRAM: more than sixteen applications take several
   CHECK(s.silver(3, 100) == 25);
 }
 
-TEST_CASE("address-space-aware DRAM: without a silver queue it does not want to hear of walks") {
+TEST_CASE("address-space-aware DRAM: without a silver queue, walk pressure is not requested") {
   CHECK((*Scheduler(2, {{"epoch", "777"}})).pressure_epoch() == 777);
   CHECK((*Scheduler(2, {{"queues", "2"}})).pressure_epoch() == 0);
   CHECK((*Scheduler(2, {{"queues", "1"}})).pressure_epoch() == 0);
 }
 
 TEST_CASE(
-    "address-space-aware DRAM: golden before silver before normal, first come first served in the golden "
-    "queue alone") {
+    "address-space-aware DRAM: golden before silver before normal; only the golden queue is first come, "
+    "first served") {
   // Application 0 has the silver queue. Tags 1 to 8.
   std::vector<MemRequest> const queued{of(1, 64, 1),            // normal, its row is open
                                        of(0, kSameBank, 2),     // silver
@@ -189,8 +189,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "address-space-aware DRAM: what waits for its bank goes before others for that bank, and lets those for "
-    "another one have the bus") {
+    "address-space-aware DRAM: a stalled higher-priority request reserves its bank, and requests for other "
+    "banks use the bus") {
   auto const silver = of(0, kSameBank, 1);
   for (auto const& first : {silver, walk(kSameBank, 1)}) {
     auto const other = behind_a_row({first, of(1, kNextBank, 2)}, {});
@@ -214,7 +214,8 @@ TEST_CASE(
   CHECK(tags(*fifo.answers) == Tags{0, 3, 1, 2});
 }
 
-TEST_CASE("address-space-aware DRAM: what is in time for the bus goes first, however early others are") {
+TEST_CASE(
+    "address-space-aware DRAM: among requests ready in time for the bus, the higher queue is served first") {
   // At 1118 another row of bank 1 can deliver at 1160, when the bus becomes free; the closed bank 2 at 1146.
   auto spec = channel({});
   spec.params.bandwidth = Bandwidth{16'000'000'000};
@@ -226,7 +227,7 @@ TEST_CASE("address-space-aware DRAM: what is in time for the bus goes first, how
   CHECK(b.answers->nanoseconds() == Times{1033, 1037, 1165, 1169});
 }
 
-TEST_CASE("address-space-aware DRAM: where priority is the channel's, the bus waits for what goes first") {
+TEST_CASE("address-space-aware DRAM: with channel priority, the bus waits for the higher-priority request") {
   for (auto const& first : {of(0, kSameBank, 1), walk(kSameBank, 1)}) {
     auto const b = behind_a_row({first, of(1, kNextBank, 2)}, {{"priority", "channel"}});
     CHECK(tags(*b.answers) == Tags{0, 1, 2});
@@ -234,7 +235,7 @@ TEST_CASE("address-space-aware DRAM: where priority is the channel's, the bus wa
   }
 }
 
-TEST_CASE("address-space-aware DRAM: two queues have no silver one; one is FR-FCFS") {
+TEST_CASE("address-space-aware DRAM: two queues have no silver queue; a single queue is FR-FCFS") {
   std::vector<MemRequest> const queued{of(1, 2 * kSameBank, 1), of(0, 3 * kSameBank, 2), walk(kSameBank, 3),
                                        of(1, 64, 4)};
   CHECK(tags(*DramBench(channel({{"queues", "3"}}), behind_one(queued)).answers) == Tags{0, 3, 2, 1, 4});
@@ -245,7 +246,7 @@ TEST_CASE("address-space-aware DRAM: two queues have no silver one; one is FR-FC
   CHECK(tags(*DramBench(frfcfs, behind_one(queued)).answers) == Tags{0, 4, 1, 2, 3});
 }
 
-TEST_CASE("address-space-aware DRAM: how long reads wait is counted in every queue, and of reads alone") {
+TEST_CASE("address-space-aware DRAM: the queueing time of reads is counted in every queue, without writes") {
   auto stored = of(1, 2 * kSameBank, 2);
   stored.access = Access::write;
   for (std::string const queues : {"1", "2"}) {
@@ -260,8 +261,7 @@ TEST_CASE("address-space-aware DRAM: how long reads wait is counted in every que
   }
 }
 
-TEST_CASE(
-    "address-space-aware DRAM: a walk does not wait for data in front of it that find their queue full") {
+TEST_CASE("address-space-aware DRAM: a walk does not wait for earlier data requests whose queue is full") {
   // 1 is silver, 2 normal because the silver queue is full, and 3 waits for a queue entry. The walk is still
   // picked first.
   std::vector<MemRequest> const queued{of(0, kSameBank, 1), of(0, 2 * kSameBank, 2), of(1, 64, 3),
@@ -272,9 +272,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "address-space-aware DRAM: what finds the silver queue full goes to the normal one, or waits, and holds "
-    "up "
-    "the silver queue alone") {
+    "address-space-aware DRAM: with a full silver queue, a request uses the normal queue or stalls, and "
+    "stalls only silver requests") {
   // 1 is silver, and 2 finds the silver queue full; 3 is in the row that 1 opened.
   std::vector<MemRequest> const queued{of(0, kSameBank, 1), of(0, 2 * kSameBank, 2),
                                        of(1, kSameBank + 64, 3)};
@@ -290,19 +289,19 @@ TEST_CASE(
   CHECK(tags(*DramBench(channel(settings), behind_one(more)).answers) == Tags{0, 4, 1, 2, 3, 5});
 }
 
-TEST_CASE("address-space-aware DRAM: nor do those of the application in turn wait for the others'") {
+TEST_CASE(
+    "address-space-aware DRAM: requests of the application with the turn do not wait for the others' queue") {
   std::vector<MemRequest> const queued{of(1, kSameBank, 1), of(1, 2 * kSameBank, 2), of(0, 3 * kSameBank, 3)};
   DramBench b(channel({{"silver", "1"}, {"normal", "1"}}), behind_one(queued));
   CHECK(tags(*b.answers) == Tags{0, 3, 1, 2});
 }
 
-TEST_CASE(
-    "address-space-aware DRAM: a walk waits for the golden queue, however much room there is for data") {
+TEST_CASE("address-space-aware DRAM: a walk waits for the golden queue, even if the data queues have room") {
   std::vector<MemRequest> const queued{of(1, kSameBank, 1), walk(2 * kSameBank, 2), walk(3 * kSameBank, 3)};
   CHECK(tags(*DramBench(channel({{"golden", "1"}}), behind_one(queued)).answers) == Tags{0, 2, 3, 1});
 }
 
-TEST_CASE("address-space-aware DRAM: what finds its queue full comes into it in order, when there is room") {
+TEST_CASE("address-space-aware DRAM: requests stalled by a full queue enter it in order when it has room") {
   // The walks open row 0, which contains 2: it precedes 1 only if both are in the normal queue.
   std::vector<MemRequest> const queued{of(1, kSameBank, 1), of(1, 64, 2), walk(2 * kSameBank, 3),
                                        walk(128, 4)};
@@ -318,7 +317,7 @@ TEST_CASE("address-space-aware DRAM: what finds its queue full comes into it in 
   CHECK(tags(*behind.answers) == Tags{0, 1, 2, 3});
 }
 
-TEST_CASE("address-space-aware DRAM: a train larger than its queue takes it alone") {
+TEST_CASE("address-space-aware DRAM: a train larger than its queue occupies it alone") {
   auto train = of(1, 0, 1);
   train.train.more = 3;
   DramBench b(channel({{"silver", "2"}, {"normal", "2"}}),
@@ -328,9 +327,7 @@ TEST_CASE("address-space-aware DRAM: a train larger than its queue takes it alon
   CHECK(b.dram.state().queued_lines == 0);
 }
 
-TEST_CASE(
-    "address-space-aware DRAM: an application that sends no more does not keep the turn beyond the next "
-    "count") {
+TEST_CASE("address-space-aware DRAM: an idle application loses the turn at the next count") {
   Scheduler s(2, {});
   CHECK(s.silver(1, 10) == 0);
   s.pressure(0, {1, 1});
@@ -342,8 +339,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "address-space-aware DRAM: each of 20,000 random requests of three applications is answered once, "
-    "whatever the sizes") {
+    "address-space-aware DRAM: each of 20,000 random requests of three applications is answered once, for "
+    "any queue sizes") {
   for (char const* size : {"1", "3", "16"}) {
     Bench b;
     auto spec = channel({{"golden", size},

@@ -43,7 +43,7 @@ void check_sums(GpuBench const& b, std::uint64_t bytes_out) {
 }  // namespace
 
 TEST_CASE(
-    "time line: serialized, each page waits for one to be unmapped and to leave, and none comes meanwhile") {
+    "time line: serialized: each page waits for one unmapping and eviction, and no page arrives meanwhile") {
   for (auto const& gpu : {GpuTimes{}, GpuTimes{.out = 3'000}}) {
     GpuBench b(spec_of("page", "serialized", 3), kTwice, 8, gpu);
     auto const each = ordered(gpu.unmap) + ordered(gpu.out) + ordered(gpu.in);
@@ -64,8 +64,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "time line: unobtrusive, one page has left when the driver is done, and each further one leaves as one "
-    "comes") {
+    "time line: unobtrusive: the first page is evicted during the driver's work, further ones overlap with "
+    "arrivals") {
   for (auto const& gpu : {GpuTimes{}, GpuTimes{.out = 600}, GpuTimes{.out = 3'000}}) {
     CAPTURE(gpu.out);
     GpuBench b(spec_of("page", "unobtrusive", 3), kTwice, 8, gpu);
@@ -94,8 +94,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "time line: ideal, pages are unmapped when they are with unobtrusive eviction, leave in no time, and "
-    "are transferred nowhere") {
+    "time line: ideal: pages are unmapped as with unobtrusive eviction, and evicted in no time without a "
+    "transfer") {
   GpuTimes const gpu;
   GpuBench b(spec_of("page", "ideal", 3), kTwice, 8, gpu);
   CHECK(b.pages(Seen::leaves).empty());
@@ -111,9 +111,7 @@ TEST_CASE(
   check_sums(b, 0);
 }
 
-TEST_CASE(
-    "time line: a page waits until its frame is free, though the driver has long done its work, in any "
-    "schedule") {
+TEST_CASE("time line: under any schedule, a page waits for its frame even after the driver's work is done") {
   // Unmapping takes longer than the driver's work.
   GpuTimes const gpu{.unmap = 50'000};
   for (std::string const schedule : {"unobtrusive", "ideal"}) {
@@ -126,8 +124,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "time line: where no page is replayed by itself, a page that is mapped still leaves for the next one") {
+TEST_CASE("time line: without per-page replay, a mapped page can still be evicted for the next page") {
   GpuTimes const gpu;
   GpuBench b(spec_of("batch", "serialized", 3), kTwice, 8, gpu);
   // The next eviction begins as soon as no page is transferred.
@@ -137,8 +134,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "time line: a unit leaves whole, its pages one after the other, and none comes before the last has "
-    "left") {
+    "time line: a unit is evicted as a whole, page by page, and no page arrives before its last eviction") {
   auto spec = spec_of("page", "serialized", 4);
   spec.batch.eviction_unit = ByteSize{4 * 4096};
   GpuTimes const gpu{.out = 5'000};
@@ -156,7 +152,7 @@ TEST_CASE(
   CHECK(b.driver.state().frames[0].available() == 3);
 }
 
-TEST_CASE("time line: unobtrusive and ideal, the first frame of a unit is used as it is free") {
+TEST_CASE("time line: unobtrusive and ideal: the first frame of a unit is used as soon as it is free") {
   for (std::string const schedule : {"unobtrusive", "ideal"}) {
     CAPTURE(schedule);
     auto spec = spec_of("page", schedule, 4);
@@ -175,7 +171,8 @@ TEST_CASE("time line: unobtrusive and ideal, the first frame of a unit is used a
   }
 }
 
-TEST_CASE("time line: a unit of which a page comes does not leave, though it is the first in order") {
+TEST_CASE(
+    "time line: a unit with an arriving page is not evicted, even if it is first in the eviction order") {
   auto spec = spec_of("page", "serialized", 2);
   spec.batch.eviction_unit = ByteSize{4 * 4096};
   GpuBench b(spec, {{100, 8, 0}, {200'000, 519, 0}, {400'000, 9, 0}});
@@ -184,8 +181,8 @@ TEST_CASE("time line: a unit of which a page comes does not leave, though it is 
 }
 
 TEST_CASE(
-    "time line: where pages come of every unit that is there, one leaves beside them, and none waits for "
-    "ever") {
+    "time line: if pages of every resident unit are arriving, one unit is evicted anyway, and no page waits "
+    "forever") {
   for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
     CAPTURE(schedule);
     auto spec = spec_of("page", schedule, 2);
@@ -199,7 +196,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("time line: the unit leaves in which no page came for the longest time, with 'aged_lru'") {
+TEST_CASE("time line: with 'aged_lru', the unit without a new page for the longest time is evicted") {
   auto spec = spec_of("page", "serialized", 3);
   spec.batch.eviction_unit = ByteSize{4 * 4096};
   // Order: 8, then 519, then 9 of the unit of 8. The unit of 519 is the oldest when 12 arrives.
@@ -208,7 +205,7 @@ TEST_CASE("time line: the unit leaves in which no page came for the longest time
 }
 
 TEST_CASE(
-    "time line: an access to a page that has left faults again, and the page comes as an early eviction") {
+    "time line: an access to an evicted page faults again, and the page counts as a premature eviction") {
   GpuBench b(spec_of("page", "serialized", 1), {{100, 7, 0}, {200'000, 8, 0}, {400'000, 7, 1}});
   CHECK(b.pages(Seen::comes) == Pages{7, 8, 7});
   CHECK(b.pages(Seen::leaves) == Pages{7, 8});

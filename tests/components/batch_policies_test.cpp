@@ -37,13 +37,13 @@ BlockPages sequential(std::string_view bytes, Prefetcher::Block const& b, unsign
 
 }  // namespace
 
-TEST_CASE("prefetch 'none' brings nothing beside") {
+TEST_CASE("prefetch 'none' prefetches no pages") {
   PolicyChoice<Prefetcher> const none("none");
   CHECK(none.make({12})->choose(block(range(3, 40), range(50, 400))).none());
 }
 
 TEST_CASE(
-    "prefetch 'sequential' brings so many bytes behind each faulted page, whole pages, within the block") {
+    "prefetch 'sequential' adds a number of bytes after each faulted page, in whole pages within the block") {
   CHECK(sequential("16KiB", block(range(10, 1))) == range(11, 4));
   CHECK(sequential("4KiB", block(range(10, 1))) == range(11, 1));
   CHECK(sequential("4097 B", block(range(10, 1))) == range(11, 2));
@@ -52,14 +52,14 @@ TEST_CASE(
   CHECK(sequential("2MiB", block(range(0, 1))) == range(1, 511));
 }
 
-TEST_CASE("prefetch 'sequential' begins anew at each faulted page, and passes over those that may not come") {
+TEST_CASE("prefetch 'sequential' restarts at each faulted page and skips pages that cannot migrate") {
   CHECK(sequential("16KiB", block(range(10, 1) | range(12, 1))) == (range(11, 1) | range(13, 4)));
   auto b = block(range(10, 1), range(12, 1));
   b.may_come.reset(13);
   CHECK(sequential("16KiB", b) == (range(11, 1) | range(14, 1)));
 }
 
-TEST_CASE("prefetch 'sequential' of large pages brings one at least, of those that the block has") {
+TEST_CASE("prefetch 'sequential' with large pages adds at least one page of the block") {
   auto const block_of = [](std::size_t faulted) {
     return Prefetcher::Block{range(faulted, 1), {}, range(0, 32) & ~range(faulted, 1)};
   };
@@ -68,7 +68,7 @@ TEST_CASE("prefetch 'sequential' of large pages brings one at least, of those th
   CHECK(sequential("2MiB", block_of(30), 16) == range(31, 1));
 }
 
-TEST_CASE("prefetch 'tree' brings the 64 KiB around a faulted page, whatever the threshold") {
+TEST_CASE("prefetch 'tree' adds the 64 KiB around a faulted page at any threshold") {
   for (auto const* threshold : {"50", "51", "100"}) {
     CAPTURE(std::string(threshold));
     CHECK(tree(threshold, block(range(20, 1))) == (range(16, 16) & ~range(20, 1)));
@@ -76,8 +76,7 @@ TEST_CASE("prefetch 'tree' brings the 64 KiB around a faulted page, whatever the
   }
 }
 
-TEST_CASE(
-    "prefetch 'tree' brings a subtree of which more than the threshold comes or is there, and no other") {
+TEST_CASE("prefetch 'tree' adds a subtree only if its resident and requested share exceeds the threshold") {
   // The leaf adds half of 32 pages.
   CHECK(tree("49", block(range(0, 1))) == range(1, 31));
   CHECK(tree("50", block(range(0, 1))) == range(1, 15));
@@ -91,12 +90,12 @@ TEST_CASE(
   CHECK(tree("99", block(range(0, 1), range(16, 495))) == (range(1, 15) | range(511, 1)));
 }
 
-TEST_CASE("prefetch 'tree' brings the largest subtree, though a smaller one around the page would not come") {
+TEST_CASE("prefetch 'tree' adds the largest qualifying subtree, even if a smaller one does not qualify") {
   // Pages 0 to 15 are migrated, 32 to 63 are resident: 16 of 32, but 48 of 64.
   CHECK(tree("50", block(range(0, 1), range(32, 32))) == range(1, 31));
 }
 
-TEST_CASE("prefetch 'tree': what one fault adds decides nothing for the next one") {
+TEST_CASE("prefetch 'tree': pages added for one fault do not affect the decision for the next fault") {
   // Counted: 17 of pages 0 to 31, and 33 of 64 to 127, i.e. 50 of 0 to 127. With all of 0 to 31 it would be
   // 65.
   auto const chosen =
@@ -104,14 +103,14 @@ TEST_CASE("prefetch 'tree': what one fault adds decides nothing for the next one
   CHECK(chosen == ((range(1, 31) | range(65, 63)) & ~(range(20, 1) | range(81, 1) | range(96, 16))));
 }
 
-TEST_CASE("prefetch 'tree' counts and brings no page that may not come") {
+TEST_CASE("prefetch 'tree' neither counts nor adds pages that cannot migrate") {
   auto b = block(range(0, 1));
   b.may_come &= ~range(8, 8);
   CHECK(tree("49", b) == range(1, 7));                    // 8 of 32
   CHECK(tree("24", b) == (range(1, 7) | range(16, 16)));  // 8 of 32, but not more than 8 of 64
 }
 
-TEST_CASE("prefetch 'tree' of 64 KiB pages has leaves of one page; a page of 2 MiB comes alone") {
+TEST_CASE("prefetch 'tree' has one page per leaf with 64 KiB pages; a 2 MiB page is migrated alone") {
   auto const there = [](BlockPages const& faulted, BlockPages const& resident, std::size_t pages) {
     return Prefetcher::Block{faulted, resident, range(0, pages) & ~(faulted | resident)};
   };
@@ -122,7 +121,7 @@ TEST_CASE("prefetch 'tree' of 64 KiB pages has leaves of one page; a page of 2 M
   CHECK(tree("1", there(range(0, 1), {}, 1), 21).none());
 }
 
-TEST_CASE("every prefetcher brings only pages that may come") {
+TEST_CASE("every prefetcher adds only pages that can migrate") {
   std::mt19937_64 random(9);
   for (auto const& name : test::names_of_known<Prefetcher>()) {
     CAPTURE(name);
@@ -152,7 +151,7 @@ auto const kAny = [](std::uint64_t) { return true; };
 
 }  // namespace
 
-TEST_CASE("every order of eviction names units that are there and may leave, until there are none") {
+TEST_CASE("every eviction order returns resident, evictable units until none are left") {
   for (auto const& name : test::names_of_known<EvictionOrder>()) {
     CAPTURE(name);
     auto order = PolicyChoice<EvictionOrder>(name).make({12, 1});
@@ -187,7 +186,7 @@ TEST_CASE("every order of eviction names units that are there and may leave, unt
   }
 }
 
-TEST_CASE("eviction order 'aged_lru': a further page of a unit puts it last, and nothing else does") {
+TEST_CASE("eviction order 'aged_lru': only another migrated page of a unit moves it to the end") {
   auto order = PolicyChoice<EvictionOrder>("aged_lru").make({12, 1});
   for (std::uint64_t const unit : {0U, 512U, 1024U}) order->arrived(unit);
   CHECK(order->victim(kAny) == 0);
@@ -204,7 +203,8 @@ TEST_CASE("eviction order 'aged_lru': a further page of a unit puts it last, and
 }
 
 TEST_CASE(
-    "eviction order 'lru': the last access puts a unit last, and an epoch's working set has each unit once") {
+    "eviction order 'lru': the last access moves a unit to the end; an epoch's working set has each unit "
+    "once") {
   auto const choice = test::chosen<EvictionOrder>("lru", {{"epoch", "10us"}});
   auto order = choice.make({12, 1});
   auto const counted = [&] {
@@ -233,8 +233,7 @@ TEST_CASE(
   CHECK(counted() == std::vector<std::uint64_t>{3, 4});
 }
 
-TEST_CASE(
-    "eviction order 'random' is SplitMix64's sequence over the units, and behind it those that may leave") {
+TEST_CASE("eviction order 'random' is SplitMix64's sequence over the units, then the next evictable unit") {
   // The first numbers of seed 1234567, from Rosetta Code (Pseudo-random numbers/Splitmix64).
   constexpr std::uint64_t kFirst[]{6457827717110365317ULL, 3203168211198807973ULL, 9817491932198370423ULL};
   constexpr std::uint64_t kUnits = 1000;
@@ -254,7 +253,8 @@ TEST_CASE(
   CHECK(again->victim(kAny) == kFirst[1] % (kUnits - 1) * 16);
 }
 
-TEST_CASE("eviction order 'random': one seed has one order, saved or not, and another seed has another") {
+TEST_CASE(
+    "eviction order 'random': equal seeds give equal orders, also after saving; other seeds give others") {
   auto const order_of = [](std::string const& seed, bool saved) {
     auto const choice = test::chosen<EvictionOrder>("random", {{"seed", seed}});
     auto order = choice.make({12, 1});
@@ -301,7 +301,7 @@ Policy<EvictionSchedule> schedule(std::string const& name) {
 }  // namespace
 
 TEST_CASE(
-    "every schedule lets a unit begin, and leave, when a page waits for a frame and nothing else happens") {
+    "every schedule starts and completes an eviction if a page waits for a frame and nothing else happens") {
   for (auto const& name : test::names_of_known<EvictionSchedule>()) {
     CAPTURE(name);
     CHECK(schedule(name)->begins(moment(0, true, 0, 0, 0, 0)));
@@ -313,7 +313,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "schedule 'serialized': a unit begins only when nothing comes, is unmapped or leaves; one at a time") {
+    "schedule 'serialized': one unit at a time starts, only without arrivals, unmappings or evictions") {
   auto const s = schedule("serialized");
   CHECK_FALSE(s->begins(moment(0, false, 0, 0, 0, 0)));
   CHECK_FALSE(s->begins(moment(0, true, 1, 0, 0, 0)));
@@ -325,7 +325,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "schedule 'unobtrusive': one unit begins when a full GPU's batch begins, further ones while pages come") {
+    "schedule 'unobtrusive': the first unit starts with a full GPU's batch, further ones during arrivals") {
   auto const with = [](std::string_view ahead) {
     return test::chosen<EvictionSchedule>("unobtrusive", {{"ahead", ahead}}).make({});
   };
@@ -348,8 +348,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "schedule 'unobtrusive': one unit leaves a full GPU; beside pages that come, some wait at the copy "
-    "engine") {
+    "schedule 'unobtrusive': one unit at a time is evicted from a full GPU; during arrivals, further ones "
+    "queue at the copy engine") {
   auto const s = schedule("unobtrusive");
   CHECK(s->leaves(moment(0, false, 0, 0, 1, 0)));
   CHECK_FALSE(s->leaves(moment(0, false, 0, 0, 1, 1)));
@@ -358,7 +358,7 @@ TEST_CASE(
   CHECK_FALSE(s->leaves(moment(0, true, 1, 0, 1, 2)));
 }
 
-TEST_CASE("schedule 'ideal': units begin when they do with 'unobtrusive', and leave at once") {
+TEST_CASE("schedule 'ideal': units start as with 'unobtrusive' and are evicted immediately") {
   for (std::string const ahead : {"0", "1", "3"}) {
     auto const ideal = test::chosen<EvictionSchedule>("ideal", {{"ahead", ahead}}).make({});
     auto const unobtrusive = test::chosen<EvictionSchedule>("unobtrusive", {{"ahead", ahead}}).make({});
@@ -373,7 +373,7 @@ TEST_CASE("schedule 'ideal': units begin when they do with 'unobtrusive', and le
   }
 }
 
-TEST_CASE("replay policies order a replay at the moments that NVIDIA's driver and the paper say") {
+TEST_CASE("replay policies issue a replay at the same moments as NVIDIA's driver and the paper") {
   using M = FaultReplay::Moment;
   using O = FaultReplay::Orders;
   struct Case {

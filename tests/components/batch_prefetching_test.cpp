@@ -12,7 +12,7 @@
 using namespace farfault;
 using namespace farfault::story_bench;
 
-TEST_CASE("batches: an evicted page that a prefetch brings back is not counted as a premature eviction") {
+TEST_CASE("batches: an evicted page that a prefetch migrates back is not counted as a premature eviction") {
   auto spec = machine(1, 2);
   spec.batch.prefetch = test::chosen<Prefetcher>("sequential", {{"bytes", "4KiB"}});
   spec.tells_lifetimes = true;
@@ -33,7 +33,7 @@ TEST_CASE("batches: an evicted page that a prefetch brings back is not counted a
   CHECK(told == 1);
 }
 
-TEST_CASE("batches: what is prefetched does not drive out what has faulted in the same batch") {
+TEST_CASE("batches: prefetched pages do not evict pages faulted in the same batch") {
   // Three frames, units of two pages: 8 and 9, 10 and 11. 8 is resident when 9 faults, and 10 and 11 are
   // prefetched. A frame for 11 would require the eviction of 8 and 9, so 11 stays on the CPU and migrates on
   // its own fault.
@@ -110,7 +110,7 @@ TEST_CASE("batches: a page that a program copies to meanwhile does not count as 
   }
 }
 
-TEST_CASE("batches: a prefetched page is only copied, though the faulted page is written") {
+TEST_CASE("batches: a prefetched page is only copied, even if the faulted page is written") {
   auto spec = with_copies(machine(1, 4));
   spec.batch.prefetch = test::chosen<Prefetcher>("sequential", {{"bytes", "4KiB"}});
   Story const b(spec, {{Time{100us}, 0, {{7, kWrite}}}});

@@ -45,7 +45,9 @@ FaultBatch::Entry entry(std::uint64_t page, std::int64_t raised, std::uint32_t c
 
 }  // namespace
 
-TEST_CASE("raw faults: the first entry interrupts, and the next one does after the buffer was found empty") {
+TEST_CASE(
+    "raw faults: the first entry raises an interrupt, and so does the first one after the buffer was found "
+    "empty") {
   RawFaults faults(4);
   CHECK(faults.add(raw(7), Time{10ns}) == Added::interrupts);
   CHECK(faults.add(raw(8), Time{11ns}) == Added::written);
@@ -58,7 +60,7 @@ TEST_CASE("raw faults: the first entry interrupts, and the next one does after t
 }
 
 TEST_CASE(
-    "raw faults: a page has an entry for each that is told, read oldest first, as many as are asked for") {
+    "raw faults: each reported fault has an entry; reading returns the requested number, oldest first") {
   RawFaults faults(4);
   faults.add(raw(9, 3), Time{10ns});
   faults.add(raw(7, 4), Time{11ns});
@@ -74,7 +76,8 @@ TEST_CASE(
   CHECK(drained(faults, 2) == Numbers{9});
 }
 
-TEST_CASE("raw faults: what finds the buffer full is dropped, each page is retried once, in order") {
+TEST_CASE(
+    "raw faults: faults that find the buffer full are dropped, and each page is retried once, in order") {
   RawFaults faults(2);
   CHECK(faults.add(raw(7), Time{10ns}) == Added::interrupts);
   CHECK(faults.add(raw(8), Time{10ns}) == Added::written);
@@ -91,7 +94,7 @@ TEST_CASE("raw faults: what finds the buffer full is dropped, each page is retri
   CHECK(retried(faults).empty());
 }
 
-TEST_CASE("raw faults: a page may be dropped again while dropped pages are retried, and is remembered") {
+TEST_CASE("raw faults: a page dropped again during the retries is remembered again") {
   RawFaults faults(1);
   faults.add(raw(7), Time{10ns});
   faults.add(raw(8), Time{10ns});
@@ -100,7 +103,7 @@ TEST_CASE("raw faults: a page may be dropped again while dropped pages are retri
   CHECK(retried(faults) == Numbers{8, 9});
 }
 
-TEST_CASE("raw faults: a replay of all pages forgets those that were dropped, and no entry") {
+TEST_CASE("raw faults: a replay of all pages discards the dropped faults and keeps all entries") {
   RawFaults faults(1);
   faults.add(raw(7), Time{10ns});
   faults.add(raw(8), Time{10ns});
@@ -110,7 +113,7 @@ TEST_CASE("raw faults: a replay of all pages forgets those that were dropped, an
   CHECK(drained(faults, 4) == Numbers{7});
 }
 
-TEST_CASE("raw faults: a flush empties the buffer, says how much, and arms no interrupt") {
+TEST_CASE("raw faults: a flush empties the buffer, returns the number of entries, and arms no interrupt") {
   RawFaults faults(3);
   auto const ignored = [](RawFaults::Entry const&) {};
   faults.add(raw(7), Time{10ns});
@@ -139,7 +142,7 @@ TEST_CASE("raw faults: entries, dropped pages and the armed interrupt are saved"
 }
 
 TEST_CASE(
-    "fault batch: of each page the oldest entry, by address; of two of one time the one that came first") {
+    "fault batch: the oldest entry per page, sorted by address; at equal times, the first received entry") {
   FaultBatch batch;
   batch.add(entry(9, 50, 3, 1));
   batch.add(entry(7, 60, 4, 2));
@@ -154,7 +157,7 @@ TEST_CASE(
   CHECK(pages == decltype(pages){{7, 60, 2}, {8, 70, 4}, {9, 40, 3}});
 }
 
-TEST_CASE("raw faults: one for which there is no room elsewhere is retried like one that was dropped") {
+TEST_CASE("raw faults: a fault without room elsewhere is retried like a dropped fault") {
   RawFaults faults(4);
   faults.drop(9);
   faults.drop(9);
@@ -163,7 +166,7 @@ TEST_CASE("raw faults: one for which there is no room elsewhere is retried like 
   CHECK(faults.add(raw(7), Time{10ns}) == Added::interrupts);
 }
 
-TEST_CASE("uTLB faults: adjacent SMs share a bound, a scalar cache has its own, and a replay makes room") {
+TEST_CASE("uTLB faults: adjacent SMs share a limit, a scalar cache has its own, and a replay makes room") {
   UtlbFaults faults(2, 2, 5);  // SMs 0 and 1, 2 and 3, 4; scalar caches from 5 on
   CHECK(faults.takes(7, 0));
   CHECK(faults.takes(7, 1));
@@ -186,13 +189,13 @@ TEST_CASE("uTLB faults: adjacent SMs share a bound, a scalar cache has its own, 
   for (std::uint32_t const client : {0U, 2U, 4U, 5U, 6U}) CHECK(loaded.takes(11, client));
 }
 
-TEST_CASE("uTLB faults: without a bound all have room, and nothing is remembered") {
+TEST_CASE("uTLB faults: without a limit there is always room, and no state") {
   UtlbFaults faults(0, 2, 4);
   for (std::uint32_t i = 0; i < 1000; ++i) CHECK(faults.takes(i, i % 6));
   CHECK(faults.outstanding() == 0);
 }
 
-TEST_CASE("fault batch: SMs are counted once each, and a batch that is cleared has none") {
+TEST_CASE("fault batch: each SM is counted once, and a cleared batch has none") {
   FaultBatch batch;
   CHECK(batch.clients() == 0);
   CHECK(batch.pages().empty());
@@ -205,7 +208,8 @@ TEST_CASE("fault batch: SMs are counted once each, and a batch that is cleared h
   CHECK(batch.entries() == 0);
 }
 
-TEST_CASE("fault batch: a write among the entries of a page makes it one, on behalf of the oldest") {
+TEST_CASE(
+    "fault batch: a page with a write among its entries is written, with the requester of the oldest entry") {
   FaultBatch batch;
   for (auto const access : {Access::read, Access::write, Access::read})
     batch.add(
@@ -218,7 +222,7 @@ TEST_CASE("fault batch: a write among the entries of a page makes it one, on beh
   CHECK(pages[1].access == Access::read);
 }
 
-TEST_CASE("fault batch: many entries in any order have the pages of a slow, obvious reference") {
+TEST_CASE("fault batch: many entries in any order give the pages of a simple reference implementation") {
   std::mt19937_64 random(3);
   for (int round = 0; round < 200; ++round) {
     FaultBatch batch;
@@ -244,7 +248,7 @@ TEST_CASE("fault batch: many entries in any order have the pages of a slow, obvi
   }
 }
 
-TEST_CASE("unit list: units come out in the order in which they were put last, each once") {
+TEST_CASE("unit list: units are returned in the order of their last insertion, each once") {
   UnitList units(12, 1);
   auto const first = [&] { return units.first([](std::uint64_t) { return true; }); };
   CHECK(!first());
@@ -268,8 +272,7 @@ TEST_CASE("unit list: units come out in the order in which they were put last, e
   CHECK(first() == 0);
 }
 
-TEST_CASE(
-    "unit list: any mix of putting and taking has the order of a slow, obvious reference, saved or not") {
+TEST_CASE("unit list: any mix of insertions and removals matches a simple reference, saved or not") {
   std::mt19937_64 random(5);
   UnitList units(12, 1);
   std::deque<std::uint64_t> reference;

@@ -103,7 +103,7 @@ struct ScriptBench : Bench {
 }  // namespace
 
 TEST_CASE(
-    "batches: a page that another GPU has written is transferred when it leaves, though clean pages are "
+    "batches: a page written by another GPU is transferred at its eviction, even if clean pages are "
     "dropped") {
   for (bool const written : {false, true}) {
     CAPTURE(written);
@@ -130,7 +130,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("batches: each page counts for the application of its fault, when it comes and when it leaves") {
+TEST_CASE("batches: each page counts for the application of its fault, at migration and at eviction") {
   auto spec = ScriptBench::spec_of(1, 2);
   spec.applications = {"first", "second"};
   ScriptBench::Script script;
@@ -154,8 +154,8 @@ TEST_CASE("batches: each page counts for the application of its fault, when it c
 }
 
 TEST_CASE(
-    "batches: a GPU that has a page of which others have copies writes it where it is, and their frames are "
-    "free") {
+    "batches: a write by a GPU whose page has copies elsewhere keeps the page in place and frees the copies' "
+    "frames") {
   auto spec = ScriptBench::spec_of(2, 3);
   spec.makes_copies = true;
   ScriptBench::Script script;
@@ -183,7 +183,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "batches: a page that leaves a full GPU and has copies is passed to the latest of these, without a "
+    "batches: a page with copies that is evicted from a full GPU moves to the latest copy without a "
     "transfer") {
   auto spec = ScriptBench::spec_of(3, 1);
   spec.makes_copies = true;
@@ -225,7 +225,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "batches: a copy is mapped by its GPU alone, and dropped there when it leaves; the CPU's frame stays") {
+    "batches: a copy is mapped only by its GPU and dropped there at eviction; the CPU's frame is kept") {
   auto spec = ScriptBench::spec_of(1, 1);
   spec.makes_copies = true;
   spec.batch.replay.choose("batch");
@@ -273,7 +273,8 @@ MemoryOrder order_of(OperationKind kind) {
 
 }  // namespace
 
-TEST_CASE("batches: where programs hold all frames, a page waits for ever, and the driver says for what") {
+TEST_CASE(
+    "batches: if programs hold all frames, a page waits forever, and the driver reports what it waits for") {
   Planned const planned;
   auto spec = ScriptBench::spec_of(1, 1);
   spec.host_pages = &planned.host;
@@ -287,14 +288,13 @@ TEST_CASE("batches: where programs hold all frames, a page waits for ever, and t
   ScriptBench const b(spec, script);
   CHECK(b.ordered(0).empty());
   CHECK(b.driver.waiting_for() ==
-        "1 pages moving, 0 faults waiting, orders of 0 streams, a batch of gpu0: 0 of 1 pages there, 0 "
-        "coming, 0 frames "
-        "free, 0 units leaving");
+        "1 pages in flight, 0 faults waiting, operations of 0 streams, a batch of gpu0: 0 of 1 pages mapped, "
+        "0 in transfer, 0 frames free, 0 units being evicted");
 }
 
 TEST_CASE(
-    "batches: a unit that begins to leave leaves, though a program frees what the page needs, and the batch "
-    "ends then") {
+    "batches: an eviction that has begun completes even if a program frees the waiting page, and the batch "
+    "then ends") {
   Planned const planned;
   auto spec = ScriptBench::spec_of(1, 2);
   spec.host_pages = &planned.host;

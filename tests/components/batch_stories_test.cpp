@@ -13,8 +13,7 @@
 using namespace farfault;
 using namespace farfault::story_bench;
 
-TEST_CASE(
-    "batches: a GPU's working set ends with what it has: a page that another GPU takes is in it no more") {
+TEST_CASE("batches: a page taken by another GPU leaves the former GPU's working set") {
   for (bool const copies : {false, true}) {
     CAPTURE(copies);
     auto spec = with_lru(machine(2, 2));
@@ -31,7 +30,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("batches: a unit of which a page goes to another GPU stays where its other pages are") {
+TEST_CASE("batches: a unit with a page that migrates to another GPU stays where its other pages are") {
   auto spec = with_lru(machine(2, 3));
   spec.batch.eviction_unit = ByteSize{8192};
   // Page 9 of unit 8 stays on GPU 0.
@@ -48,7 +47,7 @@ TEST_CASE("batches: a unit of which a page goes to another GPU stays where its o
   CHECK(b.home(10) == 0);
 }
 
-TEST_CASE("batches: a copy has not been written, whatever was in that GPU before") {
+TEST_CASE("batches: a new copy is unwritten, whatever the GPU held before") {
   auto spec = with_copies(machine(1, 1));
   spec.told_of_uses = true;
   Story const b(spec, {{Time{100us}, 0, {{7, kWrite}}}, {Time{300us}, 0, {{8}}}, {Time{500us}, 0, {{7}}}},
@@ -57,7 +56,7 @@ TEST_CASE("batches: a copy has not been written, whatever was in that GPU before
   CHECK(b.stay(0, 7).dirty == 0);
 }
 
-TEST_CASE("batches: nothing leaves for a page that is written where it is") {
+TEST_CASE("batches: a page that is written in place causes no eviction") {
   for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
     CAPTURE(schedule);
     auto spec = with_copies(machine(2, 2));
@@ -75,7 +74,7 @@ TEST_CASE("batches: nothing leaves for a page that is written where it is") {
   }
 }
 
-TEST_CASE("batches: beside a page that is written where it is, only what the others need leaves") {
+TEST_CASE("batches: with a page written in place, only the frames for the other pages are evicted") {
   for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
     CAPTURE(schedule);
     auto spec = with_copies(machine(2, 4));
@@ -94,8 +93,7 @@ TEST_CASE("batches: beside a page that is written where it is, only what the oth
   }
 }
 
-TEST_CASE(
-    "batches: a page that a program copies to meanwhile, and that is there then, makes no room for others") {
+TEST_CASE("batches: a page that a program's copy makes resident meanwhile evicts no pages") {
   auto spec = machine(1, 1);
   static HostPages const host({{7, 1}}, 100);
   spec.host_pages = &host;
@@ -109,7 +107,7 @@ TEST_CASE(
   CHECK(b.home(8) == 0);
 }
 
-TEST_CASE("batches: a page that was to be written where it is, and left before, comes again") {
+TEST_CASE("batches: a page that is evicted before it is written in place migrates again") {
   auto spec = with_copies(machine(1, 1));
   spec.params.migrations = 2;  // page 8 waits for a number until 7 has arrived, for which its copy is evicted
   Story const b(spec, {{Time{100us}, 0, {{8}}}, {Time{300us}, 0, {{7}, {8, kWrite}}}});
@@ -121,8 +119,7 @@ TEST_CASE("batches: a page that was to be written where it is, and left before, 
   CHECK(b.state().frames[0].available() == 0);
 }
 
-TEST_CASE(
-    "batches: of each unit that leaves the GPU is told how long its pages stayed, and what came again") {
+TEST_CASE("batches: the page lifetime of each evicted unit and premature evictions are reported") {
   for (bool const copies : {false, true}) {
     CAPTURE(copies);
     auto spec = machine(1, 1);
@@ -156,7 +153,31 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("batches: a write counts for the GPU that wrote, whichever GPU's batch is served") {
+TEST_CASE("batches: pages that arrived before the first eviction may be left out of the reported lifetimes") {
+  for (auto const lifetimes : {CountedLifetimes::all, CountedLifetimes::after_first_eviction}) {
+    bool const all = lifetimes == CountedLifetimes::all;
+    CAPTURE(all);
+    auto spec = machine(1, 1);
+    spec.tells_lifetimes = true;
+    spec.batch.lifetimes = lifetimes;
+    Story const b(
+        spec,
+        {{Time{100us}, 0, {{7}}}, {Time{300us}, 0, {{8}}}, {Time{500us}, 0, {{7}}}, {Time{800us}, 0, {{8}}}});
+    REQUIRE(b.told.size() == 1);
+    PageLifetimes sum;
+    for (auto const& r : b.told[0]->records()) {
+      sum.pages += r.message.pages;
+      sum.premature += r.message.premature;
+      sum.lifetime_ps += r.message.lifetime_ps;
+    }
+    // Evictions of 7, which arrived in an empty memory, of 8, and of 7 again.
+    CHECK(sum.pages == (all ? 3 : 2));
+    CHECK(sum.premature == 2);
+    CHECK(sum.lifetime_ps == b.batch().counts.lifetime_ps - (all ? 0 : 205'002'000));
+  }
+}
+
+TEST_CASE("batches: a write counts for the writing GPU, whichever GPU's batch is served") {
   auto spec = machine(2, 1);
   spec.told_of_uses = true;
   spec.batch.clean_pages = CleanPages::dropped;
@@ -168,7 +189,7 @@ TEST_CASE("batches: a write counts for the GPU that wrote, whichever GPU's batch
   CHECK(b.row(2).bytes_out == 4096);
 }
 
-TEST_CASE("batches: a copy counts for the application that reads it, when it comes and when it is dropped") {
+TEST_CASE("batches: a copy counts for the application that reads it, at creation and at removal") {
   auto spec = with_copies(machine(1, 1));
   spec.applications = {"first", "second"};
   Story const b(spec, {{Time{100us}, 0, {{7, Access::read, 1}}}, {Time{300us}, 0, {{8, Access::read, 0}}}});
@@ -180,7 +201,7 @@ TEST_CASE("batches: a copy counts for the application that reads it, when it com
   CHECK(b.state().stats[0].evicted_pages == 0);
 }
 
-TEST_CASE("batches: pages that begin on a GPU are nowhere else: they are transferred when they leave") {
+TEST_CASE("batches: pages initially on a GPU have no other copy and are transferred at eviction") {
   auto spec = machine(1, 1);
   spec.batch.clean_pages = CleanPages::dropped;
   static PageTable const table = [] {
@@ -200,7 +221,7 @@ TEST_CASE("batches: pages that begin on a GPU are nowhere else: they are transfe
   CHECK(b.row(1).bytes_out == 0);
 }
 
-TEST_CASE("batches: what a program copies to a page on the GPU is transferred when that leaves") {
+TEST_CASE("batches: a page that a program has copied to on the GPU is transferred at eviction") {
   for (auto const kind : {OperationKind::copy_to_gpus, OperationKind::copy_to_host}) {
     auto spec = machine(1, 1);
     spec.batch.clean_pages = CleanPages::dropped;
@@ -216,7 +237,7 @@ TEST_CASE("batches: what a program copies to a page on the GPU is transferred wh
   }
 }
 
-TEST_CASE("batches: a GPU is told of its own copy, not of the page, also when it faults again") {
+TEST_CASE("batches: a GPU gets its own copy's frame, not the page's, also when it faults again") {
   for (std::string const replay : {"page", "batch"}) {
     CAPTURE(replay);
     auto spec = with_copies(machine(1, 2));
@@ -249,7 +270,7 @@ TEST_CASE("batches: with once, a GPU's accesses are replayed before another GPU'
   }
 }
 
-TEST_CASE("batches: a page stays where it has come for a while, so that accesses replayed there find it") {
+TEST_CASE("batches: a page stays for a minimum time after its arrival, so that replayed accesses find it") {
   auto const first_transfer = [](std::string const& replay, Duration least_stay, bool copies) {
     auto spec = machine(2, 2);
     spec.makes_copies = copies;
@@ -274,7 +295,7 @@ TEST_CASE("batches: a page stays where it has come for a while, so that accesses
   CHECK(first_transfer("page", 30us, false) == first_transfer("page", Duration::zero(), false));
 }
 
-TEST_CASE("batches: the faults of a batch are replayed, though one of its pages is not allocated yet") {
+TEST_CASE("batches: the faults of a batch are replayed even if one of its pages is not yet allocated") {
   static HostPages const host({{0, 1}}, 100);
   static PlannedPages const planned = [] {
     PlannedPages pages({{20, 1}}, kNotPlanned);

@@ -32,7 +32,7 @@ constexpr std::int64_t replayed_after(std::int64_t ordered) {
 
 }  // namespace
 
-TEST_CASE("time line: a burst that fits the fault buffer is one batch, read an entry a cycle") {
+TEST_CASE("time line: a burst that fits the fault buffer is one batch, read at one entry per cycle") {
   GpuBench b(spec_of("page", "serialized", 100),
              {{100, 10, 0}, {101, 7, 1}, {102, 8, 2}, {103, 7, 3}, {104, 9, 2}}, 5);
   auto const began = begin_after(100);
@@ -58,8 +58,8 @@ TEST_CASE("time line: a burst that fits the fault buffer is one batch, read an e
 }
 
 TEST_CASE(
-    "time line: a burst that overflows the buffer, page: what was dropped faults again as soon as it is "
-    "read") {
+    "time line: a burst that overflows the buffer, page: dropped accesses fault again as soon as the buffer "
+    "is read") {
   GpuBench b(spec_of("page", "serialized", 100),
              {{100, 7, 0}, {101, 8, 1}, {102, 9, 2}, {103, 10, 3}, {104, 7, 4}}, 2);
   auto const began = begin_after(100);
@@ -81,8 +81,7 @@ TEST_CASE(
   CHECK(b.ended(1) == landed_after(then, 2));
 }
 
-TEST_CASE(
-    "time line: a burst that overflows the buffer, batch: what was dropped faults again at the replay") {
+TEST_CASE("time line: a burst that overflows the buffer, batch: dropped accesses fault again at the replay") {
   for (std::string const replay : {"batch", "batch_flush"}) {
     CAPTURE(replay);
     GpuBench b(spec_of(replay, "serialized", 100),
@@ -101,7 +100,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("time line: a fault beyond the bound of a uTLB, which two SMs share, faults again at the replay") {
+TEST_CASE(
+    "time line: a fault beyond the limit of a uTLB, which two SMs share, is raised again at the replay") {
   // SMs 0 and 1 have two faults; SM 2 has another uTLB.
   GpuBench b(spec_of("batch", "serialized", 100), {{100, 7, 0}, {101, 8, 1}, {102, 9, 0}, {103, 10, 2}}, 8,
              kGpu, 2);
@@ -119,7 +119,7 @@ TEST_CASE("time line: a fault beyond the bound of a uTLB, which two SMs share, f
   CHECK(b.gmmu.state().utlbs.outstanding() == 0);
 }
 
-TEST_CASE("time line: entries beyond those that a batch takes are the next batch, without an interrupt") {
+TEST_CASE("time line: entries beyond the batch size form the next batch, without an interrupt") {
   auto spec = spec_of("page", "serialized", 100);
   spec.batch.faults = 2;
   GpuBench b(spec, {{100, 10, 0}, {101, 9, 1}, {102, 7, 2}});
@@ -141,7 +141,7 @@ auto const kLanded = landed_after(kWorked, 1);
 }  // namespace
 
 TEST_CASE(
-    "time line: faults during a batch, page: they are the next batch, those of pages that landed are "
+    "time line: faults during a batch, page: they form the next batch; faults on resident pages are "
     "duplicates") {
   GpuBench b(spec_of("page", "serialized", 100), kDuring);
   auto const then = landed_after(worked_after(kLanded, 1, false), 1);
@@ -155,8 +155,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "time line: faults during a batch, batch: they are the next one, and fault again at the replay before "
-    "it") {
+    "time line: faults during a batch, batch: they form the next batch and are raised again at the replay "
+    "before it") {
   GpuBench b(spec_of("batch", "serialized", 100), kDuring);
   auto const first = mapped_after(kLanded);
   auto const second = mapped_after(landed_after(worked_after(first, 1, false), 1));
@@ -173,8 +173,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "time line: faults during a batch, batch_flush: they are dropped, and fault again if they still have "
-    "to") {
+    "time line: faults during a batch, batch_flush: they are dropped, and raised again if still necessary") {
   GpuBench b(spec_of("batch_flush", "serialized", 100), kDuring);
   auto const first = mapped_after(kLanded);
   auto const again = replayed_after(first) + kGpu.again;
@@ -198,7 +197,7 @@ TEST_CASE("time line: faults during a batch, once: no replay until the buffer is
   CHECK(b.gmmu.state().stats.replays == 1);
 }
 
-TEST_CASE("time line: faults during a batch, block: a replay as each block is mapped, and one at the end") {
+TEST_CASE("time line: faults during a batch, block: one replay per mapped block and one at the end") {
   // A batch of two blocks. 8 faults during the batch, after 7 has arrived.
   std::vector<PageAccess> const accesses{{100, 7, 0}, {101, 519, 1}, {40'000, 8, 2}};
   GpuBench b(spec_of("block", "serialized", 100), accesses);
@@ -219,7 +218,7 @@ TEST_CASE("time line: faults during a batch, block: a replay as each block is ma
   CHECK(b.gmmu.state().stats.replays == 6);
 }
 
-TEST_CASE("time line: without replays of blocks the first block's accesses wait for the second block") {
+TEST_CASE("time line: without per-block replays, the first block's accesses wait for the second block") {
   GpuBench b(spec_of("batch", "serialized", 100), {{100, 7, 0}, {101, 519, 1}});
   auto const worked = worked_after(begin_after(100), 1, true) + kFirstTouch + kBlock + kPageWork;
   CHECK(b.done() == Times(2, replayed_after(mapped_after(landed_after(worked, 1)))));
@@ -227,7 +226,7 @@ TEST_CASE("time line: without replays of blocks the first block's accesses wait 
 }
 
 TEST_CASE(
-    "time line: an idle driver runs an interrupt time after the interrupt, and reads what faulted until "
+    "time line: an idle driver starts one interrupt latency after the interrupt and reads all faults until "
     "then") {
   // 8 faults in that time; 9 faults during the batch, after which the driver is not idle.
   constexpr std::int64_t kInterrupt = 5'000;
@@ -240,7 +239,7 @@ TEST_CASE(
   CHECK(b.began(1) == b.ended(0));
 }
 
-TEST_CASE("time line: a prefetch covers a fault during the batch, and an access after it") {
+TEST_CASE("time line: a prefetch covers a fault during the batch, and a later access") {
   struct Case {
     std::string prefetch;
     std::int64_t pages;
@@ -266,7 +265,7 @@ TEST_CASE("time line: a prefetch covers a fault during the batch, and an access 
   }
 }
 
-TEST_CASE("time line: no page is prefetched where a batch would bring more pages than the GPU has frames") {
+TEST_CASE("time line: no page is prefetched if the batch would exceed the GPU's frames") {
   // Page 7 and the seven pages after it; then 519 with 520, with one free frame fewer.
   for (std::uint64_t const frames : {7U, 8U, 9U, 10U}) {
     CAPTURE(frames);
@@ -278,7 +277,7 @@ TEST_CASE("time line: no page is prefetched where a batch would bring more pages
   }
 }
 
-TEST_CASE("time line: without a prefetch the same faults take a batch each") {
+TEST_CASE("time line: without a prefetch, the same faults take one batch each") {
   GpuBench b(spec_of("page", "serialized", 100), {{100, 7, 0}, {20'000, 9, 1}, {90'000, 8, 2}});
   auto const second = landed_after(worked_after(kLanded, 1, false), 1);
   auto const third = landed_after(worked_after(begin_after(90'000), 1, false), 1);

@@ -77,7 +77,7 @@ Invalidate leaving(std::uint64_t page, std::uint32_t move = 0) {
 
 }  // namespace
 
-TEST_CASE("a page table coalesces base pages only where all are mapped, side by side, in a large frame") {
+TEST_CASE("a page table coalesces base pages only if all are mapped contiguously in one large frame") {
   PageTable table(kBase, 12);
   CHECK_FALSE(table.can_coalesce(kFirst));
   for (std::uint64_t i = 0; i < kPages; ++i) {
@@ -118,7 +118,7 @@ TEST_CASE("a page table coalesces base pages only where all are mapped, side by 
   CHECK_FALSE(table.can_coalesce(kFirst));  // already coalesced
 }
 
-TEST_CASE("a coalesced page gives for every address what its base pages gave") {
+TEST_CASE("a coalesced page translates every address like its base pages") {
   for (unsigned const bits : {12U, 16U}) {
     PageTable table(kBase, bits);
     auto const size = table.coalesced_size();
@@ -151,7 +151,7 @@ TEST_CASE("a coalesced page gives for every address what its base pages gave") {
   }
 }
 
-TEST_CASE("a base page that is unmapped while it is coalesced keeps its frame until the page is splintered") {
+TEST_CASE("a base page unmapped while coalesced keeps its frame until the page is splintered") {
   auto table = coalesced_table();
   CHECK(table.unmap(kFirst + 9));
   CHECK_FALSE(table.unmap(kFirst + 9));
@@ -219,7 +219,7 @@ TEST_CASE("page tables that coalesce and splinter agree with a map of base pages
   CHECK(made > 100);
 }
 
-TEST_CASE("a walk to a coalesced page reads the first entry of its node, and finds the large page") {
+TEST_CASE("a walk to a coalesced page reads the first entry of its node and finds the large page") {
   auto table = coalesced_table();
   auto walker = walker_of(0);
   auto const w = walk(walker, table, kFirst + 77);
@@ -242,7 +242,7 @@ TEST_CASE("a walk that begins at the node of a coalesced page finds the large pa
   CHECK(w.end.translation() == PageTranslation{kFrame, kLarge});
 }
 
-TEST_CASE("a walk during which its page is splintered reads the entry of its own page, and finds that") {
+TEST_CASE("a walk whose page is splintered meanwhile reads and uses the entry of its base page") {
   for (bool const first_is_gone : {false, true}) {
     auto table = coalesced_table();
     auto walker = walker_of(0);
@@ -265,7 +265,7 @@ TEST_CASE("a walk during which its page is splintered reads the entry of its own
   CHECK_FALSE(gone.end.found);
 }
 
-TEST_CASE("a walk during which its page is coalesced finds the large page by the disabled bit of its own") {
+TEST_CASE("a walk whose page is coalesced meanwhile finds the large page by its disabled bit") {
   PageTable table(kBase, 12);
   map_all(table);
   auto walker = walker_of(0);
@@ -276,7 +276,8 @@ TEST_CASE("a walk during which its page is coalesced finds the large page by the
   CHECK(w.end.translation() == PageTranslation{kFrame, kLarge});
 }
 
-TEST_CASE("coalescing writes the large-page bit, which holds from then on, and then the disabled bits") {
+TEST_CASE(
+    "coalescing writes the large-page bit, which takes effect immediately, and then the disabled bits") {
   PageTable table(kBase, 12);
   map_all(table);
   Coalescing c(4, 64, 64);
@@ -310,7 +311,7 @@ TEST_CASE("coalescing writes the large-page bit, which holds from then on, and t
   CHECK(c.idle());
 }
 
-TEST_CASE("splintering clears the disabled bits, then the large-page bit, and then the page leaves") {
+TEST_CASE("splintering clears the disabled bits, then the large-page bit, and then the page is unmapped") {
   auto table = coalesced_table();
   Coalescing c(4, 2, 128);  // two writes at a time, of 128-byte lines
   c.splinter(leaving(kFirst + 5, 8));
@@ -337,7 +338,7 @@ TEST_CASE("splintering clears the disabled bits, then the large-page bit, and th
   CHECK(c.idle());
 }
 
-TEST_CASE("what cannot be coalesced any more is left, before its first write and after it") {
+TEST_CASE("coalescing is abandoned if no longer possible, before its first write and after it") {
   PageTable table(kBase, 12);
   map_all(table);
   Coalescing c(4, 8, 64);
@@ -388,7 +389,7 @@ std::vector<std::pair<PhysAddr, unsigned>> writes_of(GmmuBench const& b) {
 
 }  // namespace
 
-TEST_CASE("GMMU: with the last base page a large page is there once the large-page bit is written") {
+TEST_CASE("GMMU: with the last base page, a large page is mapped once its large-page bit is written") {
   auto const table = all_but_the_last();
   // A walk's four reads take 48 ns. The first walk ends before the bit is written, the second after it.
   GmmuBench b(coalescing(table), {{Time{100ns}, {kFirst + 7, 1}}, {Time{260ns}, {kFirst + 8, 2}}}, 10ns,
@@ -412,7 +413,7 @@ TEST_CASE("GMMU: with the last base page a large page is there once the large-pa
   CHECK(b.gmmu.waiting_for().empty());
 }
 
-TEST_CASE("GMMU: a base page of a large page leaves the TLBs when the large page is splintered, not before") {
+TEST_CASE("GMMU: a base page of a large page is invalidated in the TLBs at the splintering, not earlier") {
   auto table = all_but_the_last();
   table.map(kFirst + 511, physical(0, kFrame + 511 * 4096));
   table.coalesce(kFirst);
@@ -441,7 +442,8 @@ TEST_CASE("GMMU: a base page of a large page leaves the TLBs when the large page
   CHECK(after.find(kFirst + 42) == PageTranslation{physical(0, kFrame + 42 * 4096), 0});
 }
 
-TEST_CASE("GMMU: a large page that the IOMMU knows of is this GPU's base page, where the table lacks it") {
+TEST_CASE(
+    "GMMU: a large page returned by the IOMMU is mapped as a base page if the table lacks the large page") {
   auto const table = all_but_the_last();
   GmmuBench b(coalescing(table), {{Time{100ns}, {kFirst + 511, 1}}});
   b.first_touch = true;

@@ -45,7 +45,7 @@ std::vector<std::uint64_t> flat(Moves const& moves) {
 
 }  // namespace
 
-TEST_CASE("compaction: a page lacks a large frame if it would begin one and none is free") {
+TEST_CASE("compaction: a page lacks a large frame if it would start one and none is free") {
   auto frames = choice().make(memory(8, 2));
   frames->occupy(1);
   CHECK(!frames->lacks_large_frame(page_of(0, 0)));
@@ -60,14 +60,15 @@ TEST_CASE("compaction: a page lacks a large frame if it would begin one and none
   CHECK(!frames->lacks_large_frame(page_of(0, 101)));
 }
 
-TEST_CASE("compaction: without its limit nothing is lacked, and nothing emptied") {
+TEST_CASE("compaction: without the limit, no large frame is lacking and none is emptied") {
   auto frames = choice().make(memory(8, 0));
   frames->occupy(0);
   frames->occupy(4);
   CHECK(!frames->lacks_large_frame(page_of(0, 0)));
 }
 
-TEST_CASE("compaction: data of nobody leaves the large frame that has least of it, for the fullest ones") {
+TEST_CASE(
+    "compaction: preoccupied data moves from the large frame with the least of it to the fullest frames") {
   auto frames = choice().make(memory(16, 2));
   for (auto const f : {0U, 1U, 2U, 4U, 5U, 9U, 12U, 13U}) frames->occupy(f);
   Moves moves;
@@ -92,8 +93,8 @@ TEST_CASE("compaction: data of nobody leaves the large frame that has least of i
 }
 
 TEST_CASE(
-    "compaction: a large frame above the limit is on the emergency list, and gets pages when no large frame "
-    "is free and none can be emptied") {
+    "compaction: a large frame above the limit is on the emergency list and gets pages if no large frame is "
+    "free or can be emptied") {
   auto frames = choice().make(memory(16, 2));
   auto const stat = [&](std::string_view name) { return test::stat_of(choice(), frames, name); };
   for (auto const f : {0U, 1U, 2U, 4U, 5U, 6U, 8U, 9U, 10U}) frames->occupy(f);
@@ -120,7 +121,7 @@ TEST_CASE(
   CHECK(flat(moves) == std::vector<std::uint64_t>{kNobodys, 10, 7});
 }
 
-TEST_CASE("compaction: base pages of one space go to such pages of the same, up to the limit") {
+TEST_CASE("compaction: base pages move to frames with base pages of the same space, up to the limit") {
   auto frames = choice().make(memory(16, 2));
   for (std::uint64_t i = 0; i < 8; ++i) CHECK(frames->allocate(page_of(0, 100 + i)) == i);
   CHECK(frames->allocate(page_of(1, 100)) == 8);
@@ -138,7 +139,7 @@ TEST_CASE("compaction: base pages of one space go to such pages of the same, up 
   CHECK(flat(moves) == std::vector<std::uint64_t>{page_of(0, 101), 1, 5, page_of(0, 102), 2, 6});
 }
 
-TEST_CASE("compaction: a region that has lost pages is emptied, and takes pages, as base pages do") {
+TEST_CASE("compaction: a region with unmapped pages is emptied, and accepts pages like base pages") {
   auto frames = choice().make(memory(12, 2));
   for (std::uint64_t i = 0; i < 8; ++i) CHECK(frames->allocate(page_of(0, i)) == i);
   CHECK(frames->allocate(page_of(0, 8)) == 8);
@@ -152,7 +153,7 @@ TEST_CASE("compaction: a region that has lost pages is emptied, and takes pages,
 }
 
 TEST_CASE(
-    "compaction: what is being emptied gets no page, unless nothing else is free, and is not free then") {
+    "compaction: a large frame being emptied gets a page only if no other is free, and is then not freed") {
   auto frames = choice().make(memory(12, 4));
   for (std::uint64_t i = 0; i < 12; ++i) CHECK(frames->allocate(page_of(0, i)) == i);
   for (auto const f : {1U, 2U, 3U, 5U, 6U}) frames->release(f);
@@ -166,7 +167,7 @@ TEST_CASE(
   CHECK(frames->allocate(page_of(0, 3)) == 3);  // its own frame again
 }
 
-TEST_CASE("compaction: a large frame with a page that may not move is passed over, and tried again later") {
+TEST_CASE("compaction: a large frame with an unmovable page is skipped and tried again later") {
   auto frames = choice().make(memory(12, 2));
   for (std::uint64_t i = 0; i < 12; ++i) CHECK(frames->allocate(page_of(0, 100 + i)) == i);
   for (auto const f : {1U, 2U, 3U, 5U, 6U, 9U, 10U}) frames->release(f);
@@ -259,7 +260,9 @@ struct Reference {
 
 }  // namespace
 
-TEST_CASE("compaction: in random use no frame has two owners, groups stay apart, and the best is emptied") {
+TEST_CASE(
+    "compaction: under random use no frame has two owners, groups stay apart, and the best frame is "
+    "emptied") {
   std::mt19937_64 random(13);
   std::uint64_t planned = 0, refused = 0, steps = 0;
   for (int round = 0; round < 1500; ++round) {
@@ -329,7 +332,7 @@ TEST_CASE("compaction: in random use no frame has two owners, groups stay apart,
   CHECK(refused > 3000);
 }
 
-TEST_CASE("fragmentation: index and occupancy are shares of large frames and of each one's base pages") {
+TEST_CASE("fragmentation: index and occupancy are shares of the large frames and of each one's base pages") {
   for (std::string const name : {"on_demand", "contiguity_conserving"}) {
     CAPTURE(name);
     PolicyChoice<FrameAllocator> const frames_choice(name);
@@ -351,7 +354,7 @@ TEST_CASE("fragmentation: index and occupancy are shares of large frames and of 
   }
 }
 
-TEST_CASE("fragmentation: a seed, a GPU and a size of memory say which frames") {
+TEST_CASE("fragmentation: seed, GPU and memory size determine the occupied frames") {
   PolicyChoice<FrameAllocator> const on_demand("on_demand");
   FrameAllocator::Setup const setup{4096, kPageBits, 1, 6, {}};
   auto const free_frames = [&](std::uint64_t seed, std::uint32_t gpu) {

@@ -55,7 +55,8 @@ std::string refusal(std::vector<test::Setting> const& settings, std::uint32_t en
 
 }  // namespace
 
-TEST_CASE("compressed: a translation is, whose upper 18 virtual and 10 physical bits are those of the base") {
+TEST_CASE(
+    "compressed: a translation is compressed if its upper 18 virtual and 10 physical bits match the base") {
   auto tlb = l2();
   constexpr std::uint64_t kTag = 5U << 13U;     // 18 bits above 13
   constexpr std::uint64_t kFrame = 7U << 9U;    // 10 bits above 9
@@ -81,7 +82,7 @@ TEST_CASE("compressed: a translation is, whose upper 18 virtual and 10 physical 
   CHECK(tlb.stat("uncompressed_fills") == 4);
 }
 
-TEST_CASE("compressed: a base is of one address space, and of one device's memory") {
+TEST_CASE("compressed: a base belongs to one address space and one device's memory") {
   auto tlb = l2();
   fill(tlb, 0, 0);
   fill(tlb, kSpace, 1);
@@ -93,7 +94,7 @@ TEST_CASE("compressed: a base is of one address space, and of one device's memor
   CHECK(tlb->lookup(0) == frame_at(0));
 }
 
-TEST_CASE("compressed: a page that must not be written is compressed, and still must not be") {
+TEST_CASE("compressed: a read-only page is compressed and stays read-only") {
   auto tlb = l2();
   fill(tlb, page_at(1), 1);
   tlb->fill(page_at(2), {read_only(0x2000)});
@@ -103,7 +104,7 @@ TEST_CASE("compressed: a page that must not be written is compressed, and still 
   CHECK(tlb->lookup(page_at(1)) == frame_at(1));
 }
 
-TEST_CASE("compressed: each set has a base of its own, its first translation") {
+TEST_CASE("compressed: each set has its own base, its first translation") {
   auto tlb = l2();
   fill(tlb, page_at(0, 3), 0);
   fill(tlb, page_at(9U << 13U, 4), 5U << 9U);
@@ -125,7 +126,7 @@ TEST_CASE("compressed: a set of sixteen ways holds eight uncompressed and sixtee
   CHECK(pages_of(tlb) == expected);
 }
 
-TEST_CASE("compressed: the least recently used translation gives way to one of its own partition") {
+TEST_CASE("compressed: the least recently used translation of the same partition is replaced") {
   auto tlb = small(1);
   for (std::uint64_t page = 0; page < 4; ++page) fill(tlb, page, page);
   fill(tlb, 100, 1U << 9U);
@@ -139,7 +140,8 @@ TEST_CASE("compressed: the least recently used translation gives way to one of i
 }
 
 TEST_CASE(
-    "compressed: after sixteen uncompressed translations the next one is the base, and the set is empty") {
+    "compressed: after sixteen uncompressed translations, the next one becomes the base, and the set is "
+    "empty") {
   auto tlb = l2();
   for (std::uint64_t t = 0; t < 10; ++t) fill(tlb, page_at(t), t);
   for (std::uint64_t t = 0; t < 3; ++t) fill(tlb, page_at(t, 1), t);  // of another set
@@ -166,7 +168,7 @@ TEST_CASE(
   CHECK_FALSE(tlb->lookup(page_at(77U << 13U)).has_value());
 }
 
-TEST_CASE("compressed: counted consecutively, a compressed translation sets the counter back") {
+TEST_CASE("compressed: with consecutive counting, a compressed translation resets the counter") {
   auto tlb = l2({{"rebasing", "consecutive"}, {"rebase_after", "3"}});
   fill(tlb, page_at(0), 0);
   auto const elsewhere = [&](std::uint64_t n) { fill(tlb, page_at(n << 13U), n << 9U | 1U << 18U); };
@@ -183,7 +185,7 @@ TEST_CASE("compressed: counted consecutively, a compressed translation sets the 
   CHECK(is_compressed(tlb, page_at(2)));
 }
 
-TEST_CASE("compressed: counted as a stream, hits count like translations that come") {
+TEST_CASE("compressed: with stream counting, hits count like fills") {
   auto tlb = l2({{"rebasing", "stream"}, {"rebase_after", "3"}});
   auto const stranger = page_at(1U << 13U);
   fill(tlb, page_at(0), 0);
@@ -206,7 +208,7 @@ TEST_CASE("compressed: counted as a stream, hits count like translations that co
   CHECK(tlb.stat("flushed_translations") == 2);
 }
 
-TEST_CASE("compressed: without re-basing the first base stays") {
+TEST_CASE("compressed: without re-basing, the first base is kept") {
   auto tlb = l2({{"rebasing", "none"}});
   fill(tlb, page_at(0), 0);
   for (std::uint64_t n = 1; n < 1000; ++n) fill(tlb, page_at(n << 13U), n << 9U);
@@ -216,7 +218,7 @@ TEST_CASE("compressed: without re-basing the first base stays") {
   CHECK(is_compressed(tlb, page_at(1)));
 }
 
-TEST_CASE("compressed: of shared bases, sets that lie apart by their number have one, and lose all with it") {
+TEST_CASE("compressed: sets whose numbers are a stride apart share a base and are emptied together") {
   for (std::uint64_t const sharing : {2U, 4U, 0U}) {
     CAPTURE(sharing);
     auto tlb = l2({{"sets_per_base", std::to_string(sharing)}, {"rebase_after", "4"}});
@@ -237,8 +239,7 @@ TEST_CASE("compressed: of shared bases, sets that lie apart by their number have
   }
 }
 
-TEST_CASE(
-    "compressed: a searched base is the one of the uncompressed from which they differ in fewest bits") {
+TEST_CASE("compressed: base search selects the uncompressed translation with the fewest differing bits") {
   auto tlb = l2({{"base", "searched"}, {"rebase_after", "4"}});
   fill(tlb, page_at(0), 0);
   fill(tlb, page_at(3U << 20U), 1U << 12U);
@@ -255,7 +256,7 @@ TEST_CASE(
   CHECK_FALSE(is_compressed(tlb, page_at((3U << 20U) + 1)));
 }
 
-TEST_CASE("compressed: with ratio 3 an entry has room for three narrower translations") {
+TEST_CASE("compressed: with ratio 3, an entry holds three narrower translations") {
   auto tlb = l2({{"ratio", "3"}, {"virtual_delta", "9"}, {"physical_delta", "6"}});
   for (std::uint64_t t = 0; t < 30; ++t) fill(tlb, page_at(t), t);
   std::set<std::uint64_t> expected;
@@ -281,7 +282,7 @@ TEST_CASE("compressed: partitions of 75/25 and 25/75 of (uncompressed, compresse
   CHECK(held("75") == std::pair<std::size_t, std::size_t>{4, 24});
 }
 
-TEST_CASE("compressed: a page that comes in the other form has left the first one") {
+TEST_CASE("compressed: a fill in the other form removes the page's first entry") {
   auto tlb = l2();
   fill(tlb, page_at(1), 1);
   fill(tlb, page_at(1), 1U << 9U);
@@ -294,7 +295,7 @@ TEST_CASE("compressed: a page that comes in the other form has left the first on
   CHECK_FALSE(tlb->invalidate(page_at(1)));
 }
 
-TEST_CASE("compressed: an invalidation reaches a page of every size in either form, and no other") {
+TEST_CASE("compressed: an invalidation removes pages of every size in both forms, and no others") {
   for (auto const* large_entries : {"0", "16"}) {
     CAPTURE(large_entries);
     auto tlb = small(8, {{"large_entries", large_entries}}, kSizes);
@@ -316,7 +317,7 @@ TEST_CASE("compressed: an invalidation reaches a page of every size in either fo
   }
 }
 
-TEST_CASE("compressed: large pages are compressed by their own numbers, and a base is of one size") {
+TEST_CASE("compressed: large pages are compressed by their own numbers, and a base has one page size") {
   auto tlb = small(8, {}, kSizes);
   for (std::uint64_t n = 0; n < 3; ++n) tlb->fill(n * 8 * 512 + 7, {n << 21U, 9});  // all of set 0
   for (std::uint64_t n = 0; n < 3; ++n) {
@@ -330,7 +331,7 @@ TEST_CASE("compressed: large pages are compressed by their own numbers, and a ba
   CHECK_FALSE(is_compressed(tlb, (8U << 13U) * 512));
 }
 
-TEST_CASE("compressed: frames are compressed by their numbers, however large base pages are") {
+TEST_CASE("compressed: frames are compressed by frame number at any base page size") {
   for (unsigned const page_bits : {16U, 21U}) {
     CAPTURE(page_bits);
     test::ChosenTlb tlb{"compressed", {}, {512, 16, page_bits, kLru}};
@@ -345,7 +346,7 @@ TEST_CASE("compressed: frames are compressed by their numbers, however large bas
   }
 }
 
-TEST_CASE("compressed: a compressed translation of any size is late, in whichever entries, and no other is") {
+TEST_CASE("compressed: only compressed translations have the extra latency, at any size and in any entries") {
   for (auto const* large_entries : {"0", "8"}) {
     CAPTURE(large_entries);
     test::ChosenTlb tlb{"compressed",
@@ -363,7 +364,7 @@ TEST_CASE("compressed: a compressed translation of any size is late, in whicheve
   }
 }
 
-TEST_CASE("compressed: with entries of their own large pages and base pages drive out none of the others") {
+TEST_CASE("compressed: with separate entries, large pages and base pages do not evict each other") {
   auto tlb = small(1, {{"large_entries", "4"}, {"large_ways", "2"}}, kSizes);
   CHECK(tlb->arrays()[2].sets() == 2);
   for (std::uint64_t page = 0; page < 4; ++page) fill(tlb, page, page);
@@ -380,10 +381,10 @@ TEST_CASE("compressed: with entries of their own large pages and base pages driv
   CHECK_FALSE(tlb->lookup(0).has_value());
 }
 
-TEST_CASE("compressed: choices that do not fit are refused in one sentence") {
+TEST_CASE("compressed: incompatible parameters are rejected in one sentence") {
   CHECK(refusal({}).empty());
   CHECK(refusal({{"ratio", "3"}}) ==
-        "ratio = 3: so many deltas of 13 and 9 bits, with 2 bits each for their status, take 72, and an "
+        "ratio = 3: deltas of 13 and 9 bits, each with 2 status bits, take 72 bits, but an "
         "entry has 52");
   CHECK(refusal({{"ratio", "3"}, {"virtual_delta", "9"}, {"physical_delta", "6"}}).empty());
   CHECK(refusal({{"ratio", "3"}, {"virtual_delta", "10"}, {"physical_delta", "6"}}).find("ratio = 3: ") == 0);
@@ -396,7 +397,7 @@ TEST_CASE("compressed: choices that do not fit are refused in one sentence") {
         "virtual_delta = 32: must not be above the tag's 31 bits");
   CHECK(refusal({{"physical_delta", "20"}}) == "physical_delta = 20: must not be above the frame's 19 bits");
   CHECK(refusal({{"virtual_delta", "16"}}) ==
-        "ratio = 2: so many deltas of 16 and 9 bits, with 2 bits each for their status, take 54, and an "
+        "ratio = 2: deltas of 16 and 9 bits, each with 2 status bits, take 54 bits, but an "
         "entry has 52");
   for (auto const* percent : {"0", "3", "99", "100"})
     CHECK(refusal({{"compressed_percent", percent}}) ==
@@ -408,7 +409,7 @@ TEST_CASE("compressed: choices that do not fit are refused in one sentence") {
   CHECK(refusal({{"sets_per_base", "3"}}) == "sets_per_base = 3: must divide the number of sets, 32");
   CHECK(refusal({{"sets_per_base", "32"}}).empty());
   CHECK(refusal({{"latency", "1"}}) ==
-        "latency = 1: must be 0: other TLBs than the L2 TLB find all in the same time");
+        "latency = 1: must be 0: only the L2 TLB has an additional latency of compressed translations");
   CHECK(refusal({{"large_entries", "16"}, {"large_ways", "3"}}) ==
         "large_ways = 3: must divide large_entries, 16");
   CHECK(

@@ -42,7 +42,7 @@ std::uint64_t stat(Policy<FrameAllocator> const& frames, std::string_view name) 
 
 }  // namespace
 
-TEST_CASE("a region allocated en masse gets a large frame, each page its own place in it, in any order") {
+TEST_CASE("a region allocated en masse gets a large frame, with each page at its offset, in any order") {
   auto frames = choice().make(small_memory(16));
   CHECK(frames->allocate(page_of(0, 10)) == 2);
   CHECK(frames->allocate(page_of(0, 12)) == 4);  // another region: the next large frame
@@ -56,17 +56,17 @@ TEST_CASE("a region allocated en masse gets a large frame, each page its own pla
   CHECK(frames->available() == 10);
 }
 
-TEST_CASE("other pages get free base pages of their space, and a large frame when there are none") {
+TEST_CASE("other pages get free base pages of their space, and a large frame if none are left") {
   auto frames = choice().make(small_memory(16));
   for (std::uint64_t i = 0; i < 5; ++i) CHECK(frames->allocate(page_of(0, 100 + 7 * i)) == i);
-  CHECK(frames->allocate(page_of(1, 100)) == 8);  // a large frame of its own
+  CHECK(frames->allocate(page_of(1, 100)) == 8);  // a separate large frame
   CHECK(frames->allocate(page_of(0, 200)) == 5);
   CHECK(frames->allocate(page_of(1, 101)) == 9);
   CHECK(stat(frames, "large_frames_in_use") == 3);
   CHECK(stat(frames, "large_frames_assigned") == 0);
 }
 
-TEST_CASE("pages with and without contiguity share no large frame while there are free ones") {
+TEST_CASE("pages with and without contiguity share a large frame only if none are free") {
   auto frames = choice().make(small_memory(16));
   CHECK(frames->allocate(page_of(0, 100)) == 0);
   CHECK(frames->allocate(page_of(0, 9)) == 5);
@@ -75,7 +75,7 @@ TEST_CASE("pages with and without contiguity share no large frame while there ar
   CHECK(frames->allocate(page_of(1, 8)) == 8);
 }
 
-TEST_CASE("a large frame of which no page is left is free again, for any space, and ends its region") {
+TEST_CASE("a large frame without pages is free again for any space, and ends its region") {
   auto frames = choice().make(small_memory(8));
   CHECK(frames->allocate(page_of(0, 8)) == 0);
   CHECK(frames->allocate(page_of(0, 9)) == 1);
@@ -91,7 +91,7 @@ TEST_CASE("a large frame of which no page is left is free again, for any space, 
   CHECK(stat(frames, "large_frames_assigned") == 3);
 }
 
-TEST_CASE("the large frame that came back first is taken first, and before one that was never used") {
+TEST_CASE("the large frame freed first is reused first, and before unused ones") {
   auto frames = choice().make(small_memory(16));
   CHECK(frames->allocate(page_of(0, 8)) == 0);
   CHECK(frames->allocate(page_of(0, 12)) == 4);
@@ -102,7 +102,7 @@ TEST_CASE("the large frame that came back first is taken first, and before one t
   CHECK(frames->allocate(page_of(2, 100)) == 8);
 }
 
-TEST_CASE("without a free large frame a page gets what regions of its space have left, the oldest first") {
+TEST_CASE("without a free large frame, a page gets the unused frames of its space's regions, oldest first") {
   auto frames = choice().make(small_memory(12));
   CHECK(frames->allocate(page_of(1, 8)) == 0);
   CHECK(frames->allocate(page_of(0, 9)) == 5);
@@ -117,7 +117,7 @@ TEST_CASE("without a free large frame a page gets what regions of its space have
   CHECK(frames->allocate(page_of(0, 8)) == 4);
 }
 
-TEST_CASE("the soft guarantee is broken only where nothing else is free, and that is counted") {
+TEST_CASE("the soft guarantee is broken only if no other frame is free, which is counted") {
   auto frames = choice().make(small_memory(8));
   CHECK(frames->allocate(page_of(0, 8)) == 0);
   CHECK(frames->allocate(page_of(1, 100)) == 4);
@@ -141,7 +141,7 @@ TEST_CASE("the soft guarantee is broken only where nothing else is free, and tha
   CHECK(stat(frames, "shared_allocations") == 5);
 }
 
-TEST_CASE("data of nobody leaves no large frame free where it lies, and is shared with in the last place") {
+TEST_CASE("preoccupied data makes its large frames unavailable, and they are shared as the last choice") {
   auto frames = choice().make(small_memory(16));
   for (auto const f : {13U, 6U, 1U}) frames->occupy(f);
   CHECK(frames->available() == 13);
@@ -158,7 +158,7 @@ TEST_CASE("data of nobody leaves no large frame free where it lies, and is share
   CHECK(stat(frames, "shared_allocations") == 1);
 }
 
-TEST_CASE("a large page gets a large frame of the free frame list, whole, or nothing and changes nothing") {
+TEST_CASE("a large page gets a whole free large frame, or none without side effects") {
   auto frames = choice().make(small_memory(14));
   CHECK(frames->allocate(page_of(0, 100)) == 0);
   CHECK(frames->allocate_large(page_of(0, 8), 1) == std::nullopt);
@@ -177,7 +177,7 @@ TEST_CASE("a large page gets a large frame of the free frame list, whole, or not
   CHECK(stat(frames, "large_frames_assigned") == 3);
 }
 
-TEST_CASE("the part of a large frame at the end of memory is never a region's") {
+TEST_CASE("the partial large frame at the end of memory is never assigned to a region") {
   auto frames = choice().make(small_memory(6));
   CHECK(frames->allocate(page_of(0, 8)) == 0);
   CHECK(frames->allocate(page_of(1, 8)) == 4);  // like any page
@@ -192,7 +192,8 @@ TEST_CASE("the part of a large frame at the end of memory is never a region's") 
   CHECK(stat(frames, "large_frames_assigned") == 2);
 }
 
-TEST_CASE("memory without bounds costs what is used of it, and large frames of one page are base pages") {
+TEST_CASE(
+    "unbounded memory has a cost proportional to its use, and large frames of one page are base pages") {
   auto endless = choice().make({});
   CHECK(endless->uses_large_frames());
   CHECK(endless->allocate(7) == 0);
@@ -382,7 +383,7 @@ FrameAllocator::Setup setup_of(std::uint64_t frames, std::uint32_t spaces, unsig
 
 }  // namespace
 
-TEST_CASE("whatever comes and goes, each frame is that which a search by the paper's rules finds") {
+TEST_CASE("under random use, each frame matches a search by the paper's rules") {
   std::uint64_t seed = 1, shared = 0, kept = 0;
   struct Case {
     std::uint64_t frames;
@@ -412,7 +413,7 @@ TEST_CASE("whatever comes and goes, each frame is that which a search by the pap
   CHECK(kept > 5'000);
 }
 
-TEST_CASE("an allocator saved and loaded gives the frames that the first gives from there on") {
+TEST_CASE("an allocator saved and loaded returns the same frames as the original") {
   auto const setup = setup_of(61, 3, 2);
   Walk walk(setup, 99);
   for (int round = 0; round < 100; ++round) {

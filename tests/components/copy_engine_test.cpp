@@ -82,7 +82,7 @@ struct CopyBench : Bench {
 }  // namespace
 
 TEST_CASE(
-    "copy engine: a page's lines are read one per cycle, written as they arrive, and the driver is told") {
+    "copy engine: a page's lines are read at one per cycle and written on arrival; the driver is notified") {
   CopyBench b(small(), {{Time{50ns}, {kFrom, kTo, 256, 9, 3, 2}}});
   CHECK(b.remote->nanoseconds() == Times{51, 52, 53, 54});
   for (std::uint64_t i = 0; i < 4; ++i) {
@@ -107,7 +107,7 @@ TEST_CASE(
   CHECK(b.engine_under_test.waiting_for().empty());
 }
 
-TEST_CASE("copy engine: no more lines are under way than its window") {
+TEST_CASE("copy engine: outstanding lines never exceed the window") {
   auto spec = small();
   spec.window = 2;
   CopyBench b(spec, {{Time{50ns}, {kFrom, kTo, 256, 0}}});
@@ -115,7 +115,7 @@ TEST_CASE("copy engine: no more lines are under way than its window") {
   CHECK(b.remote->nanoseconds() == Times{51, 52, 51 + 114, 52 + 114});
 }
 
-TEST_CASE("copy engine: a line waits for a credit of its slice, others too, in order") {
+TEST_CASE("copy engine: a line waits for a credit of its slice, and later lines wait behind it") {
   auto spec = small();
   spec.slice_credits = 1;
   spec.memory = AddressMap(2, 256);  // the whole page in one slice
@@ -125,7 +125,7 @@ TEST_CASE("copy engine: a line waits for a credit of its slice, others too, in o
   CHECK(b.copied->nanoseconds() == Times{201});
 }
 
-TEST_CASE("copy engine: the lines of the next order are read behind those of the one before it") {
+TEST_CASE("copy engine: the lines of the next order are read after the lines of the previous order") {
   CopyBench b(small(),
               {{Time{50ns}, {kFrom, kTo, 256, 2}}, {Time{51ns}, {kFrom + 0x1000, kTo + 0x1000, 256, 0}}});
   CHECK(b.remote->nanoseconds() == Times{51, 52, 53, 54, 55, 56, 57, 58});
@@ -135,8 +135,7 @@ TEST_CASE("copy engine: the lines of the next order are read behind those of the
   CHECK(b.copied->records()[1].message.tag == 0);
 }
 
-TEST_CASE(
-    "copy engine: an order whose lines are written sooner is done before the one that began before it") {
+TEST_CASE("copy engine: an order whose lines are written sooner completes before an earlier order") {
   // The read of the first order's last line takes 1 us.
   CopyBench b(small(),
               {{Time{50ns}, {kFrom, kTo, 128, 2}}, {Time{51ns}, {kFrom + 0x1000, kTo + 0x1000, 128, 0}}},
@@ -146,7 +145,7 @@ TEST_CASE(
   CHECK(b.engine_under_test.waiting_for().empty());
 }
 
-TEST_CASE("copy engine: lines that arrive in any order are each written once where they belong") {
+TEST_CASE("copy engine: lines that arrive in any order are each written once at their addresses") {
   auto spec = small();
   spec.window = 7;
   spec.slice_credits = 2;
@@ -165,7 +164,7 @@ TEST_CASE("copy engine: lines that arrive in any order are each written once whe
   CHECK(b.engine_under_test.state().lines_in == 256);
 }
 
-TEST_CASE("copy engine: bytes that are no whole line end with a shorter access") {
+TEST_CASE("copy engine: a partial last line is a shorter access") {
   CopyBench b(small(), {{Time{50ns}, {kFrom, kTo, 130, 0}}});
   REQUIRE(b.remote->records().size() == 3);
   CHECK(b.remote->records()[1].message.bytes == 64);
@@ -174,7 +173,7 @@ TEST_CASE("copy engine: bytes that are no whole line end with a shorter access")
   CHECK(b.copied->count() == 1);
 }
 
-TEST_CASE("copy engine: what leaves is read from its slices and written to the other device") {
+TEST_CASE("copy engine: outgoing data is read from its slices and written to the other device") {
   CopyBench b(small(), {{Time{50ns}, {kTo, kFrom, 256, 7}}});
   // Read from two slices, one line per cycle; each line is written when it arrives; 100 ns at the other
   // device.
@@ -192,7 +191,7 @@ TEST_CASE("copy engine: what leaves is read from its slices and written to the o
   CHECK(b.engine_under_test.state().lines_out == 4);
 }
 
-TEST_CASE("copy engine: both directions are under way at once, neither waits for the other") {
+TEST_CASE("copy engine: both directions are active at once and do not wait for each other") {
   CopyBench b(small(),
               {{Time{50ns}, {kFrom, kTo, 256, 1}}, {Time{50ns}, {kTo + 0x1000, kFrom + 0x1000, 256, 2}}});
   REQUIRE(b.copied->count() == 2);
@@ -211,7 +210,7 @@ TEST_CASE("copy engine: memory is copied within the GPU, and from another device
   CHECK(outside.copied->count() == 1);
 }
 
-TEST_CASE("copy engine: with one credit per slice both directions end, each line written once") {
+TEST_CASE("copy engine: with one credit per slice, both directions complete, and each line is written once") {
   auto spec = small();
   spec.slice_credits = 1;
   spec.window = 3;
@@ -227,7 +226,7 @@ TEST_CASE("copy engine: with one credit per slice both directions end, each line
   CHECK(b.engine_under_test.waiting_for().empty());
 }
 
-TEST_CASE("copy engine: lines of a block are one message, and an order takes what its lines take alone") {
+TEST_CASE("copy engine: the lines of a block are one message with the same timing as separate lines") {
   for (bool const in : {true, false}) {
     auto const from = in ? kFrom : kTo, to = in ? kTo : kFrom;
     auto alone = with_trains();
@@ -246,7 +245,7 @@ TEST_CASE("copy engine: lines of a block are one message, and an order takes wha
   }
 }
 
-TEST_CASE("copy engine: a train ends with its block, at either end, and a shorter last line goes alone") {
+TEST_CASE("copy engine: a train ends at a block boundary, and a shorter last line is sent separately") {
   // From the third line of a block to the second line of another: reads of 2, 4 and 1 lines, and of 30 bytes.
   CopyBench b(with_trains(), {{Time{50ns}, {kFrom + 128, kTo + 64, 7 * 64 + 30, 0}}});
   CHECK(pieces(*b.remote, kFrom + 128) ==
@@ -258,7 +257,7 @@ TEST_CASE("copy engine: a train ends with its block, at either end, and a shorte
   CHECK(b.copied->nanoseconds() == Times{160 + 10 + 1 + 1});
 }
 
-TEST_CASE("copy engine: parts of a train that arrive in any order are written where they belong") {
+TEST_CASE("copy engine: parts of a train that arrive in any order are written at their addresses") {
   Bench b;
   auto& engine = b.system.add<CopyEngine>("copy_engine", with_trains());
   b.feed(engine.copy, {{Time{50ns}, {kFrom, kTo, 256, 9}}});
@@ -277,7 +276,7 @@ TEST_CASE("copy engine: parts of a train that arrive in any order are written wh
   CHECK(copied.nanoseconds() == Times{401 + 10 + 1 + 1});
 }
 
-TEST_CASE("copy engine: a train waits until the window, or its slice's credits, have room for all of it") {
+TEST_CASE("copy engine: a train waits until the window and its slice's credits have room for all of it") {
   auto spec = with_trains();
   spec.window = 6;
   CopyBench few(spec, {{Time{50ns}, {kFrom, kTo, 512, 0}}});
@@ -292,7 +291,7 @@ TEST_CASE("copy engine: a train waits until the window, or its slice's credits, 
   CHECK(one.copied->count() == 1);
 }
 
-TEST_CASE("copy engine: the longest train is one thing to a CPU, and another to other devices") {
+TEST_CASE("copy engine: the maximum train length for a CPU differs from that for other devices") {
   auto spec = with_trains();
   spec.remote_train = 1;
   CopyBench cpu(spec, {{Time{50ns}, {physical(kFirstCpu, 0), kTo, 256, 0}}});
@@ -301,7 +300,8 @@ TEST_CASE("copy engine: the longest train is one thing to a CPU, and another to 
   CHECK(gpu.remote->records().size() == 4);
 }
 
-TEST_CASE("copy engine: with trains and few credits both directions end, each line written once") {
+TEST_CASE(
+    "copy engine: with trains and few credits, both directions complete, and each line is written once") {
   auto spec = with_trains();
   spec.slice_credits = 4;
   spec.window = 5;
@@ -327,7 +327,7 @@ TEST_CASE("copy engine: with trains and few credits both directions end, each li
   CHECK(b.engine_under_test.waiting_for().empty());
 }
 
-TEST_CASE("copy engine: what is not said follows from the links, the slices and the trains") {
+TEST_CASE("copy engine: defaults are derived from the links, the slices and the trains") {
   CopyEngineParams p;
   CHECK(p.window_of(320) == 320);
   CHECK(p.window_of(0) == 1);
@@ -340,7 +340,7 @@ TEST_CASE("copy engine: what is not said follows from the links, the slices and 
   CHECK(p.slice_credits_of(7, 8, 4, 4) == 3);
 }
 
-TEST_CASE("copy engine: what copies with a CPU take longer is added to each once, in both directions") {
+TEST_CASE("copy engine: the extra latency of copies with a CPU is added once per copy, in both directions") {
   auto spec = small();
   spec.cpu_latency = 40ns;
   auto const cpu = physical(kFirstCpu, 0x7000);

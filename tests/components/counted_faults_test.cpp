@@ -44,7 +44,7 @@ IommuSpec iommu_of(PageTable const& table) {
 
 }  // namespace
 
-TEST_CASE("IOMMU: requests, TLB, walks and faults are counted for the application that asks") {
+TEST_CASE("IOMMU: requests, TLB look-ups, walks and faults are counted for the requesting application") {
   using namespace iommu_bench;
   auto const table = two_pages();
   auto spec = iommu_of(table);
@@ -77,7 +77,7 @@ TEST_CASE("IOMMU: requests, TLB, walks and faults are counted for the applicatio
   CHECK(counts(b.driver, "pages_mapped") == Counts{0, 1});
 }
 
-TEST_CASE("IOMMU: a first touch that it maps itself is the first requester's") {
+TEST_CASE("IOMMU: a first touch mapped by the IOMMU counts for the first requester") {
   using namespace iommu_bench;
   auto const table = two_pages();
   IommuBench const b(iommu_of(table), {{Time{100ns}, ask(55, 1, 1, 1)}, {Time{101ns}, ask(55, 2, 2, 0)}});
@@ -86,7 +86,7 @@ TEST_CASE("IOMMU: a first touch that it maps itself is the first requester's") {
   CHECK(counts(b.driver, "pages_mapped") == Counts{0, 1});
 }
 
-TEST_CASE("IOMMU: of pages that move the faults of walks, TLB hits and moving pages name the application") {
+TEST_CASE("IOMMU: with migrations, faults of walks, TLB hits and moving pages name the application") {
   using namespace iommu_bench;
   PageTable table(kTable, 12);
   for (std::uint64_t i = 0; i < 3; ++i) table.map(kPage + i, physical(1, (5 + i) << 12));
@@ -121,7 +121,7 @@ TEST_CASE("IOMMU: of pages that move the faults of walks, TLB hits and moving pa
   for (auto const& r : faults.records()) CHECK(r.message.kept_by_gpu == 0);
 }
 
-TEST_CASE("GMMU: faults that it keeps are counted for the application whose request raised them") {
+TEST_CASE("GMMU: faults recorded by the GPU are counted for the application of the request") {
   using namespace gmmu_bench;
   auto const table = one_page();
   auto spec = spec_of("centralized", table);
@@ -156,7 +156,7 @@ TEST_CASE("GMMU: faults that it keeps are counted for the application whose requ
   CHECK(counts(remote.gmmu, "page_faults") == Counts{0, 0});
 }
 
-TEST_CASE("GMMU: without faults of its own it has no statistics of them, and the others are what they were") {
+TEST_CASE("GMMU: without a fault buffer it has no fault statistics, and the others are unchanged") {
   using namespace gmmu_bench;
   auto const table = one_page();
   auto spec = spec_of("centralized", table);
@@ -209,7 +209,7 @@ Texts last_of(Rows const& rows) {
 
 }  // namespace
 
-TEST_CASE("driver: first touches are counted for the application of the fault, and so are those elsewhere") {
+TEST_CASE("driver: first touches, including remote ones, are counted for the application of the fault") {
   using namespace driver_bench;
   PagingDriverSpec spec;
   spec.applications = kTwo;
@@ -254,7 +254,7 @@ TEST_CASE("driver: migrations are counted for the application of the fault, and 
   CHECK(b.copies[2]->records()[0].message.space == 0);
 }
 
-TEST_CASE("driver: a page whose contents a first touch fetches is the application's that touched it") {
+TEST_CASE("driver: a page whose contents a first touch fetches counts for the touching application") {
   using namespace driver_bench;
   PagingDriverSpec spec;
   spec.applications = kTwo;
@@ -275,7 +275,7 @@ TEST_CASE("driver: a page whose contents a first touch fetches is the applicatio
   CHECK(b.copies[0]->records()[0].message.space == 3);
 }
 
-TEST_CASE("driver: a row says how large the page is, and then whose access touched it") {
+TEST_CASE("driver: a row has the page size, then the application of the first touch") {
   using namespace driver_bench;
   Workload const w("w", {{"large", 1024 << 12, 512 << 12}}, {}, {}, {});
   Applications const applications(w);
@@ -292,7 +292,7 @@ TEST_CASE("driver: a row says how large the page is, and then whose access touch
   CHECK(last_of(taken) == Texts{"bfs"});
 }
 
-TEST_CASE("driver: with one application its tables do not name it, and what it counts is counted once") {
+TEST_CASE("driver: with one application, its tables have no application column, and counts are not split") {
   using namespace driver_bench;
   auto const table = one_page();
   PagingDriverSpec spec;
@@ -308,7 +308,7 @@ TEST_CASE("driver: with one application its tables do not name it, and what it c
   CHECK(has(b.driver, "active_migrations"));
 }
 
-TEST_CASE("driver: what streams copy, allocate and free is counted for the application of the stream") {
+TEST_CASE("driver: copies, allocations and frees of a stream are counted for its application") {
   using namespace driver_bench;
   PageTable table(0, 12);
   table.map(64, physical(0, 7 << 12));

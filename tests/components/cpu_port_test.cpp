@@ -43,7 +43,7 @@ struct GpuAndCpu : Bench {
 
 }  // namespace
 
-TEST_CASE("RDMA and CPU port: a translation goes to the IOMMU and back in the sum of its stages") {
+TEST_CASE("RDMA and CPU port: a translation takes the sum of its stages to the IOMMU and back") {
   GpuAndCpu b(Sizes{8, 1});
   b.feed(b.rdma.translate_request, {{Time{1000ns}, {0x123, 42}}});
   b.idle(b.rdma.invalidated);
@@ -75,7 +75,7 @@ TEST_CASE("RDMA and CPU port: a translation goes to the IOMMU and back in the su
   CHECK(answers.records()[0].message.found_by == FoundBy::fault);
 }
 
-TEST_CASE("RDMA and CPU port: a page fault reaches the driver behind the translation requests before it") {
+TEST_CASE("RDMA and CPU port: a page fault reaches the driver after the translation requests before it") {
   GpuAndCpu b(Sizes{8, 1}, true);
   b.feed(b.rdma.translate_request, {{Time{1000ns}, {0x123, 42}}});
   b.feed(b.rdma.page_fault, {{Time{1000ns}, {0x123, 4, 0, 7, FaultKind::moving, 1, {}}}});
@@ -98,7 +98,7 @@ TEST_CASE("RDMA and CPU port: a page fault reaches the driver behind the transla
   static_assert(channel_of(PacketKind::page_fault) == Channel::request);
 }
 
-TEST_CASE("RDMA: why a fault is not recorded arrives with the answer, and is no size") {
+TEST_CASE("RDMA: the reason for an unrecorded fault arrives with the answer and is not a size") {
   GpuAndCpu b(Sizes{8, 1});
   b.idle(b.rdma.translate_request, b.rdma.invalidated);
   b.sink(b.rdma.invalidate);
@@ -117,7 +117,7 @@ TEST_CASE("RDMA: why a fault is not recorded arrives with the answer, and is no 
 }
 
 TEST_CASE(
-    "RDMA and CPU port: an invalidation arrives behind the translations sent before it, and is answered") {
+    "RDMA and CPU port: an invalidation arrives after the translations sent before it, and is acknowledged") {
   GpuAndCpu b(Sizes{2, 1});
   b.idle(b.rdma.translate_request);
   b.sink(b.cpu.translate);
@@ -155,8 +155,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "CPU port and switches: over two equal routes, one of them full of data, the invalidation of a page "
-    "stays "
+    "CPU port and switches: over two equal routes, one saturated with data, the invalidation of a page stays "
     "behind its translations") {
   // Node 0: the GPU. Nodes 1 and 3: switches. Node 2: the CPU, with a link to each switch.
   auto const to_gpu = table(2, {{0, 1}, {}, {}, {}});

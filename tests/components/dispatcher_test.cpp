@@ -53,7 +53,7 @@ std::size_t fit(KernelShape const& s, SmParams const& sm) {
 
 }  // namespace
 
-TEST_CASE("dispatcher: an SM is filled to the first limit it meets") {
+TEST_CASE("dispatcher: an SM is filled up to its first exhausted resource") {
   SmParams sm;
   sm.max_warps = 40;
   sm.max_threads = 2560;
@@ -75,19 +75,19 @@ TEST_CASE("dispatcher: an SM is filled to the first limit it meets") {
   CHECK(fit(shape(100, 125), sm) == 4);
 }
 
-TEST_CASE("dispatcher: a block that fits no empty SM is refused with what it lacks") {
+TEST_CASE("dispatcher: a block that does not fit an empty SM is rejected with the insufficient resource") {
   SmParams sm;
   CHECK(Dispatcher::why_not(shape(1, 1024), sm, 64).empty());
-  CHECK(Dispatcher::why_not(shape(1, 2561), sm, 64) == "41 warps where an SM holds 40");
+  CHECK(Dispatcher::why_not(shape(1, 2561), sm, 64) == "41 warps, but an SM holds 40");
   sm.max_threads = 512;
-  CHECK(Dispatcher::why_not(shape(1, 1024), sm, 64) == "1024 threads where an SM holds 512");
-  CHECK(Dispatcher::why_not(shape(1, 256, 257), sm, 64) == "65792 registers where an SM has 65536");
+  CHECK(Dispatcher::why_not(shape(1, 1024), sm, 64) == "1024 threads, but an SM holds 512");
+  CHECK(Dispatcher::why_not(shape(1, 256, 257), sm, 64) == "65792 registers, but an SM has 65536");
   CHECK(Dispatcher::why_not(shape(1, 64, 1, 65537), sm, 64) ==
-        "65537 B of shared memory where an SM has 64 KiB");
+        "65537 B of shared memory, but an SM has 64 KiB");
   CHECK(Dispatcher::why_not(shape(1, 512, 4'000'000'000), sm, 64) != "");  // the product exceeds 32 bits
 }
 
-TEST_CASE("dispatcher: one block per cycle, to the SMs in turn, and a place that is freed is used again") {
+TEST_CASE("dispatcher: one block per cycle, round-robin over the SMs, and a freed slot is reused") {
   auto const workload = workload_of({shape(7, 64)});
   SmParams sm;
   sm.max_blocks = 2;
@@ -109,7 +109,7 @@ TEST_CASE("dispatcher: one block per cycle, to the SMs in turn, and a place that
   CHECK(dispatcher.waiting_for() == "6 running blocks, 0 not dispatched");
 }
 
-TEST_CASE("dispatcher: a GPU alone is done with a kernel when all slices have been written back") {
+TEST_CASE("dispatcher: a single GPU completes a kernel when all slices have been written back") {
   auto const workload = workload_of({shape(1, 64)});
   auto spec = spec_of(workload, SmParams{}, 1);
   spec.slices_to_write_back = 2;
@@ -127,13 +127,13 @@ TEST_CASE("dispatcher: a GPU alone is done with a kernel when all slices have be
   CHECK(slices[0]->nanoseconds() == Times{2001});
   CHECK(slices[1]->nanoseconds() == Times{2001});
   CHECK(done.count() == 0);
-  CHECK(dispatcher.waiting_for() == "1 slices that write back");
+  CHECK(dispatcher.waiting_for() == "1 slices writing back");
   b.run();
   CHECK(done.nanoseconds() == Times{2301});
   CHECK(dispatcher.waiting_for().empty());
 }
 
-TEST_CASE("dispatcher: one of several GPUs writes back when the host says so, with or without a block") {
+TEST_CASE("dispatcher: one of several GPUs writes back on the host's request, with or without blocks") {
   auto const workload = workload_of({shape(1, 64)});
   auto spec = spec_of(workload, SmParams{}, 1);
   spec.slices_to_write_back = 2;
@@ -160,7 +160,7 @@ TEST_CASE("dispatcher: one of several GPUs writes back when the host says so, wi
   }
 }
 
-TEST_CASE("dispatcher: whichever resource fills an SM, a finished block gives back all that it held of it") {
+TEST_CASE("dispatcher: a finished block frees all of its resources, whichever resource limits the SM") {
   SmParams wide;
   wide.max_warps = 64;
   wide.max_threads = 4096;
@@ -265,7 +265,7 @@ TEST_CASE("dispatchers: every block of a kernel runs exactly once, whatever the 
   }
 }
 
-TEST_CASE("dispatchers: which GPU runs which block, where the blocks do not come out even") {
+TEST_CASE("dispatchers: assignment of blocks to GPUs for an uneven number of blocks") {
   using Blocks = std::vector<std::uint64_t>;
   // Three GPUs of two SMs, seven blocks: the blocks of one GPU.
   auto const dealt = [](std::string_view order, std::uint32_t gpu, std::uint64_t blocks = 7) {
@@ -303,7 +303,7 @@ TEST_CASE("dispatchers: which GPU runs which block, where the blocks do not come
   CHECK(dealt("contiguous_per_sm", 2, 6) == Blocks{4, 5});
 }
 
-TEST_CASE("dispatcher: applications place a block in turn, each on SMs of its own list") {
+TEST_CASE("dispatcher: applications place one block each round-robin, each on its own list of SMs") {
   auto const first = workload_of({shape(4, 64)});
   auto const second = workload_of({shape(3, 64)});
   Applications const both({{"a", &first, 0, {}, {0, 1}, {}, 1}, {"b", &second, 1, {}, {1, 2}, {}, 1}});
@@ -333,7 +333,7 @@ TEST_CASE("dispatcher: applications place a block in turn, each on SMs of its ow
   CHECK(dispatcher.waiting_for() == "5 running blocks, 0 not dispatched");
 }
 
-TEST_CASE("dispatcher: of two kernels that end together, each is done when its own flushes are") {
+TEST_CASE("dispatcher: of two kernels that end together, each completes with its own flushes") {
   auto const first = workload_of({shape(1, 64)});
   auto const second = workload_of({shape(1, 64), shape(1, 64)});
   Applications const both({{"a", &first, 0, {}, {}, {}, 1}, {"b", &second, 1, {}, {}, {}, 1}});
@@ -391,7 +391,7 @@ struct ExtraBench : Bench {
 
 }  // namespace
 
-TEST_CASE("dispatcher: extra blocks come when all SMs have what can issue, and one more after each period") {
+TEST_CASE("dispatcher: extra blocks are assigned when all SMs are full, and one more after each period") {
   auto const workload = workload_of({shape(9, 64)});
   ExtraBench b(workload, "thread_oversubscription", 2, {{Time{150'000ns}, {0, 0, 0}}});
   b.run(Time{190us});
@@ -404,7 +404,7 @@ TEST_CASE("dispatcher: extra blocks come when all SMs have what can issue, and o
   CHECK(b.controls[1]->records()[0].message.stopped == 0);
 }
 
-TEST_CASE("dispatcher: pages that live shorter leave an SM with fewer extra blocks") {
+TEST_CASE("dispatcher: shorter page lifetimes reduce the extra blocks of an SM") {
   auto const workload = workload_of({shape(20, 64)});
   // A mean of 1 ms in the second period, then of half of that in the third.
   ExtraBench b(workload, "thread_oversubscription", 1,
@@ -418,7 +418,7 @@ TEST_CASE("dispatcher: pages that live shorter leave an SM with fewer extra bloc
   CHECK(b.starts[0]->nanoseconds() == Times{1001, 1002, 101'001, 201'001, 320'001, 330'001});
 }
 
-TEST_CASE("dispatcher: the SMs that are turned off get no blocks, and run when no other has any") {
+TEST_CASE("dispatcher: disabled SMs get no blocks, and run again when no other SM has any") {
   auto const workload = workload_of({shape(5, 64)});
   ExtraBench b(workload, "throttling", 4,
                {{Time{150us}, {0, 0, 0}}, {Time{160us}, {1, 1, 0}}, {Time{170us}, {4, 0, 0}}},
@@ -443,7 +443,7 @@ TEST_CASE("dispatcher: no period ends while no block runs, so a run can end") {
   CHECK(b.controls[0]->count() == 0);
 }
 
-TEST_CASE("dispatcher: a period whose end would change nothing ends without an event, until pages leave") {
+TEST_CASE("dispatcher: a period without an effect ends without an event, until pages are evicted") {
   auto const workload = workload_of({shape(9, 64)});
   // No block ends. After three periods the SM has its maximum of extra blocks and receives the last of them.
   // Evictions in the sixth and ninth period are counted at the end of these. The overall mean is then below
@@ -458,8 +458,7 @@ TEST_CASE("dispatcher: a period whose end would change nothing ends without an e
   CHECK(extra == std::vector<std::uint32_t>{2, 3, 4, 4, 4, 3, 2, 1, 0});
 }
 
-TEST_CASE(
-    "dispatcher: the driver stops all SMs, and lets those go on that are not turned off for another reason") {
+TEST_CASE("dispatcher: the driver stops all SMs, and resumes SMs that are not disabled for another reason") {
   auto const workload = workload_of({shape(5, 64)});
   auto spec = spec_of(workload, SmParams{}, 2);
   spec.may_stall = true;

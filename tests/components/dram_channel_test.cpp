@@ -42,8 +42,8 @@ struct DramBench : Bench {
 }  // namespace
 
 TEST_CASE(
-    "DRAM: a closed bank takes tRCD + tCL, an open row tCL, another row tRP + tRCD + tCL, and the line "
-    "its time on the bus") {
+    "DRAM: a closed bank takes tRCD + tCL, an open row tCL, another row tRP + tRCD + tCL, and the line its "
+    "bus time") {
   DramBench b(channel(kFast), {{Time{100ns}, read(0, 1)},
                                {Time{200ns}, read(kRow - 64, 2)},
                                {Time{300ns}, read(kSameBank, 3)},
@@ -60,7 +60,7 @@ TEST_CASE(
   CHECK(s.busy_ps == 4 * 2000);
 }
 
-TEST_CASE("DRAM: a row stays open for tRAS before another takes its place") {
+TEST_CASE("DRAM: a row stays open for tRAS before another replaces it") {
   DramBench b(channel(kFast), {{Time{100ns}, read(0, 1)}, {Time{101ns}, read(kSameBank, 2)}});
   CHECK(b.answers->nanoseconds() == Times{131, 100 + 33 + 42 + 2 + 1});
 }
@@ -71,8 +71,7 @@ TEST_CASE("DRAM: misses in different banks overlap") {
   CHECK(b.answers->nanoseconds() == Times{131, 133, 135});
 }
 
-TEST_CASE(
-    "DRAM: requests for the slice's own addresses: the bits that select the slice are no part of a row") {
+TEST_CASE("DRAM: slice-local addresses: the bits that select the slice are not part of a row") {
   auto spec = channel(kFast);
   spec.memory = AddressMap(4, 256);
   // A row of 2 KiB holds eight blocks of 256 bytes, every fourth block of the memory.
@@ -81,7 +80,7 @@ TEST_CASE(
   CHECK(b.answers->nanoseconds() == Times{131, 217, 331});
 }
 
-TEST_CASE("DRAM: FR-FCFS takes the hit of an open row before an older miss, FCFS does not") {
+TEST_CASE("DRAM: FR-FCFS serves a hit in an open row before an older miss, FCFS does not") {
   std::vector<Record<MemRequest>> const script{
       {Time{1000ns}, read(0, 1)}, {Time{1010ns}, read(kSameBank, 2)}, {Time{1020ns}, read(64, 3)}};
   // The bus is busy until 1092. The scheduler picks at 1050 and 1114.
@@ -94,7 +93,8 @@ TEST_CASE("DRAM: FR-FCFS takes the hit of an open row before an older miss, FCFS
   CHECK(in_order.dram.state().stats.row_hits == 0);
 }
 
-TEST_CASE("DRAM: FR-FCFS takes the bank that can deliver first when no row is open, FCFS the oldest") {
+TEST_CASE(
+    "DRAM: without an open row, FR-FCFS serves the bank that can deliver first, FCFS the oldest request") {
   std::vector<Record<MemRequest>> const script{
       {Time{1000ns}, read(0, 1)}, {Time{1010ns}, read(kSameBank, 2)}, {Time{1011ns}, read(kRow, 3)}};
   DramBench first_ready(channel(kSlow, "frfcfs"), script);
@@ -103,15 +103,14 @@ TEST_CASE("DRAM: FR-FCFS takes the bank that can deliver first when no row is op
   CHECK(tags(*in_order.answers) == Tags{1, 2, 3});
 }
 
-TEST_CASE("DRAM: FR-FCFS takes the oldest when no row is open and one bank has all") {
+TEST_CASE("DRAM: without an open row and with all requests in one bank, FR-FCFS serves the oldest") {
   DramBench b(channel(kSlow), {{Time{1000ns}, read(0, 1)},
                                {Time{1010ns}, read(2 * kSameBank, 2)},
                                {Time{1011ns}, read(kSameBank, 3)}});
   CHECK(tags(*b.answers) == Tags{1, 2, 3});
 }
 
-TEST_CASE(
-    "DRAM: saturated with hits of one row, 10,000 lines take exactly 10,000 times their time on the bus") {
+TEST_CASE("DRAM: saturated with hits in one row, 10,000 lines take exactly 10,000 times their bus time") {
   for (auto const bandwidth : {kFast, kSlow}) {
     auto spec = channel(bandwidth);
     spec.params.row = ByteSize{1 << 20};
@@ -175,7 +174,7 @@ MemRequest in_one_row(std::uint64_t n, Access access) {
 
 }  // namespace
 
-TEST_CASE("DRAM: saturated, each refresh takes its time and that of opening a row again") {
+TEST_CASE("DRAM: when saturated, each refresh costs its duration and the reopening of a row") {
   Saturated b(refreshed(), [](std::uint64_t n) { return in_one_row(n, Access::read); });
   // From 129 to the first refresh, then whole periods, then the remainder.
   auto const first = (3900 - 129) / 2;
@@ -188,7 +187,7 @@ TEST_CASE("DRAM: saturated, each refresh takes its time and that of opening a ro
   CHECK(b.dram.state().stats.row_misses == 6);
 }
 
-TEST_CASE("DRAM: a refresh closes the rows, and an access that comes during one waits for its end") {
+TEST_CASE("DRAM: a refresh closes the rows, and an access during a refresh waits for its end") {
   DramBench b(refreshed(), {{Time{100ns}, read(0, 1)},
                             {Time{200ns}, read(64, 2)},
                             {Time{10'000ns}, read(128, 3)},           // the second refresh is over
@@ -200,7 +199,7 @@ TEST_CASE("DRAM: a refresh closes the rows, and an access that comes during one 
   CHECK(b.dram.state().stats.row_hits == 1);
 }
 
-TEST_CASE("DRAM: reads and writes in turn pay for every change of the bus") {
+TEST_CASE("DRAM: alternating reads and writes pay for every bus turn-around") {
   Saturated b(turning(kFast, "fcfs"),
               [](std::uint64_t n) { return in_one_row(n, n % 2 == 0 ? Access::read : Access::write); });
   auto const turns = 5000 * 2ns + 4999 * (6ns + 14ns);
@@ -208,7 +207,7 @@ TEST_CASE("DRAM: reads and writes in turn pay for every change of the bus") {
   CHECK(b.dram.state().stats.turn_arounds == 9999);
 }
 
-TEST_CASE("DRAM: writes wait for a batch, and reads until it is written") {
+TEST_CASE("DRAM: writes wait for a batch, and reads wait until it is written") {
   auto spec = turning(kSlow, "frfcfs_batched");
   spec.params.scheduler = batches("4", "1");
   std::vector<Record<MemRequest>> script{{Time{1000ns}, read(0, 0)}};
@@ -222,7 +221,7 @@ TEST_CASE("DRAM: writes wait for a batch, and reads until it is written") {
   CHECK(b.dram.state().stats.turn_arounds == 3);
 }
 
-TEST_CASE("DRAM: a batch of writes is counted in lines, of which a train has several") {
+TEST_CASE("DRAM: a batch of writes is counted in lines; a train counts all of its lines") {
   auto spec = turning(kSlow, "frfcfs_batched");
   spec.params.scheduler = batches("4", "1");
   auto writes = in_one_row(4, Access::write);
@@ -236,12 +235,12 @@ TEST_CASE("DRAM: a batch of writes is counted in lines, of which a train has sev
   CHECK(b.dram.state().queued_writes == 0);
 }
 
-TEST_CASE("DRAM: fewer writes than a batch go when no read waits") {
+TEST_CASE("DRAM: writes fewer than a batch are served when no read waits") {
   DramBench b(turning(kFast, "frfcfs_batched"), {{Time{100ns}, write(0, 1)}});
   CHECK(b.answers->nanoseconds() == Times{131});
 }
 
-TEST_CASE("DRAM: with refresh and turn-around every request of a random load is answered exactly once") {
+TEST_CASE("DRAM: with refresh and turn-around, every request of a random load is answered exactly once") {
   for (std::uint32_t const high : {1U, 20U, 60U}) {
     auto spec = turning(kFast, "frfcfs_batched");
     spec.params.row = ByteSize{kRow};
@@ -261,7 +260,7 @@ TEST_CASE("DRAM: with refresh and turn-around every request of a random load is 
   }
 }
 
-TEST_CASE("DRAM: under random load every request is answered exactly once and the bus is never shared") {
+TEST_CASE("DRAM: under random load every request is answered exactly once and bus transfers never overlap") {
   for (std::string_view const order : {"frfcfs", "fcfs"}) {
     Bench b;
     auto& dram = b.system.add<DramChannel>("dram", channel(kFast, order));
@@ -279,7 +278,7 @@ TEST_CASE("DRAM: under random load every request is answered exactly once and th
   }
 }
 
-TEST_CASE("DRAM: lines read for page walks, and lines of copies in either direction, are counted apart") {
+TEST_CASE("DRAM: lines read for page walks and copied lines of either direction are counted separately") {
   std::vector<Record<MemRequest>> script;
   std::uint32_t tag = 0;
   for (auto const kind :

@@ -39,7 +39,7 @@ struct WriteAndRead : TwoGpus {
 
 }  // namespace
 
-TEST_CASE("traffic: each device to each that it has sent something, data without headers, by its kind") {
+TEST_CASE("traffic: payload bytes without headers, per pair of devices and kind") {
   WriteAndRead b(false);
   b.run();
   // In this bench a node is a GPU, the CPU and a NIC at once.
@@ -49,7 +49,7 @@ TEST_CASE("traffic: each device to each that it has sent something, data without
   CHECK(rows_of(*b.gpu[1], 1) == std::vector<Cells>{{"gpu1", "gpu0", std::uint64_t{2}, std::uint64_t{64}}});
 }
 
-TEST_CASE("links: packets and bytes with their headers, each direction by its sender") {
+TEST_CASE("links: packets and bytes with headers, each direction by its sender") {
   WriteAndRead b(true);
   b.run();
   auto const row = [](AnyComponent const& sender, std::uint64_t packets, std::uint64_t bytes,
@@ -63,7 +63,7 @@ TEST_CASE("links: packets and bytes with their headers, each direction by its se
   CHECK(rows_of(*b.node[0], 0) == row(*b.node[0], 2, 112, 7000));
 }
 
-TEST_CASE("links: of a run that is stopped while something is sent, busy is what has passed of it") {
+TEST_CASE("links: in a run stopped during a transmission, busy time is the elapsed part") {
   WriteAndRead b(false);
   b.run(Time{1002ns});
   CHECK(static_cast<AnyComponent&>(*b.gpu[0]).settle(Time{1002ns}));

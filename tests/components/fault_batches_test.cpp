@@ -61,7 +61,7 @@ BatchBench::Script one_fault() {
 
 }  // namespace
 
-TEST_CASE("batches: one fault is read, worked on, unmapped, copied and replayed with its page") {
+TEST_CASE("batches: one fault is read, serviced, unmapped, copied and replayed with its page") {
   BatchBench b(spec_of("page", "serialized", 100), one_fault());
   auto const worked = 100 + 10'000 + 20'000 + 5'000 + 100;
   CHECK(b.moves->nanoseconds() == Times{300 + 1, 40'000 + 1});
@@ -85,7 +85,7 @@ TEST_CASE("batches: one fault is read, worked on, unmapped, copied and replayed 
   CHECK(b.driver.state().table.find(7)->frame == physical(0, 0));
 }
 
-TEST_CASE("batches: without a replay of each page, one replay follows when all pages are mapped") {
+TEST_CASE("batches: without per-page replay, one replay follows when all pages are mapped") {
   auto script = one_fault();
   script.unmapped.push_back({Time{41us}, {0}});  // mapped
   BatchBench b(spec_of("batch_flush", "serialized", 100), script);
@@ -98,7 +98,7 @@ TEST_CASE("batches: without a replay of each page, one replay follows when all p
   CHECK(b.batch(0).ended == Time{41us});
 }
 
-TEST_CASE("batches: with the replay policy 'once' the replay waits until the buffer is found empty") {
+TEST_CASE("batches: with the replay policy 'once', the replay waits until the buffer is found empty") {
   auto script = one_fault();
   script.unmapped.push_back({Time{41us}, {0}});
   BatchBench b(spec_of("once", "serialized", 100), script);
@@ -106,8 +106,7 @@ TEST_CASE("batches: with the replay policy 'once' the replay waits until the buf
   CHECK(b.orders->records()[2].message.kind == FaultOrderKind::replay);
 }
 
-TEST_CASE(
-    "batches: several faults on a page are duplicates, and pages come in the order of their addresses") {
+TEST_CASE("batches: further faults on a page are duplicates, and pages are migrated in address order") {
   BatchBench b(spec_of("page", "serialized", 100),
                {.faults = {interrupt(Time{100ns}), entry(Time{200ns}, 9, 3, Time{90ns}),
                            entry(Time{201ns}, 7, 4, Time{80ns}), entry(Time{202ns}, 9, 4, Time{95ns}),
@@ -145,7 +144,9 @@ constexpr std::int64_t kWorked = 100'000 + 10'000 + 5'000 + 100;  // first touch
 
 }  // namespace
 
-TEST_CASE("batches: serialized, a page leaves when the next one waits for a frame, and that follows it") {
+TEST_CASE(
+    "batches: serialized: a page is evicted when the next one waits for a frame, and the next one follows "
+    "it") {
   BatchBench b(spec_of("page", "serialized", 1), eviction({{Time{100'500ns}, {0}}, {Time{116us}, {1}}},
                                                           {{Time{120us}, {1}}, {Time{130us}, {0}}}));
   CHECK(b.copies->nanoseconds() == Times{35'201, 116'001, 120'001});
@@ -163,14 +164,15 @@ TEST_CASE("batches: serialized, a page leaves when the next one waits for a fram
   CHECK(b.driver.state().batch.counts.lifetime_ps == 80'000'000);
 }
 
-TEST_CASE("batches: unobtrusive, the first page leaves while the driver works, and none waits for it") {
+TEST_CASE(
+    "batches: unobtrusive: the first page is evicted during the driver's work, and no page waits for it") {
   BatchBench b(spec_of("page", "unobtrusive", 1), eviction({{Time{100'500ns}, {0}}, {Time{101us}, {1}}},
                                                            {{Time{105us}, {1}}, {Time{130us}, {0}}}));
   CHECK(b.copies->nanoseconds() == Times{35'201, 101'001, kWorked + 1});
   CHECK(b.batch(1).first_transfer == Time{Duration{kWorked * 1000}});
 }
 
-TEST_CASE("batches: ideal, a page leaves in no time, and is transferred nowhere") {
+TEST_CASE("batches: ideal: a page is evicted in no time and without a transfer") {
   BatchBench b(spec_of("page", "ideal", 1),
                eviction({{Time{100'500ns}, {0}}, {Time{101us}, {1}}}, {{Time{130us}, {0}}}));
   CHECK(b.copies->nanoseconds() == Times{35'201, kWorked + 1});
@@ -178,7 +180,7 @@ TEST_CASE("batches: ideal, a page leaves in no time, and is transferred nowhere"
   CHECK(b.batch(1).bytes_out == 0);
 }
 
-TEST_CASE("batches: with a free frame no schedule evicts") {
+TEST_CASE("batches: with a free frame, no schedule evicts") {
   for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
     CAPTURE(schedule);
     BatchBench b(spec_of("page", schedule, 2), eviction({{Time{100'500ns}, {0}}}, {{Time{130us}, {0}}}));
@@ -188,9 +190,8 @@ TEST_CASE("batches: with a free frame no schedule evicts") {
 }
 
 TEST_CASE(
-    "GMMU: a fault beyond the bound of a uTLB is raised again when the uTLB has none left, though it was "
-    "before "
-    "that") {
+    "GMMU: a fault beyond the limit of a uTLB is raised again when the uTLB has none left, even if it was "
+    "earlier") {
   Bench b;
   PageTable const table(physical(0, 1 << 20), 12);
   auto spec = GpuBench::gmmu_spec(8, 1);

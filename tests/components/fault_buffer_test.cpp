@@ -37,7 +37,8 @@ Told retry(FaultBuffer& f, std::set<std::uint64_t> const& mapped) {
 
 }  // namespace
 
-TEST_CASE("fault buffer: the first fault of a page is recorded, others are merged, each GPU is told once") {
+TEST_CASE(
+    "fault buffer: the first fault on a page is recorded, others are merged, and each GPU is notified once") {
   FaultBuffer f(2, 3);
   CHECK(f.add(7, gpu(1)) == Kept::recorded);
   CHECK(f.page_of(f.record_of(7)) == 7);
@@ -52,7 +53,9 @@ TEST_CASE("fault buffer: the first fault of a page is recorded, others are merge
   CHECK(release(f, 7) == Gpus{2});
 }
 
-TEST_CASE("fault buffer: a full one still merges; what it refuses is told to ask again as records get free") {
+TEST_CASE(
+    "fault buffer: a full buffer still merges; rejected requesters are asked to retry as entries become "
+    "free") {
   FaultBuffer f(2, 3);
   f.add(1, gpu(0));
   f.add(2, gpu(0));
@@ -70,7 +73,8 @@ TEST_CASE("fault buffer: a full one still merges; what it refuses is told to ask
 }
 
 TEST_CASE(
-    "fault buffer: of the refused, those whose page is mapped are told too, those with a record later") {
+    "fault buffer: rejected requesters of mapped pages are notified too, requesters of recorded pages "
+    "later") {
   FaultBuffer f(2, 3);
   f.add(1, gpu(0));
   f.add(2, gpu(0));
@@ -85,8 +89,7 @@ TEST_CASE(
   CHECK(release(f, 3) == Gpus{2, 0, 1});
 }
 
-TEST_CASE(
-    "fault buffer: with no record in use all that were refused are told, for nothing else would tell them") {
+TEST_CASE("fault buffer: without any entry in use, all rejected requesters are notified") {
   FaultBuffer f(1, 2);
   f.add(1, gpu(0));
   f.add(2, gpu(0));
@@ -98,7 +101,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "fault buffer: of any size, with any number of pages, every requester hears that its page is mapped") {
+    "fault buffer: for any size and number of pages, every requester is notified when its page is mapped") {
   for (std::uint32_t const records : {1U, 2U, 7U, 64U}) {
     FaultBuffer f(records, 4);
     std::mt19937 random(records);

@@ -26,7 +26,7 @@ auto const kNothing = [](std::uint32_t) {};
 }  // namespace
 
 TEST_CASE(
-    "faulted accesses: those of a page leave at its replay, in their order, and pages in that of replays") {
+    "faulted accesses: a replay releases a page's accesses in order, and pages in the order of replays") {
   FaultedAccesses<std::uint32_t> f(4, 8, 0, 0);
   f.keep(70, 1);
   f.keep(71, 2);
@@ -45,8 +45,7 @@ TEST_CASE(
   CHECK(take_all(f) == Numbers{2, 1, 3});
 }
 
-TEST_CASE(
-    "faulted accesses: there is room below the pages and below the accesses, and a place for late ones") {
+TEST_CASE("faulted accesses: limits on pages and on accesses, with a reserve for late ones") {
   FaultedAccesses<std::uint32_t> by_page(2, 100, 1, 0);
   CHECK(by_page.has_room());
   by_page.keep(1, 1);
@@ -70,7 +69,7 @@ TEST_CASE(
   CHECK(take_all(by_access) == Numbers{1, 2, 3});
 }
 
-TEST_CASE("faulted accesses: a replay of all pages takes requesters in turn, each with its oldest access") {
+TEST_CASE("faulted accesses: a replay of all pages serves requesters round-robin, oldest access first") {
   // The tens digit is the requester. Requester 2 stalls first and has three accesses; 1 has two accesses to
   // one page.
   auto const requester = [](std::uint32_t n) { return n / 10; };
@@ -96,7 +95,7 @@ TEST_CASE("faulted accesses: a replay of all pages takes requesters in turn, eac
   CHECK(take_all(f) == Numbers{10, 30, 21, 11});
 }
 
-TEST_CASE("faulted accesses: kept again and again, each leaves as often as it came") {
+TEST_CASE("faulted accesses: an access stalled repeatedly is released as often as it was stalled") {
   FaultedAccesses<std::uint32_t> f(6, 40, 0, 0);
   std::map<std::uint32_t, std::uint64_t> page_of;
   std::mt19937 random(3);
@@ -127,7 +126,7 @@ TEST_CASE("faulted accesses: kept again and again, each leaves as often as it ca
   CHECK(left > 1000);
 }
 
-TEST_CASE("faulted accesses: those of a page that has settled leave in their order, for good") {
+TEST_CASE("faulted accesses: the accesses of a settled page are released in order, for good") {
   FaultedAccesses<std::uint32_t> f(1, 8, 0, 0);
   f.keep(70, 1);
   f.keep(70, 3);

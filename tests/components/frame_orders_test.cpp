@@ -28,7 +28,7 @@ using Frames = std::vector<std::uint64_t>;
 }  // namespace
 
 TEST_CASE(
-    "every frame allocator gives each free frame once, whatever is occupied, and what comes back again") {
+    "every frame allocator returns each free frame once, for any occupied frames, and reuses freed frames") {
   std::mt19937_64 random(5);
   for (auto const& name : test::names_of_known<FrameAllocator>()) {
     for (std::uint64_t const limit : {1U, 2U, 7U, 64U, 97U, 1000U}) {
@@ -62,7 +62,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("every order gives frames that came back first, the latest first") {
+TEST_CASE("every order returns freed frames first, the latest first") {
   for (std::string const name : {"interleaved", "on_demand", "per_application", "random"}) {
     CAPTURE(name);
     PolicyChoice<FrameAllocator> const choice(name);
@@ -73,7 +73,7 @@ TEST_CASE("every order gives frames that came back first, the latest first") {
   }
 }
 
-TEST_CASE("interleaved gives frames of each part of the memory in turn, and what is left at the end last") {
+TEST_CASE("interleaved returns frames of each part of the memory round-robin, and the remainder last") {
   auto const choice = test::chosen<FrameAllocator>("interleaved", {{"parts", "3"}});
   auto frames = choice.make({11});
   CHECK(frames_of(*frames, 7) == Frames{0, 3, 6, 1, 4, 7, 2});
@@ -85,7 +85,7 @@ TEST_CASE("interleaved gives frames of each part of the memory in turn, and what
   CHECK(frames_of(*few, 2) == Frames{0, 1});
 }
 
-TEST_CASE("random gives frames in an order that its seed draws") {
+TEST_CASE("random returns frames in an order drawn from its seed") {
   auto const of_seed = [](std::string const& seed) {
     auto const choice = test::chosen<FrameAllocator>("random", {{"seed", seed}});
     auto frames = choice.make({1 << 16});
@@ -104,7 +104,7 @@ TEST_CASE("random gives frames in an order that its seed draws") {
 }
 
 TEST_CASE(
-    "per application each address space has its part of the memory, and takes from the next when it is "
+    "per application: each address space has its part of the memory and takes from the next when it is "
     "full") {
   PolicyChoice<FrameAllocator> const choice("per_application");
   auto frames = choice.make({11, 12, 3});

@@ -19,7 +19,7 @@ TEST_CASE("GMMU distributed: a walk that finds no mapping is forwarded to the IO
   CHECK_FALSE(b.gmmu.state().table.find(kRemote).has_value());
 }
 
-TEST_CASE("GMMU: an answer says who has found the page: its own walk, the IOMMU, or a fault there") {
+TEST_CASE("GMMU: an answer names the translator: the GPU's own walk, the IOMMU, or a fault there") {
   auto const table = one_page();
   for (auto const& [router, own] :
        {std::pair{"distributed", FoundBy::gmmu}, std::pair{"centralized", FoundBy::iommu}}) {
@@ -34,7 +34,7 @@ TEST_CASE("GMMU: an answer says who has found the page: its own walk, the IOMMU,
   }
 }
 
-TEST_CASE("GMMU centralized: every request goes to the IOMMU, no entry is read") {
+TEST_CASE("GMMU centralized: every request is sent to the IOMMU, and no entry is read") {
   auto const table = one_page();
   GmmuBench b(spec_of("centralized", table), {{Time{100ns}, {kPage, 1}}, {Time{100ns}, {kRemote, 2}}});
   b.run();
@@ -43,7 +43,7 @@ TEST_CASE("GMMU centralized: every request goes to the IOMMU, no entry is read")
   CHECK(b.answers->nanoseconds() == Times{1104, 1104});
 }
 
-TEST_CASE("GMMU oracle: a local page is walked for, a remote one is asked for") {
+TEST_CASE("GMMU oracle: a local page is walked, a remote one is requested from the IOMMU") {
   auto const table = one_page();
   GmmuBench b(spec_of("oracle", table), {{Time{100ns}, {kPage, 1}}, {Time{100ns}, {kRemote, 2}}});
   b.run();
@@ -62,7 +62,7 @@ std::vector<Record<TranslateRequest>> undecided(std::uint64_t page) {
 
 }  // namespace
 
-TEST_CASE("GMMU bypass: asked both ways, the walk answers and the IOMMU's answer is discarded") {
+TEST_CASE("GMMU bypass: with both paths in use, the walk answers first and the IOMMU's answer is discarded") {
   auto const table = one_page();
   GmmuBench b(spec_of("gmmu_bypass", table), undecided(kPage));
   b.run();
@@ -76,7 +76,7 @@ TEST_CASE("GMMU bypass: asked both ways, the walk answers and the IOMMU's answer
   CHECK(b.gmmu.waiting_for().empty());
 }
 
-TEST_CASE("GMMU bypass: asked both ways, the IOMMU answers and the walk is discarded") {
+TEST_CASE("GMMU bypass: with both paths in use, the IOMMU answers first and the walk is discarded") {
   auto const table = one_page();
   GmmuBench b(spec_of("gmmu_bypass", table), undecided(kPage), 100ns, 20ns);
   b.run();
@@ -88,7 +88,7 @@ TEST_CASE("GMMU bypass: asked both ways, the IOMMU answers and the walk is disca
   CHECK(b.gmmu.waiting_for().empty());
 }
 
-TEST_CASE("GMMU bypass: asked both ways for a remote page, a walk that finds nothing is no answer") {
+TEST_CASE("GMMU bypass: with both paths in use for a remote page, an unsuccessful walk is not an answer") {
   for (Duration const iommu_delay : {5ns, 500ns}) {  // before and after the walk ends
     auto const table = one_page();
     GmmuBench b(spec_of("gmmu_bypass", table), undecided(kRemote + 1), 10ns, iommu_delay);
@@ -102,9 +102,7 @@ TEST_CASE("GMMU bypass: asked both ways for a remote page, a walk that finds not
   }
 }
 
-TEST_CASE(
-    "GMMU bypass: after an epoch of remote pages the IOMMU alone is asked, after one of local ones the "
-    "GMMU") {
+TEST_CASE("GMMU bypass: an epoch of remote pages selects the IOMMU alone, an epoch of local pages the GMMU") {
   auto const table = one_page();
   GmmuBench b(spec_of("gmmu_bypass", table),
               {{Time{1us}, {kRemote, 1}}, {Time{10us}, {kPage, 2}}, {Time{20us}, {kPage, 3}}});
@@ -117,7 +115,7 @@ TEST_CASE(
   CHECK(b.iommu->records().size() == 2);
 }
 
-TEST_CASE("GMMU: a page that the IOMMU puts into this GPU's memory is in its table from then on") {
+TEST_CASE("GMMU: a page that the IOMMU maps in this GPU's memory is added to its table") {
   auto const table = one_page();
   GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {500, 1}}, {Time{5us}, {500, 2}}});
   b.first_touch = true;
@@ -129,7 +127,7 @@ TEST_CASE("GMMU: a page that the IOMMU puts into this GPU's memory is in its tab
   CHECK(b.reads().size() == 1 + 4);
 }
 
-TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not local, whoever was asked") {
+TEST_CASE("GMMU bypass: a page that a fault maps in this GPU's memory is not local on any path") {
   auto const table = one_page();
   GmmuBench remote(spec_of("gmmu_bypass", table), {{Time{1us}, {kRemote, 1}},   // walked for
                                                    {Time{10us}, {500, 2}},      // IOMMU only
@@ -157,7 +155,7 @@ TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not l
   CHECK(local.router("remote_predictions") == 0);
 }
 
-TEST_CASE("GMMU bypass: the end of a walk tells the predictor, not the IOMMU's answer long after") {
+TEST_CASE("GMMU bypass: the predictor is updated at the end of a walk, not at the IOMMU's later answer") {
   auto const table = one_page();
   // Requested at 9 us: the walk ends in the first epoch, the IOMMU answers in the second.
   GmmuBench b(spec_of("gmmu_bypass", table),

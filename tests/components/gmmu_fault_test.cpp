@@ -25,7 +25,7 @@ using Pages = std::vector<std::uint64_t>;
 }  // namespace
 
 TEST_CASE(
-    "GMMU: a fault that is not recorded at the IOMMU is told at once, recorded here, and sent to the "
+    "GMMU: a fault that the IOMMU does not record is answered at once, recorded here, and sent to the "
     "driver") {
   auto const table = one_page();
   GmmuBench b(keeping(table, 4),
@@ -59,7 +59,7 @@ TEST_CASE(
   CHECK(b.gmmu.waiting_for().empty());
 }
 
-TEST_CASE("GMMU: a fault of a page elsewhere says so, and its record waits for the driver's answer") {
+TEST_CASE("GMMU: a fault on a remote page has its kind, and its entry waits for the driver's answer") {
   auto const table = one_page();
   GmmuBench b(keeping(table, 4), {{Time{100ns}, {500, 17}}});
   b.unrecorded_from = 500;
@@ -71,7 +71,7 @@ TEST_CASE("GMMU: a fault of a page elsewhere says so, and its record waits for t
   CHECK_FALSE(b.gmmu.waiting_for().empty());
 }
 
-TEST_CASE("GMMU: without a free record a fault is told to ask again when there is one, the oldest first") {
+TEST_CASE("GMMU: a fault without a free entry is asked to retry when one is free, oldest first") {
   auto const table = one_page();
   GmmuBench b(keeping(table, 2), {{Time{100ns}, {500, 1}},
                                   {Time{101ns}, {501, 2}},
@@ -97,7 +97,7 @@ TEST_CASE("GMMU: without a free record a fault is told to ask again when there i
   CHECK(b.gmmu.waiting_for().empty());
 }
 
-TEST_CASE("GMMU: a replay that ends no record of this GPU leaves its records alone") {
+TEST_CASE("GMMU: a replay for an entry of another GPU does not affect the GPU's entries") {
   auto const table = one_page();
   GmmuBench b(keeping(table, 2), {{Time{100ns}, {500, 1}}});
   b.unrecorded_from = 500;
@@ -106,7 +106,7 @@ TEST_CASE("GMMU: a replay that ends no record of this GPU leaves its records alo
   CHECK(b.gmmu.state().faults.in_use() == 1);
 }
 
-TEST_CASE("GMMU: a fault on a page that is nowhere ends its record, and is not replayed") {
+TEST_CASE("GMMU: a fault on a freed page ends its entry and is not replayed") {
   auto const table = one_page();
   GmmuBench b(keeping(table, 2), {{Time{100ns}, {500, 1}}});
   b.unrecorded_from = 500;
@@ -118,7 +118,7 @@ TEST_CASE("GMMU: a fault on a page that is nowhere ends its record, and is not r
   CHECK(b.gmmu.waiting_for().empty());
 }
 
-TEST_CASE("GMMU: a fault of a request that its walk has answered already leaves no record") {
+TEST_CASE("GMMU: a fault of a request that its walk has answered leaves no entry") {
   auto const table = one_page();
   auto spec = keeping(table, 2);
   // From the second epoch on, requests use both paths.
@@ -133,7 +133,8 @@ TEST_CASE("GMMU: a fault of a request that its walk has answered already leaves 
 }
 
 TEST_CASE(
-    "GMMU: a fault of a batch took from when it was raised to the replay, read before or flushed then") {
+    "GMMU: in batches, fault latency is measured from the fault to the replay, for drained and flushed "
+    "entries") {
   auto const table = one_page();
   auto spec = spec_of("distributed", table);
   spec.keeps_faults = true;

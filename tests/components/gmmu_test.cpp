@@ -7,7 +7,7 @@
 using namespace farfault;
 using namespace farfault::gmmu_bench;
 
-TEST_CASE("GMMU: a walk reads the entry of each level, one after the other, and answers") {
+TEST_CASE("GMMU: a walk reads the entry of each level in sequence, and answers") {
   auto const table = one_page();
   GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 17}}});
   b.run();
@@ -28,7 +28,7 @@ TEST_CASE("GMMU: a walk reads the entry of each level, one after the other, and 
   CHECK(b.gmmu.waiting_for().empty());
 }
 
-TEST_CASE("GMMU: a walk of fixed latency takes just that, reads nothing, and holds a walker meanwhile") {
+TEST_CASE("GMMU: a walk with a fixed latency takes exactly that, reads nothing, and occupies a walker") {
   auto const table = one_page();
   auto spec = spec_of("distributed", table);
   spec.params.walk_latency = 100;
@@ -50,8 +50,7 @@ TEST_CASE("GMMU: a walk of fixed latency takes just that, reads nothing, and hol
   CHECK(b.gmmu.waiting_for().empty());
 }
 
-TEST_CASE(
-    "GMMU: an answer says how long it waited for its walk, from when it came, and what it was in then") {
+TEST_CASE("GMMU: an answer has the waiting time for its walk since its arrival, and the time of each stage") {
   auto const table = one_page();
   auto spec = spec_of("distributed", table);
   spec.params.walk_latency = 100;
@@ -71,7 +70,7 @@ TEST_CASE(
   CHECK(stages(2) == std::vector<std::uint64_t>{53'000, 100'000, 1'003'000, 0});
 }
 
-TEST_CASE("GMMU: an entry is read from the slice that its address selects") {
+TEST_CASE("GMMU: an entry is read from the slice selected by its address") {
   auto const table = one_page();
   auto spec = spec_of("distributed", table);
   spec.memory = AddressMap(4, 8);
@@ -96,7 +95,7 @@ TEST_CASE("GMMU: an entry is read from the slice that its address selects") {
   }
 }
 
-TEST_CASE("GMMU: the page-walk cache skips the levels that a neighbour's walk has read") {
+TEST_CASE("GMMU: the page-walk cache skips the levels that a neighbouring walk has read") {
   auto const table = one_page();
   auto spec = spec_of("distributed", table);
   GmmuBench with(spec, {{Time{100ns}, {kPage, 0}}, {Time{200ns}, {kPage + 1, 1}}});
@@ -111,7 +110,7 @@ TEST_CASE("GMMU: the page-walk cache skips the levels that a neighbour's walk ha
   CHECK(without.answers->nanoseconds() == Times{150, 250});
 }
 
-TEST_CASE("GMMU: walks beyond the walkers queue") {
+TEST_CASE("GMMU: walks beyond the number of walkers queue") {
   auto const table = one_page();
   auto spec = spec_of("distributed", table);
   spec.params.walkers = 1;
@@ -121,7 +120,7 @@ TEST_CASE("GMMU: walks beyond the walkers queue") {
   CHECK(b.answers->nanoseconds() == Times{150, 149 + 49});
 }
 
-TEST_CASE("GMMU: every walker walks at the same time") {
+TEST_CASE("GMMU: all walkers work in parallel") {
   auto const table = one_page();
   auto spec = spec_of("distributed", table);
   spec.params.walkers = 4;
@@ -131,7 +130,7 @@ TEST_CASE("GMMU: every walker walks at the same time") {
   CHECK(b.answers->nanoseconds() == Times{150, 150, 150, 150, 198, 198});
 }
 
-TEST_CASE("GMMU: requests beyond the pending ones stall and are taken in order") {
+TEST_CASE("GMMU: requests beyond the pending limit stall and are accepted in order") {
   auto const table = one_page();
   auto spec = spec_of("centralized", table);
   spec.params.pending = 2;
@@ -207,7 +206,7 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
 }
 
 TEST_CASE(
-    "GMMU: an invalidation clears the page's entry, goes to the TLBs a cycle later, and is acknowledged") {
+    "GMMU: an invalidation clears the page's entry, is sent to the TLBs a cycle later, and is acknowledged") {
   auto const table = one_page();
   GmmuBench b(spec_of("distributed", table),
               {{Time{100ns}, {kPage, 1}}, {Time{300ns}, {kPage, 2}}, {Time{300ns}, {kPage + 1, 3}}}, 10ns,
@@ -218,14 +217,13 @@ TEST_CASE(
   CHECK(b.tlb->records()[0].message.frame == local_frame(kPage));
   CHECK(b.acknowledged->nanoseconds() == Times{261});
   CHECK(b.acknowledged->records()[0].message.move == 5);
-  // The page is found once; then the request goes to the IOMMU. Its neighbour remains.
+  // The page is found once; the next request is sent to the IOMMU. Its neighbour remains.
   CHECK(b.gmmu.state().by_requester[0].walk_hits == 2);
   REQUIRE(b.iommu->records().size() == 1);
   CHECK(b.iommu->records()[0].message.page == kPage);
 }
 
-TEST_CASE(
-    "GMMU: a flush of a page that leaves ends when every slice that may hold lines of it has dropped them") {
+TEST_CASE("GMMU: a flush of an evicted page ends when every slice with lines of it has dropped them") {
   auto const table = one_page();
   auto spec = spec_of("distributed", table);
   spec.slices_to_flush = 2;
@@ -247,7 +245,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "GMMU: a page that a program allocates here is in the table at once, and freed as one that leaves") {
+    "GMMU: a page allocated by a program is added to the table at once, and freed like an evicted page") {
   auto const table = one_page();
   constexpr std::uint64_t kLarge = 7 << 9;
   GmmuBench b(spec_of("distributed", table), {{Time{300ns}, {kLarge + 3, 1}}, {Time{600ns}, {kLarge + 4, 2}}},
@@ -266,7 +264,7 @@ TEST_CASE(
   CHECK(b.gmmu.state().stats.invalidations == 1);
 }
 
-TEST_CASE("GMMU: a walk under way does not find a page that is invalidated before its last entry is read") {
+TEST_CASE("GMMU: an outstanding walk does not find a page that is invalidated before its last read") {
   auto const table = one_page();
   // The last of the four reads returns at 149. An invalidation that arrives then is processed after it.
   for (auto const at : {140, 148}) {
@@ -280,7 +278,7 @@ TEST_CASE("GMMU: a walk under way does not find a page that is invalidated befor
   }
 }
 
-TEST_CASE("GMMU: an answer that leaves with an invalidation is before it at the TLBs") {
+TEST_CASE("GMMU: an answer sent together with an invalidation reaches the TLBs first") {
   auto const table = one_page();
   GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 1}}}, 10ns, 1000ns,
               {{Time{150ns}, {kPage, local_frame(kPage), 0}}});
@@ -290,7 +288,7 @@ TEST_CASE("GMMU: an answer that leaves with an invalidation is before it at the 
 }
 
 TEST_CASE(
-    "GMMU: a page that the IOMMU says is not mapped ends its request at once, whatever its walk still does") {
+    "GMMU: a request for a page that the IOMMU reports as unmapped ends at once, regardless of its walk") {
   auto const table = one_page();
   for (auto const* router : {"distributed", "centralized"}) {
     auto spec = spec_of(router, table);
@@ -312,7 +310,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("GMMU: a replay writes the entry of a page of its own GPU, and goes on behind earlier responses") {
+TEST_CASE("GMMU: a replay maps a page of this GPU, and is forwarded after earlier responses") {
   auto const table = one_page();
   GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {500, 17}}, {Time{2000ns}, {500, 18}}});
   b.not_mapped = 500;

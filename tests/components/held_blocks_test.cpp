@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thread blocks beyond those that issue, without an SM: which block is swapped in next, which must be saved,
-// and how the policies change the number of blocks.
+// Thread blocks beyond the issuing ones, without an SM: the block that is swapped in next, the block whose
+// context must be saved, and the number of blocks that the policies allow.
 #include "farfault/compute/held_blocks.hpp"
 
 #include <doctest/doctest.h>
@@ -78,7 +78,7 @@ TEST_CASE("held blocks: a block has room while it can issue and its registers ar
   CHECK(held.has_room(one_warp(200), sm));
 }
 
-TEST_CASE("held blocks: nobody comes without room, and with it the one that has waited for longest") {
+TEST_CASE("held blocks: the longest-waiting block is swapped in, and only if there is room") {
   auto const sm = limits();
   auto held = with_two_that_issue();
   held.add(2, one_warp(), false);
@@ -95,7 +95,7 @@ TEST_CASE("held blocks: nobody comes without room, and with it the one that has 
   CHECK(held.issuing() == std::vector<std::uint32_t>{0, 2});
 }
 
-TEST_CASE("held blocks: one that has begun comes before a fresh one that has waited for longer") {
+TEST_CASE("held blocks: a swapped-out block is swapped in before a new block that has waited longer") {
   auto const sm = limits();
   auto held = with_two_that_issue();
   held.add(2, one_warp(), false);
@@ -106,7 +106,7 @@ TEST_CASE("held blocks: one that has begun comes before a fresh one that has wai
   CHECK(held.next(sm, HeldBlocks::kNone, 9, kAll) == 0);
 }
 
-TEST_CASE("held blocks: no more give way than may have begun and wait") {
+TEST_CASE("held blocks: the number of blocks swapped out is limited") {
   auto const sm = limits();
   auto held = with_two_that_issue();
   held.add(2, one_warp(), false);
@@ -123,7 +123,7 @@ TEST_CASE("held blocks: no more give way than may have begun and wait") {
   CHECK(held.next(sm, 1, 2, [](std::uint32_t b) { return b == 3; }) == 3);
 }
 
-TEST_CASE("held blocks: one that has come back waits no more, and another may give way in its stead") {
+TEST_CASE("held blocks: a block that is swapped in no longer counts, and another one can be swapped out") {
   auto const sm = limits();
   auto held = with_two_that_issue();
   held.add(2, one_warp(), false);
@@ -139,7 +139,7 @@ TEST_CASE("held blocks: one that has come back waits no more, and another may gi
   CHECK(held.next(sm, 0, 1, kAll) == 3);
 }
 
-TEST_CASE("held blocks: a block is saved where the next one's registers have no room beside its own") {
+TEST_CASE("held blocks: a block is saved if its registers and the next block's do not fit together") {
   auto const sm = limits();
   auto held = with_two_that_issue();
   held.add(2, one_warp(100), false);
@@ -165,7 +165,7 @@ TEST_CASE("held blocks: a block is saved where the next one's registers have no 
   CHECK_FALSE(held.has_room(one_warp(1), sm));
 }
 
-TEST_CASE("held blocks: each that is saved has an area of its own until it is there again") {
+TEST_CASE("held blocks: each saved block has its own area until it is restored") {
   auto const sm = limits();
   auto held = with_two_that_issue();
   held.give_way(0, true);
@@ -198,8 +198,7 @@ TEST_CASE("thread blocks: oversubscription begins with one extra block and adds 
 }
 
 TEST_CASE(
-    "thread blocks: oversubscription takes one back when the running mean of lifetimes falls by over a "
-    "fifth") {
+    "thread blocks: oversubscription removes one if the running mean of lifetimes drops by over a fifth") {
   auto const choice = oversubscription("previous", "one_less");
   auto p = policy(choice);
   p->period_ended({10, 0, 10'000'000});  // 1000 ns each
@@ -215,7 +214,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "thread blocks: oversubscription takes one back when the pages of a period live over a fifth shorter") {
+    "thread blocks: oversubscription removes one if the page lifetimes of a period are over a fifth "
+    "shorter") {
   auto choice = oversubscription("previous", "one_less");
   test::set_parameter(choice, "thread_oversubscription.mean", "period");
   auto p = policy(choice);
@@ -237,7 +237,7 @@ TEST_CASE(
 }
 
 // The running means are 1000, 950, 867, 788, 715, 663, 618, 580: none is a fifth below the previous one.
-TEST_CASE("thread blocks: a running mean that decreases slowly is compared with its highest value") {
+TEST_CASE("thread blocks: a slowly decreasing running mean is compared with its maximum") {
   std::vector<std::uint64_t> const lifetimes = {1000, 900, 700, 550, 425, 400, 350, 310};
   CHECK(extra_after(oversubscription("previous", "one_less"), lifetimes) == Extra{2, 3, 4, 4, 4, 4, 4, 4});
   CHECK(extra_after(oversubscription("highest", "one_less"), lifetimes) == Extra{2, 3, 4, 3, 2, 1, 0, 0});
@@ -248,7 +248,8 @@ TEST_CASE("thread blocks: a running mean that decreases slowly is compared with 
   CHECK(extra_after(defaults, lifetimes) == Extra{2, 3, 4, 3, 2, 1, 0, 0});
 }
 
-TEST_CASE("thread blocks: after a decrease the number of extra blocks may grow again, or is limited") {
+TEST_CASE(
+    "thread blocks: after a decrease, the number of extra blocks grows again or is limited, as configured") {
   // Means of 1000, 750, 833, 875: below four fifths of the highest, then above.
   std::vector<std::uint64_t> const lifetimes = {1000, 500, 1000, 1000};
   CHECK(extra_after(oversubscription("highest", "one_less"), lifetimes) == Extra{2, 1, 2, 3});
@@ -256,7 +257,7 @@ TEST_CASE("thread blocks: after a decrease the number of extra blocks may grow a
   CHECK(extra_after(oversubscription("highest", "none"), lifetimes) == Extra{2, 0, 0, 0});
 }
 
-TEST_CASE("thread blocks: without evictions a running mean stays below its highest value") {
+TEST_CASE("thread blocks: without evictions, a running mean stays below its maximum") {
   std::vector<std::uint64_t> const lifetimes = {1000, 0, 0, 500, 0, 0, 0};
   CHECK(extra_after(oversubscription("highest", "one_less"), lifetimes) == Extra{2, 3, 4, 3, 2, 1, 0});
   CHECK(extra_after(oversubscription("previous", "one_less"), lifetimes) == Extra{2, 3, 4, 3, 4, 4, 4});
@@ -266,7 +267,7 @@ TEST_CASE("thread blocks: without evictions a running mean stays below its highe
   CHECK(extra_after(of_period, lifetimes) == Extra{2, 3, 4, 3, 4, 4, 4});
 }
 
-TEST_CASE("thread blocks: oversubscription is steady when a period without evictions changes nothing") {
+TEST_CASE("thread blocks: oversubscription is steady if a period without evictions changes nothing") {
   for (std::string const reference : {"highest", "previous"})
     for (std::string const decrease : {"limits", "one_less", "none"})
       for (std::string const mean : {"running", "period"}) {
@@ -324,7 +325,7 @@ TEST_CASE("thread blocks: throttling halves the SMs at the first evictions, then
   CHECK(alone->running_sms() == 1);
 }
 
-TEST_CASE("thread blocks: what a policy has learnt is saved and loaded") {
+TEST_CASE("thread blocks: the state of a policy is saved and loaded") {
   for (auto const& name : test::names_of_known<ThreadBlocks>()) {
     CAPTURE(name);
     PolicyChoice<ThreadBlocks> const choice(name);

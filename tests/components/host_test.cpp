@@ -25,7 +25,7 @@ Workload workload_of(std::size_t kernels) {
 
 }  // namespace
 
-TEST_CASE("host: an application on some GPUs is launched there, and all GPUs are asked to write back") {
+TEST_CASE("host: an application on some GPUs is launched only there, and all GPUs are asked to write back") {
   auto const first = workload_of(1);
   auto const second = workload_of(1);
   Applications const both({{"a", &first, 0, {1}, {}, {}, 2}, {"b", &second, 1, {}, {}, {}, 1}});
@@ -68,7 +68,7 @@ TEST_CASE("host: an application on some GPUs is launched there, and all GPUs are
   CHECK(host.waiting_for().empty());
 }
 
-TEST_CASE("host: the next kernel is launched when every GPU has reported the last one done") {
+TEST_CASE("host: the next kernel is launched when every GPU has reported the end of the last one") {
   Bench b;
   auto const workload = workload_of(3);
   auto& host = b.system.add<Host>("host", {{}, 2, alone(workload)});
@@ -96,7 +96,7 @@ TEST_CASE("host: the next kernel is launched when every GPU has reported the las
   CHECK(host.waiting_for().empty());
 }
 
-TEST_CASE("host: where caches are written back, all GPUs are asked for it after the last one's last block") {
+TEST_CASE("host: with write-back, all GPUs are asked for it after the last block of the last one") {
   Bench b;
   auto const workload = workload_of(2);
   auto& host = b.system.add<Host>("host", {{}, 2, alone(workload), true});
@@ -153,9 +153,7 @@ struct CountsBench : Bench {
 
 }  // namespace
 
-TEST_CASE(
-    "host: a row of the table of kernels has what the kernel did on all GPUs, by the names of the "
-    "statistics") {
+TEST_CASE("host: a row of the table of kernels has the kernel's statistics over all GPUs, by name") {
   auto const workload = workload_of(1);
   CountsBench b(workload, Time{1000ns});
   b.run();
@@ -182,9 +180,9 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("host: a report that comes after its kernel's end stops the program") {
+TEST_CASE("host: a report after its kernel's end is an internal error") {
   auto const workload = workload_of(1);
   auto const death = death_of([&] { CountsBench(workload, Time{1001ns}).run(); });
   CHECK(death.signal == SIGABRT);
-  CHECK(death.said.find("a report of what it did is missing") != std::string::npos);
+  CHECK(death.said.find("missing report of its counts") != std::string::npos);
 }

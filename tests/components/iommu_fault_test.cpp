@@ -28,7 +28,7 @@ Tags tags(Sink<Packet> const& answers) {
 }  // namespace
 
 TEST_CASE(
-    "IOMMU: a page that nothing maps is answered so at once, and replayed when the driver has mapped it") {
+    "IOMMU: a request for an unmapped page is answered at once, and replayed when the driver has mapped it") {
   auto const table = two_pages();
   IommuBench b(replaying(table), {{Time{100ns}, ask(55, 1, 7)},
                                   {Time{101ns}, ask(55, 2, 8)},  // merged with the walk
@@ -56,7 +56,7 @@ TEST_CASE(
   CHECK(b.iommu.waiting_for().empty());
 }
 
-TEST_CASE("IOMMU: a fault holds no entry that a walk needs: others pass it") {
+TEST_CASE("IOMMU: a fault holds no entry that a walk needs, and other requests pass it") {
   auto const table = two_pages();
   auto spec = replaying(table);
   spec.params.pages = 1;
@@ -66,7 +66,7 @@ TEST_CASE("IOMMU: a fault holds no entry that a walk needs: others pass it") {
 }
 
 TEST_CASE(
-    "IOMMU: a fault that finds the buffer full is answered the same, and asked for again when it is not") {
+    "IOMMU: a fault that finds the buffer full gets the same answer, and a retry when an entry is free") {
   auto const table = two_pages();
   auto spec = replaying(table);
   spec.params.fault_buffer = 1;
@@ -169,8 +169,7 @@ class FaultingGpu final : public Component<GpuSpec, GpuState> {
 
 }  // namespace
 
-TEST_CASE(
-    "IOMMU: of any fault buffer and any number of faults, each access is answered with its frame once") {
+TEST_CASE("IOMMU: for any fault buffer and number of faults, each access is answered with its frame once") {
   auto const table = two_pages();
   for (std::uint32_t const buffer : {1U, 2U, 7U, 63U, 64U, 65U, 200U}) {
     for (bool const merge : {true, false}) {

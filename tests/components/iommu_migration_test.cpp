@@ -74,7 +74,7 @@ constexpr PageMove remap(std::uint32_t move, std::uint64_t page, PhysAddr frame)
 
 }  // namespace
 
-TEST_CASE("IOMMU: with migration the walk of a page on another device is a fault of the first requester") {
+TEST_CASE("IOMMU: with migration, the walk of a page on another device is a fault of the first requester") {
   auto const table = page_on_gpu1();
   auto const there = physical(2, 77 << 12);
   MovingBench b(spec_of(table),
@@ -103,8 +103,7 @@ TEST_CASE("IOMMU: with migration the walk of a page on another device is a fault
 }
 
 TEST_CASE(
-    "IOMMU: with migration a GPU gets the frames of its own pages, and a TLB hit for another GPU is a "
-    "fault") {
+    "IOMMU: with migration, a GPU gets the frames of its pages, and a TLB hit for another GPU is a fault") {
   auto const table = page_on_gpu1();
   MovingBench b(spec_of(table),
                 {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 7)}, {Time{200ns}, ask(kOnGpu1, 0, 8)}},
@@ -115,7 +114,7 @@ TEST_CASE(
   CHECK(b.iommu.state().by_requester[0].tlb_hits == 1);
 }
 
-TEST_CASE("IOMMU: a page is sent for when one GPU has asked for it as often in a row as it takes") {
+TEST_CASE("IOMMU: a page is migrated after the configured number of consecutive requests of one GPU") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
   spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "3"}});
@@ -132,8 +131,7 @@ TEST_CASE("IOMMU: a page is sent for when one GPU has asked for it as often in a
 }
 
 TEST_CASE(
-    "IOMMU: an unmapped page is invalidated at its GPU and at those that have its translation, then "
-    "reported") {
+    "IOMMU: an unmapped page is invalidated at its GPU and at GPUs with its translation, then reported") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
   spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
@@ -151,9 +149,7 @@ TEST_CASE(
   CHECK(!b.iommu.state().table.find(kOnGpu1));
 }
 
-TEST_CASE(
-    "IOMMU: pages that do not migrate, and are moved within a memory, are invalidated at all that know "
-    "them") {
+TEST_CASE("IOMMU: pages that only move within a memory are invalidated at all GPUs with their translation") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
   spec.remote_touch.choose("remote_access");
@@ -165,7 +161,9 @@ TEST_CASE(
   CHECK(b.unmapped->nanoseconds() == Times{501});
 }
 
-TEST_CASE("IOMMU: a GPU that was told a large page is told when any of its base pages leaves") {
+TEST_CASE(
+    "IOMMU: a GPU with the translation of a large page is invalidated when any of its base pages is "
+    "unmapped") {
   PageTable table(kTable, 12);
   auto const first = kPage >> 9 << 9;
   auto const at = physical(1, 8 << 21);
@@ -187,7 +185,7 @@ TEST_CASE("IOMMU: a GPU that was told a large page is told when any of its base 
   }
 }
 
-TEST_CASE("IOMMU: an invalidation leaves behind the answers given before it, however late they leave") {
+TEST_CASE("IOMMU: an invalidation is sent after the answers given before it, however late they leave") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
   spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
@@ -202,9 +200,7 @@ TEST_CASE("IOMMU: an invalidation leaves behind the answers given before it, how
   CHECK(b.unmapped->count() == 0);
 }
 
-TEST_CASE(
-    "IOMMU: a flush goes to the GPU that has the frame alone, and is reported when that has dropped its "
-    "lines") {
+TEST_CASE("IOMMU: a flush is sent only to the GPU with the frame, and reported when its lines are dropped") {
   auto const table = page_on_gpu1();
   PageMove const flush{kOnGpu1, kHere, 0, MoveStep::flush, {}};
   MovingBench b(spec_of(table), {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 1)}},
@@ -221,7 +217,7 @@ TEST_CASE(
   CHECK(c.unmapped->nanoseconds() == Times{1001, 3001});
 }
 
-TEST_CASE("IOMMU: a page that nobody behind it can reach is unmapped at once") {
+TEST_CASE("IOMMU: a page that none of its GPUs can reach is unmapped at once") {
   PageTable table(kTable, 12);
   table.map(kPage, physical(7, 0));  // a GPU of another IOMMU
   MovingBench b(spec_of(table), {.moves = {{Time{300ns}, unmap(0, kPage, physical(7, 0))}}});
@@ -230,7 +226,8 @@ TEST_CASE("IOMMU: a page that nobody behind it can reach is unmapped at once") {
 }
 
 TEST_CASE(
-    "IOMMU: a request for a page that moves is a fault, and told where it is, walks under way included") {
+    "IOMMU: a request for a migrating page is a fault and is answered with the new frame, also after a "
+    "walk") {
   auto const table = page_on_gpu1();
   auto const there = physical(2, 77 << 12);
   MovingBench b(spec_of(table),
@@ -257,7 +254,7 @@ TEST_CASE(
   CHECK(b.iommu.waiting_for().empty());
 }
 
-TEST_CASE("IOMMU: a fault of a page that moves holds no entry that a walk needs, and no place of its queue") {
+TEST_CASE("IOMMU: a fault on a migrating page holds no entry that a walk needs, and no place in its queue") {
   PageTable table = page_on_gpu1();
   table.map(kPage, physical(2, 9 << 12));
   auto spec = spec_of(table);
@@ -269,8 +266,7 @@ TEST_CASE("IOMMU: a fault of a page that moves holds no entry that a walk needs,
   CHECK(b.out->nanoseconds()[2] < 360);
 }
 
-TEST_CASE(
-    "IOMMU: of a full fault buffer a fault of a page that moves is told to ask again, and faults then") {
+TEST_CASE("IOMMU: with a full fault buffer, a fault on a migrating page is asked to retry and then faults") {
   PageTable table = page_on_gpu1();
   table.map(kPage, kHere + 4096);
   table.map(kPage + 1, physical(0, 9 << 12));
@@ -292,8 +288,7 @@ TEST_CASE(
   CHECK(b.iommu.waiting_for().empty());
 }
 
-TEST_CASE(
-    "IOMMU: a record that is free is for the oldest refused fault, though its page is mapped elsewhere") {
+TEST_CASE("IOMMU: a free entry is for the oldest rejected fault, even if its page is mapped elsewhere") {
   PageTable table = page_on_gpu1();
   for (std::uint64_t i = 0; i < 3; ++i) table.map(kPage + 8 + i, physical(1, (20 + i) << 12));
   auto spec = spec_of(table);
@@ -311,7 +306,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "IOMMU: where a move is refused the GPU is told the old frame, and is invalidated when that is left") {
+    "IOMMU: after a rejected migration, the GPU gets the old frame and is invalidated when it is unmapped") {
   auto const table = page_on_gpu1();
   MovingBench b(spec_of(table), {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}},
                                  .mapped = {{Time{900ns}, answered(kOnGpu1, kHere)}},
@@ -325,7 +320,7 @@ TEST_CASE(
   CHECK(b.unmapped->nanoseconds() == Times{1301});
 }
 
-TEST_CASE("IOMMU: GPUs told of a page's new place are invalidated when it moves again, others are not") {
+TEST_CASE("IOMMU: GPUs with a page's new frame are invalidated at the next migration, others are not") {
   auto const table = page_on_gpu1();
   auto const there = physical(2, 77 << 12);
   auto spec = spec_of(table);
@@ -338,7 +333,7 @@ TEST_CASE("IOMMU: GPUs told of a page's new place are invalidated when it moves 
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12, 10, 12});
 }
 
-TEST_CASE("IOMMU: its own TLB forgets a page that is unmapped") {
+TEST_CASE("IOMMU: an unmapped page is removed from its own TLB") {
   auto const table = page_on_gpu1();
   auto const there = physical(2, 77 << 12);
   auto spec = spec_of(table);
@@ -360,7 +355,7 @@ TEST_CASE("IOMMU: its own TLB forgets a page that is unmapped") {
 }
 
 TEST_CASE(
-    "IOMMU: of faults that GPUs keep it has no record, and the driver's answer goes to the one that does") {
+    "IOMMU: faults recorded by GPUs have no entry, and the driver's answer is sent to the recording GPU") {
   auto const table = page_on_gpu1();
   auto const there = physical(2, 77 << 12);
   auto spec = spec_of(table);
@@ -410,8 +405,7 @@ TEST_CASE(
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
 }
 
-TEST_CASE(
-    "IOMMU: a GPU that keeps its faults is invalidated where a replay has told it of a page elsewhere") {
+TEST_CASE("IOMMU: a GPU that records its faults is invalidated if a replay has sent it a remote frame") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
   spec.kept_by_gpus = 6;

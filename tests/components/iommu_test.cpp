@@ -7,7 +7,7 @@
 using namespace farfault;
 using namespace farfault::iommu_bench;
 
-TEST_CASE("IOMMU: a walk reads the entry of each level from the CPU's memory; then its TLB has the page") {
+TEST_CASE("IOMMU: a walk reads the entry of each level from the CPU's memory and fills the TLB") {
   auto const table = two_pages();
   IommuBench b(spec_of(table), {{Time{100ns}, ask(kPage, 1, 7)}, {Time{200ns}, ask(kPage, 2, 8)}});
   std::vector<PhysAddr> read;
@@ -42,7 +42,7 @@ TEST_CASE("IOMMU: requests for one page are merged into one walk and answered in
   CHECK(b.iommu.state().walker.walks() == 1);
 }
 
-TEST_CASE("IOMMU: without merging, requests for one page have a walk each and share the walkers") {
+TEST_CASE("IOMMU: without merging, requests for one page have separate walks and share the walkers") {
   auto const table = two_pages();
   auto spec = spec_of(table);
   spec.params.merge = false;
@@ -62,7 +62,7 @@ TEST_CASE("IOMMU: without merging, requests for one page have a walk each and sh
 }
 
 TEST_CASE(
-    "IOMMU: without merging, GPUs that touch an unmapped page at a time have a fault each and one frame") {
+    "IOMMU: without merging, GPUs that touch an unmapped page together have one fault each and one frame") {
   auto const table = two_pages();
   auto spec = spec_of(table);
   spec.params.merge = false;
@@ -74,7 +74,7 @@ TEST_CASE(
   CHECK(b.driver.state().stats[0].pages_mapped == 1);
 }
 
-TEST_CASE("IOMMU: a walk of fixed latency takes just that and reads nothing") {
+TEST_CASE("IOMMU: a walk with a fixed latency takes exactly that and reads nothing") {
   auto const table = two_pages();
   auto spec = spec_of(table);
   spec.params.walk_latency = 500;
@@ -87,14 +87,14 @@ TEST_CASE("IOMMU: a walk of fixed latency takes just that and reads nothing") {
   CHECK(b.iommu.state().walker.reads() == 0);
 }
 
-TEST_CASE("IOMMU: the page-walk cache leaves a neighbour one read") {
+TEST_CASE("IOMMU: the page-walk cache leaves one read for a neighbouring page") {
   auto const table = two_pages();
   IommuBench b(spec_of(table), {{Time{100ns}, ask(kPage, 1, 7)}, {Time{200ns}, ask(kPage + 1, 1, 8)}});
   CHECK(b.cache->records().size() == 5);
   CHECK(b.answers->nanoseconds() == Times{150, 214});
 }
 
-TEST_CASE("IOMMU: walks beyond the walkers queue") {
+TEST_CASE("IOMMU: walks beyond the number of walkers queue") {
   auto const table = two_pages();
   auto spec = spec_of(table);
   spec.params.walkers = 1;
@@ -103,7 +103,7 @@ TEST_CASE("IOMMU: walks beyond the walkers queue") {
   CHECK(b.answers->nanoseconds() == Times{150, 149 + 49});
 }
 
-TEST_CASE("IOMMU: every walker walks at the same time") {
+TEST_CASE("IOMMU: all walkers work in parallel") {
   PageTable table(kTable, 12);
   std::vector<Record<Packet>> requests;
   for (std::uint32_t i = 0; i < 6; ++i) {
@@ -117,7 +117,7 @@ TEST_CASE("IOMMU: every walker walks at the same time") {
   CHECK(b.answers->nanoseconds() == Times{150, 151, 152, 153, 149 + 49, 150 + 49});
 }
 
-TEST_CASE("IOMMU: a page that no entry maps is a fault; the driver puts it where it was touched first") {
+TEST_CASE("IOMMU: an unmapped page is a fault, and the driver places it at its first touch") {
   auto const table = two_pages();
   IommuBench b(spec_of(table),
                {{Time{100ns}, ask(55, 1, 7)}, {Time{101ns}, ask(55, 2, 8)}, {Time{5us}, ask(55, 0, 9)}});
@@ -130,7 +130,7 @@ TEST_CASE("IOMMU: a page that no entry maps is a fault; the driver puts it where
   CHECK(b.iommu.state().table.find(55) == PageTranslation{physical(1, 200 << 12)});
 }
 
-TEST_CASE("IOMMU: an answer says whether a table had the page or a fault has put it there") {
+TEST_CASE("IOMMU: an answer distinguishes a table hit from a fault") {
   auto const table = two_pages();
   IommuBench b(spec_of(table), {{Time{100ns}, ask(kPage, 1, 1)},  // walk
                                 {Time{200ns}, ask(kPage, 2, 2)},  // TLB hit
@@ -150,7 +150,7 @@ TEST_CASE("IOMMU: a walker is free while the driver serves its fault") {
   CHECK(b.answers->nanoseconds() == Times{162, 1116});
 }
 
-TEST_CASE("IOMMU: beyond the pages it can hold, requests stall; those for a page that it holds pass") {
+TEST_CASE("IOMMU: requests beyond the page limit stall; requests for a page already held pass them") {
   auto const table = two_pages();
   auto spec = spec_of(table);
   spec.params.pages = 1;

@@ -50,7 +50,7 @@ Workload grid_of(std::uint64_t blocks) {
 
 }  // namespace
 
-TEST_CASE("kernel counts: growths of any size arrive, also where the messages are just full") {
+TEST_CASE("kernel counts: increments of any size are received, also if they just fill the messages") {
   for (std::uint64_t const growth : {0ULL, 1ULL, 127ULL, 128ULL, 16383ULL, 16384ULL, 0xffff'ffffULL,
                                      0x1'0000'0000ULL, 0x7fff'ffff'ffff'ffffULL, ~0ULL})
     for (std::uint64_t const other : {0ULL, 100ULL, 1000ULL, ~0ULL}) {
@@ -75,8 +75,7 @@ TEST_CASE("kernel counts: growths of any size arrive, also where the messages ar
     }
 }
 
-TEST_CASE(
-    "kernel counts: what did not grow at the end takes no room, and times of a millisecond take five bytes") {
+TEST_CASE("kernel counts: trailing zeros take no space, and times of a millisecond take five bytes") {
   SmCounters some{};
   std::fill_n(some.begin(), 30, 100);
   CHECK(report_of({}, of(some)).size() == 1);
@@ -89,7 +88,7 @@ TEST_CASE(
   CHECK(report_of(of(all), of(all)).size() == 1);
 }
 
-TEST_CASE("kernel counts: streams have sums of their own, and each kernel begins from 0") {
+TEST_CASE("kernel counts: streams have separate sums, and each kernel starts from 0") {
   KernelSums sums(3);
   SmStats stats;
   stats.transactions = 300;
@@ -103,14 +102,15 @@ TEST_CASE("kernel counts: streams have sums of their own, and each kernel begins
 }
 
 TEST_CASE(
-    "kernel counts: a kernel that ends before its last report, or after one of nobody, stops the program") {
+    "kernel counts: a kernel that ends before its last report, or an unexpected report, is an internal "
+    "error") {
   auto const death = death_of([] {
     KernelSums sums(1);
     sums.expect(0, 1);
     static_cast<void>(sums.take(0));
   });
   CHECK(death.signal == SIGABRT);
-  CHECK(death.said.find("a report of what it did is missing") != std::string::npos);
+  CHECK(death.said.find("missing report of its counts") != std::string::npos);
   CHECK(death_of([] {
           KernelSums sums(1);
           sums.add(0, KernelCounts{0});
@@ -119,8 +119,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "SM: it reports what it did for a kernel when it has no block of it left, just before the last one's "
-    "end") {
+    "SM: counts of a kernel are reported when its last block on the SM ends, just before that block's end") {
   auto const w = hand_workload({shape()}, [](std::uint64_t block, std::uint32_t) {
     return Program{load(0x2000), store(0x3000), compute(block == 0 ? 10 : 300, true)};
   });
@@ -149,7 +148,8 @@ TEST_CASE(
   CHECK(reported(b, 0, b.counts->count()) == b.sm.state().stats[0]);
 }
 
-TEST_CASE("SM: kernels of two streams on it at once have each its own counts, scalar and faulted ones too") {
+TEST_CASE(
+    "SM: concurrent kernels of two streams have separate counts, including scalar and faulted accesses") {
   auto const kernel = [](std::uint32_t loads) {
     return std::make_unique<HandKernel>(shape(), [loads](std::uint64_t, std::uint32_t) {
       Program program{scalar_load(0x9000)};
@@ -186,7 +186,7 @@ TEST_CASE("SM: kernels of two streams on it at once have each its own counts, sc
   CHECK(test::stat_of(b.sm, "sm", "transactions") == 5);
 }
 
-TEST_CASE("SM: a transaction that misses the L1 TLB counts for whoever had its page, merged ones each") {
+TEST_CASE("SM: an L1 TLB miss counts for the translator of its page, including merged misses") {
   // Two lines of each page. The later third line of page 7 hits the L1 TLB.
   Program program;
   for (VirtAddr page = 2; page < 8; ++page) program.push_back(load(page << 12, 64, 2));
@@ -205,7 +205,7 @@ TEST_CASE("SM: a transaction that misses the L1 TLB counts for whoever had its p
   CHECK(did.fault_translations == 2);
 }
 
-TEST_CASE("SM: a transaction that was ever kept for a fault counts for that, and once") {
+TEST_CASE("SM: a transaction stalled by a fault counts as a fault translation, once") {
   // Page 2 faults twice. Its third load joins the second fault and did not stall before. Page 4 settles.
   auto const w = same_for_all({load(0x2000), load(0x2040), load(0x4000), compute(500), load(0x2080),
                                compute(1000), load(0x20c0), compute(1, true)});
@@ -226,7 +226,7 @@ TEST_CASE("SM: a transaction that was ever kept for a fault counts for that, and
   CHECK(did.l2_tlb_hits == 0);
 }
 
-TEST_CASE("SM: what joins the translation of one that has faulted before counts for who has found it") {
+TEST_CASE("SM: a transaction that joins the translation of a faulted one counts for the translator") {
   // The load at 420 misses while the first one is requested again.
   auto const w = same_for_all({load(0x2000), compute(318), load(0x2040), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
@@ -242,7 +242,7 @@ TEST_CASE("SM: what joins the translation of one that has faulted before counts 
   CHECK(did.gmmu_translations == 1);
 }
 
-TEST_CASE("SM: a request to an L2 cache counts once, by whose cache it is and whether it had the line") {
+TEST_CASE("SM: a request to an L2 cache counts once, by local or remote cache and by hit or miss") {
   // Lines 0 and 2 of a page hit, 1 and 3 miss. The second load of line 1 joins the first.
   auto const w = same_for_all({load(0x2000, 64, 4), load(0x2040), store(0x2000), store(0x2040), store(0x20c0),
                                load(kRemote, 64, 3), store(kRemote), store(kRemote + 0x40),
@@ -259,7 +259,7 @@ TEST_CASE("SM: a request to an L2 cache counts once, by whose cache it is and wh
   CHECK(did.remote_l2_misses == 2);
 }
 
-TEST_CASE("SM: two streams' requests, translations and scalar loads count for each by itself") {
+TEST_CASE("SM: requests, translations and scalar loads of two streams are counted separately") {
   // Both begin with the same line, which the first one requests; stream 1 has a scalar load that hits.
   auto const kernel = [](std::uint32_t stream) {
     return std::make_unique<HandKernel>(shape(), [stream](std::uint64_t, std::uint32_t) {
@@ -298,8 +298,7 @@ TEST_CASE("SM: two streams' requests, translations and scalar loads count for ea
   CHECK(second.scalar_transactions == 1);
 }
 
-TEST_CASE(
-    "dispatcher: with a kernel's end the host gets the sums of what its SMs reported, of that kernel alone") {
+TEST_CASE("dispatcher: at a kernel's end the host gets the sums of its SMs' reports, for that kernel alone") {
   auto const first = grid_of(2);
   auto const second = grid_of(1);
   Applications const both({{"a", &first, 0, {}, {}, {}, 1}, {"b", &second, 1, {}, {}, {}, 1}});
@@ -347,7 +346,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("dispatcher: a report that comes after its kernel's end stops the program") {
+TEST_CASE("dispatcher: a report after its kernel's end is an internal error") {
   auto const workload = grid_of(1);
   auto const death = death_of([&] {
     Bench b;

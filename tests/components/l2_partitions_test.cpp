@@ -65,8 +65,7 @@ struct Halves : Bench {
 }  // namespace
 
 TEST_CASE(
-    "L2 partitions: a miss of another partition's line goes through its home slice, and is a hit "
-    "afterwards") {
+    "L2 partitions: a miss on another partition's line is served by its home slice, and hits afterwards") {
   Halves h({{Time{10ns}, read(kFar, 1)}, {Time{500ns}, read(kFar, 2)}}, {{Time{600ns}, read(kFar, 3)}});
   // Look-up and the link to the other partition; a miss at the home slice; and the link back.
   CHECK(h.answers_a->nanoseconds() == Times{10 + 14 + 100 + (14 + 1 + 50 + 1) + 100 + 1, 500 + 14 + 1});
@@ -79,7 +78,7 @@ TEST_CASE(
   CHECK(h.b.state().stats.reads == 1);
 }
 
-TEST_CASE("L2 partitions: a write of another partition's line is done when its home slice has it") {
+TEST_CASE("L2 partitions: a write to another partition's line completes when its home slice has it") {
   Halves h({{Time{10ns}, write(kFar, 1)}, {Time{500ns}, write(kNear, 2)}}, {{Time{600ns}, read(kFar, 3)}});
   CHECK(h.answers_a->nanoseconds() == Times{10 + 14 + 100 + 14 + 100 + 1, 500 + 14 + 1});
   CHECK(h.answers_b->nanoseconds() == Times{600 + 14 + 1});
@@ -88,7 +87,8 @@ TEST_CASE("L2 partitions: a write of another partition's line is done when its h
   CHECK(h.memory_b->records().empty());
 }
 
-TEST_CASE("L2 partitions: what the home slice says of a line is passed on, and a slice's own copy is there") {
+TEST_CASE(
+    "L2 partitions: hit or miss in the home slice is forwarded, and a hit in a slice's own copy is a hit") {
   auto const other = kFar + 512;  // next line of the same home slice
   Halves h({{Time{10ns}, read(kFar, 1)},
             {Time{11ns}, read(kFar + 32, 2)},     // merged
@@ -102,7 +102,7 @@ TEST_CASE("L2 partitions: what the home slice says of a line is passed on, and a
                                         FoundBy::cache, FoundBy::memory});
 }
 
-TEST_CASE("L2 partitions: a copy is clean, so that its eviction costs nothing") {
+TEST_CASE("L2 partitions: a copy is clean, so that its eviction has no cost") {
   // All of them map to one set of two ways.
   Script script{{Time{10ns}, read(kFar, 0)}, {Time{500ns}, write(kFar, 1)}};
   for (std::uint32_t i = 1; i < 4; ++i) script.push_back({Time{1us + i * 1us}, read(kFar + i * 512, i + 1)});
@@ -112,13 +112,14 @@ TEST_CASE("L2 partitions: a copy is clean, so that its eviction costs nothing") 
   CHECK(h.a.state().stats.writebacks == 0);
 }
 
-TEST_CASE("L2 partitions: a read of several requesters is made once") {
+TEST_CASE("L2 partitions: a line read by several requesters is requested once") {
   Halves h({{Time{10ns}, read(kFar, 1)}, {Time{11ns}, read(kFar + 32, 2)}}, {});
   CHECK(h.b.state().stats.far_requests == 1);
   CHECK(h.answers_a->count() == 2);
 }
 
-TEST_CASE("L2 partitions: where misses go to memory, the way to another partition's is longer both ways") {
+TEST_CASE(
+    "L2 partitions: with misses sent to memory, the path to another partition's memory is longer both ways") {
   auto const spec = half(0, MissPath::memory);
   Bench b;
   auto& slice = b.system.add<L2Slice>("slice", spec);
@@ -133,7 +134,7 @@ TEST_CASE("L2 partitions: where misses go to memory, the way to another partitio
 }
 
 TEST_CASE(
-    "L2 partitions: under random load in both directions every request is answered once, all queues short") {
+    "L2 partitions: under random load in both directions with short queues, every request is answered once") {
   for (std::uint32_t const mshrs : {1U, 3U}) {
     auto spec = half(0, MissPath::home_slice);
     spec.params.mshrs = mshrs;
@@ -204,7 +205,7 @@ L2SliceSpec ending() {
 
 }  // namespace
 
-TEST_CASE("L2 slice: at the end of a kernel dirty lines are written, one per cycle, and stay as clean ones") {
+TEST_CASE("L2 slice: at the end of a kernel dirty lines are written, one per cycle, and kept as clean") {
   Flushes b(ending(),
             {{Time{10ns}, write(0x00, 0)},
              {Time{20ns}, read(0x40, 1)},
@@ -231,7 +232,7 @@ TEST_CASE("L2 slice: the write-back at the end of a kernel waits for credits") {
   CHECK(b.reports->nanoseconds() == Times{553 + 50 + 1 + 1});
 }
 
-TEST_CASE("L2 slice: where partitions keep lines of their own, they are dropped at the end of a kernel") {
+TEST_CASE("L2 slice: partitions' copies of remote lines are dropped at the end of a kernel") {
   auto spec = half(0, MissPath::memory);
   spec.flushes = 4;
   Flushes b(spec,
@@ -247,7 +248,8 @@ TEST_CASE("L2 slice: where partitions keep lines of their own, they are dropped 
 }
 
 TEST_CASE(
-    "L2 slice: when a page leaves, its dirty lines are written back and all of them dropped, no others") {
+    "L2 slice: for an evicted page, dirty lines are written back and all of its lines are dropped, no "
+    "others") {
   // The page at 0x1000. The line at 0x180 is dirty too, but of another page.
   auto spec = half(0, MissPath::memory, 16);
   spec.flushes = 4;
@@ -271,7 +273,7 @@ TEST_CASE(
   CHECK(b.slice.state().stats.kernel_end_writebacks == 0);
 }
 
-TEST_CASE("L2 slice: of a large page that leaves the lines of all its base pages go") {
+TEST_CASE("L2 slice: for an evicted large page, the lines of all its base pages are dropped") {
   // Two base pages at 0x2000; the line at 0x40c0 belongs to the next page.
   auto spec = half(0, MissPath::memory, 16);
   spec.flushes = 4;
@@ -292,7 +294,7 @@ TEST_CASE("L2 slice: of a large page that leaves the lines of all its base pages
   CHECK(b.dram->nanoseconds() == Times{45, 1001, 1002, 2015});
 }
 
-TEST_CASE("L2 slice: flushes that come together are done one after the other") {
+TEST_CASE("L2 slice: concurrent flushes are served one after the other") {
   auto spec = half(0, MissPath::memory, 16);
   spec.flushes = 3;
   Flushes b(spec,
@@ -306,7 +308,7 @@ TEST_CASE("L2 slice: flushes that come together are done one after the other") {
   CHECK(b.slice.waiting_for().empty());
 }
 
-TEST_CASE("L2 partitions: a request names its requester at the home slice and its memory too") {
+TEST_CASE("L2 partitions: a request keeps its requester at the home slice and its memory") {
   Requester const asker{5, 1, RequestKind::copy};
   auto fetch = read(kFar, 1);
   auto store = write(kFar + 512, 2);
@@ -319,8 +321,7 @@ TEST_CASE("L2 partitions: a request names its requester at the home slice and it
   CHECK(h.a.state().stats.copy_requests == 2);
 }
 
-TEST_CASE(
-    "L2 partitions: what is asked of a home slice, a read or a write, is on behalf of the first asker") {
+TEST_CASE("L2 partitions: a read or write sent to a home slice has the first requester") {
   Requester const asker{5, 1, RequestKind::copy};
   auto fetch = read(kFar, 1);
   auto store = write(kFar + 512, 2);

@@ -49,7 +49,7 @@ using Tags = std::vector<std::uint32_t>;
 
 }  // namespace
 
-TEST_CASE("L2 slice: a miss is look-up, memory and back; a hit is the look-up") {
+TEST_CASE("L2 slice: a miss takes look-up, memory and response; a hit takes the look-up") {
   SliceBench b(small_slice(), {{Time{10ns}, read(0x40, 1)}, {Time{100ns}, read(0x40, 2)}});
   CHECK(b.dram->nanoseconds() == Times{10 + 14 + 1});
   CHECK(b.dram->records()[0].message.address == 0x40);
@@ -63,7 +63,7 @@ TEST_CASE("L2 slice: a miss is look-up, memory and back; a hit is the look-up") 
   CHECK(b.slice.waiting_for().empty());
 }
 
-TEST_CASE("L2 slice: a response says whether the line was there when its request was looked up") {
+TEST_CASE("L2 slice: a response has hit or miss at the look-up of its request") {
   // Also if a cache in front of memory has the line.
   for (auto const below : {Below::memory, Below::cache}) {
     SliceBench b(small_slice(),
@@ -81,7 +81,7 @@ TEST_CASE("L2 slice: a response says whether the line was there when its request
   }
 }
 
-TEST_CASE("L2 slice: an entry of a page table is read with its line") {
+TEST_CASE("L2 slice: a page-table entry is read with its line") {
   SliceBench b(small_slice(), {{Time{10ns}, {0x1238, 3, 1, Access::read, 8}}});
   CHECK(b.dram->records()[0].message.address == 0x1200);
   CHECK(b.dram->records()[0].message.bytes == 64);
@@ -98,7 +98,7 @@ TEST_CASE("L2 slice: simultaneous hits are answered one per cycle") {
   CHECK(b.answers[1]->nanoseconds() == Times{116});
 }
 
-TEST_CASE("L2 slice: with two ports two look-ups begin, and two responses leave, in a cycle") {
+TEST_CASE("L2 slice: with two ports, two look-ups begin and two responses are sent per cycle") {
   auto spec = small_slice();
   spec.params.ports = 2;
   std::vector<Record<MemRequest>> script{{Time{10ns}, read(0x40, 1)}};
@@ -108,7 +108,7 @@ TEST_CASE("L2 slice: with two ports two look-ups begin, and two responses leave,
   CHECK(test::stat_of(b.slice, "l2_slice", "busy_time") == 6 * 1000 / 2);
 }
 
-TEST_CASE("L2 slice: misses to one line are merged and answered in order, one per cycle") {
+TEST_CASE("L2 slice: misses on one line are merged and answered in order, one per cycle") {
   SliceBench b(small_slice(),
                {{Time{10ns}, read(0x40, 1)}, {Time{12ns}, read(0x60, 2, 1)}, {Time{30ns}, read(0x40, 3)}});
   CHECK(b.dram->records().size() == 1);
@@ -117,7 +117,7 @@ TEST_CASE("L2 slice: misses to one line are merged and answered in order, one pe
   CHECK(b.slice.state().stats.misses == 3);
 }
 
-TEST_CASE("L2 slice: a write that misses is answered without a fetch, and then read from the slice") {
+TEST_CASE("L2 slice: a write miss is answered without a fetch, and then read from the slice") {
   SliceBench b(small_slice(), {{Time{10ns}, write(0x40, 1)}, {Time{50ns}, read(0x40, 2)}});
   CHECK(b.dram->records().empty());
   CHECK(b.answers[0]->nanoseconds() == Times{25, 65});
@@ -137,7 +137,7 @@ TEST_CASE("L2 slice: an evicted dirty line is written to memory, a clean one is 
   CHECK(b.slice.state().stats.writebacks == 1);
 }
 
-TEST_CASE("L2 slice: a written line goes back to the address it came from, in every slice") {
+TEST_CASE("L2 slice: a dirty line is written back to its original address, in every slice") {
   auto spec = small_slice();
   spec.params.slices = 4;
   spec.params.size = ByteSize{4 * 128};
@@ -154,7 +154,7 @@ TEST_CASE("L2 slice: a written line goes back to the address it came from, in ev
   CHECK(b.dram->records()[1].message.address == address(1));
 }
 
-TEST_CASE("L2 slice: without an MSHR requests stall in order and resume when a line arrives") {
+TEST_CASE("L2 slice: without a free MSHR, requests stall in order and resume when a line arrives") {
   auto spec = small_slice();
   spec.params.mshrs = 1;
   SliceBench b(spec, {{Time{10ns}, read(0x000, 1)},
@@ -167,7 +167,7 @@ TEST_CASE("L2 slice: without an MSHR requests stall in order and resume when a l
   CHECK(b.slice.state().stats.mshr_stalls == 2);
 }
 
-TEST_CASE("L2 slice: without a place to wait a merged read stalls") {
+TEST_CASE("L2 slice: a merged read stalls if its MSHR has no room") {
   auto spec = small_slice();
   spec.params.waiters = 1;
   SliceBench b(spec, {{Time{10ns}, read(0x000, 1)}, {Time{11ns}, read(0x000, 2)}});
@@ -194,7 +194,7 @@ TEST_CASE("L2 slice: a line waits for a credit of its DRAM channel before it is 
   CHECK(b.slice.waiting_for().empty());
 }
 
-TEST_CASE("L2 slice: each of its channels has credits of its own and gets its own addresses") {
+TEST_CASE("L2 slice: each of its channels has separate credits and gets channel-local addresses") {
   auto spec = small_slice();
   spec.params.slices = 2;
   spec.params.size = ByteSize{256};
@@ -229,7 +229,7 @@ TEST_CASE("L2 slice: each of its channels has credits of its own and gets its ow
   CHECK(slice.state().dram_credits == std::vector<std::uint32_t>{1, 1});
 }
 
-TEST_CASE("L2 slice: a line may take several cycles of the look-up and of the response") {
+TEST_CASE("L2 slice: a line can take several cycles of the look-up and of the response") {
   auto spec = small_slice();
   spec.cycles_per_line = 3;
   SliceBench b(spec, {{Time{10ns}, write(0, 0)},
@@ -239,7 +239,7 @@ TEST_CASE("L2 slice: a line may take several cycles of the look-up and of the re
   CHECK(b.answers[0]->nanoseconds() == Times{25, 115, 118, 121});
 }
 
-TEST_CASE("L2 slice: hits leave at one per cycle, and no faster") {
+TEST_CASE("L2 slice: hits are answered at exactly one per cycle") {
   std::vector<Record<MemRequest>> script{{Time{10ns}, write(0, 0)}};
   for (std::uint32_t i = 0; i < 1000; ++i) script.push_back({Time{100ns + i * Duration{250}}, read(0, i)});
   auto spec = small_slice();
@@ -250,7 +250,7 @@ TEST_CASE("L2 slice: hits leave at one per cycle, and no faster") {
   for (std::size_t i = 1; i < times.size(); ++i) CHECK(times[i] == 115 + static_cast<std::int64_t>(i) - 1);
 }
 
-TEST_CASE("L2 slice: under random load every request is answered exactly once, with every queue short") {
+TEST_CASE("L2 slice: under random load with short queues, every request is answered exactly once") {
   auto spec = small_slice();
   spec.params.size = ByteSize{1024};
   spec.params.mshrs = 3;
@@ -280,7 +280,7 @@ TEST_CASE("L2 slice: under random load every request is answered exactly once, w
   CHECK(s.stats.writebacks > 100);
 }
 
-TEST_CASE("L2 slice: a miss goes to memory on behalf of its first requester, a line written back of nobody") {
+TEST_CASE("L2 slice: a miss has its first requester at memory, a written-back line has none") {
   Requester const first{3, 2, walk_read(1)};
   Requester const second{4, 1, RequestKind::copy};
   auto walk = read(0x40, 1);
@@ -305,8 +305,8 @@ TEST_CASE("L2 slice: a miss goes to memory on behalf of its first requester, a l
 }
 
 TEST_CASE(
-    "L2 slice: requests of page walks, of warps and of copy engines are counted apart, by application, and "
-    "their hits") {
+    "L2 slice: requests and hits of page walks, warps and copy engines are counted separately by "
+    "application") {
   std::vector<Record<MemRequest>> script;
   for (std::uint32_t i = 0; i < 7; ++i) {
     auto m = i == 6 ? write(0x40, i) : read(0x40, i);

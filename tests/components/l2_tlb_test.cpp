@@ -78,7 +78,7 @@ struct TlbBench : Bench {
 
 }  // namespace
 
-TEST_CASE("L2 TLB: as many look-ups begin in a cycle as it has ports") {
+TEST_CASE("L2 TLB: the number of look-ups per cycle equals its ports") {
   for (std::uint32_t const ports : {1U, 2U}) {
     CAPTURE(ports);
     auto spec = small_tlb(8);
@@ -91,7 +91,7 @@ TEST_CASE("L2 TLB: as many look-ups begin in a cycle as it has ports") {
   }
 }
 
-TEST_CASE("L2 TLB: whoever joins a miss is told of the last part of it, for as long as it waited itself") {
+TEST_CASE("L2 TLB: a merged request gets the last part of the miss's stages, as long as its own wait") {
   TlbBench b(small_tlb(4), {{Time{100ns}, {kTimed, 0}}, {Time{110ns}, {kTimed, 1}}});
   // The first one waits from 104 to 126 ns, the second one from 114 ns.
   auto const& first = b.sms[0]->records().at(0).message.stages;
@@ -102,13 +102,14 @@ TEST_CASE("L2 TLB: whoever joins a miss is told of the last part of it, for as l
   CHECK(second.walk == 12'000);
 }
 
-TEST_CASE("L2 TLB: it is busy for a cycle with each look-up, a hit or a miss") {
+TEST_CASE("L2 TLB: each look-up, hit or miss, takes one cycle of busy time") {
   TlbBench b(small_tlb(4), {{Time{100ns}, {1, 0}}, {Time{101ns}, {2, 0}}, {Time{500ns}, {1, 1}}});
   CHECK(b.tlb.state().busy_ps == 3'000);
 }
 
 TEST_CASE(
-    "L2 TLB: a miss is forwarded after the look-up, its response returned at once; a hit takes the look-up") {
+    "L2 TLB: a miss is forwarded after the look-up and its response returned at once; a hit takes the "
+    "look-up") {
   TlbBench b(small_tlb(4), {{Time{10ns}, {7, 0}}, {Time{100ns}, {7, 1}}});
   CHECK(b.gmmu->nanoseconds() == Times{10 + 4 + 1});
   CHECK(b.sms[0]->nanoseconds() == Times{15 + 20 + 1 + 1});
@@ -119,7 +120,7 @@ TEST_CASE(
   CHECK(b.tlb.waiting_for().empty());
 }
 
-TEST_CASE("L2 TLB: misses to one page are merged and answered in order, one per cycle") {
+TEST_CASE("L2 TLB: misses on one page are merged and answered in order, one per cycle") {
   TlbBench b(small_tlb(4), {{Time{10ns}, {7, 1}}, {Time{12ns}, {7, 0}}, {Time{30ns}, {7, 0}}});
   CHECK(b.gmmu->records().size() == 1);
   CHECK(b.sms[1]->nanoseconds() == Times{37});
@@ -127,7 +128,7 @@ TEST_CASE("L2 TLB: misses to one page are merged and answered in order, one per 
   CHECK(b.tlb.state().stats[0].merged_misses == 2);
 }
 
-TEST_CASE("L2 TLB: one page of two address spaces is two misses and two entries") {
+TEST_CASE("L2 TLB: one page of two address spaces has two misses and two entries") {
   constexpr std::uint64_t kOther = 7 + (1ULL << 36);
   constexpr std::uint64_t kThird = 7 + (2ULL << 36);
   TlbBench b(small_tlb(4), {{Time{10ns}, {7, 0}},
@@ -149,7 +150,7 @@ TEST_CASE("L2 TLB: one look-up per cycle") {
   CHECK(b.gmmu->nanoseconds() == Times{15, 107});
 }
 
-TEST_CASE("L2 TLB: what its organization finds late is answered late, and other hits are not") {
+TEST_CASE("L2 TLB: hits with extra latency in the organization are answered late, other hits are not") {
   constexpr std::uint64_t kUncompressed = 7 + (1 << 18);  // of the same set, with other upper bits
   static_assert(kUncompressed < kNotMapped);
   auto spec = small_tlb(4);
@@ -165,7 +166,7 @@ TEST_CASE("L2 TLB: what its organization finds late is answered late, and other 
   CHECK(b.tlb.state().stats[0].hits == 4);
 }
 
-TEST_CASE("L2 TLB: a translation found late that does not allow the access is a miss, which is not late") {
+TEST_CASE("L2 TLB: a slow hit without permission for the access is a miss without the extra latency") {
   auto spec = small_tlb(4);
   spec.params.policies.organization = test::chosen<TlbOrganization>("compressed", {{"latency", "50"}});
   TlbBench b(spec, {{Time{100ns}, {7, 0, 0, Access::write}}}, {},
@@ -173,7 +174,7 @@ TEST_CASE("L2 TLB: a translation found late that does not allow the access is a 
   CHECK(b.gmmu->nanoseconds() == Times{100 + 4 + 1});
 }
 
-TEST_CASE("L2 TLB: an invalidation goes to SMs behind a hit that is late") {
+TEST_CASE("L2 TLB: an invalidation reaches SMs after an earlier slow hit") {
   auto spec = small_tlb(4);
   spec.params.policies.organization = test::chosen<TlbOrganization>("compressed", {{"latency", "50"}});
   TlbBench b(spec, {{Time{10ns}, {7, 0}}, {Time{100ns}, {7, 1}}}, {{Time{101ns}, {7, frame_of(7), 0}}});
@@ -181,7 +182,7 @@ TEST_CASE("L2 TLB: an invalidation goes to SMs behind a hit that is late") {
   CHECK(b.invalidated[1]->nanoseconds() == Times{154 + 1 + 1});
 }
 
-TEST_CASE("L2 TLB: without an MSHR misses stall in order and resume, one look-up per cycle") {
+TEST_CASE("L2 TLB: without a free MSHR, misses stall in order and resume, one look-up per cycle") {
   TlbBench b(small_tlb(1),
              {{Time{10ns}, {7, 0}}, {Time{11ns}, {8, 0}}, {Time{12ns}, {9, 1}}, {Time{13ns}, {8, 1}}});
   // A walk and its links take 22 ns after the look-up: 7 returns at 36, 8 at 62, 9 at 88.
@@ -194,7 +195,7 @@ TEST_CASE("L2 TLB: without an MSHR misses stall in order and resume, one look-up
   CHECK(b.tlb.state().stats[0].hits == 1);
 }
 
-TEST_CASE("L2 TLB: hits, and misses that merge, pass those that wait for an MSHR, at their own time") {
+TEST_CASE("L2 TLB: hits and merging misses pass requests that wait for an MSHR without delay") {
   TlbBench b(small_tlb(1), {{Time{10ns}, {7, 0}},     // fills page 7
                             {Time{100ns}, {8, 0}},    // takes the MSHR
                             {Time{101ns}, {9, 0}},    // waits for the MSHR
@@ -240,7 +241,7 @@ TEST_CASE("L2 TLB: under random load every request is answered exactly once with
   CHECK(tlb.waiting_for().empty());
 }
 
-TEST_CASE("L2 TLB: an invalidation drops the entry and is acknowledged when every SM has done so") {
+TEST_CASE("L2 TLB: an invalidation drops the entry and is acknowledged when every SM has acknowledged it") {
   TlbBench b(small_tlb(4),
              {{Time{10ns}, {7, 0}}, {Time{11ns}, {8, 0}}, {Time{100ns}, {7, 0}}, {Time{200ns}, {8, 0}}},
              {{Time{50ns}, {7, frame_of(7), 0}}});
@@ -268,7 +269,7 @@ TEST_CASE("L2 TLB: an invalidation reaches an SM after the answers given before 
   CHECK(fill.invalidated[0]->nanoseconds() == Times{38 + 1 + 1});
 }
 
-TEST_CASE("L2 TLB: invalidations of two moves are under way at a time, each acknowledged by itself") {
+TEST_CASE("L2 TLB: invalidations of two migrations can be outstanding and are acknowledged separately") {
   auto spec = small_tlb(4);
   spec.moves = 2;
   TlbBench b(spec, {}, {{Time{50ns}, {7, frame_of(7), 1}}, {Time{55ns}, {8, frame_of(8), 0}}});
@@ -278,7 +279,7 @@ TEST_CASE("L2 TLB: invalidations of two moves are under way at a time, each ackn
   CHECK(b.tlb.state().invalidated_entries == 0);
 }
 
-TEST_CASE("L2 TLB: an answer says that the TLB had the page, or who has found it for all who waited") {
+TEST_CASE("L2 TLB: an answer names the TLB after a hit, or the translator for all merged requests") {
   for (auto const& [page, by] : {std::pair{7UL, FoundBy::gmmu}, std::pair{kByIommu, FoundBy::iommu},
                                  std::pair{kFirstTouch, FoundBy::fault}}) {
     TlbBench b(small_tlb(4), {{Time{10ns}, {page, 0}},
@@ -295,7 +296,7 @@ TEST_CASE("L2 TLB: an answer says that the TLB had the page, or who has found it
   }
 }
 
-TEST_CASE("L2 TLB: a page that is not mapped fills nothing, frees its MSHR, and all who wait hear of it") {
+TEST_CASE("L2 TLB: an unmapped page fills nothing, frees its MSHR, and all merged requests are notified") {
   TlbBench b(small_tlb(1), {{Time{10ns}, {kNotMapped, 0}},
                             {Time{11ns}, {kNotMapped, 1}},
                             {Time{12ns}, {9, 0}},  // waits for the MSHR
@@ -312,7 +313,7 @@ TEST_CASE("L2 TLB: a page that is not mapped fills nothing, frees its MSHR, and 
   CHECK(b.tlb.waiting_for().empty());
 }
 
-TEST_CASE("L2 TLB: a replay reaches every SM behind the answers given before it, and fills nothing") {
+TEST_CASE("L2 TLB: a replay reaches every SM after the answers given before it, and fills nothing") {
   auto const fed = [](std::int64_t ns) {
     return Record<TranslateResponse>{Time{ns * 1ns}, {7, frame_of(7), 0, FoundBy::replay}};
   };
@@ -336,7 +337,7 @@ TEST_CASE("L2 TLB: a replay reaches every SM behind the answers given before it,
   CHECK(after.sms[0]->nanoseconds() == Times{21, 77});
 }
 
-TEST_CASE("L2 TLB: the replay of a page that has settled is an entry, and goes on to every SM") {
+TEST_CASE("L2 TLB: the replay of a settled page fills an entry, and is forwarded to every SM") {
   TlbBench b(small_tlb(4), {{Time{50ns}, {7, 0}}, {Time{150ns}, {7, 1}}},
              {{Time{100ns}, {7, frame_of(7), 0}}}, {{Time{20ns}, {7, frame_of(8), 0, FoundBy::settled}}});
   CHECK(b.sms[0]->nanoseconds() == Times{21, 55});

@@ -54,7 +54,7 @@ std::uint64_t second(std::uint64_t page) {
 
 }  // namespace
 
-TEST_CASE("en masse are the whole regions within each buffer, of all applications, and nothing beside them") {
+TEST_CASE("en masse: exactly the whole regions within each buffer, of all applications") {
   TwoApplications const two;
   auto const memory = two.memory(64 * kMiB);
   CHECK_FALSE(memory.large_pages().any());
@@ -74,7 +74,7 @@ TEST_CASE("en masse are the whole regions within each buffer, of all application
   CHECK_FALSE(two.memory(64 * kMiB, 18).en_masse().any());
 }
 
-TEST_CASE("pages placed before the first kernel conserve contiguity, and spaces share no large frame") {
+TEST_CASE("pages placed before the first kernel preserve contiguity, and spaces do not share large frames") {
   TwoApplications const two;
   auto memory = two.memory(64 * kMiB);
   two.place(memory);
@@ -92,7 +92,7 @@ TEST_CASE("pages placed before the first kernel conserve contiguity, and spaces 
   CHECK(space_of_large.size() == 5);
 }
 
-TEST_CASE("the driver's allocators take the frames of the pages that were placed before it began") {
+TEST_CASE("the driver's allocators exclude the frames of initially placed pages") {
   TwoApplications const two;
   auto const gpu_bytes = 8 * kMiB;  // with 7 MiB for data: some pages are placed on the second GPU
   auto memory = two.memory(gpu_bytes);

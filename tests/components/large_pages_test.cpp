@@ -128,7 +128,7 @@ TEST_CASE("a large page is a leaf above the last level: all its base pages have 
   CHECK(table.mapped_pages() == 512 * 512 + 1);
 }
 
-TEST_CASE("of 64 KiB pages 32 make a large page of 2 MiB, and 512 of these one of 1 GiB") {
+TEST_CASE("32 pages of 64 KiB make a large page of 2 MiB, and 512 of 2 MiB one of 1 GiB") {
   PageTable table(kBase, 16);
   table.map(32 + 7, 0x4020'0000, 5);
   CHECK(table.mapped_pages() == 32);
@@ -152,7 +152,7 @@ TEST_CASE("of 64 KiB pages 32 make a large page of 2 MiB, and 512 of these one o
   CHECK(table.mapped_pages() == 1 + (1 << 14));
 }
 
-TEST_CASE("frame 0 can be that of a large page") {
+TEST_CASE("a large page can have frame 0") {
   PageTable table(kBase, 12);
   table.map(512, 0, kLarge);
   CHECK(table.find(513) == PageTranslation{0, kLarge});
@@ -160,7 +160,7 @@ TEST_CASE("frame 0 can be that of a large page") {
   CHECK_FALSE(table.find(513).has_value());
 }
 
-TEST_CASE("a page table of several sizes agrees with a map, and takes no page that overlaps another") {
+TEST_CASE("a page table with several sizes agrees with a map and rejects overlapping pages") {
   PageTable table(kBase, 12);
   Pages reference;
   std::set<std::pair<unsigned, std::uint64_t>> nodes;  // that once mapped smaller pages
@@ -197,7 +197,7 @@ TEST_CASE("a page table of several sizes agrees with a map, and takes no page th
   CHECK(table.mapped_pages() == mapped);
 }
 
-TEST_CASE("walker: a walk to a large page ends a level earlier, and says the size") {
+TEST_CASE("walker: a walk to a large page ends one level earlier and returns the size") {
   PageTable table(kBase, 12);
   table.map(page_of(0, 1, 2, 0), 0x4000'0000, kLarge);
   table.map(page_of(0, 2, 0, 0), physical(3, 0x4000'0000), kHuge);
@@ -215,7 +215,7 @@ TEST_CASE("walker: a walk to a large page ends a level earlier, and says the siz
   CHECK(walker.end(walker.begin()->walker, table).translation() == PageTranslation{0x4000'0000, kLarge});
 }
 
-TEST_CASE("walker: the page-walk cache knows the nodes above a large page, and nothing below") {
+TEST_CASE("walker: the page-walk cache holds the nodes above a large page, and none below") {
   PageTable table(kBase, 12);
   table.map(page_of(0, 1, 2, 0), 0x4000'0000, kLarge);
   table.map(page_of(0, 1, 3, 0), 0x9000);
@@ -230,7 +230,7 @@ TEST_CASE("walker: the page-walk cache knows the nodes above a large page, and n
   CHECK(reads(page_of(0, 1, 3, 0)) == 1);
 }
 
-TEST_CASE("large pages are those that lie wholly in the buffers chosen") {
+TEST_CASE("large pages are the pages entirely within the selected buffers") {
   auto const w = buffers({{"a", 5 * kMiB}, {"b", 4 * kMiB}, {"c", kMiB}});
   auto const pages = base_pages_of(w);
   auto const sizes = [&](std::string const& names) {
@@ -255,7 +255,7 @@ TEST_CASE("large pages are those that lie wholly in the buffers chosen") {
   CHECK(shifted.size_of(0x100400) == 0);
 }
 
-TEST_CASE("a buffer that is not there, or holds no large page, cannot have large pages") {
+TEST_CASE("an unknown buffer, or one without room for a large page, cannot have large pages") {
   auto const w = buffers({{"a", 5 * kMiB}, {"c", kMiB}});
   CHECK(refusal(w, "a").empty());
   CHECK(refusal(w, "all").empty());
@@ -263,12 +263,11 @@ TEST_CASE("a buffer that is not there, or holds no large page, cannot have large
   CHECK(refusal(w, "") == "memory.large_pages: workload 'w' has no buffer ''; its buffers: a, c");
   CHECK(refusal(w, "a,") == "memory.large_pages: workload 'w' has no buffer ''; its buffers: a, c");
   CHECK(refusal(w, "c") ==
-        "memory.large_pages: no page of memory.large_page_size lies wholly in buffer 'c' of workload 'w', of "
+        "memory.large_pages: no whole page of memory.large_page_size fits in buffer 'c' of workload 'w', of "
         "1 MiB");
 }
 
-TEST_CASE(
-    "on_demand gives a large frame of free frames side by side, aligned, or nothing and changes nothing") {
+TEST_CASE("on_demand returns an aligned large frame of free frames, or none without side effects") {
   PolicyChoice<FrameAllocator> const choice("on_demand");
   auto frames = choice.make({16});
   CHECK(frames->allocate(70) == 0);
@@ -288,7 +287,7 @@ TEST_CASE(
   CHECK(frames->empty());
 }
 
-TEST_CASE("on_demand: no frame has two owners, and a large frame is refused only where none is free") {
+TEST_CASE("on_demand: no frame has two owners, and a large frame is rejected only if none is free") {
   PolicyChoice<FrameAllocator> const choice("on_demand");
   constexpr std::uint64_t kFrames = 61;
   auto frames = choice.make({kFrames});
@@ -336,7 +335,8 @@ TEST_CASE("on_demand: no frame has two owners, and a large frame is refused only
 }
 
 TEST_CASE(
-    "before the first kernel large pages go to GPUs whole, in turn or in parts, the rest as base pages") {
+    "before the first kernel large pages are placed whole, interleaved or contiguous, the rest as base "
+    "pages") {
   auto const w = buffers({{"a", 9 * kMiB}, {"b", 4 * kMiB}});
   auto const first = base_pages_of(w)[0].first;
   Placed const turns(w, "a", 512 * kMiB, "interleave");
@@ -361,7 +361,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "where a GPU has room but no large frame a large page comes as base pages; where it is full it goes on") {
+    "without a free large frame, a large page is placed as base pages; with a full GPU, on the next device") {
   auto const w = buffers({{"a", 12 * kMiB}});
   // 7 MiB for data: three large frames and 256 frames.
   Placed const one(w, "all", 8 * kMiB, "contiguous", 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The latency stack of an SM, exact to the tick, and the SM's activity. Times in nanoseconds are those of
+// The latency stack of an SM, exact to the tick, and the SM's activity. Times in nanoseconds are from
 // sm_bench.hpp.
 #include <doctest/doctest.h>
 
@@ -31,7 +31,7 @@ void check_sum(SmBench const& b) {
 
 }  // namespace
 
-TEST_CASE("latency stack: a load that misses everywhere is in each stage for what that takes") {
+TEST_CASE("latency stack: a load that misses everywhere spends the expected time in each stage") {
   auto const w = same_for_all({load(0x2000), compute(10, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
   AccessStages expected;
@@ -45,7 +45,7 @@ TEST_CASE("latency stack: a load that misses everywhere is in each stage for wha
   check_sum(b);
 }
 
-TEST_CASE("latency stack: what responses say of the way behind is taken from the stage that waited") {
+TEST_CASE("latency stack: stage times in responses are subtracted from the waiting stage") {
   auto const w = same_for_all({load(0x2000), compute(10, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
   b.translation_stages = {2'000, 9'000, 3'000, 4'000};
@@ -63,8 +63,7 @@ TEST_CASE("latency stack: what responses say of the way behind is taken from the
   check_sum(b);
 }
 
-TEST_CASE(
-    "latency stack: what is left of a wait counts for the stage behind that is longer than can be said") {
+TEST_CASE("latency stack: the remaining wait counts for the later stage that exceeds the encodable maximum") {
   auto const w = same_for_all({load(0x2000), compute(10, true)});
   auto const longest = unpack_duration(pack_duration(stage_time(1s)));
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(20ms), always(10ms));
@@ -80,7 +79,7 @@ TEST_CASE(
   check_sum(b);
 }
 
-TEST_CASE("latency stack: a stage longer than a response can express takes the rest of the wait") {
+TEST_CASE("latency stack: a stage longer than a response can encode gets the rest of the wait") {
   auto const longest = unpack_duration(pack_duration(stage_time(1s)));
   auto const run = [](VirtAddr address, TranslationStages translation, MemoryStages memory) {
     auto const w = same_for_all({load(address), compute(10, true)});
@@ -102,7 +101,7 @@ TEST_CASE("latency stack: a stage longer than a response can express takes the r
   CHECK(at_device.links == 0);
 }
 
-TEST_CASE("latency stack: a load from another device is on links but for what that device had it") {
+TEST_CASE("latency stack: a remote load is on links except for its time at the other device") {
   auto const w = same_for_all({load(kRemote), compute(10, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
   b.memory_stages = {0, 0, 40'000};
@@ -114,7 +113,7 @@ TEST_CASE("latency stack: a load from another device is on links but for what th
   check_sum(b);
 }
 
-TEST_CASE("latency stack: loads that join others have the last part of what these waited for") {
+TEST_CASE("latency stack: merged loads have the last part of the stages they waited for") {
   auto const w = same_for_all({load(0x2000), load(0x2010), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
   b.translation_stages = {0, 21'500, 0, 0};
@@ -133,8 +132,7 @@ TEST_CASE("latency stack: loads that join others have the last part of what thes
   check_sum(b);
 }
 
-TEST_CASE(
-    "latency stack: stores count from their issue to their acknowledgement, here and at other devices") {
+TEST_CASE("latency stack: local and remote stores count from issue to acknowledgement") {
   auto const w = same_for_all({store(0x2000), store(0x2040), store(kRemote)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
   b.memory_stages = {0, 0, 0};
@@ -147,7 +145,7 @@ TEST_CASE(
   check_sum(b);
 }
 
-TEST_CASE("latency stack: stores at another device are on links but for what that device had them") {
+TEST_CASE("latency stack: remote stores are on links except for their time at the other device") {
   auto const w = same_for_all({store(kRemote), store(kRemote + 0x40)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
   b.memory_stages = {0, 0, 40'000};
@@ -159,7 +157,7 @@ TEST_CASE("latency stack: stores at another device are on links but for what tha
   check_sum(b);
 }
 
-TEST_CASE("latency stack: a faulted load waits for its replay, and is looked up once more") {
+TEST_CASE("latency stack: a faulted load waits for its replay and is looked up again") {
   auto const w = same_for_all({load(0x2000), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
   b.faults[2] = 1;
@@ -174,7 +172,7 @@ TEST_CASE("latency stack: a faulted load waits for its replay, and is looked up 
   check_sum(b);
 }
 
-TEST_CASE("latency stack: of a translation that a fault has made the time at the IOMMU is the fault's") {
+TEST_CASE("latency stack: for a translation by a fault, the time at the IOMMU counts as fault time") {
   auto const w = same_for_all({load(0x2000), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
   b.found_by[2] = FoundBy::fault;
@@ -185,7 +183,7 @@ TEST_CASE("latency stack: of a translation that a fault has made the time at the
   check_sum(b);
 }
 
-TEST_CASE("latency stack: of a fault that took longer than can be said all of it is the fault's") {
+TEST_CASE("latency stack: a fault longer than the encodable maximum counts entirely as fault time") {
   auto const w = same_for_all({load(0x2000), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(10ms));
   b.found_by[2] = FoundBy::fault;
@@ -197,7 +195,7 @@ TEST_CASE("latency stack: of a fault that took longer than can be said all of it
   check_sum(b);
 }
 
-TEST_CASE("latency stack: it adds up for whatever warps do, hits and merged requests, stalls and stores") {
+TEST_CASE("latency stack: it adds up for any accesses: hits, merged requests, stalls and stores") {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     CAPTURE(seed);
     auto spec = unit_rates();
@@ -244,7 +242,7 @@ TEST_CASE("latency stack: it adds up for whatever warps do, hits and merged requ
   }
 }
 
-TEST_CASE("what an SM does: every moment up to its last event counts once") {
+TEST_CASE("SM activity: every moment up to its last event counts once") {
   auto const w = same_for_all({compute(10), load(0x2000), compute(5, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
   auto const& t = b.sm.state().times.doing;
@@ -256,7 +254,7 @@ TEST_CASE("what an SM does: every moment up to its last event counts once") {
   CHECK(t.in(SmDoes::waits_at_barrier) == 0);
 }
 
-TEST_CASE("what an SM does: waiting is what most of its warps wait for") {
+TEST_CASE("SM activity: a stalled SM counts for the cause of most of its warps") {
   // Two of three warps wait at the barrier while the third waits for its load.
   auto const w = hand_workload({shape(192)}, [](std::uint64_t, std::uint32_t warp) {
     return warp == 0 ? Program{load(0x2000), compute(1, true), barrier()} : Program{barrier()};
@@ -267,7 +265,7 @@ TEST_CASE("what an SM does: waiting is what most of its warps wait for") {
   CHECK(t.in(SmDoes::waits_for_memory) == 0);
 }
 
-TEST_CASE("what an SM does: a warp that waits for nothing but faults is not waiting for memory") {
+TEST_CASE("SM activity: a warp stalled only on faults does not count as waiting for memory") {
   auto const w = same_for_all({load(0x2000), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
   b.faults[2] = 1;
@@ -278,7 +276,7 @@ TEST_CASE("what an SM does: a warp that waits for nothing but faults is not wait
   CHECK(t.in(SmDoes::waits_for_memory) == (124 - 101 + 76) * kNs);
 }
 
-TEST_CASE("what an SM does: it waits for faults from when the last of a warp's other accesses is done") {
+TEST_CASE("SM activity: a warp is stalled on faults once its other accesses have completed") {
   auto const w = same_for_all({load(0x2000), load(0x3000), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
   b.faults[2] = 1;

@@ -6,7 +6,7 @@
 
 using namespace farfault;
 
-TEST_CASE("link format: a header, and the payload in whole units") {
+TEST_CASE("link format: a header and the payload in whole units") {
   PacketFormat const pcie{24, 1};
   CHECK(pcie.bytes(0) == 24);
   CHECK(pcie.bytes(5) == 29);
@@ -17,14 +17,17 @@ TEST_CASE("link format: a header, and the payload in whole units") {
   CHECK(nvlink.bytes(65) == 96);
 }
 
-TEST_CASE("link buffer: twice what is on its way, there, back, and whole at either end of the hop") {
+TEST_CASE(
+    "link buffer: twice the bandwidth-delay product of the round trip, with a whole packet at either end of "
+    "the hop") {
   // 25 GB/s x 200 ns = 5,000 bytes.
   CHECK(covering_buffer(Bandwidth{25'000'000'000}, 100ns, 144) == 2 * (5000 + 2 * 144));
   CHECK(covering_buffer(Bandwidth{1'000'000}, 1ns, 88) == 4 * 88);
   CHECK(covering_buffer(Bandwidth{1'000'000'000'000'000'000}, 1s, 88) == kLargestBuffer);
 }
 
-TEST_CASE("credit batch: all that share a buffer leave the sender half of it, and always a largest packet") {
+TEST_CASE(
+    "credit batch: credits withheld by all sharers are at most half the buffer and leave a largest packet") {
   CHECK(credit_batch(8000, 88, 1) == 1000);
   CHECK(credit_batch(8000, 88, 2) == 1000);
   CHECK(credit_batch(8000, 88, 20) == 200);

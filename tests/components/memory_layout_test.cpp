@@ -28,7 +28,7 @@ void for_all_layouts(F&& f) {
 
 }  // namespace
 
-TEST_CASE("every slice that may hold an address reaches its channel by the number that it gives it") {
+TEST_CASE("every slice that may hold an address reaches its channel under its own number there") {
   std::mt19937_64 random(9);
   for_all_layouts([&](MemoryLayout const& layout) {
     auto const run = layout.slices / layout.copies;
@@ -58,7 +58,7 @@ TEST_CASE("the slices of a channel have different numbers there, counted from 0"
   });
 }
 
-TEST_CASE("consecutive blocks go round the slices; neighbouring slices share a channel") {
+TEST_CASE("consecutive blocks are interleaved over the slices; neighbouring slices share a channel") {
   MemoryLayout const layout{16, 8, 256, 1};
   for (std::uint64_t block = 0; block < 64; ++block) {
     CHECK(layout.slice_map().slice(block * 256) == block % 16);
@@ -66,8 +66,7 @@ TEST_CASE("consecutive blocks go round the slices; neighbouring slices share a c
   }
 }
 
-TEST_CASE(
-    "an address and its place in a slice name each other, for any number of slices and length of block") {
+TEST_CASE("an address and its offset in a slice are inverse, for any number of slices and block size") {
   std::mt19937_64 random(10);
   for (std::uint32_t const slices : {1U, 6U, 8U, 40U})
     for (std::uint64_t const interleave : {256U, 768U}) {
@@ -83,7 +82,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("the channels of any layout get equal shares of consecutive blocks") {
+TEST_CASE("in any layout, channels get equal shares of consecutive blocks") {
   for (auto const& layout :
        {MemoryLayout{16, 32, 256, 1}, MemoryLayout{6, 6, 256, 1}, MemoryLayout{6, 3, 256, 2},
         MemoryLayout{6, 12, 256, 3}, MemoryLayout{40, 80, 256, 1}}) {

@@ -20,7 +20,7 @@
 
 using namespace farfault;
 
-TEST_CASE("on_demand allocates frames in order, those given back first, and no frame twice") {
+TEST_CASE("on_demand allocates frames in order, freed ones first, and no frame twice") {
   PolicyChoice<FrameAllocator> const choice("on_demand");
   auto frames = choice.make({3});
   CHECK(frames->allocate(70) == 0);
@@ -36,7 +36,7 @@ TEST_CASE("on_demand allocates frames in order, those given back first, and no f
   CHECK(!frames->empty());
 }
 
-TEST_CASE("a page moves to the GPU that has touched it often enough in a row, each page by itself") {
+TEST_CASE("a page migrates to a GPU after enough consecutive touches, counted per page") {
   constexpr PhysAddr kOn1 = physical(1, 0);
   auto const choice = test::chosen<RemoteTouch>("migrate", {{"after", "3"}});
   auto policy = choice.make({12});
@@ -57,7 +57,7 @@ TEST_CASE("a page moves to the GPU that has touched it often enough in a row, ea
   p.forget(9);  // unknown page
 }
 
-TEST_CASE("a page stays where it is with remote access, and moves at the first touch when one is enough") {
+TEST_CASE("a page stays in place with remote access, and migrates at the first touch if one touch suffices") {
   PolicyChoice<RemoteTouch> const remote_access("remote_access");
   PolicyChoice<RemoteTouch> const migrate("migrate");
   auto stays_where_it_is = remote_access.make({12});
@@ -74,7 +74,7 @@ TEST_CASE("a page stays where it is with remote access, and moves at the first t
 }
 
 TEST_CASE(
-    "a page directory knows the holders of a page until it is forgotten; beyond 64 GPUs they share bits") {
+    "a page directory tracks the holders of a page until it is removed; beyond 64 GPUs they share bits") {
   PageDirectory d(12);
   CHECK(!d.may_hold(7, 3));
   d.add_holder(7, 3);
@@ -90,7 +90,7 @@ TEST_CASE(
   CHECK(d.may_hold(8, 100));
 }
 
-TEST_CASE("a drain is done when nothing begun before it is left, whatever was begun since") {
+TEST_CASE("a drain ends when no earlier access is outstanding, regardless of later ones") {
   AccessDrain d;
   auto const a = d.send();
   auto const b = d.send();
@@ -108,7 +108,7 @@ TEST_CASE("a drain is done when nothing begun before it is left, whatever was be
   CHECK(d.done());
 }
 
-TEST_CASE("a drain counts the translated accesses that had still to be sent") {
+TEST_CASE("a drain counts translated accesses that are not yet sent") {
   AccessDrain d;
   d.begin(2);
   CHECK(!d.done());
@@ -123,7 +123,7 @@ TEST_CASE("a drain counts the translated accesses that had still to be sent") {
   d.answered(young);
 }
 
-TEST_CASE("invalidations that arrive during a drain are acknowledged together, after the next one") {
+TEST_CASE("invalidations received during a drain are acknowledged together after the next one") {
   AccessDrain drain;
   DrainingInvalidations queue(4);
   std::vector<std::uint32_t> acknowledged;
@@ -168,7 +168,7 @@ TEST_CASE("an unmapped page is not found, its neighbours are, and it can be mapp
   CHECK(table.nodes() == 4);
 }
 
-TEST_CASE("each_page visits what is mapped, in order, under random mapping and unmapping") {
+TEST_CASE("each_page visits all mapped pages in order, under random mapping and unmapping") {
   std::mt19937_64 random(4);
   for (unsigned const page_bits : {12U, 21U}) {
     PageTable table(0, page_bits);
@@ -190,7 +190,7 @@ TEST_CASE("each_page visits what is mapped, in order, under random mapping and u
   }
 }
 
-TEST_CASE("a cache forgets the lines of a range, clean and dirty, and keeps the others") {
+TEST_CASE("a cache drops the lines of a range, clean and dirty, and keeps the others") {
   Cache cache(64 * 64, 4, 64, test::kLru);
   for (std::uint64_t line = 100; line < 164; ++line) cache.fill(line, line % 2 == 0);
   cache.invalidate(110, 120);

@@ -44,7 +44,7 @@ constexpr std::int64_t kInside = 2 * 30'000;
 
 }  // namespace
 
-TEST_CASE("NIC: a read or write of its memory takes the sum of its stages, there and back") {
+TEST_CASE("NIC: a read or write of its memory takes the sum of its stages in both directions") {
   GpuAndNic b(Sizes{8, 1});
   b.feed(b.gpu.remote_request, {{Time{1000ns}, read(kBuffer, 77)}, {Time{5000ns}, write(kBuffer + 64, 78)}});
   auto const sms = b.sinks(b.gpu.remote_response, 1);
@@ -63,7 +63,7 @@ TEST_CASE("NIC: a read or write of its memory takes the sum of its stages, there
   CHECK(b.memory->records().empty());
 }
 
-TEST_CASE("NIC: requests that it takes at a time are answered side by side, others wait for a place") {
+TEST_CASE("NIC: requests within its limit are served in parallel, others wait for a free slot") {
   Sizes sizes{8, 1};
   sizes.inbound = 2;
   GpuAndNic b(sizes);
@@ -78,7 +78,7 @@ TEST_CASE("NIC: requests that it takes at a time are answered side by side, othe
   CHECK(sms[0]->picoseconds() == Picoseconds{first, first + 5500, first + kInside});
 }
 
-TEST_CASE("NIC: a copy engine fills its buffer from the GPU's memory, and fetches it from there") {
+TEST_CASE("NIC: a copy engine writes to its buffer from the GPU's memory, and reads from it") {
   GpuAndNic b(Sizes{8, 1});
   CopyEngineSpec spec;
   spec.memory = AddressMap(1, 256);
@@ -101,7 +101,7 @@ TEST_CASE("NIC: a copy engine fills its buffer from the GPU's memory, and fetche
   CHECK(b.nic.waiting_for().empty());
 }
 
-TEST_CASE("NIC: packets for others pass it as they pass a switch, to the picosecond") {
+TEST_CASE("NIC: packets for other nodes pass it exactly as they pass a switch") {
   for (std::uint32_t const buffer : {4U, 8U, 16U}) {
     std::vector<Picoseconds> arrived;
     for (bool const with_nic : {false, true}) {

@@ -10,7 +10,7 @@
 
 using namespace farfault;
 
-TEST_CASE("on_demand leaves out occupied frames, and finds large frames between them") {
+TEST_CASE("on_demand skips occupied frames, and finds large frames between them") {
   PolicyChoice<FrameAllocator> const on_demand("on_demand");
   auto frames = on_demand.make({16});
   for (auto const f : {9U, 0U, 2U}) frames->occupy(f);
@@ -29,7 +29,7 @@ TEST_CASE("on_demand leaves out occupied frames, and finds large frames between 
   CHECK(frames->allocate(72) == 3);
 }
 
-TEST_CASE("on_demand gives back a frame occupied ahead of its turn as one that was never used") {
+TEST_CASE("on_demand returns a frame that was occupied ahead of its turn as an unused one") {
   PolicyChoice<FrameAllocator> const on_demand("on_demand");
   auto frames = on_demand.make({200});
   for (std::uint64_t f = 64; f < 192; ++f) frames->occupy(f);
@@ -43,7 +43,7 @@ TEST_CASE("on_demand gives back a frame occupied ahead of its turn as one that w
   CHECK(frames->allocate_large(100, 6) == 64);
 }
 
-TEST_CASE("on_demand with occupied frames: no frame has two owners, and large ones are refused rightly") {
+TEST_CASE("on_demand with occupied frames: no frame has two owners, and large ones are rejected correctly") {
   PolicyChoice<FrameAllocator> const on_demand("on_demand");
   std::mt19937_64 random(11);
   std::uint64_t large = 0, refused = 0;

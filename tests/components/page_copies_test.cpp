@@ -13,7 +13,7 @@
 using namespace farfault;
 using namespace farfault::mock;
 
-TEST_CASE("page copies: one is found by its device, and taking all leaves none") {
+TEST_CASE("page copies: a copy is found by its device, and removing all leaves none") {
   PageCopies copies(12, 1);
   CHECK_FALSE(copies.read_only(7));
   copies.add(7, physical(1, 0x1000));
@@ -32,9 +32,7 @@ TEST_CASE("page copies: one is found by its device, and taking all leaves none")
   CHECK_FALSE(copies.find(7, 1));
 }
 
-TEST_CASE(
-    "page copies: one that is dropped is not found, its place is used again, and the page may only be read "
-    "still") {
+TEST_CASE("page copies: a dropped copy is not found, its slot is reused, and the page stays read-only") {
   PageCopies copies(12, 1);
   for (int round = 0; round < 100; ++round) {
     copies.add(7, physical(1, 0x1000));
@@ -55,7 +53,7 @@ TEST_CASE(
   CHECK_FALSE(copies.read_only(7));
 }
 
-TEST_CASE("a translation that may only be read keeps its frame, and allows no write") {
+TEST_CASE("a read-only translation keeps its frame and permits no write") {
   PageTranslation const shared{read_only(physical(5, 0x3000)), 0};
   CHECK(shared.allows(Access::read));
   CHECK_FALSE(shared.allows(Access::write));
@@ -65,7 +63,7 @@ TEST_CASE("a translation that may only be read keeps its frame, and allows no wr
   CHECK_FALSE(is_read_only(kNoFrame));
 }
 
-TEST_CASE("remote touch: with copies, reads elsewhere and writes of what is read-only are for the driver") {
+TEST_CASE("remote touch: with copies, remote reads and writes to read-only pages are sent to the driver") {
   auto policy = test::chosen<RemoteTouch>("duplicate", {}).make({});
   auto const home = physical(0, 0x1000);
   CHECK(policy->makes_copies());
@@ -143,7 +141,7 @@ struct CopyBench : Bench {
 
 }  // namespace
 
-TEST_CASE("driver: a first read unmaps the page, copies it, and page and copy can be read from then on") {
+TEST_CASE("driver: a first remote read unmaps the page, copies it, and leaves page and copy read-only") {
   CopyBench b({fault(Time{100ns}, 1, Access::read)}, {{Time{2us}, {0}}}, {{Time{5us}, {0}}});
   // 1 us in the driver, 1 ns per link.
   CHECK(b.moves->nanoseconds() == Times{1101, 5001});
@@ -162,7 +160,7 @@ TEST_CASE("driver: a first read unmaps the page, copies it, and page and copy ca
 }
 
 TEST_CASE(
-    "driver: further GPUs get copies with the page mapped, those that fault meanwhile behind the first") {
+    "driver: further GPUs get copies with the page mapped; GPUs that fault meanwhile follow the first") {
   CopyBench b({fault(Time{100ns}, 1, Access::read), fault(Time{3us}, 2, Access::read),
                fault(Time{10us}, 1, Access::read)},
               {{Time{2us}, {0}}}, {{Time{5us}, {0}}, {Time{8us}, {0}}});
@@ -174,7 +172,7 @@ TEST_CASE(
   CHECK(b.driver.state().frames[2].available() == 3);
 }
 
-TEST_CASE("driver: a write by a GPU that has a copy makes that the page, and drops all others") {
+TEST_CASE("driver: a write by a GPU with a copy makes the copy the page, and drops all others") {
   CopyBench b({fault(Time{100ns}, 1, Access::read), fault(Time{3us}, 2, Access::read),
                fault(Time{20us}, 1, Access::write)},
               {{Time{2us}, {0}}, {Time{25us}, {0}}}, {{Time{5us}, {0}}, {Time{8us}, {0}}});
@@ -193,7 +191,7 @@ TEST_CASE("driver: a write by a GPU that has a copy makes that the page, and dro
   CHECK(s.stats[0].migrations == 1);
 }
 
-TEST_CASE("driver: a write by the GPU that has the page drops the copies and copies nothing") {
+TEST_CASE("driver: a write by the GPU with the page drops the copies and copies nothing") {
   CopyBench b({fault(Time{100ns}, 1, Access::read), fault(Time{20us}, 0, Access::write)},
               {{Time{2us}, {0}}, {Time{25us}, {0}}}, {{Time{5us}, {0}}});
   CHECK(b.answer(1).frame == physical(0, 0));
@@ -203,7 +201,7 @@ TEST_CASE("driver: a write by the GPU that has the page drops the copies and cop
   CHECK(b.driver.state().stats[0].migrations == 0);
 }
 
-TEST_CASE("driver: a write by a GPU without a copy brings the page there, when no copy is left") {
+TEST_CASE("driver: a write by a GPU without a copy migrates the page once no copy is left") {
   CopyBench b({fault(Time{100ns}, 1, Access::read), fault(Time{20us}, 2, Access::write)},
               {{Time{2us}, {0}}, {Time{25us}, {0}}}, {{Time{5us}, {0}}, {Time{30us}, {0}}});
   CHECK(b.copies[2]->nanoseconds() == Times{25001});
@@ -213,7 +211,7 @@ TEST_CASE("driver: a write by a GPU without a copy brings the page there, when n
   for (std::uint32_t g : {0U, 1U}) CHECK(b.driver.state().frames[g].available() == 4);
 }
 
-TEST_CASE("driver: a GPU whose memory is full reads the page where it is, beside the copies of others") {
+TEST_CASE("driver: a GPU with full memory reads the page remotely, while others have copies") {
   // Page 7 has a copy on GPU 1. Pages 8 and 9 occupy the frames of GPU 2.
   CopyBench b({fault(Time{100ns}, 1, Access::read), fault(Time{20us}, 2, Access::read),
                fault(Time{40us}, 2, Access::write)},
@@ -228,7 +226,7 @@ TEST_CASE("driver: a GPU whose memory is full reads the page where it is, beside
   CHECK(b.driver.state().stats[0].migrations_refused == 2);
 }
 
-TEST_CASE("driver: a GPU that reads pages elsewhere gets no copy beside until all copies have been dropped") {
+TEST_CASE("driver: a GPU with remote reads of a page gets no copy until all copies have been dropped") {
   CopyBench b({fault(Time{100ns}, 1, Access::read), fault(Time{20us}, 2, Access::read),
                fault(Time{40us}, 1, Access::write, 8), fault(Time{60us}, 2, Access::read),
                fault(Time{80us}, 1, Access::write), fault(Time{100us}, 0, Access::read),

@@ -25,7 +25,7 @@ std::string refusal(std::string const& text) {
 
 }  // namespace
 
-TEST_CASE("a page map gives the device of each page, in the order of the file") {
+TEST_CASE("a page map gives the device of each page in the order of the file") {
   auto const map = parse_page_map("\npage,device\r\n7,gpu3\n\n5,cpu0\r\n68719476735,m1.gpu0\n9,cpu0", "f");
   REQUIRE(map.pages.size() == 4);
   CHECK(map.pages[0].page == 7);
@@ -52,9 +52,9 @@ TEST_CASE("the hash of a page map is that of its bytes") {
         parse_page_map("page,device\n7,gpu2\n", "a").hash);
 }
 
-TEST_CASE("a page map that is none is refused with line, value and rule") {
-  CHECK(refusal("") == "f: no heading 'page,device': not a page map");
-  CHECK(refusal("\n \n") == "f: no heading 'page,device': not a page map");
+TEST_CASE("an invalid page map is rejected with line, value and rule") {
+  CHECK(refusal("") == "f: not a page map: the heading 'page,device' is missing");
+  CHECK(refusal("\n \n") == "f: not a page map: the heading 'page,device' is missing");
   CHECK(refusal("7,gpu0\n") == "f:1: the heading 'page,device' is missing");
   std::string const rule = " is not a page number below 2^43, a comma and a device, such as '1048576,gpu0'";
   for (auto const* line :
@@ -67,11 +67,11 @@ TEST_CASE("a page map that is none is refused with line, value and rule") {
   CHECK(refusal("page,device\n7," + std::string(256, 'g')) != "accepted");
 }
 
-TEST_CASE("a page that a map places twice is refused with both lines") {
+TEST_CASE("a page placed twice by a map is rejected with both lines") {
   CHECK(refusal("page,device\n7,gpu0\n8,gpu0\n7,gpu0\n8,gpu1\n") ==
-        "f:4: page 7 is placed by line 2 already; a page has one place");
+        "f:4: page 7 is already placed by line 2; a page can be placed only once");
 }
 
-TEST_CASE("a page map that is not there is refused") {
+TEST_CASE("a missing page map is rejected") {
   CHECK_THROWS_WITH_AS(load_page_map("no/such/file.csv"), "no/such/file.csv: no such file", UserError);
 }

@@ -32,7 +32,7 @@ PagingDriverSpec driver_of(std::uint64_t frames_per_gpu) {
 
 }  // namespace
 
-TEST_CASE("SM: the pages in a large page have one translation, and their places in its frame") {
+TEST_CASE("SM: the pages in a large page share one translation and have their offsets in its frame") {
   using namespace sm_bench;
   auto const w = same_for_all({load(0x202340), compute(1, true), load(0x2ff040), compute(1, true)});
   auto spec = unit_rates();
@@ -48,7 +48,7 @@ TEST_CASE("SM: the pages in a large page have one translation, and their places 
   CHECK(b.sm.state().stats[0].l1_tlb_hits == 1);
 }
 
-TEST_CASE("SM: an invalidation of a large page drops its translation and the lines of all of it") {
+TEST_CASE("SM: an invalidation of a large page drops its translation and all of its lines") {
   using namespace sm_bench;
   auto const w = same_for_all(
       {load(0x202340), load(0x2ff040), compute(300, true), load(0x202340), load(0x2ff040), compute(1, true)});
@@ -64,7 +64,7 @@ TEST_CASE("SM: an invalidation of a large page drops its translation and the lin
   CHECK(b.cache->records().size() == 4);
 }
 
-TEST_CASE("SM: base pages of one large page that miss together have a translation each") {
+TEST_CASE("SM: base pages of one large page that miss together have separate translations") {
   using namespace sm_bench;
   auto const w =
       same_for_all({load(0x202000), load(0x303000), compute(1, true), load(0x304000), compute(1, true)});
@@ -80,7 +80,7 @@ TEST_CASE("SM: base pages of one large page that miss together have a translatio
   CHECK(b.done->count() == 1);
 }
 
-TEST_CASE("GMMU: a walk to a large page reads an entry less and answers with the page's frame and size") {
+TEST_CASE("GMMU: a walk to a large page reads one entry less and returns the page's frame and size") {
   using namespace gmmu_bench;
   PageTable table(kTable, 12);
   table.map(kPage, physical(0, 0x4000'0000), kLarge);
@@ -93,8 +93,7 @@ TEST_CASE("GMMU: a walk to a large page reads an entry less and answers with the
   CHECK(m.translation() == PageTranslation{physical(0, 0x4000'0000), kLarge});
 }
 
-TEST_CASE(
-    "GMMU: a large page that the IOMMU found in this GPU's memory is in its table from then on, whole") {
+TEST_CASE("GMMU: a large page that the IOMMU found in this GPU's memory is added to its table as a whole") {
   using namespace gmmu_bench;
   auto const table = one_page();
   GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {1024, 17}}, {Time{5us}, {1024 + 300, 18}}});
@@ -108,7 +107,7 @@ TEST_CASE(
   for (auto const& r : b.answers->records()) CHECK(r.message.translation() == there);
 }
 
-TEST_CASE("IOMMU: a walk to a large page answers with its size, and its TLB has all of the page") {
+TEST_CASE("IOMMU: a walk to a large page returns its size and fills the TLB with the whole page") {
   using namespace iommu_bench;
   PageTable table(iommu_bench::kTable, 12);
   PageTranslation const there{physical(1, 0x4000'0000), kLarge};
@@ -148,7 +147,7 @@ TEST_CASE("driver: the first touch of a large page maps all of it, for one fault
   CHECK(s.first_touches[1].size == kLarge);
 }
 
-TEST_CASE("driver: a large page that would end beyond the CPU's memory is mapped by base pages within it") {
+TEST_CASE("driver: a large page that would exceed the CPU's memory is mapped as base pages within it") {
   using namespace driver_bench;
   auto spec = ::driver_of(1024);
   spec.placed = in_use({1024, 1024, 1024}, 0);
@@ -162,7 +161,7 @@ TEST_CASE("driver: a large page that would end beyond the CPU's memory is mapped
         PageTranslation{physical(kFirstCpu, 512 << 12), 0});
 }
 
-TEST_CASE("driver: without a large frame a large page is mapped by base pages, and stays so") {
+TEST_CASE("driver: without a large frame, a large page is mapped as base pages and stays so") {
   using namespace driver_bench;
   auto spec = ::driver_of(1024);
   spec.placed = in_use({600, 0, 0}, 0);
@@ -179,7 +178,7 @@ TEST_CASE("driver: without a large frame a large page is mapped by base pages, a
   CHECK(records[2].message.size == kLarge);
 }
 
-TEST_CASE("driver: the contents of a large page are copied whole, and faults on any part of it wait") {
+TEST_CASE("driver: the contents of a large page are copied as a whole, and faults on any part wait") {
   using namespace driver_bench;
   auto spec = ::driver_of(1024);
   spec.first_touch_copy = true;
@@ -205,7 +204,7 @@ TEST_CASE("driver: the contents of a large page are copied whole, and faults on 
   CHECK(b.driver.waiting_for().empty());
 }
 
-TEST_CASE("driver: while a base page of a large page is copied, no other part of it comes as a large page") {
+TEST_CASE("driver: while a base page of a large page is copied, no other part is mapped as a large page") {
   using namespace driver_bench;
   auto spec = ::driver_of(1024);
   spec.first_touch_copy = true;

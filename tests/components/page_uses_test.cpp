@@ -11,7 +11,7 @@
 using namespace farfault;
 using namespace farfault::sm_bench;
 
-TEST_CASE("page uses: the first of an epoch is told, and the first write, once") {
+TEST_CASE("page uses: the first use in an epoch and the first write are reported once") {
   PageUses uses({true, 10us});
   CHECK(uses.tells(7, Access::read, Time{1us}));
   CHECK_FALSE(uses.tells(7, Access::read, Time{9us}));
@@ -23,7 +23,7 @@ TEST_CASE("page uses: the first of an epoch is told, and the first write, once")
   CHECK(uses.tells(7, Access::write, Time{12us}));
 }
 
-TEST_CASE("page uses: pages that share a place are told again, and an epoch of zero has no end") {
+TEST_CASE("page uses: pages that share a slot are reported again, and an epoch of zero is unlimited") {
   PageUses uses({true, Duration::zero()});
   CHECK(uses.tells(7, Access::write, Time{1us}));
   CHECK(uses.tells(7 + 256, Access::read, Time{2us}));
@@ -34,8 +34,7 @@ TEST_CASE("page uses: pages that share a place are told again, and an epoch of z
   CHECK_FALSE(PageUses(PageUseRule{}).watches());
 }
 
-TEST_CASE(
-    "SM: it tells of the first use of a page in an epoch and of the first write since it was invalidated") {
+TEST_CASE("SM: the first use of a page per epoch and the first write since its invalidation are reported") {
   auto spec = unit_rates();
   spec.device = 1;
   spec.page_uses = {true, 1us};
@@ -129,7 +128,7 @@ Record<PageUse> use(std::uint64_t page, Access access) {
 
 }  // namespace
 
-TEST_CASE("driver: of two pages lru evicts the one that was not accessed, aged_lru the one that came first") {
+TEST_CASE("driver: of two pages, lru evicts the one not accessed, aged_lru the one migrated first") {
   for (std::string const order : {"lru", "aged_lru"}) {
     CAPTURE(order);
     UseBench b(order.c_str(), CleanPages::transferred, {use(7, Access::read)});
@@ -140,14 +139,14 @@ TEST_CASE("driver: of two pages lru evicts the one that was not accessed, aged_l
   }
 }
 
-TEST_CASE("driver: lru without accesses, or told of a page that is elsewhere, goes by arrival") {
+TEST_CASE("driver: lru uses arrival order without accesses, and ignores reports on pages elsewhere") {
   UseBench b("lru", CleanPages::transferred, {use(10, Access::read)});
   CHECK_FALSE(b.on_gpu(7));
   CHECK(b.on_gpu(8));
   CHECK_FALSE(b.on_gpu(10));
 }
 
-TEST_CASE("driver: a page that was not written since it came is dropped, where clean pages are, at once") {
+TEST_CASE("driver: with dropping of clean pages, an unwritten page is evicted at once without a transfer") {
   UseBench b("aged_lru", CleanPages::dropped, {});
   CHECK_FALSE(b.on_gpu(7));
   CHECK(b.copies->count() == 3);  // migrations of 7, 8 and 9
@@ -159,7 +158,7 @@ TEST_CASE("driver: a page that was not written since it came is dropped, where c
   CHECK(b.copies->records()[2].message.to == b.copies->records()[0].message.to);
 }
 
-TEST_CASE("driver: a page that was written is transferred, also where clean pages are dropped") {
+TEST_CASE("driver: a written page is transferred, even if clean pages are dropped") {
   UseBench b("aged_lru", CleanPages::dropped, {use(7, Access::write)});
   CHECK_FALSE(b.on_gpu(7));
   CHECK(b.copies->count() == 4);

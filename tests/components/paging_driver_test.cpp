@@ -8,7 +8,7 @@
 using namespace farfault;
 using namespace farfault::driver_bench;
 
-TEST_CASE("driver: faults are handled one after the other, and answered to the IOMMU that asked") {
+TEST_CASE("driver: faults are served one after the other, and answered to the requesting IOMMU") {
   DriverBench b({}, {.faults = {{Time{100ns}, fault(7, 0, 1, 11)},
                                 {Time{100ns}, fault(8, 2, 0, 12)},
                                 {Time{5us}, fault(7, 1, 0, 13)}}});
@@ -22,7 +22,7 @@ TEST_CASE("driver: faults are handled one after the other, and answered to the I
   CHECK(b.driver.state().stats[0].pages_mapped == 2);
 }
 
-TEST_CASE("driver: a full GPU's pages go to the next one that is not full, and to the CPU last") {
+TEST_CASE("driver: a full GPU's pages are placed on the next GPU that is not full, and on the CPU last") {
   PagingDriverSpec spec;
   spec.placed = in_use({9, 9, 10}, 70);
   spec.frames_per_gpu = 10;
@@ -36,8 +36,7 @@ TEST_CASE("driver: a full GPU's pages go to the next one that is not full, and t
   CHECK(b.driver.state().stats[0].pages_spilled == 3);
 }
 
-TEST_CASE(
-    "driver: a full GPU's pages go to another GPU of their application before they go to one of others") {
+TEST_CASE("driver: a full GPU's pages are placed on a GPU of their application before GPUs of others") {
   PagingDriverSpec spec;
   spec.applications = {"fir", "bfs"};
   spec.gpus_of_application = {{0, 1}, {1, 2}};
@@ -56,7 +55,7 @@ TEST_CASE(
   CHECK(b.driver.state().stats[1].pages_spilled == 4);
 }
 
-TEST_CASE("driver: a page that moves is unmapped everywhere, then copied, then mapped where it is wanted") {
+TEST_CASE("driver: a migrating page is unmapped everywhere, then copied, then mapped at its destination") {
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.preloaded = &table;
@@ -87,7 +86,7 @@ TEST_CASE("driver: a page that moves is unmapped everywhere, then copied, then m
   CHECK(b.driver.waiting_for().empty());
 }
 
-TEST_CASE("driver: lines of a page that moves are dropped when no GPU can reach it, and then it is copied") {
+TEST_CASE("driver: lines of a migrating page are dropped when no GPU can reach it, and then it is copied") {
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.preloaded = &table;
@@ -117,7 +116,7 @@ TEST_CASE("driver: a page of the CPU's memory has no lines to drop") {
   CHECK(b.copies[0]->nanoseconds() == Times{3001});
 }
 
-TEST_CASE("driver: the frame that a page leaves is the next one allocated there") {
+TEST_CASE("driver: the frame of a migrated page is the next one allocated there") {
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.preloaded = &table;
@@ -127,8 +126,7 @@ TEST_CASE("driver: the frame that a page leaves is the next one allocated there"
   CHECK(b.mapped[0]->records()[1].message.frame == kFrame);
 }
 
-TEST_CASE(
-    "driver: a fault on a page that is migrating is answered with its new frame and starts no migration") {
+TEST_CASE("driver: a fault on a migrating page is answered with its new frame and starts no migration") {
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.preloaded = &table;
@@ -143,7 +141,7 @@ TEST_CASE(
   CHECK(b.driver.waiting_for().empty());
 }
 
-TEST_CASE("driver: a page that is there already by the time is mapped without a move") {
+TEST_CASE("driver: a page that is already resident is mapped without a migration") {
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.preloaded = &table;
@@ -153,7 +151,7 @@ TEST_CASE("driver: a page that is there already by the time is mapped without a 
   CHECK(b.moves[0]->count() == 0);
 }
 
-TEST_CASE("driver: a fault on a page that another fault has mapped takes no work, but waits for its turn") {
+TEST_CASE("driver: a fault on a page that another fault has mapped takes no work, but is served in order") {
   DriverBench b({}, {.faults = {{Time{100ns}, fault(7, 0, 0, 11)},
                                 {Time{100ns}, fault(7, 1, 0, 12)},
                                 {Time{200ns}, fault(8, 1, 0, 13)},
@@ -165,9 +163,7 @@ TEST_CASE("driver: a fault on a page that another fault has mapped takes no work
   CHECK(b.driver.state().stats[0].page_faults == 4);
 }
 
-TEST_CASE(
-    "driver: each GPU that keeps a fault is answered, and those after the first take no more than their "
-    "turn") {
+TEST_CASE("driver: each GPU with a recorded fault is answered, and later ones take no additional work") {
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.preloaded = &table;
@@ -188,7 +184,7 @@ TEST_CASE(
   CHECK(b.driver.state().stats[0].pages_mapped == 1);
 }
 
-TEST_CASE("driver: a fault of a page that was moving when it was asked for makes it move no more") {
+TEST_CASE("driver: a fault on a page that was migrating when it was requested starts no further migration") {
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.preloaded = &table;
@@ -200,7 +196,7 @@ TEST_CASE("driver: a fault of a page that was moving when it was asked for makes
   CHECK(b.moves[0]->count() == 0);
 }
 
-TEST_CASE("driver: who maps pages at their first touch changes nothing for pages that migrate") {
+TEST_CASE("driver: the choice of who maps first touches does not affect migrating pages") {
   auto const table = one_page();
   for (auto const by : {FirstTouchBy::driver, FirstTouchBy::iommu}) {
     PagingDriverSpec spec;
@@ -217,7 +213,7 @@ TEST_CASE("driver: who maps pages at their first touch changes nothing for pages
   }
 }
 
-TEST_CASE("driver: pages beyond those that may move at a time wait for their turn") {
+TEST_CASE("driver: pages beyond the migration limit wait") {
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.preloaded = &table;
@@ -232,7 +228,7 @@ TEST_CASE("driver: pages beyond those that may move at a time wait for their tur
   CHECK(b.driver.state().stats[0].migrations == 2);
 }
 
-TEST_CASE("driver: a page stays where it is when the GPU that wants it is full") {
+TEST_CASE("driver: a page stays in place if the requesting GPU is full") {
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.preloaded = &table;
@@ -244,7 +240,7 @@ TEST_CASE("driver: a page stays where it is when the GPU that wants it is full")
   CHECK(b.driver.state().stats[0].migrations == 0);
 }
 
-TEST_CASE("driver: a page of the CPU's memory moves too, and its frame there is free again") {
+TEST_CASE("driver: a page of the CPU's memory migrates too, and its frame there is freed") {
   PageTable table(0, 12);
   table.map(kPage, physical(kFirstCpu, 3 << 12));
   PagingDriverSpec spec;
@@ -263,7 +259,8 @@ TEST_CASE("driver: a page of the CPU's memory moves too, and its frame there is 
         std::vector<PhysAddr>{physical(0, 0), physical(1, 0), physical(2, 0), physical(kFirstCpu, 3 << 12)});
 }
 
-TEST_CASE("driver: where the IOMMU maps pages itself, a first touch takes no time, however many there are") {
+TEST_CASE(
+    "driver: with pages mapped by the IOMMU, first touches take no driver time, whatever their number") {
   PagingDriverSpec spec;
   spec.first_touch_by = FirstTouchBy::iommu;
   DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 0, 1, 11)},
@@ -278,7 +275,7 @@ TEST_CASE("driver: where the IOMMU maps pages itself, a first touch takes no tim
   CHECK(b.driver.state().stats[0].page_faults == 4);
 }
 
-TEST_CASE("driver: where the IOMMU maps pages itself, a move takes the driver's time all the same") {
+TEST_CASE("driver: with pages mapped by the IOMMU, a migration still takes the driver's time") {
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.preloaded = &table;
@@ -289,7 +286,7 @@ TEST_CASE("driver: where the IOMMU maps pages itself, a move takes the driver's 
   CHECK(b.mapped[1]->nanoseconds() == Times{201});
 }
 
-TEST_CASE("driver: it remembers which GPU touched each page first, where the page went, and when") {
+TEST_CASE("driver: it records which GPU touched each page first, the page's device, and the time") {
   PagingDriverSpec spec;
   spec.placed = in_use({100, 1000, 300}, 0);  // GPU 1 is full
   DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 0, 1, 11)},
@@ -347,9 +344,7 @@ TEST_CASE("driver: a page that finds all GPUs full has its contents in the CPU's
   CHECK(b.copies[0]->count() + b.copies[1]->count() + b.copies[2]->count() == 0);
 }
 
-TEST_CASE(
-    "driver: a machine's driver allocates frames of its own GPUs and its own CPU, whatever their "
-    "numbers") {
+TEST_CASE("driver: a machine's driver allocates frames of its own GPUs and CPU, whatever their numbers") {
   PagingDriverSpec spec;
   spec.devices = NodeDevices({4, 6, 9}, kFirstCpu + 2);
   spec.placed = in_use({9, 9, 10}, 70);
@@ -363,7 +358,7 @@ TEST_CASE(
         std::vector<PhysAddr>{physical(6, 9 << 12), physical(4, 9 << 12), physical(kFirstCpu + 2, 70 << 12)});
 }
 
-TEST_CASE("driver: a page moves between a machine's own GPUs, by the copy engine of the one that wants it") {
+TEST_CASE("driver: a page migrates between GPUs of one machine by the destination's copy engine") {
   PageTable table(0, 12);
   table.map(kPage, physical(6, 5 << 12));
   PagingDriverSpec spec;
@@ -379,7 +374,7 @@ TEST_CASE("driver: a page moves between a machine's own GPUs, by the copy engine
   CHECK(b.mapped[0]->records()[0].message.frame == physical(6, 5 << 12));  // freed by the migration
 }
 
-TEST_CASE("driver: what the host wrote is fetched from the memory of the machine's own CPU") {
+TEST_CASE("driver: data written by the host is fetched from the memory of the machine's own CPU") {
   PagingDriverSpec spec;
   spec.devices = NodeDevices({4, 6, 9}, kFirstCpu + 2);
   spec.placed = in_use({100, 200, 300}, 50);
@@ -391,8 +386,7 @@ TEST_CASE("driver: what the host wrote is fetched from the memory of the machine
   CHECK(b.copies[1]->records()[0].message.to == physical(6, 200 << 12));
 }
 
-TEST_CASE(
-    "driver: where the pages of buffers are, a large page counts for each buffer as far as it lies there") {
+TEST_CASE("driver: in the location of buffers, a large page counts for each buffer by its overlap") {
   // Base pages 500 to 509 on GPU 0, and 1024 on the CPU; 512 to 1023 are one large page on GPU 1.
   PageTable table(0, 12);
   for (std::uint64_t page = 500; page < 510; ++page) table.map(page, physical(0, page << 12));

@@ -11,7 +11,7 @@
 using namespace farfault;
 using namespace std::chrono_literals;
 
-TEST_CASE("part time: it grows while something is so, and up to whenever it is settled") {
+TEST_CASE("part time: it grows while a condition holds, up to the time of settling") {
   PartTime t;
   CHECK_FALSE(t.settle(Time{5ns}));
   t.set(Time{10ns}, true);
@@ -24,7 +24,7 @@ TEST_CASE("part time: it grows while something is so, and up to whenever it is s
   CHECK(t.ps() == 10'000);
 }
 
-TEST_CASE("time by state: all times together are the time that has passed") {
+TEST_CASE("time by state: all times sum to the elapsed time") {
   TimeByState<SmDoes, 8> t(SmDoes::has_no_warp);
   t.change(Time{10ns}, SmDoes::executes);
   t.advance(Time{12ns});
@@ -36,7 +36,7 @@ TEST_CASE("time by state: all times together are the time that has passed") {
   CHECK(std::accumulate(t.all().begin(), t.all().end(), std::uint64_t{0}) == 40'000);
 }
 
-TEST_CASE("residents: one stream has what the SM does; several each what their slots do") {
+TEST_CASE("residents: with one stream it has the SM's activity; with several, each has its slots' activity") {
   ByStream<SmStats> stats(2);
   SmTime sm(SmDoes::has_no_warp);
   Residents residents(2);

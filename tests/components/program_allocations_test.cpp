@@ -87,7 +87,8 @@ std::vector<Record<StepDone>> operator+(std::vector<Record<StepDone>> a, std::ve
 
 }  // namespace
 
-TEST_CASE("driver: an allocated page gets a frame where it is planned, and every IOMMU is told, in turn") {
+TEST_CASE(
+    "driver: an allocated page gets a frame at its planned device, and every IOMMU is notified in sequence") {
   AllocationBench const b({.orders = {{Time{1us}, allocate(5)}}, .done = steps(5000, {0, 1, 2, 3})});
   CHECK(b.moves[0]->nanoseconds() == Times{1101, 1201, 1301, 1401});
   CHECK(b.moves[1]->nanoseconds() == b.moves[0]->nanoseconds());
@@ -110,7 +111,7 @@ TEST_CASE("driver: an allocated page gets a frame where it is planned, and every
   CHECK(b.driver->waiting_for().empty());
 }
 
-TEST_CASE("driver: a page that is freed is forgotten by every IOMMU, and its frame is the next one given") {
+TEST_CASE("driver: a freed page is unmapped in every IOMMU, and its frame is the next one allocated") {
   AllocationBench const b(
       {.orders = {{Time{1us}, allocate(1)}, {Time{10us}, free_of(5, 1)}, {Time{20us}, allocate(3)}},
        .done = steps(5000, {0}) + steps(15000, {0}) + steps(25000, {0, 1, 2})});
@@ -124,7 +125,7 @@ TEST_CASE("driver: a page that is freed is forgotten by every IOMMU, and its fra
   CHECK(b.driver->state().stats[0].freed_pages == 1);
 }
 
-TEST_CASE("driver: what is mapped already is not allocated again, and what is not there is not freed") {
+TEST_CASE("driver: a mapped page is not allocated again, and an unmapped page is not freed") {
   AllocationBench const b(
       {.orders = {{Time{1us}, free_of(5)}, {Time{2us}, allocate(2)}, {Time{9us}, allocate(2, 1)}},
        .done = steps(5000, {0, 1})});
@@ -133,7 +134,8 @@ TEST_CASE("driver: what is mapped already is not allocated again, and what is no
 }
 
 TEST_CASE(
-    "driver: a page that is planned on a full CPU goes to the first GPU that has a frame, spilled once") {
+    "driver: a page planned on a full CPU is placed on the first GPU with a free frame and counts as spilled "
+    "once") {
   PagingDriverSpec spec;
   spec.frames_of_cpu = 50;
   auto const* placed = in_use({9, 9, 9}, 50);
@@ -147,7 +149,7 @@ TEST_CASE(
   CHECK(next.driver->state().stats[0].pages_spilled == 1);
 }
 
-TEST_CASE("driver: a large page is allocated and freed whole, as long as a large frame is there") {
+TEST_CASE("driver: a large page is allocated and freed as a whole while a large frame is free") {
   LargePages::Choice const choice{"all", 9};
   Workload const w("w", {{"large", 1024 << 12, 512 << 12}}, {}, {}, {});
   Applications const applications(w);
@@ -169,7 +171,7 @@ TEST_CASE("driver: a large page is allocated and freed whole, as long as a large
   CHECK(b.pages().mapped_pages() == 0);
 }
 
-TEST_CASE("driver: large pages are freed beside each other, and their frames are whole again") {
+TEST_CASE("driver: adjacent large pages are freed, and their frames are whole again") {
   LargePages::Choice const choice{"all", 9};
   Workload const w("w", {{"large", 1024 << 12, 1024 << 12}}, {}, {}, {});
   Applications const applications(w);
@@ -190,7 +192,7 @@ TEST_CASE("driver: large pages are freed beside each other, and their frames are
   CHECK(b.done->nanoseconds() == Times{5031, 15031, 25031});
 }
 
-TEST_CASE("driver: lines of a page that is freed leave the slices where software keeps them coherent") {
+TEST_CASE("driver: with software coherence, lines of a freed page are dropped from the slices") {
   PagingDriverSpec spec;
   spec.flush_moving_pages = true;
   AllocationBench const b({.orders = {{Time{1us}, allocate(1)}, {Time{10us}, free_of(1)}},
@@ -202,7 +204,7 @@ TEST_CASE("driver: lines of a page that is freed leave the slices where software
   CHECK(b.done->nanoseconds() == Times{5011, 25011});
 }
 
-TEST_CASE("driver: with one page under way at a time, streams that allocate and free take turns") {
+TEST_CASE("driver: with one outstanding page at a time, streams that allocate and free take turns") {
   PagingDriverSpec spec;
   spec.params.migrations = 1;
   AllocationBench const b({.orders = {{Time{1us}, allocate(2)}, {Time{1us}, allocate(1, 1, 1024)}},
@@ -216,8 +218,8 @@ TEST_CASE("driver: with one page under way at a time, streams that allocate and 
 }
 
 TEST_CASE(
-    "driver: a page whose device is full goes to the next GPU, then to the CPU, then waits for what is "
-    "freed") {
+    "driver: a page with a full device is placed on the next GPU, then on the CPU, then waits for a free "
+    "frame") {
   PagingDriverSpec spec;
   spec.frames_of_cpu = 51;
   auto const* placed = in_use({9, 10, 10}, 50);
@@ -236,10 +238,10 @@ TEST_CASE(
                               placed);
   CHECK(stuck.done->count() == 0);
   CHECK(stuck.driver->waiting_for() ==
-        "0 pages moving, 0 faults waiting, orders of 1 streams, no frame is free for what they allocate");
+        "0 pages in flight, 0 faults waiting, operations of 1 streams, no free frame for their allocations");
 }
 
-TEST_CASE("driver: a fault on a page that is being freed waits, and is told then that the page is nowhere") {
+TEST_CASE("driver: a fault on a page being freed waits, and is then answered as unmapped") {
   AllocationBench const b({.orders = {{Time{1us}, allocate(1)}, {Time{10us}, free_of(1)}},
                            .done = steps(5000, {0}) + steps(15000, {0}),
                            .faults = {{Time{11us}, driver_bench::fault(kBase, 2, 1, 7)},
@@ -254,7 +256,7 @@ TEST_CASE("driver: a fault on a page that is being freed waits, and is told then
   CHECK(!b.pages().find(kBase));
 }
 
-TEST_CASE("IOMMU: an allocated page is in the table, and the GPU that has its frame is told") {
+TEST_CASE("IOMMU: an allocated page is in the table, and the GPU with its frame is notified") {
   PageTable table(iommu_bench::kTable, 12);
   auto spec = iommu_bench::spec_of(table);
   spec.gpus = {{0, 10}, {1, 11}, {2, 12}};
@@ -308,7 +310,7 @@ TEST_CASE("IOMMU: an allocated page is in the table, and the GPU that has its fr
   CHECK(iommu.waiting_for().empty());
 }
 
-TEST_CASE("IOMMU: requests for a page that is nowhere are answered that they are faulted, and not replayed") {
+TEST_CASE("IOMMU: requests for an unallocated page are answered as faulted, and not replayed") {
   for (bool const replays : {false, true}) {
     PageTable table(iommu_bench::kTable, 12);
     auto spec = iommu_bench::spec_of(table);
@@ -364,7 +366,7 @@ struct PlannedBench {
 
 }  // namespace
 
-TEST_CASE("initial memory: what a program allocates is planned, and takes no frame; the rest is placed") {
+TEST_CASE("initial memory: a program's allocations are planned without frames; other buffers are placed") {
   PlannedBench const b({Operation::allocate(8192, 8192)},
                        {{"there", 0, 4096, true}, {"later", 8192, 8192, true}});
   InitialMemory memory(b.spec);
@@ -383,18 +385,17 @@ TEST_CASE("initial memory: what a program allocates is planned, and takes no fra
   CHECK(memory.planned().find(0) == nullptr);
 }
 
-TEST_CASE("initial memory: what a program allocates shares no page with another buffer") {
-  CHECK(
-      PlannedBench({Operation::allocate(0, 100)}, {{"a", 0, 100, true}, {"b", 4000, 50, true}}).refused() ==
-      "workload 'w' allocates buffer 'a', which shares a page with buffer 'b': what a program allocates has "
-      "its pages to itself (memory.page_size)");
+TEST_CASE("initial memory: a program's allocations share no page with another buffer") {
+  CHECK(PlannedBench({Operation::allocate(0, 100)}, {{"a", 0, 100, true}, {"b", 4000, 50, true}}).refused() ==
+        "workload 'w' allocates buffer 'a', which shares a page with buffer 'b': a buffer that a program "
+        "allocates must not share pages (memory.page_size)");
   CHECK(PlannedBench({Operation::allocate(0, 100)}, {{"a", 0, 100, true}, {"b", 4096, 50, true}})
             .refused()
             .empty());
   CHECK(PlannedBench({}, {{"a", 0, 100, true}, {"b", 4000, 50, true}}).refused().empty());
 }
 
-TEST_CASE("initial memory: a program needs as much as it has at a time, beside what is there all along") {
+TEST_CASE("initial memory: a program needs its peak allocation in addition to permanent data") {
   // Two GPUs of 10 pages each and a CPU of 7.
   std::vector<Buffer> const buffers{
       {"a", 0, 20 << 12, true}, {"b", 1 << 20, 20 << 12, true}, {"c", 2 << 20, 7 << 12, true}};
@@ -406,15 +407,14 @@ TEST_CASE("initial memory: a program needs as much as it has at a time, beside w
   auto more = buffers;
   more[2].bytes += 1;
   CHECK(PlannedBench(in_turn, more, 10).refused() ==
-        "workload 'w' needs 112 KiB or more, beyond the machine's memory (gpu.dram.capacity, "
+        "workload 'w' needs at least 112 KiB, more than the machine's memory (gpu.dram.capacity, "
         "cpu.dram.capacity)");
   std::swap(in_turn[1], in_turn[2]);
   CHECK(!PlannedBench(in_turn, buffers, 10).refused().empty());
 }
 
 TEST_CASE(
-    "initial memory: what other applications keep counts, whichever is listed first, and the host's side "
-    "too") {
+    "initial memory: permanent data of other applications counts in any order, and on the host as well") {
   // 27 pages in total: one application keeps 10, the other allocates 18.
   Workload const keeps("keeps", {{"k", 0, 10 << 12, true}}, {}, {}, {});
   auto const allocating = [](std::uint64_t pages, bool copies) {
@@ -432,7 +432,7 @@ TEST_CASE(
   auto const fits = allocating(17, false), large = allocating(18, false);
   CHECK(refused(keeps, fits).empty());
   CHECK(refused(fits, keeps).empty());
-  CHECK(refused(keeps, large).find("the applications need 112 KiB or more") == 0);
+  CHECK(refused(keeps, large).find("the applications need at least 112 KiB") == 0);
   CHECK(refused(large, keeps) == refused(keeps, large));
   // Room for 22 pages, but not for the host's pages as well.
   auto const copied = allocating(21, true);

@@ -68,8 +68,7 @@ PhysAddr host_frame(std::uint64_t n) {
 
 }  // namespace
 
-TEST_CASE(
-    "driver: a copy to the GPUs is an order for each page, at the GPU that has it, from the host's frame") {
+TEST_CASE("driver: a copy to the GPUs is one order per page, at the page's GPU, from the host's frame") {
   CopyBench const b({.orders = {{Time{100ns}, to_gpus(kBase << 12, 6 << 12)}},
                      .copied = {{Time{1us}, {0}}, {Time{2us}, {2}}, {Time{3us}, {1}}, {Time{4us}, {3}}}});
   // Pages on the CPU and unmapped pages are skipped.
@@ -89,7 +88,7 @@ TEST_CASE(
   CHECK(b.driver->state().free_moves.size() == 16);
 }
 
-TEST_CASE("driver: a copy to the host runs the other way, in whole lines from its first byte to its last") {
+TEST_CASE("driver: a copy to the host has the opposite direction, in whole lines from first to last byte") {
   CopyBench const b({.orders = {{Time{100ns}, to_host((kBase << 12) + 4000, 300, 1)}},
                      .copied = {{Time{1us}, {0}}, {Time{2us}, {1}}}});
   CHECK(b.copies[0]->count() == 2);
@@ -103,13 +102,13 @@ TEST_CASE("driver: a copy to the host runs the other way, in whole lines from it
   CHECK(b.done->records()[0].message.stream == 1);
 }
 
-TEST_CASE("driver: a copy of pages that are on no GPU is done at once") {
+TEST_CASE("driver: a copy of pages that are on no GPU completes at once") {
   CopyBench const b({.orders = {{Time{100ns}, to_gpus((kBase + 2) << 12, 2 << 12)}}});
   CHECK(b.done->nanoseconds() == Times{101});
   CHECK(b.driver->state().stats[0].copied_bytes == 0);
 }
 
-TEST_CASE("driver: two streams that copy take turns where few pages can be copied at a time") {
+TEST_CASE("driver: streams that copy take turns if the number of concurrently copied pages is limited") {
   CopyBench const b({.orders = {{Time{100ns}, to_gpus(kBase << 12, 2 << 12, 0)},
                                 {Time{100ns}, to_host((kBase + 4) << 12, 2 << 12, 1)}},
                      .copied = {{Time{1us}, {0}}, {Time{2us}, {0}}, {Time{3us}, {0}}, {Time{4us}, {0}}}},
@@ -124,8 +123,7 @@ TEST_CASE("driver: two streams that copy take turns where few pages can be copie
   CHECK(b.done->records()[0].message.stream == 0);
 }
 
-TEST_CASE(
-    "driver: a page that moves is copied when it has arrived, one that is copied moves when that is done") {
+TEST_CASE("driver: a migrating page is copied on arrival, and a page being copied migrates afterwards") {
   // Page 68 migrates from GPU 2 to GPU 1 as move 0, and the host's copy waits for it. Page 64 is then copied
   // as move 0, and GPU 1 faults on it during the copy.
   CopyBench const b(

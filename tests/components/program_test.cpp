@@ -63,37 +63,41 @@ struct HostBench : Bench {
 
 }  // namespace
 
-TEST_CASE("operations: each rule is told when it is broken") {
+TEST_CASE("operations: each violated rule is reported") {
   std::vector<Buffer> const buffers{{"a", 4096, 8192}};
   auto const broken = [&](std::vector<Operation> const& o) { return why_not(o, 2, buffers); };
   auto const k0 = Operation::launch(0), k1 = Operation::launch(1);
   CHECK(broken({k0, k1}).empty());
   CHECK(broken({k1, Operation::copy_to_gpus(4096, 8192), k0, Operation::wait_for(1, 1)}).empty());
   CHECK(broken({k0}) == "a kernel is never launched");
-  CHECK(broken({k0, k1, k1}) == "operation 2 launches kernel 1, which there is not, or a second time");
+  CHECK(broken({k0, k1, k1}) == "operation 2 launches kernel 1, which does not exist or is launched twice");
   CHECK(broken({k0, k1, Operation::launch(2)}) ==
-        "operation 2 launches kernel 2, which there is not, or a second time");
+        "operation 2 launches kernel 2, which does not exist or is launched twice");
   CHECK(broken({k0, k1, Operation::wait_for(2, 0)}) ==
-        "operation 2 waits for operation 2, which does not come before it");
+        "operation 2 waits for operation 2, which is not an earlier operation");
   CHECK(broken({k0, k1, Operation::copy_to_host(4096, 8193)}) ==
-        "operation 2 copies 8193 B, which no buffer has");
-  CHECK(broken({k0, k1, Operation::copy_to_host(4095, 1)}) == "operation 2 copies 1 B, which no buffer has");
+        "operation 2 copies 8193 B, but a copy must be a nonempty part of one buffer");
+  CHECK(broken({k0, k1, Operation::copy_to_host(4095, 1)}) ==
+        "operation 2 copies 1 B, but a copy must be a nonempty part of one buffer");
   CHECK(broken({k0, k1, Operation::copy_to_host(12287, 1)}).empty());
-  CHECK(broken({k0, k1, Operation::copy_to_host(4096, 0)}) == "operation 2 copies 0 B, which no buffer has");
+  CHECK(broken({k0, k1, Operation::copy_to_host(4096, 0)}) ==
+        "operation 2 copies 0 B, but a copy must be a nonempty part of one buffer");
   auto const a = Operation::allocate(4096, 8192), f = Operation::free(4096, 8192);
   CHECK(broken({a, k0, f, a, k1, f}).empty());
   CHECK(broken({a, k0, k1}).empty());
-  CHECK(broken({a, a, k0, k1}) == "operation 1 allocates buffer 'a', which is allocated already");
+  CHECK(broken({a, a, k0, k1}) == "operation 1 allocates buffer 'a', which is already allocated");
   CHECK(broken({f, k0, k1}) == "operation 0 frees buffer 'a', which is not allocated");
   CHECK(broken({a, k0, k1, f, f}) == "operation 4 frees buffer 'a', which is not allocated");
   CHECK(broken({k0, k1, Operation::allocate(4096, 4096)}) ==
-        "operation 2 allocates what is not a whole buffer");
-  CHECK(broken({k0, k1, Operation::free(8192, 8192)}) == "operation 2 frees what is not a whole buffer");
-  CHECK(broken({k0, Operation::launch(1, 2)}) == "a stream below the last one has no operation");
-  CHECK(broken({k0, Operation::launch(1, kMostStreams)}) == "operation 1 is in a stream beyond the limit");
+        "operation 2 allocates a range that is not a whole buffer");
+  CHECK(broken({k0, k1, Operation::free(8192, 8192)}) ==
+        "operation 2 frees a range that is not a whole buffer");
+  CHECK(broken({k0, Operation::launch(1, 2)}) == "stream numbers have a gap");
+  CHECK(broken({k0, Operation::launch(1, kMostStreams)}) ==
+        "operation 1 has a stream number beyond the limit");
 }
 
-TEST_CASE("host: kernels of two streams run beside each other, those of one in order") {
+TEST_CASE("host: kernels of two streams run concurrently, kernels of one stream in order") {
   auto const w = program_of(3, {Operation::launch(0, 0), Operation::launch(1, 1), Operation::launch(2, 0)});
   Applications const applications(w);
   HostBench const b(applications);
@@ -105,7 +109,7 @@ TEST_CASE("host: kernels of two streams run beside each other, those of one in o
   CHECK(b.host->state().runs[0].last_end == Time{144ns});
 }
 
-TEST_CASE("host: a wait holds its stream until the operation of another has ended, and no longer") {
+TEST_CASE("host: a wait blocks its stream until the operation of another stream has completed") {
   // Kernel 3, in stream 1, waits for kernel 1 in stream 0, but not for kernel 2 after it.
   auto const w = program_of(4, {Operation::launch(0, 0), Operation::launch(1, 0), Operation::launch(2, 0),
                                 Operation::wait_for(1, 1), Operation::launch(3, 1)});
@@ -115,7 +119,7 @@ TEST_CASE("host: a wait holds its stream until the operation of another has ende
   CHECK(b.gpu->nanoseconds() == Times{101, 113, 135, 135});
 }
 
-TEST_CASE("host: a wait for what has ended, and one for a wait, take no time") {
+TEST_CASE("host: a wait for a completed operation, or for a wait, takes no time") {
   auto const w = program_of(3, {Operation::launch(0, 0), Operation::wait_for(0, 1), Operation::wait_for(1, 2),
                                 Operation::launch(2, 2), Operation::launch(1, 1), Operation::wait_for(0, 0)});
   Applications const applications(w);
@@ -125,7 +129,7 @@ TEST_CASE("host: a wait for what has ended, and one for a wait, take no time") {
   CHECK(b.host->has_finished(0));
 }
 
-TEST_CASE("host: copies are ordered from the driver in their stream's turn, in their address space") {
+TEST_CASE("host: copies are sent to the driver in stream order, with their address space") {
   auto const w = program_of(
       1, {Operation::copy_to_gpus(4096, 8192), Operation::launch(0), Operation::copy_to_host(16384, 100)});
   auto const other = program_of(1, {});
@@ -152,7 +156,7 @@ TEST_CASE("host: copies are ordered from the driver in their stream's turn, in t
   CHECK(b.host->state().stats[0].copies == 0);
 }
 
-TEST_CASE("host: to allocate and to free are orders to the driver, in their stream's turn") {
+TEST_CASE("host: allocations and frees are sent to the driver in stream order") {
   auto const w = program_of(1, {Operation::allocate(4096, 8192), Operation::launch(0),
                                 Operation::free(4096, 8192), Operation::allocate(16384, 100, 1)});
   Applications const applications(std::vector<Application>{{"a", &w, 2, {}, {}, {}, 2}});
@@ -174,7 +178,7 @@ TEST_CASE("host: to allocate and to free are orders to the driver, in their stre
   CHECK(b.host->has_finished(0));
 }
 
-TEST_CASE("host: what is under way when a run is stopped has a row, stream by stream, and nothing else has") {
+TEST_CASE("host: only unfinished operations have a row when a run is stopped, stream by stream") {
   auto const w = program_of(3, {Operation::launch(0, 0), Operation::copy_to_host(4096, 8192, 0),
                                 Operation::launch(1, 0), Operation::launch(2, 1)});
   using Rows = std::vector<std::vector<Cell>>;
@@ -204,7 +208,7 @@ TEST_CASE("host: what is under way when a run is stopped has a row, stream by st
   CHECK(rows_at(Time{200ns}, 2)[0][0] == Cell{std::string("a")});
 }
 
-TEST_CASE("host: an application repeats when all its streams have ended, waits and all") {
+TEST_CASE("host: an application repeats when all its streams have completed, including waits") {
   auto w = program_of(2, {Operation::launch(1, 0), Operation::wait_for(0, 1), Operation::launch(0, 1)});
   Applications const applications(std::vector<Application>{{"a", &w, 0, {}, {}, {}, 2}});
   HostBench const b(applications);
@@ -215,7 +219,7 @@ TEST_CASE("host: an application repeats when all its streams have ended, waits a
   CHECK(b.host->waiting_for().empty());
 }
 
-TEST_CASE("pages in ranges: a page of several ranges counts once, whatever their order") {
+TEST_CASE("pages in ranges: a page of several ranges counts once, in any order of ranges") {
   HostPages pages({{100, 4}, {10, 2}, {102, 3}, {12, 1}, {200, 1}}, 7);
   std::vector<std::uint64_t> order;
   pages.each([&](std::uint64_t page, std::uint64_t& frame) {

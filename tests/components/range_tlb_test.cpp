@@ -50,8 +50,7 @@ PageTable mapped_pages(std::uint32_t spaces = 1) {
 
 }  // namespace
 
-TEST_CASE(
-    "range: pages side by side with frames side by side become a range, from whichever side they come") {
+TEST_CASE("range: contiguous pages with contiguous frames become a range, extended at either end") {
   auto tlb = range_tlb();
   fill(tlb, 10, 110);
   CHECK(ranges_and_pages(tlb) == Pair{0, 0});
@@ -73,7 +72,7 @@ TEST_CASE(
   CHECK(tlb.stat("joined") == 6);
 }
 
-TEST_CASE("range: pages are not joined whose frames, sizes, spaces, devices or rights do not go on") {
+TEST_CASE("range: pages with different frames, sizes, spaces, devices or permissions are not merged") {
   auto tlb = range_tlb();
   fill(tlb, 10, 110);
   fill(tlb, 11, 112);
@@ -97,14 +96,14 @@ TEST_CASE("range: pages are not joined whose frames, sizes, spaces, devices or r
   CHECK(ranges_and_pages(other) == Pair{1, 2});
 }
 
-TEST_CASE("range: pages that must not be written are a range by themselves") {
+TEST_CASE("range: read-only pages are separate ranges") {
   auto tlb = range_tlb();
   for (std::uint64_t page = 1; page < 5; ++page) tlb->fill(page, {read_only(page << 12U)});
   CHECK(ranges_and_pages(tlb) == Pair{1, 4});
   CHECK(tlb->lookup(3) == PageTranslation{read_only(0x3000)});
 }
 
-TEST_CASE("range: the range used least recently gives way, and pages to pages") {
+TEST_CASE("range: the least recently used range is replaced, and pages replace pages") {
   auto tlb = range_tlb({{"range_entries", "2"}});
   for (std::uint64_t const page : {10U, 20U, 30U}) {
     fill(tlb, page, page);
@@ -120,7 +119,7 @@ TEST_CASE("range: the range used least recently gives way, and pages to pages") 
   CHECK(frame(tlb, 198) == 302);
 }
 
-TEST_CASE("range: a page that comes again as it was is a use of its range") {
+TEST_CASE("range: refilling an unchanged page counts as a use of its range") {
   auto tlb = range_tlb({{"range_entries", "2"}});
   for (std::uint64_t const page : {10U, 20U}) {
     fill(tlb, page, page);
@@ -133,7 +132,7 @@ TEST_CASE("range: a page that comes again as it was is a use of its range") {
   CHECK_FALSE(frame(tlb, 21).has_value());
 }
 
-TEST_CASE("range: frames are side by side by the size of base pages") {
+TEST_CASE("range: contiguity of frames is measured in base pages") {
   for (unsigned const page_bits : {16U, 21U}) {
     CAPTURE(page_bits);
     test::ChosenTlb tlb{"range", {}, {8, 4, page_bits, kLru}};
@@ -143,7 +142,7 @@ TEST_CASE("range: frames are side by side by the size of base pages") {
   }
 }
 
-TEST_CASE("range: an invalidation splits a range, or shortens it, and reaches pages by themselves") {
+TEST_CASE("range: an invalidation splits or shortens a range, and removes single pages") {
   auto tlb = range_tlb();
   for (std::uint64_t page = 0; page < 10; ++page) fill(tlb, page, page + 50);
   CHECK(tlb->invalidate(3));
@@ -166,7 +165,7 @@ TEST_CASE("range: an invalidation splits a range, or shortens it, and reaches pa
   CHECK(ranges_and_pages(tlb) == Pair{1, 6});
 }
 
-TEST_CASE("range: the last free entry is that of the other part of a split range") {
+TEST_CASE("range: the last free entry is used for the second part of a split range") {
   auto tlb = range_tlb({{"range_entries", "2"}});
   for (std::uint64_t page = 0; page < 10; ++page) fill(tlb, page, page + 50);
   CHECK(tlb->invalidate(3));
@@ -175,7 +174,7 @@ TEST_CASE("range: the last free entry is that of the other part of a split range
   CHECK(frame(tlb, 9) == 59);
 }
 
-TEST_CASE("range: without a free entry the shorter part of a split range is gone") {
+TEST_CASE("range: without a free entry, the shorter part of a split range is dropped") {
   for (bool const near_the_end : {false, true}) {
     auto tlb = range_tlb({{"range_entries", "1"}});
     for (std::uint64_t page = 0; page < 10; ++page) fill(tlb, page, page + 50);
@@ -187,7 +186,7 @@ TEST_CASE("range: without a free entry the shorter part of a split range is gone
   }
 }
 
-TEST_CASE("range: both parts of a split range were used when it was") {
+TEST_CASE("range: both parts of a split range keep its last use") {
   auto tlb = range_tlb({{"range_entries", "3"}});
   for (std::uint64_t page = 100; page < 110; ++page) fill(tlb, page, page);
   for (std::uint64_t page = 0; page < 10; ++page) fill(tlb, page, page);
@@ -199,7 +198,7 @@ TEST_CASE("range: both parts of a split range were used when it was") {
   CHECK_FALSE(frame(tlb, 100).has_value());
 }
 
-TEST_CASE("range: a page that comes again elsewhere leaves its range") {
+TEST_CASE("range: a page refilled with a different frame is removed from its range") {
   auto tlb = range_tlb();
   for (std::uint64_t page = 0; page < 10; ++page) fill(tlb, page, page + 50);
   fill(tlb, 4, 54);  // unchanged
@@ -215,7 +214,7 @@ TEST_CASE("range: a page that comes again elsewhere leaves its range") {
   CHECK(test::entries_of(tlb.tlb).size() == 11);
 }
 
-TEST_CASE("range: an invalidation of a base page reaches pages of every size around it") {
+TEST_CASE("range: an invalidation of a base page removes the containing pages of every size") {
   auto tlb = range_tlb();
   for (std::uint64_t page = 512; page < 520; ++page) fill(tlb, page, page);
   tlb->fill(512, {512 << 12U, 2});
@@ -228,7 +227,7 @@ TEST_CASE("range: an invalidation of a base page reaches pages of every size aro
   CHECK(frame(tlb, 1100) == 1024);
 }
 
-TEST_CASE("range: what lies beside a page in the page table comes along, as far as asked for") {
+TEST_CASE("range: pages adjacent in the page table are filled together, up to the configured number") {
   auto const table = mapped_pages();
   auto tlb = range_tlb({}, &table);
   CHECK_FALSE(frame(tlb, 50).has_value());
@@ -251,7 +250,7 @@ TEST_CASE("range: what lies beside a page in the page table comes along, as far 
   CHECK(ranges_and_pages(none) == Pair{0, 0});
 }
 
-TEST_CASE("range: what has become invalid since time zero, or lies elsewhere, does not come along") {
+TEST_CASE("range: pages invalidated since time zero, or with other frames, are not filled together") {
   auto const table = mapped_pages(2);
   auto tlb = range_tlb({}, &table);
   CHECK_FALSE(tlb->invalidate(40));  // not present, and not to be fetched
@@ -278,7 +277,7 @@ TEST_CASE("range: what has become invalid since time zero, or lies elsewhere, do
   CHECK_FALSE(frame(tlb, kSpace + 261).has_value());
 }
 
-TEST_CASE("range: large pages come along as such, unless a base page in them has become invalid") {
+TEST_CASE("range: large pages are filled together unless one of their base pages was invalidated") {
   PageTable table(0x7000'0000, 12);
   auto const large_at = [](std::uint64_t n) { return PageTranslation{0x4000'0000 + (n << 21U), 9}; };
   for (std::uint64_t n = 1; n < 6; ++n) table.map(n * 512, large_at(n).frame, 9);
@@ -297,7 +296,8 @@ TEST_CASE("range: large pages come along as such, unless a base page in them has
   CHECK_FALSE(other->lookup(5 * 512).has_value());
 }
 
-TEST_CASE("range: where a large page came from elsewhere none of its base pages comes along any more") {
+TEST_CASE(
+    "range: after a refill of a large page with another frame, its base pages are not filled together") {
   PageTable table(0x7000'0000, 12);
   for (std::uint64_t page = 1020; page < 1600; ++page) table.map(page, page << 12U);
   auto tlb = range_tlb({}, &table);
@@ -309,7 +309,7 @@ TEST_CASE("range: where a large page came from elsewhere none of its base pages 
   CHECK(ranges_and_pages(tlb) == Pair{2, 1600 - 1536 + 4});
 }
 
-TEST_CASE("range: a page that was by itself is in no other entry once it comes along with one") {
+TEST_CASE("range: a single page has no other entry once it is filled together with a neighbour") {
   auto const table = mapped_pages();
   auto tlb = range_tlb({}, &table);
   tlb->invalidate(39);
@@ -323,7 +323,7 @@ TEST_CASE("range: a page that was by itself is in no other entry once it comes a
   CHECK_FALSE(frame(tlb, 40).has_value());
 }
 
-TEST_CASE("range: when all is invalid nothing is there, and nothing comes along any more") {
+TEST_CASE("range: after an invalidation of everything, it is empty and fills no adjacent pages") {
   auto const table = mapped_pages();
   auto tlb = range_tlb({}, &table);
   fill(tlb, 50, 1050);
@@ -340,8 +340,7 @@ TEST_CASE("range: when all is invalid nothing is there, and nothing comes along 
   CHECK(test::hash_of(tlb.tlb) != test::hash_of(copy.tlb));
 }
 
-TEST_CASE(
-    "range: a million random calls give no wrong frame, never more than there is room for, and no overlap") {
+TEST_CASE("range: over a million random calls, no wrong frame, no excess entries, and no overlap") {
   struct Case {
     std::string entries;
     bool is_mapped;
@@ -388,7 +387,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("range: where nothing has to give way it has exactly what came, and each run of it is one range") {
+TEST_CASE(
+    "range: without replacement it holds exactly the filled pages, and each contiguous run is one range") {
   auto tlb = range_tlb({{"range_entries", "4096"}});
   std::map<std::uint64_t, std::uint64_t> there;
   std::mt19937_64 random(7);

@@ -9,7 +9,7 @@
 using namespace farfault;
 using namespace farfault::fabric_bench;
 
-TEST_CASE("RDMA: a remote read or write takes the sum of its stages, there and back") {
+TEST_CASE("RDMA: a remote read or write takes the sum of its stages in both directions") {
   for (bool const with_switch : {false, true}) {
     TwoGpus b(Sizes{8, 1}, with_switch);
     Requester const asker{9, 4, RequestKind::copy};
@@ -45,7 +45,7 @@ TEST_CASE("RDMA: a remote read or write takes the sum of its stages, there and b
   }
 }
 
-TEST_CASE("RDMA: what the other device's cache says of a line comes back with the response") {
+TEST_CASE("RDMA: hit or miss in the other device's cache is returned with the response") {
   for (bool const with_switch : {false, true}) {
     TwoGpus b(Sizes{8, 1}, with_switch, always(50ns), Below::cache);
     b.feed(b.gpu[0]->remote_request, {{Time{1us}, read(physical(1, 0x80), 1)},
@@ -61,7 +61,7 @@ TEST_CASE("RDMA: what the other device's cache says of a line comes back with th
   }
 }
 
-TEST_CASE("RDMA: a stream of remote reads is bound by the wire that carries the lines") {
+TEST_CASE("RDMA: a stream of remote reads is bound by the link that carries the lines") {
   TwoGpus b({64, 8, 256, 256}, false);
   auto& client = b.system.add<Client<MemRequest, MemResponse>>(
       "client",
@@ -78,7 +78,7 @@ TEST_CASE("RDMA: a stream of remote reads is bound by the wire that carries the 
   CHECK(client.state().last == Time{first + 2000 * Duration{5500} + 100ns + 1ns});
 }
 
-TEST_CASE("RDMA: what a GPU serves at a time is bounded, and the rest is held and served in order") {
+TEST_CASE("RDMA: the requests that a GPU serves concurrently are limited, and others are served in order") {
   TwoGpus b({8, 1, 256, 1}, false);
   std::vector<Record<MemRequest>> script;
   for (std::uint32_t i = 0; i < 3; ++i) script.push_back({Time{1000ns}, read(physical(1, 64 * i), i)});
@@ -124,7 +124,7 @@ struct TwoLinks : Bench {
 
 }  // namespace
 
-TEST_CASE("RDMA: packets alternate between two equal links, with data and without data counted apart") {
+TEST_CASE("RDMA: packets alternate between two equal links, separately with and without data") {
   auto const route = table(0, {{}, {}, {0, 1}});
   std::vector<Record<MemRequest>> script;
   for (std::uint32_t i = 0; i < 32; ++i)
@@ -150,7 +150,8 @@ TEST_CASE("RDMA: links that keep flows together carry all packets to one node ov
   CHECK(b.links[0]->count() + b.links[1]->count() == 32);
 }
 
-TEST_CASE("RDMA: the translations of a page take one of two equal links, those of many pages both") {
+TEST_CASE(
+    "RDMA: the translations of a page use one of two equal links, translations of many pages use both") {
   auto const route = table(0, {{}, {}, {0, 1}});
   std::vector<Record<TranslateRequest>> script;
   for (std::uint32_t i = 0; i < 64; ++i) script.push_back({Time{1000ns}, {i % 16, i}});
@@ -164,7 +165,7 @@ TEST_CASE("RDMA: the translations of a page take one of two equal links, those o
   CHECK(pages[1].size() >= 3);
 }
 
-TEST_CASE("fabric: with every queue short and traffic both ways, each access is answered exactly once") {
+TEST_CASE("fabric: with short queues and traffic both ways, each access is answered exactly once") {
   for (bool const with_switch : {false, true}) {
     TwoGpus b({2, 1, 2, 2}, with_switch, scattered(300ns, 6));
     std::vector<Client<MemRequest, MemResponse>*> clients;

@@ -144,7 +144,7 @@ std::vector<std::string> names_of(std::vector<TableInfo> const& tables) {
 
 }  // namespace
 
-TEST_CASE("relaunch: a short program runs again until the last other has ended, and is stopped then") {
+TEST_CASE("relaunch: a short program repeats until the last other one has ended, and is then stopped") {
   auto const two = program_of(2);
   auto const one = program_of(1);
   // Kernels 0 and 1 of "short", 2 of "once", 3 and 4 of "long".
@@ -171,7 +171,7 @@ TEST_CASE("relaunch: a short program runs again until the last other has ended, 
   CHECK(b.host.state().stats[0].kernels == 11);
 }
 
-TEST_CASE("relaunch: a row of the table of runs has what the kernels of that run did, and no others") {
+TEST_CASE("relaunch: a row of the table of runs has the statistics of that run's kernels, and no others") {
   auto const two = program_of(2);
   auto const one = program_of(1);
   RelaunchBench b({app("short", two, true), app("long", one, false)}, {{4, 4, 30}});
@@ -205,7 +205,7 @@ TEST_CASE("relaunch: a row of the table of runs has what the kernels of that run
   }
 }
 
-TEST_CASE("relaunch: the streams of a stopped program begin nothing, and nothing is said to wait") {
+TEST_CASE("relaunch: the streams of a stopped program begin no operations, and none is reported as waiting") {
   // Kernel 1, in stream 1, waits for kernel 0.
   auto const waits =
       program_of(2, {Operation::launch(0, 0), Operation::wait_for(0, 1), Operation::launch(1, 1)});
@@ -213,14 +213,14 @@ TEST_CASE("relaunch: the streams of a stopped program begin nothing, and nothing
   RelaunchBench b({app("waits", waits, true), app("long", one, false)}, {{10, 10, 28}});
   b.run(Time{128ns});
   CHECK(b.host.waiting_for() ==
-        "waits: stream 0, kernel 0, done by 0 of 1 GPUs; waits: stream 1, the end of operation 0; long: "
-        "kernel 2, done by 0 of 1 GPUs");
+        "waits: stream 0, kernel 0, completed by 0 of 1 GPUs; waits: stream 1, the end of operation 0; long: "
+        "kernel 2, completed by 0 of 1 GPUs");
   CHECK(b.host.has_finished(0));
   CHECK_FALSE(b.host.has_finished(1));
   b.run(Time{133ns});  // "long" ended at 130
   CHECK(b.host.is_running(0));
   CHECK(b.host.has_finished(1));
-  CHECK(b.host.waiting_for() == "waits: stream 0, kernel 0, done by 0 of 1 GPUs");
+  CHECK(b.host.waiting_for() == "waits: stream 0, kernel 0, completed by 0 of 1 GPUs");
   b.run();
   CHECK(b.launches_of(0) == Numbers{101, 125});
   CHECK(b.launches_of(1) == Numbers{113});
@@ -231,7 +231,7 @@ TEST_CASE("relaunch: the streams of a stopped program begin nothing, and nothing
   CHECK_FALSE(b.host.is_running(0));
 }
 
-TEST_CASE("relaunch: a program that is stopped between its allocation and its free does neither any more") {
+TEST_CASE("relaunch: a program stopped between its allocation and its free does not free") {
   auto const allocates =
       program_of(1, {Operation::allocate(4096, 8192), Operation::launch(0), Operation::free(4096, 8192)});
   auto const one = program_of(1);
@@ -248,7 +248,7 @@ TEST_CASE("relaunch: a program that is stopped between its allocation and its fr
   CHECK(b.runs() == Runs{"allocates 0: 100 to 130", "long 0: 100 to 134"});
 }
 
-TEST_CASE("relaunch: the rows of runs are in the table of runs, whichever tables stand before it") {
+TEST_CASE("relaunch: runs are rows of the table of runs, whichever tables precede it") {
   auto const copies = program_of(1, {Operation::copy_to_gpus(4096, 8192), Operation::launch(0)});
   auto const both = program_of(1, {Operation::allocate(4096, 8192), Operation::copy_to_gpus(4096, 8192),
                                    Operation::launch(0), Operation::free(4096, 8192)});
@@ -261,7 +261,7 @@ TEST_CASE("relaunch: the rows of runs are in the table of runs, whichever tables
   }
 }
 
-TEST_CASE("relaunch: an application alone runs as without it, and its rows name no application") {
+TEST_CASE("relaunch: a single application runs as without relaunch, and its rows name no application") {
   auto const two = program_of(2);
   for (std::uint32_t const repeats : {1U, 3U}) {
     CAPTURE(repeats);
@@ -280,7 +280,7 @@ TEST_CASE("relaunch: an application alone runs as without it, and its rows name 
   }
 }
 
-TEST_CASE("relaunch: where all are relaunched, each runs as often as it repeats, and all stop together") {
+TEST_CASE("relaunch: if all are relaunched, each runs for its number of repeats, and all stop together") {
   auto const one = program_of(1);
   RelaunchBench b({app("x", one, true), app("y", one, true, 2), app("z", one, true)}, {{8, 19, 33}});
   b.run();
@@ -292,7 +292,7 @@ TEST_CASE("relaunch: where all are relaunched, each runs as often as it repeats,
   for (std::uint32_t a = 0; a < 3; ++a) CHECK(b.host.has_finished(a));
 }
 
-TEST_CASE("relaunch: of two that end at one moment, the one that is reported first is the first") {
+TEST_CASE("relaunch: of two that end at the same time, the first one reported is the first") {
   auto const one = program_of(1);
   // The kernel that was launched first is reported first.
   RelaunchBench stops({app("x", one, true), app("last", one, false)}, {{8, 18}});
@@ -305,7 +305,7 @@ TEST_CASE("relaunch: of two that end at one moment, the one that is reported fir
         Runs{"last 0: 100 to 110", "x 0: 100 to 120", "last 1: 110 to 120", "x 1: 120 to 140"});
 }
 
-TEST_CASE("relaunch: one that is yet to start counts as one that has not ended") {
+TEST_CASE("relaunch: an application that has not started counts as not ended") {
   auto const one = program_of(1);
   RelaunchBench b({app("early", one, true), app("late", one, false)}, {{18, 2}}, Time{155ns});
   b.run(Time{150ns});
@@ -316,7 +316,7 @@ TEST_CASE("relaunch: one that is yet to start counts as one that has not ended")
   CHECK(b.launches_of(1) == Numbers{156});
 }
 
-TEST_CASE("relaunch: a program without operations keeps nobody running, and is not launched again") {
+TEST_CASE("relaunch: a program without operations does not keep others running and is not launched again") {
   auto const none = program_of(0);
   auto const one = program_of(1);
   RelaunchBench b({app("none", none, true), app("one", one, true)}, {{8}});
@@ -327,16 +327,16 @@ TEST_CASE("relaunch: a program without operations keeps nobody running, and is n
   CHECK(b.host.waiting_for().empty());
 }
 
-TEST_CASE("relaunch: a kernel that does not end is named, even when all programs have ended once") {
+TEST_CASE("relaunch: an unfinished kernel is named, even if all programs have ended once") {
   auto const one = program_of(1);
   RelaunchBench b({app("hangs", one, true), app("long", one, false)}, {{8, 13}, 1});
   b.run();
   CHECK(b.host.has_finished(0));
   CHECK(b.host.has_finished(1));
-  CHECK(b.host.waiting_for() == "hangs: kernel 0, done by 0 of 1 GPUs");
+  CHECK(b.host.waiting_for() == "hangs: kernel 0, completed by 0 of 1 GPUs");
 }
 
-TEST_CASE("relaunch: no run begins whose launches would be more than there are numbers for") {
+TEST_CASE("relaunch: no run begins that would exceed the maximum number of launches") {
   auto const two = program_of(2);
   auto const one = program_of(1);
   // `left`: launches that remain possible when the first run has ended.

@@ -103,8 +103,7 @@ PagingDriverSpec nearly_large() {
 
 }  // namespace
 
-TEST_CASE(
-    "driver: a first touch waits until data of nobody has been copied, in 80 ns, with the GPU stopped") {
+TEST_CASE("driver: a first touch waits for a copy of preoccupied data, 80 ns with the GPU stopped") {
   RelocationBench const b(fragmented("cac_bulk_copy"),
                           {.faults = {{Time{1us}, driver_bench::fault(9, 0, 0, 5)}}});
   CHECK(b.stalls[0]->nanoseconds() == Times{1001, 1081});
@@ -128,7 +127,7 @@ TEST_CASE("driver: copies within the memory are made one after the other") {
   CHECK(test::stat_of(b.driver, "memory.compaction", "moved_pages") == 2);
 }
 
-TEST_CASE("driver: ideal compaction takes the least time that there is") {
+TEST_CASE("driver: ideal compaction takes the minimum time") {
   auto spec = fragmented("ideal");
   spec.stalls_gpus = false;
   spec.frames_per_gpu = 8;
@@ -151,7 +150,7 @@ TEST_CASE("driver: ideal compaction takes the least time that there is") {
 }
 
 TEST_CASE(
-    "driver: with cac the copy engine copies, and faults meanwhile wait for the large frame, in order") {
+    "driver: with cac, the copy engine copies, and faults meanwhile wait for the large frame in order") {
   RelocationBench const b(fragmented("cac"), {.faults = {{Time{1us}, driver_bench::fault(9, 0, 0, 5)},
                                                          {Time{2us}, driver_bench::fault(10, 0, 0, 6)}},
                                               .copied = {{Time{4us}, {0}}}});
@@ -167,8 +166,7 @@ TEST_CASE(
   CHECK((b.answer(0).frame >> 14) == (c.from >> 14));  // the emptied large frame
 }
 
-TEST_CASE(
-    "driver: when the last base page of a large page is told, all are unmapped, copied and mapped anew") {
+TEST_CASE("driver: after the last base page of a large page, all are unmapped, copied and mapped again") {
   auto const spec = nearly_large();
   RelocationBench const b(spec, {.faults = {{Time{1us}, driver_bench::fault(1535, 0, 0, 5)}},
                                  .done = {{Time{3us}, {0}}, {Time{6us}, {0}}},
@@ -202,8 +200,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "driver: a large page is moved as soon as a program's copy to one of its base pages has ended, no "
-    "sooner") {
+    "driver: a large page is moved as soon as a program's copy to one of its base pages ends, not earlier") {
   auto spec = nearly_large();
   static HostPages const host({{1024, 512}}, 100);
   spec.host_pages = &host;

@@ -66,7 +66,7 @@ class LeastUsed final : public Replacement {
 
 }  // namespace
 
-TEST_CASE("under every replacement a key stays until one comes to its full set, which takes its place") {
+TEST_CASE("under every replacement policy, a key stays until a fill of its full set replaces it") {
   for (auto const& name : test::names_of_known<Replacement>()) {
     CAPTURE(name);
     PolicyChoice<Replacement> const choice(name);
@@ -95,7 +95,7 @@ TEST_CASE("under every replacement a key stays until one comes to its full set, 
   }
 }
 
-TEST_CASE("under every replacement an array goes on after loading as the one that was saved") {
+TEST_CASE("under every replacement policy, a loaded array continues like the saved one") {
   for (auto const& name : test::names_of_known<Replacement>()) {
     CAPTURE(name);
     PolicyChoice<Replacement> const choice(name);
@@ -110,7 +110,7 @@ TEST_CASE("under every replacement an array goes on after loading as the one tha
   }
 }
 
-TEST_CASE("fifo replaces the key that has been there longest, however it is used") {
+TEST_CASE("fifo replaces the oldest key, however it is used") {
   PolicyChoice<Replacement> const choice("fifo");
   SetAssociative array(1, 3, choice);
   for (std::uint64_t const key : {10, 11, 12}) array.insert(0, key);
@@ -125,7 +125,7 @@ TEST_CASE("fifo replaces the key that has been there longest, however it is used
   CHECK(array.insert(0, 18).evicted == 15);
 }
 
-TEST_CASE("random replaces each way about as often, in a sequence that is the seed's") {
+TEST_CASE("random replaces each way about as often, in a sequence determined by the seed") {
   constexpr std::uint32_t kWays = 6;
   auto const of_seed = [](std::string_view seed) {
     auto const choice = chosen<Replacement>("random", {{"seed", seed}});
@@ -144,7 +144,7 @@ TEST_CASE("random replaces each way about as often, in a sequence that is the se
   }
 }
 
-TEST_CASE("a replacement from outside sees each use that it asks for, and its statistics count") {
+TEST_CASE("an external replacement policy is notified of requested uses, and its statistics count") {
   auto const policies = farfault::policies().add<LeastUsed>("least_used", "the one used least");
   ParamTable table(&policies);
   PolicyChoice<Replacement> choice("lru");
@@ -167,7 +167,7 @@ TEST_CASE("a replacement from outside sees each use that it asks for, and its st
   CHECK(values == std::array<std::uint64_t, 2>{103, 207});
 }
 
-TEST_CASE("an array of no slots can be made, sampled and saved") {
+TEST_CASE("an array with zero slots can be constructed, sampled and saved") {
   for (auto const& name : test::names_of_known<Replacement>()) {
     PolicyChoice<Replacement> const choice(name);
     SetAssociative none(0, 0, choice);

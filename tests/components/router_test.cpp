@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "policies.hpp"
 
 using namespace farfault;
@@ -16,8 +18,10 @@ Time us(std::int64_t n) {
 
 // T1 0.85, T2 0.15, epochs of 10 us, counters of 8 bits.
 struct Bypass {
-  PolicyChoice<Router> choice{"gmmu_bypass"};
-  Policy<Router> router = choice.make({});
+  explicit Bypass(PolicyChoice<Router> c = PolicyChoice<Router>{"gmmu_bypass"})
+      : choice(std::move(c)), router(choice.make({})) {}
+  PolicyChoice<Router> choice;
+  Policy<Router> router;
   PageTable table;
 
   Route route(Time now) { return router->route(TranslateRequest{1, 0}, table, now).to; }
@@ -30,7 +34,7 @@ struct Bypass {
 
 }  // namespace
 
-TEST_CASE("the bypass predictor asks the GMMU above T1, the IOMMU below T2 and both in between") {
+TEST_CASE("the bypass predictor selects the GMMU above T1, the IOMMU below T2 and both in between") {
   auto decide = [&](int local, int remote) {
     Bypass predictor;
     for (int i = 0; i < local; ++i) predictor.observe(true, us(1));
@@ -69,7 +73,7 @@ TEST_CASE("epochs without a translation keep the last decision") {
   CHECK(predictor.route(us(5000)) == Route::gmmu);  // however late the next one is
 }
 
-TEST_CASE("a counter at its end halves both, so that the ratio lives on") {
+TEST_CASE("a saturated counter halves both, which preserves the ratio") {
   Bypass predictor;
   for (int i = 0; i < 100; ++i) predictor.observe(false, us(1));
   for (int i = 0; i < 255; ++i) predictor.observe(true, us(1));
@@ -86,7 +90,19 @@ TEST_CASE("a counter at its end halves both, so that the ratio lives on") {
   CHECK(predictor.route(us(10)) == Route::iommu);  // a tenth is local
 }
 
-TEST_CASE("a new epoch starts counting from nothing") {
+TEST_CASE("a counter that sticks keeps its maximum, and the ratio tends to one half") {
+  Bypass predictor(test::chosen<Router>("gmmu_bypass", {{"overflow", "sticks"}}));
+  for (int i = 0; i < 1000; ++i) predictor.observe(true, us(1));
+  for (int i = 0; i < 20; ++i) predictor.observe(false, us(1));
+  CHECK(predictor.stat("local_pages") == 255);
+  CHECK(predictor.stat("remote_pages") == 20);
+  for (int i = 0; i < 130; ++i) predictor.observe(false, us(2));
+  CHECK(predictor.stat("local_pages") == 255);
+  CHECK(predictor.stat("remote_pages") == 150);
+  CHECK(predictor.route(us(10)) == Route::both);  // 1000 of 1150 are local, 255 of 405 counted
+}
+
+TEST_CASE("a new epoch starts counting from zero") {
   Bypass predictor;
   for (int i = 0; i < 50; ++i) predictor.observe(false, us(1));
   predictor.observe(true, us(11));
@@ -95,7 +111,7 @@ TEST_CASE("a new epoch starts counting from nothing") {
   CHECK(predictor.route(us(20)) == Route::gmmu);
 }
 
-TEST_CASE("an epoch counts as predicted right when its own ratio gives the decision that it had") {
+TEST_CASE("an epoch counts as predicted correctly if its own ratio gives the same decision") {
   Bypass predictor;
   predictor.observe(false, us(5));   // no prediction
   predictor.observe(false, us(15));  // predicted remote, correct

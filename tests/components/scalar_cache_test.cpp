@@ -106,7 +106,7 @@ TEST_CASE("scalar cache: a miss takes the translation and the memory, a hit the 
   CHECK(b.cache.waiting_for().empty());
 }
 
-TEST_CASE("scalar cache: one request is looked up and one answer leaves in a cycle, misses of a line merge") {
+TEST_CASE("scalar cache: one look-up and one answer per cycle, and misses on a line merge") {
   ScalarBench b({at(100, request(0x2000, 0)), at(100, request(0x2004, 1)), at(100, request(0x2008, 2, 0, 1)),
                  at(400, request(0x2000, 3)), at(400, request(0x2000, 4))});
   CHECK(b.tlb->records().size() == 1);
@@ -115,7 +115,7 @@ TEST_CASE("scalar cache: one request is looked up and one answer leaves in a cyc
   CHECK(b.answers[1]->nanoseconds() == Times{178});
 }
 
-TEST_CASE("scalar cache: an answer says whether the line was there; those that wait for it have missed too") {
+TEST_CASE("scalar cache: an answer has hit or miss, and merged requests are misses") {
   ScalarBench b({at(100, request(0x2000, 0)), at(100, request(0x2004, 1)), at(400, request(0x2000, 2)),
                  at(500, request(kKernelArguments, 3)), at(600, request(kKernelArguments, 4))});
   std::vector<ScalarStatus> status;
@@ -125,7 +125,7 @@ TEST_CASE("scalar cache: an answer says whether the line was there; those that w
   CHECK(b.cache.state().stats[0].hits == 2);
 }
 
-TEST_CASE("scalar cache: arguments need no translation and lie in the GPU's own memory") {
+TEST_CASE("scalar cache: arguments need no translation and are in the GPU's local memory") {
   ScalarBench b({at(100, request(kKernelArguments + 64))});
   CHECK(b.tlb->records().empty());
   REQUIRE(b.local->records().size() == 1);
@@ -139,7 +139,7 @@ TEST_CASE("scalar cache: it is emptied when another kernel starts") {
   CHECK(b.tlb->records().size() == 1);  // translations remain
 }
 
-TEST_CASE("scalar cache: a line of another device comes over the RDMA engine") {
+TEST_CASE("scalar cache: a line of another device is read over the RDMA engine") {
   ScalarBench b({at(100, request(kRemote)), at(300, request(kRemote + 8))});
   CHECK(b.local->records().empty());
   REQUIRE(b.remote->records().size() == 1);
@@ -180,8 +180,7 @@ TEST_CASE("scalar cache: with one MSHR, requests wait in order and all are answe
   CHECK(b.cache.waiting_for().empty());
 }
 
-TEST_CASE(
-    "scalar cache: an invalidation waits for the reads that used the translation, then drops the lines") {
+TEST_CASE("scalar cache: an invalidation waits for reads that use the translation, then drops the lines") {
   ScalarBench b({at(100, request(0x2000)), at(400, request(0x2000))}, {},
                 {{Time{140ns}, invalidate(2, 3)}, {Time{200ns}, invalidate(9, 4)}});
   // The read is outstanding from 123 to 175.
@@ -202,7 +201,7 @@ TEST_CASE("scalar cache: an invalidation of all drops every translation, and the
   }
 }
 
-TEST_CASE("scalar cache: an invalidation of a large page drops the lines of all of it") {
+TEST_CASE("scalar cache: an invalidation of a large page drops all of its lines") {
   ScalarBench b({at(100, request(0x202340)), at(200, request(0x2ff044)), at(500, request(0x2ff044))}, {},
                 {{Time{400ns}, {0x200, kLargeFrame, 3, MoveStep::unmap, 9, {}}}}, 9);
   CHECK(b.invalidated->nanoseconds() == Times{401});
@@ -210,7 +209,8 @@ TEST_CASE("scalar cache: an invalidation of a large page drops the lines of all 
   CHECK(b.local->records().size() == 3);
 }
 
-TEST_CASE("scalar cache: the pages in a large page have one translation, and their places in its frame") {
+TEST_CASE(
+    "scalar cache: the pages in a large page share one translation and have their offsets in its frame") {
   ScalarBench b({at(100, request(0x202340)), at(300, request(0x2ff044))}, {}, {}, 9);
   CHECK(b.tlb->records().size() == 1);
   REQUIRE(b.local->records().size() == 2);
@@ -218,8 +218,7 @@ TEST_CASE("scalar cache: the pages in a large page have one translation, and the
   CHECK(b.local->records()[1].message.address == kLargeFrame + 0xff040);
 }
 
-TEST_CASE(
-    "scalar cache: requests of a page that is not mapped are made again at its replay, others pass them") {
+TEST_CASE("scalar cache: requests for an unmapped page are repeated at its replay, and others pass them") {
   auto const base = kNotMapped << 12;
   ScalarBench b({at(100, request(base, 5)), at(101, request(0x2000, 6)), at(200, request(base + 64, 7))}, {},
                 {}, 0, {{Time{500ns}, {kNotMapped, physical(0, 57 << 12), 0, FoundBy::replay}}});
@@ -246,7 +245,7 @@ TEST_CASE(
   CHECK(b.cache.waiting_for().empty());
 }
 
-TEST_CASE("scalar cache: requests of a page that has settled are read at once, and ask for nothing") {
+TEST_CASE("scalar cache: requests for a settled page are read at once, without a translation request") {
   auto const base = kNotMapped << 12;
   ScalarCacheParams params;
   params.mshrs = 1;  // the second waits for the first
@@ -266,8 +265,7 @@ TEST_CASE("scalar cache: requests of a page that has settled are read at once, a
   CHECK(b.cache.waiting_for().empty());
 }
 
-TEST_CASE(
-    "scalar cache: an invalidation waits for all requests of a page that has settled, also behind an MSHR") {
+TEST_CASE("scalar cache: an invalidation waits for all requests for a settled page, also behind an MSHR") {
   auto const base = kNotMapped << 12;
   ScalarCacheParams params;
   params.mshrs = 1;  // the second read starts after the first

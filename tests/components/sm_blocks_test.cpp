@@ -66,7 +66,7 @@ std::vector<Record<StartBlock>> two_blocks() {
 }  // namespace
 
 TEST_CASE(
-    "SM: a block that waits for faults alone is saved line by line, the next comes, and it is restored") {
+    "SM: a block stalled only on faults is saved line by line, the next block runs, and it is restored") {
   BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}},
                 {{Time{500ns}, replay(2)}}, two_blocks());
   CHECK(b.run() == RunState::drained);
@@ -85,7 +85,7 @@ TEST_CASE(
   CHECK(b.done->records()[0].message.block == 1);
 }
 
-TEST_CASE("SM: contexts lie in an area of the SM, and their lines say what they are") {
+TEST_CASE("SM: contexts are in an area of the SM, and their lines are marked as contexts") {
   BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}},
                 {{Time{500ns}, replay(2)}}, two_blocks());
   b.run();
@@ -100,7 +100,7 @@ TEST_CASE("SM: contexts lie in an area of the SM, and their lines say what they 
   for (std::size_t i = 0; i < 12; ++i) CHECK(lines[i] == first + 64 * (i % 6));
 }
 
-TEST_CASE("SM: a block that waits for memory keeps its slot where faults alone let it give way") {
+TEST_CASE("SM: with swapping on faults alone, a block that waits for memory keeps its slot") {
   BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {}, {}, two_blocks());
   b.run();
   CHECK(b.sm.state().given_way.blocks == 0);
@@ -143,7 +143,7 @@ TEST_CASE("SM: saved as needed, only the state of warps moves with registers for
   CHECK(b.sm.state().given_way.context_bytes == 2 * 80);
 }
 
-TEST_CASE("SM: a virtual thread gives way as soon as all of its warps wait for accesses") {
+TEST_CASE("SM: a virtual thread is swapped out as soon as all of its warps wait for accesses") {
   BlocksBench b(one_at_a_time("virtual_thread", 128), page_by_block(), {}, {}, two_blocks());
   b.run();
   // Block 0 issues at 101 and stalls. Its slot is free one cycle later; block 1 issues at 103.
@@ -152,7 +152,7 @@ TEST_CASE("SM: a virtual thread gives way as soon as all of its warps wait for a
   CHECK(b.done->count() == 2);
 }
 
-TEST_CASE("SM: no block gives way while none may have begun and wait") {
+TEST_CASE("SM: with a limit of zero swapped-out blocks, no block is swapped out") {
   BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}},
                 {{Time{500ns}, replay(2)}}, two_blocks(), {{Time{110ns}, {0, 0}}});
   b.run();
@@ -165,7 +165,7 @@ TEST_CASE("SM: no block gives way while none may have begun and wait") {
   CHECK(later.contexts(Access::write)[0] == 201);
 }
 
-TEST_CASE("SM: a block that can go on comes back in place of one that has stalled meanwhile") {
+TEST_CASE("SM: a swapped-out block that can continue replaces one that has stalled meanwhile") {
   // Both fault, and page 2 arrives first. Block 1 must be saved for block 0.
   BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}, {3, 1}},
                 {{Time{500ns}, replay(2)}, {Time{900ns}, replay(3)}}, two_blocks());
@@ -180,7 +180,8 @@ TEST_CASE("SM: a block that can go on comes back in place of one that has stalle
 }
 
 TEST_CASE(
-    "SM: a block with warps at a barrier gives way with the others, and the barrier opens when it is back") {
+    "SM: a block with warps at a barrier is swapped out with the others, and the barrier opens on its "
+    "return") {
   auto const w = hand_workload({shape(128)}, [](std::uint64_t block, std::uint32_t warp) {
     Program p;
     if (warp == 0) p = {load(0x2000 + (block << 12)), compute(1, true)};
@@ -198,7 +199,7 @@ TEST_CASE(
   CHECK(b.done->records()[0].message.block == 1);
 }
 
-TEST_CASE("SM: one that is turned off issues nothing until it is turned on again") {
+TEST_CASE("SM: a disabled SM issues nothing until it is enabled again") {
   auto spec = unit_rates();
   spec.sm.thread_blocks.choose("throttling");
   BlocksBench b(spec, page_by_block(), {}, {}, {{Time{100ns}, {0, 0, 0}}},
@@ -208,7 +209,7 @@ TEST_CASE("SM: one that is turned off issues nothing until it is turned on again
   CHECK(b.done->count() == 1);
 }
 
-TEST_CASE("SM: accesses go before the lines of a context when credits are few") {
+TEST_CASE("SM: with few credits, accesses precede the lines of a context") {
   auto spec = one_at_a_time("thread_oversubscription");
   spec.l1_cache.slice_credits = 2;
   BlocksBench b(spec, page_by_block(), {{2, 1}}, {{Time{500ns}, replay(2)}}, two_blocks());

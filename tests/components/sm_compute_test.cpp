@@ -36,7 +36,7 @@ TEST_CASE("SM: n vector instructions of w warps take n x w / rate cycles") {
     CHECK(time_of_block(hopper, w, {compute(100)}) == 100 * w / 4);
 }
 
-TEST_CASE("SM: the rate does not depend on how instructions are grouped, nor on the order of warps") {
+TEST_CASE("SM: the rate does not depend on the grouping of instructions, nor on the order of warps") {
   SmSpec gcn;
   Program const groups{compute(10), compute(50), compute(1), compute(39)};
   CHECK(time_of_block(gcn, 40, groups) == 100 * 40);
@@ -44,7 +44,7 @@ TEST_CASE("SM: the rate does not depend on how instructions are grouped, nor on 
   CHECK(time_of_block(gcn, 40, groups) == 100 * 40);
 }
 
-TEST_CASE("SM: a lone warp takes the latency of each of its instructions, of whatever unit") {
+TEST_CASE("SM: a single warp takes the latency of each of its instructions, in any unit") {
   SmSpec spec;
   spec.sm.simd_lanes = 64;
   spec.sm.dependent_latency = 6;
@@ -54,7 +54,7 @@ TEST_CASE("SM: a lone warp takes the latency of each of its instructions, of wha
   CHECK(time_of_block(spec, 1, {compute(0)}) == 1);
 }
 
-TEST_CASE("SM: shared memory, the scalar unit and special functions each bound a block by their rate") {
+TEST_CASE("SM: shared memory, the scalar unit and special functions each limit a block by their rate") {
   SmSpec const gcn;
   // 64 lanes of 4 bytes at 128 bytes per cycle; then of 8 bytes.
   CHECK(time_of_block(gcn, 40, {compute(Work{.shared = 30})}) == 30 * 40 * 2);
@@ -74,14 +74,14 @@ TEST_CASE("SM: shared memory, the scalar unit and special functions each bound a
   CHECK(time_of_block(volta, 64, {compute(Work{.vector = 30, .scalar = 29, .shared = 1})}) == 60 * 16);
 }
 
-TEST_CASE("SM: the latency of shared memory counts once for a group") {
+TEST_CASE("SM: the latency of shared memory counts once per group") {
   SmSpec spec;
   spec.sm.shared_latency = 19;
   CHECK(time_of_block(spec, 1, {compute(Work{.shared = 30})}) == std::max(30 * 4, 30 * 2 + 19));
   CHECK(time_of_block(spec, 1, {compute(Work{.shared = 1})}) == 2 + 19);
 }
 
-TEST_CASE("SM: a memory instruction does not wait for the groups of its SIMD, nor delays them") {
+TEST_CASE("SM: a memory instruction neither waits for the groups of its SIMD nor delays them") {
   SmSpec spec = unit_rates();
   spec.sm.simds = 1;
   // Warp 1 follows warp 0 on the SIMD. Its load issues while 100 instructions of warp 0 execute.
@@ -94,7 +94,7 @@ TEST_CASE("SM: a memory instruction does not wait for the groups of its SIMD, no
   CHECK(b.sm.state().units.simd_cycles() == 107);
 }
 
-TEST_CASE("SM: statistics count every instruction of a group, by kind") {
+TEST_CASE("SM: statistics count every instruction of a group by kind") {
   SmSpec const gcn;
   auto const w = same_for_all(
       {compute(Work{.vector = 7, .special = 2, .scalar = 3, .shared = 4}), load(0x2000), barrier()}, 128);
@@ -109,8 +109,7 @@ TEST_CASE("SM: statistics count every instruction of a group, by kind") {
   CHECK(b.sm.state().units.simd_cycles() == 2 * (7 * 4 + 2 * 16));
 }
 
-TEST_CASE(
-    "SM: loads, stores and scalar loads of an application have the addresses of its space, arguments not") {
+TEST_CASE("SM: loads, stores and scalar loads of an application use its address space, arguments do not") {
   auto const w =
       same_for_all({scalar_load(0x2000), scalar_load(kKernelArguments), load(0x3000), store(0x5000)});
   Applications const in_space({{"a", &w, 3, {}, {}, {}, 1}});
@@ -126,7 +125,7 @@ TEST_CASE(
   CHECK(b.tlb->records()[1].message.page == (first_address_of(3) + 0x5000) >> 12);
 }
 
-TEST_CASE("SM: each launch finds its arguments in a block of its own, a kernel that is repeated too") {
+TEST_CASE("SM: each launch has its own block of arguments, also of a repeated kernel") {
   auto const w = same_for_all({scalar_load(kKernelArguments), compute(1, true)}, 64, 2);
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}, {Time{300ns}, {0, 1, 1}}, {Time{500ns}, {0, 0, 2}}});
   REQUIRE(b.scalar->records().size() == 3);
@@ -134,8 +133,7 @@ TEST_CASE("SM: each launch finds its arguments in a block of its own, a kernel t
     CHECK(b.scalar->records()[launch].message.address == kKernelArguments + kArgumentBlock * launch);
 }
 
-TEST_CASE(
-    "SM: a scalar load goes to the scalar cache, and an instruction that waits for loads waits for it") {
+TEST_CASE("SM: a scalar load uses the scalar cache, and an instruction that waits for loads waits for it") {
   auto const w = same_for_all({scalar_load(0x2000), compute(5), compute(10, true)});
   auto spec = unit_rates();
   spec.scalar_index = 2;
@@ -154,7 +152,7 @@ TEST_CASE(
   CHECK(s.instructions() == 16);
 }
 
-TEST_CASE("SM: arguments lie apart for each kernel, 64 bytes each") {
+TEST_CASE("SM: arguments are separate for each kernel, 64 bytes each") {
   auto const w = same_for_all({scalar_load(kKernelArguments + 8)}, 64, 2);
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}, {Time{500ns}, {0, 1, 1}}});
   REQUIRE(b.scalar->records().size() == 2);

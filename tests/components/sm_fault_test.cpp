@@ -33,7 +33,7 @@ std::vector<std::uint64_t> pages_in_tlb(SmBench const& b) {
 
 }  // namespace
 
-TEST_CASE("SM: accesses of a page that is not mapped are made again at its replay, in order, one per cycle") {
+TEST_CASE("SM: accesses to an unmapped page are repeated at its replay, in order, one per cycle") {
   auto const w = same_for_all({load(0x2000, 64, 2), store(0x2080), compute(1, true)});
   FaultBench b(unit_rates(), w, {{2, 1}}, {{Time{500ns}, replay(2)}});
   CHECK(b.run() == RunState::drained);
@@ -53,7 +53,7 @@ TEST_CASE("SM: accesses of a page that is not mapped are made again at its repla
   CHECK(b.done->count() == 1);
 }
 
-TEST_CASE("SM: what does not fault passes what does, at the times it would have had") {
+TEST_CASE("SM: accesses that do not fault pass faulted ones, without a delay") {
   auto const w = same_for_all(
       {load(0x2000), compute(60), load(0x3000), compute(60), load(0x3040), load(0x4000), compute(1, true)});
   FaultBench free(unit_rates(), w, {}, {});
@@ -66,7 +66,7 @@ TEST_CASE("SM: what does not fault passes what does, at the times it would have 
   CHECK(with == Times{without[1], without[2], without[3], 5025});
 }
 
-TEST_CASE("SM: further accesses of a page that has faulted join the others and do not ask for it") {
+TEST_CASE("SM: further accesses to a faulted page join the others without a request") {
   auto const w = same_for_all({load(0x2000), compute(60), load(0x2040), store(0x2080), compute(1, true)});
   FaultBench b(unit_rates(), w, {{2, 1}}, {{Time{500ns}, replay(2)}});
   b.run();
@@ -75,7 +75,7 @@ TEST_CASE("SM: further accesses of a page that has faulted join the others and d
   CHECK(b.sm.state().stats[0].faulted == 3);
 }
 
-TEST_CASE("SM: a replay of a page that is not mapped yet lets its accesses ask, and fault, again") {
+TEST_CASE("SM: after a replay of a page that is still unmapped, its accesses request it and fault again") {
   auto const w = same_for_all({load(0x2000, 64, 2), compute(1, true)});
   FaultBench b(unit_rates(), w, {{2, 3}},
                {{Time{500ns}, replay(2, kNoFrame)},
@@ -90,7 +90,7 @@ TEST_CASE("SM: a replay of a page that is not mapped yet lets its accesses ask, 
   CHECK(b.sm.state().stats[0].l1_tlb_misses == 2);
 }
 
-TEST_CASE("SM: with its room for faults taken a miss stalls until a replay; what had it before does not") {
+TEST_CASE("SM: with its fault capacity exhausted, new misses stall until a replay; earlier ones do not") {
   auto const w = same_for_all({load(0x2000), compute(60), load(0x3000), compute(1, true)});
   for (bool const by_page : {true, false}) {
     auto spec = unit_rates();
@@ -104,8 +104,7 @@ TEST_CASE("SM: with its room for faults taken a miss stalls until a replay; what
   }
 }
 
-TEST_CASE(
-    "SM: what is looked up again asks at once, though the room for faults is taken by others meanwhile") {
+TEST_CASE("SM: a replayed access requests at once, even if the fault capacity is exhausted meanwhile") {
   // Both pages are requested before the first is known to fault. In a fault buffer, the room for page 3 may
   // depend on a replay without a frame: page 2 must not wait for it.
   auto const w = same_for_all({load(0x2000), load(0x3000), compute(1, true)});
@@ -119,7 +118,7 @@ TEST_CASE(
   CHECK(Times(asked.begin() + 2, asked.end()) == Times{502, 702, 902});
 }
 
-TEST_CASE("SM: accesses of a page that has settled go on with its frame, and ask for nothing") {
+TEST_CASE("SM: accesses to a settled page continue with its frame, without a request") {
   auto const w = same_for_all({load(0x2000, 64, 2), store(0x2080), compute(1, true), load(0x20c0)});
   auto settled = replay(2, physical(0, 70 << 12));
   settled.found_by = FoundBy::settled;
@@ -151,7 +150,7 @@ TEST_CASE("SM: accesses of a page that has settled go on with its frame, and ask
   CHECK(b.done->count() == 1);
 }
 
-TEST_CASE("SM: a page that has settled leaves when the accesses that it was told of are done") {
+TEST_CASE("SM: a settled page is removed when the accesses notified of it have completed") {
   auto const w = same_for_all({load(0x2000, 64, 2), compute(1, true)});
   auto settled = replay(2, physical(0, 70 << 12));
   settled.found_by = FoundBy::settled;
@@ -165,8 +164,7 @@ TEST_CASE("SM: a page that has settled leaves when the accesses that it was told
   CHECK(pages_in_tlb(b).empty());
 }
 
-TEST_CASE(
-    "SM: a write does not use a translation that may only be read, but asks for one, and reads use either") {
+TEST_CASE("SM: a write does not use a read-only translation but requests one, and reads use either") {
   auto const w = same_for_all({load(0x2000), compute(1, true), store(0x2040), compute(200), load(0x2080)});
   FaultBench b(unit_rates(), w, {}, {});
   b.copied = true;
@@ -182,8 +180,7 @@ TEST_CASE(
   CHECK(b.sm.state().stats[0].l1_tlb_misses == 2);
 }
 
-TEST_CASE(
-    "SM: a write that has waited for the translation of a read asks again where that may only be read") {
+TEST_CASE("SM: a write that waited for a read's translation requests again if that is read-only") {
   auto const w = same_for_all({load(0x2000), store(0x2040), compute(1, true)});
   FaultBench b(unit_rates(), w, {}, {});
   b.copied = true;
@@ -198,7 +195,7 @@ TEST_CASE(
   CHECK(b.done->count() == 1);
 }
 
-TEST_CASE("SM: a page that settles as one that may only be read lets its reads go on, and its writes ask") {
+TEST_CASE("SM: when a page settles as read-only, its reads continue and its writes request again") {
   auto const w = same_for_all({load(0x2000), store(0x2040), compute(1, true)});
   auto settled = replay(2, read_only(physical(0, 70 << 12)));
   settled.found_by = FoundBy::settled;
@@ -216,7 +213,7 @@ TEST_CASE("SM: a page that settles as one that may only be read lets its reads g
   CHECK(b.done->count() == 1);
 }
 
-TEST_CASE("SM: it knows at any time how many warps and blocks wait for faults only") {
+TEST_CASE("SM: the warps and blocks stalled only on faults are known at any time") {
   // Warp 0 faults, and warp 1 waits for it at the barrier. The second block loads a mapped page, then faults.
   auto const w = hand_workload({shape(128)}, [](std::uint64_t block, std::uint32_t warp) {
     if (block == 1) return Program{load(0x5000), compute(1, true), load(0x2100), compute(1, true)};
@@ -244,7 +241,7 @@ TEST_CASE("SM: it knows at any time how many warps and blocks wait for faults on
   CHECK(b.done->count() == 2);
 }
 
-TEST_CASE("SM: a scalar load whose page is not mapped counts as faulted until it is asked for again") {
+TEST_CASE("SM: a scalar load to an unmapped page counts as faulted until it is requested again") {
   auto const w = same_for_all({scalar_load(0x2000), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
   // Answers to context 0; the data arrives at 113.
@@ -261,7 +258,7 @@ TEST_CASE("SM: a scalar load whose page is not mapped counts as faulted until it
   CHECK(b.sm.state().scalar_credits == 32);
 }
 
-TEST_CASE("SM: of any room for faults, with fewer or more of them, every access is made exactly once") {
+TEST_CASE("SM: for any fault capacity and number of faults, every access is made exactly once") {
   auto const w = hand_workload({shape(512)}, [](std::uint64_t block, std::uint32_t warp) {
     Program p;
     for (std::uint32_t i = 0; i < 12; ++i) {

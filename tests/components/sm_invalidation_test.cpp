@@ -8,8 +8,7 @@ using namespace farfault;
 using namespace farfault::sm_bench;
 
 TEST_CASE(
-    "SM: 64 warps of memory instructions with every resource short and pages leaving all end, and every "
-    "credit comes back") {
+    "SM: 64 warps with scarce resources and page evictions all complete, and every credit is returned") {
   auto const w = hand_workload({shape(512)}, [](std::uint64_t block, std::uint32_t warp) {
     Program p;
     for (std::uint32_t i = 0; i < 12; ++i) {
@@ -71,7 +70,7 @@ TEST_CASE("SM: an invalidation of all drops every translation, and the lines of 
   CHECK(b.invalidated->count() == 1);
 }
 
-TEST_CASE("SM: an invalidation drops the translation and the lines of its page, and nothing else") {
+TEST_CASE("SM: an invalidation drops only the translation and the lines of its page") {
   auto const w = same_for_all(
       {load(0x2000), load(0x3000), compute(200, true), load(0x2000), load(0x3000), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, {{Time{300ns}, invalidate(2, 5)}});
@@ -85,8 +84,7 @@ TEST_CASE("SM: an invalidation drops the translation and the lines of its page, 
   CHECK(b.sm.state().l1_tlb_invalidated == 1);
 }
 
-TEST_CASE(
-    "SM: an invalidation is acknowledged when the accesses begun before it are done, loads and stores") {
+TEST_CASE("SM: an invalidation is acknowledged when earlier accesses, loads and stores, have completed") {
   // Issued at 101 and 103, translated, at the memory at 126 and 127; back 51 ns later.
   auto const w = same_for_all({load(0x2000), store(0x2100), compute(200, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, {{Time{140ns}, invalidate(2)}});
@@ -101,7 +99,7 @@ TEST_CASE("SM: a line that arrives after the invalidation of its page is not kep
   CHECK(b.sm.state().stats[0].l1_hits == 0);
 }
 
-TEST_CASE("SM: what is begun after an invalidation does not hold it up") {
+TEST_CASE("SM: accesses after an invalidation do not delay it") {
   // The first load returns at 178; the one after it is outstanding until 228 and longer.
   auto const w = same_for_all({load(0x2000), compute(40), load(0x3000), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, {{Time{140ns}, invalidate(2)}});
@@ -111,7 +109,7 @@ TEST_CASE("SM: what is begun after an invalidation does not hold it up") {
   CHECK(b.invalidated->nanoseconds() == Times{126 + 51 + 1});
 }
 
-TEST_CASE("SM: accesses that are translated and wait for a credit count as begun") {
+TEST_CASE("SM: translated accesses that wait for a credit count as earlier") {
   auto const w = same_for_all({load(0x2000, 64, 3), compute(1, true)});
   auto spec = unit_rates();
   spec.l1_cache.slice_credits = 1;
@@ -122,7 +120,7 @@ TEST_CASE("SM: accesses that are translated and wait for a credit count as begun
   CHECK(b.invalidated->nanoseconds() == Times{b.cache->nanoseconds()[2] + 51 + 1});
 }
 
-TEST_CASE("SM: invalidations that come during a drain are acknowledged after the next one") {
+TEST_CASE("SM: invalidations received during a drain are acknowledged after the next one") {
   auto const w = same_for_all({load(0x2000), compute(40), load(0x3000), compute(1, true)});
   SmBench b(
       unit_rates(), w, {{Time{100ns}, {0, 0, 0}}},

@@ -35,9 +35,8 @@ TEST_CASE("SM: a load that misses everywhere takes the sum of its stages") {
 }
 
 TEST_CASE(
-    "SM: a request for a translation names its warp's slot and, where that is reported, for how many warps "
-    "the "
-    "last one was waited for") {
+    "SM: a translation request has its warp's slot and, if enabled, the number of warps stalled on the last "
+    "one") {
   for (bool const reports : {false, true}) {
     auto const w = hand_workload({shape(128)}, [](std::uint64_t, std::uint32_t warp) {
       Program p{load(0x2000), compute(1, true)};
@@ -57,7 +56,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("SM: with the page in the L1 TLB and the line in the L1 cache a load takes the two look-ups") {
+TEST_CASE("SM: with hits in the L1 TLB and the L1 cache, a load takes the two look-ups") {
   auto const w = same_for_all(
       {load(0x2000), compute(1, true), load(0x2040), compute(1, true), load(0x2040), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
@@ -89,7 +88,7 @@ TEST_CASE("SM: loads of one page wait for one translation, loads of one line for
   CHECK(b.done->nanoseconds() == Times{180 + 1 + 1});
 }
 
-TEST_CASE("SM: lanes are coalesced to lines, and the load/store unit takes one per cycle") {
+TEST_CASE("SM: lanes are coalesced to lines, and the load/store unit accepts one per cycle") {
   auto const w = same_for_all({load(0x2000), compute(1, true), load(0x2000, 4, 64), compute(1, true),
                                load(0x2800, 64, 16), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
@@ -114,7 +113,7 @@ TEST_CASE("SM: a second memory instruction waits for the load/store unit") {
   CHECK(b.sm.state().stats[0].l1_misses == 16);
 }
 
-TEST_CASE("SM: a warp's end waits for its stores to be acknowledged") {
+TEST_CASE("SM: a warp's end waits for the acknowledgements of its stores") {
   auto const w = same_for_all({store(0x2000)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
   CHECK(b.cache->nanoseconds() == Times{126});
@@ -138,7 +137,7 @@ TEST_CASE("SM: stores do not allocate in the L1, and do not wait for each other"
   CHECK(b.cache->nanoseconds() == Times{126, 182, 183, 184});
 }
 
-TEST_CASE("SM: a barrier holds every warp of the block until the last one is there") {
+TEST_CASE("SM: a barrier holds every warp of the block until the last one arrives") {
   auto const w = hand_workload({shape(192)}, [](std::uint64_t, std::uint32_t warp) {
     return Program{compute(warp == 0 ? 50 : 5), barrier(), compute(7)};
   });
@@ -149,7 +148,7 @@ TEST_CASE("SM: a barrier holds every warp of the block until the last one is the
   CHECK(b.sm.state().stats[0].scalar_instructions == 3);  // barriers
 }
 
-TEST_CASE("SM: a barrier does not wait for warps that have ended, nor for other blocks") {
+TEST_CASE("SM: a barrier does not wait for completed warps, nor for other blocks") {
   auto const w = hand_workload({shape(128)}, [](std::uint64_t block, std::uint32_t warp) {
     if (block == 1) return Program{compute(500)};
     return warp == 0 ? Program{compute(80)} : Program{compute(5), barrier(), compute(7)};
@@ -159,8 +158,8 @@ TEST_CASE("SM: a barrier does not wait for warps that have ended, nor for other 
   CHECK(b.done->nanoseconds() == Times{182 + 7 + 1, 601 + 1});
 }
 
-TEST_CASE("SM: the order of issue is the scheduler's") {
-  // Each warp loads two of its own pages. The pages are requested in order of issue.
+TEST_CASE("SM: instructions are issued in the scheduler's order") {
+  // Each warp loads two separate pages. The pages are requested in order of issue.
   auto const w = hand_workload({shape(192)}, [](std::uint64_t, std::uint32_t warp) {
     return Program{load(0x10000 * (warp + 1)), load(0x10000 * (warp + 1) + 0x1000)};
   });
@@ -178,7 +177,7 @@ TEST_CASE("SM: the order of issue is the scheduler's") {
   for (std::size_t i = 0; i < 3; ++i) CHECK(fair[i] % 16 == 0);  // all first loads before any second one
 }
 
-TEST_CASE("SM: with one MSHR for pages, translations come one after the other") {
+TEST_CASE("SM: with one MSHR for pages, translations are served one after the other") {
   auto const w = same_for_all({load(0x2000, 4096, 3), compute(1, true)});
   auto spec = unit_rates();
   spec.l1_tlb.mshrs = 1;
@@ -189,8 +188,8 @@ TEST_CASE("SM: with one MSHR for pages, translations come one after the other") 
 }
 
 TEST_CASE(
-    "SM: with one MSHR for pages, hits are served during a miss and misses to its page join it; another page "
-    "stops them") {
+    "SM: with one MSHR for pages, hits are served during a miss and misses on its page merge; another page "
+    "stalls them") {
   auto const w = same_for_all({load(0x2000), compute(1, true), load(0x3000), load(0x2040), load(0x3040),
                                load(0x20c0), load(0x4000), load(0x2080), compute(1, true)});
   auto const first_line = [&](std::uint32_t mshrs, std::uint64_t offset) {
@@ -213,7 +212,7 @@ TEST_CASE(
   CHECK(first_line(2, 0x80));
 }
 
-TEST_CASE("SM: with one credit of the L2 slice, a request waits for the answer of the one before") {
+TEST_CASE("SM: with one credit of the L2 slice, a request waits for the previous answer") {
   auto const w = same_for_all({load(0x2000, 64, 3), compute(1, true)});
   auto spec = unit_rates();
   spec.l1_cache.slice_credits = 1;
@@ -222,7 +221,7 @@ TEST_CASE("SM: with one credit of the L2 slice, a request waits for the answer o
   CHECK(b.done->count() == 1);
 }
 
-TEST_CASE("SM: a page of another GPU is reached over the RDMA engine, and cached in the L1 as others") {
+TEST_CASE("SM: a page of another GPU is accessed over the RDMA engine, and cached in the L1 like others") {
   auto const w = same_for_all({load(kRemote), compute(1, true), load(kRemote), store(kRemote + 64)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
   CHECK(b.cache->records().empty());
@@ -242,14 +241,14 @@ TEST_CASE("SM: the L1 cache is emptied when another kernel starts, not between b
   CHECK(b.tlb->records().size() == 1);  // translations remain
 }
 
-TEST_CASE("SM: a kernel that is launched again finds the L1 cache empty, blocks of one launch do not") {
+TEST_CASE("SM: the L1 cache is emptied when a kernel is launched again, not between blocks of one launch") {
   auto const w = same_for_all({load(0x2000), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}, {Time{500ns}, {1, 0, 0}}, {Time{1000ns}, {0, 0, 1}}});
   CHECK(b.sm.state().stats[0].l1_hits == 1);
   CHECK(b.sm.state().stats[0].l1_misses == 2);
 }
 
-TEST_CASE("SM: blocks run side by side and slots are used again") {
+TEST_CASE("SM: blocks run concurrently and slots are reused") {
   auto const w = same_for_all({compute(100)}, 256);
   auto spec = unit_rates();
   spec.sm.max_warps = 8;

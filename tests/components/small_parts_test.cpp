@@ -70,7 +70,7 @@ TEST_CASE("consecutive lanes share lines: 32 or 64 lanes of 4 bytes take 2 or 4 
   }
 }
 
-TEST_CASE("lanes a line apart take a transaction each, in the order of the lanes") {
+TEST_CASE("lanes one line apart take one transaction each, in lane order") {
   auto i = load(64, 4);
   for (std::uint32_t k = 0; k < 64; ++k) i.address[k] = 0x80000 - 64 * k + 8;
   auto const got = lines(i, 64);
@@ -106,7 +106,7 @@ TEST_CASE("inactive lanes touch nothing, and no lane means no transaction") {
   CHECK(lines(i, 64).empty());
 }
 
-TEST_CASE("the coalescer agrees with a set of lines under random and under consecutive addresses") {
+TEST_CASE("the coalescer agrees with a set of lines for random and consecutive addresses") {
   std::mt19937_64 random(7);
   for (int round = 0; round < 5000; ++round) {
     auto const line_bytes = 32U << random() % 3;
@@ -162,7 +162,7 @@ TEST_CASE("DRAM banks: closed, open and other rows take the times of the data sh
   CHECK(banks.earliest_data(1, 8, Time{141ns}, t) == Time{141ns + 45ns});
 }
 
-TEST_CASE("DRAM banks: a column command waits for the one before it, not for its data") {
+TEST_CASE("DRAM banks: a column command waits for the previous one, not for its data") {
   DramTiming const t{14ns, 15ns, 16ns, 40ns};
   DramBanks banks(1);
   banks.access(0, 7, Time{129ns}, t);
@@ -171,7 +171,7 @@ TEST_CASE("DRAM banks: a column command waits for the one before it, not for its
   CHECK(banks.earliest_data(0, 7, Time{150ns}, t) == Time{200ns});
 }
 
-TEST_CASE("DRAM banks: 16 rows in line lie in 16 banks, and so do 16 rows a power of two apart") {
+TEST_CASE("DRAM banks: 16 consecutive rows map to 16 banks, and so do 16 rows a power of two apart") {
   for (std::uint64_t const stride : {1U, 16U, 256U, 4096U}) {
     for (std::uint64_t first = 0; first < 64 * stride; first += 16 * stride) {
       std::set<std::uint32_t> banks;
@@ -183,7 +183,7 @@ TEST_CASE("DRAM banks: 16 rows in line lie in 16 banks, and so do 16 rows a powe
   CHECK(DramBanks::bank_of(12345, 1) == 0);
 }
 
-TEST_CASE("egress: packets leave one after the other at the bandwidth of the link") {
+TEST_CASE("egress: packets are sent one after the other at the bandwidth of the link") {
   Egress egress(Bandwidth{16'000'000'000}, kFormat, 1000, 8);  // 16 bytes per nanosecond
   egress.enqueue(packet(PacketKind::read_request, 1, 24));
   egress.enqueue(packet(PacketKind::write_request, 2, 88));
@@ -198,7 +198,7 @@ TEST_CASE("egress: packets leave one after the other at the bandwidth of the lin
 }
 
 TEST_CASE(
-    "egress: a wire that is idle while a packet waits for credits is counted, up to whenever it is asked") {
+    "egress: idle time of a link with a packet waiting for credits is counted, up to the time of the query") {
   Egress egress(Bandwidth{16'000'000'000}, kFormat, 24, 8);
   auto const nothing = [](Packet&, Passage const&) {};
   egress.send(packet(PacketKind::read_request, 1, 24), 0, Time{10ns}, nothing);  // until 11.5
@@ -219,7 +219,7 @@ TEST_CASE(
   CHECK(egress.stats().busy_so_far() == 4500);
 }
 
-TEST_CASE("egress: without credits packets wait, each channel for its own") {
+TEST_CASE("egress: without credits packets wait, separately per channel") {
   Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 20, 8);  // 1 byte per picosecond
   for (std::uint32_t i = 0; i < 4; ++i) egress.enqueue(packet(PacketKind::read_request, i, 10));
   CHECK(transmit(egress, Time{}) == Gone{{0, 10}, {1, 20}});
@@ -234,7 +234,7 @@ TEST_CASE("egress: without credits packets wait, each channel for its own") {
   CHECK(egress.queued() == 1);
 }
 
-TEST_CASE("egress: credits are bytes; a packet waits for all of its own and keeps its turn") {
+TEST_CASE("egress: credits are bytes; a packet waits for all of its credits and keeps its position") {
   Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 100, 8);
   egress.enqueue(packet(PacketKind::write_request, 1, 88), 0);
   egress.enqueue(packet(PacketKind::write_request, 2, 88), 0);
@@ -249,7 +249,7 @@ TEST_CASE("egress: credits are bytes; a packet waits for all of its own and keep
   CHECK(transmit(egress, Time{3ns}) == Gone{{4, 3008}});
 }
 
-TEST_CASE("egress: two clients take turns, and one alone need not wait") {
+TEST_CASE("egress: two clients take turns, and a single one does not wait") {
   Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 50, 8);
   for (std::uint32_t i = 0; i < 5; ++i) egress.enqueue(packet(PacketKind::read_request, i, 10), 0);
   for (std::uint32_t i = 10; i < 12; ++i) egress.enqueue(packet(PacketKind::translate_request, i, 10), 1);
@@ -259,7 +259,7 @@ TEST_CASE("egress: two clients take turns, and one alone need not wait") {
   CHECK(transmit(egress, Time{1ns}) == Gone{{3, 1010}, {4, 1020}});
 }
 
-TEST_CASE("egress: of what waits, answers leave first") {
+TEST_CASE("egress: among waiting packets, answers are sent first") {
   Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 80, 8);
   egress.enqueue(packet(PacketKind::write_request, 1, 10));
   egress.enqueue(packet(PacketKind::translate_request, 2, 10));
@@ -285,7 +285,7 @@ Policy<WarpOrder> warp_order(std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("greedy then oldest: a warp that is picked and cannot issue is not the last one") {
+TEST_CASE("greedy then oldest: a selected warp that cannot issue is not the last one") {
   auto order = warp_order("greedy_then_oldest");
   auto& s = *order;
   for (std::uint32_t const slot : {0U, 1U, 2U}) s.admit(slot);
@@ -294,7 +294,7 @@ TEST_CASE("greedy then oldest: a warp that is picked and cannot issue is not the
   CHECK(s.pick(0b111) == 0);
 }
 
-TEST_CASE("greedy then oldest: the same warp as long as it is ready, else the one that came first") {
+TEST_CASE("greedy then oldest: the same warp while it is ready, else the oldest") {
   auto order = warp_order("greedy_then_oldest");
   auto& s = *order;
   for (std::uint32_t const slot : {4U, 2U, 7U}) s.admit(slot);  // 4 is the oldest
@@ -317,7 +317,7 @@ TEST_CASE("greedy then oldest: a new warp in the slot that issued last is the yo
   CHECK(issue(s, 0b11) == 1);
 }
 
-TEST_CASE("round robin: the next ready slot after the last one, round the end") {
+TEST_CASE("round robin: the next ready slot after the last one, with wrap-around") {
   auto order = warp_order("round_robin");
   auto& s = *order;
   CHECK(issue(s, 0b1011'0000) == 4);
@@ -329,7 +329,7 @@ TEST_CASE("round robin: the next ready slot after the last one, round the end") 
   CHECK(issue(s, 1) == 0);
 }
 
-TEST_CASE("execution units: what warps of one SIMD execute takes turns, what those of others do does not") {
+TEST_CASE("execution units: warps of one SIMD take turns, warps of different SIMDs do not") {
   ExecutionUnits u;
   ExecutionRates const gcn{4, 4, 16, 1, 128, 4, 0, 64};
   CHECK(u.execute(gcn, 0, {.vector = 10}, 100) == 140);
@@ -350,7 +350,7 @@ TEST_CASE(
     CHECK(v.execute(rates, 0, {.shared = 1, .shared_bytes_per_lane = 1}, 10) == 10 + (n + 3) / 4);
 }
 
-TEST_CASE("execution units: a scheduler that issues one instruction per cycle issues no two kinds at once") {
+TEST_CASE("execution units: a scheduler with one instruction per cycle does not issue two kinds at once") {
   ExecutionRates volta{4, 2, 8, 4, 128, 1, 0, 32};
   Work const mixed{.vector = 10, .scalar = 15, .shared = 5, .shared_bytes_per_lane = 1};
   CHECK(ExecutionUnits().execute(volta, 0, mixed, 100) == 100 + 30);  // dependent latency
@@ -367,7 +367,7 @@ TEST_CASE("execution units: a scheduler that issues one instruction per cycle is
   CHECK(v.execute(volta, 2, {.vector = 10}, 100) == 120);
 }
 
-TEST_CASE("execution units: a memory instruction takes no cycle of a SIMD that computes") {
+TEST_CASE("execution units: a memory instruction takes no cycle of a computing SIMD") {
   ExecutionUnits u;
   ExecutionRates const gcn{4, 4, 16, 1, 128, 4, 0, 64};
   CHECK(u.execute(gcn, 0, {.vector = 10}, 100) == 140);

@@ -63,7 +63,7 @@ struct Shape {
 
 }  // namespace
 
-TEST_CASE("a set-associative array finds, replaces and erases as the obvious LRU list does") {
+TEST_CASE("a set-associative array finds, replaces and erases like a simple LRU list") {
   std::mt19937_64 random(1);
   for (auto const [sets, ways] : {Shape{1, 1}, Shape{1, 2}, Shape{3, 4}, Shape{8, 32}, Shape{64, 1}}) {
     SetAssociative array(sets, ways, kLru);
@@ -100,7 +100,7 @@ TEST_CASE("a set-associative array finds, replaces and erases as the obvious LRU
   }
 }
 
-TEST_CASE("looking without touching leaves the order of replacement alone") {
+TEST_CASE("a look-up without touching does not affect the replacement order") {
   SetAssociative array(1, 2, kLru);
   array.insert(0, 10);
   array.insert(0, 11);
@@ -132,7 +132,7 @@ std::vector<std::byte> saved(T& part) {
 
 }  // namespace
 
-TEST_CASE("caches and MSHRs that are not used hold nothing, however large they are") {
+TEST_CASE("unused caches and MSHRs allocate nothing at any size") {
   Cache small(4 << 10, 16, 64, kLru);
   Cache large(64 << 20, 16, 64, kLru);
   MshrTable<std::uint64_t> few(4, 4);
@@ -142,7 +142,7 @@ TEST_CASE("caches and MSHRs that are not used hold nothing, however large they a
   CHECK(saved(many).size() == saved(few).size());
 }
 
-TEST_CASE("the memory of a cache grows with the sets that are used, not with its size") {
+TEST_CASE("the memory of a cache grows with the used sets, not with its size") {
   Cache cache(1 << 20, 16, 64, kLru);  // 1,024 sets
   for (std::uint64_t line = 0; line < 10; ++line) cache.fill(line, false);
   // 64 sets of 16 ways, each with a key, a time and a dirty bit, and 8 bytes per set.
@@ -151,7 +151,7 @@ TEST_CASE("the memory of a cache grows with the sets that are used, not with its
   CHECK(saved(cache).size() > 1024 * 16 * 17);
 }
 
-TEST_CASE("dirty lines are found set after set, whichever set was used first; and so in a loaded cache") {
+TEST_CASE("dirty lines are found set by set, in any order of use, also in a loaded cache") {
   std::mt19937_64 random(7);
   Cache cache(64 << 10, 4, 64, kLru);   // 256 sets
   std::map<std::uint64_t, bool> dirty;  // by line; no set exceeds its ways
@@ -183,7 +183,7 @@ TEST_CASE("dirty lines are found set after set, whichever set was used first; an
   }
 }
 
-TEST_CASE("a cache reports the line it evicts and whether that was written") {
+TEST_CASE("a cache reports the evicted line and its dirty state") {
   Cache cache(4 * 64, 2, 64, kLru);  // two sets of two ways
   CHECK_FALSE(cache.fill(0, false).has_value());
   CHECK_FALSE(cache.fill(2, true).has_value());
@@ -205,7 +205,7 @@ TEST_CASE("a cache reports the line it evicts and whether that was written") {
   CHECK_FALSE(cache.lookup(1));  // the other set is empty
 }
 
-TEST_CASE("filling a line that is there keeps it dirty and puts nothing out") {
+TEST_CASE("filling a resident line keeps it dirty and evicts nothing") {
   Cache cache(2 * 64, 2, 64, kLru);
   cache.fill(0, true);
   cache.fill(1, false);
@@ -217,7 +217,7 @@ TEST_CASE("filling a line that is there keeps it dirty and puts nothing out") {
   CHECK(out->dirty);
 }
 
-TEST_CASE("an emptied cache holds nothing, dirty lines included") {
+TEST_CASE("an emptied cache holds nothing, including dirty lines") {
   Cache cache(4 * 64, 4, 64, kLru);
   for (std::uint64_t line = 0; line < 4; ++line) cache.fill(line, true);
   cache.clear();
@@ -228,7 +228,7 @@ TEST_CASE("an emptied cache holds nothing, dirty lines included") {
   CHECK_FALSE(out->dirty);
 }
 
-TEST_CASE("a cache's dirty lines are those of a map of what was written and not yet evicted") {
+TEST_CASE("a cache's dirty lines match a map of lines written and not yet evicted") {
   Cache cache(32 * 128, 4, 128, kLru);
   std::map<std::uint64_t, bool> inside;
   std::mt19937_64 random(3);
@@ -253,7 +253,7 @@ TEST_CASE("a cache's dirty lines are those of a map of what was written and not 
   CHECK(dirty_victims > 1000);
 }
 
-TEST_CASE("an MSHR table gives back waiters in the order in which they came") {
+TEST_CASE("an MSHR table returns waiters in their order of arrival") {
   MshrTable<std::uint32_t> table(2, 5);
   auto const a = table.allocate(100);
   auto const b = table.allocate(200);
@@ -323,7 +323,7 @@ TEST_CASE("an MSHR table agrees with a map of lists under random use and never l
   }
 }
 
-TEST_CASE("a ring is first in first out through many turns, full, empty, and while its memory grows") {
+TEST_CASE("a ring is first in, first out through many wraps, full, empty, and while it grows") {
   for (std::uint64_t const capacity : {1U, 3U, 8U, 100U}) {
     Ring<std::uint32_t> ring(capacity);
     std::deque<std::uint32_t> reference;

@@ -9,7 +9,7 @@ using namespace farfault::fabric_bench;
 
 namespace {
 
-// Both outputs of the switch. Each of `packets` goes to the output that leads to its destination.
+// Both outputs of the switch. Each of `packets` is sent to the output towards its destination.
 struct SwitchBench : Bench {
   SwitchBench(Sizes const& p, std::vector<Record<Packet>> const& packets,
               std::vector<Record<Credit>> const& credits) {
@@ -38,8 +38,8 @@ struct SwitchBench : Bench {
 }  // namespace
 
 TEST_CASE(
-    "switch: a packet takes its serialization and the link's latency, and its credit goes back when it "
-    "has left") {
+    "switch: a packet takes its serialization and the link's latency, and its credit is returned when it is "
+    "sent") {
   SwitchBench b(Sizes{4, 1}, {{Time{1000ns}, packet(PacketKind::write_request, 7)}}, {});
   CHECK(b.out[1]->picoseconds() == Picoseconds{1'105'500});
   CHECK(b.out[1]->records()[0].message.via == 5);  // the far end's number of the link
@@ -51,7 +51,7 @@ TEST_CASE(
   CHECK(credit.bytes == kLine);
 }
 
-TEST_CASE("switch: packets for one output share its wire, those of two outputs do not") {
+TEST_CASE("switch: packets for one output share its link, packets for two outputs do not") {
   SwitchBench b(Sizes{8, 8},
                 {{Time{1000ns}, packet(PacketKind::write_request, 1)},
                  {Time{1000ns}, packet(PacketKind::write_request, 2)},
@@ -61,7 +61,7 @@ TEST_CASE("switch: packets for one output share its wire, those of two outputs d
   CHECK(b.out[0]->picoseconds() == Picoseconds{1'105'500});
 }
 
-TEST_CASE("switch: credits are given back in batches, for each channel") {
+TEST_CASE("switch: credits are returned in batches, separately per channel") {
   std::vector<Record<Packet>> packets;
   for (std::uint32_t i = 0; i < 3; ++i)
     packets.push_back({Time{1000ns}, packet(PacketKind::read_request, i)});
@@ -74,7 +74,7 @@ TEST_CASE("switch: credits are given back in batches, for each channel") {
   CHECK(b.back[2]->records()[1].message.channel == static_cast<std::uint16_t>(Channel::response));
 }
 
-TEST_CASE("switch: without credits requests stop, answers pass, and a credit lets the next request go") {
+TEST_CASE("switch: without credits requests stop, answers pass, and a credit releases the next request") {
   std::vector<Record<Packet>> packets;
   for (std::uint32_t i = 0; i < 4; ++i)
     packets.push_back({Time{1000ns}, packet(PacketKind::read_request, i)});

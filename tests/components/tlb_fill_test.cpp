@@ -26,8 +26,7 @@ struct Kept {
 
 }  // namespace
 
-TEST_CASE(
-    "every TLB fill policy gives beside the TLB what it was told to keep and has not become invalid since") {
+TEST_CASE("every TLB fill policy returns what it keeps outside the TLB and was not invalidated since") {
   for (auto const& name : test::names_of_known<TlbFill>()) {
     CAPTURE(name);
     PolicyChoice<TlbFill> const choice(name);

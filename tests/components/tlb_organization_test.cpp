@@ -164,7 +164,7 @@ void step_of_sizes(Policy<TlbOrganization>& tlb, Filled& filled, std::mt19937_64
 
 }  // namespace
 
-TEST_CASE("every TLB gives only what was filled and not invalidated since, and what was filled last") {
+TEST_CASE("every TLB returns only the last filled translations that were not invalidated") {
   for (auto const& name : test::names_of_known<TlbOrganization>()) {
     for (auto const& [entries, ways] : kShapes) {
       CAPTURE(name);
@@ -186,7 +186,9 @@ TEST_CASE("every TLB gives only what was filled and not invalidated since, and w
   }
 }
 
-TEST_CASE("every TLB of several page sizes gives only what was filled for a page that holds the base page") {
+TEST_CASE(
+    "every TLB with several page sizes returns only translations filled for a page containing the base "
+    "page") {
   for (auto const& name : test::names_of_known<TlbOrganization>()) {
     for (auto const& [entries, ways] : kShapes) {
       CAPTURE(name);
@@ -213,7 +215,7 @@ TEST_CASE("every TLB of several page sizes gives only what was filled for a page
   }
 }
 
-TEST_CASE("every TLB holds a large page for all its base pages, and none of them once one is invalidated") {
+TEST_CASE("every TLB holds a large page for all its base pages, and for none once one is invalidated") {
   for (auto const& name : test::names_of_known<TlbOrganization>()) {
     CAPTURE(name);
     auto tlb = make_with_sizes(name, 32, 8);
@@ -233,8 +235,7 @@ TEST_CASE("every TLB holds a large page for all its base pages, and none of them
   }
 }
 
-TEST_CASE(
-    "every TLB holds base pages and the large page they became, and forgets a base page of every size") {
+TEST_CASE("every TLB holds base pages and the large page they became, and drops a base page in every size") {
   for (auto const& name : test::names_of_known<TlbOrganization>()) {
     CAPTURE(name);
     auto tlb = make_with_sizes(name, 64, 64);
@@ -261,7 +262,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("every TLB goes on after loading as the one that was saved") {
+TEST_CASE("every TLB continues after loading like the saved one") {
   for (auto const& name : test::names_of_known<TlbOrganization>()) {
     CAPTURE(name);
     auto first = make(name, 32, 8);
@@ -283,7 +284,7 @@ TEST_CASE("every TLB goes on after loading as the one that was saved") {
   }
 }
 
-TEST_CASE("every TLB of no entries misses always") {
+TEST_CASE("every TLB without entries always misses") {
   for (auto const& name : test::names_of_known<TlbOrganization>()) {
     CAPTURE(name);
     auto none = make(name, 0, 8);
@@ -295,7 +296,7 @@ TEST_CASE("every TLB of no entries misses always") {
   }
 }
 
-TEST_CASE("a TLB keeps address spaces apart and gives the latest frame") {
+TEST_CASE("a TLB separates address spaces and returns the latest frame") {
   for (auto const& name : test::names_of_known<TlbOrganization>()) {
     CAPTURE(name);
     auto tlb = make(name, 8, 2);
@@ -313,7 +314,7 @@ TEST_CASE("a TLB keeps address spaces apart and gives the latest frame") {
   }
 }
 
-TEST_CASE("a plain TLB's set is the page number modulo the sets: conflicts stay within one") {
+TEST_CASE("a plain TLB's set is the page number modulo the sets; conflicts stay within one set") {
   auto tlb = plain(8, 2);  // four sets
   for (std::uint64_t page = 0; page < 4; ++page) tlb->fill(page, {page << 12});
   tlb->fill(4, {4 << 12});
@@ -322,7 +323,7 @@ TEST_CASE("a plain TLB's set is the page number modulo the sets: conflicts stay 
   for (auto const page : {1ULL, 2ULL, 3ULL, 4ULL, 8ULL}) CHECK(frame(tlb, page) == page << 12);
 }
 
-TEST_CASE("a plain TLB's set of a large page is its number modulo the sets; it takes one entry there") {
+TEST_CASE("a plain TLB's set of a large page is its number modulo the sets; it takes one entry") {
   auto tlb = make_with_sizes("plain", 8, 2);  // four sets
   for (std::uint64_t n = 0; n < 4; ++n) tlb->fill(n * 512 + 9, {n << 21U, 9});
   for (auto const n : {4U, 8U}) tlb->fill(n, {n << 12U});  // base pages of set 0
@@ -332,7 +333,7 @@ TEST_CASE("a plain TLB's set of a large page is its number modulo the sets; it t
   CHECK(tlb->lookup(8) == PageTranslation{8 << 12});
 }
 
-TEST_CASE("a plain TLB agrees with a map of all fills as long as nothing has to be replaced") {
+TEST_CASE("a plain TLB agrees with a map of all fills as long as nothing is replaced") {
   auto tlb = plain(256, 32);
   std::map<std::uint64_t, PhysAddr> reference;
   std::mt19937_64 random(2);
@@ -350,7 +351,7 @@ TEST_CASE("a plain TLB agrees with a map of all fills as long as nothing has to 
   }
 }
 
-TEST_CASE("a plain TLB replaces what its choice of replacement says") {
+TEST_CASE("a plain TLB replaces entries by its replacement policy") {
   PolicyChoice<TlbOrganization> const organization("plain");
   PolicyChoice<Replacement> const fifo("fifo");
   auto const left_by = [&](PolicyChoice<Replacement> const& replacement) {

@@ -77,7 +77,7 @@ PageTable mapped_pages() {
 
 }  // namespace
 
-TEST_CASE("by page size: a hit of a large page makes no base page in it more recent") {
+TEST_CASE("by page size: a hit in a large page does not make its base pages more recent") {
   auto tlb = by_page_size(2, 2);
   tlb->fill(512, at_home(512));
   tlb->fill(513, at_home(513));
@@ -92,7 +92,7 @@ TEST_CASE("by page size: a hit of a large page makes no base page in it more rec
   CHECK(pages_of(tlb.tlb) == std::set<Page>{{6, 0}, {513, 0}});
 }
 
-TEST_CASE("by page size: base pages and large ones drive out none of the others") {
+TEST_CASE("by page size: base pages and large pages do not evict each other") {
   auto tlb = by_page_size(4, 4);
   for (std::uint64_t page = 0; page < 4; ++page) tlb->fill(page, at_home(page));
   for (std::uint64_t n = 1; n <= 100; ++n) tlb->fill(n * 512 + 7, at_home(n * 512, kLarge));
@@ -105,7 +105,7 @@ TEST_CASE("by page size: base pages and large ones drive out none of the others"
   for (std::uint64_t n = 85; n <= 100; ++n) CHECK(tlb->lookup(n * 512 + 511) == at_home(n * 512, kLarge));
 }
 
-TEST_CASE("by page size: a hit keeps a large page, and the one used least recently gives way") {
+TEST_CASE("by page size: a hit keeps a large page, and the least recently used one is replaced") {
   auto tlb = by_page_size(4, 4, {{"large_entries", "2"}});
   tlb->fill(512, at_home(512, kLarge));
   tlb->fill(1024, at_home(1024, kLarge));
@@ -130,7 +130,7 @@ TEST_CASE("by page size: the set of a page is the low bits of its number, above 
   CHECK(tlb->lookup(39) == at_home(36, 2));
 }
 
-TEST_CASE("by page size: all large entries are one set unless ways are given") {
+TEST_CASE("by page size: all large entries form one set unless ways are given") {
   auto tlb = by_page_size(8, 2);
   CHECK(tlb->arrays().size() == 2);
   CHECK(tlb->arrays()[0].slots() == 8);
@@ -138,8 +138,7 @@ TEST_CASE("by page size: all large entries are one set unless ways are given") {
   CHECK(tlb->arrays()[1].ways() == 16);
 }
 
-TEST_CASE(
-    "by page size: the invalidation of a base page takes the large page around it along, and no other") {
+TEST_CASE("by page size: an invalidation of a base page removes the containing large page, and no other") {
   auto tlb = by_page_size(8, 8);
   for (auto const page : {512U, 513U, 2000U}) tlb->fill(page, at_home(page));
   tlb->fill(512, at_home(512, 2));
@@ -185,7 +184,7 @@ TEST_CASE("by page size: with base pages alone it is a plain TLB") {
 }
 
 TEST_CASE(
-    "by page size: ways of large pages that do not divide their entries are refused, unless there are none") {
+    "by page size: ways that do not divide the entries for large pages are rejected, unless there are none") {
   CHECK(refusal({{"large_ways", "3"}}, 8, kLru) == "large_ways = 3: must divide large_entries, 16");
   CHECK(refusal({{"large_ways", "32"}}, 8, kLru) == "large_ways = 32: must divide large_entries, 16");
   CHECK(refusal({{"large_ways", "16"}}, 8, kLru).empty());
@@ -197,11 +196,11 @@ TEST_CASE(
   ParamTable table(&more);
   four.describe(table, "replacement", "of a test", "assumed");
   four.choose("four_ways");
-  CHECK(refusal({}, 4, four) == "large_ways = 0: not with the replacement's bits = 2: too few");
+  CHECK(refusal({}, 4, four) == "large_ways = 0: invalid for the replacement policy: bits = 2: too few");
   CHECK(refusal({{"large_ways", "4"}}, 4, four).empty());
 }
 
-TEST_CASE("an ideal TLB holds what is mapped at time zero, of each size and address space") {
+TEST_CASE("an ideal TLB holds the pages mapped at time zero, of each size and address space") {
   auto const table = mapped_pages();
   auto tlb = ideal(&table);
   for (std::uint64_t page = 0; page < 3; ++page) CHECK(tlb->lookup(page) == at_home(page));
@@ -212,7 +211,7 @@ TEST_CASE("an ideal TLB holds what is mapped at time zero, of each size and addr
   CHECK(pages_of(tlb.tlb) == std::set<Page>{{0, 0}, {1, 0}, {2, 0}, {1024, kLarge}, {kSpace + 1, 0}});
 }
 
-TEST_CASE("an ideal TLB forgets what is invalidated of what was mapped, and gives where it lies since") {
+TEST_CASE("an ideal TLB drops invalidated initial pages, and returns their later frames") {
   auto const table = mapped_pages();
   auto tlb = ideal(&table);
   CHECK(tlb->invalidate(1));
@@ -231,7 +230,7 @@ TEST_CASE("an ideal TLB forgets what is invalidated of what was mapped, and give
   CHECK_FALSE(tlb->lookup(2).has_value());
 }
 
-TEST_CASE("an ideal TLB forgets a mapped large page as a whole, and takes its base pages one by one") {
+TEST_CASE("an ideal TLB drops an initial large page as a whole, and accepts its base pages one by one") {
   auto const table = mapped_pages();
   auto tlb = ideal(&table);
   CHECK(tlb->invalidate(1024 + 300));
@@ -243,7 +242,7 @@ TEST_CASE("an ideal TLB forgets a mapped large page as a whole, and takes its ba
   CHECK(tlb->lookup(1031) == PageTranslation{0x8000'0000, kLarge});
 }
 
-TEST_CASE("an ideal TLB forgets a mapped base page together with the large page that it became") {
+TEST_CASE("an ideal TLB drops an initial base page together with the large page that it became") {
   auto const table = mapped_pages();
   auto tlb = ideal(&table);
   tlb->fill(0, {0, kLarge});
@@ -254,7 +253,7 @@ TEST_CASE("an ideal TLB forgets a mapped base page together with the large page 
   CHECK(tlb->lookup(0) == at_home(0));
 }
 
-TEST_CASE("an ideal TLB loses nothing, however few its entries, unless it has none") {
+TEST_CASE("an ideal TLB loses nothing with any number of entries, unless it has none") {
   auto tlb = ideal(nullptr, 1);
   for (std::uint64_t page = 0; page < 10'000; ++page) tlb->fill(page * 7919, at_home(page));
   for (std::uint64_t page = 0; page < 10'000; ++page) CHECK(tlb->lookup(page * 7919) == at_home(page));
@@ -269,7 +268,7 @@ TEST_CASE("an ideal TLB loses nothing, however few its entries, unless it has no
   CHECK(pages_of(none.tlb).empty());
 }
 
-TEST_CASE("what is mapped at time zero is no part of an ideal TLB's state, and what has changed since is") {
+TEST_CASE("an ideal TLB's saved state contains only changes since time zero") {
   auto const table = mapped_pages();
   auto with = ideal(&table);
   auto without = ideal(nullptr);
@@ -287,7 +286,7 @@ TEST_CASE("what is mapped at time zero is no part of an ideal TLB's state, and w
   CHECK(copy->lookup(2) == at_home(2));
 }
 
-TEST_CASE("an ideal TLB gives exactly what was mapped or filled, and not invalidated since") {
+TEST_CASE("an ideal TLB returns exactly the pages mapped or filled, and not invalidated since") {
   auto const table = mapped_pages();
   auto tlb = ideal(&table);
   std::map<Page, PageTranslation> there;

@@ -72,7 +72,7 @@ std::vector<std::uint64_t> tokens_after(Fill& fill, std::vector<std::uint32_t> c
 }  // namespace
 
 TEST_CASE(
-    "tokens: 80 % of the warps after the first epoch; then a tenth fewer or more as the miss rate moves by "
+    "tokens: 80% of the warps after the first epoch; then a tenth more or fewer if the miss rate changes by "
     "over two points") {
   Fill fill;
   CHECK(tokens_after(fill, {500, 500, 520, 541, 600, 579, 560, 539, 100}) ==
@@ -81,14 +81,14 @@ TEST_CASE(
   CHECK(fill.stat("increases") == 3);
 }
 
-TEST_CASE("tokens: two percent of the rate before, where the change is relative") {
+TEST_CASE("tokens: with a relative change, two percent of the previous rate") {
   Fill fill(Settings{{"change", "relative"}});
   CHECK(tokens_after(fill, {500, 490, 500, 521, 520, 509, 0, 0, 1, 0}) ==
         std::vector<std::uint64_t>{8, 8, 7, 6, 6, 7, 8, 8, 7, 8});
 }
 
 TEST_CASE(
-    "tokens: with hill climbing a higher miss rate turns the last change round, and a lower one repeats it") {
+    "tokens: with hill climbing, a higher miss rate reverses the last change, and a lower one repeats it") {
   // Decreases from all tokens after the first epoch; increases at the end up to all tokens, and no further.
   std::vector<std::uint32_t> const misses{500, 400, 300, 310, 400, 300, 200, 100, 50, 20, 0, 100, 50};
   Fill climbing(Settings{{"direction", "hill_climbing"}});
@@ -101,7 +101,7 @@ TEST_CASE(
         std::vector<std::uint64_t>{8, 9, 10, 10, 9, 10, 10, 10, 10, 10, 10, 9, 10});
 }
 
-TEST_CASE("tokens: warps that have made a request since the start are counted, or those of the epoch") {
+TEST_CASE("tokens: the counted warps have made a request since the start, or in the epoch") {
   for (bool const of_epoch : {false, true}) {
     CAPTURE(of_epoch);
     Fill fill(Settings{{"warps", of_epoch ? "epoch" : "start"}, {"initial", "1.0"}, {"step", "0"}});
@@ -119,7 +119,7 @@ TEST_CASE("tokens: warps that have made a request since the start are counted, o
   }
 }
 
-TEST_CASE("tokens: never fewer than none, never more than there are warps") {
+TEST_CASE("tokens: the number is between zero and the number of warps") {
   Fill rising(Settings{{"step", "0.5"}});
   CHECK(tokens_after(rising, {0, 100, 200, 300, 300, 200, 100, 0, 0}) ==
         std::vector<std::uint64_t>{8, 3, 0, 0, 0, 5, 10, 10, 10});
@@ -128,7 +128,8 @@ TEST_CASE("tokens: never fewer than none, never more than there are warps") {
 }
 
 TEST_CASE(
-    "tokens: they go to the first warp of each SM, then to the second of each; all fill in the first epoch") {
+    "tokens: the first warp of each SM is served first, then the second of each; all fill in the first "
+    "epoch") {
   Fill fill;
   for (std::uint8_t warp = 0; warp < 64; ++warp) CHECK(fill.fills(5, warp));
   fill.epoch(500);
@@ -143,7 +144,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "tokens: an application counts for itself, from its first request on; an epoch without any changes "
+    "tokens: applications are counted separately, from their first request on; an epoch without any changes "
     "nothing") {
   Fill fill;
   fill.epoch(500);
@@ -161,9 +162,7 @@ TEST_CASE(
   CHECK(fill.tokens() == 7 + 3);
 }
 
-TEST_CASE(
-    "tokens: an application's warps are as many on each of its SMs as the highest slot says that has made a "
-    "request on any") {
+TEST_CASE("tokens: an application's warps per SM are its highest slot with a request on any SM") {
   Fill fill;
   fill.requests({5, 0, 9}, 10, false);
   fill.next_epoch();
@@ -175,7 +174,7 @@ TEST_CASE(
   CHECK(fill.tokens() == 16);
 }
 
-TEST_CASE("tokens: warps count from their first request on, also in epochs in which they make none") {
+TEST_CASE("tokens: warps count from their first request on, also in epochs without any") {
   Fill fill;
   fill.epoch(500);
   CHECK(fill.tokens() == 8);
@@ -189,7 +188,7 @@ TEST_CASE("tokens: warps count from their first request on, also in epochs in wh
   CHECK(fill.tokens() == 32);
 }
 
-TEST_CASE("tokens: all or none of the warps fill, as the share says") {
+TEST_CASE("tokens: all or none of the warps fill, according to the share") {
   Fill all(Settings{{"initial", "1.0"}, {"step", "0"}});
   CHECK(tokens_after(all, {500, 900, 100}) == std::vector<std::uint64_t>{10, 10, 10});
   CHECK(all.fills(5, 63));
@@ -198,7 +197,7 @@ TEST_CASE("tokens: all or none of the warps fill, as the share says") {
   CHECK_FALSE(none.fills(2, 0));
 }
 
-TEST_CASE("tokens: the bypass cache has as many entries as it says, and gives up the least recently used") {
+TEST_CASE("tokens: the bypass cache has the configured entries and replaces the least recently used") {
   Fill fill(Settings{{"bypass_entries", "3"}});
   for (std::uint64_t page = 0; page < 3; ++page) (*fill).keep_beside(page, {page << 12, 0});
   CHECK((*fill).beside(0, Access::read) == PageTranslation{0, 0});

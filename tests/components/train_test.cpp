@@ -49,7 +49,7 @@ std::vector<std::int64_t> times_of_lines(Seen const& seen) {
 
 }  // namespace
 
-TEST_CASE("a train passes a resource that is free in the times of its lines alone") {
+TEST_CASE("a train passes a free resource in the times of its separate lines") {
   Time free{};
   auto const slow = pass({3, 10'000}, Time{100ns}, 2ns, free);  // four lines, 10 ns apart
   CHECK(slow.first == Time{102ns});
@@ -63,7 +63,7 @@ TEST_CASE("a train passes a resource that is free in the times of its lines alon
   CHECK(free == Time{220ns});
 }
 
-TEST_CASE("a train waits for a busy resource, and none of its lines leaves before it has come") {
+TEST_CASE("a train waits for a busy resource, and none of its lines leaves before its arrival") {
   Time free{50ns};
   auto const p = pass({2, 20'000}, Time{45ns}, 10ns, free);
   CHECK(p.first == Time{60ns});
@@ -73,7 +73,7 @@ TEST_CASE("a train waits for a busy resource, and none of its lines leaves befor
   CHECK(train_between(Time{}, Time{}, 0).lines() == 1);
 }
 
-TEST_CASE("egress: of a train as many lines leave as have credits, and the rest follows") {
+TEST_CASE("egress: lines of a train with credits are sent, and the rest follows") {
   Egress egress(Bandwidth{1'000'000'000'000}, PacketFormat{24, 1}, 200, 8);  // 1 byte per picosecond
   Packet p{};
   p.kind = PacketKind::read_response;
@@ -102,7 +102,7 @@ TEST_CASE("egress: of a train as many lines leave as have credits, and the rest 
   CHECK(egress.stats().bytes == 4 * 88);
 }
 
-TEST_CASE("egress: a copy's train waits for the credits of all its lines, there and back") {
+TEST_CASE("egress: a copy's train waits for the credits of all its lines, in both directions") {
   for (auto const kind : {PacketKind::write_request, PacketKind::read_response}) {
     Egress egress(Bandwidth{1'000'000'000'000}, PacketFormat{24, 1}, 200, 8);
     Packet p{};
@@ -123,7 +123,7 @@ TEST_CASE("egress: a copy's train waits for the credits of all its lines, there 
   }
 }
 
-TEST_CASE("egress: a client gives way to as many packets of the other one as it has sent lines") {
+TEST_CASE("egress: after a train, a client yields as many packets to the other one as it has sent lines") {
   Egress egress(Bandwidth{1'000'000'000'000}, PacketFormat{24, 1}, 0, 16);
   Packet data{};
   data.kind = PacketKind::read_request;
@@ -142,7 +142,7 @@ TEST_CASE("egress: a client gives way to as many packets of the other one as it 
   CHECK(order == std::vector<std::uint32_t>{0, 1, 2, 3, 0, 4, 5});
 }
 
-TEST_CASE("RDMA: a train crosses the fabric and back in the times of its lines alone") {
+TEST_CASE("RDMA: a train crosses the fabric and returns in the times of its separate lines") {
   using namespace fabric_bench;
   auto const arrivals = [](bool together) {
     TwoGpus b({}, true);
@@ -197,7 +197,7 @@ struct SliceBench : Bench {
 
 }  // namespace
 
-TEST_CASE("L2 slice: the lines of a train that miss go to memory together, and are answered together") {
+TEST_CASE("L2 slice: missing lines of a train are sent to memory together, and answered together") {
   SliceBench b({{Time{10ns}, train_of(read(0x100, 7), 4, 1ns)}});
   CHECK(got(*b.dram) == std::vector<Got>{{25'000, 4, 4, 1'000}});
   CHECK(got(*b.answers[0]) == std::vector<Got>{{77'000, 4, 4, 1'000}});
@@ -207,7 +207,7 @@ TEST_CASE("L2 slice: the lines of a train that miss go to memory together, and a
   CHECK(b.slice.state().mshrs.in_use() == 0);
 }
 
-TEST_CASE("L2 slice: of a train the lines that hit, and those on either side, are answered apart") {
+TEST_CASE("L2 slice: hit lines of a train, and the lines on either side, are answered separately") {
   SliceBench b({{Time{10ns}, read(0x140, 1)}, {Time{200ns}, train_of(read(0x100, 7), 4, 1ns)}});
   auto answers = got(*b.answers[0]);
   REQUIRE(answers.size() == 4);
@@ -218,7 +218,7 @@ TEST_CASE("L2 slice: of a train the lines that hit, and those on either side, ar
   CHECK(b.slice.state().stats.hits == 1);
 }
 
-TEST_CASE("L2 slice: a train that finds too few MSHRs for all of it waits whole") {
+TEST_CASE("L2 slice: a train waits as a whole for enough MSHRs") {
   SliceBench b({{Time{10ns}, read(0x1000, 1)}, {Time{12ns}, train_of(read(0x100, 7), 4, 1ns)}}, 4);
   auto const seen = got(*b.dram);
   REQUIRE(seen.size() == 2);
@@ -226,7 +226,7 @@ TEST_CASE("L2 slice: a train that finds too few MSHRs for all of it waits whole"
   CHECK(b.slice.state().stats.mshr_stalls == 4);
 }
 
-TEST_CASE("L2 slice: trains of several askers of one line are told apart") {
+TEST_CASE("L2 slice: trains of several requesters of one line are distinguished") {
   SliceBench b(
       {{Time{10ns}, train_of(read(0x100, 7, 0), 4, 1ns)}, {Time{12ns}, train_of(read(0x100, 8, 1), 4, 1ns)}});
   std::uint32_t lines = 0;
@@ -236,7 +236,7 @@ TEST_CASE("L2 slice: trains of several askers of one line are told apart") {
   CHECK(got(*b.dram).size() == 1);
 }
 
-TEST_CASE("DRAM: a train's lines follow each other on the bus, in one row") {
+TEST_CASE("DRAM: a train's lines are consecutive on the bus, in one row") {
   struct ChannelBench : Bench {
     explicit ChannelBench(std::vector<Record<MemRequest>> script)
         : channel(system.add<DramChannel>("dram", [] {
@@ -267,7 +267,7 @@ TEST_CASE("DRAM: a train's lines follow each other on the bus, in one row") {
   CHECK(s.row_hits == 3);
 }
 
-TEST_CASE("SM: a warp's consecutive lines leave as trains, as long as they may be and in one block") {
+TEST_CASE("SM: a warp's consecutive lines are sent as trains of the maximum length within one block") {
   using namespace sm_bench;
   auto const request_lines = [](std::uint32_t train, std::uint32_t block, VirtAddr first) {
     auto spec = unit_rates();

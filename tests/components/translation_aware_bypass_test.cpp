@@ -61,7 +61,7 @@ using Depths = std::vector<std::uint32_t>;
 }  // namespace
 
 TEST_CASE(
-    "translation-aware bypass: a depth bypasses after an epoch in which it hit less often than warps did") {
+    "translation-aware bypass: a depth is bypassed after an epoch with a lower hit rate than the warps'") {
   Slice s("4");
   CHECK(s.passing() == Depths{});
   s.count({{0, 100, 80}, {1, 100, 100}, {2, 100, 80}, {3, 1000, 799}, {4, 7, 0}});
@@ -78,7 +78,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "translation-aware bypass: nothing bypasses before warps had a request, nor a depth before it had one") {
+    "translation-aware bypass: nothing is bypassed before warps made a request, nor a depth before its "
+    "first") {
   Slice s("4");
   s.count({{1, 10, 0}, {4, 10, 0}});
   CHECK(s.passing() == Depths{});
@@ -89,9 +90,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "translation-aware bypass: a depth without a look-up in an epoch keeps its rate, or has none and does "
-    "not "
-    "bypass") {
+    "translation-aware bypass: a depth without a look-up in an epoch keeps its rate, or is not bypassed "
+    "without one") {
   for (bool const kept : {true, false}) {
     CAPTURE(kept);
     Slice s("4", kept ? "kept" : "forgotten");
@@ -106,13 +106,13 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("translation-aware bypass: the deepest of the depths that three bits tell apart bypass, too") {
+TEST_CASE("translation-aware bypass: the deepest depth that three bits encode is bypassed, too") {
   Slice s("4");
   s.count({{0, 10, 5}, {5, 10, 9}, {6, 10, 4}, {7, 10, 0}});
   CHECK(s.passing() == Depths{6, 7});
 }
 
-TEST_CASE("translation-aware bypass: in an epoch its own counts change nothing") {
+TEST_CASE("translation-aware bypass: within an epoch, its own counts change nothing") {
   Slice s("4");
   s.count({{0, 10, 10}, {4, 10, 0}}, 0);
   CHECK(s.passing() == Depths{});
@@ -123,8 +123,8 @@ TEST_CASE("translation-aware bypass: in an epoch its own counts change nothing")
 }
 
 TEST_CASE(
-    "translation-aware bypass: one line in so many goes through the cache, the same at every depth; one in "
-    "one bypasses nothing") {
+    "translation-aware bypass: the configured fraction of lines uses the cache, the same at every depth; one "
+    "in one bypasses nothing") {
   for (std::string const sampled : {"2", "4", "32"}) {
     CAPTURE(sampled);
     Slice s(sampled);

@@ -38,7 +38,7 @@ std::uint64_t big_page_of(std::uint64_t a, std::uint64_t b, std::uint64_t c, std
 
 }  // namespace
 
-TEST_CASE("a walk of 4 KiB pages reads four real entries, one in the node of each level") {
+TEST_CASE("a walk of 4 KiB pages reads four distinct entries, one in the node of each level") {
   PageTable table(kBase, 12);
   CHECK(table.levels().count() == 4);
   CHECK(table.nodes() == 1);
@@ -78,7 +78,7 @@ TEST_CASE("a walk of 64 KiB pages reads four entries: three as for 4 KiB pages, 
   CHECK_FALSE(table.find(page + 1).has_value());
 }
 
-TEST_CASE("last nodes of 64 KiB pages have 256 bytes, side by side, and other nodes 4 KiB") {
+TEST_CASE("last nodes of 64 KiB pages are 256 bytes and contiguous, other nodes are 4 KiB") {
   PageTable table(kBase, 16);
   for (std::uint64_t n = 0; n < 17; ++n) {
     table.map(big_page_of(0, 0, n, 31), n << 16);
@@ -99,7 +99,7 @@ TEST_CASE("last nodes of 64 KiB pages have 256 bytes, side by side, and other no
   CHECK(pages[17] == std::pair<std::uint64_t, PhysAddr>{big_page_of(0, 1, 0, 0), 17 << 16});
 }
 
-TEST_CASE("each address space has a root and pages of its own, whatever the size of its pages") {
+TEST_CASE("each address space has a separate root and pages, at any page size") {
   for (unsigned const page_bits : {12U, 16U, 21U, 30U}) {
     CAPTURE(page_bits);
     constexpr std::uint32_t kSpaces = 20;
@@ -130,7 +130,7 @@ TEST_CASE("1 GiB pages take two levels") {
   CHECK(PageTable(kBase, 30).levels().count() == 2);
 }
 
-TEST_CASE("a walk for a page that is not mapped ends at the first entry that is not present") {
+TEST_CASE("a walk for an unmapped page ends at the first entry that is not present") {
   PageTable table(kBase, 12);
   CHECK(walk(table, 0) == std::vector<PhysAddr>{kBase});
   table.map(page_of(0, 0, 0, 1), 0x1000);
@@ -141,7 +141,7 @@ TEST_CASE("a walk for a page that is not mapped ends at the first entry that is 
   CHECK_FALSE(table.find(page_of(0, 0, 0, 2)).has_value());
 }
 
-TEST_CASE("frame 0 can be mapped, and a page can be mapped anew") {
+TEST_CASE("frame 0 can be mapped, and a page can be mapped again") {
   PageTable table(kBase, 12);
   table.map(9, 0);
   CHECK(table.find(9) == PageTranslation{0});
@@ -151,8 +151,7 @@ TEST_CASE("frame 0 can be mapped, and a page can be mapped anew") {
 }
 
 TEST_CASE(
-    "a page table agrees with a map for pages all over 48 bits, and its entries have addresses of "
-    "their own") {
+    "a page table agrees with a map for pages across 48 bits, and its entries have distinct addresses") {
   for (unsigned const page_bits : {12U, 16U, 21U}) {
     PageTable table(kBase, page_bits);
     std::map<std::uint64_t, PhysAddr> reference;
@@ -178,7 +177,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("slice and local address determine the offset, and blocks go round the slices") {
+TEST_CASE("slice and local address determine the offset, and blocks are interleaved over the slices") {
   std::mt19937_64 random(6);
   for (std::uint32_t const slices : {1U, 2U, 16U, 256U}) {
     for (std::uint64_t const interleave : {64U, 256U, 4096U}) {
@@ -194,7 +193,7 @@ TEST_CASE("slice and local address determine the offset, and blocks go round the
   }
 }
 
-TEST_CASE("a page table that is moved is the same table at other addresses") {
+TEST_CASE("a relocated page table is the same table at other addresses") {
   PageTable table(0x10000, 12);
   table.map(5, 0x7000);
   auto copy = table;

@@ -85,7 +85,7 @@ TEST_CASE("every page-walk cache starts a walk for a 64 KiB page on its own path
   }
 }
 
-TEST_CASE("every page-walk cache of no entries starts each walk at the root") {
+TEST_CASE("every page-walk cache without entries starts each walk at the root") {
   for (auto const& name : test::names_of_known<WalkCache>()) {
     CAPTURE(name);
     PolicyChoice<WalkCache> const choice(name);
@@ -97,7 +97,7 @@ TEST_CASE("every page-walk cache of no entries starts each walk at the root") {
   }
 }
 
-TEST_CASE("a unified page-walk cache starts a walk at the deepest node it knows") {
+TEST_CASE("a unified page-walk cache starts a walk at the deepest cached node") {
   PolicyChoice<WalkCache> const choice("unified");
   auto cache = make(choice, 8);
   auto const page = page_of(1, 2, 3, 4);
@@ -115,7 +115,7 @@ TEST_CASE("a unified page-walk cache starts a walk at the deepest node it knows"
   CHECK(cache->start(kSpace + page, kLevels).level == 0);
 }
 
-TEST_CASE("a unified page-walk cache replaces the least recently used node when told to") {
+TEST_CASE("a unified page-walk cache replaces the least recently used node if configured") {
   PolicyChoice<WalkCache> const choice("unified");
   auto cache = make(choice, 2);
   cache->remember(page_of(0, 0, 1, 0), 3, kLevels, 1);

@@ -95,7 +95,7 @@ using Pages = std::vector<std::uint64_t>;
 }  // namespace
 
 TEST_CASE(
-    "stalled warps: the most that waited for one translation since the last time, 63 at most, for each "
+    "stalled warps: the maximum stalled on one translation since the last report, up to 63, per "
     "application") {
   StalledWarps s(2);
   s.begin();
@@ -115,7 +115,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "walk pressure: the most walks at once times the most warps stalled, 63 each at most; walks under way "
+    "walk pressure: maximum concurrent walks times maximum stalled warps, up to 63 each; outstanding walks "
     "stay counted") {
   WalkPressureCounts c(18);
   std::vector<WalkPressure> all;
@@ -140,7 +140,8 @@ TEST_CASE(
   CHECK(of(all[2], 3) == std::vector<std::uint16_t>{3 * 2, 1 * 2, 0});
 }
 
-TEST_CASE("L2 TLB: every channel hears of an epoch's walks at the first request or answer after its end") {
+TEST_CASE(
+    "L2 TLB: every channel is notified of an epoch's walks at the first request or answer after its end") {
   auto spec = tlb({}, 2);
   spec.pressure_epoch = 100;
   spec.channels = 2;
@@ -158,7 +159,7 @@ TEST_CASE("L2 TLB: every channel hears of an epoch's walks at the first request 
   }
 }
 
-TEST_CASE("L2 TLB: a miss whose page is faulted is under way no more") {
+TEST_CASE("L2 TLB: a miss with a faulted page is no longer outstanding") {
   auto spec = tlb({});
   spec.pressure_epoch = 100;
   spec.channels = 1;
@@ -171,7 +172,7 @@ TEST_CASE("L2 TLB: a miss whose page is faulted is under way no more") {
   CHECK(of(b.channels[0]->records()[1].message, 1) == std::vector<std::uint16_t>{1});
 }
 
-TEST_CASE("L2 TLB: a warp without a token fills the bypass cache, which is looked up beside the TLB") {
+TEST_CASE("L2 TLB: a warp without a token fills the bypass cache, which is looked up together with the TLB") {
   TlbBench b(tlb({{"initial", "0.5"}, {"step", "0"}, {"epoch", "100"}}),
              {{Time{10ns}, request(7, 0)},   // all fill in the first epoch
               {Time{50ns}, request(7, 1)},   // a second warp
@@ -192,7 +193,7 @@ TEST_CASE("L2 TLB: a warp without a token fills the bypass cache, which is looke
   CHECK(b.l2.state().stats[0].misses == 3);
 }
 
-TEST_CASE("L2 TLB: of several warps that have waited for a translation one with a token is enough") {
+TEST_CASE("L2 TLB: one warp with a token among the merged requests is sufficient") {
   struct Two {
     std::uint8_t first;
     std::uint8_t second;
@@ -209,7 +210,7 @@ TEST_CASE("L2 TLB: of several warps that have waited for a translation one with 
   }
 }
 
-TEST_CASE("L2 TLB: what is found in the bypass cache is a hit, to the tokens as well") {
+TEST_CASE("L2 TLB: a hit in the bypass cache is a hit, also for the tokens") {
   TlbBench b(tlb({{"initial", "0.0"}, {"step", "1.0"}, {"epoch", "100"}}), {{Time{10ns}, request(7, 0)},
                                                                             {Time{50ns}, request(8, 0)},
                                                                             {Time{110ns}, request(9, 0)},
@@ -221,7 +222,7 @@ TEST_CASE("L2 TLB: what is found in the bypass cache is a hit, to the tokens as 
   CHECK(test::stat_of(b.l2, "gpu.l2_tlb.fill", "tokens") == 2);  // a warp on each of two SMs
 }
 
-TEST_CASE("L2 TLB: to the tokens a request that has waited for an MSHR is one miss") {
+TEST_CASE("L2 TLB: for the tokens, a request that waited for an MSHR is one miss") {
   auto spec = tlb({{"initial", "0.5"}, {"step", "0.5"}, {"epoch", "100"}});
   spec.params.mshrs = 1;
   // Half of the requests miss in both epochs; 9 is outstanding from 112 to 136.
@@ -238,7 +239,7 @@ TEST_CASE("L2 TLB: to the tokens a request that has waited for an MSHR is one mi
   CHECK(test::stat_of(b.l2, "gpu.l2_tlb.fill", "decreases") == 0);
 }
 
-TEST_CASE("L2 TLB: a write finds in the bypass cache what the TLB has for reads alone") {
+TEST_CASE("L2 TLB: a write hits in the bypass cache where the TLB has a read-only translation") {
   auto write = request(kCopied, 1);
   write.access = Access::write;
   TlbBench b(tlb({{"initial", "0"}, {"step", "0"}, {"epoch", "100"}}),
@@ -252,7 +253,7 @@ TEST_CASE("L2 TLB: a write finds in the bypass cache what the TLB has for reads 
   CHECK(b.sms[0]->records()[3].message.frame == read_only(kCopied << 12));
 }
 
-TEST_CASE("L2 TLB: a write that the bypass cache has for reads alone is a miss, and no hit there") {
+TEST_CASE("L2 TLB: a write to a read-only translation in the bypass cache is a miss, and not a hit there") {
   auto write = request(kCopied, 1);
   write.access = Access::write;
   auto spec = tlb({{"initial", "0"}, {"step", "0"}, {"epoch", "100"}});
@@ -267,7 +268,7 @@ TEST_CASE("L2 TLB: a write that the bypass cache has for reads alone is a miss, 
   CHECK(test::stat_of(b.l2, "gpu.l2_tlb.fill", "bypass_hits") == 1);
 }
 
-TEST_CASE("L2 TLB: an invalidation of a page that is in the TLB and beside it removes both") {
+TEST_CASE("L2 TLB: an invalidation of a page in the TLB and in the bypass cache removes both") {
   TlbBench b(tlb({{"initial", "0"}, {"step", "0"}, {"epoch", "100"}}),
              {{Time{10ns}, request(7, 0)},
               {Time{110ns}, request(8, 0)},  // into the bypass cache
@@ -277,8 +278,7 @@ TEST_CASE("L2 TLB: an invalidation of a page that is in the TLB and beside it re
   CHECK(b.l2.state().invalidated_entries == 2);
 }
 
-TEST_CASE(
-    "L2 TLB: an invalidation removes what is kept beside, of its page or all, and tells the SMs which") {
+TEST_CASE("L2 TLB: an invalidation of a page or of all clears the bypass cache, and the SMs are notified") {
   for (std::string const what : {"page", "all"}) {
     CAPTURE(what);
     TlbBench b(tlb({{"initial", "0.0"}, {"step", "0"}, {"epoch", "100"}, {"invalidation", what}}),

@@ -61,7 +61,7 @@ PolicyChoice<WalkReads> from_depth(std::string const& depth) {
 
 }  // namespace
 
-TEST_CASE("walk reads: depths are three bits: 0 of warps, from 1 at the root, 7 of all below the sixth") {
+TEST_CASE("walk reads: the depth is three bits: 0 for warps, 1 at the root, 7 for all below the sixth") {
   CHECK(WalkReads::depth_of(RequestKind::data) == 0);
   CHECK(WalkReads::depth_of(RequestKind::write_back) == 0);
   CHECK(WalkReads::depth_of(walk_read(0)) == 1);
@@ -71,7 +71,7 @@ TEST_CASE("walk reads: depths are three bits: 0 of warps, from 1 at the root, 7 
   CHECK(WalkReads::depth_of(walk_read(200)) == 7);
 }
 
-TEST_CASE("walk reads: one that bypasses takes no look-up and leaves no line; one that does not, does") {
+TEST_CASE("walk reads: a bypassing read takes no look-up and fills no line; others do") {
   SliceBench b(slice_of(from_depth("4")), {{Time{10ns}, walk(0x48, 1)},
                                            {Time{100ns}, walk(0x48, 2)},     // read from memory again
                                            {Time{200ns}, walk(0x88, 3, 2)},  // looked up
@@ -88,7 +88,7 @@ TEST_CASE("walk reads: one that bypasses takes no look-up and leaves no line; on
   CHECK(test::stat_of(b.slice, "gpu.l2_cache.walk_reads", "bypassed_reads") == 3);
 }
 
-TEST_CASE("walk reads: one that bypasses waits for no other's cycle of the slice, and none for its") {
+TEST_CASE("walk reads: a bypassing read does not wait for a cycle of the slice, nor delay other requests") {
   SliceBench b(slice_of(from_depth("4")),
                {{Time{10ns}, read(0x100, 1)}, {Time{10ns}, walk(0x48, 2)}, {Time{11ns}, read(0x100, 3)}});
   CHECK(b.dram->nanoseconds() == Times{11, 25});
@@ -96,7 +96,7 @@ TEST_CASE("walk reads: one that bypasses waits for no other's cycle of the slice
   CHECK(first.dram->nanoseconds() == Times{11, 25});
 }
 
-TEST_CASE("walk reads: without an MSHR one that is to bypass waits its turn") {
+TEST_CASE("walk reads: without a free MSHR, a bypassing read waits in order") {
   auto spec = slice_of(from_depth("4"));
   SliceBench b(spec, {{Time{10ns}, read(0x100, 1)},
                       {Time{11ns}, read(0x140, 2)},
@@ -108,8 +108,7 @@ TEST_CASE("walk reads: without an MSHR one that is to bypass waits its turn") {
   CHECK(b.slice.waiting_for().empty());
 }
 
-TEST_CASE(
-    "walk reads: those that bypass overtake what is stalled, and have MSHRs of their own, where they may") {
+TEST_CASE("walk reads: if enabled, bypassing reads overtake stalled requests and have reserved MSHRs") {
   auto const leave = [](std::string const& overtakes, std::string const& own_mshrs) {
     auto store = [](std::uint32_t tag) {
       auto m = write(0x100, tag, 1);
@@ -151,7 +150,7 @@ TEST_CASE(
   CHECK(leave("true", "2") == Times{1014, 1016, 1025, 1026, 1091});
 }
 
-TEST_CASE("walk reads: where a channel keeps entries for them they need no credit of other requests") {
+TEST_CASE("walk reads: with reserved entries in the channel, they need no credit of other requests") {
   for (std::uint32_t const walk_credits : {0U, 1U}) {
     CAPTURE(walk_credits);
     auto spec = slice_of(PolicyChoice<WalkReads>("cached"));
@@ -172,8 +171,7 @@ TEST_CASE("walk reads: where a channel keeps entries for them they need no credi
   }
 }
 
-TEST_CASE(
-    "walk reads: those of one line under way are one read of memory, kept if one of them is to be kept") {
+TEST_CASE("walk reads: reads of one line are merged into one memory read, which fills if one of them fills") {
   for (bool const kept : {false, true}) {
     CAPTURE(kept);
     SliceBench b(slice_of(from_depth("4")), {{Time{10ns}, walk(0x48, 1)},
@@ -186,7 +184,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("walk reads: a read that joins one that is to be kept takes no line from it") {
+TEST_CASE("walk reads: a read that joins a filling read removes no line from it") {
   SliceBench b(
       slice_of(from_depth("4")),
       {{Time{10ns}, walk(0x48, 1, 2)}, {Time{30ns}, walk(0x48, 2)}, {Time{200ns}, walk(0x48, 3, 2)}});
@@ -194,7 +192,7 @@ TEST_CASE("walk reads: a read that joins one that is to be kept takes no line fr
   CHECK(b.walks->records()[2].message.found_by == FoundBy::cache);
 }
 
-TEST_CASE("walk reads: a line that is dirty in the cache is read there") {
+TEST_CASE("walk reads: a line that is dirty in the cache is read from the cache") {
   auto entry = write(0x40, 1, 1);
   entry.requester.kind = RequestKind::table_write;
   SliceBench b(slice_of(from_depth("1")), {{Time{10ns}, entry}, {Time{100ns}, walk(0x48, 2)}});
@@ -212,8 +210,7 @@ TEST_CASE("walk reads: writes of page-table entries and requests of warps never 
   CHECK(b.data->nanoseconds() == Times{100 + 14 + 1 + 50 + 1 + 1, 215});
 }
 
-TEST_CASE(
-    "walk reads: stores of warps count in the hit rate that a depth is held to, those of others do not") {
+TEST_CASE("walk reads: stores of warps count in the reference hit rate, stores of others do not") {
   for (bool const by_warps : {true, false}) {
     CAPTURE(by_warps);
     auto store = [&](std::uint32_t tag) {
@@ -235,7 +232,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("walk reads: stores of warps are left out of that hit rate where it is one of loads") {
+TEST_CASE("walk reads: with a reference hit rate of loads, stores of warps do not count") {
   for (bool const loads : {false, true}) {
     CAPTURE(loads);
     auto store = [](std::uint32_t tag) {
@@ -258,7 +255,7 @@ TEST_CASE("walk reads: stores of warps are left out of that hit rate where it is
   }
 }
 
-TEST_CASE("walk reads: with every policy each of 20,000 random reads is answered once") {
+TEST_CASE("walk reads: under every policy, each of 20,000 random reads is answered once") {
   std::vector<PolicyChoice<WalkReads>> policies;
   for (auto const& name : test::names_of_known<WalkReads>()) policies.emplace_back(name);
   for (auto const* const own_mshrs : {"0", "1", "3"})

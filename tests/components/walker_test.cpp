@@ -39,7 +39,7 @@ std::vector<PhysAddr> finish(Walker& walker, Walker::Read const& first, PageTabl
 
 }  // namespace
 
-TEST_CASE("walker: a walk reads one entry per level and ends with the frame and its request's tag") {
+TEST_CASE("walker: a walk reads one entry per level and returns the frame and its request's tag") {
   auto const table = one_page();
   auto walker = walker_of(2, 8, 0);
   CHECK_FALSE(walker.start(table).has_value());
@@ -63,8 +63,7 @@ TEST_CASE("walker: a walk reads one entry per level and ends with the frame and 
   CHECK(walker.reads() == 4);
 }
 
-TEST_CASE(
-    "walker: walks to 64 KiB pages read four entries, and one where a page of the same 2 MiB was before") {
+TEST_CASE("walker: walks to 64 KiB pages read four entries, and one after a page of the same 2 MiB") {
   PageTable table(kBase, 16, 2);
   auto const page = (std::uint64_t{1} << 32) + ((1 * 512ULL + 2) * 512 + 3) * 32 + 4;  // of space 1
   table.map(page, kFrame);
@@ -87,7 +86,7 @@ TEST_CASE(
   CHECK(walk_to(page + 32, kFrame + 0x10000) == Read{kBase + 0x3000 + 32, kBase + 0x4100 + 32});
 }
 
-TEST_CASE("walker: a walk of fixed length reads nothing and finds what the table holds at its end") {
+TEST_CASE("walker: a walk with a fixed length reads nothing and finds the table's entry at its end") {
   auto table = one_page();
   auto walker = walker_of(1, 8, 4);
   walker.enqueue(kPage, 77);
@@ -114,7 +113,7 @@ TEST_CASE("walker: a walk of fixed length reads nothing and finds what the table
   CHECK(walker.reads() == 0);
 }
 
-TEST_CASE("walker: a walk ends unfound at the first entry that is not present") {
+TEST_CASE("walker: a walk ends without a result at the first entry that is not present") {
   auto const table = one_page();
   auto walker = walker_of(1, 8, 0);
   for (auto const& [page, reads] :
@@ -131,7 +130,7 @@ TEST_CASE("walker: a walk ends unfound at the first entry that is not present") 
   CHECK(walker.busy() == 0);
 }
 
-TEST_CASE("walker: as many walks run at a time as there are walkers, further ones start in order") {
+TEST_CASE("walker: the number of concurrent walks equals the walkers, further ones start in order") {
   auto const table = one_page();
   for (std::uint32_t const walkers : {1U, 2U, 7U, 64U}) {
     CAPTURE(walkers);
@@ -160,7 +159,7 @@ TEST_CASE("walker: as many walks run at a time as there are walkers, further one
   }
 }
 
-TEST_CASE("walker: the page-walk cache starts a walk below what earlier walks have read, hits or not") {
+TEST_CASE("walker: the page-walk cache starts a walk below the entries of earlier walks, hits or not") {
   auto table = one_page();
   table.map(kPage + 512, kFrame);
   auto walker = walker_of(1, 8, 64);
@@ -189,8 +188,7 @@ TEST_CASE("walker: a page that is unmapped during its walk is not found") {
   CHECK_FALSE(end.found);
 }
 
-TEST_CASE(
-    "walker: each read names the address space, the application, and how far below the root its entry is") {
+TEST_CASE("walker: each read has the address space, the application, and the depth of its entry") {
   constexpr std::uint32_t kSpace = 3;
   auto const page = kPage + (std::uint64_t{kSpace} << 36);
   PageTable table(0x10000, 12, kSpace + 1);

@@ -48,7 +48,7 @@ TEST_CASE("warp contexts: a block's warps take the lowest free slots and may iss
   CHECK(w[w.in_slot(3)].block == 71);
 }
 
-TEST_CASE("warp contexts: a block that has ended gives its contexts back, a warp that has ended its slot") {
+TEST_CASE("warp contexts: a completed block frees its contexts, a completed warp frees its slot") {
   WarpContexts w(4, 4, 2);
   w.start(1, 0, 2, Time{}, kAnywhere);
   auto const first = w.in_slot(0);
@@ -64,7 +64,7 @@ TEST_CASE("warp contexts: a block that has ended gives its contexts back, a warp
   }
 }
 
-TEST_CASE("warp contexts: a barrier opens when the warps that have not ended are there, one tick later") {
+TEST_CASE("warp contexts: a barrier opens one tick after the last active warp arrives") {
   WarpContexts w(8, 8, 2);
   w.start(1, 0, 3, Time{}, kAnywhere);
   w.start(2, 0, 1, Time{}, kAnywhere);
@@ -79,7 +79,7 @@ TEST_CASE("warp contexts: a barrier opens when the warps that have not ended are
   CHECK(w.waiting().at_barrier == 0);
 }
 
-TEST_CASE("warp contexts: those that wait for the load/store unit or the scalar cache are woken together") {
+TEST_CASE("warp contexts: warps that wait for the load/store unit or the scalar cache are woken together") {
   WarpContexts w(4, 4, 1);
   w.start(1, 0, 4, Time{}, kAnywhere);
   take_ready(w, Time{});
@@ -94,7 +94,9 @@ TEST_CASE("warp contexts: those that wait for the load/store unit or the scalar 
   CHECK(take_ready(w, Time{6ns}).empty());
 }
 
-TEST_CASE("warp contexts: a block leaves with accesses under way, and what returns finds it in other slots") {
+TEST_CASE(
+    "warp contexts: a block is swapped out with outstanding accesses, whose responses find it in other "
+    "slots") {
   WarpContexts w(2, 6, 3);
   auto const a = w.start(1, 0, 2, Time{}, kAnywhere);
   auto const loading = w.in_slot(0);
@@ -133,7 +135,7 @@ TEST_CASE("warp contexts: a block leaves with accesses under way, and what retur
   CHECK(take_ready(w, Time{120ns}) == Slots{w[loading].slot});
 }
 
-TEST_CASE("warp contexts: a warp that came back early is not ready before its own time") {
+TEST_CASE("warp contexts: a warp swapped in early is not ready before its own time") {
   WarpContexts w(1, 1, 1);
   auto const b = w.start(1, 0, 1, Time{500ns}, kAnywhere);
   w.leave(b);
@@ -141,7 +143,9 @@ TEST_CASE("warp contexts: a warp that came back early is not ready before its ow
   CHECK(w.earliest(Time{100ns}) == Time{500ns});
 }
 
-TEST_CASE("warp contexts: a block that left at a barrier still waits there, and it opens after its return") {
+TEST_CASE(
+    "warp contexts: a block swapped out at a barrier still waits there, and the barrier opens after its "
+    "return") {
   WarpContexts w(3, 6, 2);
   auto const a = w.start(1, 0, 3, Time{}, kAnywhere);
   take_ready(w, Time{});
@@ -157,7 +161,7 @@ TEST_CASE("warp contexts: a block that left at a barrier still waits there, and 
   CHECK(take_ready(w, Time{13ns}).size() == 3);
 }
 
-TEST_CASE("warp contexts: a warp waits for faults only while all accesses that it waits for are faulted") {
+TEST_CASE("warp contexts: a warp is stalled on faults only while all awaited accesses are faulted") {
   WarpContexts w(2, 2, 1);
   w.start(1, 0, 1, Time{}, kAnywhere);
   auto const c = w.in_slot(0);
@@ -186,7 +190,7 @@ TEST_CASE("warp contexts: a warp waits for faults only while all accesses that i
 }
 
 TEST_CASE(
-    "warp contexts: a block waits for faults only when its warps do, or are at the barrier behind such") {
+    "warp contexts: a block is stalled on faults only if its warps are, or wait for them at the barrier") {
   WarpContexts w(8, 8, 2);
   auto const b = w.start(1, 0, 3, Time{}, kAnywhere);
   w.start(2, 0, 1, Time{}, kAnywhere);
@@ -218,7 +222,7 @@ TEST_CASE(
   CHECK(w.waiting_for_faults().warps == 0);
 }
 
-TEST_CASE("warp contexts: a block that has ended waits for no faults, whatever its contexts held") {
+TEST_CASE("warp contexts: a completed block is not stalled on faults, whatever its contexts held") {
   WarpContexts w(1, 1, 1);
   auto const b = w.start(1, 0, 1, Time{}, kAnywhere);
   auto const c = w.in_slot(0);
@@ -282,7 +286,8 @@ TEST_CASE(
   CHECK(w.free_slots() == 8);
 }
 
-TEST_CASE("warp contexts: the earliest time is that of the first warp, however they wake, leave and end") {
+TEST_CASE(
+    "warp contexts: the earliest time is the first warp's, in any order of waking, leaving and ending") {
   WarpContexts w(16, 64, 32);
   std::mt19937 random(11);
   std::map<std::uint32_t, Time> timed;  // by slot

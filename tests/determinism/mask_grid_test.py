@@ -95,8 +95,8 @@ def main():
 
         ran, refused = run_drawn(grids, expected, chosen, has_ranks(program), 12, 8, "without MASK", look)
         check(ran > len(chosen) // 3, f"only {ran} of {len(chosen)} combinations run")
-        check(all(n > ran // 20 for n in worked.values()), f"mechanisms did something in {worked} of {ran} runs")
-        print(f"{ran} combinations run, {refused} are refused; {worked}")
+        check(all(n > ran // 20 for n in worked.values()), f"mechanisms were active in {worked} of {ran} runs")
+        print(f"{ran} combinations run, {refused} are rejected; {worked}")
     print(checks.counts())
     return checks.failed != 0
 

@@ -71,7 +71,7 @@ def main():
     for d in chosen:
         if d.program != "alone":
             d.settings["memory.gpu_share"] = "1.0"  # a program's own allocations cannot be evicted from a full GPU
-    check({(k, d.settings[k]) for d in chosen for k in AXES} == {(k, v) for k in AXES for v in names[k]} or drawn < 40, "a policy is drawn nowhere")
+    check({(k, d.settings[k]) for d in chosen for k in AXES} == {(k, v) for k in AXES for v in names[k]} or drawn < 40, "a policy is in no combination")
     with tempfile.TemporaryDirectory() as folder:
         grids, expected = grids_of(program, Path(folder), PROGRAMS, FIXED)
         worked = dict.fromkeys(["coalesced", "moved"], 0)
@@ -85,7 +85,7 @@ def main():
         check(ran > drawn // 4, f"only {ran} of {len(chosen)} combinations run")
         check(large > ran // 12 or drawn < 100, f"base pages were coalesced in {large} of {ran} runs")
         check(moved > ran // 20 or drawn < 100, f"pages were moved within a memory in {moved} of {ran} runs")
-        print(f"{ran} combinations run, {refused} are refused; base pages were coalesced in {large}, moved within a memory in {moved}")
+        print(f"{ran} combinations run, {refused} are rejected; base pages were coalesced in {large}, moved within a memory in {moved}")
     print(checks.counts())
     return checks.failed != 0
 

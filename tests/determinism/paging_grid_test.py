@@ -27,6 +27,7 @@ OTHERS = {
     "machine.generic.gpus": ["1", "2", "3"],
     "driver.batch.eviction_unit": ["4KiB", "16KiB", "32KiB", "4KiB", "16KiB", "32KiB", "96KiB"],
     "driver.batch.clean_pages": ["transferred", "dropped"],
+    "driver.batch.lifetimes": ["all", "after_first_eviction"],
     "driver.batch.faults": ["256", "16"],
     "gpu.gmmu.fault_buffer": ["1024", "16", "2"],
     "gpu.gmmu.faults_per_utlb": ["0", "0", "3"],
@@ -67,7 +68,7 @@ def check_leaving(grid, names, draw):
         if digest.startswith("exit"):
             continue
         check(grid.accesses() == whole[settings["machine.generic.gpus"]], f"{name}: accesses {grid.accesses()}")
-        check(replay == "each_fault" or grid.machine_total("driver_evicted_pages") > 0, f"{name}: no page has left")
+        check(replay == "each_fault" or grid.machine_total("driver_evicted_pages") > 0, f"{name}: no page was evicted")
         check_elsewhere(grid, settings, digest, name)
 
 
@@ -75,14 +76,14 @@ def check_result(grid, settings, expected, name):
     accesses = grid.accesses()
     check(accesses == expected, f"{name}: accesses {accesses}, without paging {expected}")
     faulted, replayed = grid.summed("sm_faulted", "sm_replayed")
-    check(faulted == replayed, f"{name}: {faulted} accesses faulted, {replayed} went on")
+    check(faulted == replayed, f"{name}: {faulted} accesses faulted, {replayed} replayed")
     batches = grid.table("fault_batches")
-    check((batches is None) == (settings["driver.batch.replay"] == "each_fault"), f"{name}: batches where there are none, or none")
+    check((batches is None) == (settings["driver.batch.replay"] == "each_fault"), f"{name}: unexpected or missing batches")
     if batches is None:
         return
     rows = {column: [int(x) for x in values] for column, values in batches.items() if column != "gpu"}
     written, flushed = grid.summed("gmmu_raw_faults", "gmmu_flushed_faults")
-    check(sum(rows["raw_faults"]) + flushed == written, f"{name}: {written} entries, {sum(rows['raw_faults'])} read, {flushed} flushed")
+    check(sum(rows["raw_faults"]) + flushed == written, f"{name}: {written} entries written, {sum(rows['raw_faults'])} read, {flushed} flushed")
     lines_in, lines_out = (64 * n for n in grid.summed("copy_engine_lines_in", "copy_engine_lines_out"))
     pages, evicted = sum(rows["pages"]) + sum(rows["prefetched_pages"]), sum(rows["evicted_pages"]) - sum(rows["dropped_pages"])
     touched = grid.machine_total("driver_pages_mapped")  # first touches have nothing to transfer
@@ -105,7 +106,7 @@ def main():
     combinations = list(itertools.product(*names.values()))
     chosen = draw.sample(combinations, min(drawn, len(combinations)))
     check({(k, v) for c in chosen for k, v in zip(AXES, c)} == {(k, v) for k in AXES for v in names[k]} or drawn < 40,
-          "a policy is drawn nowhere")
+          "a policy is in no combination")
     with tempfile.TemporaryDirectory() as folder:
         grid = Grid(program, Path(folder))
         ranks = has_ranks(program)
@@ -140,7 +141,7 @@ def main():
         check(ran > drawn // 2, f"only {ran} of {len(chosen)} combinations run")
         # Choices that have no effect in these runs may share a digest; most must not.
         check(len(digests) > ran * 3 // 4, f"{ran} runs have {len(digests)} digests")
-        print(f"{ran} combinations run, {refused} are refused, {len(digests)} digests")
+        print(f"{ran} combinations run, {refused} are rejected, {len(digests)} digests")
     print(checks.counts())
     return checks.failed != 0
 

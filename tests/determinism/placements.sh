@@ -62,7 +62,7 @@ one_digest() {
   done
   check "$name has one digest" [ "$same" -eq 1 ]
   # Different models must not share a digest, or the comparison would prove nothing.
-  check "$name has a digest of its own" [ -z "${digests[${reference:-none}]:-}" ]
+  check "$name has a different digest" [ -z "${digests[${reference:-none}]:-}" ]
   digests[${reference:-none}]=$name
 }
 
@@ -119,27 +119,27 @@ one_digest "bfs of another seed" "${base[@]}" "${small_bfs[@]}" --set run.seed=2
 one_digest "bfs, first touch by the driver, small TLBs" "${base[@]}" "${small_bfs[@]}" --set memory.first_touch_by=driver \
   --set gpu.l1_tlb.entries=4 --set gpu.l1_tlb.ways=4 --set gpu.l2_tlb.entries=32
 [ -e "$data/graphs/power.graph" ] &&
-  one_digest "bfs of a real graph, pages on the CPU" "${base[@]}" --set workload.name=bfs \
+  one_digest "bfs on a real graph, pages on the CPU" "${base[@]}" --set workload.name=bfs \
     --set workload.bfs.graph="$data/graphs/power.graph" --set memory.placement=cpu
-one_digest "transpose, each buffer in parts" "${base[@]}" --set workload.name=transpose \
+one_digest "transpose, contiguous placement of each buffer" "${base[@]}" --set workload.name=transpose \
   --set workload.transpose.width=256 --set workload.transpose.height=128 --set memory.placement=contiguous
-one_digest "transpose, pages moving" "${base[@]}" "${interleaved[@]}" --set workload.name=transpose \
+one_digest "transpose, migrating pages" "${base[@]}" "${interleaved[@]}" --set workload.name=transpose \
   --set workload.transpose.width=256 --set workload.transpose.height=128 --set memory.remote_touch=migrate
-one_digest "transpose, pages moving, fault buffers of two records" "${base[@]}" "${interleaved[@]}" \
+one_digest "transpose, migrating pages, fault buffers with two entries" "${base[@]}" "${interleaved[@]}" \
   --set workload.name=transpose --set workload.transpose.width=256 --set workload.transpose.height=256 \
   --set memory.remote_touch=migrate --set iommu.fault_buffer=2
-one_digest "transpose on eight GPUs, pages moving, GPUs keep their faults, two each" "${base[@]}" \
+one_digest "transpose on eight GPUs, migrating pages, two fault-buffer entries per GPU" "${base[@]}" \
   --set machine.topology=dgx1 --set memory.first_touch_by=driver --set memory.remote_touch=migrate \
   --set workload.name=transpose --set workload.transpose.width=256 --set workload.transpose.height=256 \
   --set memory.fault_path=gpu --set gpu.gmmu.fault_buffer=2
-one_digest "stencil on eight GPUs and two CPUs, pages moving" "${base[@]}" --set machine.topology=dgx1 \
+one_digest "stencil on eight GPUs and two CPUs, migrating pages" "${base[@]}" --set machine.topology=dgx1 \
   --set workload.name=stencil2d --set workload.stencil2d.rows=64 --set workload.stencil2d.cols=256 --set gpu.sms=4 \
   --set memory.placement=first_touch --set memory.first_touch_by=driver --set memory.remote_touch=migrate
 one_digest "fir, first touch" "${base[@]}" --set workload.name=fir --set workload.fir.size=128KiB
-one_digest "fir, first touch with contents, walks of fixed length, merged" "${base[@]}" --set workload.name=fir \
+one_digest "fir, first touch with contents, fixed walk latency, merged walks" "${base[@]}" --set workload.name=fir \
   --set workload.fir.size=128KiB --set memory.first_touch_copy=true --set gpu.gmmu.walk_latency=100 \
   --set iommu.walk_latency=500 --set iommu.merge=true --set host.block_order=contiguous_per_sm
-one_digest "transpose on eight GPUs and two CPUs, pages mapped by the IOMMUs and moving" "${base[@]}" \
+one_digest "transpose on eight GPUs and two CPUs, migrating pages mapped by the IOMMUs" "${base[@]}" \
   --set machine.topology=dgx1 --set workload.name=transpose --set workload.transpose.width=256 \
   --set workload.transpose.height=128 --set gpu.sms=4 --set memory.remote_touch=migrate
 # A page map as recorded by an earlier run: each page of the two buffers on the GPU of its number.
@@ -155,14 +155,14 @@ memory_side=("${base[@]}" "${interleaved[@]}" --set gpu.sms=4 --set gpu.l2_cache
   --set gpu.l2_cache.write_back_at_kernel_end=true --set gpu.memory_cache.size=256KiB --set gpu.dram.t_refi=1us
   --set gpu.dram.t_rfc=100ns --set gpu.dram.t_wtr=8ns --set gpu.dram.t_rtw=2ns --set gpu.dram.scheduler=frfcfs_batched --set workload.name=transpose
   --set workload.transpose.width=256 --set workload.transpose.height=128)
-one_digest "transpose, L2 caches in two halves" "${memory_side[@]}" --set gpu.l2_cache.partitions=2
-one_digest "transpose, an L2 cache for every SM, pages moving" "${memory_side[@]}" --set gpu.l2_cache.partitions=4 \
+one_digest "transpose, L2 caches with two partitions" "${memory_side[@]}" --set gpu.l2_cache.partitions=2
+one_digest "transpose, an L2 cache for every SM, migrating pages" "${memory_side[@]}" --set gpu.l2_cache.partitions=4 \
   --set gpu.l2_cache.miss_path=memory --set memory.remote_touch=migrate
 cluster=("${base[@]}" --set machine.topology=two-gpu --set machine.cluster.machines=3 --set gpu.sms=4
   --set workload.name=transpose --set workload.transpose.width=256 --set workload.transpose.height=128
   --set memory.remote_touch=migrate)
-one_digest "transpose on three machines by themselves, pages moving" "${cluster[@]}"
-one_digest "transpose on three machines of one memory, pages moving" "${cluster[@]}" --set memory.scope=cluster
+one_digest "transpose on three independent machines, migrating pages" "${cluster[@]}"
+one_digest "transpose on three machines with shared memory, migrating pages" "${cluster[@]}" --set memory.scope=cluster
 # Two page sizes: some pages are placed before the first kernel, others mapped at their first touch.
 two_sizes=("${base[@]}" --set workload.name=transpose --set workload.transpose.width=1024
   --set workload.transpose.height=512 --set gpu.sms=4 --set gpu.l1_tlb.entries=4 --set gpu.l1_tlb.ways=4
@@ -171,21 +171,21 @@ one_digest "transpose, large pages for the input, interleaved" "${two_sizes[@]}"
   --set memory.large_pages=input
 one_digest "transpose, large pages for the output, first touch with contents by the driver" "${two_sizes[@]}" \
   --set memory.large_pages=output --set memory.first_touch_by=driver --set memory.first_touch_copy=true
-one_digest "transpose of 64 KiB pages, moving" "${two_sizes[@]}" "${interleaved[@]}" --set memory.page_size=64KiB \
+one_digest "transpose, migrating pages of 64 KiB" "${two_sizes[@]}" "${interleaved[@]}" --set memory.page_size=64KiB \
   --set memory.remote_touch=migrate
 paging=(--set memory.placement=cpu --set memory.remote_touch=migrate --set memory.fault_path=gpu --set gpu.sms=4
   --set memory.gpu_share=0.5 --set driver.migrations=64 --set driver.batch.eviction_unit=16KiB)
-one_digest "transpose, faults in batches, pages evicted unobtrusively" "${two_sizes[@]}" "${paging[@]}" \
+one_digest "transpose, faults in batches, unobtrusive eviction" "${two_sizes[@]}" "${paging[@]}" \
   --set driver.batch.replay=page --set driver.batch.eviction_schedule=unobtrusive --set gpu.gmmu.fault_buffer=16
-one_digest "transpose, faults in batches, any unit evicted, the buffer flushed" "${two_sizes[@]}" "${paging[@]}" \
+one_digest "transpose, faults in batches, random eviction, buffer flushed" "${two_sizes[@]}" "${paging[@]}" \
   --set driver.batch.replay=batch_flush --set driver.batch.eviction_order=random
-one_digest "bfs, read-only copies on every GPU that reads" "${base[@]}" --set workload.name=bfs \
+one_digest "bfs, read-only copies on every reading GPU" "${base[@]}" --set workload.name=bfs \
   --set workload.bfs.rmat.scale=9 --set gpu.sms=4 --set gpu.l1_tlb.entries=4 --set gpu.l1_tlb.ways=4 \
   --set memory.remote_touch=duplicate --set memory.fault_path=gpu --set memory.first_touch_by=driver
 few=(--set gpu.sm.max_blocks=2 --set gpu.sm.registers=16384 --set driver.batch.replay=page)
 one_digest "transpose, thread oversubscription, contexts saved" "${two_sizes[@]}" "${paging[@]}" "${few[@]}" \
   --set gpu.sm.thread_blocks=thread_oversubscription --set gpu.sm.thread_oversubscription.period=1000
-one_digest "transpose, SMs throttled" "${two_sizes[@]}" "${paging[@]}" "${few[@]}" \
+one_digest "transpose, throttling" "${two_sizes[@]}" "${paging[@]}" "${few[@]}" \
   --set gpu.sm.thread_blocks=throttling --set gpu.sm.throttling.detection=1000 --set gpu.sm.throttling.execution=2000
 # Two applications on their own SMs, on shared ones, and on overlapping GPUs; one starts late, one is relaunched.
 both=$scratch/both.toml
@@ -204,15 +204,15 @@ bfs.rmat.scale = 9
 bfs.rmat.edge_factor = 8
 start = "3 us"
 END
-one_digest "fir and bfs on SMs of their own" "$both" --set application.filter.sms=1 --set application.graph.sms=3
-one_digest "fir and bfs on shared SMs, pages moving" "$both" --set memory.remote_touch=migrate "${interleaved[@]}"
-one_digest "fir and bfs on GPUs that overlap, first touch by the driver, caches written back" "$both" \
+one_digest "fir and bfs on separate SMs" "$both" --set application.filter.sms=1 --set application.graph.sms=3
+one_digest "fir and bfs on shared SMs, migrating pages" "$both" --set memory.remote_touch=migrate "${interleaved[@]}"
+one_digest "fir and bfs on overlapping GPUs, first touch by the driver, write-back at kernel end" "$both" \
   --set application.filter.gpus=0-1 --set application.graph.gpus=1-3 --set memory.first_touch_by=driver \
   --set gpu.l2_cache.write_back_at_kernel_end=true
-one_digest "fir with copies and allocations that is relaunched, equal shares" "$both" \
+one_digest "relaunched fir with copies and allocations, equal shares" "$both" \
   --set application.filter.relaunch=true --set application.filter.copies=true --set application.filter.allocates=true \
   --set application.filter.sms=equal --set application.graph.sms=equal
-one_digest "fir with copies, pages moving" "${base[@]}" --set workload.name=fir --set workload.fir.size=64KiB \
+one_digest "fir with copies, migrating pages" "${base[@]}" --set workload.name=fir --set workload.fir.size=64KiB \
   --set workload.copies=true --set memory.remote_touch=migrate --set gpu.sms=4 "${interleaved[@]}"
 one_digest "four pointer chases in three streams" "${base[@]}" --set workload.name=pointer_chase \
   --set workload.pointer_chase.hops=500 --set workload.pointer_chase.chains=4 --set workload.pointer_chase.streams=3 \
@@ -220,7 +220,7 @@ one_digest "four pointer chases in three streams" "${base[@]}" --set workload.na
 one_digest "pointer chase" "${base[@]}" --set workload.name=pointer_chase --set workload.pointer_chase.hops=2000
 one_digest "stream with writes on eight GPUs" "${base[@]}" --set machine.topology=dgx1 --set workload.name=stream \
   --set workload.stream.bytes=512KiB --set workload.stream.write_fraction=0.4 --set gpu.sms=8
-one_digest "stream that is cut off" "${base[@]}" --set workload.name=stream --set workload.stream.bytes=1MiB \
+one_digest "stream stopped before its end" "${base[@]}" --set workload.name=stream --set workload.stream.bytes=1MiB \
   --set memory.placement=first_touch --set run.sample_interval=700ns \
   --set run.sample_doubling=4 --until 9us
 finish

@@ -58,7 +58,7 @@ undisturbed() {
   check "$1 runs" [ -n "$reference" ]
   command_line 1 1 --checkpoint "$saved" "${every[@]}"
   "${command[@]}" >"$log" 2>&1
-  check "checkpoints do not show in the result of $1" [ "$(digest_of "$file")" = "$reference" ]
+  check "checkpoints do not affect the result of $1" [ "$(digest_of "$file")" = "$reference" ]
 }
 
 # Waits until the run has saved one to three checkpoints or has ended: reached on a machine of any speed.
@@ -92,7 +92,7 @@ stopped_by() {
   code=$?
   if [ "$code" -ne 0 ] && [ -e "$saved" ]; then
     interrupted=$((interrupted + 1))
-    grep -qF -- "--resume $saved" "$log" || fail "$2 stopped by $1 does not say how to go on: $(tail -n 1 "$log")"
+    grep -qF -- "--resume $saved" "$log" || fail "$2 stopped by $1 does not print how to resume: $(tail -n 1 "$log")"
   fi
   # A signal before the first event finds no run to save; after the last event there is a result.
   [ "$code" -ne 0 ] && ! resume_elsewhere && fail "$2 stopped by $1 cannot be resumed: $(tail -n 1 "$log")"
@@ -106,7 +106,7 @@ killed() { # NAME
   kill -KILL "$running" 2>/dev/null
   if ! { wait "$running"; } 2>/dev/null; then
     interrupted=$((interrupted + 1))
-    resume_elsewhere || fail "$1 that was killed cannot be resumed: $(tail -n 1 "$log")"
+    resume_elsewhere || fail "$1 cannot be resumed after a kill: $(tail -n 1 "$log")"
   fi
   right "$1 that was killed"
 }
@@ -147,26 +147,26 @@ start = "20 us"
 repeats = 3
 END
 model=("$both")
-try "two applications on the same SMs"
+try "two applications on shared SMs"
 model=("$both" --set application.filter.relaunch=true --set application.filter.allocates=true)
-try "two applications on the same SMs, one that is relaunched"
+try "two applications on shared SMs, one relaunched"
 model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=1024
   --set workload.transpose.height=512 --set memory.remote_touch=migrate)
-try "transpose, pages moving"
+try "transpose, migrating pages"
 model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=1024
   --set workload.transpose.height=512 --set memory.placement=interleave --set memory.remote_touch=migrate
   --set gpu.l2_cache.partitions=4 --set gpu.l2_cache.miss_path=memory --set gpu.l2_cache.write_back_at_kernel_end=true
   --set gpu.l2_cache.size=64KiB --set gpu.memory_cache.size=256KiB --set gpu.dram.t_refi=1us --set gpu.dram.t_rfc=100ns
   --set gpu.dram.t_wtr=8ns --set gpu.dram.t_rtw=2ns --set gpu.dram.scheduler=frfcfs_batched)
-try "transpose, an L2 cache for every 9 SMs, pages moving"
+try "transpose, an L2 cache for every 9 SMs, migrating pages"
 model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=1024
   --set workload.transpose.height=512 --set memory.remote_touch=migrate --set machine.topology=two-gpu
   --set machine.cluster.machines=2)
-try "transpose on two machines by themselves, pages moving"
+try "transpose on two independent machines, migrating pages"
 model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=1024
   --set workload.transpose.height=512 --set memory.large_pages=input --set memory.first_touch_copy=true
   --set memory.first_touch_by=driver)
-try "transpose, pages of two sizes"
+try "transpose, two page sizes"
 model=(paper-gmmu-bypass --set workload.name=pointer_chase --set workload.pointer_chase.chains=7
   --set workload.pointer_chase.streams=3 --set workload.pointer_chase.hops=3000 --set workload.copies=true)
 try "pointer chases in three streams, with copies"
@@ -176,7 +176,7 @@ for path in iommu gpu; do
     --set workload.transpose.height=512 --set memory.remote_touch=migrate --set memory.first_touch_by=driver
     --set memory.fault_path=$path)
   [ $path = gpu ] && model+=(--set gpu.gmmu.fault_buffer=4) || model+=(--set iommu.fault_buffer=4)
-  try "transpose, refused faults ($path) under way, pages moving"
+  try "transpose, outstanding rejected faults ($path), migrating pages"
 done
 
 model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=1024
@@ -199,7 +199,7 @@ if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
   while kill -0 "$running" 2>/dev/null && [ ! -e "$saved.previous" ]; do sleep 0.01; done # the second checkpoint
   kill -KILL "$running" 2>/dev/null
   { wait "$running"; } 2>/dev/null
-  check "a killed run has the rows of its first touches" [ "$(rows_of "$file.partial" first_touches)" -gt 100 ]
+  check "the result of a killed run has its first touches" [ "$(rows_of "$file.partial" first_touches)" -gt 100 ]
 else
   echo "skipped: h5py is missing, rows of a killed run are not read"
 fi
@@ -208,7 +208,7 @@ fi
 model=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=16MiB
   --set workload.stream.write_fraction=0.4)
 every=(--checkpoint-minutes 0.002)
-undisturbed "stream, checkpoints by the clock,"
+undisturbed "stream, periodic checkpoints,"
 interrupted=0
 for _ in $(seq "$kills"); do killed "stream"; done
 for _ in $(seq 20); do
@@ -227,16 +227,16 @@ if have_ranks; then
     [ "${#ranks[@]}" -eq 3 ] && [ -e "$file.partial" ] && break
     sleep 0.1
   done
-  check "three ranks run" [ "${#ranks[@]}" -eq 3 ]
+  check "the run on three ranks" [ "${#ranks[@]}" -eq 3 ]
   kill -KILL "${ranks[1]}"
   for _ in $(seq 3000); do
     kill -0 "$running" 2>/dev/null || break
     sleep 0.1
   done
-  check "all ranks end when one is lost" eval '! kill -0 "$running" 2>/dev/null'
+  check "all ranks end if one is killed" eval '! kill -0 "$running" 2>/dev/null'
   kill -KILL "$running" "${ranks[@]}" 2>/dev/null
   { wait "$running"; } 2>/dev/null
-  check "the loss is an error" [ $? -ne 0 ]
+  check "a lost rank is an error" [ $? -ne 0 ]
   check "the message names the rank" grep -q 'rank [0-2] with PID' "$log"
 fi
 finish

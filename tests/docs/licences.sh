@@ -9,7 +9,7 @@ without=$(git ls-files | grep -E '\.(cpp|hpp|py|sh|bash|cmake|sbatch|js|css)$|CM
   while read -r file; do head -n 3 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$file"; done)
 check "all sources name the licence; these do not: $without" test -z "$without"
 check "LICENSE is the Apache License 2.0" grep -q 'Apache License' LICENSE
-check "foreign code has its licence beside it" grep -q 'MIT' cli/report/uplot.LICENSE
+check "third-party code has its licence in the same folder" grep -q 'MIT' cli/report/uplot.LICENSE
 
 scripts=$(git ls-files -s | awk '$1 == "100755" { print $4 }' |
   while read -r file; do head -c 2 "$file" | grep -q '#!' || continue

@@ -10,7 +10,7 @@ counted='(?:events|bytes|instructions|requests|look-ups?|transactions|accesses|r
 unit='(?:cycle|event|second|transaction|access|page|GPU|CPU|SM|CU|round|slice|channel|warp|block|thread|lane|step|kernel|row|line|element|point|output|sample|link|port|rank|set|way|node|machine|switch|vertex|edge|bucket|message|epoch|level|instruction|core|partition|iteration|pair|side|sort|queue|device|walker|turn|window|file|run|minute|microsecond|us|ms|workload|miss|time|cluster|transform|tile)'
 phrases=(
   # Rates and shares: "per".
-  "\b(?:$number|$counted) an? $unit\b(?! (?:holds?|may|can|has|is|with|of|that|later|earlier|after|before|whose|for|apart))"
+  "\b(?:$number|$counted) an? $unit\b(?! (?:holds?|may|can|must|has|is|with|of|that|later|earlier|after|before|whose|for|apart))"
   "\b(?:once|twice) an? $unit\b(?! (?:that|is|has|below|with))"
   "\b$number (?:[a-z]+ )?$counted an? $unit\b(?! (?:holds?|may|can|has|is|that))"
   "\b(?:one|an?) (?:thread|warp|block|kernel|walk|lane|GPU|line|step|number) an? $unit\b"
@@ -46,13 +46,13 @@ rm -f "$scratch/result.h5"
 offences=('one a cycle' 'once a cycle' 'two bytes a line' 'one thread an element' 'a cycle each' 'puts out lines'
   'was put out' 'lies nowhere' 'nowhere yet' 'who asks' 'held back' 'by the same way' 'from afar' 'gives out'
   'round the GPUs' 'to and fro' 'in vain' 'go_on(' 'taken up again')
-check "an offence for each phrase" test "${#offences[@]}" -eq "${#phrases[@]}"
+check "one offence per phrase" test "${#offences[@]}" -eq "${#phrases[@]}"
 for i in "${!phrases[@]}"; do
   check "'${offences[i]}' is found" perl -e 'exit($ARGV[1] !~ /$ARGV[0]/)' "${phrases[i]}" "${offences[i]}"
 done
 
 files=$(git ls-files | grep -vE '\.(svg|json)$|^LICENSE$|^tests/docs/plain_english\.sh$')
-check "there are files to read" test -n "$files"
+check "the list of files is not empty" test -n "$files"
 for phrase in "${phrases[@]}"; do
   # A phrase may continue on the next line, comment or string.
   # shellcheck disable=SC2016,SC2086

@@ -112,7 +112,7 @@ def python(text):
 
 
 def script(text):
-    """Of shells, CMake, TOML, YAML."""
+    """Passages of shell scripts, CMake, TOML and YAML."""
     comments, rest = [], []
     for number, line in enumerate(text.split("\n"), 1):
         m = re.search(r"(?:^|\s)#(?!!)(.*)", line)

@@ -41,7 +41,7 @@ def blocks(text):
 
 
 def label(line):
-    """The name at the start of a summary line: '  L1 TLB hits           90.7 %' -> 'L1 TLB hits'."""
+    """The name at the start of a summary line: '  L1 TLB hits           90.7%' -> 'L1 TLB hits'."""
     match = re.fullmatch(r'  (\S.*?)  +\S.*', line)
     return match.group(1) if match else None
 
@@ -90,7 +90,7 @@ def main():
     text = README.read_text()
     lines, printed, figures = text.split('\n'), '', {}
     for begin, block in blocks(text):
-        if block and block[0].startswith(('  ', 'bound by ')):
+        if block and block[0].startswith(('  ', 'Bottleneck: ')):
             compare(begin, block, printed, lines, mesh)
             continue
         for command in (c.split('   #')[0] for c in block):

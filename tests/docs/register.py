@@ -15,7 +15,7 @@ from pathlib import Path
 
 import prose
 
-# A marker, what it matches, and its limit: twice the rate of Akita v5 (145,000 words of its Go sources and documents, without
+# A marker, its pattern, and its limit: twice the rate of Akita v5 (145,000 words of its Go sources and documents, without
 # code blocks), at least 1.
 MARKERS = [
     ("opens with Of/Where/What/Whose/Whether", r"(?:(?<=[.:;] )|^)(?:Of|Where|What|Whose|Whether) (?!is\b.*\?|are\b.*\?)", 1.0),
@@ -32,7 +32,7 @@ MARKERS = [
     ("gives way", r"\b(?:give|gives|gave) way\b", 1.0),
     ("anew", r"\banew\b", 1.0),
     ("is no, are no", r"\b(?:is|are) no (?!longer|more\b)[a-z]+", 2.0),
-    ("such", r"\bsuch\b(?! as)", 1.4),
+    ("such", r"\bsuch\b(?! as)(?!(?<=[Nn]o such) (?:file|device)\b)", 1.4),
     ("goes, went", r"\b(?:goes|went)\b", 1.2),
     ("stands", r"\bstands?\b", 1.0),
     ("is there, are there", r"\b(?:is|are|was|were) there\b(?!\?)", 1.0),
@@ -40,7 +40,7 @@ MARKERS = [
     ("of its own", r"\bof (?:its|their) own\b", 1.0),
 ]
 
-# Not prose of this project: of others, or tables that a program writes.
+# Not prose of this project: texts of others, and tables that a program writes.
 SKIPPED = re.compile(r"(?:^|/)(?:LICENSE|uplot\.[^/]*|(?:results|sensitivity|tables)\.md)$|\.(?:svg|png|xz|json|xml|csv|graph|mtx)$|^tests/golden/results\.txt$"
                      r"|^tests/docs/(?:register\w*|prose)\.py$")
 

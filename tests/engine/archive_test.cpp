@@ -81,7 +81,7 @@ TEST_CASE("a class is saved, loaded and hashed by its list of members") {
     CHECK(hash_of(other) != hash_of(from));
 }
 
-TEST_CASE("an aggregate is saved member by member, without its padding") {
+TEST_CASE("an aggregate is saved member by member, without padding") {
   Aggregate from{7, 8, Complete(1, 2, {3})};
   auto const bytes = saved(from);
   CHECK(bytes.size() == 1 + 8 + (4 + 4 + 8 + 8));

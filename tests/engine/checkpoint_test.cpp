@@ -71,7 +71,7 @@ struct PholdRun {
 
 }  // namespace
 
-TEST_CASE("a checkpoint is read back as it was written") {
+TEST_CASE("a checkpoint is read back unchanged") {
   Folder const folder;
   auto const path = folder.file("run.checkpoint");
   auto const written = sample(42);
@@ -95,7 +95,7 @@ TEST_CASE("the last two checkpoints are kept") {
   CHECK(read_checkpoint(path + ".previous").header.config_hash == 2);
 }
 
-TEST_CASE("a checkpoint with any one byte changed is refused") {
+TEST_CASE("a checkpoint with any one byte changed is rejected") {
   Folder const folder;
   auto const path = folder.file("run.checkpoint");
   write_checkpoint(path, sample(2));
@@ -110,7 +110,7 @@ TEST_CASE("a checkpoint with any one byte changed is refused") {
   }
 }
 
-TEST_CASE("a checkpoint cut off anywhere, or with bytes behind its end, is refused") {
+TEST_CASE("a checkpoint truncated anywhere or with trailing bytes is rejected") {
   Folder const folder;
   auto const path = folder.file("run.checkpoint");
   write_checkpoint(path, sample(1));
@@ -121,29 +121,30 @@ TEST_CASE("a checkpoint cut off anywhere, or with bytes behind its end, is refus
     CHECK(one_sentence_with(verdict(path), path));
   }
   spill(path, good + "x");
-  CHECK(one_sentence_with(verdict(path), "should hold"));
+  CHECK(one_sentence_with(verdict(path), "is damaged: expected"));
 }
 
-TEST_CASE("a checkpoint of another format version is refused by its number") {
+TEST_CASE("a checkpoint with a different format version is rejected with its version") {
   Folder const folder;
   auto const path = folder.file("run.checkpoint");
   write_checkpoint(path, sample(1));
   auto bytes = slurp(path);
   bytes[8] = 77;
   spill(path, bytes);
-  CHECK(verdict(path) == "checkpoint " + path + " has format version 77; this program reads 3");
+  CHECK(verdict(path) ==
+        "checkpoint " + path + " has format version 77; this version of farfault reads version 3");
 }
 
-TEST_CASE("what is no checkpoint is refused without reading it") {
+TEST_CASE("a file that is not a checkpoint is rejected without reading it") {
   Folder const folder;
   auto const path = folder.file("run.checkpoint");
   CHECK(one_sentence_with(verdict(path), "cannot be read: No such file"));
-  CHECK(one_sentence_with(verdict(folder.path.string()), "is not a file"));
+  CHECK(one_sentence_with(verdict(folder.path.string()), "is not a regular file"));
   ::mkfifo(folder.file("fifo").c_str(), 0600);  // without a writer: reading would block forever
-  CHECK(verdict(folder.file("fifo")) == "checkpoint " + folder.file("fifo") + " is not a file");
+  CHECK(verdict(folder.file("fifo")) == "checkpoint " + folder.file("fifo") + " is not a regular file");
   CHECK_FALSE(looks_like_checkpoint(folder.file("fifo")));
   spill(path, "");
-  CHECK(one_sentence_with(verdict(path), "is too short to be one"));
+  CHECK(one_sentence_with(verdict(path), "is too short for a checkpoint"));
   spill(path, std::string(4096, 'A'));
   CHECK(one_sentence_with(verdict(path), "is not a Farfault checkpoint"));
   CHECK_FALSE(looks_like_checkpoint(path));
@@ -152,10 +153,10 @@ TEST_CASE("what is no checkpoint is refused without reading it") {
   auto bytes = slurp(path);
   bytes[23] = 0x40;
   spill(path, bytes);
-  CHECK(one_sentence_with(verdict(path), "should hold 46116860"));
+  CHECK(one_sentence_with(verdict(path), "is damaged: expected 46116860"));
 }
 
-TEST_CASE("a checkpoint that cannot be written leaves the ones that are there") {
+TEST_CASE("a checkpoint that cannot be written does not affect existing ones") {
   Folder const folder;
   auto const path = folder.file("run.checkpoint");
   write_checkpoint(path, sample(1));
@@ -167,12 +168,13 @@ TEST_CASE("a checkpoint that cannot be written leaves the ones that are there") 
   std::filesystem::create_directory(path + ".previous");  // prevents keeping the existing checkpoint
   CHECK_THROWS_WITH_AS(
       write_checkpoint(path, sample(2)),
-      ("checkpoint " + path + " cannot be kept as " + path + ".previous: Is a directory").c_str(), RunError);
+      ("checkpoint " + path + " cannot be renamed to " + path + ".previous: Is a directory").c_str(),
+      RunError);
   CHECK(read_checkpoint(path).header.config_hash == 1);
   CHECK_FALSE(std::filesystem::exists(path + ".writing"));
 }
 
-TEST_CASE("a checkpoint that was cut short does not take the place of the one before it") {
+TEST_CASE("a truncated checkpoint does not replace the previous one") {
   Folder const folder;
   auto const path = folder.file("run.checkpoint");
   write_checkpoint(path, sample(1));
@@ -183,7 +185,7 @@ TEST_CASE("a checkpoint that was cut short does not take the place of the one be
   CHECK(read_checkpoint(path + ".previous").header.config_hash == 1);
 }
 
-TEST_CASE("a checkpoint is written through no link") {
+TEST_CASE("a checkpoint is never written through a link") {
   Folder const folder;
   auto const path = folder.file("run.checkpoint");
   spill(folder.file("precious"), "text");
@@ -221,7 +223,7 @@ TEST_CASE("the checkpoints of a path belong to one run at a time") {
 }
 
 TEST_CASE(
-    "PHOLD saved at any moment and loaded on other partitions and threads ends as if it had never stopped") {
+    "PHOLD saved at any time and loaded on other partitions and threads ends like an uninterrupted run") {
   phold::Parameters const p{.processes = 61, .start_events = 3, .remote = 0.5, .lookahead = 0.1};
   auto const end = Time{40us};
   PholdRun whole(p, 1, {});
@@ -265,7 +267,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("what is saved is the same bytes for every placement on one rank") {
+TEST_CASE("the saved state has the same bytes for every placement on one rank") {
   phold::Parameters const p{.processes = 48, .start_events = 2, .remote = 0.5, .lookahead = 0.1};
   auto saved = [&](std::uint32_t partitions, EngineOptions options) {
     PholdRun run(p, partitions, options);
@@ -277,7 +279,7 @@ TEST_CASE("what is saved is the same bytes for every placement on one rank") {
   CHECK(saved(6, {.threads = 1, .merge_lanes = false, .run_sparse_merged = false}) == reference);
 }
 
-TEST_CASE("saved state of another model, or damaged state, is refused and never crashes") {
+TEST_CASE("the state of another model, or a damaged state, is rejected and never crashes") {
   phold::Parameters const p{.processes = 20, .start_events = 2};
   PholdRun run(p, 1, {});
   run.engine.run_until(Time{3us});

@@ -55,7 +55,7 @@ std::string const kTwo =
 
 }  // namespace
 
-TEST_CASE("the named tables of an array are written as an array, in its order, and read back") {
+TEST_CASE("the named tables of an array are written as an array in its order, and read back") {
   auto const text = resolved(kTwo);
   CHECK(text ==
         "[[link]]\nto = \"west\"\nwidth = 16\n\n[link.queue]\ndepth = 8\n\n"
@@ -63,14 +63,14 @@ TEST_CASE("the named tables of an array are written as an array, in its order, a
   CHECK(resolved(text) == text);
 }
 
-TEST_CASE("a table whose name begins with another's is not taken for it") {
+TEST_CASE("a table is distinguished from one whose name is a prefix of its name") {
   auto const text = resolved("[[link]]\nto = \"a\"\n[[link]]\nto = \"ab\"\n", {"link.ab.width=3"});
   CHECK(text ==
         "[[link]]\nto = \"a\"\nwidth = \"all\"\n\n[link.queue]\ndepth = 4\n\n"
         "[[link]]\nto = \"ab\"\nwidth = 3\n\n[link.queue]\ndepth = 4\n");
 }
 
-TEST_CASE("a table of an array is reached by its name and by its number, the name first") {
+TEST_CASE("a table of an array is addressed by name and by number, with the name first") {
   CHECK(resolved(kTwo, {"link.east.queue.depth=2", "link.west.width=all"}) ==
         "[[link]]\nto = \"west\"\nwidth = \"all\"\n\n[link.queue]\ndepth = 8\n\n"
         "[[link]]\nto = \"east\"\nwidth = \"half\"\n\n[link.queue]\ndepth = 2\n");
@@ -80,7 +80,7 @@ TEST_CASE("a table of an array is reached by its name and by its number, the nam
         "--set: unknown key 'link.east.queue.depths'; did you mean 'link.east.queue.depth'?");
 }
 
-TEST_CASE("eleven tables keep their order, and the second is not taken for the eleventh") {
+TEST_CASE("eleven tables keep their order, and the second is distinguished from the eleventh") {
   std::string text, names;
   for (char name = 'k'; name >= 'a'; --name) text += "[[link]]\nto = \"" + std::string(1, name) + "\"\n";
   Config c;
@@ -91,7 +91,7 @@ TEST_CASE("eleven tables keep their order, and the second is not taken for the e
   CHECK(names == "kjihgfedcba");
 }
 
-TEST_CASE("what a key of a named table lacks is told where the table begins, and a value where it stands") {
+TEST_CASE("a missing key of a named table is reported at the table's line, a value at its own line") {
   Config c;
   c.read_text(kTwo, "f");
   c.name_table("link", 1, "east");
@@ -111,7 +111,7 @@ TEST_CASE("what a key of a named table lacks is told where the table begins, and
   CHECK(told == "f:5: too deep\nf:7: too wide");
 }
 
-TEST_CASE("keys are told in the order of reading, and only those at and below one") {
+TEST_CASE("keys are listed in reading order, and only at and below one key") {
   Config c;
   c.read_text("[link]\nz = 1\na = 2\n[links]\nb = 3\n[link.inner]\n", "f");
   c.set("link.b=1");
@@ -120,7 +120,7 @@ TEST_CASE("keys are told in the order of reading, and only those at and below on
   CHECK_FALSE(c.peek("link.c"));
 }
 
-TEST_CASE("an array takes the place of a table in earlier layers, not of one beside it or in later ones") {
+TEST_CASE("an array replaces a table of earlier layers, not of the same or later layers") {
   auto const keys = [](std::vector<std::string> const& layers) {
     Config c;
     c.replaces("link", "bus");
@@ -141,7 +141,7 @@ TEST_CASE("an array takes the place of a table in earlier layers, not of one bes
   CHECK(keys({bus, "[link]\nto = \"x\"\n"}).size() == 1);
 }
 
-TEST_CASE("a count or words: each as it is written, a count without leading zeros") {
+TEST_CASE("a count or words: both are written as given, a count without leading zeros") {
   auto const width = [](std::string const& value) {
     auto const text = resolved("[[link]]\nto = \"a\"\n", {"link.a.width=" + value});
     auto const at = text.find("width = ");

@@ -67,8 +67,7 @@ std::vector<std::string> const kFirst = {"3",        "0.25", "\"one\"",    "\"al
 
 }  // namespace
 
-TEST_CASE(
-    "a configuration that was varied has the text, the values and the places of one read with these values") {
+TEST_CASE("a varied configuration has the text, values and places of one read with these values") {
   Bound varied(kFirst);
   std::vector<std::vector<std::string>> const others = {
       {"1", "1", "\"two\"", "7", "\"1 us\"", "8", "\"fifo\"", "[1, 2]"},
@@ -87,7 +86,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("what is not chosen any more is left out, and what is chosen now is taken in") {
+TEST_CASE("parameters of a replaced choice are omitted, and parameters of the new one are included") {
   Bound b(kFirst);
   CHECK(b.config.find_bound("a.by_age.depth")->value == "2");
   CHECK(b.config.find_bound("a.by_size.depth") == nullptr);
@@ -103,7 +102,7 @@ TEST_CASE("what is not chosen any more is left out, and what is chosen now is ta
   CHECK(b.config.find_bound("a.label") == nullptr);
 }
 
-TEST_CASE("a value that bind() would refuse is refused, and the next one counts") {
+TEST_CASE("a value that bind() would reject is rejected, and the next one is accepted") {
   Bound b(kFirst);
   auto const text = b.config.resolved();
   for (auto const& [key, value] :
@@ -128,7 +127,7 @@ TEST_CASE("a value that bind() would refuse is refused, and the next one counts"
   CHECK(b.config.resolved() == text);
 }
 
-TEST_CASE("only a key that was set at its place, and bound to a lasting Spec, may vary") {
+TEST_CASE("only a key set at its place and bound to a lasting Spec can vary") {
   Bound b(kFirst);
   for (std::size_t i = 0; i < 7; ++i) CHECK(b.config.can_vary(kKeys[i], kFile, static_cast<int>(i) + 1));
   CHECK_FALSE(b.config.can_vary("list", kFile, 8));
@@ -152,7 +151,7 @@ TEST_CASE("only a key that was set at its place, and bound to a lasting Spec, ma
   CHECK_FALSE(config.vary("a.entries", "4", kFile, 1));
 }
 
-TEST_CASE("what is below a section is left out but for one of its keys") {
+TEST_CASE("a section is omitted except for one of its keys") {
   Config config;
   Spec spec;
   ParamTable t;

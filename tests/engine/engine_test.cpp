@@ -80,7 +80,7 @@ std::uint64_t phold_digest(phold::Parameters const& p, std::uint32_t partitions,
 
 }  // namespace
 
-TEST_CASE("a component without its state takes little memory, however large the state is") {
+TEST_CASE("a component without its state takes little memory, at any size of the state") {
   CHECK(sizeof(Large) < sizeof(LargeState) / 4);
   System system;
   auto& large = system.add<Large>("large");
@@ -90,7 +90,7 @@ TEST_CASE("a component without its state takes little memory, however large the 
   CHECK(large.state().values[255] == 0);
 }
 
-TEST_CASE("the state and the ports of a small component lie in the two lines that are fetched ahead") {
+TEST_CASE("the state and the ports of a small component are in the two prefetched cache lines") {
   System system;
   for (auto const* const path : {"a", "b", "c"}) {
     auto& player = system.add<Player>(path);
@@ -102,7 +102,7 @@ TEST_CASE("the state and the ports of a small component lie in the two lines tha
   }
 }
 
-TEST_CASE("the components that have worked since they were last asked for are named once each, no others") {
+TEST_CASE("components with events since the last query are listed once each, and no others") {
   for (std::uint32_t const partitions : {1U, 2U}) {
     Match m;
     auto& c = m.system.add<Player>("c");
@@ -126,7 +126,7 @@ TEST_CASE("the components that have worked since they were last asked for are na
   }
 }
 
-TEST_CASE("a message arrives after the link's latency and the extra delay, to the picosecond") {
+TEST_CASE("a message arrives after exactly the link's latency plus the extra delay") {
   for (std::uint32_t const partitions : {1U, 2U}) {
     Match m;
     auto const transport = make_single_transport();
@@ -150,7 +150,7 @@ TEST_CASE("run_until stops before its end and continues from there") {
   CHECK(engine.next_event() == Time{1us + 105ns});
 }
 
-TEST_CASE("a stop request ends the run and the run can be resumed") {
+TEST_CASE("a stop request ends the run, and the run can be resumed") {
   Match m;
   auto const transport = make_single_transport();
   Engine engine(m.system, {}, {}, *transport);
@@ -160,7 +160,7 @@ TEST_CASE("a stop request ends the run and the run can be resumed") {
   CHECK(m.a->state().hits == 51);
 }
 
-TEST_CASE("an open port is refused by its full path") {
+TEST_CASE("an unconnected port is rejected with its full path") {
   System system;
   system.add<Player>("gpu0.player");
   auto const transport = make_single_transport();
@@ -168,7 +168,7 @@ TEST_CASE("an open port is refused by its full path") {
                        "unconnected ports: gpu0.player.out, gpu0.player.in", UserError);
 }
 
-TEST_CASE("a port cannot be connected twice and a path cannot be used twice") {
+TEST_CASE("a port cannot be connected twice, and a path cannot be used twice") {
   Match m;
   CHECK_THROWS_AS(m.system.connect(m.a->ball_out, m.b->ball_in, Latency{1ns}), UserError);
   CHECK_THROWS_AS(m.system.add<Player>("a"), UserError);
@@ -186,7 +186,7 @@ TEST_CASE("PHOLD has one digest for every number of partitions and threads") {
   CHECK(events > 15000);
 }
 
-TEST_CASE("sparse rounds are run as one lane and change nothing") {
+TEST_CASE("sparse rounds are run as one lane without an effect on the result") {
   phold::Parameters const p{.processes = 64, .start_events = 1, .remote = 0.25, .lookahead = 0.01};
   auto const reference = phold_digest(p, 1, {}, Time{800us});
   phold::Model model(p);
@@ -197,7 +197,7 @@ TEST_CASE("sparse rounds are run as one lane and change nothing") {
   CHECK(engine.state_digest() == reference);
 }
 
-TEST_CASE("idle stretches are jumped: synchronizations follow events, not time over lookahead") {
+TEST_CASE("idle time is skipped: synchronizations follow events, not time over lookahead") {
   // Two players 100 ns apart with rallies every 20 us: without jumps, each rally would take at least 200
   // rounds.
   Match m;
@@ -210,7 +210,7 @@ TEST_CASE("idle stretches are jumped: synchronizations follow events, not time o
   CHECK(engine.profile().rounds <= 101 + 2 * 40);
 }
 
-TEST_CASE("lanes with as much to do do as much in each round: none takes turns with another to be ahead") {
+TEST_CASE("lanes with equal load have equal work in each round and do not take turns being ahead") {
   // A window has about 50 events on each of two lanes, so the lane with more events has slightly more than
   // half.
   phold::Parameters const p{.processes = 256, .start_events = 4, .remote = 0.25, .lookahead = 0.1};
@@ -224,7 +224,7 @@ TEST_CASE("lanes with as much to do do as much in each round: none takes turns w
   CHECK(static_cast<double>(profile.longest_lanes) < 0.6 * static_cast<double>(profile.events));
 }
 
-TEST_CASE("the critical path of a rally is the whole rally, and of two rallies half") {
+TEST_CASE("the critical path of one rally is the whole rally, and of two rallies half") {
   for (bool const twice : {false, true}) {
     Match m;
     if (twice) {

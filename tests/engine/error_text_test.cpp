@@ -8,7 +8,7 @@
 
 using namespace farfault;
 
-TEST_CASE("no character of a name or value ends a sentence for the user, or acts on a terminal") {
+TEST_CASE("no character of a name or value ends a message or affects a terminal") {
   std::string const nul("a\0b", 3);
   CHECK(std::string(UserError("'" + nul + "' is wrong").what()) == "'a b' is wrong");
   CHECK(std::string(RunError("'" + nul + "' is wrong").what()) == "'a b' is wrong");
@@ -35,7 +35,7 @@ TEST_CASE("bytes that are not UTF-8 become the replacement character") {
   CHECK(one_line("\xf4\x90\x80\x80") == "\ufffd\ufffd\ufffd\ufffd");
 }
 
-TEST_CASE("a long value is cut at a character, with three dots") {
+TEST_CASE("a long value is truncated at a character, with three dots") {
   CHECK(shown(std::string(80, 'x')) == std::string(80, 'x'));
   CHECK(shown(std::string(1'000'000, 'x')) == std::string(80, 'x') + "...");
   CHECK(shown(std::string(79, 'x') + "é") == std::string(79, 'x') + "...");

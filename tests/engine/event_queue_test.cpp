@@ -35,7 +35,7 @@ bool same(Event const& a, Event const& b) {
 
 }  // namespace
 
-TEST_CASE("events of one time come in the order receiving port, sending port, sequence") {
+TEST_CASE("simultaneous events are ordered by receiving port, sending port, sequence") {
   EventQueue q(1ns);
   q.push(event(5000, 2, 1, 0));
   q.push(event(5000, 1, 9, 4));
@@ -49,7 +49,7 @@ TEST_CASE("events of one time come in the order receiving port, sending port, se
   CHECK(out[3].to == 2);
 }
 
-TEST_CASE("ports that are named ahead are those of events that come later in the same window, each once") {
+TEST_CASE("prefetched ports are ports of later events in the same window, each once") {
   EventQueue q(1ns);
   constexpr std::size_t kEvents = 40;
   for (PortId i = 0; i < kEvents; ++i) q.push(event(5000, 100 + i, 0, i));
@@ -74,9 +74,7 @@ TEST_CASE("ports that are named ahead are those of events that come later in the
   }
 }
 
-TEST_CASE(
-    "a queue keeps its events when it is moved, and can be used again when they were drained from all "
-    "levels") {
+TEST_CASE("a queue keeps its events when moved, and is reusable when drained from all levels") {
   EventQueue first(1ns);
   std::vector<Event> all;
   for (unsigned level = 0; level < 5; ++level)
@@ -99,7 +97,7 @@ TEST_CASE(
   for (std::size_t i = 1; i < out.size(); ++i) CHECK(precedes(out[i - 1], out[i]));
 }
 
-TEST_CASE("nothing at or after the horizon is handed out, and it comes later") {
+TEST_CASE("events at or after the horizon are not returned until the next horizon") {
   EventQueue q(1ns);
   q.push(event(1000, 0, 0, 0));
   q.push(event(1001, 0, 0, 1));
@@ -109,7 +107,7 @@ TEST_CASE("nothing at or after the horizon is handed out, and it comes later") {
   CHECK(q.next_time() == EventQueue::kNever);
 }
 
-TEST_CASE("an event may be pushed before windows that were already looked at") {
+TEST_CASE("an event can be pushed before windows that were already inspected") {
   EventQueue q(1ns);
   q.push(event(9'000'000, 0, 0, 0));
   CHECK(q.next_time() == Time{9us});
@@ -121,7 +119,7 @@ TEST_CASE("an event may be pushed before windows that were already looked at") {
   CHECK(out[0].sequence == 1);
 }
 
-TEST_CASE("the queue pops random loads exactly as a sorted list does") {
+TEST_CASE("the queue pops random loads exactly like a sorted list") {
   std::vector<std::function<EventQueue()>> kinds;
   for (std::int64_t const lookahead : {1, 700, 65536, 3'000'000})
     kinds.push_back([lookahead] { return EventQueue{Duration{lookahead}}; });
@@ -180,7 +178,7 @@ TEST_CASE("the queue pops random loads exactly as a sorted list does") {
   }
 }
 
-TEST_CASE("the queue pops in order what comes at the edges of its clock and just before them") {
+TEST_CASE("the queue pops events at the edges of its clock, and just before them, in order") {
   for (std::uint64_t const hertz : {953'675ULL, 1'000'000'000ULL, 1'410'000'000ULL, 3'000'000'000ULL}) {
     CAPTURE(hertz);
     Clock const clock(hertz);
@@ -209,7 +207,7 @@ TEST_CASE("the queue pops in order what comes at the edges of its clock and just
   }
 }
 
-TEST_CASE("many events of one window pop in order, wherever in the window they lie") {
+TEST_CASE("many events of one window pop in order, at any position in the window") {
   for (std::int64_t const step : {1, 3, 256, 1024, 65536}) {
     CAPTURE(step);
     EventQueue q{Duration{1'000'000}};
@@ -225,7 +223,7 @@ TEST_CASE("many events of one window pop in order, wherever in the window they l
   }
 }
 
-TEST_CASE("draining hands out every pending event once and leaves a usable queue") {
+TEST_CASE("draining returns every pending event once and leaves a usable queue") {
   EventQueue q(1ns);
   for (std::uint64_t i = 0; i < 1000; ++i) q.push(event(static_cast<std::int64_t>(i * i * 37), 0, 0, i));
   take(q, Time{Duration{37 * 100 * 100}});

@@ -43,7 +43,7 @@ Ran run_ring(ring::Options const& options, std::uint32_t ranks, Time end, Engine
 
 }  // namespace
 
-TEST_CASE("a ring of unequal links has one digest on every number of ranks, lanes merged or not") {
+TEST_CASE("a ring of unequal links has one digest on every number of ranks, with and without merged lanes") {
   ring::Options const options{.places = 12, .longer = Duration{7'001}};
   auto const reference = run_ring(options, 1, Time{40us});
   CHECK(reference.events > 30'000);
@@ -58,7 +58,7 @@ TEST_CASE("a ring of unequal links has one digest on every number of ranks, lane
     }
 }
 
-TEST_CASE("links that differ between all pairs and directions give one digest on every number of ranks") {
+TEST_CASE("links with different latencies per pair and direction give one digest on every number of ranks") {
   auto const reference = uneven::digest(1, {}, Time{60us}, *make_single_transport());
   for (std::uint32_t const ranks : {2U, 3U, 4U, 8U})
     run_on_ranks(ranks, [&](Transport& transport) {
@@ -67,7 +67,7 @@ TEST_CASE("links that differ between all pairs and directions give one digest on
     });
 }
 
-TEST_CASE("an exchange on a ring takes two messages of each rank") {
+TEST_CASE("an exchange on a ring takes two messages per rank") {
   for (std::uint32_t const ranks : {8U, 16U, 32U}) {
     auto const ran = run_ring({.places = ranks}, ranks, Time{5us});
     CHECK(ran.messages == 2 * ranks * ran.exchanges);
@@ -75,34 +75,33 @@ TEST_CASE("an exchange on a ring takes two messages of each rank") {
   }
 }
 
-TEST_CASE(
-    "where all ranks are busy, exchanges follow simulated time over the link, and few ask for a summary") {
+TEST_CASE("if all ranks are busy, exchanges follow simulated time over the link, and few need a summary") {
   auto const ran = run_ring({.places = 8}, 8, Time{60us});  // 600 link latencies
   CHECK(ran.exchanges < 700);
   CHECK(ran.summaries < 100);
 }
 
-TEST_CASE("one active rank of a ring of eight needs no more exchanges than if all were active") {
+TEST_CASE("one active rank of a ring of eight needs no more exchanges than eight active ranks") {
   auto const ran = run_ring({.places = 8, .every = 8}, 8, Time{60us});
   CHECK(ran.events > 5'000);
   CHECK(ran.exchanges < 700);
 }
 
-TEST_CASE("ranks leap idle time: exchanges follow events, not simulated time over the link") {
+TEST_CASE("ranks skip idle time: exchanges follow events, not simulated time over the link") {
   // Two of eight places work every 100 us, i.e. every 1000 link latencies.
   auto const ran = run_ring({.places = 8, .every = 4, .pause = Duration{100'000'000}}, 8, Time{20ms});
   CHECK(ran.events > 400);
   CHECK(ran.exchanges < 4 * ran.events);
 }
 
-TEST_CASE("after an idle stretch ranks go on as if there had been none") {
+TEST_CASE("an idle period does not affect the later number of exchanges") {
   // 10,000 idle link latencies, then 600 busy ones.
   auto const ran = run_ring({.places = 8, .start = 1ms}, 8, Time{1060us});
   CHECK(ran.exchanges < 750);
   CHECK(ran.summaries < 150);
 }
 
-TEST_CASE("a stop request of one rank stops all ranks of a ring, and they go on to the same end") {
+TEST_CASE("a stop request of one rank stops all ranks of a ring, and they continue to the same end") {
   ring::Options const options{.places = 8};
   auto const reference = run_ring(options, 1, Time{30us});
   run_on_ranks(8, [&](Transport& transport) {
@@ -117,7 +116,7 @@ TEST_CASE("a stop request of one rank stops all ranks of a ring, and they go on 
   });
 }
 
-TEST_CASE("what ranks of a ring save when stopped is loaded on another number of ranks") {
+TEST_CASE("the state of stopped ranks of a ring is loaded on another number of ranks") {
   ring::Options const options{.places = 8, .longer = Duration{3'000}};
   auto const reference = run_ring(options, 1, Time{30us});
   std::vector<std::vector<std::byte>> parts;
@@ -140,7 +139,7 @@ TEST_CASE("what ranks of a ring save when stopped is loaded on another number of
   });
 }
 
-TEST_CASE("exchanges are watched on all ranks alike, and a watcher may sum over them") {
+TEST_CASE("exchanges are observed equally on all ranks, and an observer may sum over them") {
   for (std::uint32_t const ranks : {2U, 8U}) {  // all ranks are neighbours, or only some
     ring::Options const options{.places = 8};
     auto const reference = run_ring(options, 1, Time{60us});
@@ -170,7 +169,7 @@ TEST_CASE("exchanges are watched on all ranks alike, and a watcher may sum over 
   }
 }
 
-TEST_CASE("one rank has no exchange to watch") {
+TEST_CASE("one rank has no exchange to observe") {
   ring::Model model({.places = 4});
   auto const transport = make_single_transport();
   Engine engine(model.system, model.placement(4), {}, *transport);

@@ -46,7 +46,7 @@ std::string refusal(std::function<void()> const& action) {
 
 }  // namespace
 
-TEST_CASE("an input is a regular file, opened without waiting, or there is a reason") {
+TEST_CASE("an input is a regular file and opens without blocking, or a reason is given") {
   Folder const folder;
   write(folder.file("a"), "text");
   std::filesystem::create_symlink("a", folder.file("link"));
@@ -69,17 +69,17 @@ TEST_CASE("an input is a regular file, opened without waiting, or there is a rea
     CHECK(input.why_not != "");
     CHECK(first_bytes(name, 10) == "");
   }
-  CHECK(why_not_readable(nul) == "its name holds a NUL character");
+  CHECK(why_not_readable(nul) == "its name contains a NUL character");
   CHECK_FALSE(is_there(nul));
   CHECK(refusal([&] { create_locked(nul); }) ==
-        "cannot write '" + folder.file("a") + " b': its name holds a NUL character");
+        "cannot write '" + folder.file("a") + " b': its name contains a NUL character");
   CHECK(content(folder.file("a")) == "text");
   write(folder.file("large"), std::string(300'000, 'x'));
   CHECK(first_bytes(folder.file("large"), 200'000) == std::string(200'000, 'x'));
   CHECK(first_bytes(folder.file("large"), 1 << 20).size() == 300'000);
 }
 
-TEST_CASE("only a regular file can be read, and asking never waits") {
+TEST_CASE("only a regular file is readable, and the check never blocks") {
   Folder const folder;
   write(folder.file("a"), "text");
   std::filesystem::create_symlink("a", folder.file("link"));
@@ -89,10 +89,10 @@ TEST_CASE("only a regular file can be read, and asking never waits") {
   CHECK(why_not_readable(folder.file("link")) == "");
   CHECK(why_not_readable(folder.file("none")) == "no such file");
   CHECK(why_not_readable(folder.file("fifo")) ==
-        "it is a FIFO, not a regular file; write what it gives to a file first");
+        "it is a FIFO, not a regular file; copy its contents to a file first");
   CHECK(why_not_readable(folder.path.string()) == "it is a directory, not a regular file");
   CHECK(why_not_readable("/dev/null") ==
-        "it is a device, not a regular file; write what it gives to a file first");
+        "it is a device, not a regular file; copy its contents to a file first");
   CHECK(why_not_readable(folder.file("loop")) == "Too many levels of symbolic links");
   CHECK(why_not_readable(folder.file(std::string(300, 'x'))) == "File name too long");
   CHECK(is_there(folder.file("loop")));
@@ -117,7 +117,7 @@ TEST_CASE("only a regular file is replaced") {
         "cannot write '" + folder.file("loop") + "': Too many levels of symbolic links");
 }
 
-TEST_CASE("a file is created for one owner at a time, and what a killed one left is no obstacle") {
+TEST_CASE("a file is created for one owner at a time, and a leftover of a killed owner is replaced") {
   Folder const folder;
   auto const path = folder.file("a");
   write(path, "left by a killed run");
@@ -140,7 +140,7 @@ TEST_CASE("a file is created for one owner at a time, and what a killed one left
         "cannot write '" + folder.file("no/a") + "': No such file or directory");
 }
 
-TEST_CASE("a file is never created through a link, nor emptied under its other names") {
+TEST_CASE("a file is never created through a link, nor truncated under its other names") {
   Folder const folder;
   write(folder.file("precious"), "text");
   std::filesystem::create_symlink("precious", folder.file("link"));
@@ -159,7 +159,7 @@ TEST_CASE("a file is never created through a link, nor emptied under its other n
   CHECK(content(folder.file("precious")) == "text");
 }
 
-TEST_CASE("two names of one file are told from two files, however they are spelt") {
+TEST_CASE("two names of one file are distinguished from two files, in any spelling") {
   Folder const folder;
   write(folder.file("a"), "same text");
   write(folder.file("b"), "same text");

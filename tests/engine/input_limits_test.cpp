@@ -5,7 +5,7 @@
 
 using namespace farfault;
 
-TEST_CASE("the memory of a batch job is bounded by every control group that it is in") {
+TEST_CASE("the memory of a batch job is limited by each of its control groups") {
   using Files = std::vector<std::string>;
   CHECK(cgroup_limit_files("0::/system.slice/job_7/step_0\n") ==
         Files{"/sys/fs/cgroup/system.slice/job_7/step_0/memory.max",
@@ -33,7 +33,7 @@ TEST_CASE("a limit of 0 is a share of the memory, and at least one") {
   CHECK(usable_memory().bytes > 1U << 20);
 }
 
-TEST_CASE("a limit that was set is kept, whatever the memory") {
+TEST_CASE("an explicit limit is kept at any memory size") {
   InputLimits set;
   set.edges = 7;
   set.unpacked = ByteSize{3};
@@ -43,7 +43,7 @@ TEST_CASE("a limit that was set is kept, whatever the memory") {
   CHECK(l.nodes == 1'000'000);
 }
 
-TEST_CASE("the defaults read the same on every machine") {
+TEST_CASE("the default values are the same on every machine") {
   InputLimits limits;
   ParamTable table;
   limits.describe(table);

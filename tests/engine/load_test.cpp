@@ -44,7 +44,7 @@ std::vector<EngineOptions> const kOptions = {
 
 }  // namespace
 
-TEST_CASE("an engine with mail under way loads an earlier save and nothing of its own future remains") {
+TEST_CASE("an engine with undelivered mail loads an earlier save and keeps none of its later state") {
   auto const end = Time{3us};
   auto const reference = uneven::digest(1, {}, end, *make_single_transport());
   for (auto const& options : kOptions)
@@ -55,7 +55,7 @@ TEST_CASE("an engine with mail under way loads an earlier save and nothing of it
     }
 }
 
-TEST_CASE("ranks with mail under way load an earlier save and nothing of their own future remains") {
+TEST_CASE("ranks with undelivered mail load an earlier save and keep none of their later state") {
   auto const end = Time{3us};
   auto const reference = uneven::digest(1, {}, end, *make_single_transport());
   for (auto const& options : kOptions)
@@ -79,7 +79,7 @@ TEST_CASE("pending events are counted wherever they wait") {
   }
 }
 
-TEST_CASE("the time of the last event is part of what is saved") {
+TEST_CASE("the time of the last event is saved") {
   auto const transport = make_single_transport();
   uneven::Model model;
   Engine engine(model.system, uneven::Model::placement(3), {}, *transport);

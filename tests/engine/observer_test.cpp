@@ -76,8 +76,7 @@ Watched watch(bool looks, std::uint32_t threads, bool apart) {
 
 }  // namespace
 
-TEST_CASE(
-    "an observer sees each event of its component, in order, from when it was asked for until it was not") {
+TEST_CASE("an observer gets each event of its component in order, while it is registered") {
   auto const one = watch(true, 1, false);
   CHECK(one.times.size() > 50);
   CHECK(one.times.size() < one.events / 4);
@@ -87,7 +86,7 @@ TEST_CASE(
     for (auto const apart : {false, true}) CHECK(watch(true, threads, apart).times == one.times);
 }
 
-TEST_CASE("who is observed does not notice") {
+TEST_CASE("an observer does not affect the component") {
   auto const unseen = watch(false, 1, false);
   auto const seen = watch(true, 1, false);
   CHECK(unseen.times.empty());

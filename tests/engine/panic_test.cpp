@@ -58,10 +58,10 @@ TEST_CASE("a first event before time zero is an internal error that names its re
     system.post(counter.step, Step{3}, Time{Duration{-1}});
   });
   CHECK(death.signal == SIGABRT);
-  CHECK(death.said.find("group.counter: a first event before time zero") != std::string::npos);
+  CHECK(death.said.find("group.counter: the first event has a negative time") != std::string::npos);
 }
 
-TEST_CASE("an internal error outside a run names the place in the source alone") {
+TEST_CASE("an internal error outside a run names only the source location") {
   auto const death = death_of([] { panic("out of order", "a.cpp", 7); });
   CHECK(death.signal == SIGABRT);
   CHECK(death.said == "farfault: internal error: out of order (a.cpp:7)\n");

@@ -70,7 +70,7 @@ TEST_CASE("a declaration gives name, default, range and source as text") {
   CHECK(t.find("ways") == nullptr);
 }
 
-TEST_CASE("a spec with other defaults names their sources, of parameters that are declared") {
+TEST_CASE("a spec with other defaults sets the sources of declared parameters") {
   struct Outer {
     Inner inner{2};
     void describe(ParamTable& t) {
@@ -87,7 +87,7 @@ TEST_CASE("a spec with other defaults names their sources, of parameters that ar
   CHECK_THROWS_AS(t.set_source("lines", "assumed"), UserError);
 }
 
-TEST_CASE("setting a parameter changes the member that was described") {
+TEST_CASE("setting a parameter changes the described member") {
   Spec spec;
   ParamTable t;
   spec.describe(t);
@@ -115,14 +115,14 @@ TEST_CASE("setting a parameter changes the member that was described") {
   CHECK(t.find("clock")->default_value == "1 GHz");
 }
 
-TEST_CASE("a wrong value names itself and the rule, and changes nothing") {
+TEST_CASE("an invalid value is reported with the rule, and changes nothing") {
   Spec spec;
   ParamTable t;
   spec.describe(t);
   CHECK(error_of(t, "entries", "0") == "'0' is outside 1 to 65536");
   CHECK(error_of(t, "entries", "65537") == "'65537' is outside 1 to 65536");
-  CHECK(error_of(t, "entries", "-1") == "'-1' is not a whole number of zero or more");
-  CHECK(error_of(t, "entries", "64.0") == "'64.0' is not a whole number of zero or more");
+  CHECK(error_of(t, "entries", "-1") == "'-1' is not a non-negative integer");
+  CHECK(error_of(t, "entries", "64.0") == "'64.0' is not a non-negative integer");
   CHECK(error_of(t, "entries", "99999999999999999999") == "'99999999999999999999' is too large");
   CHECK(error_of(t, "share", "1.5") == "'1.5' is outside 0 to 1");
   CHECK(error_of(t, "share", "nan") == "'nan' is not a number");
@@ -135,7 +135,7 @@ TEST_CASE("a wrong value names itself and the rule, and changes nothing") {
   CHECK(spec.latency == 10ns);
 }
 
-TEST_CASE("a count never exceeds what its member or a TOML integer can hold") {
+TEST_CASE("a count never exceeds the range of its member or of a TOML integer") {
   std::uint32_t narrow = 1;
   std::uint64_t wide = 1;
   ParamTable t;

@@ -86,7 +86,7 @@ Graph random_graph(std::uint32_t seed, std::uint32_t partitions, std::size_t eve
 
 }  // namespace
 
-TEST_CASE("an event that is ready early fills a core that was idle before a later one") {
+TEST_CASE("an event that is ready early uses an idle core before a later event") {
   // A chain of three events, followed in execution order by three independent events.
   Graph const graph = {{0, {}}, {0, 0}, {0, 1}, {1, {}}, {2, {}}, {3, {}}};
   auto const p = recorded(graph, 4);
@@ -96,7 +96,8 @@ TEST_CASE("an event that is ready early fills a core that was idle before a late
 }
 
 TEST_CASE(
-    "a fork of eight takes as many steps as the cores allow, and its join of eight in one partition eight") {
+    "a fork of eight takes steps according to the cores, and its join of eight in one partition takes "
+    "eight") {
   Graph graph = {{0, {}}};
   for (std::uint32_t i = 1; i <= 8; ++i) graph.push_back({i, 0});
   for (std::uint32_t i = 1; i <= 8; ++i) graph.push_back({9, i});  // one partition, so in sequence
@@ -109,15 +110,14 @@ TEST_CASE(
   CHECK(p.busiest == 8);
 }
 
-TEST_CASE("events of one partition run in their order, on however many cores") {
+TEST_CASE("events of one partition run in order, on any number of cores") {
   Graph const graph(100, Node{0, {}});
   auto const p = recorded(graph, 1);
   CHECK(p.path == 100);
   for (auto const steps : p.list_schedule) CHECK(steps == 100);
 }
 
-TEST_CASE(
-    "the schedule of any graph is the one that a step-by-step scheduler finds, and within Graham's bound") {
+TEST_CASE("the schedule of any graph matches a step-by-step scheduler and is within Graham's bound") {
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
     auto const partitions = 1 + seed * seed;
     auto const graph = random_graph(seed, partitions, 600);
@@ -144,7 +144,7 @@ TEST_CASE("the schedules of PHOLD are within Graham's bound") {
   }
 }
 
-TEST_CASE("steps that no event can fill any more take no memory, and forgetting them changes no schedule") {
+TEST_CASE("steps that no event can fill take no memory, and forgetting them does not change the schedule") {
   FreeCores remembers(3);
   FreeCores forgets(3);
   std::mt19937 random(5);
@@ -162,7 +162,7 @@ TEST_CASE("steps that no event can fill any more take no memory, and forgetting 
   CHECK(remembers.chunks_kept() > 30);
 }
 
-TEST_CASE("steps in which no core is free take no memory") {
+TEST_CASE("steps without a free core take no memory") {
   FreeCores cores(2);
   for (std::uint64_t i = 0; i < 200'000; ++i) CHECK(cores.take(0) == i / 2);
   CHECK(cores.chunks_kept() <= 1);

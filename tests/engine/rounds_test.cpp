@@ -27,16 +27,14 @@ double looks_per_round(std::uint32_t lanes, std::uint32_t every) {
 
 }  // namespace
 
-TEST_CASE(
-    "what the leader of a round does grows with the lanes that have something to do, not with all lanes") {
+TEST_CASE("the leader's work in a round grows with the active lanes, not with all lanes") {
   auto const few = looks_per_round(64, 8);
   CHECK(looks_per_round(512, 64) < 1.2 * few);
   CHECK(looks_per_round(2048, 256) < 1.2 * few);
 }
 
 TEST_CASE(
-    "what the leader of a round does grows with the lanes, not with their square, where all have something "
-    "to do") {
+    "the leader's work in a round grows with the lanes, not with their square, if all lanes are active") {
   auto const small = looks_per_round(64, 1);
   CHECK(looks_per_round(512, 1) < 1.2 * 8 * small);
 }
@@ -53,7 +51,7 @@ TEST_CASE("the lanes of a round are taken from the longest to the shortest") {
   CHECK(taken == std::vector<std::uint32_t>{7, 3, 6, 4, 0, 1, 2, 5});
 }
 
-TEST_CASE("each lane of a round has one turn in it, whichever lanes take part and whoever is late") {
+TEST_CASE("each lane of a round runs once, for any participating lanes and late threads") {
   constexpr std::uint32_t kTasks = 24;
   for (std::uint32_t const threads : {2U, 4U}) {
     Workers workers(threads, kTasks, false);

@@ -11,7 +11,7 @@
 
 using namespace farfault;
 
-TEST_CASE("a histogram counts zeros in bin 0, then by powers of two, and what is larger in its last bin") {
+TEST_CASE("a histogram counts zeros in bin 0, then by powers of two, and larger values in its last bin") {
   Histogram<6> h;
   for (std::uint64_t const v : {0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32}) h.add(v);
   h.add(std::numeric_limits<std::uint64_t>::max());
@@ -25,7 +25,7 @@ TEST_CASE("a latency is counted in whole nanoseconds") {
   CHECK(nanoseconds_of(Duration{1'999'999}) == 1999);
 }
 
-TEST_CASE("rows arrive as they were added, with their component and table, numbers and text of any content") {
+TEST_CASE("rows arrive unchanged, with their component and table, numbers and any text") {
   TableRows rows;
   std::vector<std::vector<Cell>> const cells{
       {std::uint64_t{7}, std::string("gpu0"), std::int64_t{-3}},

@@ -21,7 +21,7 @@ TEST_CASE("time points and durations are different types") {
   CHECK(picoseconds(Time{} + 2us) == 2'000'000);
 }
 
-TEST_CASE("a latency of zero or less is refused") {
+TEST_CASE("a latency of zero or less is rejected") {
   CHECK_THROWS_AS(Latency(Duration{0}), std::invalid_argument);
   CHECK_THROWS_AS(Latency(Duration{-1}), std::invalid_argument);
   CHECK(Latency(Duration{1}).get() == Duration{1});
@@ -34,7 +34,7 @@ TEST_CASE("a clock needs 1 Hz to 1 THz") {
   CHECK(Clock(1'000'000'000'000).edge(7) == Time{Duration{7}});
 }
 
-TEST_CASE("a clock whose period is no whole number of picoseconds does not drift") {
+TEST_CASE("a clock with a fractional period in picoseconds does not drift") {
   Clock const c(3'000'000'000);
   CHECK(picoseconds(c.edge(1)) == 333);
   CHECK(picoseconds(c.edge(2)) == 666);
@@ -43,7 +43,7 @@ TEST_CASE("a clock whose period is no whole number of picoseconds does not drift
   CHECK(c.cycles(3) == 1ns);
 }
 
-TEST_CASE("a clock is exact after a hundred days, where 64 bits do not hold its products") {
+TEST_CASE("a clock is exact after a hundred days, where its products exceed 64 bits") {
   __extension__ using Wide = unsigned __int128;
   for (auto const hertz : {1'000'000'000ULL, 1'410'000'000ULL, 1'683'000'123ULL, 999'999'999'989ULL}) {
     Clock const c(hertz);
@@ -57,7 +57,7 @@ TEST_CASE("a clock is exact after a hundred days, where 64 bits do not hold its 
   }
 }
 
-TEST_CASE("the edge at or after a time is the edge itself when the time lies on one") {
+TEST_CASE("the edge at or after a time is the time itself if it is on an edge") {
   for (auto const hertz : {1'000'000'000ULL, 3'000'000'000ULL, 1'410'000'000ULL, 7ULL}) {
     Clock const c(hertz);
     for (std::uint64_t n = 0; n < 50; ++n) {

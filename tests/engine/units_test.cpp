@@ -30,14 +30,14 @@ TEST_CASE("decimal prefixes are powers of 1000 and binary ones powers of 1024") 
   CHECK(parse_frequency("1.41 GHz").hertz == 1410000000);
 }
 
-TEST_CASE("a quantity that is no whole number of its finest unit is refused, not rounded") {
+TEST_CASE("a quantity that is not a multiple of its finest unit is rejected, not rounded") {
   CHECK_THROWS_WITH_AS(parse_duration("0.5ps"), "'0.5ps' is not a whole multiple of a picosecond", UnitError);
   CHECK_THROWS_WITH_AS(parse_bytes("1.3B"), "'1.3B' is not a whole multiple of a byte", UnitError);
   CHECK_THROWS_WITH_AS(parse_bandwidth("1bit/s"), "'1bit/s' is not a whole multiple of a byte per second",
                        UnitError);
 }
 
-TEST_CASE("a missing, wrong or ambiguous unit is refused with an example") {
+TEST_CASE("a missing, wrong or ambiguous unit is rejected with an example") {
   CHECK_THROWS_WITH_AS(parse_duration("5"), "'5' has no unit; write a time such as '5 us'", UnitError);
   CHECK_THROWS_WITH_AS(parse_frequency("1 GB"),
                        "'1 GB' is not a frequency such as '1500 MHz' (units: Hz, kHz, MHz, GHz, THz)",
@@ -47,7 +47,7 @@ TEST_CASE("a missing, wrong or ambiguous unit is refused with an example") {
     CHECK_THROWS_AS(parse_duration(text), UnitError);
 }
 
-TEST_CASE("a quantity beyond its type is refused") {
+TEST_CASE("a quantity outside the range of its type is rejected") {
   CHECK(parse_duration("9223372036854775807ps") == Duration::max());
   CHECK_THROWS_WITH_AS(parse_duration("9223372036854775808ps"), "'9223372036854775808ps' is too large",
                        UnitError);

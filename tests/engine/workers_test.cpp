@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads that share a round.
+// The threads of a round.
 #include "workers.hpp"
 
 #include <doctest/doctest.h>
@@ -31,7 +31,7 @@ std::vector<Workers::Turn> all_of(std::uint32_t tasks) {
 
 }  // namespace
 
-TEST_CASE("threads that wait for the last task of a round leave their cores to others") {
+TEST_CASE("threads that wait for the last task of a round yield their cores") {
   for (std::uint32_t const threads : {2U, 4U, 8U}) {
     CAPTURE(threads);
     Workers workers(threads, 8, false);
@@ -47,7 +47,7 @@ TEST_CASE("threads that wait for the last task of a round leave their cores to o
   }
 }
 
-TEST_CASE("threads that wait for a round leave their cores to others") {
+TEST_CASE("threads that wait for a round yield their cores") {
   Workers workers(8, 8, false);
   auto const before = cpu_time();
   workers.run([&] {
@@ -58,7 +58,7 @@ TEST_CASE("threads that wait for a round leave their cores to others") {
   CHECK(cpu_time() - before < 250ms);
 }
 
-TEST_CASE("what a task throws ends the run with it, whichever thread ran the task") {
+TEST_CASE("an exception of a task ends the run with it, on any thread") {
   for (std::uint32_t const threads : {1U, 2U, 4U}) {
     Workers workers(threads, 8, false);
     for (std::uint32_t failing = 0; failing < 8; ++failing) {

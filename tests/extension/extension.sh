@@ -13,7 +13,7 @@ cmake --install "$build" --prefix "$scratch/first" >"$log" 2>&1 || { cat "$log";
 mv "$scratch/first" "$scratch/prefix"
 prefix=$scratch/prefix
 check "the installed program runs" eval '"$prefix/bin/farfault" --version >/dev/null'
-check "no path of the source, the build or the first prefix is in what is installed: $(grep -rlF -e "$source_dir" -e "$build" \
+check "installed files contain no path of the source, the build or the first prefix: $(grep -rlF -e "$source_dir" -e "$build" \
   -e "$scratch/first" "$prefix" | head -3)" eval '! grep -rqF -e "$source_dir" -e "$build" -e "$scratch/first" "$prefix"'
 
 # configures FOLDER WORD ...; builds NAME FOLDER: builds into $scratch/NAME
@@ -37,11 +37,11 @@ mkdir "$scratch/cxx"
 sed 's/^project.*/project(alone CXX)/; s/by_region.cpp/main.cpp/' "$here/one_policy/CMakeLists.txt" >"$scratch/cxx/CMakeLists.txt"
 echo 'int main() {}' >"$scratch/cxx/main.cpp"
 configures "$scratch/cxx" -B "$scratch/cxx/build"
-check "a project without C is told so" grep -q 'found by projects of C and C++' "$log"
+check "a project without C gets a message" grep -q 'found by projects of C and C++' "$log"
 
 # README's example is this folder, without the licence lines.
 for file in CMakeLists.txt by_region.cpp; do
-  check "README.md shows one_policy/$file as it is" perl -0777 -e '
+  check "README.md contains one_policy/$file unchanged" perl -0777 -e '
     ($readme, $text) = map { open(my $f, "<", $_) or die; <$f> } @ARGV; $text =~ s/^.*SPDX.*\n//; exit(index($readme, "\n$text```") < 0)' \
     "$source_dir/README.md" "$here/one_policy/$file"
 done
@@ -55,8 +55,8 @@ refuses() { # PATTERN COMMAND ...
   shift
   "$@" >/dev/null 2>"$scratch/err"
   rc=$?
-  check "'$*' ends with 2, not $rc" test "$rc" -eq 2
-  check "'$*' says '$pattern' in one line, not: $(cat "$scratch/err")" \
+  check "'$*': exit code 2, not $rc" test "$rc" -eq 2
+  check "'$*': one line with '$pattern', not: $(cat "$scratch/err")" \
     test "$(grep -c . "$scratch/err")" -eq 1 -a "$(grep -cE "^farfault: .*$pattern" "$scratch/err")" -eq 1
 }
 
@@ -72,10 +72,10 @@ same_digest() { # WHAT PROGRAM run WORD ...
   rm -f "$result"* "$scratch/saved"*
   check "$what: runs" run_with "$@" --threads 1
   reference=$(digest_of "$result")
-  check "$what: a result is valid" eval '"$farfault" validate "$result" >/dev/null'
+  check "$what: the result is valid" eval '"$farfault" validate "$result" >/dev/null'
   check "$what: 2 threads, checkpoints" run_with "$@" --threads 2 --checkpoint "$scratch/saved" --checkpoint-every 5us
   check "$what: one digest for 1 and 2 threads" [ "$(digest_of "$result")" = "$reference" ]
-  check "$what: there is a checkpoint" test -s "$scratch/saved"
+  check "$what: a checkpoint is written" test -s "$scratch/saved"
   check "$what: resumes" run_with "$@" --threads 1 --resume "$scratch/saved"
   check "$what: one digest after resuming" [ "$(digest_of "$result")" = "$reference" ]
   if have_ranks; then
@@ -85,7 +85,7 @@ same_digest() { # WHAT PROGRAM run WORD ...
 }
 # holds WHAT EXPRESSION: about the last result, the h5py file f
 python=/usr/bin/python3
-"$python" -c 'import h5py' 2>/dev/null || { echo "skipped: python3-h5py is missing: what results hold"; python=; }
+"$python" -c 'import h5py' 2>/dev/null || { echo "skipped: python3-h5py is missing: the content of results"; python=; }
 holds() {
   [ -z "$python" ] || check "$1" "$python" -c 'import h5py, sys
 f = h5py.File(sys.argv[1])
@@ -98,16 +98,16 @@ program=$scratch/one/by_region
 words=(run paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=256
   --set workload.transpose.height=256 --set gpu.sms=4 --set memory.placement=interleave)
 check "params lists a policy's parameter" eval '"$program" params gpu.router.by_region | grep -q "gpu.router.by_region.regions = 1024"'
-check "params names the policy beside the others" eval '"$program" params gpu.router | grep -q "by_region, where the last one"'
+check "params lists the policy among the others" eval '"$program" params gpu.router | grep -q "by_region: Unit that resolved"'
 check "another program does not know it" eval '! "$farfault" params gpu.router | grep -q by_region'
 same_digest by_region "$program" "${words[@]}" --set gpu.router.policy=by_region --set gpu.router.by_region.regions=64
 holds "by_region: its parameter is in the resolved configuration" '"[gpu.router.by_region]\nregions = 64\n" in config'
-holds "by_region: it counts" 'all(f["/timeseries/gpu.router"][name][-1].sum() > 0 for name in ("right", "wrong"))'
+holds "by_region: its statistics count" 'all(f["/timeseries/gpu.router"][name][-1].sum() > 0 for name in ("right", "wrong"))'
 run_with "$program" "${words[@]}" --set gpu.router.by_region.regions=64
-check "the parameters of a policy that is not chosen are named: $(cat "$scratch/err")" grep -qF \
+check "the parameters of an unused policy are reported: $(cat "$scratch/err")" grep -qF \
   'unused: gpu.router.by_region.regions (--set; only with gpu.router.policy = "by_region")' "$scratch/err"
-holds "and not in the resolved configuration" '"by_region" not in config'
-holds "and it has no statistics" '"/timeseries/gpu.router/right" not in f'
+holds "they are not in the resolved configuration" '"by_region" not in config'
+holds "an unused policy has no statistics" '"/timeseries/gpu.router/right" not in f'
 refuses "'by_regoin' is not one of: .*by_region" "$program" "${words[@]}" --set gpu.router.policy=by_regoin
 refuses "gpu.router.by_region.regions: '0' is outside 1 to 1048576" "$program" "${words[@]}" \
   --set gpu.router.by_region.regions=0
@@ -125,13 +125,13 @@ same_digest several "$program" "${words[@]}"
 holds "several: their parameters are in the resolved configuration" '"cap = 1\n" in config and "pages = 64\n" in config'
 holds "several: both halves of the TLB have hits" \
   'f["/timeseries/l2_tlb/hits"][-1].sum() > f["/timeseries/gpu.l2_tlb.organization/hits_of_second"][-1].sum() > 0'
-holds "several: the scheduler counts" 'f["/timeseries/gpu.dram.scheduler/capped"][-1].sum() > 0'
-holds "several: the allocator gives every page that is touched first its own place" \
+holds "several: the scheduler's statistics count" 'f["/timeseries/gpu.dram.scheduler/capped"][-1].sum() > 0'
+holds "several: the allocator places every first-touched page at its own offset" \
   'f["/timeseries/memory.frame_allocation/in_place"][-1].sum() == f["/timeseries/driver/pages_mapped"][-1].sum() > 100'
 run_with "$program" "${words[@]}" --set memory.frame_allocation=on_demand --set memory.large_pages=table
 holds "several: both halves of the TLB have hits of large pages" \
   'f["/timeseries/l2_tlb/hits"][-1].sum() > f["/timeseries/gpu.l2_tlb.organization/hits_of_second"][-1].sum() > 0'
-holds "several: all of the table comes in large pages" 'set(f["/tables/first_touches/base_pages"][:]) == {512}'
+holds "several: the whole table is in large pages" 'set(f["/tables/first_touches/base_pages"][:]) == {512}'
 refuses 'cap = 64: must be below the channel.s queue, 64' "$program" run small-gather \
   --set gpu.dram.capped_row_hits.cap=64 --set gpu.dram.queue=64
 refuses 'bit = 0: a TLB of an odd number of sets, 1, has no halves' "$program" run small-gather --set gpu.l2_tlb.ways=256
@@ -144,5 +144,5 @@ check "a machine file is recognised" eval '"$program" inspect "$scratch/six" --j
 check "a machine file runs" run_with "$program" run small-gather --set machine.topology="$scratch/six"
 echo 'ring 2 GPUs' >"$scratch/two"
 refuses "two: must be 'ring N GPUs'" "$program" inspect "$scratch/two"
-refuses "two: is no topology" "$farfault" inspect "$scratch/two"
+refuses "two: not a topology" "$farfault" inspect "$scratch/two"
 finish

@@ -105,7 +105,7 @@ run_campaign() {
   done
   if [ "$left" -gt 0 ] && [ "$failures" -eq 0 ]; then
     failures=1
-    echo "ended before its inputs: see $folder/log" >>"$folder/failures"
+    echo "ended before all inputs: see $folder/log" >>"$folder/failures"
   fi
   printf '%-20s %10d %9d %8d MiB\n' "$name" "$done" "$failures" "$memory" >"$folder/row"
 }

@@ -32,7 +32,7 @@ std::vector<std::string> words_of(std::string_view text) {
 void fuzz_one(fuzz::Bytes input) {
   static fuzz::MemoryFolder const folder;
   static int const moved = ::chdir(folder.path().c_str());
-  fuzz::expect(moved == 0, "the folder in memory can be entered");
+  fuzz::expect(moved == 0, "the folder in memory is accessible");
   auto words = words_of(fuzz::text_of(input));
   bool const runs =
       std::ranges::find(words, "run") != words.end() || std::ranges::find(words, "sweep") != words.end();
@@ -43,6 +43,6 @@ void fuzz_one(fuzz::Bytes input) {
   fuzz::expect(code == cli::kDone || code == cli::kRunFailed || code == cli::kInputWrong,
                "an exit code is known");
   if (code != cli::kInputWrong) return;
-  fuzz::expect(said.starts_with("farfault: ") && said.ends_with('\n'), "a refusal is a line", said);
+  fuzz::expect(said.starts_with("farfault: ") && said.ends_with('\n'), "an error message is one line", said);
   fuzz::expect_sentence(std::string_view(said).substr(0, said.size() - 1));
 }

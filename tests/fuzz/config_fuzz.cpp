@@ -61,5 +61,5 @@ void fuzz_one(fuzz::Bytes bytes) {
   if (!fuzz::accepts([&] { first = resolved(input); })) return;
   std::string second;
   bool const again = fuzz::accepts([&] { second = resolved({first, {}}); });
-  fuzz::expect(again && second == first, "a resolved configuration reads back as itself", first);
+  fuzz::expect(again && second == first, "a resolved configuration reads back unchanged", first);
 }

@@ -13,9 +13,9 @@ void expect_sound(CsrGraph const& graph) {
                    graph.offsets.back() == graph.targets.size(),
                "a graph has one row for each vertex");
   for (std::uint64_t v = 0; v < graph.vertices; ++v)
-    fuzz::expect(graph.offsets[v] <= graph.offsets[v + 1], "rows follow each other");
+    fuzz::expect(graph.offsets[v] <= graph.offsets[v + 1], "rows are in order");
   for (auto const target : graph.targets)
-    fuzz::expect(target < graph.vertices, "an edge leads to a vertex of the graph");
+    fuzz::expect(target < graph.vertices, "an edge ends at a vertex of the graph");
 }
 
 }  // namespace

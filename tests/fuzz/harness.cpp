@@ -34,7 +34,7 @@ std::size_t utf8_length(std::string_view text) {
 MemoryFile::MemoryFile()
     : descriptor_(::memfd_create("input", MFD_CLOEXEC)),
       path_("/proc/self/fd/" + std::to_string(descriptor_)) {
-  expect(descriptor_ >= 0, "the system gives a file in memory");
+  expect(descriptor_ >= 0, "a file in memory can be created");
 }
 
 MemoryFile::~MemoryFile() {
@@ -42,13 +42,13 @@ MemoryFile::~MemoryFile() {
 }
 
 void MemoryFile::set(Bytes content) {
-  expect(::ftruncate(descriptor_, 0) == 0, "the file in memory can be emptied");
+  expect(::ftruncate(descriptor_, 0) == 0, "the file in memory can be truncated");
   auto const written = ::pwrite(descriptor_, content.data(), content.size(), 0);
   expect(written == static_cast<ssize_t>(content.size()), "the file in memory can be written");
 }
 
 MemoryFolder::MemoryFolder() : path_("/dev/shm/farfault-fuzz-XXXXXX") {
-  expect(::mkdtemp(path_.data()) != nullptr, "a folder can be made in /dev/shm");
+  expect(::mkdtemp(path_.data()) != nullptr, "a folder can be created in /dev/shm");
 }
 
 MemoryFolder::~MemoryFolder() {
@@ -70,10 +70,10 @@ void broken(std::string_view promise, std::string_view seen) {
 }
 
 void expect_sentence(std::string_view message) {
-  expect(!message.empty(), "a refusal says why");
+  expect(!message.empty(), "an error message is not empty");
   for (auto rest = message; !rest.empty();) {
     auto const end = std::min(rest.find('\n'), rest.size());
-    expect(end <= 4096, "a refusal is a sentence of at most 4 KiB", rest.substr(0, 4096));
+    expect(end <= 4096, "a line of an error message has at most 4 KiB", rest.substr(0, 4096));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
 }
@@ -81,9 +81,9 @@ void expect_sentence(std::string_view message) {
 void expect_clean(std::string_view line) {
   for (auto rest = line; !rest.empty();) {
     auto const length = utf8_length(rest);
-    expect(length != 0, "what is printed is UTF-8", line);
+    expect(length != 0, "output is UTF-8", line);
     auto const byte = static_cast<unsigned char>(rest[0]);
-    expect(byte >= 0x20 && byte != 0x7f, "what is printed has no control characters", line);
+    expect(byte >= 0x20 && byte != 0x7f, "output has no control characters", line);
     rest.remove_prefix(length);
   }
 }

@@ -66,7 +66,7 @@ class MemoryFolder {
   std::string path_;
 };
 
-// Ends the process: the parser broke a promise.
+// Ends the process because the parser broke a guarantee.
 [[noreturn]] void broken(std::string_view promise, std::string_view seen);
 inline void expect(bool holds, std::string_view promise, std::string_view seen = {}) {
   if (!holds) broken(promise, seen);

@@ -29,7 +29,6 @@ void fuzz_one(fuzz::Bytes input) {
   context.limits = fuzz::small_limits();
   fuzz::accepts([&] {
     auto const workload = read_trace(folder.path(), context, {10'000});
-    for (auto const& buffer : workload.buffers())
-      fuzz::expect(buffer.bytes > 0, "a region holds what was copied or accessed");
+    for (auto const& buffer : workload.buffers()) fuzz::expect(buffer.bytes > 0, "a region is not empty");
   });
 }

@@ -13,7 +13,7 @@ void fuzz_one(fuzz::Bytes input) {
   auto const limits = fuzz::small_limits();
   Machine machine;
   if (!fuzz::accepts([&] { machine = parse_machine(fuzz::text_of(input), "f", {}, limits); })) return;
-  fuzz::expect(fuzz::accepts([&] { validate(machine, "f"); }), "a machine that was read is sound");
+  fuzz::expect(fuzz::accepts([&] { validate(machine, "f"); }), "a machine that was read is valid");
   if (machine.nodes.size() > kMostDescribed) return;
   static_cast<void>(describe_text(machine));
   fuzz::expect_clean(describe_json(machine));

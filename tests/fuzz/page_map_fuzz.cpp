@@ -14,9 +14,9 @@ void fuzz_one(fuzz::Bytes input) {
   std::set<std::uint64_t> pages;
   std::uint64_t line = 0;
   for (auto const& m : map.pages) {
-    fuzz::expect(pages.insert(m.page).second, "a page has one place");
+    fuzz::expect(pages.insert(m.page).second, "a page is placed once");
     fuzz::expect(m.page >> 43U == 0, "a page's address has 48 bits, and 7 of its space");
-    fuzz::expect(m.line > line, "lines follow each other");
+    fuzz::expect(m.line > line, "lines are in order");
     line = m.line;
     fuzz::expect(m.device < map.devices.size() && !map.devices[m.device].empty(), "a device has a name");
   }

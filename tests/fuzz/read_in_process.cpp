@@ -15,7 +15,7 @@ std::string read_guarded(std::string const& path, std::function<std::string(hid_
     return read(file);
   } catch (Hdf5Failure const& problem) {
     auto const names = other.empty() ? path : path + " or " + other;
-    throw UserError(names + " is damaged or no result of Farfault: " + problem.what());
+    throw UserError(names + " is damaged or not a Farfault result: " + problem.what());
   }
 }
 

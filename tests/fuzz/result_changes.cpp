@@ -262,7 +262,7 @@ void apply(hid_t file, Change const& change, results::outside::Targets const& ta
       H5Ldelete(file, path.c_str(), H5P_DEFAULT);
       H5Lcreate_soft(other.c_str(), file, path.c_str(), H5P_DEFAULT, H5P_DEFAULT);
       break;
-    case 6:  // to an object of another name
+    case 6:  // to an object with another name
       H5Ldelete(file, path.c_str(), H5P_DEFAULT);
       H5Lcreate_external(targets.result.c_str(), other.c_str(), file, path.c_str(), H5P_DEFAULT, H5P_DEFAULT);
       break;
@@ -327,9 +327,9 @@ std::string Secrets::fresh_copy() const {
 }
 
 void Secrets::expect_kept(std::string_view text) const {
-  expect(!results::outside::has_marker(text), "no output repeats what another file holds", text);
+  expect(!results::outside::has_marker(text), "no output contains the content of another file", text);
   auto const files = std::distance(std::filesystem::directory_iterator(folder_.path()), {});
-  expect(files == 4, "a reader writes no file", std::to_string(files));
+  expect(files == 4, "a reader writes no files", std::to_string(files));
 }
 
 bool change_file(std::string const& path, Bytes changes, results::outside::Targets const& targets) {
@@ -340,7 +340,7 @@ bool change_file(std::string const& path, Bytes changes, results::outside::Targe
   // Not through an image in memory: H5Fget_file_image writes a superblock with a wrong checksum, which no
   // reader opens.
   auto const file = H5Fopen(path.c_str(), H5F_ACC_RDWR, access);
-  expect(file >= 0, "the file that is to be changed can be opened");
+  expect(file >= 0, "the file to be changed can be opened");
   for (std::size_t i = 0; i < kMostChanges && changes.size() >= sizeof(Change); ++i) {
     auto const b = changes.first<sizeof(Change)>();
     try {

@@ -38,16 +38,16 @@ bool read_all_of(std::string const& path, fuzz::Secrets const& secrets) {
   bool const read = fuzz::reads(secrets, [&] {
     auto const summary = results::read_sweep(path);
     fuzz::expect_clean(results::to_json(summary));
-    fuzz::expect(summary.done + summary.failed <= summary.runs, "no more runs than rows", path);
+    fuzz::expect(summary.done + summary.failed <= summary.runs, "at most as many runs as rows", path);
     return results::to_json(summary) + results::to_text(summary);
   });
-  fuzz::expect(is_sweep || !read, "what is read as the table of a sweep looks like one");
+  fuzz::expect(is_sweep || !read, "a file read as the table of a sweep is recognized as one");
   auto const refuses = [&](char const* who, auto&& reader) {
     bool const is_read = fuzz::reads(secrets, [&] {
       reader();
       return std::string();
     });
-    fuzz::expect(!is_read, "the table of a sweep is no result", who);
+    fuzz::expect(!is_read, "the table of a sweep is not read as a result", who);
   };
   refuses("read_summary", [&] { static_cast<void>(results::read_summary(path)); });
   refuses("explain", [&] { static_cast<void>(results::explain(path)); });
@@ -80,5 +80,5 @@ void fuzz_one(fuzz::Bytes input) {
   auto const changed = secrets.fresh_copy();
   bool const is_changed = fuzz::change_file(changed, input, secrets.targets());
   bool const accepted = read_all_of(changed, secrets);
-  fuzz::expect(is_changed || accepted, "a sound table is read");
+  fuzz::expect(is_changed || accepted, "a valid table is read");
 }

@@ -12,7 +12,7 @@ void read_twice(std::string_view text, Parse parse) {
   try {
     auto const value = parse(text);
     auto const written = to_text(value);
-    fuzz::expect(parse(written) == value, "a quantity reads back from its own text", written);
+    fuzz::expect(parse(written) == value, "a quantity reads back unchanged from its text", written);
   } catch (UnitError const& refusal) {
     fuzz::expect_sentence(refusal.what());
   }

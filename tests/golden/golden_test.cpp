@@ -146,7 +146,7 @@ std::vector<std::string> lines_of(std::string const& text) {
 
 }  // namespace
 
-TEST_CASE("small runs of every workload have the times and counts that are on file") {
+TEST_CASE("small runs of every workload have the recorded times and counts") {
   std::map<std::string, std::string> found;
   std::string file =
       "# Times and counts of small runs (golden_test.cpp). Written by tests/golden/update: do not edit.\n";

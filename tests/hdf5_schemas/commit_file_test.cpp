@@ -18,7 +18,7 @@ bool crosses_a_page(std::uint64_t address, std::uint64_t size) {
 
 }  // namespace
 
-TEST_CASE("a block of up to a page crosses no page, new or given back, and overlaps no other") {
+TEST_CASE("a block of up to one page crosses no page boundary and overlaps no other block, new or reused") {
   Scratch dir;
   CommitFile file(dir / "a.h5");
   std::map<std::uint64_t, std::uint64_t> blocks;  // address -> size
@@ -41,8 +41,7 @@ TEST_CASE("a block of up to a page crosses no page, new or given back, and overl
 }
 
 TEST_CASE(
-    "metadata with less than 1 KiB of its page behind it does not end the file, where HDF5 would lengthen "
-    "it") {
+    "metadata within 1 KiB of the end of a page is not the end of the file, where HDF5 would extend it") {
   Scratch dir;
   CommitFile file(dir / "a.h5");
   int near_the_end = 0;
@@ -57,7 +56,7 @@ TEST_CASE(
   CHECK(near_the_end > 10);
 }
 
-TEST_CASE("metadata fills what is left of pages until the next commit, data also later") {
+TEST_CASE("metadata fills the rest of pages until the next commit, data also later") {
   Scratch dir;
   CommitFile file(dir / "a.h5");
   CHECK(file.allocate(3000, false) == 0);

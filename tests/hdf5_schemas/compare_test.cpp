@@ -51,15 +51,15 @@ std::string refusal(std::vector<std::string> const& paths) {
 
 }  // namespace
 
-TEST_CASE("compare: of two files one of which is damaged both are named") {
+TEST_CASE("compare: if one of two files is damaged, both are named") {
   Scratch dir;
   auto const a = written(dir / "a.h5", {{"end", 1}});
   auto const b = written(dir / "b.h5", {{"end", 2}});
   edit::remove(b, "/config/toml");
-  CHECK(refusal({a, b}).starts_with("'" + a + "' or '" + b + "' is damaged or no result of Farfault: "));
+  CHECK(refusal({a, b}).starts_with("'" + a + "' or '" + b + "' is damaged or not a Farfault result: "));
 }
 
-TEST_CASE("compare: equal results are equal, whoever started them") {
+TEST_CASE("compare: equal results with different command lines are equal") {
   Scratch dir;
   auto header = sample::header();
   sample::write(dir / "a.h5");
@@ -73,7 +73,7 @@ TEST_CASE("compare: equal results are equal, whoever started them") {
   CHECK(c.runs[0].digest == c.runs[1].digest);
 }
 
-TEST_CASE("compare: results that agree in all but settings are equal, and the settings are told") {
+TEST_CASE("compare: results that differ only in settings are equal, and the settings are listed") {
   Scratch dir;
   auto const a = written(dir / "a.h5", {{"end", 5000}});
   auto const b =
@@ -86,7 +86,7 @@ TEST_CASE("compare: results that agree in all but settings are equal, and the se
   CHECK(c.settings[0].values == std::vector<std::string>{"512", "1024"});
 }
 
-TEST_CASE("compare: results whose summaries agree and whose samples do not are not equal") {
+TEST_CASE("compare: results with equal summaries and different samples are not equal") {
   Scratch dir;
   auto const a = written(dir / "a.h5", {{"end", 5000}});
   auto const b = written(dir / "b.h5", {{"end", 5000}}, sample::header().resolved_config, 9);
@@ -95,7 +95,7 @@ TEST_CASE("compare: results whose summaries agree and whose samples do not are n
   CHECK(c.figures.empty());
 }
 
-TEST_CASE("compare: figures come in the order of their effect, in which small counts weigh little") {
+TEST_CASE("compare: values are sorted by effect, in which small counts have a low weight") {
   Scratch dir;
   auto const a = written(dir / "a.h5", {{"alike", 7}, {"few", 1}, {"end", 100'000'000}, {"walks", 40'000}});
   auto const b = written(dir / "b.h5", {{"alike", 7}, {"few", 3}, {"end", 70'000'000}, {"walks", 10'000}});
@@ -115,7 +115,7 @@ TEST_CASE("compare: figures come in the order of their effect, in which small co
   for (std::size_t i = 0; i < 3; ++i) CHECK(back.figures[i].effect == c.figures[i].effect);
 }
 
-TEST_CASE("compare: bytes weigh as the lines of 64 bytes that they are") {
+TEST_CASE("compare: bytes are weighted as lines of 64 bytes") {
   Scratch dir;
   auto const c = compare({written(dir / "a.h5", {{"bytes", 6400}, {"walks", 100}}),
                           written(dir / "b.h5", {{"bytes", 12800}, {"walks", 200}})});
@@ -124,7 +124,7 @@ TEST_CASE("compare: bytes weigh as the lines of 64 bytes that they are") {
   CHECK(c.figures[1].effect == c.figures[0].effect);
 }
 
-TEST_CASE("compare: of three results each is held to the first, and a figure may be missing") {
+TEST_CASE("compare: three results are compared with the first one, and a value may be missing") {
   Scratch dir;
   std::string const other = "[gpu.l2_tlb]\nentries = 64\nassociativity = 4\nlatency = \"10 ns\"\n";
   auto const a = written(dir / "a.h5", {{"end", 1000}, {"walks", 50}});
@@ -171,7 +171,7 @@ TEST_CASE("compare: text with commas and quotes is quoted in a table") {
   CHECK(csv.find("setting,,,m.x,,\"[\"\"p\"\", \"\"q\"\"]\",\"[\"\"p\"\"]\"\n") != std::string::npos);
 }
 
-TEST_CASE("compare: no cell of a table is a formula for a spreadsheet, and numbers stay as they are") {
+TEST_CASE("compare: no cell of a table is a spreadsheet formula, and numbers are unchanged") {
   Scratch dir;
   auto const a = written(dir / "a.h5", {{"=SUM(A1)", 1}, {"+a,b", 1}, {"-end", 1}}, "[m]\nx = -1.5\n");
   auto const b = written(dir / "b.h5", {{"=SUM(A1)", 2}, {"+a,b", 2}, {"-end", 2}}, "[m]\nx = 2\n");
@@ -183,7 +183,7 @@ TEST_CASE("compare: no cell of a table is a formula for a spreadsheet, and numbe
   for (char const c : {'=', '+', '@'}) CHECK(csv.find(std::string(",") + c) == std::string::npos);
 }
 
-TEST_CASE("compare: what programs read is whole, and names of others move no cursor") {
+TEST_CASE("compare: machine-readable output is complete, and names are printed without control characters") {
   Scratch dir;
   std::string const value(300, 'x');
   auto const config = [&](std::string const& end) { return "[m]\nx = \"" + value + end + "\"\n"; };
@@ -197,11 +197,11 @@ TEST_CASE("compare: what programs read is whole, and names of others move no cur
   CHECK(to_json(c).find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("compare: what cannot be compared is told in one sentence") {
+TEST_CASE("compare: files that cannot be compared give one sentence") {
   Scratch dir;
   auto const a = written(dir / "a.h5", {{"end", 1}});
-  CHECK(refusal({a}) == "compare takes 2 to 1000 results, and was given 1");
-  CHECK(refusal(std::vector<std::string>(1001, a)) == "compare takes 2 to 1000 results, and was given 1001");
+  CHECK(refusal({a}) == "compare takes 2 to 1000 results, not 1");
+  CHECK(refusal(std::vector<std::string>(1001, a)) == "compare takes 2 to 1000 results, not 1001");
   CHECK(refusal({a, dir / "none.h5"}).find("none.h5") != std::string::npos);
   CHECK(refusal({a, a}) == "compared");
 }

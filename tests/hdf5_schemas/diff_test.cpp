@@ -30,7 +30,7 @@ Comparison against(Scratch const& dir, std::string const& base,
 
 }  // namespace
 
-TEST_CASE("diff finds nothing between equal runs, whoever started them") {
+TEST_CASE("diff finds no difference between equal runs with different command lines") {
   Scratch dir;
   sample::write(dir / "a.h5");
   auto header = sample::header();
@@ -66,7 +66,7 @@ TEST_CASE("diff names the series, the instance and the earliest simulated time")
   CHECK(d.difference->time_ps == 10000);
 }
 
-TEST_CASE("diff names table rows, summary figures and configuration lines") {
+TEST_CASE("diff names table rows, summary values and configuration lines") {
   Scratch dir;
   sample::write(dir / "a.h5");
   auto const other = [&](RunHeader const& header, std::uint64_t value, std::string const& kernel) {
@@ -122,7 +122,7 @@ TEST_CASE("diff of equal results lists every parameter and input that differs, w
         "the file of workload.bfs.graph (00ff, 00fe); ");
 }
 
-TEST_CASE("diff tells that a run ended for another reason, and that the machine is another") {
+TEST_CASE("diff reports different end reasons and different machines") {
   Scratch dir;
   sample::write(dir / "a.h5");
   {
@@ -133,7 +133,7 @@ TEST_CASE("diff tells that a run ended for another reason, and that the machine 
   }
   auto d = diff(dir / "a.h5", dir / "b.h5");
   REQUIRE(d.difference);
-  CHECK(d.difference->text.starts_with("the run ended for another reason: 'completed' in"));
+  CHECK(d.difference->text.starts_with("the runs ended for different reasons: 'completed' in"));
   auto header = sample::header();
   header.links[1].latency_ps = 1;
   sample::write(dir / "c.h5", 10, header);

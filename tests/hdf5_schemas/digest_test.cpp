@@ -38,12 +38,12 @@ std::size_t count_of(std::string const& path, std::string const& dataset) {
 
 }  // namespace
 
-TEST_CASE("the sample result has its digest, whichever HDF5 library writes it") {
+TEST_CASE("the sample result has its digest with any HDF5 library") {
   Scratch const dir;
   CHECK(sample::write(dir / "a.h5") == sample::kDigest);
 }
 
-TEST_CASE("changing any one element of any dataset changes the digest, except in what it leaves out") {
+TEST_CASE("changing any one element of any dataset changes the digest, except in excluded datasets") {
   Scratch dir;
   auto const path = dir / "a.h5";
   auto const base = sample::write(path, 4);
@@ -80,7 +80,7 @@ TEST_CASE("the digest covers every piece of a long dataset") {
   }
   sample::end(writer);
   auto const base = writer.finish("completed");
-  // 3.6 MB each: read in pieces of one.
+  // 3.6 MB each, read in pieces of 1 MB.
   for (auto const* dataset : {"/timeseries/l2_tlb/hits", "/timeseries/l2_tlb/occupancy"})
     for (std::size_t const row : {0, 436, 437, 750, 873, 874, 1499})
       for (std::size_t const column : {0, 299}) {

@@ -37,7 +37,7 @@ int in_child(Body body) {
 
 std::uint64_t samples_in(std::string const& path) {
   auto const summary = read_summary(path);
-  if (summary.series.empty()) return 0;  // a group appears with its first samples
+  if (summary.series.empty()) return 0;  // a group is created with its first samples
   REQUIRE(summary.series.size() == 3);
   return summary.series[2].samples;
 }
@@ -46,7 +46,7 @@ std::uint64_t samples_in(std::string const& path) {
 void check_killed_file(std::string const& path) {
   auto const problems = validate(path);
   REQUIRE(problems.size() == 1);
-  CHECK(problems[0] == "the run did not finish: there is no result_digest");
+  CHECK(problems[0] == "the run did not finish: result_digest is missing");
 }
 
 // Datasets grow one after the other: the lengths within a folder may differ by the rows of the interrupted
@@ -54,7 +54,7 @@ void check_killed_file(std::string const& path) {
 void check_file_killed_in_a_flush(std::string const& path) {
   std::set<std::string> folders;
   for (auto const& problem : validate(path)) {
-    if (problem == "the run did not finish: there is no result_digest") continue;
+    if (problem == "the run did not finish: result_digest is missing") continue;
     CAPTURE(problem);
     auto const end = problem.find(" does not have the ");
     REQUIRE(end != std::string::npos);
@@ -65,7 +65,7 @@ void check_file_killed_in_a_flush(std::string const& path) {
 
 }  // namespace
 
-TEST_CASE("a run that is killed between flushes leaves what the last flush held") {
+TEST_CASE("a run killed between flushes leaves the content of the last flush") {
   Scratch dir;
   auto const path = dir / "a.h5";
   for (std::uint64_t const flushed : {0, 1, 7, 200}) {
@@ -85,7 +85,7 @@ TEST_CASE("a run that is killed between flushes leaves what the last flush held"
   }
 }
 
-TEST_CASE("a run that is killed at any moment of any flush leaves a readable file") {
+TEST_CASE("a run killed at any moment of any flush leaves a readable file") {
   Scratch dir;
   auto const path = dir / "a.h5";
   for (int round = 0; round < 15; ++round) {
@@ -116,7 +116,7 @@ TEST_CASE("a run that is killed at any moment of any flush leaves a readable fil
   }
 }
 
-TEST_CASE("a killed run can be resumed from its file, to the digest of one that never stopped") {
+TEST_CASE("a killed run can be resumed from its file, with the digest of an uninterrupted run") {
   Scratch dir;
   auto const whole = sample::write(dir / "whole.h5", 60);
   in_child([&] {
@@ -133,7 +133,7 @@ TEST_CASE("a killed run can be resumed from its file, to the digest of one that 
   CHECK(writer.finish("completed") == whole);
 }
 
-TEST_CASE("a result that cannot be given its name says why, and what remains") {
+TEST_CASE("a result that cannot be renamed reports the reason and the remaining file") {
   Scratch dir;
   auto const path = dir / "a.h5";
   ResultWriter writer(path, sample::header());
@@ -142,13 +142,13 @@ TEST_CASE("a result that cannot be given its name says why, and what remains") {
   std::filesystem::create_directory(path);  // after the path was checked
   CHECK_THROWS_WITH_AS(writer.finish("completed"),
                        ("cannot rename '" + path + ".partial' to '" + path + "': Is a directory; '" + path +
-                        ".partial' holds the run up to its last flush, and '" + path + "' is untouched")
+                        ".partial' has the result up to the last flush, and '" + path + "' is untouched")
                            .c_str(),
                        RunError);
   CHECK(validate(path + ".partial") == std::vector<std::string>{});
 }
 
-TEST_CASE("a full disk is one RunError at any point, keeps the last flush and leaves the target alone") {
+TEST_CASE("a full disk is one RunError at any point, keeps the last flush and does not change the target") {
   Scratch dir;
   sample::write(dir / "full.h5", 3000);
   auto const full = std::filesystem::file_size(dir / "full.h5");
@@ -179,7 +179,7 @@ TEST_CASE("a full disk is one RunError at any point, keeps the last flush and le
         } catch (RunError const& problem) {
           code = std::string(problem.what())
                              .find("File too large; '" + (dir / "a.h5.partial") +
-                                   "' holds the run up to its last flush") != std::string::npos
+                                   "' has the result up to the last flush") != std::string::npos
                      ? 7
                      : 8;
           try {

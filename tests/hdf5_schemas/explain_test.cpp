@@ -128,7 +128,7 @@ std::string refusal(std::string const& path) {
 
 }  // namespace
 
-TEST_CASE("explain: a resource weighs by how busy its busiest is and by what waited for it") {
+TEST_CASE("explain: a resource is weighted by its maximum utilization and by the time spent waiting for it") {
   Scratch dir;
   auto const e = explain(written(dir / "a.h5", {.dram_at_half = {0, 600},
                                                 .dram = {100'000, 600'000},
@@ -152,7 +152,7 @@ TEST_CASE("explain: a resource weighs by how busy its busiest is and by what wai
   CHECK(e.bound == Bound::resource);
 }
 
-TEST_CASE("explain: over time a counter grows evenly between its samples") {
+TEST_CASE("explain: a counter is interpolated linearly between its samples") {
   Scratch dir;
   auto const e = explain(
       written(dir / "a.h5",
@@ -168,7 +168,7 @@ TEST_CASE("explain: over time a counter grows evenly between its samples") {
   CHECK(e.resources[0].over_time[3] == doctest::Approx(0.9));
 }
 
-TEST_CASE("explain: what is counted when it begins lasts into the next part of the time") {
+TEST_CASE("explain: busy time counted at its start extends into the next interval") {
   Scratch dir;
   auto const e = explain(
       written(dir / "a.h5", {.dram_at_half = {510'000, 0}, .dram = {510'000, 0}, .figures = kAccesses}));
@@ -178,7 +178,7 @@ TEST_CASE("explain: what is counted when it begins lasts into the next part of t
     CHECK(e.resources[0].over_time[i] == doctest::Approx(i < 10 ? 1.0 : i == 10 ? 0.2 : 0.0));
 }
 
-TEST_CASE("explain: what is busy all along in a phase bounds the run for that phase") {
+TEST_CASE("explain: a resource that is busy throughout a phase is the bottleneck of that phase") {
   Scratch dir;
   // Busy only in the second half of the run, and for less than half of the run in total.
   auto const e = explain(
@@ -190,7 +190,7 @@ TEST_CASE("explain: what is busy all along in a phase bounds the run for that ph
   CHECK(busy_parts(e.resources[1]) == 0);
 }
 
-TEST_CASE("explain: what is busy in one twentieth alone is no phase that bounds a run") {
+TEST_CASE("explain: a resource that is busy in one twentieth alone is not the bottleneck of a phase") {
   Scratch dir;
   auto const e = explain(written(dir / "a.h5", {.dram_at_half = {0, 0},
                                                 .dram = {kEnd / 20, 0},
@@ -201,7 +201,8 @@ TEST_CASE("explain: what is busy in one twentieth alone is no phase that bounds 
   CHECK(e.bound == Bound::latency);
 }
 
-TEST_CASE("explain: of two samples at one time the last one counts, and what came between them came then") {
+TEST_CASE(
+    "explain: of two samples at one time the last one is used, and its increments belong to that time") {
   Scratch dir;
   auto const e = explain(written(
       dir / "a.h5",
@@ -213,18 +214,19 @@ TEST_CASE("explain: of two samples at one time the last one counts, and what cam
   CHECK(e.resources[0].over_time[19] == doctest::Approx(1.0));
 }
 
-TEST_CASE("explain: of two links of one sender the twentieths are their average, and say so") {
+TEST_CASE("explain: the intervals of two links with one sender are labelled averages") {
   Scratch dir;
   auto const e = explain(written(
       dir / "a.h5", {.links = {800'000, 500'000}, .figures = kAccesses, .second_sender = "gpu0.rdma"}));
   REQUIRE(e.resources[0].name == "gpu0 to switch0");
-  CHECK(e.resources[0].over_time_of == "gpu0.rdma, its 2 links on average");
+  CHECK(e.resources[0].over_time_of == "gpu0.rdma, average of its 2 links");
   REQUIRE(e.resources[0].over_time.size() == 20);
   CHECK(e.resources[0].over_time[7] == doctest::Approx(0.4));
 }
 
 TEST_CASE(
-    "explain: what is full bounds a run where nothing works for half of it, and where time waits there") {
+    "explain: a full resource is the bottleneck if nothing is busy for half of the run and time is spent "
+    "there") {
   Scratch dir;
   auto figures = kAccesses;
   figures.push_back({"sm_time_in_l2_tlb", 60});  // of 500 behind the load/store unit
@@ -239,7 +241,7 @@ TEST_CASE(
   CHECK(first_of({.walkers = 400'000, .figures = figures, .mshrs = 900'000}) == "none");
 }
 
-TEST_CASE("explain: the time without a kernel on a GPU counts once, for copies before launches") {
+TEST_CASE("explain: time without a kernel on a GPU is counted once, for copies before launches") {
   Scratch dir;
   // Kernels on GPUs from 0.2 to 0.3 and from 0.25 to 0.4; a copy from 0.5 to 0.8 during a launch at 0.75.
   Machine m{.figures = kAccesses,
@@ -274,11 +276,11 @@ TEST_CASE("explain: the time without a kernel on a GPU counts once, for copies b
   CHECK(e.gaps[0].name == "copies");
   CHECK(e.gaps[0].ps == 500'000);
   REQUIRE(e.under_way.size() == 2);
-  CHECK(e.under_way[0].what == "a copy to the host of app");
+  CHECK(e.under_way[0].what == "copy to the host of app");
   CHECK(e.under_way[1].what == "kernel fir of app");
   CHECK(e.under_way[1].started_ps == 850'000);
   CHECK(e.operations_under_way == 2);
-  CHECK(to_json(e).find("\"under_way\":[{\"what\":\"a copy to the host of app\",\"started_ps\":400000},") !=
+  CHECK(to_json(e).find("\"under_way\":[{\"what\":\"copy to the host of app\",\"started_ps\":400000},") !=
         std::string::npos);
   m.under_way.assign(150, {"kernel", 850'000, 900'000});
   e = explain(written(dir / "d.h5", m));
@@ -286,7 +288,7 @@ TEST_CASE("explain: the time without a kernel on a GPU counts once, for copies b
   CHECK(e.under_way.size() == kMostUnderWay);
 }
 
-TEST_CASE("explain: kernels of one name of one application are told of together, the longest first") {
+TEST_CASE("explain: kernels with one name and one application are listed together, the longest first") {
   Scratch dir;
   auto const path = dir / "a.h5";
   auto header = sample::header();
@@ -325,7 +327,7 @@ TEST_CASE("explain: kernels of one name of one application are told of together,
   CHECK(e.kernels[0].accesses == 8);
   CHECK(e.kernels[0].access_ps == 116);
   REQUIRE(e.kernels[0].stages.size() == 2);
-  CHECK(e.kernels[0].stages[0].what == "links between devices");
+  CHECK(e.kernels[0].stages[0].what == "interconnect links");
   CHECK(e.kernels[0].stages[0].ps == 76);
   CHECK(e.kernels[0].stages[1].name == "sm_time_in_dram");
   CHECK(e.kernels[0].stages[1].ps == 40);
@@ -338,7 +340,7 @@ TEST_CASE("explain: kernels of one name of one application are told of together,
   CHECK(json["kernels"][0]["stages"][0]["ps"] == 76);
 }
 
-TEST_CASE("explain: where nothing is busy for half of the run, latency bounds it; else execution may") {
+TEST_CASE("explain: if nothing is busy for half of the run, the bottleneck is latency, or execution") {
   Scratch dir;
   Machine m{.dram = {400'000, 0}, .figures = kAccesses};
   auto e = explain(written(dir / "a.h5", m));
@@ -358,14 +360,14 @@ TEST_CASE("explain: where nothing is busy for half of the run, latency bounds it
 }
 
 TEST_CASE(
-    "explain: a run that is under way, an earlier program's and a file that is none are refused, each in a "
+    "explain: an unfinished run, a result of an earlier program and an invalid file are each rejected in one "
     "sentence") {
   Scratch dir;
   auto const earlier = dir / "earlier.h5";
   sample::write(earlier);
   CHECK(refusal(earlier) == "'" + earlier +
-                                "' cannot be explained: it is of an earlier version of the program, "
-                                "which did not say where the time went");
+                                "' cannot be explained: it was written by an earlier version of Farfault, "
+                                "which did not record access times by stage");
   auto const running = dir / "running.h5";
   {
     ResultWriter writer(running, sample::header());
@@ -373,11 +375,13 @@ TEST_CASE(
     writer.flush();
   }
   CHECK(refusal(running + ".partial") == "'" + running +
-                                             ".partial' cannot be explained: there is no summary in it "
-                                             "yet: its run is under way, or was killed");
-  CHECK(refusal(running) == "cannot read '" + running +
-                                "': no such file; its run goes on or was stopped: what it got to is in '" +
-                                running + ".partial'");
+                                             ".partial' cannot be explained: it has no summary yet; "
+                                             "the run is in progress or was killed");
+  CHECK(
+      refusal(running) ==
+      "cannot read '" + running +
+          "': no such file; the run is in progress or was stopped: its result up to the last flush is in '" +
+          running + ".partial'");
   std::filesystem::create_directories(dir / "sweep/runs");
   auto const sweep = std::string(dir / "sweep");
   CHECK(refusal(sweep) == "cannot read '" + sweep +
@@ -386,7 +390,7 @@ TEST_CASE(
   CHECK(refusal(dir / "none.h5").ends_with("none.h5': no such file"));
 }
 
-TEST_CASE("explain: prints the number of exchanges between ranks and the share of waiting") {
+TEST_CASE("explain: the number of exchanges between ranks and the share of waiting are printed") {
   Scratch dir;
   auto const of = [&](EngineValue const& waited) {
     return written(dir / "a.h5",
@@ -415,7 +419,7 @@ TEST_CASE("explain: prints the number of exchanges between ranks and the share o
         std::string::npos);
 }
 
-TEST_CASE("explain: JSON is ASCII, so that no character in a name acts on a terminal") {
+TEST_CASE("explain: JSON is ASCII, so that no character in a name affects a terminal") {
   Explanation e;
   e.path = "a\u009b31m\u202e";
   auto const json = to_json(e);

@@ -9,7 +9,7 @@
 
 using namespace farfault::results;
 
-TEST_CASE("a sample result is left where FARFAULT_SAMPLE_DIR says") {
+TEST_CASE("a sample result is left in FARFAULT_SAMPLE_DIR") {
   char const* const folder = std::getenv("FARFAULT_SAMPLE_DIR");
   if (folder == nullptr) {
     MESSAGE("skipped: FARFAULT_SAMPLE_DIR is not set");

@@ -50,7 +50,7 @@ TEST_CASE("live: samples can be read as soon as they are flushed, and not before
   CHECK(run.points.back().totals == Numbers{1900 + 1901, 1912, 0});
 }
 
-TEST_CASE("live: of many samples some are read, evenly spread, and always the last") {
+TEST_CASE("live: a subset of many samples is read, evenly spaced, including the last") {
   Scratch dir;
   ResultWriter writer(dir / "a.h5", sample::header());
   sample::append(writer, 0, 20);
@@ -66,7 +66,7 @@ TEST_CASE("live: of many samples some are read, evenly spread, and always the la
   CHECK(numbers(0, 0).empty());
 }
 
-TEST_CASE("live: what /engine says of the start is told, also of a result that is whole") {
+TEST_CASE("live: the start in /engine is returned, also for a completed result") {
   Scratch dir;
   {
     ResultWriter writer(dir / "a.h5", sample::header());
@@ -84,7 +84,7 @@ TEST_CASE("live: what /engine says of the start is told, also of a result that i
   CHECK(run.samples == 5);
 }
 
-TEST_CASE("live: of a run that was killed within a flush only samples that all series have are read") {
+TEST_CASE("live: for a run killed within a flush, only samples of all series are read") {
   Scratch dir;
   {
     ResultWriter writer(dir / "a.h5", sample::header());
@@ -99,7 +99,7 @@ TEST_CASE("live: of a run that was killed within a flush only samples that all s
   CHECK(run.points.back().totals == Numbers{1100 + 1101, 1112, 0});
 }
 
-TEST_CASE("live: a file that is none is a user's mistake") {
+TEST_CASE("live: an invalid file is a user error") {
   Scratch dir;
   CHECK_THROWS_AS(read_live(dir / "none.h5", kCounters, 0, 1), UserError);
 }

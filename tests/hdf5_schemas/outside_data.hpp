@@ -101,7 +101,7 @@ inline void copy_attributes(hid_t from, hid_t to) {
   H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, nullptr, copy, &to);
 }
 
-// The extents of a dataset, which may not grow, as a data space.
+// A data space with the extents of a dataset, not extensible.
 inline hid_t fixed_space(hid_t dataset, bool scalar_allowed) {
   auto const space = H5Dget_space(dataset);
   std::vector<hsize_t> extents(static_cast<std::size_t>(H5Sget_simple_extent_ndims(space)));

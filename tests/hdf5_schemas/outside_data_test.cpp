@@ -121,7 +121,7 @@ void for_each_replacement(Scratch const& dir, outside::Targets const& to,
 
 }  // namespace
 
-TEST_CASE("no reader repeats what another file holds, whichever object of a result leads there") {
+TEST_CASE("no reader outputs the content of another file, whichever object of a result refers to it") {
   Scratch const dir;
   quiet();
   sample::write(dir / "sound.h5");
@@ -152,7 +152,7 @@ TEST_CASE("no reader repeats what another file holds, whichever object of a resu
   CHECK(changed > 60);
 }
 
-TEST_CASE("a result whose data leads to a FIFO is read to its end or refused, and the FIFO is never opened") {
+TEST_CASE("a result that refers to a FIFO is read completely or rejected, and the FIFO is never opened") {
   Scratch const dir;
   quiet();
   sample::write(dir / "sound.h5");
@@ -170,7 +170,7 @@ TEST_CASE("a result whose data leads to a FIFO is read to its end or refused, an
                        });
 }
 
-TEST_CASE("refusals of data from elsewhere name the object and the reason") {
+TEST_CASE("rejections of external data name the object and the reason") {
   Scratch const dir;
   quiet();
   sample::write(dir / "sound.h5");
@@ -183,16 +183,16 @@ TEST_CASE("refusals of data from elsewhere name the object and the reason") {
     }
     return said([&] { return result_digest(path); });
   };
-  auto const begin = "refused: '" + path + "' is damaged or no result of Farfault: /tables/kernels/name ";
+  auto const begin = "refused: '" + path + "' is damaged or not a Farfault result: /tables/kernels/name ";
   CHECK(refusal(outside::Way::external_storage) ==
-        begin + "keeps its data in another file, and a result holds all of its data itself");
+        begin + "has external storage; a result must contain all of its data");
   CHECK(refusal(outside::Way::virtual_layout) ==
-        begin + "is a view of other datasets, and a result holds all of its data itself");
+        begin + "is a virtual dataset; a result must contain all of its data");
   CHECK(refusal(outside::Way::other_filter) ==
-        begin + "is stored with filter 3; results use shuffle and deflate alone");
+        begin + "is stored with filter 3; results use only shuffle and deflate");
 }
 
-TEST_CASE("a dataset that is compressed twice is refused") {
+TEST_CASE("a dataset that is compressed twice is rejected") {
   Scratch const dir;
   sample::write(dir / "sound.h5");
   {
@@ -214,11 +214,11 @@ TEST_CASE("a dataset that is compressed twice is refused") {
   }
   auto const answer = said([&] { return result_digest(dir / "sound.h5"); });
   CAPTURE(answer);
-  CHECK(answer.ends_with("/tables/kernels/name is stored with a filter twice"));
+  CHECK(answer.ends_with("/tables/kernels/name is stored with the same filter twice"));
 }
 
 // HDF5 unpacks whole chunks.
-TEST_CASE("a dataset in chunks of more than 64 MiB is refused") {
+TEST_CASE("a dataset in chunks of more than 64 MiB is rejected") {
   Scratch const dir;
   sample::write(dir / "sound.h5");
   {
@@ -236,11 +236,12 @@ TEST_CASE("a dataset in chunks of more than 64 MiB is refused") {
   }
   CHECK(said([&] {
           return result_digest(dir / "sound.h5");
-        }).ends_with("/tables/kernels/name is stored in chunks of more than 64 MiB"));
+        }).ends_with("/tables/kernels/name has chunks larger than 64 MiB"));
 }
 
-// HDF5 cannot create such a name, so the test changes bytes of a file whose groups have no checksum.
-TEST_CASE("a member of a group whose name is a path is refused") {
+// HDF5 cannot create a name that is a path, so the test changes bytes of a file whose groups have no
+// checksum.
+TEST_CASE("a group member whose name is a path is rejected") {
   Scratch const dir;
   auto const path = dir / "names.h5";
   auto const made = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -255,10 +256,10 @@ TEST_CASE("a member of a group whose name is a path is refused") {
   bytes.close();
   CHECK(said([&] {
           return read_guarded(path, [](hid_t file) { return joined(link_names(file)); });
-        }).ends_with("a group has a member 'ker/nels', which is not a name"));
+        }).ends_with("a group has a member 'ker/nels', which is not a valid name"));
 }
 
-TEST_CASE("a child that reads a result can open no other file, whatever HDF5 is asked to do") {
+TEST_CASE("a child process that reads a result can open no other file, whatever HDF5 tries") {
   Scratch const dir;
   sample::write(dir / "a.h5");
   sample::write(dir / "b.h5");
@@ -272,7 +273,7 @@ TEST_CASE("a child that reads a result can open no other file, whatever HDF5 is 
   CHECK(answer == "-1 closed open");
 }
 
-TEST_CASE("a reader that never ends is stopped after its time, and the file is called damaged") {
+TEST_CASE("a reader that never ends is stopped after its timeout, and the file is reported as damaged") {
   Scratch const dir;
   sample::write(dir / "a.h5");
   auto const endless = [](hid_t) -> std::string {
@@ -280,15 +281,15 @@ TEST_CASE("a reader that never ends is stopped after its time, and the file is c
   };
   CHECK(said([&] { return read_guarded(dir / "a.h5", endless, {}, std::chrono::milliseconds(20)); }) ==
         "refused: '" + (dir / "a.h5") +
-            "' is damaged or no result of Farfault: reading it takes more time or memory "
-            "than a sound file of its size");
+            "' is damaged or not a Farfault result: reading it exceeds the time or "
+            "memory limit for a file of its size");
 }
 
-TEST_CASE("a file of a result that is a FIFO is refused, not waited for") {
+TEST_CASE("a file of a result that is a FIFO is rejected without blocking") {
   Scratch const dir;
   auto const fifo = dir / "fifo.h5";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   for (auto const& text : all_readers(fifo, fifo))
     CHECK(text == "refused: cannot read '" + fifo +
-                      "': it is a FIFO, not a regular file; write what it gives to a file first");
+                      "': it is a FIFO, not a regular file; copy its contents to a file first");
 }

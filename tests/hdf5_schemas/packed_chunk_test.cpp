@@ -23,7 +23,7 @@ std::vector<std::byte> numbered(std::size_t bytes) {
 
 }  // namespace
 
-TEST_CASE("bytes are shuffled as HDF5 does, of any number of values of any width") {
+TEST_CASE("bytes are shuffled like in HDF5, for any number and width of values") {
   for (std::size_t const width : {1, 3, 8, 32})
     for (std::size_t const count : {0, 1, 7, 8, 9, 64, 1000}) {
       auto const values = numbered(count * width);
@@ -37,7 +37,7 @@ TEST_CASE("bytes are shuffled as HDF5 does, of any number of values of any width
     }
 }
 
-TEST_CASE("rows of any shape come back as they were written, whenever they were flushed") {
+TEST_CASE("rows of any shape are read back unchanged, with flushes at any time") {
   Scratch dir;
   quiet();
   Handle const file(H5Fcreate((dir / "a.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), "no file");
@@ -71,7 +71,7 @@ TEST_CASE("rows of any shape come back as they were written, whenever they were 
     }
 }
 
-TEST_CASE("a chunk that equals the one before it is packed alike, and another one is not") {
+TEST_CASE("a chunk equal to the previous one is packed equally, and a different one is not") {
   PackedChunk chunk;
   auto const a = numbered(65536), b = std::vector<std::byte>(65536);
   auto const pack = [&](auto const& bytes) {

@@ -9,6 +9,6 @@ program=$(dirname "$farfault")/parallel_hdf5_check
 }
 "$program" --no-colors >"$scratch/alone" 2>&1
 code=$?
-check "results are written and read as by the serial library: $(tail -n 5 "$scratch/alone")" [ "$code" -eq 0 ]
+check "results are written and read like with the serial library: $(tail -n 5 "$scratch/alone")" [ "$code" -eq 0 ]
 have_ranks && check "the same under mpirun" timeout 600 mpirun --quiet -n 1 "$program" --no-colors -tc='*that is built*'
 finish

@@ -44,7 +44,7 @@ Verdict judge(std::string const& path) {
 
 }  // namespace
 
-TEST_CASE("a summary says what the file holds") {
+TEST_CASE("a summary has the content of the file") {
   Scratch dir;
   auto const digest = sample::write(dir / "a.h5");
   auto const s = read_summary(dir / "a.h5");
@@ -88,7 +88,7 @@ TEST_CASE("a summary says what the file holds") {
         std::string::npos);
 }
 
-TEST_CASE("a summary as JSON has each name once, at its first place, whatever the order of the figures") {
+TEST_CASE("a summary as JSON has each name once, at its first position, in any order of values") {
   ResultSummary s;
   for (auto const& [scope, name, metric, value] :
        std::vector<std::tuple<std::string, std::string, std::string, std::uint64_t>>{
@@ -102,7 +102,7 @@ TEST_CASE("a summary as JSON has each name once, at its first place, whatever th
                         "\"machine\":{\"machine\":{\"end\":3}}}") != std::string::npos);
 }
 
-TEST_CASE("the result of a cluster says which host and driver each node has") {
+TEST_CASE("the result of a cluster has the host and the driver of each node") {
   Scratch dir;
   auto header = sample::header();
   header.cluster = true;
@@ -128,7 +128,7 @@ TEST_CASE("the result of a cluster says which host and driver each node has") {
   CHECK(to_json(read_summary(dir / "c.h5")).find("drivers") == std::string::npos);
 }
 
-TEST_CASE("a sound result has no problems and one that was changed later has") {
+TEST_CASE("an intact result has no problems, and a modified one has") {
   Scratch dir;
   sample::write(dir / "a.h5");
   CHECK(validate(dir / "a.h5").empty());
@@ -141,7 +141,7 @@ TEST_CASE("a sound result has no problems and one that was changed later has") {
   CHECK(problems[0].starts_with("result_digest is "));
 }
 
-TEST_CASE("a series that names applications names one for each instance") {
+TEST_CASE("a series that names applications names one per instance") {
   Scratch dir;
   sample::write(dir / "a.h5");
   {
@@ -163,7 +163,7 @@ TEST_CASE("a series that names applications names one for each instance") {
   CHECK(found);
 }
 
-TEST_CASE("files that are no results are recognised and refused in one sentence") {
+TEST_CASE("files that are not results are recognized and rejected in one sentence") {
   Scratch dir;
   store(dir / "empty", "");
   store(dir / "text", "hello");
@@ -179,7 +179,7 @@ TEST_CASE("files that are no results are recognised and refused in one sentence"
   CHECK(looks_like_result(dir / "a.h5"));
 }
 
-TEST_CASE("names in a result and of its file stay on one line of a sentence, and short") {
+TEST_CASE("names in a result and of its file stay short and on one line of a message") {
   Scratch dir;
   auto const path = dir / "a\n\x1b[2J.h5";
   auto const kernel = "x\n\x1b[31m" + std::string(1 << 20, 'k');
@@ -213,7 +213,7 @@ TEST_CASE("names in a result and of its file stay on one line of a sentence, and
   CHECK(to_json(summary).find("\"end_reason\":\"a\\n\\u001b\\ufffd\"") != std::string::npos);
 }
 
-TEST_CASE("a result of another schema version is refused with its version, in one sentence") {
+TEST_CASE("a result with another schema version is rejected with its version, in one sentence") {
   Scratch dir;
   sample::write(dir / "a.h5");
   auto const path = dir / "a.h5";
@@ -231,31 +231,31 @@ TEST_CASE("a result of another schema version is refused with its version, in on
                        UserError);
 }
 
-TEST_CASE("a file that HDF5 refuses is refused with HDF5's reason") {
+TEST_CASE("a file that HDF5 rejects is rejected with HDF5's reason") {
   Scratch dir;
   sample::write(dir / "a.h5");
   auto const bytes = load(dir / "a.h5");
   store(dir / "cut.h5", bytes.substr(0, bytes.size() / 2));
   CHECK_THROWS_WITH_AS(
       read_summary(dir / "cut.h5"),
-      doctest::Contains("is damaged or no result of Farfault: HDF5 cannot open it (truncated file: eof = "),
+      doctest::Contains("is damaged or not a Farfault result: HDF5 cannot open it (truncated file: eof = "),
       UserError);
   store(dir / "text.h5", "no HDF5 at all");
   CHECK_THROWS_WITH_AS(
       read_summary(dir / "text.h5"),
       ("'" + (dir / "text.h5") +
-       "' is damaged or no result of Farfault: HDF5 cannot open it (file signature not found)")
+       "' is damaged or not a Farfault result: HDF5 cannot open it (file signature not found)")
           .c_str(),
       UserError);
 }
 
-TEST_CASE("what is no regular file is refused without waiting for it") {
+TEST_CASE("a file that is not regular is rejected without blocking") {
   Scratch dir;
   auto const fifo = dir / "fifo";
   ::mkfifo(fifo.c_str(), 0600);
   sample::write(dir / "a.h5");
   auto const sentence =
-      "cannot read '" + fifo + "': it is a FIFO, not a regular file; write what it gives to a file first";
+      "cannot read '" + fifo + "': it is a FIFO, not a regular file; copy its contents to a file first";
   CHECK_THROWS_WITH_AS(validate(fifo), sentence.c_str(), UserError);
   CHECK_THROWS_WITH_AS(read_summary(fifo), sentence.c_str(), UserError);
   CHECK_THROWS_WITH_AS(read_engine(fifo, "node_load"), sentence.c_str(), UserError);
@@ -264,7 +264,7 @@ TEST_CASE("what is no regular file is refused without waiting for it") {
   CHECK_FALSE(looks_like_result(fifo));
 }
 
-TEST_CASE("a result cut short anywhere is refused in one sentence") {
+TEST_CASE("a result truncated anywhere is rejected in one sentence") {
   Scratch dir;
   sample::write(dir / "a.h5", 100);
   auto const whole = load(dir / "a.h5");
@@ -275,8 +275,7 @@ TEST_CASE("a result cut short anywhere is refused in one sentence") {
   }
 }
 
-TEST_CASE(
-    "a result with flipped bytes is never taken for sound in its values, and never brings the reader down") {
+TEST_CASE("a result with flipped bytes is never accepted with wrong values and never crashes the reader") {
   Scratch dir;
   sample::write(dir / "a.h5", 100);
   auto const whole = load(dir / "a.h5");

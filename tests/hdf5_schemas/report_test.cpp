@@ -113,7 +113,7 @@ std::vector<std::vector<double>> rows_of(Json const& one) {
 
 }  // namespace
 
-TEST_CASE("report data: counters are rates, time is a share, levels are what the last sample says") {
+TEST_CASE("report data: counters are rates, time is a share, and levels are the values of the last sample") {
   Scratch dir;
   auto header = header_of(2);
   header.series = {
@@ -150,7 +150,7 @@ TEST_CASE("report data: counters are rates, time is a share, levels are what the
   CHECK(find(data["totals"], "dram/busy_time")["units"] == "on average");
 }
 
-TEST_CASE("report data: many samples become few intervals that end at samples and miss nothing") {
+TEST_CASE("report data: many samples become few intervals that end at samples and lose nothing") {
   Scratch dir;
   auto header = header_of(1);
   header.series = {{"gmmu", {"gpu0.gmmu"}, {counter("walks")}}};
@@ -180,7 +180,7 @@ TEST_CASE("report data: many samples become few intervals that end at samples an
   CHECK(sum == near(kSamples * 7));
 }
 
-TEST_CASE("report data: of many GPUs the mean, the least, the most and the busiest are shown") {
+TEST_CASE("report data: many GPUs are shown by mean, minimum, maximum and the busiest") {
   Scratch dir;
   auto header = header_of(10);
   header.series = {{"gmmu", paths(10, ".gmmu"), {counter("walks")}}};
@@ -201,7 +201,7 @@ TEST_CASE("report data: of many GPUs the mean, the least, the most and the busie
   CHECK(rows[4]["name"] == "gpu9");
 }
 
-TEST_CASE("report data: a sender of two links is no busier than each of them") {
+TEST_CASE("report data: the busy time of a sender with two links is not above that of each link") {
   Scratch dir;
   auto header = header_of(1);
   header.series = {
@@ -230,7 +230,7 @@ TEST_CASE("report data: a sender of two links is no busier than each of them") {
   CHECK(!data["link_use"][0].contains("over_time"));  // the sender's statistics cover both links
 }
 
-TEST_CASE("report data: the traffic of many devices is that of groups of them, and nothing is lost") {
+TEST_CASE("report data: the traffic of many devices is summed by groups without loss") {
   Scratch dir;
   auto header = header_of(300);
   header.tables = {{"traffic",
@@ -255,7 +255,7 @@ TEST_CASE("report data: the traffic of many devices is that of groups of them, a
   CHECK(sum == 299 * 300 / 2);
 }
 
-TEST_CASE("report data: what each GPU did, all of them, in one or two bytes a value") {
+TEST_CASE("report data: the activity of every GPU takes one or two bytes per value") {
   Scratch dir;
   auto header = header_of(3);
   header.series = {{"l2_tlb", paths(3, ".l2_tlb"), {counter("hits"), counter("misses")}},
@@ -319,7 +319,7 @@ TEST_CASE("report data: what each GPU did, all of them, in one or two bytes a va
     REQUIRE(all["stages"].size() == 1);
     CHECK(rows_of(all["stages"][0])[0][0] == exactly(3));
     CHECK(rows_of(all["stages"][0])[1][1] == exactly(2));
-    CHECK(all["rest"]["what"] == "without a warp");
+    CHECK(all["rest"]["what"] == "idle");
     CHECK(floats_of(all["totals"]["stages"][0]["ps"]) == std::vector<double>{0, 1000, 2000});
     CHECK(all["links"]["nodes"] == Json{"cpu0"});
     CHECK(all["links"]["rows"] == Json{{1, 0, 1, 320, 5, 0.5}, {1, 0, 0, 64, 6, 0.0}});
@@ -360,7 +360,7 @@ TEST_CASE("report data: histograms of the whole machine, with percentiles within
   CHECK(all[1]["counts"] == Json{3, 0, 0});
 }
 
-TEST_CASE("report data: a percentile in the last bin, which has no end, is within twice its beginning") {
+TEST_CASE("report data: a percentile in the unbounded last bin is within twice its lower bound") {
   Scratch dir;
   auto header = header_of(1);
   header.series = {
@@ -377,7 +377,7 @@ TEST_CASE("report data: a percentile in the last bin, which has no end, is withi
   CHECK(one["percentiles"][2][1].get<double>() == doctest::Approx(4 + 4 * 39.5 / 40));
 }
 
-TEST_CASE("report data: of samples at one time the last one counts") {
+TEST_CASE("report data: of several samples at one time the last one is used") {
   Scratch dir;
   auto header = header_of(1);
   header.series = {{"gmmu", {"gpu0.gmmu"}, {counter("walks")}}};
@@ -396,7 +396,7 @@ TEST_CASE("report data: of samples at one time the last one counts") {
   CHECK(values_of(walks["rows"][0])[1] == near(40e6));
 }
 
-TEST_CASE("report data: where the pages of buffers were, the largest first where there are many") {
+TEST_CASE("report data: the location of buffers, with the largest first if there are many") {
   Scratch dir;
   auto header = header_of(3);
   header.tables = {{"page_placement",
@@ -430,7 +430,7 @@ TEST_CASE("report data: where the pages of buffers were, the largest first where
   CHECK(few["buffers"][0]["pages"] == Json{9, 0});
 }
 
-TEST_CASE("report data: the longest kernels are shown, and how many there are") {
+TEST_CASE("report data: the longest kernels are shown with the number of all kernels") {
   Scratch dir;
   auto header = header_of(1);
   header.tables = {{"kernels",
@@ -452,11 +452,11 @@ TEST_CASE("report data: the longest kernels are shown, and how many there are") 
   auto const kernels = shown_of(path, {.kernels = 2})["kernels"];
   CHECK(kernels["rows"] == 9);
   CHECK(kernels["columns"]["name"] == Json{"k5", "k7"});  // these took 7 and 8
-  CHECK(kernels["columns"]["longest_stage"][0] == "links between devices");
+  CHECK(kernels["columns"]["longest_stage"][0] == "interconnect links");
   CHECK(kernels["columns"]["longest_stage_share"][0] == 0.75);
 }
 
-TEST_CASE("report data: what had not ended is told, the first of it") {
+TEST_CASE("report data: unfinished operations are listed, up to the limit") {
   Scratch dir;
   auto header = header_of(1);
   header.tables = {{"under_way",
@@ -478,7 +478,7 @@ TEST_CASE("report data: what had not ended is told, the first of it") {
     if (ended) continue;
     CHECK(shown["under_way"] ==
           Json::array({{{"what", "kernel fir"}, {"name", "fir"}, {"of", ""}, {"stream", 0}, {"started", 0}},
-                       {{"what", "allocating a buffer"},
+                       {{"what", "buffer allocation"},
                         {"name", "allocate"},
                         {"of", ""},
                         {"stream", 1},
@@ -486,7 +486,7 @@ TEST_CASE("report data: what had not ended is told, the first of it") {
   }
 }
 
-TEST_CASE("report data: it is ASCII, its names are short, and what a result does not have is not there") {
+TEST_CASE("report data: it is ASCII, its names are short, and missing data of a result is omitted") {
   Scratch dir;
   auto header = header_of(1);
   header.nodes[0].name = std::string(500, 'x') + "\u2028";
@@ -505,6 +505,6 @@ TEST_CASE("report data: it is ASCII, its names are short, and what a result does
     CHECK(!data.contains(name));
 }
 
-TEST_CASE("report data: what is no result is refused in one sentence") {
+TEST_CASE("report data: a file that is not a result is rejected in one sentence") {
   CHECK_THROWS_AS(report_data("nothing.h5"), UserError);
 }

@@ -40,13 +40,13 @@ std::string refusal(Read read) {
 
 }  // namespace
 
-TEST_CASE("a result in which an object has several names is refused, before its paths are followed") {
+TEST_CASE("a result with several names for one object is rejected before its paths are followed") {
   Scratch const dir;
   auto const path = dir / "a.h5";
   sample::write(path);
   sample::write(dir / "b.h5");
   add_ladder(path, 12, 5);
-  auto const why = " is damaged or no result of Farfault: an object has several names";
+  auto const why = " is damaged or not a Farfault result: an object has several names";
   CHECK(refusal([&] { validate(path); }) == "'" + path + "'" + why);
   CHECK(refusal([&] { result_digest(path); }) == "'" + path + "'" + why);
   CHECK(refusal([&] { diff(path, dir / "b.h5"); }) == "'" + path + "' or '" + (dir / "b.h5") + "'" + why);

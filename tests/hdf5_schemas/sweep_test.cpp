@@ -24,7 +24,7 @@ namespace {
 SweepTable table() {
   SweepTable t;
   t.runs = {
-      {"state", "", "1", "What came of it.", std::vector<std::string>{"done", "failed", "missing"}},
+      {"state", "", "1", "The result.", std::vector<std::string>{"done", "failed", "missing"}},
       {"error", "", "1", "Why it failed.", std::vector<std::string>{"", "no memory, \u00e9", ""}},
       {"gpu.l2_tlb.entries", "parameter", "1", "Entries.", std::vector<std::uint64_t>{64, 128, 256}},
       {"gpu.share", "parameter", "1", "Share.", std::vector<double>{0.5, 1, 2}},
@@ -49,7 +49,7 @@ std::string error_of(std::string const& path) {
 
 }  // namespace
 
-TEST_CASE("sweep table: columns have the dimension scale run, their role, units and what is missing") {
+TEST_CASE("sweep table: columns have the dimension scale run, their role, units and missing values") {
   Scratch dir;
   write_sweep(dir / "sweep.h5", table());
   CHECK(looks_like_sweep(dir / "sweep.h5"));
@@ -74,7 +74,7 @@ TEST_CASE("sweep table: columns have the dimension scale run, their role, units 
   CHECK(has(file, "spread") == false);
 }
 
-TEST_CASE("sweep table: what it is can be read, and equal tables are equal files") {
+TEST_CASE("sweep table: its description is readable, and equal tables are equal files") {
   Scratch dir;
   write_sweep(dir / "a.h5", table());
   write_sweep(dir / "b.h5", table());
@@ -89,7 +89,7 @@ TEST_CASE("sweep table: what it is can be read, and equal tables are equal files
   CHECK(json["figures"] == 1);
 }
 
-TEST_CASE("sweep table: a new one takes the place of the one before it, whole or not at all") {
+TEST_CASE("sweep table: a new table replaces the previous one completely or not at all") {
   Scratch dir;
   write_sweep(dir / "sweep.h5", table());
   auto larger = table();
@@ -103,19 +103,19 @@ TEST_CASE("sweep table: a new one takes the place of the one before it, whole or
   CHECK(content(dir / "sweep.h5") == before);
 }
 
-TEST_CASE("sweep table: a result, a damaged file and a text are none, in one sentence") {
+TEST_CASE("sweep table: a result, a damaged file and a text are each rejected in one sentence") {
   Scratch dir;
   sample::write(dir / "run.h5");
   CHECK_FALSE(looks_like_sweep(dir / "run.h5"));
-  CHECK(error_of(dir / "run.h5").find("it is no table of a sweep") != std::string::npos);
+  CHECK(error_of(dir / "run.h5").find("it is not the table of a sweep") != std::string::npos);
   write_sweep(dir / "sweep.h5", table());
   std::filesystem::resize_file(dir / "sweep.h5", std::filesystem::file_size(dir / "sweep.h5") / 2);
   CHECK_FALSE(looks_like_sweep(dir / "sweep.h5"));
-  CHECK(error_of(dir / "sweep.h5").find("damaged or no result") != std::string::npos);
+  CHECK(error_of(dir / "sweep.h5").find("damaged or not a Farfault result") != std::string::npos);
   CHECK_FALSE(looks_like_sweep(dir / "none.h5"));
 }
 
-TEST_CASE("a run of a sweep is read with what it was made of, and what it came to") {
+TEST_CASE("a run of a sweep is read with its inputs and its end") {
   Scratch dir;
   sample::write(dir / "run.h5");
   auto const run = read_swept_run(dir / "run.h5");
@@ -132,7 +132,7 @@ TEST_CASE("a run of a sweep is read with what it was made of, and what it came t
   CHECK(run.figures.at(0).metric == "instructions");
 }
 
-TEST_CASE("the names of input files do not tell configurations apart, other parameters do") {
+TEST_CASE("names of input files do not distinguish configurations, other parameters do") {
   std::string const a = "[workload]\nname = \"bfs\"\n\n[workload.bfs]\ngraph = \"a.graph\"\nscale = 3\n",
                     b = "[workload]\nname = \"bfs\"\n\n[workload.bfs]\ngraph = \"b.graph\"\nscale = 3\n";
   std::vector<std::string> const file{"workload.bfs.graph"};

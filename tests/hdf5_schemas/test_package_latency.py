@@ -146,7 +146,7 @@ def what_is_not_there_is_refused_with_what_is(prepared):
     refused(lambda: run.latency("node"), "'node'", "machine, gpu, application, kernel")
     refused(lambda: run.stalls("node"), "'node'", "machine, gpu, application, kernel")
     refused(lambda: run.latency_over_time("gpu7"), "'gpu7'", "gpu0, gpu1, gpu2, gpu3")
-    refused(lambda: run.latency_over_time(application="fir"), "'fir'", "there are: bfs")
+    refused(lambda: run.latency_over_time(application="fir"), "'fir'", "available: bfs")
     refused(lambda: prepared[1]["two_applications"].latency_over_time(application="fir"), "'fir'", "left, right")
 
 
@@ -155,11 +155,11 @@ def a_result_of_an_earlier_program_or_of_no_whole_run_says_so(prepared):
     asked = [lambda r, by=by: r.latency(by) for by in ("machine", "gpu", "application", "kernel")]
     asked += [lambda r: r.stalls(), lambda r: r.latency_over_time()]
     for ask in asked:
-        refused(lambda: ask(earlier), "earlier.h5: it holds no", "it was written by an earlier program, which did not record it")
+        refused(lambda: ask(earlier), "earlier.h5: it has no", "it was written by an earlier version of Farfault, which did not record it")
     sample(prepared[0])
     cut_off = ff.open(os.path.join(prepared[0], "cut_off.h5.partial"))
     for ask in asked:
-        refused(lambda: ask(cut_off), "it holds no", "the run has not ended")
+        refused(lambda: ask(cut_off), "it has no", "the run has not ended")
 
 
 TESTS = (stages_add_up_to_the_time_of_accesses, gpus_applications_and_kernels_add_up_to_the_machine,

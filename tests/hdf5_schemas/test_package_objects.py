@@ -74,7 +74,7 @@ def every_public_call_is_a_whole_one(path):
         for name, value in vars(cls).items():
             value = value.fget if isinstance(value, property) else value
             if callable(value) and (not name.startswith("_") or name in calls.SPECIAL):
-                assert hasattr(value, "__wrapped__"), f"{cls.__name__}.{name} lets errors of the file through"
+                assert hasattr(value, "__wrapped__"), f"{cls.__name__}.{name} does not handle errors of the file"
                 checked += 1
     assert checked > 40, checked
 

@@ -76,7 +76,7 @@ def kernels_of_several_applications_have_lanes(path):
 def hit_rates_are_those_of_the_summary(path):
     result = ff.open(path)
     axes, texts = drawn(result.plot.hit_rates(), "hit_rates")
-    assert {"L1 TLB", "L2 TLB", "L1 cache", "L2 cache", "hits (%)", "simulated time (us)"} <= set(texts), texts
+    assert {"L1 TLB", "L2 TLB", "L1 cache", "L2 cache", "hit rate (%)", "simulated time (us)"} <= set(texts), texts
     total = result.summary().loc["machine"]
     hits = result.deltas("sm", "l1_tlb_hits").sum("instance")
     misses = result.deltas("sm", "l1_tlb_misses").sum("instance")
@@ -110,7 +110,7 @@ def traffic_is_a_map_from_each_device_to_each_other(path):
     assert numpy.array_equal(numpy.nan_to_num(fields_of(axes[0])), table.to_numpy()) and (table.to_numpy() == 0).sum() == 9
     assert numpy.isnan(fields_of(axes[0])).sum() == 9 and names_of(axes[0]) == ["gpu0", "gpu1", "gpu2", "gpu3", "cpu0"]
     written = f"{table.loc['gpu0', 'gpu1'] / 1000:.1f} k"
-    assert {"from", "to", "bytes", written, "bytes from each device to each other, bfs.h5"} <= set(texts), texts
+    assert {"from", "to", "bytes", written, "bytes between devices, bfs.h5"} <= set(texts), texts
     axes, texts = drawn(result.plot.traffic("packets"), "packets")
     assert fields_of(axes[0])[0, 1] == result.traffic("packets").loc["gpu0", "gpu1"] and "packets" in texts
 
@@ -125,7 +125,7 @@ def a_map_of_more_devices_than_pixels_leaves_none_out(path):
     axes, texts = drawn(figure, "map_of_many")
     shown = fields_of(axes[0])
     assert shown.shape == (250, 250) and numpy.nansum(shown) == 305 and shown[1, 1] == 300 and shown[249, 0] == 5
-    assert "traffic\n4 x 4 in each field, from the one that is named on" in texts and names_of(axes[0])[1] == "gpu32", texts
+    assert "traffic\neach cell: 4 x 4 entries, named after the first" in texts and names_of(axes[0])[1] == "gpu32", texts
     pixels = numpy.asarray(figure.canvas.buffer_rgba())[..., :3].reshape(-1, 3)
     for amount in (5, 300):
         colour = numpy.round(255 * numpy.array(axes[0].images[0].to_rgba(amount)[:3]))
@@ -146,7 +146,7 @@ def links_have_a_bar_for_each_direction_the_busiest_first(path):
     links = ff.open(path).links()
     axes, texts = drawn(ff.open(path).plot.links(), "links")
     there, back = ([p.get_width() for p in bars.patches] for bars in axes[0].containers)
-    assert len(there) == len(back) == 7 and "busy, share of the run (%)" in texts
+    assert len(there) == len(back) == 7 and "utilization (%)" in texts
     assert numpy.allclose(sorted([*there, *back]), sorted(100 * links["busy"]))
     most = [max(pair) for pair in zip(there, back)]
     assert most == sorted(most, reverse=True) and numpy.isclose(most[0], 100 * links["busy"].max())
@@ -169,19 +169,19 @@ def the_latency_stack_adds_up_to_the_mean_time_of_an_access(path):
     for by in ("gpu", "application", "kernel", "machine"):
         table = result.latency(by)
         axes, texts = drawn(result.plot.latency_stack(by), f"latency_stack_{by}")
-        assert "time of an access, on average (ns)" in texts and "latency stack of bfs.h5" in texts, texts
+        assert "average access time (ns)" in texts and "latency stack of bfs.h5" in texts, texts
         ends = [p.get_x() + p.get_width() for p in axes[0].containers[-1].patches]
         assert numpy.allclose(ends, table["access_time"] / table["transactions"] / 1000), (by, ends)
         assert names_of(axes[0]) == table.index.tolist()
-        assert {"links between devices", "page walks"} <= set(texts) and "page faults" not in texts, texts
-        assert table["walk_queue"].any() and "queue for page walkers" not in texts, "too short to be seen"
+        assert {"interconnect links", "page walks"} <= set(texts) and "page faults" not in texts, texts
+        assert table["walk_queue"].any() and "page-walk queue" not in texts, "too short to be visible"
 
 
 def accesses_that_had_not_ended_are_a_part_of_the_stack(path):
     stopped = ff.open(what_happened.stopped(os.path.dirname(path)))
     table = stopped.latency("machine")
     axes, texts = drawn(stopped.plot.latency_stack("machine"), "latency_stopped")
-    assert "accesses that had not ended" in texts
+    assert "outstanding accesses" in texts
     last = axes[0].containers[-1].patches[0]
     assert numpy.isclose(last.get_x() + last.get_width(), (table["access_time"] / table["transactions"]).iloc[0] / 1000)
 
@@ -202,7 +202,7 @@ def many_bars_are_one_area(path):
         summary["sm_transactions"][:] = 1000
     axes, texts = drawn(ff.open(other).plot.latency_stack(), "latency_many")
     assert not axes[0].patches and axes[0].dataLim.x1 == 2 + 2.99, axes[0].dataLim
-    assert "time of an access, on average (us)" in texts and {"page walks", "DRAM"} <= set(texts)
+    assert "average access time (us)" in texts and {"page walks", "DRAM"} <= set(texts)
     assert names_of(axes[0])[0] == "gpu0" and len(names_of(axes[0])) < 50
 
 
@@ -227,15 +227,15 @@ def of_many_kernels_neighbours_are_one_bar(path):
     result = with_kernels(path, "kernels.h5", 12_000)
     axes, texts = drawn(result.plot.timeline([]), "kernels_many")
     bars = [p for p in axes[0].patches if p.get_width() > 0]
-    assert len(bars) == 4000 and "kernels of kernels.h5\nup to 3 in each bar, named by the first" in texts, (len(bars), texts)
+    assert len(bars) == 4000 and "kernels of kernels.h5\neach bar: up to 3 kernels, named after the first" in texts, (len(bars), texts)
     assert numpy.allclose([bars[0].get_x(), bars[0].get_width(), bars[-1].get_x() + bars[-1].get_width()], [0, 0.0029, 11.9999])
     axes, texts = drawn(result.plot.latency_stack("kernel"), "latency_many_kernels")
-    assert "latency stack of kernels.h5\n6 in each bar, from the one that is named on" in texts and not axes[0].patches, texts
+    assert "latency stack of kernels.h5\neach bar: 6 consecutive rows, named after the first" in texts and not axes[0].patches, texts
     assert axes[0].dataLim.y1 == 1999
 
 
 def too_much_for_a_plot_is_refused(path):
-    refused(lambda: with_kernels(path, "lanes.h5", 1001, 1001).plot.timeline([]), "1001 applications, streams and machines; at most 1000")
+    refused(lambda: with_kernels(path, "lanes.h5", 1001, 1001).plot.timeline([]), "1001 combinations of application, stream and machine; at most 1000")
     lanes = with_kernels(path, "lanes.h5", 1000, 1000).plot.timeline([])
     assert lanes.get_size_inches()[1] < 60 and len(drawn(lanes, "lanes")[0][0].get_yticks()) == 100
     other = copy(path, "bins.h5")
@@ -276,7 +276,7 @@ def what_sms_did_is_shares_of_their_time(path):
     result = ff.open(path)
     table = result.stalls()
     axes, texts = drawn(result.plot.stalls(), "stalls")
-    assert {"share of the time of all SMs (%)", "executing", "waiting for memory", "without a warp"} <= set(texts), texts
+    assert {"share of SM time (%)", "executing", "memory stall", "idle"} <= set(texts), texts
     assert numpy.allclose([p.get_width() for p in axes[0].containers[0].patches], 100 * table["active"] / table["sm_time"])
     assert numpy.allclose([p.get_x() + p.get_width() for p in axes[0].containers[-1].patches], 100)
 
@@ -284,7 +284,7 @@ def what_sms_did_is_shares_of_their_time(path):
 def accesses_over_time_are_stacked_by_stage(path):
     result = ff.open(path)
     axes, texts = drawn(result.plot.latency_over_time("gpu1"), "latency_over_time")
-    assert {"accesses under way", "accesses of gpu1 in bfs.h5", "links between devices"} <= set(texts), texts
+    assert {"outstanding accesses", "accesses of gpu1 in bfs.h5", "interconnect links"} <= set(texts), texts
     tops = [p.get_data() for p in axes[0].patches if hasattr(p, "get_data")]
     spent = numpy.nansum((tops[-1].values) * numpy.diff(tops[-1].edges)) * 1e6  # edges are in us
     assert numpy.isclose(spent, result.latency().loc["gpu1", "access_time"], rtol=1e-6), spent
@@ -304,17 +304,17 @@ def latencies_are_a_histogram_of_each_gpu_and_of_all(path):
     assert numpy.isclose(sum(p.get_height() for p in axes[0].patches), 100)
     faults = ff.open(what_happened.faults(os.path.dirname(path)))
     axes, texts = drawn(faults.plot.latency_histogram("iommu/fault_latency"), "fault_histogram")
-    assert "time from a page fault to the driver's answer, faults.h5" in texts, texts
-    refused(lambda: result.plot.latency_histogram("iommu/fault_latency"), "nothing is in the histogram iommu/fault_latency")
+    assert "Time from a page fault to the driver's response, faults.h5" in texts, texts
+    refused(lambda: result.plot.latency_histogram("iommu/fault_latency"), "the histogram iommu/fault_latency is empty")
     refused(lambda: result.plot.latency_histogram("load_latency"), '"iommu/fault_latency"', "'load_latency'")
-    refused(lambda: result.plot.latency_histogram("sm/instructions"), "sm/instructions is no histogram")
+    refused(lambda: result.plot.latency_histogram("sm/instructions"), "sm/instructions is not a histogram")
 
 
 def a_result_without_the_data_is_refused_in_one_sentence(path):
     earlier = ff.open(what_happened.of_an_earlier_program(path)).plot
     for plot in (earlier.latency_stack, earlier.stalls, earlier.traffic, earlier.links, earlier.placement,
                  earlier.latency_histogram, earlier.latency_over_time):
-        refused(plot, "earlier.h5: it holds no", "written by an earlier program")
+        refused(plot, "earlier.h5: it has no", "written by an earlier version")
     bare = copy(path, "bare.h5")
     with h5py.File(bare, "r+") as f:
         for name in ("timeseries", "tables"):
@@ -322,7 +322,7 @@ def a_result_without_the_data_is_refused_in_one_sentence(path):
         f["summary/gpu/sm_transactions"][:] = 0
     plots = ff.open(bare).plot
     for plot, what in ((plots.hit_rates, "no time series"), (plots.timeline, "'sm'"), (plots.latency_stack, "no SM accessed memory"),
-                       (plots.traffic, "nothing went"), (plots.links, "no links"), (plots.placement, "no device had a page")):
+                       (plots.traffic, "no traffic between devices"), (plots.links, "no links"), (plots.placement, "no device has pages")):
         refused(plot, "bare.h5", what)
     refused(lambda: ff.open(path).plot.timeline(["instructions"]), '"sm/instructions"', "'instructions'")
 
@@ -332,7 +332,7 @@ def a_run_that_has_just_begun_draws_empty_axes(path):
     sample(folder)
     cut_off = ff.open(os.path.join(folder, "cut_off.h5.partial"))
     axes, texts = drawn(cut_off.plot.timeline(["driver/batches"]), "cut_off")
-    assert any("not a whole run" in t for t in texts), texts
+    assert any("incomplete run" in t for t in texts), texts
 
 
 TESTS = (the_timeline_has_every_kernel_and_a_line_for_each_gpu, the_timeline_of_many_gpus_shows_their_mean_and_range,

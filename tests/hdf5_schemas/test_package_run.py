@@ -141,15 +141,15 @@ def a_cut_off_run_opens_and_says_so(path):
     run = ff.open(os.path.join(folder, "cut_off.h5.partial"))
     assert run.digest is None and run.end_reason == "running" and not run.finished and run.scopes == []
     assert run.timeseries("driver")["batches"].values[:, 0].tolist() == [12, 112, 212, 312, 412]
-    assert "goes on or was killed" in repr(run), repr(run)
+    assert "is in progress or was killed" in repr(run), repr(run)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         assert ff.open(os.path.join(folder, "cut_off.h5")).path.endswith(".partial")
-    assert len(said) == 1 and "cut_off.h5.partial is opened" in str(said[0].message), said
+    assert len(said) == 1 and "cut_off.h5 does not exist; opening " in str(said[0].message), said
     stopped = copy(path, "stopped.h5.partial")
     with h5py.File(stopped, "r+") as f:
         f.attrs["end_reason"] = numpy.bytes_("deadlock")
-    assert "stopped before its end (deadlock)" in repr(ff.open(stopped)) and not ff.open(stopped).finished
+    assert "stopped early (deadlock)" in repr(ff.open(stopped)) and not ff.open(stopped).finished
 
 
 def rows_that_some_datasets_lack_are_left_out(path):
@@ -181,7 +181,7 @@ def a_file_is_open_no_longer_than_it_is_read_but_within_with(path):
     assert handles() == 0 and held.seed == 7
     gone = ff.open(copy(path, "gone.h5"))
     os.remove(gone.path)
-    refused(gone.__enter__, "gone.h5: there is no such file")
+    refused(gone.__enter__, "gone.h5: no such file")
 
 
 def what_is_not_there_is_refused_with_what_is(path):
@@ -192,7 +192,7 @@ def what_is_not_there_is_refused_with_what_is(path):
     refused(lambda: run.summary("node"), "'node'", "gpu, machine")
     refused(lambda: run.group("nothing"), "'nothing'")
     cut_off = ff.open(os.path.join(os.path.dirname(path), "cut_off.h5.partial"))
-    refused(cut_off.summary, "'machine'", "there are so far: none")
+    refused(cut_off.summary, "'machine'", "available so far: none")
 
 
 def another_file_is_refused_in_one_sentence(path):
@@ -203,7 +203,7 @@ def another_file_is_refused_in_one_sentence(path):
     h5py.File(os.path.join(folder, "foreign.h5"), "w").close()
     with open(path, "rb") as f, open(os.path.join(folder, "half.h5"), "wb") as half:
         half.write(f.read()[:20_000])
-    for name, why in (("text.h5", "no HDF5 file"), ("empty.h5", "it is empty"), ("foreign.h5", "no schema_version"),
+    for name, why in (("text.h5", "not an HDF5 file"), ("empty.h5", "it is empty"), ("foreign.h5", "no schema_version"),
                       ("half.h5", "damaged"), ("missing.h5", "no such file"), (".", "open_sweep")):
         refused(lambda: ff.open(os.path.join(folder, name)), os.path.join(folder, name), why)
 
@@ -249,9 +249,9 @@ def data_of_another_type_or_shape_is_damage(path):
     other = replaced("timeseries/l2_tlb/instance", "one text")
     refused(lambda: ff.open(other).timeseries("l2_tlb"), other, "damaged")
     other = replaced("timeseries/l2_tlb/hits", 1)
-    refused(lambda: ff.open(other).rates("l2_tlb", "hits"), other, "l2_tlb/hits has no value for each sample and instance")
+    refused(lambda: ff.open(other).rates("l2_tlb", "hits"), other, "l2_tlb/hits does not have one value per sample and instance")
     other = changed(lambda f: f.attrs.create("end_reason", 3))
-    refused(lambda: ff.open(other), other, "end_reason is no text")
+    refused(lambda: ff.open(other), other, "end_reason is not text")
     other = changed(lambda f: f["config"].move("toml", "t\nm"))
     refused(lambda: ff.open(other).config_text, other, "damaged")
 

@@ -29,7 +29,7 @@ def prepare(folder):
 
 
 def variant(folder, name, paths, parameters, states=None, spread=None):
-    """Another table over the same results."""
+    """A different table with the same results."""
     other = os.path.join(folder, name)
     os.makedirs(other)
     shutil.copytree(os.path.join(folder, "runs"), os.path.join(other, "runs"), copy_function=os.link)
@@ -54,7 +54,7 @@ def a_sweep_is_a_table_with_a_row_for_each_run(folder):
     assert runs["workload.stream.bytes"].tolist() == PARAMETERS["workload.stream.bytes"]
     assert runs["end"].tolist() == [end_of(p) for p in files(folder)] and runs["end"].dtype == numpy.int64
     assert runs.attrs["units"]["end"] == "ps" and runs.attrs["units"]["state"] == "1" and "last event" in runs.attrs["long_name"]["end"]
-    # A figure of one router only.
+    # A statistic of one router only.
     assert runs["gpu.router_undecided_requests"].isna().tolist() == [r != "gmmu_bypass" for _, r in grid()]
     assert "15 runs (15 done)" in repr(sweep) and "64 KiB, 128 KiB" in repr(sweep), repr(sweep)
     assert ff.open_sweep(os.path.join(folder, "sweep.h5")).runs.equals(runs)
@@ -88,7 +88,7 @@ def what_is_no_grid_is_refused_but_is_a_table(folder):
             ("again", [*all_runs, all_runs[0]], [*sizes, sizes[0]], [*routers, routers[0]], 15)):
         parameters = {"workload.stream.bytes": sizes_then, "gpu.router.policy": routers_then}
         sweep = ff.open_sweep(variant(folder, name, paths, parameters))
-        refused(sweep.dataset, f"{len(paths)} runs at {points} points", "5 of workload.stream.bytes", "would be 15")
+        refused(sweep.dataset, f"{len(paths)} runs at {points} points", "5 of workload.stream.bytes", "instead of 15")
         assert len(sweep.runs) == len(paths)
 
 
@@ -118,7 +118,7 @@ def a_result_that_was_made_anew_is_refused(folder):
     os.makedirs(os.path.join(other, "runs"))
     shutil.copy(paths[0], os.path.join(other, "runs", "1.h5"))
     sweep = ff.open_sweep(other)
-    refused(lambda: sweep.open(0), "not the result that the table of the sweep is made from")
+    refused(lambda: sweep.open(0), "differs from the result in the table of the sweep")
     refused(lambda: sweep.open(1), "runs/0.h5", "no such file")
 
 
@@ -183,7 +183,7 @@ def a_plot_has_a_line_for_each_combination(folder):
         at = [n for n in range(5) if 3 * n + i not in (3, 14)]
         assert list(line.get_xdata()) == at and list(line.get_ydata()) == [ends[3 * n + i] for n in at], router
     assert [t.get_text() for t in axes.get_xticklabels()] == list(SIZES) and axes.get_xlabel() == "workload.stream.bytes"
-    assert axes.get_ylabel() == "end: simulated time of the last event (us)", axes.get_ylabel()
+    assert axes.get_ylabel() == "end: Simulated time of the last event (us)", axes.get_ylabel()
     for words, named in ((("ends",), "'ends'"), (("end", "gpu"), "'gpu'")):
         refused(lambda: sweep.plot(*words), named)
 

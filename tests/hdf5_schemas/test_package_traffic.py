@@ -24,7 +24,7 @@ def traffic_is_a_square_of_all_devices_in_bytes(prepared):
     assert table.to_numpy().sum() == pairs["bytes"].sum() > 0 and (numpy.diag(table) == 0).all()
     for row in pairs.itertuples():
         assert table.loc[row[pairs.columns.get_loc("from") + 1], row.to] == row.bytes
-    assert table.attrs["units"] == {d: "byte" for d in DEVICES} and "headers not included" in table.attrs["long_name"]["gpu0"]
+    assert table.attrs["units"] == {d: "byte" for d in DEVICES} and "headers excluded" in table.attrs["long_name"]["gpu0"]
     assert result.traffic("packets").to_numpy().sum() == pairs["packets"].sum()
 
 
@@ -75,7 +75,7 @@ def placement_adds_up_to_the_pages_of_the_buffers(prepared):
         assert result.placement().to_numpy().tolist() == [where], (placement, result.placement())
     table = ff.open(what_happened.faults(folder)).placement()
     assert table.sum(axis=1).to_dict() == {("transpose", "input"): 16, ("transpose", "output"): 16}, table
-    assert table.attrs["units"]["gpu0"] == "1" and table.attrs["long_name"]["gpu0"] == "base pages there"
+    assert table.attrs["units"]["gpu0"] == "1" and table.attrs["long_name"]["gpu0"] == "Base pages of the buffer on the device"
 
 
 def several_applications_have_their_own_buffers(prepared):
@@ -121,10 +121,10 @@ def a_result_without_the_tables_says_why(prepared):
     earlier = ff.open(what_happened.of_an_earlier_program(prepared[1].path))
     sample(prepared[0])
     cut_off = ff.open(os.path.join(prepared[0], "cut_off.h5.partial"))
-    for ask, what in ((lambda r: r.traffic(), "traffic between devices"), (lambda r: r.links(), "use of links"),
+    for ask, what in ((lambda r: r.traffic(), "traffic between devices"), (lambda r: r.links(), "link utilization"),
                       (lambda r: r.placement(), "page placement")):
-        refused(lambda: ask(earlier), f"earlier.h5: it holds no {what}", "written by an earlier program")
-        refused(lambda: ask(cut_off), f"it holds no {what}", "the run has not ended")
+        refused(lambda: ask(earlier), f"earlier.h5: it has no {what}", "written by an earlier version")
+        refused(lambda: ask(cut_off), f"it has no {what}", "the run has not ended")
     refused(lambda: prepared[1].traffic("hops"), "'hops'", "bytes, packets")
 
 

@@ -42,7 +42,7 @@ def it_says_where_the_time_went(ran):
     folder, done = ran
     run = ff.open(os.path.join(folder, "demo.h5"))
     stack = run.latency("machine").loc["machine"]
-    assert f"an access takes {stack['access_time'] / stack['transactions'] / 1000:.0f} ns on average" in done.stdout
+    assert f"average access time: {stack['access_time'] / stack['transactions'] / 1000:.0f} ns" in done.stdout
     assert re.search(rf"^links +{100 * stack['links'] / stack['access_time']:.1f}$", done.stdout, re.MULTILINE), done.stdout
     assert stack["links"] == stack.drop(["access_time", "transactions"]).max()
     did = run.stalls("machine").loc["machine"]

@@ -151,7 +151,7 @@ def inspect_json_has_the_figures(path):
 
 
 def diff_of_equal_results_names_the_parameters(path):
-    # A run so small that the L2 TLB never fills.
+    # A run that never fills the L2 TLB.
     small = ("workload.name=stream", "workload.stream.bytes=64KiB")
     for name, entries in (("a.h5", 256), ("b.h5", 1024)):
         run(os.path.join(os.path.dirname(path), name), *small, f"gpu.l2_tlb.entries={entries}")

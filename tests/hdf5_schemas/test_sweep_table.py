@@ -76,7 +76,7 @@ def figures_are_those_of_the_results(folder):
 def a_failed_run_has_a_reason_and_no_figures(folder):
     with runs_of(folder) as runs:
         assert runs["state"].values.tolist() == ["done", "done", "failed", "failed", "done", "done"]
-        assert "beyond the machine's memory" in str(runs["error"].values[2])
+        assert "more than the machine's memory" in str(runs["error"].values[2])
         assert str(runs["result"].values[2]) == ""
         assert numpy.isnan(runs["end"].values[2]) and not numpy.isnan(runs["end"].values[0])
 
@@ -99,7 +99,7 @@ def the_spread_is_over_the_seeds(folder):
         assert dict(spread.sizes) == {"point": 3} and "run.seed" not in spread
         assert spread["seeds"].values.tolist() == [2, 0, 2]
         ends = runs["end"].values.reshape(3, 2)
-        assert ends[0, 0] < ends[0, 1] or ends[2, 0] < ends[2, 1], "seeds tell, and not the last one alone is smallest"
+        assert ends[0, 0] < ends[0, 1] or ends[2, 0] < ends[2, 1], "results depend on the seed, and the last one is not the only minimum"
         for name, of in (("end_mean", numpy.mean), ("end_smallest", numpy.min), ("end_largest", numpy.max)):
             expected = of(ends, axis=1)
             assert numpy.array_equal(spread[name].values, expected, equal_nan=True), (name, spread[name].values)

@@ -56,7 +56,7 @@ std::uint64_t bytes_written() {
 
 }  // namespace
 
-TEST_CASE("a chunk is written when it is complete, and not before, however many samples fill the buffer") {
+TEST_CASE("a chunk is written when it is complete, and not before, for any number of samples per buffer") {
   if (!std::ifstream("/proc/self/io")) return;  // the count is unavailable here
   Scratch dir;
   ResultWriter writer(dir / "a.h5", header());
@@ -70,7 +70,7 @@ TEST_CASE("a chunk is written when it is complete, and not before, however many 
   CHECK(written < 2 * kRandom + 352 * kChunks);
 }
 
-TEST_CASE("values that stand still are compressed once, however many chunks a row of them has") {
+TEST_CASE("constant values are compressed once, at any number of chunks per row") {
   auto h = header();
   h.series.resize(1);
   std::vector<std::uint64_t> still(kSms);
@@ -86,7 +86,7 @@ TEST_CASE("values that stand still are compressed once, however many chunks a ro
   CHECK(times <= kChunksOfRow + 1);
 }
 
-TEST_CASE("what fills the buffer of a run that is killed leaves the last flush as it was") {
+TEST_CASE("buffered samples of a killed run do not affect the last flush") {
   Scratch dir;
   auto const path = dir / "a.h5";
   auto const pid = ::fork();
@@ -99,11 +99,11 @@ TEST_CASE("what fills the buffer of a run that is killed leaves the last flush a
   }
   ::waitpid(pid, nullptr, 0);
   CHECK(validate(path + ".partial") ==
-        std::vector<std::string>{"the run did not finish: there is no result_digest"});
+        std::vector<std::string>{"the run did not finish: result_digest is missing"});
   for (auto const& series : read_summary(path + ".partial").series) CHECK(series.samples == 5);
 }
 
-TEST_CASE("a result does not depend on what fills the buffer and what is flushed") {
+TEST_CASE("a result does not depend on buffering and flushing") {
   Scratch dir;
   auto const digest = [&](std::string const& name, std::uint64_t flush_after) {
     ResultWriter writer(dir / name, header());

@@ -35,7 +35,7 @@ std::string content(std::string const& path) {
 TEST_CASE("equal runs give equal files, byte for byte, and equal digests") {
   Scratch dir;
   auto const a = sample::write(dir / "a.h5");
-  // HDF5's own time stamps count seconds.
+  // HDF5's time stamps count seconds.
   auto const second = std::time(nullptr);
   while (std::time(nullptr) == second) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   auto const b = sample::write(dir / "b.h5");
@@ -45,7 +45,7 @@ TEST_CASE("equal runs give equal files, byte for byte, and equal digests") {
   CHECK(result_digest(dir / "a.h5") == a);
 }
 
-TEST_CASE("the digest does not depend on when the run was flushed") {
+TEST_CASE("the digest does not depend on the times of flushes") {
   Scratch dir;
   auto const never = sample::write(dir / "a.h5", 2500);
   ResultWriter writer(dir / "b.h5", sample::header());
@@ -57,7 +57,7 @@ TEST_CASE("the digest does not depend on when the run was flushed") {
   CHECK(writer.finish("completed") == never);
 }
 
-TEST_CASE("the digest sees every result and no wall-clock figure") {
+TEST_CASE("the digest depends on every result and on no wall-clock value") {
   Scratch dir;
   auto const base = sample::write(dir / "base.h5");
   auto const with = [&](auto change) {
@@ -89,7 +89,7 @@ TEST_CASE("the digest sees every result and no wall-clock figure") {
   CHECK(ending([](ResultWriter& w) { sample::append(w, 10, 11); }) != base);
 }
 
-TEST_CASE("the digest sees what input files hold, and not how they are called") {
+TEST_CASE("the digest depends on the content of input files, not on their names") {
   Scratch dir;
   auto const with = [&](std::string const& toml, InputRecord const& input) {
     auto header = sample::header();
@@ -109,7 +109,7 @@ TEST_CASE("the digest sees what input files hold, and not how they are called") 
   CHECK(with(toml("a.mtx", "x"), {"other.graph", "a.mtx", 12, "00ff"}) != base);
 }
 
-TEST_CASE("the target is untouched until the run is finished") {
+TEST_CASE("the target is unchanged until the run is finished") {
   Scratch dir;
   sample::write(dir / "a.h5", 3);
   auto const earlier = content(dir / "a.h5");
@@ -126,7 +126,7 @@ TEST_CASE("the target is untouched until the run is finished") {
   CHECK_FALSE(std::filesystem::exists(dir / "a.h5.partial"));
 }
 
-TEST_CASE("a path that cannot be written is a user's mistake, said at once") {
+TEST_CASE("a path that cannot be written is a user error, reported at once") {
   Scratch dir;
   CHECK_THROWS_AS(ResultWriter("/nonexistent/folder/a.h5", sample::header()), UserError);
   CHECK_THROWS_AS(ResultWriter(dir / "", sample::header()), UserError);
@@ -136,7 +136,7 @@ TEST_CASE("a path that cannot be written is a user's mistake, said at once") {
                        doctest::Contains("another run is writing it"), UserError);
 }
 
-TEST_CASE("a result replaces nothing but a regular file, and is written through no link") {
+TEST_CASE("a result replaces only a regular file, and is never written through a link") {
   Scratch dir;
   auto const refusal = [](std::string const& path) {
     try {
@@ -156,7 +156,7 @@ TEST_CASE("a result replaces nothing but a regular file, and is written through 
   CHECK(content(dir / "precious") == "text");
 }
 
-TEST_CASE("a result replaces a result, an empty file or the rest of a killed run, and no other file") {
+TEST_CASE("a result replaces a result, an empty file or a leftover of a killed run, and no other file") {
   Scratch dir;
   auto const replaces = [&](std::string const& suffix, std::string const& bytes) {
     auto const name = dir / "a.h5" + suffix;
@@ -193,7 +193,7 @@ TEST_CASE("a result replaces a result, an empty file or the rest of a killed run
   }
 }
 
-TEST_CASE("the result of a run that failed stays beside an earlier whole one") {
+TEST_CASE("the result of a failed run is kept next to an earlier complete one") {
   Scratch dir;
   auto const earlier = sample::write(dir / "a.h5", 5);
   ResultWriter writer(dir / "a.h5", sample::header());
@@ -203,7 +203,7 @@ TEST_CASE("the result of a run that failed stays beside an earlier whole one") {
   CHECK(result_digest(dir / "a.h5.partial") == digest);
 }
 
-TEST_CASE("a result that another run writes cannot be continued") {
+TEST_CASE("a result that another run is writing cannot be continued") {
   Scratch dir;
   ResultWriter first(dir / "a.h5", sample::header());
   sample::append(first, 0, 5);
@@ -215,7 +215,7 @@ TEST_CASE("a result that another run writes cannot be continued") {
   CHECK(first.position().samples == 10);
 }
 
-TEST_CASE("replaced chunks give their space back: many flushes do not make a large file") {
+TEST_CASE("replaced chunks free their space: many flushes do not make a large file") {
   Scratch dir;
   sample::write(dir / "once.h5", 2000);
   ResultWriter writer(dir / "often.h5", sample::header());
@@ -228,7 +228,7 @@ TEST_CASE("replaced chunks give their space back: many flushes do not make a lar
   CHECK(std::filesystem::file_size(dir / "often.h5") < 2 * std::filesystem::file_size(dir / "once.h5"));
 }
 
-TEST_CASE("a resumed run gives the digest of one that never stopped") {
+TEST_CASE("a resumed run gives the digest of an uninterrupted one") {
   Scratch dir;
   auto const whole = sample::write(dir / "whole.h5", 50);
   Position stop;
@@ -255,26 +255,26 @@ TEST_CASE("a resumed run gives the digest of one that never stopped") {
   CHECK(writer.finish("completed") == whole);
 }
 
-TEST_CASE("a resume that does not fit is refused and leaves the earlier file alone") {
+TEST_CASE("a resume that does not match is rejected, and the earlier file is unchanged") {
   Scratch dir;
   sample::write(dir / "a.h5", 10);
   auto const before = content(dir / "a.h5");
   CHECK_THROWS_WITH_AS(ResultWriter::resume(dir / "a.h5", sample::header(), {11, {4, 10}}),
-                       doctest::Contains("has 10 rows and the checkpoint needs 11"), UserError);
+                       doctest::Contains("has 10 rows, but the checkpoint needs 11"), UserError);
   auto other = sample::header();
   other.series[0].instances.push_back("gpu2.l2_tlb");
   CHECK_THROWS_WITH_AS(ResultWriter::resume(dir / "a.h5", other, {10, {4, 10}}),
-                       doctest::Contains("has another shape in this run"), UserError);
+                       doctest::Contains("has a different shape in this run"), UserError);
   CHECK_THROWS_WITH_AS(ResultWriter::resume(dir / "none.h5", sample::header(), {}),
-                       ("there is nothing to continue: neither '" + (dir / "none.h5.partial") + "' nor '" +
-                        (dir / "none.h5") + "' is there")
+                       ("nothing to resume: neither '" + (dir / "none.h5.partial") + "' nor '" +
+                        (dir / "none.h5") + "' exists")
                            .c_str(),
                        UserError);
   CHECK(content(dir / "a.h5") == before);
   CHECK_FALSE(std::filesystem::exists(dir / "a.h5.partial.new"));
 }
 
-TEST_CASE("a second call of engine() adds to the first; a value of the same name takes its place") {
+TEST_CASE("a second call of engine() adds to the first and replaces values of the same name") {
   Scratch dir;
   ResultWriter writer(dir / "a.h5", sample::header());
   writer.engine({{"threads", "count", "Threads.", std::uint64_t{4}},
@@ -290,7 +290,7 @@ TEST_CASE("a second call of engine() adds to the first; a value of the same name
   CHECK(validate(dir / "a.h5").empty());
 }
 
-TEST_CASE("texts may get longer and leave ASCII from flush to flush, and are the same in one piece") {
+TEST_CASE("texts may become longer and non-ASCII between flushes, and are the same as without flushes") {
   Scratch dir;
   std::vector<std::string> const names{
       "a", std::string(31, 'b'), "", std::string(200, 'c'), "gr\xc3\xbc\xc3\x9f", "not \xff UTF-8", "end"};

@@ -123,7 +123,7 @@ std::uint64_t of(ModelRun& run, std::string const& kind, std::string const& stat
 
 }  // namespace
 
-TEST_CASE("no access of an application reaches a frame of another's, whichever shares of the SMs they have") {
+TEST_CASE("no access of an application reaches a frame of another one, for any sharing of SMs") {
   for (std::uint32_t const split : {4U, 1U, 6U}) {
     CAPTURE(split);
     for (auto const* placement : {"interleave", "first_touch"}) {
@@ -142,7 +142,7 @@ TEST_CASE("no access of an application reaches a frame of another's, whichever s
   }
 }
 
-TEST_CASE("a request of an application on shared SMs reaches memory in its name, and its own frames only") {
+TEST_CASE("a request of an application on shared SMs has its number at memory, and reaches only its frames") {
   for (auto const* more : {"memory.placement = \"interleave\"\n",
                            "memory.placement = \"interleave\"\nmemory.remote_touch = \"migrate\"\n",
                            "memory.placement = \"first_touch\"\nmemory.first_touch_by = \"driver\"\n"}) {
@@ -159,7 +159,7 @@ TEST_CASE("a request of an application on shared SMs reaches memory in its name,
   }
 }
 
-TEST_CASE("applications that share all SMs do each what it does alone: instructions, accesses, kernels") {
+TEST_CASE("applications that share all SMs each do the same work as alone: instructions, accesses, kernels") {
   ModelRun alone(fir());
   alone.run();
   ModelRun graph(
@@ -184,7 +184,7 @@ TEST_CASE("applications that share all SMs do each what it does alone: instructi
   }
 }
 
-TEST_CASE("an application alone in a list of one gives what the workload gives, to the picosecond") {
+TEST_CASE("a single application in a list gives exactly the workload's result") {
   ModelRun plain(fir());
   plain.run();
   ModelRun listed(fir(), application_on("filter", 0, range(0, 8)), {});
@@ -198,7 +198,7 @@ TEST_CASE("an application alone in a list of one gives what the workload gives, 
     CHECK(plain.total("sm", stat) == elsewhere.total("sm", stat));
 }
 
-TEST_CASE("an application starts when it is to, and repeats its kernels as often as it is to") {
+TEST_CASE("an application starts at its start time and repeats its kernels the configured number of times") {
   auto late = application_on("late", 1, {});
   late.start = Time{50us};
   late.repeats = 3;
@@ -216,7 +216,7 @@ TEST_CASE("an application starts when it is to, and repeats its kernels as often
   }
 }
 
-TEST_CASE("applications on GPUs of their own have their pages there, and run as each does alone") {
+TEST_CASE("applications on separate GPUs have their pages there, and run as each does alone") {
   auto first = application_on("first", 0, {});
   first.gpus = {0, 1};
   auto second = application_on("second", 1, {});
@@ -234,7 +234,7 @@ TEST_CASE("applications on GPUs of their own have their pages there, and run as 
   });
 }
 
-TEST_CASE("two applications with buffers at the same addresses have pages of their own, and tables") {
+TEST_CASE("two applications with buffers at the same addresses have separate pages and tables") {
   ModelRun run(fir(), application_on("a", 0, range(0, 4)), {});
   run.run();
   std::uint64_t pages = 0;
@@ -294,7 +294,7 @@ constexpr char const* kMoves = "memory.remote_touch = \"migrate\"\n";
 
 }  // namespace
 
-TEST_CASE("faults, first touches and migrations are those of the application whose pages they are") {
+TEST_CASE("faults, first touches and migrations count for the application with the pages") {
   for (auto const* path : {"iommu", "gpu"})
     for (bool const moves : {false, true}) {
       CAPTURE(std::string(path));
@@ -318,7 +318,7 @@ TEST_CASE("faults, first touches and migrations are those of the application who
     }
 }
 
-TEST_CASE("first touches that the IOMMU maps itself are those of the application whose pages they are") {
+TEST_CASE("first touches mapped by the IOMMU count for the application with the pages") {
   ModelRun run(fir("memory.placement = \"first_touch\"\n"), application_on("filter", 0, {}),
                {{"bfs", kBfs, application_on("graph", 1, {})}});
   run.run();
@@ -329,7 +329,7 @@ TEST_CASE("first touches that the IOMMU maps itself are those of the application
 }
 
 // Each application has its own GPUs, so the GPU identifies the application of an access.
-TEST_CASE("in a shared address space a fault is the application's that made the access") {
+TEST_CASE("in a shared address space, a fault counts for the application that made the access") {
   for (auto const* path : {"iommu", "gpu"}) {
     CAPTURE(std::string(path));
     auto first = application_on("first", 0, {});
@@ -351,7 +351,7 @@ TEST_CASE("in a shared address space a fault is the application's that made the 
   }
 }
 
-TEST_CASE("applications: the driver knows on which GPUs each of them runs") {
+TEST_CASE("applications: the driver has the GPUs of each application") {
   auto first = application_on("first", 0, {});
   first.gpus = {1, 2};
   ModelRun run(fir(), first, {OneMore{"bfs", kBfs, application_on("second", 1, {})}});

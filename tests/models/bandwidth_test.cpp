@@ -184,7 +184,7 @@ void check(std::string const& preset) {
 
 }  // namespace
 
-TEST_CASE("bandwidth: the GPUs of every preset get at least 75% of what their links carry") {
+TEST_CASE("bandwidth: the GPUs of every preset get at least 75% of their links' bandwidth") {
   int machines = 0;
   for (auto const& preset : topologies::preset_names()) {
     if (Graph(preset).gpus.size() < 2) continue;

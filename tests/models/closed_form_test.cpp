@@ -66,17 +66,17 @@ TEST_CASE("an L1 TLB hit and L1 cache hit take the two look-ups") {
   check_hop(64, 64, s.l1_tlb() + s.l1());
 }
 
-TEST_CASE("an L1 TLB hit that misses the L1 cache takes the way to the L2 cache and back") {
+TEST_CASE("an L1 TLB hit and L1 cache miss take the path to the L2 cache and back") {
   Stages const s;
   check_hop(64, 1024, s.l1_tlb() + s.data_from_l2());
 }
 
-TEST_CASE("an L2 TLB hit takes the way to the L2 TLB and back, then the L2 cache") {
+TEST_CASE("an L2 TLB hit takes the path to the L2 TLB and back, then the L2 cache") {
   Stages const s;
   check_hop(kPage, 128, s.l2_tlb_hit() + s.data_from_l2());
 }
 
-TEST_CASE("a walk with the upper levels cached reads one entry through the L2 cache") {
+TEST_CASE("a walk with cached upper levels reads one entry through the L2 cache") {
   Stages const s;
   check_hop(kPage, 320, s.l2_tlb_hit() + s.to_gmmu_and_back() + s.l2_read() + s.data_from_l2(),
             "gpu.gmmu.walk_cache = 64\n");
@@ -158,7 +158,7 @@ TEST_CASE("an IOMMU translation takes the fabric both ways and the IOMMU's TLB")
 // With trains all SMs reach a new page at the same time, and all wait for its translation.
 TEST_CASE("a streaming kernel saturates DRAM to within 2% of width times rate, with trains to within 4%") {
   bool trains = false;
-  SUBCASE("each line by itself") {}
+  SUBCASE("separate lines") {}
   SUBCASE("with trains") {
     trains = true;
   }

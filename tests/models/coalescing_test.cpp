@@ -80,8 +80,7 @@ void check_coalesced(ModelRun& run, std::uint64_t expected) {
 
 }  // namespace
 
-TEST_CASE(
-    "coalescing: data that is there from the start is large pages from the start, with a walk for each") {
+TEST_CASE("coalescing: initial data is in large pages from the start, each checked by a walk") {
   for (bool const first_entry : {true, false}) {
     auto const more = std::string("memory.placement = \"contiguous\"\ngpu.gmmu.walk_cache = 0\n");
     auto const stops =
@@ -103,8 +102,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "coalescing: where no large page is full, a run takes the time that it takes with base pages alone") {
+TEST_CASE("coalescing: if no large page is full, a run takes the same time as with base pages alone") {
   for (std::string const more :
        {"memory.placement = \"contiguous\"\n", "memory.placement = \"first_touch\"\n",
         "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.fault_path = \"gpu\"\n"
@@ -122,7 +120,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("coalescing: pages that come by faults are coalesced when the last one of a large page has come") {
+TEST_CASE("coalescing: faulted pages are coalesced when the last one of a large page is mapped") {
   for (std::string const replay : {"page", "batch", "batch_flush", "once"}) {
     CAPTURE(replay);
     ModelRun run(transpose(
@@ -144,7 +142,7 @@ TEST_CASE("coalescing: pages that come by faults are coalesced when the last one
 }
 
 TEST_CASE(
-    "coalescing: large pages that leave a full GPU are splintered, and no table or TLB is stale, ever") {
+    "coalescing: large pages evicted from a full GPU are splintered, and no table or TLB is ever stale") {
   for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
     CAPTURE(schedule);
     // Units of 2 MiB are evicted from a GPU with room for three of the four.
@@ -171,7 +169,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("coalescing: what a program allocates becomes large, and is splintered when the program frees it") {
+TEST_CASE("coalescing: a program's allocations become large pages, and are splintered when freed") {
   ModelRun run(transpose("memory.placement = \"contiguous\"\n" + kMosaic),
                [](Workload& w) { workloads::add_allocations(w); });
   run.run();
@@ -185,7 +183,7 @@ TEST_CASE("coalescing: what a program allocates becomes large, and is splintered
 }
 
 TEST_CASE(
-    "coalescing: pages move out of large pages and into them between GPUs, and all tables agree at the end") {
+    "coalescing: pages migrate out of and into large pages between GPUs, and all tables agree at the end") {
   std::uint64_t moved = 0, splintered = 0;
   struct Case {
     std::string workload, size;
@@ -214,7 +212,7 @@ TEST_CASE(
   CHECK(splintered > 10);
 }
 
-TEST_CASE("coalescing: a run is the same wherever its parts run") {
+TEST_CASE("coalescing: a run is the same on any partitions") {
   for (std::string const more :
        {"machine.generic.gpus = 2\nmemory.placement = \"interleave\"\n",
         "machine.generic.gpus = 2\nmemory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\n"

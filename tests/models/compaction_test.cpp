@@ -104,7 +104,7 @@ Story told(std::string const& toml, Duration every = 3us) {
   for (auto const* g : m.gmmus)
     g->state().table.each_page(
         [&](std::uint64_t page, PageTranslation const& t) { CHECK(table.find_mapped(page) == t); });
-  // Every used frame has a page, or data of no application that was there from the start.
+  // Every used frame has a page or preoccupied data.
   std::uint64_t in_use = 0;
   for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g)
     in_use += spec.frames_per_gpu - m.driver->state().frames[g].available();
@@ -126,7 +126,8 @@ Story told(std::string const& toml, Duration every = 3us) {
 }  // namespace
 
 TEST_CASE(
-    "compaction: fragmented memory gets no large page without it, and large ones with it, of all kinds") {
+    "compaction: fragmented memory gets no large pages without compaction, and gets them with every kind of "
+    "it") {
   auto const first_touch = "memory.placement = \"first_touch\"\n" + kMosaic + kFragmented;
   auto const none = told(machine(first_touch));
   CHECK(none.coalesced == 0);
@@ -164,7 +165,7 @@ TEST_CASE("compaction: time in memory is spent page by page, with all SMs of the
   CHECK(of("80us", "false").time <= slow.time);
 }
 
-TEST_CASE("compaction: pages that programs move, free and touch meanwhile are where all say they are") {
+TEST_CASE("compaction: pages that programs move, free and touch meanwhile agree in all tables") {
   std::uint64_t moved = 0, runs = 0;
   for (std::string const workload : {"transpose", "stencil3d", "histogram256"})
     for (std::string const how : {"cac", "cac_bulk_copy", "ideal"})
@@ -205,7 +206,8 @@ TEST_CASE("coalescing by moving: scattered base pages are moved to a large frame
   }
 }
 
-TEST_CASE("coalescing by moving: with pages that migrate, and no room for a large frame, all tables agree") {
+TEST_CASE(
+    "coalescing by moving: with migrating pages, and without room for a large frame, all tables agree") {
   std::uint64_t moved = 0;
   for (std::string const workload : {"transpose", "stencil3d"})
     for (std::string const placement : {"first_touch", "interleave"})
@@ -222,7 +224,7 @@ TEST_CASE("coalescing by moving: with pages that migrate, and no room for a larg
   CHECK(moved > 100);
 }
 
-TEST_CASE("coalescing by moving: a page that another GPU accesses meanwhile does not migrate to it") {
+TEST_CASE("coalescing by moving: a page accessed meanwhile by another GPU does not migrate to it") {
   std::uint64_t moved = 0;
   for (std::string const workload : {"gups", "transpose", "histogram256"})
     for (std::string const replay : {"page", "batch", "once"}) {
@@ -240,7 +242,7 @@ TEST_CASE("coalescing by moving: a page that another GPU accesses meanwhile does
   CHECK(moved > 0);
 }
 
-TEST_CASE("compaction: a run is the same wherever its parts run") {
+TEST_CASE("compaction: a run is the same on any partitions") {
   for (std::string const& more :
        {"memory.placement = \"first_touch\"\nmemory.compaction = \"cac\"\n" + kMosaic + kFragmented,
         "memory.placement = \"first_touch\"\nmemory.remote_touch = \"migrate\"\n" + kMigrating}) {
@@ -255,7 +257,7 @@ TEST_CASE("compaction: a run is the same wherever its parts run") {
   }
 }
 
-TEST_CASE("compaction: where memory is not fragmented and not full, it changes no time") {
+TEST_CASE("compaction: with memory neither fragmented nor full, it does not affect the time") {
   auto const more = "memory.placement = \"first_touch\"\n" + kMosaic;
   auto const without = told(machine(more), 1s);
   auto const with = told(machine(more + "memory.compaction = \"cac\"\n"), 1s);

@@ -10,7 +10,7 @@
 using namespace farfault;
 using test::ModelRun;
 
-TEST_CASE("a rate of zero is refused with one sentence that names the key and its range") {
+TEST_CASE("a rate of zero is rejected with one sentence that names the key and its range") {
   for (std::string const key :
        {"gpu.sm.simds", "gpu.sm.simd_lanes", "gpu.sm.special_lanes", "gpu.sm.scalar_rate",
         "gpu.sm.shared_bytes_per_cycle", "gpu.sm.dependent_latency", "gpu.scalar_cache.sms",
@@ -28,7 +28,7 @@ TEST_CASE("a rate of zero is refused with one sentence that names the key and it
   }
 }
 
-TEST_CASE("a scalar cache that is not whole sets is refused") {
+TEST_CASE("a scalar cache with a fractional number of sets is rejected") {
   CHECK_THROWS_WITH_AS(ModelRun("include = [\"paper-gmmu-bypass\"]\nworkload.name = \"relu\"\n"
                                 "gpu.scalar_cache.size = \"1000 B\"\n"),
                        doctest::Contains("gpu.scalar_cache.size"), UserError);

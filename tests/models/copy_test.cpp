@@ -57,7 +57,7 @@ struct Stream {
 
 }  // namespace
 
-TEST_CASE("copies: one line takes the sum of its stages, with trains or without") {
+TEST_CASE("copies: one line takes the sum of its stages, with and without trains") {
   topologies::MachineConfig c;
   Config file(topologies::find_preset);
   file.read_text(kOneGpu, "test");
@@ -74,7 +74,7 @@ TEST_CASE("copies: one line takes the sum of its stages, with trains or without"
     CHECK(done_at(kOneGpu + trains_of(train), {kCpu, kGpu, 64, 0}) == expected);
 }
 
-TEST_CASE("copies: a few lines take to the picosecond what they take without trains") {
+TEST_CASE("copies: a few lines take exactly the same time with and without trains") {
   for (std::uint32_t const bytes : {256U, 512U, 700U})
     for (bool const in : {true, false}) {
       CAPTURE(bytes);
@@ -84,7 +84,7 @@ TEST_CASE("copies: a few lines take to the picosecond what they take without tra
     }
 }
 
-TEST_CASE("copies: a page alone takes the time of its bytes on the link, and a round trip") {
+TEST_CASE("copies: a single page takes the time of its bytes on the link, and a round trip") {
   for (auto const train : {1U, 4U}) {
     auto const page = done_at(kOneGpu + trains_of(train), {kCpu, kGpu, kPage, 0});
     auto const line = done_at(kOneGpu + trains_of(train), {kCpu, kGpu, 64, 0});
@@ -94,7 +94,7 @@ TEST_CASE("copies: a page alone takes the time of its bytes on the link, and a r
   }
 }
 
-TEST_CASE("copies: pages of 64 KiB fill a link of 15.75 GB/s, either way and both at once") {
+TEST_CASE("copies: pages of 64 KiB saturate a link of 15.75 GB/s, in either direction and in both") {
   constexpr Bandwidth kLink{15'750'000'000};
   for (auto const train : {1U, 4U}) {
     CAPTURE(train);
@@ -114,7 +114,7 @@ TEST_CASE("copies: pages of 64 KiB fill a link of 15.75 GB/s, either way and bot
   }
 }
 
-TEST_CASE("copies: with trains of four a stream takes little more than a quarter of the events") {
+TEST_CASE("copies: with trains of four, a stream takes little more than a quarter of the events") {
   for (int way = 1; way < 4; ++way) {
     Stream const lines(kOneGpu + trains_of(1), (way & 1) != 0, (way & 2) != 0);
     Stream const trains(kOneGpu + trains_of(4), (way & 1) != 0, (way & 2) != 0);
@@ -122,7 +122,7 @@ TEST_CASE("copies: with trains of four a stream takes little more than a quarter
   }
 }
 
-TEST_CASE("copies: the window is what the links carry in a round trip, unless it is said") {
+TEST_CASE("copies: the default window is the bandwidth-delay product of the links") {
   // 16 GB/s x (2 x 140 ns + 1 us): 20,480 bytes.
   CHECK(Copies(kOneGpu, {}).copies().spec().window == 320);
   CHECK(Copies(kOneGpu + "fabric.service_time = \"2us\"\n", {}).copies().spec().window == 570);
@@ -135,7 +135,7 @@ TEST_CASE("copies: the window is what the links carry in a round trip, unless it
   CHECK(one > 6 * 25'000 / 128);
 }
 
-TEST_CASE("copies: a train is as long as window and credits of its slices allow") {
+TEST_CASE("copies: a train is limited by the window and the credits of its slices") {
   auto const spec = [](std::string const& more) { return Copies(kOneGpu + more, {}).copies().spec(); };
   CHECK(spec("").local_train == 4);
   CHECK(spec("").cpu_train == 4);
@@ -147,8 +147,7 @@ TEST_CASE("copies: a train is as long as window and credits of its slices allow"
   CHECK(spec("fabric.memory_credits = 8\n").cpu_train == 2);
 }
 
-TEST_CASE(
-    "copies: compressed lines take less of the links to a CPU, by their ratio, and the rest as before") {
+TEST_CASE("copies: compressed lines take less bandwidth to a CPU by their ratio; other times are unchanged") {
   auto const compressed = [](std::string const& ratio) {
     return kOneGpu + "fabric.copies = \"compressed\"\nfabric.compressed.ratio = " + ratio + "\n";
   };
@@ -164,7 +163,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("copies: compressed lines fill the link in each direction, and more of them") {
+TEST_CASE("copies: compressed lines saturate the link in each direction, with more lines") {
   auto const half = kOneGpu + "fabric.copies = \"compressed\"\nfabric.compressed.ratio = 2.0\n";
   for (bool const in : {true, false}) {
     Stream const raw(kOneGpu, in, !in);
@@ -175,7 +174,7 @@ TEST_CASE("copies: compressed lines fill the link in each direction, and more of
   }
 }
 
-TEST_CASE("copies: what GPUs copy from each other is not compressed") {
+TEST_CASE("copies: copies between GPUs are not compressed") {
   auto const two = std::string("include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"two-gpu\"\n");
   CopyOrder const order{physical(1, 0), kGpu, 64, 0};
   CHECK(done_at(two + "fabric.copies = \"compressed\"\n", order) == done_at(two, order));

@@ -146,8 +146,7 @@ struct Case {
 }  // namespace
 
 TEST_CASE(
-    "while pages have copies every TLB holds the page or the GPU's own copy, and writable only without "
-    "copies") {
+    "while pages have copies, every TLB holds the page or the GPU's own copy, writable only without copies") {
   std::vector<Case> const cases{
       {"kmeans, interleaved", kmeans("memory.placement = \"interleave\"\n")},
       {"kmeans, from the CPU", kmeans("memory.placement = \"cpu\"\n")},
@@ -214,7 +213,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("pages that are only read have a copy on each GPU that reads them, and are read there alone") {
+TEST_CASE("read-only pages have a copy on each GPU that reads them, and are read only there") {
   auto const accesses = [](std::string const& touch) {
     ModelRun run(kmeans("memory.placement = \"cpu\"\n", touch));
     run.run();
@@ -226,7 +225,7 @@ TEST_CASE("pages that are only read have a copy on each GPU that reads them, and
   CHECK(remote < without / 4);  // accesses to pages that several GPUs write
 }
 
-TEST_CASE("with copies or without, a run does the same work") {
+TEST_CASE("a run does the same work with and without copies") {
   auto const work = [](std::string const& touch) {
     ModelRun run(bfs("memory.placement = \"interleave\"\n", touch));
     run.run();

@@ -42,7 +42,7 @@ std::uint64_t transactions_of(System& system) {
 
 }  // namespace
 
-TEST_CASE("batches: every policy runs to the end, with no more pages on the GPU than it has frames") {
+TEST_CASE("batches: every policy runs to completion, with at most as many pages on the GPU as frames") {
   std::vector<std::string> settings;
   for (std::string const replay : {"page", "batch", "batch_flush", "block", "once"})
     for (std::string const schedule : {"serialized", "unobtrusive", "ideal"})
@@ -78,7 +78,7 @@ TEST_CASE("batches: every policy runs to the end, with no more pages on the GPU 
   }
 }
 
-TEST_CASE("batches: pages that come at their first touch leave a full GPU for good, each once") {
+TEST_CASE("batches: pages mapped at their first touch are evicted from a full GPU for good, each once") {
   for (std::string const replay : {"page", "batch", "batch_flush", "block", "once"}) {
     CAPTURE(replay);
     ModelRun run(model("driver.batch.replay = \"" + replay + "\"\ndriver.batch.prefetch = \"none\"\n", "0.5",
@@ -99,7 +99,7 @@ TEST_CASE("batches: pages that come at their first touch leave a full GPU for go
   }
 }
 
-TEST_CASE("batches: an access to a page that leaves, where none moves, is a fault that its GPU keeps") {
+TEST_CASE("batches: without migration, an access to a page being evicted is a fault recorded by its GPU") {
   struct Counts {
     std::string gpus;
     std::uint64_t evicted, faults;
@@ -124,7 +124,7 @@ TEST_CASE("batches: an access to a page that leaves, where none moves, is a faul
   }
 }
 
-TEST_CASE("batches: the CPU's memory has room for all that one GPU may drive out, or the run is refused") {
+TEST_CASE("batches: the CPU's memory must have room for all pages that one GPU may evict") {
   std::string const first_touch = "memory.placement = \"first_touch\"\n";
   std::string const small = "driver.batch.replay = \"page\"\ncpu.dram.capacity = \"1MiB\"\n";
   auto const of = [&](std::string const& share, std::string const& remote_touch) {
@@ -140,34 +140,35 @@ TEST_CASE("batches: the CPU's memory has room for all that one GPU may drive out
     CHECK(driver_of(run.system()).spec().frames_of_cpu == 224);
     CHECK(run.engine().run_until(Time::max()) == RunState::drained);
     CHECK(driver_of(run.system()).waiting_for().empty());
-    CHECK_THROWS_WITH_AS(
-        ModelRun(of("0.568", remote_touch)),
-        "driver.batch.replay = page: what leaves a full GPU goes to the CPU's memory, and up "
-        "to 225 pages may be there at a time; cpu.dram.capacity leaves 224 for them",
-        UserError);
+    CHECK_THROWS_WITH_AS(ModelRun(of("0.568", remote_touch)),
+                         "driver.batch.replay = page: CPU memory must hold up to 225 evicted pages, but "
+                         "cpu.dram.capacity has room for 224 of them",
+                         UserError);
   }
   CHECK_THROWS_WITH_AS(ModelRun(of("0.9", "duplicate")),
-                       "driver.batch.replay = page: what leaves a full GPU goes to the CPU's memory, and up "
-                       "to 512 pages may be there at a time; cpu.dram.capacity leaves 224 for them",
+                       "driver.batch.replay = page: CPU memory must hold up to 512 evicted pages, but "
+                       "cpu.dram.capacity has room for 224 of them",
                        UserError);
   CHECK_NOTHROW(ModelRun(of("1.0", "duplicate")));
 }
 
-TEST_CASE("batches: a GPU has a frame beside what a program allocates there, or the run is refused") {
+TEST_CASE("batches: a GPU must have a frame in addition to a program's allocations there") {
   std::string const migrate = "memory.remote_touch = \"migrate\"\nmemory.placement = ";
   auto const page = std::string("driver.batch.replay = \"page\"\n");
-  CHECK_THROWS_WITH_AS(ModelRun(model(page, "0.5", migrate + "\"interleave\"\n"), workloads::add_allocations),
-                       "driver.batch.replay = page: workload 'transpose' allocates 64 pages on a GPU, which "
-                       "do not leave it, and it has 32 frames: none for pages that fault (memory.gpu_share, "
-                       "gpu.dram.capacity)",
-                       UserError);
+  CHECK_THROWS_WITH_AS(
+      ModelRun(model(page, "0.5", migrate + "\"interleave\"\n"), workloads::add_allocations),
+      "driver.batch.replay = page: workload 'transpose' allocates 64 pages on a GPU, which are never "
+      "evicted, but the GPU has 32 frames: none is left for faulted pages (memory.gpu_share, "
+      "gpu.dram.capacity)",
+      UserError);
   auto on_two = model(page, "0.99", migrate + "\"interleave\"\n");
   on_two.replace(on_two.find("gpus = 1"), 8, "gpus = 2");
-  CHECK_THROWS_WITH_AS(ModelRun(on_two, workloads::add_allocations),
-                       "driver.batch.replay = page: workload 'transpose' allocates 32 pages on a GPU, which "
-                       "do not leave it, and it has 32 frames: none for pages that fault (memory.gpu_share, "
-                       "gpu.dram.capacity)",
-                       UserError);
+  CHECK_THROWS_WITH_AS(
+      ModelRun(on_two, workloads::add_allocations),
+      "driver.batch.replay = page: workload 'transpose' allocates 32 pages on a GPU, which are never "
+      "evicted, but the GPU has 32 frames: none is left for faulted pages (memory.gpu_share, "
+      "gpu.dram.capacity)",
+      UserError);
   for (auto const& [placement, share] : {std::pair{"interleave", "1.0"}, {"cpu", "0.5"}}) {
     ModelRun run(model(page, share, migrate + '"' + placement + "\"\n"), workloads::add_allocations);
     CHECK(run.engine().run_until(Time::max()) == RunState::drained);
@@ -177,7 +178,7 @@ TEST_CASE("batches: a GPU has a frame beside what a program allocates there, or 
   }
 }
 
-TEST_CASE("batches: what a program has freed leaves room for what it allocates next") {
+TEST_CASE("batches: memory freed by a program is available for its next allocation") {
   auto text = model("driver.batch.replay = \"page\"\ngpu.dram.capacity = \"1MiB\"\n", "1.0",
                     "memory.remote_touch = \"migrate\"\nmemory.placement = \"interleave\"\n");
   text.replace(text.find("height = 128"), 12, "height = 256");
@@ -194,7 +195,7 @@ TEST_CASE("batches: what a program has freed leaves room for what it allocates n
   CHECK(run.total("driver", "freed_pages") == 2 * 128);
 }
 
-TEST_CASE("batches: with one outstanding fault for each uTLB every access is made under every replay") {
+TEST_CASE("batches: with one outstanding fault per uTLB, every access is made under every replay policy") {
   for (std::string const replay : {"page", "batch", "batch_flush", "block", "once", "page, overflowing"}) {
     CAPTURE(replay);
     bool const overflows = replay.size() > 12;
@@ -215,7 +216,7 @@ TEST_CASE("batches: with one outstanding fault for each uTLB every access is mad
   }
 }
 
-TEST_CASE("batches: compressed contents leave room for more pages, and every access waits for them") {
+TEST_CASE("batches: compressed contents make room for more pages, and add latency to every access") {
   auto const page = std::string("driver.batch.replay = \"page\"\n");
   ModelRun plain(model(page));
   ModelRun compressed(model(page + "gpu.memory_contents = \"compressed\"\ngpu.compressed.ratio = 1.5\n"
@@ -235,7 +236,7 @@ TEST_CASE("batches: compressed contents leave room for more pages, and every acc
         driver_of(plain.system()).state().stats[0].evicted_pages);
 }
 
-TEST_CASE("batches: with all memory there, the schedules of eviction take the same time") {
+TEST_CASE("batches: without oversubscription, all eviction schedules take the same time") {
   std::vector<Time> ends;
   for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
     ModelRun run(model(
@@ -249,7 +250,7 @@ TEST_CASE("batches: with all memory there, the schedules of eviction take the sa
   CHECK(ends[0] == ends[2]);
 }
 
-TEST_CASE("batches: thread blocks beyond those that issue run to their end, saved or not, with one result") {
+TEST_CASE("batches: thread blocks beyond the issue slots complete, saved or not, with one result") {
   auto const always = "thread_oversubscription\"\ngpu.sm.thread_oversubscription.saves = \"always";
   auto const as_needed = "thread_oversubscription\"\ngpu.sm.thread_oversubscription.saves = \"as_needed";
   for (std::string const policy : {"virtual_thread", always, as_needed, "throttling"})

@@ -60,7 +60,7 @@ void check_complete(ModelRun& run) {
 
 }  // namespace
 
-TEST_CASE("faults: more and fewer than every buffer holds, each access is made exactly once") {
+TEST_CASE("faults: with more and fewer than the entries of every buffer, each access is made exactly once") {
   struct Case {
     char const* name;
     char const* settings;
@@ -104,7 +104,7 @@ TEST_CASE("faults: more and fewer than every buffer holds, each access is made e
   }
 }
 
-TEST_CASE("faults kept by GPUs: a buffer of one record each, and any number of pages, on two CPUs too") {
+TEST_CASE("faults recorded by GPUs: one-entry buffers and any number of pages, also on two CPUs") {
   for (auto const* topology : {"paper-gmmu-bypass", "dgx1"}) {
     CAPTURE(std::string(topology));
     ModelRun run(
@@ -118,7 +118,7 @@ TEST_CASE("faults kept by GPUs: a buffer of one record each, and any number of p
   }
 }
 
-TEST_CASE("faults kept by GPUs: each GPU that touches a page has a record, and the driver answers each") {
+TEST_CASE("faults recorded by GPUs: each GPU that touches a page has an entry, and the driver answers each") {
   // If one IOMMU merges the faults, the driver receives each page once.
   auto const driver_faults = [](std::string const& path) {
     ModelRun run(
@@ -133,7 +133,7 @@ TEST_CASE("faults kept by GPUs: each GPU that touches a page has a record, and t
   CHECK(driver_faults("gpu") > 0);
 }
 
-TEST_CASE("faults of pages that move: with buffers of any size each access is made exactly once") {
+TEST_CASE("faults on migrating pages: with any buffer size each access is made exactly once") {
   for (auto const* settings : {
            "",
            "iommu.fault_buffer = 1\n",
@@ -178,7 +178,7 @@ TEST_CASE("faults of pages that move: with buffers of any size each access is ma
 }
 
 TEST_CASE(
-    "faults of pages that move: a GPU without room is refused each time, and uses the page where it is") {
+    "faults on migrating pages: a GPU without room is rejected each time, and accesses the page remotely") {
   for (bool const by_gpu : {false, true}) {
     ModelRun run(
         "include = [\"paper-gmmu-bypass\"]\ngpu.sms = 4\nworkload.name = \"transpose\"\n"
@@ -192,7 +192,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("faults: scalar loads fault, and are made again, too") {
+TEST_CASE("faults: scalar loads fault, and are repeated, too") {
   ModelRun run(
       faulting("workload.name = \"pagerank\"\nworkload.pagerank.rmat.scale = 9\n"
                "workload.pagerank.rmat.edge_factor = 8\niommu.fault_buffer = 2\n"));
@@ -201,7 +201,7 @@ TEST_CASE("faults: scalar loads fault, and are made again, too") {
   CHECK(run.total("iommu", "refused_faults") > 0);
 }
 
-TEST_CASE("faults: pages that are touched first and then move, with a small buffer") {
+TEST_CASE("faults: pages that are touched first and then migrate, with a small buffer") {
   ModelRun run(
       faulting("workload.name = \"transpose\"\nworkload.transpose.width = 256\n"
                "workload.transpose.height = 512\nmemory.remote_touch = \"migrate\"\n"
@@ -214,7 +214,7 @@ TEST_CASE("faults: pages that are touched first and then move, with a small buff
         run.total("sm", "transactions"));
 }
 
-TEST_CASE("faults: a fault costs the driver's time, the way there and back, and the access once more") {
+TEST_CASE("faults: a fault costs the driver's time, the message latencies, and the repeated access") {
   auto const chase = [](std::string const& more) {
     ModelRun run(
         "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"single-gpu\"\nworkload.name = "

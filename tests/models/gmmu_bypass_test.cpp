@@ -7,7 +7,7 @@
 using namespace farfault;
 using test::ModelRun;
 
-TEST_CASE("GMMU bypass: where every page is touched first, none is local and every prediction says so") {
+TEST_CASE("GMMU bypass: if every page is a first touch, none is local and every prediction is remote") {
   ModelRun run(
       "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"relu\"\nworkload.relu.size = \"4MiB\"\n"
       "gpu.router.policy = \"gmmu_bypass\"\ngpu.l2_tlb.entries = 4096\n");

@@ -39,7 +39,7 @@ Took took(std::string const& workload, std::string const& share, std::string con
 
 TEST_CASE(
     "ideal eviction is a bound of unobtrusive eviction in regular programs: never slower with the same "
-    "batches and bytes, else by 1 % at most") {
+    "batches and bytes, else by at most 1%") {
   int equal = 0;
   for (std::string const workload :
        {"vectoradd.elements = 262144", "relu.size = \"2MiB\"", "stream.bytes = \"4MiB\"",

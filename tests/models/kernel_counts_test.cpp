@@ -29,7 +29,7 @@ Application on(std::string name, std::uint32_t space, std::uint32_t repeats = 1)
   return a;
 }
 
-// Each statistic of the SMs, summed over all ended kernels or over those of one application.
+// Each statistic of the SMs, summed over all ended kernels or over the ended kernels of one application.
 std::map<std::string, std::uint64_t> rows_of(ModelRun& run, int application = -1) {
   std::map<std::string, std::uint64_t> sums;
   for (std::size_t instance = 0; instance < run.assembly().instances().size(); ++instance)
@@ -109,7 +109,7 @@ std::uint64_t lines_of(std::uint64_t bytes) {
 
 }  // namespace
 
-TEST_CASE("kernels: their counts add up to those of the SMs: one application, of one kernel and of many") {
+TEST_CASE("kernels: counts sum to those of the SMs, for one application with one kernel and with many") {
   ModelRun one(model("relu", "workload.relu.size = \"256 KiB\"\n"));
   check_adds_up(one);
   CHECK(one.kernel(0).counts.remote_accesses > 0);
@@ -119,14 +119,14 @@ TEST_CASE("kernels: their counts add up to those of the SMs: one application, of
   CHECK(many.kernel(1).counts.transactions != many.kernel(2).counts.transactions);
 }
 
-TEST_CASE("kernels: their counts add up of applications and streams that share SMs, and repeat") {
+TEST_CASE("kernels: counts sum to those of the SMs, for applications and streams that share SMs and repeat") {
   ModelRun shared(model("bfs", kSmallBfs), on("graph", 0),
                   {{"fir", "size = \"256 KiB\"", on("filter", 1, 3)},
                    {"bfs", "rmat.scale = 9\nrmat.edge_factor = 8\n", on("two streams", 2, 2), 2}});
   check_adds_up(shared);
 }
 
-TEST_CASE("kernels: each kernel makes the same accesses beside others as alone") {
+TEST_CASE("kernels: each kernel makes the same accesses concurrently with others as alone") {
   ModelRun alone(model("bfs", kSmallBfs));
   alone.run();
   ModelRun streams(model("fir", "workload.fir.size = \"256 KiB\"\n"), on("filter", 0),
@@ -149,7 +149,7 @@ TEST_CASE("kernels: each kernel makes the same accesses beside others as alone")
   for (auto const times : seen) CHECK(times == 2);
 }
 
-TEST_CASE("kernels: their counts add up where pages fault, move, or are large, and caches are written back") {
+TEST_CASE("kernels: counts sum to those of the SMs, with faults, migrations, large pages and write-back") {
   auto const transpose = "workload.transpose.width = 256\nworkload.transpose.height = 256\n";
   for (auto const* more :
        {"memory.placement = \"first_touch\"\nmemory.first_touch_by = \"driver\"\n",
@@ -168,8 +168,7 @@ TEST_CASE("kernels: their counts add up where pages fault, move, or are large, a
   }
 }
 
-TEST_CASE(
-    "kernels: what one reads from memory, or asks the page tables for, the next one finds in the caches") {
+TEST_CASE("kernels: lines and translations of one kernel are hits in the caches and TLBs for the next one") {
   ModelRun run(model("relu", "workload.relu.size = \"256 KiB\"\n"), on("relu", 0, 3), {});
   check_adds_up(run);
   auto const lines = lines_of(256 << 10);
@@ -192,7 +191,7 @@ TEST_CASE(
   CHECK(records[0].counts.iommu_translations > records[0].counts.gmmu_translations);
 }
 
-TEST_CASE("kernels: of applications that share SMs and caches each counts its own requests") {
+TEST_CASE("kernels: applications that share SMs and caches count their own requests") {
   ModelRun run(model("relu", "workload.relu.size = \"256 KiB\"\n"), on("large", 0, 2),
                {{"relu", "size = \"128 KiB\"", on("small", 1, 2)}});
   check_adds_up(run);
@@ -209,7 +208,7 @@ TEST_CASE("kernels: of applications that share SMs and caches each counts its ow
 }
 
 TEST_CASE(
-    "kernels: on one GPU the first translation of a page comes from its fault, later ones from the L2 TLB") {
+    "kernels: on one GPU, a page's first translation is from its fault, later ones are from the L2 TLB") {
   auto const text =
       "machine.topology = \"generic\"\nmachine.generic.gpus = 1\ngpu.sms = 1\nmemory.placement = "
       "\"first_touch\"\nworkload.name = \"relu\"\n"
@@ -235,7 +234,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("kernels: each row is the same however the machine is divided into partitions") {
+TEST_CASE("kernels: each row is the same for any partition of the machine") {
   auto const text = model("bfs", kSmallBfs);
   ModelRun device(text);
   device.run();

@@ -94,7 +94,7 @@ Totals check_run(ModelRun& run) {
 
 }  // namespace
 
-TEST_CASE("latency stack: at any moment SMs have done something all the time, and accesses under way count") {
+TEST_CASE("latency stack: at any time, SM activity covers all time, and outstanding accesses count") {
   auto const text = transpose(2, "memory.placement = \"interleave\"\n");
   auto const end = [&] {
     ModelRun run(text);
@@ -107,7 +107,7 @@ TEST_CASE("latency stack: at any moment SMs have done something all the time, an
   CHECK(check_at(run, end + Duration{1}) == 0);
 }
 
-TEST_CASE("latency stack: settled in between or not, a run ends with the same counts") {
+TEST_CASE("latency stack: a run has the same counts at its end with and without settling in between") {
   auto const text = bfs(2, "memory.placement = \"interleave\"\n");
   ModelRun plain(text), settled(text);
   plain.run();
@@ -126,7 +126,7 @@ TEST_CASE("latency stack: settled in between or not, a run ends with the same co
   }
 }
 
-TEST_CASE("latency stack: kernels beside each other on an SM have parts of their own, each adding up") {
+TEST_CASE("latency stack: concurrent kernels on an SM have separate parts, and each adds up") {
   OneMore other{"relu", "size = \"64KiB\"\n"};
   ModelRun run(transpose(1, ""), {}, {other});
   run.run();
@@ -163,7 +163,7 @@ TEST_CASE("latency stack: it adds up on one GPU, for regular and irregular acces
   }
 }
 
-TEST_CASE("latency stack: it adds up where pages lie on other GPUs, and says how long these took") {
+TEST_CASE("latency stack: it adds up with pages on other GPUs, including the time of remote accesses") {
   for (auto const& text :
        {transpose(4, "memory.placement = \"interleave\"\n"), bfs(2, "memory.placement = \"interleave\"\n"),
         transpose(2, "memory.placement = \"cpu\"\nmemory.remote_touch = \"remote_access\"\n")}) {
@@ -176,7 +176,7 @@ TEST_CASE("latency stack: it adds up where pages lie on other GPUs, and says how
   }
 }
 
-TEST_CASE("waiting for room: it has been counted, and at the end of a run nobody waits") {
+TEST_CASE("stalls for room: their time is counted, and none remains at the end of a run") {
   auto const ends = [](ModelRun& run, auto&& times) {
     run.run();
     std::uint64_t all = 0;
@@ -243,7 +243,7 @@ TEST_CASE(
   CHECK(declares(by_iommu, "iommu", "fault_latency"));
 }
 
-TEST_CASE("latency stack: it adds up where pages migrate, are first touched, copied, or come in batches") {
+TEST_CASE("latency stack: it adds up with migration, first touches, copies and batches") {
   auto const batches = std::string(
       "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.fault_path = \"gpu\"\n"
       "memory.gpu_share = 0.5\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\ndriver.migrations = 64\n"

@@ -87,9 +87,7 @@ struct OnPreset : ModelRun {
 
 }  // namespace
 
-TEST_CASE(
-    "MASK: with all tokens given, nothing bypassed and one queue both applications take the baseline's "
-    "times") {
+TEST_CASE("MASK: with all tokens, no bypass and one queue, both applications take the baseline's times") {
   auto const baseline = Shared("").times();
   for (std::string const& one :
        {std::string(kAllGiven), std::string(kNothingBypassed), std::string(kOneQueue),
@@ -100,8 +98,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "MASK: so have mixes of other workloads on its own machine, with a page-walk cache, large pages and "
-    "Mosaic too") {
+    "MASK: mixes of other workloads do as well on its machine, with a page-walk cache, large pages and "
+    "Mosaic") {
   std::string const plain =
       "gpu.l2_tlb.fill = \"always\"\ngpu.l2_cache.walk_reads = \"cached\"\ngpu.dram.queue = 256\n"
       "gpu.dram.walk_queue = 0\ngpu.dram.scheduler = \"frfcfs\"\n";
@@ -137,7 +135,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("MASK: each mechanism does what it is there for, and changes the times") {
+TEST_CASE("MASK: each mechanism has its effect and changes the times") {
   auto const baseline = Shared("").times();
   Shared tokens(kTokens);
   CHECK(tokens.times() != baseline);
@@ -156,7 +154,7 @@ TEST_CASE("MASK: each mechanism does what it is there for, and changes the times
   CHECK(queues.total("gpu.dram.scheduler", "normal_lines") > 100);
 }
 
-TEST_CASE("MASK: each other reading of what its preset sets changes the times") {
+TEST_CASE("MASK: each other interpretation of its preset changes the times") {
   std::string const small =
       "gpu.l2_tlb.tokens.epoch = 1000\ngpu.l2_cache.translation_aware_bypass.epoch = 1000\n"
       "gpu.dram.address_space_aware.epoch = 1000\ngpu.l2_cache.mshrs = 4\n"
@@ -180,7 +178,7 @@ TEST_CASE("MASK: each other reading of what its preset sets changes the times") 
   }
 }
 
-TEST_CASE("MASK: the channels hear how much walks hold up each application") {
+TEST_CASE("MASK: the channels are notified of each application's walk pressure") {
   Shared run(kThreeQueues);
   std::uint64_t channels = 0;
   each<DramChannel>(run.system(), [&](DramChannel const& d) { channels += d.spec().hears_of_walks ? 1 : 0; });
@@ -194,8 +192,7 @@ TEST_CASE("MASK: the channels hear how much walks hold up each application") {
 }
 
 TEST_CASE(
-    "MASK: without an L2 TLB every miss of an L1 TLB is one there too, and a page-walk cache serves its "
-    "walks") {
+    "MASK: without an L2 TLB, every L1 TLB miss is an L2 TLB miss, and a page-walk cache serves its walks") {
   auto const none = "gpu.l2_tlb.entries = 0\ngpu.l2_tlb.latency = 1\n";
   Shared without("", none);
   CHECK(without.total("l2_tlb", "hits") == 0);

@@ -30,7 +30,7 @@ std::string mistake(std::string const& more) {
 
 }  // namespace
 
-TEST_CASE("with any number of channels the same lines come from DRAM, and all that is evicted goes there") {
+TEST_CASE("any number of channels reads the same lines from DRAM and writes all evicted lines") {
   auto const reads = ModelRun(copy("gpu.l2_cache.slices = 16\n")).run().total("dram", "reads");
   CHECK(reads > 1024 * 1024 / 64);
   for (std::uint32_t channels = 1; channels <= 64; channels *= 4) {
@@ -43,8 +43,7 @@ TEST_CASE("with any number of channels the same lines come from DRAM, and all th
   }
 }
 
-TEST_CASE(
-    "any number of slices, partitions and channels that divide each other reads and writes the same lines") {
+TEST_CASE("any numbers of slices, partitions and channels that divide each other access the same lines") {
   for (std::uint32_t const channels : {3U, 6U, 12U})
     for (auto const* path : {"home_slice", "memory"}) {
       CAPTURE(channels);
@@ -59,7 +58,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("without a number of channels there is one for each slice") {
+TEST_CASE("the default number of channels is one per slice") {
   ModelRun m(copy("gpu.l2_cache.slices = 4\n"));
   CHECK(m.config().gpu_memory().channels == 4);
 }
@@ -87,7 +86,7 @@ std::string partitions(std::uint32_t n, std::string const& path) {
 
 }  // namespace
 
-TEST_CASE("of cold lines those of another partition take the way there and back, and its look-up or none") {
+TEST_CASE("a cold line of another partition takes the path there and back, and its look-up or none") {
   // 64 blocks over 16 slices. The chasing warp is in the first of two partitions.
   auto const alike = nanoseconds_of(chase(256, 64, 64, ""));
   auto const home = nanoseconds_of(chase(256, 64, 64, partitions(2, "home_slice")));
@@ -100,8 +99,7 @@ TEST_CASE("of cold lines those of another partition take the way there and back,
   CHECK(eight - alike == 56 * (2 * 70 + c.l2_cache.latency));
 }
 
-TEST_CASE(
-    "what misses the L2 cache and hits the cache in front of memory takes their look-ups and the ways") {
+TEST_CASE("an L2 miss that hits the memory-side cache takes both look-ups and the path") {
   std::string const cached =
       "gpu.l2_cache.size = \"32KiB\"\ngpu.memory_cache.size = \"1MiB\"\n"
       "gpu.memory_cache.latency = 120\n";
@@ -117,7 +115,7 @@ TEST_CASE(
   CHECK(m.total("dram", "reads") == m.total("memory_cache_slice", "misses"));
 }
 
-TEST_CASE("with write-back at the end of a kernel all that it wrote is in memory, and it takes longer") {
+TEST_CASE("with write-back at the end of a kernel, all its writes are in memory, and it takes longer") {
   ModelRun kept(copy(""));
   ModelRun written(copy("gpu.l2_cache.write_back_at_kernel_end = true\n"));
   kept.run();
@@ -129,8 +127,7 @@ TEST_CASE("with write-back at the end of a kernel all that it wrote is in memory
   CHECK(written.kernel_time() > kept.kernel_time());
 }
 
-TEST_CASE(
-    "with write-back at the end of a kernel what other GPUs wrote into a GPU's caches is in memory too") {
+TEST_CASE("with write-back at the end of a kernel, other GPUs' writes to a GPU's caches are in memory too") {
   // The first GPU's blocks end immediately; the second GPU writes into its memory.
   ModelRun m(
       "machine.topology = \"two-gpu\"\nmemory.placement = \"contiguous\"\nhost.block_order = \"contiguous\"\n"
@@ -168,7 +165,7 @@ TEST_CASE("the channels of every preset share reads and writes evenly") {
   }
 }
 
-TEST_CASE("eight MI300X, whose eight L2 caches each go to memory, are alike for every placement") {
+TEST_CASE("eight MI300X, each with eight L2 caches to memory, give the same result on any partitions") {
   std::string const toml =
       "include = [\"mi300x-8\"]\ngpu.sms = 8\nmemory.page_size = \"4KiB\"\nworkload.name = \"transpose\"\n"
       "workload.transpose.width = 256\nworkload.transpose.height = 256\n";
@@ -186,7 +183,7 @@ TEST_CASE("eight MI300X, whose eight L2 caches each go to memory, are alike for 
   CHECK(one.total("dram", "bytes") == split.total("dram", "bytes"));
 }
 
-TEST_CASE("any memory side ends, with nothing left under way, and alike for every placement") {
+TEST_CASE("any memory side completes without outstanding accesses, with the same result on any partitions") {
   std::uint64_t random = 7;
   auto const pick = [&](std::uint32_t n) {
     random = random * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -233,26 +230,23 @@ TEST_CASE("any memory side ends, with nothing left under way, and alike for ever
   }
 }
 
-TEST_CASE("channels that do not fit the slices are refused with one sentence") {
+TEST_CASE("channels that do not match the slices are rejected in one sentence") {
   CHECK(mistake("gpu.dram.channels = 3\n")
             .find("gpu.dram.channels = 3: must be a divisor or a multiple of gpu.l2_cache.slices, 16") !=
         std::string::npos);
-  CHECK(
-      mistake("gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.queue = 4\n")
-          .find("gpu.dram.queue = 4: must have room for a request of each slice that shares a channel, 8") !=
-      std::string::npos);
+  CHECK(mistake("gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.queue = 4\n")
+            .find("gpu.dram.queue = 4: must hold one request per slice that shares a channel, 8") !=
+        std::string::npos);
   CHECK(mistake("gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.walk_queue = 4\n")
             .find("gpu.dram.walk_queue = 4: must be from 8 to 56: queue has 64 entries") !=
         std::string::npos);
   CHECK(mistake("gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.walk_queue = 60\n")
             .find("gpu.dram.walk_queue = 60: must be from 8 to 56: queue has 64 entries") !=
         std::string::npos);
-  CHECK(
-      mistake(
-          "gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.queue = 12\ngpu.dram.walk_queue = 6\n")
-          .find(
-              "gpu.dram.queue = 12: must have room for a request and a walk's read of each slice that shares "
-              "a channel, 16") != std::string::npos);
+  CHECK(mistake(
+            "gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.queue = 12\ngpu.dram.walk_queue = 6\n")
+            .find("gpu.dram.queue = 12: must hold one request and one page-walk read per slice that shares a "
+                  "channel, 16") != std::string::npos);
   CHECK(mistake("gpu.dram.walk_queue = 64\n").find("gpu.dram.walk_queue = 64: must be below queue, 64") !=
         std::string::npos);
   CHECK(
@@ -275,10 +269,10 @@ TEST_CASE("channels that do not fit the slices are refused with one sentence") {
   CHECK(mistake("gpu.memory_cache.size = \"1MiB\"\ngpu.memory_cache.ways = 3\n")
             .find("gpu.memory_cache.size") != std::string::npos);
   CHECK(mistake("gpu.memory_cache.size = \"1MiB\"\ngpu.memory_cache.queue = 1\ngpu.dram.channels = 8\n")
-            .find("gpu.memory_cache.queue = 1: must have room") != std::string::npos);
+            .find("gpu.memory_cache.queue = 1: must hold one request") != std::string::npos);
 }
 
-TEST_CASE("refresh and batches that cannot be are refused with one sentence") {
+TEST_CASE("impossible refreshes and write batches are rejected in one sentence") {
   CHECK(mistake("gpu.dram.t_refi = \"300ns\"\ngpu.dram.t_rfc = \"260ns\"\n")
             .find("gpu.dram.t_refi = 300ns: must exceed the time of a refresh") != std::string::npos);
   std::string const batched = "gpu.dram.scheduler = \"frfcfs_batched\"\n";
@@ -294,9 +288,7 @@ TEST_CASE("refresh and batches that cannot be are refused with one sentence") {
   CHECK(mistake("gpu.dram.frfcfs_batched.write_high = 4\n") == "accepted");
 }
 
-TEST_CASE(
-    "the walk reads that the caches count are the entries that walkers read, the copies are lines that "
-    "move") {
+TEST_CASE("walk reads counted by caches equal the walkers' reads, and copies equal the migrated lines") {
   ModelRun m(
       "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"transpose\"\nworkload.transpose.width = 256\n"
       "workload.transpose.height = 256\ngpu.sms = 4\ngpu.l2_tlb.entries = 32\n"

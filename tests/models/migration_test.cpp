@@ -37,7 +37,7 @@ struct Case {
 
 }  // namespace
 
-TEST_CASE("while pages move no TLB holds a void translation and no access goes to a frame left behind") {
+TEST_CASE("during migrations no TLB holds an invalid translation, and no access uses an old frame") {
   constexpr std::array<Case, 16> cases{{
       {"interleaved", "memory.placement = \"interleave\"\n"},
       {"first touch", "memory.first_touch_by = \"driver\"\niommu.merge = true\n"},
@@ -101,7 +101,7 @@ TEST_CASE("while pages move no TLB holds a void translation and no access goes t
   }
 }
 
-TEST_CASE("who maps a page at its first touch changes nothing where all pages are mapped and move") {
+TEST_CASE("if all pages are mapped and migrate, the choice of who maps first touches has no effect") {
   auto const time = [](std::string const& by) {
     ModelRun run(model("memory.placement = \"interleave\"\nmemory.first_touch_by = \"" + by + "\"\n"));
     run.run();
@@ -112,8 +112,7 @@ TEST_CASE("who maps a page at its first touch changes nothing where all pages ar
 }
 
 TEST_CASE(
-    "with and without merging in the IOMMU the driver hears of each first touch once: the fault buffer "
-    "merges") {
+    "with and without merging in the IOMMU, the driver gets each first touch once: the fault buffer merges") {
   static constexpr std::uint64_t kPages = 64;
   auto const time = [](std::string const& merge) {
     ModelRun run(
@@ -134,7 +133,7 @@ TEST_CASE(
   CHECK(duplicated < merged + merged / 10);
 }
 
-TEST_CASE("what other GPUs write to a page before it moves reaches memory from every partition of its L2") {
+TEST_CASE("other GPUs' writes to a page before its migration reach memory from every L2 partition") {
   auto const writes = [](std::string const& more) {
     ModelRun run(
         "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"dgx1\"\ngpu.sms = 4\n"
@@ -154,7 +153,7 @@ TEST_CASE("what other GPUs write to a page before it moves reaches memory from e
   CHECK(writes("gpu.l2_cache.partitions = 2\ngpu.l2_cache.miss_path = \"memory\"\n") == 48 + 64);
 }
 
-TEST_CASE("a page that one GPU uses moves to it once, and all later accesses are local") {
+TEST_CASE("a page used by one GPU migrates to it once, and all later accesses are local") {
   auto const chase = [](std::string const& more) {
     return "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"pointer_chase\"\nmachine.topology = "
            "\"single-gpu\"\n"
@@ -173,7 +172,7 @@ TEST_CASE("a page that one GPU uses moves to it once, and all later accesses are
   CHECK(moved.total("iommu", "invalidations") == 0);  // no TLB held them
 }
 
-TEST_CASE("a move takes the driver, the page's copy and the messages between them") {
+TEST_CASE("a migration takes the driver's time, the page's copy and the messages between them") {
   // Two chases that differ by one page, which migrates from the CPU's memory.
   auto const pages = [](int n) {
     return "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"pointer_chase\"\nmachine.topology = "

@@ -87,7 +87,7 @@ inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Viol
   }
 }
 
-// At the end all tables agree: the driver's, the IOMMUs', and each GPU's table of its own pages.
+// At the end all tables agree: the driver's, the IOMMUs', and each GPU's table of local pages.
 inline void check_tables(Machine const& m) {
   auto const& table = m.driver->state().table;
   std::map<PhysAddr, std::uint64_t> page_of;

@@ -86,14 +86,14 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("network: without a NIC of known bandwidth its links and packets are the defaults") {
+TEST_CASE("network: without a NIC bandwidth, its links and packets have the defaults") {
   CopyOrder const order{kThere, kHere, 64, 0};
   CHECK(done_at(cluster(""), order) == expected(Bandwidth{25'000'000'000}, 24));
   CHECK(done_at(cluster("", "links.network_bandwidth = \"50GB/s\"\n"), order) ==
         expected(Bandwidth{50'000'000'000}, 24));
 }
 
-TEST_CASE("network: copies between two machines fill a NIC's link, 64 of 65 bytes of which are data") {
+TEST_CASE("network: copies between two machines saturate a NIC's link, with 64 of 65 bytes as data") {
   for (std::uint64_t const gigabytes : {12U, 25U}) {
     auto const all = static_cast<double>(gigabytes) * 1e9 * 64 / 65;
     auto const got = copied(cluster("bandwidth = \"" + std::to_string(gigabytes) + "GB/s\"\n"));
@@ -102,7 +102,7 @@ TEST_CASE("network: copies between two machines fill a NIC's link, 64 of 65 byte
   }
 }
 
-TEST_CASE("network: GPUs of two dgx-h100 get over 45 of the 50 GB/s of a NIC, as NVIDIA's do") {
+TEST_CASE("network: GPUs of two dgx-h100 get over 45 of the 50 GB/s of a NIC, as on NVIDIA's machines") {
   for (std::string const access : {"read", "write"}) {
     constexpr std::uint64_t kBytes = 4U << 20U;
     ModelRun run(

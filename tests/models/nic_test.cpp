@@ -74,15 +74,14 @@ constexpr std::uint64_t kLines = kBytes / 64;
 
 }  // namespace
 
-TEST_CASE(
-    "a NIC takes as many requests at a time as its port, whatever the L2 slices of GPUs are limited to") {
+TEST_CASE("a NIC's memory serves as many concurrent requests as its port, whatever the limit for L2 slices") {
   Cluster cluster("fabric.memory_credits = 1\n");
   auto const& nic = cluster.find<Nic>("m1.nic1.port");
   CHECK(nic.spec().inbound > 100);
   CHECK(nic.spec().memory_credits == nic.spec().inbound);
 }
 
-TEST_CASE("NICs of a cluster are numbered in the order of their nodes, and each knows where all are") {
+TEST_CASE("NICs of a cluster are numbered in node order, and each has the location of all") {
   Cluster cluster;
   auto const nodes = cluster.machine.nodes_of(NodeKind::nic);
   REQUIRE(nodes.size() == 4);
@@ -132,7 +131,8 @@ TEST_CASE("a copy engine writes to and reads from every NIC of its machine and o
   CHECK(network == 2 * 4 * kLines);
 }
 
-TEST_CASE("an access to a NIC's memory takes nic.latency there and back, whatever else it takes") {
+TEST_CASE(
+    "an access to a NIC's memory takes nic.latency in both directions, in addition to the other stages") {
   auto const ended = [](std::string const& more) {
     Cluster cluster(more);
     return cluster.run({{Time{1us}, {physical(0, 0x10000), physical(kFirstNic + 1, 0), 64, 1}}}, 1);

@@ -143,7 +143,8 @@ std::string refusal(std::string const& toml) {
 
 }  // namespace
 
-TEST_CASE("each machine of a cluster has the figures of the machine alone, and nothing crosses the network") {
+TEST_CASE(
+    "each machine of a cluster has the values of a single machine, and no traffic crosses the network") {
   for (auto const* base : {kFourGpus, kTwoCpus})
     for (auto const& model : kModels) {
       INFO(model.name);
@@ -160,7 +161,7 @@ TEST_CASE("each machine of a cluster has the figures of the machine alone, and n
     }
 }
 
-TEST_CASE("the models of the test above do what they are called") {
+TEST_CASE("the models of the preceding test have the events that they are named for") {
   auto const total = [](int model, char const* kind, char const* stat) {
     return ModelRun(std::string(kFourGpus) + kModels[model].toml).run().total(kind, stat);
   };
@@ -196,7 +197,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("page tables lie in the memory of the devices that walk them") {
+TEST_CASE("page tables are in the memory of the devices that walk them") {
   ModelRun run(std::string(kSmall) + kTransposed + "machine.cluster.machines = 2\n");
   std::size_t tables = 0;
   auto const check = [&](PageTable const& table, DeviceId device) {
@@ -216,7 +217,7 @@ TEST_CASE("page tables lie in the memory of the devices that walk them") {
 }
 
 TEST_CASE(
-    "with memory.scope = cluster one host and one driver serve all machines, whose pages lie anywhere") {
+    "with memory.scope = cluster, one host and one driver serve all machines, and pages can be anywhere") {
   ModelRun run(std::string(kSmall) + kTransposed +
                "machine.cluster.machines = 2\nmemory.scope = \"cluster\"\ngpu.l1_tlb.mshrs = 64\n");
   run.run();
@@ -234,7 +235,7 @@ TEST_CASE(
   CHECK(network_packets(run) > 0);
 }
 
-TEST_CASE("/topology says which host and driver each GPU and CPU has") {
+TEST_CASE("/topology has the host and the driver of each GPU and CPU") {
   ModelRun run(std::string(kSmall) + kTransposed + "machine.cluster.machines = 2\n");
   auto const of = run.assembly().instances_of_nodes();
   auto const& nodes = run.machine().nodes;
@@ -246,7 +247,7 @@ TEST_CASE("/topology says which host and driver each GPU and CPU has") {
   }
 }
 
-TEST_CASE("machines of a file may have different numbers of GPUs: each is what it is alone") {
+TEST_CASE("machines of a file may have different numbers of GPUs, each with the values of a single machine") {
   // The second machine's GPUs precede the last one of the first machine: device numbers are not consecutive.
   MachineFile const both(machine("a", 0, 1, 0) + machine("b", 1, 2, 1) + node("g3", "gpu", 0) +
                          link("acpu", "g3", "pcie") + node("net", "network_switch", -1) +
@@ -277,7 +278,7 @@ TEST_CASE("machines of a file may have different numbers of GPUs: each is what i
   CHECK(cluster.kernel(0, 0).finished == cluster.kernel(0, 1).finished);
 }
 
-TEST_CASE("a GPU is served by an IOMMU of its own machine, even where that of another one is nearer") {
+TEST_CASE("a GPU is served by an IOMMU of its machine, even if another machine's is nearer") {
   MachineFile const file(node("acpu", "cpu", 0) + node("g0", "gpu", 0) + link("acpu", "g0", "pcie") +
                          node("bcpu", "cpu", 1) + node("g1", "gpu", 1) + link("acpu", "g1", "pcie") +
                          link("acpu", "bcpu", "cpu_interconnect") + "latency = \"5us\"\n");
@@ -295,29 +296,26 @@ TEST_CASE("a GPU is served by an IOMMU of its own machine, even where that of an
   }
 }
 
-TEST_CASE(
-    "a machine without a GPU or a CPU cannot run a workload by itself, and can as a part of the cluster") {
+TEST_CASE("a machine without a GPU or a CPU cannot run a workload alone, but as a part of the cluster") {
   auto const net =
       node("net", "network_switch", -1) + link("anic", "net", "network") + link("bnic", "net", "network");
   {
     MachineFile const file(machine("a", 0, 2, 0) + machine("b", 1, 0, 0) + net);
-    CHECK(
-        refusal(std::string(kSmall) + kTransposed + file.setting())
-            .find(
-                "m1 has no GPU, and with memory.scope = \"node\" each machine runs the workload by itself") !=
-        std::string::npos);
+    CHECK(refusal(std::string(kSmall) + kTransposed + file.setting())
+              .find("m1 has no GPU, but with memory.scope = \"node\" each machine runs the workload "
+                    "separately") != std::string::npos);
     CHECK(refusal(std::string(kSmall) + kTransposed + file.setting() + "memory.scope = \"cluster\"\n") ==
           "accepted");
   }
   MachineFile const file(machine("a", 0, 2, 0) + machine("b", 1, 2, 2, false) + net);
   CHECK(refusal(std::string(kSmall) + kTransposed + file.setting())
-            .find("m1 has no CPU, and with memory.scope = \"node\" each machine needs one, for its IOMMU and "
-                  "its driver") != std::string::npos);
+            .find("m1 has no CPU, but with memory.scope = \"node\" each machine needs one for its IOMMU and "
+                  "driver") != std::string::npos);
   CHECK(refusal(std::string(kSmall) + kTransposed + file.setting() + "memory.scope = \"cluster\"\n") ==
         "accepted");
 }
 
-TEST_CASE("a scope that nobody knows is refused with those that there are") {
+TEST_CASE("an unknown scope is rejected with the list of scopes") {
   CHECK(refusal(std::string(kSmall) + kTransposed + "memory.scope = \"rack\"\n")
             .find("memory.scope: 'rack' is not one of: cluster, node") != std::string::npos);
 }

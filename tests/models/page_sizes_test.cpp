@@ -101,13 +101,14 @@ std::string transpose(std::string const& more) {
 }  // namespace
 
 TEST_CASE(
-    "page sizes: in one run a load over 4 KiB pages takes the sum of its stages, one over 2 MiB its own") {
+    "page sizes: in one run, a load over 4 KiB pages and one over 2 MiB pages take the sums of their "
+    "stages") {
   Stages const s;
   SUBCASE("walks without a page-walk cache read four entries, and three") {
     check_hops(2 * kMiB + 256, 384, s.walk(4) + s.data(), s.walk(3) + s.data(),
                kPlaced + "gpu.gmmu.walk_cache = 0\n");
   }
-  SUBCASE("with the upper levels cached, two entries and one") {
+  SUBCASE("with cached upper levels, two entries and one") {
     check_hops(2 * kMiB + 256, 384, s.walk(2) + s.data(), s.walk(1) + s.data(),
                kPlaced + "gpu.gmmu.walk_cache = 64\n");
   }
@@ -115,24 +116,25 @@ TEST_CASE(
     check_hops(4096 + 256, 482, s.walk(1) + s.data(), s.l1_tlb() + s.data(),
                kPlaced + "gpu.gmmu.walk_cache = 64\n");
   }
-  SUBCASE("pages mapped at their first touch cost the same from then on") {
+  SUBCASE("pages mapped at their first touch have the same cost afterwards") {
     check_hops(4096 + 256, 482, s.walk(1) + s.data(), s.l1_tlb() + s.data(),
                "memory.placement = \"first_touch\"\ngpu.gmmu.walk_cache = 64\n");
   }
-  SUBCASE("the L2 TLB holds pages of both sizes, an entry for each") {
+  SUBCASE("the L2 TLB holds pages of both sizes, one entry each") {
     check_hops(2 * kMiB + 256, 128, s.l2_tlb_hit() + s.data(), s.l2_tlb_hit() + s.data(), kPlaced);
   }
 }
 
 TEST_CASE(
-    "page sizes: in one run a load over 64 KiB pages takes the sum of its stages, one over 2 MiB its own") {
+    "page sizes: in one run, a load over 64 KiB pages and one over 2 MiB pages take the sums of their "
+    "stages") {
   Stages const s;
   std::string const base = "memory.page_size = \"64KiB\"\n";
   SUBCASE("walks without a page-walk cache read four entries, and three") {
     check_hops(2 * kMiB + 256, 384, s.walk(4) + s.data(), s.walk(3) + s.data(),
                base + kPlaced + "gpu.gmmu.walk_cache = 0\n");
   }
-  SUBCASE("with the upper levels cached, two entries and one") {
+  SUBCASE("with cached upper levels, two entries and one") {
     check_hops(2 * kMiB + 256, 384, s.walk(2) + s.data(), s.walk(1) + s.data(),
                base + kPlaced + "gpu.gmmu.walk_cache = 64\n");
   }
@@ -142,7 +144,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("page sizes: runs with pages of 64 KiB are the same wherever their parts run") {
+TEST_CASE("page sizes: runs with pages of 64 KiB are the same on any partitions") {
   for (auto const* more : {"memory.placement = \"first_touch\"\n",
                            "memory.placement = \"interleave\"\nmemory.large_pages = \"input\"\n",
                            "memory.placement = \"first_touch\"\nmemory.remote_touch = \"migrate\"\n"}) {
@@ -161,7 +163,7 @@ TEST_CASE("page sizes: runs with pages of 64 KiB are the same wherever their par
   }
 }
 
-TEST_CASE("page sizes: an element of a large page lies at its place in the page's frame") {
+TEST_CASE("page sizes: an element of a large page is at its offset in the page's frame") {
   ModelRun run(chases(4096 + 256, 482, 482, kPlaced));
   run.run();
   check_tables(run);
@@ -185,7 +187,7 @@ TEST_CASE("page sizes: an element of a large page lies at its place in the page'
   }
 }
 
-TEST_CASE("page sizes: a transpose of one large buffer does the same work, with fewer walks") {
+TEST_CASE("page sizes: a transpose of one large buffer does the same work with fewer walks") {
   for (auto const* placement : {"first_touch", "interleave", "contiguous"}) {
     CAPTURE(placement);
     auto const where = "memory.placement = \"" + std::string(placement) + "\"\n";
@@ -209,7 +211,7 @@ TEST_CASE("page sizes: a transpose of one large buffer does the same work, with 
   }
 }
 
-TEST_CASE("page sizes: the contents of a large page come with its first touch") {
+TEST_CASE("page sizes: the contents of a large page are fetched at its first touch") {
   ModelRun run(
       transpose("memory.placement = \"first_touch\"\nmemory.first_touch_copy = true\n"
                 "memory.large_pages = \"all\"\n"));
@@ -218,7 +220,7 @@ TEST_CASE("page sizes: the contents of a large page come with its first touch") 
   CHECK(run.total("copy_engine", "lines_in") == 4 * kMiB / 64);  // for the input
 }
 
-TEST_CASE("page sizes: with large pages that no buffer holds a run is the one without") {
+TEST_CASE("page sizes: if no buffer holds a large page, a run is the same as without large pages") {
   auto const time = [](std::string const& more) {
     ModelRun run(
         "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"transpose\"\nworkload.transpose.width = 256\n"

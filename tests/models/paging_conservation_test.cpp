@@ -185,8 +185,7 @@ WorkDone without_paging(std::string const& gpus) {
 }  // namespace
 
 TEST_CASE(
-    "conservation: with every combination of policies of batches accesses, frames, bytes and TLBs are "
-    "right") {
+    "conservation: with every combination of batch policies, accesses, frames, bytes and TLBs are correct") {
   std::map<std::string, WorkDone> expected;
   for (std::string const gpus : {"1", "2", "4"}) expected[gpus] = without_paging(gpus);
   CHECK(expected["1"].blocks > 0);
@@ -223,8 +222,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "conservation: pages that come at their first touch and leave for good are found where they went, by the "
-    "GPUs of other pages too") {
+    "conservation: pages mapped at their first touch and evicted for good are found at their new location, "
+    "also by the GPUs of other pages") {
   std::size_t n = 0;
   for (std::string const gpus : {"1", "2", "4"}) {
     auto const expected = without_paging(gpus);
@@ -246,8 +245,7 @@ TEST_CASE(
   CHECK(n == 45);
 }
 
-TEST_CASE(
-    "conservation: an ideal TLB forgets pages of another GPU that were there from the start, as they leave") {
+TEST_CASE("conservation: an ideal TLB drops another GPU's initial pages as they are evicted") {
   auto const file = std::filesystem::path(FARFAULT_BINARY_DIR) / "leaving_pages.csv";
   {
     std::ofstream map(file);

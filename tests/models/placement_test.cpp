@@ -47,7 +47,8 @@ using Gpus = std::vector<int>;
 
 }  // namespace
 
-TEST_CASE("contiguous: pages that four GPUs do not divide are spread in runs that differ by one at most") {
+TEST_CASE(
+    "contiguous: pages not divisible by four GPUs are placed in ranges that differ by at most one page") {
   CHECK(placed("contiguous", 8) == Gpus{0, 0, 1, 1, 2, 2, 3, 3});
   CHECK(placed("contiguous", 9) == Gpus{0, 0, 0, 1, 1, 2, 2, 3, 3});
   CHECK(placed("contiguous", 10) == Gpus{0, 0, 0, 1, 1, 2, 2, 2, 3, 3});
@@ -56,7 +57,7 @@ TEST_CASE("contiguous: pages that four GPUs do not divide are spread in runs tha
   CHECK(placed("contiguous", 1) == Gpus{0});
 }
 
-TEST_CASE("interleave: pages go to the GPUs in turn, by page number") {
+TEST_CASE("interleave: pages are placed on the GPUs round-robin by page number") {
   CHECK(placed("interleave", 6) == Gpus{0, 1, 2, 3, 0, 1});
 }
 
@@ -101,28 +102,27 @@ std::string refusal(std::string const& lines, int pages, std::string const& more
 
 }  // namespace
 
-TEST_CASE("recorded: pages are where the map says, and those that it leaves out are not placed") {
+TEST_CASE("recorded: pages are placed by the map, and omitted pages are not placed") {
   MapFile const map(line(3, "gpu2") + line(0, "gpu1") + line(5, "cpu0") + line(1, "gpu1"));
   CHECK(placed("recorded", 6, map.setting()) == Gpus{1, 1, 2, kFirstCpu});
 }
 
 TEST_CASE(
-    "recorded: a map that does not fit the machine or the workload is refused with line, value and rule") {
+    "recorded: a map that does not match the machine or the workload is rejected with line, value and rule") {
   std::string const page = std::to_string(kFirstPage + 1);
   CHECK(refusal(line(0, "gpu0") + line(1, "gpu4"), 6) ==
-        ":3: page " + page + " is placed on gpu4, but pages can be on gpu0 to gpu3 and on cpu0");
+        ":3: page " + page + " is placed on gpu4, but the devices are gpu0 to gpu3 and cpu0");
   CHECK(refusal(line(1, "cpu1"), 6) ==
-        ":2: page " + page + " is placed on cpu1, but pages can be on gpu0 to gpu3 and on cpu0");
-  CHECK(
-      refusal(line(1, "gpu0"), 1) ==
-      ":2: page " + page +
-          " is in no buffer of workload 'pointer_chase': the map is of another workload, size or page size");
+        ":2: page " + page + " is placed on cpu1, but the devices are gpu0 to gpu3 and cpu0");
+  CHECK(refusal(line(1, "gpu0"), 1) == ":2: page " + page +
+                                           " is in no buffer of workload 'pointer_chase': the map belongs to "
+                                           "another workload, size or page size");
   CHECK(refusal("7,gpu0\n", 6).starts_with(":2: page 7 is in no buffer"));
   CHECK(refusal(line(0, "gpu0") + line(1, "gpu1"), 512, "memory.large_pages = \"all\"\n") ==
-        ":3: page " + page + " is placed on gpu1, but the large page that holds it on gpu0");
+        ":3: page " + page + " is placed on gpu1, but its large page is on gpu0");
 }
 
-TEST_CASE("recorded: a map names devices as results do, or by kind and number, and names come first") {
+TEST_CASE("recorded: a map names devices as in results, or by kind and number, and names take precedence") {
   std::string const model =
       "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"pointer_chase\"\ngpu.sms = 1\n"
       "workload.pointer_chase.stride = \"4096 B\"\nworkload.pointer_chase.hops = 1\n"
@@ -142,7 +142,7 @@ TEST_CASE("recorded: a map names devices as results do, or by kind and number, a
         Gpus{2, 1, kFirstCpu, 3});
   CHECK(refusal(line(1, "m2.gpu0"), 6, cluster) ==
         ":2: page " + std::to_string(kFirstPage + 1) +
-            " is placed on m2.gpu0, but pages can be on m0.gpu0 to m1.gpu1 and on m0.cpu0");
+            " is placed on m2.gpu0, but the devices are m0.gpu0 to m1.gpu1 and m0.cpu0");
   // The second GPU has the name that by number would be the first one's.
   auto const path = std::filesystem::path(FARFAULT_BINARY_DIR) / "swapped.toml";
   std::ofstream(path) << "[[node]]\nname = \"c\"\nkind = \"cpu\"\n[[node]]\nname = \"gpu1\"\nkind = \"gpu\"\n"
@@ -154,7 +154,7 @@ TEST_CASE("recorded: a map names devices as results do, or by kind and number, a
   std::filesystem::remove(path);
 }
 
-TEST_CASE("recorded: a run on the map of a first-touch run has each page where that run touched it first") {
+TEST_CASE("recorded: with the map of a first-touch run, each page is where that run first touched it") {
   std::string const toml = "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"transpose\"\ngpu.sms = 4\n";
   std::string const small = toml + "workload.transpose.width = 256\nworkload.transpose.height = 128\n";
   auto const driver_of = [](ModelRun& run) {
@@ -196,7 +196,7 @@ TEST_CASE("recorded: a run on the map of a first-touch run has each page where t
   }
 }
 
-TEST_CASE("recorded: a map names pages of several address spaces by the numbers that a run has written") {
+TEST_CASE("recorded: a map identifies pages of several address spaces by the numbers written by a run") {
   std::string const toml =
       "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"transpose\"\ngpu.sms = 2\n"
       "workload.transpose.width = 256\nworkload.transpose.height = 128\n";
@@ -243,7 +243,7 @@ std::int64_t touch_eight(std::string const& more, int walk_latency = 100, std::u
 }  // namespace
 
 TEST_CASE(
-    "first touch: mapped by the IOMMU a page costs two of its cycles more than a walk; by the driver, its "
+    "first touch: mapped by the IOMMU, a page costs two of its cycles more than a walk; by the driver, its "
     "time") {
   std::int64_t translations = 0;  // all eight, from the GMMU to the IOMMU and back
   auto const mapped = touch_eight("memory.placement = \"contiguous\"\n", 100, 8, &translations);
@@ -262,7 +262,7 @@ TEST_CASE(
         8 * (3'000'000 + 2 * 200'000 + 1'000 + 1'000 + 4'000 + 4 * 4'000) + translations);
 }
 
-TEST_CASE("walk latency: each walk of the IOMMU takes the cycles it is given, to the picosecond") {
+TEST_CASE("walk latency: each walk of the IOMMU takes exactly the configured cycles") {
   std::string const contiguous = "memory.placement = \"contiguous\"\n";
   CHECK(touch_eight(contiguous, 350) - touch_eight(contiguous) == 8 * 250'000);
   CHECK(touch_eight(contiguous, 1) - touch_eight(contiguous) == -8 * 99'000);

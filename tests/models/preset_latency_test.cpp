@@ -97,7 +97,7 @@ struct Stages {
 
 }  // namespace
 
-TEST_CASE("the presets of GPUs give the published load-to-use latencies, to the cycle") {
+TEST_CASE("the presets of GPUs have the published load-to-use latencies, to the cycle") {
   for (auto const& gpu : kPublished) {
     CAPTURE(gpu.preset);
     Stages const s(gpu);
@@ -108,7 +108,7 @@ TEST_CASE("the presets of GPUs give the published load-to-use latencies, to the 
 }
 
 TEST_CASE(
-    "a miss of both TLBs of V100 that reads its entry from memory takes the 654 cycles of Jia et al. more") {
+    "a miss in both TLBs of V100 that reads its entry from memory takes 654 cycles more, as in Jia et al.") {
   Stages const s(kPublished[0]);
   auto const entry = static_cast<double>(s.slice()) + s.channel();
   CHECK(static_cast<double>(s.l1_tlb_miss() + s.l2_tlb_miss()) + entry ==
@@ -147,8 +147,8 @@ TEST_CASE("a pointer chase on the presets of GPUs takes the configured stages") 
 }
 
 TEST_CASE(
-    "MASK's presets: hits in the L2 cache and the L2 TLB take what the paper, or its published code, says in "
-    "all") {
+    "MASK's presets: hits in the L2 cache and the L2 TLB take the total latency of the paper, or of its "
+    "published code") {
   struct OfMask {
     Published gpu;
     std::int64_t slice;

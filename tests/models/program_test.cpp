@@ -39,8 +39,8 @@ Time end_of(ModelRun const& run) {
 }  // namespace
 
 TEST_CASE(
-    "copies: every byte that the host wrote goes to the GPU that has it, before the kernel; results come "
-    "back") {
+    "copies: every byte written by the host is copied to the GPU with its page before the kernel; results "
+    "are copied back") {
   for (auto const* placement : {"interleave", "contiguous"}) {
     ModelRun run(kFir + "memory.placement = \"" + placement + "\"\n", workloads::add_copies);
     run.run();
@@ -60,7 +60,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("copies: a long copy gets the bandwidth of the link where enough lines are under way") {
+TEST_CASE("copies: a long copy gets the bandwidth of the link with enough outstanding lines") {
   // One GPU: the bound is the CPU's link and 4096 outstanding lines of 64 bytes.
   ModelRun run(
       "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"single-gpu\"\nmemory.placement = "
@@ -81,15 +81,15 @@ TEST_CASE("copies: a long copy gets the bandwidth of the link where enough lines
 }
 
 TEST_CASE(
-    "copies: pages that nothing maps yet are left to their first touch, and results are copied from where "
-    "they are") {
+    "copies: unmapped pages are left to their first touch, and results are copied from their current "
+    "location") {
   ModelRun run(kFir + "memory.placement = \"first_touch\"\n", workloads::add_copies);
   run.run();
   CHECK(run.total("copy_engine", "lines_in") == 0);
   CHECK(run.total("copy_engine", "lines_out") >= bytes_of(*run.applications()[0].workload, false) / 64);
 }
 
-TEST_CASE("copies: what the host and pages that wait need together is refused where memory is too small") {
+TEST_CASE("copies: insufficient memory for the host's pages and the pages of first touches is rejected") {
   // Frames occupy 7/8 of each memory: 1 MiB on each of four GPUs, and the CPU's.
   auto const config = [](std::string const& cpu) {
     return kFir + "memory.placement = \"first_touch\"\nmemory.first_touch_by = \"driver\"\n" +
@@ -104,7 +104,7 @@ TEST_CASE("copies: what the host and pages that wait need together is refused wh
   } catch (UserError const& e) {
     refused = e.what();
   }
-  CHECK(refused.find("and the host's side of copies need") != std::string::npos);
+  CHECK(refused.find("and the host buffers of copies exceed") != std::string::npos);
   CHECK(refused.find("gpu.dram.capacity, cpu.dram.capacity") != std::string::npos);
   text.replace(text.find("6 MiB"), 5, "8 MiB");
   ModelRun enough(text, workloads::add_copies);
@@ -112,7 +112,7 @@ TEST_CASE("copies: what the host and pages that wait need together is refused wh
   CHECK(enough.assembly().host(0).has_finished(0));
 }
 
-TEST_CASE("copies: the result is the same on any partitions, also while pages move") {
+TEST_CASE("copies: the result is the same on any partitions, also with migrations") {
   for (std::string const more : {"memory.placement = \"interleave\"\n",
                                  "memory.placement = \"interleave\"\nmemory.remote_touch = \"migrate\"\n",
                                  "memory.placement = \"first_touch\"\nmemory.first_touch_by = "
@@ -129,8 +129,7 @@ TEST_CASE("copies: the result is the same on any partitions, also while pages mo
   }
 }
 
-TEST_CASE(
-    "streams: chains in streams of their own are walked side by side, in one stream one after the other") {
+TEST_CASE("streams: chains in separate streams are walked concurrently, in one stream one after the other") {
   auto const alone = picoseconds(end_of(ModelRun(chase("")).run()).time_since_epoch());
   auto const in_turn =
       picoseconds(end_of(ModelRun(chase("workload.pointer_chase.chains = 4\n")).run()).time_since_epoch());
@@ -146,7 +145,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "streams: kernels of one application that share SMs end with all their blocks, in any order of streams") {
+    "streams: kernels of one application that share SMs complete all their blocks, in any order of streams") {
   // FIR twice: the second kernel runs in its own stream over the same buffers.
   auto const both = [](Workload& w) {
     std::vector<Operation> operations;
@@ -204,7 +203,7 @@ void check_all_is_freed(ModelRun& run) {
 }  // namespace
 
 TEST_CASE(
-    "allocations: kernels find every page mapped where it is planned, and none is left when it is freed") {
+    "allocations: kernels find every page mapped at its planned device, and no page remains after its free") {
   for (std::string const placement : {"interleave", "contiguous", "cpu"}) {
     ModelRun run(kFir + "memory.placement = \"" + placement + "\"\n", workloads::add_allocations);
     run.run();
@@ -214,7 +213,7 @@ TEST_CASE(
     CHECK(run.total("driver", "page_faults") == 0);
     CHECK(run.total("host", "allocations") == run.applications()[0].workload->buffers().size());
     check_all_is_freed(run);
-    // The frames equal those of a run whose memory is allocated from the start.
+    // The frames equal the frames of a run whose memory is allocated from the start.
     auto const frees_nothing = [](Workload& w) {
       auto operations = w.operations();
       for (auto const& b : w.buffers())
@@ -237,7 +236,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("allocations: what waits for its first touch is mapped by faults, and freed like the rest") {
+TEST_CASE("allocations: pages left to their first touch are mapped by faults, and freed like the others") {
   for (std::string const by : {"iommu", "driver"}) {
     ModelRun run(kFir + "memory.placement = \"first_touch\"\nmemory.first_touch_by = \"" + by + "\"\n",
                  workloads::add_allocations);
@@ -249,8 +248,7 @@ TEST_CASE("allocations: what waits for its first touch is mapped by faults, and 
   }
 }
 
-TEST_CASE(
-    "allocations: large pages are mapped whole, and freed with the lines and translations of all of them") {
+TEST_CASE("allocations: large pages are mapped as a whole, and freed with all their lines and translations") {
   auto text = kFir +
               "memory.placement = \"interleave\"\nmemory.large_pages = \"all\"\n"
               "memory.large_page_size = \"2 MiB\"\n";
@@ -261,7 +259,7 @@ TEST_CASE(
   check_all_is_freed(run);
 }
 
-TEST_CASE("allocations: the result is the same on any partitions, with copies, repeats and pages that move") {
+TEST_CASE("allocations: the result is the same on any partitions, with copies, repeats and migrations") {
   for (std::string const more : {"memory.placement = \"interleave\"\n",
                                  "memory.placement = \"interleave\"\nmemory.remote_touch = \"migrate\"\n",
                                  "memory.placement = \"first_touch\"\nmemory.first_touch_by = "
@@ -277,7 +275,7 @@ TEST_CASE("allocations: the result is the same on any partitions, with copies, r
   }
 }
 
-TEST_CASE("allocations: a look-up of the IOMMU that the GMMU has overtaken maps nothing that is freed") {
+TEST_CASE("allocations: a look-up of the IOMMU overtaken by the GMMU maps no freed page") {
   for (std::string const by : {"iommu", "driver"}) {
     // The router sends to both, and the IOMMU is slow.
     ModelRun run(kFir +
@@ -295,7 +293,7 @@ TEST_CASE("allocations: a look-up of the IOMMU that the GMMU has overtaken maps 
   }
 }
 
-TEST_CASE("allocations: a kernel that accesses what is freed never ends, and its SMs say that they wait") {
+TEST_CASE("allocations: a kernel that accesses freed memory never ends, and its SMs report that they wait") {
   for (std::string const more :
        {"memory.first_touch_by = \"iommu\"\n", "memory.first_touch_by = \"driver\"\n"}) {
     auto const frees_first = [](Workload& w) {
@@ -319,7 +317,7 @@ TEST_CASE("allocations: a kernel that accesses what is freed never ends, and its
   }
 }
 
-TEST_CASE("allocations: what fits in no memory is refused before the run") {
+TEST_CASE("allocations: allocations beyond all memories are rejected before the run") {
   auto const refused = [](std::string const& text, std::function<void(Workload&)> change) {
     try {
       ModelRun run(text, std::move(change));

@@ -46,7 +46,7 @@ struct Relaunching {
 
 }  // namespace
 
-TEST_CASE("an application that is relaunched runs on a machine until the last other has ended, no longer") {
+TEST_CASE("an application is relaunched on a machine until the last other one has ended, not longer") {
   Relaunching both;
   both.run.run();
   auto const filter = both.kernels_of(0), graph = both.kernels_of(1);
@@ -95,7 +95,7 @@ TEST_CASE("relaunched applications give the same result on any partitions and th
   CHECK(one.run.engine().state_digest() == split.run.engine().state_digest());
 }
 
-TEST_CASE("what others do first is the same with and without applications that are relaunched") {
+TEST_CASE("relaunched applications do not change the first run of others") {
   Relaunching with(true), without(false);
   with.run.run();
   without.run.run();

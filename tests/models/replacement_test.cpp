@@ -48,7 +48,7 @@ std::string all_of(std::string const& replacement) {
 
 }  // namespace
 
-TEST_CASE("each choice of replacement reaches its arrays, with parameters of its own") {
+TEST_CASE("each replacement policy is applied to its arrays, with its own parameters") {
   for (auto const& [key, parameters] : kChoices) {
     CAPTURE(key);
     auto const digest = [&, k = key, p = parameters](std::string const& seed) {
@@ -60,7 +60,7 @@ TEST_CASE("each choice of replacement reaches its arrays, with parameters of its
   }
 }
 
-TEST_CASE("what is replaced changes a run, and how the model is cut into partitions does not") {
+TEST_CASE("the replacement policy changes a run, and the partitioning of the model does not") {
   // A graph's accesses: a transpose reuses data in the order of first use.
   auto const irregular = [](char const* replacement) {
     auto toml = all_of(replacement);
@@ -89,7 +89,7 @@ TEST_CASE("what is replaced changes a run, and how the model is cut into partiti
   CHECK(parted.kernel_time() == random.kernel_time());
 }
 
-TEST_CASE("the statistics of what is chosen for a cache or TLB are stored under the key of the choice") {
+TEST_CASE("the statistics of a cache's or TLB's policy are stored under the key of the choice") {
   ModelRun run(kSmall);
   std::set<std::string> kinds;
   for (ComponentId id = 0; id < run.system().component_count(); ++id)

@@ -78,7 +78,7 @@ std::string network_machine(bool rows) {
 
 }  // namespace
 
-TEST_CASE("striping: of the six NVSwitches between two A100 each forwards a sixth of the packets") {
+TEST_CASE("striping: each of the six NVSwitches between two A100 forwards a sixth of the packets") {
   auto const counts = forwarded("", "nvswitch", 8);
   REQUIRE(counts.size() == 6);
   auto const train = 2;  // lines of 128 bytes in a block of 256
@@ -86,7 +86,8 @@ TEST_CASE("striping: of the six NVSwitches between two A100 each forwards a sixt
   CHECK(counts.back() - counts.front() <= 2 * train);  // one request and one response
 }
 
-TEST_CASE("striping: network links carry packets in turn, or all from one GPU to another over one of them") {
+TEST_CASE(
+    "striping: network links carry packets round-robin, or all packets of a pair of GPUs over one of them") {
   auto const machine = network_machine(false);
   auto const packets = forwarded(machine, "network_switch", 2);
   REQUIRE(packets.size() == 4);
@@ -98,8 +99,7 @@ TEST_CASE("striping: network links carry packets in turn, or all from one GPU to
   CHECK(all == packets[0] + packets[1] + packets[2] + packets[3]);
 }
 
-TEST_CASE(
-    "striping: over three rows of switches each link from row to row carries a quarter of the packets") {
+TEST_CASE("striping: over three rows of switches, each link between rows carries a quarter of the packets") {
   auto least = ~std::uint64_t{0};
   std::uint64_t most = 0;
   std::size_t links = 0;

@@ -43,7 +43,7 @@ std::uint64_t l2_misses_of_chain(std::string const& more) {
 
 }  // namespace
 
-TEST_CASE("of pages that are mapped at time zero an ideal L1 TLB misses none") {
+TEST_CASE("an ideal L1 TLB has no misses on pages mapped at time zero") {
   ModelRun plain(transpose(""));
   ModelRun ideal(transpose("gpu.l1_tlb.organization = \"ideal\"\n"));
   CHECK(plain.run().total("sm", "l1_tlb_misses") > 0);
@@ -54,7 +54,7 @@ TEST_CASE("of pages that are mapped at time zero an ideal L1 TLB misses none") {
   CHECK(ideal.kernel_time() < plain.kernel_time());
 }
 
-TEST_CASE("of pages that are mapped at time zero an ideal L2 TLB or IOMMU TLB misses none") {
+TEST_CASE("an ideal L2 TLB or IOMMU TLB has no misses on pages mapped at time zero") {
   ModelRun plain(transpose(""));
   ModelRun l2(transpose("gpu.l2_tlb.organization = \"ideal\"\n"));
   ModelRun iommu(transpose("iommu.tlb_organization = \"ideal\"\n"));
@@ -66,7 +66,7 @@ TEST_CASE("of pages that are mapped at time zero an ideal L2 TLB or IOMMU TLB mi
   CHECK(iommu.total("iommu", "tlb_hits") > 0);
 }
 
-TEST_CASE("of pages that are mapped at time zero a scalar cache's ideal TLB misses none") {
+TEST_CASE("a scalar cache's ideal TLB has no misses on pages mapped at time zero") {
   auto const misses = [](std::string const& organization) {
     ModelRun run(
         "machine.topology = \"single-gpu\"\ngpu.sms = 2\nworkload.name = \"fir\"\n"
@@ -80,7 +80,7 @@ TEST_CASE("of pages that are mapped at time zero a scalar cache's ideal TLB miss
   CHECK(misses("ideal") == 0);
 }
 
-TEST_CASE("a TLB of the IOMMU holds large pages, and finds them again") {
+TEST_CASE("a TLB of the IOMMU holds large pages and hits them") {
   for (std::string const organization : {"plain", "by_page_size", "compressed", "range"}) {
     CAPTURE(organization);
     ModelRun run(large_pages(
@@ -93,7 +93,7 @@ TEST_CASE("a TLB of the IOMMU holds large pages, and finds them again") {
   }
 }
 
-TEST_CASE("range TLBs of every place know how large base pages are") {
+TEST_CASE("range TLBs at every level use the size of base pages") {
   for (std::string const place : {"gpu.l1_tlb.", "gpu.l2_tlb.", "iommu.tlb_"}) {
     CAPTURE(place);
     ModelRun run(
@@ -108,7 +108,7 @@ TEST_CASE("range TLBs of every place know how large base pages are") {
   }
 }
 
-TEST_CASE("with entries for large pages a TLB holds as many of them as it has of those") {
+TEST_CASE("a TLB holds as many large pages as it has entries for them") {
   auto const misses = [](std::string const& more) {
     ModelRun run(large_pages(more));
     return run.run().total("sm", "l1_tlb_misses");
@@ -122,7 +122,7 @@ TEST_CASE("with entries for large pages a TLB holds as many of them as it has of
   CHECK(run.total("gpu.l1_tlb.organization", "base_hits") == 0);
 }
 
-TEST_CASE("a compressed TLB holds more pages than entries as long as their frames are near each other") {
+TEST_CASE("a compressed TLB holds more pages than entries if their frames are near each other") {
   // Six pages per set: in three of its four ways, two in each.
   auto const compressed = std::string(
       "gpu.l2_tlb.organization = \"compressed\"\ngpu.l2_tlb.compressed.compressed_percent = 75\n");
@@ -160,14 +160,14 @@ TEST_CASE("the preset's compressed L2 TLB holds 768 pages in order: 512 of one b
   CHECK(misses(513, plain) == 513 + 17);
 }
 
-TEST_CASE("a range TLB misses once for pages that lie side by side, and as often as a plain one for others") {
+TEST_CASE("a range TLB misses once on contiguous pages, and as often as a plain one on others") {
   auto const range = std::string("gpu.l2_tlb.organization = \"range\"\n");
   CHECK(l2_misses_of_chain(range) == 1);
   CHECK(l2_misses_of_chain(range + "gpu.l2_tlb.range.fetched_pages = 0\n") == 96);
   CHECK(l2_misses_of_chain(range + "memory.frame_allocation = \"random\"\n") == 192);
 }
 
-TEST_CASE("what a compressed translation takes longer is time of the L2 TLB") {
+TEST_CASE("the extra latency of a compressed translation counts as time in the L2 TLB") {
   auto const time = [](std::string const& cycles) {
     ModelRun run(large_pages(
         "gpu.l2_tlb.organization = \"compressed\"\ngpu.l2_tlb.compressed.latency = " + cycles + "\n"));

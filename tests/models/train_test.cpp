@@ -43,7 +43,7 @@ std::string one_warp(std::string const& more) {
 
 }  // namespace
 
-TEST_CASE("trains: one warp's kernel takes as long as with each line by itself, and fewer events") {
+TEST_CASE("trains: a kernel of one warp takes the same time as with separate lines, and fewer events") {
   std::string more;
   SUBCASE("in its own GPU's memory") {
     more = "memory.placement = \"contiguous\"\n";

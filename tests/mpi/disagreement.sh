@@ -63,15 +63,15 @@ refused() { # WHAT SENTENCE
   start
   rc=$?
   check "$1: exit code 2, not $rc" [ "$rc" -eq 2 ]
-  check "$1: '$2', not '$(cat err)'" [ "$(cat err)" = "farfault: rank 1 has $2; all ranks must simulate the same" ]
+  check "$1: '$2', not '$(cat err)'" [ "$(cat err)" = "farfault: rank 1 has $2; all ranks must simulate the same model" ]
   check "$1: nothing on standard output" test ! -s out
   check "$1: no result" test ! -e together.h5
-  check "$1: no part of one" test ! -e together.h5.partial
+  check "$1: no partial result" test ! -e together.h5.partial
 }
 
 prepare
 start
-check "ranks that agree run: $(cat err)" test -s together.h5
+check "ranks with equal facts run: $(cat err)" test -s together.h5
 
 prepare
 printf '[gpu.l1_tlb]\nlatency = 3\n' >>r1/c.toml
@@ -98,19 +98,19 @@ cp path.graph r1/other.graph
 sed -i 's/g.graph/other.graph/' r1/c.toml
 cp ring.graph r1/other.graph
 start
-check "the same graph under another name is the same: $(cat err)" test -s together.h5
+check "the same graph under another name is accepted: $(cat err)" test -s together.h5
 
 prepare
 more="--until 1us"
 refused "an option" "--until = 1 us where rank 0 has none"
 more="--partitions split"
-refused "the division of the model" "--partitions = split where rank 0 has auto"
+refused "the partitioning of the model" "--partitions = split where rank 0 has auto"
 more=
 
 prepare
 read -r ours other < <(another_build newer)
 program=$scratch/newer
-refused "another build of the program" "program build = $other where rank 0 has $ours"
+refused "a different build of the program" "program build = $other where rank 0 has $ours"
 program=
 
 # Copies of the program that are not joined by MPI would all write the same output.
@@ -124,9 +124,9 @@ alone() { # WHAT SENTENCE VARIABLE=VALUE ...
   check "$what: no result" test ! -e together.h5
 }
 prepare
-alone "srun without MPI" "srun started 2 copies of this program, but gave them no MPI to work together: use 'srun \
+alone "srun without MPI" "srun started 2 copies of this program without MPI: use 'srun \
 --mpi=pmix' or mpirun; for 2 independent runs, unset SLURM_STEP_NUM_TASKS" SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0
 env SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1 "$farfault" run r0/c.toml --output together.h5 >out 2>err
-check "srun without MPI: the second copy says nothing" test ! -s err
-check "srun without MPI: nor does it write" test ! -e together.h5
+check "srun without MPI: the second copy prints nothing" test ! -s err
+check "srun without MPI: and writes nothing" test ! -e together.h5
 finish

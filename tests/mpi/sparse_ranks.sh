@@ -30,37 +30,37 @@ mute() {  # FILE: has no warning about waiting ranks
 sparse=(paper-batch-aware --set machine.topology=two-gpu --set workload.name=bfs --set driver.notify_latency=1ns --until 1ms)
 dense=(paper-gmmu-bypass --set machine.topology=two-gpu --set memory.placement=interleave --set workload.name=stream
   --set workload.stream.bytes=16MiB)
-share="[0-9]+\\.[0-9] % of the time waiting"
+share="[0-9]+\\.[0-9]% of the time waiting"
 advice="one rank with threads is faster \\(no mpirun, --threads 2\\)"
 
 run sparse2 2 "${sparse[@]}"
-check "a sparse run on two ranks ends" test $? -eq 0
-check "it warns while it goes on, once: $(cat sparse2.err)" test "$(wc -l <sparse2.err)" -eq 1
+check "a sparse run on two ranks completes" test $? -eq 0
+check "it warns once while running: $(cat sparse2.err)" test "$(wc -l <sparse2.err)" -eq 1
 check "the warning has the counts: $(cat sparse2.err)" says sparse2.err \
-  "^farfault: warning: 2 ranks exchange after too few events so far \\([0-9]+0000 exchanges of [0-9]+\\.[0-9] events each, $share\\); $advice\$"
-check "its summary counts: $(cat sparse2.out)" says sparse2.out "^  ranks  +2, [0-9]+ exchanges of [0-9]+\\.[0-9] events each, $share\$"
-check "its summary warns" says sparse2.out "^  warning  +too few events per exchange: $advice\$"
+  "^farfault: warning: 2 ranks process too few events per exchange so far \\([0-9]+0000 exchanges of [0-9]+\\.[0-9] events each, $share\\); $advice\$"
+check "its summary has the counts: $(cat sparse2.out)" says sparse2.out "^  ranks  +2, [0-9]+ exchanges of [0-9]+\\.[0-9] events each, $share\$"
+check "its summary has the warning" says sparse2.out "^  warning  +too few events per exchange: $advice\$"
 "$farfault" explain sparse2.h5 >explained
 check "explain has the line: $(tail -1 explained)" says explained \
-  "^ranks of the simulator: 2, [0-9]+ exchanges of [0-9]+\\.[0-9] events each, $share: too few events per exchange, $advice\$"
+  "^Simulator ranks: 2, [0-9]+ exchanges of [0-9]+\\.[0-9] events each, $share: too few events per exchange, $advice\$"
 events=$(engine_value sparse2.h5 events_per_exchange)
-check "Python: fewer than 32 events per exchange, not $events" awk "BEGIN { exit !($events > 0 && $events < 32) }"
+check "Python: less than 32 events per exchange, not $events" awk "BEGIN { exit !($events > 0 && $events < 32) }"
 waited=$(engine_value sparse2.h5 rank_wait_share)
 check "Python: a share of waiting, not $waited" awk "BEGIN { exit !($waited > 0 && $waited <= 1) }"
 
 run sparse1 1 "${sparse[@]}"
 check "one rank has the same result" test "$(digest_of sparse1.h5)" = "$(digest_of sparse2.h5)"
 "$farfault" explain sparse1.h5 >explained
-for said in sparse1.out sparse1.err explained; do check "one rank prints nothing about exchanges in $said" mute "$said"; done
+for file in sparse1.out sparse1.err explained; do check "one rank prints nothing about exchanges in $file" mute "$file"; done
 check "Python: one rank has no exchanges" test "$(engine_value sparse1.h5 events_per_exchange)" = None
 
 run dense2 2 "${dense[@]}"
-check "a dense run on two ranks ends" test $? -eq 0
-check "it warns of nothing: $(cat dense2.err)" test ! -s dense2.err
-check "its summary counts: $(cat dense2.out)" says dense2.out "^  ranks  +2, [0-9]+ exchanges of [0-9]+\\.[0-9] events each"
+check "a dense run on two ranks completes" test $? -eq 0
+check "it does not warn: $(cat dense2.err)" test ! -s dense2.err
+check "its summary has the counts: $(cat dense2.out)" says dense2.out "^  ranks  +2, [0-9]+ exchanges of [0-9]+\\.[0-9] events each"
 check "its summary has no warning" test "$(grep -c warning dense2.out)" -eq 0
 events=$(engine_value dense2.h5 events_per_exchange)
-check "Python: 32 events per exchange or more, not $events" awk "BEGIN { exit !($events >= 32) }"
+check "Python: at least 32 events per exchange, not $events" awk "BEGIN { exit !($events >= 32) }"
 "$farfault" explain dense2.h5 >explained
 check "explain has no advice" test "$(grep -c faster explained)" -eq 0
 finish

@@ -6,20 +6,20 @@ have_ranks || exit 77
 program=$(dirname "$farfault")/transport_check
 
 for ranks in 2 3; do
-  check "$ranks ranks: long messages go in pieces and arrive whole" \
+  check "$ranks ranks: long messages are split and arrive complete" \
     timeout 600 mpirun --quiet -n "$ranks" "$program" pieces
 done
 for ranks in 2 3; do
-  check "$ranks ranks: one that waits for another gives the core away" \
+  check "$ranks ranks: a waiting rank yields its core" \
     timeout 600 mpirun --quiet -n "$ranks" "$program" wait
 done
 for level in serialized multiple; do
-  check "thread support $level is enough" timeout 600 mpirun --quiet -n 2 "$program" level "$level"
+  check "thread support $level is sufficient" timeout 600 mpirun --quiet -n 2 "$program" level "$level"
 done
 for level in single funneled; do
   timeout 600 mpirun --quiet -n 1 "$program" level "$level" >"$scratch/out" 2>"$scratch/err"
-  check "thread support $level is refused" [ $? -eq 1 ]
-  check "thread support $level is refused by name, not '$(cat "$scratch/err")'" [ "$(cat "$scratch/err")" = \
-    "this MPI library gives thread support MPI_THREAD_${level^^}, and a run across ranks needs MPI_THREAD_SERIALIZED" ]
+  check "thread support $level is rejected" [ $? -eq 1 ]
+  check "thread support $level is rejected by name, not '$(cat "$scratch/err")'" [ "$(cat "$scratch/err")" = \
+    "the MPI library provides thread support MPI_THREAD_${level^^}, but a run on several ranks requires MPI_THREAD_SERIALIZED" ]
 done
 finish

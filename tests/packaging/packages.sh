@@ -26,13 +26,13 @@ field() { dpkg-deb -f "$(package "$1")" "$2"; }
 version=$("$farfault" --version | cut -d' ' -f2)
 for name in farfault libfarfault-dev python3-farfault; do
   check "$name has the program's version, not $(field $name Version)" test "$(field $name Version)" = "$version"
-  check "$name describes itself in a line and more" test "$(field $name Description | grep -c .)" -ge 3
+  check "$name has a short and a long description" test "$(field $name Description | grep -c .)" -ge 3
   check "$name has its licence" cmp -s LICENSE "$root/$name/usr/share/doc/$name/copyright"
-  check "$name: everything is root's, and nobody else's to write" eval \
+  check "$name: all files are owned by root and writable only by root" eval \
     '! dpkg-deb -c "$(package $name)" | grep -vE "^(d|-)r[w-][x-]r-[x-]r-[x-] root/root "'
 done
 check "the program is for this architecture" test "$(field farfault Architecture)" = "$(dpkg --print-architecture)"
-check "the Python package is for all" test "$(field python3-farfault Architecture)" = all
+check "the Python package is for all architectures" test "$(field python3-farfault Architecture)" = all
 depends=" $(field farfault Depends | sed 's/([^)]*)//g; s/,/ /g') "
 loaded=$(ldd "$farfault")
 for library in $(objdump -p "$farfault" | sed -n 's/^ *NEEDED *//p'); do
@@ -42,10 +42,10 @@ for library in $(objdump -p "$farfault" | sed -n 's/^ *NEEDED *//p'); do
   names=$(dpkg-query -W -f '${Package} ${Provides}' "$owner" | sed 's/([^)]*)//g; s/,/ /g')
   found=
   for name in $names; do [ "${depends/ $name /}" = "$depends" ] || found=$name; done
-  check "$library comes with $owner, which is among: $depends" test -n "$found"
+  check "$library belongs to $owner, which is in: $depends" test -n "$found"
 done
 if command -v apt-get >/dev/null; then
-  check "apt-get could install all three: $(tail -3 "$scratch/log")" eval \
+  check "apt-get can install all three: $(tail -3 "$scratch/log")" eval \
     'apt-get install --simulate --no-install-recommends "$(package farfault)" "$(package libfarfault-dev)" \
       "$(package python3-farfault)" >"$scratch/log" 2>&1'
 fi
@@ -60,23 +60,23 @@ else
 fi
 
 # File locations.
-check "nothing knows the source or the build: $(grep -rlF -e "$source_dir" -e "$build" "$root" | head -3)" \
+check "no file contains the path of the source or the build: $(grep -rlF -e "$source_dir" -e "$build" "$root" | head -3)" \
   eval '! grep -rqF -e "$source_dir" -e "$build" "$root"'
 program=$root/farfault/usr/bin/farfault
 check "the program has no debugging information" eval '! objdump -h "$program" | grep -q debug_info'
-check "nor do the libraries" eval '! objdump -h "$root"/libfarfault-dev/usr/lib/*.a | grep -q debug_info'
+check "the libraries have none either" eval '! objdump -h "$root"/libfarfault-dev/usr/lib/*.a | grep -q debug_info'
 for script in one array mpi chain; do
-  check "the batch script $script.sbatch is there" test -x \
+  check "the batch script $script.sbatch is installed" test -x \
     "$root/farfault/usr/share/doc/farfault/examples/slurm/$script.sbatch"
 done
 
 # The unpacked program.
-check "it is the program that was built" test "$("$program" --version)" = "$("$farfault" --version)"
+check "it is the built program" test "$("$program" --version)" = "$("$farfault" --version)"
 examples=$root/farfault/usr/share/doc/farfault/examples
 demo=(run "$examples/demo.toml" --set workload.bfs.rmat.scale=8 --progress off)
 check "the demo runs" eval '(cd "$scratch" && "$program" "${demo[@]}" --output packaged.h5 >/dev/null 2>&1)'
 "$farfault" "${demo[@]}" --output "$scratch/built.h5" >/dev/null 2>&1
-check "with the digest of the program that was built" \
+check "with the digest of the built program" \
   test -n "$(digest_of "$scratch/built.h5")" -a "$(digest_of "$scratch/packaged.h5")" = "$(digest_of "$scratch/built.h5")"
 
 # The unpacked Python package.
@@ -89,14 +89,14 @@ else
 fi
 
 # The unpacked libraries; tests/extension builds on them.
-check "find_package finds them: $(tail -5 "$scratch/log")" eval \
+check "find_package finds the libraries: $(tail -5 "$scratch/log")" eval \
   'cmake -G Ninja -S "$root/libfarfault-dev/usr/share/doc/libfarfault-dev/examples/one_policy" -B "$scratch/one" \
     "-Dfarfault_DIR=$root/libfarfault-dev/usr/lib/cmake/farfault" >"$scratch/log" 2>&1'
 
 # Completion in a bash with the package's script and program.
 completion=$root/farfault/usr/share/bash-completion/completions/farfault
-check "bash can read its script" bash -n "$completion"
-# completes WHAT EXPECTED WORD ...: the last word, as bash splits a line
+check "bash parses its script" bash -n "$completion"
+# completes WHAT EXPECTED WORD ...: completes the last word, with bash's splitting of a line
 completes() {
   local what=$1 expected=$2 got
   shift 2
@@ -111,19 +111,19 @@ completes() {
 }
 completes "a command" "validate" val
 completes "an option" "--checkpoint --checkpoint-every --checkpoint-minutes" run --check
-completes "a word that is fixed" "on off" run --progress o
+completes "a fixed word" "on off" run --progress o
 completes "a parameter" "gpu.l2_tlb.entries=" run --set gpu.l2_tlb.en
 completes "a parameter of --set=" "gpu.l2_tlb.entries=" run --set = gpu.l2_tlb.en
 completes "a parameter's value" "contiguous cpu" run --set memory.placement = c
-completes "what params lists" "gpu.l2_tlb.entries" params gpu.l2_tlb.en
+completes "arguments of params" "gpu.l2_tlb.entries" params gpu.l2_tlb.en
 : >"$scratch/study.toml" && : >"$scratch/study.txt" && mkdir "$scratch/study.folder"
 completes "configurations and folders" "$scratch/study.folder $scratch/study.toml" run "$scratch/study"
 completes "folders" "$scratch/study.folder" sweep --output "$scratch/study"
 for shell in zsh:zsh/vendor-completions/_farfault fish:fish/vendor_completions.d/farfault.fish; do
   if command -v "${shell%%:*}" >/dev/null; then
-    check "${shell%%:*} can read its script" "${shell%%:*}" -n "$root/farfault/usr/share/${shell#*:}"
+    check "${shell%%:*} parses its script" "${shell%%:*}" -n "$root/farfault/usr/share/${shell#*:}"
   else
-    echo "skipped: ${shell%%:*} is missing: its script is not read"
+    echo "skipped: ${shell%%:*} is missing: its script is not parsed"
   fi
 done
 finish

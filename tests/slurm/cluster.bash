@@ -4,7 +4,7 @@
 # key or port with another Slurm on this computer, and needs neither systemd nor control groups.
 #
 #   missing_for_cluster      prints briefly why a cluster cannot run here; prints nothing if it can
-#   start_cluster FOLDER     partitions batch and urgent, whose jobs preempt those of batch; false if it does not start
+#   start_cluster FOLDER     partitions batch and urgent; urgent jobs preempt batch jobs; false if it does not start
 #   stop_cluster             ends all daemons and jobs; call it in every case
 #   job_state ID             PENDING, RUNNING, COMPLETED, ...
 #   wait_until SECONDS COMMAND ...

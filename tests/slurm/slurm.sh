@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The batch scripts of bench/slurm in a real Slurm, which this script starts. Two lines of each template are edited, as
-# a user would. Results equal those of runs outside Slurm, however often a job is preempted. Also a sweep that submits
+# a user would. Results equal the results of runs outside Slurm, however often a job is preempted. Also a sweep that submits
 # itself.
 . "$(dirname "$0")/../support/script.sh"
 . "$source_dir/tests/slurm/cluster.bash"
@@ -26,13 +26,13 @@ long=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=5
 outside() {
   local name=$1
   shift
-  "$farfault" run "$@" --threads 1 --progress off --output "$scratch/$name.h5" >/dev/null || fail "the run outside: $name"
+  "$farfault" run "$@" --threads 1 --progress off --output "$scratch/$name.h5" >/dev/null || fail "the run outside Slurm: $name"
   digest_of "$scratch/$name.h5"
 }
 # edited TEMPLATE LINE: the template with a partition of this cluster, and LINE instead of the other line marked EDIT
 edited() {
   sed "/^# EDIT/{n;s/=standard/=batch/;/^#/!s|.*|$2|}" "$source_dir/bench/slurm/$1" >"$1"
-  check "$1: two lines are edited" [ "$(diff "$source_dir/bench/slurm/$1" "$1" | grep -c '^>')" -eq 2 ]
+  check "$1: two lines are changed" [ "$(diff "$source_dir/bench/slurm/$1" "$1" | grep -c '^>')" -eq 2 ]
 }
 # submit OPTION ... SCRIPT: prints the job's number
 submit() { sbatch --parsable "$@"; }
@@ -40,13 +40,13 @@ is_in_state() { [ "$(job_state "$1")" = "$2" ]; }
 is_over() { [[ $(job_state "$1") =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF_MEMORY|BOOT_FAIL)$ ]]; }
 completes() { # WHAT ID
   wait_until 600 is_over "$2"  # ranks are slow if others use the cores, too
-  check "$1: the job ends well, not $(job_state "$2") with $(job_field "$2" ExitCode)" is_in_state "$2" COMPLETED
+  check "$1: the job completes, not $(job_state "$2") with $(job_field "$2" ExitCode)" is_in_state "$2" COMPLETED
 }
 same_result() { # WHAT FILE DIGEST
-  check "$1: the digest of a run outside Slurm" [ "$(digest_of "$2")" = "$3" ]
+  check "$1: the digest equals that of a run outside Slurm" [ "$(digest_of "$2")" = "$3" ]
 }
 plain_log() { # WHAT FILE PATTERN
-  check "$1: the log says '$3', not '$(cat "$2")'" grep -qE "$3" "$2"
+  check "$1: the log has '$3', not '$(cat "$2")'" grep -qE "$3" "$2"
   check "$1: the log has no control characters" [ "$(LC_ALL=C tr -d '\n -~' <"$2" | wc -c)" -eq 0 ]
 }
 
@@ -79,8 +79,8 @@ same_result "the second of an array" results/same.h5 "$small_digest"
 same_result "the third of an array" results/late.h5 "$(outside late "${small[@]}" --until 20us)"
 wait_until 60 is_over "${id}_4"
 check "a task without a run fails" is_in_state "${id}_4" FAILED
-check "a task without a run is told how many there are" \
-  grep -qx 'array.sbatch: there is no run 4 in list.txt, which has 3: sbatch --array=1-3' "farfault-${id}_4.log"
+check "a task without a run reports the number of runs" \
+  grep -qx 'array.sbatch: list.txt has 3 runs, but no run 4: use sbatch --array=1-3' "farfault-${id}_4.log"
 
 # A sweep of four points in three tasks; the first task has two. The table is written when all have ended.
 cat >study.toml <<END
@@ -101,21 +101,21 @@ END
 check "a sweep is submitted: $(cat swept.out)" grep -qE '^  submitted job [0-9]+; job [0-9]+ writes the table' swept.out
 read -r id collector <<<"$(sed -nE 's/^  submitted job ([0-9]+); job ([0-9]+) .*/\1 \2/p' swept.out)"
 completes "the table of a sweep" "$collector"
-for task in 1 2 3; do check "task $task of a sweep ended well" is_in_state "${id}_$task" COMPLETED; done
-plain_log "a sweep's first task" "swept/slurm-${id}_1.log" '^  runs +2: 2 made now, 0 there before, 0 failed, 0 missing$'
-plain_log "a sweep's last task" "swept/slurm-${id}_3.log" '^  runs +1: 1 made now, 0 there before, 0 failed, 0 missing$'
-plain_log "a sweep's table" "swept/slurm-$collector.log" '^  runs +4: 0 made now, 4 there before, 0 failed, 0 missing$'
-check "the same study without Slurm" "$farfault" sweep study.toml --output outside --progress off >/dev/null
-check "four digests in the table" [ "$(cut -d, -f5 outside/sweep.csv | grep -cE '^[0-9a-f]{32}$')" -eq 4 ]
-for table in sweep.csv sweep.h5; do check "a sweep's $table: that of the sweep outside Slurm" cmp -s "swept/$table" "outside/$table"; done
+for task in 1 2 3; do check "task $task of a sweep completes" is_in_state "${id}_$task" COMPLETED; done
+plain_log "a sweep's first task" "swept/slurm-${id}_1.log" '^  2 runs: 2 completed, 0 cached, 0 failed, 0 missing$'
+plain_log "a sweep's last task" "swept/slurm-${id}_3.log" '^  1 runs: 1 completed, 0 cached, 0 failed, 0 missing$'
+plain_log "a sweep's table" "swept/slurm-$collector.log" '^  4 runs: 0 completed, 4 cached, 0 failed, 0 missing$'
+check "the same study runs without Slurm" "$farfault" sweep study.toml --output outside --progress off >/dev/null
+check "the table has four digests" [ "$(cut -d, -f5 outside/sweep.csv | grep -cE '^[0-9a-f]{32}$')" -eq 4 ]
+for table in sweep.csv sweep.h5; do check "a sweep's $table equals that of the sweep outside Slurm" cmp -s "swept/$table" "outside/$table"; done
 
 # A requeued job stays in the queue for two minutes. The test waits until its last run has ended completely, and then
 # starts it early. Slurm distinguishes runs by their start in seconds, so the next run must not start in the same
 # second.
 turn_is_over() { is_in_state "$1" PENDING && [ -z "$(compgen -G "$scratch/spool/*.$1.*")" ]; }
 no_wait() { # WHAT ID TURNS
-  wait_until 60 turn_is_over "$2" || abandon "$1: the job is not in the queue again, but $(job_state "$2")" "$2" || return
-  check "$1: it was put there $3 times" [ "$(job_field "$2" Restarts)" -eq "$3" ]
+  wait_until 60 turn_is_over "$2" || abandon "$1: the job is not requeued, but $(job_state "$2")" "$2" || return
+  check "$1: it was requeued $3 times" [ "$(job_field "$2" Restarts)" -eq "$3" ]
   scontrol update JobId="$2" StartTime=now+3seconds
 }
 # The remaining steps would fail as well.
@@ -134,22 +134,22 @@ chain() {
   shift 2
   local partial=results/$name.h5.partial
   id=$(submit --job-name="$name" --cpus-per-task=1 "$@" chain.sbatch)
-  wait_until 60 has_begun "$id" "$partial" 0 || abandon "$what begins" "$id" || return
+  wait_until 60 has_begun "$id" "$partial" 0 || abandon "$what starts" "$id" || return
   before=$(file_number "$partial")
   scancel --batch --signal=USR1 "$id"  # as Slurm does near the time limit
-  no_wait "$what, when its time is nearly up" "$id" 1 || return
-  wait_until 60 has_begun "$id" "$partial" "$before" || abandon "$what goes on" "$id" || return
+  no_wait "$what, near its time limit" "$id" 1 || return
+  wait_until 60 has_begun "$id" "$partial" "$before" || abandon "$what continues" "$id" || return
   urgent=$(submit --partition=urgent --exclusive --job-name=urgent --cpus-per-task=1 mpi.sbatch)
-  no_wait "$what, when a job that goes first has come" "$id" 2 || return
-  completes "$what: the job that went first" "$urgent"
-  same_result "$what: the job that went first" "results/urgent-$urgent.h5" "$small_digest"
+  no_wait "$what, preempted by an urgent job" "$id" 2 || return
+  completes "$what: the first job" "$urgent"
+  same_result "$what: the first job" "results/urgent-$urgent.h5" "$small_digest"
   completes "$what" "$id"
   same_result "$what" "results/$name.h5" "$long_digest"
-  check "$what: no difference to the run outside" grep -q 'are equal' \
+  check "$what: no difference from the run outside Slurm" grep -q 'are equal' \
     <("$farfault" diff "$scratch/long.h5" "results/$name.h5")
   plain_log "$what" "$name-$id.log" 'stopped by SIGUSR1 at .* and saved; to continue, run the same command again'
-  check "$what: one turn starts from the beginning" [ "$(grep -c 'starts from the beginning' "$name-$id.log")" -eq 1 ]
-  check "$what: two turns end saved" [ "$(grep -c 'and saved' "$name-$id.log")" -eq 2 ]
+  check "$what: one job starts from the beginning" [ "$(grep -c 'starts from the beginning' "$name-$id.log")" -eq 1 ]
+  check "$what: two jobs end with a checkpoint" [ "$(grep -c 'and saved' "$name-$id.log")" -eq 2 ]
   check "$what: the summary for scripts" grep -q "\"end_reason\":\"completed\",.*\"result_digest\":\"$long_digest\"" \
     "results/$name.json"
 }
@@ -160,5 +160,5 @@ chain "a chain of two ranks" ranks --ntasks=2
 
 [ "$failed" -eq 0 ] || show_logs
 stop_cluster
-check "nothing of Slurm is left" [ -z "$(jobs -rp)" ]
+check "no daemon of Slurm is left" [ -z "$(jobs -rp)" ]
 finish

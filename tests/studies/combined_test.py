@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The study of all mechanisms with small applications. All 64 cells of its grid run on two GPUs, each with one digest on one and two threads,
-three of them also on two ranks. Tables and picture match the runs' counters; effects and interactions match hand-computed ones; invalid
-input is refused.
+three of them also on two ranks. Tables and figure match the runs' counters; effects and interactions match
+hand-computed ones; invalid input is rejected.
 
 Usage: combined_test.py BUILD_FOLDER/anything [ranks]: with `ranks`, all cells on two ranks, which takes minutes
 """
@@ -68,9 +68,9 @@ SHARES = {
 ON_RANKS = ["none", "gmmu_bypass+to_ue+migration", "+".join(ALL)]
 # Columns of the tables of cells.
 HEADINGS = {
-    "L2 TLB hits": "l2_tlb_hit", "walks, k": "gmmu_walks", "at the IOMMU, k": "iommu_walks", "in translation": "in_translation", "in faults": "in_faults",
-    "on links": "in_links", "remote accesses": "remote", "batches": "batches", "pages moved, k": "moved", "evicted, k": "evicted", "came again, k": "came_again",
-    "coalesced": "coalesced", "splintered": "splintered", "blocks gave way": "gave_way",
+    "L2 TLB hits": "l2_tlb_hit", "GMMU walks, k": "gmmu_walks", "IOMMU walks, k": "iommu_walks", "in translation": "in_translation", "in faults": "in_faults",
+    "on links": "in_links", "remote accesses": "remote", "batches": "batches", "pages migrated, k": "moved", "evicted, k": "evicted", "premature evictions, k": "came_again",
+    "coalesced": "coalesced", "splintered": "splintered", "blocks swapped out": "gave_way",
 }
 # Settings of each mechanism, from the preset of its paper. Settings that no preset has are given here with a value.
 PARTS = {
@@ -99,7 +99,7 @@ def check_mechanisms():
             parts = {key: has[key] for key in parts}
         own = dict(study.MECHANISMS[name])
         if name == "compression":
-            check(own.pop(large, None) == study.MACHINE["gpu.l2_tlb.by_page_size.large_entries"], "a compressed L2 TLB has as many entries for large pages as another")
+            check(own.pop(large, None) == study.MACHINE["gpu.l2_tlb.by_page_size.large_entries"], "a compressed L2 TLB has as many entries for large pages as a plain one")
         check(own == parts, f"{name}: {own}, not {parts}")
         check(not any(study.MACHINE.get(key) == value for key, value in own.items()), f"{name} is on in all cells")
 
@@ -108,22 +108,22 @@ def check_cells(keys):
     cells = study.cells()
     check(len(cells) == len(set(cells)) == 64 and cells[0] == () and cells[-1] == ALL, "64 cells, from none to all")
     few = study.few_cells()
-    check(len(few) == 1 + 6 + 15 + 1 and few[-1] == ALL and all(len(c) <= 2 for c in few[:-1]), "of --quick: none, each, each pair, all")
+    check(len(few) == 1 + 6 + 15 + 1 and few[-1] == ALL and all(len(c) <= 2 for c in few[:-1]), "--quick: none, each, each pair, all")
     check(all(study.cell_of(study.words_of(c)) == c for c in cells) and study.cell_of("mask+mosaic") == ("mosaic", "mask"), "cells in words")
     check(study.NAMES.keys() == study.MECHANISMS.keys() == OWN.keys(), "each has a name for the tables")
     used = set(study.MACHINE).union(*study.MECHANISMS.values(), study.NOISE)
     check(used <= keys, f"the program has no {used - keys}")
     for mechanism, on in study.MECHANISMS.items():
         others = set().union(*(s for m, s in study.MECHANISMS.items() if m != mechanism))
-        check(not others & on.keys(), f"{mechanism} sets what another one sets, too")
+        check(not others & on.keys(), f"{mechanism} sets a parameter of another mechanism")
     runs = [study.Run(mix, n, c) for mix in study.MIXES for n in study.GPUS for c in cells]
-    check(len({run.name for run in runs}) == len(runs) == 192, "each run has a name of its own")
-    check(sum(run.cost() for run in runs) < 3600, "an hour of one core at most")
+    check(len({run.name for run in runs}) == len(runs) == 192, "each run has a distinct name")
+    check(sum(run.cost() for run in runs) < 3600, "at most one hour on one core")
     try:
         study.cell_of("mosaic+lru")
         check(False, "an unknown mechanism")
     except StudyError as problem:
-        check("'lru' is none of" in str(problem), f"an unknown mechanism: {problem}")
+        check("unknown mechanism 'lru'" in str(problem), f"an unknown mechanism: {problem}")
 
 
 def grid_of(bases, pairs=(), noise=None):
@@ -140,11 +140,11 @@ def check_interactions():
     grid = grid_of({"a": 0.3, "b": -0.1, "c": 0.2}, [("ab", -0.25), ("abc", 0.07)])
     check(close(grid.effect("a"), 0.3) and close(grid.effect("a", frozenset("b")), 0.05) and close(grid.gain("ab"), -0.05), "effects")
     check(close(grid.mean_effect("a"), (0.3 + 0.05 + 0.3 + 0.12) / 4) and len(grid.effects("a")) == 4, "the mean effect, over four backgrounds")
-    check(close(grid.interaction("a", "b"), -0.25) and close(grid.interaction("b", "a", frozenset("c")), -0.18), "interactions, with what else is on")
+    check(close(grid.interaction("a", "b"), -0.25) and close(grid.interaction("b", "a", frozenset("c")), -0.18), "interactions, by the other mechanisms")
     check(close(grid.mean_interaction("a", "b"), -0.215) and close(grid.mean_interaction("a", "c"), 0.035), "mean interactions")
     check(grid.best() == frozenset("ac"), f"the best cell: {grid.best()}")
     check(plot.entries(grid)[0] == [grid.effect("a"), grid.interaction("a", "b"), grid.interaction("a", "c")]
-          and plot.entries(grid)[2][:2] == [grid.mean_interaction("a", "c"), grid.mean_interaction("b", "c")], "rows of the picture")
+          and plot.entries(grid)[2][:2] == [grid.mean_interaction("a", "c"), grid.mean_interaction("b", "c")], "rows of the figure")
     words = {
         "neither does anything": ({"a": 0.01, "b": -0.01}, 0.005), "add": ({"a": 0.3, "b": 0.2}, 0.01), "useless:b": ({"a": 0.4, "b": 0.1}, -0.09),
         "useless:a,b": ({"a": 0.1, "b": 0.1}, -0.1), "harmless:a": ({"a": -0.2, "b": 0.5}, 0.19), "help": ({"a": 0.1, "b": 0.1}, 0.05),
@@ -153,12 +153,12 @@ def check_interactions():
     for expected, (bases, pair) in words.items():
         told = says(grid_of(bases | {"c": 0}, [("ab", pair)]), "a", "b")
         check(told and told.words == expected, f"{expected}: {told}")
-    check(says(grid_of({"a": 0.3, "b": 0.2, "c": 0}, [("ab", 0.1)], 0.03), "a", "b").words == "add", "within chance two add")
+    check(says(grid_of({"a": 0.3, "b": 0.2, "c": 0}, [("ab", 0.1)], 0.03), "a", "b").words == "add", "within the noise, two effects add up")
     check(close(grid_of({"a": 0, "b": 0, "c": 0}, (), 0.03).least_effect, 0.06 * math.sqrt(2)), "an effect is the difference of two cells")
-    check(close(spread([[1, 2, 3], [5, 5, None], [7]]), math.sqrt(2 / 3)) and spread([[1]]) is None, "the spread of cells that are made again")
+    check(close(spread([[1, 2, 3], [5, 5, None], [7]]), math.sqrt(2 / 3)) and spread([[1]]) is None, "the spread of repeated cells")
     part = Grid({(): -1, ("a",): -0.5, ("b",): None}, "abc")
     check(part.effect("a") == 0.5 and part.interaction("a", "b") is None and part.mean_interaction("a", "b") is None and says(part, "a", "b") is None,
-          "what is missing has no figure")
+          "a missing cell has no value")
 
 
 def ran(program, *arguments):
@@ -169,17 +169,17 @@ def check_refusals(program, folder):
     for arguments, words in ((("--gpus", "0"), "--gpus 0"), (("--gpus", "two"), "--gpus two"), (("--cells", "mosaic+lru"), "'lru'"),
                              (("--migration", "move"), "'move'"), (("--jobs", "0"), "--jobs 0"),
                              (("--small", "--gpus", "2", "--migration", "duplicate", "--cells", "none,mosaic+migration"),
-                              "mosaic+migration on 2 GPUs cannot be: memory.page_sizes = in_place_coalescer: pages of which GPUs may have copies"),
-                             (("--small", "--gpus", "4", "--cells", "mosaic"), "mosaic on 4 GPUs cannot be: memory.frame_allocation")):
+                              "mosaic+migration on 2 GPUs is invalid: memory.page_sizes = in_place_coalescer: pages with copies cannot be coalesced"),
+                             (("--small", "--gpus", "4", "--cells", "mosaic"), "mosaic on 4 GPUs is invalid: memory.frame_allocation")):
         found = ran(program, "--out", folder, *arguments)
         check(found.returncode == 2 and found.stderr.startswith("run: ") and found.stderr.count("\n") == 1 and words in found.stderr,
               f"{arguments}: {found.returncode} {found.stderr}")
     found = ran(program, "--out", folder, "--small", "--gpus", "4", "--table-only")
     text = (folder / "results.md").read_text()
-    check(found.returncode == 1 and "32 runs, 32 that cannot be" not in found.stdout and text.count("cannot be") > 31, f"four GPUs: {found.stderr}")
-    check("- 32 cells, such as mosaic on 4 GPUs: memory.frame_allocation = contiguity_conserving needs a large frame" in text, "why they cannot be")
+    check(found.returncode == 1 and "32 runs, 32 invalid cells" not in found.stdout and text.count("invalid") > 31, f"four GPUs: {found.stderr}")
+    check("- 32 cells, such as mosaic on 4 GPUs: memory.frame_allocation = contiguity_conserving needs a large frame" in text, "the reason of impossible cells")
     refused = records.read(folder)["refused"]
-    check(len(refused) == 32 and all("mosaic" in row["cell"] for row in refused), f"{len(refused)} cells that cannot be")
+    check(len(refused) == 32 and all("mosaic" in row["cell"] for row in refused), f"{len(refused)} impossible cells")
 
 
 def check_counters(row, path):
@@ -197,7 +197,7 @@ def check_counters(row, path):
         check(row["link_bytes"] == int(f["tables/links/bytes"][...].sum()), "bytes on links")
         ends = f["summary/application/end"][...] - f["summary/application/start"][...]
         check(all(close(us, int(ps) / 1e6) for us, ps in zip(row["times_us"], ends)), f"{row['cell']}: times {row['times_us']}")
-        check(SUMS.keys() | SHARES.keys() | {"mix", "gpus", "cell", "digest", "times_us", "end_us", "cycles", "link_bytes"} == row.keys(), "a counter is checked nowhere")
+        check(SUMS.keys() | SHARES.keys() | {"mix", "gpus", "cell", "digest", "times_us", "end_us", "cycles", "link_bytes"} == row.keys(), "a counter is not checked")
 
 
 def rows_below(text, heading):
@@ -216,11 +216,11 @@ def check_tables(text, rows):
         row = by_cell[study.words_of(tuple(m for m, x in zip(study.MECHANISMS, line) if x))]
         ratios = [b / t for b, t in zip(bare["times_us"], row["times_us"])]
         check(line[6:9] == [f"{x:.2f}" for x in (math.sqrt(ratios[0] * ratios[1]), *ratios)], f"{row['cell']}: {line[6:9]}, {ratios}")
-        for name, said in zip(names, line[9:]):
+        for name, shown in zip(names, line[9:]):
             value = row[name]
-            as_text = "-" if value is None else f"{100 * value:.1f} %" if "%" in said else said
-            exact = value is None or "%" in said or abs(float(said) - (value if "." not in said else value / 1000)) <= (0 if "." not in said else 0.0501)
-            check(said == as_text and exact, f"{row['cell']}, {name}: '{said}' for {value}")
+            as_text = "-" if value is None else f"{100 * value:.1f}%" if "%" in shown else shown
+            exact = value is None or "%" in shown or abs(float(shown) - (value if "." not in shown else value / 1000)) <= (0 if "." not in shown else 0.0501)
+            check(shown == as_text and exact, f"{row['cell']}, {name}: '{shown}' for {value}")
     p = {row["cell"]: -sum(map(math.log, row["times_us"])) / 2 for row in rows}
     effects = {line[0]: line[1:] for line in rows_below(text, "### 2 GPUs")[1:]}
     for mechanism, name in study.NAMES.items():
@@ -233,15 +233,15 @@ def check_tables(text, rows):
 
 
 def check_missing(folder, rows):
-    """A table with two finished cells: a refused cell has a row and its reason, and missing cells are left out."""
+    """A table with two finished cells: a rejected cell has a row and its reason, and missing cells are omitted."""
     measured = {("small", 2, study.cell_of(row["cell"])): row for row in rows if row["cell"] in ("none", "mosaic")}
     refused = {("small", 2, ("mask",)): "because"}
     report.write(folder, measured, {}, refused, MADE, study.SMALL)
     text = (folder / "results.md").read_text()
     lines = rows_below(text, "### small, 2 GPUs")
-    check(len(lines) == 4 and any("cannot be" in line for line in lines), "a cell that cannot be has its row")
-    check("- 1 cells, such as mask on 2 GPUs: because." in text, "and its reason")
-    check(any(line[0] == "MASK" and line[1] == "-" for line in rows_below(text, "### 2 GPUs")), "what is missing is left out")
+    check(len(lines) == 4 and any("invalid" in line for line in lines), "an impossible cell has its row")
+    check("- 1 cells, such as mask on 2 GPUs: because." in text, "an impossible cell has its reason")
+    check(any(line[0] == "MASK" and line[1] == "-" for line in rows_below(text, "### 2 GPUs")), "missing cells are omitted")
 
 
 def cells_on_ranks():
@@ -256,14 +256,14 @@ def check_elsewhere(program, folder, rows, on_ranks):
         run = study.Run("small", 2, study.cell_of(row["cell"]), study.SMALL)
         path = file_of(folder, run)
         command = [program, "run", configuration_of(folder, run), "--output", path, "--progress", "off"]
-        said = digest_by([*command, "--threads", "2", "--partitions", "split"])
-        check(said == row["digest"], f"{row['cell']}: {said} on two threads, {row['digest']} on one")
+        shown = digest_by([*command, "--threads", "2", "--partitions", "split"])
+        check(shown == row["digest"], f"{row['cell']}: {shown} on two threads, {row['digest']} on one")
         if path.exists() and len(run.cell) in (0, 1, 6):
             check_counters(row, path)
         path.unlink(missing_ok=True)
         if ranks and row["cell"] in on_ranks:
-            said = digest_by([*mpirun, *command, "--threads", "1", "--partitions", "device"])
-            check(said == row["digest"], f"{row['cell']}: {said} on two ranks, {row['digest']} on one")
+            shown = digest_by([*mpirun, *command, "--threads", "1", "--partitions", "device"])
+            check(shown == row["digest"], f"{row['cell']}: {shown} on two ranks, {row['digest']} on one")
             path.unlink(missing_ok=True)
 
 
@@ -281,16 +281,16 @@ def main():
         if checks.failed == 0:
             out = records.read(folder / "out")
             rows = out["cells"]
-            check(len(rows) == 64 and not out["refused"] and len(out["again"]) == 14, f"{len(rows)} cells, {len(out['again'])} made again")
+            check(len(rows) == 64 and not out["refused"] and len(out["again"]) == 14, f"{len(rows)} cells, {len(out['again'])} repeated")
             for row in rows:
                 on = study.cell_of(row["cell"])
                 for mechanism, names in OWN.items():
                     check(mechanism in on or not any(row[n] for n in names), f"{row['cell']}: {names} without {mechanism}")
             for mechanism, names in OWN.items():
-                check(all(sum(row[n] for row in rows) > 0 for n in names), f"{mechanism} did nothing anywhere")
-            check(len({row["digest"] for row in rows}) == 64, "two cells have the same result")
+                check(all(sum(row[n] for row in rows) > 0 for n in names), f"{mechanism} has no effect in any cell")
+            check(len({row["digest"] for row in rows}) == 64, "two cells have equal results")
             check_tables((folder / "out/results.md").read_text(), rows)
-            check((folder / "out/interactions.svg").read_text().count("GPUs</text>") == 1, "the picture")
+            check((folder / "out/interactions.svg").read_text().count("GPUs</text>") == 1, "the figure")
             check_elsewhere(program, folder, rows, cells_on_ranks())
             check_missing(folder / "part", rows)
     print(checks.counts())

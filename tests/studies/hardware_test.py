@@ -37,18 +37,18 @@ def main():
         check(v["role"] in ("input", "judge") and v["source"] in measure.PUBLISHED["sources"], f"{v}: role or source")
     inputs = {(v["gpu"], v["what"], v["source"]) for v in values if v["role"] == "input"}
     judges = {(v["gpu"], v["what"], v["source"]) for v in values if v["role"] == "judge"}
-    check(not inputs & judges, f"both input and judge: {inputs & judges}")
+    check(not inputs & judges, f"both input and reference: {inputs & judges}")
     sources = {(v["gpu"], v["source"]) for v in values if v["role"] == "input"}
     for c in measure.PUBLISHED["curves"]:
-        check((c["gpu"], c["source"]) not in sources, f"{c['gpu']}: {c['source']} made the preset that its curve judges")
+        check((c["gpu"], c["source"]) not in sources, f"{c['gpu']}: {c['source']} is a source of the preset that its curve is compared with")
 
     # A value from which an input was derived is an input as well.
     for v in values:
         for what in v.get("from", []):
-            check((v["gpu"], what, v["source"]) in inputs, f"{v['gpu']}: {what} of {v['source']} made {v['what']}, and judges")
+            check((v["gpu"], what, v["source"]) in inputs, f"{v['gpu']}: {what} of {v['source']} is a source of {v['what']} and a reference")
     check(any("from" in v for v in values), "no input was derived from another")
     named = {e["source"] for e in values + measure.PUBLISHED["curves"]} | {"cuda-gpu-tlb", "vcopy"}
-    check(set(measure.PUBLISHED["sources"]) == named, f"sources that nothing uses: {set(measure.PUBLISHED['sources']) - named}")
+    check(set(measure.PUBLISHED["sources"]) == named, f"unused sources: {set(measure.PUBLISHED['sources']) - named}")
 
     # An input is shown next to the model but enters no median: here every judge is off by half, and every input by far
     # more.
@@ -56,8 +56,8 @@ def main():
                     "pair_write": 71.85, "pair_read": 1.0, "curve": [], "mhz": 1380, "line": 128, "l2_bytes": 6 << 20, "stages": {}}}
     rows = report.judged(off)
     errors = {r[4] for r in rows if r[6] == "judge"}
-    check(len(errors) > 0 and max(errors) - 0.5 < 1e-9 and min(errors) > 0.499999, f"judges: {errors}")
-    check(any(r[6] == "input" and r[1] == "memory" and r[5] == "jia" for r in rows), "V100's input is not beside the model")
+    check(len(errors) > 0 and max(errors) - 0.5 < 1e-9 and min(errors) > 0.499999, f"references: {errors}")
+    check(any(r[6] == "input" and r[1] == "memory" and r[5] == "jia" for r in rows), "V100's input is not listed with the model")
 
     # Each SM's part of the L2 has its own points, and a lap precedes the measured loads if a cache holds some of them.
     preset = {"l1_cache": {"size": "32 KiB"}, "l2_cache": {"size": "32 MiB", "partitions": 8}, "l1_tlb": {"entries": 32},
@@ -65,7 +65,7 @@ def main():
     check(measure.caches(preset) == (4 << 20, 32 << 20, 256 << 20) and measure.beyond(preset) == 384 << 20, "caches of a preset")
     check({2 << 20, 512 << 20} <= set(measure.footprints(preset, True)), "footprints of a preset with partitions")
     short, long, loads = study.chase("mi300x", 2100, 128 << 20, 128, measure.beyond(preset))
-    check(short.settings["workload.pointer_chase.hops"] == 1 << 20 and loads == 8192, "a lap through the memory-side cache")
+    check(short.settings["workload.pointer_chase.hops"] == 1 << 20 and loads == 8192, "a round through the memory-side cache")
 
     # The README has a line for every measured file.
     if study.MEASURED.is_dir():
@@ -89,7 +89,7 @@ def main():
             cycles = measure.per_load(done, *c, v["mhz"])
             check(abs(cycles - v["value"]) < 0.5, f"{gpu}, {what}: {cycles:.2f} cycles, published {v['value']}")
         made = provenance.mark(sweep.program, sweep.all_digests(), quick=True)
-        check(made["runs"] == len(done) and made["program_sha256"] == sweep.program.hash[:16], f"the mark says {made}")
+        check(made["runs"] == len(done) and made["program_sha256"] == sweep.program.hash[:16], f"the mark has {made}")
         folder = Path(scratch)
         off["v100"]["curve"] = [[1380, f, 42.0] for f in (4096, 3 << 20, 1 << 30)]
         report.write(folder, off, made)
@@ -97,14 +97,14 @@ def main():
             check(made["program_sha256"] in (folder / name).read_text(), f"{name} does not name the program")
         check(records.read(folder)["about"] == made, "results.json.xz has another header")
         text = (folder / "results.md").read_text()
-        check("| V100 | no curve | 0 | 50% | 6 |" in text, "the median takes inputs in")
+        check("| V100 | no curve | 0 | 50% | 6 |" in text, "the median includes inputs")
 
         # An invalid run is reported in one sentence, and so is a failed one.
         for settings, word in (({"workload.name": "nothing"}, "nothing"), ({"workload.name": "stream", "workload.stream.bytes": "64 TiB"}, "stream")):
             bad = study.Run("gpu-v100", settings)
             try:
                 measure.figures_of(sweep, [bad])
-                check(False, f"{settings}: taken")
+                check(False, f"{settings}: accepted")
             except study.StudyError as problem:
                 check(word in str(problem) and "\n" not in str(problem) and sweep.of(bad) is None, f"{problem}")
     print(f"{passed} passed, {failed} failed")

@@ -51,7 +51,7 @@ def main():
     keys = {p["key"] for p in listed}
     pairs = study.pairs()
     check(len(set(pairs)) == 35 and pairs == study.pairs(), "35 pairs, the same each time")
-    check(all(a != b for a, b in pairs) and not any({a, b} <= {"LUD", "NN"} for a, b in pairs), "two low ones, or one twice")
+    check(all(a != b for a, b in pairs) and not any({a, b} <= {"LUD", "NN"} for a, b in pairs), "two low applications, or one twice")
     check(len(study.RATES) == 27 and study.RATES.keys() == study.WORKLOADS.keys(), "27 applications, each with its class and its workload")
     check([study.class_of(m) for m in (("LUD", "GUP"), ("LUD", "3DS"), ("RED", "3DS"))] == [0, 1, 2], "classes by Table 2")
     check(study.class_of(("A", "B"), {"A": (0.2, 0.2), "B": (0.9, 0.19)}) == 1, "classes by measured rates")
@@ -59,8 +59,8 @@ def main():
     check(study.SIZES.keys() == study.WORKLOADS.keys(), "each application has its size")
     sizes = {f"workload.{study.WORKLOADS[name]}.{key}" for name, (own, *_) in study.SIZES.items() for key in own}
     check(sizes <= keys, f"the program has no {sizes - keys}")
-    check(all(repeats == 1 or (repeats - 1) * length / repeats < 1.05 for _, repeats, length, _ in study.SIZES.values()), "no more runs than ten epochs take")
-    check(set(study.NAMED) <= set(pairs) and set(study.NAMED) <= set(itertools.combinations(sorted(study.RATES), 2)), "the pairs that the text names")
+    check(all(repeats == 1 or (repeats - 1) * length / repeats < 1.05 for _, repeats, length, _ in study.SIZES.values()), "at most the repeats that ten epochs need")
+    check(set(study.NAMED) <= set(pairs) and set(study.NAMED) <= set(itertools.combinations(sorted(study.RATES), 2)), "the pairs named in the text")
     check(all(length >= 1 for _, _, length, _ in study.SIZES.values()), "applications run for ten epochs")
     quick = parts.first_of_each_class(pairs, parts.OF_EACH_CLASS)
     check([sum(study.class_of(p) == n for p in quick) for n in range(3)] == [5, 5, 5], "five pairs of each class")
@@ -72,17 +72,17 @@ def main():
         for quick in (True, False):
             made = parts.Parts(PARTS, quick, list(study.WORKLOADS)).runs
             runs = [run for found in made.values() for run in found.values()]
-            check(len({run.name for run in runs}) == len(runs), "two runs have one name")
-            check(not {key for run in runs for key in run.settings} - keys, "the program does not know a key")
-            check(all(run.cost() > 0 for run in runs), "a run costs nothing")
+            check(len({run.name for run in runs}) == len(runs), "two runs have the same name")
+            check(not {key for run in runs for key in run.settings} - keys, "the program lacks a key")
+            check(all(run.cost() > 0 for run in runs), "a run has no estimated cost")
             varied = {tuple(run.settings.items()) for key, run in made["sensitivity"].items() if key[2] == "mask"}
             for (what, mix, design), run in made["readings"].items():
                 own = next(r.settings for r in study.READINGS if r.name() == what)
                 alone = [made["alone"][(what if own else "") + "15", (name,), "shared_tlb"] for name in mix]
-                check(all(r.settings == study.SHARED_TLB | own | {"gpu.sms": 15} for r in alone), f"{what}: alone in another system")
+                check(all(r.settings == study.SHARED_TLB | own | {"gpu.sms": 15} for r in alone), f"{what}: alone on a different system")
                 check(run.settings == study.DESIGNS[design] | own, f"{what}, {design}: {run.settings}")
-            check({k[0] for k in made["readings"]} == {r.name() for r in study.READINGS}, "each reading is made")
-            check(len(varied) == 1 + sum(map(len, (study.SENSITIVITY | study.SYSTEM).values())), "each value of each parameter by itself")
+            check({k[0] for k in made["readings"]} == {r.name() for r in study.READINGS}, "each interpretation is executed")
+            check(len(varied) == 1 + sum(map(len, (study.SENSITIVITY | study.SYSTEM).values())), "each value of each parameter separately")
         small = parts.Parts(["pairs"], True, ["HISTO", "SCP"]).runs
         measured = {part: {} for part in small}
         for part, found in small.items():
@@ -94,11 +94,11 @@ def main():
         shared = small["pairs"]["equal", ("HISTO", "SCP"), "mask"]
         told, runs = first_runs(file_of(Path(folder), shared), {"a0_histo": 2, "a1_scp": 3})
         ipc = measured["pairs"]["equal", ("HISTO", "SCP"), "mask"]["ipc"]
-        check(runs > 5 and all(abs(a - b) < 1e-9 * b for a, b in zip(ipc, told)), f"IPC of the runs that are asked for: {ipc}, {told}, {runs} runs")
+        check(runs > 5 and all(abs(a - b) < 1e-9 * b for a, b in zip(ipc, told)), f"IPC of the requested runs: {ipc}, {told}, {runs} runs")
         base = measured["pairs"]["equal", ("HISTO", "SCP"), "shared_tlb"]
         check(0.99 > base["depth_hit"][0] > base["depth_hit"][3] > 0.2, f"hit rates by depth: {base['depth_hit']}")
         check(base["walk_wait"] >= 0 and base["accesses_a_walk"] >= 1 and 40 < base["walk_latency"] < 2000, f"a walk: {base}")
-        check(base["bypassed"] == 0 and base["token_moves"] == 0, "SharedTLB does nothing of MASK's")
+        check(base["bypassed"] == 0 and base["token_moves"] == 0, "SharedTLB uses no mechanism of MASK")
         report.write(Path(folder) / "tables", measured, {"checkout": "", "program": "farfault", "program_sha256": "0", "runs": 0, "results": "0"})
         rows = records.read(Path(folder) / "tables")["averages"]
         ipc = {d: measured["pairs"]["equal", ("HISTO", "SCP"), d]["ipc"] for d in ("mask", "ideal", "shared_tlb")}
@@ -113,7 +113,7 @@ def main():
         check("| HISTO+SCP | 0 |" in text and "low/high" in text, "the pair and its class are in the tables")
         del measured["alone"]["15", ("HISTO",), "shared_tlb"]
         report.write(Path(folder) / "tables", measured, {"checkout": "", "program": "farfault", "program_sha256": "0", "runs": 0, "results": "0"})
-        check("| HISTO+SCP | 0 | - |" in (Path(folder) / "tables/results.md").read_text(), "what is missing is left out")
+        check("| HISTO+SCP | 0 | - |" in (Path(folder) / "tables/results.md").read_text(), "missing runs are omitted")
         ends, walks = {}, {}
         for name, settings in designs.items():
             # Epochs that end within these runs.

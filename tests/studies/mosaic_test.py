@@ -40,11 +40,11 @@ def main():
         folder = Path(folder)
         for quick in (True, False):
             runs = [run for found in parts.Parts(PARTS, quick, list(study.APPLICATIONS)).runs.values() for run in found.values()]
-            check(len({run.name for run in runs}) == len(runs), "two runs have one name")
+            check(len({run.name for run in runs}) == len(runs), "two runs have the same name")
             unknown = {key for run in runs for key in run.settings} - keys
             check(not unknown, f"the program has no {unknown}")
         check(all(len(m) == 25 for m in study.heterogeneous().values()), "25 mixes of each size")
-        check(study.heterogeneous() == study.heterogeneous(), "the mixes are drawn anew each time")
+        check(study.heterogeneous() == study.heterogeneous(), "the mixes change between calls")
 
         # RAY and LUD take one second alone.
         small = parts.Parts(["page_sizes", "homogeneous"], True, ["LUD", "RAY"])
@@ -60,10 +60,10 @@ def main():
                 found = measured[part][what, mix, design] = measure(file_of(folder, run))
                 check(found["digest"] == first and len(found["ipc"]) == len(mix) and all(v > 0 for v in found["ipc"].values()), f"{design}: {found}")
                 digests[mix, design] = first
-        check(len(set(digests.values())) == len(digests), f"two designs have one result: {digests}")
+        check(len(set(digests.values())) == len(digests), f"two designs have the same result: {digests}")
         ray = {d: measured["page_sizes"]["1", ("RAY",), d] for d in ("gpu_mmu", "ideal", "large")}
         check(ray["ideal"]["l1_hit"] == 1 and ray["ideal"]["walks"] == 0, f"an ideal TLB misses: {ray['ideal']}")
-        check(ray["large"]["mapped_bytes"] % (2 << 20) == 0 and ray["large"]["mapped_bytes"] > ray["gpu_mmu"]["mapped_bytes"], "2 MB pages take no more")
+        check(ray["large"]["mapped_bytes"] % (2 << 20) == 0 and ray["large"]["mapped_bytes"] > ray["gpu_mmu"]["mapped_bytes"], "2 MB pages do not take more memory")
         alone = small.runs["alone"]["15", ("LUD",), "gpu_mmu"]
         digest(program, folder, alone)
         measured["alone"]["15", ("LUD",), "gpu_mmu"] = measure(file_of(folder, alone))
@@ -81,16 +81,16 @@ def main():
         check(of["no_cac"]["coalesced"] == of["no_cac"]["moved_pages"] == 0, f"no CAC: {of['no_cac']}")
         for d in ("mosaic", "ideal_cac"):
             check(of[d]["coalesced"] == 3 and of[d]["moved_pages"] == 128 * of[d]["emptied"] > 0, f"{d}: {of[d]}")
-        check(all(m["emergency"] == 0 for m in of.values() if m["moved_pages"]), f"frames of the emergency list where others can be emptied: {of}")
-        check(of["mosaic"]["kept_bytes"] > 0, "large frames of one application keep nothing free")
+        check(all(m["emergency"] == 0 for m in of.values() if m["moved_pages"]), f"frames of the emergency list are used although others can be emptied: {of}")
+        check(of["mosaic"]["kept_bytes"] > 0, "large frames of one application have no free frames")
         by_moving, in_place = (measured["migrating"]["2", ("HISTO",) * 2, d] for d in ("migrating", "mosaic"))
         check(by_moving["coalesced"] >= 6 and by_moving["moved_pages"] == 512 * by_moving["coalesced"], f"the migrating coalescer: {by_moving}")
         check(in_place["coalesced"] >= 6 and in_place["moved_pages"] == 0, f"in place: {in_place}")
 
         f = report.Figures(measured)
         own, part_of_all = (compaction.kept(f, "occupancy=0.25", "mosaic", 0.25, of_all) for of_all in (False, True))
-        check(own == of["mosaic"]["kept_bytes"] / of["mosaic"]["footprint"], f"bloat to the application's data: {own}")
-        check(abs(own / part_of_all - (1 + 0.25 * parts.memory_of(1))) < 1e-9, f"bloat to all data: {part_of_all}")
+        check(own == of["mosaic"]["kept_bytes"] / of["mosaic"]["footprint"], f"bloat relative to the application's data: {own}")
+        check(abs(own / part_of_all - (1 + 0.25 * parts.memory_of(1))) < 1e-9, f"bloat relative to all data: {part_of_all}")
         mix = ("LUD",) * 2
         shared, by_itself = measured["homogeneous"]["2", mix, "mosaic"]["ipc"], measured["alone"]["15", ("LUD",), "gpu_mmu"]["ipc"]
         by_itself = next(iter(by_itself.values()))
@@ -102,7 +102,7 @@ def main():
         for heading in ("Averages", "Page sizes, one application", "Several copies", "TLB hit rates", "Fragmented memory", "Readings of compaction", "Coalescing with and without"):
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
         averages = records.read(folder / "tables")["averages"]
-        check(set(averages) == set(report.PAPER["averages"]), "averages that are not the paper's")
+        check(set(averages) == set(report.PAPER["averages"]), "averages differ from the paper's")
         check(averages["bloat_of_large"] == ray["large"]["mapped_bytes"] / ray["gpu_mmu"]["mapped_bytes"], "bloat")
     print(checks.counts())
     return 1 if checks.failed else 0

@@ -50,7 +50,7 @@ def points(value):
 
 
 def share(value, digits=1):
-    return f"{100 * value:.{digits}f} %"
+    return f"{100 * value:.{digits}f}%"
 
 
 class Expected:
@@ -79,7 +79,7 @@ class Expected:
             [points(of[d]["l2_hit"] - plain["l2_hit"]) for d in (*READINGS, "plain_1024")] + \
             [points(packed["l2_hit"] / plain["l2_hit"] - 1), share(plain["l2_no_walk"])] + [points(of[d]["l2_no_walk"] - plain["l2_no_walk"]) for d in READINGS] + \
             [f"{packed['walks'] / plain['walks']:.3f}", share(plain["l1_hit"]), share(of["compressed_l1"]["l1_hit"])]
-        yield "What compresses", [share(of[d][name], 0) for d in (*READINGS, "naive") for name in ("compressed_fills", "compressed_hits")] + \
+        yield "Compressed translations", [share(of[d][name], 0) for d in (*READINGS, "naive") for name in ("compressed_fills", "compressed_hits")] + \
             [cell for m in (of[d] for d in READINGS) for cell in (f"{m['fills_a_rebasing']:.0f}", share(m["flushed"], 0))] + [share(of["range"]["range_hits"], 0)]
         here = "".join("HL"[plain[level] < 0.75] for level in ("l1_hit", "l2_hit"))
         yield "Benchmarks", [None] * 4 + [f"{plain['pages'] / 256:.1f}", share(plain["l1_hit"]), share(plain["l2_hit"]), share(plain["merged"]), ", ".join(here),
@@ -123,12 +123,12 @@ def check_means(e, found):
 
 def check_readings(e, found):
     names = list(study.TABLE_2)
-    for text, d in (("counter of a stream", "compressed"), ("consecutive counter", "consecutive"), ("cumulative counter", "cumulative")):
+    for text, d in (("consecutive hits and insertions", "compressed"), ("consecutive counter", "consecutive"), ("cumulative counter", "cumulative")):
         gains = [e.compared("benchmarks", AS, among, d)[0] for among in (names, study.INTENSIVE_OR_IRREGULAR, [b for b in names if b not in ("atax", "mvt", "bicg")])]
         same(found, "Readings", 0, text, [None, *gains, f"{max(e.gain('benchmarks', AS, b, d) for b in names):.3f}", e.compared("benchmarks", AS, names, d)[1]])
     merged = e.average("benchmarks", AS, names, "compressed", "l2_no_walk") - e.average("benchmarks", AS, names, "plain", "l2_no_walk")
-    same(found, "Readings", 0, "merged misses are hits", [None, "", "", "", "", points(merged)])
-    for text, what in (("buffers adjacent", AS), ("small buffers in their own segment", "workload.small_buffers=128KiB")):
+    same(found, "Readings", 0, "merged misses counted as hits", [None, "", "", "", "", points(merged)])
+    for text, what in (("adjacent buffers", AS), ("small buffers in a separate segment", "workload.small_buffers=128KiB")):
         gain, change, _ = e.compared("sensitivity", what, parts.FEW, "compressed")
         most = max(e.gain("sensitivity", what, b, "compressed") for b in parts.FEW)
         same(found, "Readings", 0, f"{text}; {', '.join(parts.FEW)}", [None, gain, "", "", f"{most:.3f}", change])
@@ -143,22 +143,22 @@ def check_headline(e, text):
     def each(names, i):
         return "{}, {} and {}".format(*(of(names, d)[i] for d in READINGS))
     full = [b for b in study.TABLE_2 if e.measured["benchmarks"][AS, b, "plain"]["l2_hit"] >= 0.965]
-    for sentence in (f"Mean of 22 benchmarks: {of(everything, 'compressed')[0]} of the baseline's performance with a counter of consecutive translations, hits and insertions (section 5.2); "
-                     f"{of(everything, 'consecutive')[0]} with one of consecutive insertions; {of(everything, 'cumulative')[0]} with a cumulative one (section 4.5); in the paper 1.12.",
-                     f"changes by {each(everything, 1)} points; in the paper by +6.3",
-                     f"Of the 22, {len(full)} have a hit rate of 97 % or more in the baseline's L2 TLB (rounded), which no TLB can raise by much: {', '.join(full)}.",
-                     f"An ideal L2 TLB makes these {of(full, 'ideal_l2')[0]} times as fast in the mean, compression {each(full, 0)}.",
-                     f"At the suites' sizes, {', '.join(parts.FULL)}: " + "{}, {} and {}.".format(*(e.compared("full", AS, parts.FULL, d)[0] for d in READINGS)),
-                     f"Without atax, mvt, bicg: {each(rest, 0)}; {each(rest, 1)} points; 1,024 entries have "
+    for sentence in (f"Mean speedup of 22 benchmarks over the baseline: {of(everything, 'compressed')[0]} with a counter of consecutive hits and insertions (section 5.2), "
+                     f"{of(everything, 'consecutive')[0]} with a counter of consecutive insertions, {of(everything, 'cumulative')[0]} with a cumulative counter (section 4.5); paper: 1.12.",
+                     f"changes by {each(everything, 1)} points (paper: +6.3)",
+                     f"{len(full)} of the 22 have an L2 TLB hit rate of at least 97% (rounded) in the baseline, which can hardly rise: {', '.join(full)}.",
+                     f"Their mean speedup is {of(full, 'ideal_l2')[0]} with an ideal L2 TLB, {each(full, 0)} with compression.",
+                     f"At the suites' sizes, mean of {', '.join(parts.FULL)}: " + "{}, {} and {}.".format(*(e.compared("full", AS, parts.FULL, d)[0] for d in READINGS)),
+                     f"Without atax, mvt, bicg: {each(rest, 0)}; {each(rest, 1)} points; with 1,024 entries "
                      f"{of(rest, 'plain_1024')[0]} and {of(rest, 'plain_1024')[1]} points"):
         check(sentence in text, f"no sentence: {sentence}")
 
 
 def check_varied(e, found):
     for b in ("page_rank", "mis", "bfs", "bc"):
-        same(found, "Files of graphs", 0, b, e.counters("graph_files", GRAPH, b))
+        same(found, "Graph files", 0, b, e.counters("graph_files", GRAPH, b))
     for b in parts.FULL:
-        same(found, "Sizes of the suites", 0, b, [f"{e.gain('benchmarks', AS, b, d):.3f}" for d in READINGS] + e.counters("full", AS, b))
+        same(found, "Suite sizes", 0, b, [f"{e.gain('benchmarks', AS, b, d):.3f}" for d in READINGS] + e.counters("full", AS, b))
     names = parts.SOME
     for d, text in [(d, study.NAMES[d]) for d in ["compressed", *study.VARIANTS]]:
         gain, *change = e.compared("variants", AS, names, d)
@@ -168,10 +168,10 @@ def check_varied(e, found):
     irregular = [b for b in names if study.TABLE_2[b][1] == "I"]
     for order in study.FRAMES:
         gain, *change = e.compared("frames", order, names, "compressed")
-        same(found, "Orders of frames", 0, f"`{order}`", [gain, e.compared("frames", order, names, "range")[0],
+        same(found, "Frame orders", 0, f"`{order}`", [gain, e.compared("frames", order, names, "range")[0],
              f"{mean(e.gain('frames', order, b, 'compressed', over='range') for b in irregular):.3f}", *change,
              *(share(e.average("frames", order, names, d, name), 0) for d, name in (("compressed", "compressed_fills"), ("compressed", "compressed_hits"), ("range", "range_hits")))])
-        same(found, "Orders of frames", 1, f"`{order}`", [", ".join(f"{e.gain('frames', order, b, d):.2f}" for d in ("compressed", "range")) for b in names])
+        same(found, "Frame orders", 1, f"`{order}`", [", ".join(f"{e.gain('frames', order, b, d):.2f}" for d in ("compressed", "range")) for b in names])
     columns = [(n, "compressed") for n in study.INTERLEAVED] + [(AS, "plain_1024")]
     for b in parts.DENSE:
         same(found, "Interleaved frames", 0, b, [f"{e.gain('interleaved', n, b, d):.3f}" for n, d in columns] + [points(e.points("interleaved", n, b, d)) for n, d in columns])
@@ -188,10 +188,10 @@ def check_moves(e, found):
     def gains(cost, d):
         told = [e.gain("moves", cost, b, d, base="none") for b in names]
         return f"{mean(told):.3f}", [f"{t:.3f}" for t in told]
-    same(found, "What contiguity costs", 0, "compressed, no moves", [gains("none", "compressed")[0], "", "", "", *gains("none", "compressed")[1]])
-    for cost, text in (("none", "none"), ("ideal", "0"), ("80ns", "80 ns"), ("800ns", "800 ns"), ("copy_engine", "by the copy engine")):
+    same(found, "Cost of contiguity", 0, "compressed, no moves", [gains("none", "compressed")[0], "", "", "", *gains("none", "compressed")[1]])
+    for cost, text in (("none", "none"), ("ideal", "0"), ("80ns", "80 ns"), ("800ns", "800 ns"), ("copy_engine", "copy engine")):
         over = mean(of[cost, b, "range"]["cycles"] / of["none", b, "compressed"]["cycles"] for b in names)
-        same(found, "What contiguity costs", 0, f"range TLB, {text}", [gains(cost, "range")[0], f"{over:.3f}", share(e.average("moves", cost, names, "range", "range_hits"), 0),
+        same(found, "Cost of contiguity", 0, f"range TLB, {text}", [gains(cost, "range")[0], f"{over:.3f}", share(e.average("moves", cost, names, "range", "range_hits"), 0),
              f"{e.average('moves', cost, names, 'range', 'moved'):.0f}", *gains(cost, "range")[1]])
 
 
@@ -210,7 +210,7 @@ def check_assumed(e, found):
         base = AS if what in own else what
         gains = [f"{e.gain('sensitivity', what, b, 'compressed', base):.3f}" for b in names]
         last = "-" if what in own else f"{mean(e.gain('sensitivity', what, b, 'plain', base=AS) for b in names):.3f}"
-        same(found, "What is assumed", 0, what if what.startswith("constant") else f"`{what}`", e.compared("sensitivity", what, names, "compressed", base) + gains + [last])
+        same(found, "Assumed parameters", 0, "preset" if what == AS else what if what.startswith("constant") else f"`{what}`", e.compared("sensitivity", what, names, "compressed", base) + gains + [last])
 
 
 def check_headers(found):
@@ -222,8 +222,8 @@ def check_headers(found):
     more = [text for name in ("", ", consecutive", ", cumulative") for text in (f"insertions per re-basing{name}", f"flushed{name}")]
     for section, expected in {"Speedups": rates[1:] + ["ideal L2 TLB", "ideal", "compressed L1 TLB"],
                               "Hit rates": rates + [f"points, {t}" for t in (*readings, "1,024 entries")] + ["relative", "baseline, merged as hits"] + [f"points, {t}, merged as hits" for t in readings] + ["walks", "L1", "L1, compressed"],
-                              "What compresses": each + more + ["hits on ranges"], "Files of graphs": counted,
-                              "Sizes of the suites": [f"{t}, small" for t in readings] + counted,
+                              "Compressed translations": each + more + ["hits on ranges"], "Graph files": counted,
+                              "Suite sizes": [f"{t}, small" for t in readings] + counted,
                               "Interleaved frames": ["1 part", "2 parts", "4 parts", "8 parts", "1,024 entries, frames in order", "points, 1", "points, 2", "points, 4", "points, 8",
                                                      "points, 1,024 entries"]}.items():
         check(found[section][0][""] == expected, f"{section}: {found[section][0]['']}")
@@ -242,4 +242,4 @@ def check_all(folder):
     check_readings(e, found)
     check_headline(e, text)
     check_varied(e, found)
-    check(f"`{GRAPH}`: a file of the user." in text, "the file of a graph is named")
+    check(f"`{GRAPH}`: a file given by the user." in text, "the file of a graph is listed")

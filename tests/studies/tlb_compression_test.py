@@ -44,7 +44,7 @@ def check_paper(said, path):
                 check_paper(below, [*path, key])
         return
     value = said["value"]
-    told = [float(n) for n in re.findall(r"(\d+(?:\.\d+)?)(?: %|x)", said["where"])]
+    told = [float(n) for n in re.findall(r"(\d+(?:\.\d+)?)(?: ?%|x)", said["where"])]
     check(path[-1] == "searched" or any(abs(n - v) < 1e-9 for n in told for v in (value, 100 * abs(value), 100 * abs(value - 1))), f"{path}: {value}, and {said['where']}")
 
 
@@ -55,9 +55,9 @@ def check_tables(keys):
     check([classes.count(c) for c in ("HH", "LH", "HL", "LL")] == [3, 6, 3, 10], f"classes: {classes}")
     check(study.SIZES.keys() == study.QUICK.keys() == study.PUBLISHED.keys() == study.TABLE_2.keys(), "each benchmark has its sizes")
     check({*parts.SOME, *parts.FEW, *parts.DENSE, *parts.FULL, *study.GRAPHS} <= study.TABLE_2.keys(), "benchmarks of the parts")
-    check((study.DESIGNS | study.VARIANTS).keys() <= study.NAMES.keys() and len(set(study.NAMES.values())) == len(study.NAMES), "each has a name of its own for the tables")
-    check(all(study.VARIANTS[f"shared_{n}"] == study.compressed(sets_per_base=n) for n in (2, 4)), "so many sets share a base")
-    check(all(study.DESIGNS[f"plain_{n}"][f"{study.L2}.entries"] == n for n in (256, 1024)), "so many entries")
+    check((study.DESIGNS | study.VARIANTS).keys() <= study.NAMES.keys() and len(set(study.NAMES.values())) == len(study.NAMES), "each has a distinct name in the tables")
+    check(all(study.VARIANTS[f"shared_{n}"] == study.compressed(sets_per_base=n) for n in (2, 4)), "number of sets per base")
+    check(all(study.DESIGNS[f"plain_{n}"][f"{study.L2}.entries"] == n for n in (256, 1024)), "number of entries")
     check_paper(json.loads((Path(study.__file__).parent / "paper.json").read_text()), [])
     check({f"workload.{study.WORKLOADS[name]}.graph" for name in study.GRAPHS} <= keys, "each reads a file of a graph")
     for sizes in (study.SIZES, study.QUICK):
@@ -66,21 +66,21 @@ def check_tables(keys):
     for quick in (True, False):
         made = parts.Parts(PARTS, quick, list(study.WORKLOADS)).runs
         runs = [run for found in made.values() for run in found.values()]
-        check(not {key for run in runs for key in run.settings} - keys, "the program does not know a key")
-        check(all(run.cost() > 0 for run in runs), "a run costs nothing")
+        check(not {key for run in runs for key in run.settings} - keys, "the program lacks a key")
+        check(all(run.cost() > 0 for run in runs), "a run has no estimated cost")
         by_name = {run.name: run.all_settings() for run in runs}
-        check(all(by_name[run.name] == run.all_settings() for run in runs), "two runs have one name")
+        check(all(by_name[run.name] == run.all_settings() for run in runs), "two runs have the same name")
         check(len(made["benchmarks"]) == 22 * len(study.DESIGNS) and len(made["pages"]) == 66, "parts of all benchmarks")
         total = sum({run.name: run.cost() for run in runs}.values())
         check(total < 3600 if quick else total < 4 * 3600, f"quick {quick}: {total} seconds of processor time")
     made = parts.Parts(["graph_files", "pages"], True, ["bfs", "nw"], ["/a/one", "/a/two"]).runs
-    check({key[:2] for key in made["graph_files"]} == {("one", "bfs"), ("two", "bfs")}, "each file, for those that read one")
+    check({key[:2] for key in made["graph_files"]} == {("one", "bfs"), ("two", "bfs")}, "each file, for benchmarks that read one")
     check(made["graph_files"]["two", "bfs", "naive"].workload() == {"workload.name": "bfs_rodinia", "workload.bfs_rodinia": {"graph": "/a/two"}}, "a file of a graph")
-    check(made["pages"]["2 MiB", "bfs", "plain"].workload() == {"workload.name": "bfs_rodinia"}, "no other part reads it")
-    check(len({run.name for run in made["graph_files"].values()}) == len(made["graph_files"]), "two files have one name")
+    check(made["pages"]["2 MiB", "bfs", "plain"].workload() == {"workload.name": "bfs_rodinia"}, "other parts do not read it")
+    check(len({run.name for run in made["graph_files"].values()}) == len(made["graph_files"]), "two files have the same name")
     check([{key[1] for key in parts.Parts(["graph_files"], True, chosen, ["/a/one"]).runs["graph_files"]} for chosen in (list(study.WORKLOADS), ["mst", "nw"])]
-          == [{"page_rank", "mis", "bfs", "bc"}, {"mst"}], "benchmarks that take long on files, by name")
-    check(not parts.Parts(["graph_files"], True, ["bfs"]).runs["graph_files"], "no file, no runs")
+          == [{"page_rank", "mis", "bfs", "bc"}, {"mst"}], "benchmarks with long runs on files, by name")
+    check(not parts.Parts(["graph_files"], True, ["bfs"]).runs["graph_files"], "without a file, no runs")
     check([study.INTERLEAVED[n].get("memory.interleaved.parts", 8) for n in study.INTERLEAVED] == list(study.INTERLEAVED), "parts of the memory")
 
 
@@ -101,26 +101,26 @@ def check_report(folder, measured):
     check(abs(told[1] - sum(b / a - 1 for a, b in rates) / 2) < 1e-9, f"relative {told}, {rates}")
     told = rows["compressed over range TLB, irregular ones"]["measured"]
     check(abs(told - m["bfs", "range"]["cycles"] / m["bfs", "compressed"]["cycles"]) < 1e-9, f"over range {told}")
-    check(rows["compressed, kmeans"] == {"measured": None, "paper": 1.196}, "what was not run has no figure, the paper's is there")
+    check(rows["compressed, kmeans"] == {"measured": None, "paper": 1.196}, "a missing run has no value, the paper's is listed")
     text = (folder / "results.md").read_text()
     check(re.search(r"\| hotspot \| C, R \| `hotspot` \| defaults \| [^|]* \| 3\.0 \|.*\| L, L \| L, L \|  \|", text) is not None, "the class of hotspot")
     bfs = "HL"[m["bfs", "plain"]["l1_hit"] < 0.75], "HL"[m["bfs", "plain"]["l2_hit"] < 0.75]
     check(f"| {bfs[0]}, {bfs[1]} | L, L |" in text and "rmat.scale 11" in text, "the class and the size of bfs")
-    for title in ("Overview", "Benchmarks", "Speedups", "Hit rates", "What compresses", "Files of graphs", "Sizes of the suites", "Variants", "Orders of frames",
-                  "Interleaved frames", "What contiguity costs", "Pages of 2 MiB", "What is assumed"):
+    for title in ("Overview", "Benchmarks", "Speedups", "Hit rates", "Compressed translations", "Graph files", "Suite sizes", "Variants", "Frame orders",
+                  "Interleaved frames", "Cost of contiguity", "Pages of 2 MiB", "Assumed parameters"):
         check(f"\n## {title}" in text, f"no section {title}")
     of = measured["frames"]
     told = [of[order, "bfs", "compressed"]["compressed_fills"] for order in ("on_demand", "random")]
     # 21 pages in 32 sets. Most are alone in their set and are its base.
-    check(told[0] == 1 and told[1] < 0.8 and "| `on_demand` |" in text, f"orders decide what compresses: {told}")
+    check(told[0] == 1 and told[1] < 0.8 and "| `on_demand` |" in text, f"compression depends on the orders: {told}")
     of = measured["interleaved"]
     told = [of[n, "bfs", "compressed"]["compressed_fills"] for n in (1, 2, 8)]
-    check(told[0] == 1 and all(t is not None for t in told), f"what compresses by parts: {told}")
+    check(told[0] == 1 and all(t is not None for t in told), f"compression by parts: {told}")
     of = measured["moves"]
     told = [of[cost, "bfs", "range"]["moved"] for cost in study.MOVES]
-    check(told[0] == 0 and min(told[1:]) > 0, f"moves: {told}")
+    check(told[0] == 0 and min(told[1:]) > 0, f"migrations: {told}")
     cycles = [of[cost, "bfs", "range"]["cycles"] for cost in ("ideal", "80ns", "800ns")]
-    check(cycles == sorted(set(cycles)), f"what a move takes makes contiguity dearer: {cycles}")
+    check(cycles == sorted(set(cycles)), f"the cost of contiguity grows with the time of a move: {cycles}")
     of, base = measured["pages"], m["hotspot", "plain"]["cycles"]
     large = [of["2 MiB", "hotspot", d] for d in ("plain", "compressed")]
     check([p["pages"] for p in large] == [3, 3], f"pages of 2 MiB: {large}")
@@ -128,14 +128,14 @@ def check_report(folder, measured):
     check(f" | {' | '.join(told)} |" in text and float(told[0]) > 1.1, f"speedups with pages of 2 MiB: {told}")
     of = measured["sensitivity"]
     cycles = [of[what, "bfs", "compressed"]["cycles"] for what in (AS, "gpu.l2_tlb.compressed.latency=5", "gpu.l2_tlb.compressed.latency=10")]
-    check(len(set(cycles)) == 3 and max(cycles) == cycles[2], f"what a compressed hit takes makes it slower: {cycles}")
+    check(len(set(cycles)) == 3 and max(cycles) == cycles[2], f"a higher latency of compressed hits is slower: {cycles}")
     for what, against in (("gpu.l2_tlb.compressed.latency=10", AS), ("gpu.gmmu.walk_latency=1000", "gpu.gmmu.walk_latency=1000")):
         told = of[against, "bfs", "plain"]["cycles"] / of[what, "bfs", "compressed"]["cycles"]
         check(f"| `{what}` | {told:.3f} |" in text, f"{what}: {told}")
     del measured["benchmarks"][AS, "bfs", "plain"]
     report.write(folder, measured, MADE, SMALL)
     rows = records.read(folder)["overview"]
-    check(rows["compressed, the 16 memory-intensive or irregular"]["measured"] is None and rows["compressed, the most"]["measured"] == ratios[0], "what is missing is left out")
+    check(rows["compressed, the 16 memory-intensive or irregular"]["measured"] is None and rows["compressed, the most"]["measured"] == ratios[0], "missing runs are omitted")
 
 
 def refused(program, *arguments):
@@ -167,7 +167,7 @@ def main():
                     if part == "benchmarks" and run.benchmark == "bfs":
                         check(said == digest(program, folder, run, "--threads", "2", "--partitions", "split"), f"{key}: two digests")
                 measured[part][key] = known[run.name]
-        check(all(m for found in measured.values() for m in found.values()), "a run has failed")
+        check(all(m for found in measured.values() for m in found.values()), "a run failed")
         if checks.failed == 0:
             m = {d: measured["benchmarks"][AS, "hotspot", d] for d in study.DESIGNS}
             # Two kernels over 768 contiguous pages: one base for 512 of them, 16 per set, and 8 uncompressed entries
@@ -181,7 +181,7 @@ def main():
                 told = measure(file_of(folder, run))["walks"]
                 check(told == walks, f"hotspot, {name}: {told} walks")
             check(m["plain"]["pages"] == 768 and abs(m["compressed"]["compressed_fills"] - 2 / 3) < 1e-9, f"hotspot: {m}")
-            check(m["ideal"]["cycles"] == min(of["cycles"] for of in m.values()), "no misses at all are the fastest")
+            check(m["ideal"]["cycles"] == min(of["cycles"] for of in m.values()), "an ideal TLB is the fastest")
             check(m["plain"]["compressed_fills"] is None and m["compressed"]["range_hits"] is None and m["range"]["range_hits"] > 0.9, "figures of an organization")
             with h5py.File(file_of(folder, made["benchmarks"][AS, "hotspot", "plain"])) as f:
                 gpu = f["summary/gpu"]

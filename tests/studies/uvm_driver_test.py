@@ -43,13 +43,13 @@ def check_batches(path, share, found):
     with h5py.File(path) as f:
         b = {name: f["tables/fault_batches"][name][:] for name in f["tables/fault_batches"]}
     check(found["batches"] == len(b["raw_faults"]) > 0, f"{path}: no batches")
-    check((b["raw_faults"] <= 256).all(), f"{path}: a batch of more faults than the driver reads")
+    check((b["raw_faults"] <= 256).all(), f"{path}: a batch has more faults than the driver reads")
     check((b["duplicates"] <= b["raw_faults"]).all(), f"{path}: more duplicates than faults")
-    check((b["pages"] + b["duplicates"] <= b["raw_faults"]).all(), f"{path}: more pages than faults that are no duplicates")
+    check((b["pages"] + b["duplicates"] <= b["raw_faults"]).all(), f"{path}: more pages than faults without duplicates")
     check((b["bytes_in"] <= 4096 * (b["pages"] + b["prefetched_pages"])).all(), f"{path}: more bytes than pages")
     check((b["bytes_out"] == 4096 * (b["evicted_pages"] - b["dropped_pages"])).all(), f"{path}: bytes out are not the pages'")
-    check((b["blocks"] <= b["pages"]).all(), f"{path}: a block without a page that faulted")
-    check((b["ended"] > b["began"]).all() and (b["began"][1:] >= b["ended"][:-1]).all(), f"{path}: two batches at once")
+    check((b["blocks"] <= b["pages"]).all(), f"{path}: a block without a faulted page")
+    check((b["ended"] > b["began"]).all() and (b["began"][1:] >= b["ended"][:-1]).all(), f"{path}: two concurrent batches")
     check((b["evicted_pages"].sum() == 0) == (share == 1), f"{path}: {b['evicted_pages'].sum()} pages evicted of a memory of {share}")
 
 
@@ -75,7 +75,7 @@ def check_lines(program, folder):
             if re.fullmatch("[0-9a-f]{32}", digest(program, folder, runs[part][key])):
                 measured[part][key] = measure(file_of(folder, runs[part][key]))
     found = lines_check.of_lines(measured)
-    check(len(found) == 4, f"lines that were produced: {found}")
+    check(len(found) == 4, f"generated lines: {found}")
     for w, program_of_line, reading, m, us, residual in found:
         is_off = abs(residual) > lines_check.LIMIT
         where = f"{w} against {program_of_line}, {reading}: {m['batch_us']:.1f} us, published {us:.1f} us"
@@ -97,8 +97,8 @@ def main():
         check_lines(program, folder)
         small = parts.Parts("small", PARTS)
         runs = [run for found in small.runs.values() for run in found.values()]
-        check(len({run.name for run in runs}) == len(runs), "two runs have one name")
-        check(len({identity(run) for run in runs}) == len(runs), "two runs are the same")
+        check(len({run.name for run in runs}) == len(runs), "two runs have the same name")
+        check(len({identity(run) for run in runs}) == len(runs), "two runs are identical")
         unknown = {key for run in runs for key in run.all_settings()} - keys
         check(not unknown, f"the program has no {unknown}")
         varied = {key for key, *_ in parts.ASSUMED + parts.OTHERS} | set(parts.UNUSED)
@@ -123,11 +123,11 @@ def main():
         for key in small.runs["checks"]:
             measured["checks"][key] = measured["driver"]["tree", "vectoradd", parts.cell(1)]
         quick = parts.Parts("quick", PARTS, True)
-        check(sum(len(q) for q in quick.runs.values()) < len(runs) / 2, "--quick has half of the runs or more")
+        check(sum(len(q) for q in quick.runs.values()) < len(runs) / 2, "--quick has at least half of the runs")
         made = {"program": "farfault", "program_sha256": "0", "checkout": "", "runs": 1, "results": "0", "size": "small"}
         report.write(folder / "tables", measured, made)
         text = (folder / "tables/results.md").read_text()
-        for heading in ("What a batch holds", "What a batch takes", "Time of a batch by its bytes", "What is assumed", "Other choices", "Checks",
+        for heading in ("Batch contents", "Batch times", "Batch time by bytes", "Assumed parameters", "Other parameters", "Checks",
                         "Constants"):
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
         rows = records.read(folder / "tables")["rows"]

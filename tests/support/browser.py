@@ -63,7 +63,7 @@ class Browser:
         while b"\0" not in self.rest:
             piece = os.read(self.answers, 1 << 16)
             if not piece:
-                raise RuntimeError("the browser is gone")
+                raise RuntimeError("the browser has exited")
             self.rest += piece
         one, self.rest = self.rest.split(b"\0", 1)
         return json.loads(one)

@@ -15,7 +15,7 @@ except ModuleNotFoundError as missing:
     sys.exit(77)
 
 
-# One to five applications on a GPU.
+# One to five applications on one GPU.
 _SHARED = 'sms = "equal"\nallocates = true\ntranspose.width = 512\ntranspose.height = 256\n'
 _ADDED = 'sms = "equal"\nvectoradd.elements = 100000\n'
 ONE_TO_FIVE = {
@@ -140,7 +140,7 @@ def run_drawn(grids, expected, chosen, ranks, every, most, without, look):
         accesses, before = grid.accesses(), expected[d.program, d.settings["machine.generic.gpus"]]
         check(accesses == before, f"{d.name}: accesses {accesses}, {without} {before}")
         faulted, replayed = grid.summed("sm_faulted", "sm_replayed")
-        check(faulted == replayed, f"{d.name}: {faulted} accesses faulted, {replayed} went on")
+        check(faulted == replayed, f"{d.name}: {faulted} accesses faulted, {replayed} replayed")
         look(grid, d)
         check_elsewhere(grid, d.settings, digest, d.name, ran % every == 1 and ranks)
         if ran % every == 2:
@@ -155,4 +155,4 @@ def check_resume(grid, settings, digest, name):
     grid.run(settings, "--checkpoint", saved, "--checkpoint-every", "20us", output="other.h5")
     check(saved.exists(), f"{name}: no checkpoint")
     _, resumed = grid.run(settings, "--resume", saved, "--threads", "2", "--partitions", "split", output="other.h5")
-    check(resumed == digest, f"{name}: '{resumed}' when it is resumed, '{digest}' before")
+    check(resumed == digest, f"{name}: '{resumed}' after resuming, '{digest}' before")

@@ -69,7 +69,7 @@ build_preset() {
   echo "Building ($preset) ..." >&2
   if ! { cmake --preset "$preset" && cmake --build --preset "$preset" "${targets[@]}"; } >"$log" 2>&1; then
     grep -E -A12 'error|Error|FAILED' "$log" | head -40 >&2
-    echo "farfault: the build failed; all of it is in $log" >&2
+    echo "farfault: the build failed; see $log" >&2
     exit 1
   fi
   echo "Built in $((SECONDS - began)) s" >&2

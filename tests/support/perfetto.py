@@ -12,7 +12,7 @@ def varint(data, at):
     value = shift = 0
     while True:
         if at >= len(data) or shift > 63:
-            raise ValueError("a number is cut short")
+            raise ValueError("a number is truncated")
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
@@ -37,7 +37,7 @@ def fields(data):
         else:
             raise ValueError(f"wire type {wire}")
         if at > len(data):
-            raise ValueError("a message is cut short")
+            raise ValueError("a message is truncated")
         yield field, value
 
 
@@ -51,7 +51,7 @@ def message(data, once, repeated=()):
         elif field in once and once[field] not in found:
             found[once[field]] = value
         else:
-            raise ValueError(f"field {field} is unknown or there twice")
+            raise ValueError(f"field {field} is unknown or repeated")
     return found
 
 
@@ -77,7 +77,7 @@ class Trace:
                 raise ValueError("not a packet")
             p = message(packet, PACKET)
             if p.get("sequence") != 1:
-                raise ValueError("a packet of no sequence")
+                raise ValueError("a packet without a sequence")
             if p.get("flags") == 1:
                 names, notes, cleared = {}, {}, True
             if "interned" in p:
@@ -86,7 +86,7 @@ class Trace:
                     for entry in entries:
                         e = message(entry, {1: "number", 2: "name"}.items())
                         if e["number"] in known or e["number"] == 0:
-                            raise ValueError("a name's number is taken")
+                            raise ValueError("a name's number is already used")
                         known[e["number"]] = e["name"].decode("utf-8")
             if "descriptor" in p:
                 self._describe(message(p["descriptor"], DESCRIPTOR))
@@ -94,19 +94,19 @@ class Trace:
                 continue
             e, at = message(p["event"], *EVENT), p["timestamp"]
             if at < last:
-                raise ValueError("times run backwards")
+                raise ValueError("times decrease")
             last, track = at, e["track"]
             if e["type"] == COUNT:
                 if track not in self.counters:
-                    raise ValueError("a value of no counter")
+                    raise ValueError("a value without a counter")
                 self.values[track].append((at, e["counter"]))
                 continue
             if track not in self.tracks:
-                raise ValueError("a slice of no track")
+                raise ValueError("a slice without a track")
             stack = open_slices[track]
             if e["type"] == BEGIN:
                 if p.get("flags") != 2 or not cleared:
-                    raise ValueError("a number in place of a name, and no packet says so")
+                    raise ValueError("a number instead of a name, without a packet that allows it")
                 args = {}
                 for a in e["annotations"]:
                     a = message(a, ANNOTATION)
@@ -120,7 +120,7 @@ class Trace:
                 number, begun, name, parent, flows, args = stack.pop()
                 self.slices[number] = Slice(begun, at - begun, name, track, len(stack), parent, flows, args)
             else:
-                raise ValueError(f"an event of type {e['type']}")
+                raise ValueError(f"an event has the unknown type {e['type']}")
         if any(open_slices.values()):
             raise ValueError("a slice has no end")
 
@@ -133,7 +133,7 @@ class Trace:
             self.processes[uuid] = about["name"].decode("utf-8")
             return
         if d["parent"] not in self.processes:
-            raise ValueError("a track of no process")
+            raise ValueError("a track without a process")
         if "counter" in d:
             c = message(d["counter"], {3: "unit", 6: "unit_name"}.items())
             unit = {2: "count", 3: "bytes"}[c["unit"]] if "unit" in c else c["unit_name"].decode("utf-8")

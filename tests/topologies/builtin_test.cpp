@@ -9,7 +9,7 @@
 using namespace farfault;
 using namespace farfault::topologies;
 
-TEST_CASE("the built-in machines are these") {
+TEST_CASE("the list of built-in machines") {
   CHECK(builtin_machines() == std::vector<std::string>{"dgx-a100", "dgx-h100", "dgx1", "dgx2", "mi300x-8",
                                                        "paper-batch-aware", "paper-gmmu-bypass", "single-gpu",
                                                        "two-gpu"});
@@ -31,7 +31,7 @@ TEST_CASE("dgx1: 8 V100 with six NVLinks each, 24 in 16 pairs, 4 switches, 2 CPU
   };
   CHECK(way("gpu0", "gpu3") == PathSummary{1, 100ns, Bandwidth{50'000'000'000}});
   CHECK(way("gpu0", "gpu1") == PathSummary{1, 100ns, Bandwidth{25'000'000'000}});
-  // No NVLink connects them, and GPUs do not forward: the route goes up to the CPUs and down again.
+  // No NVLink connects them, and GPUs do not forward: the route leads over the CPUs.
   CHECK(way("gpu0", "gpu7").hops == 5);
   CHECK(way("gpu0", "gpu7").bottleneck == Bandwidth{16'000'000'000});
 }
@@ -72,14 +72,14 @@ TEST_CASE("dgx-h100: 8 H100 of 132 SMs with eighteen NVLinks each to 4 NVSwitche
   CHECK(Routes(m).path(m.find("gpu0").value(), m.find("gpu7").value()).size() == 2);
 }
 
-TEST_CASE("mi300x-8: 8 GPUs, every two joined by one xGMI link") {
+TEST_CASE("mi300x-8: 8 GPUs, every two connected by one xGMI link") {
   auto const m = load_machine("mi300x-8");
   CHECK(m.count(NodeKind::gpu) == 8);
   CHECK(m.count(LinkKind::xgmi) == 28);
   CHECK(m.count(LinkKind::pcie) == 24);
 }
 
-TEST_CASE("single-gpu and two-gpu hang from one root complex") {
+TEST_CASE("single-gpu and two-gpu are connected to one root complex") {
   CHECK(load_machine("single-gpu").count(NodeKind::gpu) == 1);
   auto const m = load_machine("two-gpu");
   CHECK(m.count(NodeKind::gpu) == 2);
@@ -94,7 +94,7 @@ TEST_CASE("an unknown name is answered with the nearest one") {
       UserError);
 }
 
-TEST_CASE("every built-in machine survives the way to GraphML and back") {
+TEST_CASE("every built-in machine is unchanged after conversion to GraphML and back") {
   for (auto const& name : builtin_machines()) {
     CAPTURE(name);
     auto const m = load_machine(name);

@@ -38,7 +38,7 @@ std::string refusal(std::string const& toml) {
 
 }  // namespace
 
-TEST_CASE("a rate, a clock or a latency of zero is refused, unless its text says what zero means") {
+TEST_CASE("a rate, a clock or a latency of zero is rejected, unless its text defines zero") {
   MachineConfig machine;
   int tried = 0;
   machine.each_section([&](std::string_view section, std::string_view, auto& spec) {
@@ -59,13 +59,13 @@ TEST_CASE("a rate, a clock or a latency of zero is refused, unless its text says
   CHECK(tried > 40);
 }
 
-TEST_CASE("a zero rate is answered with the key, the value and the range") {
+TEST_CASE("a zero rate is reported with the key, the value and the range") {
   CHECK(refusal("gpu.dram.bandwidth = \"0 B/s\"\n").find("gpu.dram.bandwidth") != std::string::npos);
   CHECK(refusal("host.launch_latency = \"0 ns\"\n").find("host.launch_latency") != std::string::npos);
   CHECK(refusal("links.pcie_latency = \"0 ns\"\n").find("links.pcie_latency") != std::string::npos);
 }
 
-TEST_CASE("faults in batches need a buffer on the GPU, and room for two units of eviction under way") {
+TEST_CASE("faults in batches need a buffer on the GPU, and room for two concurrent eviction units") {
   std::string const batches =
       "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\ndriver.batch.replay = \"page\"\n";
   CHECK(refusal(batches).find("memory.fault_path = iommu") != std::string::npos);
@@ -79,20 +79,20 @@ TEST_CASE("faults in batches need a buffer on the GPU, and room for two units of
             .find("at least a page") != std::string::npos);
 }
 
-TEST_CASE("a link's buffer below a largest packet is refused, 0 follows the link") {
+TEST_CASE("a link's buffer smaller than a largest packet is rejected, and 0 follows the link") {
   CHECK(refusal("fabric.buffer = \"0 B\"\n") == "accepted");
   CHECK(refusal("fabric.buffer = \"88 B\"\n") == "accepted");  // a line of 64 bytes and a header of 24
   CHECK(refusal("fabric.buffer = \"87 B\"\n") ==
-        "f:1: fabric.buffer = 87 B: must be 0 B (as each link needs) or hold the largest packet with its "
+        "f:1: fabric.buffer = 87 B: must be 0 B (computed per link) or hold the largest packet with its "
         "header, 88 B");
   CHECK(refusal("fabric.buffer = \"88 B\"\ngpu.line_bytes = 128\n") ==
-        "f:1: fabric.buffer = 88 B: must be 0 B (as each link needs) or hold the largest packet with its "
+        "f:1: fabric.buffer = 88 B: must be 0 B (computed per link) or hold the largest packet with its "
         "header, 152 B");
   CHECK(refusal("fabric.nvlink_flit_bytes = 24\n") ==
         "f:1: fabric.nvlink_flit_bytes = 24: must be a power of two");
 }
 
-TEST_CASE("what an array of caches and TLBs cannot be is refused, whatever is chosen for it") {
+TEST_CASE("impossible sizes of caches and TLBs are rejected for any policy") {
   CHECK(refusal("gpu.l1_tlb.ways = 5\n") ==
         "f:1: gpu.l1_tlb.ways = 5: must divide the number of entries, 32");
   CHECK(refusal("gpu.l2_tlb.ways = 512\n") ==
@@ -110,7 +110,7 @@ TEST_CASE("the memory of a CPU obeys the rules of a GPU's") {
   CHECK(refusal("cpu.dram.channels = 3\n") ==
         "f:1: cpu.dram.channels = 3: must be a divisor or a multiple of cpu.llc.slices, 4");
   CHECK(refusal("cpu.dram.channels = 1\ncpu.dram.queue = 2\n") ==
-        "f:2: cpu.dram.queue = 2: must have room for a request of each slice that shares a channel, 4");
+        "f:2: cpu.dram.queue = 2: must hold one request per slice that shares a channel, 4");
   CHECK(refusal("cpu.dram.banks = 3\n") == "f:1: cpu.dram.banks = 3: must be a power of two");
   CHECK(refusal("cpu.llc.interleave = \"8KiB\"\n") ==
         "f:1: cpu.llc.interleave = 8KiB: must be a power of two from a line to a page");
@@ -124,17 +124,15 @@ TEST_CASE("the memory of a CPU obeys the rules of a GPU's") {
         std::vector<std::string>{"cpu.dram.t_rfc (f:1; only with cpu.dram.t_refi above 0)"});
 }
 
-TEST_CASE(
-    "what a preset sets for a choice that another one replaces is not told of, what its reader sets is") {
+TEST_CASE("a preset's value for a replaced choice is not reported as unused, a user's value is") {
   std::string const other = "include = [\"paper-gmmu-bypass\"]\n[memory]\nplacement = \"interleave\"\n";
   CHECK(unused(other).empty());
   CHECK(unused(other + "first_touch_by = \"driver\"\n") ==
         std::vector<std::string>{
-            "memory.first_touch_by (f:4; only with a memory.placement that leaves pages to "
-            "their first touch)"});
+            "memory.first_touch_by (f:4; only with a memory.placement that maps pages at first touch)"});
 }
 
-TEST_CASE("choices for a cache or TLB that is not there are unused, and so are their parameters") {
+TEST_CASE("policies of a missing cache or TLB are unused, and so are their parameters") {
   auto const no_tlb =
       "iommu.tlb_entries = 0\niommu.tlb_replacement = \"random\"\niommu.tlb_random.seed = 3\n";
   CHECK(unused(no_tlb) ==
@@ -149,7 +147,7 @@ TEST_CASE("choices for a cache or TLB that is not there are unused, and so are t
   CHECK(unused("cpu.llc.replacement = \"random\"\ncpu.llc.random.seed = 3\n").empty());
 }
 
-TEST_CASE("a frame allocation that goes by large frames needs a size of large pages, or of base pages") {
+TEST_CASE("a frame allocation by large frames needs a size of large pages, or of base pages") {
   std::string const conserving = "memory.frame_allocation = \"contiguity_conserving\"\n";
   CHECK(refusal(conserving) == "accepted");
   CHECK(refusal(conserving + "memory.page_size = \"64KiB\"\n") == "accepted");
@@ -162,21 +160,19 @@ TEST_CASE("a frame allocation that goes by large frames needs a size of large pa
   CHECK(refusal(conserving + "memory.remote_touch = \"migrate\"\n") == "accepted");
 }
 
-TEST_CASE("pages are moved within a memory only where the frame allocation says which, and none has copies") {
+TEST_CASE("pages move within a memory only with a frame allocation that selects them, and without copies") {
   std::string const compaction = "memory.compaction = \"cac\"\n";
   std::string const conserving = "memory.frame_allocation = \"contiguity_conserving\"\n";
   CHECK(refusal(compaction + conserving) == "accepted");
-  CHECK(
-      refusal(compaction) ==
-      "f:1: memory.compaction = cac empties large frames, and memory.frame_allocation = on_demand cannot say "
-      "which");
+  CHECK(refusal(compaction) ==
+        "f:1: memory.compaction = cac empties large frames, but memory.frame_allocation = on_demand cannot "
+        "select them");
   auto const duplicate = conserving + "memory.remote_touch = \"duplicate\"\nmemory.fault_path = \"gpu\"\n";
-  CHECK(
-      refusal(compaction + duplicate) ==
-      "f:1: memory.compaction = cac: pages of which GPUs may have copies are not moved within a memory, and "
-      "memory.remote_touch = duplicate makes copies");
+  CHECK(refusal(compaction + duplicate) ==
+        "f:1: memory.compaction = cac: pages with copies cannot be moved within a memory, but "
+        "memory.remote_touch = duplicate makes copies");
   CHECK(refusal("memory.page_sizes = \"migrating_coalescer\"\n" + duplicate)
-            .find("memory.page_sizes = migrating_coalescer: pages of which GPUs may have copies are not") !=
+            .find("memory.page_sizes = migrating_coalescer: pages with copies cannot be coalesced") !=
         std::string::npos);
   CHECK(refusal("memory.compaction = \"once\"\n") ==
         "f:1: memory.compaction: 'once' is not one of: cac, cac_bulk_copy, ideal, none");
@@ -184,7 +180,7 @@ TEST_CASE("pages are moved within a memory only where the frame allocation says 
         "f:3: memory.compaction_threshold: '1.5' is outside 0 to 1");
 }
 
-TEST_CASE("a rule that a policy's own parameter breaks is told with the place of that parameter") {
+TEST_CASE("a violated rule on a policy's parameter is reported with the place of that parameter") {
   CHECK(refusal("gpu.l1_tlb.organization = \"by_page_size\"\ngpu.l1_tlb.by_page_size.large_ways = 3\n") ==
         "f:2: gpu.l1_tlb.by_page_size.large_ways = 3: must divide large_entries, 16");
   // The other parameter is in the file.
@@ -192,7 +188,7 @@ TEST_CASE("a rule that a policy's own parameter breaks is told with the place of
             .starts_with("f:"));
 }
 
-TEST_CASE("pages that are moved within a memory are faults meanwhile, whether or not pages migrate") {
+TEST_CASE("pages moved within a memory are faults meanwhile, with and without migration") {
   auto const of = [](std::string const& toml) {
     Config config(find_preset);
     config.read_text("memory.placement = \"contiguous\"\nmemory.fault_path = \"gpu\"\n" + toml, "f");
@@ -207,7 +203,7 @@ TEST_CASE("pages that are moved within a memory are faults meanwhile, whether or
         std::pair{moving, moving});
 }
 
-TEST_CASE("pages that leave a full GPU are faults meanwhile, whether or not pages migrate") {
+TEST_CASE("pages evicted from a full GPU are faults meanwhile, with and without migration") {
   auto const of = [](std::string const& toml) {
     Config config(find_preset);
     config.read_text("memory.placement = \"first_touch\"\nmemory.fault_path = \"gpu\"\n" + toml, "f");
@@ -220,7 +216,7 @@ TEST_CASE("pages that leave a full GPU are faults meanwhile, whether or not page
   CHECK(of("driver.batch.replay = \"batch\"\n") == (bit(FaultKind::not_mapped) | bit(FaultKind::moving)));
 }
 
-TEST_CASE("fragmentation is a share of large frames, and of each") {
+TEST_CASE("fragmentation has a share of the large frames and an occupancy of each") {
   CHECK(refusal("memory.fragmentation_index = 1.1\n") ==
         "f:1: memory.fragmentation_index: '1.1' is outside 0 to 1");
   CHECK(refusal("memory.fragmentation_index = -0.1\n") ==
@@ -229,30 +225,30 @@ TEST_CASE("fragmentation is a share of large frames, and of each") {
         "f:2: memory.fragmentation_occupancy: '2.0' is outside 0 to 1");
   CHECK(refusal("memory.fragmentation_index = 0.5\n") == "accepted");
   CHECK(refusal("memory.fragmentation_index = 0.5\nmemory.gpu_share = 0.5\n") ==
-        "f:1: memory.fragmentation_index above 0: that is of all of gpu.dram.capacity, and memory.gpu_share "
-        "below 1 leaves a part of it");
+        "f:1: memory.fragmentation_index above 0 applies to all of gpu.dram.capacity, but memory.gpu_share "
+        "below 1 uses only a part of it");
   CHECK(refusal("memory.fragmentation_index = 0.5\nmemory.large_page_size = \"1MiB\"\n") ==
         "f:2: memory.large_page_size = 1MiB: must be 1, 512 or 512 x 512 times memory.page_size, 4 KiB");
   CHECK(refusal("memory.fragmentation_index = 0.5\nmemory.page_size = \"2MiB\"\n") ==
-        "memory.large_page_size = 2 MiB: must be that of large pages, with memory.fragmentation_index above "
-        "0: a large frame");
+        "memory.large_page_size = 2 MiB: must exceed memory.page_size if memory.fragmentation_index is above "
+        "0");
   CHECK(unused("memory.fragmentation_occupancy = 0.5\n") ==
         std::vector<std::string>{
             "memory.fragmentation_occupancy (f:1; only with memory.fragmentation_index above 0)"});
   CHECK(unused("memory.moves_stall_gpu = false\nmemory.compaction_threshold = 0.5\n").size() == 2);
 }
 
-TEST_CASE("memory.large_page_size is used where there are large pages or large frames") {
+TEST_CASE("memory.large_page_size is used with large pages or large frames") {
   std::string const size = "memory.large_page_size = \"1GiB\"\n";
   CHECK(unused(size + "memory.frame_allocation = \"contiguity_conserving\"\n").empty());
   CHECK(unused(size + "memory.large_pages = \"all\"\n").empty());
   CHECK(unused(size) ==
         std::vector<std::string>{"memory.large_page_size (f:1; only with a memory.large_pages other than "
-                                 "\"none\", a memory.page_sizes or memory.frame_allocation that goes "
-                                 "by large pages, or memory.fragmentation_index above 0)"});
+                                 "\"none\", a memory.page_sizes or memory.frame_allocation that uses large "
+                                 "pages, or memory.fragmentation_index above 0)"});
 }
 
-TEST_CASE("shares of tokens are 0 to 1; epochs, queues and the bypass cache have at least one") {
+TEST_CASE("token shares are 0 to 1; epochs, queues and the bypass cache are at least one") {
   for (std::string const key : {"gpu.l2_tlb.tokens.initial = 1.5", "gpu.l2_tlb.tokens.initial = -0.1",
                                 "gpu.l2_tlb.tokens.step = 2.0", "gpu.l2_tlb.tokens.threshold = 1.01"}) {
     CAPTURE(key);
@@ -274,7 +270,7 @@ TEST_CASE("shares of tokens are 0 to 1; epochs, queues and the bypass cache have
   }
 }
 
-TEST_CASE("a depth beyond the levels of a page table is refused") {
+TEST_CASE("a depth beyond the levels of a page table is rejected") {
   auto const bypass = [](std::string const& depth, std::string const& page) {
     return refusal(
         "gpu.l2_cache.walk_reads = \"bypass_from_depth\"\ngpu.l2_cache.bypass_from_depth.depth = " + depth +

@@ -20,7 +20,7 @@ TEST_CASE("JSON counts physical links and pairs, and lists every kind") {
         R"("assumed":["a \"quoted\"\n\\ thing","another"]})");
 }
 
-TEST_CASE("JSON stays JSON whatever a file's names are made of") {
+TEST_CASE("JSON is valid for any names in a file") {
   auto m = load_machine("single-gpu");
   m.name = "a\xff\"\\\x1b[31m\n\xed\xa0\x80";
   m.assumed = {"\xc3"};
@@ -30,7 +30,7 @@ TEST_CASE("JSON stays JSON whatever a file's names are made of") {
   CHECK(json.find("\"assumed\":[\"\ufffd\"]") != std::string::npos);
 }
 
-TEST_CASE("text for people shows names of a file on one line, and long ones cut") {
+TEST_CASE("text output shows names of a file on one line and truncates long ones") {
   auto m = load_machine("single-gpu");
   m.name = "one\ntwo\x1b[2J";
   m.nodes[0].name = std::string(1000, 'n');
@@ -43,7 +43,7 @@ TEST_CASE("text for people shows names of a file on one line, and long ones cut"
   CHECK(text.find("  three four\n") != std::string::npos);
 }
 
-TEST_CASE("text lists nodes, sorts of links, classes of routes and assumptions") {
+TEST_CASE("text lists nodes, kinds of links, classes of routes and assumptions") {
   auto const text = describe_text(load_machine("paper-gmmu-bypass"));
   CHECK(text.find("machine paper-gmmu-bypass (builtin): 8 nodes, 7 links\n") == 0);
   CHECK(text.find("  4 gpu\n") != std::string::npos);
@@ -51,16 +51,16 @@ TEST_CASE("text lists nodes, sorts of links, classes of routes and assumptions")
   auto const gbs = to_text(Bandwidth{16'000'000'000});
   CHECK(text.find("  5 pcie: " + to_text(Duration{70ns}) + ", " + gbs + "\n") != std::string::npos);
   CHECK(text.find("  2 pcie: " + to_text(Duration{140ns}) + ", " + gbs + "\n") != std::string::npos);
-  CHECK(text.find("  4 of 2 links, " + to_text(Duration{140ns}) + ", narrowest " + gbs + "\n") !=
+  CHECK(text.find("  4 of 2 links, " + to_text(Duration{140ns}) + ", bottleneck " + gbs + "\n") !=
         std::string::npos);
-  CHECK(text.find("  8 of 4 links, " + to_text(Duration{420ns}) + ", narrowest " + gbs + "\n") !=
+  CHECK(text.find("  8 of 4 links, " + to_text(Duration{420ns}) + ", bottleneck " + gbs + "\n") !=
         std::string::npos);
   CHECK(text.find("assumed: nothing\n") != std::string::npos);
   CHECK(describe_text(load_machine("dgx-a100")).find("assumed:\n  the latency of") != std::string::npos);
 }
 
-TEST_CASE("text of one GPU and of 512 GPUs keeps to what matters") {
-  CHECK(describe_text(load_machine("single-gpu")).find("there is only one") != std::string::npos);
+TEST_CASE("text of one GPU and of 512 GPUs is limited to a summary") {
+  CHECK(describe_text(load_machine("single-gpu")).find("none (one GPU)") != std::string::npos);
   ClusterSpec spec;
   spec.machines = 64;
   auto const text = describe_text(generate_cluster(load_machine("mi300x-8"), spec));
@@ -82,7 +82,7 @@ TEST_CASE("dot names every node once and every link once") {
   CHECK(dot.find("(2 links)") != std::string::npos);
 }
 
-TEST_CASE("parameters of defaults, routing and generators name a source each") {
+TEST_CASE("every parameter of defaults, routing and generators has a source") {
   ParamTable table;
   LinkDefaults defaults;
   GenericSpec generic;

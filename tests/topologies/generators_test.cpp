@@ -52,7 +52,7 @@ TEST_CASE("a generic machine of 4 GPUs, two per switch, is the GMMU Bypass machi
             summarize(paper, b.path(paper.find(from).value(), paper.find(to).value())));
 }
 
-TEST_CASE("a generic NVLink mesh joins every two GPUs by as many links as asked for") {
+TEST_CASE("a generic NVLink mesh connects every two GPUs by the configured number of links") {
   auto const m = generate_generic({5, 2, 1, GenericFabric::nvlink_mesh, 3});
   CHECK(m.count(NodeKind::gpu) == 5);
   CHECK(m.count(NodeKind::pcie_switch) == 4);
@@ -62,7 +62,7 @@ TEST_CASE("a generic NVLink mesh joins every two GPUs by as many links as asked 
   CHECK(hops(m, "gpu0", "gpu4") == 1);
 }
 
-TEST_CASE("sizes that make no machine are refused") {
+TEST_CASE("sizes that do not form a machine are rejected") {
   CHECK_THROWS_AS(generate_generic({0}), UserError);
   CHECK_THROWS_AS(generate_generic({4, 0}), UserError);
   CHECK_THROWS_AS(generate_generic({100'000}), UserError);
@@ -96,9 +96,8 @@ TEST_CASE("a fat tree of 4-port switches: one switch, then two levels, then the 
   CHECK(hops(m, "m0.gpu0", "m2.gpu0") == 2 + 4 + 2);
   CHECK(hops(m, "m0.gpu0", "m15.gpu0") == 2 + 6 + 2);
   spec.machines = 17;
-  CHECK(
-      refusal(small(), spec).find("radix is 4, but a fat tree of three levels then holds 16 NICs, not 17") !=
-      std::string::npos);
+  CHECK(refusal(small(), spec).find("radix is 4, but a three-level fat tree then holds 16 NICs, not 17") !=
+        std::string::npos);
 }
 
 TEST_CASE("two leaves of a wide fat tree share one spine by a bundle of links") {
@@ -110,7 +109,7 @@ TEST_CASE("two leaves of a wide fat tree share one spine by a bundle of links") 
   CHECK(m.pairs(LinkKind::network) == 12 + 6);
 }
 
-TEST_CASE("rails join NICs of the same number") {
+TEST_CASE("rails connect NICs of the same number") {
   auto spec = shape(ClusterShape::rail_optimized, 4);
   auto const m = generate_cluster(load_machine("dgx-a100"), spec);  // 8 rails, one leaf each, 4 spines
   CHECK(m.count(NodeKind::gpu) == 32);
@@ -162,14 +161,14 @@ TEST_CASE("a torus wraps around, and a ring of two has one link") {
   spec.x = 5;
   spec.y = 1;
   CHECK(refusal(small(), spec) ==
-        "generated cluster: z is 0, but give all of x, y, z from 1 to 4096, or none");
+        "generated cluster: z is 0, but x, y and z must all be 1 to 4096, or all be 0");
   spec.z = 1;
   CHECK(refusal(small(), spec).find("the torus has 5 places") != std::string::npos);
   spec.machines = 5;
   CHECK(generate_cluster(small(), spec).count(LinkKind::network) == 5 + 5);
 }
 
-TEST_CASE("a machine without a NIC is given one, and that is said") {
+TEST_CASE("a machine without a NIC gets one, and an assumption is listed") {
   auto const m = generate_cluster(load_machine("paper-gmmu-bypass"), shape(ClusterShape::fat_tree, 3));
   CHECK(m.count(NodeKind::nic) == 3);
   CHECK(m.count(NodeKind::gpu) == 12);

@@ -69,7 +69,7 @@ std::vector<ImportCase> hwloc_cases() {
       {"hwloc:machines",
        topology(
            object("System", "", object("Machine", "", package(gpu("1"))) + object("Machine", "", package()))),
-       "f: the file holds several machines, but an hwloc file must hold one"},
+       "f: the file contains several machines, but an hwloc file must contain one"},
       {"hwloc:machine", topology(object("Machine", "", package(gpu("1")))), one},
       {"hwloc:host-bridge", topology(package(bridge("0-1", gpu("1")))), one},
       {"hwloc:switch",
@@ -110,10 +110,10 @@ std::vector<ImportCase> hwloc_cases() {
        "Intel's display controllers of PCI class 0380 are taken as GPUs: 1 (class 0380, 8086:0bd5)"},
       {"hwloc:display",
        topology(package(gpu("1") + device("2", "0300 [1a03:2000]") + device("3", "0300 [8086:9bc8]"))), one,
-       "display controllers of other makers than NVIDIA and AMD are left out: 2 (class 0300, 1a03:2000) and "
+       "display controllers of other vendors than NVIDIA and AMD are left out: 2 (class 0300, 1a03:2000) and "
        "1 more"},
       {"hwloc:accelerator", topology(package(gpu("1") + device("2", "1200 [10ee:5020]"))), one,
-       "accelerators of other makers than NVIDIA and AMD are left out: 2 (class 1200, 10ee:5020)"},
+       "accelerators of other vendors than NVIDIA and AMD are left out: 2 (class 1200, 10ee:5020)"},
       {"hwloc:nic-virtual",
        topology(
            package(gpu("1") + nic("0000:02:00.0") +
@@ -152,7 +152,7 @@ std::vector<ImportCase> hwloc_cases() {
        one},
       {"hwloc:locality-open", topology(package() + package("", "2") + bridge("0-1", gpu("0000:01:00.0"))),
        "1 gpu, 2 cpu | 1 pcie, 1 cpu_interconnect",
-       "PCI devices that several CPUs share in the file are attached to the first CPU, assumed: "
+       "PCI devices shared by several CPUs are assumed to be attached to the first CPU: "
        "0000:01:00.0"},
       {"hwloc:locality",
        topology(package() + object("Group", "", package("", "2") + bridge("0-1", gpu("1")))),
@@ -190,13 +190,12 @@ std::vector<ImportCase> hwloc_cases() {
                        "0 50000 50000 50000 0 50000 50000 50000 0") +
                 hops("0 1 2 1 0 1 2 1 0")),
        "3 gpu, 1 cpu | 3 pcie, 2 xgmi",
-       "pairs of GPUs more than one hop apart (XGMIHops) have no link of their own: 'gpu0' and 'gpu2'"},
+       "pairs of GPUs more than one hop apart (XGMIHops) have no direct link: 'gpu0' and 'gpu2'"},
       {"hwloc:pair-constant",
        topology(package(amd("1") + amd("2")) + matrix("XGMIBandwidth", "2", pair, "0 100000 100000 0")),
        "2 gpu, 1 cpu | 2 pcie, 2 xgmi",
-       "XGMIBandwidth states 100 GB/s for every pair of GPUs, which hwloc writes whatever their links are; "
-       "every pair "
-       "is taken as joined",
+       "XGMIBandwidth states 100 GB/s for every pair of GPUs, as hwloc does for any links; a link is assumed "
+       "for every pair",
        "1 xgmi of 2 in parallel: 100 ns, 100 GB/s"},
       {"hwloc:pair",
        topology(package(amd("1") + amd("2")) + matrix("XGMIBandwidth", "2", pair, "0 50000 50000 0")),
@@ -204,7 +203,7 @@ std::vector<ImportCase> hwloc_cases() {
       {"hwloc:one-way",
        topology(package(gpu("1") + gpu("2")) + matrix("NVLinkBandwidth", "2", pair, "0 25000 0 0")),
        "2 gpu, 1 cpu | 2 pcie, 1 nvlink",
-       "bandwidths given in one direction only hold for the other: 'gpu0' and 'gpu1'",
+       "bandwidths stated for one direction are assumed for both: 'gpu0' and 'gpu1'",
        "1 nvlink: 100 ns, 25 GB/s"},
       {"hwloc:both-ways",
        topology(package(gpu("1") + gpu("2")) + matrix("NVLinkBandwidth", "2", pair, "0 25000 25000 0")),
@@ -213,7 +212,7 @@ std::vector<ImportCase> hwloc_cases() {
        "PCIe links whose ends state different bandwidths take the lower one: 'gpu0'",
        "1 pcie: 70 ns, 1969231 kB/s"},
       {"hwloc:pcie-idle", topology(package(device("1", "0302 [10de:1db8]", "", "", "4.000000"))), one,
-       "PCIe links of GPUs keep a rate of 4 GB/s and less, though an idle GPU lowers its own: 'gpu0'",
+       "PCIe links of GPUs keep a rate of 4 GB/s or less, although an idle GPU lowers its rate: 'gpu0'",
        "1 pcie: 70 ns, 4 GB/s"},
       {"hwloc:pcie-stated",
        topology(package(bridge("0-1", bridge("1-1", gpu("1"))))),

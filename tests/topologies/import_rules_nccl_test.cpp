@@ -79,7 +79,7 @@ std::vector<ImportCase> nccl_cases() {
        "devices of a GPU's PCI class without a <gpu> element are taken as GPUs: 1 (class 0x030200) and 1 "
        "more"},
       {"nccl:display", machine(gpu("1") + pci("2", "0x030000", "", ids("0x1a03", "0x2000"))), one,
-       "display controllers and accelerators of other makers than NVIDIA and AMD are left out: 2 (class "
+       "display controllers and accelerators of other vendors than NVIDIA and AMD are left out: 2 (class "
        "0x030000)"},
       {"nccl:nic-class", machine(gpu("1") + pci("2", "0x020700") + pci("3", "0x028000")),
        "1 gpu, 1 cpu, 2 nic | 3 pcie",
@@ -95,7 +95,7 @@ std::vector<ImportCase> nccl_cases() {
        "PCI devices of other classes, with devices below them, are taken as PCIe switches: 2 (class "
        "0x080100)"},
       {"nccl:class-open", machine(gpu("1") + pci("2", "")), one,
-       "PCI devices of no stated class are left out: 2"},
+       "PCI devices without a class are left out: 2"},
       {"nccl:other", machine(gpu("1") + pci("2", "0x010802")), one,
        "PCI devices that are neither GPU, NIC nor switch are left out: 2 (class 0x010802)"},
       {"nccl:gpu-partition",
@@ -119,7 +119,8 @@ std::vector<ImportCase> nccl_cases() {
       {"nccl:maker-nvidia", machine(gpu("1")), one, {}, "(gpu, NUMA node 0, sm_90)"},
       {"nccl:maker-by-sm", machine(gpu("1", "", kLink)), one,
        "GPUs with an 'sm' and no vendor are taken as NVIDIA's: 'gpu0'", "(gpu, NUMA node 0, sm_90)"},
-      {"nccl:maker-open", machine(pci("1", "0x030200")), one, "the maker of GPUs is not in the file: 'gpu0'"},
+      {"nccl:maker-open", machine(pci("1", "0x030200")), one,
+       "the vendor of GPUs is not in the file: 'gpu0'"},
       {"nccl:cpu-repeated", system(cpu(gpu("1")) + cpu(gpu("2"))), "2 gpu, 1 cpu | 2 pcie",
        "<cpu> elements of one host and numaid are one CPU: 'cpu0'"},
       {"nccl:cpu-numa-open", system(cpu(gpu("1"), "numaid=\"-1\"")), one,
@@ -144,7 +145,7 @@ std::vector<ImportCase> nccl_cases() {
       {"nccl:guid-shared",
        machine(gpu("1") + nic("0000:0e:00.0", "guid=\"0xa1\"") + nic("0000:0f:00.0", "guid=\"0xa1\"")),
        "1 gpu, 1 cpu, 2 nic | 3 pcie",
-       "NICs of one GUID, each with a PCI slot, are taken as NICs of their own: 'nic0' and 'nic1'"},
+       "NICs with one GUID but separate PCI slots are separate NICs: 'nic0' and 'nic1'"},
       {"nccl:guid", machine(gpu("1") + nic("0000:0e:00.0", "guid=\"0xa1\"")), "1 gpu, 1 cpu, 1 nic | 2 pcie"},
       {"nccl:net-repeated", ports(port("a", "200000") + port("a", "200000")), "1 gpu, 1 cpu, 1 nic | 2 pcie",
        "ports of a NIC that are listed several times are counted once: 'a' of 'nic0' (200000 Mbit/s)",
@@ -152,7 +153,7 @@ std::vector<ImportCase> nccl_cases() {
       {"nccl:net-absurd",
        ports(port("cxi0", "200000000") + port("b", "7") + port("c", "99999999999999999999")),
        "1 gpu, 1 cpu, 1 nic | 2 pcie",
-       "speeds that no network port has are not read: 'cxi0' of 'nic0' (200000000 Mbit/s) and 2 more",
+       "implausible speeds of network ports are ignored: 'cxi0' of 'nic0' (200000000 Mbit/s) and 2 more",
        "(nic, NUMA node 0, cxi0)"},
       {"nccl:net-speed",
        ports(port("a", "400000") + port("b", "200000")),
@@ -164,8 +165,7 @@ std::vector<ImportCase> nccl_cases() {
        "the speed of network ports is not in the file: 'a' of 'nic0' (-1 Mbit/s) and 3 more",
        "(nic, NUMA node 0, a)"},
       {"nccl:busid-repeated", machine(pci("c5", "0x060400", gpu("1")) + pci("c5", "0x060400", gpu("2"))),
-       "2 gpu, 1 cpu, 2 pcie_switch | 4 pcie",
-       "several PCI devices have one busid, and each is a device of its own: c5"},
+       "2 gpu, 1 cpu, 2 pcie_switch | 4 pcie", "PCI devices with the same busid are separate devices: c5"},
       {"nccl:busid", machine(gpu("1")), one},
       {"nccl:misplaced", system("<gpu sm=\"80\"/>" + cpu(gpu("1"))), one,
        "elements where NCCL reads none are left out: <gpu> in <system>"},
@@ -199,11 +199,11 @@ std::vector<ImportCase> nccl_cases() {
        "2 gpu, 1 cpu | 2 pcie",
        "links to GPUs that are not in the file are left out: 'gpu0' (4 to 0000:bd:00.0)"},
       {"nccl:link-class-open", machine(gpu("1", nvlink("0000:c4:00.0", ""))), nvswitch,
-       "NVLinks to a device that is not in the file, of no stated class, lead to an assumed NVSwitch: 'gpu0' "
+       "NVLinks to a device that is not in the file and has no class lead to an assumed NVSwitch: 'gpu0' "
        "(18 to "
        "0000:c4:00.0)"},
       {"nccl:link-other", machine(gpu("1", nvlink("0000:c4:00.0", "0x060400"))), nvswitch,
-       "NVLinks to a device that is not in the file lead to an assumed NVSwitch, whatever its class: 'gpu0' "
+       "NVLinks to a device of any other class that is not in the file lead to an assumed NVSwitch: 'gpu0' "
        "(18 to "
        "0000:c4:00.0)"},
       {"nccl:xgmi-missing", machine(amd("1", xgmi("0000:c4:00.0")) + amd("2", "")), "2 gpu, 1 cpu | 2 pcie",
@@ -219,11 +219,11 @@ std::vector<ImportCase> nccl_cases() {
       {"nccl:pcie-stated", machine(gpu("1")), one, {}, "1 pcie: 70 ns, 31507692307 B/s"},
       {"nccl:pcie-width-open",
        machine(pci("1", "0x030200", "", " link_speed=\"32.0 GT/s PCIe\" link_width=\"255\"")), one,
-       "PCIe links of a stated speed and no width have 16 lanes, assumed: 'gpu0'",
+       "PCIe links with a speed and no width are assumed to have 16 lanes: 'gpu0'",
        "1 pcie: 70 ns, 63015384615 B/s"},
       {"nccl:pcie-speed-open", machine(pci("1", "0x030200", "", " link_speed=\"Unknown\" link_width=\"8\"")),
        one,
-       "PCIe links of a stated width and no speed have the default bandwidth of 16 lanes, by their width: "
+       "PCIe links with a width and no speed have the default bandwidth of 16 lanes, scaled to their width: "
        "'gpu0'",
        "1 pcie: 70 ns, 8 GB/s"},
       {"nccl:pcie-open",
@@ -253,7 +253,7 @@ std::vector<ImportCase> nccl_cases() {
       {"nccl:emulated-switch",
        machine(pci("a", "0x060400", gpu("1"), " link_speed=\"2.5 GT/s PCIe\" link_width=\"1\"")),
        "1 gpu, 1 cpu, 1 pcie_switch | 2 pcie",
-       "PCIe switches whose link is slower than that of a device below them (an emulated bridge?) keep it: "
+       "PCIe switches keep an uplink slower than that of a device below them (an emulated bridge?): "
        "'switch0'",
        "1 pcie: 70 ns, 250 MB/s"},
       {"nccl:switch-rate", machine(pci("a", "0x060400", gpu("1"))), "1 gpu, 1 cpu, 1 pcie_switch | 2 pcie"},
@@ -266,7 +266,7 @@ std::vector<ImportCase> nccl_cases() {
        system(cpu(gpu("1") + nic("2"), "numaid=\"0\" host_hash=\"0xa\"") +
               cpu(gpu("1"), "numaid=\"0\" host_hash=\"0xb\"")),
        "2 gpu, 2 cpu, 2 nic, 1 network_switch | 4 pcie, 2 network",
-       "hosts without a NIC in the file have one on a PCIe link of their first CPU, assumed: 'host1.cpu0'"},
+       "a NIC on a PCIe link of the first CPU is assumed for hosts without a NIC: 'host1.cpu0'"},
       {"nccl:host-with-nic",
        system(cpu(gpu("1") + nic("2"), "numaid=\"0\" host_hash=\"0xa\"") +
               cpu(gpu("1") + nic("2"), "numaid=\"0\" host_hash=\"0xb\"")),
@@ -288,7 +288,7 @@ std::vector<ImportCase> nccl_cases() {
       {"any:nic", ports(port("a", "400000")), "1 gpu, 1 cpu, 1 nic | 2 pcie"},
       {"any:cpu-mesh", system(cpu(gpu("1")) + cpu("", "numaid=\"1\"") + cpu("", "numaid=\"2\"")),
        "1 gpu, 3 cpu | 1 pcie, 3 cpu_interconnect",
-       "how the 3 CPUs are joined is not in the file: a link between every two of them is assumed"},
+       "links between the 3 CPUs are not in the file: a full mesh is assumed"},
       {"any:one-cpu", machine(gpu("1")), one},
   };
 }

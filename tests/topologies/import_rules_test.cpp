@@ -67,7 +67,7 @@ Read read(std::string const& text) {
 
 }  // namespace
 
-TEST_CASE("every rule of import has a case of its own") {
+TEST_CASE("every import rule has its own case") {
   std::set<std::string_view> tested;
   for (auto const& c : all_cases()) tested.insert(c.rule);
   std::set<std::string_view> known;
@@ -82,7 +82,7 @@ TEST_CASE("every rule of import has a case of its own") {
   }
 }
 
-TEST_CASE("a rule of import decides its case, and inspect lists the assumption") {
+TEST_CASE("an import rule decides its case, and inspect lists the assumption") {
   for (auto const& c : all_cases()) {
     INFO(c.rule);
     auto const result = read(c.text);
@@ -117,7 +117,7 @@ TEST_CASE("a pattern matches whole words, and any text at a star") {
   CHECK_FALSE(matches_pattern("gpus", "cpu|gpu"));
 }
 
-TEST_CASE("what an importer looks at has a rule that matches anything") {
+TEST_CASE("every element that an importer reads has a catch-all rule") {
   for (auto const& rule : import_rules()) {
     auto element = std::string(rule.element);
     element.resize(std::min(element.find('|'), element.size()));

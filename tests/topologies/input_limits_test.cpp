@@ -30,7 +30,7 @@ std::string topograph(std::string const& node) {
 
 }  // namespace
 
-TEST_CASE("a range of a topograph model is held against the limits while it is written out") {
+TEST_CASE("a range of a topograph model is checked against the limits during expansion") {
   InputLimits limits;
   limits.names = {1 << 20};
   CHECK(refusal(topograph(std::string(200, 'k') + "[1-100000]"), limits) ==
@@ -45,7 +45,7 @@ TEST_CASE("a range of a topograph model is held against the limits while it is w
   CHECK(refusal(topograph("n[1-50]"), limits) == "accepted");
 }
 
-TEST_CASE("names of nodes are held against the limits in every format") {
+TEST_CASE("names of nodes are checked against the limits in every format") {
   InputLimits limits;
   limits.names = {100};
   std::string const name(60, 'n');
@@ -57,7 +57,7 @@ TEST_CASE("names of nodes are held against the limits in every format") {
   CHECK(refusal(toml, limits) == "accepted");
 }
 
-TEST_CASE("the links of a bandwidth matrix are counted before one is made") {
+TEST_CASE("the links of a bandwidth matrix are counted before any is created") {
   InputLimits limits;
   limits.links = 40 + 780;  // PCIe, NVLink
   CHECK(refusal(test::hwloc_matrix(40), limits) == "accepted");
@@ -67,7 +67,7 @@ TEST_CASE("the links of a bandwidth matrix are counted before one is made") {
   CHECK(refusal(test::hwloc_matrix(40), limits) == "f: there are more links than limits.links = 39");
 }
 
-TEST_CASE("a name of more than 255 bytes is refused, and cut in the sentence") {
+TEST_CASE("a name of more than 255 bytes is rejected, and truncated in the message") {
   auto const machine = [](std::size_t length) {
     return "[[node]]\nkind = \"gpu\"\nname = \"" + std::string(length, 'n') + "\"\n";
   };
@@ -79,7 +79,7 @@ TEST_CASE("a name of more than 255 bytes is refused, and cut in the sentence") {
                               "...', has 1000000 bytes, but it may have at most 255");
 }
 
-TEST_CASE("what is assumed takes as many sentences for 80 like devices as for 40") {
+TEST_CASE("assumptions take the same number of messages for 80 equal devices as for 40") {
   auto const few = parse_machine(test::nccl_nics(40), "f");
   auto const many = parse_machine(test::nccl_nics(80), "f");
   CHECK(many.count(NodeKind::nic) == 80);
@@ -89,7 +89,7 @@ TEST_CASE("what is assumed takes as many sentences for 80 like devices as for 40
   CHECK(std::ranges::find(few.assumed, slotless) != few.assumed.end());
 }
 
-TEST_CASE("YAML is read as YAML: flow style, quotes and comments") {
+TEST_CASE("YAML is parsed with flow style, quotes and comments") {
   auto const m = parse_machine(
       "# a cluster\nswitches: {spine: {switches: [leaf, 'other leaf']}}\n"
       "blocks: [{switch: leaf, nodes: [\"n[08-10]\"], annotations: {accelerator/domain: d0}},\n"
@@ -104,10 +104,9 @@ TEST_CASE("YAML is read as YAML: flow style, quotes and comments") {
   CHECK(m.find("m").has_value());
 }
 
-TEST_CASE("hostile YAML is refused by line") {
+TEST_CASE("hostile YAML is rejected by line") {
   std::string const head = "switches:\nblocks:\n";
-  CHECK(refusal("a: &a [x, x]\nb: [*a, *a]\n" + head) ==
-        "f:2: an alias ('*') stands here, but aliases are not read");
+  CHECK(refusal("a: &a [x, x]\nb: [*a, *a]\n" + head) == "f:2: aliases ('*') are not supported");
   CHECK(refusal(head + "x: " + std::string(100, '[') + std::string(100, ']')) ==
         "f:3: lists and maps nest deeper than 32");
   CHECK(refusal(head + "x: " + std::string(100'000, '[')) == "f: more than 1000 brackets are open at once");
@@ -122,7 +121,7 @@ TEST_CASE("hostile YAML is refused by line") {
   CHECK(refusal(head + std::string(9 << 20, ' ')).find("it may have at most 8 MiB") != std::string::npos);
 }
 
-TEST_CASE("NVLinks of an hwloc matrix may join a CPU and a GPU, as on POWER8") {
+TEST_CASE("NVLinks of an hwloc matrix may connect a CPU and a GPU, as on POWER8") {
   std::string const gpu = "<object type=\"PCIDev\" pci_type=\"0302 [10de:15f9]\" gp_index=\"";
   auto const m = parse_machine(
       "<topology version=\"2.0\"><object type=\"Package\" gp_index=\"3\">" + gpu + "10\"/>" + gpu +
@@ -145,7 +144,7 @@ TEST_CASE("NVLinks of an hwloc matrix may join a CPU and a GPU, as on POWER8") {
   CHECK(joined == 2);
 }
 
-TEST_CASE("a busid may stand for several switches and NICs of an NCCL file, and belongs to a host") {
+TEST_CASE("a busid may identify several switches and NICs of an NCCL file, and is local to a host") {
   auto const gpu = [](std::string const& id, std::string const& peer) {
     return "<pci busid=\"" + id + "\" class=\"0x038000\"><gpu sm=\"120\" gcn=\"908\"><xgmi target=\"" + peer +
            "\" count=\"1\" tclass=\"0x038000\"/></gpu></pci>";
@@ -161,8 +160,7 @@ TEST_CASE("a busid may stand for several switches and NICs of an NCCL file, and 
   CHECK(one.count(NodeKind::pcie_switch) == 2);
   CHECK(one.count(NodeKind::nic) == 1);
   CHECK(one.count(LinkKind::xgmi) == 1);
-  CHECK(std::ranges::find(one.assumed,
-                          "several PCI devices have one busid, and each is a device of its own: c5") !=
+  CHECK(std::ranges::find(one.assumed, "PCI devices with the same busid are separate devices: c5") !=
         one.assumed.end());
 
   // Two hosts that are connected only by a common switch.

@@ -45,7 +45,7 @@ std::vector<int> machines_of(Machine const& m) {
 
 }  // namespace
 
-TEST_CASE("nodes of a generated cluster belong to the copy that they are part of, switches between to none") {
+TEST_CASE("nodes of a generated cluster belong to their copy, and the switches between copies to none") {
   for (auto const shape : {ClusterShape::fat_tree, ClusterShape::dragonfly, ClusterShape::torus}) {
     ClusterSpec spec;
     spec.shape = shape;
@@ -59,19 +59,19 @@ TEST_CASE("nodes of a generated cluster belong to the copy that they are part of
   }
 }
 
-TEST_CASE("a machine that is a cluster already is not copied into another") {
+TEST_CASE("a machine that is already a cluster is not copied into another") {
   ClusterSpec spec;
   spec.machines = 3;
   try {
     generate_cluster(two_machines(), spec);
     FAIL("accepted");
   } catch (UserError const& error) {
-    CHECK(std::string(error.what()).find("the machine is a cluster already, of 2 machines") !=
+    CHECK(std::string(error.what()).find("the machine is already a cluster of 2 machines") !=
           std::string::npos);
   }
 }
 
-TEST_CASE("a machine that is no cluster is one machine") {
+TEST_CASE("a machine that is not a cluster is one machine") {
   for (auto const* name : {"dgx1", "paper-gmmu-bypass", "mi300x-8"}) {
     auto const m = load_machine(name);
     CHECK(m.machines() == 1);
@@ -104,7 +104,7 @@ TEST_CASE("machines are numbered without gaps, and every GPU and CPU belongs to 
         std::string::npos);
 }
 
-TEST_CASE("a host has the GPUs of the machines that share its memory, the fewest where hosts differ") {
+TEST_CASE("a host has the GPUs of the machines that share its memory, the minimum over different hosts") {
   struct Apart final : MemoryScope {
     std::uint32_t instance_of(std::uint32_t machine) const override { return machine; }
   };
@@ -137,9 +137,9 @@ TEST_CASE("hosts of an NCCL file and nodes of a topograph model are machines") {
   CHECK(big.nodes[*big.find("node2218.gpu0")].machine == big.nodes[*big.find("node2218")].machine);
 }
 
-TEST_CASE("a description says what each machine has, and of which machine a node is") {
+TEST_CASE("a description lists the contents of each machine and the machine of each node") {
   auto const text = describe_text(two_machines());
-  CHECK(text.find("  in 2 machines, each with a host and a driver unless memory.scope says otherwise:\n"
+  CHECK(text.find("  in 2 machines, each with a host and a driver unless memory.scope joins them:\n"
                   "    m0 to m1: 4 gpu, 1 cpu, 3 pcie_switch, 1 nic\n") != std::string::npos);
   CHECK(text.find("    m1.gpu3 (gpu, machine m1)\n") != std::string::npos);
   CHECK(text.find("    net.leaf0 (network_switch)\n") != std::string::npos);

@@ -34,29 +34,29 @@ InputLimits model_of(std::uint64_t gib) {
 
 }  // namespace
 
-TEST_CASE("a machine is refused where it needs more memory than limits.model, with its largest part") {
+TEST_CASE("a machine that needs more memory than limits.model is rejected with its largest part") {
   // One CPU and one switch: the size of the GPUs, and the switch's links between each pair.
   auto const wide = generate_generic({15'000, 15'000, 0, GenericFabric::pcie, 1});
   auto const text = refusal(generate_generic({8000, 8000, 0, GenericFabric::pcie, 1}), model_of(17));
-  CHECK(text.find("machine 'generic': to simulate 8000 GPUs and 3 other nodes takes about ") == 0);
+  CHECK(text.find("machine 'generic': simulating 8000 GPUs and 3 other nodes needs about ") == 0);
   CHECK(text.find("more than limits.model = 17 GiB") != std::string::npos);
-  CHECK(text.find("(its GPUs: ") != std::string::npos);
+  CHECK(text.find("(GPUs: ") != std::string::npos);
   MachineConfig tiny;
   tiny.gpu.sms = 1;
   tiny.l2_cache.slices = 1;
   CHECK_THROWS_WITH_AS(check_model_size(wide, tiny, model_of(17)),
-                       doctest::Contains("(the links of its switches, each with each: 30"), UserError);
+                       doctest::Contains("(pairs of switch links: 30"), UserError);
   CHECK(refusal(wide, model_of(1024)) == "accepted");
 }
 
-TEST_CASE("the machines that are promised fit: 4 GPUs in 64 MiB each, 1,024 in 14 GiB") {
+TEST_CASE("the documented machines fit: 4 GPUs in 64 MiB each, 1,024 in 14 GiB") {
   CHECK(mib(model_size(load_machine("paper-gmmu-bypass"), {})) < 4 * 64);
   ClusterSpec cluster;
   cluster.machines = 128;
   CHECK(refusal(generate_cluster(load_machine("dgx-a100"), cluster), model_of(14)) == "accepted");
 }
 
-TEST_CASE("twice the machines behind switches of one radix take twice the memory, routes aside") {
+TEST_CASE("twice the machines behind switches of one radix take twice the memory, except for routes") {
   auto const size = [](std::uint32_t machines) {
     ClusterSpec cluster;
     cluster.machines = machines;

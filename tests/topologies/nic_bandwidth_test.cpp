@@ -85,7 +85,7 @@ ClusterSpec cluster_of(std::uint32_t machines, std::uint32_t radix = 64) {
 
 }  // namespace
 
-TEST_CASE("a network link of a TOML file has the bandwidth of its NIC, unless it states its own") {
+TEST_CASE("a network link of a TOML file has the bandwidth of its NIC, unless it has its own") {
   auto const of_nic = parse_machine(two_machines("bandwidth = \"400 Gbit/s\"\n"), "f");
   CHECK(of_nic.nodes[of_nic.find("nic0").value()].bandwidth == kNdr);
   CHECK(of_nic.states_nic_bandwidth());
@@ -113,11 +113,11 @@ TEST_CASE("a link between two NICs has the bandwidth of the slower one; PCIe lin
   CHECK(m.links.back().forward == Bandwidth{16'000'000'000});
 }
 
-TEST_CASE("a bandwidth of a node that is no NIC, of 0 or without a unit is refused") {
+TEST_CASE("a bandwidth of a node that is not a NIC, of 0 or without a unit is rejected") {
   auto const node = [](std::string const& kind, std::string const& value) {
     return "[[node]]\nname = \"x\"\nkind = \"" + kind + "\"\nbandwidth = \"" + value + "\"\n";
   };
-  CHECK(refusal(node("gpu", "50GB/s")) == "f:4: 'bandwidth' is of a NIC or of a link, but 'x' is a gpu");
+  CHECK(refusal(node("gpu", "50GB/s")) == "f:4: 'bandwidth' applies to NICs and links, but 'x' is a gpu");
   CHECK(refusal(node("nic", "0 B/s")) == "f:4: 'bandwidth' is 0 B/s, but it must be 1 MB/s to 1000000 TB/s");
   CHECK(refusal(node("nic", "400")) ==
         "f:4: 'bandwidth' is '400': '400' has no unit; write a bandwidth such as '64 GB/s'");
@@ -126,7 +126,7 @@ TEST_CASE("a bandwidth of a node that is no NIC, of 0 or without a unit is refus
   CHECK_THROWS_AS(validate(m, "made"), UserError);
 }
 
-TEST_CASE("GraphML keeps the bandwidth of NICs, and its network links take it") {
+TEST_CASE("GraphML keeps the bandwidth of NICs, and its network links use it") {
   auto const m = parse_machine(two_machines("bandwidth = \"50GB/s\"\n"), "f");
   auto const again = parse_machine(write_graphml(m), "g");
   CHECK(again.nodes[again.find("nic0").value()].bandwidth == kNdr);
@@ -146,7 +146,7 @@ TEST_CASE("GraphML keeps the bandwidth of NICs, and its network links take it") 
   CHECK(rates(read, NodeKind::nic) == Rates(2, kNdr));
 }
 
-TEST_CASE("a NIC of an NCCL file has the speed of its ports together, and so has its link to other hosts") {
+TEST_CASE("a NIC of an NCCL file has the total speed of its ports, and so has its link to other hosts") {
   auto const port = [](std::string const& name, std::string const& speed) {
     return "<net name=\"" + name + "\" dev=\"0\" port=\"1\" speed=\"" + speed + "\"/>";
   };
@@ -163,7 +163,7 @@ TEST_CASE("a NIC of an NCCL file has the speed of its ports together, and so has
   CHECK(rates(generate_cluster(alone, cluster_of(2)), NodeKind::nic) == Rates(4, kNdr));
 }
 
-TEST_CASE("an adapter of ibnetdiscover has the bandwidth of its links together") {
+TEST_CASE("an adapter of ibnetdiscover has the total bandwidth of its links") {
   std::string const rows =
       "[1]\t\"H-0001\"[1](1)\t# \"node1 mlx5_0\" lid 1 4xNDR\n"
       "[2]\t\"H-0001\"[2](2)\t# \"node1 mlx5_0\" lid 2 4xHDR\n"
@@ -176,7 +176,7 @@ TEST_CASE("an adapter of ibnetdiscover has the bandwidth of its links together")
   CHECK(m.nodes[m.find("H-0002").value()].bandwidth == Bandwidth{});
 }
 
-TEST_CASE("hwloc and topograph files state no bandwidth of a NIC, and inspect says what it is then") {
+TEST_CASE("hwloc and topograph files have no bandwidth of a NIC, and inspect shows the assumed one") {
   auto const hwloc = parse_machine(
       "<topology version=\"2.0\"><object type=\"Machine\"><object type=\"Package\" gp_index=\"1\"><object "
       "type=\"PCIDev\" gp_index=\"2\" pci_busid=\"0000:01:00.0\" pci_type=\"0302 [10de:2330] [0000:0000] "
@@ -188,11 +188,12 @@ TEST_CASE("hwloc and topograph files state no bandwidth of a NIC, and inspect sa
   CHECK(rates(generate_cluster(hwloc, cluster_of(2)), NodeKind::nic) == Rates(4, kDefault));
   auto const topograph =
       parse_machine("switches:\n  leaf:\n    nodes: [a, b]\nnodes:\n  a: {}\n  b: {}\n", "f");
-  CHECK(assumes(topograph, "no latency or bandwidth is in the file: all are the link defaults"));
+  CHECK(assumes(topograph, "no latency or bandwidth is in the file: the link defaults are assumed"));
   CHECK(rates(topograph, NodeKind::nic) == Rates(4, kDefault));
 }
 
-TEST_CASE("in a generated cluster links at NICs have the NIC's bandwidth, those between switches their own") {
+TEST_CASE(
+    "in a generated cluster, links at NICs have the NIC's bandwidth, links between switches their own") {
   auto const m = generate_cluster(load_machine("dgx-h100"), cluster_of(2, 8));  // 4 leaves, 2 spines
   CHECK(rates(m, NodeKind::nic) == Rates(32, kNdr));
   CHECK(rates(m, NodeKind::network_switch) == Rates(16, kNdr));
@@ -238,7 +239,7 @@ TEST_CASE("machine.cluster.switch_bandwidth is reported as unused if the cluster
   CHECK(unused("8").empty());
 }
 
-TEST_CASE("a torus and a dragonfly tell links at NICs from those between their routers") {
+TEST_CASE("a torus and a dragonfly distinguish links at NICs from links between their routers") {
   for (auto const shape : {ClusterShape::torus, ClusterShape::dragonfly, ClusterShape::rail_optimized}) {
     auto spec = cluster_of(16);
     spec.shape = shape;
@@ -252,7 +253,7 @@ TEST_CASE("a torus and a dragonfly tell links at NICs from those between their r
   }
 }
 
-TEST_CASE("the built-in machines state the bandwidth of their NICs, and inspect shows it") {
+TEST_CASE("the built-in machines have the bandwidth of their NICs, and inspect shows it") {
   auto const of_nics = [](std::string const& name) {
     auto const m = load_machine(name);
     CHECK(m.count(NodeKind::nic) > 0);

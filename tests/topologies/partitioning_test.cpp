@@ -34,7 +34,7 @@ TEST_CASE("four cliques on four ranks are cut only between them") {
   CHECK(imbalance(weights, ranks, 4) == doctest::Approx(1.0));
 }
 
-TEST_CASE("the same arguments give the same ranks every time") {
+TEST_CASE("equal arguments always give equal ranks") {
   std::vector<std::uint64_t> weights;
   std::vector<PartitionEdge> edges;
   for (std::uint32_t i = 0; i < 200; ++i) {
@@ -52,14 +52,14 @@ TEST_CASE("the same arguments give the same ranks every time") {
   CHECK(cut_weight(edges, first) < 600);
 }
 
-TEST_CASE("enormous weights are scaled, not overflown") {
+TEST_CASE("enormous weights are scaled without overflow") {
   std::vector<std::uint64_t> const weights(8, UINT64_MAX);
   std::vector<PartitionEdge> edges;
   for (std::uint32_t i = 0; i < 7; ++i) edges.push_back({i, i + 1, i == 3 ? 1 : UINT64_MAX});
   CHECK(assign_ranks(weights, edges, 2) == Ranks{0, 0, 0, 0, 1, 1, 1, 1});
 }
 
-TEST_CASE("fewer than two partitions per rank are split into runs, none of them empty") {
+TEST_CASE("fewer than two partitions per rank are split into ranges, none of them empty") {
   CHECK(assign_ranks(std::vector<std::uint64_t>{1, 1, 1, 1, 1}, {}, 3) == Ranks{0, 0, 1, 2, 2});
   CHECK(assign_ranks(std::vector<std::uint64_t>{100, 1, 1}, {}, 3) == Ranks{0, 1, 2});
   CHECK(assign_ranks(std::vector<std::uint64_t>{1, 1, 100}, {}, 3) == Ranks{0, 1, 2});
@@ -68,7 +68,7 @@ TEST_CASE("fewer than two partitions per rank are split into runs, none of them 
   CHECK(assign_ranks(std::vector<std::uint64_t>{0, 0, 0}, {}, 2).size() == 3);
 }
 
-TEST_CASE("one rank takes everything, and no partitions need none") {
+TEST_CASE("one rank gets everything, and zero partitions need none") {
   CHECK(assign_ranks(std::vector<std::uint64_t>{3, 4, 5}, {}, 1) == Ranks{0, 0, 0});
   CHECK(assign_ranks({}, {}, 3).empty());
 }

@@ -55,7 +55,7 @@ TEST_CASE("ndv4-topo.xml: two GPUs and two NICs on each of four switches, one pe
   check("ndv4-topo.xml", "nccl-xml", {8, 4, 4, 0, 8, 20, 0, 0, 6});
 }
 
-TEST_CASE("ncv4-topo.xml: 4 GPUs whose NVLinks lead to themselves, and a NIC without a PCI slot") {
+TEST_CASE("ncv4-topo.xml: 4 GPUs with NVLinks to themselves, and a NIC without a PCI slot") {
   check("ncv4-topo.xml", "nccl-xml", {4, 4, 0, 0, 1, 5, 0, 0, 6});
   auto const path = data_file("topologies/ncv4-topo.xml");
   if (!path) return;
@@ -72,7 +72,9 @@ TEST_CASE("ncv4-topo.xml: 4 GPUs whose NVLinks lead to themselves, and a NIC wit
   CHECK(m.nodes[m.find("gpu0").value()].sm_count == 0);
 }
 
-TEST_CASE("p4d-24xl-topo.xml: 8 GPUs, 4 NICs and 4 switches at PCIe 3.0 speed, NVLinks absent and said so") {
+TEST_CASE(
+    "p4d-24xl-topo.xml: 8 GPUs, 4 NICs and 4 switches at PCIe 3.0 speed, with a message about missing "
+    "NVLinks") {
   check("p4d-24xl-topo.xml", "nccl-xml", {8, 2, 4, 0, 4, 16, 0, 0, 1});
   auto const path = data_file("topologies/p4d-24xl-topo.xml");
   if (!path) return;
@@ -82,11 +84,11 @@ TEST_CASE("p4d-24xl-topo.xml: 8 GPUs, 4 NICs and 4 switches at PCIe 3.0 speed, N
     if (link.kind == LinkKind::pcie) CHECK(link.forward == Bandwidth{15'753'846'153});
 }
 
-TEST_CASE("topo_3p_pcie.xml: 3 GPUs, each on a switch of its own") {
+TEST_CASE("topo_3p_pcie.xml: 3 GPUs, each on a separate switch") {
   check("topo_3p_pcie.xml", "nccl-xml", {3, 2, 3, 0, 1, 7, 0, 0, 1});
 }
 
-TEST_CASE("topo_4p_940.xml: four MI300A, every two joined by xGMI") {
+TEST_CASE("topo_4p_940.xml: four MI300A, every two connected by xGMI") {
   check("topo_4p_940.xml", "nccl-xml", {4, 4, 0, 0, 4, 8, 0, 6, 6});
   auto const path = data_file("topologies/topo_4p_940.xml");
   if (!path) return;
@@ -98,11 +100,11 @@ TEST_CASE("topo_4p_940.xml: four MI300A, every two joined by xGMI") {
   CHECK(summarize(m, path01) == PathSummary{1, 100ns, Bandwidth{64'000'000'000}});
 }
 
-TEST_CASE("topo_8p6l.xml: 8 GPUs with six xGMI links each are 24 links") {
+TEST_CASE("topo_8p6l.xml: 8 GPUs with six xGMI links each have 24 links") {
   check("topo_8p6l.xml", "nccl-xml", {8, 2, 8, 0, 1, 17, 0, 24, 1});
 }
 
-TEST_CASE("topo_8p_940.xml: 8 MI300X, every two joined, each behind three switches with a NIC") {
+TEST_CASE("topo_8p_940.xml: 8 MI300X, every two connected, each behind three switches with a NIC") {
   check("topo_8p_940.xml", "nccl-xml", {8, 2, 24, 0, 8, 40, 0, 28, 1});
 }
 
@@ -132,7 +134,7 @@ TEST_CASE("nvidiaDGX2.xml: 16 V100 with six NVLinks each to the 12 NVSwitches, b
   CHECK(way("gpu0", "gpu8").bottleneck == Bandwidth{15'753'846'000});
 }
 
-TEST_CASE("ibnetdiscover-example.out: 40 switches and 542 adapters, 40 aggregation nodes aside") {
+TEST_CASE("ibnetdiscover-example.out: 40 switches and 542 adapters, without the 40 aggregation nodes") {
   auto const path = data_file("topologies/ibnetdiscover-example.out");
   if (!path) return;
   CHECK(looks_like_machine(*path));

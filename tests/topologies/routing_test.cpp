@@ -89,7 +89,7 @@ TEST_CASE("paths of the GMMU Bypass machine take 140, 280 and 420 ns") {
   CHECK_FALSE(routes.is_destination(m.find("root").value()));
 }
 
-TEST_CASE("a GPU forwards for others only where there is no other way") {
+TEST_CASE("a GPU forwards for others only if no other path exists") {
   // a - b - c over fast links, and a - s - c over slow ones: the detour over the switch wins.
   auto text = node("a", "gpu") + node("b", "gpu") + node("c", "gpu") + node("s", "pcie_switch") +
               link("a", "b", kFast) + link("b", "c", kFast) + link("a", "s", kSlow) + link("s", "c", kSlow);
@@ -106,8 +106,7 @@ TEST_CASE("a GPU forwards for others only where there is no other way") {
   CHECK(only[0].to == 1);
 }
 
-TEST_CASE(
-    "equal paths are all kept, flow 0 takes the lowest neighbour, and flows are spread over them in turn") {
+TEST_CASE("all equal paths are kept, flow 0 takes the lowest neighbour, and flows are spread round-robin") {
   std::string text = node("a", "gpu") + node("b", "gpu");
   for (int i = 0; i < 4; ++i) {
     auto const s = "s" + std::to_string(i);
@@ -125,7 +124,7 @@ TEST_CASE(
   for (auto l : links) CHECK(taken[l] == 1000);
 }
 
-TEST_CASE("consecutive flows visit every route of a network of two stages equally often") {
+TEST_CASE("consecutive flows use every route of a two-stage network equally often") {
   // a to three switches, each of them to two more switches, these to b: six routes.
   std::string text = node("a", "gpu") + node("b", "gpu");
   for (int i = 0; i < 2; ++i)
@@ -147,7 +146,7 @@ TEST_CASE("consecutive flows visit every route of a network of two stages equall
   for (auto const& [way, count] : visits) CHECK(count == 10);
 }
 
-TEST_CASE("the message size decides between a wide and a short way") {
+TEST_CASE("the message size selects a wide or a short path") {
   // Direct: 10 ns at 1 GB/s. Over the switch: 2 x 100 ns at 100 GB/s.
   auto const m = parse_machine(node("a", "gpu") + node("b", "gpu") + node("s", "nvswitch") +
                                    link("a", "b", "latency = \"10ns\"\nbandwidth = \"1GB/s\"", "nvlink") +
@@ -158,7 +157,7 @@ TEST_CASE("the message size decides between a wide and a short way") {
   CHECK(Routes(m, {ByteSize{4096}}).path(0, 1).size() == 2);
 }
 
-TEST_CASE("two GPUs that NVLink joins do not take a faster PCIe switch that they share") {
+TEST_CASE("two GPUs connected by NVLink do not use a faster PCIe switch that they share") {
   auto const pcie5 = "latency = \"70ns\"\nbandwidth = \"64GB/s\"";
   auto const m = parse_machine(node("a", "gpu") + node("b", "gpu") + node("p", "pcie_switch") +
                                    node("s", "nvswitch") + link("a", "p", pcie5) + link("p", "b", pcie5) +
@@ -170,7 +169,7 @@ TEST_CASE("two GPUs that NVLink joins do not take a faster PCIe switch that they
   CHECK(routes.path(1, 0)[0].to == m.find("s").value());
 }
 
-TEST_CASE("the direction of travel chooses the bandwidth") {
+TEST_CASE("the direction of travel selects the bandwidth") {
   auto const m =
       parse_machine(node("a", "gpu") + node("b", "gpu") +
                         link("a", "b", "latency = \"10ns\"\nforward = \"2GB/s\"\nbackward = \"1GB/s\""),
@@ -180,7 +179,7 @@ TEST_CASE("the direction of travel chooses the bandwidth") {
   CHECK(summarize(m, routes.path(1, 0)).bottleneck == Bandwidth{1'000'000'000});
 }
 
-TEST_CASE("routes have the cost that Bellman-Ford finds, on every built-in machine") {
+TEST_CASE("routes have the cost found by Bellman-Ford, on every built-in machine") {
   for (auto const& name : builtin_machines()) {
     CAPTURE(name);
     auto const m = load_machine(name);

@@ -9,7 +9,7 @@
 
 namespace farfault::workloads {
 
-TEST_CASE("allocations: every buffer is allocated before all else, and freed when all streams have ended") {
+TEST_CASE("allocations: every buffer is allocated first, and freed when all streams have completed") {
   auto w = test::program(2, {Operation::launch(0, 0), Operation::launch(1, 1)});
   add_allocations(w);
   CHECK(test::text(w) ==
@@ -17,7 +17,7 @@ TEST_CASE("allocations: every buffer is allocated before all else, and freed whe
         "0:free0+100 0:free4096+50 0:free8192+60");
 }
 
-TEST_CASE("allocations: copies come behind them, and before the memory is freed") {
+TEST_CASE("allocations: copies follow them and precede the frees") {
   auto w = test::program(1, {});
   add_copies(w);
   add_allocations(w);
@@ -26,7 +26,7 @@ TEST_CASE("allocations: copies come behind them, and before the memory is freed"
         "0:free0+100 0:free4096+50 0:free8192+60");
 }
 
-TEST_CASE("allocations: a program that allocates keeps its own, and empty buffers have none") {
+TEST_CASE("allocations: a program with allocations keeps its own, and empty buffers have none") {
   auto w = test::program(1, {Operation::allocate(4096, 50), Operation::launch(0)});
   add_allocations(w);
   CHECK(test::text(w) == "0:allocate4096+50 0:kernel0");

@@ -66,7 +66,7 @@ std::vector<Bodies> below(BarnesHut const& t) {
 
 }  // namespace
 
-TEST_CASE("bh: the tree holds every body once, and its cubes are halved where their bodies part") {
+TEST_CASE("bh: the tree holds every body once, and its cubes are halved where their bodies diverge") {
   auto const t = barnes_hut(kBodies, 1);
   auto const bodies = below(t);
   REQUIRE(bodies[t.root].list.size() == kBodies);
@@ -100,7 +100,7 @@ TEST_CASE("bh: the tree holds every body once, and its cubes are halved where th
   CHECK(t.sorted == bodies[t.root].list);
 }
 
-TEST_CASE("bh: children that bodies find on their way down, and write, make the tree") {
+TEST_CASE("bh: children found and written by bodies on their way down form the tree") {
   auto const t = barnes_hut(kBodies, 1);
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("bh", {{"bodies", "1500"}}, of_width(width));
@@ -247,8 +247,7 @@ TEST_CASE("bh: cells sum up their children, and bodies are sorted into the tree'
 }
 
 TEST_CASE(
-    "bh: each warp takes every body once, alone or in a cell far enough away; forces are near the true "
-    "ones") {
+    "bh: each warp uses every body once, alone or in a distant cell; forces are close to the exact ones") {
   auto const t = barnes_hut(kBodies, 1);
   auto const bodies = below(t);
   for (std::uint32_t const width : {32U, 64U}) {
@@ -337,7 +336,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("bh: accesses of the regular kernels are as many as bodies, cells and blocks") {
+TEST_CASE("bh: accesses of the regular kernels follow from bodies, cells and blocks") {
   auto const t = barnes_hut(3000, 1);
   auto const w = build("bh", {{"bodies", "3000"}});
   REQUIRE(w.kernel_count() == 9);

@@ -32,7 +32,7 @@ void run_blocks(Kernel const& kernel, std::uint32_t width, Visit visit) {
   }
 }
 
-// Instructions of each kind that all warps of a kernel execute.
+// Instructions of each kind executed by all warps of a kernel.
 struct Counts {
   std::uint64_t loads = 0, stores = 0, scalar_loads = 0, barriers = 0, loaded = 0, stored = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cfd, replayed on values, against plain loops over the mesh.
+// cfd, replayed on values and compared with plain loops over the mesh.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -13,7 +13,7 @@ namespace farfault::workloads {
 using namespace test;
 using namespace test::meshes;
 
-TEST_CASE("cfd: elements of the generated mesh share three corners with the one behind each face") {
+TEST_CASE("cfd: elements of the generated mesh share three corners with the neighbour at each face") {
   constexpr std::int64_t side = 3;
   auto const faces = regular_faces(side);
   constexpr std::size_t n = 6 * side * side * side;
@@ -83,7 +83,7 @@ Value stored(std::string const& kernel, std::vector<Value> const& in, std::vecto
 
 }  // namespace
 
-TEST_CASE("cfd: what the kernels load and store is the solver's march over the mesh") {
+TEST_CASE("cfd: the kernels' loads and stores reproduce the solver's march over the mesh") {
   auto const faces = regular_faces(2);
   constexpr std::uint64_t given = 48, n = 64;  // a block of 64 threads
   auto const behind = [&](std::uint64_t e, std::uint64_t f) {
@@ -150,7 +150,7 @@ TEST_CASE("cfd: what the kernels load and store is the solver's march over the m
   }
 }
 
-TEST_CASE("cfd: each face with an element behind it gathers five variables in each of three stages") {
+TEST_CASE("cfd: each face with a neighbour gathers five variables in each of three stages") {
   for (std::uint32_t const width : {32U, 64U})
     for (std::uint64_t const side : {4U, 8U}) {
       auto const w = build("cfd", {{"side", side == 4 ? "4" : "8"}, {"iterations", "1"}}, of_width(width));
@@ -169,7 +169,7 @@ TEST_CASE("cfd: each face with an element behind it gathers five variables in ea
     }
 }
 
-TEST_CASE("cfd: a graph gives the elements; one with more than four neighbours is refused") {
+TEST_CASE("cfd: a graph gives the elements; one with more than four neighbours is rejected") {
   TempFile const path("path.graph", "3 2\n2\n1 3\n2\n");
   auto const w = build("cfd", {{"graph", path.path()}, {"iterations", "1"}, {"block", "32"}});
   CHECK(buffer(w, "areas").bytes == 4 * 32);

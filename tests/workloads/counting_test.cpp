@@ -11,7 +11,7 @@ namespace farfault::workloads {
 using namespace test;
 using namespace test::lanes;
 
-TEST_CASE("gups: the updates of all threads are those of the sequential benchmark, each once") {
+TEST_CASE("gups: the updates of all threads match the sequential benchmark, each once") {
   constexpr std::uint64_t kElements = 512, kBlocks = 3, kBlock = 80, kUpdates = 70;
   std::vector<std::uint64_t> expected(kElements), numbers{1};
   for (std::uint64_t i = 0; i < kElements; ++i) expected[i] = i;
@@ -46,7 +46,7 @@ TEST_CASE("gups: the updates of all threads are those of the sequential benchmar
   }
 }
 
-TEST_CASE("gups: a number many steps on is that of as many single steps") {
+TEST_CASE("gups: jumping many steps ahead equals as many single steps") {
   std::uint64_t number = 0x9234'5678'9abc'def0;
   auto const first = number;
   for (std::uint64_t steps = 0; steps <= 200; ++steps) {
@@ -66,7 +66,7 @@ TEST_CASE("gups: each thread reads its start once and writes two halves for each
     }
 }
 
-TEST_CASE("gups: a table that is no power of two is refused") {
+TEST_CASE("gups: a table size that is not a power of two is rejected") {
   CHECK(error_of([] { build("gups", {{"table", "3 MiB"}}); }) == "gups: table 3 MiB is not a power of two");
 }
 
@@ -178,7 +178,7 @@ TEST_CASE("bfs_rodinia: two kernels per level; a small graph is one block") {
     }
 }
 
-TEST_CASE("bfs_rodinia: a block that is no whole number of warps is refused") {
+TEST_CASE("bfs_rodinia: a block with a fractional number of warps is rejected") {
   CHECK(error_of([] {
           build("bfs_rodinia", {{"block", "100"}});
         }) == "bfs_rodinia: block 100 is not a multiple of the warp's 32 threads");
@@ -205,7 +205,7 @@ TEST_CASE("histogram256: each word is read once; partial histograms are written 
     }
 }
 
-TEST_CASE("histogram256: partial histograms of what blocks read, merged as they are, count all bytes") {
+TEST_CASE("histogram256: the sum of the blocks' partial histograms counts all bytes") {
   constexpr std::uint64_t kWords = 5000;
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("histogram256", {{"words", "5000"}, {"partial_histograms", "300"}}, of_width(width));
@@ -236,7 +236,7 @@ TEST_CASE("histogram256: partial histograms of what blocks read, merged as they 
   }
 }
 
-TEST_CASE("histogram256: warps without a thread that adds do not access shared memory when sums are halved") {
+TEST_CASE("histogram256: warps without an adding thread do not access shared memory when sums are halved") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("histogram256", {{"words", "100"}, {"partial_histograms", "1"}}, of_width(width));
     // Eight halvings, the first by 128 threads.
@@ -245,7 +245,7 @@ TEST_CASE("histogram256: warps without a thread that adds do not access shared m
   }
 }
 
-TEST_CASE("histogram256: threads that count the same byte try in turn") {
+TEST_CASE("histogram256: threads that count the same byte are serialized") {
   auto const w = build("histogram256", {{"words", "32"}, {"partial_histograms", "1"}});
   std::uint32_t tries = 0;
   for (int shift = 0; shift < 32; shift += 8) {

@@ -29,7 +29,7 @@ TEST_CASE("vectoradd: each thread reads a[i] and b[i] and writes c[i], once") {
   }
 }
 
-TEST_CASE("vectoradd: the index waits for the arguments, the addition for the loads, and nothing else does") {
+TEST_CASE("vectoradd: only the index waits for the arguments, and only the addition for the loads") {
   auto const w = build("vectoradd", {{"elements", "64"}});
   std::vector<bool> waits;
   std::vector<Op> ops;
@@ -67,7 +67,7 @@ TEST_CASE("fir: thread t reads all coefficients and samples t to t + taps - 1") 
   CHECK(i.address[0] == in_buffer.base + 4 * (32 + 4 - 1));
 }
 
-TEST_CASE("transpose: what a tile's block reads at (row, column) it writes at (column, row)") {
+TEST_CASE("transpose: a tile's block writes at (column, row) the element read at (row, column)") {
   for (std::uint32_t const width : {32U, 64U}) {
     BuildContext context;
     context.warp_width = width;
@@ -99,7 +99,7 @@ TEST_CASE("transpose: what a tile's block reads at (row, column) it writes at (c
   }
 }
 
-TEST_CASE("transpose: neighbouring blocks lie on a diagonal of tiles") {
+TEST_CASE("transpose: neighbouring blocks are on a diagonal of tiles") {
   auto const w = build("transpose", {{"width", "256"}, {"height", "256"}});
   WarpInstruction in;
   for (std::uint64_t block = 0; block < 4; ++block) {
@@ -108,14 +108,13 @@ TEST_CASE("transpose: neighbouring blocks lie on a diagonal of tiles") {
   }
 }
 
-TEST_CASE("transpose: a side that is no multiple of the tile is refused") {
+TEST_CASE("transpose: a side that is not a multiple of the tile is rejected") {
   CHECK(error_of([] {
           build("transpose", {{"width", "100"}});
         }) == "transpose: side 100 is not a multiple of the tile's 64 elements");
 }
 
-TEST_CASE(
-    "pointer_chase: visits every element once before the first comes again, each load waiting for the last") {
+TEST_CASE("pointer_chase: every element is visited once per round, and each load waits for the last") {
   auto const w = build("pointer_chase", {{"elements", "1000"}, {"hops", "1500"}, {"stride", "256 B"}});
   auto const loads = addresses(w.kernel(0), 32, Op::load);
   REQUIRE(loads.size() == 1500);
@@ -133,7 +132,7 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("pointer_chase: another seed gives another walk, the same seed the same") {
+TEST_CASE("pointer_chase: different seeds give different walks, equal seeds equal ones") {
   BuildContext one, two;
   two.seed = 2;
   auto const walk_of = [](BuildContext const& c) {
@@ -143,8 +142,7 @@ TEST_CASE("pointer_chase: another seed gives another walk, the same seed the sam
   CHECK(walk_of(one) != walk_of(two));
 }
 
-TEST_CASE(
-    "pointer_chase: each of several chains is walked by a kernel of its own, over a buffer of its own") {
+TEST_CASE("pointer_chase: each of several chains is walked by its own kernel over its own buffer") {
   auto const w =
       build("pointer_chase", {{"elements", "10"}, {"hops", "12"}, {"stride", "4 KiB"}, {"chains", "3"}});
   REQUIRE(w.kernel_count() == 3);
@@ -190,7 +188,7 @@ TEST_CASE("stream: every byte is accessed exactly once, and the given share is w
   }
 }
 
-TEST_CASE("sgemm: what blocks load, multiplied tile by tile, is A x B where they store it") {
+TEST_CASE("sgemm: the blocks' loads, multiplied tile by tile, give A x B at the stored addresses") {
   for (std::uint32_t const width : {32U, 64U})
     for (std::uint64_t const tile : {16U, 32U}) {
       BuildContext context;
@@ -245,7 +243,7 @@ TEST_CASE("sgemm: what blocks load, multiplied tile by tile, is A x B where they
 }
 
 TEST_CASE(
-    "sgemm: a warp stores a tile to shared memory when it is there, and barriers stand around its use") {
+    "sgemm: a warp stores a tile to shared memory after loading it, with barriers before and after its use") {
   auto const w = build("sgemm", {{"m", "32"}, {"n", "32"}, {"k", "64"}});
   std::vector<Op> ops;
   std::vector<std::uint64_t> waits;
@@ -260,13 +258,13 @@ TEST_CASE(
   CHECK(waits == std::vector<std::uint64_t>{1, 4, 10});
 }
 
-TEST_CASE("sgemm: a side that is no multiple of the tile is refused") {
+TEST_CASE("sgemm: a side that is not a multiple of the tile is rejected") {
   CHECK(error_of([] {
           build("sgemm", {{"k", "48"}});
         }) == "sgemm: k 48 is not a multiple of the tile's 32 elements");
 }
 
-TEST_CASE("random_access: access k of thread t goes where number t * accesses + k of the generator says") {
+TEST_CASE("random_access: access k of thread t uses number t * accesses + k of the generator") {
   for (std::uint32_t const width : {32U, 64U}) {
     BuildContext context;
     context.warp_width = width;
@@ -293,7 +291,7 @@ TEST_CASE("random_access: access k of thread t goes where number t * accesses + 
   }
 }
 
-TEST_CASE("random_access: an update waits for its element and writes it where it was read") {
+TEST_CASE("random_access: an update waits for its element and writes it at its address") {
   auto const w = build("random_access", {{"threads", "64"}, {"accesses", "2"}, {"updates", "true"}});
   CHECK(addresses(w.kernel(0), 32, Op::load) == addresses(w.kernel(0), 32, Op::store));
   std::vector<Op> ops;
@@ -309,7 +307,7 @@ TEST_CASE("random_access: an update waits for its element and writes it where it
   CHECK(waits == std::vector<std::uint64_t>{1, 4, 8});
 }
 
-TEST_CASE("random_access: reads wait for nothing but their sum; another seed reads elsewhere") {
+TEST_CASE("random_access: only the sum waits for the reads; another seed reads elsewhere") {
   BuildContext one, two;
   two.seed = 2;
   auto const of = [](BuildContext const& c) { return build("random_access", {{"threads", "128"}}, c); };
@@ -327,7 +325,7 @@ TEST_CASE("random_access: reads wait for nothing but their sum; another seed rea
   CHECK(pages.size() > 350);
 }
 
-TEST_CASE("stream: a lane width that is no power of two is refused") {
+TEST_CASE("stream: a lane width that is not a power of two is rejected") {
   CHECK(error_of([] {
           build("stream", {{"bytes_per_lane", "12"}});
         }) == "stream: bytes_per_lane 12 is not one of: 1, 2, 4, 8, 16");

@@ -54,7 +54,7 @@ double coefficient(Pixel pixel, std::int64_t x, std::int64_t y, std::uint64_t w,
 
 }  // namespace
 
-TEST_CASE("dwt: what blocks load is enough for the coefficients that they store, and these are the image's") {
+TEST_CASE("dwt: the blocks' loads suffice for the coefficients that they store, which are the image's") {
   for (std::uint32_t const width : {32U, 64U})
     for (auto const& size : {std::tuple{500ULL, 131ULL, 3U}, {97ULL, 200ULL, 2U}, {971ULL, 66ULL, 2U}}) {
       auto const cols = std::get<0>(size), rows = std::get<1>(size);
@@ -137,7 +137,7 @@ TEST_CASE("dwt: what blocks load is enough for the coefficients that they store,
 }
 
 TEST_CASE(
-    "dwt: each window reads its rows, the columns beside the block, and three rows more at its beginning") {
+    "dwt: each window reads its rows, the neighbouring columns, and three additional rows at its start") {
   auto const w = build("dwt", {{"image_width", "960"}, {"image_height", "480"}, {"levels", "1"}});
   // Four windows of 8 rows, 15 blocks down and 5 across, of 192 columns.
   auto const& kernel = w.kernel(2);
@@ -157,11 +157,11 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("dwt: levels for which the image is too small are refused") {
+TEST_CASE("dwt: levels for which the image is too small are rejected") {
   CHECK(error_of([] {
           build("dwt", {{"image_width", "256"}, {"image_height", "128"}, {"levels", "3"}});
         }) ==
-        "dwt: the last of 3 levels of 256 x 128 pixels has a side of less than 33, too short to be mirrored");
+        "dwt: the last of 3 levels of 256 x 128 pixels has a side of less than 33, too short for mirroring");
 }
 
 }  // namespace farfault::workloads

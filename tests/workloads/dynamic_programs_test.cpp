@@ -54,7 +54,7 @@ CsrGraph small_graph() {
 
 }  // namespace
 
-TEST_CASE("pathfinder: the sums that blocks find from what they load are those of the whole grid") {
+TEST_CASE("pathfinder: the blocks' sums of their loads match those of the whole grid") {
   for (std::uint32_t const width : {32U, 64U})
     for (auto const& size : {std::array{700U, 12U, 5U}, {214U, 2U, 20U}, {1000U, 43U, 21U}}) {
       auto const cols = size[0], rows = size[1], height = size[2];
@@ -122,7 +122,7 @@ TEST_CASE("pathfinder: a block reads its columns, and two fewer of each row") {
   CHECK(c.barriers == 463 * 8 * 40);
 }
 
-TEST_CASE("fw: pairs write where the sum that they load is shorter, and end with the distances of Dijkstra") {
+TEST_CASE("fw: pairs write where the loaded sum is shorter, and end with the distances of Dijkstra") {
   auto const g = small_graph();
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w =
@@ -186,7 +186,7 @@ TEST_CASE("fw: three loads for each pair and kernel; the lanes of a warp are a r
   });
 }
 
-TEST_CASE("fw: graphs that are no multiple of a block, and records that are too long, are refused") {
+TEST_CASE("fw: graphs that are not a multiple of a block, and records that are too long, are rejected") {
   TempFile const file("odd.graph", kHandGraph);
   CHECK(
       error_of([&] {
@@ -195,7 +195,7 @@ TEST_CASE("fw: graphs that are no multiple of a block, and records that are too 
       "fw: the graph has 5 vertices; they must be a multiple of 16, the side of a block, and at most 16384");
   CHECK(error_of([] {
           build("fw", {{"rmat.scale", "12"}, {"rmat.edge_factor", "1"}, {"steps", "600"}});
-        }) == "fw: 600 steps of 4096 vertices need more than 1 GiB for the record of them");
+        }) == "fw: 600 steps of 4096 vertices need a record of more than 1 GiB");
 }
 
 }  // namespace farfault::workloads

@@ -63,7 +63,7 @@ TEST_CASE("exchange, pair: the blocks of one part write all of another part once
   CHECK(in.op == Op::end);
 }
 
-TEST_CASE("exchange: the first kernel accesses each page that a part will need, from that part") {
+TEST_CASE("exchange: the first kernel accesses each page of a part from that part") {
   auto const w = build("exchange", {{"bytes", "64KiB"}, {"parts", "4"}});
   std::vector<std::uint64_t> pages;
   walk(w.kernel(0), 32, [&](auto, auto, auto, WarpInstruction const& in) {
@@ -75,7 +75,7 @@ TEST_CASE("exchange: the first kernel accesses each page that a part will need, 
   CHECK(build("exchange", {{"bytes", "64KiB"}, {"warm_up", "false"}}).kernel_count() == 1);
 }
 
-TEST_CASE("exchange: parameters that do not fit are refused in one sentence") {
+TEST_CASE("exchange: invalid parameters are rejected in one sentence") {
   auto const refusal = [](Settings s) { return error_of([&] { build("exchange", s); }); };
   CHECK(refusal({{"bytes", "20KiB"}}) ==
         "exchange: bytes 20 KiB is not a multiple of parts x page size, 16 KiB");

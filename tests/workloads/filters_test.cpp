@@ -122,7 +122,7 @@ TEST_CASE(
         }) == "fwt: a filter of 2^7 floats is longer than the data of 2^5");
 }
 
-TEST_CASE("convolution: what a block loads, filtered where it stores, is the image's convolution") {
+TEST_CASE("convolution: a block's loads, filtered at its stores, give the image's convolution") {
   for (std::uint32_t const width : {32U, 64U}) {
     constexpr int kWidth = 192, kHeight = 64;
     auto const w = build("convolution", {{"width", "192"}, {"height", "64"}}, of_width(width));
@@ -173,7 +173,7 @@ TEST_CASE("convolution: what a block loads, filtered where it stores, is the ima
   }
 }
 
-TEST_CASE("convolution: blocks overlap by their halos alone, and each warp reads the coefficients once") {
+TEST_CASE("convolution: blocks overlap only by their halos, and each warp reads the coefficients once") {
   for (auto const& [columns, rows, width] :
        {std::tuple{192U, 64U, 32U}, {192U, 64U, 64U}, {64U, 96U, 32U}, {64U, 32U, 64U}}) {
     auto const w =

@@ -99,7 +99,7 @@ TEST_CASE("bfs: levels of the power grid equal a textbook search") {
   CHECK(w.inputs()[0].bytes == 67968);
 }
 
-TEST_CASE("bfs: a directed file is searched along its edges unless told otherwise") {
+TEST_CASE("bfs: a directed file is searched along its edges by default") {
   auto const path = data_file("graphs/cit-HepTh.mtx.gz");
   if (!path) return;
   auto const w = build("bfs", {{"graph", *path}, {"undirected", "false"}});
@@ -113,7 +113,7 @@ TEST_CASE("bfs: a warp that finds a vertex sets the flag once, and the last leve
   CHECK(touches(w, flag, Op::store, 32, 4, w.kernel_count() - 1)[0] == 0);
 }
 
-TEST_CASE("bfs: a source outside the graph and a block of broken warps are refused") {
+TEST_CASE("bfs: a source outside the graph and a block of incomplete warps are rejected") {
   CHECK(error_of([] {
           build("bfs", {{"rmat.scale", "8"}, {"source", "256"}});
         }) == "bfs: source 256 is not one of the graph's 256 vertices, which are numbered from 0");
@@ -122,7 +122,7 @@ TEST_CASE("bfs: a source outside the graph and a block of broken warps are refus
         }) == "bfs: block 48 is not a multiple of the warp's 32 threads");
 }
 
-TEST_CASE("bfs: a path with so many levels that the frontiers would take gigabytes is refused") {
+TEST_CASE("bfs: a path with so many levels that the frontiers would take gigabytes is rejected") {
   std::string text = "# a path\n";
   for (int v = 0; v < 400'000; ++v) text += std::to_string(v) + " " + std::to_string(v + 1) + "\n";
   TempFile const file("path.txt", text);
@@ -139,7 +139,7 @@ TEST_CASE("bfs: relative names of graphs start at the base folder") {
         }) == "/nonexistent/folder/g.mtx: no such file");
 }
 
-TEST_CASE("pagerank: each iteration's addresses are those of a plain loop over rows and entries") {
+TEST_CASE("pagerank: each iteration has the addresses of a plain loop over rows and entries") {
   RmatOptions options;
   options.scale = 8;
   options.edge_factor = 6;

@@ -56,7 +56,7 @@ constexpr char const* kMarket = "%%MatrixMarket matrix coordinate ";
 
 }  // namespace
 
-TEST_CASE("graphs: the files of the data folder have the vertices and edges that their sources state") {
+TEST_CASE("graphs: the files of the data folder have the vertices and edges given by their sources") {
   struct Known {
     char const* name;
     std::uint64_t vertices, edges;
@@ -132,7 +132,7 @@ TEST_CASE("graphs: vertices of an edge list are ranked by their numbers, near or
   }
 }
 
-TEST_CASE("graphs: an edge list that calls itself undirected gets both directions") {
+TEST_CASE("graphs: an edge list declared as undirected gets both directions") {
   TempFile const file("g.txt", "# Undirected graph: ungraph.txt\n1 2\n2 3\n");
   auto const g = read_graph(file.path());
   CHECK_FALSE(g.directed);
@@ -180,9 +180,9 @@ TEST_CASE("graphs: the recorded hash is FNV-1a of the file's bytes") {
   CHECK(read_graph(TempFile("g.txt", text).path()).file.hash == hash);
 }
 
-TEST_CASE("graphs: a mistake in a file is named with its line, the value and the rule") {
+TEST_CASE("graphs: an error in a file is reported with its line, the value and the rule") {
   std::string const market = kMarket;
-  CHECK(complaint("g.mtx", "") == "g.mtx: the file is empty, and a graph has at least a header");
+  CHECK(complaint("g.mtx", "") == "g.mtx: the file is empty, but a graph has at least a header");
   CHECK(complaint("g.bin", std::string("\x7f"
                                        "ELF\0\1\2",
                                        7)) ==
@@ -192,9 +192,9 @@ TEST_CASE("graphs: a mistake in a file is named with its line, the value and the
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 2\n1 2\n2 0\n") ==
         "g.mtx:4: column 0 is not in 1 to 3, the size in the header");
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 10000000\n1 2\n") ==
-        "g.mtx:4: the header promises 10000000 entries and the file ends after 1");
+        "g.mtx:4: the header specifies 10000000 entries, but the file ends after 1");
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 1\n1 2\n2 1\n") ==
-        "g.mtx:4: there are more entries than the 1 that the header promises");
+        "g.mtx:4: there are more entries than the 1 in the header");
   CHECK(complaint("g.mtx", market + "pattern general\n4000000000 4000000000 1\n1 2\n") ==
         "g.mtx:2: 4000000000 vertices for 1 edges are more than 16 vertices per edge plus a million");
   GraphOptions few;
@@ -202,13 +202,13 @@ TEST_CASE("graphs: a mistake in a file is named with its line, the value and the
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 3\n", few) ==
         "g.mtx:2: 3 entries are more than limits.edges = 2");
   CHECK(complaint("g.mtx", market + "real general\n3 3 1\n1 2\n") ==
-        "g.mtx:3: expected a value, a number, and found the end of the line");
+        "g.mtx:3: expected a value, a number; found the end of the line");
   CHECK(complaint("g.mtx", market + "pattern general\n3 4 1\n1 2\n") ==
-        "g.mtx:2: a matrix of 3 by 4 is not square, as a graph's must be");
+        "g.mtx:2: a matrix of 3 by 4 is not square, as required for a graph");
   CHECK(complaint("g.mtx", "%%MatrixMarket matrix array real general\n3 3\n1\n") ==
         "g.mtx:1: 'matrix array' is not a sparse matrix ('matrix coordinate')");
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 1\n1 x\n") ==
-        "g.mtx:3: expected column, a whole number, and found 'x'");
+        "g.mtx:3: expected column, a whole number; found 'x'");
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 1\n1 99999999999999999999\n") ==
         "g.mtx:3: column has more than 18 digits");
   CHECK(complaint("g.txt", "# c\n1 2\n1 4294967295\n") ==
@@ -216,25 +216,26 @@ TEST_CASE("graphs: a mistake in a file is named with its line, the value and the
   CHECK(complaint("g.txt", "# c\n1 2\n2 3\n3 4\n", few) ==
         "g.txt:4: there are more edges than limits.edges = 2");
   CHECK(complaint("g.graph", "3 2\n2\n1 3\n") ==
-        "g.graph:4: the header promises 3 vertices and the file ends after 2");
+        "g.graph:4: the header specifies 3 vertices, but the file ends after 2");
   CHECK(complaint("g.graph", "3 2\n2\n1 4\n2\n") ==
-        "g.graph:3: neighbour 4 is not in 1 to 3, the vertices of the header");
+        "g.graph:3: neighbour 4 is not in 1 to 3, the vertices in the header");
   CHECK(complaint("g.graph", "3 1\n2\n1 3\n2\n") ==
-        "g.graph:3: there are more neighbours than the 1 edges of the header allow");
-  CHECK(complaint("g.graph", "3 3\n2\n1 3\n2\n") ==
-        "g.graph:5: the header promises 3 edges and the lists hold 4 neighbours, which should be twice as "
-        "many");
+        "g.graph:3: there are more neighbours than the 1 edges in the header allow");
+  CHECK(
+      complaint("g.graph", "3 3\n2\n1 3\n2\n") ==
+      "g.graph:5: the header specifies 3 edges, but the lists contain 4 neighbours instead of twice as many");
   CHECK(error_of([] { read_graph("/nonexistent/g.mtx"); }) == "/nonexistent/g.mtx: no such file");
 }
 
-TEST_CASE("graphs: a compressed file is held against the limit of what it unpacks to, a plain one is not") {
+TEST_CASE("graphs: the unpacked size of a compressed file is limited, the size of a plain one is not") {
   std::string text;
   for (int i = 0; i < 10'000; ++i) text += "1 2\n";
   GraphOptions options;
   options.limits.unpacked = ByteSize{30'000};
   CHECK(complaint("g.gz", gzipped(text), options) ==
-        "g.gz: unpacks to more text than limits.unpacked = 30 kB");
-  CHECK(complaint("g.xz", xz_of(text), options) == "g.xz: unpacks to more text than limits.unpacked = 30 kB");
+        "g.gz: decompresses to more text than limits.unpacked = 30 kB");
+  CHECK(complaint("g.xz", xz_of(text), options) ==
+        "g.xz: decompresses to more text than limits.unpacked = 30 kB");
   CHECK(complaint("g.txt", text, options) == "no error");
   options.limits.unpacked = ByteSize{40'000};
   CHECK(complaint("g.gz", gzipped(text), options) == "no error");
@@ -243,7 +244,7 @@ TEST_CASE("graphs: a compressed file is held against the limit of what it unpack
         "g.gz:10000: there are more edges than limits.edges = 9999");
 }
 
-TEST_CASE("graphs: vertices are held against the limit, in every format and in the generator") {
+TEST_CASE("graphs: the number of vertices is limited in every format and in the generator") {
   GraphOptions options;
   options.limits.vertices = 3;
   auto const market = std::string(kMarket) + "pattern general\n";
@@ -265,7 +266,7 @@ TEST_CASE("graphs: vertices are held against the limit, in every format and in t
         "R-MAT scale 2 with edge factor 16 gives 64 edges, more than limits.edges = 63");
 }
 
-TEST_CASE("graphs: numbers of vertices far apart are ranked as those close together") {
+TEST_CASE("graphs: vertex numbers far apart are ranked like consecutive ones") {
   auto const ranked = [](std::string const& factor) {
     TempFile const file("g.txt", "# c\n5" + factor + " 1" + factor + "\n1" + factor + " 3" + factor + "\n");
     return read_graph(file.path()).targets;
@@ -273,7 +274,7 @@ TEST_CASE("graphs: numbers of vertices far apart are ranked as those close toget
   CHECK(ranked("") == ranked("00000000"));
 }
 
-TEST_CASE("graphs: truncated and corrupt compressed files end in a sentence") {
+TEST_CASE("graphs: truncated and corrupt compressed files give a message") {
   std::string text = std::string(kMarket) + "pattern general\n500 500 500\n";
   for (int i = 1; i <= 500; ++i) text += std::to_string(i) + " " + std::to_string(i * 7919 % 500 + 1) + "\n";
   auto gz = gzipped(text);
@@ -301,7 +302,7 @@ TEST_CASE("graphs: R-MAT is a function of its options") {
   CHECK(g.targets != generate_rmat(options).targets);
 }
 
-TEST_CASE("graphs: R-MAT quadrants come with the given probabilities") {
+TEST_CASE("graphs: R-MAT quadrants have the given probabilities") {
   RmatOptions options;
   options.scale = 1;
   options.edge_factor = 50'000;
@@ -333,7 +334,7 @@ TEST_CASE("graphs: scrambling renumbers the vertices of R-MAT and keeps the degr
   CHECK(scrambled == straight);
 }
 
-TEST_CASE("graphs: transposing twice gives the graph back up to the order within rows") {
+TEST_CASE("graphs: transposing twice returns the graph up to the order within rows") {
   auto g = generate_rmat({8, 4});
   auto t = transposed(transposed(g));
   for (std::uint64_t v = 0; v < g.vertices; ++v) {

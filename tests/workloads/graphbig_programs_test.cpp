@@ -187,10 +187,10 @@ TEST_CASE("graphbig: a warp's instructions on a graph of five vertices, accesses
   }
 }
 
-TEST_CASE("graphbig: instructions of a warp are the pieces that its statements consist of") {
+TEST_CASE("graphbig: instructions of a warp are composed of the pieces of its statements") {
   Hand const hand;
   auto const ttc = build_on("bfs_ttc", hand.graph);
-  // Index 9 and 4; level 9 and 3; row 5 and 3; two edges of 10 and 6, each of which finds its target.
+  // Index 9 and 4; level 9 and 3; row 5 and 3; two edges of 10 and 6, each with a discovered target.
   CHECK(instructions(ttc, 1) == std::array<std::uint64_t, 4>{9 + 9 + 5 + 2 * 10, 4 + 3 + 3 + 2 * 6, 11, 5});
   // One edge, which finds nothing: two branches instead of two stores.
   CHECK(instructions(ttc, 3) == std::array<std::uint64_t, 4>{9 + 9 + 5 + 10, 4 + 3 + 3 + 6 + 2, 5, 5});
@@ -205,7 +205,7 @@ TEST_CASE("graphbig: instructions of a warp are the pieces that its statements c
                                                              6});
 }
 
-TEST_CASE("graphbig: warps beyond the end read nothing but a work list's length") {
+TEST_CASE("graphbig: warps beyond the end read only a work list's length") {
   TempFile const file("path.txt", path_of(140));
   TestGraph const g{"path", {{"graph", file.path()}}, undirected(read_graph(file.path()))};
   for (std::string const name : kGraphBig)
@@ -252,7 +252,7 @@ TEST_CASE("graphbig: warps beyond the end read nothing but a work list's length"
     }
 }
 
-TEST_CASE("graphbig: streams are the same when asked backwards, and twice") {
+TEST_CASE("graphbig: streams are the same when read backwards, and twice") {
   for (auto const* name : kGraphBig)
     for (std::uint32_t const width : {32U, 64U}) {
       CAPTURE(name);
@@ -278,7 +278,7 @@ TEST_CASE("graphbig: streams are the same when asked backwards, and twice") {
     }
 }
 
-TEST_CASE("graphbig: element sizes and launches are those of GraphBIG") {
+TEST_CASE("graphbig: element sizes and launches match GraphBIG") {
   auto const g = rmat_graph(12, 4);
   auto const n = g.graph.vertices;
   for (auto const* name : kGraphBig) {
@@ -306,7 +306,7 @@ TEST_CASE("graphbig: element sizes and launches are those of GraphBIG") {
   CHECK(buffer(sssp, "mask").bytes == n);
 }
 
-TEST_CASE("graphbig: parameters and graphs that do not fit are refused") {
+TEST_CASE("graphbig: invalid parameters and graphs are rejected") {
   auto const refusal = [](std::string_view name, Settings settings) {
     return error_of([&] { build(name, settings); });
   };
@@ -316,19 +316,19 @@ TEST_CASE("graphbig: parameters and graphs that do not fit are refused") {
         "bfs_twc: block 48 is not a multiple of the warp's 32 threads");
   for (std::string const name : {"kcore", "gc_ttc", "gc_dtc"})
     CHECK(refusal(name, {{"rmat.scale", "8"}, {"undirected", "false"}}) ==
-          name + ": the graph is directed, and the algorithm is one for undirected graphs; " +
-              "undirected = true gives every edge its reverse");
+          name + ": the graph is directed, but the algorithm requires an undirected graph; " +
+              "set undirected = true to add reverse edges");
   CHECK(refusal("gc_dtc", {{"rmat.scale", "8"}, {"worklist", "255"}}) ==
-        "gc_dtc: worklist 255 has no room for the graph's 256 vertices");
+        "gc_dtc: worklist 255 is too small for the graph's 256 vertices");
   CHECK(refusal("bc", {{"rmat.scale", "16"}, {"rmat.edge_factor", "1"}, {"roots", "65536"}}) ==
-        "bc: 65536 searches need more than 1 GiB for the record of them");
+        "bc: 65536 searches need a record of more than 1 GiB");
   TempFile const file("path.txt", path_of(530'000));
   for (auto const* name : {"bfs_ttc", "sssp_twc"})
     CHECK(refusal(name, {{"graph", file.path()}}) ==
-          std::string(name) + ": the graph takes 1060001 kernels, more than 1048576");
+          std::string(name) + ": the graph requires 1060001 kernels, more than the maximum of 1048576");
 }
 
-TEST_CASE("graphbig: a directed graph is searched along its edges when told so") {
+TEST_CASE("graphbig: a directed graph is searched along its edges if configured") {
   auto const path = data_file("graphs/cit-HepTh.mtx.gz");
   if (!path) return;
   auto const g = read_graph(*path);

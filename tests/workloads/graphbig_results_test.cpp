@@ -58,7 +58,7 @@ std::vector<std::uint32_t> played_levels(std::string const& name, Workload const
 
 }  // namespace
 
-TEST_CASE("graphbig: the levels that each of the five searches writes are those of Boost.Graph") {
+TEST_CASE("graphbig: the levels written by each of the five searches match Boost.Graph") {
   for (auto const& g : test_graphs({"power.graph", "as20graph.txt"})) {
     CAPTURE(g.name);
     auto const source = first_with_edge(g.graph, 3);
@@ -81,7 +81,7 @@ TEST_CASE("graphbig: levels are the same with wavefronts of 64, each of two of G
   }
 }
 
-TEST_CASE("graphbig: sssp_twc's distances are those of Dijkstra, and its kernels compute them") {
+TEST_CASE("graphbig: sssp_twc's distances match Dijkstra, and its kernels compute them") {
   for (auto const& g : test_graphs({"power.graph", "as20graph.txt"}))
     for (std::uint32_t const width : {32U, 64U}) {
       CAPTURE(g.name);
@@ -200,7 +200,7 @@ TEST_CASE("graphbig: both colourings give neighbours different colours, the same
   }
 }
 
-TEST_CASE("graphbig: playing bc's kernels for all roots gives the centrality of Boost.Graph") {
+TEST_CASE("graphbig: executing bc's kernels for all roots gives the centrality of Boost.Graph") {
   std::vector<TestGraph> graphs{rmat_graph(5, 3)};
   if (auto const path = data_file("graphs/chesapeake.mtx"))
     graphs.push_back({"chesapeake.mtx", {{"graph", *path}}, undirected(read_graph(*path))});
@@ -254,7 +254,7 @@ TEST_CASE("graphbig: playing bc's kernels for all roots gives the centrality of 
   }
 }
 
-TEST_CASE("graphbig: pr_graphbig's ranks are those of Boost.Graph, and its kernels compute them") {
+TEST_CASE("graphbig: pr_graphbig's ranks match Boost.Graph, and its kernels compute them") {
   for (auto const& g : test_graphs({"power.graph"}, 7)) {
     CAPTURE(g.name);
     auto const n = g.graph.vertices;
@@ -280,7 +280,8 @@ TEST_CASE("graphbig: pr_graphbig's ranks are those of Boost.Graph, and its kerne
   }
 }
 
-TEST_CASE("graphbig: pr_graphbig ends when two rounds' ranks are near, or after as many rounds as allowed") {
+TEST_CASE(
+    "graphbig: pr_graphbig ends when two rounds' ranks are close, or after the maximum number of rounds") {
   auto const g = rmat_graph(7, 4);
   auto const rounds = [&](Settings settings) {
     return (build_on("pr_graphbig", g, settings).kernel_count() - 1) / 3;

@@ -13,7 +13,7 @@ struct Numbers {
   std::uint64_t n = 0, edges = 0, levels = 0;
   std::uint64_t reached = 0, reached_edges = 0;
   std::uint64_t downward = 0;  // edges from a level to the next
-  std::uint64_t finders = 0;   // vertices that find another
+  std::uint64_t finders = 0;   // vertices that discover another
 };
 
 Numbers numbers_of(CsrGraph const& g, std::uint64_t source) {
@@ -46,7 +46,7 @@ std::uint64_t count_in(std::string const& kernel, Workload const& w, std::string
 
 }  // namespace
 
-TEST_CASE("graphbig: every address of every kernel lies in a buffer, on warps of 32 and of 64 threads") {
+TEST_CASE("graphbig: every address of every kernel is in a buffer, on warps of 32 and of 64 threads") {
   auto const g = rmat_graph(8, 4);
   for (auto const* name : kGraphBig)
     for (std::uint32_t const width : {32U, 64U})
@@ -56,8 +56,7 @@ TEST_CASE("graphbig: every address of every kernel lies in a buffer, on warps of
       }
 }
 
-TEST_CASE(
-    "graphbig: bfs_ttc and bfs_twc read each reached vertex's edges once, and write what they find once") {
+TEST_CASE("graphbig: bfs_ttc and bfs_twc read each reached vertex's edges once, and write discoveries once") {
   auto const g = rmat_graph(9, 4);
   auto const x = numbers_of(g.graph, first_with_edge(g.graph));
   for (auto const* name : {"bfs_ttc", "bfs_twc"})
@@ -74,7 +73,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("graphbig: bfs_ta reads all edges in every round, and each vertex that finds one writes the flag") {
+TEST_CASE("graphbig: bfs_ta reads all edges in every round, and each discovering vertex writes the flag") {
   auto const g = rmat_graph(9, 4);
   auto const x = numbers_of(g.graph, first_with_edge(g.graph));
   auto const w = build_on("bfs_ta", g);
@@ -86,7 +85,7 @@ TEST_CASE("graphbig: bfs_ta reads all edges in every round, and each vertex that
   CHECK(count(w, "changed", Op::store, 1) == x.finders);
 }
 
-TEST_CASE("graphbig: bfs_tf writes a neighbour by each edge that leads to it, and moves the frontier") {
+TEST_CASE("graphbig: bfs_tf writes a neighbour for each edge to it, and moves the frontier") {
   auto const g = rmat_graph(9, 4);
   auto const x = numbers_of(g.graph, first_with_edge(g.graph));
   auto const w = build_on("bfs_tf", g);
@@ -133,7 +132,7 @@ TEST_CASE("graphbig: bfs_dwc pushes each found vertex once, without gaps, and re
         CHECK(read.size() == size);
         CHECK(*read.rbegin() == size - 1);
         for (std::uint64_t i = 0; i < pushed.size(); ++i) CHECK(pushed[i] == i);
-        CHECK(ends == ceil_div(size, std::stoull(chunk)) * 32);  // every thread that had work
+        CHECK(ends == ceil_div(size, std::stoull(chunk)) * 32);  // every thread with work
         size = pushed.size();
       }
       CHECK(size == 0);
@@ -172,7 +171,7 @@ TEST_CASE("graphbig: sssp_twc lowers a new distance for each edge of the vertice
   }
 }
 
-TEST_CASE("graphbig: kcore reads the rows of removed vertices once, and lowers those that are left") {
+TEST_CASE("graphbig: kcore reads the rows of removed vertices once, and lowers the remaining ones") {
   auto const g = rmat_graph(9, 4);
   auto const peeled = core(g.graph, 4);
   std::uint64_t removed = 0, edges = 0, lowered = 0, looked_at = 0;

@@ -12,7 +12,7 @@ namespace farfault::workloads {
 using namespace test;
 using namespace test::grids;
 
-TEST_CASE("sgemm_parboil: each thread's sums over what it and its block have read are its row of A x B") {
+TEST_CASE("sgemm_parboil: each thread's sums over its and its block's loads are its row of A x B") {
   for (std::uint32_t const width : {32U, 64U}) {
     constexpr std::uint64_t m = 256, n = 48, k = 24;
     auto const w = build("sgemm_parboil", {{"m", "256"}, {"n", "48"}, {"k", "24"}}, of_width(width));
@@ -51,7 +51,7 @@ TEST_CASE("sgemm_parboil: each thread's sums over what it and its block have rea
 }
 
 TEST_CASE(
-    "sgemm_parboil: blocks and accesses follow from the sizes; two elements of A are under way at a time") {
+    "sgemm_parboil: blocks and accesses follow from the sizes; two elements of A are outstanding at a time") {
   for (std::uint32_t const width : {32U, 64U})
     for (std::uint64_t const k : {16U, 40U}) {
       auto const w =
@@ -79,7 +79,7 @@ TEST_CASE(
   CHECK(waits == std::vector<std::uint64_t>{1, 3, 7, 10, 13, 16, 20});
 }
 
-TEST_CASE("sgemm_parboil: a side that is no multiple of the tile is refused") {
+TEST_CASE("sgemm_parboil: a side that is not a multiple of the tile is rejected") {
   CHECK(error_of([] {
           build("sgemm_parboil", {{"m", "192"}});
         }) == "sgemm_parboil: m 192 is not a multiple of the tile's 128 elements");
@@ -88,7 +88,7 @@ TEST_CASE("sgemm_parboil: a side that is no multiple of the tile is refused") {
         }) == "sgemm_parboil: k 12 is not a multiple of the tile's 8 elements");
 }
 
-TEST_CASE("laplace3d: of every node that a block writes it has read all neighbours before the barrier") {
+TEST_CASE("laplace3d: a block has read all neighbours of every written node before the barrier") {
   for (std::uint32_t const width : {32U, 64U}) {
     constexpr std::uint64_t nx = 70, ny = 9, nz = 5, pitch = 72;
     auto const w = build("laplace3d",
@@ -132,7 +132,7 @@ TEST_CASE("laplace3d: of every node that a block writes it has read all neighbou
 }
 
 TEST_CASE(
-    "laplace3d: each block reads its tile and the halo around it, cut at the grid, once for each plane") {
+    "laplace3d: each block reads its tile and the halo around it, clipped at the grid, once for each plane") {
   for (std::uint32_t const width : {32U, 64U})
     for (std::uint64_t const nx : {31U, 100U}) {
       std::uint64_t const ny = 10, nz = 3;
@@ -152,13 +152,13 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("laplace3d: rows that are padded to no power of two are refused") {
+TEST_CASE("laplace3d: rows padded to a size that is not a power of two are rejected") {
   CHECK(error_of([] {
           build("laplace3d", {{"row_alignment", "48 B"}});
         }) == "laplace3d: row_alignment 48 B is not a power of two");
 }
 
-TEST_CASE("stencil3d: of every element that a block writes it has read all that the stencil reaches") {
+TEST_CASE("stencil3d: a block has read the whole stencil of every written element") {
   for (std::uint32_t const width : {32U, 64U}) {
     constexpr std::int64_t x = 64, y = 16, z = 20, plane = x * y;
     auto const w = build("stencil3d", {{"x", "64"}, {"y", "16"}, {"z", "20"}}, of_width(width));
@@ -243,7 +243,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("stencil3d: a side that is no multiple of the tile is refused") {
+TEST_CASE("stencil3d: a side that is not a multiple of the tile is rejected") {
   CHECK(error_of([] {
           build("stencil3d", {{"x", "100"}});
         }) == "stencil3d: x 100 is not a multiple of the tile's 32 elements");

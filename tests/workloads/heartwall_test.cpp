@@ -90,7 +90,7 @@ double stored(int phase, std::string const& to, std::uint64_t e, Block& b, Threa
 
 }  // namespace
 
-TEST_CASE("heartwall: what blocks load gives the correlation at each offset, greatest where the point was") {
+TEST_CASE("heartwall: the blocks' loads give the correlation at each offset, with its maximum at the point") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("heartwall",
                          {{"frame_rows", "100"},
@@ -207,7 +207,8 @@ TEST_CASE("heartwall: what blocks load gives the correlation at each offset, gre
   }
 }
 
-TEST_CASE("heartwall: products read the area as often as it lies below the pattern, whatever the offset") {
+TEST_CASE(
+    "heartwall: products read each element of the area once per element of the pattern, at any offset") {
   auto const w = build("heartwall", {{"points", "2"}, {"pattern_half", "3"}, {"search_half", "6"}});
   REQUIRE(w.kernel_count() == 2);
   std::uint64_t const side = 7, area = 13, n = 19, padded = 27;
@@ -236,7 +237,7 @@ TEST_CASE("heartwall: products read the area as often as it lies below the patte
   CHECK(lanes["mask"] == Pair{2 * line * line, 2 * n * n});
 }
 
-TEST_CASE("heartwall: every tenth frame renews the patterns and moves the points") {
+TEST_CASE("heartwall: every tenth frame updates the patterns and moves the points") {
   auto const w =
       build("heartwall", {{"points", "3"}, {"pattern_half", "1"}, {"search_half", "2"}, {"frames", "21"}});
   for (std::size_t k = 0; k < 21; ++k) {
@@ -252,11 +253,11 @@ TEST_CASE("heartwall: every tenth frame renews the patterns and moves the points
   }
 }
 
-TEST_CASE("heartwall: points too near to the frame's border are refused") {
+TEST_CASE("heartwall: points too close to the frame's border are rejected") {
   CHECK(error_of([] {
           build("heartwall",
                 {{"frame_rows", "64"}, {"frame_cols", "64"}, {"points", "1"}, {"search_half", "40"}});
-        }) == "heartwall: the area of a point at row 43 and column 32 leaves the frame of 64 x 64");
+        }) == "heartwall: the area of a point at row 43 and column 32 exceeds the frame of 64 x 64");
 }
 
 }  // namespace farfault::workloads

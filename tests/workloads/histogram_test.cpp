@@ -59,7 +59,7 @@ std::map<std::uint64_t, int> ranges_of(Workload const& w, std::uint64_t bins) {
 
 }  // namespace
 
-TEST_CASE("histogram: what the kernels load and store counts every pixel, up to 255 of a bin") {
+TEST_CASE("histogram: the kernels' loads and stores count every pixel, up to 255 per bin") {
   for (auto const& c : kHistograms)
     for (std::uint32_t const width : {32U, 64U}) {
       if (c.cols == "512" && width == 32) continue;  // the largest case takes half of the time
@@ -181,8 +181,7 @@ TEST_CASE("histogram: what the kernels load and store counts every pixel, up to 
     }
 }
 
-TEST_CASE(
-    "histogram: the ranges are those of ten deviations around the mean, or the first of a small image") {
+TEST_CASE("histogram: the ranges are ten deviations around the mean, or the first range for a small image") {
   auto const small = kHistograms[2].build(32);
   CHECK(ranges_of(small, 65'536) == std::map<std::uint64_t, int>{{0, 14}});
   // Three pixels per sampling thread.
@@ -208,7 +207,7 @@ TEST_CASE(
   CHECK(ranges.last - ranges.first > 8);
 }
 
-TEST_CASE("histogram: a byte that wraps carries into those above it, and an atomic puts each of them right") {
+TEST_CASE("histogram: a byte that wraps carries into the next ones, and an atomic corrects each of them") {
   // Counts one part's pixels of the given bins and numbers; returns the operations of the last pixel.
   auto const last = [](std::vector<std::pair<std::uint32_t, int>> const& counted) {
     HistogramPixels p;
@@ -237,7 +236,7 @@ TEST_CASE("histogram: a byte that wraps carries into those above it, and an atom
   CHECK(last({{30'000, 256}}) == HistogramPixels::kOutside);
 }
 
-TEST_CASE("histogram: pixels have the deviation asked for around the middle bin") {
+TEST_CASE("histogram: pixels have the configured deviation around the middle bin") {
   HistogramInput input{100, 100, 65'536, 2000, 0, 1};
   double sum = 0, squares = 0;
   for (std::uint64_t i = 0; i < 10'000; ++i) {
@@ -275,8 +274,10 @@ TEST_CASE("histogram: a range takes every pixel once; the prescan takes an eight
     }
 }
 
-TEST_CASE("histogram: an odd number of columns, or bins that are no multiple of 4, are refused") {
-  CHECK(error_of([] { build("histogram", {{"cols", "1921"}}); }) == "histogram: 1921 cols are an odd number");
+TEST_CASE("histogram: an odd number of columns, or bins that are not a multiple of 4, are rejected") {
+  CHECK(error_of([] {
+          build("histogram", {{"cols", "1921"}});
+        }) == "histogram: 1921 cols are not an even number");
   CHECK(error_of([] {
           build("histogram", {{"bins", "30001"}});
         }) == "histogram: bins 30001 are not a multiple of 4");

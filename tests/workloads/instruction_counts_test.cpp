@@ -54,7 +54,7 @@ Counts count(std::string const& workload, std::size_t kernel = 0) {
 
 }  // namespace
 
-TEST_CASE("instruction counts: a full warp of each kernel executes what the table in README.md says") {
+TEST_CASE("instruction counts: a full warp of each kernel executes the instructions in README.md's table") {
   CHECK(count("vectoradd") == Counts{11, 1, 7, 0, 3, 4});
   CHECK(count("relu") == Counts{13, 0, 4, 0, 2, 4});
   CHECK(count("fir") == Counts{251, 0, 86, 0, 17, 20});

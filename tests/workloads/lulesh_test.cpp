@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lulesh: all kernels against plain loops over arrays.
+// lulesh: all kernels compared with plain loops over arrays.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -11,7 +11,7 @@ namespace farfault::workloads {
 using namespace test;
 using namespace test::meshes;
 
-TEST_CASE("lulesh: no kernel reads what nobody wrote, and each writes all elements of its results once") {
+TEST_CASE("lulesh: no kernel reads unwritten data, and each writes all elements of its results once") {
   for (std::uint32_t const width : {32U, 64U})
     for (auto const* side : {"3", "4"}) {
       auto const w = build("lulesh", {{"side", side}, {"steps", "2"}}, of_width(width));
@@ -199,7 +199,7 @@ class PlainLulesh {
 
 }  // namespace
 
-TEST_CASE("lulesh: what all kernels of two time steps load and store is what loops over plain arrays do") {
+TEST_CASE("lulesh: the loads and stores of all kernels in two time steps match loops over plain arrays") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("lulesh", {{"side", "3"}, {"steps", "2"}}, of_width(width));
     PlainLulesh plain;
@@ -233,7 +233,7 @@ TEST_CASE("lulesh: what all kernels of two time steps load and store is what loo
   }
 }
 
-TEST_CASE("lulesh: nodes sum up the forces of just those elements' corners that they are") {
+TEST_CASE("lulesh: nodes sum up the forces of exactly their elements' corners") {
   constexpr std::uint64_t side = 3, line = 4;
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("lulesh", {{"side", "3"}, {"steps", "1"}}, of_width(width));
@@ -295,7 +295,7 @@ TEST_CASE("lulesh: viscosity reads the elements on all six sides, and none beyon
   }
 }
 
-TEST_CASE("lulesh: threads of one element's corners share its values, and take the row of their corner") {
+TEST_CASE("lulesh: threads of one element's corners share its values, and use the row of their corner") {
   constexpr std::uint64_t elements = 64;
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("lulesh", {{"side", "4"}, {"steps", "1"}}, of_width(width));
@@ -351,7 +351,7 @@ TEST_CASE("lulesh: accesses, blocks and barriers of a time step follow from elem
     }
 }
 
-TEST_CASE("lulesh: a cube of one element is refused") {
+TEST_CASE("lulesh: a cube of one element is rejected") {
   CHECK(error_of([] { build("lulesh", {{"side", "1"}}); }).find("2 to 512") != std::string::npos);
 }
 

@@ -241,7 +241,7 @@ Workload build_mst(TestGraph const& g, std::uint32_t most, std::uint32_t width) 
 
 }  // namespace
 
-TEST_CASE("mst: the edges that the kernels add have the number and weight of Kruskal's forest") {
+TEST_CASE("mst: the edges added by the kernels have the number and weight of Kruskal's forest") {
   for (std::uint32_t const width : {32U, 64U})
     for (auto const& g : test_graphs({"chesapeake.mtx", "power.graph"}, 8))
       for (std::uint32_t const most : {1U, 3U, 1000U}) {
@@ -282,19 +282,19 @@ TEST_CASE("mst: the first round reads four arrays per edge, and its components a
   CHECK(count(w, "ele2comp", Op::store, 2, 3) == 256 + tries);
 }
 
-TEST_CASE("mst: rounds whose record takes more room than there is are refused") {
+TEST_CASE("mst: rounds whose record exceeds the memory limit are rejected") {
   auto const g = rmat_graph(10, 4);
   CHECK(error_of([&] { boruvka(g.graph, 10, 1, 40'000); }) ==
-        "mst: the rounds on 1024 vertices need more than 0 MiB for the record of them");
+        "mst: the rounds on 1024 vertices need a record of more than 0 MiB");
   CHECK(boruvka(g.graph, 10, 1).rounds.size() > 2);
 }
 
-TEST_CASE("mst: a directed graph is refused") {
+TEST_CASE("mst: a directed graph is rejected") {
   CHECK(error_of([] {
           build("mst", {{"undirected", "false"}, {"rmat.scale", "5"}});
         }) ==
-        "mst: the graph is directed, and the algorithm is one for undirected graphs; undirected = true gives "
-        "every edge its reverse");
+        "mst: the graph is directed, but the algorithm requires an undirected graph; set undirected = true "
+        "to add reverse edges");
 }
 
 }  // namespace farfault::workloads

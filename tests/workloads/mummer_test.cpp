@@ -50,7 +50,8 @@ TEST_CASE("mummer: the tree spells every suffix once, and suffix links drop the 
   CHECK(suffixes == expected);
 }
 
-TEST_CASE("mummer: what threads read finds the longest match from each start, and writes those long enough") {
+TEST_CASE(
+    "mummer: the threads' reads find the longest match from each start, and long enough ones are written") {
   constexpr std::uint64_t length = 25, shortest = 8, queries = 150, starts = length - shortest + 1;
   auto const sequence = random_bases(2000, 1);
   auto const tree = build_suffix_tree(sequence);
@@ -124,7 +125,7 @@ TEST_CASE("mummer: what threads read finds the longest match from each start, an
   }
 }
 
-TEST_CASE("mummer: threads read as much in warps of 32 and of 64, each a link for each start") {
+TEST_CASE("mummer: threads read the same amount in warps of 32 and of 64, one link per start") {
   for (auto const* reference : {"500", "3000"}) {
     std::vector<std::uint64_t> base, node;
     for (std::uint32_t const width : {32U, 64U}) {
@@ -144,11 +145,11 @@ TEST_CASE("mummer: threads read as much in warps of 32 and of 64, each a link fo
   }
 }
 
-TEST_CASE("mummer: parameters that do not fit together are refused") {
+TEST_CASE("mummer: incompatible parameters are rejected") {
   CHECK(error_of([] {
           build("mummer", {{"length", "12"}});
         }) ==
-        "mummer: must be shortest match <= length of a query <= reference, not 20, 12 and 200000 bases");
+        "mummer: shortest match <= query length <= reference is required; they are 20, 12 and 200000 bases");
 }
 
 }  // namespace farfault::workloads

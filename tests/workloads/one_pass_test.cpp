@@ -12,7 +12,7 @@ namespace farfault::workloads {
 using namespace test;
 using namespace test::passes;
 
-TEST_CASE("blackscholes: both prices of an option come from its own three values, each read once") {
+TEST_CASE("blackscholes: both prices of an option are computed from its own three values, each read once") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w =
         build("blackscholes", {{"options", "1000"}, {"blocks", "3"}, {"block", "96"}}, of_width(width));
@@ -41,13 +41,13 @@ TEST_CASE("blackscholes: both prices of an option come from its own three values
   }
 }
 
-TEST_CASE("blackscholes: the grid keeps its size, and its warps go around as often as there are options") {
+TEST_CASE("blackscholes: the grid keeps its size, and its warps loop over the options") {
   auto const w = build("blackscholes", {});
   CHECK(w.kernel_count() == 1);
   CHECK(w.kernel(0).shape().blocks == 480);
   CHECK(w.kernel(0).shape().threads_per_block == 128);
   CHECK(w.footprint() == 5 * 8'000'000);
-  // 1,000 options fill 31 warps and 8 lanes of 32, 10 blocks of a warp and a half and 40 lanes of 64.
+  // 1,000 options fill 31 warps and 8 lanes of 32, and 10 blocks of one and a half warps and 40 lanes of 64.
   for (auto const& [options, width, loads] :
        {std::tuple{"1000", 32U, 32U}, {"1000", 64U, 21U}, {"96", 64U, 2U}}) {
     auto const small =
@@ -62,7 +62,7 @@ TEST_CASE("blackscholes: the grid keeps its size, and its warps go around as oft
         }).find("1 to 2147483647") != std::string::npos);
 }
 
-TEST_CASE("nn: what a block loads makes its neurons, and all layers together those of the network") {
+TEST_CASE("nn: a block's loads give its neurons, and all layers together the network") {
   for (auto const& [images, width] : {std::pair<std::size_t, std::uint32_t>{1, 32}, {2, 64}}) {
     auto const w = build("nn", {{"images", std::to_string(images)}}, of_width(width));
     REQUIRE(w.kernel_count() == 4);
@@ -144,13 +144,13 @@ TEST_CASE("nn: what a block loads makes its neurons, and all layers together tho
   }
 }
 
-TEST_CASE("nn: buffers have the sizes that the host program gives them, and images are counted from one") {
+TEST_CASE("nn: buffers have the sizes of the host program, and images are counted from one") {
   CHECK(build("nn", {{"images", "28"}}).footprint() ==
         4 * (156 + 7800 + 125'100 + 1010 + 2 * 25 + 28 * (29 * 29 + 6 * 13 * 13 + 1250 + 100 + 10)));
   CHECK(error_of([] { build("nn", {{"images", "0"}}); }).find("1 to 65536") != std::string::npos);
 }
 
-TEST_CASE("scalar_product: the products that a block loads between two of its trees are those of one pair") {
+TEST_CASE("scalar_product: the products loaded by a block between two of its trees belong to one pair") {
   for (std::uint32_t const width : {32U, 64U})
     for (std::uint64_t const length : {64U, 2112U, 5184U}) {
       auto const w =
@@ -192,7 +192,7 @@ TEST_CASE("scalar_product: the products that a block loads between two of its tr
     }
 }
 
-TEST_CASE("scalar_product: loads, barriers and uses are those of the loops") {
+TEST_CASE("scalar_product: loads, barriers and uses match the loops") {
   for (auto const& [vectors, length, width] :
        {std::tuple{3U, 4096U, 32U}, {3U, 4096U, 64U}, {4U, 7168U, 32U}, {4U, 7168U, 64U}}) {
     auto const w =

@@ -125,7 +125,7 @@ Sets play_mis(Workload const& w, CsrGraph const& g, std::vector<std::uint32_t> c
 
 }  // namespace
 
-TEST_CASE("mis: the set is independent and maximal, and that of vertices taken by rising number") {
+TEST_CASE("mis: the set is independent and maximal, and equals selection by rising number") {
   for (std::uint32_t const width : {32U, 64U})
     for (auto const& g : test_graphs({"power.graph", "as20graph.txt"})) {
       CAPTURE(g.name);
@@ -142,7 +142,7 @@ TEST_CASE("mis: the set is independent and maximal, and that of vertices taken b
     }
 }
 
-TEST_CASE("mis: on a hand-made graph each access is where the algorithm has it") {
+TEST_CASE("mis: on a hand-made graph each access matches the algorithm") {
   TempFile const file("hand.graph", kHandGraph);
   auto const w = build("mis", {{"graph", file.path()}});
   // Among the first three vertices the second has the minimum number; the fourth has a greater one than the
@@ -168,7 +168,7 @@ TEST_CASE("mis: on a hand-made graph each access is where the algorithm has it")
 }
 
 TEST_CASE(
-    "color: neighbours have different colours, but for vertices with a single edge, which look at none") {
+    "color: neighbours have different colours, except for vertices with a single edge, which read none") {
   for (std::uint32_t const width : {32U, 64U})
     for (auto const& g : test_graphs({"wing.graph", "as20graph.txt"})) {
       CAPTURE(g.name);
@@ -243,7 +243,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("pr_pannotia: the ranks that threads push and sum up are those of the power method") {
+TEST_CASE("pr_pannotia: the ranks that threads push and sum up match the power method") {
   for (std::uint32_t const width : {32U, 64U})
     for (auto const& g : test_graphs({"chesapeake.mtx", "as20graph.txt"})) {
       auto const n = g.graph.vertices;
@@ -279,7 +279,7 @@ TEST_CASE("pr_pannotia: the ranks that threads push and sum up are those of the 
     }
 }
 
-TEST_CASE("pr_pannotia: a column, the rank and a sum for each edge; both ends of a row but the last") {
+TEST_CASE("pr_pannotia: a column, the rank and a sum for each edge; both ends of a row except for the last") {
   auto const g = rmat_graph(9, 4);
   auto const w = build_on("pr_pannotia", g, {{"iterations", "1"}});
   auto const m = g.graph.targets.size();
@@ -294,7 +294,7 @@ TEST_CASE("pr_pannotia: a column, the rank and a sum for each edge; both ends of
   CHECK(text(small, 2) == ". r:sums[0,1,2,3,4] . w:ranks[0,1,2,3,4] w:sums[0,1,2,3,4]");
 }
 
-TEST_CASE("bc_pannotia: what threads add up from all roots is the centrality of Boost.Graph") {
+TEST_CASE("bc_pannotia: the threads' sums over all roots are the centrality of Boost.Graph") {
   auto const g = rmat_graph(7, 3);
   auto const n = g.graph.vertices;
   for (std::uint32_t const width : {32U, 64U}) {
@@ -353,14 +353,15 @@ TEST_CASE("bc_pannotia: what threads add up from all roots is the centrality of 
   }
 }
 
-TEST_CASE("mis, color: a directed graph is refused") {
+TEST_CASE("mis, color: a directed graph is rejected") {
   for (std::string const name : {"mis", "color"})
-    CHECK(error_of([&] {
-            build(name, {{"undirected", "false"}, {"rmat.scale", "5"}});
-          }) ==
-          name +
-              ": the graph is directed, and the algorithm is one for undirected graphs; undirected = true "
-              "gives every edge its reverse");
+    CHECK(
+        error_of([&] {
+          build(name, {{"undirected", "false"}, {"rmat.scale", "5"}});
+        }) ==
+        name +
+            ": the graph is directed, but the algorithm requires an undirected graph; set undirected = true "
+            "to add reverse edges");
 }
 
 }  // namespace farfault::workloads

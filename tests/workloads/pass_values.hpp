@@ -53,7 +53,7 @@ class Values {
   std::vector<std::vector<double>> values_;
 };
 
-// A program, with the names of its buffers.
+// A program with the names of its buffers.
 inline std::string program_of(Workload const& w) {
   std::string all;
   for (auto const& o : w.operations()) {

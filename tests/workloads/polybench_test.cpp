@@ -37,7 +37,7 @@ void play_product(Workload const& w, std::size_t kernel, std::uint32_t width, Me
 
 }  // namespace
 
-TEST_CASE("atax: what the kernels load, multiplied and added, is A x and then A^T (A x)") {
+TEST_CASE("atax: the kernels' loads, multiplied and added, give A x and then A^T (A x)") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("atax", {{"rows", "70"}, {"cols", "300"}}, of_width(width));
     Memory memory(w);
@@ -51,7 +51,7 @@ TEST_CASE("atax: what the kernels load, multiplied and added, is A x and then A^
   }
 }
 
-TEST_CASE("bicg: what the kernels load, multiplied and added, is A^T r and A p, whatever was there before") {
+TEST_CASE("bicg: the kernels' loads, multiplied and added, give A^T r and A p, for any initial contents") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("bicg", {{"rows", "70"}, {"cols", "300"}}, of_width(width));
     Memory memory(w);
@@ -64,7 +64,7 @@ TEST_CASE("bicg: what the kernels load, multiplied and added, is A^T r and A p, 
   }
 }
 
-TEST_CASE("mvt: what the kernels load, multiplied and added, is x1 + A y1 and x2 + A^T y2") {
+TEST_CASE("mvt: the kernels' loads, multiplied and added, give x1 + A y1 and x2 + A^T y2") {
   constexpr std::uint64_t n = 270;
   auto const w = build("mvt", {{"side", "270"}});
   Memory memory(w);
@@ -81,7 +81,7 @@ TEST_CASE("mvt: what the kernels load, multiplied and added, is x1 + A y1 and x2
   CHECK(memory["x2"] == x2);
 }
 
-TEST_CASE("atax, bicg, mvt: accesses are as many as the matrix has elements, one row or one line at a time") {
+TEST_CASE("atax, bicg, mvt: accesses equal the matrix's elements, one row or one line at a time") {
   for (std::uint32_t const width : {32U, 64U})
     for (std::string const name : {"atax", "bicg", "mvt"}) {
       CAPTURE(name);
@@ -113,7 +113,7 @@ TEST_CASE("atax, bicg, mvt: accesses are as many as the matrix has elements, one
     }
 }
 
-TEST_CASE("conv2d: what a thread loads, with the filter's weights, is its element of the convolved matrix") {
+TEST_CASE("conv2d: a thread's loads with the filter's weights give its element of the convolved matrix") {
   constexpr std::uint64_t rows = 21, cols = 71;
   constexpr double filter[] = {0.2, 0.5, -0.8, -0.3, 0.6, -0.9, 0.4, 0.7, 0.1};
   for (std::uint32_t const width : {32U, 64U}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// qtc: the clustering against plain loops over the matrix of distances.
+// qtc: the clustering compared with plain loops over the matrix of distances.
 #include <algorithm>
 
 #include "../../workloads/src/qt_clustering.hpp"
@@ -116,7 +116,7 @@ class PlainQt {
   std::vector<bool> clustered_;
 };
 
-// Elements of a buffer that a kernel loads or stores, ascending.
+// Elements of a buffer loaded or stored by a kernel, ascending.
 std::vector<std::size_t> elements(Kernel const& kernel, std::uint32_t width, Op op, Buffer const& b,
                                   std::size_t bytes) {
   std::vector<std::size_t> list;
@@ -133,8 +133,7 @@ std::vector<std::size_t> sorted(std::vector<std::size_t> list) {
 
 }  // namespace
 
-TEST_CASE(
-    "qtc: in each round the kernels read masks and distances as the algorithm does on the same points") {
+TEST_CASE("qtc: in each round the kernels read masks and distances like the algorithm on the same points") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto context = of_width(width);
     context.seed = 3;
@@ -208,7 +207,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("qtc: a cluster that takes all points that are left needs no search that finds nothing") {
+TEST_CASE("qtc: a cluster that takes all remaining points needs no unsuccessful search") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto context = of_width(width);
     context.seed = 5;
@@ -229,7 +228,7 @@ TEST_CASE("qtc: a cluster that takes all points that are left needs no search th
   }
 }
 
-TEST_CASE("qtc: clusters are found until one has a single point, each point is in one") {
+TEST_CASE("qtc: clusters are formed until one has a single point, and each point is in one") {
   QtClustering clustering(qt_points(200, 1), 1);
   clustering.run(256, 1000);
   std::vector<int> in(200);
@@ -280,7 +279,7 @@ TEST_CASE("qtc: kernels, blocks and the accesses of the small kernels follow fro
     }
 }
 
-TEST_CASE("qtc: a point with more neighbours than a block keeps in registers is refused") {
+TEST_CASE("qtc: a point with more neighbours than a block keeps in registers is rejected") {
   CHECK(error_of([] {
           build("qtc", {{"points", "1000"}, {"threshold", "20"}});
         }).starts_with("qtc: a point has 9"));

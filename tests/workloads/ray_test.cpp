@@ -92,8 +92,7 @@ std::vector<PlainHit> plain_rays(double x, double y, double width, double height
 
 }  // namespace
 
-TEST_CASE(
-    "ray: the objects that a pixel reads for shading are those that its ray meets, one after the other") {
+TEST_CASE("ray: a pixel reads for shading the objects that its ray hits, in order") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("ray", {{"width", "64"}, {"height", "48"}, {"depth", "4"}}, of_width(width));
     auto const &scene = buffer(w, "scene"), &image = buffer(w, "image");
@@ -151,7 +150,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("ray: the image's size gives blocks and pixels, and no ray goes deeper than asked") {
+TEST_CASE("ray: the image's size gives blocks and pixels, and no ray exceeds the configured depth") {
   for (std::uint32_t const width : {32U, 64U})
     for (std::uint64_t const depth : {1U, 3U}) {
       auto const w = build("ray", {{"width", "32"}, {"height", "16"}, {"depth", depth == 1 ? "1" : "3"}},
@@ -172,7 +171,7 @@ TEST_CASE("ray: the image's size gives blocks and pixels, and no ray goes deeper
     }
 }
 
-TEST_CASE("ray: an image of no whole blocks is refused") {
+TEST_CASE("ray: an image with a fractional number of blocks is rejected") {
   CHECK(error_of([] {
           build("ray", {{"height", "100"}});
         }) == "ray: height 100 is not a multiple of the block's 8 pixels");

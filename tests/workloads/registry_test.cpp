@@ -7,7 +7,7 @@
 namespace farfault::workloads {
 using namespace test;
 
-TEST_CASE("registry: names are unique, described, and made by name") {
+TEST_CASE("registry: names are unique and described, and create their workload") {
   std::set<std::string> names;
   for (auto const& info : all()) {
     CHECK(names.insert(std::string(info.name)).second);
@@ -24,10 +24,10 @@ TEST_CASE("registry: names are unique, described, and made by name") {
 }
 
 TEST_CASE("registry: an unknown name is answered with the nearest one") {
-  CHECK(error_of([] { make("vectorad"); }) == "there is no workload 'vectorad'; did you mean 'vectoradd'?");
+  CHECK(error_of([] { make("vectorad"); }) == "unknown workload 'vectorad'; did you mean 'vectoradd'?");
 }
 
-TEST_CASE("registry: a warp width that no machine has is refused") {
+TEST_CASE("registry: an unsupported warp width is rejected") {
   BuildContext context;
   context.warp_width = 48;
   CHECK(error_of([&] { build("vectoradd", {}, context); }) == "warp width 48 is not one of: 32, 64");
@@ -43,7 +43,7 @@ TEST_CASE("registry: buffers start at 4 GiB, 2 MiB apart at least, and do not ov
   CHECK(w.footprint() == 12'000'000);
 }
 
-TEST_CASE("registry: every workload lays its buffers from the first address of its context on") {
+TEST_CASE("registry: every workload places its buffers from the first address of its context on") {
   for (auto const& info : all()) {
     if (info.name == "trace") continue;  // its input defines the addresses
     CAPTURE(std::string(info.name));
@@ -70,16 +70,15 @@ TEST_CASE("registry: every workload lays its buffers from the first address of i
   }
 }
 
-TEST_CASE("registry: buffers that would pass the end of the address space are refused") {
+TEST_CASE("registry: buffers beyond the end of the address space are rejected") {
   BuildContext context;
   context.buffers.next = (1ULL << 47) - (2ULL << 20);
   CHECK(error_of([&] {
           build("vectoradd", {{"elements", "1000"}}, context);
-        }) == "buffer 'b' of 4 kB does not fit: a workload's buffers must lie below address 2^47");
+        }) == "buffer 'b' of 4 kB does not fit: a workload's buffers must be below address 2^47");
 }
 
-TEST_CASE(
-    "registry: small buffers lie in a segment of their own where they are to, and kernels access them") {
+TEST_CASE("registry: small buffers are in a separate segment if configured, and kernels access them") {
   BuildContext context;
   context.buffers.small_below = 128 << 10;
   auto const w = build("spmv", {}, context);
@@ -109,7 +108,7 @@ TEST_CASE(
   CHECK(accesses > 0);
 }
 
-TEST_CASE("registry: small buffers for which their segment has no room are refused") {
+TEST_CASE("registry: small buffers that exceed their segment are rejected") {
   BuildContext context;
   context.buffers.small_below = 128 << 10;
   context.buffers.next_small = kFirstAddress;
@@ -120,7 +119,7 @@ TEST_CASE("registry: small buffers for which their segment has no room are refus
         "buffer; lower small_buffers");
 }
 
-TEST_CASE("registry: any step may be asked in any order and answers the same") {
+TEST_CASE("registry: any step may be read in any order and gives the same instruction") {
   for (auto const& info : all()) {
     if (info.name == "trace") continue;
     CAPTURE(std::string(info.name));

@@ -11,7 +11,7 @@ using namespace test;
 using namespace test::lanes;
 
 TEST_CASE(
-    "lud: what the kernels load, factorised tile by tile, is the LU decomposition where they store it") {
+    "lud: the kernels' loads, factorised tile by tile, give the LU decomposition at the stored addresses") {
   constexpr std::uint64_t n = 64;
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("lud", {{"side", "64"}}, of_width(width));
@@ -87,7 +87,7 @@ TEST_CASE("lud: a matrix of t tiles a side takes 3 t - 2 kernels, each tile to t
     }
 }
 
-TEST_CASE("lud: shared memory is accessed twice for a product, and for each element that comes and goes") {
+TEST_CASE("lud: shared memory is accessed twice per product, and once per element loaded or stored") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("lud", {{"side", "32"}}, of_width(width));
     // 16 elements of a column are loaded and 15 stored; 15 times a column, with 0 products and more, and a
@@ -99,13 +99,14 @@ TEST_CASE("lud: shared memory is accessed twice for a product, and for each elem
   }
 }
 
-TEST_CASE("lud: a side that is no multiple of the tile is refused") {
+TEST_CASE("lud: a side that is not a multiple of the tile is rejected") {
   CHECK(error_of([] {
           build("lud", {{"side", "40"}});
         }) == "lud: side 40 is not a multiple of the tile's 16 elements");
 }
 
-TEST_CASE("nw: what blocks load, aligned tile by tile, is the matrix of alignments where they store it") {
+TEST_CASE(
+    "nw: the blocks' loads, aligned tile by tile, give the matrix of alignments at the stored addresses") {
   constexpr std::uint64_t n = 48, side = n + 1;
   constexpr double penalty = 10;
   for (std::uint32_t const width : {32U, 64U}) {
@@ -139,7 +140,7 @@ TEST_CASE("nw: what blocks load, aligned tile by tile, is the matrix of alignmen
       });
     }
     CHECK(cells == expected);
-    // The scores of the first row and column belong to no cell.
+    // The scores of the first row and column do not belong to a cell.
     auto const reads = touches(w, buffer(w, "reference"), Op::load, width, 4);
     auto const writes = touches(w, buffer(w, "cells"), Op::store, width, 4);
     for (std::uint64_t i = 0; i < side * side; ++i) {
@@ -165,19 +166,19 @@ TEST_CASE("nw: t tiles a side take 2 t - 1 kernels of 1 to t and back to 1 block
 }
 
 TEST_CASE(
-    "nw: both kernels access shared memory 190 times: what comes and goes, and five for each of 31 steps") {
+    "nw: both kernels access shared memory 190 times: loads and stores, and five for each of 31 steps") {
   auto const w = build("nw", {{"length", "48"}});
   CHECK(shared_of(w, 0, 32) == 17 + 1 + 1 + 31 * 5 + 16);
   CHECK(shared_of(w, 4, 64) == 16 + 2 + 1 + 31 * 5 + 16);
 }
 
-TEST_CASE("nw: a length that is no multiple of the tile is refused") {
+TEST_CASE("nw: a length that is not a multiple of the tile is rejected") {
   CHECK(error_of([] {
           build("nw", {{"length", "100"}});
         }) == "nw: length 100 is not a multiple of the tile's 16 elements");
 }
 
-TEST_CASE("hotspot: tiles that iterate on what they loaded give the temperatures of the whole chip") {
+TEST_CASE("hotspot: tiles that iterate on their loads give the temperatures of the whole chip") {
   constexpr std::int64_t rows = 20, cols = 37;
   auto const step = [](double t, double p, double n, double s, double e, double w) {
     return t + 0.1 * (p + (s + n - 2 * t) * 0.3 + (e + w - 2 * t) * 0.2 + (80 - t) * 0.05);
@@ -267,7 +268,7 @@ TEST_CASE("hotspot: the grid is that of the first kernel; each tile reads its ce
 }
 
 TEST_CASE(
-    "hotspot: a tile of the last kernel begins where the pyramid's height says, not the iterations left") {
+    "hotspot: a tile of the last kernel begins by the pyramid's height, not by the remaining iterations") {
   auto const w = build("hotspot", {{"rows", "40"}, {"cols", "40"}, {"iterations", "3"}});
   each_block(w, 1, 32, [](std::uint64_t block, std::vector<Access> const& accesses) {
     std::uint64_t left = 40, right = 0;
@@ -281,7 +282,7 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("hotspot: a pyramid that leaves nothing of a tile is refused") {
+TEST_CASE("hotspot: a pyramid that leaves nothing of a tile is rejected") {
   CHECK(error_of([] { build("hotspot", {{"pyramid_height", "8"}}); }) == "'8' is outside 1 to 7");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sad: sums of absolute differences of two frames, against plain loops.
+// sad: sums of absolute differences of two frames, compared with plain loops.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -36,7 +36,7 @@ int plain_sad(Frame const& current, Frame const& reference, std::int64_t x, std:
 
 }  // namespace
 
-TEST_CASE("sad: the three kernels make the sums of all blocks of pixels at all positions") {
+TEST_CASE("sad: the three kernels compute the sums of all blocks of pixels at all positions") {
   for (std::uint32_t const width : {32U, 64U}) {
     Frame const current{32, 16, 3}, reference{32, 16, 5};
     auto const w = build("sad", {{"width", "32"}, {"height", "16"}}, of_width(width));
@@ -141,7 +141,7 @@ TEST_CASE("sad: blocks and accesses follow from the frame's size") {
     }
 }
 
-TEST_CASE("sad: a frame of no whole macroblocks is refused") {
+TEST_CASE("sad: a frame with a fractional number of macroblocks is rejected") {
   CHECK(error_of([] {
           build("sad", {{"width", "100"}});
         }) == "sad: width 100 is not a multiple of the macroblock's 16 pixels");

@@ -12,7 +12,7 @@ namespace farfault::workloads {
 using namespace test;
 using namespace test::passes;
 
-TEST_CASE("triad: parts that are copied in, computed and copied back in their order make the whole vector") {
+TEST_CASE("triad: parts that are copied in, computed and copied back in order form the whole vector") {
   for (std::uint32_t const width : {32U, 64U})
     for (auto const* streams : {"1", "2"}) {
       auto const w =
@@ -60,7 +60,7 @@ TEST_CASE("triad: parts that are copied in, computed and copied back in their or
     }
 }
 
-TEST_CASE("triad: two sets of buffers take turns in two streams, which meet after each size") {
+TEST_CASE("triad: two sets of buffers alternate in two streams, which synchronize after each size") {
   auto w = build("triad", {{"size", "2 KiB"}, {"smallest", "1 KiB"}});
   CHECK(program_of(w) ==
         "0:in-a0+1024 0:in-b0+1024 0:kernel0 1:in-a1+1024 1:in-b1+1024 0:out-c0+1024 1:kernel1 1:out-c1+1024 "
@@ -112,7 +112,7 @@ TEST_CASE("reduction: each block writes the sum of every 64th stretch of 512 ele
       }
 }
 
-TEST_CASE("reduction: passes copy the array anew, doubles come after floats") {
+TEST_CASE("reduction: passes copy the array again, and doubles follow floats") {
   auto const w = build("reduction", {{"size", "8 KiB"}, {"passes", "2"}, {"iterations", "2"}});
   CHECK(
       program_of(w) ==
@@ -131,7 +131,7 @@ TEST_CASE("reduction: passes copy the array anew, doubles come after floats") {
         }) == "reduction: size 10 KiB is not a multiple of 4 KiB");
 }
 
-TEST_CASE("scan: sums of the blocks' stretches, scanned, begin the stretches' own prefix sums") {
+TEST_CASE("scan: scanned sums of the blocks' stretches start the stretches' prefix sums") {
   for (std::uint32_t const width : {32U, 64U})
     for (auto const* precision : {"single", "double"})
       for (auto const* size : {"2 KiB", "100000 B", "300000 B"}) {
@@ -233,9 +233,7 @@ TEST_CASE(
         }) == "scan: size 100001 B is not a multiple of four doubles, 32 B");
 }
 
-TEST_CASE(
-    "workloads in passes: nothing is stored and no barrier is reached before the loads have been waited "
-    "for") {
+TEST_CASE("workloads in passes: no store and no barrier precedes the wait for the loads") {
   auto const early = [](std::string_view name, Settings settings) {
     auto const w = build(name, settings);
     std::uint64_t n = 0;

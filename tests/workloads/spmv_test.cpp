@@ -76,7 +76,7 @@ CsrGraph cube(std::uint64_t side) {
 
 }  // namespace
 
-TEST_CASE("spmv: what a thread loads, multiplied and added, is the element of A x that it stores") {
+TEST_CASE("spmv: a thread's loads, multiplied and added, are the element of A x that it stores") {
   for (std::uint32_t const width : {32U, 64U}) {
     check_product(build("spmv", {{"side", "5"}}, of_width(width)), cube(5), width);
     for (auto const& g : test_graphs({"chesapeake.mtx", "power.graph"}, 7)) {

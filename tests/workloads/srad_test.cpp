@@ -34,7 +34,7 @@ double speckle(double sum, double squares, double count) {
 }  // namespace
 
 TEST_CASE(
-    "srad: what the kernels load, diffused thread by thread, is the diffused image where they store it") {
+    "srad: the kernels' loads, diffused thread by thread, give the diffused image at the stored addresses") {
   // Four blocks, a power of two: the second reduction has no remainder.
   constexpr std::uint64_t rows = 50, cols = 40, count = rows * cols;
   constexpr double lambda = 0.5;
@@ -178,7 +178,8 @@ TEST_CASE("srad: a neighbour's pixel is at the row or column that was loaded for
   }
 }
 
-TEST_CASE("srad: reductions go on until one sum is left; the rest of a block is read without the distance") {
+TEST_CASE(
+    "srad: reductions continue until one sum is left; the rest of a block is read without the distance") {
   for (std::uint32_t const width : {32U, 64U})
     for (auto const& [rows, blocks] : {std::pair{"512", 3U}, {"1000", 6U}}) {
       auto const w = build("srad", {{"rows", rows}, {"cols", "3"}, {"iterations", "1"}}, of_width(width));
@@ -192,7 +193,7 @@ TEST_CASE("srad: reductions go on until one sum is left; the rest of a block is 
       auto const warps = 512 / width;
       CHECK(lanes_of(w, 0, width) == Lanes{n, n, 0});
       CHECK(lanes_of(w, 1, width) == Lanes{2 * n, 2 * n, 0});
-      // Nine halvings, eight in a last block of 440.
+      // Nine halvings, eight in a last block of 440 elements.
       CHECK(lanes_of(w, 2, width) ==
             Lanes{2 * (n + rest_of_pixels), 2 * blocks, (9 * blocks - (rest_of_pixels != 0)) * warps});
       CHECK(lanes_of(w, 3, width) == Lanes{2 * (blocks + rest), 2, (blocks == 3 ? 1 : 2) * warps});
@@ -207,8 +208,7 @@ TEST_CASE("srad: reductions go on until one sum is left; the rest of a block is 
     }
 }
 
-TEST_CASE(
-    "srad: a sum lies where its block's first pixel has its own, and the next reduction reads it there") {
+TEST_CASE("srad: a sum is stored at its block's first pixel, where the next reduction reads it") {
   // 600 blocks, then 2, then 1.
   auto const w = build("srad", {{"rows", "512"}, {"cols", "600"}, {"iterations", "1"}});
   std::vector<std::uint64_t> stored, loaded;
@@ -222,24 +222,24 @@ TEST_CASE(
   CHECK(loaded == stored);
 }
 
-TEST_CASE("srad: warps without a thread that adds do not access shared memory in a reduction") {
+TEST_CASE("srad: warps without an adding thread do not access shared memory in a reduction") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("srad", {{"rows", "512"}, {"cols", "3"}, {"iterations", "1"}}, of_width(width));
     // With 16 warps, all add in five levels, then 8, 4, 2, 1; with 8 warps, all add in six.
     auto const adding = width == 32 ? 5 * 16 + 8 + 4 + 2 + 1 : 6 * 8 + 4 + 2 + 1U;
     CHECK(shared_of(w, 2, width) == 3 * (2 * 512 / width + 6 * adding + 2));
-    // Three sums: two threads of the first warp, once; the second adds the third.
+    // Three sums: two threads of the first warp, one level; the second thread adds the third sum.
     CHECK(shared_of(w, 3, width) == 2 + 6 + 4 + 2);
   }
 }
 
-TEST_CASE("srad: more pixels than the kernels can number are refused") {
+TEST_CASE("srad: more pixels than the kernels can number are rejected") {
   CHECK(error_of([] {
           build("srad", {{"rows", "65536"}, {"cols", "65536"}});
-        }) == "srad: 65536 x 65536 pixels are more than the 2147483136 that the kernels can number");
+        }) == "srad: 65536 x 65536 pixels exceed the 2147483136 that the kernels can index");
 }
 
-TEST_CASE("backprop: what the kernels load gives the hidden layer's sums and the moved weights") {
+TEST_CASE("backprop: the kernels' loads give the hidden layer's sums and the updated weights") {
   constexpr std::uint64_t n = 64, hidden = 16, pitch = hidden + 1;
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("backprop", {{"inputs", "64"}}, of_width(width));
@@ -309,7 +309,7 @@ TEST_CASE("backprop: what the kernels load gives the hidden layer's sums and the
   }
 }
 
-TEST_CASE("backprop: 16 inputs a block; a thread reads a weight once forward and once when it moves") {
+TEST_CASE("backprop: 16 inputs per block; a thread reads a weight once forward and once for its update") {
   for (std::uint32_t const width : {32U, 64U})
     for (std::uint64_t const blocks : {1U, 6U}) {
       auto const w = build("backprop", {{"inputs", std::to_string(16 * blocks)}}, of_width(width));
@@ -324,7 +324,7 @@ TEST_CASE("backprop: 16 inputs a block; a thread reads a weight once forward and
     }
 }
 
-TEST_CASE("backprop: warps without a row that adds do not access shared memory when sums are halved") {
+TEST_CASE("backprop: warps without an adding row do not access shared memory when sums are halved") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("backprop", {{"inputs", "16"}}, of_width(width));
     // With two rows per warp, 8, 4, 2 and 1 warps hold a multiple of 2, 4, 8 and 16; with four rows 4, 4, 2
@@ -334,7 +334,7 @@ TEST_CASE("backprop: warps without a row that adds do not access shared memory w
   }
 }
 
-TEST_CASE("backprop: inputs that are no multiple of the block are refused") {
+TEST_CASE("backprop: inputs that are not a multiple of the block are rejected") {
   CHECK(error_of([] {
           build("backprop", {{"inputs", "100"}});
         }) == "backprop: inputs 100 are not a multiple of the block's 16");

@@ -7,8 +7,7 @@ namespace farfault::workloads {
 using namespace test;
 using namespace test::lanes;
 
-TEST_CASE(
-    "stencil_parboil: what blocks load is enough for the points that they store, and these are Jacobi's") {
+TEST_CASE("stencil_parboil: the blocks' loads suffice for their stored points, which are Jacobi's") {
   constexpr std::uint64_t nx = 130, ny = 11, nz = 6;
   constexpr double c0 = 1.0 / 6, c1 = 1.0 / 36;
   for (std::uint32_t const width : {32U, 64U}) {
@@ -49,12 +48,12 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("stencil_parboil: each point once, and the sides of the blocks' parts where they are inside") {
+TEST_CASE("stencil_parboil: each point once, and the inner sides of the blocks' parts") {
   // 2 x 4 blocks of 64 x 4 columns; 62 planes minus two are written.
   auto const w = build("stencil_parboil", {{"nx", "128"}, {"ny", "16"}, {"nz", "62"}, {"iterations", "1"}});
   auto const c = grids::counts_of(w.kernel(0), 32);
-  // The first and last rows of blocks except those of the volume, and the inner columns 63 and 64 except in
-  // the volume's border rows.
+  // The first and last rows of blocks except the volume's first and last, and the inner columns 63 and 64
+  // except in the volume's border rows.
   auto const sides = 2 * 3 * 126 + 2 * 14U;
   CHECK(c.loaded == 128 * 16 * 62 + 60 * sides);
   CHECK(c.stored == 126 * 14 * 60);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// streamcluster, replayed on values, against the search on the host.
+// streamcluster, replayed on values and compared with the search on the host.
 #include <algorithm>
 #include <set>
 
@@ -10,7 +10,7 @@ namespace farfault::workloads {
 using namespace test;
 using namespace test::meshes;
 
-TEST_CASE("streamcluster: what the kernels add up decides, as on the host, which candidates become centres") {
+TEST_CASE("streamcluster: the kernels' sums decide, as on the host, which candidates become centres") {
   constexpr std::uint64_t n = 256;
   constexpr std::uint32_t dims = 3;
   for (std::uint32_t const width : {32U, 64U}) {
@@ -109,7 +109,8 @@ TEST_CASE("streamcluster: what the kernels add up decides, as on the host, which
 }
 
 TEST_CASE(
-    "streamcluster: at first each point belongs to its nearest centre, and centres keep to their bounds") {
+    "streamcluster: at first each point belongs to its nearest centre, and the number of centres is "
+    "bounded") {
   auto const set = generate_points(500, 5, 3);
   auto const search = search_centres(set, {4, 9, 100'000}, 3);
   auto const& first = *search.front().before;
@@ -126,7 +127,7 @@ TEST_CASE(
   CHECK(search.size() < 100'000);
 }
 
-TEST_CASE("streamcluster: accesses and barriers are as many as points, dimensions and candidates") {
+TEST_CASE("streamcluster: accesses and barriers follow from points, dimensions and candidates") {
   for (std::uint32_t const width : {32U, 64U})
     for (std::uint64_t const n : {128U, 384U}) {
       auto const w = build(
@@ -147,13 +148,13 @@ TEST_CASE("streamcluster: accesses and barriers are as many as points, dimension
     }
 }
 
-TEST_CASE("streamcluster: parameters that do not fit together are refused") {
+TEST_CASE("streamcluster: incompatible parameters are rejected") {
   CHECK(error_of([] {
           build("streamcluster", {{"points", "1000"}});
         }) == "streamcluster: 1000 points are not a multiple of the block's 512 threads");
   CHECK(error_of([] {
           build("streamcluster", {{"fewest", "30"}});
-        }) == "streamcluster: centres must be fewest <= most < points, not 30, 20 and 16384");
+        }) == "streamcluster: fewest <= most < points is required; they are 30, 20 and 16384");
 }
 
 }  // namespace farfault::workloads

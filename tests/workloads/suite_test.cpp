@@ -52,7 +52,7 @@ AesBlock plain_round(AesBlock const& s, std::array<std::uint8_t, 256> const& box
 
 }  // namespace
 
-TEST_CASE("aes: the cipher gives the vector of FIPS-197, appendix C.3") {
+TEST_CASE("aes: the cipher reproduces the vector of FIPS-197, appendix C.3") {
   AesKey key;
   AesBlock plain;
   for (std::size_t i = 0; i < 32; ++i) key[i] = static_cast<std::uint8_t>(i);
@@ -64,7 +64,7 @@ TEST_CASE("aes: the cipher gives the vector of FIPS-197, appendix C.3") {
                                      0xc0, 0xd0, 0xe0, 0xf0});
 }
 
-TEST_CASE("aes: the S-box addresses of all threads follow from each other by one and the same key") {
+TEST_CASE("aes: the S-box addresses of all threads are consistent with one key") {
   auto const box = plain_sbox();
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("aes", {{"size", "2 KiB"}, {"pattern", "1 KiB"}}, of_width(width));
@@ -107,8 +107,8 @@ TEST_CASE("aes: every byte of the text is read once and written once, and each r
 }
 
 TEST_CASE(
-    "fft: what the stages make of the loaded points is, at the stored addresses, the discrete Fourier "
-    "transform") {
+    "fft: the stages applied to the loaded points give the discrete Fourier transform at the stored "
+    "addresses") {
   using Complex = std::complex<double>;
   auto const turn = [](double part) { return std::polar(1.0, -2 * std::numbers::pi * part); };
   for (std::uint32_t const width : {32U, 64U}) {
@@ -194,7 +194,7 @@ TEST_CASE("kmeans: the host's clustering separates two groups and stops when not
   CHECK(cluster({0, 1, 2, 100, 102}, 1, 2, 2).rounds == 2);
 }
 
-TEST_CASE("kmeans: a cluster that loses its points keeps its centre, and equal distances go to the first") {
+TEST_CASE("kmeans: a cluster that loses its points keeps its centre, and ties are assigned to the first") {
   auto const c = cluster({5, 5, 5, 5}, 1, 2, 10);
   CHECK(c.membership == std::vector<std::uint32_t>{0, 0, 0, 0});
   CHECK(c.centres == std::vector<float>{5, 5});
@@ -230,8 +230,7 @@ TEST_CASE("kmeans: swap writes the transpose, and a round reads each coordinate 
 }
 
 TEST_CASE(
-    "stencil2d: a block reads its tile and halo once, and writes its tile, in turns from one array to the "
-    "other") {
+    "stencil2d: a block reads its tile and halo once and writes its tile, alternating between two arrays") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w =
         build("stencil2d", {{"rows", "32"}, {"cols", "128"}, {"iterations", "3"}}, of_width(width));
@@ -270,7 +269,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "maxpool: each output reads its window, cut at the plane's border, and writes value and position once") {
+    "maxpool: each output reads its window, clipped at the plane's border, and writes value and position "
+    "once") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("maxpool",
                          {{"size", "8 KiB"},
@@ -313,13 +313,13 @@ TEST_CASE("suites: the nine workloads of the GMMU Bypass paper take 60 to 70 MiB
   }
 }
 
-TEST_CASE("suites: parameters that do not fit together are refused") {
+TEST_CASE("suites: incompatible parameters are rejected") {
   CHECK(error_of([] {
           build("maxpool", {{"pad", "2"}});
         }) == "maxpool: pad 2 is not below the window of 2, so some windows would be empty");
   CHECK(error_of([] {
           build("maxpool", {{"size", "4 KiB"}});
-        }) == "maxpool: size 4 KiB does not hold one plane with its output, 96 KiB");
+        }) == "maxpool: size 4 KiB is too small for one plane with its output, 96 KiB");
   CHECK(error_of([] {
           build("aes", {{"pattern", "3000 B"}});
         }).find("is not a power of two") != std::string::npos);

@@ -116,7 +116,7 @@ TEST_CASE("trace: the first warp of vectorAdd waits for its loads where it uses 
   CHECK_FALSE(s[1].wait_loads);
 }
 
-TEST_CASE("trace: all three ways of writing addresses give the lanes' addresses") {
+TEST_CASE("trace: all three address encodings give the lanes' addresses") {
   auto const list = steps_of({"0100 0000000d 1 R1 LDG.E 1 R2 4 0 0x1000 0x5000 0x3000 0"});
   REQUIRE(list.size() == 1);
   CHECK(list[0].lanes == 0xd);
@@ -156,7 +156,7 @@ TEST_CASE("trace: a memory instruction without lanes accesses nothing") {
   CHECK(s[0].work.vector == 2);
 }
 
-TEST_CASE("trace: shared, local and constant accesses are compute, generic ones by their address") {
+TEST_CASE("trace: shared, local and constant accesses are compute; generic ones depend on their address") {
   auto const s = steps_of(
       {"00 00000001 1 R1 LDS 1 R2 4 2 0x10 0", "10 00000001 1 R1 LDL 1 R2 4 2 0x10 0",
        "20 00000001 1 R1 LDC 0 4 2 0x10 0", "30 00000001 1 R1 LD.E 1 R2 4 2 0x7f0010000040 0",
@@ -188,7 +188,7 @@ TEST_CASE("trace: old versions start a line with block and warp, and line inform
                         header("4", "-enable lineinfo = 1\n"))[0])[0] == 0x1000);
 }
 
-TEST_CASE("trace: tokens behind the immediate and cluster ids of newer tracers are passed over") {
+TEST_CASE("trace: tokens after the immediate and cluster ids of newer tracers are skipped") {
   TempFile const file(
       "k.traceg", header("6") + "#BEGIN_TB\nthread block = 1,0,0\ncluster id = 0,0,0\nwarp = 1\ninsts = 1\n" +
                       "00 00000001 1 R1 LDG.E 1 R2 4 2 0x1000 0 5 Val 1 1 0xff\n#END_TB\n");
@@ -199,7 +199,7 @@ TEST_CASE("trace: tokens behind the immediate and cluster ids of newer tracers a
 }
 
 TEST_CASE(
-    "trace: a list gives the kernels in order and the copies as regions; a folder stands for its list") {
+    "trace: a list gives the kernels in order and the copies as regions; a folder is read by its list") {
   TempFile const kernel("kernel-2.traceg", one_warp({"00 00000001 1 R1 LDG.E 1 R2 4 2 0x1000000 0"}));
   std::ofstream(kernel.folder() + "/kernelslist.g")
       << "MemcpyHtoD,0x0000000002000000,100\n\nMemcpyDtoH,0x1,5\nkernel-2.traceg\nkernel-2.traceg\n";
@@ -217,7 +217,7 @@ TEST_CASE(
   CHECK(build("trace", {{"file", kernel.path()}}).kernel_count() == 1);
 }
 
-TEST_CASE("trace: mistakes in a trace are named with file, line, value and rule") {
+TEST_CASE("trace: errors in a trace are reported with file, line, value and rule") {
   CHECK(complaint("") ==
         "kernel-1.traceg: not an Accel-Sim trace: neither a kernel list nor a kernel's trace");
   CHECK(complaint("-kernel name = k\n#traces\n") ==
@@ -243,7 +243,7 @@ TEST_CASE("trace: mistakes in a trace are named with file, line, value and rule"
   BuildContext wide;
   wide.warp_width = 64;
   CHECK(error_of([&] { read_trace("t.traceg", wide); }) ==
-        "t.traceg: a trace has warps of 32 lanes, and the machine's have 64");
+        "t.traceg: a trace has warps of 32 lanes, but the warps of this machine have 64");
   TempFile const file("k.traceg",
                       one_warp({"00 00000001 1 R1 LDG.E 1 R2 4 2 0x1000 0", "00 00000001 0 EXIT 0 0"}));
   TraceOptions small;
@@ -252,7 +252,7 @@ TEST_CASE("trace: mistakes in a trace are named with file, line, value and rule"
         std::string::npos);
 }
 
-TEST_CASE("trace: a kernel list is held against the limit of names, before any kernel is read") {
+TEST_CASE("trace: a kernel list is checked against the limit of names before any kernel is read") {
   std::string list;
   for (int i = 0; i < 1000; ++i) list += "kernel-1.traceg\n";
   TempFile const file("kernelslist.g", list);
@@ -260,8 +260,7 @@ TEST_CASE("trace: a kernel list is held against the limit of names, before any k
   auto const line = 15 + file.folder().size();  // bytes, including the folder of a name
   context.limits.names = ByteSize{line * 500};
   CHECK(error_of([&] { read_trace(file.path(), context); }) ==
-        file.path() + ":501: the lines up to here take more than " +
-            limit_text("names", context.limits.names));
+        file.path() + ":501: the lines read so far exceed " + limit_text("names", context.limits.names));
   context.limits.names = ByteSize{line * 1000};
   CHECK(error_of([&] { read_trace(file.path(), context); }) ==
         file.folder() + "/kernel-1.traceg: no such file");
@@ -269,8 +268,7 @@ TEST_CASE("trace: a kernel list is held against the limit of names, before any k
         file.folder() + "/kernel-1.traceg: no such file");
 }
 
-TEST_CASE(
-    "trace: copies and streams are the program's, those of the default stream in order with all others") {
+TEST_CASE("trace: copies and streams become the program's; the default stream is ordered with all others") {
   auto const in_stream = [](std::string const& id) {
     return one_warp({"00a0 ffffffff 1 R4 LDG.E 1 R4 4 1 0x7fb0fc430e00 4 0"},
                     header("5", "-cuda stream id = " + id + "\n"));
@@ -296,7 +294,7 @@ TEST_CASE(
   CHECK(w.streams() == 3);
 }
 
-TEST_CASE("trace: with nothing in the default stream the others are numbered from 0") {
+TEST_CASE("trace: without operations in the default stream, the others are numbered from 0") {
   auto const in_stream = [](std::string const& id) {
     return one_warp({"00a0 ffffffff 1 R4 LDG.E 1 R4 4 1 0x7fb0fc430e00 4 0"},
                     header("5", "-cuda stream id = " + id + "\n"));
@@ -326,7 +324,7 @@ TEST_CASE("trace: warps of earlier kernels count towards max_instructions") {
         std::string::npos);
 }
 
-TEST_CASE("trace: every cut of a trace ends in a sentence or in a whole number of blocks") {
+TEST_CASE("trace: every truncated trace gives a message or a whole number of blocks") {
   auto const text =
       one_warp({"0100 0000000f 1 R1 LDG.E 1 R2 4 2 0x1000 8 16 9 0", "10 ffffffff 1 R8 FADD 2 R7 R10 0 0"});
   std::size_t refused = 0;
@@ -335,7 +333,7 @@ TEST_CASE("trace: every cut of a trace ends in a sentence or in a whole number o
   CHECK(complaint(text) == "no error");
 }
 
-TEST_CASE("inspect: graphs, traces and other files are told apart") {
+TEST_CASE("inspect: graphs, traces and other files are distinguished") {
   TempFile const graph("g.txt", "# c\n1 2\n2 3\n");
   TempFile const trace("k.traceg", one_warp({"00 00000001 0 EXIT 0 0"}));
   TempFile const toml("c.toml", "# a comment\nname = \"x\"\n");
@@ -353,7 +351,7 @@ TEST_CASE("inspect: graphs, traces and other files are told apart") {
   CHECK(describe_graph_text(graph.path()) == "graph (snap), directed\n  vertices  3\n  edges     2\n");
 }
 
-TEST_CASE("inspect: none of the other files of the data folder is taken for a graph or a trace") {
+TEST_CASE("inspect: none of the other files of the data folder is recognized as a graph or a trace") {
   for (auto const* name : {"topologies/ndv4-topo.xml", "topologies/ibnetdiscover-example.out", "README.md",
                            "topologies/topograph-nvl72.yaml", "measured/amd-utcl1-vcopy.csv",
                            "measured/cuda-gpu-tlb/K80-TLB-Test-1-5-64-256.csv", "training/chakra.0.et.gz",

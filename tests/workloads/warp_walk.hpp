@@ -76,7 +76,7 @@ void each_lane(WarpInstruction const& in, Use use) {
   }
 }
 
-// All addresses of one kind of access, in the order of the walk.
+// All addresses of one kind of access, in the order of the traversal.
 inline std::vector<VirtAddr> addresses(Kernel const& kernel, std::uint32_t width, Op op) {
   std::vector<VirtAddr> list;
   walk(kernel, width, [&](auto, auto, auto, WarpInstruction const& in) {

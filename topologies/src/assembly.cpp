@@ -59,7 +59,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Applicat
   auto const cpu_nodes = machine.nodes_of(NodeKind::cpu);
   if (cpu_nodes.empty())
     throw UserError("machine '" + shown(machine.name) +
-                    "' has no CPU: one is needed for the IOMMU and the driver");
+                    "' has no CPU, but the IOMMU and the driver need one");
   sms_ = sms_of_gpu(machine, config.gpu.sms);
   for (auto const n : gpu_nodes) {
     gpus_.push_back(std::make_unique<Gpu>());
@@ -95,7 +95,7 @@ void Assembly::check_applications() const {
   auto const contexts = sms_ * SmSpec::areas(config_.sm) * SmSpec::area_bytes(config_.sm);
   if (contexts > room)
     throw UserError("gpu.sm.thread_blocks = " + config_.sm.thread_blocks.name() + ": the contexts of " +
-                    std::to_string(sms_) + " SMs may take " + to_text(ByteSize{contexts}) +
+                    std::to_string(sms_) + " SMs may need " + to_text(ByteSize{contexts}) +
                     " of a GPU's memory, more than a sixteenth of its gpu.dram.capacity, " +
                     to_text(ByteSize{room}));
   for (std::uint32_t k = 0; k < applications_.kernels(); ++k) {
@@ -108,8 +108,8 @@ void Assembly::check_applications() const {
                         std::string const& what, std::string const& where) {
     if (!chosen.empty() && chosen.back() >= there_are)
       throw UserError("application '" + a.name + "' is to run on " + what + " " +
-                      std::to_string(chosen.back()) + ", but " + where + " has " + std::to_string(there_are) +
-                      ", numbered from 0");
+                      std::to_string(chosen.back()) + "' is assigned to " + where + " has " +
+                      std::to_string(there_are) + ", numbered from 0");
   };
   for (auto const& application : applications_) {
     for (auto const& instance : instances_)

@@ -9,26 +9,26 @@ namespace farfault::topologies {
 
 void GpuParams::describe(ParamTable& t) {
   t.count("sms", sms, {0, 1024},
-          "streaming multiprocessors (compute units) per GPU; 0: as the topology says, else 36",
+          "Streaming multiprocessors (compute units) per GPU. 0: as the topology states, else 36",
           "GMMU Bypass, Table 1: 36");
   t.frequency("clock", clock, {Frequency{1'000'000}, Frequency{100'000'000'000}},
-              "clock of SMs, caches and TLBs", "GMMU Bypass, Table 1: 1.0 GHz");
-  t.count("warp_width", warp_width, {1, kMaxLanes}, "lanes of a warp (wavefront)", "AMD GCN: 64; NVIDIA: 32");
-  t.count("line_bytes", line_bytes, {32, 128}, "bytes of a cache line; a power of two",
+              "Clock of SMs, caches and TLBs", "GMMU Bypass, Table 1: 1.0 GHz");
+  t.count("warp_width", warp_width, {1, kMaxLanes}, "Lanes per warp (wavefront)", "AMD GCN: 64; NVIDIA: 32");
+  t.count("line_bytes", line_bytes, {32, 128}, "Cache line size in bytes, a power of two",
           "AMD GCN: 64; NVIDIA: 128");
   t.count("crossbar_latency", crossbar_latency, {1, 10000},
-          "cycles between SMs, L2 slices, GMMU and RDMA engine, each way", "assumed");
+          "Latency between SMs, L2 slices, GMMU and RDMA engine in cycles, each way", "assumed");
   t.count("translation_latency", translation_latency, {1, 10000},
-          "cycles between SMs and L2 TLB, and L2 TLB and GMMU, each way", "assumed");
-  memory_contents.describe(t, "memory_contents",
-                           "in which form the memory holds pages that come and leave in batches, where "
-                           "memory.gpu_share bounds them",
-                           "none: plain; ETC (ASPLOS 2019): compressed");
+          "Latency between SMs and L2 TLB, and between L2 TLB and GMMU, in cycles, each way", "assumed");
+  memory_contents.describe(
+      t, "memory_contents",
+      "Storage format of pages that migrate in batches, if memory.gpu_share limits GPU memory",
+      "none: plain; ETC (ASPLOS 2019): compressed");
 }
 
 void CpuParams::describe(ParamTable& t) {
   t.frequency("clock", clock, {Frequency{1'000'000}, Frequency{100'000'000'000}},
-              "clock of the last-level cache", "assumed");
+              "Clock of the last-level cache", "assumed");
 }
 
 CpuCacheParams::CpuCacheParams() {
@@ -64,7 +64,8 @@ void CpuDramParams::describe(ParamTable& t) {
 
 void MachineParams::describe(ParamTable& t) {
   t.file("topology", topology,
-         "a built-in machine, a file (NCCL/RCCL XML, hwloc XML, GraphML, TOML), or generic",
+         "Built-in machine, file (NCCL/RCCL XML, hwloc XML, GraphML, TOML, ibnetdiscover, topograph), or "
+         "generic",
          "GMMU Bypass, Table 1");
 }
 
@@ -113,10 +114,9 @@ void MachineConfig::leave_out_unused(Config& config) const {
     config.leave_out("memory.large_pages", "memory.page_sizes = \"by_buffer\"");
   if (!memory.has_large_pages() && !memory.coalesces() && !memory.has_large_frames() &&
       memory.fragmentation_index <= 0)
-    config.leave_out(
-        "memory.large_page_size",
-        "a memory.large_pages other than \"none\", a memory.page_sizes or memory.frame_allocation that goes "
-        "by large pages, or memory.fragmentation_index above 0");
+    config.leave_out("memory.large_page_size",
+                     "a memory.large_pages other than \"none\", a memory.page_sizes or "
+                     "memory.frame_allocation that uses large pages, or memory.fragmentation_index above 0");
   if (!memory.compacts())
     config.leave_out("memory.compaction_threshold", "a memory.compaction that moves pages");
   if (!memory.relocates())
@@ -127,23 +127,24 @@ void MachineConfig::leave_out_unused(Config& config) const {
       config.leave_out(name, "memory.fragmentation_index above 0");
   if (!memory.pages_wait())
     for (auto const* name : {"memory.first_touch_by", "memory.first_touch_copy"})
-      config.leave_out(name, "a memory.placement that leaves pages to their first touch");
+      config.leave_out(name, "a memory.placement that maps pages at first touch");
   if (!memory.replays_faults())
     for (auto const* name : {"gpu.l1_tlb.faulted_pages", "gpu.l1_tlb.faulted_accesses", "memory.fault_path"})
       config.leave_out(
-          name,
-          "memory.first_touch_by = \"driver\" and pages that wait for their first touch, or pages that move");
+          name, "memory.first_touch_by = \"driver\" and pages mapped at first touch, or pages that move");
   auto const kept_by_gpus = faults_kept_by_gpus();
   if (kept_by_gpus == faults())
-    config.leave_out("iommu.fault_buffer", "faults whose record the IOMMU keeps (memory.fault_path)");
+    config.leave_out("iommu.fault_buffer", "faults recorded by the IOMMU (memory.fault_path)");
   if (kept_by_gpus == 0)
     for (auto const* name : {"gpu.gmmu.fault_buffer", "fabric.fault_bytes"})
-      config.leave_out(name, "faults whose record a GPU keeps (memory.fault_path)");
+      config.leave_out(name, "faults recorded by a GPU (memory.fault_path)");
   if (!batch.in_batches() || !memory.replays_faults()) {
     auto const only_with =
         std::string("driver.batch.replay other than \"each_fault\", and faults that are replayed");
     config.leave_out("memory.gpu_share", only_with);
     config.leave_out_below("driver.batch", "replay", only_with);
+  } else if (sm.thread_blocks.why_not({}).empty() && !looks_at_periods()) {
+    config.leave_out("driver.batch.lifetimes", "a gpu.sm.thread_blocks that adapts to evictions");
   }
   leave_out_walk_cache(config, "gpu.gmmu", gmmu.walk_latency, gmmu.walk_cache, gmmu.walk_cache_policies);
   leave_out_walk_cache(config, "iommu", iommu.walk_latency, iommu.walk_cache, iommu.walk_cache_policies);

@@ -69,7 +69,7 @@ class Cluster {
     if (n == 0) refuse("machines", n, "a cluster needs at least 1");
     if (machine_.machines() > 1)
       refuse("machines", n,
-             "the machine is a cluster already, of " + std::to_string(machine_.machines()) + " machines");
+             "the machine is already a cluster of " + std::to_string(machine_.machines()) + " machines");
     if (n * machine_.nodes.size() > kMostNodes / 2) {
       refuse("machines", n,
              "that many copies of " + std::to_string(machine_.nodes.size()) + " nodes exceed " +
@@ -184,7 +184,7 @@ class Cluster {
     }
     if (nics.size() > radix * radix * radix / 4) {
       refuse("radix", radix,
-             "a fat tree of three levels then holds " + std::to_string(radix * radix * radix / 4) +
+             "a three-level fat tree then holds " + std::to_string(radix * radix * radix / 4) +
                  " NICs, not " + std::to_string(nics.size()));
     }
     auto const leaves = switches("leaf", quotient_up(nics.size(), down));
@@ -231,7 +231,8 @@ class Cluster {
                  " global links from each group of " + std::to_string(in_group) + " routers");
     }
     if (groups * (in_group + groups) * (in_group + groups) > kMostLinks) {
-      refuse("routers_per_group", in_group, std::to_string(groups) + " groups of them have too many links");
+      refuse("routers_per_group", in_group,
+             std::to_string(groups) + " groups of this size have too many links");
     }
     auto const routers = switches("router", groups * in_group);
     for (std::size_t i = 0; i < nics.size(); ++i) attach(nics[i], routers[i / per_router]);
@@ -258,12 +259,12 @@ class Cluster {
     }
     for (std::size_t d = 0; d < 3; ++d)
       if (size[d] == 0 || size[d] > 4096)
-        refuse(std::string(1, "xyz"[d]), size[d], "give all of x, y, z from 1 to 4096, or none");
+        refuse(std::string(1, "xyz"[d]), size[d], "x, y and z must all be 1 to 4096, or all be 0");
     auto const places = size[0] * size[1] * size[2];
     if (places < n || places > kMostNodes / 2) {
       refuse("machines", n,
-             "the torus has " + std::to_string(places) + " places, of which at most " +
-                 std::to_string(kMostNodes / 2) + " may be");
+             "the torus has " + std::to_string(places) + " places and must have one per machine, at most " +
+                 std::to_string(kMostNodes / 2) + " in total");
     }
     auto const routers = switches("router", places);
     for (std::size_t m = 0; m < nics_.size(); ++m)
@@ -296,23 +297,22 @@ void ClusterSpec::describe(ParamTable& t) {
             {"rail_optimized", ClusterShape::rail_optimized},
             {"dragonfly", ClusterShape::dragonfly},
             {"torus", ClusterShape::torus}},
-           "how the machines are joined", "assumed");
-  t.count("machines", machines, {1, kMostNodes}, "copies of the machine", "assumed");
-  t.count("radix", radix, {2, 4096}, "ports of a network switch (fat tree, rail-optimized)",
+           "Network topology of the cluster", "assumed");
+  t.count("machines", machines, {1, kMostNodes}, "Number of copies of the machine", "assumed");
+  t.count("radix", radix, {2, 4096}, "Ports per network switch (fat_tree, rail_optimized)",
           "NVIDIA Quantum-2: 64 ports of 400 Gbit/s");
-  t.bandwidth(
-      "switch_bandwidth", switch_bandwidth, {Bandwidth{0}, kHighestBandwidth},
-      "bandwidth of a link between two network switches, in one direction; 0: that of the fastest NIC",
-      "NVIDIA DGX H100 SuperPOD: compute fabric of one speed, 400 Gbit/s");
-  t.count("routers_per_group", routers_per_group, {1, 1024}, "routers of a dragonfly group",
+  t.bandwidth("switch_bandwidth", switch_bandwidth, {Bandwidth{0}, kHighestBandwidth},
+              "Bandwidth per direction of a link between two network switches. 0: that of the fastest NIC",
+              "NVIDIA DGX H100 SuperPOD: compute fabric of one speed, 400 Gbit/s");
+  t.count("routers_per_group", routers_per_group, {1, 1024}, "Routers per dragonfly group",
           "balanced dragonfly (Kim et al., ISCA 2008): twice the NICs per router");
-  t.count("nics_per_router", nics_per_router, {1, 1024}, "NICs on a dragonfly router", "assumed");
-  t.count("global_links_per_router", global_links_per_router, {1, 1024}, "global links of a dragonfly router",
+  t.count("nics_per_router", nics_per_router, {1, 1024}, "NICs per dragonfly router", "assumed");
+  t.count("global_links_per_router", global_links_per_router, {1, 1024}, "Global links per dragonfly router",
           "balanced dragonfly (Kim et al., ISCA 2008): as many as NICs per router");
-  t.count("x", x, {0, 4096}, "machines along the first axis of a torus; 0 in all three: nearly a cube",
+  t.count("x", x, {0, 4096}, "Machines along the first axis of a torus. 0 for all axes: nearly cubic",
           "assumed");
-  t.count("y", y, {0, 4096}, "machines along the second axis of a torus", "assumed");
-  t.count("z", z, {0, 4096}, "machines along the third axis of a torus", "assumed");
+  t.count("y", y, {0, 4096}, "Machines along the second axis of a torus", "assumed");
+  t.count("z", z, {0, 4096}, "Machines along the third axis of a torus", "assumed");
 }
 
 Machine generate_cluster(Machine const& machine, ClusterSpec const& spec, LinkDefaults const& defaults) {

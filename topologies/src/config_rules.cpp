@@ -80,21 +80,21 @@ class Rules {
   void queue(std::string const& key, std::uint32_t entries, MemoryLayout const& layout) {
     auto const sharing = layout.slices_per_channel();
     need(entries >= sharing, key,
-         "must have room for a request of each slice that shares a channel, " + std::to_string(sharing));
+         "must hold one request per slice that shares a channel, " + std::to_string(sharing));
   }
   void queues(std::string const& section, DramParams const& p, MemoryLayout const& layout) {
     if (p.walk_queue >= p.queue) return;  // already refused
     if (p.walk_queue == 0) return queue(section + ".queue", p.queue, layout);
     auto const sharing = layout.slices_per_channel();
     if (!need(p.queue >= 2 * sharing, section + ".queue",
-              "must have room for a request and a walk's read of each slice that shares a channel, " +
+              "must hold one request and one page-walk read per slice that shares a channel, " +
                   std::to_string(2 * sharing)))
       return;
     auto const most = p.queue - sharing;
     need(p.walk_queue >= sharing && p.walk_queue <= most, section + ".walk_queue",
          "must be from " + std::to_string(sharing) + " to " + std::to_string(most) + ": queue has " +
              std::to_string(p.queue) +
-             " entries, and each slice that shares a channel needs one of either kind");
+             " entries, and each slice that shares a channel needs one of each kind");
   }
 
  private:
@@ -123,15 +123,15 @@ bool MachineConfig::check_large_pages(Config& config) const {
   rules.need(size <= room, key,
              "must not exceed the space for data in gpu.dram.capacity, " + to_text(ByteSize{room}));
   if (memory.coalesces() && memory.makes_copies())
-    config.refuse("memory.page_sizes", "memory.page_sizes = " + memory.page_sizes.name() +
-                                           ": pages of which GPUs may have copies are not coalesced, and "
-                                           "memory.remote_touch = " +
-                                           memory.remote_touch.name() + " makes copies");
+    config.refuse("memory.page_sizes",
+                  "memory.page_sizes = " + memory.page_sizes.name() +
+                      ": pages with copies cannot be coalesced, but memory.remote_touch = " +
+                      memory.remote_touch.name() + " makes copies");
   if (memory.has_large_pages() && memory.pages_move()) {
     auto const what = memory.says_large_pages();
     config.refuse(what.substr(0, what.find(' ')),
-                  what + ": large pages do not move, and memory.remote_touch = " +
-                      memory.remote_touch.name() + " moves pages");
+                  what + ": large pages cannot migrate, but memory.remote_touch = " +
+                      memory.remote_touch.name() + " migrates pages");
   }
   return is_level;
 }
@@ -140,21 +140,21 @@ void MachineConfig::check_relocations(Config& config) const {
   if (memory.compacts() && memory.frame_allocation.why_not({}).empty() &&
       !memory.frame_allocation.make({})->compacts())
     config.refuse("memory.compaction", "memory.compaction = " + memory.compaction.name() +
-                                           " empties large frames, and memory.frame_allocation = " +
-                                           memory.frame_allocation.name() + " cannot say which");
+                                           " empties large frames, but memory.frame_allocation = " +
+                                           memory.frame_allocation.name() + " cannot select them");
   if (memory.compacts() && memory.makes_copies())
-    config.refuse("memory.compaction", "memory.compaction = " + memory.compaction.name() +
-                                           ": pages of which GPUs may have copies are not moved within a "
-                                           "memory, and memory.remote_touch = " +
-                                           memory.remote_touch.name() + " makes copies");
+    config.refuse("memory.compaction",
+                  "memory.compaction = " + memory.compaction.name() +
+                      ": pages with copies cannot be moved within a memory, but memory.remote_touch = " +
+                      memory.remote_touch.name() + " makes copies");
   if (memory.fragmentation_index > 0 && memory.gpu_share < 1)
     config.refuse("memory.fragmentation_index",
-                  "memory.fragmentation_index above 0: that is of all of gpu.dram.capacity, and "
-                  "memory.gpu_share below 1 leaves a part of it");
+                  "memory.fragmentation_index above 0 applies to all of gpu.dram.capacity, but "
+                  "memory.gpu_share below 1 uses only a part of it");
   bool const no_large =
       memory.fragmentation_index > 0 && memory.large_page_size.bytes == memory.page_size.bytes;
   Rules(config).need(!no_large, "memory.large_page_size",
-                     "must be that of large pages, with memory.fragmentation_index above 0: a large frame");
+                     "must exceed memory.page_size if memory.fragmentation_index is above 0");
 }
 
 // A page that the IOMMU maps at its first touch causes no fault that a GPU could record.
@@ -163,8 +163,8 @@ void MachineConfig::check_fault_path(Config& config) const {
                     memory.first_touch_by == FirstTouchBy::iommu;
   if (path && memory.fault_path.make({})->kept_by_gpu(FaultKind::not_mapped))
     config.refuse("memory.fault_path", "memory.fault_path = " + memory.fault_path.name() +
-                                           ": a GPU keeps the faults of pages that the driver maps, and "
-                                           "with memory.first_touch_by = iommu the IOMMU maps them itself");
+                                           ": GPUs record faults for the driver, but with "
+                                           "memory.first_touch_by = iommu the IOMMU maps pages itself");
 }
 
 // The driver knows the holders of copies only from their own faults.
@@ -175,11 +175,10 @@ void MachineConfig::check_copies(Config& config) const {
   };
   if (faults_kept_by_gpus() != faults())
     refuse("memory.fault_path",
-           "each GPU that reads a page has a fault of its own, and memory.fault_path = " +
-               memory.fault_path.name() + " merges those of several; gpu does not");
+           "each GPU that reads a page must raise its own fault, but memory.fault_path = " +
+               memory.fault_path.name() + " merges faults of several GPUs; use gpu");
   if (l2_cache.software_coherent())
-    refuse("gpu.l2_cache.partitions",
-           "the partitions of an L2 cache that software keeps coherent would keep lines of copies");
+    refuse("gpu.l2_cache.partitions", "L2 partitions kept coherent by software would keep lines of copies");
 }
 
 void MachineConfig::check_batches(Config& config) const {
@@ -189,23 +188,21 @@ void MachineConfig::check_batches(Config& config) const {
     config.refuse(key, "driver.batch.replay = " + batch.replay.name() + ": " + why);
   };
   if (faults_kept_by_gpus() != faults())
-    refuse("memory.fault_path",
-           "faults are served in batches, and memory.fault_path = " + memory.fault_path.name() +
-               " keeps them where there are none; gpu has a buffer of them");
+    refuse("memory.fault_path", "batches are read from a GPU's fault buffer, but memory.fault_path = " +
+                                    memory.fault_path.name() + " records faults elsewhere; use gpu");
   if (memory.has_large_pages()) {
     auto const what = memory.says_large_pages();
     auto const key = what.substr(0, what.find(' '));
-    refuse(key, "pages that come and leave in batches are base pages (" + key + ")");
+    refuse(key, "pages that migrate in batches must be base pages (" + key + ")");
   }
   auto const unit = batch.eviction_unit.bytes;
   rules.need(std::has_single_bit(unit) && unit >= memory.page_size.bytes, "driver.batch.eviction_unit",
-             "must be a power of two, and at least a page, " + to_text(memory.page_size));
+             "must be a power of two and at least a page, " + to_text(memory.page_size));
   auto const pages = std::max<std::uint64_t>(unit / memory.page_size.bytes, 1);
   rules.need(
       driver.migrations >= 2 * pages + 2, "driver.migrations",
       "must be at least " + std::to_string(2 * pages + 2) +
-          " where faults are served in batches: for two units of eviction (driver.batch.eviction_unit), "
-          "and two pages");
+          " if faults are served in batches: two eviction units (driver.batch.eviction_unit) and two pages");
   rules.policy("driver.batch", "replay", batch.replay, {});
   rules.policy("driver.batch", "prefetch", batch.prefetch, {memory.page_bits()});
   rules.policy("driver.batch", "eviction_order", batch.eviction_order, {memory.page_bits()});
@@ -291,7 +288,7 @@ void MachineConfig::check(Config& config) const {
   auto const largest = std::max({fabric.format(true).bytes(payload), fabric.format(false).bytes(payload),
                                  fabric.network_format(gpu.line_bytes).bytes(payload)});
   rules.need(fabric.buffer.bytes == 0 || fabric.buffer.bytes >= largest, "fabric.buffer",
-             "must be 0 B (as each link needs) or hold the largest packet with its header, " +
+             "must be 0 B (computed per link) or hold the largest packet with its header, " +
                  to_text(ByteSize{largest}));
   rules.policy("gpu.router", "policy", router.policy, {});
 }

@@ -47,7 +47,7 @@ std::string both_ways(MachineLink const& link) {
 std::string routes_text(Machine const& m) {
   auto const gpus = m.nodes_of(NodeKind::gpu);
   auto const ends = gpus.size() + m.count(NodeKind::cpu) + m.count(NodeKind::nic);
-  if (gpus.size() < 2) return "routes between GPUs: none, there is only one\n";
+  if (gpus.size() < 2) return "routes between GPUs: none (one GPU)\n";
   if (ends * (m.nodes.size() + m.links.size()) > kMostSteps)
     return "routes between GPUs: too many to summarize\n";
   Routes const routes(m);
@@ -66,7 +66,7 @@ std::string routes_text(Machine const& m) {
   for (auto const& [key, count] : classes) {
     auto const& [hops, latency, bottleneck] = key;
     out += "  " + std::to_string(count) + " of " + std::to_string(hops) +
-           (hops == 1 ? " link, " : " links, ") + to_text(latency) + ", narrowest " + to_text(bottleneck) +
+           (hops == 1 ? " link, " : " links, ") + to_text(latency) + ", bottleneck " + to_text(bottleneck) +
            "\n";
   }
   return out;
@@ -79,7 +79,7 @@ std::string machines_text(Machine const& m) {
   for (auto const& node : m.nodes)
     if (node.machine >= 0) ++has[static_cast<std::size_t>(node.machine)][static_cast<std::size_t>(node.kind)];
   auto out = "  in " + std::to_string(m.machines()) +
-             " machines, each with a host and a driver unless memory.scope says otherwise:\n";
+             " machines, each with a host and a driver unless memory.scope joins them:\n";
   for (std::size_t first = 0, next = 0; first < has.size(); first = next) {
     while (next < has.size() && has[next] == has[first]) ++next;
     out += "    " + machine_name(static_cast<int>(first));

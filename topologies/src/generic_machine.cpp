@@ -10,12 +10,13 @@ constexpr std::uint32_t kMostMeshedGpus = 2048;  // two million links
 }  // namespace
 
 void GenericSpec::describe(ParamTable& t) {
-  t.count("gpus", gpus, {1, kMostGpus}, "GPUs of the machine", "GMMU Bypass: 4");
-  t.count("gpus_per_switch", gpus_per_switch, {1, kMostGpus}, "GPUs below one PCIe switch", "MGPUSim: 2");
-  t.count("nics_per_switch", nics_per_switch, {0, 64}, "NICs below one PCIe switch", "assumed");
+  t.count("gpus", gpus, {1, kMostGpus}, "Number of GPUs", "GMMU Bypass: 4");
+  t.count("gpus_per_switch", gpus_per_switch, {1, kMostGpus}, "GPUs per PCIe switch", "MGPUSim: 2");
+  t.count("nics_per_switch", nics_per_switch, {0, 64}, "NICs per PCIe switch", "assumed");
   t.choice("fabric", fabric, {{"pcie", GenericFabric::pcie}, {"nvlink_mesh", GenericFabric::nvlink_mesh}},
-           "what joins the GPUs: only PCIe, or also NVLinks between every two of them", "GMMU Bypass: pcie");
-  t.count("nvlinks_per_pair", nvlinks_per_pair, {1, 18}, "NVLinks between two GPUs of a mesh", "assumed");
+           "Interconnect between GPUs: PCIe only, or also a full mesh of NVLinks", "GMMU Bypass: pcie");
+  t.count("nvlinks_per_pair", nvlinks_per_pair, {1, 18}, "NVLinks between each pair of GPUs of a mesh",
+          "assumed");
 }
 
 Machine generate_generic(GenericSpec const& spec, LinkDefaults const& defaults) {

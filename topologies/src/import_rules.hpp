@@ -132,7 +132,7 @@ class Decisions {
     return rule.becomes;
   }
   void note(std::string_view id, std::string const& example = {});
-  // Lists the assumption of a rule as it is, with `values` for "{0}", "{1}" and so on.
+  // Lists the assumption of a rule verbatim, with `values` for "{0}", "{1}" and so on.
   void say(std::string_view id, std::vector<std::string> const& values);
   // Lists the assumptions of all rules used, in the order of the table.
   void write(MachineBuilder& builder) const;

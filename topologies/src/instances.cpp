@@ -31,10 +31,9 @@ void check_room_to_leave(InitialMemory const& memory, PagingDriverSpec const& dr
   auto const needed = std::min(pages, pages - stays + unit);
   auto const room = driver.frames_of_cpu - memory.host_pages().pages();
   if (room < needed)
-    throw UserError("driver.batch.replay = " + driver.batch.replay.name() +
-                    ": what leaves a full GPU goes to the CPU's memory, and up to " + std::to_string(needed) +
-                    " pages may be there at a time; cpu.dram.capacity leaves " + std::to_string(room) +
-                    " for them");
+    throw UserError("driver.batch.replay = " + driver.batch.replay.name() + ": CPU memory must hold up to " +
+                    std::to_string(needed) + " evicted pages, but cpu.dram.capacity has room for " +
+                    std::to_string(room) + " of them");
 }
 
 // By GPU: maximum number of base pages that the application has allocated there. Exact for a program with one
@@ -66,9 +65,9 @@ void check_room_to_come(InitialMemory const& memory, PagingDriverSpec const& dri
       if (pages >= driver.usable_frames())
         throw UserError("driver.batch.replay = " + driver.batch.replay.name() + ": workload '" +
                         applications[a].workload->name() + "' allocates " + std::to_string(pages) +
-                        " pages on a GPU, which do not leave it, and it has " +
+                        " pages on a GPU, which are never evicted, but the GPU has " +
                         std::to_string(driver.usable_frames()) +
-                        " frames: none for pages that fault (memory.gpu_share, gpu.dram.capacity)");
+                        " frames: none is left for faulted pages (memory.gpu_share, gpu.dram.capacity)");
 }
 
 }  // namespace
@@ -102,11 +101,11 @@ void Assembly::find_instances() {
   for (auto& instance : instances_) {
     auto const lacks = [&](std::string const& what, std::string const& why) {
       throw UserError("machine '" + shown(machine_.name) + "': " + machine_name(instance->machine) +
-                      " has no " + what + ", and with memory.scope = \"" + config_.memory.scope.name() +
+                      " has no " + what + ", but with memory.scope = \"" + config_.memory.scope.name() +
                       "\" " + why);
     };
-    if (instance->cpus.empty()) lacks("CPU", "each machine needs one, for its IOMMU and its driver");
-    if (instance->gpus.empty()) lacks("GPU", "each machine runs the workload by itself");
+    if (instance->cpus.empty()) lacks("CPU", "each machine needs one for its IOMMU and driver");
+    if (instance->gpus.empty()) lacks("GPU", "each machine runs the workload separately");
   }
   for (auto& gpu : gpus_) {
     auto nearest = Duration::max();
@@ -130,8 +129,8 @@ void Assembly::place_pages(PagePlacement const& placement) {
     if (fragmentation.any() &&
         fragmentation.frames({frames, page_bits_, 1, config_.memory.large_frame_size()}) == frames)
       throw UserError(
-          "memory.fragmentation_index = 1 and memory.fragmentation_occupancy = 1 leave a GPU no "
-          "free page");
+          "memory.fragmentation_index = 1 and memory.fragmentation_occupancy = 1 leave no free page on a "
+          "GPU");
     instance->memory.emplace(InitialMemory::Spec{
         &applications_, std::move(devices), &device_names_, page_bits_, config_.dram.capacity.bytes,
         config_.cpu_dram.capacity.bytes, config_.memory.frame_allocation, config_.memory.large(),
@@ -186,8 +185,8 @@ void Assembly::add_host_and_driver(Instance& instance) {
   });
   if (orders && driver.makes_copies)
     throw UserError("memory.remote_touch = " + config_.memory.remote_touch.name() +
-                    ": pages that programs copy, allocate or free have no copies on other GPUs, and an "
-                    "application here does that");
+                    ": pages that programs copy, allocate or free cannot have copies on other GPUs, but an "
+                    "application does so");
   if (orders) driver.host_pages = &memory.host_pages();
   driver.planned = &memory.planned();
   driver.applications = applications_.names();
@@ -245,7 +244,7 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
   auto const unit = std::max<std::uint64_t>(config_.batch.eviction_unit.bytes >> page_bits_, 1);
   if (driver.usable_frames() < unit)
     throw UserError("memory.fragmentation_index leaves a GPU " + std::to_string(driver.usable_frames()) +
-                    " free pages, less than the " + std::to_string(unit) +
+                    " free pages, fewer than the " + std::to_string(unit) +
                     " of a driver.batch.eviction_unit");
   if (config_.memory.gpu_share >= 1) return;
   auto const share = std::ceil(static_cast<double>(pages) * config_.memory.gpu_share /
@@ -254,12 +253,12 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
   driver.frames_per_gpu = std::min(driver.frames_per_gpu, room);
   auto const has = "memory.gpu_share leaves a GPU " + std::to_string(driver.frames_per_gpu) + " pages, ";
   if (driver.frames_per_gpu < unit)
-    throw UserError(has + "less than the " + std::to_string(unit) + " of a driver.batch.eviction_unit");
+    throw UserError(has + "fewer than the " + std::to_string(unit) + " of a driver.batch.eviction_unit");
   std::vector<std::uint64_t> placed(instance.gpus.size());
   for (auto const& p : memory.placed())
     if (p.device < kFirstCpu && ++placed[p.device] > driver.frames_per_gpu)
-      throw UserError(has + "less than memory.placement = " + config_.memory.placement.name() +
-                      " puts there before the first kernel");
+      throw UserError(has + "fewer than memory.placement = " + config_.memory.placement.name() +
+                      " places there before the first kernel");
   if (config_.memory.has_large_frames())
     check_large_frames(instance, driver.frames_per_gpu, "memory.gpu_share");
   check_placed(instance, driver);
@@ -281,13 +280,13 @@ void Assembly::check_placed(Instance const& instance, PagingDriverSpec const& dr
     if (frame != offset_of(memory.iommu_table().find_mapped(p.page)->frame) >> page_bits_)
       throw UserError("memory.gpu_share leaves a GPU " + std::to_string(driver.frames_per_gpu) +
                       " pages, in which memory.frame_allocation = " + config_.memory.frame_allocation.name() +
-                      " has other frames for what memory.placement = " + config_.memory.placement.name() +
-                      " puts there before the first kernel");
+                      " selects different frames for the pages that memory.placement = " +
+                      config_.memory.placement.name() + " places there before the first kernel");
   }
 }
 
-// If pages may leave their frames, a GPU is told to unmap a page of another device only if it requested
-// its translation.
+// If pages may leave their frames, a GPU is requested to unmap a page of another device only if it
+// requested the page's translation.
 PageTable const& Assembly::mapped_for(Gpu const& gpu) const {
   auto const& instance = *gpu.instance;
   bool const leave =

@@ -37,7 +37,7 @@ void check_nic(MachineNode const& node, std::string const& where) {
   auto const text =
       where + ": " + quoted(node.name) + " has a bandwidth of " + to_text(node.bandwidth) + ", but ";
   if (node.kind != NodeKind::nic)
-    throw UserError(text + "only a NIC has a bandwidth of its own, and it is a " +
+    throw UserError(text + "only a NIC may state a bandwidth, and it is a " +
                     std::string(name_of(node.kind)));
   if (node.bandwidth < kLowestBandwidth || node.bandwidth > kHighestBandwidth)
     throw UserError(text + "it must be " + to_text(kLowestBandwidth) + " to " + to_text(kHighestBandwidth));

@@ -58,11 +58,11 @@ std::array<Part, 5> parts_of(Machine const& m, MachineConfig const& c) {
   double pairs = 0;
   for (std::size_t n = 0; n < m.nodes.size(); ++n)
     if (!is_device(m.nodes[n].kind)) pairs += static_cast<double>(degree[n]) * static_cast<double>(degree[n]);
-  return {{{"its GPUs", gpus * gpu},
-           {"its CPUs", cpus * cpu},
-           {"its NICs", nics * kPerDevice},
-           {"routes between its nodes", nodes * (4.0 * nodes + 12.0 * (gpus + cpus + nics))},
-           {"the links of its switches, each with each", pairs * kPerPairOfSwitchLinks}}};
+  return {{{"GPUs", gpus * gpu},
+           {"CPUs", cpus * cpu},
+           {"NICs", nics * kPerDevice},
+           {"routes between nodes", nodes * (4.0 * nodes + 12.0 * (gpus + cpus + nics))},
+           {"pairs of switch links", pairs * kPerPairOfSwitchLinks}}};
 }
 
 std::uint64_t total_of(std::array<Part, 5> const& parts) {
@@ -88,9 +88,9 @@ void check_model_size(Machine const& machine, MachineConfig const& config, Input
   if (total <= most.bytes) return;
   auto const largest = *std::ranges::max_element(parts, {}, &Part::bytes);
   throw UserError(
-      "machine '" + shown(machine.name) + "': to simulate " + std::to_string(machine.count(NodeKind::gpu)) +
+      "machine '" + shown(machine.name) + "': simulating " + std::to_string(machine.count(NodeKind::gpu)) +
       " GPUs and " + std::to_string(machine.nodes.size() - machine.count(NodeKind::gpu)) +
-      " other nodes takes about " + in_mib(total) + " (" + largest.name + ": " +
+      " other nodes needs about " + in_mib(total) + " (" + largest.name + ": " +
       in_mib(static_cast<std::uint64_t>(largest.bytes)) + "), more than " + limit_text("model", most));
 }
 

@@ -157,7 +157,7 @@ std::optional<std::vector<std::uint32_t>> by_scotch(std::span<std::uint64_t cons
 
 std::vector<std::uint32_t> assign_ranks(std::span<std::uint64_t const> weights,
                                         std::span<PartitionEdge const> edges, std::uint32_t ranks) {
-  FF_CHECK(ranks > 0, "partitions are to be spread over zero ranks");
+  FF_CHECK(ranks > 0, "partitions cannot be assigned to zero ranks");
   for (auto const& e : edges)
     FF_CHECK(e.a < weights.size() && e.b < weights.size(),
              "an edge leads to a partition that does not exist");

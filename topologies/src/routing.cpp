@@ -80,7 +80,7 @@ void find_costs(Graph const& graph, std::uint32_t destination, std::vector<Cost>
 
 void RoutingSpec::describe(ParamTable& t) {
   t.bytes("message", message, {ByteSize{1}, ByteSize{1U << 20U}},
-          "size of the message whose travel time the shortest paths minimize", "assumed: one 4 KiB page");
+          "Message size for which shortest paths minimize the travel time", "assumed: one 4 KiB page");
 }
 
 Routes::Routes(Machine const& machine, RoutingSpec const& spec) : machine_(machine) {
@@ -135,7 +135,7 @@ void Routes::compute(RoutingSpec const& spec) {
     find_costs(graph, destination, costs);
     find_costs(gpu_graph, destination, gpu_costs);
     for (std::uint32_t v = 0; v < n; ++v) {
-      // Every node on a path between GPUs without forwarding has such a path itself.
+      // Every node on a path between GPUs without forwarding has a path without forwarding.
       bool const joined = gpu_costs[v] >> kForwardShift == own;
       auto const& cost = joined ? gpu_costs : costs;
       if (v == destination || cost[v] == kUnreachable) continue;
@@ -165,7 +165,7 @@ void Routes::compute(RoutingSpec const& spec) {
 
 std::span<std::uint32_t const> Routes::next_links(std::uint32_t node, std::uint32_t destination) const {
   FF_CHECK(node < column_.size() && destination < column_.size() && is_destination(destination),
-           "a route was asked for that does not lead to a GPU, CPU or NIC");
+           "a route was requested to a node that is not a GPU, CPU or NIC");
   auto const id = table_[static_cast<std::size_t>(node) * destinations_.size() + column_[destination]];
   auto const& set = sets_[first_set_[node] + id];
   return {pool_.data() + set.first, set.size};
@@ -173,7 +173,7 @@ std::span<std::uint32_t const> Routes::next_links(std::uint32_t node, std::uint3
 
 std::uint32_t Routes::next_link(std::uint32_t node, std::uint32_t destination, std::uint64_t flow) const {
   auto const links = next_links(node, destination);
-  FF_CHECK(!links.empty(), "a route was asked for from a node to itself");
+  FF_CHECK(!links.empty(), "a route was requested from a node to itself");
   return links[flow % links.size()];
 }
 

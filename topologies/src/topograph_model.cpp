@@ -37,7 +37,7 @@ class Reader final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(YAML::Mark const& mark, YAML::anchor_t) override { word(mark, {}); }
   void OnAlias(YAML::Mark const& mark, YAML::anchor_t) override {
-    fail(mark, "an alias ('*') stands here, but aliases are not read");
+    fail(mark, "aliases ('*') are not supported");
   }
   void OnScalar(YAML::Mark const& mark, std::string const&, YAML::anchor_t,
                 std::string const& value) override {
@@ -77,7 +77,7 @@ class Reader final : public YAML::EventHandler {
     if (levels_.size() == kDeepest) fail(mark, "lists and maps nest deeper than " + std::to_string(kDeepest));
     if (!levels_.empty() && levels_.back().map && !levels_.back().has_key)
       fail(mark, "a key must be a word, not a list or map");
-    if (levels_.empty() && !map) fail(mark, "expected 'switches:' and 'blocks:', and found a list");
+    if (levels_.empty() && !map) fail(mark, "expected 'switches:' and 'blocks:', found a list");
     if (at(1) && in("blocks") && map) fail(mark, "'blocks' must be a list");
     if (at(3) && in("switches") && (field() == "switches" || field() == "nodes") && map)
       fail(mark, "the " + std::string(field()) + " below a switch must be a list");
@@ -113,7 +113,7 @@ class Reader final : public YAML::EventHandler {
   }
 
   void word(YAML::Mark const& mark, std::string const& text) {
-    if (levels_.empty()) fail(mark, "expected 'switches:' and 'blocks:', and found a word");
+    if (levels_.empty()) fail(mark, "expected 'switches:' and 'blocks:', found a word");
     auto& level = levels_.back();
     if (level.map && !level.has_key) {
       level.key = text;

@@ -67,7 +67,8 @@ void insert(BarnesHut& t, Point const& centre, std::uint32_t body) {
     std::uint8_t other, own;
     do {
       if (--t.bottom <= t.bodies)
-        throw UserError("bh: the tree of " + std::to_string(t.bodies) + " bodies has no room for more cells");
+        throw UserError("bh: the tree of " + std::to_string(t.bodies) +
+                        " bodies exceeds the maximum number of cells");
       ++depth;
       t.octants[slot] = static_cast<std::int32_t>(t.bottom);
       half /= 2;

@@ -20,7 +20,7 @@ enum class Precision : std::uint32_t { floats, doubles, both };
 inline void describe_precision(ParamTable& t, Precision& precision, char const* source) {
   t.choice("precision", precision,
            {{"single", Precision::floats}, {"double", Precision::doubles}, {"both", Precision::both}},
-           "floats, doubles, or the one after the other", source);
+           "Precision. both: single, then double", source);
 }
 
 struct ElementSize {

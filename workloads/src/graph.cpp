@@ -101,7 +101,7 @@ CsrGraph read_graph(std::string const& path, GraphOptions const& options) {
   TextSource source(path, options.limits);
   TextScanner in(source);
   if (in.sample().empty())
-    throw UserError(one_line(path) + ": the file is empty, and a graph has at least a header");
+    throw UserError(one_line(path) + ": the file is empty, but a graph has at least a header");
   auto format = options.format;
   if (format == GraphFormat::automatic) {
     auto const detected = detect_graph(in.sample(), in.sample_is_all(), path);

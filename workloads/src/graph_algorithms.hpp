@@ -79,8 +79,8 @@ struct Core {
 Core core(CsrGraph const& graph, std::uint32_t k);
 
 // Greedy colouring by random numbers drawn from the seed. A vertex takes the round as its colour if none of
-// its uncoloured neighbours has a larger number. Otherwise the first edge to such a neighbour is the last
-// edge that the round examines.
+// its uncoloured neighbours has a larger number. Otherwise the first edge to one with a larger number is the
+// last edge that the round examines.
 struct Colouring {
   std::vector<std::uint32_t> colour;
   std::uint32_t colours = 0;

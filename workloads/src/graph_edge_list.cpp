@@ -86,7 +86,7 @@ CsrGraph read_edge_list(TextScanner& in, InputLimits const& limits) {
     in.next_line();
     edges.add(from, to);
   }
-  if (edges.sources.empty()) in.fail("the edge list holds no edge");
+  if (edges.sources.empty()) in.fail("the edge list contains no edges");
   auto const lines = edges.sources.size();
   auto const vertices = rank_numbers(edges);
   check_vertices(in, vertices, lines, limits);

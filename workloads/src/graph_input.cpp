@@ -7,27 +7,27 @@
 namespace farfault::workloads {
 
 void RmatSpec::describe(ParamTable& t) {
-  t.count("scale", scale, {1, 31}, "2^scale vertices", "assumed");
-  t.count("edge_factor", edge_factor, {1, 4096}, "edges per vertex",
-          "Graph500 (16) unless the workload says otherwise");
-  t.number("a", a, {0.0, 1.0}, "probability of the first quadrant", "Graph500");
-  t.number("b", b, {0.0, 1.0}, "probability of the second quadrant", "Graph500");
-  t.number("c", c, {0.0, 1.0}, "probability of the third quadrant; a = b = c = 0.25 is a uniform graph",
+  t.count("scale", scale, {1, 31}, "log2 of the number of vertices", "assumed");
+  t.count("edge_factor", edge_factor, {1, 4096}, "Edges per vertex",
+          "Graph500 (16) unless the workload sets another value");
+  t.number("a", a, {0.0, 1.0}, "Probability of the first quadrant", "Graph500");
+  t.number("b", b, {0.0, 1.0}, "Probability of the second quadrant", "Graph500");
+  t.number("c", c, {0.0, 1.0}, "Probability of the third quadrant. a = b = c = 0.25: uniform graph",
            "Graph500");
-  t.flag("scramble", scramble, "renumber the vertices at random", "Graph500");
+  t.flag("scramble", scramble, "Renumber the vertices randomly", "Graph500");
 }
 
 void GraphSpec::describe(ParamTable& t) {
   t.file("graph", file,
-         "file of a graph (Matrix Market, SNAP, METIS; plain, .gz, .xz); empty generates an R-MAT graph",
+         "File of a graph (Matrix Market, SNAP, METIS; plain, .gz, .xz). Empty: generated R-MAT graph",
          "assumed");
   t.choice("format", format,
            {{"auto", GraphFormat::automatic},
             {"matrix-market", GraphFormat::matrix_market},
             {"snap", GraphFormat::snap},
             {"metis", GraphFormat::metis}},
-           "format of the file; auto tells it from the content", "assumed");
-  t.flag("undirected", undirected, "give every edge of a directed graph its reverse", "assumed");
+           "Format of the file. auto: detected from the content", "assumed");
+  t.flag("undirected", undirected, "Add the reverse of every edge of a directed graph", "assumed");
   t.section("rmat", rmat);
 }
 
@@ -44,10 +44,10 @@ CsrGraph load_graph(GraphSpec const& spec, BuildContext const& context, std::vec
   }
   if (spec.undirected) graph = undirected(std::move(graph));
   auto const name = spec.file.empty() ? std::string("the R-MAT graph") : shown(spec.file);
-  if (graph.targets.empty()) throw UserError(name + ": a graph workload needs at least one edge");
+  if (graph.targets.empty()) throw UserError(name + ": a graph workload requires at least one edge");
   if (graph.targets.size() >= (1ULL << 32))
     throw UserError(name + ": " + std::to_string(graph.targets.size()) +
-                    " directed edges are more than 2^32 - 1, the range of the kernels' row offsets");
+                    " directed edges exceed 2^32 - 1, the range of the kernels' row offsets");
   return graph;
 }
 
@@ -61,8 +61,8 @@ void check_undirected(std::string_view workload, CsrGraph const& graph) {
   if (graph.directed)
     throw UserError(
         std::string(workload) +
-        ": the graph is directed, and the algorithm is one for undirected graphs; undirected = true "
-        "gives every edge its reverse");
+        ": the graph is directed, but the algorithm requires an undirected graph; set undirected = true "
+        "to add reverse edges");
 }
 
 }  // namespace farfault::workloads

@@ -58,7 +58,7 @@ constexpr Step compute(Work work) {
   return {Op::compute, 0, kWait, work};
 }
 
-// Instruction counts of the pieces of which the kernels consist, as LLVM 14 compiles the same statements for
+// Instruction counts of the pieces that the kernels consist of, as LLVM 14 compiles the same statements for
 // gfx803: the address of an element with a 64-bit index; a condition (compare, mask, branch, restoring the
 // mask); the end of a loop over edges (advance of index and edge address, compare, mask, branch).
 inline constexpr std::uint32_t kAddressVector = 4;

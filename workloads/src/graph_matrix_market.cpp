@@ -25,7 +25,7 @@ std::uint32_t read_index(TextScanner& in, std::string_view what, std::uint64_t n
 }  // namespace
 
 CsrGraph read_matrix_market(TextScanner& in, InputLimits const& limits) {
-  if (in.read_word(64) != "%%MatrixMarket") in.fail("a Matrix Market file starts with %%MatrixMarket");
+  if (in.read_word(64) != "%%MatrixMarket") in.fail("a Matrix Market file must start with %%MatrixMarket");
   auto const object = lower(in.read_word(64));
   auto const layout = lower(in.read_word(64));
   auto const field = lower(in.read_word(64));
@@ -52,7 +52,7 @@ CsrGraph read_matrix_market(TextScanner& in, InputLimits const& limits) {
   auto const entries = in.read_count("the number of entries");
   if (rows != columns)
     in.fail("a matrix of " + std::to_string(rows) + " by " + std::to_string(columns) +
-            " is not square, as a graph's must be");
+            " is not square, as required for a graph");
   if (entries > limits.edges)
     in.fail(std::to_string(entries) + " entries are more than " + limit_text("edges", limits.edges));
   check_vertices(in, rows, entries, limits);
@@ -64,18 +64,18 @@ CsrGraph read_matrix_market(TextScanner& in, InputLimits const& limits) {
   edges.targets.reserve(expected);
   for (std::uint64_t i = 0; i < entries; ++i) {
     if (!in.to_content('%'))
-      in.fail("the header promises " + std::to_string(entries) + " entries and the file ends after " +
+      in.fail("the header specifies " + std::to_string(entries) + " entries, but the file ends after " +
               std::to_string(i));
     auto const row = read_index(in, "row", rows);
     auto const column = read_index(in, "column", columns);
     for (int v = 0; v < values; ++v) in.skip_number("a value");
     in.skip_blanks();
-    if (!in.at_line_end()) in.fail("more on the line than an entry of a " + field + " matrix has");
+    if (!in.at_line_end()) in.fail("the line continues after the entry of a " + field + " matrix");
     in.next_line();
     edges.add(row, column);
   }
   if (in.to_content('%'))
-    in.fail("there are more entries than the " + std::to_string(entries) + " that the header promises");
+    in.fail("there are more entries than the " + std::to_string(entries) + " in the header");
   auto graph = build_csr(rows, std::move(edges), both_ways);
   graph.file_edges = entries;
   return graph;

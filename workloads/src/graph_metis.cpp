@@ -29,10 +29,10 @@ CsrGraph read_metis(TextScanner& in, InputLimits const& limits) {
   in.skip_blanks();
   if (!in.at_line_end()) weights = in.read_count("the number of weights");
   in.skip_blanks();
-  if (!in.at_line_end()) in.fail("a METIS header has two to four numbers");
+  if (!in.at_line_end()) in.fail("a METIS header must have two to four numbers");
   if (format % 10 > 1 || format / 10 % 10 > 1 || format / 100 > 1)
     in.fail("format " + std::to_string(format) + " is not three digits of 0 or 1");
-  if (weights > 1000) in.fail(std::to_string(weights) + " weights a vertex are more than 1000");
+  if (weights > 1000) in.fail(std::to_string(weights) + " weights per vertex exceed 1000");
   if (edges > limits.edges)
     in.fail(std::to_string(edges) + " edges are more than " + limit_text("edges", limits.edges));
   check_vertices(in, vertices, edges, limits);
@@ -49,18 +49,18 @@ CsrGraph read_metis(TextScanner& in, InputLimits const& limits) {
   for (std::uint64_t v = 0; v < vertices; ++v) {
     skip_comments(in);
     if (in.at_end())
-      in.fail("the header promises " + std::to_string(vertices) + " vertices and the file ends after " +
+      in.fail("the header specifies " + std::to_string(vertices) + " vertices, but the file ends after " +
               std::to_string(v));
     for (std::uint64_t i = 0; i < skipped; ++i) in.read_count("a vertex weight");
     for (in.skip_blanks(); !in.at_line_end(); in.skip_blanks()) {
       auto const neighbour = in.read_count("a neighbour");
       if (neighbour < 1 || neighbour > vertices)
         in.fail("neighbour " + std::to_string(neighbour) + " is not in 1 to " + std::to_string(vertices) +
-                ", the vertices of the header");
+                ", the vertices in the header");
       if (edge_weights) in.read_count("an edge weight");
       // A self loop appears once or twice in its own list, so this bound also holds with self loops.
       if (graph.targets.size() == 2 * edges)
-        in.fail("there are more neighbours than the " + std::to_string(edges) + " edges of the header allow");
+        in.fail("there are more neighbours than the " + std::to_string(edges) + " edges in the header allow");
       if (neighbour - 1 == v) ++self_loops;
       graph.targets.push_back(static_cast<std::uint32_t>(neighbour - 1));
     }
@@ -68,11 +68,11 @@ CsrGraph read_metis(TextScanner& in, InputLimits const& limits) {
     graph.offsets.push_back(graph.targets.size());
   }
   if (in.to_content('%'))
-    in.fail("there are more lines than the " + std::to_string(vertices) + " vertices of the header");
+    in.fail("there are more lines than the " + std::to_string(vertices) + " vertices in the header");
   auto const listed = graph.targets.size();
   if (listed > 2 * edges || listed + self_loops < 2 * edges)
-    in.fail("the header promises " + std::to_string(edges) + " edges and the lists hold " +
-            std::to_string(listed) + " neighbours, which should be twice as many");
+    in.fail("the header specifies " + std::to_string(edges) + " edges, but the lists contain " +
+            std::to_string(listed) + " neighbours instead of twice as many");
   return graph;
 }
 

@@ -36,7 +36,7 @@ Phase list(Kind kind, std::vector<Access> accesses, bool barrier) {
   return p;
 }
 
-// Copies a part of `rows` x `columns` of an array, from (row, column) on, to an array of its own.
+// Copies a part of `rows` x `columns` of an array, from (row, column) on, to a separate array.
 Phase part(Array from, std::uint32_t source_rows, std::uint32_t row, std::uint32_t column, Array to,
            std::uint32_t rows, std::uint32_t columns) {
   return map(rows * columns, {{Op::load, from, Index::window, rows, source_rows, row, column}, store(to)},

@@ -24,10 +24,10 @@ struct MatrixSize {
   std::uint64_t cols = 2048;
 
   void describe(ParamTable& t) {
-    t.count("rows", rows, {1, 1ULL << 20}, "rows of the matrix; published: 4,096",
-            "assumed, fewer than the published ones to take less time");
-    t.count("cols", cols, {1, 1ULL << 20}, "columns of the matrix; published: 4,096",
-            "assumed, fewer than the published ones to take less time");
+    t.count("rows", rows, {1, 1ULL << 20}, "Matrix rows (published: 4,096)",
+            "assumed, smaller than published to shorten runs");
+    t.count("cols", cols, {1, 1ULL << 20}, "Matrix columns (published: 4,096)",
+            "assumed, smaller than published to shorten runs");
   }
 };
 

@@ -45,11 +45,12 @@ struct PannotiaSpec {
 
   void describe(ParamTable& t) {
     graph.describe(t);
-    t.set_source("rmat.edge_factor", "about that of coAuthorsDBLP, the suite's network of authors, with 6.5");
+    t.set_source("rmat.edge_factor",
+                 "about that of coAuthorsDBLP, the suite's co-authorship network, with 6.5");
     if (even)
       for (auto const* name : {"rmat.a", "rmat.b", "rmat.c"})
-        t.set_source(name, "assumed, for edges as even as those of the suite's ecology1 and G3_circuit");
-    t.count("block", block, {32, 1024}, "threads per block, whole warps", "Pannotia");
+        t.set_source(name, "assumed, for degrees as even as in the suite's ecology1 and G3_circuit");
+    t.count("block", block, {32, 1024}, "Threads per block, a multiple of the warp width", "Pannotia");
   }
 };
 
@@ -84,7 +85,7 @@ class PannotiaProgram {
   void per_thread(std::string kernel, std::uint32_t registers, V visit) {
     constexpr std::size_t kMost = 1U << 20;  // kernels of about 250 bytes each
     if (kernels_.size() == kMost)
-      throw UserError(name_ + ": the graph takes more than " + std::to_string(kMost) + " kernels");
+      throw UserError(name_ + ": the graph requires more than " + std::to_string(kMost) + " kernels");
     KernelShape shape{std::move(kernel), ceil_div(visit.items(), block_), block_, registers, 0};
     kernels_.push_back(std::make_unique<ThreadCentric<V>>(std::move(shape), width_, std::move(visit)));
   }

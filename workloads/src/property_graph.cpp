@@ -7,19 +7,18 @@ namespace farfault::workloads {
 
 void PropertyGraphSpec::describe(ParamTable& t) {
   graph.describe(t);
-  t.count("block", block, {32, 1024}, "threads per block; fewer where there are fewer in all",
-          "GraphBIG, gpu_bench: the most that the GPU allows");
+  t.count("block", block, {32, 1024}, "Threads per block; reduced if the total is smaller",
+          "GraphBIG, gpu_bench: the maximum of the GPU");
 }
 
 void TraversalSpec::describe(ParamTable& t) {
   PropertyGraphSpec::describe(t);
   t.count("source", source, {0, 0xffff'ffff},
-          "start vertex; the first from here on that has an edge is taken", "GraphBIG, gpu_bench: root");
+          "Start vertex. If it has no edges, the next vertex with an edge", "GraphBIG, gpu_bench: root");
 }
 
 void ChunkSpec::describe(ParamTable& t) {
-  t.count("chunk", chunk, {1, 1024}, "vertices that a warp of 32 threads takes",
-          "GraphBIG, gpu_bench: CHUNK_SZ");
+  t.count("chunk", chunk, {1, 1024}, "Vertices per warp of 32 threads", "GraphBIG, gpu_bench: CHUNK_SZ");
 }
 
 PropertyGraphProgram::PropertyGraphProgram(std::string name, PropertyGraphSpec const& spec,
@@ -38,19 +37,18 @@ void PropertyGraphProgram::needs_undirected(PropertyGraph const& graph) const {
 void PropertyGraphProgram::check_kernels(std::uint64_t count) const {
   constexpr std::uint64_t kMost = 1ULL << 20;  // kernels of about 250 bytes each
   if (count > kMost)
-    throw UserError(name_ + ": the graph takes " + std::to_string(count) + " kernels, more than " +
-                    std::to_string(kMost));
+    throw UserError(name_ + ": the graph requires " + std::to_string(count) +
+                    " kernels, more than the maximum of " + std::to_string(kMost));
 }
 
 void PropertyGraphProgram::check_record(std::uint64_t bytes, std::string const& what) const {
-  if (bytes > (1ULL << 30))
-    throw UserError(name_ + ": " + what + " need more than 1 GiB for the record of them");
+  if (bytes > (1ULL << 30)) throw UserError(name_ + ": " + what + " need a record of more than 1 GiB");
 }
 
 std::uint64_t PropertyGraphProgram::worklist_entries(std::uint64_t asked, PropertyGraph const& graph) const {
   if (asked == 0) return graph.csr.vertices;
   if (asked < graph.csr.vertices)
-    throw UserError(name_ + ": worklist " + std::to_string(asked) + " has no room for the graph's " +
+    throw UserError(name_ + ": worklist " + std::to_string(asked) + " is too small for the graph's " +
                     std::to_string(graph.csr.vertices) + " vertices");
   return asked;
 }

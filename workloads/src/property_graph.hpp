@@ -2,7 +2,7 @@
 // GraphBIG's graphs on a GPU, and code shared by its GPU workloads: parameters, launches, building.
 //
 // - Layout: gpu_bench/cudalib/cudaGraph.h. A row's first edge ("vertices", n + 1 entries) and an edge's
-//   target ("edges") take 64 bits each; each property of vertices or edges is an array of its own, as the
+//   target ("edges") take 64 bits each; each property of vertices or edges is a separate array, as the
 //   kernels declare it. The host's copy of the graph has the same order of edges.
 // - Source: the accesses of a kernel and their order are from GraphBIG's files as compiled by nvcc 13.0 -O3
 //   for sm_75 (an element that the source names twice may be read once), except that loops are not unrolled.

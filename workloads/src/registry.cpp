@@ -12,7 +12,7 @@ std::unique_ptr<WorkloadBuilder> make(std::string_view name, std::vector<Workloa
     names.emplace_back(info.name);
   }
   auto const near = nearest_name(name, names);
-  throw UserError("there is no workload '" + shown(name) + "'" +
+  throw UserError("unknown workload '" + shown(name) + "'" +
                   (near.empty() ? "; `farfault workloads` lists them" : "; did you mean '" + near + "'?"));
 }
 

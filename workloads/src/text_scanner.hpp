@@ -71,7 +71,7 @@ class TextScanner {
       ++at_;
     }
     if (digits == 0 || !(c == ' ' || c == '\t' || c == '\r' || c == '\n' || c < 0))
-      fail("expected " + std::string(what) + ", a whole number, and found " + shown(c));
+      fail("expected " + std::string(what) + ", a whole number; found " + shown(c));
     return value;
   }
 
@@ -106,7 +106,7 @@ class TextScanner {
            c == 'D';
          c = peek(), ++length)
       ++at_;
-    if (length == 0) fail("expected " + std::string(what) + ", a number, and found " + shown(c));
+    if (length == 0) fail("expected " + std::string(what) + ", a number; found " + shown(c));
   }
 
   std::uint64_t line() const { return line_; }

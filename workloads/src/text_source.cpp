@@ -58,14 +58,14 @@ struct TextSource::Impl {
     if (file == nullptr) fail(std::string("cannot be opened: ") + std::strerror(errno));
     fill();
     if (raw_size >= 2 && raw[0] == 0x1f && raw[1] == 0x8b) {
-      if (inflateInit2(&gzip, 15 + 16) != Z_OK) fail("no memory for decompression");
+      if (inflateInit2(&gzip, 15 + 16) != Z_OK) fail("out of memory for decompression");
       coding = Coding::gzip;
     } else if (raw_size >= 6 && std::memcmp(raw.data(),
                                             "\xfd"
                                             "7zXZ\0",
                                             6) == 0) {
       if (lzma_stream_decoder(&xz, kXzMemory, LZMA_CONCATENATED) != LZMA_OK)
-        fail("no memory for decompression");
+        fail("out of memory for decompression");
       coding = Coding::xz;
     }
   }
@@ -172,7 +172,7 @@ std::size_t TextSource::read(char* out, std::size_t size) {
   }
   s.text_bytes += done;
   if (s.coding != Coding::plain && s.text_bytes > s.most_unpacked.bytes)
-    s.fail("unpacks to more text than " + limit_text("unpacked", s.most_unpacked));
+    s.fail("decompresses to more text than " + limit_text("unpacked", s.most_unpacked));
   return done;
 }
 

@@ -133,7 +133,7 @@ std::uint64_t volume(TextScanner const& in, std::string_view text, std::uint64_t
     }
   }
   if (numbers != 3 || product == 0 || product > limit)
-    in.fail("'" + shown(text) + "' is not a size (x,y,z) of 1 to " + std::to_string(limit) + " in all");
+    in.fail("'" + shown(text) + "' is not a size (x,y,z) of 1 to " + std::to_string(limit) + " in total");
   return product;
 }
 
@@ -190,7 +190,7 @@ Header read_header(TextScanner& in) {
       in.next_line();
       continue;
     }
-    if (line[0] != '-') in.fail("a header line starts with '-', up to the line '#traces format'");
+    if (line[0] != '-') in.fail("header lines must start with '-' up to the line '#traces format'");
     read_header_line(in, line, header);
     in.next_line();
   }
@@ -229,7 +229,7 @@ void read_instruction(TextScanner& in, Header const& header, TraceInstruction& o
   if (opcode.empty()) in.fail("an instruction without an opcode");
   if (opcode.compare(0, 4, "UTMA") == 0)
     in.fail("'" + shown(opcode) +
-            "' is a bulk copy of the tensor memory accelerator, which this reader does not know");
+            "' is a bulk copy of the tensor memory accelerator, which is not supported");
   out.sources = registers(in, "the number of sources", out.source);
   out.kind = opcode.compare(0, 8, "BAR.SYNC") == 0 ? TraceKind::barrier : TraceKind::other;
   out.bytes = width_of(opcode);
@@ -321,11 +321,11 @@ TraceList::Copy read_copy(TextScanner const& in, std::string const& line, TraceL
   bool const to_host = starts_with(line, "MemcpyDtoH");
   if (second == std::string::npos)
     in.fail(std::string("a Memcpy") + (to_host ? "DtoH" : "HtoD") +
-            " line has an address and a number of bytes");
+            " line must have an address and a number of bytes");
   auto const text = std::string_view(line);
   auto const base = number_in(in, text.substr(first + 1, second - first - 1), 16, kTraceAddressLimit - 1);
   auto const bytes = number_in(in, text.substr(second + 1), 10, kMaxCopy);
-  if (bytes > kTraceAddressLimit - base) in.fail("the copy does not lie below address 2^48");
+  if (bytes > kTraceAddressLimit - base) in.fail("the copy is not below address 2^48");
   return {base, bytes, list.kernels.size(), to_host};
 }
 
@@ -362,7 +362,7 @@ void read_kernel_trace(TextScanner& in, TraceSink& sink) {
     auto const line = in.rest_of_line(4096);
     bool const begins = at_key(line, "#BEGIN_TB");
     if (!begins && !line.empty() && line[0] != '#')
-      in.fail("'" + shown(line) + "' stands outside of a thread block (a trace must be post-processed)");
+      in.fail("'" + shown(line) + "' is outside of a thread block (a trace must be post-processed)");
     if (begins && ++blocks > header.kernel.grid_blocks)
       in.fail("there are more thread blocks than the grid's " + std::to_string(header.kernel.grid_blocks));
     in.next_line();
@@ -394,12 +394,12 @@ TraceList read_kernel_list(std::string const& path, InputLimits const& limits) {
     if (in.at_end()) break;
     auto line = in.rest_of_line(4096);
     bytes += line.size() + file.parent_path().native().size();
-    if (bytes > most.bytes) in.fail("the lines up to here take more than " + limit_text("names", most));
+    if (bytes > most.bytes) in.fail("the lines read so far exceed " + limit_text("names", most));
     while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.pop_back();
     read_list_line(in, line, file.parent_path(), list);
     in.next_line();
   }
-  if (list.kernels.empty()) in.fail("the kernel list names no kernel");
+  if (list.kernels.empty()) in.fail("the kernel list contains no kernels");
   list.inputs.push_back(source.finish());
   return list;
 }

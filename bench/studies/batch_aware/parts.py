@@ -48,9 +48,18 @@ ASSUMED = [
 ]
 # Parameters of TO are varied at the size of the other parts, at which an SM gets more than two blocks of a kernel.
 OF_TO = "gpu.sm.thread_oversubscription."
-# The rules that reduce the number of extra blocks are also run with BFS-TA, in which TO migrates the most pages.
-CONTROL = [OF_TO + name for name in ("reference", "decrease")]
-SHRINKS = "bfs_ta"
+# Readings of TO: one setting of the table above, or several together.
+TO_READINGS = {f"{key.removeprefix(OF_TO)}={value}": {key: value} for key, _, values in ASSUMED if key.startswith(OF_TO) for value in values} | {
+    "lifetimes=all": {"driver.batch.lifetimes": "all"},
+    "threshold=100": {OF_TO + "threshold": 100},
+    "reference=previous, decrease=one_less": {OF_TO + "reference": "previous", OF_TO + "decrease": "one_less"},
+}
+# The rules that reduce the number of extra blocks are also run with BFS-TA and BC, in which TO migrates the most pages.
+CONTROL = ("reference", "decrease", "mean", "lifetimes", "threshold")
+SHRINK = ["bfs_ta", "bc"]
+# Section 6.1: premature evictions with a fixed number of blocks.
+PREMATURE = ["bfs_twc", "sssp_twc"]
+BLOCKS = {2: 1, 3: 2}  # times the blocks that run without TO: extra blocks
 # Parameters of the designs that the paper compares with.
 OF_OTHERS = [
     ("driver.batch.sequential.bytes", "512 KiB", ["256KiB", "1MiB"], "sequential"),
@@ -136,6 +145,11 @@ class Parts:
         for w in LARGE:
             for d in ("unlimited", "baseline", "to", "ue", "to_ue"):
                 self.add("large", 0.5, w, d, {}, scale=self.scale + LARGER)
+        for w in PREMATURE:
+            if w not in LARGE:
+                self.add("large", 0.5, w, "baseline", {}, scale=self.scale + LARGER)
+            for times, blocks in BLOCKS.items():
+                self.add("large", f"{times}x", w, "to", {OF_TO + "blocks": blocks, OF_TO + "threshold": 100}, scale=self.scale + LARGER)
 
     def real(self, graphs):
         for name, file in REAL.items():
@@ -171,13 +185,13 @@ class Parts:
                 self.add("sensitivity", "as it is", w, d, {}, **smaller)
         for key, _, values in ASSUMED:
             for value in values:
-                for w in THREE + ([SHRINKS] if key in CONTROL else []):
-                    if key.startswith(OF_TO):
-                        for d in ("to", "to_ue"):
-                            self.add("sensitivity", f"{key}={value}", w, d, {key: value})
-                        continue
+                for w in [] if key.startswith(OF_TO) else THREE:
                     for d in PAIR:
                         self.add("sensitivity", f"{key}={value}", w, d, {key: value}, **smaller)
+        for what, settings in TO_READINGS.items():
+            for w in THREE + (SHRINK if what.startswith(CONTROL) else []):
+                for d in ("to", "to_ue"):
+                    self.add("sensitivity", what, w, d, settings)
         for key, _, values, design in OF_OTHERS:
             for value in values:
                 for w in THREE:

@@ -78,20 +78,20 @@ def averages(f):
 
 TEXTS = {
     "to_ue_over_baseline": "TO+UE over the baseline", "to_over_baseline": "TO over the baseline",
-    "ue_beside_to": "UE beside TO, over TO", "bfs_dwc_ue": "BFS-DWC: UE over the baseline",
-    "batches_to_ue": "batches, TO+UE to the baseline", "batch_size_to_ue": "bytes of a batch, the same",
-    "batch_time_to_ue": "time of a batch, the same", "batch_time_ue_beside_to": "time of a batch, UE beside TO, to TO",
-    "half_memory": "half of the memory, to all of it", "ideal_over_baseline": "ideal eviction over the baseline",
-    "ue_at_a_tenth": "UE over the baseline, at a tenth of the memory",
-    "switching_without_paging": "one more block by context switches, all memory there",
+    "ue_beside_to": "TO+UE over TO", "bfs_dwc_ue": "BFS-DWC: UE over the baseline",
+    "batches_to_ue": "number of batches, TO+UE relative to the baseline", "batch_size_to_ue": "bytes per batch, TO+UE relative to the baseline",
+    "batch_time_to_ue": "batch time, TO+UE relative to the baseline", "batch_time_ue_beside_to": "batch time, TO+UE relative to TO",
+    "half_memory": "baseline with half of the memory, relative to all memory", "ideal_over_baseline": "ideal eviction over the baseline",
+    "ue_at_a_tenth": "UE over the baseline, with a tenth of the memory",
+    "switching_without_paging": "one extra block by context switching, all data resident",
     "to_ue_over_etc": "TO+UE over ETC", "to_ue_over_compression": "TO+UE over PCIe compression",
 }
 
 
 def overview(f):
     measured = averages(f)
-    rows = [[TEXTS[key], show(paper["value"]), show(measured.get(key)), paper["where"]] for key, paper in PAPER["averages"].items()]
-    return ["## Averages", "", "Geometric means over the workloads, the shares of a tenth over three of them. `-`: not measured."] + table(["", "paper", "Farfault", "where"], rows)
+    rows = [[TEXTS[key], show(paper["value"]), show(measured.get(key)), paper["where"]] for key, paper in PAPER["averages"].items() if key in TEXTS]
+    return ["## Averages", "", "Geometric means over the workloads; with a tenth of the memory, over three workloads. `-`: not measured."] + table(["", "paper", "Farfault", "source"], rows)
 
 
 def headline(f):
@@ -102,23 +102,23 @@ def headline(f):
                      show((f.of("headline", 0.5, w, "baseline") or 0) / 1e3)] +
                     [show(f.speedup("headline", 0.5, w, d)) for d in designs])
     rows.append(["geometric mean", "", ""] + [show(mean(f.gains("headline", 0.5, d))) for d in designs])
-    out = ["## Performance at half of the memory (Fig. 8 and 11)", "",
-           "Baseline: kernel time in ms, with the tree prefetcher and serialized eviction. Others: speedup over it."]
+    out = ["## Performance with half of the memory (Figs. 8 and 11)", "",
+           "Baseline: kernel time in ms, with the tree prefetcher and serialized eviction. Other columns: speedup over the baseline."]
     out += table(["", "MiB", "baseline"] + [NAMES[d] for d in designs], rows)
     fast = [w for w in GRAPHS if w not in SLOW]
     over = [[text] + [show(mean(f.gains("headline", 0.5, before + d, base, fast))) for d in ("to", "ue", "to_ue")]
             for text, before, base in (("tree prefetch, over tree prefetch", "", "baseline"),
                                        ("sequential prefetch, over sequential prefetch", "sequential_", "sequential"))]
-    return out + ["Geometric means of the workloads with all of these designs (`-`: not run, as a run takes minutes):"] + \
+    return out + ["Geometric means over the workloads that have all of these designs (`-`: not run, because a run takes minutes):"] + \
         table([""] + [NAMES[d] for d in ("to", "ue", "to_ue")], over)
 
 
 def batches(f):
-    out = ["## Batches (Fig. 12 to 16)", ""]
-    names = [("batches", "number", 0), ("batch_kb", "KiB", 0), ("batch_us", "time, us", 0), ("handling_us", "until the first transfer, us", 1),
-             ("raw_faults", "raw faults", 0), ("duplicates", "duplicates", 0), ("empty", "batches beside these that bring nothing, in all", 0), ("premature", "premature evictions in all", 0),
-             ("batch_faulted", "pages that faulted", 1),
-             ("lifetime_us", "lifetime of a page, us", 0), ("shrunk", "periods after which the number of extra blocks shrank, in all", 0), ("gave_way", "blocks that gave way", 0), ("saved", "of these saved", 0)]
+    out = ["## Batches (Figs. 12 to 16)", ""]
+    names = [("batches", "number of batches", 0), ("batch_kb", "KiB per batch", 0), ("batch_us", "batch time, us", 0), ("handling_us", "until the first transfer, us", 1),
+             ("raw_faults", "raw faults per batch", 0), ("duplicates", "duplicates per batch", 0), ("empty", "additional batches without migrated pages", 0), ("premature", "premature evictions", 0),
+             ("batch_faulted", "faulted pages per batch", 1),
+             ("lifetime_us", "page lifetime, us", 0), ("shrunk", "periods after which the number of extra blocks was reduced", 0), ("gave_way", "blocks swapped out", 0), ("saved", "blocks with saved registers", 0)]
     for name, text, digits in names:
         designs = ["to", "to_ue"] if name in ("shrunk", "gave_way", "saved") else ["baseline", "to", "ue", "to_ue", "ideal"]
         rows = [[WORKLOADS[w]] + [show(f.of("headline", 0.5, w, d, name), digits) for d in designs] for w in f.graphs("headline", 0.5)]
@@ -129,7 +129,7 @@ def batches(f):
 def per_page(f):
     """Figs. 3 and 16: time per page of all batches, by batch size, for the baseline, TO and TO+UE."""
     bounds = [1, 2, 4, 8, 16, 32, 64, 128, 1 << 30]
-    out = ["### Time per page by the size of a batch (Fig. 3 and 16)", "", "All workloads: batches, and mean time for each page in us."]
+    out = ["### Time per page by batch size (Figs. 3 and 16)", "", "All workloads: number of batches, and mean time per page in us."]
     rows = []
     for low, high in zip(bounds, bounds[1:]):
         cells = []
@@ -138,21 +138,21 @@ def per_page(f):
             pages = sum(p for p, _ in found)
             cells += [len(found), show(sum(t for _, t in found) / pages if pages else None, 1)]
         rows.append([f"{low * 64} to {high * 64 - 64} KiB" if high < 1 << 30 else f"{low * 64} KiB and more"] + cells)
-    return out + table(["pages of a batch", "baseline", "us", "TO", "us", "TO+UE", "us"], rows)
+    return out + table(["batch size", "baseline", "us", "TO", "us", "TO+UE", "us"], rows)
 
 
 def shares(f):
     designs = ("to", "ue", "to_ue")
     rows = [[WORKLOADS[w]] + [show(f.speedup("shares", 0.75, w, d)) for d in designs] for w in f.graphs("shares", 0.75)]
     rows.append(["geometric mean"] + [show(mean(f.gains("shares", 0.75, d))) for d in designs])
-    out = ["## Three quarters of the memory", "", "Speedup over the baseline with as much."] + table([""] + [NAMES[d] for d in designs], rows)
+    out = ["## Three quarters of the memory", "", "Speedup over the baseline with the same memory."] + table([""] + [NAMES[d] for d in designs], rows)
     rows = []
     for share in SHARES:
         slow = mean([ratio(f.of("shares", 1, w, "baseline"), f.of("shares", share, w, "baseline")) for w in THREE])
         rows.append([f"{share:g}", show(slow), show(mean(f.gains("shares", share, "ue", workloads=THREE)))])
     names = ", ".join(WORKLOADS[w] for w in THREE)
-    return out + ["## Shares of the memory (Fig. 17)", "", f"Means over {names}."] + \
-        table(["share", "baseline, to that with all memory", "UE over the baseline"], rows)
+    return out + ["## Memory shares (Fig. 17)", "", f"Means over {names}."] + \
+        table(["share", "baseline, relative to all memory", "UE over the baseline"], rows)
 
 
 def handling(f):
@@ -171,14 +171,14 @@ def switching(f):
     rows = [[WORKLOADS[w], show(kept(w)), f.of("switching", 1, w, "resident", "gave_way"), f.of("switching", 1, w, "resident", "saved")]
             for w in graphs] + [["geometric mean", show(mean(map(kept, graphs))), "", ""]]
     return ["## Context switches without paging (Fig. 5)", "",
-            "All data is on the GPU from the start. An SM has the registers of one block of the widest kernel, and one block more, which gives "
-            "way at any long latency. Performance to that without."] + table(["", "1 block more", "gave way", "saved"], rows)
+            "All data is resident from the start. An SM has the registers of one block of the widest kernel, and one extra block; blocks are "
+            "swapped out at any long-latency stall. Performance relative to that without an extra block."] + table(["", "1 extra block", "swapped out", "saved"], rows)
 
 
 def working_set(f):
     out = ["## Working set (Fig. 1)", "",
-           "All data is on the GPU from the start. Pages of 64 KiB that are accessed in an epoch, in the mean over epochs, to those with 16 SMs; "
-           "and how many these are, of all.", ""]
+           "All data is resident from the start. Pages of 64 KiB accessed in an epoch, mean over epochs, relative to 16 SMs. Last column: pages "
+           "accessed with 16 SMs, of all pages.", ""]
     for epoch in EPOCHS:
         rows = []
         for w in THREE + list(REGULAR):
@@ -233,19 +233,19 @@ def sensitivity(f):
     def gain(what):
         return mean(f.gains("sensitivity", what, "to_ue", workloads=THREE))
 
-    rows = [["as it is", "", "", show(gain("as it is")), show(1.0)]]
+    rows = [["preset", "", "", show(gain("as it is")), show(1.0)]]
     for key, default, values in ASSUMED:
         if key.startswith(OF_TO):  # readings.of_to
             continue
         rows += [[f"`{key}`", default, str(value).removeprefix("paper-batch-aware-"), show(gain(f"{key}={value}")),
                   show(against(f"{key}={value}", "baseline"))] for value in values]
-    others = [["as it is", "", "", NAMES[d], show(against("as it is", d))] for d in ("sequential", "pcie", "etc")]
+    others = [["preset", "", "", NAMES[d], show(against("as it is", d))] for d in ("sequential", "pcie", "etc")]
     for key, default, values, design in OF_OTHERS:
         others += [[f"`{key}`", default, value, NAMES[design], show(against(f"{key}={value}", design))] for value in values]
-    return ["## What is assumed", "", f"Means over {', '.join(WORKLOADS[w] for w in THREE)} at scale {f.scale - 1}: of TO+UE over a baseline with "
-            "the same value, and of that baseline's performance to the one as it is. `machine.topology`: the way to the CPU as fast as the "
-            "other, and twice as fast."] + table(["parameter", "is", "with", "TO+UE", "baseline"], rows) + \
-        ["Of the designs that the paper compares with, over the baseline:"] + table(["parameter", "is", "with", "", "over the baseline"], others)
+    return ["## Assumed parameters", "", f"Means over {', '.join(WORKLOADS[w] for w in THREE)} at scale {f.scale - 1}: speedup of TO+UE over a baseline "
+            "with the same value, and performance of that baseline relative to the preset's. `machine.topology`: GPU-to-CPU bandwidth equal to the "
+            "other direction, and twice as high."] + table(["parameter", "preset", "value", "TO+UE", "baseline"], rows) + \
+        ["Designs that the paper compares with:"] + table(["parameter", "preset", "value", "design", "over the baseline"], others)
 
 
 def write(folder, measured, made):
@@ -255,10 +255,10 @@ def write(folder, measured, made):
             for part, found in measured.items() for key, m in found.items()]
     records.write(folder, about=made, averages=averages(f), rows=rows)
     lines = ["# Batch-aware unified memory: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
-             f"R-MAT graphs of scale {made['scale']} on the preset `paper-batch-aware`. Time is that of the kernels, from each launch at the host "
-             "until the host knows of its end. TO: thread oversubscription; UE: unobtrusive eviction.", ""]
+             f"R-MAT graphs of scale {made['scale']} on the preset `paper-batch-aware`. Times are kernel times, from each launch at the host to the "
+             "notification of its completion. TO: thread oversubscription; UE: unobtrusive eviction.", ""]
     discussion = Path(FOLDER / "discussion.md")
-    sections = {"headline": [overview, headline, batches, readings.counted], "shares": [shares], "handling": [handling], "switching": [switching], "working_set": [working_set], "small": [small], "large": [large],
+    sections = {"headline": [overview, headline, batches, readings.counted], "shares": [shares], "handling": [handling], "switching": [switching], "working_set": [working_set], "small": [small], "large": [large, readings.premature],
                 "real": [real], "regular": [regular], "readings": [readings.readings],
                 "bound": [readings.bound], "sensitivity": [readings.of_to, sensitivity]}
     for name, functions in sections.items():

@@ -14,7 +14,7 @@ from provenance import sentence  # noqa: E402
 from study import NAMES  # noqa: E402
 
 LIMIT = math.log(2)  # colours saturate at a factor of 2
-TITLE = "What six mechanisms do alone (diagonal) and to each other"
+TITLE = "Effects of six mechanisms alone (diagonal) and their pairwise interactions"
 
 
 def factor(value):
@@ -51,6 +51,6 @@ def draw(path, grids, made):
         ax.set_title(f"{gpus} GPU{'s' if gpus > 1 else ''}", fontsize=10)
     bar = fig.colorbar(colours, ax=axes, shrink=0.6, ticks=[-LIMIT, -LIMIT / 2, 0, LIMIT / 2, LIMIT])
     bar.ax.set_yticklabels(["0.5", "0.71", "1", "1.41", "2"], fontsize=8)
-    fig.suptitle(f"{TITLE}, as factors of performance\nabove the diagonal: with no other mechanism; below: mean over all combinations of the others", fontsize=9)
+    fig.suptitle(f"{TITLE}, as factors of performance\nabove the diagonal: without other mechanisms; below: mean over all combinations of the others", fontsize=9)
     fig.savefig(path, metadata={"Date": None, "Creator": None, "Title": TITLE, "Description": sentence(made)})
     plt.close(fig)

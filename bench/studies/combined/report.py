@@ -13,10 +13,10 @@ from tables import percent, show, table
 
 # Columns of the tables of cells: heading, counter, format. results.json.xz has all counters.
 COUNTERS = [
-    ("L2 TLB hits", "l2_tlb_hit", percent), ("walks, k", "gmmu_walks", None), ("at the IOMMU, k", "iommu_walks", None),
+    ("L2 TLB hits", "l2_tlb_hit", percent), ("GMMU walks, k", "gmmu_walks", None), ("IOMMU walks, k", "iommu_walks", None),
     ("in translation", "in_translation", percent), ("in faults", "in_faults", percent), ("on links", "in_links", percent),
-    ("remote accesses", "remote", percent), ("batches", "batches", int), ("pages moved, k", "moved", None), ("evicted, k", "evicted", None),
-    ("came again, k", "came_again", None), ("coalesced", "coalesced", int), ("splintered", "splintered", int), ("blocks gave way", "gave_way", int),
+    ("remote accesses", "remote", percent), ("batches", "batches", int), ("pages migrated, k", "moved", None), ("evicted, k", "evicted", None),
+    ("premature evictions, k", "came_again", None), ("coalesced", "coalesced", int), ("splintered", "splintered", int), ("blocks swapped out", "gave_way", int),
 ]
 
 
@@ -48,15 +48,15 @@ def effects_table(grid):
         all_others = grid.effect(m, frozenset(grid.mechanisms) - {m})
         rows.append([NAMES[m], factor(grid.effect(m)), factor(grid.mean_effect(m)), factor(min(found, default=None)), factor(max(found, default=None)),
                      factor(all_others), f"{sum(e >= grid.least_effect for e in found)} of {len(found)}", f"{sum(e <= -grid.least_effect for e in found)}"])
-    return table(["", "alone", "mean", "least", "most", "with all others", "combinations in which it gains", "loses"], rows)
+    return table(["", "alone", "mean", "minimum", "maximum", "with all others", "combinations with a gain", "with a loss"], rows)
 
 
 def in_words(verdict, interaction):
     if verdict.words == "add" and abs(interaction) >= SMALL:
-        return "within chance they add"
+        return "additive within the noise"
     what, _, which = verdict.words.partition(":")
-    text = {"add": "they add", "useless": "the other one makes useless: ", "harmless": "the other one takes its loss away: ",
-            "help": "they help each other", "hinder": "they stand in each other's way"}.get(what, what)
+    text = {"neither does anything": "neither has an effect", "add": "additive", "useless": "gain lost with the other: ", "harmless": "loss avoided with the other: ",
+            "help": "each gains more with the other", "hinder": "each gains less with the other"}.get(what, what)
     return text + ", ".join(NAMES[m] for m in which.split(",") if m)
 
 
@@ -69,7 +69,7 @@ def pairs_table(grid):
             rows.append([f"{NAMES[a]}, {NAMES[b]}", factor(grid.effect(a)), factor(grid.effect(b)), factor(grid.gain((a, b))), factor(grid.interaction(a, b)),
                          factor(grid.mean_interaction(a, b)), factor(min(found, default=None)), factor(max(found, default=None)),
                          factor(grid.interaction(a, b, everything - {a, b})), in_words(verdict, grid.interaction(a, b)) if verdict else "-"])
-    header = ["", "the first alone", "the second alone", "both", "interaction", "mean", "least", "most", "with all others", "with no others"]
+    header = ["", "first alone", "second alone", "both", "interaction", "mean", "minimum", "maximum", "with all others", "verdict without others"]
     return table(header, rows)
 
 
@@ -84,8 +84,8 @@ def useless_lines(grids):
                     for m in verdict.words.partition(":")[2].split(","):
                         k = (a, b).index(m)
                         lines.append(f"- {gpus_words(gpus)}: {NAMES[m]} gains {factor(verdict.alone[k])} alone, {factor(verdict.beside[k])} "
-                                     f"beside {NAMES[(a, b)[1 - k]]}.")
-    return lines or ["None does."]
+                                     f"with {NAMES[(a, b)[1 - k]]}.")
+    return lines or ["None."]
 
 
 def best_lines(grids):
@@ -96,8 +96,8 @@ def best_lines(grids):
             continue
         named = ", ".join(NAMES[m] for m in grid.mechanisms if m in best) or "no mechanism"
         singles = [v for v in (grid.effect(m) for m in best) if v is not None]
-        lines.append(f"- {gpus_words(gpus)}: {named}: {factor(grid.gain(best))} of the bare machine's performance; its mechanisms alone, multiplied, "
-                     f"{factor(sum(singles))}. All six: {factor(grid.gain(grid.mechanisms))}.")
+        lines.append(f"- {gpus_words(gpus)}: {named}: {factor(grid.gain(best))} times the bare machine's performance (product of its mechanisms alone: "
+                     f"{factor(sum(singles))}). All six: {factor(grid.gain(grid.mechanisms))}.")
     return lines
 
 
@@ -115,7 +115,7 @@ def cells_table(gpus, grid, measured, refused, mix, mixes):
     for key in sorted(of, key=lambda k: (len(k[2]), [m not in k[2] for m in grid.mechanisms])):
         on = ["x" if m in key[2] else "" for m in grid.mechanisms]
         if key in refused:
-            rows.append(on + ["cannot be"] + ["-"] * (len(header) - len(on) - 1))
+            rows.append(on + ["invalid"] + ["-"] * (len(header) - len(on) - 1))
             continue
         m = measured[key]
         ratios = [b / t for b, t in zip(bare["times_us"], m["times_us"])] if bare else [None] * len(m["times_us"])
@@ -126,15 +126,15 @@ def cells_table(gpus, grid, measured, refused, mix, mixes):
 
 def settings_table():
     rows = [[NAMES[m], f"`{m}`", ", ".join(f"`{key} = {toml_of(value)}`" for key, value in on.items())] for m, on in MECHANISMS.items()]
-    return table(["", "in words of `--cells`", "what is set"], rows, text=True)
+    return table(["", "name in `--cells`", "settings"], rows, text=True)
 
 
 def noise_lines(grids):
     """Noise of a cell, and the thresholds of effects and interactions."""
-    return [f"- {gpus_words(gpus)}: a cell's performance varies by {percent(grid.noise)} (standard deviation); an effect is beyond chance from "
-            f"{percent(math.expm1(grid.least_effect))}, the interaction of two in one background from {percent(math.expm1(grid.least_interaction))}, its mean over all of them "
-            f"from {percent(math.expm1(grid.noise))}."
-            if grid.noise is not None else f"- {gpus_words(gpus)}: no cell has been run again, so nothing is known of chance; 2 % is taken."
+    return [f"- {gpus_words(gpus)}: a cell's performance varies by {percent(grid.noise)} (standard deviation). Noise thresholds: "
+            f"{percent(math.expm1(grid.least_effect))} for an effect, {percent(math.expm1(grid.least_interaction))} for an interaction in one background, "
+            f"{percent(math.expm1(grid.noise))} for its mean over all backgrounds."
+            if grid.noise is not None else f"- {gpus_words(gpus)}: no cell was repeated, so the noise is unknown; the threshold is 2%."
             for gpus, grid in grids.items()]
 
 
@@ -142,15 +142,15 @@ def refused_lines(refused):
     by_reason = {}
     for (_, gpus, cell), why in refused.items():
         by_reason.setdefault(why, []).append(f"{words_of(cell)} on {gpus_words(gpus)}")
-    return [f"- {len(which)} cells, such as {which[0]}: {why}." for why, which in by_reason.items()] or ["None: every combination runs."]
+    return [f"- {len(which)} cells, such as {which[0]}: {why}." for why, which in by_reason.items()] or ["None: all combinations are valid."]
 
 
 def write(folder, measured, again, refused, made, mixes):
     """measured: {(mix, GPUs, cell): measures}; again: {(mix, GPUs, cell, batch time): measures}; refused: {(mix, GPUs, cell): error message}."""
     folder.mkdir(parents=True, exist_ok=True)
     grids = grids_of(measured, again, refused)
-    lines = ["# Six mechanisms at once", "", f"Written by `run`; do not edit. {sentence(made)}", ""]
-    lines += [f"The preset `{PRESET}` with the settings of `study.py`; applications: "
+    lines = ["# Six mechanisms combined", "", f"Written by `run`; do not edit. {sentence(made)}", ""]
+    lines += [f"Preset `{PRESET}` with the settings of `study.py`. Applications: "
               + "; ".join(", ".join(f"`{w}` {toml_of(size)}" for w, size in mix) for mix in mixes.values()) + ".", ""]
     drawn = {gpus: grid for gpus, grid in grids.items() if grid.cells}
     if drawn:
@@ -160,24 +160,24 @@ def write(folder, measured, again, refused, made, mixes):
         whole = 1 << len(grid.mechanisms)
         missing = whole - len(grid.cells) - len({cell for _, g, cell in refused if g == gpus})
         if missing and made["size"] == "full":
-            lines += [f"**{gpus_words(gpus)}: {missing} of {whole} cells have not been run; means, extremes and counts are over those that have.**", ""]
+            lines += [f"**{gpus_words(gpus)}: {missing} of {whole} cells were not run; means, extremes and counts cover only the others.**", ""]
     discussion = FOLDER / "discussion.md"
     if made["size"] == "full" and made["migration"] == "migrate" and discussion.exists():
         lines += [discussion.read_text().rstrip(), ""]
-    lines += ["## What is on and off", *settings_table()]
-    lines += ["## Each mechanism", "", "Performance as a factor: 1 / time, the geometric mean of the applications. *Mean*, *least* and *most* are over all combinations of "
-              "the other five. It *gains* or *loses* by more than chance, or 2 %.", "", *noise_lines(grids), ""]
+    lines += ["## Mechanisms", *settings_table()]
+    lines += ["## Each mechanism", "", "Performance as a factor: 1 / time, geometric mean over the applications. *Mean*, *minimum* and *maximum* are over all combinations of "
+              "the other five. A *gain* or *loss* exceeds the noise threshold (at least 2%).", "", *noise_lines(grids), ""]
     for gpus, grid in grids.items():
         lines += [f"### {gpus_words(gpus)}", *effects_table(grid)]
-    lines += ["## Pairs", "", "*Interaction*: performance of both, over the product of what each gains by itself; 1: they add. *Mean*, *least* and *most* are over all "
-              "combinations of the other four; *with all others*: all four are on.", ""]
+    lines += ["## Pairs", "", "*Interaction*: performance of both, divided by the product of their individual speedups; 1: additive. *Mean*, *minimum* and *maximum* are over all "
+              "combinations of the other four; *with all others*: with all four on.", ""]
     for gpus, grid in grids.items():
         lines += [f"### {gpus_words(gpus)}", *pairs_table(grid)]
-    lines += ["## Where one makes another useless", "", "Of what it gains alone, beyond chance, less than a quarter is left.", "", *useless_lines(grids), ""]
-    lines += ["## The best combination", "", *best_lines(grids), ""]
-    lines += ["## Combinations that cannot be", "", *refused_lines(refused), ""]
-    lines += ["## Cells", "", "Performance over that of the bare machine, then of each application; counters of the run. *In translation*, *in faults*, *on links*: shares of "
-              "the time of accesses.", ""]
+    lines += ["## Lost gains", "", "Mechanisms that keep less than a quarter of their individual gain when combined with another one, without other mechanisms. Gains below the noise threshold do not count.", "", *useless_lines(grids), ""]
+    lines += ["## Best combination", "", *best_lines(grids), ""]
+    lines += ["## Invalid combinations", "", *refused_lines(refused), ""]
+    lines += ["## Cells", "", "Performance over the bare machine, in total and per application; counters of the run. *In translation*, *in faults*, *on links*: shares of "
+              "access time.", ""]
     for mix in mixes:
         for gpus, grid in grids.items():
             lines += [f"### {mix}, {gpus_words(gpus)}", *cells_table(gpus, grid, measured, refused, mix, mixes)]

@@ -79,7 +79,7 @@ def cell_of(words):
     named = [] if words == "none" else words.split("+")
     for name in named:
         if name not in MECHANISMS:
-            raise StudyError(f"mechanism '{name}' is none of {', '.join(MECHANISMS)}")
+            raise StudyError(f"unknown mechanism '{name}'; expected one of: {', '.join(MECHANISMS)}")
     return tuple(m for m in MECHANISMS if m in named)
 
 
@@ -117,7 +117,7 @@ class Run:
 def more_for(migration):
     """Additional settings of cells with migration, for a policy other than `migrate`."""
     if migration not in MIGRATIONS:
-        raise StudyError(f"--migration '{migration}' is none of {', '.join(MIGRATIONS)}")
+        raise StudyError(f"--migration '{migration}': expected one of: {', '.join(MIGRATIONS)}")
     return {} if migration == "migrate" else {"memory.remote_touch": migration}
 
 
@@ -131,6 +131,6 @@ def why_not(program, run):
             return ""
         said = [line for line in ran.stderr.splitlines() if line.startswith("farfault: ") and not line.startswith("farfault: unused")]
         if ran.returncode != 2 or not said:
-            raise StudyError(f"{words_of(run.cell)} on {run.gpus} GPUs: exit code {ran.returncode} of farfault statistics: {ran.stderr.strip()[-300:]}")
+            raise StudyError(f"{words_of(run.cell)} on {run.gpus} GPUs: farfault statistics exited with {ran.returncode}: {ran.stderr.strip()[-300:]}")
         sentence = said[0].removeprefix("farfault: ")
         return sentence.partition(".toml:")[2].partition(": ")[2] or sentence

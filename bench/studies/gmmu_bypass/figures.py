@@ -12,7 +12,7 @@ PAPER = json.loads((FOLDER / "paper.json").read_text())
 # Thresholds of the verdicts. The tables show the figures next to each verdict.
 TIE = 0.005     # designs with a smaller difference in time are equal
 SIMILAR = 0.02  # "similar or slightly higher": at most this much slower
-HEADROOM = 0.01  # ideal less ahead of distributed: nothing to gain
+HEADROOM = 0.01  # minimum gain of ideal over distributed
 SIZE = 2.0      # a gain between 1/2 and twice the paper's has the paper's size
 
 # name -> (figure, unit, text, function of one workload's measures by design)
@@ -29,7 +29,7 @@ SERIES = {
     "gmmu_walks": ("7", "ratio", "GMMU walks, bypass / distributed", lambda d: counts(d, "gmmu_walks")),
     "iommu_walks": ("7", "ratio", "IOMMU walks, bypass / distributed", lambda d: counts(d, "iommu_walks")),
     "all_walks": ("7", "ratio", "all walks, bypass / distributed", lambda d: counts(d, "gmmu_walks", "iommu_walks")),
-    "sent_to_both": ("7", "share", "requests sent to both, of bypass's walks", lambda d: duplicates(d)),
+    "sent_to_both": ("7", "share", "requests sent to both, share of bypass's walks", lambda d: duplicates(d)),
 }
 
 
@@ -154,13 +154,13 @@ def claims(runs):
          [w for w in everything if w not in PAPER["centralized_wins"]], lambda v: v > 1 - SIMILAR, gain)
     worst = {w: max((speed(d, x, "oracle") or 0, x) for x in d) for w, d in runs.items() if "oracle" in d}
     beaten = [f"{WORKLOADS[w]} by {design} {gain(v)}" for w, (v, design) in worst.items() if v > 1 + TIE]
-    out.append(("5", "order", "ideal is best of the four designs for all",
+    out.append(("5", "order", "ideal is the best of the four designs for all workloads",
                 ("beaten: " + ", ".join(beaten)) if beaten else "never beaten" if worst else "-",
                 not beaten if worst else None))
-    average("5", "bypass over distributed: +6 % on average", "bypass_over_distributed")
-    average("5", "bypass over centralized: +106 % on average", "bypass_over_centralized")
-    average("5", "bypass reaches 96 % of ideal on average", "bypass_of_oracle")
-    each("5", "size", "ST: bypass +11 %", "bypass_over_distributed", ["stencil2d"],
+    average("5", "bypass over distributed: +6% on average", "bypass_over_distributed")
+    average("5", "bypass over centralized: +106% on average", "bypass_over_centralized")
+    average("5", "bypass reaches 96% of ideal on average", "bypass_of_oracle")
+    each("5", "size", "ST: bypass +11%", "bypass_over_distributed", ["stencil2d"],
          lambda v: same_size(v - 1, 0.11), gain)
     accurate = [s["accuracy_above_t1"].get(w) for w in PAPER["accurate_above_t1"]]
     inaccurate = [s["accuracy_above_t1"].get(w) for w in PAPER["inaccurate_above_t1"]]
@@ -169,40 +169,40 @@ def claims(runs):
     shown = f"{percent(min(accurate))} to {percent(max(accurate))}; others {percent(min(inaccurate))} to " \
             f"{percent(max(inaccurate))}" if order is not None else "-"
     out.append(("6", "order", "above T1, MT, FFT, KM, ST are predicted better than the others", shown, order))
-    average("6", "accuracy above T1: 66 % on average", "accuracy_above_t1")
+    average("6", "accuracy above T1: 66% on average", "accuracy_above_t1")
     below = {w: v for w, v in s["accuracy_below_t2"].items() if v is not None}
     fft = below.pop("fft", None)
     order = fft < min(below.values()) if fft is not None and below else None
     out.append(("6", "order", "below T2, FFT is predicted worst",
                 "FFT " + ("-" if fft is None else percent(fft)) + "; others " +
                 (f"{percent(min(below.values()))} to {percent(max(below.values()))}" if below else "-"), order))
-    average("6", "accuracy below T2: 75 % on average", "accuracy_below_t2")
-    each("7", "direction", "fewer walks in the GMMUs than distributed", "gmmu_walks", everything,
+    average("6", "accuracy below T2: 75% on average", "accuracy_below_t2")
+    each("7", "direction", "fewer GMMU walks than distributed", "gmmu_walks", everything,
          lambda v: v < 1 + TIE, gain)
-    average("7", "walks in the GMMUs: -21 % on average", "gmmu_walks")
-    average("7", "walks in the IOMMU: +29 % on average", "iommu_walks")
+    average("7", "GMMU walks: -21% on average", "gmmu_walks")
+    average("7", "IOMMU walks: +29% on average", "iommu_walks")
     grown = {w: v for w, v in s["iommu_walks"].items() if v is not None}
     most = max(grown, key=grown.get) if grown else None
-    out.append(("7", "order", "ST's walks in the IOMMU grow most",
+    out.append(("7", "order", "ST has the largest increase of IOMMU walks",
                 "-" if most is None else f"{WORKLOADS[most]} {gain(grown[most])}" +
                 (f", ST {gain(grown['stencil2d'])}" if "stencil2d" in grown else ""),
                 most == "stencil2d" if "stencil2d" in grown and len(grown) > 1 else None))
-    each("7", "size", "ST: all walks +14 %", "all_walks", ["stencil2d"], lambda v: same_size(v - 1, 0.14), gain)
+    each("7", "size", "ST: all walks +14%", "all_walks", ["stencil2d"], lambda v: same_size(v - 1, 0.14), gain)
     return out
 
 
 def gain(ratio):
-    """1.06 -> +6.0 %"""
-    return f"{(ratio - 1) * 100:+.1f} %"
+    """1.06 -> +6.0%"""
+    return f"{(ratio - 1) * 100:+.1f}%"
 
 
 def gained(bypass, ideal):
-    """Text of bypass over distributed: "nothing to gain" if even ideal gains nothing. A loss is still shown."""
+    """Text of bypass over distributed: "no headroom" if even ideal gains nothing. A loss is still shown."""
     if bypass is None:
         return "-"
     if ideal is None or ideal >= 1 + HEADROOM:
         return gain(bypass)
-    return "nothing to gain" if bypass > 1 - SIMILAR else f"nothing to gain, {gain(bypass)}"
+    return "no headroom" if bypass > 1 - SIMILAR else f"no headroom, {gain(bypass)}"
 
 
 def agreeing(stated):
@@ -219,4 +219,4 @@ def paper(name):
 
 
 def percent(share):
-    return f"{share * 100:.1f} %"
+    return f"{share * 100:.1f}%"

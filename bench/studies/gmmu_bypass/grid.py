@@ -34,7 +34,7 @@ def settings(cell, machines):
 
 def words(cell):
     link, iommu, gmmu = cell
-    return f"links of {link} GB/s, walks of {iommu} cycles in the IOMMU and {gmmu} in the GMMUs"
+    return f"links of {link} GB/s, IOMMU walks of {iommu} cycles, GMMU walks of {gmmu} cycles"
 
 
 class Grid:
@@ -84,9 +84,9 @@ def sentence(settings_means):
     both = [k for k, n in zip(measured, near) if all(n)]
     first, second = (sum(n[i] for n in near) for i in (0, 1))
     ahead = [values for values, n in zip(measured.values(), near) if n[0]]
-    said = (f"Among {len(measured)} settings, the paper's {gain(stated[0])} over distributed is in {first} and its {gain(stated[1])} over centralized in "
-            f"{second}, each within half and twice its size; ")
-    said += f"both are in {len(both)}: {'; '.join(both[:3])}." if both else "**none has both**."
+    said = (f"{first} of {len(measured)} settings reproduce the paper's {gain(stated[0])} over distributed, and {second} its {gain(stated[1])} over centralized, "
+            f"each within half and twice its size; ")
+    said += f"both are reproduced in {len(both)}: {'; '.join(both[:3])}." if both else "**none reproduces both**."
     if ahead and not both:
         most = max(v[1] for v in ahead)
         said += f" If bypass over distributed has the paper's size, bypass over centralized is at most {gain(most)}."
@@ -98,10 +98,10 @@ def section(grid):
     header = ["link, GB/s", "IOMMU walk", "GMMU walk"]
     for name, with_median in COLUMNS.items():
         header += [figures.SERIES[name][2]] + (["median"] if with_median else [])
-    lines = ["", "## Links, walks in the IOMMU and walks in the GMMUs", "",
-             f"Each cell: means over the workloads, and medians. Walks in cycles of 1 ns. If ideal is less than {figures.HEADROOM * 100:g} % ahead of "
-             "distributed there is nothing to gain, and the table states this in place of a gain. Pages are as the distributed design touched them "
-             "first on the preset, in all cells alike.", "",
+    lines = ["", "## Link bandwidth, IOMMU walks and GMMU walks", "",
+             f"Means over the workloads, and medians. Walk latencies in cycles of 1 ns. If ideal is less than {figures.HEADROOM * 100:g}% ahead of "
+             "distributed, the table has \"no headroom\" instead of a gain. All cells have the page placement of the distributed design's "
+             "first touches on the preset.", "",
              "| " + " | ".join(header) + " |", "|" + " ---: |" * len(header)]
     for cell in grid.cells:
         lines.append("| " + " | ".join([*map(str, cell), *cells(grid.means[cell], grid.medians[cell])]) + " |")
@@ -135,4 +135,4 @@ def least(grid):
         if ideal is not None:
             none.setdefault(link, []).append(ideal < 1 + figures.HEADROOM)
     said = ", ".join(f"{sum(flags)} of {len(flags)} at {link} GB/s" for link, flags in none.items())
-    return f"Nothing to gain: {said}." if said else ""
+    return f"No headroom: {said}." if said else ""

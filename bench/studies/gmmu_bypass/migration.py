@@ -40,12 +40,12 @@ class Moves:
 
 
 def section(found, workloads, varied):
-    lines = ["", "### Pages that move", "",
-             "The study's designs access a remote page where it is. With `memory.remote_touch = \"migrate\"` it moves to the GPU "
-             "that touches it, at the first touch or after `memory.migrate.after` consecutive translation requests of that GPU for "
-             f"it. Time of the {DESIGN} design, times that of remote access (above 1: slower), and moves "
+    lines = ["", "### Page migration", "",
+             "The study's designs access remote pages in place. With `memory.remote_touch = \"migrate\"` a page migrates to the GPU "
+             "that touches it, at the first touch or after `memory.migrate.after` consecutive translation requests of that GPU. "
+             f"Time of the {DESIGN} design relative to remote access (above 1: slower), and migrations "
              "per page of the footprint.", "",
-             "| workload | " + " | ".join(f"after {n}: time | moves per page" for n in TOUCHES) + " | a move takes |",
+             "| workload | " + " | ".join(f"after {n}: time | migrations per page" for n in TOUCHES) + " | time per migration |",
              "| --- | " + "---: | " * (2 * len(TOUCHES) + 1)]
     for w in workloads:
         cells = []
@@ -56,12 +56,12 @@ def section(found, workloads, varied):
         lines.append(f"| {WORKLOADS[w]} | " + " | ".join(cells) +
                      f" | {number(took and took['migration_ns'] and took['migration_ns'] / 1e3)} us |")
     base = average(found, TOUCHES[0], workloads)
-    lines += ["", f"Moves at the first touch take {number(base)} times the time of remote access, geometric mean. What that depends "
-              "on, the assumed parameters of driver and copy engine halved and doubled:", "",
-              "| assumed parameter | default | value | times remote access | change |", "| --- | ---: | ---: | ---: | ---: |"]
+    lines += ["", f"Migration at the first touch takes {number(base)} times as long as remote access (geometric mean). Effect of the "
+              "assumed parameters of driver and copy engine, halved and doubled:", "",
+              "| assumed parameter | default | value | relative to remote access | change |", "| --- | ---: | ---: | ---: | ---: |"]
     for key, default, value in varied:
         mean = average(found, (key, value), workloads)
-        change = "-" if mean is None or base is None else f"{(mean / base - 1) * 100:+.1f} %"
+        change = "-" if mean is None or base is None else f"{(mean / base - 1) * 100:+.1f}%"
         lines.append(f"| {key} | {default} | {value} | {number(mean)} | {change} |")
     return lines
 

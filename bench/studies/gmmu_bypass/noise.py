@@ -2,7 +2,7 @@
 """Noise: variation of results without a change of design, to which a reading's mean is compared.
 
 Two measurements. The preset's reading is repeated with all PCIe latencies changed by 1% or 2%, which changes the order of accesses and
-so the owners of pages. The distributed design runs on the page map of its own first-touch run and on that of bypass's run, which
+so the owners of pages. The distributed design runs on the page map of its first-touch run and on the one of bypass's run, which
 shows the effect of ownership alone.
 """
 from math import log, sqrt
@@ -66,22 +66,22 @@ def of_mean(noises):
 
 def said(noise):
     """Sentence of the first paragraph."""
-    moved = ", ".join(f"{m * 100:.1f} % ({p})" for p, m in noise.mean.items())
+    moved = ", ".join(f"{m * 100:.1f}% ({p})" for p, m in noise.mean.items())
     owners = {w: max(abs(v - 1) for v in values) for w, values in noise.owners.items() if values}
     most = max(owners, key=owners.get) if owners else None
-    tail = f"; who owns the pages alone moves {WORKLOADS[most]} by up to {owners[most] * 100:.0f} %" if most else ""
-    return (f"Noise (two standard deviations of the mean, from {len(noise.factors)} repeats of the preset's reading that differ in nothing a design is about): {moved}"
-            f"{tail}. A mean nearer to 0 than that is called no difference.")
+    tail = f"; page ownership alone changes {WORKLOADS[most]} by up to {owners[most] * 100:.0f}%" if most else ""
+    return (f"Noise (two standard deviations of the mean, from {len(noise.factors)} repeats of the preset's reading with changed PCIe latencies): {moved}"
+            f"{tail}. A mean within the noise counts as no difference.")
 
 
 def section(noise):
     """Section of results.md."""
-    head = ["", *[f"{p}: bypass / distributed" for p in noise.placements], "distributed alone, bypass's pages / its own"]
+    head = ["", *[f"{p}: bypass / distributed" for p in noise.placements], "distributed: bypass's page map / its own"]
     lines = ["", "## Noise", "",
-             f"The preset's reading {len(noise.factors)} times, with all PCIe latencies times " +
-             ", ".join(f"{f:g}" for f in noise.factors) + ": mean, and lowest to highest. With `recorded` each repeat has a map of its own. "
-             "Last column: the same design on the pages that bypass's first-touch run has left, over that on its own; what is not 0 "
-             "there is the work of other owners, not of another design.", "",
+             f"The preset's reading {len(noise.factors)} times, with all PCIe latencies multiplied by " +
+             ", ".join(f"{f:g}" for f in noise.factors) + ": mean (minimum to maximum). With `recorded` each repeat has its own page map. "
+             "Last column: the distributed design on the page map of bypass's first-touch run, relative to its own map; any change "
+             "is due to page ownership, not to the design.", "",
              "| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
     for w in noise.workloads:
         cells = [ranged(noise.ratios[p][w]) for p in noise.placements] + [ranged(noise.owners.get(w, []))]

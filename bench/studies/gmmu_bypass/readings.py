@@ -10,10 +10,10 @@ from figures import PAPER, agreeing, gain
 from study import DESIGNS, MAIN, PLACEMENTS, WORKLOADS, figure_run, show_bytes
 from variations import footprint, machine, scaled_tlb, simulation, sizes_said
 
-PLACED = {"first_touch": "pages at their first touch", "recorded": "pages as a first-touch run recorded them",
-          "interleave": "pages in turn", "contiguous": "each buffer in equal parts"}
+PLACED = {"first_touch": "first-touch pages", "recorded": "recorded first-touch pages",
+          "interleave": "interleaved pages", "contiguous": "buffers in equal parts"}
 ALL, OWN, ALONE, FIRST = tuple(PLACEMENTS), ("recorded", "first_touch"), ("recorded",), ("first_touch",)
-PRESET = "as the preset"
+PRESET = "preset"
 # Statements of figures.claims that are tested with each reading, and their column headings.
 STATEMENTS = {"distributed beats centralized for MT, FFT, KM, ST": "Fig. 3: distributed ahead for MT, FFT, KM, ST",
               "centralized beats distributed for RL, FIR, MP": "Fig. 3: centralized ahead for RL, FIR, MP",
@@ -66,48 +66,48 @@ def readings(machines):
     walker, share = "\"8 Page Table Walkers\" (Table 1)", "\"8 set, 32-ways\" (Table 1) for \"64M\" (Table 2)"
     links = [Reading(f"links of {n} GB/s", f"\"16 GB/s PCIe-v3\" (Table 1); PCIe {version}.0 x16", machine(machines / f"link-{n}.toml", bandwidth=n), ALONE) for n, version in ((32, 4), (64, 5), (128, 6))]
     return [
-        Reading(PRESET, f"{table}; where it is silent, {mgpusim}", {}, ALL),
+        Reading(PRESET, f"{table}; otherwise {mgpusim}", {}, ALL),
         *links,
-        Reading(grid.words(grid.ROOM), "the grid below: the most to gain, and an IOMMU with room", grid.settings(grid.ROOM, machines), OWN, pages={}),
-        Reading("L1 TLBs and caches of MGPUSim 4.2", "shaderarray/builder.go: 64 misses of a TLB and 128 of a cache, 1 cycle",
+        Reading(grid.words(grid.ROOM), "cell of the grid below with headroom: widest links, longest GMMU walks, spare IOMMU capacity", grid.settings(grid.ROOM, machines), OWN, pages={}),
+        Reading("L1 TLBs and caches of MGPUSim 4.2", "shaderarray/builder.go: 64 MSHRs per TLB, 128 per cache, 1 cycle",
                 {"gpu.l1_tlb.mshrs": 64, "gpu.l1_cache.mshrs": 128, "gpu.l1_cache.latency": 1, "gpu.scalar_cache.mshrs": 32,
                  "gpu.scalar_cache.tlb_mshrs": 16}),
-        Reading("MGPUSim before 18 June 2020", "gpubuilder/r9nano.go of 29 April 2020: L1 caches with a bank latency of 0 (1 is the least here) and 16 misses; its TLBs "
-                "state no number of misses, so the preset's stays", {"gpu.l1_cache.latency": 1}, ALONE),
+        Reading("MGPUSim before 18 June 2020", "gpubuilder/r9nano.go of 29 April 2020: L1 caches with a bank latency of 0 (minimum here: 1) and 16 MSHRs; no number "
+                "of TLB MSHRs, so the preset's is used", {"gpu.l1_cache.latency": 1}, ALONE),
         Reading("L2 slices interleaved by 128 B", "MGPUSim since 7 September 2020: platform/r9nano.go, WithLog2MemoryBankInterleavingSize(7)",
                 {"gpu.l2_cache.interleave": '"128 B"'}, ALONE),
-        Reading("L2 slices interleaved by 256 B", "the program's default, assumed", {"gpu.l2_cache.interleave": '"256 B"'}, ALONE),
-        Reading("a scalar cache for four CUs, TLBs of 64 entries", f"{mgpusim}: shader arrays of 4 CUs", {"gpu.scalar_cache.sms": 4, "gpu.scalar_cache.tlb_entries": 64}, ALONE),
-        Reading("the second PCIe switch below the first", f"{mgpusim}: platform/r9nano.go, AddSwitch(lastSwitchID)", machine(machines / "chained.toml", chained=True), ALONE),
-        Reading("kernels that end 1,600 cycles after their last block", f"{mgpusim}: constantKernelOverhead, and PCIe each way in place of 5,400 and 1,000 ns",
+        Reading("L2 slices interleaved by 256 B", "Farfault's default, assumed", {"gpu.l2_cache.interleave": '"256 B"'}, ALONE),
+        Reading("one scalar cache per four CUs, TLBs of 64 entries", f"{mgpusim}: shader arrays of 4 CUs", {"gpu.scalar_cache.sms": 4, "gpu.scalar_cache.tlb_entries": 64}, ALONE),
+        Reading("second PCIe switch below the first", f"{mgpusim}: platform/r9nano.go, AddSwitch(lastSwitchID)", machine(machines / "chained.toml", chained=True), ALONE),
+        Reading("kernel completion 1,600 cycles after the last block", f"{mgpusim}: constantKernelOverhead, and PCIe in each direction instead of 5,400 and 1,000 ns",
                 {"host.launch_latency": '"280 ns"', "host.done_latency": '"1880 ns"'}, ALONE),
-        Reading("all pages on GPU 0, from where they move", f"{mgpusim}: `-use-unified-memory`; \"Page migration\" (2.2)", {"memory.remote_touch": '"migrate"'}, ALONE,
+        Reading("all pages initially on GPU 0, with migration", f"{mgpusim}: `-use-unified-memory`; \"Page migration\" (2.2)", {"memory.remote_touch": '"migrate"'}, ALONE,
                 pages=machine(machines / "one-gpu.toml", gpus=1)),
-        Reading("MP with windows of 2 x 2, 2 apart, in planes of 128 x 128", "assumed; the preset's are MGPUSim's",
+        Reading("MP with windows of 2 x 2, stride 2, planes of 128 x 128", "assumed; the preset's are MGPUSim's",
                 of_one("maxpool", {f"workload.maxpool.{k}": v for k, v in {"window": 2, "stride": 2, "height": 128, "width": 128}.items()}), ALONE),
         Reading("PR on a uniform random graph", f"{mgpusim}: benchmarks/matrix/csr, uniform, sparsity 0.001", of_one("pagerank", uniform_graph), ALONE),
         Reading("FFT with 2,304 B of shared memory", "SHOC's kernel; the study's 4,608 B are MGPUSim's", of_one("fft", {"gpu.sm.shared_bytes": 65536}), ALONE),
-        Reading("walks of 1 cycle", f"{mgpusim}: none", walks(1)),
+        Reading("walks of 1 cycle", f"{mgpusim}: no walk latency", walks(1)),
         Reading("walks of 100 cycles", "MGPUSim since January 2021", walks(100)),
         Reading("walks of 500 cycles", "TLB compression (PACT 2020): \"500-cycle latency\"", walks(500), ALL),
-        Reading("walks of 500 cycles in the GMMUs alone", "the same", {"gpu.gmmu.walk_latency": 500}, ALONE),
-        Reading("64 walkers in the IOMMU", f"not {walker}", many, ALL),
-        Reading("64 walkers in the IOMMU, walks of 100 cycles", f"not {walker}; MGPUSim since January 2021", {**many, **walks(100)}, ALONE),
-        Reading("64 walkers in the IOMMU, walks of 500 cycles", f"not {walker}; TLB compression", {**many, **walks(500)}, ALONE),
+        Reading("GMMU walks of 500 cycles", "TLB compression (PACT 2020)", {"gpu.gmmu.walk_latency": 500}, ALONE),
+        Reading("64 IOMMU walkers", f"instead of {walker}", many, ALL),
+        Reading("64 IOMMU walkers, walks of 100 cycles", f"instead of {walker}; MGPUSim since January 2021", {**many, **walks(100)}, ALONE),
+        Reading("64 IOMMU walkers, walks of 500 cycles", f"instead of {walker}; TLB compression", {**many, **walks(500)}, ALONE),
         Reading("page-walk caches of 64 entries", "\"page walk cache are essential components\" (7.1, of [12])",
                 {"gpu.gmmu.walk_cache": 64, "iommu.walk_cache": 64}, ALONE),
-        Reading("requests merged in the IOMMU", f"not {mgpusim}", {"iommu.merge": "true"}),
+        Reading("requests merged in the IOMMU", f"unlike {mgpusim}", {"iommu.merge": "true"}),
         Reading(scaled, share, and_scaled_tlb({})),
         Reading(scaled + ", walks of 100 cycles", share, and_scaled_tlb(walks(100)), ALONE),
-        Reading(scaled + ", 64 walkers in the IOMMU", share, and_scaled_tlb(many), ALONE),
+        Reading(scaled + ", 64 IOMMU walkers", share, and_scaled_tlb(many), ALONE),
         Reading("L2 TLB of 4096 entries", f"{mgpusim}, gpubuilder/r9nano.go: 64 sets of 64 ways",
                 {"gpu.l2_tlb.entries": 4096, "gpu.l2_tlb.ways": 64}, ALONE),
-        Reading("link buffers of 64 KiB", "the paper gives none", {"fabric.buffer": '"64 KiB"'}, ALONE),
-        Reading("blocks in equal runs", "MGPUSim since March 2021", {"host.block_order": '"contiguous"'}),
-        Reading("blocks in runs for each CU", "MGPUSim after that", {"host.block_order": '"contiguous_per_sm"'}, ALONE),
-        Reading("a driver that takes 0.1 us for each first touch", touch, {**driver, "driver.fault_latency": '"100 ns"'}, FIRST),
-        Reading("a driver that takes 1 us for each first touch", touch, {**driver, "driver.fault_latency": '"1 us"'}, FIRST),
-        Reading("a driver that takes 0.1 us for each first touch, 2 us away from the IOMMU", touch,
+        Reading("link buffers of 64 KiB", "not stated in the paper", {"fabric.buffer": '"64 KiB"'}, ALONE),
+        Reading("contiguous blocks", "MGPUSim since March 2021", {"host.block_order": '"contiguous"'}),
+        Reading("contiguous blocks per CU", "later versions of MGPUSim", {"host.block_order": '"contiguous_per_sm"'}, ALONE),
+        Reading("driver with 0.1 us per first touch", touch, {**driver, "driver.fault_latency": '"100 ns"'}, FIRST),
+        Reading("driver with 1 us per first touch", touch, {**driver, "driver.fault_latency": '"1 us"'}, FIRST),
+        Reading("driver with 0.1 us per first touch, 2 us from the IOMMU", touch,
                 {**driver, "driver.fault_latency": '"100 ns"', "driver.notify_latency": '"2 us"'}, FIRST),
         Reading("pages copied from the CPU at their first touch", touch, {"memory.first_touch_copy": "true"}, FIRST),
     ]
@@ -171,12 +171,12 @@ def groups(values, noises):
     same = [k for k in down if abs(values[k] - 1) <= noises.get(k[1], noise.LEAST)]
     rest = [k for k in down if k not in same]
     return [
-        (f"The paper's gain over distributed, within half and twice its size ({gain(low)} to {gain(high)}) and beyond the noise, comes of",
-         "as the paper", [k for k in rest if low <= values[k] <= high]),
-        ("Bypass is further ahead in", "further ahead", [k for k in rest if values[k] > high]),
-        (f"It is ahead by less than {gain(low)}, but more than the noise, in", "less ahead", [k for k in rest if 1 < values[k] < low]),
-        ("There is no difference in", "no difference", same),
-        ("Bypass is behind distributed in", "behind", [k for k in reversed(rest) if values[k] < 1]),
+        (f"The paper's gain over distributed, within half and twice its size ({gain(low)} to {gain(high)}) and above the noise, is reproduced by",
+         "as in the paper", [k for k in rest if low <= values[k] <= high]),
+        ("Bypass has a larger gain in", "larger gain", [k for k in rest if values[k] > high]),
+        (f"It has a gain below {gain(low)}, but above the noise, in", "smaller gain", [k for k in rest if 1 < values[k] < low]),
+        ("The gain is within the noise in", "no difference", same),
+        ("Bypass is behind distributed in", "loss", [k for k in reversed(rest) if values[k] < 1]),
     ]
 
 
@@ -191,12 +191,12 @@ def first_paragraph(found, results, footprint, both=""):
     if not values:
         return "No reading of the paper has been measured."
     stated = {name: entry["value"] for name, entry in PAPER["averages"].items()}
-    text = [f"**Which readings of the paper give its result.** The paper has GMMU bypass ahead of distributed by "
+    text = [f"**Readings that reproduce the paper's result.** In the paper GMMU bypass is ahead of distributed by "
             f"{gain(stated['bypass_over_distributed'])} and of centralized by {gain(stated['bypass_over_centralized'])}, on average over its "
-            "nine workloads; distributed falls behind centralized for RL, FIR and MP, where bypass gains, and is ahead for MT, FFT, KM "
-            f"and ST. {at_full_size(results, found, footprint, stated)} Beside this, the paper is read in {len(values)} ways at smaller "
-            "footprints (below): the preset with each placement of pages, and with one or two things changed that the paper leaves open, "
-            "or states (eight walkers in the IOMMU, an L2 TLB of 256 entries)."]
+            "nine workloads; distributed is behind centralized for RL, FIR and MP, where bypass gains, and ahead for MT, FFT, KM "
+            f"and ST. {at_full_size(results, found, footprint, stated)} In addition, {len(values)} readings of the paper are compared at smaller "
+            "footprints (below): the preset with each page placement, and with changes of one or two details that the paper leaves open "
+            "or states (eight IOMMU walkers, an L2 TLB of 256 entries)."]
     for number, (sentence, _, keys) in enumerate(groups(values, found.noise.mean)):
         if keys:
             text.append(f"{sentence} {len(keys)}: {listed(keys, values, 3 if number else 8)}.")
@@ -221,18 +221,18 @@ def at_full_size(results, found, footprint, stated):
         low, high = agreeing(stated["bypass_over_centralized"])
         ahead, behind = over["bypass_over_distributed"], over["bypass_over_centralized"]
         verdict = ("no difference" if abs(ahead - 1) <= found.noise.mean.get(p, noise.LEAST) else
-                   "as the paper" if agreeing(stated["bypass_over_distributed"])[0] <= ahead <= agreeing(stated["bypass_over_distributed"])[1] else
-                   "less than the paper's gain" if ahead > 1 else "not the paper's gain but a loss")
+                   "as in the paper" if agreeing(stated["bypass_over_distributed"])[0] <= ahead <= agreeing(stated["bypass_over_distributed"])[1] else
+                   "less than the paper's gain" if ahead > 1 else "a loss, unlike the paper")
         others = f"median {gain(figures.median(s['bypass_over_distributed'].values()))}, ideal {show(over['oracle_over_distributed'])}"
         said.append(f"with {PLACED[p]} bypass over distributed is {gain(ahead)} ({verdict}; {others}), over centralized {gain(behind)} "
-                    f"({'as the paper' if low <= behind <= high else 'not as the paper'}, by half and twice)")
-    return f"Read as the preset does, {footprint} for each workload, {'; '.join(said)}." if said else ""
+                    f"({'' if low <= behind <= high else 'not '}within half and twice the paper's)")
+    return f"With the preset's reading and {footprint} per workload: {'; '.join(said)}." if said else ""
 
 
 def main_reading(results):
     """Sentence: separation of the paper's groups by the local share of walks."""
     main = results.get(MAIN, {})
-    return local_share.sentence(local_share.shares(main), f"{PLACED[MAIN]} and blocks in turn") if main else ""
+    return local_share.sentence(local_share.shares(main), f"{PLACED[MAIN]} and round-robin blocks") if main else ""
 
 
 def over_centralized(found, stated):
@@ -243,8 +243,8 @@ def over_centralized(found, stated):
     near = sorted((k for k in values if low <= values[k] <= high), key=lambda k: abs(values[k] - stated))
     span = f"the readings have {gain(min(values.values()))} to {gain(max(values.values()))}"
     if not near:
-        return f"Over centralized the paper has {gain(stated)}; {span}, none within half and twice of it."
-    return f"Over centralized the paper has {gain(stated)}; {span}, {len(near)} within half and twice of it: {listed(near, values, 4)}."
+        return f"Over centralized the paper has {gain(stated)}; {span}, none within half and twice this value."
+    return f"Over centralized the paper has {gain(stated)}; {span}, {len(near)} within half and twice this value: {listed(near, values, 4)}."
 
 
 def whole(found, values):
@@ -254,10 +254,10 @@ def whole(found, values):
     low, high = agreeing(PAPER["averages"]["bypass_over_centralized"]["value"])
     all_of_it = [k for k in near if winners.get(k) == len(STATEMENTS) and low <= (found.means[k]["bypass_over_centralized"] or 0) <= high]
     if all_of_it:
-        return f"Both averages and the winners of Fig. 3 and 5 together come of {len(all_of_it)}: {listed(all_of_it, values)}."
+        return f"Both averages and the winners of Figs. 3 and 5 are reproduced together by {len(all_of_it)}: {listed(all_of_it, values)}."
     most = max(winners.values(), default=0)
     best = [k for k in winners if winners[k] == most]
-    return (f"No reading gives both averages and the winners of Fig. 3 and 5. Of the four statements about winners, judged without regard to noise, at most {most} hold" +
+    return (f"No reading reproduces both averages and the winners of Figs. 3 and 5. At most {most} of the four statements about winners hold, if noise is ignored" +
             (f", in {listed(best, values, 4)}." if most else "."))
 
 
@@ -268,7 +268,7 @@ def steps(values):
         return ""
     moved = sorted((k for k in values if k[1] == start[1] and k != start), key=lambda k: abs(values[k] - values[start]), reverse=True)
     said = ", ".join(f"{k[0]} ({(values[k] - values[start]) * 100:+.1f} points)" for k in moved[:3])
-    return f"At the readings' footprints bypass over distributed is {gain(values[start])} with {PLACED[MAIN]}, and what moves it most is: {said}." if said else ""
+    return f"At the readings' footprints bypass over distributed is {gain(values[start])} with {PLACED[MAIN]}; the largest changes are due to: {said}." if said else ""
 
 
 def rows(found):
@@ -283,13 +283,13 @@ def rows(found):
 
 def section(found):
     lines = ["", "## Readings of the paper", "",
-             f"One change from the preset at a time, or two or three where they are named; means over the workloads, and medians. {sizes_said(found.scale)} "
-             f"Where ideal is less than {figures.HEADROOM * 100:g} % ahead of distributed there is nothing to gain, and the table says so in "
-             "place of a gain."]
+             f"One change from the preset at a time, or two or three if named; means over the workloads, and medians. {sizes_said(found.scale)} "
+             f"If ideal is less than {figures.HEADROOM * 100:g}% ahead of distributed, the table has \"no headroom\" "
+             "instead of a gain."]
     values = of_series(found, "bypass_over_distributed")
     verdicts = {k: word for _, word, keys in groups(values, found.noise.mean) for k in keys}
     words = {True: "yes", False: "no", None: "-"}
-    header = ["reading", "the paper's sentence, or another source", "beside the paper's gain"]
+    header = ["reading", "quotation or source", "gain vs. the paper"]
     for name, with_median in grid.COLUMNS.items():
         header += [figures.SERIES[name][2]] + (["median"] if with_median else [])
     header += STATEMENTS.values()

@@ -57,10 +57,10 @@ def head(made):
         "",
         "; ".join(f"{size} per workload ({', '.join(names)})" for size, names in sizes.items()) +
         f" on the preset `paper-gmmu-bypass`{changed}. Performance is the "
-        "inverse of the simulated time of the kernels, from each launch at the host until the host knows of its end, "
-        "summed over the kernels. Averages are arithmetic means over the workloads, as the ratios of a figure are "
-        "averaged, with the medians; results.json.xz has geometric means too. Paper: only numbers that its text states, the bars are not "
-        "read off. `-`: nothing was counted.",
+        "inverse of the summed kernel times, each from the launch at the host to the notification of its completion. "
+        "Averages are arithmetic means of the workloads' ratios; medians are given, too, and geometric means in "
+        "results.json.xz. Paper: only numbers that its text states; bars are not "
+        "read off. `-`: no events to count.",
     ]
 
 
@@ -80,26 +80,26 @@ def overview(results):
     for runs in results.values():
         verdicts = [c[4] for c in figures.claims(runs) if c[4] is not None]
         counts.append(f"{sum(verdicts)} of {len(verdicts)}")
-    body.append(["statements of the text that hold", ""] + counts)
-    return ["", "## In short", ""] + table(["average over the workloads (median)", "paper"] + list(results), body)[1:]
+    body.append(["statements of the paper that hold", ""] + counts)
+    return ["", "## Summary", ""] + table(["average over the workloads (median)", "paper"] + list(results), body)[1:]
 
 
 def section(placement, runs, footprint):
-    lines = ["", f"## Placement: {placement}, {show_bytes(footprint)}", "", "### What the paper says, and whether it holds"]
+    lines = ["", f"## Placement: {placement}, {show_bytes(footprint)}", "", "### Statements of the paper"]
     words = {True: "yes", False: "**no**", None: "-"}
-    lines += table(["figure", "", "the paper's statement", "measured", "holds"],
+    lines += table(["figure", "kind", "statement", "measured", "holds"],
                    [[f, k, t, m, words[v]] for f, k, t, m, v in figures.claims(runs)], text=True)
-    lines += [f"Two designs within {figures.TIE * 100:g} % do not beat each other; similar: not slower by more than "
-              f"{figures.SIMILAR * 100:g} %; a gain agrees in size between 1/{figures.SIZE:g} and {figures.SIZE:g} times "
-              "the paper's, an accuracy within 10 points.", "", "### Fig. 3 and 5: performance"]
+    lines += [f"Designs within {figures.TIE * 100:g}% of each other are equal; similar: at most {figures.SIMILAR * 100:g}% slower. The size of a gain "
+              f"agrees between 1/{figures.SIZE:g} and {figures.SIZE:g} times the paper's, an accuracy within 10 "
+              "points.", "", "### Figs. 3 and 5: performance"]
     s = figures.series(runs)
     names = ["centralized_over_distributed", "bypass_over_distributed", "oracle_over_distributed",
              "bypass_over_centralized", "bypass_of_oracle"]
     lines += per_workload(runs, s, names, {"bypass_of_oracle": percent})
     lines += ["### Fig. 6: prediction accuracy", "",
-              "Share of the requests sent to one unit alone whose page was there, the requests that each rests on, and the share of epochs "
-              "whose own ratio was beyond the threshold that the last one's was. Before the first ratio, in the first 10 us, nothing is "
-              "predicted and requests go to the GMMU. Workloads without such requests or epochs are left out of average and median."]
+              "Accuracy: share of the requests sent to one unit only that found their page; number of these requests; by epochs: share of the epochs "
+              "whose own ratio was beyond the same threshold as the previous one's. In the first 10 us no ratio is available: nothing is "
+              "predicted, and requests are sent to the GMMU. Workloads without these requests or epochs are excluded from average and median."]
     body = []
     for w, designs in runs.items():
         d = designs.get("gmmu_bypass")
@@ -112,11 +112,11 @@ def section(placement, runs, footprint):
         body.append([kind, above, "", above_epochs, below, "", below_epochs, ""])
     body.append(["paper", percent(PAPER["averages"]["accuracy_above_t1"]["value"]), "", "",
                  percent(PAPER["averages"]["accuracy_below_t2"]["value"]), "", "", ""])
-    lines += table(["", "above T1", "requests to the GMMU alone", "by epochs", "below T2", "requests to the IOMMU alone", "by epochs",
+    lines += table(["", "above T1", "requests to the GMMU only", "by epochs", "below T2", "requests to the IOMMU only", "by epochs",
                     "requests to both"], body)
     lines += ["### Fig. 7: page walks, bypass over distributed"]
     lines += per_workload(runs, s, ["gmmu_walks", "iommu_walks", "all_walks", "sent_to_both"], {"sent_to_both": percent}, totals=True)
-    lines += ["### What the counters say"]
+    lines += ["### Counters"]
     lines += counters(runs)
     lines += explanations(runs)
     return lines
@@ -143,9 +143,9 @@ def per_workload(runs, s, names, shows, totals=False):
 
 def counters(runs):
     number = "{:.0f}".format
-    header = ["", "design", "kernels, us", "L2 TLB misses per us", "L1 / L2 TLB hits", "walks that find the page local",
-              "ns per miss", "GMMU walkers busy, each", "IOMMU requests per us", "IOMMU TLB hits", "IOMMU walkers busy",
-              "remote accesses", "PCIe load: from a GPU, from the CPU, busiest output of a switch"]
+    header = ["", "design", "kernels, us", "L2 TLB misses per us", "L1 / L2 TLB hits", "local share of GMMU walks",
+              "ns per miss", "busy walkers per GMMU", "IOMMU requests per us", "IOMMU TLB hits", "busy IOMMU walkers",
+              "remote accesses", "PCIe utilization: from a GPU, from the CPU, busiest switch output"]
     body = []
     for w, designs in runs.items():
         for design in DESIGNS:
@@ -171,30 +171,30 @@ def explanations(runs):
         a, b = d["distributed"], d["centralized"]
         ratio = figures.speed(d, "centralized", "distributed")
         if w in PAPER["distributed_wins"] and ratio >= 1 - figures.TIE:
-            claim = f"the paper has distributed ahead; here centralized is {gain(ratio)}"
+            claim = f"in the paper distributed is ahead; here centralized is {gain(ratio)}"
         elif w in PAPER["centralized_wins"] and ratio <= 1 + figures.TIE:
-            claim = f"the paper has centralized ahead; here it is {gain(ratio)}"
+            claim = f"in the paper centralized is ahead; here it is {gain(ratio)}"
         else:
             continue
         lines.append(f"- **{WORKLOADS[w]}**: {claim}. " + " ".join(why(d, a, b)))
     if lines:
-        lines = ["Where another design wins than in the paper:", ""] + lines + [""]
+        lines = ["Workloads with a different winner than in the paper:", ""] + lines + [""]
     losses = [f"- **{WORKLOADS[w]}**: {loss(d)}" for w, d in runs.items()
               if {"distributed", "gmmu_bypass"} <= set(d)
               and figures.speed(d, "gmmu_bypass", "distributed") < 1 - figures.SIMILAR]
     if losses:
-        lines += ["Where bypass falls behind distributed by more than the paper's \"similar\":", ""] + losses + [""]
+        lines += ["Workloads with bypass behind distributed by more than the paper's \"similar\":", ""] + losses + [""]
     return lines
 
 
 def loss(d):
     a, b = d["distributed"], d["gmmu_bypass"]
-    said = (f"{gain(figures.speed(d, 'gmmu_bypass', 'distributed'))}. The IOMMU is asked {divide(b['iommu_requests'], a['iommu_requests']):.2f} "
-            f"times as often, and {b['iommu_busy']:.1f} of its walkers are busy ({a['iommu_busy']:.1f} in distributed); "
+    said = (f"{gain(figures.speed(d, 'gmmu_bypass', 'distributed'))}. The IOMMU receives {divide(b['iommu_requests'], a['iommu_requests']):.2f} "
+            f"times as many requests, and {b['iommu_busy']:.1f} of its walkers are busy ({a['iommu_busy']:.1f} in distributed); "
             f"a miss takes {b['latency_ns']:.0f} ns ({a['latency_ns']:.0f}).")
     if b["accuracy_below_t2"] is not None:
-        said += (f" Of the requests of epochs below T2, which go to the IOMMU alone, {percent(b['accuracy_below_t2'])} were for"
-                 f" remote pages; the others could have been answered without it.")
+        said += (f" {percent(b['accuracy_below_t2'])} of the requests of epochs below T2, which are sent only to the IOMMU, were for"
+                 f" remote pages; the others did not need it.")
     return said
 
 
@@ -203,23 +203,23 @@ def why(designs, a, b):
     if a["requests"] == 0:
         return ["No request misses the L2 TLB."]
     local = a["local_walks"] or 0
-    said.append(f"In distributed, {percent(local)} of the walks find the page local, and a miss takes "
+    said.append(f"In distributed, {percent(local)} of the GMMU walks are local, and a miss takes "
                 f"{a['latency_ns']:.0f} ns, in centralized {b['latency_ns']:.0f} ns.")
     if local > 0.9:
-        said.append("Nearly every page is local, so the walk in the GMMU almost never fails.")
+        said.append("Nearly all walks are local, so GMMU walks rarely fail.")
     elif local < 0.1:
-        said.append("Nearly every page is remote, so distributed pays a walk for almost each request.")
+        said.append("Nearly all walks are remote, so distributed wastes a GMMU walk on almost every request.")
     ideal = figures.speed(designs, "oracle", "distributed")
     if ideal is not None and abs(ideal - 1) < 0.01:
         said.append(f"Failed walks cost little: even the ideal scheme is only {gain(ideal)} ahead of distributed.")
     if a["first_touches"] > 0.3 * a["requests"]:
-        said.append(f"{a['first_touches']} of {a['requests']} requests are for a page that nobody has touched before, which only the "
+        said.append(f"{a['first_touches']} of {a['requests']} requests are first touches of a page, which only the "
                     "IOMMU can map.")
     link = max(b["switch_link"] or 0, b["gpu_link"] or 0)
     if link > 0.85:
-        said.append(f"Data on PCIe sets the pace: its busiest link is taken {percent(link)} of the time.")
+        said.append(f"PCIe is the bottleneck: {percent(link)} utilization of its busiest link.")
     if (b["iommu_busy"] or 0) > 6:
-        said.append(f"The IOMMU limits centralized: {b['iommu_busy']:.1f} of its walkers are busy on average.")
+        said.append(f"The IOMMU is the bottleneck of centralized: {b['iommu_busy']:.1f} of its walkers are busy on average.")
     return said
 
 
@@ -229,7 +229,7 @@ def sizes_table(results):
         for w, designs in runs.items():
             for d in designs.values():
                 seen.setdefault((w, d["footprint"], d["kernels"]), []).append(placement)
-    lines = ["", "## Sizes", "", "Bytes of all buffers as simulated; `workloads/*.toml` say which parameters give them."]
-    return lines + table(["", "workload", "footprint", "kernels", "with"],
+    lines = ["", "## Sizes", "", "Simulated bytes of all buffers; `workloads/*.toml` describe the parameters that determine them."]
+    return lines + table(["", "workload", "footprint", "kernels", "placements"],
                          [[WORKLOADS[w], w, show_bytes(n), k, ", ".join(dict.fromkeys(where))]
                           for (w, n, k), where in sorted(seen.items(), key=lambda e: list(WORKLOADS).index(e[0][0]))])

@@ -25,7 +25,7 @@ ABSENT = ("driver.batch.", "gpu.memory_cache.", "gpu.l2_cache.partition_latency"
 IDLE = {"cpu.dram.capacity": "never full", "driver.allocation_latency": "programs allocate nothing", "memory.compaction_threshold": "nothing is compacted"} | dict.fromkeys(
     ("fabric.buffer", "fabric.inbound", "fabric.memory_credits", "gpu.l1_cache.remote_credits"),
     "0: follows other parameters; among the variations above")
-GIVEN = {key: "the preset says none; among the variations above" for key in ("iommu.tlb_entries", "iommu.tlb_ways")}
+GIVEN = {key: "none in the preset; among the variations above" for key in ("iommu.tlb_entries", "iommu.tlb_ways")}
 GIVEN |= {key: "among the readings in results.md" for key in ("gpu.gmmu.walk_cache", "iommu.walk_cache", "iommu.merge",
                                                               "memory.first_touch_by", "memory.first_touch_copy")}
 FAULTS = ("driver.fault_latency", "driver.notify_latency", "memory.fault_path", "gpu.l1_tlb.faulted_accesses")  # used only if the driver maps or moves pages
@@ -37,24 +37,25 @@ def given(out):
     m, link = out / "machines", grid.ROOM[0]
     router = "gpu.router.gmmu_bypass."
     return [
-        ("PCIe latency", "as MGPUSim", [(f"x {f:g}", machine(m / f"latency-{f:g}.toml", factor=f, bandwidth=link), 1) for f in (0.5, 2)]),
-        ("PCIe tree", "two GPUs to a switch", [("one switch for all", machine(m / "one-switch.toml", switches=False, bandwidth=link), 1),
-                                              ("each switch below the last, as MGPUSim of 2020", machine(m / "chained.toml", chained=True, bandwidth=link), 1)]),
+        ("PCIe latency", "as in MGPUSim", [(f"x {f:g}", machine(m / f"latency-{f:g}.toml", factor=f, bandwidth=link), 1) for f in (0.5, 2)]),
+        ("PCIe tree", "two GPUs per switch", [("one switch for all", machine(m / "one-switch.toml", switches=False, bandwidth=link), 1),
+                                              ("each switch below the previous one, as in MGPUSim of 2020", machine(m / "chained.toml", chained=True, bandwidth=link), 1)]),
         ("GPUs", "4", [(str(n), machine(m / f"gpus-{n}.toml", gpus=n, bandwidth=link), 1) for n in (2, 8)]),
         ("GMMU walkers", "64", [(str(n), {"gpu.gmmu.walkers": n}, 1) for n in (8, 128)]),
         ("IOMMU walkers", "8", [(str(n), {"iommu.walkers": n}, 1) for n in (4, 16)]),
-        ("TLB in the IOMMU", "none", [("1024", {"iommu.tlb_entries": 1024, "iommu.tlb_ways": 1024}, 1)]),
+        ("IOMMU TLB entries", "none", [("1024", {"iommu.tlb_entries": 1024, "iommu.tlb_ways": 1024}, 1)]),
         ("epoch", "10 us", [(t, {router + "epoch": f'"{t}"'}, 1) for t in ("5 us", "20 us")]),
         ("T1", "0.85", [(str(v), {router + "t1": v}, 1) for v in (0.75, 0.95)]),
         ("T2", "0.15", [(str(v), {router + "t2": v}, 1) for v in (0.05, 0.25)]),
         ("counter bits", "8", [(str(n), {router + "counter_bits": n}, 1) for n in (4, 16)]),
+        ("full counter", "both halved", [("stays at its maximum", {router + "overflow": '"sticks"'}, 1)]),
         ("DRAM banks per channel", "32", [(str(n), {"gpu.dram.banks": n}, 1) for n in (16, 64)]),
         ("DRAM queue per channel", "128", [(str(n), {"gpu.dram.queue": n}, 1) for n in (64, 256)]),
         ("L2 TLB entries", "256", [(str(n), {"gpu.l2_tlb.entries": n}, 1) for n in (64, 512)]),
         ("Link buffers", "twice bandwidth x round trip", [(b, {"fabric.buffer": f'"{b}"'}, 1) for b in ("16 KiB", "256 KiB")]),
-        ("Lines served for other devices", "2000", [(str(n), {"fabric.inbound": n}, 1) for n in (1000, 4000)]),
-        ("of these, at one L2 slice", "twice the even share", [(str(n), {"fabric.memory_credits": n}, 1) for n in (250, 1000)]),
-        ("Lines an SM may wait for at the RDMA engine", "as L1 MSHRs", [(str(n), {"gpu.l1_cache.remote_credits": n}, 1) for n in (8, 32)]),
+        ("Concurrent lines served for other devices", "2000", [(str(n), {"fabric.inbound": n}, 1) for n in (1000, 4000)]),
+        ("the same, per L2 slice", "twice the even share", [(str(n), {"fabric.memory_credits": n}, 1) for n in (250, 1000)]),
+        ("Outstanding remote lines per SM", "as L1 MSHRs", [(str(n), {"gpu.l1_cache.remote_credits": n}, 1) for n in (8, 32)]),
         ("footprint", "", [(f"x {f:g}", {}, f) for f in (0.5, 2)]),
     ]
 
@@ -93,14 +94,14 @@ def assumed(parameters):
         if "assumed" not in p["source"] or key.startswith(OTHER):
             continue
         if key.startswith(others):
-            left_out.append((key, "of a policy that is not chosen"))
+            left_out.append((key, "belongs to a policy that is not selected"))
             continue
         if key in GIVEN:
             left_out.append((key, GIVEN[key]))
         elif key.startswith(MOVES):
-            left_out.append((key, "no page moves; see below"))
+            left_out.append((key, "no page migrates; see below"))
         elif key.startswith(ABSENT):
-            left_out.append((key, "the preset has no such thing"))
+            left_out.append((key, "mechanism that the preset does not use"))
         elif re.match(r"0( |$)", p["default"]) and key not in IDLE:
             left_out.append((key, "0: off in the preset"))
         elif key in IDLE or key.startswith(FAULTS):
@@ -108,7 +109,7 @@ def assumed(parameters):
         elif p["unit"] == "name":
             names = p["range"].removeprefix("one of: ").split(", ")
             if len(names) == 1:
-                left_out.append((key, "there is no other"))
+                left_out.append((key, "no alternative"))
                 continue
             varied.append((key, p["default"], [(n, {key: f'"{n}"'}, 1) for n in names if n != p["default"]]))
         else:
@@ -149,13 +150,13 @@ class Sensitivity:
 
     def write(self, folder, results, made):
         """Writes sensitivity.md; returns its path."""
-        text = ["# What the averages of the GMMU Bypass study depend on", "",
-                f"Written by `run`; do not edit. {sentence(made)} One parameter at a time leaves its default, down and up; the rest is the preset "
-                f"`paper-gmmu-bypass` with {grid.words(grid.ROOM)}, where there is something to gain. The grid of links and walks is "
+        text = ["# Sensitivity of the averages of the GMMU Bypass study", "",
+                f"Written by `run`; do not edit. {sentence(made)} One parameter at a time is varied, down and up. Base: the preset "
+                f"`paper-gmmu-bypass` with {grid.words(grid.ROOM)}, which has headroom. The grid of links and walks is "
                 f"in results.md. The placement is `{self.placement}`" +
-                (": pages are where the distributed design touched them first on the preset, for GPUs with the row's machine and these walks"
+                (": the first touches of the distributed design on the preset; in the rows of GPUs, on the row's machine with these walks"
                  if self.placement == "recorded" else "") +
-                ". The noise of such an average, at four times these footprints, is in results.md; changes within it mean nothing.", "",
+                ". The noise of an average, at four times these footprints, is in results.md; smaller changes are not significant.", "",
                 f"{sizes_said(self.scale)} Everything else is as in the study; the L2 TLB keeps its reach of 1 MiB."]
         found = {key: Averages(by, results) for key, by in self.runs.items()}
         text += page(self.plan, len(self.fixed), found, self.left_out)
@@ -184,7 +185,7 @@ def page(plan, fixed, found, left_out):
     header = ["", "| {}parameter | default | value | bypass / distributed | change | median | ideal / distributed |",
               "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
     lines = ["", f"Defaults: bypass over distributed {show(base.bypass)} (median {show(base.median)}), ideal {show(base.ideal)}, mean of "
-             f"{base.workloads} workloads. Change: percentage points from there; two or more in bold.", *(h.format("") for h in header)]
+             f"{base.workloads} workloads. Change: percentage points; two or more in bold.", *(h.format("") for h in header)]
     lines += rows(plan[1:1 + fixed], found, base.bypass)
     if len(plan) == 1 + fixed:
         return lines

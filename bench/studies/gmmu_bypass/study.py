@@ -30,7 +30,7 @@ START, COST = 0.1, {"relu": 0.06, "fir": 0.1, "maxpool": 0.23, "aes": 0.6, "page
 def parse_bytes(text):
     match = re.fullmatch(r"\s*([0-9.]+)\s*(B|KiB|MiB|GiB|TiB|)\s*", text)
     if not match:
-        raise StudyError(f"'{text}' is not a footprint such as 8MiB")
+        raise StudyError(f"'{text}': not a footprint, such as 8MiB")
     factor = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": MIB, "GiB": 1 << 30, "TiB": 1 << 40}[match[2]]
     return int(float(match[1]) * factor)
 
@@ -39,7 +39,7 @@ def setting(text):
     """KEY=VALUE as (key, TOML text). Values other than numbers, true and false are quoted."""
     key, equals, value = text.partition("=")
     if not equals or "." not in key or not value.strip():
-        raise StudyError(f"--set '{text}' is not KEY=VALUE such as iommu.walkers=16")
+        raise StudyError(f"--set '{text}': must be KEY=VALUE, such as iommu.walkers=16")
     value = value.strip()
     bare = re.fullmatch(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?|true|false", value) or value[0] in "\"'"
     return key.strip(), value if bare else json.dumps(value)

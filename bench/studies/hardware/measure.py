@@ -19,7 +19,7 @@ def figures_of(sweep, runs):
     runs = list(runs)
     failures = sweep.make(runs)
     if failures or sweep.missing(runs):
-        raise StudyError((failures or [f"{sweep.missing(runs)[0]}: there is no result"])[0])
+        raise StudyError((failures or [f"{sweep.missing(runs)[0]}: no result"])[0])
     return {run.name: sweep.of(run) for run in runs}
 
 

@@ -83,15 +83,15 @@ def sharers(path):
 
 def data_section(found):
     if not MEASURED.is_dir():
-        return ["## Beside ../shared/data/measured", "", "Skipped: the folder is not there.", ""]
-    lines = ["## Beside ../shared/data/measured", ""]
+        return ["## Comparison with ../shared/data/measured", "", "Skipped: the folder is missing.", ""]
+    lines = ["## Comparison with ../shared/data/measured", ""]
     vcopy = {}
     with open(MEASURED / "amd-utcl1-vcopy.csv") as f:
         for row in csv.DictReader(f):
             vcopy.setdefault(row["gpu"], []).append(row)
-    lines += ["`amd-utcl1-vcopy.csv`: a copy of 8 MiB. L1 TLB misses are those that the model's SMs send to the L2 TLB, one for each page and CU. "
-              "A kernel's time is the GPU's, without the host's launch and its notice of the end.", "",
-              "| GPU | L1 TLB misses measured | model | error | kernel measured, median | model | error |", "|---|--:|--:|--:|--:|--:|--:|"]
+    lines += ["`amd-utcl1-vcopy.csv`: a copy of 8 MiB. The model's L1 TLB misses are the requests of SMs to the L2 TLB, one per page and CU. "
+              "Kernel times exclude the host's launch latency and completion latency.", "",
+              "| GPU | L1 TLB misses, measured | model | error | kernel time, measured (median) | model | error |", "|---|--:|--:|--:|--:|--:|--:|"]
     for name, gpu in (("MI100", "mi100"), ("MI200", "mi210")):
         if gpu not in found or "vcopy" not in found[gpu]:
             continue
@@ -101,8 +101,8 @@ def data_section(found):
         lines.append(f"| {name} | {misses:.0f} | {m['pages_asked']} | {percent(error(m['pages_asked'], misses))} "
                      f"| {ns / 1e3:.1f} us | {m['kernel_ns'] / 1e3:.1f} us | {percent(error(m['kernel_ns'], ns))} |")
     folder = MEASURED / "cuda-gpu-tlb"
-    lines += ["", "`cuda-gpu-tlb`: what a TLB miss costs on K80 and P100, in cycles, beside what the V100 preset, the nearest GPU with a source, "
-              "says. These GPUs have no preset (README.md says why).", "",
+    lines += ["", "`cuda-gpu-tlb`: cycles of a TLB miss on K80 and P100, compared with the preset of V100, the nearest GPU with a source. "
+              "K80 and P100 have no preset (README.md gives the reason).", "",
               "| level | file, stride | measured | V100 preset |", "|---|---|--:|--:|"]
     table = [("L1 TLB miss", "K80-TLB-Test-1-5-64-256.csv", 128, "l1_tlb_miss"),
              ("L2 TLB miss", "K80-TLB-Test-48-300-1024-4096.csv", 2048, "walk_in_l2"),
@@ -113,11 +113,11 @@ def data_section(found):
     for level, name, stride, key in table:
         low, high = steps(folder / name, stride)
         lines.append(f"| {level} | {name}, {stride} KB | {low} to {high:.0f}: {high - low:+.0f} | {stages.get(key, '')} |")
-    lines += ["", "SMs that share a TLB, from the `TLBsharing` files. The model has an L1 TLB for each SM and one L2 TLB for all.", "",
-              "| file | SMs | share with, themselves included |", "|---|--:|---|"]
+    lines += ["", "SMs that share a TLB, from the `TLBsharing` files. The model has one L1 TLB per SM and one L2 TLB for all SMs.", "",
+              "| file | SMs | SMs per TLB |", "|---|--:|---|"]
     for name in sorted(folder.glob("*-TLBsharing-*.txt")):
         counts = sharers(name)
-        shared = ", ".join(str(n) for n in sorted(set(counts))) if any(counts) else "no pair stands out: all alike"
+        shared = ", ".join(str(n) for n in sorted(set(counts))) if any(counts) else "no difference between pairs"
         lines.append(f"| {name.name} | {len(counts)} | {shared} |")
     lines.append("")
     return lines
@@ -140,12 +140,12 @@ def plot(folder, found, made):
         for v in PUBLISHED["values"]:
             if v["gpu"] == g and v["role"] == "input" and v["source"] == "mt4g":
                 ax.axhline(v["value"] / v["mhz"] * 1e3, lw=0.6, ls=":", color="#777777")
-        ax.set(xscale="log", title=GPUS[g], xlabel="footprint, MiB", ylabel="ns a load", ylim=(0, None))
+        ax.set(xscale="log", title=GPUS[g], xlabel="footprint, MiB", ylabel="ns per load", ylim=(0, None))
         ax.xaxis.set_minor_locator(NullLocator())
         ax.legend(fontsize=7, loc="upper left")
     matplotlib.rcParams["svg.hashsalt"] = "farfault"
     matplotlib.rcParams |= {"svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"]}
-    figure.savefig(folder / "chase.svg", metadata={"Date": None, "Title": "Pointer chase: latency over footprint", "Description": sentence(made)})
+    figure.savefig(folder / "chase.svg", metadata={"Date": None, "Title": "Pointer chase: load latency by footprint", "Description": sentence(made)})
     plt.close(figure)
 
 
@@ -154,10 +154,10 @@ def write(folder, found, made):
         at = [(f, c) for mhz, f, c in g["curve"] if mhz == g["mhz"]]
         g["levels"] = {"l1": min(c for _, c in at), "l2": level(g, at, "l2"), "memory": at[-1][1]}
     rows, points = judged(found), judged_curves(found)
-    lines = ["# Presets beside real GPUs", "",
-             "Generated by `run" + (" --quick" if made["quick"] else "") + f"`; do not edit. {sentence(made)}", "", "*Input* figures made the presets; only *judge* figures count in the errors, and no constant was "
-             "chosen by them (`published.json` lists both, with sources).", "",
-             "| GPU | median error of the curve | its points | median error of single figures | figures | read, of peak | copy, of peak |",
+    lines = ["# GPU presets compared with real GPUs", "",
+             "Written by `run" + (" --quick" if made["quick"] else "") + f"`; do not edit. {sentence(made)}", "", "*Input* figures determine presets; only *judge* figures count in the errors, and no constant was "
+             "fitted to them (`published.json` lists both, with sources).", "",
+             "| GPU | median error of the curve | points | median error of single figures | figures | read, share of peak | copy, share of peak |",
              "|---|--:|--:|--:|--:|--:|--:|"]
     for g in found:
         curve = [abs(r[4]) for r in points if r[0] == g]
@@ -165,18 +165,18 @@ def write(folder, found, made):
         lines.append(f"| {GPUS[g]} | {f'{100 * statistics.median(curve):.0f}%' if curve else 'no curve'} | {len(curve)} "
                      f"| {f'{100 * statistics.median(single):.0f}%' if single else 'none'} | {len(single)} "
                      f"| {found[g]['read'] / found[g]['peak']:.2f} | {found[g]['copy'] / found[g]['peak']:.2f} |")
-    lines += ["", "![pointer chase: latency over footprint](chase.svg)", "",
-              "Dotted: the levels that the presets were made from. The model is furthest from the curve between two "
+    lines += ["", "![pointer chase: load latency by footprint](chase.svg)", "",
+              "Dotted: the levels that determine the presets. The model deviates most from the curve between two "
               "capacities, where the real L2 has two partitions, and beyond all caches, where a TLB miss is added.", "",
-              "## Single figures", "", "Inputs made the preset, or a figure of it was taken from them, so they are in no median.", "",
-              "| GPU | what | published | model | error | source | role |", "|---|---|--:|--:|--:|---|---|"]
+              "## Single figures", "", "Inputs determine the preset, directly or through a derived figure, so no median includes them.", "",
+              "| GPU | figure | published | model | error | source | role |", "|---|---|--:|--:|--:|---|---|"]
     lines += [f"| {GPUS[g]} | {what} | {value} | {model} | {percent(e)} | {source} | {role} |"
               for g, what, value, model, e, source, role in sorted(rows, key=lambda r: r[6] == "input")]
-    lines += ["", "## Bandwidth", "", "Two GPUs: GPU 0 reads or writes the memory of one other, over the machine of the preset (`study.py: MACHINES`).", "",
-              "| GPU | peak GB/s | read | copy, both directions | L2 read | two GPUs, read | write |", "|---|--:|--:|--:|--:|--:|--:|"]
+    lines += ["", "## Bandwidth", "", "Two GPUs: GPU 0 reads or writes the memory of another GPU of a machine with this preset (`study.py: MACHINES`).", "",
+              "| GPU | peak, GB/s | read | copy, both directions | L2 read | two GPUs, read | two GPUs, write |", "|---|--:|--:|--:|--:|--:|--:|"]
     lines += [f"| {GPUS[g]} | {m['peak']:.0f} | {m['read']:.0f} | {m['copy']:.0f} | {m['l2_read']:.0f} "
               f"| {m.get('pair_read', '')} | {m.get('pair_write', '')} |" for g, m in found.items()]
-    lines += ["", *data_section(found), "## Inputs", "", "| GPU | what | cycles | at MHz | source |", "|---|---|--:|--:|---|"]
+    lines += ["", *data_section(found), "## Inputs", "", "| GPU | level | cycles | clock, MHz | source |", "|---|---|--:|--:|---|"]
     lines += [f"| {GPUS[v['gpu']]} | {v['what']}{', ' + v['note'] if 'note' in v else ''} | {v['value']} | {v['mhz']} | {v['source']} |"
               for v in PUBLISHED["values"] if v["role"] == "input" and v["gpu"] in found]
     lines += ["", "## Sources", ""] + [f"- `{k}`: {s['title']}; {s['note']}" for k, s in PUBLISHED["sources"].items()]

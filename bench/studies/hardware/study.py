@@ -48,7 +48,7 @@ def figures(path):
     """Figures of a result file: kernel times, TLB counts, and the GPU's parameters."""
     with h5py.File(path, "r") as f:
         if f.attrs.get("end_reason") != b"completed":
-            raise StudyError(f"{path}: the run did not come to its end")
+            raise StudyError(f"{path}: the run did not complete")
         kernels = f["tables/kernels"]
         times = [int(b - a) for a, b in zip(kernels["launched"][:], kernels["finished"][:])]
         machine = f["summary/machine"]

@@ -101,38 +101,38 @@ def averages(f):
     found |= {
         "MASK over SharedTLB, largest slowdown": (over_base(f, "mask", mixes, "unfairness"), PAPER["unfairness_of_shared_tlb"]),
         "MASK over SharedTLB, IPC of both applications": (over("ipc", "mask"), PAPER["ipc_of_shared_tlb"]),
-        "MASK over SharedTLB, L2 TLB miss rate of each application": (shared_misses, PAPER["misses_of_shared_tlb"]),
-        "SharedTLB, L2 TLB miss rate of an application": (mean(lambda m: average(f.of("pairs", "equal", m, BASE, "l2_miss") or [])), None),
-        "the same alone": (alone, None),
+        "MASK over SharedTLB, L2 TLB miss rate per application": (shared_misses, PAPER["misses_of_shared_tlb"]),
+        "SharedTLB, L2 TLB miss rate per application": (mean(lambda m: average(f.of("pairs", "equal", m, BASE, "l2_miss") or [])), None),
+        "SharedTLB, L2 TLB miss rate per application, alone": (alone, None),
         "MASK-TLB over SharedTLB, L2 TLB hit rate": (ratio(rate("l2_tlb_hit", "mask_tlb"), rate("l2_tlb_hit", BASE)), PAPER["l2_tlb_hit_of_shared_tlb"]),
-        "SharedTLB, share of L2 TLB misses that find their page's walk under way": (rate("merged", BASE), None),
+        "SharedTLB, share of L2 TLB misses merged with an outstanding walk": (rate("merged", BASE), None),
         "MASK-TLB, hit rate of the bypass cache": (rate("bypass_hit", "mask_tlb"), PAPER["bypass_hit"]),
-        "MASK, times that tokens moved in a run": (rate("token_moves", "mask"), None),
-        "MASK, epochs of 100,000 cycles in a run": (rate("cycles", "mask") and rate("cycles", "mask") / 100_000, None),
+        "MASK, token changes per run": (rate("token_moves", "mask"), None),
+        "MASK, epochs of 100,000 cycles per run": (rate("cycles", "mask") and rate("cycles", "mask") / 100_000, None),
     }
-    found |= {f"SharedTLB, hit rate at the L2 cache of walks' reads, {level}": (rate("depth_hit", BASE, i), PAPER["depths"][i])
+    found |= {f"SharedTLB, L2 cache hit rate of walk reads, {level}": (rate("depth_hit", BASE, i), PAPER["depths"][i])
               for i, level in enumerate(("root", "second level", "third level", "fourth level"))}
     found |= {
-        "SharedTLB, hit rate at the L2 cache of warps' requests": (rate("data_hit", BASE), None),
-        "MASK-Cache, hit rate at the L2 cache of walks' reads that are looked up": (rate("walk_hit", "mask_cache"), PAPER["walk_hit"]),
-        "MASK-Cache, share of walks' reads that bypass the cache": (rate("bypassed", "mask_cache"), None),
-        "SharedTLB, walks at a time": (rate("concurrent", BASE, 0), PAPER["concurrent"]),
-        "SharedTLB, accesses that wait for a walk": (rate("accesses_a_walk", BASE), PAPER["stalled"]),
-        "SharedTLB, cycles of a walk": (rate("walk_latency", BASE), None),
-        "MASK, cycles of a walk": (rate("walk_latency", "mask"), None),
-        "SharedTLB, share of an access's time in translation": (rate("translating", BASE), None),
-        "SharedTLB, share of an access's time in the L2 TLB, waiting for a free MSHR included": (rate("in_l2_tlb", BASE), None),
-        "SharedTLB, share of an access's time in walks": (rate("in_walk", BASE), None),
-        "MASK, share of an access's time in the L2 TLB, waiting for a free MSHR included": (rate("in_l2_tlb", "mask"), None),
-        "MASK, share of an access's time in walks": (rate("in_walk", "mask"), None),
-        "SharedTLB, share of memory's bandwidth in use": (rate("dram_use", BASE), None),
-        "SharedTLB, share of memory's lines that are of walks": (rate("walks_of_dram", BASE), PAPER["walks_of_dram"]),
-        "SharedTLB, share of memory's bandwidth that walks use": (mean(lambda m: product(f.of("pairs", "equal", m, BASE), "walks_of_dram", "dram_use")),
-                                                                  PAPER["walks_of_bandwidth"]),
-        "SharedTLB, cycles that a walk's read waits in memory's queue": (rate("walk_wait", BASE), None),
-        "SharedTLB, cycles that a warp's read waits there": (rate("data_wait", BASE), None),
-        "MASK-DRAM, cycles that a walk's read waits there": (rate("walk_wait", "mask_dram"), None),
-        "MASK-DRAM, cycles that a warp's read waits there": (rate("data_wait", "mask_dram"), None),
+        "SharedTLB, L2 cache hit rate of data requests": (rate("data_hit", BASE), None),
+        "MASK-Cache, L2 cache hit rate of walk reads that do not bypass": (rate("walk_hit", "mask_cache"), PAPER["walk_hit"]),
+        "MASK-Cache, share of walk reads that bypass the L2 cache": (rate("bypassed", "mask_cache"), None),
+        "SharedTLB, concurrent walks": (rate("concurrent", BASE, 0), PAPER["concurrent"]),
+        "SharedTLB, accesses stalled per walk": (rate("accesses_a_walk", BASE), PAPER["stalled"]),
+        "SharedTLB, walk latency in cycles": (rate("walk_latency", BASE), None),
+        "MASK, walk latency in cycles": (rate("walk_latency", "mask"), None),
+        "SharedTLB, share of access time in translation": (rate("translating", BASE), None),
+        "SharedTLB, share of access time in the L2 TLB, including stalls for a free MSHR": (rate("in_l2_tlb", BASE), None),
+        "SharedTLB, share of access time in walks": (rate("in_walk", BASE), None),
+        "MASK, share of access time in the L2 TLB, including stalls for a free MSHR": (rate("in_l2_tlb", "mask"), None),
+        "MASK, share of access time in walks": (rate("in_walk", "mask"), None),
+        "SharedTLB, DRAM bandwidth utilization": (rate("dram_use", BASE), None),
+        "SharedTLB, share of DRAM accesses by walks": (rate("walks_of_dram", BASE), PAPER["walks_of_dram"]),
+        "SharedTLB, share of DRAM bandwidth used by walks": (mean(lambda m: product(f.of("pairs", "equal", m, BASE), "walks_of_dram", "dram_use")),
+                                                              PAPER["walks_of_bandwidth"]),
+        "SharedTLB, cycles of a walk read in the DRAM queue": (rate("walk_wait", BASE), None),
+        "SharedTLB, cycles of a data read in the DRAM queue": (rate("data_wait", BASE), None),
+        "MASK-DRAM, cycles of a walk read in the DRAM queue": (rate("walk_wait", "mask_dram"), None),
+        "MASK-DRAM, cycles of a data read in the DRAM queue": (rate("data_wait", "mask_dram"), None),
     }
     return found
 
@@ -145,14 +145,14 @@ def product(found, *names):
 def overview(f):
     rows = [[text, show(value, 3), "-" if paper is None else show(paper["value"], 3), "" if paper is None else paper["where"]]
             for text, (value, paper) in averages(f).items()]
-    return ["## Overview", "", "Means over the pairs."] + table(["", "here", "paper", "where"], rows)
+    return ["## Overview", "", "Means over the pairs."] + table(["", "Farfault", "paper", "source"], rows)
 
 
 def pairs(f):
     mixes, rates = f.mixes("pairs"), measured_rates(f)
     lines = ["## Pairs (Figs. 11 to 15)", "",
-             "Weighted speedup, equal shares of the SMs, to each application alone on as many with SharedTLB. Pairs are classed by how many of two have "
-             "high miss rates in both TLBs (n-HMR), by the paper's Table 2 and, in the second table, by the rates measured here."]
+             "Weighted speedup with equal shares of the SMs, relative to each application alone on as many SMs with SharedTLB. An n-HMR pair has n applications "
+             "with high miss rates in both TLBs, by the paper's Table 2 and, in the second table, by the measured rates."]
     for title, of in (("Table 2", None), ("measured", rates)):
         rows = []
         for n in (0, 1, 2, None):
@@ -173,15 +173,15 @@ def gains(f):
 
     found = {mix: ideal(mix) for mix in f.mixes("pairs") if ideal(mix) is not None}
     rows = []
-    for title, members in ((f"at least {GAIN - 1:.0%}", [m for m in found if found[m] >= GAIN]), ("less: nothing to gain", [m for m in found if found[m] < GAIN]),
+    for title, members in ((f"at least {GAIN - 1:.0%}", [m for m in found if found[m] >= GAIN]), (f"below {GAIN - 1:.0%}: no headroom", [m for m in found if found[m] < GAIN]),
                            ("of these, slower with Ideal", [m for m in found if found[m] < 1]), ("all", list(found))):
-        rows.append([title.replace("%", " %"), len(members), show(average([found[m] for m in members]), 3)] +
+        rows.append([title, len(members), show(average([found[m] for m in members]), 3)] +
                     [show(over_base(f, d, members), 3) for d in ("mask_tlb", "mask_cache", "mask_dram", "mask")] +
                     [", ".join("+".join(m) for m in members) if title != "all" else ""])
-    return ["## What there is to gain", "", f"Means over the pairs whose weighted speedup rises by at least {100 * (GAIN - 1):.0f} % when no access misses an L1 TLB "
-            "(Ideal over SharedTLB), and over the others. The paper: MASK over SharedTLB 1.578, and Ideal over SharedTLB 1.68 (section 3: 1 / 0.594) or 2.05 (section 7.1: "
-            "1.578 / 0.768; Table 3: 1 / 0.487). Ideal is not a bound: with no misses to wait for, warps ask memory for more lines at a time, from more rows."] + \
-        table(["Ideal over SharedTLB", "pairs", "Ideal"] + [NAMES[d] for d in ("mask_tlb", "mask_cache", "mask_dram", "mask")] + ["which"], rows)
+    return ["## Headroom", "", f"Means over the pairs whose weighted speedup rises by at least {100 * (GAIN - 1):.0f}% if no access misses an L1 TLB "
+            "(Ideal over SharedTLB), and over the other pairs. Paper: MASK over SharedTLB 1.578, Ideal over SharedTLB 1.68 (section 3: 1 / 0.594) or 2.05 (section 7.1: "
+            "1.578 / 0.768; Table 3: 1 / 0.487). Ideal is not an upper bound: without TLB misses, warps have more DRAM lines outstanding, from more rows."] + \
+        table(["Ideal over SharedTLB", "number", "Ideal"] + [NAMES[d] for d in ("mask_tlb", "mask_cache", "mask_dram", "mask")] + ["pairs"], rows)
 
 
 def readings(f):
@@ -195,11 +195,11 @@ def readings(f):
     mixes, paper = f.mixes("readings"), [show(PAPER["over_shared_tlb"]["mask"]["value"], 3), show(1 / PAPER["of_ideal"][BASE]["value"], 3)]
     rows = [[f"`{r.name()}`", r.source] + row("readings", r.name(), mixes, r.name() if r.settings else "") for r in READINGS]
     if f.mixes("generality", "published-mask"):
-        rows.append(["`published-mask`", "the published code's parameters"] + row("generality", "published-mask", mixes, "published-mask", equal(2, GPUS["published-mask"])))
-    rows.append(["the paper", "section 7.1; section 3, Fig. 3: 1 / 0.594, and 2.05 by section 7.1: 1.578 / 0.768"] + paper + [""] * (2 * len(mixes)))
-    return ["## Readings", "", f"MASK over SharedTLB and Ideal over SharedTLB, weighted speedups. Each row is `{PRESET}` with the settings named; SharedTLB, Ideal and the "
-            "applications alone have them too. The means, and each pair. The first row is what the preset has."] + \
-        table(["reading", "sentence or source", "MASK", "Ideal"] + [f"{'+'.join(m)}, {d}" for m in mixes for d in ("MASK", "Ideal")], rows)
+        rows.append(["`published-mask`", "parameters of the published code"] + row("generality", "published-mask", mixes, "published-mask", equal(2, GPUS["published-mask"])))
+    rows.append(["paper", "section 7.1; section 3, Fig. 3: 1 / 0.594, and 2.05 by section 7.1: 1.578 / 0.768"] + paper + [""] * (2 * len(mixes)))
+    return ["## Readings", "", f"Weighted speedups of MASK and Ideal over SharedTLB: the mean, and each pair. Each row is `{PRESET}` with the listed settings, which SharedTLB, "
+            "Ideal and the applications alone have, too. The first row is the preset."] + \
+        table(["reading", "quotation or source", "MASK", "Ideal"] + [f"{'+'.join(m)}, {d}" for m in mixes for d in ("MASK", "Ideal")], rows)
 
 
 def named(f):
@@ -217,7 +217,7 @@ def named(f):
         if said.get("over"):
             here = ratio(here, of(pair, said["over"], said["figure"], application))
         rows.append(["+".join(pair), said["what"], show(here, 3), said["value"], said["where"]])
-    return ["## Pairs that the paper's text names"] + table(["pair", "", "here", "paper", "where"], rows)
+    return ["## Pairs that the paper's text names"] + table(["pair", "", "Farfault", "paper", "source"], rows)
 
 
 def classes(f):
@@ -230,12 +230,11 @@ def classes(f):
                      "" if here == RATES[name] else "differs"] +
                     ["-" if not m["concurrent"] else " ".join(f"{value:.0f}" for value in m["concurrent"]), show(m["accesses_a_walk"], 1),
                      show(m["walk_latency"], 0), percent(m["depth_hit"][3]), show(m["cycles"] / 100_000, 1)])
-    return ["## Applications (Table 2, Figs. 5 and 6)", "", f"Alone on {SMS // 2} SMs with SharedTLB; low is below 20 %. A miss that finds its walk "
-            "under way is one too. Walks at a time: mean, least and most of samples every 10,200 cycles (Fig. 5). Accesses, of a line each, that a "
-            "walk has answered stand for the warps of Fig. 6, which are not counted; a warp of 64 reads two lines of floats. The last level is the "
-            "hit rate of walks' reads of the fourth level at the L2 cache. A program that runs several times finds pages of its first run in the L2 TLB: the rates "
-            "of one run follow."] + \
-        table(["", "L1 TLB", "L2 TLB", "both, one run", "here", "paper", "", "walks at a time", "accesses a walk", "cycles of a walk", "last level", "epochs"], rows)
+    return ["## Applications (Table 2, Figs. 5 and 6)", "", f"Each application alone on {SMS // 2} SMs with SharedTLB. L1 TLB, L2 TLB: miss rates, including merged misses; low: below "
+            "20%. Concurrent walks: mean, minimum and maximum of samples every 10,200 cycles (Fig. 5). Fig. 6 counts warps stalled per walk; the column "
+            "counts accesses, one per line (a warp of 64 threads reads two lines of floats). Fourth level: L2 cache hit rate of walk reads at that level. A program that "
+            "runs several times finds pages of its first run in the L2 TLB, so the column \"one run\" has the miss rates of a single run."] + \
+        table(["", "L1 TLB", "L2 TLB", "one run", "Farfault", "paper", "", "concurrent walks", "accesses per walk", "walk latency, cycles", "fourth level", "epochs"], rows)
 
 
 def interference(f):
@@ -249,10 +248,10 @@ def interference(f):
                      " + ".join(percent(rate, 0) for rate in base["l2_miss"]), percent(base["dram_use"], 0), percent(base["walks_of_dram"])] +
                     [f"{show(m and m['walk_wait'], 0)}, {show(m and m['data_wait'], 0)}" for m in (base, dram)] +
                     [show(m and m["walk_latency"], 0) for m in (base, mask)] + [percent(base["in_l2_tlb"], 0), percent(base["in_walk"], 0), show(base["cycles"] / 100_000, 1)])
-    return ["## Interference (Figs. 7 to 9)", "", "L2 TLB miss rates alone, on as many SMs, and in the pair; memory's bandwidth, the share of its lines "
-            "that walks read, and for how many cycles a read of a walk and one of a warp wait in a channel's queue; cycles of a walk, from request to "
-            "answer; the shares of an access's time in the L2 TLB, where it waits for a free MSHR too, and in walks, with SharedTLB."] + \
-        table(["", "L2 TLB misses alone", "in the pair", "memory in use", "of it walks", "waits, SharedTLB", "waits, MASK-DRAM", "walk, SharedTLB", "walk, MASK",
+    return ["## Interference (Figs. 7 to 9)", "", "L2 TLB miss rates alone, on as many SMs, and in the pair; DRAM bandwidth utilization, and the share of DRAM "
+            "accesses by walks; cycles of a walk read and of a data read in a channel's queue; walk latency in cycles, from request to response; shares of "
+            "access time in the L2 TLB, including stalls for a free MSHR, and in walks, with SharedTLB."] + \
+        table(["", "L2 TLB misses alone", "in the pair", "DRAM utilization", "walks", "DRAM queue, SharedTLB", "DRAM queue, MASK-DRAM", "walk, SharedTLB", "walk, MASK",
                "in the L2 TLB", "in walks", "epochs"], rows)
 
 
@@ -267,8 +266,8 @@ def splits(f):
             best = max(of, key=of.get) if of else None
             cells += [best or "-", show(of.get(best)), show(f.speedup("pairs", "equal", mix, design))]
         rows.append(["+".join(mix)] + cells)
-    header = [f"{x}, {NAMES[d]}" for d in (STATIC, "shared_tlb", "mask") for x in ("best split", "its speedup", "equal")]
-    return ["## Splits of the SMs", "", "The paper's oracle takes, of all static splits of the SMs, the one with the best weighted speedup."] + table([""] + header, rows)
+    header = [f"{x}, {NAMES[d]}" for d in (STATIC, "shared_tlb", "mask") for x in ("best split", "speedup", "equal shares")]
+    return ["## SM splits", "", "Weighted speedup. The paper's oracle selects the best static split of the SMs."] + table([""] + header, rows)
 
 
 def number(f):
@@ -278,7 +277,7 @@ def number(f):
         to_ideal = [average([ratio(f.speedup("number", n, m, d), f.speedup("number", n, m, "ideal")) for m in mixes]) for d in COMPARED[:2]]
         paper = [PAPER["number"][d][n - 1] for d in COMPARED[:2]]
         rows.append([n, len(mixes)] + [percent(x) for pair in zip(to_ideal, paper) for x in pair])
-    return ["## Applications at once (Table 3)", "", "Weighted speedup to that of Ideal."] + \
+    return ["## Number of applications (Table 3)", "", "Weighted speedup relative to Ideal."] + \
         table(["applications", "mixes", "SharedTLB", "paper", "MASK", "paper"], rows)
 
 
@@ -294,8 +293,8 @@ def generality(f):
         mixes = f.mixes("generality", next(iter(GPUS)))
         value = average([ratio(f.speedup("pairs", "equal", m, d), f.speedup("pairs", "equal", m, "ideal")) for m in mixes])
         rows.append(["`paper-mask`, the same pairs", NAMES[d], percent(value), ""])
-    return ["## Other GPUs (Table 4), and the published code's parameters", "", "Weighted speedup to that of Ideal."] + \
-        table(["preset", "", "here", "paper"], rows)
+    return ["## Other GPUs (Table 4), and the parameters of the published code", "", "Weighted speedup relative to Ideal."] + \
+        table(["preset", "", "Farfault", "paper"], rows)
 
 
 def tlb_sizes(f):
@@ -305,8 +304,8 @@ def tlb_sizes(f):
         mixes = f.mixes("tlb_sizes")
         gains = [ratio(f.speedup(part, what, m, "mask"), f.speedup(part, what, m, BASE)) for m in mixes]
         rows.append([entries] + [show(average([f.speedup(part, what, m, d) for m in mixes])) for d in (BASE, "mask")] + [show(average(gains), 3)])
-    return ["## Sizes of the L2 TLB (section 7.3)", "", "Weighted speedup, to the applications alone with 512 entries. In the paper MASK wins with 64 "
-            "to 4,096 entries, and equals SharedTLB with 8,192."] + table(["entries", "SharedTLB", "MASK", "MASK over SharedTLB"], rows)
+    return ["## L2 TLB entries (section 7.3)", "", "Weighted speedup, relative to the applications alone with 512 entries. In the paper MASK is ahead with "
+            "64 to 4,096 entries, and equals SharedTLB with 8,192."] + table(["entries", "SharedTLB", "MASK", "MASK over SharedTLB"], rows)
 
 
 def large_pages(f):
@@ -314,7 +313,7 @@ def large_pages(f):
     for d in ("shared_tlb", "mask"):
         value = average([ratio(*(f.speedup("large_pages", "2 MiB", m, of, preset="2 MiB, ") for of in (d, "ideal"))) for m in f.mixes("large_pages")])
         rows.append([NAMES[d], percent(value), percent(PAPER["large_pages"][d])])
-    return ["## Pages of 2 MiB (section 7.3)", "", "Weighted speedup to that of Ideal."] + table(["", "here", "paper"], rows)
+    return ["## Pages of 2 MiB (section 7.3)", "", "Weighted speedup relative to Ideal."] + table(["", "Farfault", "paper"], rows)
 
 
 def sensitivity(f):
@@ -326,14 +325,14 @@ def sensitivity(f):
     def row(what, found, design=BASE):
         of = [f.of("sensitivity", what, m, design) for m in mixes]
         spent = [percent(average([m and m[where] for m in of]), 0) for where in ("in_l2_tlb", "in_walk")]
-        return [f"`{what}`", show(average(found), 3)] + [show(g, 3) for g in found] + spent
+        return ["preset" if what == "as it is" else f"`{what}`", show(average(found), 3)] + [show(g, 3) for g in found] + spent
 
     rows = [row("as it is", gains("as it is", "as it is"))]
     rows += [row(what, gains(what, "as it is"), "mask") for what in (f"{key}={value}" for key, values in SENSITIVITY.items() for value in values)]
     rows += [row(what, gains(what, what, what)) for what in (f"{key}={value}" for key, values in SYSTEM.items() for value in values)]
-    return ["## What is assumed", "", "MASK over SharedTLB, weighted speedup: each parameter by itself; those of the GPU with SharedTLB and the "
-            "applications alone, too. The shares of an access's time in the L2 TLB, where it waits for a free MSHR too, and in walks are means over "
-            "the pairs: with MASK where it alone is varied, else with SharedTLB."] + \
+    return ["## Assumed parameters", "", "Weighted speedup of MASK over SharedTLB; one parameter is varied at a time. SharedTLB and the applications "
+            "alone have the same value of a GPU parameter. Shares of access time in the L2 TLB, including stalls for a free MSHR, and in walks are means "
+            "over the pairs: with MASK if only MASK is varied, otherwise with SharedTLB."] + \
         table(["", "mean"] + ["+".join(m) for m in mixes] + ["in the L2 TLB", "in walks"], rows)
 
 
@@ -348,7 +347,7 @@ def write(folder, measured, made):
     summary = {text: {"measured": value, "paper": paper and paper["value"]} for text, (value, paper) in averages(f).items()} if measured.get("pairs") else {}
     records.write(folder, about=made, averages=summary, rows=listed)
     lines = ["# MASK: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
-             "The 27 applications at the sizes of study.py, on the preset `paper-mask`.", ""]
+             "The 27 applications have the sizes of study.py; the preset is `paper-mask`.", ""]
     discussion = FOLDER / "discussion.md"
     if discussion.exists() and Path(folder).resolve() == FOLDER:
         lines += [discussion.read_text().strip(), ""]

@@ -138,18 +138,18 @@ class Reading:
 
 # The first reading is the preset's, chosen before any of these were run.
 READINGS = [
-    Reading("MASK, section 6: \"the nonblocking TLB implementation used by Pichai et al.\", read as hits under one miss; its published configuration: "
-            "4 bytes per channel, one chip per controller"),
-    Reading("MASK, section 4.1, of pages of 2 MB: \"the average number of concurrent page table walks never exceeds 5 misses per GPU core\", which can be "
+    Reading("MASK, section 6: \"the nonblocking TLB implementation used by Pichai et al.\", read as hits under one miss; the published "
+            "configuration has 4 bytes per channel and one chip per controller"),
+    Reading("MASK, section 4.1, on pages of 2 MB: \"the average number of concurrent page table walks never exceeds 5 misses per GPU core\", which can be "
             "read as more than one", {"gpu.l1_tlb.mshrs": 4}),
-    Reading("Mosaic, section 5, by the same group: \"Each TLB contains miss status holding registers (MSHRs) to track in-flight page table walks\"; "
+    Reading("Mosaic (by the same group), section 5: \"Each TLB contains miss status holding registers (MSHRs) to track in-flight page table walks\"; "
             "64 walks", {"gpu.l1_tlb.mshrs": 64}),
-    Reading("half of the published width: no source", {"gpu.dram.bandwidth": "13392MB/s"}),
+    Reading("half of the published width; no source", {"gpu.dram.bandwidth": "13392MB/s"}),
     Reading("channels of 64 bits, as in preset `paper-mosaic`", {"gpu.dram.bandwidth": "53568MB/s"}),
     Reading("both: 64 MSHRs and channels of 64 bits", {"gpu.l1_tlb.mshrs": 64, "gpu.dram.bandwidth": "53568MB/s"}),
-    Reading("the paper does not state how addresses are spread over the 16 banks: in turns of a page instead of 256 bytes",
+    Reading("the paper does not state the interleaving of the 16 banks; 4 KiB instead of 256 bytes",
             {"gpu.l2_cache.interleave": "4KiB"}),
-    Reading("the published code (`l2cache.cc`): a read that bypasses waits in the slice's queue and has one of its MSHRs",
+    Reading("published code (`l2cache.cc`): a bypassing read waits in the slice's queue and takes one of its MSHRs",
             {"gpu.l2_cache.translation_aware_bypass.overtakes": False, "gpu.l2_cache.translation_aware_bypass.own_mshrs": 0}),
 ]
 TLB_SIZES = [64, 128, 2048, 8192]  # entries of the L2 TLB besides the preset's 512

@@ -12,12 +12,12 @@ from tables import average, percent, ratio, show, table
 
 PAPER = json.loads((FOLDER / "paper.json").read_text())
 TEXTS = {
-    "base_of_ideal": "4 KB pages, performance to the ideal TLB", "large_of_ideal": "2 MB pages, the same",
-    "bloat_of_large": "memory of 2 MB pages to that of 4 KB pages, mean", "largest_bloat": "the same, largest",
-    "mosaic_homogeneous": "Mosaic over GPU-MMU, homogeneous mixes", "mosaic_of_ideal_homogeneous": "Mosaic to the ideal TLB, the same",
-    "mosaic_heterogeneous": "Mosaic over GPU-MMU, heterogeneous mixes", "mosaic_of_ideal_heterogeneous": "Mosaic to the ideal TLB, the same",
-    "share_that_gains": "share of applications that gain, heterogeneous", "mean_application_ipc": "IPC of an application to that on GPU-MMU, mean",
-    "l2_hit_two": "L2 TLB hit rate of GPU-MMU, two applications", "l2_hit_five": "the same, five",
+    "base_of_ideal": "4 KB pages, performance relative to the ideal TLB", "large_of_ideal": "2 MB pages, performance relative to the ideal TLB",
+    "bloat_of_large": "memory bloat of 2 MB pages, mean", "largest_bloat": "memory bloat of 2 MB pages, largest",
+    "mosaic_homogeneous": "Mosaic over GPU-MMU, homogeneous mixes", "mosaic_of_ideal_homogeneous": "Mosaic relative to the ideal TLB, homogeneous mixes",
+    "mosaic_heterogeneous": "Mosaic over GPU-MMU, heterogeneous mixes", "mosaic_of_ideal_heterogeneous": "Mosaic relative to the ideal TLB, heterogeneous mixes",
+    "share_that_gains": "share of applications that gain, heterogeneous mixes", "mean_application_ipc": "IPC per application relative to GPU-MMU, mean",
+    "l2_hit_two": "L2 TLB hit rate of GPU-MMU, two applications", "l2_hit_five": "L2 TLB hit rate of GPU-MMU, five applications",
     "mosaic_l1_miss": "L1 TLB miss rate of Mosaic", "mosaic_l2_miss": "L2 TLB miss rate of Mosaic",
 }
 
@@ -102,8 +102,8 @@ def overview(f):
     measured = averages(f)
     rows = [[TEXTS[key], show(paper["value"]), show(measured.get(key), 3 if "miss" in key else 2), paper["where"]]
             for key, paper in PAPER["averages"].items()]
-    return ["## Averages", "", "Arithmetic means, as the paper's; over the mixes that were run. `-`: not measured. All data is on the GPU from the "
-            "start here; the paper's figures from section 6 are with demand paging, which it finds to have little impact (Fig. 12)."] + table(["", "paper", "Farfault", "where"], rows)
+    return ["## Averages", "", "Arithmetic means over the mixes that were run, as in the paper. `-`: not measured. All data is resident from the "
+            "start here; the paper's figures of section 6 include demand paging, which has little impact there (Fig. 12)."] + table(["", "paper", "Farfault", "source"], rows)
 
 
 def page_sizes(f):
@@ -120,8 +120,8 @@ def page_sizes(f):
                  show(average([ratio(performance(f, a, "large"), performance(f, a, "ideal")) for a in APPLICATIONS])),
                  show(average([bloat(f, a) for a in APPLICATIONS])), "", "", "", ""])
     return ["## Page sizes, one application (Fig. 3)", "",
-            "All data is on the GPU. IPC: warp instructions per cycle of the GPU, with the ideal TLB; 4 KB and 2 MB pages to it, with as many TLB "
-            "entries each; bloat: memory in 2 MB pages to that in 4 KB pages; hit rates of the TLBs and walks with 4 KB pages, and walks with 2 MB."] + \
+            "All data is resident. IPC: warp instructions per GPU cycle, with the ideal TLB; 4 KB, 2 MB: performance relative to it, with equal numbers of "
+            "TLB entries; bloat: memory in 2 MB pages divided by memory in 4 KB pages; TLB hit rates and walks with 4 KB pages; walks with 2 MB pages."] + \
         table(["", "MiB", "IPC", "4 KB", "2 MB", "bloat", "L1 TLB", "L2 TLB", "walks, 4 KB", "2 MB"], rows)
 
 
@@ -134,35 +134,35 @@ def grouped(f, part, title, text):
         rows.append([n, len(mixes)] + [show(average([f.weighted_speedup(part, *m, d) for m in mixes])) for d in COMPARED] +
                     [show(average([f.over(part, *m, "mosaic") for m in mixes])), show(average([f.over(part, *m, "mosaic", "ideal") for m in mixes]))] +
                     [show(average([f.unfairness(part, *m, d) for m in mixes])) for d in COMPARED])
-    header = ["applications", "mixes"] + [f"WS, {NAMES[d]}" for d in COMPARED] + ["Mosaic over GPU-MMU", "to ideal"] + [f"slowdown, {NAMES[d]}" for d in COMPARED]
+    header = ["applications", "mixes"] + [f"WS, {NAMES[d]}" for d in COMPARED] + ["Mosaic over GPU-MMU", "Mosaic over ideal"] + [f"slowdown, {NAMES[d]}" for d in COMPARED]
     return out + table(header, rows)
 
 
 def homogeneous(f):
     out = grouped(f, "homogeneous", "Several copies of one application (Fig. 8)",
-                  "Weighted speedup (WS): the sum of each application's IPC to its IPC alone on as many SMs with GPU-MMU; each runs again until all have "
-                  "finished once, and its first run counts. Slowdown: the largest of an application in a mix, mean over the mixes.")
+                  "Weighted speedup (WS): sum over the applications of IPC divided by IPC alone, on as many SMs with GPU-MMU. Each application is relaunched until all "
+                  "have completed once; IPC is that of the first run. Slowdown: largest slowdown of any application in a mix, mean over the mixes.")
     copies = sorted({int(what) for what, _ in f.mixes("homogeneous")})
     rows = [[a] + [show(f.over("homogeneous", n, (a,) * n, design)) for design in ("mosaic", "ideal") for n in copies]
             for a in APPLICATIONS if any(mix[0] == a for _, mix in f.mixes("homogeneous"))]
-    return out + ["Mosaic and the ideal TLB over GPU-MMU, by the number of copies:"] + \
+    return out + ["Mosaic and the ideal TLB over GPU-MMU, by number of copies:"] + \
         table([""] + [f"Mosaic, {n}" for n in copies] + [f"ideal, {n}" for n in copies], rows)
 
 
 def heterogeneous(f):
     out = grouped(f, "heterogeneous", "Mixes of applications (Figs. 9 and 11)",
-                  "Drawn at random by a seed of the study: the paper does not name its mixes. WS and slowdown as above.")
+                  "Random mixes, drawn with a fixed seed, because the paper does not name its mixes. WS and slowdown as above.")
     rows = [["+".join(mix), show(f.weighted_speedup("heterogeneous", n, mix, "gpu_mmu")), show(f.over("heterogeneous", n, mix, "mosaic")),
              show(f.over("heterogeneous", n, mix, "ideal"))] +
             [percent(f.of("heterogeneous", n, mix, d, name)) for d in ("gpu_mmu", "mosaic") for name in ("l1_hit", "l2_hit")]
             for n, mix in f.mixes("heterogeneous")]
-    out += ["Each mix (Fig. 10 has 15 of two):"] + table(["mix", "WS, GPU-MMU", "Mosaic", "ideal", "L1 TLB, GPU-MMU", "L2", "L1 TLB, Mosaic", "L2"], rows)
+    out += ["Each mix (Fig. 10 has 15 mixes of two applications):"] + table(["mix", "WS, GPU-MMU", "Mosaic", "ideal", "L1 TLB, GPU-MMU", "L2", "L1 TLB, Mosaic", "L2"], rows)
     gains = sorted(ratio(a[1], b[1]) or 0 for m in f.mixes("heterogeneous")
                    for a, b in zip(f.shared("heterogeneous", *m, "mosaic"), f.shared("heterogeneous", *m, "gpu_mmu")))
     if gains:
         at = [gains[min(len(gains) - 1, int(q * len(gains)))] for q in (0, 0.1, 0.25, 0.5, 0.75, 0.9)] + [gains[-1]]
-        out += ["IPC of each application with Mosaic to that with GPU-MMU, sorted (Fig. 11):"] + \
-            table(["", "least", "10 %", "25 %", "median", "75 %", "90 %", "largest"], [[f"{len(gains)} applications"] + [show(v) for v in at]])
+        out += ["IPC of each application with Mosaic relative to GPU-MMU: quantiles (Fig. 11):"] + \
+            table(["", "minimum", "10%", "25%", "median", "75%", "90%", "maximum"], [[f"{len(gains)} applications"] + [show(v) for v in at]])
     return out
 
 
@@ -175,9 +175,9 @@ def hit_rates(f):
                         [percent(average([f.of(part, *m, d, name) for m in limited])) for d in ("gpu_mmu", "mosaic")
                          for name in ("l1_hit", "l2_hit", "l2_hit_or_merged")])
     return ["## TLB hit rates (Fig. 13)", "",
-            "Of the mixes whose L2 TLB hit rate is below 98 % with GPU-MMU, as in the paper. A look-up that finds the walk of its page under way is a "
-            "miss, and with \"or merged\" a hit. The L1 TLB counts each line of 128 bytes of an access, so a missed page counts once for each of its lines."] + \
-        table(["mixes", "", "L1, GPU-MMU", "L2", "L2 or merged", "L1, Mosaic", "L2", "L2 or merged"], rows)
+            "Mixes with an L2 TLB hit rate below 98% with GPU-MMU, as in the paper. A look-up that merges with an outstanding walk is a "
+            "miss; in the columns \"or merged\" it is a hit. The L1 TLB counts each line of 128 bytes of an access, so a missed page counts once per line."] + \
+        table(["mixes", "number", "L1, GPU-MMU", "L2", "L2 or merged", "L1, Mosaic", "L2", "L2 or merged"], rows)
 
 
 def total_ipc(f, part, what, mix, design, name="ipc"):
@@ -186,10 +186,10 @@ def total_ipc(f, part, what, mix, design, name="ipc"):
 
 
 def faults(f):
-    out = ["## Demand paging by the page (Fig. 4)", "",
-           "Every page comes at its first touch: 55 us for 4 KB, 318 us for 2 MB, for each fault, so many faults in flight. IPC of all copies of an "
-           "application to that of 4 KB pages that are there; and the loss by 2 MB pages over 4 KB pages, which the paper gives as 92.5 % (one "
-           "application), 98.0 % (two) and 99.8 % (five). The paper's 4 KB pages lose 40.0 % (one) and 82.3 % (five) by paging."]
+    out = ["## Demand paging (Fig. 4)", "",
+           "Each page is migrated at its first touch: 55 us per fault for 4 KB, 318 us for 2 MB, with the given number of faults in flight. IPC of all copies of "
+           "an application relative to resident 4 KB pages; and the loss of 2 MB pages vs. 4 KB pages (paper: 92.5% for one application, 98.0% for "
+           "two, 99.8% for five). In the paper, 4 KB pages lose 40.0% (one) and 82.3% (five) by paging."]
     rows = []
     for copies in (1, 2, 5):
         for n in IN_FLIGHT:
@@ -204,16 +204,16 @@ def faults(f):
             if average(base) is not None:
                 rows.append([f"{copies}, {n} in flight", percent(average(base)), percent(average(large)), percent(average(loss)),
                              f"{sum(1 for v in loss if v and v > 0)} of {sum(v is not None for v in loss)}"])
-    return out + table(["copies", "4 KB", "2 MB", "loss by 2 MB", "applications that lose"], rows)
+    return out + table(["copies", "4 KB", "2 MB", "loss of 2 MB vs. 4 KB", "applications with a loss"], rows)
 
 
 def launch(f):
-    out = ["## Data that the host copies at the launch (Fig. 12)", "",
-           "Programs allocate their memory when they start, copy their data there, and free it at the end. Weighted speedup to that of GPU-MMU with all "
-           "data there. With the copies: from an application's first operation to its last; kernels alone: the time of its kernels. The paper has Mosaic "
-           "58.5 % (homogeneous) and 47.5 % (heterogeneous) above GPU-MMU without paging, \"where all data required by an application is moved to the GPU memory before the "
-           "application starts executing\": \"the data transfer overhead is required regardless\" (section 6.2), so that the last column, with the copies in both, is its figure. The applications "
-           "here are smaller, and run for less time than their data takes on the link."]
+    out = ["## Data copied before the launch (Fig. 12)", "",
+           "Programs allocate their memory at their start, copy their data to it, and free it at their end. Weighted speedup relative to GPU-MMU with all data "
+           "resident. With copies: from an application's first operation to its last; kernels only: the time of its kernels. The paper has Mosaic "
+           "58.5% (homogeneous) and 47.5% (heterogeneous) above GPU-MMU without paging, \"where all data required by an application is moved to the GPU memory before the "
+           "application starts executing\": \"the data transfer overhead is required regardless\" (section 6.2); its figure corresponds to the last column, with copies in both. The applications "
+           "here are smaller: their kernels take less time than the transfer of their data."]
     rows = []
     groups = [("one application" if n == 1 else f"{n} copies of one application", [(a,) * n for a in APPLICATIONS]) for n in range(1, 6)]
     groups += [(f"mixes of {n}", mixes) for n, mixes in drawn().items()]
@@ -227,13 +227,13 @@ def launch(f):
                                                  f.weighted_speedup("launch", f"{len(mix)}, none", mix, "gpu_mmu", of)) for mix in mixes])))
         cells.append(show(average([ratio(f.weighted_speedup("launch", len(mix), mix, "mosaic"), f.weighted_speedup("launch", len(mix), mix, "gpu_mmu")) for mix in mixes])))
         rows.append([text] + cells)
-    return out + table(["", "GPU-MMU, with the copies", "Mosaic", "GPU-MMU, kernels alone", "Mosaic", "Mosaic over GPU-MMU, with the copies"], rows)
+    return out + table(["", "GPU-MMU, with copies", "Mosaic, with copies", "GPU-MMU, kernels only", "Mosaic, kernels only", "Mosaic over GPU-MMU, with copies"], rows)
 
 
 def splits(f):
-    out = ["## How the SMs are split", "",
-           f"Weighted speedup of two applications with the IPC alone on all {SMS} SMs: SMs of the first one, in steps of {STEP}; equal shares are {SMS // 2}. "
-           "The oracle is the best of a row."]
+    out = ["## SM splits", "",
+           f"Weighted speedup of two applications, relative to IPC alone on all {SMS} SMs. Columns: SMs of the first application, in steps of {STEP}; equal shares are "
+           f"{SMS // 2}. The oracle selects the best split of a row."]
     rows = []
     for mix in dict.fromkeys(key[1] for key in f.measured.get("splits", {})):
         for d in ("gpu_mmu", "mosaic"):
@@ -242,11 +242,11 @@ def splits(f):
             speedups = {first: sum(r) for first, r in found.items() if r and None not in r}
             best = max(speedups, key=speedups.get, default=None)
             rows.append(["+".join(mix), NAMES[d]] + [show(speedups.get(first)) for first in found] + [best, show(ratio(speedups.get(best), speedups.get(SMS // 2)))])
-    return out + table(["mix", ""] + [str(n) for n in range(STEP, SMS, STEP)] + ["best", "to equal shares"], rows)
+    return out + table(["mix", ""] + [str(n) for n in range(STEP, SMS, STEP)] + ["best", "best / equal shares"], rows)
 
 
 def tlb_sizes(f):
-    out = ["## TLB entries (Figs. 14 and 15)", "", "Weighted speedup to that of GPU-MMU with the entries of the paper's Table 1."]
+    out = ["## TLB entries (Figs. 14 and 15)", "", "Weighted speedup relative to GPU-MMU with the entries of the paper's Table 1."]
     for key, figure, values in ENTRIES:
         rows = []
         for mix in mixes_of(f, "tlb_sizes"):
@@ -282,11 +282,11 @@ def compacted(f, text, whats, designs):
 def fragmentation(f):
     mixes = ", ".join("+".join(mix) for mix in mixes_of(f, "fragmentation"))
     out = ["## Fragmented memory (Fig. 16)", "",
-           f"Of {mixes}, whose programs allocate their memory when they start, in a memory as many times as large as the paper's is as the data of its "
-           "average application. Weighted speedup to that without compaction (no CAC), means. GPU-MMU has base pages alone. CAC with SMs that go on: "
-           "only accesses to pages that move wait.", "", "By fragmentation index, at an occupancy of 50 % (Fig. 16a):"]
+           f"Means over {mixes}. Programs allocate their memory at their start. The ratio of memory to data is the paper's, for its average "
+           "application. Weighted speedup relative to no compaction (no CAC). GPU-MMU has only base pages. CAC without stalls: "
+           "SMs continue, and only accesses to moving pages stall.", "", "By fragmentation index, at an occupancy of 50% (Fig. 16a):"]
     out += compacted(f, "index", [(percent(i, 0), f"index={i}") for i in INDEX], COMPACTING[1:] + ["gpu_mmu"])
-    out += ["By occupancy, at an index of 100 % (Fig. 16b):"]
+    out += ["By occupancy, at an index of 100% (Fig. 16b):"]
     out += compacted(f, "occupancy", [(percent(o, 0), f"occupancy={o}") for o in OCCUPANCY], COMPACTING[1:] + ["cac_no_stall", "gpu_mmu"])
     return out + bloat_by_occupancy(f) + of_compaction(f)
 
@@ -300,8 +300,8 @@ def migrating(f):
                         [found["coalesced"], found["moved_pages"], f.of("migrating", 2, (a,) * 2, "mosaic", "coalesced")])
     rows.append(["mean"] + [show(average([f.over("migrating", 2, (a,) * 2, d) for a in APPLICATIONS])) for d in ("migrating", "mosaic")] + ["", "", ""])
     return ["## Coalescing with and without moving pages (section 4.3)", "",
-            "Two copies of one application, whose programs allocate their memory when they start: weighted speedup to that of GPU-MMU. The migrating coalescer has GPU-MMU's frames on "
-            "demand, moves base pages to a large frame, and stops all SMs meanwhile; Mosaic coalesces where they are."] + \
+            "Two copies of one application, which allocate their memory at their start: weighted speedup relative to GPU-MMU. The migrating coalescer allocates frames on demand, like "
+            "GPU-MMU, moves base pages to a large frame, and stalls all SMs during the move; Mosaic coalesces in place."] + \
         table(["", "migrating coalescer", "Mosaic", "large pages, migrating", "pages moved", "large pages, Mosaic"], rows)
 
 
@@ -317,9 +317,9 @@ def sensitivity(f):
             cells = []
             for mix in mixes_of(f, "sensitivity"):
                 cells += [show(f.over("sensitivity", what, mix, "mosaic")), show(f.over("sensitivity", what, mix, "ideal"))]
-            rows.append([f"`{key}`" if default else key, default, str(value).lower()] + cells)
-    header = ["parameter", "is", "with"] + [f"{'+'.join(mix)}, {NAMES[d]}" for mix in mixes_of(f, "sensitivity") for d in ("mosaic", "ideal")]
-    return ["## What is assumed", "", "Gains over GPU-MMU, both with the value; GPU-MMU alone keeps the default. All data is there from the start."] + table(header, rows)
+            rows.append([f"`{key}`" if default else "preset", default, str(value).lower()] + cells)
+    header = ["parameter", "preset", "value"] + [f"{'+'.join(mix)}, {NAMES[d]}" for mix in mixes_of(f, "sensitivity") for d in ("mosaic", "ideal")]
+    return ["## Assumed parameters", "", "Weighted speedup over GPU-MMU with the same value; the applications alone keep the preset's value. All data is resident from the start."] + table(header, rows)
 
 
 SECTIONS = {"page_sizes": [page_sizes], "homogeneous": [homogeneous], "heterogeneous": [heterogeneous], "faults": [faults], "launch": [launch],
@@ -333,7 +333,7 @@ def write(folder, measured, made):
     listed = [{"part": part, "what": key[0], "mix": "+".join(key[1]), "design": key[2]} | m for part, found in measured.items() for key, m in found.items()]
     records.write(folder, about=made, averages=averages(f), rows=listed)
     lines = ["# Mosaic: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
-             "The 27 applications at the sizes of workloads/README.md, on the preset `paper-mosaic`.", ""]
+             "The 27 applications have the sizes of workloads/README.md; the preset is `paper-mosaic`.", ""]
     discussion = FOLDER / "discussion.md"
     if discussion.exists() and Path(folder).resolve() == FOLDER:
         lines += [discussion.read_text().strip(), ""]

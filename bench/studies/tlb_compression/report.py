@@ -68,10 +68,10 @@ def overview(f):
     def paper(told, how):
         return "" if not told else told.get("text") or SHOWN[how](told["value"])
     rows = [[text, SHOWN[how](value), paper(told, how), told["where"] if told else ""] for text, (value, told, how) in overview_rows(f).items()]
-    return ["## Overview", "", "Speedups over the baseline, arithmetic means; differences of hit rates in points or, relative, in per cent. The paper says "
-            "per cent of both: its number stands beside either. The paper describes the counter of re-basing twice. Section 5.2: \"a re-basing is only triggered after a number of "
-            "consecutive uncompressible address translations\". \"Compressed\" counts all address translations, hits and insertions; \"consecutive counter\" counts insertions alone. Section 4.5: "
-            "\"whenever an uncompressed translation occurs, the re-basing counter is decremented\". \"Cumulative counter\" counts insertions since the last change of base."] + table(["", "here", "paper", "where"], rows)
+    return ["## Overview", "", "Speedups over the baseline, arithmetic means; changes of hit rates in percentage points or, relative, in percent. The paper states percentages without "
+            "this distinction, so its number is in both rows. It describes the re-basing counter twice. Section 5.2: \"a re-basing is only triggered after a number of "
+            "consecutive uncompressible address translations\". \"Compressed\" counts all address translations, hits and insertions; \"consecutive counter\" counts only insertions. Section 4.5: "
+            "\"whenever an uncompressed translation occurs, the re-basing counter is decremented\". \"Cumulative counter\" counts insertions since the last re-basing."] + table(["", "Farfault", "paper", "source"], rows)
 
 
 def suites(f):
@@ -79,8 +79,8 @@ def suites(f):
     names = f.benchmarks("full")
     if not names:
         return []
-    return [f"- At the suites' sizes, {', '.join(names)}: " + "{}, {} and {}.".format(*(show(f.mean_speedup("full", AS_IT_IS, d), 3) for d in READINGS)) +
-            " At the sizes of these tables the same have " + "{}, {} and {}.".format(*(show(f.mean_speedup(PART, AS_IT_IS, d, names), 3) for d in READINGS))]
+    return [f"- At the suites' sizes, mean of {', '.join(names)}: " + "{}, {} and {}.".format(*(show(f.mean_speedup("full", AS_IT_IS, d), 3) for d in READINGS)) +
+            " At the sizes of these tables: " + "{}, {} and {}.".format(*(show(f.mean_speedup(PART, AS_IT_IS, d, names), 3) for d in READINGS))]
 
 
 def headline(f):
@@ -98,14 +98,14 @@ def headline(f):
 
     def each(value, among):
         return "{}, {} and {}".format(*(value(d, among) for d in READINGS))
-    return [f"**Mean of 22 benchmarks: {speedup('compressed', TABLE_2)} of the baseline's performance with a counter of consecutive translations, hits and insertions (section 5.2); "
-            f"{speedup('consecutive', TABLE_2)} with one of consecutive insertions; {speedup('cumulative', TABLE_2)} with a cumulative one (section 4.5); in the paper {PAPER['speedup']['all']['value']}. "
-            f"The L2 TLB's hit rate changes by {each(change, TABLE_2)} points; in the paper by {points(PAPER['l2_hit']['compressed']['value'])}.** The 16 that are memory-intensive or irregular: "
-            f"{each(speedup, INTENSIVE_OR_IRREGULAR)}; in the paper {PAPER['speedup']['intensive_or_irregular']['value']}.", "",
-            f"- Of the 22, {len(full)} have a hit rate of {percent(NOTHING_TO_GAIN, 0)} or more in the baseline's L2 TLB (rounded), which no TLB can raise by much: {', '.join(full)}. An ideal L2 TLB "
-            f"makes these {speedup('ideal_l2', full)} times as fast in the mean, compression {each(speedup, full)}.",
-            f"- Without {three}: {each(speedup, rest)}; {each(change, rest)} points; 1,024 entries have "
-            f"{speedup('plain_1024', rest)} and {change('plain_1024', rest)} points, in the paper {points(PAPER['l2_hit']['plain_1024']['value'])} of all 22.", *suites(f), ""]
+    return [f"**Mean speedup of 22 benchmarks over the baseline: {speedup('compressed', TABLE_2)} with a counter of consecutive hits and insertions (section 5.2), "
+            f"{speedup('consecutive', TABLE_2)} with a counter of consecutive insertions, {speedup('cumulative', TABLE_2)} with a cumulative counter (section 4.5); paper: {PAPER['speedup']['all']['value']}. "
+            f"The L2 TLB hit rate changes by {each(change, TABLE_2)} points (paper: {points(PAPER['l2_hit']['compressed']['value'])}).** The 16 memory-intensive or irregular benchmarks: "
+            f"{each(speedup, INTENSIVE_OR_IRREGULAR)} (paper: {PAPER['speedup']['intensive_or_irregular']['value']}).", "",
+            f"- {len(full)} of the 22 have an L2 TLB hit rate of at least {percent(NOTHING_TO_GAIN, 0)} (rounded) in the baseline, which can hardly rise: {', '.join(full)}. Their mean speedup is "
+            f"{speedup('ideal_l2', full)} with an ideal L2 TLB, {each(speedup, full)} with compression.",
+            f"- Without {three}: {each(speedup, rest)}; {each(change, rest)} points; with 1,024 entries "
+            f"{speedup('plain_1024', rest)} and {change('plain_1024', rest)} points (paper, all 22: {points(PAPER['l2_hit']['plain_1024']['value'])}).", *suites(f), ""]
 
 
 def classes(f, sizes):
@@ -119,11 +119,11 @@ def classes(f, sizes):
         rows.append([b, ", ".join(TABLE_2[b][:2]), f"`{WORKLOADS[b]}`", own, PUBLISHED[b], show((of("pages") or 0) / 256, 1), percent(of("l1_hit")), percent(of("l2_hit")),
                      percent(of("merged")), ", ".join(here), ", ".join(paper), "" if here == paper else "differs",
                      show(ratio(1000 * (of("walks") or 0), of("instructions")), 2), percent(of("translating"), 0)])
-    return ["## Benchmarks (Tables 2 and 3, Fig. 3)", "", "The baseline. H is a hit rate of at least 75 %. Merged misses: look-ups of the L2 TLB, as a share of all, that miss while a walk of their "
-            "page is in progress, and wait for it; they count as misses. The reach of the L2 TLB is 2 MiB. Walks are per thousand warp instructions; "
-            f"translating is the share of an access's time. {agree} of {len(rows)} are in their class. " +
-            ", ".join(MORE) + " have 256 KB of registers for each SM."] + \
-        table(["", "category", "workload", "size", "published", "MiB", "L1 TLB", "L2 TLB", "merged misses", "here", "paper", "", "walks", "translating"], rows)
+    return ["## Benchmarks (Tables 2 and 3, Fig. 3)", "", "The baseline. H: a hit rate of at least 75%. Merged misses: share of L2 TLB look-ups that merge with an outstanding walk of their page; "
+            "they count as misses. The L2 TLB reach is 2 MiB. Walks: per thousand warp instructions; translation: share of access time. "
+            f"{agree} of {len(rows)} benchmarks are in the paper's class. " +
+            ", ".join(MORE) + " have 256 KB of registers per SM."] + \
+        table(["", "category", "workload", "size", "published", "MiB", "L1 TLB", "L2 TLB", "merged misses", "Farfault", "paper", "", "walks", "translation"], rows)
 
 
 def means(row_of):
@@ -134,7 +134,7 @@ def means(row_of):
 def speedups(f):
     rows = [[b] + [show(f.speedup(PART, AS_IT_IS, b, d), 3) for d in SPEEDUPS] for b in f.benchmarks(PART)]
     rows += means(lambda among: [show(f.mean_speedup(PART, AS_IT_IS, d, among), 3) for d in SPEEDUPS])
-    return ["## Speedups (Figs. 5, 12, 14 and 18)", "", "Cycles of the baseline to those of each. In \"ideal\" no translation takes time, at either level."] + \
+    return ["## Speedups (Figs. 5, 12, 14 and 18)", "", "Cycles of the baseline divided by the cycles with each TLB. \"Ideal\": translation takes no time at either level."] + \
         table([""] + [NAMES[d] for d in SPEEDUPS], rows)
 
 
@@ -153,8 +153,8 @@ def hit_rates(f):
         return [percent(f.mean(PART, AS_IT_IS, d, "l2_hit", among)) for d in L2_RATES] + [points(c[0]) for c in found] + [points(found[0][1])] + \
             [percent(f.mean(PART, AS_IT_IS, "plain", "l2_no_walk", among))] + [points(f.mean_change(PART, AS_IT_IS, d, among, "l2_no_walk")[0]) for d in READINGS] + [show(walks, 3)] + \
             [percent(f.mean(PART, AS_IT_IS, d, "l1_hit", among)) for d in levels]
-    return ["## Hit rates (Figs. 13 and 15)", "", "Of the L2 TLB; what each changes, in points; relative, what compression changes. Then with misses that wait for a walk of their page (merged misses) "
-            "as hits: the paper does not say how it counts them. Walks are those with compression to the baseline's. Last, of the L1 TLBs, plain and compressed."] + \
+    return ["## Hit rates (Figs. 13 and 15)", "", "L2 TLB hit rates; changes over the baseline in points; relative change by compression. Then the same with merged misses as hits, because "
+            "the paper does not state how it counts them. Walks: walks with compression divided by walks of the baseline. The last two columns are L1 TLB hit rates, plain and compressed."] + \
         table([""] + [NAMES[d] for d in L2_RATES] + [f"points, {NAMES[d]}" for d in CHANGES] + ["relative", "baseline, merged as hits"] + [f"points, {NAMES[d]}, merged as hits" for d in READINGS] + ["walks", "L1", "L1, compressed"], rows + means(mean_row))
 
 
@@ -171,8 +171,8 @@ def compression(f):
         rows.append(cells + [percent(of("range", "range_hits"), 0)])
     header = [text for name in [*AFTER_READINGS, ", without re-basing"] for text in (f"inserted compressed{name}", f"hits on compressed entries{name}")]
     header += [text for name in AFTER_READINGS for text in (f"insertions per re-basing{name}", f"flushed{name}")]
-    return ["## What compresses (Fig. 7)", "", "Of the translations inserted in the L2 TLB, the share that is compressed; of its hits, the share on compressed entries; insertions for each change of a "
-            "base; of the compressed translations, those that were flushed because their base changed; hits of the range TLB on ranges. The paper's Fig. 7 counts bits of differences in "
+    return ["## Compressed translations (Fig. 7)", "", "Share of the translations that are inserted compressed in the L2 TLB; share of its hits on compressed entries; insertions per re-basing; "
+            "share of the compressed translations that a re-basing flushed; share of the range TLB's hits on ranges. The paper's Fig. 7 counts differing bits in "
             "snapshots, which are not recorded here."] + table([""] + header + ["hits on ranges"], rows)
 
 
@@ -188,7 +188,7 @@ def write(folder, measured, made, sizes, graphs=()):
     summary = {text: {"measured": value, "paper": paper and paper["value"]} for text, (value, paper, _) in overview_rows(f).items()} if measured.get(PART) else {}
     records.write(folder, about=made, overview=summary, rows=listed)
     lines = ["# TLB compression: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
-             "The 22 benchmarks on the preset `paper-tlb-compression`.", ""] + headline(f)
+             "22 benchmarks on the preset `paper-tlb-compression`.", ""] + headline(f)
     discussion = FOLDER / "discussion.md"
     if discussion.exists() and Path(folder).resolve() == FOLDER:
         lines += [discussion.read_text().strip(), ""]

@@ -27,21 +27,21 @@ def graph_files(f, _, files):
     for graph in f.whats(part):
         path = next((p for p in files if p.name == graph), None)
         contents = f" SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}." if path else ""
-        lines += [f"`{graph}`: {GRAPH_FILES.get(graph, 'a file of the user')}.{contents}"]
+        lines += [f"`{graph}`: {GRAPH_FILES.get(graph, 'a file given by the user')}.{contents}"]
         names = [b for b in f.benchmarks(part) if f.of(part, graph, b, "plain", "cycles")]
         rows = [[b] + of_counters(f, part, graph, b) for b in names]
         rows.append(["**all**"] + [""] * 3 + [show(f.mean_speedup(part, graph, d), 3) for d in COUNTERS] +
                     [points(f.mean_change(part, graph, d)[0]) for d in COUNTERS] + [""])
         lines += table([""] + COUNTER_HEADER, rows)
-    return ["## Files of graphs", "", "The benchmarks on graphs with files in place of generated graphs, and vertices as a file numbers them; those of generated graphs are "
-            "renumbered at random. Directed edges are taken both ways. Speedups and points over the baseline, as above; flushed: of the compressed translations, those that a change "
-            "of base removed.", ""] + lines
+    return ["## Graph files", "", "The graph benchmarks on files instead of generated graphs. Vertices keep the numbers of the file; vertices of generated graphs are "
+            "renumbered at random. Directed edges are used in both directions. Speedups and points over the baseline, as above; flushed: share of the compressed translations that a re-basing "
+            "flushed.", ""] + lines
 
 
 def full(f, _, files):
     part = "full"
     rows = [[b] + [show(f.speedup("benchmarks", AS_IT_IS, b, d), 3) for d in READINGS] + of_counters(f, part, AS_IT_IS, b) for b in f.benchmarks(part)]
-    return ["## Sizes of the suites", "", "Some benchmarks at the suites' sizes, as far as a run ends within some 20 seconds; the first three columns: at the sizes of the tables above."] + \
+    return ["## Suite sizes", "", "Some benchmarks at the suites' sizes, if a run takes at most about 20 seconds; the first three columns have the sizes of the tables above."] + \
         table(["", *(f"{NAMES[d]}, small" for d in READINGS)] + COUNTER_HEADER, rows)
 
 
@@ -55,11 +55,11 @@ def variants(f, paper, _):
                      show(told["value"], 3) if told else "", points(change[0]), points(change[1]), points(over[0]),
                      points(paper["l2_hit"][d]["value"]) if d in ("ratio_3",) else "", percent(f.mean(part, AS_IT_IS, d, "compressed_fills"), 0)])
         each.append([NAMES[d]] + [f"{show(f.speedup(part, AS_IT_IS, b, d), 2)}, {points(f.change(part, AS_IT_IS, b, d)[0])}" for b in names])
-    return ["## Variants (section 5.2, Figs. 16 and 17)", "", f"Means over {', '.join(names)}. Partitions are named (uncompressed, compressed). Hit rates of the L2 TLB, in points and "
-            "relative, over the baseline's and over compression's; last, the share of translations that are inserted compressed. The paper gives no widths for a ratio of 3, and the last "
-            "three rows are not the paper's."] + \
+    return ["## Variants (section 5.2, Figs. 16 and 17)", "", f"Means over {', '.join(names)}. Partitions are named (uncompressed, compressed). Changes of the L2 TLB hit rate over the baseline, in "
+            "points and relative, and over compression; the last column is the share of translations that are inserted compressed. The paper gives no widths for a ratio of 3, and the last "
+            "three rows are not in the paper."] + \
         table(["", "over the baseline", "over compression", "paper", "points", "relative", "points over compression", "paper", "inserted compressed"], rows) + \
-        ["Of each: speedup and points over the baseline."] + table([""] + names, each)
+        ["Each benchmark: speedup and points over the baseline."] + table([""] + names, each)
 
 
 def frames(f, paper, _):
@@ -72,11 +72,11 @@ def frames(f, paper, _):
                     [percent(f.mean(part, order, "compressed", name), 0) for name in ("compressed_fills", "compressed_hits")] +
                     [percent(f.mean(part, order, "range", "range_hits"), 0)])
         each.append([f"`{order}`"] + [", ".join(show(f.speedup(part, order, b, d)) for d in ("compressed", "range")) for b in names])
-    return ["## Orders of frames", "", "The paper does not say in which order pages get frames. Each order with its own baseline. `on_demand`, the order of all other tables: the next free frame, "
-            "for the pages of one buffer after the other; `first_touch`: as the GPU's threads touch pages first; `fragmented`: `on_demand` with data of others in half of each large frame. "
-            f"Compression over range TLB, irregular ones: {paper['range']['value']} in the paper."] + \
+    return ["## Frame orders", "", "The paper does not state the order in which pages get frames. Each order has its own baseline. `on_demand`, the order of all other tables: the next free frame, "
+            "for the pages of one buffer after the other; `first_touch`: in the order of the GPU's first touches; `fragmented`: `on_demand`, with other data in half of each large frame. "
+            f"Compression over the range TLB on irregular benchmarks (paper: {paper['range']['value']})."] + \
         table(["", "compressed", "range TLB", "compressed over range", "points", "relative", "inserted compressed", "hits on compressed entries", "hits on ranges"], rows) + \
-        ["Of each: speedups of compression and of the range TLB."] + table([""] + names, each)
+        ["Each benchmark: speedups of compression and of the range TLB."] + table([""] + names, each)
 
 
 def interleaved(f, _, files):
@@ -89,8 +89,8 @@ def interleaved(f, _, files):
                 lambda n, b=b: f.change(part, n, b, "compressed")[0] if n else f.change(part, AS_IT_IS, b, "plain_1024")[0]) for b in names]
     rows.append(row("**all**", lambda n: f.mean_speedup(part, n, "compressed") if n else f.mean_speedup(part, AS_IT_IS, "plain_1024"),
                     lambda n: f.mean_change(part, n, "compressed")[0] if n else f.mean_change(part, AS_IT_IS, "plain_1024")[0]))
-    return ["## Interleaved frames", "", "Compression where pages go to parts of the memory in turn (`memory.interleaved.parts`), each with its own baseline. A base covers 512 frames: with n parts the "
-            "pages of one set lie 32 / n frames apart in a part, and 16 n of them have one base. Beside it, a TLB of 1,024 plain entries. Speedups, then points of the L2 TLB's hit rate."] + \
+    return ["## Interleaved frames", "", "Compression with pages interleaved between parts of the memory (`memory.interleaved.parts`); each number of parts has its own baseline. A base covers 512 frames: with n parts the "
+            "pages of one set are 32 / n frames apart in a part, and 16 n of them have one base. For comparison, a TLB of 1,024 plain entries. Speedups, then points of the L2 TLB hit rate."] + \
         table([""] + [f"{n} part{'s' * (n > 1)}" for n in INTERLEAVED] + [order] + [f"points, {n}" for n in INTERLEAVED] + ["points, 1,024 entries"], rows)
 
 
@@ -109,10 +109,10 @@ def moves(f, _, files):
                 if f.of(part, cost, b, "range", "cycles") and f.of(part, "none", b, "compressed", "cycles")]
         rows.append([f"range TLB, {MOVE_NAMES[cost]}", show(average(found), 3), show(average(over), 3), percent(mean(cost, "range_hits"), 0), show(mean(cost, "moved"), 0)] +
                     [show(g, 3) for g in found])
-    return ["## What contiguity costs", "", "Memory of which half of each large frame holds data of others; pages get frames at their first touch. A page that needs a large frame, of which none is free, has "
-            "one emptied (`memory.compaction`): base pages are moved, and SMs stop meanwhile. Each move takes no time (`ideal`), the time of `memory.cac_bulk_copy.time`, or what the copy engine takes. Speedups "
+    return ["## Cost of contiguity", "", "Half of each large frame holds other data, and pages get frames at their first touch. If a page needs a large frame and none is free, compaction empties "
+            "one (`memory.compaction`): base pages are moved while the SMs are stopped. A move takes no time (`ideal`), `memory.cac_bulk_copy.time`, or the time of the copy engine. Speedups "
             "over the plain TLB in the same memory without moves."] + \
-        table(["move", "mean", "compressed over it", "hits on ranges", "pages moved"] + names, rows)
+        table(["TLB, time of a move", "mean", "compressed over this", "hits on ranges", "pages moved"] + names, rows)
 
 
 def pages(f, paper, _):
@@ -128,7 +128,7 @@ def pages(f, paper, _):
     rows.append(["**all**"] + [percent(f.mean(part, what, d, "l2_hit")) for what, d in rates] + [points(change[0]), points(change[1])] +
                 [show(f.mean_speedup(part, "2 MiB", d, base="4 KiB"), 3) for d in ("plain", "compressed")] + [show(f.mean_speedup(part, "2 MiB", "compressed"), 3)])
     rows.append(["paper", "", "", "", points(paper["l2_hit"]["pages_2mib"]["value"]), "", "", "", show(paper["pages_2mib"]["value"], 3)])
-    return ["## Pages of 2 MiB (Figs. 19 and 20)", "", "Hit rates of the L2 TLB; what compression changes; speedups over the baseline with pages of 4 KiB, and, last, over that with 2 MiB."] + \
+    return ["## Pages of 2 MiB (Figs. 19 and 20)", "", "L2 TLB hit rates; changes by compression; speedups over the baseline with pages of 4 KiB and, in the last column, over the baseline with pages of 2 MiB."] + \
         table(["", "4 KiB", "2 MiB", "2 MiB, compressed", "points", "relative", "2 MiB over 4 KiB", "2 MiB, compressed, over 4 KiB", "compressed over 2 MiB"], rows)
 
 
@@ -139,10 +139,10 @@ def sensitivity(f, _, files):
     for what in [AS_IT_IS] + own + [f"{key}={value}" for key, values in SYSTEM.items() for value in values] + list(CONSTANT_CACHES):
         base = AS_IT_IS if what in own else what
         change = f.mean_change(part, what, "compressed", base=base)
-        rows.append([what if what in CONSTANT_CACHES else f"`{what}`", show(f.mean_speedup(part, what, "compressed", base=base), 3), points(change[0]), points(change[1])] +
+        rows.append(["preset" if what == AS_IT_IS else what if what in CONSTANT_CACHES else f"`{what}`", show(f.mean_speedup(part, what, "compressed", base=base), 3), points(change[0]), points(change[1])] +
                     [show(f.speedup(part, what, b, "compressed", base=base), 3) for b in names] + [show(f.mean_speedup(part, what, "plain", base=AS_IT_IS), 3)])
-    return ["## What is assumed", "", "Compression over the baseline, each parameter by itself; those of the GPU with the baseline, too, whose speedup over the baseline as it is stands last. Of the L2 TLB's hit "
-            "rate: points, relative."] + \
+    return ["## Assumed parameters", "", "Speedup of compression over the baseline; one parameter is varied at a time. The baseline has the same value of a GPU parameter; the last column is its speedup over the preset's "
+            "baseline. Points, relative: change of the L2 TLB hit rate."] + \
         table(["", "mean", "points", "relative"] + names + ["baseline"], rows)
 
 

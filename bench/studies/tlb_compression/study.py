@@ -59,10 +59,10 @@ QUICK = {name: ({}, cost) for name, cost in (
     ("nw", 1.2), ("atax", 3.1), ("mst", 12.4), ("bh", 4.2), ("srad", 0.4), ("mis", 1.3), ("hotspot", 0.2), ("2dconv", 1.1), ("backprop", 0.5),
     ("mvt", 3.1), ("bicg", 3.4), ("bc", 2.5))} | {"fw": ({"steps": 8}, 1), "kmeans": ({"size": "16MiB"}, 3)}
 PUBLISHED = {
-    "spmv": "Dubcova3, 146,689 rows, 50 times", "heartwall": "104 frames", "page_rank": "coAuthorsDBLP, 20 iterations", "fw": "511 steps",
+    "spmv": "Dubcova3, 146,689 rows, 50 iterations", "heartwall": "104 frames", "page_rank": "coAuthorsDBLP, 20 iterations", "fw": "511 steps",
     "color": "larger graphs", "dwt": "the same", "bfs": "1,000,000 vertices", "stencil": "100 iterations", "pathfinder": "the same",
     "nw": "the same", "atax": "4,096^2", "mst": "graphs of millions", "bh": "30,000 bodies, several steps", "srad": "100 iterations",
-    "mis": "larger graphs", "hotspot": "1,024^2, more iterations", "kmeans": "494,020 points of 34", "2dconv": "4,096^2", "backprop": "the same",
+    "mis": "larger graphs", "hotspot": "1,024^2, more iterations", "kmeans": "494,020 points with 34 features", "2dconv": "4,096^2", "backprop": "the same",
     "mvt": "4,096^2", "bicg": "4,096^2", "bc": "all roots",
 }
 
@@ -119,10 +119,10 @@ VARIANTS = {
 NAMES = {
     "plain": "baseline", "compressed": "compressed", "consecutive": "consecutive counter", "cumulative": "cumulative counter", "naive": "without re-basing", "plain_1024": "1,024 entries", "plain_256": "256 entries",
     "range": "range TLB", "ideal_l2": "ideal L2 TLB", "ideal": "ideal", "compressed_l1": "compressed L1 TLB", "ratio_3": "ratio 3, deltas of 9 and 6 bits",
-    "ratio_3_6_9": "ratio 3, deltas of 6 and 9 bits", "uncompressed_25": "partitions (25 %, 75 %)", "uncompressed_75": "partitions (75 %, 25 %)",
+    "ratio_3_6_9": "ratio 3, deltas of 6 and 9 bits", "uncompressed_25": "partitions (25%, 75%)", "uncompressed_75": "partitions (75%, 25%)",
     "shared_2": "bases shared by 2 sets", "shared_4": "bases shared by 4 sets", "searched": "searched base",
-    "both_levels": "L1 TLBs compressed too, one base each", "wide_2": "ratio 2, deltas of 9 and 15 bits",
-    "wide_2_25": "ratio 2, deltas of 9 and 15 bits, partitions (25 %, 75 %)", "wide_3": "ratio 3, deltas of 4 and 11 bits",
+    "both_levels": "compressed L1 TLBs too, one base each", "wide_2": "ratio 2, deltas of 9 and 15 bits",
+    "wide_2_25": "ratio 2, deltas of 9 and 15 bits, partitions (25%, 75%)", "wide_3": "ratio 3, deltas of 4 and 11 bits",
 }
 # Order in which pages get frames; the paper does not state it. on_demand: the next free frame, with buffers mapped page by page.
 FRAMES = {
@@ -142,7 +142,7 @@ MOVES = {
     "none": {}, "ideal": {"memory.compaction": "ideal"}, "80ns": {"memory.compaction": "cac_bulk_copy"},
     "800ns": {"memory.compaction": "cac_bulk_copy", "memory.cac_bulk_copy.time": "800ns"}, "copy_engine": {"memory.compaction": "cac"},
 }
-MOVE_NAMES = {"none": "none", "ideal": "0", "80ns": "80 ns", "800ns": "800 ns", "copy_engine": "by the copy engine"}
+MOVE_NAMES = {"none": "none", "ideal": "0", "80ns": "80 ns", "800ns": "800 ns", "copy_engine": "copy engine"}
 LARGE_PAGES = {"memory.page_size": "2MiB"}
 # Assumed parameters: of compression (SENSITIVITY, compressed runs only), and of the GPU (SYSTEM, baseline and compressed runs).
 SENSITIVITY = {

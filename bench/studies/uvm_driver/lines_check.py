@@ -58,18 +58,18 @@ def of_strided(measured):
 
 def failed(measured):
     """Sentences about failed checks of the preset."""
-    off = [f"{program}: a mean batch of {w} differs by {residual:+.0%} from the published line"
+    off = [f"{program}: the mean batch of {w} deviates by {residual:+.0%} from the published line"
            for w, program, reading, _, _, residual in of_lines(measured) if reading == "preset" and abs(residual) > LIMIT]
     off += [f"{w}: the median batch, {m['batch_us_median']:.0f} us, is outside {KIM[0]} to {KIM[1]} us"
             for w, what, m, within in of_kim(measured) if what == "preset" and not within]
-    off += [f"{w}: a mean batch holds {m['raw_faults']:.0f} faults, published {STRIDED_FAULTS}"
+    off += [f"{w}: the mean batch has {m['raw_faults']:.0f} faults (published: {STRIDED_FAULTS})"
             for w, what, m, residual in of_strided(measured) if what == "preset" and abs(residual) > LIMIT]
-    off += [f"fit: {program}, {kib} KiB: residual of {residual:+.0%}" for program, kib, *_, residual in rows() if abs(residual) > LIMIT]
+    off += [f"fit: {program}, {kib} KiB: residual {residual:+.0%}" for program, kib, *_, residual in rows() if abs(residual) > LIMIT]
     return off
 
 
 def verdict(good):
-    return "within" if good else "OFF"
+    return "within" if good else "OUTSIDE"
 
 
 def section(measured):
@@ -84,17 +84,17 @@ def section(measured):
             for program, kib, us, blocks, made, residual in rows()]
     dense = [[program, f"{residual:+.0%}", verdict(abs(residual) <= LIMIT)] for program, residual in one_density()]
     return ["## Checks", "",
-            f"A check is off above {LIMIT:.0%}, and `run` then fails. Mean batches without prefetching, all memory, against the published line of the "
-            "program (Allen and Ge, SC 2021) at the same data. A published mean batch of stream has 251 KB, 60 distinct pages and 4 VA blocks. "
-            "hpgmg and cufft are in no run: their batches' VA blocks are not published."] + \
-        table(["workload", "line", "times", "KiB", "distinct pages", "blocks", "faults", "published, us", "batch, us", "off by", ""], lines) + \
-        ["", f"Kim et al. (ASPLOS 2020), section 3, BFS on a Titan Xp: \"in the range of 223us to 553us with a median of 313us\"; from the "
-         "begin of a batch to its first transfer a median of 140 us. Check: the median batch, with the 30 SMs of that GPU, is in that range."] + \
-        table(["workload", "times", "batches", "least, us", "median, us", "most, us", "until the first transfer, median", ""], kim) + \
-        ["", "Faults of a mean batch of a strided program, prefetching off (Allen and Ge: 245 of 256). The driver reads the fault buffer an "
-         "interrupt and two messages after the first fault of an empty buffer, so these decide how many faults are in it."] + \
-        table(["workload", "times", "batches", "faults", "published", "blocks", "SMs", "off by", ""], strided) + \
-        ["", f"The fit (`batch_lines.py`): the preset's times against each line. Only stream's VA blocks are published; those of the other programs "
-         f"follow from their lines, so their residuals test rounding and bounds alone. First touch: one per {BLOCK_KIB} KiB."] + \
+            f"A check fails above {LIMIT:.0%}, and `run` then exits with 1. Mean batches without prefetching, with all memory, compared with the program's "
+            "published line (Allen and Ge, SC 2021) at the same data size. A published mean batch of stream has 251 KB, 60 distinct pages and 4 VA blocks. "
+            "hpgmg and cufft are not run, because the VA blocks of their batches are not published."] + \
+        table(["workload", "line", "reading", "KiB", "distinct pages", "blocks", "faults", "published, us", "batch, us", "deviation", ""], lines) + \
+        ["", f"Kim et al. (ASPLOS 2020), section 3, BFS on a Titan Xp: \"in the range of 223us to 553us with a median of 313us\"; a median "
+         "of 140 us from the start of a batch to its first transfer. Check: the median batch, with the 30 SMs of that GPU, is within that range."] + \
+        table(["workload", "reading", "batches", "minimum, us", "median, us", "maximum, us", "until the first transfer, median", ""], kim) + \
+        ["", "Faults per mean batch of a strided program, without prefetching (Allen and Ge: 245 of 256). The driver reads the fault buffer an "
+         "interrupt and two messages after the first fault in an empty buffer; these delays determine the number of faults in it."] + \
+        table(["workload", "reading", "batches", "faults", "published", "blocks", "SMs", "deviation", ""], strided) + \
+        ["", f"The fit (`batch_lines.py`): the preset's times compared with each line. Only stream's VA blocks are published; the blocks of the other programs "
+         f"are derived from their lines, so their residuals test only rounding and bounds. First touch: one per {BLOCK_KIB} KiB."] + \
         table(["line", "KiB", "published, us", "VA blocks", "model, us", "residual", ""], fits) + \
-        ["", "The same at 251 KiB with stream's 4 VA blocks in every program, a reading that is not used:"] + table(["line", "residual", ""], dense)
+        ["", "The same at 251 KiB with stream's 4 VA blocks in every program (a reading that is not used):"] + table(["line", "residual", ""], dense)

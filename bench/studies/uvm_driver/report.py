@@ -50,20 +50,20 @@ def batches(f):
                ("duplicates", lambda m: percent(m["duplicates"])), ("distinct pages", lambda m: show(m["distinct"])),
                ("blocks", lambda m: show(m["blocks"])), ("SMs", lambda m: show(m["sms"])), ("prefetched", lambda m: percent(m["prefetched"]))]
     header, *body = rows(f, columns)
-    return ["## What a batch holds", "",
-            "Means over the batches of a run. Raw faults: entries of the fault buffer, of which the driver reads 256 at most; duplicates: share of "
-            "them for a page that had one already, or was on the GPU by then; distinct pages: the others; blocks of 2 MiB; prefetched: share of "
-            "all pages that came."] + table(header, body)
+    return ["## Batch contents", "",
+            "Means over the batches of a run. Raw faults: fault-buffer entries (the driver reads at most 256 per batch); with 256: share of the batches "
+            "with 256 raw faults; duplicates: share of raw faults on a page that the batch already contains or that is already resident; distinct pages: "
+            "the other faults; blocks: VA blocks of 2 MiB; prefetched: share of all migrated pages."] + table(header, body)
 
 
 def times(f):
     columns = [("kernel, ms", lambda m: show(m["kernel_us"] / 1e3, 2)), ("batch, us", lambda m: show(m["batch_us"])),
                ("median", lambda m: show(m["batch_us_median"])), ("until the first transfer", lambda m: show(m["until_us"])),
-               ("MiB a batch", lambda m: show(m["batch_mib"], 2)), ("in, MiB in all", lambda m: show(m["in_mib"], 0)),
-               ("out", lambda m: show(m["out_mib"], 0)), ("wire", lambda m: percent(m["wire"])), ("of the kernel", lambda m: percent(m["in_batches"]))]
+               ("MiB per batch", lambda m: show(m["batch_mib"], 2)), ("in, MiB total", lambda m: show(m["in_mib"], 0)),
+               ("out", lambda m: show(m["out_mib"], 0)), ("wire", lambda m: percent(m["wire"])), ("of kernel time", lambda m: percent(m["in_batches"]))]
     header, *body = rows(f, columns)
-    return ["## What a batch takes", "",
-            f"Wire: what its bytes take at {WIRE / 1e9:g} GB/s, one way after the other, as a share of its time; of the kernel: share of "
+    return ["## Batch times", "",
+            f"Wire: time of the bytes at {WIRE / 1e9:g} GB/s, one direction after the other, as a share of batch time; of kernel time: share of "
             "the kernel's time in which the driver serves a batch."] + table(header, body)
 
 
@@ -72,8 +72,8 @@ def fits(f):
                ("1 / b, GB/s", lambda m: show(2**20 / m["fit_us_per_mib"] / 1e3, 2) if m["fit_us_per_mib"] else "-"),
                ("R2", lambda m: show(m["fit_r2"], 2)), ("batches", lambda m: m["batches"])]
     header, *body = rows(f, columns)
-    return ["## Time of a batch by its bytes", "",
-            "Least squares over the batches of a run: time = a + b x bytes, with the bytes of both ways. The wire alone has "
+    return ["## Batch time by bytes", "",
+            "Least squares over the batches of a run: time = a + b x bytes, with the bytes of both directions. The wire alone has "
             f"b = {WIRE_US:.1f} us per MiB."] + table(header, body)
 
 
@@ -93,18 +93,18 @@ def varied(f, part, title, text, constants):
                     body.append([f"`{key}`", default, value, WORKLOADS[w], cell(share)] +
                                 [change(found, base, name) for name in ("kernel_us", "batches", "raw_faults", "batch_us", "fit_us", "fit_us_per_mib")] +
                                 [show(found["fit_us"]), show(found["fit_us_per_mib"])])
-    header = ["parameter", "is", "with", "workload", "memory", "kernel", "batches", "raw faults", "batch, us", "a", "b", "a, us", "b, us per MiB"]
+    header = ["parameter", "preset", "value", "workload", "memory", "kernel", "batches", "raw faults", "batch, us", "a", "b", "a, us", "b, us per MiB"]
     return [f"## {title}", "", text] + table(header, body)
 
 
 def assumed(f):
-    return varied(f, "assumed", "What is assumed", "Each constant without a source: times of software with a tenth and ten times of their value, the others halved and doubled. Change of "
+    return varied(f, "assumed", "Assumed parameters", "Each constant without a source: software times at a tenth and ten times their values, the others halved and doubled. Changes of "
                   "the figures above.", ASSUMED)
 
 
 def others(f):
-    return varied(f, "others", "Other choices",
-                  "What a source gives, with another value, and random access that updates: change of the figures above.",
+    return varied(f, "others", "Other parameters",
+                  "Parameters with a source at other values, and random access with updates. Changes of the figures above.",
                   OTHERS + [(UPDATES, "false", ["true"])])
 
 
@@ -118,7 +118,7 @@ def constants():
             setting, _, source = text.partition("  # ")
             key, _, value = setting.partition(" = ")
             body.append([f"`{table_name}.{key}`", value.strip().strip('"'), source or f"`topologies/presets/{PRESET}.toml`"])
-    return ["## Constants", ""] + table(["parameter", "is", "source"], body)
+    return ["## Constants", ""] + table(["parameter", "value", "source"], body)
 
 
 def write(folder, measured, made):
@@ -127,10 +127,10 @@ def write(folder, measured, made):
     listed = [{"part": part, "what": key[0], "workload": key[1], "memory": key[2]} | m for part, found in measured.items() for key, m in found.items()]
     records.write(folder, about=made, rows=listed)
     sizes = "; ".join(f"{NAMES[w]}: " + ", ".join(f"{k} {v}" for k, v in size.items()) for w, size in SIZES[made["size"]].items())
-    lines = ["# NVIDIA's UVM driver: what the model predicts", "", f"Written by `run`; do not edit. {sentence(made)}", "",
-             f"Preset `{PRESET}`: a V100 on PCIe 3.0 x16, 4 KiB pages. {sizes}. Memory: the GPU's, as a share of the buffers."]
+    lines = ["# NVIDIA's UVM driver: predictions of the model", "", f"Written by `run`; do not edit. {sentence(made)}", "",
+             f"Preset `{PRESET}`: a V100 on PCIe 3.0 x16, 4 KiB pages. {sizes}. Memory: GPU memory as a share of the buffers."]
     if made["size"] == "quick":
-        lines += ["", "**Made with `--quick`**: times of software and the replay policy alone are varied, with all memory."]
+        lines += ["", "**Generated with `--quick`**: only software times and the replay policy are varied, with all memory."]
     lines += [""]
     discussion = FOLDER / "discussion.md"
     if discussion.exists() and Path(folder).resolve() == FOLDER:

@@ -70,7 +70,7 @@ void add_watch(CommandSet& set);
 void add_completion(CommandSet& set);
 
 inline void add_json(CLI::App* command, bool& json) {
-  command->add_flag("--json", json, "One JSON object");
+  command->add_flag("--json", json, "Print one JSON object");
 }
 
 }  // namespace farfault::cli

@@ -15,7 +15,7 @@ struct CompletionWords {
   std::vector<std::string> words;
 };
 
-// The commands as they are defined.
+// The commands, from their definitions.
 CompletionSource completion_source(CommandSet const& set) {
   CompletionSource source{{}, topologies::preset_names(), {}, parameter_sections(set.extensions())};
   for (auto const& w : set.extensions().workloads()) source.workloads.push_back(w.name);
@@ -37,23 +37,24 @@ CompletionSource completion_source(CommandSet const& set) {
 
 void add_completion(CommandSet& set) {
   auto const o = std::make_shared<CompletionWords>();
-  auto* const c = set.add(
-      "completion", "Write the script with which a shell completes commands, options and parameters",
-      "farfault completion bash > ~/.local/share/bash-completion/completions/farfault\n"
-      "  farfault completion zsh > ~/.zfunc/_farfault   # in a folder of fpath\n"
-      "  farfault completion fish > ~/.config/fish/completions/farfault.fish\n"
-      "  eval \"$(farfault completion bash)\"             # in this shell alone; or zsh\n\n"
-      "The scripts ask `farfault completion words -- WORD ...`, which says what may stand in place of the\n"
-      "last word.",
-      [&set, o] {
-        if (o->shell == "words")
-          set.out() << completions(completion_source(set), o->words);
-        else
-          set.out() << shell_script(o->shell);
-        return kDone;
-      });
-  c->add_option("shell", o->shell, "The shell")->required()->type_name("bash|zsh|fish");
-  c->add_option("words", o->words, "After `words --`: a command line")->type_name("WORD");
+  auto* const c =
+      set.add("completion", "Print a script for shell completion of commands, options and parameters",
+              "farfault completion bash > ~/.local/share/bash-completion/completions/farfault\n"
+              "  farfault completion zsh > ~/.zfunc/_farfault   # in a folder of fpath\n"
+              "  farfault completion fish > ~/.config/fish/completions/farfault.fish\n"
+              "  eval \"$(farfault completion bash)\"             # in this shell only; or zsh\n"
+              "\n"
+              "The scripts ask `farfault completion words -- WORD ...`, which prints the candidates for\n"
+              "the last word.",
+              [&set, o] {
+                if (o->shell == "words")
+                  set.out() << completions(completion_source(set), o->words);
+                else
+                  set.out() << shell_script(o->shell);
+                return kDone;
+              });
+  c->add_option("shell", o->shell, "Shell")->required()->type_name("bash|zsh|fish");
+  c->add_option("words", o->words, "After `words --`: command line to complete")->type_name("WORD");
 }
 
 }  // namespace farfault::cli

@@ -25,7 +25,7 @@ void add_params(CommandSet& set) {
                 list_parameters(parameter_sections(set.extensions()), o->section, o->json, set.out());
                 return kDone;
               });
-  c->add_option("section", o->section, "Only the parameters below this table")->type_name("SECTION");
+  c->add_option("section", o->section, "List only the parameters below this table")->type_name("SECTION");
   add_json(c, o->json);
 }
 
@@ -41,7 +41,7 @@ void add_workloads(CommandSet& set) {
 void add_statistics(CommandSet& set) {
   auto const o = std::make_shared<ListingWords>();
   auto* const c =
-      set.add("statistics", "List what a run of a configuration records, by its path in the result",
+      set.add("statistics", "List the statistics and table columns that a run records, by path in the result",
               "farfault statistics paper-gmmu-bypass", [&set, o] {
                 o->run.extensions = set.extensions();
                 list_statistics(o->run, o->json, set.out());

@@ -40,22 +40,20 @@ InputLimits limits_of(std::vector<std::string> const& sets) {
 
 void add_inspect(CommandSet& set) {
   auto const o = std::make_shared<ResultWords>();
-  auto* const c =
-      set.add("inspect", "Say what a file is and holds: topology, graph, trace, result, checkpoint",
-              "farfault inspect machine.xml --json", [&set, o] {
-                inspect(o->file,
-                        o->dot    ? InspectForm::dot
-                        : o->json ? InspectForm::json
-                                  : InspectForm::readable,
-                        set.out(), limits_of(o->sets), set.extensions().machine_formats());
-                return kDone;
-              });
-  c->add_option("file", o->file, "The file, or the name of a built-in machine")
-      ->required()
-      ->type_name("FILE");
-  auto* const json = c->add_flag("--json", o->json, "One JSON object");
-  c->add_flag("--dot", o->dot, "A topology as a Graphviz graph")->excludes(json);
-  c->add_option("--set", o->sets, "Override one limit (farfault params limits); may be given again")
+  auto* const c = set.add(
+      "inspect", "Identify a file and summarize its content: topology, graph, trace, result, checkpoint",
+      "farfault inspect machine.xml --json", [&set, o] {
+        inspect(o->file,
+                o->dot    ? InspectForm::dot
+                : o->json ? InspectForm::json
+                          : InspectForm::readable,
+                set.out(), limits_of(o->sets), set.extensions().machine_formats());
+        return kDone;
+      });
+  c->add_option("file", o->file, "File, or name of a built-in machine")->required()->type_name("FILE");
+  auto* const json = c->add_flag("--json", o->json, "Print one JSON object");
+  c->add_flag("--dot", o->dot, "Print a topology as a Graphviz graph")->excludes(json);
+  c->add_option("--set", o->sets, "Override a limit (farfault params limits); repeatable")
       ->type_name("limits.NAME=VALUE")
       ->allow_extra_args(false);
 }
@@ -63,70 +61,67 @@ void add_inspect(CommandSet& set) {
 void add_compare(CommandSet& set) {
   auto const o = std::make_shared<ResultWords>();
   auto* const c = set.add(
-      "compare", "Say what was configured differently in several results, and what came out differently",
+      "compare", "List the differences in configuration and figures of several results",
       "farfault compare before.h5 after.h5", [&set, o] {
         auto const form = o->json ? CompareForm::json : o->csv ? CompareForm::csv : CompareForm::readable;
         compare_results(o->files, form, o->all ? 0 : 30, set.out());
         return kDone;
       });
-  c->add_option("results", o->files,
-                "Results, or the folder of a sweep; the others are compared with the first")
+  c->add_option("results", o->files, "Results, or folder of a sweep; the first result is the reference")
       ->required()
       ->type_name("A.h5 B.h5");
-  auto* const json = c->add_flag("--json", o->json, "One JSON object");
-  c->add_flag("--csv", o->csv, "A table: a line for each setting and figure, a column for each result")
+  auto* const json = c->add_flag("--json", o->json, "Print one JSON object");
+  c->add_flag("--csv", o->csv, "Print a table: one line per setting and figure, one column per result")
       ->excludes(json);
-  c->add_flag("--all", o->all, "Every figure that differs, those of single GPUs included");
+  c->add_flag("--all", o->all, "List every figure that differs, including figures of single GPUs");
 }
 
 void add_explain(CommandSet& set) {
   auto const o = std::make_shared<ResultWords>();
-  auto* const c = set.add("explain",
-                          "Say why a run took as long as it did: what bounds it, what its SMs did, where the "
-                          "time of an access went",
-                          "farfault explain study.h5", [&set, o] {
-                            explain_result(o->file, o->json, set.out());
-                            return kDone;
-                          });
+  auto* const c =
+      set.add("explain", "Break down the time of a run: bottleneck, SM activity, access time by stage",
+              "farfault explain study.h5", [&set, o] {
+                explain_result(o->file, o->json, set.out());
+                return kDone;
+              });
   c->add_option("result", o->file, "A result")->required()->type_name("F.h5");
-  c->add_flag("--json", o->json, "One JSON object");
+  c->add_flag("--json", o->json, "Print one JSON object");
 }
 
 void add_report(CommandSet& set) {
   auto const o = std::make_shared<ResultWords>();
-  auto* const c =
-      set.add("report",
-              "Write one page for a browser: what bounds a run, its machine, what it did over time, "
-              "and several runs side by side",
-              "farfault report study.h5 -o study.html\n"
-              "  farfault report results/placements       # the folder of a sweep: its runs in order",
-              [&set, o] {
-                report_results(o->files, o->report, set.out());
-                return kDone;
-              });
-  c->add_option("results", o->files,
-                "Results, or the folder of a sweep; several are compared with the first one")
+  auto* const c = set.add("report",
+                          "Write an HTML page: bottleneck, machine and activity over time of each run, and a "
+                          "comparison of several runs",
+                          "farfault report study.h5 -o study.html\n"
+                          "  farfault report results/placements       # folder of a sweep: its runs in order",
+                          [&set, o] {
+                            report_results(o->files, o->report, set.out());
+                            return kDone;
+                          });
+  c->add_option("results", o->files, "Results, or folder of a sweep; the first result is the reference")
       ->required()
       ->type_name("A.h5 [B.h5 ...]");
-  c->add_option("-o,--output", o->report, "The page; an earlier report of this name is replaced")
+  c->add_option("-o,--output", o->report, "Page to write; an earlier report is replaced")
       ->capture_default_str()
       ->type_name("FILE");
 }
 
 void add_diff(CommandSet& set) {
   auto const o = std::make_shared<ResultWords>();
-  auto* const c = set.add(
-      "diff",
-      "Say where two results differ first, and in which parameters; exit code 1 when the results differ",
-      "farfault diff before.h5 after.h5",
-      [&set, o] { return diff_results(o->file, o->other, set.out()) ? kDone : kRunFailed; });
+  auto* const c = set.add("diff",
+                          "Print the first difference of two results and the parameters that differ; exit "
+                          "code 1 if the results differ",
+                          "farfault diff before.h5 after.h5", [&set, o] {
+                            return diff_results(o->file, o->other, set.out()) ? kDone : kRunFailed;
+                          });
   c->add_option("a", o->file, "A result")->required()->type_name("A.h5");
-  c->add_option("b", o->other, "Another")->required()->type_name("B.h5");
+  c->add_option("b", o->other, "Another result")->required()->type_name("B.h5");
 }
 
 void add_validate(CommandSet& set) {
   auto const o = std::make_shared<ResultWords>();
-  auto* const c = set.add("validate", "Check that a result is whole and follows its schema",
+  auto* const c = set.add("validate", "Check that a result is complete and follows its schema",
                           "farfault validate study.h5", [&set, o] {
                             validate_result(o->file, set.out());
                             return kDone;
@@ -136,21 +131,21 @@ void add_validate(CommandSet& set) {
 
 void add_watch(CommandSet& set) {
   auto const o = std::make_shared<ResultWords>();
-  auto* const c = set.add("watch", "Show how far a run or a sweep is, with its latest figures",
+  auto* const c = set.add("watch", "Show the progress and latest figures of a run or sweep",
                           "farfault watch study.h5\n"
-                          "  farfault watch results/placements        # the folder of a sweep\n"
+                          "  farfault watch results/placements        # folder of a sweep\n"
                           "  farfault watch study.h5 --once >> log",
                           [&set, o] {
                             o->watch.path = o->file;
                             return watch(o->watch, set.out());
                           });
-  c->add_option("file", o->file, "The result of a run, whose FILE.partial grows; or the folder of a sweep")
+  c->add_option("file", o->file, "Result of a run (FILE.partial during the run), or folder of a sweep")
       ->required()
       ->type_name("F.h5");
-  c->add_flag("--once", o->watch.once, "One frame, and no more");
+  c->add_flag("--once", o->watch.once, "Print one frame and exit");
   c->add_option("--every", o->watch.every,
-                "Seconds between frames (default: 1 on a terminal, elsewhere 60). While somebody watches, "
-                "a run writes its samples out every second, else every 10 s")
+                "Seconds between frames (default: 1 on a terminal, else 60). A watched run flushes its "
+                "samples every second instead of every 10 s")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 86400.0));
 }

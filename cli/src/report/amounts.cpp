@@ -17,7 +17,7 @@ std::string joined(std::string const& number, std::string const& units) {
 }  // namespace
 
 std::string share_text(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
+  return fmt::format("{:.1f}%", 100 * share);
 }
 
 std::string time_text(double ps) {

@@ -7,7 +7,7 @@
 
 namespace farfault::cli {
 
-std::string share_text(double share);                             // "12.3 %"
+std::string share_text(double share);                             // "12.3%"
 std::string time_text(double ps);                                 // "1.23 ms"
 std::string amount_text(double value, std::string const& units);  // "3.21 MB", "950", "1.23 ms"
 

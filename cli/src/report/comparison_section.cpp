@@ -36,7 +36,7 @@ std::string comparison_section(results::RunsCompared const& c) {
   std::vector<std::string> headings{"", "result"};
   for (std::size_t i = 0; i < settings; ++i) headings.push_back(shown(c.settings[i].name));
   for (std::size_t i = 0; i < shown_figures; ++i) headings.push_back("#" + shown(figures[i]->metric));
-  headings.insert(headings.end(), {"ended", "to A"});
+  headings.insert(headings.end(), {"ended", "vs. A"});
   HtmlTable table(headings);
   for (std::size_t run = 0; run < c.runs.size(); ++run) {
     std::vector<std::string> cells{run_letters(run), one_line(c.runs[run].path)};
@@ -49,7 +49,10 @@ std::string comparison_section(results::RunsCompared const& c) {
     cells.push_back(run == 0 ? "" : c.runs[run].equal ? "equal" : "differs");
     table.add(cells);
   }
-  auto html = std::string("<section class=\"comparison\">\n<h2>Runs compared</h2>\n<p>") +
+  auto html = std::string(
+                  "<section class=\"comparison\">\n"
+                  "<h2>Comparison of runs</h2>\n"
+                  "<p>") +
               escaped(fmt::format("{} of {} figures and {} parameters differ.", c.figures.size(),
                                   c.figures_in_all, c.settings.size())) +
               "</p>\n" + table.text() + "<div class=\"live\" data-draw=\"comparison\"></div>\n";
@@ -60,7 +63,7 @@ std::string comparison_section(results::RunsCompared const& c) {
       for (auto const& v : s.values) values += (values.empty() ? "" : ", ") + shown(v);
       rest.add({shown(s.name), values});
     }
-    html += folded("All parameters that differ", rest.text());
+    html += folded("All differing parameters", rest.text());
   }
   return html + "</section>\n";
 }

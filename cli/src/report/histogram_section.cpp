@@ -55,7 +55,7 @@ struct Histogram {
   }
   std::string range_text(std::size_t bin) const {
     auto const from = value_text(bins[bin], unit);
-    if (bin + 1 == bins.size()) return from + " and more";
+    if (bin + 1 == bins.size()) return from + " or more";
     auto const whole = end_of(bin) - bins[bin] <= 1;
     return whole ? from : from + " to " + value_text(end_of(bin), unit);
   }
@@ -95,12 +95,12 @@ std::string picture(Histogram const& h, Json const& percentiles) {
 }  // namespace
 
 std::string histograms_section(Json const& histograms) {
-  HtmlTable table({"histogram", "what is counted", "#in all", "#p50", "#p90", "#p99"});
+  HtmlTable table({"histogram", "description", "#total", "#p50", "#p90", "#p99"});
   std::string html =
-      "<h3>How long it took: histograms</h3>\n<p class=\"hint\">Of the whole machine. Bins double in width; "
-      "a "
-      "percentile, the value that 50, 90 or 99 % stay below, is where it would be if its bin were filled "
-      "evenly.</p>\n<div class=\"charts\">\n";
+      "<h3>Histograms of durations</h3>\n"
+      "<p class=\"hint\">Whole machine. Bins double in width; percentiles (50%, 90%, 99%) are interpolated "
+      "linearly within a bin.</p>\n"
+      "<div class=\"charts\">\n";
   for (auto const& one : histograms) {
     Histogram const h(one);
     auto const id = one["id"].get<std::string>(), title = one["title"].get<std::string>();
@@ -108,7 +108,7 @@ std::string histograms_section(Json const& histograms) {
     for (auto const& p : one["percentiles"]) cells.push_back(value_text(p[1].get<double>(), h.unit));
     table.add(cells);
     html += "<div class=\"chart\"><h4>" + escaped(id) + "</h4><p class=\"hint\">" + escaped(title) + ": " +
-            escaped(amount_text(h.all, "1")) + " in all</p>" + picture(h, one["percentiles"]) + "</div>\n";
+            escaped(amount_text(h.all, "1")) + " in total</p>" + picture(h, one["percentiles"]) + "</div>\n";
   }
   return html + "</div>\n" + folded("Percentiles as a table", table.text());
 }

@@ -85,7 +85,7 @@ struct Together {
 };
 
 std::string percent(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
+  return fmt::format("{:.1f}%", 100 * share);
 }
 
 // Utilization over time of the busiest of these links; null unless it is known for all of them at the same

@@ -76,8 +76,9 @@ std::string report_page(std::vector<std::string> const& files, PageSize const& s
     auto const drawn_bytes = embedded(drawn.dump()).size();
     if (i != 0 && html.size() + section.size() + data_bytes + drawn_bytes + rest > size.bytes) {
       html += "<p>" +
-              escaped(fmt::format("There is room for the first {} of {} runs; the others are only compared.",
-                                  i, files.size())) +
+              escaped(fmt::format(
+                  "The page has details of the first {} of {} runs; the others are only compared.", i,
+                  files.size())) +
               "</p>\n";
       break;
     }

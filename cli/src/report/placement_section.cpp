@@ -71,7 +71,7 @@ std::string picture(Json const& placement) {
 
 std::string placement_section(Json const& placement) {
   auto const& devices = placement["devices"];
-  HtmlTable table({"buffer", "#pages", "of these on"});
+  HtmlTable table({"buffer", "#pages", "share by device"});
   for (auto const& buffer : placement["buffers"]) {
     std::vector<std::size_t> order;
     for (std::size_t d = 0; d < devices.size(); ++d)
@@ -87,11 +87,12 @@ std::string placement_section(Json const& placement) {
   }
   auto const shown = placement["buffers"].size(), rows = placement["rows"].get<std::size_t>();
   auto const per_row = placement["per_row"].get<std::size_t>();
-  std::string hint = "At the end of the run; each cell is the share of a buffer's pages that a device has.";
-  if (per_row > 1) hint += fmt::format(" Each cell is {} devices.", per_row);
+  std::string hint = "At the end of the run. Each cell is the share of a buffer's pages on a device.";
+  if (per_row > 1) hint += fmt::format(" Each cell covers {} devices.", per_row);
   if (shown < rows) hint += fmt::format(" The {} largest of {} buffers.", shown, rows);
-  return "<h3>Where the pages of buffers were</h3>\n<p class=\"hint\">" + escaped(hint) + "</p>\n" +
-         picture(placement) + folded("Page placement as a table", table.text());
+  return "<h3>Page placement by buffer</h3>\n"
+         "<p class=\"hint\">" +
+         escaped(hint) + "</p>\n" + picture(placement) + folded("Page placement as a table", table.text());
 }
 
 }  // namespace farfault::cli

@@ -39,7 +39,7 @@ void check_output(std::vector<std::string> const& files, std::string const& outp
   for (auto const& name : {output, writing_name(output)})
     if (is_there(name) && !is_report(name))
       throw UserError("'" + one_line(name) +
-                      "' is there and is no report of Farfault; give the report another name");
+                      "' exists and is not a Farfault report; choose another output name");
 }
 
 void write(std::string const& path, std::string const& text) {
@@ -62,8 +62,8 @@ void write(std::string const& path, std::string const& text) {
 void report_results(std::vector<std::string> const& names, std::string const& output, std::ostream& out) {
   auto const files = results_of(names);
   if (files.size() > results::kMostCompared)
-    throw UserError(fmt::format("a report takes {} results at most, and was given {}", results::kMostCompared,
-                                files.size()));
+    throw UserError(
+        fmt::format("a report takes at most {} results, not {}", results::kMostCompared, files.size()));
   check_output(files, output);
   auto const page = report_page(files);
   write(output, page);

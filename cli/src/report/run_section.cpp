@@ -42,19 +42,19 @@ std::string explanation(std::string const& path) {
   try {
     auto const e = results::explain(path);
     std::string text;
-    if (!e.under_way.empty()) text += "<p>Under way at the end: " + escaped(under_way_text(e)) + ".</p>\n";
-    text += "<p class=\"verdict\">Bound by " + escaped(bound_text(e)) + ".</p>\n<div class=\"side\">\n";
-    text += parts_table("what SMs did", e.sms, e.sm_ps);
+    if (!e.under_way.empty()) text += "<p>Outstanding at the end: " + escaped(under_way_text(e)) + ".</p>\n";
+    text += "<p class=\"verdict\">Bottleneck: " + escaped(bound_text(e)) + ".</p>\n<div class=\"side\">\n";
+    text += parts_table("SM activity", e.sms, e.sm_ps);
     auto const average =
         e.accesses == 0 ? 0.0 : static_cast<double>(e.access_ps) / static_cast<double>(e.accesses);
-    text += parts_table("where the time of an access went", e.stages, e.access_ps);
+    text += parts_table("access time by stage", e.stages, e.access_ps);
     text += "</div>\n<p>" +
-            escaped(fmt::format("{} accesses of {} on average.",
+            escaped(fmt::format("{} accesses, {} on average.",
                                 amount_text(static_cast<double>(e.accesses), "1"), time_text(average))) +
             "</p>\n";
     if (e.resources.empty()) return text;
-    HtmlTable table({"what accesses could wait for", "the busiest", "#of",
-                     "#their time in stages that lead there", "#busy", "|", "#on average"});
+    HtmlTable table(
+        {"resource", "busiest instance", "#instances", "#max. access time", "#busy", "|", "#average"});
     for (std::size_t i = 0; i < std::min(e.resources.size(), kMostResources); ++i) {
       auto const& r = e.resources[i];
       table.add({r.what, shown(r.name), std::to_string(r.alike), share_text(r.waited), share_text(r.busy),
@@ -79,7 +79,7 @@ std::string kernels_table(Json const& kernels) {
   bool const applications = c.contains("application"), stages = c.contains("longest_stage");
   std::vector<std::string> headings{"kernel", "#launched", "#took", "#transactions"};
   if (applications) headings.insert(headings.begin(), "application");
-  if (stages) headings.insert(headings.end(), {"accesses were longest in", "#share"});
+  if (stages) headings.insert(headings.end(), {"largest access stage", "#share"});
   HtmlTable table(headings);
   for (auto const i : order) {
     std::vector<std::string> cells;
@@ -154,7 +154,7 @@ std::string links_table(Json const& uses) {
 }
 
 std::string figures_table(Json const& figures) {
-  HtmlTable table({"figure", "#value", "#exactly", "what it is"});
+  HtmlTable table({"figure", "#value", "#exact", "description"});
   for (auto const& f : figures)
     table.add({f["metric"].get<std::string>(),
                amount_text(f["value"].get<double>(), f["units"].get<std::string>()), f["value"].dump(),
@@ -163,7 +163,7 @@ std::string figures_table(Json const& figures) {
 }
 
 std::string profile_table(Json const& values) {
-  HtmlTable table({"value", "#", "what it is"});
+  HtmlTable table({"value", "#", "description"});
   for (auto const& v : values) {
     auto const& value = v["value"];
     table.add({v["name"].get<std::string>(),
@@ -172,7 +172,7 @@ std::string profile_table(Json const& values) {
                                    : std::string(),
                v["text"].get<std::string>()});
   }
-  return folded("How the simulator did: its own profile", table.text());
+  return folded("Profile of the simulator", table.text());
 }
 
 std::string live(char const* what) {
@@ -201,9 +201,8 @@ std::string run_section(std::string const& letters, std::size_t run, std::string
           "</p>\n";
   html += explanation(path);
   html +=
-      "<h3>Machine</h3>\n<p class=\"hint\">Links are coloured by how busy they were, each direction by "
-      "itself; "
-      "hovering tells.</p>\n" +
+      "<h3>Machine</h3>\n"
+      "<p class=\"hint\">Links are coloured by utilization, per direction; hover for details.</p>\n" +
       live("machine") + machine_picture(data);
   if (data.contains("link_use")) html += links_table(data["link_use"]);
   html += live("zoom");
@@ -220,8 +219,8 @@ std::string run_section(std::string const& letters, std::size_t run, std::string
   if (data.contains("placement")) html += placement_section(data["placement"]);
   html += "<h3>Figures, profile and configuration</h3>\n" + figures_table(data["summary"]) +
           profile_table(data["engine"]);
-  html += folded("The command line", "<pre>" + escaped(data["command_line"].get<std::string>()) + "</pre>\n");
-  html += folded("The resolved configuration",
+  html += folded("Command line", "<pre>" + escaped(data["command_line"].get<std::string>()) + "</pre>\n");
+  html += folded("Resolved configuration",
                  "<pre class=\"config\">" + escaped(data["config"].get<std::string>()) + "</pre>\n");
   return html + "</section>\n";
 }

@@ -70,7 +70,7 @@ bool ends(pid_t pid, TimeLeft& time, int& status) {
 CommandEnd output_of(std::string const& command, std::chrono::milliseconds longest) {
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0)
-    throw RunError(std::string("cannot make a pipe: ") + std::strerror(errno));
+    throw RunError(std::string("cannot create a pipe: ") + std::strerror(errno));
   FileHandle const from(pipe[0]);
   FileHandle to(pipe[1]);
   auto const line = "exec " + command;

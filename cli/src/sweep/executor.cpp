@@ -81,7 +81,7 @@ int run_in_child(RunOptions const& options, LastWord const& word) {
 
 std::string sentence_of(JobEnd const& end, std::string const& log) {
   if (end.signal != 0)
-    return end.signal == SIGKILL ? std::string("killed by SIGKILL, as where memory is short")
+    return end.signal == SIGKILL ? std::string("killed by SIGKILL (out of memory?)")
                                  : "ended by " + signal_name(end.signal);
   if (!end.said.empty()) return end.said;
   auto const said = failure_in(log);
@@ -206,7 +206,7 @@ void Executor::tell(std::size_t running) {
     if (failed_ != 0) phrases.push_back(fmt::format("{} failed", failed_));
     if (ended >= at_a_time_)
       phrases.push_back(wall_time(elapsed * (cost_ - cost_ended_) / cost_ended_) + " left");
-    phrases.push_back(fmt::format("{} at work", running));
+    phrases.push_back(fmt::format("{} running", running));
     return phrases;
   });
 }
@@ -214,7 +214,7 @@ void Executor::tell(std::size_t running) {
 Probe measure(Plan const& plan, std::size_t run, SweepOptions const& options, double longest) {
   auto pattern = (fs::temp_directory_path() / "farfault-sweep-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr)
-    throw RunError("cannot make a folder for the probe run in '" + pattern + "'");
+    throw RunError("cannot create a folder for the probe run in '" + pattern + "'");
   struct Removed {
     std::string folder;
     ~Removed() {

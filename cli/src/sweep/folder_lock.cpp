@@ -45,8 +45,8 @@ struct flock range_of(FolderUse use) {
                       : held.l_start == kTable ? "farfault sweep --collect is"
                                                : "another farfault sweep is";
   auto const owner = held.l_type != F_RDLCK && held.l_start == kRuns ? owner_in(file) : std::string();
-  throw UserError(fmt::format("{} at work in '{}'{}; start this one when it has ended", others,
-                              one_line(folder), owner.empty() ? "" : " (" + owner + ")"));
+  throw UserError(fmt::format("{} running in '{}'{}; rerun this command afterwards", others, one_line(folder),
+                              owner.empty() ? "" : " (" + owner + ")"));
 }
 
 void check(std::string const& folder, int file, FolderUse use) {

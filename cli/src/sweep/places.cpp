@@ -144,13 +144,14 @@ void check_folder(std::string const& folder) {
   std::error_code error;
   auto const status = fs::status(folder, error);
   if (fs::exists(status) && !fs::is_directory(status))
-    throw UserError("the sweep's results cannot go to '" + one_line(folder) + "': it is no folder");
+    throw UserError("cannot write the results of the sweep to '" + one_line(folder) +
+                    "': it is not a folder");
   check_replaceable(table_path(folder));
   check_replaceable(csv_path(folder));
   bool const ours = results::looks_like_sweep(table_path(folder));
   if (is_there(table_path(folder)) && !ours)
     throw UserError("the sweep would overwrite '" + one_line(table_path(folder)) +
-                    "', which is no table of a sweep");
+                    "', which is not the table of a sweep");
   for (auto const& csv : {csv_path(folder), spread_path(folder)}) check_keeps_others(csv, is_table_of_sweep);
   for (auto const& script : {script_path(folder), collector_path(folder)})
     check_keeps_others(script, is_script_of_sweep);
@@ -166,7 +167,7 @@ void check_folder(std::string const& folder) {
 void make_folder(std::string const& folder) {
   std::error_code error;
   fs::create_directories(fs::path(folder) / "runs", error);
-  if (error) throw UserError("the folder '" + one_line(folder) + "' cannot be made: " + error.message());
+  if (error) throw UserError("cannot create folder '" + one_line(folder) + "': " + error.message());
 }
 
 void write_whole(std::string const& path, std::string const& text) {

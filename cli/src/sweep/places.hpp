@@ -32,7 +32,7 @@ std::string lock_path(std::string const& folder);       // sweep.lock
 std::string script_path(std::string const& folder);     // sweep.sbatch
 std::string collector_path(std::string const& folder);  // collect.sbatch
 
-// First lines of a sweep's text files; any other file with such a name is kept.
+// First lines of a sweep's text files; any other file with that name is kept.
 inline constexpr std::string_view kRunListHead =
     "# runs of a sweep of farfault: name of the result, what varies";
 inline constexpr std::string_view kCheckedHead =

@@ -23,8 +23,8 @@ std::vector<VariedKey> varied_keys(Points const& points, Extensions const& exten
   std::vector<VariedKey> keys;
   for (std::size_t k = 0; k < points.keys().size(); ++k) {
     auto const& key = points.keys()[k];
-    std::string text = key == kBaseKey ? "the configuration: a file, or the name of a preset"
-                                       : "parameter of the configuration";
+    std::string text =
+        key == kBaseKey ? "Configuration: a file, or the name of a preset" : "Parameter of the configuration";
     for (auto const& section : sections.all())
       for (auto const& param : section.table.all())
         if ((section.name.empty() ? param.name : section.name + "." + param.name) == key) text = param.text;
@@ -79,14 +79,13 @@ std::string RunIdentity::name() const {
 }
 
 std::string RunIdentity::why_not_in(results::SweptRun const& run) const {
-  if (run.end_reason != "completed" || run.result_digest.empty())
-    return "the result that is there did not come to its end";
+  if (run.end_reason != "completed" || run.result_digest.empty()) return "the existing result is incomplete";
   auto const commit = program_commit();
   bool const tells_all = !extended_ && commit.find_first_not_of("0123456789abcdef") == commit.npos;
   if (run.farfault_version != FARFAULT_VERSION || run.commit != commit ||
       (!tells_all && run.build != build_id()))
-    return "the result that is there is of another program";
-  constexpr char const* kOthers = "the result that is there is of another configuration";
+    return "the existing result is from a different farfault version";
+  constexpr char const* kOthers = "the existing result is from a different configuration or input file";
   auto const& inputs = model_.inputs;
   std::vector<std::string> parameters;
   for (auto const& input : inputs) parameters.push_back(input.parameter);
@@ -128,8 +127,8 @@ std::string Plan::base_of(Settings const& settings, std::size_t run) const {
   auto const& base = own == settings.end() ? study_.base : *own;
   auto const& name = base.value.text;
   if (name.empty())
-    throw UserError(fmt::format("{}:1: base is missing, and run {} ({}) names none", one_line(study_.path),
-                                run, text_of(settings)));
+    throw UserError(fmt::format("{}:1: base is missing, and run {} ({}) does not set it",
+                                one_line(study_.path), run, text_of(settings)));
   auto& known = bases_[name];
   if (!known.empty()) return known;
   auto const file = (std::filesystem::path(study_.path).parent_path() / name).string();
@@ -218,7 +217,7 @@ void Plan::look_for(std::size_t run, RunIdentity const& identity) {
       auto const there = results::read_swept_run(path);
       why_not = identity.why_not_in(there);
       if (why_not.empty() && !checked_.is_unchanged(identity.name(), there.result_digest))
-        why_not = "the result that is there was changed after its run";
+        why_not = "the existing result was modified after its run";
       if (why_not.empty()) {
         table_.set_done(run, result_name(identity.name()), there);
         wall_time_ += there.wall_time;
@@ -226,7 +225,7 @@ void Plan::look_for(std::size_t run, RunIdentity const& identity) {
         return;
       }
     } catch (UserError const&) {
-      why_not = "what is there is no result";  // the run will replace it
+      why_not = "the existing file is not a result";  // the run will replace it
     }
     table_.set_missing(run, why_not);
     ++stale_;

@@ -54,7 +54,7 @@ class Plan {
   Run const& run(std::size_t number) const { return runs_[number]; }
   // The first run whose result has this name.
   std::optional<std::size_t> run_of(std::string const& name) const;
-  // Runs with a result of their own, in order.
+  // Runs with a separate result, in order.
   std::vector<std::size_t> const& distinct() const { return distinct_; }
   // Distinct runs without a result.
   std::vector<std::size_t> missing() const;

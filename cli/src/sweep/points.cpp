@@ -41,8 +41,8 @@ Points::Points(Study const& study) : study_(study), seeds_(std::max<std::uint64_
     // At most kMost^2 before the check.
     if (n != 0) count_ *= n;
     if (count_ > kMost)
-      throw UserError(fmt::format("{}: the study has more than {} runs, which is the most that one may have",
-                                  one_line(study.path), kMost));
+      throw UserError(
+          fmt::format("{}: the study has more than {} runs, the maximum", one_line(study.path), kMost));
   };
   for (auto const& point : study.list)
     for (auto const& setting : point.settings) add_key(setting.key);

@@ -43,7 +43,7 @@ template <class Value>
 std::string why_no_range(Value low, Value high, RandomRange::Scale scale) {
   if (!(low <= high)) return "begins above its end";
   if (scale != RandomRange::Scale::linear && !(low > Value{0}))
-    return "begins at 0, where a logarithmic scale has none";
+    return "must begin above 0 on a logarithmic scale";
   return {};
 }
 
@@ -73,7 +73,7 @@ RandomRange::End RandomRange::end_of_text(std::string_view text) {
   if (auto e = attempt(parse_bandwidth, Quantity::bandwidth, [](Bandwidth b) { return b.bytes_per_second; }))
     return *e;
   if (auto e = attempt(parse_frequency, Quantity::frequency, [](Frequency f) { return f.hertz; })) return *e;
-  throw UserError("'" + shown(text) + "' is no quantity, such as \"64 KiB\", \"5 us\" or \"16 GB/s\"");
+  throw UserError("'" + shown(text) + "' is not a quantity, such as \"64 KiB\", \"5 us\" or \"16 GB/s\"");
 }
 
 RandomRange::RandomRange(End low, End high, Scale scale, End step)
@@ -83,7 +83,8 @@ RandomRange::RandomRange(End low, End high, Scale scale, End step)
     low_ = end_of_number(static_cast<double>(low_.units));
   if (low_.quantity == Quantity::number && high_.quantity == Quantity::count)
     high_ = end_of_number(static_cast<double>(high_.units));
-  if (low_.quantity != high_.quantity) throw UserError("the ends of the range are not of one kind");
+  if (low_.quantity != high_.quantity)
+    throw UserError("the ends of the range have different kinds of values");
   bool const real = low_.quantity == Quantity::number;
   if (real && (!std::isfinite(low_.real) || !std::isfinite(high_.real)))
     throw UserError("the ends of a range must be finite numbers");
@@ -96,7 +97,8 @@ RandomRange::RandomRange(End low, End high, Scale scale, End step)
   }
   if (step_.units == 0 && step_.real == 0) return;
   if (scale_ != Scale::linear || real || step_.quantity != low_.quantity)
-    throw UserError("a step belongs to a linear range of whole numbers or quantities, and is of their kind");
+    throw UserError(
+        "a step requires a linear range of whole numbers or quantities, and a value of the same kind");
 }
 
 std::uint64_t RandomRange::units(std::uint64_t bits) const {

@@ -149,13 +149,14 @@ results::SweepTable RunTable::table(std::size_t seeds) const {
     digests.push_back(row.digest);
   }
   auto& columns = table.runs;
-  if (are_named()) columns.push_back({"name", "", "1", "of the point of the list", std::move(points)});
-  columns.push_back({"state", "", "1", "what came of the run: done, failed or missing", std::move(states)});
+  if (are_named())
+    columns.push_back({"name", "", "1", "Name of the point in [[sweep.list]]", std::move(points)});
+  columns.push_back({"state", "", "1", "State of the run: done, failed or missing", std::move(states)});
   columns.push_back(
-      {"error", "", "1", "why the run failed, or a result that is there is none of it", std::move(errors)});
+      {"error", "", "1", "Why the run failed, or why its existing result is not used", std::move(errors)});
   columns.push_back(
-      {"result", "", "1", "file of the result, in the folder of the sweep", std::move(results)});
-  columns.push_back({"result_digest", "", "1", "digest of the result", std::move(digests)});
+      {"result", "", "1", "Result file, relative to the folder of the sweep", std::move(results)});
+  columns.push_back({"result_digest", "", "1", "Digest of the result", std::move(digests)});
   for (std::size_t key = 0; key < keys_.size(); ++key) columns.push_back(parameter_column(key, 1));
   for (auto const figure : figures_by_name()) {
     auto const& f = figures_[figure];
@@ -172,7 +173,7 @@ std::vector<SweepColumn> RunTable::spread(std::size_t seeds) const {
   if (are_named()) {
     std::vector<std::string> points;
     for (std::size_t first = 0; first < rows_.size(); first += seeds) points.push_back(rows_[first].point);
-    columns.push_back({"name", "", "1", "of the point of the list", std::move(points)});
+    columns.push_back({"name", "", "1", "Name of the point in [[sweep.list]]", std::move(points)});
   }
   for (std::size_t key = 0; key < keys_.size(); ++key)
     if (keys_[key].key != kSeedKey) columns.push_back(parameter_column(key, seeds));
@@ -182,7 +183,7 @@ std::vector<SweepColumn> RunTable::spread(std::size_t seeds) const {
     for (auto run = first; run < first + seeds; ++run)
       if (rows_[run].state == State::done) ++n;
   }
-  columns.push_back({"seeds", "", "1", "runs of the point that are done", std::move(done)});
+  columns.push_back({"seeds", "", "1", "Completed runs of the point", std::move(done)});
   for (auto const figure : figures_by_name()) {
     std::vector<double> means;
     std::vector<std::uint64_t> smallest, largest;
@@ -204,8 +205,8 @@ std::vector<SweepColumn> RunTable::spread(std::size_t seeds) const {
     auto const& f = figures_[figure];
     columns.push_back({f.name + "_mean", "figure", f.unit, f.text + " (mean over the seeds)", means});
     columns.push_back(
-        {f.name + "_smallest", "figure", f.unit, f.text + " (smallest of the seeds)", smallest});
-    columns.push_back({f.name + "_largest", "figure", f.unit, f.text + " (largest of the seeds)", largest});
+        {f.name + "_smallest", "figure", f.unit, f.text + " (minimum over the seeds)", smallest});
+    columns.push_back({f.name + "_largest", "figure", f.unit, f.text + " (maximum over the seeds)", largest});
   }
   return columns;
 }
@@ -239,7 +240,7 @@ void RunTable::print(std::ostream& out, std::size_t seeds, std::size_t most) con
   for (auto const& key : keys_)
     if (is_column(key)) lines[0].push_back(shown(key.key));
   lines[0].emplace_back("state");
-  lines[0].emplace_back(seeds == 1 ? "end" : "end, mean (smallest to largest)");
+  lines[0].emplace_back(seeds == 1 ? "end" : "end, mean (min to max)");
   auto const points = rows_.size() / seeds;
   for (std::size_t point = 0; point < std::min(points, most); ++point) {
     auto& line = lines.emplace_back();

@@ -39,7 +39,7 @@ class SharedModels {
   explicit SharedModels(std::string study_path) : study_path_(std::move(study_path)) {}
 
   // The model of a run of this configuration with these settings, valid until the next call; null if the run
-  // needs a model of its own. Throws InputFileError, as the constructor of a model would.
+  // needs a separate model. Throws InputFileError, as the constructor of a model would.
   Model* find(std::string const& base, std::vector<StudySetting> const& settings);
   // Keeps the model of a run for later runs that differ from it only in values.
   void keep(std::string const& base, std::vector<StudySetting> const& settings,

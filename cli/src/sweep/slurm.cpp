@@ -69,17 +69,16 @@ std::string array_script(SlurmJob const& job, SweepOptions const& options, Study
   command += fmt::format(" --jobs {} --threads {}", options.jobs.value_or(1), options.threads);
   if (options.memory) command += " --memory " + shell_word(to_text(*options.memory));
   if (options.total_memory) command += " --total-memory " + shell_word(to_text(*options.total_memory));
-  return head(study, "sweep", "slurm-%A_%a.log") +
-         fmt::format(
-             "#SBATCH --array=1-{}\n"
-             "#SBATCH --cpus-per-task={}\n"
-             "{}"
-             "# A part that is run again makes only what is missing.\n"
-             "#SBATCH --requeue\n"
-             "cd {} || exit\n"
-             "exec {} --part \"$SLURM_ARRAY_TASK_ID/{}\"\n",
-             job.parts, cores(options), memory_line(options), shell_word(fs::current_path().string()),
-             command, job.parts);
+  return head(study, "sweep", "slurm-%A_%a.log") + fmt::format(
+                                                       "#SBATCH --array=1-{}\n"
+                                                       "#SBATCH --cpus-per-task={}\n"
+                                                       "{}# A requeued part executes only its missing runs.\n"
+                                                       "#SBATCH --requeue\n"
+                                                       "cd {} || exit\n"
+                                                       "exec {} --part \"$SLURM_ARRAY_TASK_ID/{}\"\n",
+                                                       job.parts, cores(options), memory_line(options),
+                                                       shell_word(fs::current_path().string()), command,
+                                                       job.parts);
 }
 
 std::string collector_script(SweepOptions const& options, Study const& study, std::string const& folder) {
@@ -102,17 +101,17 @@ bool is_command(std::string const& name) {
 std::string sbatch(std::string const& arguments) {
   auto [in_time, status, output] = output_of("sbatch --parsable " + arguments, kLongestAnswer);
   if (!in_time)
-    throw RunError(
-        fmt::format("sbatch has not answered for {} minutes; squeue shows whether Slurm has the job",
-                    kLongestAnswer.count()));
+    throw RunError(fmt::format(
+        "sbatch did not respond within {} minutes; check with squeue whether the job was submitted",
+        kLongestAnswer.count()));
   while (!output.empty() && output.back() == '\n') output.pop_back();
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw RunError("sbatch refuses the job: " + (output.empty() ? "it prints nothing" : one_line(output)));
+    throw RunError("sbatch rejected the job: " + (output.empty() ? "no output" : one_line(output)));
   // "1234" or "1234;cluster", after any remarks.
   auto const line = output.substr(output.rfind('\n') + 1);
   auto const id = line.substr(0, line.find(';'));
   if (id.empty() || id.find_first_not_of("0123456789") != id.npos)
-    throw RunError("sbatch gives no number of the job, but '" + shown(line) + "'");
+    throw RunError("sbatch printed no job number, but '" + shown(line) + "'");
   return id;
 }
 
@@ -129,7 +128,7 @@ void print_slurm_options(Study const& study, std::ostream& out) {
   if (study.slurm_options.empty()) return;
   out << "  options   ";
   for (auto const& option : study.slurm_options) out << option << " ";
-  out << "(of the study)\n";
+  out << "(from the study)\n";
 }
 
 void submit(SlurmJob const& job, SweepOptions const& options, Study const& study, std::ostream& out) {
@@ -140,8 +139,8 @@ void submit(SlurmJob const& job, SweepOptions const& options, Study const& study
   print_slurm_options(study, out);
   out.flush();
   if (!is_command("sbatch")) {
-    out << "  submitted no: there is no sbatch here; sbatch --chdir=" << one_line(folder) << " "
-        << one_line(job.script) << " does it, and then farfault sweep --collect writes the table\n";
+    out << "  submitted no: sbatch not found; submit with sbatch --chdir=" << one_line(folder) << " "
+        << one_line(job.script) << ", then write the table with farfault sweep --collect\n";
     return;
   }
   auto const chdir = "--chdir=" + shell_word(folder) + " ";

@@ -19,9 +19,9 @@ struct Owned {
 
 constexpr std::string_view kBySweep = "the sweep sets it itself";
 constexpr std::string_view kCores = "the sweep sets a task's cores from --jobs and --threads";
-constexpr std::string_view kProgram = "a study does not say what is run, as whom, or with what environment";
-constexpr std::string_view kFile = "a study names no file that sbatch reads or writes";
-constexpr std::string_view kSubmission = "the sweep itself submits its jobs and reads what sbatch answers";
+constexpr std::string_view kProgram = "a study cannot set the program, user or environment of a job";
+constexpr std::string_view kFile = "a study cannot name a file that sbatch reads or writes";
+constexpr std::string_view kSubmission = "the sweep submits its jobs and reads the output of sbatch";
 
 constexpr std::array kOwned = {
     Owned{"array", 'a', kBySweep},        Owned{"job-name", 'J', kBySweep},
@@ -112,7 +112,7 @@ bool is_one_word(std::string_view option) {
 }
 
 std::string why_not_owned(Owned const& owned) {
-  return "is not a study's to give (" + std::string(owned.name) + "): " + std::string(owned.why);
+  return "cannot be set by a study (" + std::string(owned.name) + "): " + std::string(owned.why);
 }
 
 std::string why_not_listed() {
@@ -120,7 +120,7 @@ std::string why_not_listed() {
   for (auto const& list :
        {std::span<std::string_view const>(kWithValue), std::span<std::string_view const>(kFlags)})
     for (auto const name : list) names += (names.empty() ? "" : ", ") + std::string(name);
-  return "is not an option that a study may give: " + names;
+  return "is not an option that a study can set; options: " + names;
 }
 
 // sbatch interprets a node list with a slash as a file name.
@@ -136,7 +136,7 @@ std::string why_no_letter(std::string_view option) {
     if (owned.letter == letter) return why_not_owned(owned);
   bool const is_flag = kFlagLetters.find(letter) != kFlagLetters.npos;
   if (!is_flag && kLettersWithValue.find(letter) == kLettersWithValue.npos) return std::string(kForm);
-  if (is_flag && option.size() > 2) return "is more than one option; give each as a word of its own";
+  if (is_flag && option.size() > 2) return "contains several options; write each as a separate word";
   if (!is_flag && option.size() == 2) return "has no value; write it as in \"-plong\"";
   return why_no_value(letter == 'w' ? "nodelist" : letter == 'x' ? "exclude" : "", option.substr(2));
 }

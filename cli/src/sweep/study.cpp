@@ -60,7 +60,7 @@ class Reader {
       for (auto const& [key, node] : leaves(table(*config, "config")))
         study_.shared.push_back(setting(key, *node));
     auto const* sweep = root.get("sweep");
-    if (sweep == nullptr) refuse(1, "[sweep] is missing: what varies");
+    if (sweep == nullptr) refuse(1, "[sweep] is missing; it defines what varies");
     read_sweep(table(*sweep, "sweep"));
     check_axes();
     return std::move(study_);
@@ -103,8 +103,7 @@ class Reader {
     auto const* s = node.as_string();
     if (s == nullptr || s->get().empty()) refuse(line_of(node), name + " must be a name in quotes");
     if (s->get().find('\0') != std::string::npos)
-      refuse(line_of(node),
-             name + " '" + shown(s->get()) + "' holds a NUL character, which no name may have");
+      refuse(line_of(node), name + " '" + shown(s->get()) + "' contains a NUL character");
     return s->get();
   }
 
@@ -113,7 +112,7 @@ class Reader {
     auto const* i = node.as_integer();
     if (i == nullptr || i->get() < low || i->get() > high)
       refuse(line_of(node), name + " must be a number from " + std::to_string(low) + " to " +
-                                std::to_string(high) + ", and is " + shown(toml_text(node)));
+                                std::to_string(high) + ", not " + shown(toml_text(node)));
     return static_cast<std::uint64_t>(i->get());
   }
 
@@ -129,7 +128,7 @@ class Reader {
       return {number, number, ValueKind::number};
     }
     if (node.is_boolean() || node.is_array()) return {toml_text(node), toml_text(node), ValueKind::text};
-    refuse(line_of(node), "'" + shown(key) + "' is no value that a parameter can have");
+    refuse(line_of(node), "'" + shown(key) + "' must be text, a number, a boolean or an array");
   }
 
   StudySetting setting(std::string const& key, toml::node const& node) const {
@@ -179,7 +178,7 @@ class Reader {
     return all;
   }
   void gather(toml::table const& t, std::string const& prefix, int depth, std::vector<Leaf>& all) const {
-    if (depth > kMostDepth) refuse(line_of(t), "tables are nested too deep");
+    if (depth > kMostDepth) refuse(line_of(t), "tables are nested too deeply");
     for (auto const& [key, node] : t) {
       auto const name = prefix + std::string(key.str());
       if (node.is_table() && !is_range(node))
@@ -192,8 +191,7 @@ class Reader {
   std::vector<StudyValue> values(toml::node const& node, std::string const& key) const {
     auto const* array = node.as_array();
     if (array == nullptr || array->empty())
-      refuse(line_of(node),
-             "'" + shown(key) + "' must be an array of the values that it takes, such as [1, 2]");
+      refuse(line_of(node), "'" + shown(key) + "' must be an array of values, such as [1, 2]");
     std::vector<StudyValue> all;
     for (auto const& element : *array) all.push_back(value(element, key));
     return all;
@@ -221,7 +219,7 @@ class Reader {
   void read_list(toml::node const& node) {
     auto const* array = node.as_array();
     if (array == nullptr || !array->is_array_of_tables())
-      refuse(line_of(node), "sweep.list must be tables [[sweep.list]], one for each point");
+      refuse(line_of(node), "sweep.list must be tables [[sweep.list]], one per point");
     for (auto const& element : *array) {
       auto& point = study_.list.emplace_back();
       point.line = line_of(element);
@@ -245,9 +243,8 @@ class Reader {
                                 std::to_string(kMostName) + " characters");
     if (as_seen(name).empty()) refuse(line_of(node), "name '" + shown(name) + "' is blank");
     if (has_blank_end(name))
-      refuse(line_of(node), "name '" + shown(name) +
-                                "' must not begin or end with a blank, nor with a "
-                                "character that cannot be seen");
+      refuse(line_of(node),
+             "name '" + shown(name) + "' must not begin or end with a blank or an invisible character");
     return name;
   }
 
@@ -256,7 +253,7 @@ class Reader {
     auto const cost = node.is_integer() ? std::optional(static_cast<double>(node.as_integer()->get()))
                                         : node.value<double>();
     if (!node.is_number() || !cost || !(*cost > 0) || !std::isfinite(*cost))
-      refuse(line_of(node), "cost must be a number above 0, and is " + shown(toml_text(node)));
+      refuse(line_of(node), "cost must be a number above 0, not " + shown(toml_text(node)));
     return *cost;
   }
 
@@ -264,7 +261,7 @@ class Reader {
     std::map<std::string, StudyPoint const*> points;
     for (auto const& point : study_.list) {
       if (point.name.empty() != study_.list[0].name.empty())
-        refuse(point.line, "either all points [[sweep.list]] have a name or none");
+        refuse(point.line, "some points [[sweep.list]] have a name and some have none; name all or none");
       if (point.name.empty()) continue;
       auto const [first, fresh] = points.emplace(as_seen(point.name), &point);
       if (fresh) continue;
@@ -273,13 +270,14 @@ class Reader {
           "the point at line " + std::to_string(other.line) + " has the name '" + shown(other.name) + "', ";
       refuse(point.line, other.name == point.name
                              ? at + "too"
-                             : at + "which looks as that of this one does, '" + shown(point.name) + "'");
+                             : at + "which looks like the name of this point, '" + shown(point.name) + "'");
     }
   }
 
   void read_random(toml::table const& random) {
     auto const* samples = random.get("samples");
-    if (samples == nullptr) refuse(line_of(random), "sweep.random.samples is missing: how many to draw");
+    if (samples == nullptr)
+      refuse(line_of(random), "sweep.random.samples is missing; set it to the number of samples");
     study_.samples = count(*samples, "sweep.random.samples", 1, kMostSamples);
     if (auto const* seed = random.get("seed"))
       study_.random_seed = count(*seed, "sweep.random.seed", 0, std::numeric_limits<std::int64_t>::max());
@@ -292,7 +290,7 @@ class Reader {
         axis.choices = values(*node, key);
       study_.random.push_back(std::move(axis));
     }
-    if (study_.random.empty()) refuse(line_of(random), "[sweep.random] names no parameter to draw");
+    if (study_.random.empty()) refuse(line_of(random), "[sweep.random] contains no parameter");
   }
 
   RandomRange::End end(toml::node const& node, std::string const& key) const {
@@ -303,7 +301,7 @@ class Reader {
     if (auto const* f = node.as_floating_point()) return RandomRange::end_of_number(f->get());
     auto const* s = node.as_string();
     if (s == nullptr)
-      refuse(line_of(node), "'" + shown(key) + "': an end of a range is a number or a quantity");
+      refuse(line_of(node), "'" + shown(key) + "': the end of a range must be a number or a quantity");
     return at_line(line_of(node), key, [&] { return RandomRange::end_of_text(s->get()); });
   }
 
@@ -311,7 +309,7 @@ class Reader {
     check_names(t, key + ".", {"low", "high", "scale", "step"});
     auto const *low = t.get("low"), *high = t.get("high");
     if (low == nullptr || high == nullptr)
-      refuse(line_of(t), "'" + shown(key) + "': a range has both ends, as in {low = 1, high = 8}");
+      refuse(line_of(t), "'" + shown(key) + "': a range needs both ends, such as {low = 1, high = 8}");
     auto scale = RandomRange::Scale::linear;
     if (auto const* word = t.get("scale")) {
       auto const name = text(*word, key + ".scale");
@@ -368,13 +366,14 @@ class Reader {
     auto const add = [&](std::string const& key, int line) {
       if (!keys.insert(key).second)
         refuse(line,
-               "'" + shown(key) + "' varies twice: it may be in one of sweep.list, sweep.random, sweep.grid");
+               "'" + shown(key) +
+                   "' varies twice; it may appear in only one of sweep.list, sweep.random and sweep.grid");
     };
     for (auto const& axis : study_.random) add(axis.key, axis.line);
     for (auto const& axis : study_.grid) add(axis.key, axis.line);
     if (!study_.seeds.empty()) add(kSeedKey, study_.seeds_line);
     if (study_.base.value.text.empty() && !keys.contains(kBaseKey))
-      refuse(1, "base is missing: the configuration that all runs share, a file or preset");
+      refuse(1, "base is missing; set it to the configuration of all runs, a file or preset");
     if (keys.empty())
       refuse(
           1,

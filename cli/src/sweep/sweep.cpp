@@ -54,13 +54,13 @@ std::uint32_t jobs_at_a_time(SweepOptions const& options) {
   auto const cores = std::max(1U, std::thread::hardware_concurrency());
   auto jobs = options.jobs.value_or(std::max(1U, cores / options.threads));
   if (!options.memory) {
-    if (options.total_memory) throw UserError("--total-memory needs --memory, what one run may take");
+    if (options.total_memory) throw UserError("--total-memory requires --memory, the limit of one run");
     return jobs;
   }
   auto const total = options.total_memory.value_or(usable_memory());
   auto const fit = total.bytes / options.memory->bytes;
   if (fit == 0)
-    throw UserError(fmt::format("--memory {} is more than the {:.1f} GiB that there are for all runs",
+    throw UserError(fmt::format("--memory {} exceeds the {:.1f} GiB available for all runs",
                                 to_text(*options.memory), static_cast<double>(total.bytes) / 0x1p30));
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(jobs, fit));
 }
@@ -102,7 +102,7 @@ class Sweep {
     if (options_.slurm) {
       print_head();
       if (missing_.empty()) {
-        out_ << "  submitted no: all results are there\n";
+        out_ << "  submitted no: all results are cached\n";
         return conclude(0);
       }
       lock_.reset();  // the parts may start before the submission is complete
@@ -123,30 +123,28 @@ class Sweep {
     auto const distinct = plan_->distinct().size();
     auto const of =
         options_.part ? fmt::format(" of part {}/{}", options_.part->number, options_.part->of) : "";
-    out_ << fmt::format("  runs      {}{}, of which {} are there\n", distinct, of, already_);
+    out_ << fmt::format("  {} runs{}, {} cached\n", distinct, of, already_);
     print_stale();
   }
 
   // Prints the number of unusable results; the table has the reason for each.
   void print_stale() {
     if (plan_->stale() != 0)
-      out_ << fmt::format(
-          "  stale     {} results that were there are of another program, changed, or not whole\n",
-          plan_->stale());
+      out_ << fmt::format("  stale     {} existing results are outdated, modified or incomplete\n",
+                          plan_->stale());
   }
 
   int dry_run() {
     print_head();
-    out_ << "  to make   " << missing_.size() << "\n";
+    out_ << "  missing   " << missing_.size() << "\n";
     if (auto const signal = missing_.empty() ? 0 : estimate(); signal != 0) {
       fmt::print(err_, "farfault: stopped by {}\n", signal_name(signal));
       return kSaved;
     }
-    out_ << "  where     " << one_line(plan_->folder()) << "\n";
+    out_ << "  folder    " << one_line(plan_->folder()) << "\n";
     if (options_.slurm) {
       auto const job = slurm_job(study_, plan_->folder(), plan_->distinct().size());
-      out_ << "  slurm     an array job of " << job.parts << " parts, with the script "
-           << one_line(job.script) << "\n";
+      out_ << "  slurm     array job of " << job.parts << " parts, script " << one_line(job.script) << "\n";
       print_slurm_options(study_, out_);
     }
     return kDone;
@@ -161,23 +159,23 @@ class Sweep {
     bool const alike = plan_->cost(shortest) >= longest;
     auto const name = alike ? std::string("the first run") : plan_->table().name_of(shortest);
     auto seconds = plan_->time_of_cost();  // for a cost of 1
-    std::string from = "by the mean of those that are there";
+    std::string from = "estimated from the cached runs";
     if (seconds == 0) {
       auto const probe = measure(*plan_, shortest, options_, kLongestProbe);
       if (probe.stopped_by != 0) return probe.stopped_by;
       if (!probe.failure.empty()) {
-        out_ << "  how long  unknown: " << plan_->table().name_of(shortest) << " fails: " << probe.failure
+        out_ << "  time      unknown: " << plan_->table().name_of(shortest) << " fails: " << probe.failure
              << "\n";
         return 0;
       }
       if (!probe.ended) {
-        out_ << "  how long  more than " << wall_time(kLongestProbe) << " each: " << name
-             << " has not ended by then\n";
+        out_ << "  time      more than " << wall_time(kLongestProbe) << " each: " << name
+             << " did not complete in that time\n";
         return 0;
       }
       seconds = probe.seconds / plan_->cost(shortest);
       from = fmt::format("{}, {:.2g} s with {} MiB of memory",
-                         alike ? "if all are as long as the first" : "by their costs and " + name,
+                         alike ? "if all take as long as the first" : "scaled by cost from " + name,
                          probe.seconds, (probe.peak_bytes >> 20) + 1);
     }
     double all = 0;
@@ -186,7 +184,7 @@ class Sweep {
     auto const turns = alike ? std::ceil(all / longest / jobs_) * longest
                              : std::max(all / static_cast<double>(jobs_), longest);
     auto const time = seconds * turns;
-    out_ << fmt::format("  how long  {} with {} at a time, {}\n",
+    out_ << fmt::format("  time      {} with {} concurrent runs, {}\n",
                         time < 1 ? "less than a second" : "about " + wall_time(time), jobs_, from);
     return 0;
   }
@@ -208,9 +206,9 @@ class Sweep {
     auto const without_input = plan_->without_input().size();
     auto const repeated = options_.part ? 0 : points_.count() - distinct - without_input;
     out_ << fmt::format(
-        "  runs      {}{}: {} made now, {} there before, {} failed, {} missing\n",
+        "  {} runs{}: {} completed, {} cached, {} failed, {} missing\n",
         options_.part ? distinct + without_input : points_.count(),
-        repeated == 0 ? "" : fmt::format(" ({} the same as others)", repeated), made_, already_, failed,
+        repeated == 0 ? "" : fmt::format(" ({} duplicates)", repeated), made_, already_, failed,
         options_.part ? missing_.size() + without_input - made_ - failed : count(RunTable::State::missing));
     print_stale();
     if (!options_.part) {
@@ -221,15 +219,14 @@ class Sweep {
            << one_line(csv_path(plan_->folder())) << "\n";
     }
     if (stopped_by != 0) {
-      fmt::print(err_, "farfault: stopped by {}; the same command makes what is missing\n",
+      fmt::print(err_, "farfault: stopped by {}; rerun this command to execute the missing runs\n",
                  signal_name(stopped_by));
       return kSaved;
     }
     if (skipped_ != 0)
-      fmt::print(err_,
-                 "farfault: another process is making {} of the runs; the same command takes them up when it "
-                 "has ended\n",
-                 skipped_);
+      fmt::print(
+          err_, "farfault: {} runs are in progress in another process; rerun this command when it finishes\n",
+          skipped_);
     return failed == 0 && skipped_ == 0 ? kDone : kRunFailed;
   }
 
@@ -293,7 +290,7 @@ int sweep(SweepOptions const& options, std::ostream& out, std::ostream& err) {
     ~Restored() { std::signal(SIGXFSZ, before); }
   } const restored;
   if (auto const copies = missing_mpi(1, [](char const* name) { return std::getenv(name); }))
-    throw UserError("a sweep starts its runs by itself: start it without mpirun or srun, or use --slurm");
+    throw UserError("a sweep starts its own runs; start it without mpirun or srun, or use --slurm");
   return Sweep(options, out, err).execute();
 }
 

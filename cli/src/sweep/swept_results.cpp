@@ -18,9 +18,9 @@ void check_inside(std::string const& file, std::string const& folder) {
   auto const place = error ? fs::path() : fs::weakly_canonical(file, error);
   auto const end = std::mismatch(inside.begin(), inside.end(), place.begin(), place.end()).first;
   if (error || end != inside.end())
-    throw UserError("the result '" + one_line(file) + "' is outside of the sweep's folder" +
+    throw UserError("the result '" + one_line(file) + "' is outside the folder of the sweep" +
                     (error ? std::string() : ", at '" + one_line(place.string()) + "'") +
-                    "; name that file itself if you trust it");
+                    "; if you trust that file, name it explicitly");
 }
 
 std::vector<std::string> results_of(std::vector<std::string> const& names) {
@@ -32,7 +32,7 @@ std::vector<std::string> results_of(std::vector<std::string> const& names) {
       continue;
     }
     auto const runs = read_run_list(name);
-    if (!runs) throw UserError("'" + one_line(name) + "' is a folder, and none of a sweep");
+    if (!runs) throw UserError("'" + one_line(name) + "' is not the folder of a sweep");
     auto const before = files.size();
     for (auto const& run : *runs) {
       if (run.name.empty()) continue;

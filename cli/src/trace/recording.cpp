@@ -84,8 +84,8 @@ void Recording::find_components() {
     }
     if (any) continue;
     auto const near = nearest_name(pattern, known);
-    throw UserError("--trace: no component is called '" + shown(pattern) + "'" +
-                    (near.empty() ? "; it has those of /timeseries of a result, such as " + known.front()
+    throw UserError("--trace: unknown component '" + shown(pattern) + "'" +
+                    (near.empty() ? "; /timeseries of a result lists the components, such as " + known.front()
                                   : "; did you mean '" + near + "'?"));
   }
   // A track other than an SM's shows the accesses of all SMs.
@@ -213,12 +213,12 @@ void Recording::write(Time end) {
   for (auto& c : counters_)
     if (c.track.values.size() > 1) content.counters.push_back(std::move(c.track));
   if (!begun_ || end == options_.from)
-    remark_ = fmt::format("the trace is empty: the run ended at {}, {} the window begins at {}",
+    remark_ = fmt::format("the trace is empty: the run ended at {}, {} the window starts at {}",
                           to_text(end.time_since_epoch()), end == options_.from ? "when" : "before",
                           to_text(options_.from.time_since_epoch()));
   else if (content.left_out != 0)
     remark_ = fmt::format(
-        "the trace has {} accesses and leaves {} out, those beyond {} of each SM; see --trace-sample and "
+        "the trace has {} accesses and omits {} that exceed the limit of {} per SM; see --trace-sample and "
         "--trace-limit",
         content.accesses.size(), content.left_out,
         std::max<std::uint64_t>(options_.most / std::max(sms_, 1U), 1));

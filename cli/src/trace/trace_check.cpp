@@ -151,15 +151,14 @@ std::string why_not_whole(TraceBytes bytes) {
     if (whole.size() < whole_size) return cut_short;
     std::optional<std::uint64_t> end;
     if (!is_message(whole.substr(whole_size - *size), fields_of(kPacketFields), end))
-      return fmt::format("the packet at byte {} is none that farfault writes", at);
+      return fmt::format("the packet at byte {} is not one that farfault writes", at);
     if (!end) checksum.add(whole);
     bytes.pass(whole_size);
     if (!end) continue;
     if (!bytes.next(1).empty()) return fmt::format("bytes follow its last packet, at byte {}", at);
-    return *end == checksum.value() ? std::string() : "its checksum is not that of its contents";
+    return *end == checksum.value() ? std::string() : "its checksum does not match its content";
   }
-  return "its last packet, which has a checksum, is missing: it was cut short, or an earlier version wrote "
-         "it";
+  return "its last packet, with the checksum, is missing: the file is truncated or from an earlier version";
 }
 
 }  // namespace

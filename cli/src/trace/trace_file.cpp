@@ -125,7 +125,7 @@ class TraceFile {
   }
 
   void add_window() {
-    about_ = trace_.process("trace of simulated time: 1 ns shown is 1 ps");
+    about_ = trace_.process("trace of simulated time: 1 ns shown = 1 ps simulated");
     slice({trace_.track(about_, "window"), "window"}, options_.from, options_.to, false);
   }
 

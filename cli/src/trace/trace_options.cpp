@@ -31,13 +31,13 @@ Time time_of(std::string const& text) {
 TraceOptions trace_window(std::string const& text) {
   auto parts = parts_of(text);
   if (parts.size() < 2)
-    throw UserError("--trace '" + shown(text) + "' is no window; write two times such as 10us,20us");
+    throw UserError("--trace '" + shown(text) + "' is not a time window; write two times, such as 10us,20us");
   TraceOptions trace;
   trace.from = time_of(parts[0]);
   trace.to = time_of(parts[1]);
-  if (trace.to <= trace.from) throw UserError("--trace '" + shown(text) + "' must end later than it begins");
+  if (trace.to <= trace.from) throw UserError("--trace '" + shown(text) + "' must end after its start");
   for (auto p = parts.begin() + 2; p != parts.end(); ++p) {
-    if (p->empty()) throw UserError("--trace '" + shown(text) + "' names a component without a name");
+    if (p->empty()) throw UserError("--trace '" + shown(text) + "' contains an empty component name");
     trace.components.push_back(std::move(*p));
   }
   return trace;

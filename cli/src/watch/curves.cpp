@@ -27,7 +27,7 @@ struct CurveKind {
 std::vector<CurveKind> const& kinds() {
   static std::vector<CurveKind> const all{
       {"warp instructions per ns", {{"sm", "instructions"}}, {}, kPerNs},
-      {"SMs execute, of their time with warps",
+      {"SMs executing, of time with warps",
        {{"sm.by_gpu", "active_time"}},
        {{"sm.by_gpu", "active_time"},
         {"sm.by_gpu", "memory_stall_time"},
@@ -92,7 +92,7 @@ std::size_t watched_counter(std::string const& series, std::string const& metric
   auto const& all = watched_counters();
   for (std::size_t i = 0; i < all.size(); ++i)
     if (all[i].series == series && all[i].metric == metric) return i;
-  FF_CHECK(false, "a curve is made of a counter that is not read");
+  FF_CHECK(false, "a curve uses a counter that is not read");
   return 0;
 }
 

@@ -46,7 +46,7 @@ std::string value_text(Curve const& curve) {
   auto const last =
       std::find_if(curve.values.rbegin(), curve.values.rend(), [](double v) { return std::isfinite(v); });
   if (last == curve.values.rend()) return "";
-  return curve.share ? fmt::format("{:.1f} %", 100 * *last) : for_people(*last);
+  return curve.share ? fmt::format("{:.1f}%", 100 * *last) : for_people(*last);
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ std::string value_text(Curve const& curve) {
 WatchedRun::WatchedRun(std::string result) : result_(std::move(result)) {
   auto const partial = result_ + ".partial";
   if (!is_there(partial) && !is_there(result_))
-    throw UserError(one_line(result_) + ": no such file, nor " + one_line(partial) + " of a run under way");
+    throw UserError(one_line(result_) + ": neither this file nor " + one_line(partial) + " exists");
 }
 
 void WatchedRun::update() {
@@ -102,7 +102,8 @@ std::optional<double> WatchedRun::done() const {
 
 std::string WatchedRun::state() const {
   if (has_ended()) return shown(run_.end_reason);
-  return written_ ? "running" : "no program is writing it: it was killed, or runs where locks are not seen";
+  return written_ ? "running"
+                  : "no process is writing it: the run was killed, or its lock is not visible here";
 }
 
 std::optional<WatchedRun::Seen> WatchedRun::reference() const {
@@ -117,7 +118,7 @@ std::optional<WatchedRun::Seen> WatchedRun::reference() const {
 std::string WatchedRun::one_line_state() const {
   if (!last_) return "no samples yet";
   auto const share = done();
-  return (share ? fmt::format("{:3.0f} %, ", std::floor(100 * *share)) : "") + ps_text(last_->time_ps);
+  return (share ? fmt::format("{:3.0f}%, ", std::floor(100 * *share)) : "") + ps_text(last_->time_ps);
 }
 
 std::vector<std::string> WatchedRun::lines(FrameForm const& form) const {
@@ -126,7 +127,7 @@ std::vector<std::string> WatchedRun::lines(FrameForm const& form) const {
     auto const since = begin_ > 0 ? static_cast<double>(std::time(nullptr)) - begin_ : -1;
     list.push_back(
         (awaits_samples() && since >= 0 ? "  for " + wall_time(since) + "; no" : std::string("  no")) +
-        " samples to read yet: a run writes the first after 10 s, or as soon as it is watched");
+        " samples yet: a run writes the first after 10 s, or immediately when watched");
     return list;
   }
   auto const share = done();
@@ -134,7 +135,7 @@ std::vector<std::string> WatchedRun::lines(FrameForm const& form) const {
   if (share) {
     constexpr std::size_t kBar = 24;
     auto const filled = static_cast<std::size_t>(*share * kBar);
-    how_far += fmt::format("[{}{}] {:.0f} %, ", std::string(filled, '#'), std::string(kBar - filled, '.'),
+    how_far += fmt::format("[{}{}] {:.0f}%, ", std::string(filled, '#'), std::string(kBar - filled, '.'),
                            std::floor(100 * *share));
   }
   auto const since = has_ended() ? std::nullopt : reference();
@@ -148,7 +149,7 @@ std::vector<std::string> WatchedRun::lines(FrameForm const& form) const {
   how_far += ps_text(last_->time_ps) + " simulated";
   if (seconds > 0)
     how_far +=
-        fmt::format(", {} each second",
+        fmt::format(", {} per second",
                     ps_text(std::llround(static_cast<double>(last_->time_ps - since->time_ps) / seconds)));
   list.push_back(how_far);
   auto const& totals = points_.back().totals;

@@ -33,7 +33,7 @@ class WatchedRun {
   bool is_written() const { return written_; }  // by an active program
   std::optional<double> done() const;           // share of the thread blocks, if known
   std::vector<std::string> lines(FrameForm const& form) const;
-  std::string one_line_state() const;  // "43 %, 1.87 ms"
+  std::string one_line_state() const;  // "43%, 1.87 ms"
 
  private:
   struct Seen {  // progress of the run at a time

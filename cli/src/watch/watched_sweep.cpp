@@ -50,7 +50,7 @@ std::string more(std::size_t count) {
 
 WatchedSweep::WatchedSweep(std::string folder) : folder_(std::move(folder)) {
   if (!fs::is_directory(fs::path(folder_) / "runs"))
-    throw UserError(one_line(folder_) + ": is no folder of a sweep: it has no folder 'runs'");
+    throw UserError(one_line(folder_) + ": not the folder of a sweep: it has no folder 'runs'");
 }
 
 void WatchedSweep::update() {
@@ -119,16 +119,15 @@ std::vector<std::string> WatchedSweep::lines(FrameForm const&) const {
   if (known_) {
     auto const filled = runs_ == 0 ? kBar : ended * kBar / runs_;
     list.push_back(fmt::format("{}: sweep of {} runs", one_line(folder_), runs_));
-    list.push_back(fmt::format("  [{}{}] {} done, {} failed, {} under way, {} to come",
+    list.push_back(fmt::format("  [{}{}] {} done, {} failed, {} running, {} pending",
                                std::string(filled, '#'), std::string(kBar - filled, '.'), done_,
                                failed_.size(), under_way_.size(), to_come));
   } else {
-    list.push_back(one_line(folder_) + ": a sweep; how many runs it has is not known");
-    list.push_back(
-        fmt::format("  {} done, {} failed, {} under way", done_, failed_.size(), under_way_.size()));
+    list.push_back(one_line(folder_) + ": sweep with an unknown number of runs");
+    list.push_back(fmt::format("  {} done, {} failed, {} running", done_, failed_.size(), under_way_.size()));
   }
   std::size_t shown = 0;
-  if (!under_way_.empty()) list.push_back("  under way");
+  if (!under_way_.empty()) list.push_back("  running");
   for (auto const& [name, run] : under_way_)
     if (shown++ < kMostListed)
       list.push_back(fmt::format("    {}: {}", text_of(name), run->one_line_state()));

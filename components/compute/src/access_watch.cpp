@@ -71,8 +71,7 @@ void AccessWatch::after(Event const& e) {
     pass(again_.front(), [&](std::uint32_t id) { look_up(id, at); });
   for (; position_ < s.position; ++position_)
     pass(current_[position_], [&](std::uint32_t id) { look_up(id, at); });
-  FF_CHECK(!moved || at == s.lsu_free,
-           sm_.path() + ": the trace has lost sight of what the load/store unit does");
+  FF_CHECK(!moved || at == s.lsu_free, sm_.path() + ": the trace lost track of the load/store unit");
 }
 
 bool AccessWatch::is_sampled(LsuItem const& item, Warp const& warp, std::uint64_t number) const {
@@ -151,7 +150,7 @@ void AccessWatch::look_up(std::uint32_t id, Time at) {
     in_translation_[page].push_back(id);
   } else {
     auto const found = look_at_tlb(page);
-    FF_CHECK(found.has_value(), sm_.path() + ": the trace has lost sight of a translation");
+    FF_CHECK(found.has_value(), sm_.path() + ": the trace lost track of a translation");
     if (live.trace.translation == Served::unknown) live.trace.translation = Served::l1;
     live.trace.physical = found->physical_of(live.trace.address, sm_.spec().page_bits);
     enter_cache(id, live.since);

@@ -10,15 +10,15 @@ namespace farfault {
 std::string Dispatcher::why_not(KernelShape const& shape, SmParams const& sm, std::uint32_t warp_width) {
   auto const warps = SmUse::of(shape, warp_width).warps;
   if (warps > sm.max_warps)
-    return std::to_string(warps) + " warps where an SM holds " + std::to_string(sm.max_warps);
+    return std::to_string(warps) + " warps, but an SM holds " + std::to_string(sm.max_warps);
   if (shape.threads_per_block > sm.max_threads)
-    return std::to_string(shape.threads_per_block) + " threads where an SM holds " +
+    return std::to_string(shape.threads_per_block) + " threads, but an SM holds " +
            std::to_string(sm.max_threads);
   auto const registers = std::uint64_t{shape.registers_per_thread} * warps * warp_width;
   if (registers > sm.registers)
-    return std::to_string(registers) + " registers where an SM has " + std::to_string(sm.registers);
+    return std::to_string(registers) + " registers, but an SM has " + std::to_string(sm.registers);
   if (shape.shared_bytes_per_block > sm.shared_bytes)
-    return to_text(ByteSize{shape.shared_bytes_per_block}) + " of shared memory where an SM has " +
+    return to_text(ByteSize{shape.shared_bytes_per_block}) + " of shared memory, but an SM has " +
            to_text(ByteSize{sm.shared_bytes});
   return {};
 }
@@ -79,7 +79,7 @@ std::string Dispatcher::waiting_for() const {
     running += share.running;
     left += share.count - share.next;
   }
-  if (slices != 0) return std::to_string(slices) + " slices that write back";
+  if (slices != 0) return std::to_string(slices) + " slices writing back";
   if (running == 0 && left == 0) return {};
   return std::to_string(running) + " running blocks, " + std::to_string(left) + " not dispatched";
 }

@@ -70,40 +70,41 @@ bool Host::is_running(std::uint32_t application) const {
 std::vector<TableInfo> Host::tables() const {
   TableInfo kernels{
       "kernels",
-      "one row for each kernel that ran",
-      {{"kernel", "count", "number of the kernel, from 0", ColumnType::u64},
-       {"name", "text", "name of the kernel", ColumnType::text},
-       {"blocks", "count", "thread blocks of the grid", ColumnType::u64},
-       {"launched", "ps", "simulated time of the launch by the host", ColumnType::u64},
-       {"reached_gpus", "ps", "simulated time at which the launch reached the GPUs", ColumnType::u64},
-       {"left_gpus", "ps", "simulated time at which the last GPU had done its last block", ColumnType::u64},
-       {"finished", "ps", "simulated time at which the host learned that it is done", ColumnType::u64}}};
+      "One row per completed kernel",
+      {{"kernel", "count", "Kernel number, from 0", ColumnType::u64},
+       {"name", "text", "Kernel name", ColumnType::text},
+       {"blocks", "count", "Thread blocks of the grid", ColumnType::u64},
+       {"launched", "ps", "Launch time at the host", ColumnType::u64},
+       {"reached_gpus", "ps", "Arrival time of the launch at the GPUs", ColumnType::u64},
+       {"left_gpus", "ps", "Completion time of the last block on the last GPU", ColumnType::u64},
+       {"finished", "ps", "Completion time at the host", ColumnType::u64}}};
   TableInfo copies{
       "copies",
-      "one row for each copy between the host and the GPUs, in the order of completion",
+      "One row per copy between the host and the GPUs, in the order of completion",
       {{"direction", "text", "to_gpus or to_host", ColumnType::text},
-       {"first", "bytes", "virtual address of the first byte", ColumnType::u64},
-       {"bytes", "bytes", "number of bytes; those that were in the host's memory anyway are counted",
-        ColumnType::u64},
-       {"started", "ps", "simulated time of the host's order", ColumnType::u64},
-       {"finished", "ps", "simulated time at which the host learned that it is done", ColumnType::u64}}};
+       {"first", "bytes", "Virtual address of the first byte", ColumnType::u64},
+       {"bytes", "bytes", "Number of bytes, including bytes already in the host's memory", ColumnType::u64},
+       {"started", "ps", "Start time at the host", ColumnType::u64},
+       {"finished", "ps", "Completion time at the host", ColumnType::u64}}};
   auto allocations = copies;
   allocations.name = "allocations";
-  allocations.text = "one row for each buffer that a program allocated or freed, in the order of completion";
+  allocations.text = "One row per buffer allocated or freed by a program, in the order of completion";
   allocations.columns[0] = {"operation", "text", "allocate or free", ColumnType::text};
-  allocations.columns[2].text = "number of bytes";
-  ColumnInfo const stream{"stream", "count", "stream of the application, from 0", ColumnType::u64};
+  allocations.columns[2].text = "Number of bytes";
+  ColumnInfo const stream{"stream", "count", "Stream of the application, from 0", ColumnType::u64};
   if (spec().applications->streams() > spec().applications->count()) {
     kernels.columns.push_back(stream);
     copies.columns.push_back(stream);
     allocations.columns.push_back(stream);
   }
   if (rows_name_applications()) {
-    kernels.columns[0].text = "number of the kernel, from 0, over all applications in turn";
-    kernels.columns.push_back({"application", "text", "application that launched it", ColumnType::text});
+    kernels.columns[0].text = "Kernel number, from 0, counted over all applications in order";
     kernels.columns.push_back(
-        {"launch", "count", "kernels that the application had launched before", ColumnType::u64});
-    ColumnInfo const orderer{"application", "text", "application that ordered it", ColumnType::text};
+        {"application", "text", "Application that launched the kernel", ColumnType::text});
+    kernels.columns.push_back(
+        {"launch", "count", "Number of kernels launched earlier by the application", ColumnType::u64});
+    ColumnInfo const orderer{"application", "text", "Application that issued the operation",
+                             ColumnType::text};
     copies.columns.push_back(orderer);
     allocations.columns.push_back(orderer);
   }
@@ -192,7 +193,7 @@ std::string Host::waiting_for(std::uint32_t stream) const {
   auto const gpus =
       run.writing_back != 0 ? spec().gpus : applications.gpus_of(application, spec().gpus).size();
   return text + "kernel " + std::to_string(applications.first_kernel(application) + o.number) +
-         (run.writing_back != 0 ? ", written back by " : ", done by ") + std::to_string(run.reported) +
+         (run.writing_back != 0 ? ", written back by " : ", completed by ") + std::to_string(run.reported) +
          " of " + std::to_string(gpus) + " GPUs";
 }
 

@@ -5,18 +5,15 @@ namespace farfault {
 
 TableInfo runs_table(bool names_applications) {
   TableInfo table{
-      "runs",
-      "one row for each time that an application's program ran to its end, in the order of completion",
-      {}};
+      "runs", "One row per completed run of an application's program, in the order of completion", {}};
   if (names_applications)
-    table.columns.push_back({"application", "text", "application whose program it is", ColumnType::text});
+    table.columns.push_back({"application", "text", "Application of the program", ColumnType::text});
   table.columns.insert(
       table.columns.end(),
-      {{"run", "count", "number of the application's run, from 0", ColumnType::u64},
-       {"started", "ps", "simulated time of its first operation's start by the host", ColumnType::u64},
-       {"finished", "ps", "simulated time at which the host learned that its last operation is done",
-        ColumnType::u64},
-       {"kernels", "count", "kernels that it launched", ColumnType::u64}});
+      {{"run", "count", "Number of the application's run, from 0", ColumnType::u64},
+       {"started", "ps", "Start time of its first operation at the host", ColumnType::u64},
+       {"finished", "ps", "Completion time of its last operation at the host", ColumnType::u64},
+       {"kernels", "count", "Kernels launched by the run", ColumnType::u64}});
   for (auto const& counter : SmStats::list())
     if (counter.kind == StatKind::counter)
       table.columns.push_back(

@@ -181,7 +181,7 @@ void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
   bool const mapped = m.found_by != FoundBy::nothing;
   if (mapped) s.tlb->fill(m.page, found);
   auto const entry = s.tlb_mshrs.find(m.page);
-  FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
+  FF_CHECK(entry.has_value(), path() + ": translation without a request");
   s.tlb_mshrs.release(*entry, [&](ScalarRequest const& waiting) {
     if (!mapped) return keep_faulted(m.page, waiting, cx);
     tell_use(m.page, cx);

@@ -152,7 +152,7 @@ void Sm::on_tick(Tick const&, Cx& cx) const {
   for (auto ready = s.warps.ready(cx.now()); ready != 0;) {
     auto const slot = s.warp_order->pick(ready);
     FF_CHECK(slot < 64 && (ready >> slot & 1) != 0,
-             path() + ": gpu.sm.warp_order picks a warp that is not ready");
+             path() + ": gpu.sm.warp_order selected a warp that is not ready");
     ready = s.warps.take(slot);
     issue(slot, cycle, cx);
   }

@@ -132,7 +132,7 @@ void Sm::on_context(MemResponse const& m, Cx& cx) const {
   auto& t = s.transfer;
   auto const lines = m.train.lines();
   s.slice_credits[spec().memory.slice(offset_of(m.address))] += lines;
-  FF_CHECK(t.block != HeldBlocks::kNone && t.done + lines <= t.lines, path() + ": a line of no context");
+  FF_CHECK(t.block != HeldBlocks::kNone && t.done + lines <= t.lines, path() + ": line without a context");
   t.done += lines;
   // Usable from the next edge on; the last line of a train arrives later than the first.
   if (t.done == t.lines) cx.wake_at(moved, Tick{}, cx.now() + m.train.length() + Duration{1});

@@ -213,7 +213,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
     if (mapped) s.l1_tlb->fill(m.page, found);
     auto const count = count_of(m.found_by);
     auto const entry = s.tlb_mshrs.find(m.page);
-    FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
+    FF_CHECK(entry.has_value(), path() + ": translation without a request");
     bool refused = false;  // a write that was merged with a read
     s.stalled_warps.begin();
     std::uint8_t stream = 0;

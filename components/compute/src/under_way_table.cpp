@@ -5,21 +5,20 @@
 namespace farfault {
 
 TableInfo Host::table_of_what_is_under_way() const {
-  TableInfo table{
-      "under_way",
-      "one row for each kernel, copy or buffer operation that had not ended at the end of the run; "
-      "what such a kernel has done is in the statistics of its SMs, not in the table of kernels",
-      {}};
+  TableInfo table{"under_way",
+                  "One row per kernel, copy or buffer operation in progress at the end of the run. Counts of "
+                  "these kernels are in the statistics of their SMs, not in the table of kernels",
+                  {}};
   if (rows_name_applications())
-    table.columns.push_back({"application", "text", "application that ordered it", ColumnType::text});
+    table.columns.push_back(
+        {"application", "text", "Application that issued the operation", ColumnType::text});
   table.columns.insert(
       table.columns.end(),
-      {{"stream", "count", "stream of the application, from 0", ColumnType::u64},
+      {{"stream", "count", "Stream of the application, from 0", ColumnType::u64},
        {"operation", "text", "kernel, to_gpus or to_host (copies), allocate or free", ColumnType::text},
-       {"name", "text", "name of the kernel; empty for others", ColumnType::text},
-       {"started", "ps", "simulated time of the host's order", ColumnType::u64},
-       {"reached", "ps", "simulated time at which the order reaches the GPUs or the driver",
-        ColumnType::u64}});
+       {"name", "text", "Kernel name, empty for other operations", ColumnType::text},
+       {"started", "ps", "Start time at the host", ColumnType::u64},
+       {"reached", "ps", "Arrival time of the operation at the GPUs or the driver", ColumnType::u64}});
   return table;
 }
 

@@ -8,7 +8,7 @@ void WarpContexts::leave(std::uint32_t block_context) {
   for (auto c = b.first; c != kNone; c = warps_[c].next) {
     auto& w = warps_[c];
     if (w.ended != 0) continue;
-    FF_CHECK(w.slot != kNone, "a block leaves slots that it does not have");
+    FF_CHECK(w.slot != kNone, "a block releases slots that it does not hold");
     w.at_barrier = (b.barrier >> w.slot & 1) != 0 ? 1 : 0;
     remove(c);
   }

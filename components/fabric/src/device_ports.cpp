@@ -92,8 +92,8 @@ void Rdma::receive(Packet const& m, Cx& cx) const {
     return;
   }
   FF_CHECK(m.kind == PacketKind::read_response || m.kind == PacketKind::write_response,
-           path() + ": a packet that a GPU does not take");
-  FF_INVARIANT(m.tag < s.outbound.size(), path() + ": a response to no request");
+           path() + ": unexpected packet kind at a GPU");
+  FF_INVARIANT(m.tag < s.outbound.size(), path() + ": response without a request");
   auto& requester = s.outbound[m.tag];
   requester.lines = static_cast<std::uint16_t>(requester.lines - m.train().lines());
   if (requester.lines == 0) s.free_outbound.give_back(m.tag);
@@ -145,7 +145,7 @@ void CpuPort::receive(Packet const& m, Cx& cx) const {
                              Time{Duration{static_cast<std::int64_t>(m.frame)}}});
     return;
   }
-  FF_CHECK(m.kind == PacketKind::translate_request, path() + ": a packet that a CPU does not take");
+  FF_CHECK(m.kind == PacketKind::translate_request, path() + ": unexpected packet kind at a CPU");
   cx.send(translate, m);
 }
 

@@ -23,7 +23,7 @@ auto leaves_over(LinkEnd const& link, Out<Packet> const& port, Cx& cx, Gone gone
     std::uint32_t output = 0;
     if (link.far_route != nullptr) {
       auto const step = link.far_route->next(p);
-      FF_CHECK(step.link != RouteTable::kNone, "a packet for a node to which the next switch has no route");
+      FF_CHECK(step.link != RouteTable::kNone, "the next switch has no route for a packet");
       output = step.link;
       p.flow = step.flow;
     }
@@ -134,9 +134,9 @@ std::string FabricPort::waiting_for() const {
   auto const out = s.free_outbound.taken();
   auto const inside = s.free_inbound.taken();
   auto text = describe_waiting(s.queued());
-  if (out != 0) text += (text.empty() ? "" : ", ") + std::to_string(out) + " remote accesses unanswered";
+  if (out != 0) text += (text.empty() ? "" : ", ") + std::to_string(out) + " remote accesses outstanding";
   if (inside != 0)
-    text += (text.empty() ? "" : ", ") + std::to_string(inside) + " accesses by other devices being served";
+    text += (text.empty() ? "" : ", ") + std::to_string(inside) + " accesses by other devices in service";
   return text;
 }
 
@@ -193,7 +193,7 @@ auto FabricPort::leaves(std::uint32_t link, Cx& cx) const {
 
 void FabricPort::enqueue(Packet p, std::size_t client, Cx& cx) const {
   auto const step = spec().fabric.route->next(p);
-  FF_CHECK(step.link < spec().fabric.links.size(), path() + ": a packet for a node without a route");
+  FF_CHECK(step.link < spec().fabric.links.size(), path() + ": no route for a packet");
   p.flow = step.flow;
   cx.state().egress[step.link].send(p, client, cx.now(), leaves(step.link, cx));
 }

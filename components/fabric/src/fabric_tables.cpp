@@ -6,18 +6,18 @@ namespace farfault {
 namespace {
 
 TableInfo links_table() {
-  return {
-      "links",
-      "links, each direction by itself: what went over it until the end of the run",
-      {{"link", "index", "number of the link in /topology/links", ColumnType::u64},
-       {"from", "text", "node that sends", ColumnType::text},
-       {"to", "text", "node that receives", ColumnType::text},
-       {"sender", "text", "component that sends, as in the time series", ColumnType::text},
-       {"packets", "count", "packets sent", ColumnType::u64},
-       {"bytes", "bytes", "bytes sent, headers included", ColumnType::u64},
-       {"busy_time", "ps", "time that the link was busy", ColumnType::u64},
-       {"credit_wait_time", "ps", "time that it was idle while a packet waited for credits", ColumnType::u64},
-       {"bandwidth", "bytes/s", "bandwidth of the direction", ColumnType::u64}}};
+  return {"links",
+          "One row per link and direction: traffic until the end of the run",
+          {{"link", "index", "Link number in /topology/links", ColumnType::u64},
+           {"from", "text", "Sending node", ColumnType::text},
+           {"to", "text", "Receiving node", ColumnType::text},
+           {"sender", "text", "Sending component, as in the time series", ColumnType::text},
+           {"packets", "count", "Packets sent", ColumnType::u64},
+           {"bytes", "bytes", "Bytes sent, headers included", ColumnType::u64},
+           {"busy_time", "ps", "Time the link was busy", ColumnType::u64},
+           {"credit_wait_time", "ps", "Time the link was idle while a packet waited for credits",
+            ColumnType::u64},
+           {"bandwidth", "bytes/s", "Bandwidth of this direction", ColumnType::u64}}};
 }
 
 void add_link(TableRows& rows, std::string const& sender, FabricNodeSpec const& node, std::size_t link,
@@ -40,12 +40,12 @@ void SwitchOutput::final_rows(TableRows& rows) const {
 std::vector<TableInfo> FabricPort::tables() const {
   return {links_table(),
           {"traffic",
-           "pairs of devices of which one has sent something to the other: requests, answers, translations "
-           "and copies, until the end of the run",
-           {{"from", "text", "device that sends", ColumnType::text},
-            {"to", "text", "device that receives", ColumnType::text},
-            {"packets", "count", "packets sent", ColumnType::u64},
-            {"bytes", "bytes", "bytes of data sent, headers not included", ColumnType::u64}}}};
+           "One row per pair of communicating devices: requests, responses, translations and copies until "
+           "the end of the run",
+           {{"from", "text", "Sending device", ColumnType::text},
+            {"to", "text", "Receiving device", ColumnType::text},
+            {"packets", "count", "Packets sent", ColumnType::u64},
+            {"bytes", "bytes", "Payload bytes sent, headers excluded", ColumnType::u64}}}};
 }
 
 void FabricPort::final_rows(TableRows& rows) const {

@@ -8,8 +8,8 @@ void Nic::on_access(MemRequest const& m, Cx& cx) const {
 }
 
 void Nic::receive(Packet const& m, Cx& /*cx*/) const {
-  FF_CHECK(false, path() + ": a packet that a NIC does not take, of kind " +
-                      std::to_string(static_cast<unsigned>(m.kind)));
+  FF_CHECK(false,
+           path() + ": unexpected packet at a NIC, of kind " + std::to_string(static_cast<unsigned>(m.kind)));
 }
 
 }  // namespace farfault

@@ -39,16 +39,16 @@ std::string CopyEngine::waiting_for() const {
     if (orders == 0) continue;
     text += (text.empty() ? "" : "; ") + std::to_string(orders) + " copies " +
             (&lane == &state().lanes[0] ? "in, " : "out, ") +
-            std::to_string(spec().window - lane.free_lines) + " of their lines under way";
+            std::to_string(spec().window - lane.free_lines) + " of their lines in flight";
   }
   return text;
 }
 
 void CopyEngine::on_copy(CopyOrder const& m, Cx& cx) const {
-  FF_CHECK(m.bytes != 0, path() + ": a copy of no bytes");
+  FF_CHECK(m.bytes != 0, path() + ": copy of zero bytes");
   std::uint32_t const number = device_of(m.to) == spec().device ? 0 : 1;
   auto& lane = cx.state().lanes[number];
-  FF_CHECK(!lane.free_runs.empty(), path() + ": more copies than there is room for");
+  FF_CHECK(!lane.free_runs.empty(), path() + ": copy queue overflow");
   auto const run = lane.free_runs.back();
   lane.free_runs.pop_back();
   lane.runs[run] = {m, 0, 0, {}};

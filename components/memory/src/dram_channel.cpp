@@ -36,7 +36,7 @@ std::string DramChannel::waiting_for() const {
 
 void DramChannel::on_request(MemRequest const& m, Cx& cx) const {
   auto& s = cx.state();
-  FF_CHECK(s.queue.size() < spec().params.queue, path() + ": a request came without a credit");
+  FF_CHECK(s.queue.size() < spec().params.queue, path() + ": request without a credit");
   auto const lines = m.train.lines();
   s.queue_depth.add(s.queued_lines, lines);
   auto const local = spec().memory.local(offset_of(m.address));
@@ -88,7 +88,7 @@ void DramChannel::schedule(Cx& cx) const {
     auto const i =
         s.scheduler->pick({s.queue, s.queued_lines, s.queued_writes, s.banks, t, cx.now(), s.last});
     FF_CHECK(i < s.queue.size(),
-             path() + ": " + spec().section + ".scheduler picks a request that is not there");
+             path() + ": " + spec().section + ".scheduler selected a request that does not exist");
     auto const chosen = s.queue[i];
     s.queue.erase(s.queue.begin() + static_cast<std::ptrdiff_t>(i));
     s.queued_lines -= chosen.request.train.lines();

@@ -91,7 +91,7 @@ std::string L2Slice::waiting_for() const {
 
 void L2Slice::on_request(MemRequest const& m, Cx& cx) const {
   auto& s = cx.state();
-  FF_INVARIANT(device_of(m.address) == spec().device, path() + ": a request for another device's memory");
+  FF_INVARIANT(device_of(m.address) == spec().device, path() + ": request for another device's memory");
   s.count_request(m);
   auto rest = m;
   Leaving leaving;

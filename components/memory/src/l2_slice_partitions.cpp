@@ -90,7 +90,7 @@ void L2Slice::send_to_home(Run& run, Cx& cx) const {
 
 void L2Slice::on_far_request(MemRequest const& m, Cx& cx) const {
   auto& s = cx.state();
-  FF_INVARIANT(partition_of(m.address) == partition(), path() + ": it is not the home of this address");
+  FF_INVARIANT(partition_of(m.address) == partition(), path() + ": slice is not the home of the address");
   auto rest = m;
   s.stats.far_requests += m.train.lines();
   Leaving leaving;

@@ -31,7 +31,8 @@ void InitialMemory::find_buffers() {
   for (auto const& application : applications()) {
     auto& ranges = buffers_.emplace_back();
     for (auto const& buffer : application.workload->buffers()) {
-      FF_CHECK(buffer.base + buffer.bytes <= first_address_of(1), "a buffer ends beyond 48 bits of address");
+      FF_CHECK(buffer.base + buffer.bytes <= first_address_of(1),
+               "a buffer ends beyond the 48-bit address space");
       auto const base = first_address_of(application.space) + buffer.base;
       auto const first = base >> spec_.page_bits;
       auto const pages = ((base + buffer.bytes - 1) >> spec_.page_bits) - first + 1;
@@ -74,10 +75,11 @@ void InitialMemory::check_room() const {
   if (needed_pages() <= all_pages()) return;
   auto const& first = *applications()[0].workload;
   throw UserError(
-      (buffers_.size() > 1 ? "the applications need " : "workload '" + first.name() + "' needs ") +
+      (buffers_.size() > 1 ? "the applications need at least "
+                           : "workload '" + first.name() + "' needs at least ") +
       to_text(ByteSize{needed_pages() << spec_.page_bits}) +
-      " or more, beyond the machine's memory (gpu.dram.capacity, cpu.dram.capacity" +
-      (spec_.fragmentation.any() ? ", less what memory.fragmentation_index occupies)" : ")"));
+      ", more than the machine's memory (gpu.dram.capacity, cpu.dram.capacity" +
+      (spec_.fragmentation.any() ? ", less the pages occupied by memory.fragmentation_index)" : ")"));
 }
 
 std::uint64_t InitialMemory::all_pages() const {
@@ -102,7 +104,7 @@ std::vector<PageRange> InitialMemory::allocated_pages() const {
           throw UserError("workload '" + workload.name() + "' allocates buffer '" +
                           workload.buffers()[mine].name + "', which shares a page with buffer '" +
                           applications()[other].workload->buffers()[b].name +
-                          "': what a program allocates has its pages to itself (memory.page_size)");
+                          "': a buffer that a program allocates must not share pages (memory.page_size)");
         }
       allocated.push_back(range);
     }
@@ -206,18 +208,18 @@ void InitialMemory::place_host_pages() {
   host_pages_ = HostPages(std::move(copied), 0);
   host_pages_.each([&](std::uint64_t page, std::uint64_t& frame) {
     if (cpu_frames_->empty())
-      throw UserError("the host's side of copies needs " +
+      throw UserError("the host buffers of copies need " +
                       to_text(ByteSize{host_pages_.pages() << spec_.page_bits}) +
-                      ", more than the CPU's memory has free (cpu.dram.capacity)");
+                      ", more than the free CPU memory (cpu.dram.capacity)");
     frame = cpu_frames_->allocate(page);
   });
   if (host_pages_.empty()) return;
   auto const all = all_pages();
   auto const needed = needed_pages() + host_pages_.pages();
   if (needed > all)
-    throw UserError("the workload's pages and the host's side of copies need " +
+    throw UserError("the workload's pages and the host buffers of copies exceed the machine's memory by " +
                     to_text(ByteSize{(needed - all) << spec_.page_bits}) +
-                    " more than the machine's memory (gpu.dram.capacity, cpu.dram.capacity)");
+                    " (gpu.dram.capacity, cpu.dram.capacity)");
 }
 
 std::uint64_t InitialMemory::unmapped_pages() const {

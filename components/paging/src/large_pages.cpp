@@ -71,7 +71,7 @@ LargePages::LargePages(Choice const& choice, Applications const& applications,
       if (pages.count != 0)
         ranges_.push_back(pages);
       else if (!names.empty())
-        throw UserError("memory.large_pages: no page of memory.large_page_size lies wholly in buffer '" +
+        throw UserError("memory.large_pages: no whole page of memory.large_page_size fits in buffer '" +
                         buffer.name + "' of workload '" + workload.name() + "', of " +
                         to_text(ByteSize{buffer.bytes}));
     }

@@ -39,8 +39,8 @@ void refuse_pages_named_twice(PageMap const& map) {
   auto const same = [](MappedPage const& a, MappedPage const& b) { return a.page == b.page; };
   auto const twice = std::ranges::adjacent_find(sorted, same);
   if (twice != sorted.end())
-    map.refuse(twice[1], "page " + std::to_string(twice->page) + " is placed by line " +
-                             std::to_string(twice->line) + " already; a page has one place");
+    map.refuse(twice[1], "page " + std::to_string(twice->page) + " is already placed by line " +
+                             std::to_string(twice->line) + "; a page can be placed only once");
 }
 
 }  // namespace
@@ -80,7 +80,8 @@ PageMap parse_page_map(std::string_view text, std::string const& path) {
     map.pages.push_back(at);
   }
   if (!headed)
-    throw UserError(one_line(path) + ": no heading '" + std::string(kHeading) + "': not a page map");
+    throw UserError(one_line(path) + ": not a page map: the heading '" + std::string(kHeading) +
+                    "' is missing");
   refuse_pages_named_twice(map);
   return map;
 }

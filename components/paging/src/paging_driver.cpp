@@ -112,9 +112,9 @@ std::string PagingDriver::waiting_for() const {
   if (moving == 0 && s.waiting.empty() && orders == 0 && batch.empty()) return {};
   bool const allocates = std::ranges::any_of(
       s.orders, [](auto const& o) { return o.kind == OperationKind::allocate && o.next < o.end; });
-  return std::to_string(moving) + " pages moving, " + std::to_string(s.waiting.size()) +
-         " faults waiting, orders of " + std::to_string(orders) + " streams" +
-         (allocates && all_full(s) ? ", no frame is free for what they allocate" : "") + batch;
+  return std::to_string(moving) + " pages in flight, " + std::to_string(s.waiting.size()) +
+         " faults waiting, operations of " + std::to_string(orders) + " streams" +
+         (allocates && all_full(s) ? ", no free frame for their allocations" : "") + batch;
 }
 
 PageTranslation PagingDriver::take(std::uint64_t page, unsigned size, DeviceId device,
@@ -326,7 +326,8 @@ void PagingDriver::unmap_page(std::uint64_t page, Cx& cx) const {
 
 void PagingDriver::on_step_done(StepDone const& m, Cx& cx) const {
   auto& moving = cx.state().moves[m.move];
-  FF_CHECK(moving.in_use != 0 && moving.unmapping > 0, path() + ": a step of a page that does not move");
+  FF_CHECK(moving.in_use != 0 && moving.unmapping > 0,
+           path() + ": a step completed for a page that is not in flight");
   if (--moving.unmapping != 0) return;
   if (moving.role == PageMigration::Role::is_mapped_within) return end_page(m.move, cx);
   bool const maps = moving.role == PageMigration::Role::comes && is_mapping(moving, cx.state());
@@ -359,7 +360,7 @@ void PagingDriver::order_copy(DeviceId engine, PhysAddr from, PhysAddr to, std::
 
 void PagingDriver::on_copied(CopyDone const& m, Cx& cx) const {
   auto const moving = cx.state().moves[m.tag];
-  FF_CHECK(moving.in_use != 0, path() + ": a page was copied that does not move");
+  FF_CHECK(moving.in_use != 0, path() + ": a copy completed for a page that is not in flight");
   if (moving.role == PageMigration::Role::moves_within) {
     if (moving.fault.page == FrameAllocator::kNobodysPage) return end_page(m.tag, cx);
     cx.state().moves[m.tag].role = PageMigration::Role::is_mapped_within;

@@ -42,7 +42,7 @@ BatchState PagingDriver::initial_batches() const {
     b.blocks_seen.emplace_back(spec().page_bits, spec().spaces);
     b.stays.emplace_back(spec().page_bits, spec().spaces);
   }
-  b.owes_replay.resize(gpus);
+  b.gpus.resize(gpus);
   return b;
 }
 
@@ -55,9 +55,9 @@ std::string PagingDriver::waiting_batch() const {
   if (b.phase == BatchPhase::reading)
     return ", the fault buffer of " + name_of(spec().names, batch_gpu(s)) + " being read";
   return ", a batch of " + name_of(spec().names, batch_gpu(s)) + ": " + std::to_string(b.there) + " of " +
-         std::to_string(b.pages.size()) + " pages there, " + std::to_string(b.in) + " coming, " +
+         std::to_string(b.pages.size()) + " pages mapped, " + std::to_string(b.in) + " in transfer, " +
          std::to_string(s.frames[b.gpu].available()) + " frames free, " +
-         std::to_string(b.leaving.size() - b.free_leaving.size()) + " units leaving";
+         std::to_string(b.leaving.size() - b.free_leaving.size()) + " units being evicted";
 }
 
 void PagingDriver::order(std::uint32_t gpu, FaultOrder const& m, Cx& cx) const {
@@ -69,8 +69,8 @@ void PagingDriver::order(std::uint32_t gpu, FaultOrder const& m, Cx& cx) const {
 void PagingDriver::order_replay(FaultReplay::Moment moment, Cx& cx) const {
   auto& b = cx.state().batch;
   auto const orders = b.replay->after(moment);
-  if (orders == FaultReplay::Orders::nothing || b.owes_replay[b.gpu] == 0) return;
-  if (moment != FaultReplay::Moment::block_mapped) b.owes_replay[b.gpu] = 0;
+  if (orders == FaultReplay::Orders::nothing || b.gpus[b.gpu].owes_replay == 0) return;
+  if (moment != FaultReplay::Moment::block_mapped) b.gpus[b.gpu].owes_replay = 0;
   bool const flushes = orders == FaultReplay::Orders::flush_and_replay;
   order(static_cast<std::uint32_t>(b.gpu),
         {0, 0, flushes ? FaultOrderKind::flush_replay : FaultOrderKind::replay, 0}, cx);
@@ -183,7 +183,7 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
       ++s.stats[f.application].unallocated_faults;
     }
   }
-  if (unallocated != faults.size()) b.owes_replay[b.gpu] = 1;
+  if (unallocated != faults.size()) b.gpus[b.gpu].owes_replay = 1;
   if (block.faulted.none()) return;
   for (std::uint64_t p = 0; p < pages; ++p) {
     if (block.faulted[p]) continue;
@@ -410,7 +410,7 @@ void PagingDriver::end_batch(Cx& cx) const {
   // other GPU's batch takes its pages earlier.
   bool const replays_when_empty =
       b.replay->after(FaultReplay::Moment::buffer_empty) != FaultReplay::Orders::nothing;
-  if (replays_when_empty && b.owes_replay[b.gpu] != 0) return read_buffer(b.gpu, cx);
+  if (replays_when_empty && b.gpus[b.gpu].owes_replay != 0) return read_buffer(b.gpu, cx);
   b.interrupts.push(static_cast<std::uint32_t>(b.gpu));
   next_batch(cx);
 }

@@ -124,6 +124,8 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   if (!unit && waits_in_vain(b, moment(s, cx.now())) && !is_relocating(b.gpu, s)) unit = victim(true);
   if (!unit) return 0;
   b.orders[b.gpu].left(*unit);
+  auto& first = b.gpus[b.gpu].first_eviction;
+  first = std::min(first, cx.now());
   if (b.free_leaving.empty()) {
     b.free_leaving.push_back(static_cast<std::uint32_t>(b.leaving.size()));
     b.leaving.emplace_back();
@@ -250,8 +252,10 @@ void PagingDriver::page_has_left(std::uint32_t number, Cx& cx) const {
   ++stay.evictions;
   auto const lifetime = static_cast<std::uint64_t>(picoseconds(cx.now() - stay.came));
   b.counts.lifetime_ps += lifetime;
-  ++b.lifetimes.pages;
-  b.lifetimes.lifetime_ps += lifetime;
+  if (spec().batch.lifetimes == CountedLifetimes::all || stay.came >= b.gpus[b.gpu].first_eviction) {
+    ++b.lifetimes.pages;
+    b.lifetimes.lifetime_ps += lifetime;
+  }
   ++s.stats[moving.fault.application].evicted_pages;
   if (moving.change != PageMigration::Change::copy) {
     if (spec().pages_move)

@@ -12,7 +12,8 @@ namespace farfault {
 
 void PagingDriver::on_memory_order(MemoryOrder const& m, Cx& cx) const {
   auto& order = cx.state().orders[m.stream];
-  FF_CHECK(order.end == 0 && m.bytes != 0, path() + ": a stream orders before its last order has ended");
+  FF_CHECK(order.end == 0 && m.bytes != 0,
+           path() + ": a stream issued an operation before its previous one completed");
   auto const line = is_copy(m.kind) ? spec().line_bytes : 1;  // smallest unit of a copy engine
   order = {m.first / line * line, m.first + m.bytes, 0, m.kind, {}};
   continue_orders(cx);

@@ -8,11 +8,11 @@ namespace farfault {
 
 TableInfo PagingDriver::table_of_placement() {
   return {"page_placement",
-          "buffers, by the device that has some of their pages at the end of the run; copies not counted",
-          {{"application", "text", "application whose buffer it is", ColumnType::text},
-           {"buffer", "text", "buffer of its workload", ColumnType::text},
-           {"device", "text", "device that has the pages", ColumnType::text},
-           {"pages", "count", "base pages there", ColumnType::u64}}};
+          "Pages of each buffer on each device at the end of the run, copies excluded",
+          {{"application", "text", "Application that owns the buffer", ColumnType::text},
+           {"buffer", "text", "Buffer of the application's workload", ColumnType::text},
+           {"device", "text", "Device that holds the pages", ColumnType::text},
+           {"pages", "count", "Base pages of the buffer on the device", ColumnType::u64}}};
 }
 
 // The placement table is the last one.

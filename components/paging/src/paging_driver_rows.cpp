@@ -8,46 +8,43 @@ std::vector<TableInfo> PagingDriver::tables() const {
   std::vector<TableInfo> tables;
   if (spec().pages_wait)
     tables.push_back({"first_touches",
-                      "one row for each page mapped at its first touch, in the order in which the driver "
-                      "took the frames, which may be before the page is mapped",
-                      {{"page", "count", "virtual page number", ColumnType::u64},
+                      "One row per page mapped at first touch, in the order of frame allocation",
+                      {{"page", "count", "Virtual page number", ColumnType::u64},
                        {"gpu", "text", "GPU that touched the page", ColumnType::text},
-                       {"device", "text", "device in whose memory it was placed", ColumnType::text},
-                       {"mapped", "ps", "simulated time at which it is mapped", ColumnType::u64}}});
+                       {"device", "text", "Device on which the page was placed", ColumnType::text},
+                       {"mapped", "ps", "Simulated time of the mapping", ColumnType::u64}}});
   if (spec().pages_wait && spec().large.any())
     tables[0].columns.push_back({"base_pages", "count",
-                                 "base pages that it has; the page number is that of the first",
+                                 "Base pages of the page. The page number is that of the first",
                                  ColumnType::u64});
   if (spec().pages_wait && rows_name_applications())
     tables[0].columns.push_back(
-        {"application", "text", "application that touched the page", ColumnType::text});
+        {"application", "text", "Application that touched the page", ColumnType::text});
   if (spec().pages_move)
     tables.push_back(
         {"migrations",
-         "one row for each page that migrated, in the order of completion",
-         {{"page", "count", "virtual page number", ColumnType::u64},
-          {"from", "text", "source device", ColumnType::text},
-          {"to", "text", "destination device: the GPU that accessed the page", ColumnType::text},
-          {"started", "ps", "simulated time at which the driver started the migration", ColumnType::u64},
+         "One row per page moved or copied to another device, in order of completion",
+         {{"page", "count", "Virtual page number", ColumnType::u64},
+          {"from", "text", "Source device", ColumnType::text},
+          {"to", "text", "Destination device", ColumnType::text},
+          {"started", "ps", "Simulated time at which the driver started the migration", ColumnType::u64},
           {"unmapped", "ps",
-           "simulated time at which the driver learned that no GPU can access the old frame",
+           "Simulated time at which the driver learned that no GPU can access the old frame",
            ColumnType::u64},
-          {"finished", "ps", "simulated time at which the driver learned that the page is copied",
+          {"finished", "ps", "Simulated time at which the driver learned that the copy completed",
            ColumnType::u64}}});
   if (spec().pages_move && rows_name_applications())
     tables.back().columns.push_back(
-        {"application", "text", "application that accessed the page", ColumnType::text});
+        {"application", "text", "Application that accessed the page", ColumnType::text});
   if (spec().in_batches) tables.push_back(table_of_batches());
   if (spec().coalesces)
-    tables.push_back(
-        {"page_sizes",
-         "one row for each large page that base pages became, or that was taken apart into them, in "
-         "the order in which the driver ordered it; of those that are large from the start there is "
-         "no row",
-         {{"page", "count", "virtual page number of the first base page", ColumnType::u64},
-          {"change", "text", "coalesced or splintered", ColumnType::text},
-          {"time", "ps", "simulated time of the driver's order", ColumnType::u64},
-          {"base_pages", "count", "base pages of the large page", ColumnType::u64}}});
+    tables.push_back({"page_sizes",
+                      "One row per large page coalesced or splintered during the run, in the order of the "
+                      "driver's requests",
+                      {{"page", "count", "Virtual page number of the first base page", ColumnType::u64},
+                       {"change", "text", "Change: coalesced or splintered", ColumnType::text},
+                       {"time", "ps", "Simulated time of the driver's request", ColumnType::u64},
+                       {"base_pages", "count", "Base pages of the large page", ColumnType::u64}}});
   if (relocates()) tables.push_back(table_of_relocations());
   if (spec().programs != nullptr) tables.push_back(table_of_placement());
   return tables;
@@ -92,47 +89,45 @@ void PagingDriver::take_rows(PagingDriverState& s, TableRows& rows) const {
 TableInfo PagingDriver::table_of_relocations() const {
   TableInfo table{
       "relocations",
-      "one row for each large frame that pages were moved out of, so that it is free, or into, so that they "
-      "can be coalesced, in the order in which that ended",
-      {{"gpu", "text", "GPU whose memory it is", ColumnType::text},
-       {"purpose", "text", "compaction (out of it) or coalescing (into it)", ColumnType::text},
-       {"began", "ps", "simulated time at which the driver ordered the first move", ColumnType::u64},
-       {"ended", "ps", "simulated time at which the driver learned that the last page is mapped",
+      "One row per large frame that pages moved out of (compaction) or into (coalescing), in order of "
+      "completion",
+      {{"gpu", "text", "GPU whose memory contains the large frame", ColumnType::text},
+       {"purpose", "text", "Purpose: compaction (out of the frame) or coalescing (into it)",
+        ColumnType::text},
+       {"began", "ps", "Simulated time at which the driver ordered the first move", ColumnType::u64},
+       {"ended", "ps", "Simulated time at which the driver learned that the last page is mapped",
         ColumnType::u64},
-       {"moved_pages", "count", "base pages that were moved, pre-fragmented data included",
-        ColumnType::u64}}};
+       {"moved_pages", "count", "Base pages moved, pre-fragmented data included", ColumnType::u64}}};
   if (rows_name_applications())
-    table.columns.push_back({"application", "text", "application whose page wanted it", ColumnType::text});
+    table.columns.push_back(
+        {"application", "text", "Application whose page needed the large frame", ColumnType::text});
   return table;
 }
 
 TableInfo PagingDriver::table_of_batches() const {
   auto const time = [](std::string name, std::string text) {
-    return ColumnInfo{std::move(name), "ps", "simulated time at which " + std::move(text), ColumnType::u64};
+    return ColumnInfo{std::move(name), "ps", "Simulated time at which " + std::move(text), ColumnType::u64};
   };
   auto const count = [](std::string name, std::string text) {
     return ColumnInfo{std::move(name), "count", std::move(text), ColumnType::u64};
   };
-  return {
-      "fault_batches",
-      "one row for each batch of faults, in the order in which they ended",
-      {{"gpu", "text", "GPU that raised the faults", ColumnType::text},
-       time("first_fault", "the first of them was written to the fault buffer"),
-       time("began", "the driver began to read the buffer"),
-       time("first_transfer", "the first page began to come; where none was transferred, that of the end"),
-       time("ended", "all pages were mapped, and all that left were gone"),
-       count("raw_faults", "entries of the fault buffer"),
-       count("duplicates", "of these, those of a page that had one already, or was on the GPU by then"),
-       count("pages", "pages that came because they had faulted"),
-       count("prefetched_pages", "pages that came beside"),
-       count("evicted_pages", "pages that left for the CPU's memory"),
-       count("dropped_pages",
-             "of these, those that were not transferred because they had not been written, or there were "
-             "copies"),
-       {"bytes_in", "bytes", "bytes transferred to the GPU", ColumnType::u64},
-       {"bytes_out", "bytes", "bytes transferred from it", ColumnType::u64},
-       count("sms", "SMs, and scalar caches, that raised the faults"),
-       count("blocks", "2 MiB blocks of which pages came")}};
+  return {"fault_batches",
+          "One row per fault batch, in order of completion",
+          {{"gpu", "text", "GPU that raised the faults", ColumnType::text},
+           time("first_fault", "the first fault entered the fault buffer"),
+           time("began", "the driver began to read the fault buffer"),
+           time("first_transfer", "the first transfer to the GPU began. Without transfers: end of the batch"),
+           time("ended", "all pages were mapped and all evictions had completed"),
+           count("raw_faults", "Fault-buffer entries read"),
+           count("duplicates", "Entries for pages already in the batch or already resident on the GPU"),
+           count("pages", "Faulted pages migrated or mapped"),
+           count("prefetched_pages", "Prefetched pages migrated or mapped"),
+           count("evicted_pages", "Pages evicted"),
+           count("dropped_pages", "Evicted pages not transferred because they were clean or had copies"),
+           {"bytes_in", "bytes", "Bytes transferred to the GPU", ColumnType::u64},
+           {"bytes_out", "bytes", "Bytes transferred from the GPU", ColumnType::u64},
+           count("sms", "SMs and scalar caches that raised the faults"),
+           count("blocks", "2 MiB blocks with faulted pages to serve")}};
 }
 
 void PagingDriver::take_batches(PagingDriverState& s, std::uint32_t table, TableRows& rows) const {

@@ -41,7 +41,7 @@ std::optional<Coalescing::Write> Coalescing::next_write(PageTable const& table) 
 
 void Coalescing::written(PageTable& table, std::uint32_t writes) {
   FF_CHECK(!work_.empty() && work_.front().done + writes <= work_.front().sent,
-           "an entry was written for nothing");
+           "page-table write without a pending coalescing or splintering");
   auto& w = work_.front();
   auto const e = table.coalesced_entries(w.leaves.page);
   w.done += writes;

@@ -83,10 +83,10 @@ std::string Gmmu::waiting_for() const {
       s.raw.size() == 0 && s.coalescing.idle())
     return {};
   return std::to_string(s.faults.in_use() + s.raw.size()) + " faults, " + std::to_string(s.faults.refused()) +
-         " refused, " + std::to_string(flushing) + " pages leaving the L2 cache, " + std::to_string(held) +
-         " translations, " + std::to_string(s.walker.busy()) + " walks under way, " +
+         " refused, " + std::to_string(flushing) + " pages being flushed from the L2 cache, " +
+         std::to_string(held) + " translations, " + std::to_string(s.walker.busy()) + " walks in flight, " +
          std::to_string(s.walker.queued()) + " walks queued" +
-         (s.coalescing.idle() ? "" : ", large pages being made or taken apart");
+         (s.coalescing.idle() ? "" : ", large pages being coalesced or splintered");
 }
 
 void Gmmu::on_request(TranslateRequest const& m, Cx& cx) const {
@@ -235,7 +235,8 @@ void Gmmu::replay(TranslateResponse const& m, Cx& cx) const {
   if (spec().fault_batches) page_replayed(m.page, cx);
   if (m.tag == 0) return;
   auto const record = m.tag - 1;
-  FF_CHECK(spec().keeps_faults && s.faults.page_of(record) == m.page, path() + ": a replay of no fault");
+  FF_CHECK(spec().keeps_faults && s.faults.page_of(record) == m.page,
+           path() + ": replay without a recorded fault");
   s.fault_latency.add(nanoseconds_of(cx.now() - s.recorded_at[record]));
   s.faults.release(record, [](FaultBuffer::Requester const&) {});
   s.faults.retry([&](std::uint64_t page, FaultBuffer::Requester const&) {
@@ -315,7 +316,7 @@ void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy f
                        TranslationStages const& stages, Cx& cx) const {
   auto& s = cx.state();
   auto& r = s.pending[id];
-  FF_CHECK(r.in_use != 0 && r.lookups > 0, path() + ": a response to no request");
+  FF_CHECK(r.in_use != 0 && r.lookups > 0, path() + ": response without a request");
   --r.lookups;
   bool const faulted = found_by == FoundBy::nothing;
   bool const answers = faulted || found.frame != kNoFrame;
@@ -330,7 +331,7 @@ void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy f
                 r.page, found.frame, r.l2_entry, found_by, found.size, FaultKind::not_mapped, {}, stages});
   }
   if (r.lookups != 0) return;
-  FF_CHECK(r.answered != 0, path() + ": a request ended without a response");
+  FF_CHECK(r.answered != 0, path() + ": request ended without a response");
   r.in_use = 0;
   s.free_pending.push_back(id);
   if (!s.stalled.empty()) {

@@ -61,7 +61,7 @@ std::string Iommu::waiting_for() const {
     return {};
   return std::to_string(s.faults.in_use()) + " faults, " + std::to_string(s.faults.refused()) + " refused, " +
          std::to_string(s.pages.in_use()) + " pages in translation, " + std::to_string(s.moving.in_use()) +
-         " moving, " + std::to_string(s.walker.busy()) + " walks under way, " +
+         " moving, " + std::to_string(s.walker.busy()) + " walks in flight, " +
          std::to_string(s.stalled.size()) + " requests stalled";
 }
 
@@ -291,7 +291,7 @@ void Iommu::drop(PageMove const& m, Cx& cx) const {
 
 void Iommu::on_invalidated(Invalidated const& m, Cx& cx) const {
   auto& left = cx.state().invalidations[m.move];
-  FF_CHECK(left > 0, path() + ": an invalidation was acknowledged that was not sent");
+  FF_CHECK(left > 0, path() + ": acknowledgement without an invalidation");
   if (--left == 0) cx.send(step_done, StepDone{m.move});
 }
 
@@ -299,7 +299,7 @@ void Iommu::remap(PageMove const& m, Cx& cx) const {
   auto& s = cx.state();
   map_page(m.page, {m.frame, 0}, s);
   auto const entry = s.moving.find(m.page);
-  FF_CHECK(entry.has_value(), path() + ": a page is mapped again that was not unmapped");
+  FF_CHECK(entry.has_value(), path() + ": remapped page was not unmapped");
   s.moving.release(*entry, [](IommuWaiter const&) {});
 }
 

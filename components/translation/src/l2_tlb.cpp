@@ -61,7 +61,7 @@ void L2Tlb::on_request(TranslateRequest const& m, Cx& cx) const {
   s.mshr_stall.set(cx.now(), true);
 }
 
-// False if the request needs an MSHR and all are in use, as they are while other requests are stalled. Hits
+// False if the request needs an MSHR and all are in use, which holds while other requests are stalled. Hits
 // and merged misses pass the stalled requests.
 bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   auto& s = cx.state();
@@ -178,7 +178,7 @@ void L2Tlb::on_invalidate(Invalidate const& m, Cx& cx) const {
 
 void L2Tlb::on_sm_invalidated(Invalidated const& m, Cx& cx) const {
   auto& left = cx.state().invalidating[m.move];
-  FF_CHECK(left > 0, path() + ": an invalidation was acknowledged that was not sent");
+  FF_CHECK(left > 0, path() + ": acknowledgement without an invalidation");
   if (--left == 0) cx.send(acknowledge, m);
 }
 

@@ -22,9 +22,9 @@ std::uint64_t PageTable::new_node(unsigned level) {
 }
 
 void PageTable::map(std::uint64_t page, PhysAddr frame, unsigned size) {
-  FF_CHECK(space_of(page) < spaces_, "a page table has no such address space");
+  FF_CHECK(space_of(page) < spaces_, "the page table does not have this address space");
   auto const last = levels_.level_of(size);
-  FF_CHECK(last.has_value(), "no level of a page table maps this size");
+  FF_CHECK(last.has_value(), "no level of the page table maps pages of this size");
   auto node = root_of(page);
   for (unsigned level = 0; level < *last; ++level) {
     auto const at = entry_of(node, level, page);
@@ -32,19 +32,20 @@ void PageTable::map(std::uint64_t page, PhysAddr frame, unsigned size) {
       auto const below = new_node(level + 1);
       entries_[at] = below + 1;
     }
-    FF_CHECK((entries_[at] & kLarge) == 0, "a page is mapped inside a large one");
+    FF_CHECK((entries_[at] & kLarge) == 0, "page is already mapped by a large page");
     node = node_below(entries_[at]);
   }
   auto& entry = entries_[entry_of(node, *last, page)];
-  FF_CHECK(entry == 0 || is_leaf(entry, *last), "a large page is mapped in the place of smaller ones");
+  FF_CHECK(entry == 0 || is_leaf(entry, *last), "large page overlaps smaller pages");
   if (size != 0) {
     if (entry == 0) mapped_ += std::uint64_t{1} << size;
     entry = kLarge | frame >> 1U;
     return;
   }
-  FF_CHECK((frame & kBits) == 0, "a frame is not aligned");
+  FF_CHECK((frame & kBits) == 0, "frame is not aligned");
   bool const disabled = (entry & kDisabled) != 0;
-  FF_CHECK(!disabled || (entry & ~kBits) == frame, "a base page of a large page is mapped to another frame");
+  FF_CHECK(!disabled || (entry & ~kBits) == frame,
+           "base page of a coalesced page is mapped to another frame");
   if (entry == 0 || (entry & kUnmapped) != 0) ++mapped_;
   entry = frame | kPresent | (disabled ? kDisabled : 0);
 }
@@ -137,7 +138,7 @@ bool PageTable::is_full_on_one_device(std::uint64_t page) const {
 }
 
 void PageTable::coalesce(std::uint64_t page) {
-  FF_CHECK(can_coalesce(page), "pages are coalesced that cannot be");
+  FF_CHECK(can_coalesce(page), "base pages cannot be coalesced");
   auto* const above = entry_above(page);
   auto const node = node_below(*above) << levels_.last_bits();
   *above |= kCoalesced;
@@ -146,7 +147,7 @@ void PageTable::coalesce(std::uint64_t page) {
 
 PageTable::CoalescedEntries PageTable::coalesced_entries(std::uint64_t page) const {
   auto const* above = entry_above(page);
-  FF_CHECK(above != nullptr, "a page table has no entries there");
+  FF_CHECK(above != nullptr, "the page table has no entries for this page");
   auto const node = node_below(*above) << levels_.last_bits();
   auto const at = static_cast<std::uint64_t>(above - entries_.data());
   return {base_ + at * kEntryBytes, base_ + node * kEntryBytes,
@@ -155,7 +156,7 @@ PageTable::CoalescedEntries PageTable::coalesced_entries(std::uint64_t page) con
 
 PageTable::Step PageTable::step(std::uint64_t node, unsigned level, std::uint64_t page) const {
   FF_INVARIANT(level < levels_.count() && entry_of(node, level, page) < entries_.size(),
-               "a page walk left its table");
+               "page walk left its page table");
   auto const at = entry_of(node, level, page);
   auto const entry = entries_[at];
   auto const address = base_ + at * kEntryBytes;

@@ -37,7 +37,7 @@ std::optional<Walker::Read> Walker::start(PageTable const& table) {
 }
 
 Walker::Step Walker::end(std::uint32_t walker, PageTable const& table) {
-  FF_INVARIANT(walker < walks_.size(), "no walker has this number");
+  FF_INVARIANT(walker < walks_.size(), "invalid walker number");
   auto const& w = walks_[walker];
   auto const found = table.find(w.page);
   free_.push_back(walker);
@@ -47,7 +47,7 @@ Walker::Step Walker::end(std::uint32_t walker, PageTable const& table) {
 }
 
 Walker::Step Walker::advance(std::uint32_t walker, PageTable const& table) {
-  FF_INVARIANT(walker < walks_.size(), "an entry was read for no walker");
+  FF_INVARIANT(walker < walks_.size(), "page-table read for an invalid walker number");
   auto& w = walks_[walker];
   auto const entry = table.step(w.node, w.level, at(w, table));
   if (entry.coalesced && !entry.leaf && stops_above_.value != 0) return end(walker, table);

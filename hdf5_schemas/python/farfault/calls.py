@@ -52,7 +52,7 @@ def charge(size, what):
     count.loaded += size
     limit = getattr(count.whose, "max_bytes", MAX_BYTES)
     if count.loaded > limit:
-        raise ResultError(f"{_path(count.whose)}: with {in_one_line(what)} this call would load {count.loaded} bytes, and its "
+        raise ResultError(f"{_path(count.whose)}: with {in_one_line(what)} this call would load {count.loaded} bytes, but "
                           f"max_bytes is {limit}; read less, or open the file with a larger max_bytes")
 
 
@@ -72,7 +72,7 @@ def counted_apart():
 
 def checked_limit(max_bytes):
     if isinstance(max_bytes, bool) or not isinstance(max_bytes, int) or max_bytes <= 0:
-        raise Misuse(f"max_bytes is a positive whole number, not {max_bytes!r}")
+        raise Misuse(f"max_bytes must be a positive integer, not {max_bytes!r}")
     return max_bytes
 
 
@@ -90,7 +90,7 @@ def names_of(names, what):
     try:
         return list(names)
     except TypeError:
-        raise Misuse(f"{what} is a list of names, not {type(names).__name__}") from None
+        raise Misuse(f"{what} must be a list of names, not {type(names).__name__}") from None
 
 
 def whole_calls(cls):

@@ -28,7 +28,7 @@ def parsed(path, text):
         raise ResultError(f"{damaged}it has {len(text)} characters; the limit is {MOST_CHARACTERS}")
     bare = TEXT.sub(r"\1", text)
     if '"""' in bare or "'''" in bare:
-        raise ResultError(f"{damaged}it has a text of several lines")
+        raise ResultError(f"{damaged}it has a multi-line text")
     marks = _count(bare, MARKS)
     if marks > MOST_MARKS:
         raise ResultError(f"{damaged}it has {marks} lines, dots, commas, equals signs and brackets; the limit is {MOST_MARKS}")

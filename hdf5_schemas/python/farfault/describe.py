@@ -41,8 +41,8 @@ def _state(run):
         end = run.figures(["end"]).get("end")
         return in_one_line(run.end_reason + ("" if end is None else f" after {time_text(end)}") + f", digest {run.digest}")
     if run.end_reason == "running":
-        return "the run goes on or was killed, so these are the figures until its last flush"
-    return f"the run was stopped before its end ({in_one_line(run.end_reason)})"
+        return "the run is in progress or was killed; data up to its last flush"
+    return f"the run was stopped early ({in_one_line(run.end_reason)})"
 
 
 def _workloads(config):

@@ -25,7 +25,7 @@ class Misplaced(IndexError):
 def unknown(path, what, name, there, so_far=False):
     """The error for a name that the file lacks. Lists the names that it has (so far, for a run that has not ended)."""
     listed = some_of(there) if len(there) else "none"
-    return ResultError(f"{path}: it has no {what} {in_one_line(repr(name))}; there are{' so far' if so_far else ''}: {listed}")
+    return ResultError(f"{path}: it has no {what} {in_one_line(repr(name))}; available{' so far' if so_far else ''}: {listed}")
 
 
 def some_of(names):

@@ -7,7 +7,7 @@ from .calls import charge
 from .errors import unknown
 
 # The tables and their contents.
-TABLES = {"traffic": "traffic between devices", "links": "use of links", "page_placement": "page placement"}
+TABLES = {"traffic": "traffic between devices", "links": "link utilization", "page_placement": "page placement"}
 # Kinds of devices, in display order.
 DEVICES = ("gpu", "cpu", "nic")
 
@@ -42,8 +42,8 @@ def links(run):
     end = run.figures(["end"]).get("end", 0)
     table["busy"] = (table["busy_time"] / end).clip(upper=1.0) if end > 0 else 0.0
     table.attrs = {"units": {**{c: units.get(c, "1") for c in table}, "busy": "1"},
-                   "long_name": {**{c: names.get(c, c) for c in table}, "kind": "kind of the link",
-                                 "busy": "share of the run in which the direction was busy"}}
+                   "long_name": {**{c: names.get(c, c) for c in table}, "kind": "Kind of the link",
+                                 "busy": "Utilization as a share of the run"}}
     return table
 
 

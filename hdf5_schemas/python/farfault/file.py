@@ -53,13 +53,13 @@ def check_readable(path):
     if not os.access(path, os.R_OK):
         raise ResultError(f"{path}: it cannot be read: no permission")
     if not objects.is_hdf5(path):
-        raise ResultError(f"{path}: it is no HDF5 file, so it is no result of Farfault")
+        raise ResultError(f"{path}: it is not an HDF5 file, so it is not a Farfault result")
 
 
 def check_version(path, version):
     """Raises a ResultError for an unsupported or missing schema version."""
     if not isinstance(version, int):
-        raise ResultError(f"{path}: it has no schema_version, so it is no result of Farfault")
+        raise ResultError(f"{path}: it has no schema_version, so it is not a Farfault result")
     if version in SCHEMA_VERSIONS:
         return
     known = " and ".join(str(v) for v in SCHEMA_VERSIONS)

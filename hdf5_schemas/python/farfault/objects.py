@@ -46,7 +46,7 @@ def why_no_file(path):
     try:
         mode = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError):
-        return "there is no such file"
+        return "no such file"
     except OSError as problem:
         return f"it cannot be read: {problem.strerror}"
     if stat.S_ISDIR(mode):
@@ -76,7 +76,7 @@ class _Object:
         self._source, self.name, self._id = source, name, identifier
 
     def refusal(self, why, name=None):
-        return ResultError(f"{self._source.path}: it is damaged or no result of Farfault: {in_one_line(name or self.name)} {why}")
+        return ResultError(f"{self._source.path}: it is damaged or not a Farfault result: {in_one_line(name or self.name)} {why}")
 
     def attributes(self):
         """Numbers and fixed-length texts, by name."""
@@ -97,7 +97,7 @@ class _Object:
         space = attribute.get_space()
         if dtype is None or space.get_simple_extent_type() == h5s.NULL:
             if name in NEEDED:
-                raise self.refusal(f"has an attribute {name} that is neither a number nor a text of fixed length")
+                raise self.refusal(f"has an attribute {name} that is neither a number nor a fixed-length text")
             return None
         shape = space.get_simple_extent_dims()
         size = math.prod(shape) * dtype.itemsize
@@ -132,7 +132,7 @@ class Group(_Object):
 
     def _check_link(self, name, link):
         if link != h5l.TYPE_HARD:
-            raise self.refusal(f"is {LINKS.get(link, 'a user-defined link')}, and the objects of a result are in its own file",
+            raise self.refusal(f"is {LINKS.get(link, 'a user-defined link')}; a result must contain all of its data",
                                f"{self.name.rstrip('/')}/{name}")
 
     def __contains__(self, path):
@@ -230,13 +230,13 @@ class Dataset(_Object):
         properties = identifier.get_create_plist()  # first: HDF5 opens the sources of a virtual dataset for its shape
         layout = properties.get_layout()
         if properties.get_external_count() != 0:
-            raise self.refusal("has external storage, and the values of a result are in its own file")
+            raise self.refusal("has external storage; a result must contain all of its data")
         if layout not in (h5d.COMPACT, h5d.CONTIGUOUS, h5d.CHUNKED):
-            raise self.refusal("is a virtual dataset, and the values of a result are in its own file")
+            raise self.refusal("is a virtual dataset; a result must contain all of its data")
         self._filters = [properties.get_filter(i) for i in range(properties.get_nfilters())]
         kinds = [f[0] for f in self._filters]
         if kinds != [f for f in FILTERS if f in kinds]:
-            raise self.refusal("is packed by filters that Farfault does not use")
+            raise self.refusal("has a filter pipeline that Farfault does not write")
         kind = identifier.get_type()
         self.dtype, width = _dtype(kind), kind.get_size()
         space = identifier.get_space()
@@ -248,21 +248,21 @@ class Dataset(_Object):
     def _check_size(self, width):
         row = math.prod(self.shape[1:]) * width
         if row > MOST_ROW_BYTES:
-            raise self.refusal(f"claims {row} bytes for each row")
+            raise self.refusal(f"claims {row} bytes per row")
         # The chunk index may claim more bytes than the file has.
         whole, stored = math.prod(self.shape) * width, min(self._id.get_storage_size(), self._source.size)
         if whole > (stored + UNCOUNTED_BYTES) * DEFLATE_RATIO or (self._chunk is None and 0 < stored < whole):
             raise self.refusal("claims more values than it stores")
         if self._chunk is not None:
             if len(self._chunk) != self.ndim or 0 in self._chunk:
-                raise self.refusal("has chunks of another shape than its own")
+                raise self.refusal("has chunks of an invalid shape")
             if math.prod(self._chunk) * width > MOST_CHUNK_BYTES:
                 raise self.refusal(f"has chunks of {math.prod(self._chunk) * width} bytes")
 
     def read(self, key=()):
         """Values at an integer, an ascending slice or an array of indices per axis. Missing axes are read whole."""
         if self.dtype is None:
-            raise self.refusal("holds neither numbers nor texts of fixed length")
+            raise self.refusal("has neither numbers nor fixed-length texts")
         axes, kept = selection.axes_of(key, self.shape)
         shape = tuple(len(a) for a in axes)
         text = self.dtype.kind == "S"
@@ -309,7 +309,7 @@ class Dataset(_Object):
         filters = [f for i, f in enumerate(self._filters) if not skipped >> i & 1]
         kinds, nominal = [f[0] for f in filters], math.prod(size) * self.dtype.itemsize
         if h5z.FILTER_SHUFFLE in kinds and filters[0][2][:1] != (self.dtype.itemsize,):
-            raise self.refusal("is shuffled by another width than its values have")
+            raise self.refusal("is shuffled with a width other than that of its values")
         try:
             return chunk.unpacked(data, nominal, self.dtype, h5z.FILTER_DEFLATE in kinds, h5z.FILTER_SHUFFLE in kinds).reshape(size)
         except chunk.Damaged as problem:

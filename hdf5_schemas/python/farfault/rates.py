@@ -33,7 +33,7 @@ def rates(series, metric, path=""):
 def _grown(series, metric, path):
     counter = series[metric].variable
     if counter.attrs.get("kind") == "level":
-        raise ResultError(f"{path}: {metric} is a level: its samples are amounts, which have no rate")
+        raise ResultError(f"{path}: {metric} is a level; only counters and histograms have rates")
     times, counts = series["time_ps"].values, counter.values
     last = numpy.append(times[1:] != times[:-1], True)[:len(times)]
     if not last.all():
@@ -46,7 +46,7 @@ def _over_time(counter, times, starts, data, attributes):
     kept = {n: c.variable for n, c in counter.coords.items() if "time_ps" not in c.dims}
     of_time = counter["time_ps"].attrs
     return xarray.DataArray(data, {**kept, "time_ps": ("time_ps", times, of_time),
-                                   "start_ps": ("time_ps", starts, {**of_time, "long_name": "start of the interval"})},
+                                   "start_ps": ("time_ps", starts, {**of_time, "long_name": "Start of the interval"})},
                             counter.dims, counter.name, attributes)
 
 

@@ -24,7 +24,7 @@ def open_run(path, *, max_bytes=MAX_BYTES):
     """
     path = checked_path(path)
     if not os.path.exists(path) and os.path.exists(path + ".partial"):
-        warnings.warn(f"{path} is not there, so {path}.partial is opened: of a run that goes on, or was stopped",
+        warnings.warn(f"{path} does not exist; opening {path}.partial, from a run that is in progress or was stopped",
                       stacklevel=2)
         path += ".partial"
     return Run(path, max_bytes=max_bytes)
@@ -49,7 +49,7 @@ class Run:
             check_version(path, self._attributes.get("schema_version"))
             for name in ("end_reason", "result_digest", "farfault_version"):
                 if not isinstance(self._attributes.get(name, ""), str):
-                    raise ResultError(f"{path}: it is damaged: {name} is no text")
+                    raise ResultError(f"{path}: it is damaged: {name} is not text")
             self.kinds, self.tables, self.scopes = (f.group(g).names() if g in f else []
                                                     for g in ("timeseries", "tables", "summary"))
 
@@ -133,7 +133,7 @@ class Run:
 
     def timeseries(self, kind, metrics=None):
         """Statistics of one kind of component over simulated time: [time_ps, instance(, bin)]. Read when used."""
-        self._check(kind, self.kinds, "time series of the kind")
+        self._check(kind, self.kinds, "time series of kind")
         group = f"timeseries/{kind}"
         if metrics is not None:
             metrics = names_of(metrics, "metrics")
@@ -144,7 +144,7 @@ class Run:
         series = datasets.dataset(self._file, group, metrics, lazy=self.finished)
         for name, data in series.items():
             if data.dims[:2] != ("time_ps", "instance"):
-                raise ResultError(f"{self.path}: it is damaged: {group}/{in_one_line(name)} has no value for each sample and instance")
+                raise ResultError(f"{self.path}: it is damaged: {group}/{in_one_line(name)} does not have one value per sample and instance")
         return series
 
     def deltas(self, kind, metric, by=None):
@@ -168,7 +168,7 @@ class Run:
 
     def summary(self, scope="machine", columns=None):
         """Totals of the run: one row per machine, GPU or application, one column per figure (or per name in `columns`)."""
-        self._check(scope, self.scopes, "summary of the scope")
+        self._check(scope, self.scopes, "summary of scope")
         return self._frame(f"summary/{scope}", "name", columns, "figure")
 
     def _frame(self, group, index, columns, what):
@@ -268,7 +268,7 @@ class Run:
         if by is None:
             return data
         if by != "device":
-            raise ResultError(f'{self.path}: statistics are summed by "device" or not at all, not by {by!r}')
+            raise ResultError(f'{self.path}: by must be "device" or None, not {by!r}')
         return rates.by_device(data, set(self.columns_there("topology/nodes", "node", ["name"])["name"]))
 
     def check_by(self, by, there, what):
@@ -289,5 +289,5 @@ class Run:
     def lacks(self, what):
         """The error for data that an earlier program did not record, or that a run writes at its end."""
         ended = "machine" in self.scopes
-        why = "it was written by an earlier program, which did not record it" if ended else "the run has not ended"
-        return ResultError(f"{self.path}: it holds no {what}: {why}")
+        why = "it was written by an earlier version of Farfault, which did not record it" if ended else "the run has not ended"
+        return ResultError(f"{self.path}: it has no {what}: {why}")

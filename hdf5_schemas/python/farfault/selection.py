@@ -26,7 +26,7 @@ def _places(chosen, extent):
     places = numpy.atleast_1d(numpy.asarray(chosen, dtype="int64"))
     places = numpy.where(places < 0, places + extent, places)
     if places.ndim != 1 or ((places < 0) | (places >= extent)).any():
-        raise Misplaced(f"an index is outside of 0 to {extent - 1}")
+        raise Misplaced(f"an index is outside 0 to {extent - 1}")
     return range(int(places[0]), int(places[0]) + 1) if len(places) == 1 else places
 
 

@@ -7,17 +7,17 @@ import xarray
 from . import rates
 
 # The stages of an access in order, in the words of `farfault explain`.
-STAGES = {"load_store": "load/store unit", "l1_tlb": "L1 TLB", "l2_tlb": "L2 TLB", "walk_queue": "queue for page walkers",
+STAGES = {"load_store": "load/store unit", "l1_tlb": "L1 TLB", "l2_tlb": "L2 TLB", "walk_queue": "page-walk queue",
           "walk": "page walks", "iommu": "IOMMU", "fault": "page faults", "l1_cache": "L1 cache", "l2_cache": "L2 cache",
-          "dram_queue": "queue for DRAM", "dram": "DRAM", "links": "links between devices",
-          "remote_memory": "memory of other devices"}
+          "dram_queue": "DRAM queue", "dram": "DRAM", "links": "interconnect links",
+          "remote_memory": "remote memory"}
 # Activities of an SM.
-ACTIVITIES = {"active": "executing", "memory_stall": "waiting for memory", "fault_stall": "waiting for page faults",
-              "load_store_stall": "waiting for the load/store unit", "scalar_stall": "waiting for the scalar cache",
-              "barrier_stall": "waiting at barriers", "stopped": "stopped by driver or throttling", "idle": "without a warp"}
+ACTIVITIES = {"active": "executing", "memory_stall": "memory stall", "fault_stall": "page-fault stall",
+              "load_store_stall": "load/store-unit stall", "scalar_stall": "scalar-cache stall",
+              "barrier_stall": "barrier stall", "stopped": "stopped by the driver or throttling", "idle": "idle"}
 # Activities of the warps of a kernel or an application on the SMs that hold its blocks. outside: no block is in the
 # SM's slots.
-RESIDENT = {**{what: word for what, word in ACTIVITIES.items() if what != "idle"}, "outside": "blocks outside the SM's slots"}
+RESIDENT = {**{what: word for what, word in ACTIVITIES.items() if what != "idle"}, "outside": "all blocks swapped out"}
 STACK = {**{stage: f"time_in_{stage}" for stage in STAGES}, "under_way": "time_under_way", "access_time": "access_time",
          "transactions": "transactions"}
 NAMED_BY = ("machine", "application", "stream")  # columns of kernels that identify their owner
@@ -30,7 +30,7 @@ def latency(run, by):
     if by == "kernel":
         table = _of_kernels(run, {name: column for name, column in STACK.items() if name != "under_way"}, "latency stack")
         table.insert(len(STAGES), "under_way", 0)  # a kernel ends after all its accesses
-        table.attrs["units"]["under_way"], table.attrs["long_name"]["under_way"] = "ps", "of kernels that have ended: none"
+        table.attrs["units"]["under_way"], table.attrs["long_name"]["under_way"] = "ps", "Time of outstanding accesses; 0 for completed kernels"
         return table
     if by == "application":
         return _of_applications(run, STACK, "latency stack")
@@ -40,12 +40,12 @@ def latency(run, by):
 def stalls(run, by):
     """A column per activity, and the total: time of the SMs, or time in which they held blocks of an application or
     kernel."""
-    run.check_by(by, ("machine", "gpu", "application", "kernel"), "times of SMs")
+    run.check_by(by, ("machine", "gpu", "application", "kernel"), "SM times")
     if by in ("application", "kernel"):
         columns = {**{what: f"resident_{what}_time" for what in RESIDENT}, "resident_time": "resident_time"}
-        return _of_kernels(run, columns, "times of SMs") if by == "kernel" else _of_applications(run, columns, "times of SMs")
+        return _of_kernels(run, columns, "SM times") if by == "kernel" else _of_applications(run, columns, "SM times")
     columns = {**{what: f"sm_{what}_time" for what in ACTIVITIES}, "sm_time": "sm_time"}
-    return _of_summary(run, by, columns, "times of SMs")
+    return _of_summary(run, by, columns, "SM times")
 
 
 def latency_deltas(run, gpu, application):
@@ -65,13 +65,13 @@ def latency_deltas(run, gpu, application):
                              xarray.DataArray(list(STAGES), dims="stage", name="stage")).transpose("time_ps", "stage")
     together = together[(together["time_ps"] > together["start_ps"]).values]
     return together.rename("time_in_stages").assign_attrs(
-        units="ps", long_name="time of accesses by stage, counted when an access ends")
+        units="ps", long_name="Access time by stage; each stage is counted when it ends")
 
 
 def over_time(grown):
     """Time that accesses spent in an interval, divided by its length: average number of outstanding accesses."""
     return (grown / (grown["time_ps"] - grown["start_ps"])).rename("accesses").assign_attrs(
-        units="1", long_name="accesses under way by stage, on average, counted when an access ends")
+        units="1", long_name="Average outstanding accesses by stage; each stage is counted when it ends")
 
 
 def _instances(run, series, gpu, application):

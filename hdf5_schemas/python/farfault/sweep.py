@@ -65,14 +65,14 @@ class Sweep:
         """If seeds are varied: one row per point, with the mean, smallest and largest value of each figure."""
         table = self._source.spread()
         if table is None:
-            raise ResultError(f"{self.path}: it holds no spread: its runs are no points with several seeds each")
+            raise ResultError(f"{self.path}: it has no spread; only sweep.h5 of a sweep over seeds has one")
         return table
 
     def open(self, run):
         """The result of the run with this number."""
         table = self._table([*self.parameters, "state"])
         if run not in table.index:
-            raise ResultError(f"{self.path}: it has no run {run!r}; there are: 0 to {len(table) - 1}")
+            raise ResultError(f"{self.path}: it has no run {run!r}; available: 0 to {len(table) - 1}")
         return self._source.open(run, table.loc[run, self.parameters].to_dict())
 
     def __iter__(self):
@@ -115,5 +115,5 @@ class Sweep:
         grid = " x ".join(f"{len(v)} of {in_one_line(p)}" for p, v in list(axes.items())[:NAMES]) or "no parameter"
         if len(axes) > NAMES:
             grid += f" x ... ({len(axes)} parameters)"
-        raise ResultError(f"{self.path}: its runs are no whole grid: {len(table)} runs at {len(here)} points, where "
-                          f"{grid} would be {points}; `.runs` has them as a table")
+        raise ResultError(f"{self.path}: its runs do not form a complete grid: {len(table)} runs at {len(here)} points instead "
+                          f"of {points} ({grid}); `.runs` lists the runs as a table")

@@ -21,7 +21,7 @@ class SweepFile:
         self.max_bytes = checked_limit(max_bytes)
         table = os.path.join(path, "sweep.h5") if os.path.isdir(path) else path
         if os.path.isdir(path) and not os.path.exists(table):
-            raise ResultError(f"{path}: it holds no sweep.h5, so it is not the folder of a sweep; "
+            raise ResultError(f"{path}: it has no sweep.h5, so it is not the folder of a sweep; "
                               "farfault.open_many opens the results of any runs")
         check_readable(table)
         self.folder = os.path.dirname(table)
@@ -61,8 +61,8 @@ class SweepFile:
         opened = Run(self._inside(self._results[row], run), parameters, self.max_bytes)
         recorded = self._digests[row]
         if recorded and opened.digest != recorded:
-            raise ResultError(f"{opened.path}: it is not the result that the table of the sweep is made from: "
-                              f"its digest is {in_one_line(opened.digest)}, that of run {run} was {in_one_line(recorded)}")
+            raise ResultError(f"{opened.path}: it differs from the result in the table of the sweep: "
+                              f"its digest is {in_one_line(opened.digest)}, the recorded digest of run {run} is {in_one_line(recorded)}")
         return opened
 
     def _inside(self, result, run):
@@ -71,6 +71,6 @@ class SweepFile:
         path = os.path.join(folder, result)
         if "\0" in result or os.path.isabs(result) or ".." in result.split("/") or \
                 os.path.commonpath([folder, os.path.realpath(path)]) != folder:
-            raise ResultError(f"{self.path}: the result of run {run} is outside of the sweep's folder: {in_one_line(result)}; "
+            raise ResultError(f"{self.path}: the result of run {run} is outside the sweep's folder: {in_one_line(result)}; "
                               "farfault.open opens it if you trust it")
         return os.path.join(self.folder, result)

@@ -34,7 +34,7 @@ def quantity(text):
     """A quantity of a configuration, "64 KiB", "10 ns", "16 GB/s" or "1 GHz", in bytes, ps, bytes per second or Hz."""
     measured = _measured(text)
     if measured is None:
-        raise ValueError(f"{text!r} is no time, size, bandwidth or frequency with its unit")
+        raise ValueError(f"{text!r} is not a time, size, bandwidth or frequency with a unit")
     return measured[1]
 
 

@@ -18,7 +18,7 @@ struct RelayState {
   std::uint64_t passed = 0;
   static std::span<Stat<RelayState> const> list() {
     static constexpr std::array<Stat<RelayState>, 1> all{
-        {{"passed", "count", "tokens passed on", StatKind::counter,
+        {{"passed", "count", "Forwarded tokens", StatKind::counter,
           [](RelayState const& s) { return s.passed; }}}};
     return all;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A translation goes where the last one of its region of 512 pages (2 MiB of small ones) was found.
+// A translation takes the route that found the last one of its region of 512 pages (2 MiB of 4 KiB pages).
 #include <farfault/program.hpp>
 #include <farfault/translation/router.hpp>
 
@@ -7,7 +7,7 @@ struct ByRegion final : farfault::Router {
   struct Params {
     std::uint32_t regions = 1024;
     void describe(farfault::ParamTable& t) {
-      t.count("regions", regions, {1, 1 << 20}, "regions remembered", "assumed");
+      t.count("regions", regions, {1, 1 << 20}, "Tracked regions", "assumed");
     }
   };
   explicit ByRegion(Params const& p) : last_(p.regions, farfault::Route::gmmu) {}
@@ -28,8 +28,9 @@ struct ByRegion final : farfault::Router {
     using R = ByRegion const&;
     constexpr auto kCounter = farfault::StatKind::counter;
     return std::array<farfault::Stat<ByRegion>, 2>{{
-        {"right", "count", "requests sent where their page was", kCounter, [](R r) { return r.right_; }},
-        {"wrong", "count", "requests sent elsewhere", kCounter, [](R r) { return r.wrong_; }},
+        {"right", "count", "Requests sent to the unit that resolves them", kCounter,
+         [](R r) { return r.right_; }},
+        {"wrong", "count", "Requests sent to the other unit", kCounter, [](R r) { return r.wrong_; }},
     }};
   }
 
@@ -42,7 +43,7 @@ struct ByRegion final : farfault::Router {
 };
 
 int main(int argc, char** argv) {
-  return farfault::program(
-      argc, argv,
-      farfault::policies().add<ByRegion>("by_region", "where the last one of its region was found"));
+  return farfault::program(argc, argv,
+                           farfault::policies().add<ByRegion>(
+                               "by_region", "Unit that resolved the last translation of the region"));
 }

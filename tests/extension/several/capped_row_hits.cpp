@@ -13,7 +13,7 @@ class CappedRowHits final : public DramScheduler {
   struct Params {
     std::uint64_t cap = 4;
     void describe(ParamTable& t) {
-      t.count("cap", cap, {0, 4096}, "younger requests served before the oldest, at most", "assumed");
+      t.count("cap", cap, {0, 4096}, "Maximum younger requests served before the oldest", "assumed");
     }
   };
 
@@ -34,7 +34,7 @@ class CappedRowHits final : public DramScheduler {
   auto members() { return std::tie(params_, passed_, capped_); }
   static auto stats() {
     return std::array<Stat<CappedRowHits>, 1>{
-        {{"capped", "count", "times that the oldest request was served though another was ready sooner",
+        {{"capped", "count", "Oldest requests served before a request that was ready earlier",
           StatKind::counter, [](CappedRowHits const& s) { return s.capped_; }}}};
   }
 
@@ -47,5 +47,5 @@ class CappedRowHits final : public DramScheduler {
 }  // namespace
 
 void capped_row_hits(Extensions& all) {
-  all.policy<CappedRowHits>("capped_row_hits", "row hits first, but not too many of them before the oldest");
+  all.policy<CappedRowHits>("capped_row_hits", "Row hits first, with a limit before the oldest request");
 }

@@ -40,8 +40,8 @@ struct Gather final : WorkloadBuilder {
   std::uint64_t reads = 1 << 16;
 
   void describe(ParamTable& t) override {
-    t.count("elements", elements, {1, 1ULL << 32}, "elements of the table, 4 bytes each", "assumed");
-    t.count("reads", reads, {1, 1ULL << 32}, "threads, each of which reads one element", "assumed");
+    t.count("elements", elements, {1, 1ULL << 32}, "Elements of the table, 4 bytes each", "assumed");
+    t.count("reads", reads, {1, 1ULL << 32}, "Threads; each reads one element", "assumed");
   }
   Workload build(BuildContext const& context) const override {
     BufferLayout layout(context.buffers);

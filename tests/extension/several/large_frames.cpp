@@ -14,7 +14,7 @@ class LargeFrames final : public FrameAllocator {
   struct Params {
     std::uint64_t pages = 512;
     void describe(ParamTable& t) {
-      t.count("pages", pages, {1, 1 << 18}, "pages of a large frame", "x86-64: 512 pages of 4 KiB are 2 MiB");
+      t.count("pages", pages, {1, 1 << 18}, "Pages per large frame", "x86-64: 512 pages of 4 KiB are 2 MiB");
     }
   };
 
@@ -44,9 +44,9 @@ class LargeFrames final : public FrameAllocator {
   static auto stats() {
     using A = LargeFrames const&;
     return std::array<Stat<LargeFrames>, 2>{{
-        {"in_place", "count", "pages that got their own place in a large frame", StatKind::counter,
+        {"in_place", "count", "Pages placed at their offset in a large frame", StatKind::counter,
          [](A a) { return a.in_place_; }},
-        {"scattered", "count", "pages that got another frame", StatKind::counter,
+        {"scattered", "count", "Pages placed in another frame", StatKind::counter,
          [](A a) { return a.scattered_; }},
     }};
   }
@@ -74,5 +74,5 @@ class LargeFrames final : public FrameAllocator {
 }  // namespace
 
 void large_frames(Extensions& all) {
-  all.policy<LargeFrames>("large_frames", "the pages of a region side by side, in one large frame");
+  all.policy<LargeFrames>("large_frames", "Pages of a region contiguous in one large frame");
 }

@@ -12,7 +12,7 @@ class SplitTlb final : public TlbOrganization {
   struct Params {
     std::uint64_t bit = 0;
     void describe(ParamTable& t) {
-      t.count("bit", bit, {0, 35}, "bit of the page's number that chooses one of two arrays", "assumed");
+      t.count("bit", bit, {0, 35}, "Bit of the page number that selects one of two arrays", "assumed");
     }
   };
 
@@ -53,7 +53,7 @@ class SplitTlb final : public TlbOrganization {
 
   auto members() { return std::tie(params_, sizes_, halves_, frames_, hits_); }
   static auto stats() {
-    return std::array<Stat<SplitTlb>, 1>{{{"hits_of_second", "count", "hits in the second array",
+    return std::array<Stat<SplitTlb>, 1>{{{"hits_of_second", "count", "Hits in the second array",
                                            StatKind::counter, [](SplitTlb const& t) { return t.hits_[1]; }}}};
   }
 
@@ -76,5 +76,5 @@ class SplitTlb final : public TlbOrganization {
 }  // namespace
 
 void split_tlb(Extensions& all) {
-  all.policy<SplitTlb>("split", "two arrays of half the entries, as a bit of the page's number says");
+  all.policy<SplitTlb>("split", "Two arrays with half of the entries, selected by a page-number bit");
 }

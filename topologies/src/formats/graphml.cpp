@@ -25,14 +25,14 @@ class Reader {
   MachineBuilder read(pugi::xml_node graphml) {
     for (auto key : graphml.children("key")) read_key(key);
     auto const graph = graphml.child("graph");
-    if (!graph) throw UserError(where_ + ": <graphml> holds no <graph>");
+    if (!graph) throw UserError(where_ + ": <graphml> contains no <graph>");
     bool first = true;
     for ([[maybe_unused]] auto each : graphml.children("graph")) {
-      refuse_if("graph", first ? 0U : kRepeated, "it holds a second <graph>, but a machine is one graph");
+      refuse_if("graph", first ? 0U : kRepeated, "a second <graph> is not supported: a machine is one graph");
       first = false;
     }
     if (graph.child("hyperedge"))
-      refuse_if("hyperedge", 0, "it holds a <hyperedge>, but a link joins two nodes");
+      refuse_if("hyperedge", 0, "<hyperedge> is not supported: a link joins two nodes");
     if (std::string_view const id = graph.attribute("id").value(); !id.empty()) builder_.machine().name = id;
     std::string_view const direction = graph.attribute("edgedefault").value();
     decide("edgedefault", direction, 0, {});
@@ -134,13 +134,13 @@ class Reader {
     auto const text = "node '" + shown(node.name) + "'";
     auto const v = values(element);
     if (element.child("graph") && decide("nested graph", {}, 0, {}) == Becomes::refused)
-      fail(text, "it holds a <graph>, but a node of a machine has no inside");
+      fail(text, "a nested <graph> is not supported");
     auto const kind = v.find("kind");
     auto const becomes =
         decide("node", kind == v.end() ? "" : lower(kind->second), 0, "'" + shown(node.name) + "'");
     if (becomes == Becomes::refused) {
       fail(text, (kind == v.end() ? "it has no kind" : "its kind is '" + shown(kind->second) + "'") +
-                     ", but it must be gpu, cpu, pcie_switch, nvswitch, nic or network_switch");
+                     "; expected gpu, cpu, pcie_switch, nvswitch, nic or network_switch");
     }
     node.kind = node_kind(becomes);
     if (v.contains("numa") && v.find("numa")->second != "-1") {
@@ -171,8 +171,8 @@ class Reader {
     auto const there = it != index_.end();
     auto const facts = (there ? kThere : 0U) | (there && it->second == other ? kSelf : 0U);
     if (decide("edge end", {}, facts, {}) != Becomes::refused) return it->second;
-    fail(text,
-         there ? "it joins a node to itself" : std::string("its ") + which + " is no node of the graph");
+    fail(text, there ? "its source and target are the same node"
+                     : std::string("its ") + which + " is not a node of the graph");
   }
 
   void read_edge(pugi::xml_node element) {
@@ -185,7 +185,7 @@ class Reader {
     auto const becomes = decide("edge", kind == v.end() ? "" : lower(kind->second), 0, text);
     if (becomes == Becomes::refused) {
       fail(text, (kind == v.end() ? "it has no kind" : "its kind is '" + shown(kind->second) + "'") +
-                     ", but it must be pcie, nvlink, xgmi, cpu_interconnect or network");
+                     "; expected pcie, nvlink, xgmi, cpu_interconnect or network");
     }
     std::optional<LinkKind> const known = link_kind(becomes);
     auto const count = static_cast<std::uint32_t>(number(v, "count", 1, kMostParallelLinks, text));
@@ -197,7 +197,7 @@ class Reader {
     auto const forward = quantity(v, "forward", parse_bandwidth, text).value_or(fallback);
     auto const backward = quantity(v, "backward", parse_bandwidth, text).value_or(fallback);
     if (count == 0 || forward.bytes_per_second == 0 || backward.bytes_per_second == 0)
-      fail(text, "it has no bandwidth");
+      fail(text, "its bandwidth or count is 0");
     if (!latency) tally_.no_latency(*known, count);
     if (!both && !of_nic && !v.contains("forward") && !v.contains("backward"))
       tally_.no_bandwidth(*known, count);

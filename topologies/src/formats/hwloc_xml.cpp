@@ -81,7 +81,7 @@ class Reader {
   // The position of an object in the tree.
   struct Place {
     std::size_t cpu = 0;             // the first CPU that the object may belong to
-    std::size_t cpus = 1;            // number of such CPUs
+    std::size_t cpus = 1;            // number of possible CPUs
     std::size_t switches = kNone;    // the PCIe switch above it
     bool below_port = false;         // the PCI bridge above is a downstream port,
     double port_rate = 0;            // with this rate
@@ -124,7 +124,7 @@ class Reader {
     auto const before = cpus_.size();
     if (type(object) == "Machine" &&
         o_.decide("Machine", {}, {}, machines_++ > 0 ? kRepeated : 0U, {}) == Becomes::refused)
-      throw UserError(where_ + ": the file holds several machines, but an hwloc file must hold one");
+      throw UserError(where_ + ": the file contains several machines, but an hwloc file must contain one");
     if (is_package(object)) {
       o_.decide(type(object), {}, {}, 0, {});
       add_cpu(object);

@@ -110,7 +110,7 @@ class Reader {
   void read_line(std::string_view line) {
     if (auto const record = record_of(line); !record.empty()) {
       auto const name = quoted(line);
-      if (name.size() < 3) fail("a record names no GUID");
+      if (name.size() < 3) fail("a record has no GUID");
       auto const description = quoted(line);
       if (known_.contains(key_of(name))) fail("a second record has the GUID '" + shown(name) + "'");
       current_ = add_device(name, description, decide(record, description, {}, 0, "'" + shown(name) + "'"));
@@ -129,7 +129,7 @@ class Reader {
   void read_port(std::string_view line) {
     auto const here = key_of(devices_[*current_].name) + port_of(line);
     auto const remote = quoted(line);
-    if (remote.empty()) fail("a port names no other end");
+    if (remote.empty()) fail("a port has no remote end");
     auto const there = key_of(remote) + port_of(line);
     auto const description = quoted(line);
     auto const [seen, fresh] =

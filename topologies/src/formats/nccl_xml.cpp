@@ -3,7 +3,7 @@
 // and <nic>. The rules are in import_rules.cpp, with names "nccl:...".
 //
 // - `sm` is the compute capability of an NVIDIA GPU and the number of compute units of an AMD GPU.
-// - A <nic> directly below a <cpu> has no PCI slot of its own.
+// - A <nic> directly below a <cpu> has no separate PCI slot.
 // - A busid belongs to a host: a file of several hosts names the host of each <cpu> (host_hash).
 // - Within a host, a busid may name several switches and NICs (RCCL's models write one switch once for each
 //   device below it); each is a separate device, as in NCCL's reader. Only GPUs need unique busids, because

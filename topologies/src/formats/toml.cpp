@@ -126,7 +126,7 @@ class Reader {
     if (!stated) return {};
     auto const& at = *table.get("bandwidth");
     if (node.kind != NodeKind::nic)
-      fail(at, "'bandwidth' is of a NIC or of a link, but '" + shown(node.name) + "' is a " +
+      fail(at, "'bandwidth' applies to NICs and links, but '" + shown(node.name) + "' is a " +
                    std::string(name_of(node.kind)));
     if (*stated < kLowestBandwidth || *stated > kHighestBandwidth)
       fail(at, "'bandwidth' is " + to_text(*stated) + ", but it must be " + to_text(kLowestBandwidth) +
@@ -141,8 +141,7 @@ class Reader {
     auto const facts = (there ? kThere : 0U) | (there && found->second == other ? kSelf : 0U);
     if (decide("link end", {}, facts) != Becomes::refused) return found->second;
     if (there) fail(table, "the link joins '" + shown(name) + "' to itself");
-    fail(*table.get(key),
-         "'" + std::string(key) + "' is '" + shown(name) + "', but there is no node of that name");
+    fail(*table.get(key), "'" + std::string(key) + "' is '" + shown(name) + "', but no node has this name");
   }
 
   void read_link(toml::table const& table) {
@@ -164,7 +163,8 @@ class Reader {
     auto const backward = quantity(table, "backward", parse_bandwidth);
     if (both && (forward || backward))
       fail(table, "give either 'bandwidth' or 'forward' and 'backward', not both");
-    if (forward.has_value() != backward.has_value()) fail(table, "'forward' and 'backward' go together");
+    if (forward.has_value() != backward.has_value())
+      fail(table, "'forward' and 'backward' must be given together");
     if (!latency) tally_.no_latency(*kind, count);
     auto const of_nic =
         *kind == LinkKind::network ? builder_.machine().nic_bandwidth(a, b) : std::optional<Bandwidth>{};
@@ -172,7 +172,7 @@ class Reader {
     auto const fallback = both.value_or(of_nic.value_or(defaults_.bandwidth(*kind)));
     auto const ahead = forward.value_or(fallback);
     auto const back = backward.value_or(fallback);
-    if (ahead.bytes_per_second == 0 || back.bytes_per_second == 0) fail(table, "the link has no bandwidth");
+    if (ahead.bytes_per_second == 0 || back.bytes_per_second == 0) fail(table, "the link's bandwidth is 0");
     builder_.add_link(a, b, *kind, latency.value_or(defaults_.latency(*kind)), ahead, back, count);
   }
 

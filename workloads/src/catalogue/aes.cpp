@@ -24,11 +24,11 @@ struct Spec {
   std::uint32_t block = 64;
 
   void describe(ParamTable& t) {
-    t.bytes("size", size, {ByteSize{16}, ByteSize{1ULL << 40}}, "the text, encrypted in place",
+    t.bytes("size", size, {ByteSize{16}, ByteSize{1ULL << 40}}, "Size of the text, encrypted in place",
             "GMMU Bypass, Table 2");
     t.bytes("pattern", pattern, {ByteSize{1024}, ByteSize{64ULL << 20}},
-            "period of the generated plaintext, a power of two", "assumed; MGPUSim: random bytes throughout");
-    t.count("block", block, {1, 1024}, "threads per block", "MGPUSim, AES");
+            "Period of the generated plaintext, a power of two", "assumed; MGPUSim: random bytes throughout");
+    t.count("block", block, {1, 1024}, "Threads per block", "MGPUSim, AES");
   }
 };
 

@@ -29,7 +29,7 @@ Workload build(MatrixSize const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo atax_info() {
-  return {"atax", "y = A^T (A x), a thread per element of the results (PolyBench/GPU)",
+  return {"atax", "y = A^T (A x), one thread per result element (PolyBench/GPU)",
           &SpecBuilder<MatrixSize, build>::make};
 }
 

@@ -32,7 +32,7 @@ struct Spec {
   std::uint64_t inputs = 65'536;
 
   void describe(ParamTable& t) {
-    t.count("inputs", inputs, {kHidden, 1ULL << 26}, "units of the input layer, a multiple of 16",
+    t.count("inputs", inputs, {kHidden, 1ULL << 26}, "Units of the input layer, a multiple of 16",
             "Rodinia, backprop: 65,536; Mosaic, published code: the same");
   }
 };
@@ -203,7 +203,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo backprop_info() {
-  return {"backprop", "a training step of a network with one hidden layer (Rodinia)",
+  return {"backprop", "Training step of a network with one hidden layer (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 

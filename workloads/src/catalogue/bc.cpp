@@ -21,8 +21,8 @@ struct Spec : TraversalSpec {
 
   void describe(ParamTable& t) {
     TraversalSpec::describe(t);
-    t.count("roots", roots, {1, 1U << 20}, "roots, from the start vertex on; GraphBIG takes all vertices",
-            "assumed");
+    t.count("roots", roots, {1, 1U << 20},
+            "Roots, consecutive from the start vertex (GraphBIG: all vertices)", "assumed");
   }
 };
 
@@ -158,7 +158,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo bc_info() {
-  return {"bc", "betweenness centrality, topological, thread-centric (GraphBIG)",
+  return {"bc", "Betweenness centrality, topological, thread-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 

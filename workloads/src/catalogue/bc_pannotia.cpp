@@ -25,8 +25,8 @@ struct Spec : PannotiaSpec {
   void describe(ParamTable& t) {
     PannotiaSpec::describe(t);
     t.count("source", source, {0, 0xffff'ffff},
-            "first root; the first vertex from here on that has an edge is taken", "Pannotia, bc");
-    t.count("roots", roots, {1, 1U << 20}, "roots, from the first on; Pannotia takes all vertices",
+            "First root. If it has no edges, the next vertex with an edge", "Pannotia, bc");
+    t.count("roots", roots, {1, 1U << 20}, "Roots, consecutive from the first (Pannotia: all vertices)",
             "assumed");
   }
 };
@@ -122,8 +122,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const n = run->csr.vertices;
   auto const roots = std::min<std::uint64_t>(spec.roots, n);
   if (roots * (4 * n + run->csr.targets.size() / 8) > (1ULL << 30))
-    throw UserError("bc_pannotia: " + std::to_string(roots) +
-                    " searches need more than 1 GiB for the record of them");
+    throw UserError("bc_pannotia: " + std::to_string(roots) + " searches need a record of more than 1 GiB");
   run->reversed.csr = transposed(run->csr);
   auto& layout = program.layout();
   run->reversed.rows = layout.add("row_reversed", 4 * n);
@@ -151,7 +150,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo bc_pannotia_info() {
-  return {"bc_pannotia", "betweenness centrality, a kernel per level forward and backward (Pannotia)",
+  return {"bc_pannotia", "Betweenness centrality, one kernel per level forward and backward (Pannotia)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -34,8 +34,8 @@ struct Spec {
   void describe(ParamTable& t) {
     graph.describe(t);
     t.count("source", source, {0, 0xffff'ffff},
-            "start vertex; the first from here on that has an edge is taken", "assumed");
-    t.count("block", block, {32, 1024}, "threads per block, whole warps", "SHOC, BFS");
+            "Start vertex. If it has no edges, the next vertex with an edge", "assumed");
+    t.count("block", block, {32, 1024}, "Threads per block, a multiple of the warp width", "SHOC, BFS");
   }
 };
 
@@ -223,7 +223,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo bfs_info() {
-  return {"bfs", "level-synchronous breadth-first search, one thread per vertex (SHOC, GraphBIG)",
+  return {"bfs", "Level-synchronous breadth-first search, one thread per vertex (SHOC, GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 

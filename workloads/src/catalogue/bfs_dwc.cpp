@@ -18,10 +18,9 @@ struct Spec : TraversalSpec {
   void describe(ParamTable& t) {
     TraversalSpec::describe(t);
     chunks.describe(t);
-    t.count(
-        "worklist", worklist, {0, 1ULL << 32},
-        "entries of each of the two work lists, of 8 bytes; 0 is one for each vertex; GraphBIG has 16777216",
-        "assumed");
+    t.count("worklist", worklist, {0, 1ULL << 32},
+            "8-byte entries of each of the two work lists (GraphBIG: 16777216). 0: one per vertex",
+            "assumed");
   }
 };
 
@@ -86,7 +85,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo bfs_dwc_info() {
-  return {"bfs_dwc", "breadth-first search, data-driven, warp-centric (GraphBIG)",
+  return {"bfs_dwc", "Breadth-first search, data-driven, warp-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 

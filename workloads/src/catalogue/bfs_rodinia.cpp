@@ -40,12 +40,13 @@ struct Spec {
   void describe(ParamTable& t) {
     graph.describe(t);
     t.set_source("rmat.scale", "Mosaic, published code: a graph of 32k vertices");
-    t.set_source("rmat.edge_factor", "Mosaic, published code: 500k edges, which both directions make");
+    t.set_source("rmat.edge_factor", "Mosaic, published code: 500k edges, counting both directions");
     for (auto const* name : {"rmat.a", "rmat.b", "rmat.c"})
       t.set_source(name, "Rodinia, bfs, graphgen.cpp: uniform random edges");
     t.count("source", source, {0, 0xffff'ffff},
-            "start vertex; the first from here on that has an edge is taken", "Rodinia, bfs");
-    t.count("block", block, {32, 1024}, "threads per block, whole warps; fewer where there are fewer in all",
+            "Start vertex. If it has no edges, the next vertex with an edge", "Rodinia, bfs");
+    t.count("block", block, {32, 1024},
+            "Threads per block, a multiple of the warp width; reduced if the total is smaller",
             "Rodinia, bfs");
   }
 };
@@ -124,8 +125,8 @@ Workload build(Spec const& spec, BuildContext const& context) {
   run->search = breadth_first(run->csr, start_vertex("bfs_rodinia", run->csr, spec.source));
   constexpr std::uint64_t kMostLevels = 1ULL << 19;  // levels of two kernels of about 250 bytes each
   if (run->search.depth >= kMostLevels)
-    throw UserError("bfs_rodinia: the graph takes " + std::to_string(run->search.depth + 1ULL) +
-                    " levels, more than " + std::to_string(kMostLevels));
+    throw UserError("bfs_rodinia: the search needs " + std::to_string(run->search.depth + 1ULL) +
+                    " levels, more than the maximum of " + std::to_string(kMostLevels));
   auto const n = run->csr.vertices;
   BufferLayout layout(context.buffers);
   run->nodes = layout.add("nodes", 8 * n);
@@ -153,7 +154,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo bfs_rodinia_info() {
-  return {"bfs_rodinia", "breadth-first search with masks, two kernels per level (Rodinia)",
+  return {"bfs_rodinia", "Breadth-first search with masks, two kernels per level (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -57,7 +57,7 @@ Workload build(TraversalSpec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo bfs_ta_info() {
-  return {"bfs_ta", "breadth-first search, topological, with atomics (GraphBIG)",
+  return {"bfs_ta", "Breadth-first search, topological, with atomics (GraphBIG)",
           &SpecBuilder<TraversalSpec, build>::make};
 }
 

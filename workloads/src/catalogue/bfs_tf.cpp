@@ -80,7 +80,7 @@ Workload build(TraversalSpec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo bfs_tf_info() {
-  return {"bfs_tf", "breadth-first search, topological, with a frontier (GraphBIG)",
+  return {"bfs_tf", "Breadth-first search, topological, with a frontier (GraphBIG)",
           &SpecBuilder<TraversalSpec, build>::make};
 }
 

@@ -36,7 +36,7 @@ Workload build(TraversalSpec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo bfs_ttc_info() {
-  return {"bfs_ttc", "breadth-first search, topological, thread-centric (GraphBIG)",
+  return {"bfs_ttc", "Breadth-first search, topological, thread-centric (GraphBIG)",
           &SpecBuilder<TraversalSpec, build>::make};
 }
 

@@ -46,7 +46,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo bfs_twc_info() {
-  return {"bfs_twc", "breadth-first search, topological, warp-centric (GraphBIG)",
+  return {"bfs_twc", "Breadth-first search, topological, warp-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -39,9 +39,8 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.count("bodies", bodies, {64, 1U << 20},
-            "bodies, in a cluster that grows denser towards its middle. LonestarGPU's inputs have 30,000 and "
-            "more",
-            "assumed, fewer than the published ones to take less time");
+            "Bodies of a cluster with higher density towards its centre (LonestarGPU: 30,000 and more)",
+            "assumed, smaller than published to shorten runs");
   }
 };
 
@@ -153,8 +152,8 @@ class TreeBuilding final : public LinearKernel {
     if (take(step, 1)) return play(atomic_load(4), all & ~making, out, last);
     if (take(step, 1)) return play(atomic_load(4), making, out, last);
     if (take(step, 1)) return set_compute(out, {.vector = 4, .scalar = 4}, kWait);
-    // The place, in the i-th cell that a lane makes, of the body that was there (own is false) or of the
-    // lane's own body.
+    // The place, in the i-th cell that a lane makes, of the body found there (own is false) or of the lane's
+    // body.
     auto const octant = [&](std::uint32_t lane, std::uint64_t i, bool own) {
       auto const& m = tree.made[tree.first_made[t.first + lane] + i];
       return r.at(r.child, 8 * (tree.first_cell[t.first + lane] - i) + (own ? m.own : m.there));
@@ -214,7 +213,7 @@ class Force final : public LinearKernel {
       steps_.push_back(step);
       if (looks_.size() > (1U << 26))
         throw UserError("bh: the forces on " + std::to_string(tree.bodies) +
-                        " bodies need more than 1 GiB for the record of them");
+                        " bodies need a record of more than 1 GiB");
     }
     first_.push_back(looks_.size());
   }
@@ -343,7 +342,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo bh_info() {
-  return {"bh", "gravity between bodies by a tree of cubes, Barnes-Hut, one time step (LonestarGPU)",
+  return {"bh", "Barnes-Hut n-body simulation with an octree, one time step (LonestarGPU)",
           &SpecBuilder<Spec, build>::make};
 }
 

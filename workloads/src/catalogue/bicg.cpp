@@ -31,7 +31,7 @@ Workload build(MatrixSize const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo bicg_info() {
-  return {"bicg", "s = A^T r and q = A p, a thread per element of the results (PolyBench/GPU)",
+  return {"bicg", "s = A^T r and q = A p, one thread per result element (PolyBench/GPU)",
           &SpecBuilder<MatrixSize, build>::make};
 }
 

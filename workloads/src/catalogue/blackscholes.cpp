@@ -22,12 +22,12 @@ struct Spec {
   std::uint32_t iterations = 1;
 
   void describe(ParamTable& t) {
-    t.count("options", options, {1, 0x7fff'ffff}, "options; five floats each",
+    t.count("options", options, {1, 0x7fff'ffff}, "Options of five floats each",
             "Mosaic's published code; CUDA samples: 4,000,000");
-    t.count("blocks", blocks, {1, 1 << 20}, "thread blocks, whatever the number of options",
+    t.count("blocks", blocks, {1, 1 << 20}, "Thread blocks, independent of the number of options",
             "CUDA samples, BlackScholes");
-    t.count("block", block, {1, 1024}, "threads per block", "CUDA samples, BlackScholes");
-    t.count("iterations", iterations, {1, 10'000}, "kernels, all of the same options",
+    t.count("block", block, {1, 1024}, "Threads per block", "CUDA samples, BlackScholes");
+    t.count("iterations", iterations, {1, 10'000}, "Kernels, each over the same options",
             "Mosaic's published code; CUDA samples: 512");
   }
 };
@@ -105,7 +105,8 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo blackscholes_info() {
-  return {"blackscholes", "prices of European options, a grid that walks over five arrays (CUDA sample)",
+  return {"blackscholes",
+          "Black-Scholes prices of European options, a grid-stride loop over five arrays (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 

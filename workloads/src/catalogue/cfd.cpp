@@ -40,16 +40,15 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.file("graph", file,
-           "file of a graph (Matrix Market, SNAP, METIS; plain, .gz, .xz) whose vertices are the elements; "
-           "empty generates a mesh",
+           "File of a graph (Matrix Market, SNAP, METIS; plain, .gz, .xz) whose vertices are the elements. "
+           "Empty: generated mesh",
            "assumed");
-    t.count(
-        "side", side, {1, 256},
-        "cubes along a side of the generated mesh, of six elements each: 93750 in all by default. The suite "
-        "has meshes of about 97,000 (side 25) and 193,000 (side 32)",
-        "Rodinia, cfd: fvcorr.domn.097K; a regular mesh is assumed");
-    t.count("iterations", iterations, {1, 100'000}, "time steps. The suite has 2000", "assumed");
-    t.count("block", block, {32, 1024}, "threads per block, whole warps", "Rodinia, cfd");
+    t.count("side", side, {1, 256},
+            "Cubes of six elements along each side of the generated mesh (default: 93,750 elements; Rodinia: "
+            "about 97,000, as with side 25, and 193,000, as with side 32)",
+            "Rodinia, cfd: fvcorr.domn.097K; a regular mesh is assumed");
+    t.count("iterations", iterations, {1, 100'000}, "Time steps (Rodinia: 2000)", "assumed");
+    t.count("block", block, {32, 1024}, "Threads per block, a multiple of the warp width", "Rodinia, cfd");
   }
 };
 
@@ -344,7 +343,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo cfd_info() {
-  return {"cfd", "flow around a body on a mesh of tetrahedra: fluxes through faces (Rodinia)",
+  return {"cfd", "Flow around a body on a tetrahedral mesh: fluxes through faces (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 

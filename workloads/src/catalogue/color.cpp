@@ -141,7 +141,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo color_info() {
-  return {"color", "graph colouring, two colours per round by greatest and least numbers (Pannotia)",
+  return {"color", "Graph colouring, two colours per round for maximum and minimum numbers (Pannotia)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -22,10 +22,10 @@ struct Spec {
   std::uint64_t cols = 2048;
 
   void describe(ParamTable& t) {
-    t.count("rows", rows, {3, 1ULL << 20}, "rows of the matrices; published: 4,096",
-            "assumed, fewer than the published ones to take less time");
-    t.count("cols", cols, {3, 1ULL << 20}, "columns of the matrices; published: 4,096",
-            "assumed, fewer than the published ones to take less time");
+    t.count("rows", rows, {3, 1ULL << 20}, "Matrix rows (published: 4,096)",
+            "assumed, smaller than published to shorten runs");
+    t.count("cols", cols, {3, 1ULL << 20}, "Matrix columns (published: 4,096)",
+            "assumed, smaller than published to shorten runs");
   }
 };
 
@@ -98,7 +98,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo conv2d_info() {
-  return {"conv2d", "convolution with 3x3 coefficients, a thread per element (PolyBench/GPU, 2DCONV)",
+  return {"conv2d", "2D convolution with a 3x3 filter, one thread per element (PolyBench/GPU, 2DCONV)",
           &SpecBuilder<Spec, build>::make};
 }
 

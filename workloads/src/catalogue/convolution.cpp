@@ -27,12 +27,12 @@ struct Spec {
   std::uint32_t iterations = 1;
 
   void describe(ParamTable& t) {
-    t.count("width", width, {64, 1 << 20}, "columns of the image, a multiple of 64",
+    t.count("width", width, {64, 1 << 20}, "Image columns, a multiple of 64",
             "Mosaic's published code; CUDA samples: 3072");
-    t.count("height", height, {32, 1 << 20}, "rows of the image, a multiple of 32",
+    t.count("height", height, {32, 1 << 20}, "Image rows, a multiple of 32",
             "Mosaic's published code; CUDA samples: 3072");
     t.count("iterations", iterations, {1, 10'000},
-            "times that the same image is convolved, two kernels each (published: 10)", "assumed");
+            "Convolutions of the same image, two kernels each (published: 10)", "assumed");
   }
 };
 
@@ -143,7 +143,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo convolution_info() {
-  return {"convolution", "separable convolution of an image, rows and then columns (CUDA sample)",
+  return {"convolution", "Separable convolution of an image, rows then columns (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 

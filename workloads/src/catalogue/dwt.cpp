@@ -35,9 +35,9 @@ struct Spec {
   std::uint32_t levels = 3;
 
   void describe(ParamTable& t) {
-    t.count("image_width", width, {33, 1ULL << 15}, "columns of the image", "Rodinia, dwt2d: rgb.bmp");
-    t.count("image_height", height, {33, 1ULL << 15}, "rows of the image", "Rodinia, dwt2d: rgb.bmp");
-    t.count("levels", levels, {1, 10}, "levels of the transform", "Rodinia, dwt2d");
+    t.count("image_width", width, {33, 1ULL << 15}, "Image columns", "Rodinia, dwt2d: rgb.bmp");
+    t.count("image_height", height, {33, 1ULL << 15}, "Image rows", "Rodinia, dwt2d: rgb.bmp");
+    t.count("levels", levels, {1, 10}, "Transform levels", "Rodinia, dwt2d");
   }
 };
 
@@ -210,7 +210,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   if (std::min(halved(spec.width, spec.levels - 1), halved(spec.height, spec.levels - 1)) < 33)
     throw UserError("dwt: the last of " + std::to_string(spec.levels) + " levels of " +
                     std::to_string(spec.width) + " x " + std::to_string(spec.height) +
-                    " pixels has a side of less than 33, too short to be mirrored");
+                    " pixels has a side of less than 33, too short for mirroring");
   BufferLayout layout(context.buffers);
   // Rounded up to whole blocks, which read beyond the last pixel.
   auto const source = layout.add("source", ceil_div(pixels, kBlock) * kBlock * 3);
@@ -238,7 +238,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo dwt_info() {
-  return {"dwt", "wavelet transform of an image, 5/3 filter, several levels (Rodinia, dwt2d)",
+  return {"dwt", "Wavelet transform of an image, 5/3 filter, several levels (Rodinia, dwt2d)",
           &SpecBuilder<Spec, build>::make};
 }
 

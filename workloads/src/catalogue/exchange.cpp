@@ -35,19 +35,22 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.bytes("bytes", bytes, {ByteSize{4096}, ByteSize{1ULL << 44}},
-            "size of the array; a multiple of parts x page size", "assumed");
-    t.count("parts", parts, {2, 65535}, "parts of the array: the number of GPUs", "GMMU Bypass, Table 1: 4");
+            "Size of the array, a multiple of parts x page size", "assumed");
+    t.count("parts", parts, {2, 65535}, "Parts of the array, one per GPU", "GMMU Bypass, Table 1: 4");
     t.choice("pattern", pattern, {{"pair", Pattern::pair}, {"all_to_all", Pattern::all_to_all}},
-             "the blocks of one part access another part, or those of every part all other parts", "assumed");
-    t.choice("access", access, {{"read", Direction::read}, {"write", Direction::write}}, "loads or stores",
+             "Access pattern. pair: blocks of one part access another part; all_to_all: blocks of each part "
+             "access all others",
              "assumed");
-    t.count("from", from, {0, 65534}, "with pair: the part whose blocks access the other one", "assumed");
-    t.count("to", to, {0, 65534}, "with pair: the part that is accessed", "assumed");
-    t.flag("warm_up", warm_up, "a first kernel accesses each page once, so that the TLBs hold it", "assumed");
-    t.count("bytes_per_lane", bytes_per_lane, {1, 16}, "bytes of one lane's access: 1, 2, 4, 8 or 16",
+    t.choice("access", access, {{"read", Direction::read}, {"write", Direction::write}},
+             "Direction of the accesses. read: loads; write: stores", "assumed");
+    t.count("from", from, {0, 65534}, "Accessing part of pattern pair", "assumed");
+    t.count("to", to, {0, 65534}, "Accessed part of pattern pair", "assumed");
+    t.flag("warm_up", warm_up, "Run a first kernel that accesses each page once to warm up the TLBs",
+           "assumed");
+    t.count("bytes_per_lane", bytes_per_lane, {1, 16}, "Bytes per lane and access: 1, 2, 4, 8 or 16",
             "assumed");
-    t.count("accesses_per_thread", accesses_per_thread, {1, 65536}, "accesses of one thread", "assumed");
-    t.count("block", block, {64, 1024}, "threads per block; a multiple of 64", "assumed");
+    t.count("accesses_per_thread", accesses_per_thread, {1, 65536}, "Accesses per thread", "assumed");
+    t.count("block", block, {64, 1024}, "Threads per block, a multiple of 64", "assumed");
   }
 };
 
@@ -155,7 +158,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo exchange_info() {
-  return {"exchange", "GPUs read or write each other's memory, a pair or all to all: bandwidth of links",
+  return {"exchange", "GPUs read or write each other's memory, a pair or all to all: link bandwidth",
           &SpecBuilder<Spec, build>::make};
 }
 

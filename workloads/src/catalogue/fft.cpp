@@ -22,8 +22,9 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{kPoints * kComplex}, ByteSize{1ULL << 40}},
-            "all transforms together, 4 KiB each", "GMMU Bypass, Table 2");
-    t.count("passes", passes, {1, 10'000}, "kernels, forward and inverse in turn", "SHOC, FFT (one of each)");
+            "Total size of all transforms, 4 KiB each", "GMMU Bypass, Table 2");
+    t.count("passes", passes, {1, 10'000}, "Kernels, alternately forward and inverse",
+            "SHOC, FFT (one of each)");
   }
 };
 
@@ -107,7 +108,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo fft_info() {
-  return {"fft", "batch of 512-point radix-8 transforms, a block each (SHOC)",
+  return {"fft", "Batch of 512-point radix-8 transforms, one block each (SHOC)",
           &SpecBuilder<Spec, build>::make};
 }
 

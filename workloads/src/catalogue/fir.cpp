@@ -23,10 +23,10 @@ struct Spec {
   std::uint32_t block = 256;
 
   void describe(ParamTable& t) {
-    t.bytes("size", size, {ByteSize{64}, ByteSize{1ULL << 40}}, "samples and filtered samples together",
-            "GMMU Bypass, Table 2");
-    t.count("taps", taps, {1, 4096}, "filter coefficients", "Hetero-Mark and MGPUSim, FIR");
-    t.count("block", block, {1, 1024}, "threads per block", "MGPUSim, FIR");
+    t.bytes("size", size, {ByteSize{64}, ByteSize{1ULL << 40}},
+            "Total size of the samples and filtered samples", "GMMU Bypass, Table 2");
+    t.count("taps", taps, {1, 4096}, "Filter coefficients", "Hetero-Mark and MGPUSim, FIR");
+    t.count("block", block, {1, 1024}, "Threads per block", "MGPUSim, FIR");
   }
 };
 
@@ -82,7 +82,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo fir_info() {
-  return {"fir", "finite impulse response filter, one thread per sample (Hetero-Mark)",
+  return {"fir", "Finite impulse response filter, one thread per sample (Hetero-Mark)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -44,11 +44,11 @@ struct Spec {
     t.set_source("rmat.edge_factor", "Pannotia, floydwarshall/512_65536.gr");
     for (auto const* name : {"rmat.a", "rmat.b", "rmat.c"})
       t.set_source(name, "uniform random edges, assumed");
-    t.count("max_weight", max_weight, {0, kFar - 1}, "weights of edges are 0 to this, from the seed",
+    t.count("max_weight", max_weight, {0, kFar - 1}, "Maximum edge weight; weights are random from 0 to this",
             "Pannotia, floydwarshall/512_65536.gr");
     t.count("steps", steps, {0, 1ULL << 14},
-            "vertices that paths may go through, from the first on, a kernel each; 0: all of them",
-            "assumed, fewer than all to take less time");
+            "Intermediate vertices of paths, consecutive from vertex 0, one kernel each. 0: all vertices",
+            "assumed, fewer than all to shorten runs");
   }
 };
 
@@ -159,7 +159,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const steps = spec.steps == 0 ? n : std::min(spec.steps, n);
   if (steps * (n * n / 8) > (1ULL << 30))
     throw UserError("fw: " + std::to_string(steps) + " steps of " + std::to_string(n) +
-                    " vertices need more than 1 GiB for the record of them");
+                    " vertices need a record of more than 1 GiB");
   BufferLayout layout(context.buffers);
   auto const distance = layout.add("distance", 4 * n * n);
   Matrices const matrices{n, distance, layout.add_result("through", 4 * n * n)};
@@ -173,7 +173,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo fw_info() {
-  return {"fw", "shortest paths between all vertices, Floyd-Warshall, a kernel per vertex (Pannotia)",
+  return {"fw", "All-pairs shortest paths by Floyd-Warshall, one kernel per vertex (Pannotia)",
           &SpecBuilder<Spec, build>::make};
 }
 

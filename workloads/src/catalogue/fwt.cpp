@@ -27,11 +27,11 @@ struct Spec {
   void describe(ParamTable& t) {
     t.count(
         "log2_data", log2_data, {2, 30},
-        "the data has 2 to this power floats, the filter, padded by zeros, as many (published: 23, 9 times "
-        "as long)",
+        "log2 of the number of floats in the data and in the zero-padded filter (published: 23, 9x the run "
+        "time)",
         "assumed");
     t.count("log2_filter", log2_filter, {0, 30},
-            "the host copies 2 to this power floats of the filter to the GPU; nothing else depends on it",
+            "log2 of the number of filter floats copied to the GPU; no other effect",
             "CUDA samples, fastWalshTransform");
   }
 };
@@ -189,7 +189,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo fwt_info() {
-  return {"fwt", "dyadic convolution by fast Walsh transforms, in place (CUDA sample)",
+  return {"fwt", "Dyadic convolution by fast Walsh transforms, in place (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 

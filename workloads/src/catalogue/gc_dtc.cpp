@@ -16,10 +16,8 @@ struct Spec : PropertyGraphSpec {
 
   void describe(ParamTable& t) {
     PropertyGraphSpec::describe(t);
-    t.count(
-        "worklist", worklist, {0, 1ULL << 32},
-        "entries of each of the two work lists, of 8 bytes; 0 is one for each vertex; GraphBIG has 8777216",
-        "assumed");
+    t.count("worklist", worklist, {0, 1ULL << 32},
+            "8-byte entries of each of the two work lists (GraphBIG: 8777216). 0: one per vertex", "assumed");
   }
 };
 
@@ -76,7 +74,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo gc_dtc_info() {
-  return {"gc_dtc", "graph colouring, data-driven, thread-centric (GraphBIG)",
+  return {"gc_dtc", "Graph colouring, data-driven, thread-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -39,7 +39,7 @@ Workload build(PropertyGraphSpec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo gc_ttc_info() {
-  return {"gc_ttc", "graph colouring, topological, thread-centric (GraphBIG)",
+  return {"gc_ttc", "Graph colouring, topological, thread-centric (GraphBIG)",
           &SpecBuilder<PropertyGraphSpec, build>::make};
 }
 

@@ -31,11 +31,11 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.bytes("table", table, {ByteSize{8}, ByteSize{1ULL << 40}},
-            "the table, of elements of 8 B, a power of two", "Mosaic, published code");
-    t.count("blocks", blocks, {1, 65'535}, "blocks of threads", "Mosaic, published code");
-    t.count("block", block, {1, 1024}, "threads per block", "Mosaic, published code");
-    t.count("updates", updates, {1, 1U << 20}, "updates by each thread",
-            "Mosaic, published code: four for each element of the table");
+            "Size of the table of 8-byte elements, a power of two", "Mosaic, published code");
+    t.count("blocks", blocks, {1, 65'535}, "Thread blocks", "Mosaic, published code");
+    t.count("block", block, {1, 1024}, "Threads per block", "Mosaic, published code");
+    t.count("updates", updates, {1, 1U << 20}, "Updates per thread",
+            "Mosaic, published code: four per table element");
   }
 };
 
@@ -104,7 +104,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo gups_info() {
-  return {"gups", "RandomAccess: updates of random elements of a table by atomics (HPC Challenge)",
+  return {"gups", "RandomAccess: atomic updates of random table elements (HPC Challenge)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -40,18 +40,18 @@ struct Spec {
   std::uint32_t frames = 2;
 
   void describe(ParamTable& t) {
-    t.count("frame_rows", rows, {64, 1ULL << 14}, "rows of a frame", "Rodinia, heartwall: test.avi");
-    t.count("frame_cols", cols, {64, 1ULL << 14}, "columns of a frame", "Rodinia, heartwall: test.avi");
-    t.count("points", points, {1, 1U << 16}, "points of the heart's walls, two of five on the inner one",
+    t.count("frame_rows", rows, {64, 1ULL << 14}, "Frame rows", "Rodinia, heartwall: test.avi");
+    t.count("frame_cols", cols, {64, 1ULL << 14}, "Frame columns", "Rodinia, heartwall: test.avi");
+    t.count("points", points, {1, 1U << 16}, "Points of the heart's walls, two fifths on the inner wall",
             "Rodinia, heartwall: 20 and 31");
     t.count("pattern_half", pattern_half, {1, 64},
-            "elements of a pattern on each side of its middle; published: 25",
-            "assumed, fewer than the published ones to take less time");
+            "Elements of a pattern on each side of its centre (published: 25)",
+            "assumed, smaller than published to shorten runs");
     t.count("search_half", search_half, {1, 128},
-            "elements of the area on each side of the point; published: 40",
-            "assumed, fewer than the published ones to take less time");
-    t.count("frames", frames, {1, 1000}, "frames, a kernel each. The suite's film has 104",
-            "assumed, fewer than the published ones to take less time");
+            "Elements of the search area on each side of the point (published: 40)",
+            "assumed, smaller than published to shorten runs");
+    t.count("frames", frames, {1, 1000}, "Frames, one kernel each (Rodinia: 104)",
+            "assumed, smaller than published to shorten runs");
   }
 };
 
@@ -290,7 +290,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> places(Spec const& spec) {
   for (std::int64_t i = 0; i < all; ++i) {
     auto const count = i < inner ? inner : all - inner;
     auto const radius = side * (i < inner ? 18 : 26) / 100;
-    // Position along a square that stands on a corner, then projected to the circle.
+    // Position along a square rotated by 45 degrees, then projected to the circle.
     constexpr std::int64_t kUnit = 256;
     auto const along = 4 * kUnit * (i < inner ? i : i - inner) / count;
     auto const part = along % kUnit;
@@ -312,7 +312,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   for (auto const& [row, column] : run->places)
     if (row < margin || column < margin || row + margin > spec.rows || column + margin > spec.cols)
       throw UserError("heartwall: the area of a point at row " + std::to_string(row) + " and column " +
-                      std::to_string(column) + " leaves the frame of " + std::to_string(spec.rows) + " x " +
+                      std::to_string(column) + " exceeds the frame of " + std::to_string(spec.rows) + " x " +
                       std::to_string(spec.cols));
   Sizes const sizes{spec.pattern_half, spec.search_half, spec.frames};
   BufferLayout layout(context.buffers);
@@ -344,7 +344,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo heartwall_info() {
-  return {"heartwall", "points of a heart's walls looked for by correlation, a block per point (Rodinia)",
+  return {"heartwall", "Tracking of points on a heart's walls by correlation, one block per point (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 

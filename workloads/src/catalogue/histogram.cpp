@@ -44,16 +44,16 @@ struct Spec {
   std::uint32_t iterations = 1;
 
   void describe(ParamTable& t) {
-    t.count("cols", cols, {64, 2048}, "columns of the image, an even number",
-            "Mosaic, published code, which counts an image of 1920 x 1080 with histogram256");
-    t.count("rows", rows, {1, 1U << 15}, "rows of the image",
-            "Mosaic, published code, which counts an image of 1920 x 1080 with histogram256");
-    t.count("bins", bins, {kRangeBins, 256 * kRangeBins}, "bins of the histogram, a multiple of 4",
-            "assumed: about one for a pixel, as Parboil says of its image");
-    t.count("spread", spread, {0, 1U << 22}, "standard deviation of the bins around the middle one",
-            "assumed");
-    t.number("scattered", scattered, {0.0, 1.0}, "share of the pixels with any bin", "assumed");
-    t.count("iterations", iterations, {1, 10'000}, "how often the image is counted", "assumed");
+    t.count("cols", cols, {64, 2048}, "Image columns, an even number",
+            "Mosaic, published code, which processes a 1920 x 1080 image with histogram256");
+    t.count("rows", rows, {1, 1U << 15}, "Image rows",
+            "Mosaic, published code, which processes a 1920 x 1080 image with histogram256");
+    t.count("bins", bins, {kRangeBins, 256 * kRangeBins}, "Histogram bins, a multiple of 4",
+            "assumed: about one per pixel, as Parboil states for its image");
+    t.count("spread", spread, {0, 1U << 22},
+            "Standard deviation of the pixels' bins around the middle bin, in bins", "assumed");
+    t.number("scattered", scattered, {0.0, 1.0}, "Fraction of pixels with a uniformly random bin", "assumed");
+    t.count("iterations", iterations, {1, 10'000}, "Histograms of the same image", "assumed");
   }
 };
 
@@ -312,7 +312,7 @@ class Final final : public HistogramKernel {
 
 Workload build(Spec const& spec, BuildContext const& context) {
   if (spec.cols % 2 != 0)
-    throw UserError("histogram: " + std::to_string(spec.cols) + " cols are an odd number");
+    throw UserError("histogram: " + std::to_string(spec.cols) + " cols are not an even number");
   if (spec.bins % 4 != 0)
     throw UserError("histogram: bins " + std::to_string(spec.bins) + " are not a multiple of 4");
   auto image = std::make_shared<Image>();
@@ -347,7 +347,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo histogram_info() {
-  return {"histogram", "histogram of many bins, by ranges in shared memory (Parboil, histo)",
+  return {"histogram", "Histogram with many bins, by ranges in shared memory (Parboil, histo)",
           &SpecBuilder<Spec, build>::make};
 }
 

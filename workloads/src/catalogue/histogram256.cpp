@@ -34,10 +34,10 @@ struct Spec {
   std::uint32_t partial_histograms = 240;
 
   void describe(ParamTable& t) {
-    t.count("words", words, {1, 1ULL << 32}, "words of four bytes that are counted",
+    t.count("words", words, {1, 1ULL << 32}, "Four-byte words of input",
             "Mosaic, published code: 1920 x 1080");
     t.count("partial_histograms", partial_histograms, {1, 65'535},
-            "blocks of the first kernel, and what they write", "CUDA samples, histogram");
+            "Blocks of the first kernel, each with one partial histogram", "CUDA samples, histogram");
   }
 };
 
@@ -164,7 +164,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo histogram256_info() {
-  return {"histogram256", "histogram of bytes in shared memory, partial histograms merged (CUDA sample)",
+  return {"histogram256", "Histogram of bytes in shared memory, partial histograms merged (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -31,11 +31,11 @@ struct Spec {
   std::uint32_t pyramid_height = 2;
 
   void describe(ParamTable& t) {
-    t.count("rows", rows, {1, 1ULL << 20}, "rows of the chip", "Rodinia, hotspot; Mosaic, published code");
-    t.count("cols", cols, {1, 1ULL << 20}, "columns of the chip", "Rodinia, hotspot; Mosaic, published code");
-    t.count("iterations", iterations, {1, 10'000}, "iterations in all",
+    t.count("rows", rows, {1, 1ULL << 20}, "Grid rows", "Rodinia, hotspot; Mosaic, published code");
+    t.count("cols", cols, {1, 1ULL << 20}, "Grid columns", "Rodinia, hotspot; Mosaic, published code");
+    t.count("iterations", iterations, {1, 10'000}, "Total iterations",
             "Mosaic, published code; Rodinia's script has 2");
-    t.count("pyramid_height", pyramid_height, {1, kSide / 2 - 1}, "iterations of a kernel",
+    t.count("pyramid_height", pyramid_height, {1, kSide / 2 - 1}, "Iterations per kernel",
             "Rodinia, hotspot; Mosaic, published code");
   }
 };
@@ -140,7 +140,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo hotspot_info() {
-  return {"hotspot", "temperatures of a chip, several iterations of a stencil per kernel (Rodinia)",
+  return {"hotspot", "Chip temperature, several stencil iterations per kernel (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -18,7 +18,7 @@ struct Spec : PropertyGraphSpec {
 
   void describe(ParamTable& t) {
     PropertyGraphSpec::describe(t);
-    t.count("k", k, {1, 1U << 30}, "least degree within the core", "GraphBIG, gpu_kCore/main.cpp: kcore");
+    t.count("k", k, {1, 1U << 30}, "Minimum degree within the core", "GraphBIG, gpu_kCore/main.cpp: kcore");
   }
 };
 

@@ -27,14 +27,14 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{1024}, ByteSize{1ULL << 40}},
-            "points, transposed points and memberships together; gives the number of points",
+            "Total size of points, transposed points and memberships; determines the number of points",
             "GMMU Bypass, Table 2");
-    t.count("features", features, {1, 4096}, "coordinates of a point", "MGPUSim, KMeans");
-    t.count("clusters", clusters, {1, 4096}, "clusters", "MGPUSim, KMeans");
-    t.count("max_rounds", max_rounds, {1, 10'000}, "rounds at most", "MGPUSim, KMeans");
-    t.count("sample", sample, {1, 1ULL << 24}, "points that the host clusters to find the number of rounds",
+    t.count("features", features, {1, 4096}, "Coordinates per point", "MGPUSim, KMeans");
+    t.count("clusters", clusters, {1, 4096}, "Clusters", "MGPUSim, KMeans");
+    t.count("max_rounds", max_rounds, {1, 10'000}, "Maximum rounds", "MGPUSim, KMeans");
+    t.count("sample", sample, {1, 1ULL << 24}, "Points clustered by the host to find the number of rounds",
             "assumed");
-    t.count("block", block, {1, 1024}, "threads per block", "MGPUSim, KMeans");
+    t.count("block", block, {1, 1024}, "Threads per block", "MGPUSim, KMeans");
   }
 };
 
@@ -156,7 +156,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo kmeans_info() {
-  return {"kmeans", "k-means: transpose of the points, then nearest centres round by round (Hetero-Mark)",
+  return {"kmeans", "k-means: transpose of the points, then nearest centres in each round (Hetero-Mark)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -35,15 +35,14 @@ struct Spec {
 
   void describe(ParamTable& t) {
     constexpr auto source = "ISPASS-2009 benchmarks, LPS";
-    t.count("nx", nx, {1, 1ULL << 20}, "nodes of a row", source);
-    t.count("ny", ny, {1, 1ULL << 20}, "rows of a plane", source);
-    t.count("nz", nz, {2, 1ULL << 20}, "planes", source);
-    t.count("repeat", repeat, {1, 10'000}, "steps, each a kernel that reads one array and writes the other",
+    t.count("nx", nx, {1, 1ULL << 20}, "Nodes per row", source);
+    t.count("ny", ny, {1, 1ULL << 20}, "Rows per plane", source);
+    t.count("nz", nz, {2, 1ULL << 20}, "Planes", source);
+    t.count("repeat", repeat, {1, 10'000}, "Steps, each a kernel that reads one array and writes the other",
             source);
-    t.bytes(
-        "row_alignment", row_alignment, {ByteSize{4}, ByteSize{4096}},
-        "rows are padded to a multiple of this, a power of two; GPGPU-Sim's cudaMallocPitch pads none: 4 B",
-        "cudaMallocPitch on GPUs of NVIDIA: 512 B; assumed");
+    t.bytes("row_alignment", row_alignment, {ByteSize{4}, ByteSize{4096}},
+            "Row alignment by padding, a power of two (GPGPU-Sim's cudaMallocPitch: none, 4 B)",
+            "cudaMallocPitch on NVIDIA GPUs: 512 B; assumed");
   }
 };
 
@@ -175,7 +174,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo laplace3d_info() {
-  return {"laplace3d", "Jacobi steps of Laplace's equation in three dimensions (LPS of ISPASS-2009)",
+  return {"laplace3d", "Jacobi iterations of the 3D Laplace equation (LPS of ISPASS-2009)",
           &SpecBuilder<Spec, build>::make};
 }
 

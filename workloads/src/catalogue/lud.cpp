@@ -26,7 +26,7 @@ struct Spec {
   std::uint64_t side = 256;
 
   void describe(ParamTable& t) {
-    t.count("side", side, {kTile, 1ULL << 15}, "rows and columns of the matrix, a multiple of 16",
+    t.count("side", side, {kTile, 1ULL << 15}, "Matrix rows and columns, a multiple of 16",
             "Rodinia, lud: 256; Mosaic, published code: the same");
   }
 };

@@ -31,9 +31,8 @@ struct Spec {
   std::uint32_t steps = 2;
 
   void describe(ParamTable& t) {
-    t.count("side", side, {2, 512}, "elements along a side of the cube. The program has 45", "assumed");
-    t.count("steps", steps, {1, 100'000}, "time steps. The program goes on to a simulated time of 10 ms",
-            "assumed");
+    t.count("side", side, {2, 512}, "Elements along each side of the cube (LULESH: 45)", "assumed");
+    t.count("steps", steps, {1, 100'000}, "Time steps (LULESH: until a simulated time of 10 ms)", "assumed");
   }
 };
 
@@ -140,7 +139,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo lulesh_info() {
-  return {"lulesh", "shock hydrodynamics on a cube of hexahedra, 28 kernels per time step (LULESH 1.0)",
+  return {"lulesh", "Shock hydrodynamics on a cube of hexahedra, 28 kernels per time step (LULESH 1.0)",
           &SpecBuilder<Spec, build>::make};
 }
 

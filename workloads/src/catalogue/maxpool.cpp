@@ -22,14 +22,14 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{64}, ByteSize{1ULL << 40}},
-            "input, output and mask together; gives the number of planes (batch x channels)",
+            "Total size of input, output and mask; determines the number of planes (batch x channels)",
             "GMMU Bypass, Table 2");
-    t.count("height", height, {1, 16384}, "rows of an input plane", "assumed");
-    t.count("width", width, {1, 16384}, "columns of an input plane", "assumed");
-    t.count("window", window, {1, 64}, "rows and columns of the pooling window", "assumed");
-    t.count("stride", stride, {1, 64}, "distance of neighbouring windows", "assumed");
-    t.count("pad", pad, {0, 63}, "rows and columns of padding around a plane", "assumed");
-    t.count("block", block, {1, 1024}, "threads per block", "MGPUSim, DNN suite, maxpooling");
+    t.count("height", height, {1, 16384}, "Input-plane rows", "assumed");
+    t.count("width", width, {1, 16384}, "Input-plane columns", "assumed");
+    t.count("window", window, {1, 64}, "Pooling-window rows and columns", "assumed");
+    t.count("stride", stride, {1, 64}, "Distance between neighbouring windows, in elements", "assumed");
+    t.count("pad", pad, {0, 63}, "Rows and columns of padding on each side of a plane", "assumed");
+    t.count("block", block, {1, 1024}, "Threads per block", "MGPUSim, DNN suite, maxpooling");
   }
 };
 
@@ -131,7 +131,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const out_plane = std::uint64_t{out_height} * out_width;
   auto const planes = spec.size.bytes / (4 * (in_plane + 2 * out_plane));
   if (planes == 0)
-    throw UserError("maxpool: size " + to_text(spec.size) + " does not hold one plane with its output, " +
+    throw UserError("maxpool: size " + to_text(spec.size) + " is too small for one plane with its output, " +
                     to_text(ByteSize{4 * (in_plane + 2 * out_plane)}));
   BufferLayout layout(context.buffers);
   auto const in = layout.add("bottom", 4 * in_plane * planes);
@@ -148,7 +148,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo maxpool_info() {
-  return {"maxpool", "maximum pooling over planes, one thread per output (DNN)",
+  return {"maxpool", "Maximum pooling over planes, one thread per output (DNN)",
           &SpecBuilder<Spec, build>::make};
 }
 

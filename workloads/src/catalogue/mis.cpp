@@ -161,7 +161,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo mis_info() {
-  return {"mis", "maximal independent set, three kernels per round (Pannotia)",
+  return {"mis", "Maximal independent set, three kernels per round (Pannotia)",
           &SpecBuilder<Spec, build>::make};
 }
 

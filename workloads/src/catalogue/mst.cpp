@@ -49,8 +49,8 @@ struct Spec {
     t.set_source("rmat.edge_factor", "LonestarGPU: r4 graphs, random with four edges per vertex");
     for (auto const* name : {"rmat.a", "rmat.b", "rmat.c"})
       t.set_source(name, "LonestarGPU: r4 graphs, random");
-    t.count("max_weight", max_weight, {1, 1'000'000}, "weights of edges are 1 to this, from the seed",
-            "assumed");
+    t.count("max_weight", max_weight, {1, 1'000'000},
+            "Maximum edge weight; weights are random from 1 to this", "assumed");
   }
 };
 
@@ -268,7 +268,7 @@ class Scan final : public LinearKernel {
       phase = inside ? since : (since - base - detour->steps) % base;
     }
     auto const own = [&](std::uint32_t lane) { return static_cast<std::uint32_t>(t.first + lane); };
-    std::uint64_t here = 0, beyond = 0;  // lanes with such an edge; lanes that continue to its target
+    std::uint64_t here = 0, beyond = 0;  // lanes with a k-th edge; lanes that continue to its target
     for_lanes(lanes, [&](auto lane) {
       if (k >= scanned(own(lane))) return;
       here |= std::uint64_t{1} << lane;
@@ -465,7 +465,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo mst_info() {
-  return {"mst", "minimum spanning tree by Boruvka's algorithm, components as trees (LonestarGPU)",
+  return {"mst", "Minimum spanning tree by Boruvka's algorithm, components as trees (LonestarGPU)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -44,13 +44,15 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.count("reference", reference, {64, 1ULL << 24},
-            "bases of the reference. The suite's NC_003997.20k has 20,000 lines, 1399930 bases", "assumed");
-    t.count("queries", queries, {1, 1ULL << 24}, "queries, and threads", "ISPASS-2009, MUM: 50,000");
-    t.count("length", length, {1, 1024}, "bases of a query", "ISPASS-2009, MUM: 25");
-    t.count("shortest", shortest, {1, 1024}, "bases of the shortest match that counts", "Rodinia, mummergpu");
-    t.number("foreign", foreign, {0.0, 1.0}, "share of queries that are random, not parts of the reference",
+            "Bases of the reference (Rodinia, NC_003997.20k: 20,000 lines, 1399930 bases)", "assumed");
+    t.count("queries", queries, {1, 1ULL << 24}, "Queries, one thread each", "ISPASS-2009, MUM: 50,000");
+    t.count("length", length, {1, 1024}, "Bases per query", "ISPASS-2009, MUM: 25");
+    t.count("shortest", shortest, {1, 1024}, "Minimum match length, in bases", "Rodinia, mummergpu");
+    t.number("foreign", foreign, {0.0, 1.0},
+             "Fraction of queries that are random instead of parts of the reference",
              "ISPASS-2009, MUM: 73% of its reads do not occur in its reference");
-    t.count("block", block, {32, 1024}, "threads per block, whole warps", "Rodinia, mummergpu");
+    t.count("block", block, {32, 1024}, "Threads per block, a multiple of the warp width",
+            "Rodinia, mummergpu");
   }
 };
 
@@ -142,7 +144,7 @@ class Match final : public LinearKernel {
 Workload build(Spec const& spec, BuildContext const& context) {
   check_whole_warps("mummer", spec.block, context);
   if (spec.shortest > spec.length || spec.length > spec.reference)
-    throw UserError("mummer: must be shortest match <= length of a query <= reference, not " +
+    throw UserError("mummer: shortest match <= query length <= reference is required; they are " +
                     std::to_string(spec.shortest) + ", " + std::to_string(spec.length) + " and " +
                     std::to_string(spec.reference) + " bases");
   auto const sequence = random_bases(spec.reference, context.seed);
@@ -169,7 +171,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo mummer_info() {
-  return {"mummer", "exact matches of queries through a suffix tree (MUMmerGPU, Rodinia)",
+  return {"mummer", "Exact matches of queries through a suffix tree (MUMmerGPU, Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -15,8 +15,8 @@ struct Spec {
   std::uint64_t side = 2048;
 
   void describe(ParamTable& t) {
-    t.count("side", side, {1, 1ULL << 20}, "rows and columns of the matrix; published: 4,096",
-            "assumed, fewer than the published ones to take less time");
+    t.count("side", side, {1, 1ULL << 20}, "Matrix rows and columns (published: 4,096)",
+            "assumed, smaller than published to shorten runs");
   }
 };
 
@@ -41,7 +41,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo mvt_info() {
-  return {"mvt", "x1 + A y1 and x2 + A^T y2, a thread per element of the results (PolyBench/GPU)",
+  return {"mvt", "x1 + A y1 and x2 + A^T y2, one thread per result element (PolyBench/GPU)",
           &SpecBuilder<Spec, build>::make};
 }
 

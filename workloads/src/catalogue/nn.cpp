@@ -27,7 +27,7 @@ struct Spec {
   std::uint64_t images = 4;
 
   void describe(ParamTable& t) {
-    t.count("images", images, {1, 1 << 16}, "images of 29x29 pixels (published: 28, 7 times as long)",
+    t.count("images", images, {1, 1 << 16}, "Images of 29x29 pixels (published: 28, 7x the run time)",
             "assumed");
   }
 };
@@ -154,7 +154,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo nn_info() {
-  return {"nn", "neural network that recognizes digits, four layers, one kernel each (ISPASS-2009)",
+  return {"nn", "Digit-recognition neural network, four layers, one kernel each (ISPASS-2009)",
           &SpecBuilder<Spec, build>::make};
 }
 

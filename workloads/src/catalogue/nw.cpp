@@ -26,7 +26,7 @@ struct Spec {
   std::uint64_t length = 2048;
 
   void describe(ParamTable& t) {
-    t.count("length", length, {kTile, 1ULL << 16}, "elements of each sequence, a multiple of 16",
+    t.count("length", length, {kTile, 1ULL << 16}, "Elements per sequence, a multiple of 16",
             "Rodinia, nw: 2,048; Mosaic, published code: the same");
   }
 };
@@ -108,7 +108,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo nw_info() {
-  return {"nw", "Needleman-Wunsch alignment, a kernel for each anti-diagonal of tiles (Rodinia)",
+  return {"nw", "Needleman-Wunsch alignment, one kernel per anti-diagonal of tiles (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 

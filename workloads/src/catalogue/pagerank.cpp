@@ -34,10 +34,10 @@ struct Spec {
 
   void describe(ParamTable& t) {
     graph.describe(t);
-    t.count("iterations", iterations, {1, 10'000}, "multiplications, one kernel each", "assumed");
+    t.count("iterations", iterations, {1, 10'000}, "Multiplications, one kernel each", "assumed");
     t.choice("mapping", mapping, {{"warp", Mapping::warp}, {"thread", Mapping::thread}},
-             "what computes a row: a warp or a thread", "Hetero-Mark, PR");
-    t.count("block", block, {32, 1024}, "threads per block, whole warps", "MGPUSim, PR");
+             "Threads per matrix row. warp: one warp; thread: one thread", "Hetero-Mark, PR");
+    t.count("block", block, {32, 1024}, "Threads per block, a multiple of the warp width", "MGPUSim, PR");
   }
 };
 
@@ -212,7 +212,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo pagerank_info() {
-  return {"pagerank", "PageRank as sparse matrix times vector, one warp per row (Hetero-Mark)",
+  return {"pagerank", "PageRank as sparse matrix-vector products, one warp per row (Hetero-Mark)",
           &SpecBuilder<Spec, build>::make};
 }
 

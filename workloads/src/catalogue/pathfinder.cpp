@@ -30,9 +30,9 @@ struct Spec {
   std::uint32_t pyramid_height = 20;
 
   void describe(ParamTable& t) {
-    t.count("cols", cols, {1, 1ULL << 30}, "columns of the grid", "Rodinia, pathfinder");
-    t.count("rows", rows, {2, 1ULL << 20}, "rows of the grid", "Rodinia, pathfinder");
-    t.count("pyramid_height", pyramid_height, {1, kBlock / 2 - 1}, "rows of a kernel", "Rodinia, pathfinder");
+    t.count("cols", cols, {1, 1ULL << 30}, "Grid columns", "Rodinia, pathfinder");
+    t.count("rows", rows, {2, 1ULL << 20}, "Grid rows", "Rodinia, pathfinder");
+    t.count("pyramid_height", pyramid_height, {1, kBlock / 2 - 1}, "Rows per kernel", "Rodinia, pathfinder");
   }
 };
 
@@ -135,7 +135,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo pathfinder_info() {
-  return {"pathfinder", "cheapest way down a grid, several rows per kernel (Rodinia)",
+  return {"pathfinder", "Minimum-cost path down a grid, several rows per kernel (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 

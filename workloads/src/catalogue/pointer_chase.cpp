@@ -35,14 +35,17 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.bytes("stride", stride, {ByteSize{8}, ByteSize{1ULL << 30}},
-            "distance of neighbouring elements, a multiple of 8 B", "assumed");
-    t.count("elements", elements, {1, 1ULL << 26}, "pointers in the chain", "assumed");
-    t.count("hops", hops, {1, 1ULL << 40}, "loads; more than `elements` walks the chain again", "assumed");
+            "Distance between neighbouring elements, a multiple of 8 B", "assumed");
+    t.count("elements", elements, {1, 1ULL << 26}, "Pointers per chain", "assumed");
+    t.count("hops", hops, {1, 1ULL << 40},
+            "Loads per chain; if more than `elements`, the chain is walked again", "assumed");
     t.count("chains", chains, {1, 1024},
-            "chains, in buffers chain0, chain1, ..., of a kernel each; of one: chain", "assumed");
-    t.count("streams", streams, {1, 64}, "streams that the chains' kernels are dealt to in turn", "assumed");
+            "Chains, one kernel and one buffer each: chain0, chain1, ... (a single chain: chain)", "assumed");
+    t.count("streams", streams, {1, 64}, "Streams; the kernels of the chains are assigned round-robin",
+            "assumed");
     t.choice("order", order, {{"random", Order::random}, {"lines", Order::ascending}},
-             "random: one random cycle; lines: ascending addresses, for cold misses", "assumed");
+             "Order of the chain. random: one random cycle; lines: ascending addresses, for cold misses",
+             "assumed");
   }
 };
 
@@ -100,7 +103,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo pointer_chase_info() {
-  return {"pointer_chase", "one lane follows a chain of pointers: unloaded latency",
+  return {"pointer_chase", "One lane follows a chain of pointers: unloaded latency",
           &SpecBuilder<Spec, build>::make};
 }
 

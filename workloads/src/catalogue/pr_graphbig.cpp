@@ -21,12 +21,11 @@ struct Spec : PropertyGraphSpec {
 
   void describe(ParamTable& t) {
     PropertyGraphSpec::describe(t);
-    t.number("damping", damping, {0.0, 1.0}, "share of a rank that is passed on",
+    t.number("damping", damping, {0.0, 1.0}, "Fraction of a rank that is propagated",
              "GraphBIG, bench_pageRank: damp");
-    t.number("error", error, {0.0, 1.0}, "ends when the ranks of two rounds are as near as this",
+    t.number("error", error, {0.0, 1.0}, "Convergence threshold: difference between the ranks of two rounds",
              "GraphBIG, bench_pageRank: quad");
-    t.count("max_rounds", max_rounds, {1, 10'000}, "ends after so many rounds",
-            "GraphBIG, bench_pageRank: maxiter");
+    t.count("max_rounds", max_rounds, {1, 10'000}, "Maximum rounds", "GraphBIG, bench_pageRank: maxiter");
   }
 };
 
@@ -99,7 +98,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo pr_graphbig_info() {
-  return {"pr_graphbig", "page rank pushed along edges, topological, thread-centric (GraphBIG)",
+  return {"pr_graphbig", "PageRank, pushed along edges, topological, thread-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 

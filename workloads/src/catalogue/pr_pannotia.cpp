@@ -18,8 +18,8 @@ struct Spec : PannotiaSpec {
   Spec() : PannotiaSpec(256) {}
   void describe(ParamTable& t) {
     PannotiaSpec::describe(t);
-    t.count("iterations", iterations, {1, 10'000}, "iterations, of two kernels each. The suite has 20",
-            "assumed, fewer than the published ones to take less time");
+    t.count("iterations", iterations, {1, 10'000}, "Iterations of two kernels each (Pannotia: 20)",
+            "assumed, smaller than published to shorten runs");
   }
 };
 
@@ -79,7 +79,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo pr_pannotia_info() {
-  return {"pr_pannotia", "page rank, pushed along edges by atomics, two kernels per iteration (Pannotia)",
+  return {"pr_pannotia", "PageRank, pushed along edges by atomics, two kernels per iteration (Pannotia)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -42,11 +42,11 @@ struct Spec {
   std::uint32_t clusters = 4;
 
   void describe(ParamTable& t) {
-    t.count("points", points, {60, 16'384}, "points; SHOC's size 1 has 4096, whose matrix takes 64 MiB",
+    t.count("points", points, {60, 16'384}, "Points (SHOC, size 1: 4096, with a matrix of 64 MiB)",
             "assumed; SHOC, qtclustering: 4096");
-    t.count("threshold", threshold, {1, 20}, "diameter of a cluster, in a square of side 20",
-            "SHOC, qtclustering");
-    t.count("clusters", clusters, {1, 16'384}, "clusters that are found at most; SHOC goes on to the end",
+    t.count("threshold", threshold, {1, 20},
+            "Maximum diameter of a cluster; the points are in a square of side 20", "SHOC, qtclustering");
+    t.count("clusters", clusters, {1, 16'384}, "Maximum clusters (SHOC: until a cluster has one point)",
             "assumed");
   }
 };
@@ -285,7 +285,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo qtc_info() {
-  return {"qtc", "quality-threshold clustering of points, cluster by cluster (SHOC)",
+  return {"qtc", "Quality-threshold clustering of points, one cluster per round (SHOC)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -28,15 +28,15 @@ struct Spec {
   std::uint32_t block = 256;
 
   void describe(ParamTable& t) {
-    t.bytes("size", size, {ByteSize{8}, ByteSize{1ULL << 44}}, "the array, of elements of 8 B", "assumed");
-    t.count("threads", threads, {1, 1ULL << 32}, "threads in all", "assumed");
-    t.count("accesses", accesses, {1, 1U << 20}, "elements that each thread accesses, one after the other",
+    t.bytes("size", size, {ByteSize{8}, ByteSize{1ULL << 44}}, "Size of the array of 8-byte elements",
             "assumed");
+    t.count("threads", threads, {1, 1ULL << 32}, "Total threads", "assumed");
+    t.count("accesses", accesses, {1, 1U << 20}, "Elements accessed by each thread, in sequence", "assumed");
     t.flag("updates", updates,
-           "each element is read, changed and written, before the next one; else all are read, and nothing "
-           "waits for them but their sum",
+           "Read, change and write each element before the next access. false: read all elements without "
+           "waiting, then sum them",
            "assumed; HPC Challenge, RandomAccess: updates");
-    t.count("block", block, {1, 1024}, "threads per block", "assumed");
+    t.count("block", block, {1, 1024}, "Threads per block", "assumed");
   }
 };
 
@@ -103,7 +103,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo random_access_info() {
-  return {"random_access", "reads or updates of random elements of one array by all threads",
+  return {"random_access", "Random reads or updates of one array by all threads",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -40,10 +40,9 @@ struct Spec {
 
   void describe(ParamTable& t) {
     constexpr auto source = "ISPASS-2009 benchmarks, RAY";
-    t.count("width", width, {kX, 4096}, "pixels of a row, a multiple of 16", source);
-    t.count("height", height, {kY, 4096}, "rows of the image, a multiple of 8", source);
-    t.count("depth", depth, {1, 16}, "objects that a ray meets at most, one reflection after the other",
-            source);
+    t.count("width", width, {kX, 4096}, "Pixels per row, a multiple of 16", source);
+    t.count("height", height, {kY, 4096}, "Image rows, a multiple of 8", source);
+    t.count("depth", depth, {1, 16}, "Maximum objects that a ray meets, one per reflection", source);
   }
 };
 
@@ -243,7 +242,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo ray_info() {
-  return {"ray", "ray tracing with reflections of a plane and three spheres (RAY of ISPASS-2009)",
+  return {"ray", "Ray tracing of a plane and three spheres, with reflections (RAY of ISPASS-2009)",
           &SpecBuilder<Spec, build>::make};
 }
 

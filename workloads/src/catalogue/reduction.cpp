@@ -28,11 +28,10 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{4096}, ByteSize{1ULL << 34}},
-            "the array, a multiple of 4 KiB, of floats as of doubles", "SHOC, Reduction, size 1");
-    t.count("passes", passes, {1, 1000}, "times that the array is copied and summed (published: 10)",
-            "assumed");
-    t.count("iterations", iterations, {1, 100'000}, "kernels of a pass (published: 256)", "assumed");
-    describe_precision(t, precision, "SHOC, Reduction, on a GPU with doubles");
+            "Size of the array for each precision, a multiple of 4 KiB", "SHOC, Reduction, size 1");
+    t.count("passes", passes, {1, 1000}, "Passes; each copies and sums the array (published: 10)", "assumed");
+    t.count("iterations", iterations, {1, 100'000}, "Kernels per pass (published: 256)", "assumed");
+    describe_precision(t, precision, "SHOC, Reduction, on a GPU with double precision");
   }
 };
 
@@ -103,8 +102,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo reduction_info() {
-  return {"reduction", "sum of an array by 64 blocks, again and again (SHOC)",
-          &SpecBuilder<Spec, build>::make};
+  return {"reduction", "Sum of an array by 64 blocks, repeated (SHOC)", &SpecBuilder<Spec, build>::make};
 }
 
 }  // namespace farfault::workloads

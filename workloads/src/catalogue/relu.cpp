@@ -16,9 +16,9 @@ struct Spec {
   std::uint32_t block = 64;
 
   void describe(ParamTable& t) {
-    t.bytes("size", size, {ByteSize{64}, ByteSize{1ULL << 40}}, "input and output together",
+    t.bytes("size", size, {ByteSize{64}, ByteSize{1ULL << 40}}, "Total size of input and output",
             "GMMU Bypass, Table 2");
-    t.count("block", block, {1, 1024}, "threads per block", "MGPUSim, DNN suite, relu");
+    t.count("block", block, {1, 1024}, "Threads per block", "MGPUSim, DNN suite, relu");
   }
 };
 

@@ -42,9 +42,9 @@ struct Spec {
   std::uint64_t height = 144;
 
   void describe(ParamTable& t) {
-    t.count("width", width, {16, 1ULL << 14}, "pixels of a row, a multiple of 16",
+    t.count("width", width, {16, 1ULL << 14}, "Pixels per row, a multiple of 16",
             "Parboil, sad, default data set");
-    t.count("height", height, {16, 1ULL << 14}, "rows of a frame, a multiple of 16",
+    t.count("height", height, {16, 1ULL << 14}, "Frame rows, a multiple of 16",
             "Parboil, sad, default data set");
   }
 };
@@ -249,7 +249,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo sad_info() {
-  return {"sad", "sums of absolute differences between blocks of two video frames (Parboil)",
+  return {"sad", "Sums of absolute differences between blocks of two video frames (Parboil)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -27,10 +27,10 @@ struct Spec {
   std::uint32_t blocks = 128;
 
   void describe(ParamTable& t) {
-    t.count("vectors", vectors, {1, 1 << 20}, "pairs of vectors", "CUDA samples, scalarProd");
-    t.count("length", length, {kAlignment, 1 << 30}, "floats of a vector, a multiple of 64",
+    t.count("vectors", vectors, {1, 1 << 20}, "Pairs of vectors", "CUDA samples, scalarProd");
+    t.count("length", length, {kAlignment, 1 << 30}, "Floats per vector, a multiple of 64",
             "CUDA samples, scalarProd");
-    t.count("blocks", blocks, {1, 1 << 20}, "thread blocks, whatever the number of vectors",
+    t.count("blocks", blocks, {1, 1 << 20}, "Thread blocks, independent of the number of vectors",
             "CUDA samples, scalarProd");
   }
 };
@@ -143,7 +143,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo scalar_product_info() {
-  return {"scalar_product", "scalar products of pairs of vectors, each by a block (CUDA sample)",
+  return {"scalar_product", "Scalar products of pairs of vectors, each by one block (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 

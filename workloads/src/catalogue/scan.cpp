@@ -31,11 +31,11 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{2048}, ByteSize{1ULL << 34}},
-            "the array, a multiple of 32 bytes, of floats as of doubles", "SHOC, Scan, size 1");
-    t.count("passes", passes, {1, 1000}, "times that the result is copied back (published: 10)", "assumed");
-    t.count("iterations", iterations, {1, 100'000}, "scans of a pass, three kernels each (published: 256)",
+            "Size of the array for each precision, a multiple of 32 bytes", "SHOC, Scan, size 1");
+    t.count("passes", passes, {1, 1000}, "Passes; each copies the result back (published: 10)", "assumed");
+    t.count("iterations", iterations, {1, 100'000}, "Scans per pass, three kernels each (published: 256)",
             "assumed");
-    describe_precision(t, precision, "SHOC, Scan, on a GPU with doubles");
+    describe_precision(t, precision, "SHOC, Scan, on a GPU with double precision");
   }
 };
 
@@ -243,7 +243,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo scan_info() {
-  return {"scan", "prefix sums of an array: sums of blocks, their scan, scans of blocks (SHOC)",
+  return {"scan", "Prefix sums of an array: block sums, their scan, scans of the blocks (SHOC)",
           &SpecBuilder<Spec, build>::make};
 }
 

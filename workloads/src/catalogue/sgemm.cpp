@@ -26,11 +26,12 @@ struct Spec {
   Tile tile = Tile::large;
 
   void describe(ParamTable& t) {
-    t.count("m", m, {16, 1ULL << 20}, "rows of A and C, a multiple of the tile", "assumed");
-    t.count("n", n, {16, 1ULL << 20}, "columns of B and C, a multiple of the tile", "assumed");
-    t.count("k", k, {16, 1ULL << 20}, "columns of A and rows of B, a multiple of the tile", "assumed");
+    t.count("m", m, {16, 1ULL << 20}, "Rows of A and C, a multiple of the tile", "assumed");
+    t.count("n", n, {16, 1ULL << 20}, "Columns of B and C, a multiple of the tile", "assumed");
+    t.count("k", k, {16, 1ULL << 20}, "Columns of A and rows of B, a multiple of the tile", "assumed");
     t.choice("tile", tile, {{"16", Tile::small}, {"32", Tile::large}},
-             "elements along a tile's side, and threads along a block's", "CUDA samples, matrixMul: 32");
+             "Elements along each side of a tile, and threads along each side of a block",
+             "CUDA samples, matrixMul: 32");
   }
 };
 
@@ -128,7 +129,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo sgemm_info() {
-  return {"sgemm", "C = A x B of floats through tiles in shared memory (CUDA sample)",
+  return {"sgemm", "C = A x B in single precision with shared-memory tiles (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -31,10 +31,10 @@ struct Spec {
   std::uint64_t k = 992;
 
   void describe(ParamTable& t) {
-    constexpr auto source = "Parboil, sgemm, medium data set, which MAFIA's MM also has";
-    t.count("m", m, {kThreads, 1ULL << 20}, "rows of A and C, a multiple of 128", source);
-    t.count("n", n, {kColumns, 1ULL << 20}, "columns of B and C, a multiple of 16", source);
-    t.count("k", k, {kDepth, 1ULL << 20}, "columns of A and rows of B, a multiple of 8", source);
+    constexpr auto source = "Parboil, sgemm, medium data set, also used by MAFIA's MM";
+    t.count("m", m, {kThreads, 1ULL << 20}, "Rows of A and C, a multiple of 128", source);
+    t.count("n", n, {kColumns, 1ULL << 20}, "Columns of B and C, a multiple of 16", source);
+    t.count("k", k, {kDepth, 1ULL << 20}, "Columns of A and rows of B, a multiple of 8", source);
   }
 };
 
@@ -131,7 +131,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo sgemm_parboil_info() {
-  return {"sgemm_parboil", "C = A x B of floats with register tiles, MM of MAFIA (Parboil sgemm)",
+  return {"sgemm_parboil", "C = A x B in single precision with register tiles, MM of MAFIA (Parboil sgemm)",
           &SpecBuilder<Spec, build>::make};
 }
 

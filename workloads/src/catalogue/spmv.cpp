@@ -35,17 +35,17 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.file("graph", file,
-           "file of a matrix or graph (Matrix Market, SNAP, METIS; plain, .gz, .xz), an entry per edge, both "
-           "ways; empty generates a mesh. The suite's largest matrix is Dubcova3, of 146,689 rows with 24.8 "
-           "entries on average",
+           "File of a matrix or graph (Matrix Market, SNAP, METIS; plain, .gz, .xz), one entry per edge and "
+           "direction. Empty: generated mesh. Parboil's largest matrix: Dubcova3, 146,689 rows, mean 24.8 "
+           "entries",
            "assumed");
     t.count("side", side, {1, 128},
-            "points along a side of the generated mesh: 32,768 rows with 25.3 entries on average by default",
+            "Points along each side of the generated mesh; default: 32,768 rows with a mean of 25.3 entries",
             "assumed: a regular mesh with rows about as long as Dubcova3's");
-    t.count("iterations", iterations, {1, 100'000}, "products, one after the other. The suite has 50",
-            "assumed, fewer than the published ones to take less time");
-    t.count("block", block, {32, 1024}, "threads per block, whole warps",
-            "Parboil, spmv: 1,536 threads in 8 blocks of a multiprocessor");
+    t.count("iterations", iterations, {1, 100'000}, "Products, in sequence (Parboil: 50)",
+            "assumed, smaller than published to shorten runs");
+    t.count("block", block, {32, 1024}, "Threads per block, a multiple of the warp width",
+            "Parboil, spmv: 1,536 threads in 8 blocks per multiprocessor");
   }
 };
 
@@ -207,7 +207,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo spmv_info() {
-  return {"spmv", "sparse matrix times vector, jagged diagonals, a thread per row (Parboil)",
+  return {"spmv", "Sparse matrix-vector product, jagged diagonals, one thread per row (Parboil)",
           &SpecBuilder<Spec, build>::make};
 }
 

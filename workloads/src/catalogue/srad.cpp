@@ -38,12 +38,11 @@ struct Spec {
   std::uint32_t iterations = 2;
 
   void describe(ParamTable& t) {
-    t.count("rows", rows, {1, 1ULL << 20}, "rows of the image", "Rodinia, srad_v1; Mosaic, published code");
-    t.count("cols", cols, {1, 1ULL << 20}, "columns of the image",
-            "Rodinia, srad_v1; Mosaic, published code");
+    t.count("rows", rows, {1, 1ULL << 20}, "Image rows", "Rodinia, srad_v1; Mosaic, published code");
+    t.count("cols", cols, {1, 1ULL << 20}, "Image columns", "Rodinia, srad_v1; Mosaic, published code");
     t.count("iterations", iterations, {1, 10'000},
-            "iterations of diffusion, of four kernels or more; published: 100",
-            "assumed, fewer than the published ones to take less time");
+            "Diffusion iterations of four or more kernels each (published: 100)",
+            "assumed, smaller than published to shorten runs");
   }
 };
 
@@ -327,8 +326,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   image.cols = spec.cols;
   if (image.count() > kMostPixels)
     throw UserError("srad: " + std::to_string(spec.rows) + " x " + std::to_string(spec.cols) +
-                    " pixels are more than the " + std::to_string(kMostPixels) +
-                    " that the kernels can number");
+                    " pixels exceed the " + std::to_string(kMostPixels) + " that the kernels can index");
   BufferLayout layout(context.buffers);
   auto const bytes = 4 * image.count();
   image.pixels = layout.add("image", bytes);
@@ -363,7 +361,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo srad_info() {
-  return {"srad", "speckle-reducing anisotropic diffusion of an image (Rodinia, srad_v1)",
+  return {"srad", "Speckle-reducing anisotropic diffusion of an image (Rodinia, srad_v1)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -19,7 +19,7 @@ struct Spec : TraversalSpec {
     TraversalSpec::describe(t);
     chunks.describe(t);
     t.count("max_weight", max_weight, {1, 1U << 24},
-            "weights of edges are 1 to this, drawn from the seed; values in a graph's file are not used",
+            "Maximum edge weight; weights are random from 1 to this, and values in a graph file are ignored",
             "GraphBIG, gpu_SSSP/main.cpp: every edge has weight 1");
   }
 };
@@ -106,7 +106,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo sssp_twc_info() {
-  return {"sssp_twc", "single-source shortest paths, topological, warp-centric (GraphBIG)",
+  return {"sssp_twc", "Single-source shortest paths, topological, warp-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 

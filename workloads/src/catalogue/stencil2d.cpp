@@ -23,11 +23,11 @@ struct Spec {
   std::uint32_t iterations = 5;
 
   void describe(ParamTable& t) {
-    t.count("rows", rows, {kRows, 1ULL << 20}, "rows without the halo, a multiple of 16",
-            "GMMU Bypass, Table 2 (64 MiB in all); shape assumed");
-    t.count("cols", cols, {kColumns, 1ULL << 20}, "columns without the halo, a multiple of 64",
-            "GMMU Bypass, Table 2 (64 MiB in all); shape assumed");
-    t.count("iterations", iterations, {1, 10'000}, "kernels, which read one array and write the other",
+    t.count("rows", rows, {kRows, 1ULL << 20}, "Rows without the halo, a multiple of 16",
+            "GMMU Bypass, Table 2 (64 MiB in total); shape assumed");
+    t.count("cols", cols, {kColumns, 1ULL << 20}, "Columns without the halo, a multiple of 64",
+            "GMMU Bypass, Table 2 (64 MiB in total); shape assumed");
+    t.count("iterations", iterations, {1, 10'000}, "Kernels; each reads one array and writes the other",
             "MGPUSim, stencil2d");
   }
 };
@@ -121,7 +121,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo stencil2d_info() {
-  return {"stencil2d", "nine-point stencil with a shared-memory tile, iterated (SHOC)",
+  return {"stencil2d", "Nine-point stencil with a shared-memory tile, iterated (SHOC)",
           &SpecBuilder<Spec, build>::make};
 }
 

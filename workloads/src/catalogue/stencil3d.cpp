@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three-dimensional stencil of order 8, the application 3DS of the MAFIA tree that Mosaic and MASK run. It is
 // the kernel of Micikevicius' finite differences on GPUs (neither Parboil's stencil nor the CUDA sample
-// FDTD3d), with the tree's own change: a halo of 8 is read, of which 4 are used.
+// FDTD3d), with the tree's own change: a halo of 8 is read, 4 of it used.
 //
 // A block of 32x8 threads processes a column of the grid along z. A thread keeps nine values of its column,
 // which move by one per plane, and reads the value four planes ahead. Between two barriers the plane's tile
@@ -38,11 +38,10 @@ struct Spec {
 
   void describe(ParamTable& t) {
     constexpr auto source = "MAFIA, 3DS";
-    t.count("x", x, {kX, 1ULL << 20}, "elements of a row, a multiple of 32", source);
-    t.count("y", y, {kY, 1ULL << 20}, "rows of a plane, a multiple of 8", source);
-    t.count("z", z, {2 * kHalo + 1, 1ULL << 20}, "planes", source);
-    t.count("repeat", repeat, {1, 10'000}, "kernels, all of which read one array and write the other",
-            source);
+    t.count("x", x, {kX, 1ULL << 20}, "Elements per row, a multiple of 32", source);
+    t.count("y", y, {kY, 1ULL << 20}, "Rows per plane, a multiple of 8", source);
+    t.count("z", z, {2 * kHalo + 1, 1ULL << 20}, "Planes", source);
+    t.count("repeat", repeat, {1, 10'000}, "Kernels; each reads one array and writes the other", source);
   }
 };
 
@@ -149,7 +148,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo stencil3d_info() {
-  return {"stencil3d", "stencil of order 8 in three dimensions through tiles in shared memory, 3DS of MAFIA",
+  return {"stencil3d", "Eighth-order 3D stencil with shared-memory tiles (3DS of MAFIA)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -27,13 +27,13 @@ struct Spec {
   std::uint32_t iterations = 2;
 
   void describe(ParamTable& t) {
-    t.count("nx", nx, {3, 1ULL << 20}, "points along x; published: 512",
-            "assumed, fewer than the published ones to take less time");
-    t.count("ny", ny, {3, 1ULL << 20}, "points along y; published: 512",
-            "assumed, fewer than the published ones to take less time");
-    t.count("nz", nz, {3, 1ULL << 20}, "points along z", "Parboil, stencil, default");
-    t.count("iterations", iterations, {1, 100'000}, "iterations, a kernel each; published: 100",
-            "assumed, fewer than the published ones to take less time");
+    t.count("nx", nx, {3, 1ULL << 20}, "Points along x (published: 512)",
+            "assumed, smaller than published to shorten runs");
+    t.count("ny", ny, {3, 1ULL << 20}, "Points along y (published: 512)",
+            "assumed, smaller than published to shorten runs");
+    t.count("nz", nz, {3, 1ULL << 20}, "Points along z", "Parboil, stencil, default");
+    t.count("iterations", iterations, {1, 100'000}, "Iterations, one kernel each (published: 100)",
+            "assumed, smaller than published to shorten runs");
   }
 };
 
@@ -141,7 +141,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo stencil_parboil_info() {
-  return {"stencil_parboil", "seven-point stencil in three dimensions, two columns per thread (Parboil)",
+  return {"stencil_parboil", "Seven-point 3D stencil, two columns per thread (Parboil)",
           &SpecBuilder<Spec, build>::make};
 }
 

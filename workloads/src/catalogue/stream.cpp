@@ -25,15 +25,15 @@ struct Spec {
   std::uint32_t block = 256;
 
   void describe(ParamTable& t) {
-    t.bytes("bytes", bytes, {ByteSize{64}, ByteSize{1ULL << 44}}, "size of the array", "assumed");
+    t.bytes("bytes", bytes, {ByteSize{64}, ByteSize{1ULL << 44}}, "Size of the array", "assumed");
     t.number("write_fraction", write_fraction, {0.0, 1.0},
-             "share of a thread's accesses that are stores, evenly spread", "assumed");
-    t.count("bytes_per_lane", bytes_per_lane, {1, 16}, "bytes of one lane's access: 1, 2, 4, 8 or 16",
+             "Fraction of a thread's accesses that are stores, evenly distributed", "assumed");
+    t.count("bytes_per_lane", bytes_per_lane, {1, 16}, "Bytes per lane and access: 1, 2, 4, 8 or 16",
             "assumed");
-    t.count("accesses_per_thread", accesses_per_thread, {1, 65536}, "accesses of one thread in one pass",
+    t.count("accesses_per_thread", accesses_per_thread, {1, 65536}, "Accesses per thread and pass",
             "assumed");
-    t.count("passes", passes, {1, 65536}, "kernels, each over the whole array", "assumed");
-    t.count("block", block, {1, 1024}, "threads per block", "assumed");
+    t.count("passes", passes, {1, 65536}, "Kernels, each over the whole array", "assumed");
+    t.count("block", block, {1, 1024}, "Threads per block", "assumed");
   }
 };
 
@@ -99,7 +99,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo stream_info() {
-  return {"stream", "coalesced reads (and writes) of one array by all warps: bandwidth",
+  return {"stream", "Coalesced reads (and writes) of one array by all warps: bandwidth",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -42,15 +42,16 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.count("points", points, {32, 1ULL << 24},
-            "points, a multiple of the block; all in one chunk. The suite has 65536", "assumed");
-    t.count("dimensions", dimensions, {1, 4096}, "coordinates of a point. The suite has 256", "assumed");
-    t.count("fewest", fewest, {2, 4096}, "fewest centres", "Rodinia, streamcluster");
-    t.count("most", most, {2, 4096}, "most centres", "Rodinia, streamcluster");
+            "Points in one chunk, a multiple of the block (Rodinia: 65536)", "assumed");
+    t.count("dimensions", dimensions, {1, 4096}, "Coordinates per point (Rodinia: 256)", "assumed");
+    t.count("fewest", fewest, {2, 4096}, "Minimum centres", "Rodinia, streamcluster");
+    t.count("most", most, {2, 4096}, "Maximum centres", "Rodinia, streamcluster");
     t.count("evaluations", evaluations, {1, 100'000},
-            "candidates that are evaluated, and kernels, at most; a search to its end takes 1611 for 4096 "
-            "points of 256 coordinates",
+            "Maximum evaluated candidates, one kernel each (a complete search of 4096 points with 256 "
+            "coordinates: 1611)",
             "assumed");
-    t.count("block", block, {32, 1024}, "threads per block, whole warps", "Rodinia, streamcluster");
+    t.count("block", block, {32, 1024}, "Threads per block, a multiple of the warp width",
+            "Rodinia, streamcluster");
   }
 };
 
@@ -177,7 +178,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
     throw UserError("streamcluster: " + std::to_string(spec.points) +
                     " points are not a multiple of the block's " + std::to_string(spec.block) + " threads");
   if (spec.fewest > spec.most || spec.points <= spec.most)
-    throw UserError("streamcluster: centres must be fewest <= most < points, not " +
+    throw UserError("streamcluster: fewest <= most < points is required; they are " +
                     std::to_string(spec.fewest) + ", " + std::to_string(spec.most) + " and " +
                     std::to_string(spec.points));
   auto const set = generate_points(spec.points, spec.dimensions, context.seed);
@@ -203,7 +204,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo streamcluster_info() {
-  return {"streamcluster", "clustering by local search: the saving of a candidate centre (Rodinia)",
+  return {"streamcluster", "Clustering by local search: the saving of a candidate centre (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 

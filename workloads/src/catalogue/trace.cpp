@@ -202,7 +202,7 @@ class Builder final : public TraceSink {
  private:
   [[noreturn]] void refuse(TextScanner const& in) const {
     in.fail("the trace needs more than max_instructions = " + std::to_string(max_records_) +
-            " memory instructions, stretches of others, or warps");
+            " memory instructions, runs of other instructions, or warps");
   }
 
   Record& add(TextScanner const& in) {
@@ -328,7 +328,7 @@ TraceList read_all(std::string const& path, TraceSink& sink, InputLimits const& 
     TextSource source(kernel, limits);
     TextScanner in(source);
     if (!is_kernel_trace(in.sample()))
-      in.fail("a kernel's trace starts with its header, '-kernel name = ...'");
+      in.fail("a kernel's trace must start with its header, '-kernel name = ...'");
     read_kernel_trace(in, sink);
     list.inputs.push_back(source.finish());
   }
@@ -340,10 +340,9 @@ struct Spec {
   std::uint64_t max_instructions = TraceOptions{}.max_instructions;
 
   void describe(ParamTable& t) {
-    t.file("file", file, "kernel list, folder with kernelslist.g, or one .traceg file of Accel-Sim",
-           "assumed");
+    t.file("file", file, "Accel-Sim kernel list, folder with kernelslist.g, or one .traceg file", "assumed");
     t.count("max_instructions", max_instructions, {1, 4'000'000'000},
-            "memory instructions and stretches of others that a trace may hold, 24 B each", "assumed");
+            "Maximum memory instructions and runs of other instructions in a trace, 24 B each", "assumed");
   }
 };
 
@@ -358,7 +357,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 Workload read_trace(std::string const& path, BuildContext const& context, TraceOptions const& options) {
   if (context.warp_width != kTraceLanes)
-    throw UserError(one_line(path) + ": a trace has warps of 32 lanes, and the machine's have " +
+    throw UserError(one_line(path) + ": a trace has warps of 32 lanes, but the warps of this machine have " +
                     std::to_string(context.warp_width));
   Builder builder(options.max_instructions);
   auto list = read_all(path, builder, context.limits);
@@ -367,7 +366,7 @@ Workload read_trace(std::string const& path, BuildContext const& context, TraceO
   streams.erase(0);
   if (streams.size() >= kMostStreams)
     throw UserError(one_line(path) + ": the kernels are in " + std::to_string(streams.size()) +
-                    " CUDA streams beside the default one; a program can have " +
+                    " CUDA streams in addition to the default stream; the maximum is " +
                     std::to_string(kMostStreams - 1));
   auto operations = program_of(list, builder.streams());
   return {"trace", builder.regions().take(), builder.take_kernels(), std::move(list.inputs),
@@ -381,7 +380,7 @@ TraceSummary summarize_trace(std::string const& path, InputLimits const& limits)
 }
 
 WorkloadInfo trace_info() {
-  return {"trace", "a SASS trace of Accel-Sim's NVBit tracer", &SpecBuilder<Spec, build>::make};
+  return {"trace", "SASS trace of Accel-Sim's NVBit tracer", &SpecBuilder<Spec, build>::make};
 }
 
 }  // namespace farfault::workloads

@@ -22,10 +22,10 @@ struct Spec {
   std::uint64_t height = 2048;
 
   void describe(ParamTable& t) {
-    t.count("width", width, {kTile, 1ULL << 20}, "columns of the input, a multiple of 64",
-            "GMMU Bypass, Table 2 (64 MiB in all); shape assumed");
-    t.count("height", height, {kTile, 1ULL << 20}, "rows of the input, a multiple of 64",
-            "GMMU Bypass, Table 2 (64 MiB in all); shape assumed");
+    t.count("width", width, {kTile, 1ULL << 20}, "Input columns, a multiple of 64",
+            "GMMU Bypass, Table 2 (64 MiB in total); shape assumed");
+    t.count("height", height, {kTile, 1ULL << 20}, "Input rows, a multiple of 64",
+            "GMMU Bypass, Table 2 (64 MiB in total); shape assumed");
   }
 };
 
@@ -109,7 +109,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo transpose_info() {
-  return {"transpose", "matrix transpose through a shared-memory tile (AMD APP SDK)",
+  return {"transpose", "Matrix transpose through a shared-memory tile (AMD APP SDK)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -26,15 +26,16 @@ struct Spec {
   std::uint32_t streams = 2;
 
   void describe(ParamTable& t) {
-    t.bytes("size", size, {ByteSize{512}, ByteSize{1ULL << 32}},
-            "each vector, and each of the six buffers: the largest part; a power of two times `smallest` "
-            "(published: 16 MiB, 5 times as long)",
-            "assumed");
+    t.bytes(
+        "size", size, {ByteSize{512}, ByteSize{1ULL << 32}},
+        "Size of each vector and of each of the six buffers, which hold the largest part: `smallest` times "
+        "a power of two (published: 16 MiB, 5x the run time)",
+        "assumed");
     t.bytes("smallest", smallest, {ByteSize{512}, ByteSize{1ULL << 32}},
-            "smallest part, a multiple of a block's 512 bytes; the next is twice as large, and so on",
+            "Smallest part, a multiple of a block's 512 bytes; each further part is twice as large",
             "SHOC, Triad");
-    t.count("passes", passes, {1, 1000}, "times that all sizes are gone through (published: 10)", "assumed");
-    t.count("streams", streams, {1, 2}, "two, one for each set of buffers, or one for both",
+    t.count("passes", passes, {1, 1000}, "Passes over all sizes (published: 10)", "assumed");
+    t.count("streams", streams, {1, 2}, "Streams. 1: one for both sets of buffers; 2: one per set",
             "SHOC, Triad; Mosaic's published code: 1");
   }
 };
@@ -156,7 +157,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo triad_info() {
-  return {"triad", "c = a + s b of vectors copied to the GPU and back in parts of all sizes (SHOC)",
+  return {"triad", "c = a + s b with vectors copied to the GPU and back in parts of all sizes (SHOC)",
           &SpecBuilder<Spec, build>::make};
 }
 

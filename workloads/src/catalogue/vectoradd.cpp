@@ -15,8 +15,8 @@ struct Spec {
   std::uint32_t block = 256;
 
   void describe(ParamTable& t) {
-    t.count("elements", elements, {1, 1ULL << 38}, "elements of each of the three float vectors", "assumed");
-    t.count("block", block, {1, 1024}, "threads per block", "CUDA samples, vectorAdd");
+    t.count("elements", elements, {1, 1ULL << 38}, "Elements of each of the three float vectors", "assumed");
+    t.count("block", block, {1, 1024}, "Threads per block", "CUDA samples, vectorAdd");
   }
 };
 
@@ -64,7 +64,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo vectoradd_info() {
-  return {"vectoradd", "c = a + b over float vectors, one thread per element (CUDA sample)",
+  return {"vectoradd", "c = a + b of float vectors, one thread per element (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `farfault` program as a function. program() only wraps it; tests call it with their own streams.
 //
-// Guarantees: requested output goes to `out`, everything else to `err`. An error is one line, "farfault:
-// <sentence>"; the errors of a configuration are one line each. Exit codes: 0 done, 1 failed run, 2 wrong
-// input, 3 stopped by a signal and saved in a checkpoint.
+// Guarantees: requested output is written to `out`, everything else to `err`. An error is one line,
+// "farfault: <sentence>"; the errors of a configuration are one line each. Exit codes: 0 done, 1 failed run,
+// 2 wrong input, 3 stopped by a signal and saved in a checkpoint.
 #pragma once
 
 #include <functional>

@@ -10,7 +10,7 @@
 
 namespace farfault::cli {
 
-// The bottleneck of a run, to follow "bound by ": "page walkers: gpu0.gmmu is busy 93.1 % of the time".
+// The bottleneck of a run, to follow "Bottleneck: ": "page walkers: gpu0.gmmu is busy 93.1% of the time".
 std::string bound_text(results::Explanation const& explanation);
 // The first unfinished item, and the number of others: "kernel fir, since 5.4 us; 2 more".
 std::string under_way_text(results::Explanation const& explanation);

@@ -2,8 +2,8 @@
 // Lists of parameters, workloads and statistics: `farfault params`, `farfault workloads` and `farfault
 // statistics`.
 //
-// Guarantees: the lists are generated from the declarations of parameters, workloads and components; there is
-// no second description.
+// Guarantees: the lists are generated from the declarations of parameters, workloads and components, the
+// only description of each.
 #pragma once
 
 #include <iosfwd>

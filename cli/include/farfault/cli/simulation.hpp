@@ -4,7 +4,8 @@
 // - The result depends on the configuration, its input files and the seed, never on threads, ranks or
 //   partitions.
 // - An existing output is replaced only by a complete one; no input file of the run is overwritten.
-// - All ranks call run() alike. Rank 0 writes the result, `out` and `err`; progress goes to standard error.
+// - All ranks call run() alike. Rank 0 writes the result, `out` and `err`; progress is written to standard
+// error.
 // - Returns the exit code on rank 0; the other ranks return 0. UserError and RunError are thrown on one rank
 //   only, so that there is one message.
 #pragma once
@@ -51,7 +52,7 @@ struct PlacedSetting {
   std::string key;
   std::string value;  // in TOML
   std::string file;
-  int line = 0;  // 0: errors inside the value have lines of their own
+  int line = 0;  // 0: errors inside the value have separate lines
 };
 
 struct RunOptions {

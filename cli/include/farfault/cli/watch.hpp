@@ -17,8 +17,8 @@ struct WatchOptions {
   double every = 0;  // s between frames; 0: 1 on a terminal, else 60
 };
 
-// Returns 0 after the run or sweep has ended or a signal has been received. Throws UserError if there is no
-// file to watch.
+// Returns 0 after the run or sweep has ended or a signal has been received. Throws UserError if the
+// file to watch is missing.
 int watch(WatchOptions const& options, std::ostream& out);
 
 }  // namespace farfault::cli

@@ -20,7 +20,7 @@ class Contiguous final : public BlockOrder {
 }  // namespace
 
 void contiguous(PolicyList<BlockOrder>& list) {
-  list.add<Contiguous>("contiguous", "in runs of consecutive blocks whose lengths differ by one at most");
+  list.add<Contiguous>("contiguous", "runs of consecutive blocks whose lengths differ by at most one");
 }
 
 }  // namespace farfault::block_orders

@@ -25,8 +25,8 @@ class ContiguousPerSm final : public BlockOrder {
 }  // namespace
 
 void contiguous_per_sm(PolicyList<BlockOrder>& list) {
-  list.add<ContiguousPerSm>(
-      "contiguous_per_sm", "in runs of SMs x ceil(blocks / SMs of all GPUs), the last ones shorter or empty");
+  list.add<ContiguousPerSm>("contiguous_per_sm",
+                            "runs of SMs x ceil(blocks / SMs of all GPUs), the last runs shorter or empty");
 }
 
 }  // namespace farfault::block_orders

@@ -19,7 +19,7 @@ class RoundRobin final : public BlockOrder {
 }  // namespace
 
 void round_robin(PolicyList<BlockOrder>& list) {
-  list.add<RoundRobin>("round_robin", "one by one");
+  list.add<RoundRobin>("round_robin", "one block at a time, over the GPUs in rotation");
 }
 
 }  // namespace farfault::block_orders

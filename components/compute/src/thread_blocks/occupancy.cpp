@@ -9,7 +9,7 @@ struct Occupancy final : ThreadBlocks {};
 }  // namespace
 
 void occupancy(PolicyList<ThreadBlocks>& list) {
-  list.add<Occupancy>("occupancy", "an SM holds the blocks that can issue, each until it ends");
+  list.add<Occupancy>("occupancy", "blocks that can issue, without swapping");
 }
 
 }  // namespace farfault::thread_blocks

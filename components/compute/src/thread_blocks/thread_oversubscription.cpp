@@ -33,41 +33,41 @@ class ThreadOversubscription final : public ThreadBlocks {
     SavedIn saved_in = SavedIn::memory;
     std::uint32_t warp_bytes = 80;
     void describe(ParamTable& t) {
-      t.choice("trigger", trigger, {{"faults", LeavesOn::faults}, {"long_latency", LeavesOn::accesses}},
-               "what all warps of a block wait for when it gives way: page faults alone, or accesses of any "
-               "kind",
-               "Batch-aware unified memory (ASPLOS 2020), section 4.1: faults; Fig. 5: long_latency");
-      t.count("blocks", blocks, {1, kMostExtra}, "blocks that an SM holds beyond those that issue, at most",
-              "assumed");
+      t.choice(
+          "trigger", trigger, {{"faults", LeavesOn::faults}, {"long_latency", LeavesOn::accesses}},
+          "Stall of all warps at which a block is swapped out: page faults only, or accesses of any kind",
+          "Batch-aware unified memory (ASPLOS 2020), section 4.1: faults; Fig. 5: long_latency");
+      t.count("blocks", blocks, {1, kMostExtra},
+              "Maximum extra blocks held by an SM in addition to issuing blocks", "assumed");
       t.count("period", period, {1000, 1'000'000'000},
-              "cycles after which the number of extra blocks changes by one",
+              "Cycles between changes of the number of extra blocks, by one",
               "Batch-aware unified memory (ASPLOS 2020), section 5.1");
       t.count("threshold", threshold, {0, 100},
-              "percent by which the mean lifetime of pages is below its reference when the number shrinks",
+              "Decrease of the mean page lifetime below its reference, in percent, at which the number of "
+              "extra blocks shrinks",
               "Batch-aware unified memory (ASPLOS 2020), section 5.1: 20");
       t.choice("mean", mean, {{"running", Mean::running}, {"period", Mean::period}},
-               "over which evicted pages the mean lifetime is taken: all so far, or those of the period",
+               "Evicted pages in the mean page lifetime: all so far, or of the period",
                "Batch-aware unified memory (ASPLOS 2020), section 5.1: the running average");
       t.choice("reference", reference, {{"highest", Reference::highest}, {"previous", Reference::previous}},
-               "which mean lifetime the present one is compared with: the highest so far, or that of the "
-               "period before",
+               "Reference of the mean page lifetime: the highest so far, or the mean of the previous period",
                "assumed; Batch-aware unified memory (ASPLOS 2020), section 4.1: \"decreased by a certain "
                "threshold\"");
       t.choice("decrease", decrease,
                {{"limits", Decrease::limits}, {"one_less", Decrease::one_less}, {"none", Decrease::none}},
-               "extra blocks after the mean lifetime has decreased: limits, one less, and no more than these "
-               "from then on; one_less, one less, and the number may grow again; none, no more from then on",
+               "Extra blocks after a decrease of the mean page lifetime: limits, one less, as the new "
+               "maximum; one_less, one less, may grow again; none, zero from then on",
                "Batch-aware unified memory (ASPLOS 2020), section 4.1: \"decrementing (and limiting)\"");
       t.choice("saves", saves, {{"always", Saves::always}, {"as_needed", Saves::as_needed}},
-               "when registers and shared memory of a swapped-out block are saved: always, or only if the "
-               "next block needs the room",
+               "Saving of registers and shared memory of a swapped-out block: always, or only if the next "
+               "block needs the room",
                "Batch-aware unified memory (ASPLOS 2020), section 5.1: whenever a context switch occurs");
-      t.choice("saved_in", saved_in, {{"memory", SavedIn::memory}, {"shared_memory", SavedIn::shared_memory}},
-               "where contexts are saved: in the GPU's memory, or in shared memory of any size, which is "
-               "close to ideal",
-               "Batch-aware unified memory (ASPLOS 2020), section 6.5");
+      t.choice(
+          "saved_in", saved_in, {{"memory", SavedIn::memory}, {"shared_memory", SavedIn::shared_memory}},
+          "Memory for saved contexts: the GPU's memory, or shared memory of unlimited size (close to ideal)",
+          "Batch-aware unified memory (ASPLOS 2020), section 6.5");
       t.count("warp_bytes", warp_bytes, {0, 4096},
-              "bytes of a warp's state that are saved and restored beside its registers",
+              "Bytes of a warp's state saved and restored in addition to its registers",
               "Batch-aware unified memory (ASPLOS 2020), footnote 5: 5 KB for 64 warps");
     }
   };
@@ -118,9 +118,9 @@ class ThreadOversubscription final : public ThreadBlocks {
   static auto stats() {
     using S = ThreadOversubscription const&;
     return std::to_array<Stat<ThreadOversubscription>>(
-        {{"extra_blocks", "count", "blocks that an SM may hold beyond those that issue", StatKind::level,
-          [](S s) { return s.extra_; }},
-         {"shrunk", "count", "periods after which the number of extra blocks shrank", StatKind::counter,
+        {{"extra_blocks", "count", "Extra blocks that an SM may hold in addition to issuing blocks",
+          StatKind::level, [](S s) { return s.extra_; }},
+         {"shrunk", "count", "Periods after which the number of extra blocks shrank", StatKind::counter,
           [](S s) { return s.shrunk_; }}});
   }
 
@@ -148,9 +148,8 @@ class ThreadOversubscription final : public ThreadBlocks {
 }  // namespace
 
 void thread_oversubscription(PolicyList<ThreadBlocks>& list) {
-  list.add<ThreadOversubscription>(
-      "thread_oversubscription",
-      "some more than can issue; those whose warps all wait for faults give way, and are saved in memory");
+  list.add<ThreadOversubscription>("thread_oversubscription",
+                                   "extra blocks, swapped in for blocks stalled on page faults");
 }
 
 }  // namespace farfault::thread_blocks

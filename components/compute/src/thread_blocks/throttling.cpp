@@ -19,9 +19,9 @@ class Throttling final : public ThreadBlocks {
     std::uint32_t execution = 400'000;
     std::uint32_t step = 1;
     void describe(ParamTable& t) {
-      t.count("detection", detection, {1000, 1'000'000'000}, "cycles of an epoch of detection", "assumed");
-      t.count("execution", execution, {1000, 1'000'000'000}, "cycles of an epoch of execution", "assumed");
-      t.count("step", step, {1, 1024}, "SMs that stop, or run again, after a detection", "assumed");
+      t.count("detection", detection, {1000, 1'000'000'000}, "Cycles of a detection epoch", "assumed");
+      t.count("execution", execution, {1000, 1'000'000'000}, "Cycles of an execution epoch", "assumed");
+      t.count("step", step, {1, 1024}, "SMs disabled or enabled after a detection epoch", "assumed");
     }
   };
   Throttling(Params const& p, Setup const& setup)
@@ -53,9 +53,8 @@ class Throttling final : public ThreadBlocks {
 
   auto members() { return std::tie(detection_, execution_, step_, sms_, running_, phase_); }
   static auto stats() {
-    return std::to_array<Stat<Throttling>>(
-        {{"running_sms", "count", "SMs that are not turned off", StatKind::level,
-          [](Throttling const& s) { return s.running_; }}});
+    return std::to_array<Stat<Throttling>>({{"running_sms", "count", "Enabled SMs", StatKind::level,
+                                             [](Throttling const& s) { return s.running_; }}});
   }
 
  private:
@@ -75,7 +74,7 @@ class Throttling final : public ThreadBlocks {
 
 void throttling(PolicyList<ThreadBlocks>& list) {
   list.add<Throttling>("throttling",
-                       "as occupancy; while evicted pages come again, a part of the SMs is turned off");
+                       "as occupancy, with some SMs disabled while evicted pages are faulted on again");
 }
 
 }  // namespace farfault::thread_blocks

@@ -14,10 +14,11 @@ class VirtualThread final : public ThreadBlocks {
     std::uint32_t blocks = kMostExtra;
     std::uint32_t warp_bytes = 80;
     void describe(ParamTable& t) {
-      t.count("blocks", blocks, {1, kMostExtra}, "blocks that an SM holds beyond those that issue, at most",
-              "assumed: no bound but that of the model");
+      t.count("blocks", blocks, {1, kMostExtra},
+              "Maximum extra blocks held by an SM in addition to issuing blocks",
+              "assumed: the limit of the model");
       t.count("warp_bytes", warp_bytes, {0, 4096},
-              "bytes of a warp's state that are saved and restored beside its registers",
+              "Bytes of a warp's state saved and restored in addition to its registers",
               "Batch-aware unified memory (ASPLOS 2020), footnote 5: 5 KB for 64 warps");
     }
   };
@@ -39,9 +40,9 @@ class VirtualThread final : public ThreadBlocks {
 }  // namespace
 
 void virtual_thread(PolicyList<ThreadBlocks>& list) {
-  list.add<VirtualThread>("virtual_thread",
-                          "as many as registers and shared memory have room for; those whose warps all wait "
-                          "for accesses give way");
+  list.add<VirtualThread>(
+      "virtual_thread",
+      "as many blocks as registers and shared memory hold, swapped in for blocks stalled on accesses");
 }
 
 }  // namespace farfault::thread_blocks

@@ -38,7 +38,7 @@ class GreedyThenOldest final : public WarpOrder {
 }  // namespace
 
 void greedy_then_oldest(PolicyList<WarpOrder>& list) {
-  list.add<GreedyThenOldest>("greedy_then_oldest", "the one that issued last, else the oldest");
+  list.add<GreedyThenOldest>("greedy_then_oldest", "last issued warp, else the oldest");
 }
 
 }  // namespace farfault::warp_orders

@@ -23,7 +23,7 @@ class RoundRobin final : public WarpOrder {
 }  // namespace
 
 void round_robin(PolicyList<WarpOrder>& list) {
-  list.add<RoundRobin>("round_robin", "the next one in turn (loose round robin)");
+  list.add<RoundRobin>("round_robin", "next ready warp (loose round robin)");
 }
 
 }  // namespace farfault::warp_orders

@@ -15,9 +15,10 @@ class Compressed final : public CopyData {
     double ratio = 1.5;
     Duration latency = 100ns;
     void describe(ParamTable& t) {
-      t.number("ratio", ratio, {1, 16}, "bytes of a line for each byte of it that links carry", "assumed");
-      t.duration("latency", latency, {0ns, 1ms},
-                 "what compression and decompression add to a copy, once; 0: none", "assumed");
+      t.number("ratio", ratio, {1, 16}, "Compression ratio: bytes of a line per byte on the links",
+               "assumed");
+      t.duration("latency", latency, {0ns, 1ms}, "Compression and decompression latency per copy. 0: none",
+                 "assumed");
     }
   };
   explicit Compressed(Params const& p)
@@ -37,7 +38,7 @@ class Compressed final : public CopyData {
 }  // namespace
 
 void compressed(PolicyList<CopyData>& list) {
-  list.add<Compressed>("compressed", "in fewer bytes");
+  list.add<Compressed>("compressed", "compressed on the links");
 }
 
 }  // namespace farfault::copy_data

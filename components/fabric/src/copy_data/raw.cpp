@@ -9,7 +9,7 @@ struct Raw final : CopyData {};
 }  // namespace
 
 void raw(PolicyList<CopyData>& list) {
-  list.add<Raw>("raw", "as they are");
+  list.add<Raw>("raw", "uncompressed");
 }
 
 }  // namespace farfault::copy_data

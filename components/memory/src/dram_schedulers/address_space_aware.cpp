@@ -39,35 +39,31 @@ class AddressSpaceAware final : public DramScheduler {
     Before priority = Before::bank;
     Overflow overflow = Overflow::normal;
     void describe(ParamTable& t) {
-      t.count("golden", golden, {1, 4096}, "lines that the golden queue holds, for page walks",
+      t.count("golden", golden, {1, 4096}, "Lines of the golden queue, for page-walk reads",
               "MASK (ASPLOS 2018), section 7.4: 16");
       t.count("silver", silver, {1, 4096},
-              "lines that the silver queue holds, for warps of the application in turn",
-              "MASK, section 7.4: 64");
-      t.count("normal", normal, {1, 4096}, "lines that the normal queue holds, for all else",
+              "Lines of the silver queue, for reads of one application at a time", "MASK, section 7.4: 64");
+      t.count("normal", normal, {1, 4096}, "Lines of the normal queue, for all other requests",
               "MASK, section 7.4: 192");
       t.count("queues", queues, {1, 3},
-              "queues that there are; 3: golden, silver and normal; 2: golden and normal; 1: normal, which "
-              "is FR-FCFS",
+              "Number of queues. 3: golden, silver and normal; 2: golden and normal; 1: normal (FR-FCFS)",
               "MASK, section 5.4: 3");
-      t.count("thresh_max", thresh_max, {0, 1'000'000},
-              "lines that may come into the silver queue until each application has had its turn: all quotas "
-              "together; 0: none",
-              "MASK, section 6: 500");
+      t.count(
+          "thresh_max", thresh_max, {0, 1'000'000},
+          "Sum of all applications' quotas of the silver queue, in lines. 0: no line uses the silver queue",
+          "MASK, section 6: 500");
       t.count("epoch", epoch, {1, 1'000'000'000},
-              "cycles of the GPU from one count of the walks of each application to the next",
+              "Epoch length in GPU cycles: time between updates of the applications' quotas",
               "MASK, sections 5.2 and 5.4: 100K cycles");
-      t.choice(
-          "priority", priority, {{"bank", Before::bank}, {"channel", Before::channel}},
-          "where a request goes before those of the queues behind: at its bank, while the bus carries what "
-          "other banks have ready, or on the whole channel, which waits for it",
-          "CMU-SAFARI/Mosaic, dram_sched.cc: bank; MASK, section 5.4: always, not where");
-      t.choice(
-          "overflow", overflow, {{"normal", Overflow::normal}, {"waits", Overflow::waits}},
-          "a read of the silver queue's application that finds that queue full goes to the normal queue, or "
-          "waits for room in the silver one",
-          "normal; MASK, section 5.4: waits (the normal queue has the requests \"from all other "
-          "applications\")");
+      t.choice("priority", priority, {{"bank", Before::bank}, {"channel", Before::channel}},
+               "Scope of the priority between queues: bank, over requests for the same bank only; channel, "
+               "over all requests, the bus waits for it",
+               "CMU-SAFARI/Mosaic, dram_sched.cc: bank; MASK, section 5.4: always, without a scope");
+      t.choice("overflow", overflow, {{"normal", Overflow::normal}, {"waits", Overflow::waits}},
+               "Reads of the silver queue's application if this queue is full: normal, use the normal queue; "
+               "waits, wait for an entry",
+               "normal; MASK, section 5.4: waits (the normal queue has the requests \"from all other "
+               "applications\")");
     }
   };
 
@@ -107,15 +103,15 @@ class AddressSpaceAware final : public DramScheduler {
   static auto stats() {
     using A = AddressSpaceAware const&;
     return std::array<Stat<AddressSpaceAware>, 5>{{
-        {"golden_lines", "count", "lines read from the golden queue, for page walks", StatKind::counter,
+        {"golden_lines", "count", "Lines read from the golden queue, for page walks", StatKind::counter,
          [](A a) { return a.served_[kGolden]; }},
-        {"silver_lines", "count", "lines read from the silver queue, for warps of the application in turn",
-         StatKind::counter, [](A a) { return a.served_[kSilver]; }},
-        {"normal_lines", "count", "lines read or written from the normal queue, for all else",
+        {"silver_lines", "count", "Lines read from the silver queue, for warps", StatKind::counter,
+         [](A a) { return a.served_[kSilver]; }},
+        {"normal_lines", "count", "Lines read or written from the normal queue, for all other requests",
          StatKind::counter, [](A a) { return a.served_[kNormal]; }},
-        {"walk_wait", "ps", "time that lines read for page walks waited to be picked", StatKind::counter,
-         [](A a) { return a.walk_wait_; }},
-        {"data_wait", "ps", "time that lines read for warps waited to be picked", StatKind::counter,
+        {"walk_wait", "ps", "Queueing time of lines read for page walks, summed over lines",
+         StatKind::counter, [](A a) { return a.walk_wait_; }},
+        {"data_wait", "ps", "Queueing time of lines read for warps, summed over lines", StatKind::counter,
          [](A a) { return a.data_wait_; }},
     }};
   }
@@ -233,7 +229,7 @@ class AddressSpaceAware final : public DramScheduler {
 void address_space_aware(PolicyList<DramScheduler>& list) {
   list.add<AddressSpaceAware>(
       "address_space_aware",
-      "reads of page walks first, then those of the applications in turn, then the rest");
+      "page-walk reads first, then reads of one application at a time, then all other requests");
 }
 
 }  // namespace farfault::dram_schedulers

@@ -11,7 +11,7 @@ struct Fcfs final : DramScheduler {
 }  // namespace
 
 void fcfs(PolicyList<DramScheduler>& list) {
-  list.add<Fcfs>("fcfs", "the oldest request");
+  list.add<Fcfs>("fcfs", "oldest request first");
 }
 
 }  // namespace farfault::dram_schedulers

@@ -14,7 +14,7 @@ struct FrFcfs final : DramScheduler {
 }  // namespace
 
 void frfcfs(PolicyList<DramScheduler>& list) {
-  list.add<FrFcfs>("frfcfs", "the oldest whose row is open, else the one whose bank can deliver first");
+  list.add<FrFcfs>("frfcfs", "oldest request to an open row, else the request whose bank is ready first");
 }
 
 }  // namespace farfault::dram_schedulers

@@ -13,10 +13,9 @@ class FrFcfsBatched final : public DramScheduler {
     std::uint32_t write_high = 32;
     std::uint32_t write_low = 8;
     void describe(ParamTable& t) {
-      t.count("write_high", write_high, {1, 4096},
-              "writes that wait before reads must; 0.8 of a write queue of 32 in Ramulator 2",
-              "assumed: half of the queue");
-      t.count("write_low", write_low, {0, 4095}, "writes that are left when reads have their turn again",
+      t.count("write_high", write_high, {1, 4096}, "Queued writes that start a batch of writes",
+              "assumed: half of the queue; Ramulator 2: 0.8 of a write queue of 32");
+      t.count("write_low", write_low, {0, 4095}, "Queued writes at which a batch of writes ends",
               "assumed: an eighth of the queue; Ramulator 2: 0.2 of a write queue");
     }
   };
@@ -50,7 +49,7 @@ class FrFcfsBatched final : public DramScheduler {
 }  // namespace
 
 void frfcfs_batched(PolicyList<DramScheduler>& list) {
-  list.add<FrFcfsBatched>("frfcfs_batched", "the same, reads and writes in batches");
+  list.add<FrFcfsBatched>("frfcfs_batched", "as frfcfs, with writes in batches");
 }
 
 }  // namespace farfault::dram_schedulers

@@ -14,10 +14,9 @@ class Compressed final : public MemoryContents {
     double ratio = 1.5;
     Duration latency = 10ns;
     void describe(ParamTable& t) {
-      t.number("ratio", ratio, {1, 16}, "pages that are held for each one that there would be room for",
-               "assumed");
+      t.number("ratio", ratio, {1, 16}, "Compression ratio: pages held per uncompressed page", "assumed");
       t.duration("latency", latency, {0ns, 1us},
-                 "what an access of compressed contents takes longer; 0: none", "assumed");
+                 "Additional latency of an access to compressed contents. 0: none", "assumed");
     }
   };
   explicit Compressed(Params const& p)
@@ -34,7 +33,7 @@ class Compressed final : public MemoryContents {
 }  // namespace
 
 void compressed(PolicyList<MemoryContents>& list) {
-  list.add<Compressed>("compressed", "in less room, which takes time to read");
+  list.add<Compressed>("compressed", "compressed pages, with an additional access latency");
 }
 
 }  // namespace farfault::memory_contents

@@ -9,7 +9,7 @@ struct Plain final : MemoryContents {};
 }  // namespace
 
 void plain(PolicyList<MemoryContents>& list) {
-  list.add<Plain>("plain", "as they are");
+  list.add<Plain>("plain", "uncompressed pages");
 }
 
 }  // namespace farfault::memory_contents

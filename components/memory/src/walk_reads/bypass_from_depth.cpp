@@ -14,8 +14,8 @@ class BypassFromDepth final : public WalkReads {
     std::uint32_t depth = 4;
     void describe(ParamTable& t) {
       t.count("depth", depth, {1, kDepths - 1},
-              "reads of page walks at this depth and below it bypass the cache; 1: the root",
-              "assumed: the last of four levels, of which MASK (ASPLOS 2018, section 4.3) measured 1% hits");
+              "First depth of the page table whose page-walk reads bypass the cache. 1: the root",
+              "assumed: the last of four levels; MASK (ASPLOS 2018, section 4.3) measured 1% hits there");
     }
   };
 
@@ -33,7 +33,7 @@ class BypassFromDepth final : public WalkReads {
   auto members() { return std::tie(depth_, bypassed_); }
   static auto stats() {
     return std::array<Stat<BypassFromDepth>, 1>{
-        {{"bypassed_reads", "count", "reads of page walks that bypassed the cache; no hits or misses",
+        {{"bypassed_reads", "count", "Page-walk reads that bypassed the cache, neither hits nor misses",
           StatKind::counter, [](BypassFromDepth const& b) { return b.bypassed_; }}}};
   }
 
@@ -45,7 +45,7 @@ class BypassFromDepth final : public WalkReads {
 }  // namespace
 
 void bypass_from_depth(PolicyList<WalkReads>& list) {
-  list.add<BypassFromDepth>("bypass_from_depth", "those from a depth of the page table on bypass the cache");
+  list.add<BypassFromDepth>("bypass_from_depth", "bypass from a depth of the page table on");
 }
 
 }  // namespace farfault::walk_reads

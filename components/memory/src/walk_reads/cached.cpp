@@ -14,7 +14,7 @@ struct Cached final : WalkReads {
 }  // namespace
 
 void cached(PolicyList<WalkReads>& list) {
-  list.add<Cached>("cached", "as all other requests");
+  list.add<Cached>("cached", "cached as all other requests");
 }
 
 }  // namespace farfault::walk_reads

@@ -31,29 +31,27 @@ class TranslationAwareBypass final : public WalkReads {
     Unmeasured unmeasured = Unmeasured::kept;
     DataRate data_rate = DataRate::loads_and_stores;
     void describe(ParamTable& t) {
-      t.count("epoch", epoch, {1, 1'000'000'000}, "cycles of the GPU over which hits are counted",
+      t.count("epoch", epoch, {1, 1'000'000'000},
+              "Epoch length in GPU cycles, for which hit rates are measured",
               "assumed: as MASK's other epochs (ASPLOS 2018, section 5.2)");
-      t.count(
-          "sampled", sampled, {1, 1 << 20},
-          "one in so many lines of page-table entries is never bypassed, so that a bypassed depth's hit rate "
-          "can still be measured; 1: none is",
-          "assumed; MASK does not say how the hit rate of a bypassed depth is known");
+      t.count("sampled", sampled, {1, 1 << 20},
+              "One in this many page-table lines never bypasses, to measure a bypassed depth's hit rate. 1: "
+              "no read bypasses",
+              "assumed; MASK does not specify how a bypassed depth's hit rate is measured");
       t.flag(
-          "overtakes", overtakes,
-          "a read that bypasses is served before requests that are stalled at the slice",
+          "overtakes", overtakes, "Serve reads that bypass before requests stalled at the slice",
           "off; MASK, section 7.1: on (\"a lower L2 cache queuing latency for bypassed address translation "
           "requests\")");
       t.count("own_mshrs", own_mshrs, {0, 4096},
-              "MSHRs of a slice for reads that bypass, in addition to the cache's; 0: they use the cache's",
-              "0; MASK, section 5.3: these reads skip the cache, not where they are held");
-      t.choice(
-          "unmeasured", unmeasured, {{"kept", Unmeasured::kept}, {"forgotten", Unmeasured::forgotten}},
-          "hit rate of a depth, or of warps, without a look-up in an epoch: that of the epoch before, or "
-          "none; a depth does not bypass without one",
-          "kept; MASK does not say how the hit rate of a bypassed depth is known");
+              "Additional MSHRs of a slice for reads that bypass. 0: use the cache's MSHRs",
+              "0; MASK, section 5.3: these reads skip the cache, without naming their MSHRs");
+      t.choice("unmeasured", unmeasured, {{"kept", Unmeasured::kept}, {"forgotten", Unmeasured::forgotten}},
+               "Hit rate of a depth, or of warps, after an epoch without look-ups: kept, unchanged; "
+               "forgotten, none (a depth without a rate does not bypass)",
+               "kept; MASK does not specify how a bypassed depth's hit rate is measured");
       t.choice("data_rate", data_rate,
                {{"loads_and_stores", DataRate::loads_and_stores}, {"loads", DataRate::loads}},
-               "requests of warps whose hit rate a depth is held to",
+               "Requests of warps whose hit rate is compared with a depth's",
                "loads_and_stores; MASK, section 5.3: \"data demand requests\"");
     }
   };
@@ -90,24 +88,24 @@ class TranslationAwareBypass final : public WalkReads {
   static auto stats() {
     using T = TranslationAwareBypass const&;
     return std::array<Stat<TranslationAwareBypass>, 11>{{
-        {"bypassed_reads", "count", "reads of page walks that bypassed the cache; no hits or misses",
+        {"bypassed_reads", "count", "Page-walk reads that bypassed the cache, neither hits nor misses",
          StatKind::counter, [](T t) { return t.bypassed_; }},
-        {"bypassed_depths", "count", "depths whose reads bypass the cache, summed over slices",
+        {"bypassed_depths", "count", "Depths whose reads bypass the cache, summed over slices",
          StatKind::level, [](T t) { return static_cast<std::uint64_t>(std::popcount(t.passes_)); }},
-        {"changes", "count", "times that a depth began or ceased to bypass the cache", StatKind::counter,
+        {"changes", "count", "Times that a depth started or stopped bypassing the cache", StatKind::counter,
          [](T t) { return t.changes_; }},
-        {"root_reads", "count", "reads of roots of page tables that were looked up", StatKind::counter,
+        {"root_reads", "count", "Reads of page-table roots that were looked up", StatKind::counter,
          reads_at<1>},
-        {"root_hits", "count", "of these, those that hit", StatKind::counter, hits_at<1>},
-        {"second_reads", "count", "reads one level below the root that were looked up", StatKind::counter,
+        {"root_hits", "count", "Reads of page-table roots that hit", StatKind::counter, hits_at<1>},
+        {"second_reads", "count", "Reads one level below the root that were looked up", StatKind::counter,
          reads_at<2>},
-        {"second_hits", "count", "of these, those that hit", StatKind::counter, hits_at<2>},
-        {"third_reads", "count", "reads two levels below the root that were looked up", StatKind::counter,
+        {"second_hits", "count", "Reads one level below the root that hit", StatKind::counter, hits_at<2>},
+        {"third_reads", "count", "Reads two levels below the root that were looked up", StatKind::counter,
          reads_at<3>},
-        {"third_hits", "count", "of these, those that hit", StatKind::counter, hits_at<3>},
-        {"fourth_reads", "count", "reads three levels below the root that were looked up", StatKind::counter,
+        {"third_hits", "count", "Reads two levels below the root that hit", StatKind::counter, hits_at<3>},
+        {"fourth_reads", "count", "Reads three levels below the root that were looked up", StatKind::counter,
          reads_at<4>},
-        {"fourth_hits", "count", "of these, those that hit", StatKind::counter, hits_at<4>},
+        {"fourth_hits", "count", "Reads three levels below the root that hit", StatKind::counter, hits_at<4>},
     }};
   }
 
@@ -176,9 +174,8 @@ class TranslationAwareBypass final : public WalkReads {
 }  // namespace
 
 void translation_aware_bypass(PolicyList<WalkReads>& list) {
-  list.add<TranslationAwareBypass>(
-      "translation_aware_bypass",
-      "those of depths that hit less often than requests of warps bypass the cache");
+  list.add<TranslationAwareBypass>("translation_aware_bypass",
+                                   "bypass of depths with a lower hit rate than requests of warps");
 }
 
 }  // namespace farfault::walk_reads

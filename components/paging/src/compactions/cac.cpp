@@ -10,7 +10,7 @@ struct Cac final : Counted<Cac> {};
 }  // namespace
 
 void cac(PolicyList<Compaction>& list) {
-  list.add<Cac>("cac", "the GPU's copy engine copies each page, line by line (Mosaic)");
+  list.add<Cac>("cac", "pages copied line by line by the GPU's copy engine (Mosaic)");
 }
 
 }  // namespace farfault::compactions

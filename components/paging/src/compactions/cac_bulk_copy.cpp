@@ -13,10 +13,10 @@ class CacBulkCopy final : public Counted<CacBulkCopy> {
     Duration time = 80ns;
     std::uint32_t at_a_time = 1;
     void describe(ParamTable& t) {
-      t.duration("time", time, {Duration{1}, 1s}, "time of a base page's copy within the memory",
+      t.duration("time", time, {Duration{1}, 1s}, "Copy time of a base page within memory",
                  "Mosaic (MICRO 2017), section 4.4: \"e.g., 80 ns\"");
-      t.count("at_a_time", at_a_time, {1, 1024}, "such copies that a GPU's memory makes at a time",
-              "assumed: one. They keep no bank from other accesses");
+      t.count("at_a_time", at_a_time, {1, 1024}, "Maximum concurrent copies per GPU memory",
+              "assumed: 1; copies do not block banks for other accesses");
     }
   };
   CacBulkCopy(Params const& p, Setup const&) : time_(p.time), at_a_time_(p.at_a_time) {}
@@ -34,8 +34,7 @@ class CacBulkCopy final : public Counted<CacBulkCopy> {
 }  // namespace
 
 void cac_bulk_copy(PolicyList<Compaction>& list) {
-  list.add<CacBulkCopy>("cac_bulk_copy",
-                        "each page is copied within the memory, without the channel (Mosaic)");
+  list.add<CacBulkCopy>("cac_bulk_copy", "pages copied within memory, without the channel (Mosaic)");
 }
 
 }  // namespace farfault::compactions

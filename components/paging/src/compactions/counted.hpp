@@ -22,11 +22,10 @@ class Counted : public Compaction {
   auto members() { return std::tie(emptied_, moved_); }
   static auto stats() {
     return std::array<Stat<P>, 2>{
-        {{"emptied_large_frames", "count", "large frames that compaction has made free", StatKind::counter,
+        {{"emptied_large_frames", "count", "Large frames freed by compaction", StatKind::counter,
           [](P const& p) { return p.emptied_; }},
-         {"moved_pages", "count",
-          "base pages that it has moved to another frame, pre-fragmented data included", StatKind::counter,
-          [](P const& p) { return p.moved_; }}}};
+         {"moved_pages", "count", "Base pages moved by compaction, pre-fragmented data included",
+          StatKind::counter, [](P const& p) { return p.moved_; }}}};
   }
 
  private:

@@ -12,7 +12,7 @@ struct Ideal final : Counted<Ideal> {
 }  // namespace
 
 void ideal(PolicyList<Compaction>& list) {
-  list.add<Ideal>("ideal", "copies take no time, and no SM stops for them; pages are unmapped as ever");
+  list.add<Ideal>("ideal", "copies take no time and stall no SM, but pages are unmapped and remapped");
 }
 
 }  // namespace farfault::compactions

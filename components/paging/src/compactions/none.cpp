@@ -11,7 +11,7 @@ struct None final : Compaction {
 }  // namespace
 
 void none(PolicyList<Compaction>& list) {
-  list.add<None>("none", "pages stay in their frames");
+  list.add<None>("none", "no compaction");
 }
 
 }  // namespace farfault::compactions

@@ -25,7 +25,7 @@ class AgedLru final : public EvictionOrder {
 }  // namespace
 
 void aged_lru(PolicyList<EvictionOrder>& list) {
-  list.add<AgedLru>("aged_lru", "the one in which no page has been allocated for the longest time");
+  list.add<AgedLru>("aged_lru", "unit with the least recent page allocation");
 }
 
 }  // namespace farfault::eviction_orders

@@ -14,8 +14,10 @@ class Lru final : public EvictionOrder {
   struct Params {
     Duration epoch = 10us;
     void describe(ParamTable& t) {
-      t.duration("epoch", epoch, {1ns, 1s},
-                 "of the accesses of an SM to a page in this time the order goes by the first", "assumed");
+      t.duration(
+          "epoch", epoch, {1ns, 1s},
+          "Access-tracking period. Only the first access per SM and page in each period updates the order",
+          "assumed");
     }
   };
   Lru(Params const& p, Setup const& setup)
@@ -39,11 +41,10 @@ class Lru final : public EvictionOrder {
   static auto stats() {
     using S = Lru const&;
     return std::to_array<Stat<Lru>>({
-        {"epochs", "count", "epochs in which pages were accessed", StatKind::counter,
+        {"epochs", "count", "Periods (epochs) with page accesses", StatKind::counter,
          [](S s) { return s.counts_.epochs; }},
         {"accessed_units", "count",
-         "units of eviction of which pages were accessed in an epoch, summed over epochs: divided by their "
-         "number, the working set",
+         "Eviction units accessed in each epoch, summed over epochs. Divided by epochs: working set",
          StatKind::counter, [](S s) { return s.counts_.units; }},
     });
   }
@@ -64,7 +65,7 @@ class Lru final : public EvictionOrder {
 }  // namespace
 
 void lru(PolicyList<EvictionOrder>& list) {
-  list.add<Lru>("lru", "the one in which no page has come or been accessed for the longest time");
+  list.add<Lru>("lru", "unit with the least recent page arrival or access");
 }
 
 }  // namespace farfault::eviction_orders

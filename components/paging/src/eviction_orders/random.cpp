@@ -14,7 +14,7 @@ class Random final : public EvictionOrder {
   struct Params {
     std::uint64_t seed = 1;
     void describe(ParamTable& t) {
-      t.count("seed", seed, {0, UINT64_MAX}, "of the sequence of choices", "a choice of the simulator");
+      t.count("seed", seed, {0, UINT64_MAX}, "Random seed", "simulator setting");
     }
   };
   Random(Params const& p, Setup const& setup) : place_(setup.page_bits, setup.spaces), draws_(p.seed) {}
@@ -58,7 +58,7 @@ class Random final : public EvictionOrder {
 }  // namespace
 
 void random(PolicyList<EvictionOrder>& list) {
-  list.add<Random>("random", "any of them");
+  list.add<Random>("random", "random unit");
 }
 
 }  // namespace farfault::eviction_orders

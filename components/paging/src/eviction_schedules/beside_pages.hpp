@@ -17,11 +17,9 @@ class BesidePages : public EvictionSchedule {
   struct Params {
     std::uint32_t ahead = 1;
     void describe(ParamTable& t) {
-      t.count(
-          "ahead", ahead, {0, 64},
-          "units that are unmapped, and as many that wait at the copy engine, before their turn to leave, "
-          "while pages come",
-          "assumed: Fig. 10 shows transfers alone, one behind the other");
+      t.count("ahead", ahead, {0, 64},
+              "Units unmapped in advance while pages migrate in, and as many waiting at the copy engine",
+              "assumed: Fig. 10 shows back-to-back transfers only");
     }
   };
   explicit BesidePages(Params const& p) : ahead_(p.ahead) {}

@@ -14,8 +14,7 @@ struct Ideal final : BesidePages {
 }  // namespace
 
 void ideal(PolicyList<EvictionSchedule>& list) {
-  list.add<Ideal>("ideal",
-                  "evictions begin as with unobtrusive and the same ahead, take no time and no bandwidth");
+  list.add<Ideal>("ideal", "as unobtrusive with the same ahead, but evictions take no time and no bandwidth");
 }
 
 }  // namespace farfault::eviction_schedules

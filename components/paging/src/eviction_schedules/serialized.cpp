@@ -18,8 +18,7 @@ struct Serialized final : EvictionSchedule {
 }  // namespace
 
 void serialized(PolicyList<EvictionSchedule>& list) {
-  list.add<Serialized>("serialized",
-                       "one unit when a page waits for a frame and nothing else is transferred");
+  list.add<Serialized>("serialized", "one unit when a page waits for a frame and no transfer is in flight");
 }
 
 }  // namespace farfault::eviction_schedules

@@ -14,7 +14,8 @@ struct Unobtrusive final : BesidePages {
 }  // namespace
 
 void unobtrusive(PolicyList<EvictionSchedule>& list) {
-  list.add<Unobtrusive>("unobtrusive", "one unit when a batch begins, then one beside each page that comes");
+  list.add<Unobtrusive>("unobtrusive",
+                        "one unit at the start of a batch, then one alongside each page that migrates in");
 }
 
 }  // namespace farfault::eviction_schedules

@@ -15,8 +15,7 @@ struct BatchFlush final : FaultReplay {
 }  // namespace
 
 void batch_flush(PolicyList<FaultReplay>& list) {
-  list.add<BatchFlush>(
-      "batch_flush", "the same, and the fault buffer is emptied before: what arrived meanwhile faults again");
+  list.add<BatchFlush>("batch_flush", "as batch, with a flush of the fault buffer before the replay");
 }
 
 }  // namespace farfault::fault_replays

@@ -15,7 +15,7 @@ struct Block final : FaultReplay {
 
 void block(PolicyList<FaultReplay>& list) {
   list.add<Block>("block",
-                  "a replay when all pages of a 2 MiB block are mapped, and one at the end of the batch");
+                  "one replay when all pages of a 2 MiB block are mapped, and one at the end of the batch");
 }
 
 }  // namespace farfault::fault_replays

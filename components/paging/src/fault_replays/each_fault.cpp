@@ -13,7 +13,7 @@ struct EachFault final : FaultReplay {
 }  // namespace
 
 void each_fault(PolicyList<FaultReplay>& list) {
-  list.add<EachFault>("each_fault", "no batches: each fault is served by itself as it arrives");
+  list.add<EachFault>("each_fault", "no batches, each fault served on arrival");
 }
 
 }  // namespace farfault::fault_replays

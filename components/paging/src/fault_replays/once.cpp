@@ -14,7 +14,7 @@ struct Once final : FaultReplay {
 }  // namespace
 
 void once(PolicyList<FaultReplay>& list) {
-  list.add<Once>("once", "one replay when no fault is left in the buffer after a batch");
+  list.add<Once>("once", "one replay when the fault buffer is empty after a batch");
 }
 
 }  // namespace farfault::fault_replays

@@ -14,7 +14,7 @@ struct Page final : FaultReplay {
 }  // namespace
 
 void page(PolicyList<FaultReplay>& list) {
-  list.add<Page>("page", "each page wakes the accesses that wait for it as it lands");
+  list.add<Page>("page", "each page wakes its stalled accesses when it arrives");
 }
 
 }  // namespace farfault::fault_replays

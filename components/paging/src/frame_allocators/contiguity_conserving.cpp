@@ -5,7 +5,7 @@
 // allocated en masse gets its own offset in the region's large frame, which is assigned at the region's first
 // page and kept until none of its frames is in use. Any other page, and a page whose offset is taken or whose
 // region cannot get a large frame, gets the first available frame of
-//   1. the free base pages of its space: in large frames that such pages have begun;
+//   1. the free base pages of its space: in large frames begun for pages without a region's frame;
 //   2. a large frame of the free frame list, which then belongs to its space;
 //   3. the free offsets of regions of its space;
 //   4. any large frame, against the soft guarantee: with data of no application or of several spaces, else
@@ -18,9 +18,9 @@
 //
 // Compaction empties the large frame with the fewest pages, the lowest first, among the large frames below
 // the threshold whose pages fit elsewhere. Data of no application and of several spaces moves to frames with
-// such data. Pages of one space move between frames with base pages of the space and regions that have lost
-// pages. The fullest frames are filled first. Steps 3 and 4 are the emergency frame list: used if no large
-// frame is free and none can be emptied, or before the first kernel, when compaction does not run.
+// data of the same kind. Pages of one space move between frames with base pages of the space and regions that
+// have lost pages. The fullest frames are filled first. Steps 3 and 4 are the emergency frame list: used if
+// no large frame is free and none can be emptied, or before the first kernel, when compaction does not run.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -45,7 +45,7 @@ class ContiguityConserving final : public FrameAllocator {
   std::uint64_t available() const override { return setup_->frames - used_; }
 
   std::uint64_t allocate(std::uint64_t page) override {
-    FF_CHECK(!empty(), "a frame is allocated where none is free");
+    FF_CHECK(!empty(), "a frame is allocated but none is free");
     auto const space = space_of(page);
     if (setup_->en_masse.size_of(page) != 0)
       if (auto const frame = own_place(page, space)) return *frame;
@@ -67,7 +67,7 @@ class ContiguityConserving final : public FrameAllocator {
   void release(std::uint64_t frame) override {
     auto const number = frame >> setup_->large_size;
     auto const offset = frame & (frames_of_large() - 1);
-    FF_CHECK(number < large_.size() && is_used(number, offset), "a frame is released that is free");
+    FF_CHECK(number < large_.size() && is_used(number, offset), "a free frame is released");
     word_of(number, offset) &= ~bit_of(offset);
     --used_;
     none_to_empty_ = 0;
@@ -85,9 +85,9 @@ class ContiguityConserving final : public FrameAllocator {
   void occupy(std::uint64_t frame) override {
     auto const number = frame >> setup_->large_size;
     auto const offset = frame & (frames_of_large() - 1);
-    FF_CHECK(frame < setup_->frames, "a frame is occupied that memory does not have");
+    FF_CHECK(frame < setup_->frames, "a frame to occupy is beyond the memory");
     while (large_.size() <= number) add_large();
-    FF_CHECK(!is_used(number, offset), "a frame is occupied that is in use");
+    FF_CHECK(!is_used(number, offset), "a frame to occupy is already in use");
     give(number, offset, kNobodysPage, kNobody);
   }
 
@@ -127,20 +127,20 @@ class ContiguityConserving final : public FrameAllocator {
   static auto stats() {
     using A = ContiguityConserving const&;
     return std::array<Stat<ContiguityConserving>, 5>{{
-        {"large_frames_in_use", "count", "large frames of which a base page is in use", StatKind::level,
+        {"large_frames_in_use", "count", "Large frames with at least one base frame in use", StatKind::level,
          [](A a) { return a.in_use_; }},
-        {"large_frames_assigned", "count", "large frames assigned whole to an aligned region of a buffer",
+        {"large_frames_assigned", "count", "Large frames assigned to one aligned region of a buffer",
          StatKind::counter, [](A a) { return a.assigned_; }},
         {"shared_allocations", "count",
-         "frames allocated against the soft guarantee: in a large frame with data of others",
-         StatKind::counter, [](A a) { return a.against_; }},
+         "Frames allocated against the soft guarantee, in a large frame with other data", StatKind::counter,
+         [](A a) { return a.against_; }},
         {"emergency_allocations", "count",
-         "frames allocated in a large frame of others or of a region: none was free, or could be emptied in "
+         "Frames allocated from the emergency list because no large frame was free or could be emptied in "
          "time",
          StatKind::counter, [](A a) { return a.emergency_; }},
         {"kept_frames", "count",
-         "free base frames of large frames that belong to one address space, which keeps them: memory bloat",
-         StatKind::level, [](A a) { return a.kept(); }},
+         "Free base frames in large frames that belong to one address space (memory bloat)", StatKind::level,
+         [](A a) { return a.kept(); }},
     }};
   }
 
@@ -178,7 +178,7 @@ class ContiguityConserving final : public FrameAllocator {
   }
   std::uint32_t space_of(std::uint64_t page) const {
     auto const space = space_of_page(page, setup_->page_bits);
-    FF_CHECK(space < setup_->spaces, "a frame is allocated for an address space that is not there");
+    FF_CHECK(space < setup_->spaces, "a frame is allocated for an unknown address space");
     return space;
   }
   std::uint64_t region_of(std::uint64_t page) const { return page >> setup_->large_size; }
@@ -420,7 +420,7 @@ class ContiguityConserving final : public FrameAllocator {
 void contiguity_conserving(PolicyList<FrameAllocator>& list) {
   list.add<ContiguityConserving>(
       "contiguity_conserving",
-      "its own place in a large frame of its region, else one in a large frame of its address space (CoCoA)");
+      "offset in the large frame of the page's region, else a large frame of its address space (CoCoA)");
 }
 
 }  // namespace farfault::frame_allocators

@@ -19,7 +19,7 @@ class FrameRun {
   std::uint64_t frames() const { return limit_; }
   std::uint64_t available() const { return released_.size() + (limit_ - next_) - occupied_ahead_; }
   std::uint64_t allocate() {
-    FF_CHECK(available() != 0, "a frame is allocated where none is free");
+    FF_CHECK(available() != 0, "a frame is allocated but none is free");
     if (released_.empty()) {
       for (; is_occupied(next_); ++next_) --occupied_ahead_;
       return next_++;
@@ -30,18 +30,18 @@ class FrameRun {
   }
   void release(std::uint64_t number) {
     if (number < next_) return released_.push_back(number);
-    FF_CHECK(is_occupied(number), "a frame is released that is free");
+    FF_CHECK(is_occupied(number), "a free frame is released");
     occupied_[number / 64] &= ~bit_of(number);
     --occupied_ahead_;
   }
   void occupy(std::uint64_t number) {
     if (number < next_) {
       auto const found = std::ranges::find(released_, number);
-      FF_CHECK(found != released_.end(), "a frame is occupied that is in use");
+      FF_CHECK(found != released_.end(), "a frame to occupy is already in use");
       released_.erase(found);
       return;
     }
-    FF_CHECK(number < limit_ && !is_occupied(number), "a frame is occupied that is not free");
+    FF_CHECK(number < limit_ && !is_occupied(number), "a frame to occupy is not free");
     if (number / 64 >= occupied_.size()) occupied_.resize(number / 64 + 1);
     occupied_[number / 64] |= bit_of(number);
     ++occupied_ahead_;

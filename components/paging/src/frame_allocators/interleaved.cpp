@@ -14,7 +14,7 @@ class Interleaved final : public FrameAllocator {
   struct Params {
     std::uint32_t parts = 8;
     void describe(ParamTable& t) {
-      t.count("parts", parts, {1, 65536}, "parts of the memory that pages go to in turn",
+      t.count("parts", parts, {1, 65536}, "Parts of memory that serve new frames round-robin",
               "assumed: 8, the banks of a memory channel");
     }
   };
@@ -47,7 +47,7 @@ class Interleaved final : public FrameAllocator {
 }  // namespace
 
 void interleaved(PolicyList<FrameAllocator>& list) {
-  list.add<Interleaved>("interleaved", "one of the next part of the memory, in turn");
+  list.add<Interleaved>("interleaved", "most recently released frame, else round-robin over parts of memory");
 }
 
 }  // namespace farfault::frame_allocators

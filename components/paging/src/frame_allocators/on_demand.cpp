@@ -17,7 +17,7 @@ class OnDemand final : public FrameAllocator {
 
   std::uint64_t available() const override { return released_.size() + (limit_ - next_) - occupied_ahead_; }
   std::uint64_t allocate(std::uint64_t) override {
-    FF_CHECK(!empty(), "a frame is allocated where none is free");
+    FF_CHECK(!empty(), "a frame is allocated but none is free");
     if (released_.empty()) {
       for (; is_occupied(next_); ++next_) --occupied_ahead_;
       return next_++;
@@ -49,18 +49,18 @@ class OnDemand final : public FrameAllocator {
   }
   void release(std::uint64_t frame) override {
     if (frame < next_) return released_.push_back(frame);
-    FF_CHECK(is_occupied(frame), "a frame is released that is free");
+    FF_CHECK(is_occupied(frame), "a free frame is released");
     occupied_[frame / 64] &= ~bit_of(frame);
     --occupied_ahead_;
   }
   void occupy(std::uint64_t frame) override {
     if (frame < next_) {
       auto const found = std::ranges::find(released_, frame);
-      FF_CHECK(found != released_.end(), "a frame is occupied that is in use");
+      FF_CHECK(found != released_.end(), "a frame to occupy is already in use");
       released_.erase(found);
       return;
     }
-    FF_CHECK(frame < limit_ && !is_occupied(frame), "a frame is occupied that is not free");
+    FF_CHECK(frame < limit_ && !is_occupied(frame), "a frame to occupy is not free");
     if (frame / 64 >= occupied_.size()) occupied_.resize(frame / 64 + 1);
     occupied_[frame / 64] |= bit_of(frame);
     ++occupied_ahead_;
@@ -105,7 +105,7 @@ class OnDemand final : public FrameAllocator {
 }  // namespace
 
 void on_demand(PolicyList<FrameAllocator>& list) {
-  list.add<OnDemand>("on_demand", "the one released last, else the next that was never used");
+  list.add<OnDemand>("on_demand", "most recently released frame, else the next unused frame");
 }
 
 }  // namespace farfault::frame_allocators

@@ -24,7 +24,7 @@ class PerApplication final : public FrameAllocator {
                            [](std::uint64_t sum, FrameRun const& part) { return sum + part.available(); });
   }
   std::uint64_t allocate(std::uint64_t page) override {
-    FF_CHECK(!empty(), "a frame is allocated where none is free");
+    FF_CHECK(!empty(), "a frame is allocated but none is free");
     std::uint64_t part = space_of_page(page, static_cast<unsigned>(page_bits_.value));
     while (parts_[part].available() == 0) part = (part + 1) % parts_.size();
     return part * of_part_.value + parts_[part].allocate();
@@ -55,7 +55,8 @@ class PerApplication final : public FrameAllocator {
 
 void per_application(PolicyList<FrameAllocator>& list) {
   list.add<PerApplication>("per_application",
-                           "the next one of a part of the memory that its address space has for itself");
+                           "most recently released frame, else the next unused frame, in the address space's "
+                           "equal share of memory");
 }
 
 }  // namespace farfault::frame_allocators

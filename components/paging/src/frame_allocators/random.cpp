@@ -20,7 +20,7 @@ class Random final : public FrameAllocator {
   struct Params {
     std::uint64_t seed = 1;
     void describe(ParamTable& t) {
-      t.count("seed", seed, {0, 1'000'000'000}, "number that the order of frames is drawn from", "assumed");
+      t.count("seed", seed, {0, 1'000'000'000}, "Random seed of the frame order", "assumed");
     }
   };
 
@@ -63,7 +63,7 @@ class Random final : public FrameAllocator {
     return left << order_->half | right;
   }
   std::uint64_t number_of(std::uint64_t frame) const {
-    FF_CHECK(frame < run_.frames(), "a frame that memory does not have");
+    FF_CHECK(frame < run_.frames(), "frame number beyond the memory");
     auto n = frame;
     do {
       auto left = n >> order_->half, right = low(n);
@@ -84,7 +84,7 @@ class Random final : public FrameAllocator {
 }  // namespace
 
 void random(PolicyList<FrameAllocator>& list) {
-  list.add<Random>("random", "any of those never used");
+  list.add<Random>("random", "most recently released frame, else a random unused frame");
 }
 
 }  // namespace farfault::frame_allocators

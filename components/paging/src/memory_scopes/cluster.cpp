@@ -11,7 +11,7 @@ struct Cluster final : MemoryScope {
 }  // namespace
 
 void cluster(PolicyList<MemoryScope>& list) {
-  list.add<Cluster>("cluster", "all machines together: unified memory, one driver, kernels over all GPUs");
+  list.add<Cluster>("cluster", "all machines (unified memory, one driver, kernels over all GPUs)");
 }
 
 }  // namespace farfault::memory_scopes

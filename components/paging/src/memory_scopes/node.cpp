@@ -11,7 +11,7 @@ struct Node final : MemoryScope {
 }  // namespace
 
 void node(PolicyList<MemoryScope>& list) {
-  list.add<Node>("node", "each machine has its own, and runs the workload by itself");
+  list.add<Node>("node", "each machine separately, with its own run of the workload");
 }
 
 }  // namespace farfault::memory_scopes

@@ -19,7 +19,7 @@ struct BaseOnly final : PageSizes {
 }  // namespace
 
 void base_only(PolicyList<PageSizes>& list) {
-  list.add<BaseOnly>("base_only", "all pages are base pages");
+  list.add<BaseOnly>("base_only", "base pages only");
 }
 
 }  // namespace farfault::page_sizes

@@ -12,7 +12,7 @@ struct ByBuffer final : PageSizes {
 
 void by_buffer(PolicyList<PageSizes>& list) {
   list.add<ByBuffer>("by_buffer",
-                     "those of the buffers in memory.large_pages are large, all others base pages");
+                     "large pages for the buffers in memory.large_pages, base pages for all others");
 }
 
 }  // namespace farfault::page_sizes

@@ -17,11 +17,11 @@ struct CoalescedCounts {
 
   template <class P>
   static constexpr std::array<Stat<P>, 3> stats() {
-    return {{{"coalesced_pages", "count", "large pages made of base pages, as the driver knows them",
+    return {{{"coalesced_pages", "count", "Large pages coalesced from base pages, as recorded by the driver",
               StatKind::counter, [](P const& p) { return p.counts.coalesced; }},
-             {"splintered_pages", "count", "large pages taken apart into base pages", StatKind::counter,
+             {"splintered_pages", "count", "Large pages splintered into base pages", StatKind::counter,
               [](P const& p) { return p.counts.splintered; }},
-             {"large_pages", "count", "large pages made of base pages that are there", StatKind::level,
+             {"large_pages", "count", "Large pages currently coalesced from base pages", StatKind::level,
               [](P const& p) { return p.counts.coalesced - p.counts.splintered; }}}};
   }
 };

@@ -29,8 +29,7 @@ struct InPlaceCoalescer final : PageSizes {
 
 void in_place_coalescer(PolicyList<PageSizes>& list) {
   list.add<InPlaceCoalescer>(
-      "in_place_coalescer",
-      "base pages that fill a large frame, each at its place, become a large page where they are");
+      "in_place_coalescer", "base pages that fill a large frame, each at its offset, are coalesced in place");
 }
 
 }  // namespace farfault::page_sizes

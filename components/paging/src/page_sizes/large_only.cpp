@@ -21,7 +21,7 @@ struct LargeOnly final : PageSizes {
 }  // namespace
 
 void large_only(PolicyList<PageSizes>& list) {
-  list.add<LargeOnly>("large_only", "all pages are large; what a buffer leaves of its last one is wasted");
+  list.add<LargeOnly>("large_only", "large pages only, with buffers rounded up to whole large pages");
 }
 
 }  // namespace farfault::page_sizes

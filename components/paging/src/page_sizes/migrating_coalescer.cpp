@@ -27,8 +27,8 @@ struct MigratingCoalescer final : PageSizes {
          c[1],
          c[2],
          MostMapped::stat<MigratingCoalescer>(),
-         {"moved_pages", "count", "base pages moved to another frame so that they can be coalesced",
-          StatKind::counter, [](S s) { return s.moved_pages; }}}};
+         {"moved_pages", "count", "Base pages moved to another frame to be coalesced", StatKind::counter,
+          [](S s) { return s.moved_pages; }}}};
   }
 
   CoalescedCounts counts;
@@ -39,9 +39,9 @@ struct MigratingCoalescer final : PageSizes {
 }  // namespace
 
 void migrating_coalescer(PolicyList<PageSizes>& list) {
-  list.add<MigratingCoalescer>("migrating_coalescer",
-                               "the base pages of a large page that are all on a GPU are moved to a large "
-                               "frame, and become one there");
+  list.add<MigratingCoalescer>(
+      "migrating_coalescer",
+      "the base pages of a large page that are all on one GPU are moved to a large frame and coalesced");
 }
 
 }  // namespace farfault::page_sizes

@@ -17,7 +17,7 @@ class MostMapped {
   // For a policy with a member `most_mapped`.
   template <class P>
   static constexpr Stat<P> stat() {
-    return {"most_mapped_pages", "count", "most base pages that were mapped at a time", StatKind::counter,
+    return {"most_mapped_pages", "count", "Maximum base pages mapped at a time", StatKind::counter,
             [](P const& p) { return p.most_mapped.most_; }};
   }
 

@@ -10,7 +10,7 @@ struct OnCpu final : PagePlacement {
     memory.each_page([&](PageRange const&, std::uint64_t page, unsigned) {
       if (!memory.place(page, kFirstCpu))
         throw UserError("workload '" + memory.workload().name() +
-                        "' needs more than the CPU's memory, where memory.placement = cpu puts it all "
+                        "' does not fit in CPU memory, where memory.placement = cpu places all pages "
                         "(cpu.dram.capacity)");
     });
   }
@@ -19,7 +19,7 @@ struct OnCpu final : PagePlacement {
 }  // namespace
 
 void cpu(PolicyList<PagePlacement>& list) {
-  list.add<OnCpu>("cpu", "in the CPU's memory");
+  list.add<OnCpu>("cpu", "CPU memory");
 }
 
 }  // namespace farfault::placements

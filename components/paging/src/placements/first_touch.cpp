@@ -12,7 +12,7 @@ struct FirstTouch final : PagePlacement {
 }  // namespace
 
 void first_touch(PolicyList<PagePlacement>& list) {
-  list.add<FirstTouch>("first_touch", "on the GPU that touches it first");
+  list.add<FirstTouch>("first_touch", "GPU that touches the page first");
 }
 
 }  // namespace farfault::placements

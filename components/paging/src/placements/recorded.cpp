@@ -14,8 +14,8 @@
 namespace farfault::placements {
 namespace {
 
-// Device numbers of the names in the map: by name, else by kind and number. nullopt: the machine has no such
-// device.
+// Device numbers of the names in the map: by name, else by kind and number. nullopt: the machine does not
+// have the device.
 std::vector<std::optional<DeviceId>> devices_of(PageMap const& map, InitialMemory const& machine) {
   std::unordered_map<std::string, DeviceId> known{{device_name(kFirstCpu), kFirstCpu}};
   for (std::uint32_t g = 0; g < machine.gpus(); ++g)
@@ -37,8 +37,8 @@ class Recorded final : public PagePlacement {
     std::string map;
     void describe(ParamTable& t) {
       t.file("map", map,
-             "a file of lines page,device under that heading, such as 1048576,gpu0; what it leaves out is "
-             "mapped at its first touch",
+             "Page-map file (heading page,device; lines such as 1048576,gpu0). Unlisted pages are mapped at "
+             "first touch",
              "none");
     }
   };
@@ -47,8 +47,7 @@ class Recorded final : public PagePlacement {
 
   std::vector<Input> open(PathOf const& path_of) override {
     if (params_->map.empty())
-      throw UserError(
-          "memory.placement = recorded needs memory.recorded.map, the file that says where pages are");
+      throw UserError("memory.placement = recorded needs memory.recorded.map, the file with the page map");
     map_.value = load_page_map(path_of("recorded.map", params_->map));
     return {{"recorded.map", {map_->path, map_->bytes, map_->hash}}};
   }
@@ -61,24 +60,24 @@ class Recorded final : public PagePlacement {
       auto const page = "page " + std::to_string(m.page);
       auto const device = devices[m.device];
       if (!device)
-        map.refuse(m, page + " is placed on " + shown(map.devices[m.device]) + ", but pages can be on " +
+        map.refuse(m, page + " is placed on " + shown(map.devices[m.device]) + ", but the devices are " +
                           machine.name_of_device(0) + " to " +
-                          machine.name_of_device(static_cast<DeviceId>(machine.gpus() - 1)) + " and on " +
+                          machine.name_of_device(static_cast<DeviceId>(machine.gpus() - 1)) + " and " +
                           machine.name_of_device(kFirstCpu));
       auto const holds = [&](PageRange const& b) { return b.first <= m.page && m.page < b.first + b.count; };
       if (!std::ranges::any_of(memory.buffers(), holds)) {
         if (machine.is_in_buffer(m.page)) continue;  // page of another application
         map.refuse(m, page + " is in no buffer of workload '" + memory.workload().name() +
-                          "': the map is of another workload, size or page size");
+                          "': the map belongs to another workload, size or page size");
       }
       if (auto const there = machine.place_of(m.page)) {
         if (*there == *device) continue;
-        map.refuse(m, page + " is placed on " + map.devices[m.device] +
-                          ", but the large page that holds it on " + machine.name_of_device(*there));
+        map.refuse(m, page + " is placed on " + map.devices[m.device] + ", but its large page is on " +
+                          machine.name_of_device(*there));
       }
       if (!memory.place(m.page, *device))
-        map.refuse(m, page + " finds the memory of " + map.devices[m.device] +
-                          " full (gpu.dram.capacity, cpu.dram.capacity)");
+        map.refuse(m, page + " does not fit in the memory of " + map.devices[m.device] +
+                          " (gpu.dram.capacity, cpu.dram.capacity)");
     }
   }
   bool leaves_out() const override { return true; }
@@ -93,7 +92,7 @@ class Recorded final : public PagePlacement {
 }  // namespace
 
 void recorded(PolicyList<PagePlacement>& list) {
-  list.add<Recorded>("recorded", "as the file recorded.map says");
+  list.add<Recorded>("recorded", "device in the page map recorded.map");
 }
 
 }  // namespace farfault::placements

@@ -11,7 +11,7 @@ struct None final : Prefetcher {
 }  // namespace
 
 void none(PolicyList<Prefetcher>& list) {
-  list.add<None>("none", "only pages that have faulted");
+  list.add<None>("none", "faulted pages only");
 }
 
 }  // namespace farfault::prefetchers

@@ -13,7 +13,7 @@ class Sequential final : public Prefetcher {
     ByteSize bytes{std::uint64_t{512} << 10};
     void describe(ParamTable& t) {
       t.bytes("bytes", bytes, {ByteSize{4096}, ByteSize{std::uint64_t{2} << 20}},
-              "bytes behind a page that has faulted that come with it, within its block of 2 MiB",
+              "Bytes prefetched after a faulted page, within its 2 MiB block",
               "assumed; Zheng et al., HPCA 2016, give no distance");
     }
   };
@@ -42,7 +42,7 @@ class Sequential final : public Prefetcher {
 }  // namespace
 
 void sequential(PolicyList<Prefetcher>& list) {
-  list.add<Sequential>("sequential", "the pages behind one that has faulted come with it");
+  list.add<Sequential>("sequential", "pages that follow a faulted page");
 }
 
 }  // namespace farfault::prefetchers

@@ -16,7 +16,7 @@ class Tree final : public Prefetcher {
     std::uint32_t threshold = 50;
     void describe(ParamTable& t) {
       t.count("threshold", threshold, {1, 100},
-              "percent of a subtree's pages: where more are on the GPU or come, the subtree comes whole",
+              "Percentage of resident or faulted pages above which a whole subtree is fetched",
               "UVMSmart: more than half; NVIDIA's driver: more than 51");
     }
   };
@@ -66,7 +66,8 @@ class Tree final : public Prefetcher {
 }  // namespace
 
 void tree(PolicyList<Prefetcher>& list) {
-  list.add<Tree>("tree", "the largest part of the block around it of which enough is there");
+  list.add<Tree>("tree",
+                 "largest subtree of the block around a faulted page whose density exceeds the threshold");
 }
 
 }  // namespace farfault::prefetchers

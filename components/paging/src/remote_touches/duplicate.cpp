@@ -27,10 +27,10 @@ class Duplicate final : public RemoteTouch {
   static auto stats() {
     using S = Duplicate const&;
     return std::to_array<Stat<Duplicate>>({
-        {"reads", "count", "requests to read a page on another device: it is to have a copy",
-         StatKind::counter, [](S s) { return s.counts_.reads; }},
-        {"writes", "count", "requests to write a page that has copies: they are to be dropped",
-         StatKind::counter, [](S s) { return s.counts_.writes; }},
+        {"reads", "count", "Requests to read a page on another device, which make a copy", StatKind::counter,
+         [](S s) { return s.counts_.reads; }},
+        {"writes", "count", "Requests to write a page with copies, which drop the copies", StatKind::counter,
+         [](S s) { return s.counts_.writes; }},
     });
   }
   auto members() { return std::tie(counts_); }
@@ -47,8 +47,8 @@ class Duplicate final : public RemoteTouch {
 
 void duplicate(PolicyList<RemoteTouch>& list) {
   list.add<Duplicate>("duplicate",
-                      "a GPU that reads it gets a read-only copy; it moves to a GPU that writes it, and the "
-                      "copies are dropped");
+                      "read-only copies for GPUs that read the page, migration to a GPU that writes it, "
+                      "which drops the copies");
 }
 
 }  // namespace farfault::remote_touches

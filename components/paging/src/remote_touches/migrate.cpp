@@ -13,7 +13,7 @@ class Migrate final : public RemoteTouch {
     std::uint32_t after = 1;
     void describe(ParamTable& t) {
       t.count("after", after, {1, 1 << 30},
-              "consecutive translation requests of one GPU for a remote page before the page moves",
+              "Consecutive translation requests of one GPU for a remote page that trigger its migration",
               "GMMU Bypass, section 2.2: the first");
     }
   };
@@ -47,7 +47,7 @@ class Migrate final : public RemoteTouch {
 }  // namespace
 
 void migrate(PolicyList<RemoteTouch>& list) {
-  list.add<Migrate>("migrate", "it moves to the GPU that touches it");
+  list.add<Migrate>("migrate", "migration to the GPU that accesses the page");
 }
 
 }  // namespace farfault::remote_touches

@@ -14,7 +14,7 @@ struct RemoteAccess final : RemoteTouch {
 }  // namespace
 
 void remote_access(PolicyList<RemoteTouch>& list) {
-  list.add<RemoteAccess>("remote_access", "it is accessed there, over the fabric");
+  list.add<RemoteAccess>("remote_access", "access over the interconnect, without migration");
 }
 
 }  // namespace farfault::remote_touches

@@ -12,7 +12,7 @@ struct Fifo final : Replacement {
 }  // namespace
 
 void fifo(PolicyList<Replacement>& list) {
-  list.add<Fifo>("fifo", "the one that has been there longest");
+  list.add<Fifo>("fifo", "oldest entry");
 }
 
 }  // namespace farfault::replacements

@@ -11,7 +11,7 @@ struct Lru final : Replacement {
 }  // namespace
 
 void lru(PolicyList<Replacement>& list) {
-  list.add<Lru>("lru", "the least recently used");
+  list.add<Lru>("lru", "least recently used entry");
 }
 
 }  // namespace farfault::replacements

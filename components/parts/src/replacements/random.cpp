@@ -11,7 +11,7 @@ class Random final : public Replacement {
   struct Params {
     std::uint64_t seed = 1;
     void describe(ParamTable& t) {
-      t.count("seed", seed, {1, std::uint64_t{1} << 62}, "where the sequence of victims begins", "assumed");
+      t.count("seed", seed, {1, std::uint64_t{1} << 62}, "Random seed", "assumed");
     }
   };
   explicit Random(Params const& p) : state_(p.seed) {}
@@ -31,7 +31,7 @@ class Random final : public Replacement {
 }  // namespace
 
 void random(PolicyList<Replacement>& list) {
-  list.add<Random>("random", "any, by a sequence that the seed determines");
+  list.add<Random>("random", "random entry, by a seeded sequence");
 }
 
 }  // namespace farfault::replacements

@@ -12,8 +12,7 @@ struct Gpu final : FaultPath {
 }  // namespace
 
 void gpu(PolicyList<FaultPath>& list) {
-  list.add<Gpu>("gpu",
-                "the GPU that faults, in the fault buffer of its GMMU; it tells the driver by a packet");
+  list.add<Gpu>("gpu", "fault buffer of the faulting GPU's GMMU, which notifies the driver by a packet");
 }
 
 }  // namespace farfault::fault_paths

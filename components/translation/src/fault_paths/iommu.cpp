@@ -12,7 +12,7 @@ struct Iommu final : FaultPath {
 }  // namespace
 
 void iommu(PolicyList<FaultPath>& list) {
-  list.add<Iommu>("iommu", "the IOMMU, in its fault buffer, from where the driver takes it");
+  list.add<Iommu>("iommu", "fault buffer of the IOMMU, which the driver reads");
 }
 
 }  // namespace farfault::fault_paths

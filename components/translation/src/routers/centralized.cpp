@@ -11,7 +11,7 @@ struct Centralized final : Router {
 }  // namespace
 
 void centralized(PolicyList<Router>& list) {
-  list.add<Centralized>("centralized", "to the IOMMU always");
+  list.add<Centralized>("centralized", "always to the IOMMU");
 }
 
 }  // namespace farfault::routers

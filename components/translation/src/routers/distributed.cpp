@@ -11,7 +11,7 @@ struct Distributed final : Router {
 }  // namespace
 
 void distributed(PolicyList<Router>& list) {
-  list.add<Distributed>("distributed", "to the GMMU first");
+  list.add<Distributed>("distributed", "to the GMMU first, then to the IOMMU if the walk finds no mapping");
 }
 
 }  // namespace farfault::routers

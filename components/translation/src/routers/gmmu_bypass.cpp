@@ -2,8 +2,9 @@
 // Predictor of GMMU Bypass. Two saturating counters count the translations of local and remote pages in the
 // current epoch. At its end the ratio L / T selects the route of the next epoch: above T1 the GMMU, below T2
 // the IOMMU, otherwise both. An epoch without a translation keeps the last decision. Before the first ratio,
-// requests are routed as in the distributed architecture, without a prediction. When a counter saturates,
-// both are halved, which keeps the ratio (assumed: the paper has the width, 8 bits, but not the overflow).
+// requests are routed as in the distributed architecture, without a prediction. When a counter would
+// overflow, both are halved, which keeps the ratio, or it stays at its maximum: the paper has the width, 8
+// bits, and not the overflow. At the maximum the ratio tends to one half in long epochs.
 #include "farfault/translation/router.hpp"
 
 namespace farfault::routers {
@@ -11,19 +12,24 @@ namespace {
 
 class GmmuBypass final : public Router {
  public:
+  enum class Overflow : std::uint8_t { halves, sticks };
   struct Params {
     Duration epoch = 10us;
     double t1 = 0.85;
     double t2 = 0.15;
     std::uint32_t counter_bits = 8;
+    Overflow overflow = Overflow::halves;
     void describe(ParamTable& t) {
-      t.duration("epoch", epoch, {1ns, 1s}, "length of a sampling epoch", "GMMU Bypass, section 6.1: 10 us");
-      t.number("t1", t1, {0.0, 1.0}, "share of local pages above which requests go to the GMMU only",
+      t.duration("epoch", epoch, {1ns, 1s}, "Length of a sampling epoch", "GMMU Bypass, section 6.1: 10 us");
+      t.number("t1", t1, {0.0, 1.0}, "Share of local pages above which requests are sent to the GMMU only",
                "GMMU Bypass, section 6.1: 0.85");
-      t.number("t2", t2, {0.0, 1.0}, "share of local pages below which requests go to the IOMMU only",
+      t.number("t2", t2, {0.0, 1.0}, "Share of local pages below which requests are sent to the IOMMU only",
                "GMMU Bypass, section 6.1: 0.15");
-      t.count("counter_bits", counter_bits, {1, 24}, "width of the two saturating counters",
+      t.count("counter_bits", counter_bits, {1, 24}, "Width of the two saturating counters in bits",
               "GMMU Bypass, section 6.3: 8");
+      t.choice("overflow", overflow, {{"halves", Overflow::halves}, {"sticks", Overflow::sticks}},
+               "At the maximum of a counter: both are halved, or the counter stays at its maximum",
+               "assumed: halves");
     }
   };
 
@@ -43,11 +49,12 @@ class GmmuBypass final : public Router {
   void observe(TranslateRequest const&, Routing const& routing, bool local, Time now) override {
     roll(now);
     auto& counter = local ? local_ : remote_;
-    if (counter == (std::uint64_t{1} << params_->counter_bits) - 1) {
+    bool const full = counter == (std::uint64_t{1} << params_->counter_bits) - 1;
+    if (full && params_->overflow == Overflow::halves) {
       local_ /= 2;
       remote_ /= 2;
     }
-    ++counter;
+    if (!full || params_->overflow == Overflow::halves) ++counter;
     if (routing.note == kLocal && local) ++correct_local_;
     if (routing.note == kRemote && !local) ++correct_remote_;
   }
@@ -61,30 +68,28 @@ class GmmuBypass final : public Router {
   static auto stats() {
     using R = GmmuBypass const&;
     return std::array<Stat<GmmuBypass>, 11>{{
-        {"local_predictions", "count", "requests predicted local: sent to the GMMU only", StatKind::counter,
+        {"local_predictions", "count", "Requests predicted local, sent to the GMMU only", StatKind::counter,
          [](R r) { return r.local_predictions_; }},
-        {"remote_predictions", "count", "requests predicted remote: sent to the IOMMU only",
+        {"remote_predictions", "count", "Requests predicted remote, sent to the IOMMU only",
          StatKind::counter, [](R r) { return r.remote_predictions_; }},
-        {"undecided_requests", "count", "requests without a prediction: sent to both GMMU and IOMMU",
+        {"undecided_requests", "count", "Requests without a prediction, sent to both GMMU and IOMMU",
          StatKind::counter, [](R r) { return r.undecided_; }},
-        {"correct_local_predictions", "count", "local predictions whose page was mapped in this GPU's memory",
+        {"correct_local_predictions", "count", "Local predictions whose page was mapped in this GPU's memory",
          StatKind::counter, [](R r) { return r.correct_local_; }},
         {"correct_remote_predictions", "count",
-         "remote predictions whose page was not mapped in this GPU's memory", StatKind::counter,
+         "Remote predictions whose page was not mapped in this GPU's memory", StatKind::counter,
          [](R r) { return r.correct_remote_; }},
-        {"local_epochs", "count", "epochs with a translation that were predicted local", StatKind::counter,
+        {"local_epochs", "count", "Epochs with a translation that were predicted local", StatKind::counter,
          [](R r) { return r.local_epochs_; }},
-        {"remote_epochs", "count", "epochs with a translation that were predicted remote", StatKind::counter,
+        {"remote_epochs", "count", "Epochs with a translation that were predicted remote", StatKind::counter,
          [](R r) { return r.remote_epochs_; }},
-        {"correct_local_epochs", "count",
-         "epochs predicted local whose own share of local pages was above t1", StatKind::counter,
-         [](R r) { return r.correct_local_epochs_; }},
-        {"correct_remote_epochs", "count",
-         "epochs predicted remote whose own share of local pages was below t2", StatKind::counter,
-         [](R r) { return r.correct_remote_epochs_; }},
-        {"local_pages", "count", "counter of local pages in the running epoch", StatKind::level,
+        {"correct_local_epochs", "count", "Epochs predicted local with a share of local pages above t1",
+         StatKind::counter, [](R r) { return r.correct_local_epochs_; }},
+        {"correct_remote_epochs", "count", "Epochs predicted remote with a share of local pages below t2",
+         StatKind::counter, [](R r) { return r.correct_remote_epochs_; }},
+        {"local_pages", "count", "Counter of local pages in the current epoch", StatKind::level,
          [](R r) { return r.local_; }},
-        {"remote_pages", "count", "counter of remote pages in the running epoch", StatKind::level,
+        {"remote_pages", "count", "Counter of remote pages in the current epoch", StatKind::level,
          [](R r) { return r.remote_; }},
     }};
   }
@@ -142,8 +147,9 @@ class GmmuBypass final : public Router {
 }  // namespace
 
 void gmmu_bypass(PolicyList<Router>& list) {
-  list.add<GmmuBypass>("gmmu_bypass",
-                       "as the share of local pages in the last epoch predicts: GMMU, IOMMU or both");
+  list.add<GmmuBypass>(
+      "gmmu_bypass",
+      "to the GMMU, the IOMMU or both, predicted from the share of local pages in the last epoch");
 }
 
 }  // namespace farfault::routers

@@ -13,7 +13,7 @@ struct Oracle final : Router {
 }  // namespace
 
 void oracle(PolicyList<Router>& list) {
-  list.add<Oracle>("oracle", "to whichever has the page");
+  list.add<Oracle>("oracle", "to the GMMU if this GPU's page table maps the page, else to the IOMMU");
 }
 
 }  // namespace farfault::routers

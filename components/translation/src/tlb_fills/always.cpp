@@ -16,7 +16,7 @@ struct Always final : TlbFill {
 }  // namespace
 
 void always(PolicyList<TlbFill>& list) {
-  list.add<Always>("always", "every translation");
+  list.add<Always>("always", "all translations");
 }
 
 }  // namespace farfault::tlb_fills

@@ -54,37 +54,35 @@ class Tokens final : public TlbFill {
     Warps warps = Warps::start;
     void describe(ParamTable& t) {
       t.number("initial", initial, {0.0, 1.0},
-               "share of an application's warps that have a token after its first epoch",
+               "Share of an application's warps with a token after its first epoch",
                "MASK (ASPLOS 2018), section 6: 80%");
       t.number("step", step, {0.0, 1.0},
-               "share of an application's warps that get or lose a token after an epoch",
+               "Share of an application's warps that gain or lose a token after an epoch",
                "assumed; MASK's published code: 0.1 of all tokens");
       t.number("threshold", threshold, {0.0, 1.0},
-               "by how much the miss rate has to change from one epoch to the next for tokens to move",
+               "Change of the miss rate between epochs above which tokens are added or removed",
                "MASK, section 5.2: 2%");
       t.choice("change", change, {{"points", Change::points}, {"relative", Change::relative}},
-               "what the threshold is compared with: the miss rate's change in absolute points (0.02: from "
-               "50% to 52%), "
-               "or its change relative to the rate of the epoch before (from 50% to 51%)",
-               "assumed: points; MASK says 2%, and not of what");
+               "Unit of threshold: points, absolute change of the miss rate (0.02: 50% to 52%); relative, "
+               "change relative to the previous rate (0.02: 50% to 51%)",
+               "assumed: points; MASK, section 5.2: 2%, without a unit");
       t.count("epoch", epoch, {1, 1'000'000'000},
-              "cycles of the GPU from one change of the tokens to the next",
+              "Epoch length in GPU cycles: time between changes of the tokens",
               "MASK, section 5.2: 100K cycles");
-      t.count("bypass_entries", bypass_entries, {1, 65536}, "entries of the bypass cache, fully associative",
+      t.count("bypass_entries", bypass_entries, {1, 65536}, "Entries of the bypass cache, fully associative",
               "MASK, section 5.2: 32");
       t.choice("invalidation", invalidation, {{"page", Empties::page}, {"all", Empties::all}},
-               "what leaves the GPU's TLBs and the bypass cache when an entry of a page table becomes "
-               "invalid: that "
-               "page's translations, or all",
+               "Translations removed from the GPU's TLBs and the bypass cache when a page-table entry is "
+               "invalidated: its page, or all",
                "page; MASK, section 5.2: all");
-      t.choice(
-          "direction", direction, {{"none", Direction::none}, {"hill_climbing", Direction::hill_climbing}},
-          "none: a higher miss rate takes tokens and a lower one gives them; hill_climbing: a higher miss "
-          "rate reverses the last change and a lower one repeats it",
-          "MASK, section 5.2: none; section 7.4 has a direction register for each application, and not "
-          "its use");
+      t.choice("direction", direction,
+               {{"none", Direction::none}, {"hill_climbing", Direction::hill_climbing}},
+               "Token change: none, tokens fall with a higher miss rate and rise with a lower one; "
+               "hill_climbing, a higher rate reverses the last change, a lower one repeats it",
+               "MASK, section 5.2: none; section 7.4 has a direction register for each application, without "
+               "its use");
       t.choice("warps", warps, {{"start", Warps::start}, {"epoch", Warps::epoch}},
-               "requests by which an application's warps are counted: since the start, or in the epoch",
+               "Requests that determine an application's number of warps: since the start, or in the epoch",
                "start; MASK, section 7.4: a bit for each warp, reset every epoch");
     }
   };
@@ -137,21 +135,21 @@ class Tokens final : public TlbFill {
     using T = Tokens const&;
     return std::array<Stat<Tokens>, 5>{{
         {"tokens", "count",
-         "tokens of all applications: warps that fill the TLB; 0 in an application's first epoch, in which "
-         "all its warps do",
+         "Tokens of all applications (warps that fill the TLB). 0 in an application's first epoch, when all "
+         "its warps fill it",
          StatKind::level,
          [](T t) {
            std::uint64_t sum = 0;
            for (auto const& a : t.applications_) sum += a.tokens;
            return sum;
          }},
-        {"bypass_hits", "count", "look-ups that found their page in the bypass cache, and not in the TLB",
-         StatKind::counter, [](T t) { return t.bypass_hits_; }},
-        {"bypass_fills", "count", "translations that came into the bypass cache", StatKind::counter,
+        {"bypass_hits", "count", "Look-ups that hit the bypass cache and not the TLB", StatKind::counter,
+         [](T t) { return t.bypass_hits_; }},
+        {"bypass_fills", "count", "Translations filled into the bypass cache", StatKind::counter,
          [](T t) { return t.bypass_fills_; }},
-        {"increases", "count", "epochs of an application after which it got tokens", StatKind::counter,
+        {"increases", "count", "Epochs after which an application gained tokens", StatKind::counter,
          [](T t) { return t.increases_; }},
-        {"decreases", "count", "epochs of an application after which it lost tokens", StatKind::counter,
+        {"decreases", "count", "Epochs after which an application lost tokens", StatKind::counter,
          [](T t) { return t.decreases_; }},
     }};
   }
@@ -167,7 +165,7 @@ class Tokens final : public TlbFill {
     std::uint64_t slots = 0;     // highest slot + 1 of its warps in any SM
     std::int64_t share = 0;      // of its warps, with a token
     std::int64_t rate = 0;       // misses / look-ups of the last epoch with requests
-    std::uint64_t has_rate = 0;  // such an epoch has ended
+    std::uint64_t has_rate = 0;  // an epoch with requests has ended
     std::uint64_t rises = 0;     // direction of the last change of the share
   };
 
@@ -241,7 +239,7 @@ class Tokens final : public TlbFill {
 }  // namespace
 
 void tokens(PolicyList<TlbFill>& list) {
-  list.add<Tokens>("tokens", "those of warps that have a token; those of others come into a bypass cache");
+  list.add<Tokens>("tokens", "translations for warps with a token, all others fill a bypass cache");
 }
 
 }  // namespace farfault::tlb_fills

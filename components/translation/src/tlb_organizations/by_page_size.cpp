@@ -19,10 +19,10 @@ class ByPageSize final : public TlbOrganization {
     std::uint32_t large_ways = 0;
     void describe(ParamTable& t) {
       t.count("large_entries", large_entries, {1, 65536},
-              "entries for large pages, beside those for base pages",
+              "Entries for large pages, in addition to the entries for base pages",
               "Mosaic (MICRO 2017), Table 1: 16 at the L1, 256 at the L2 TLB");
       t.count("large_ways", large_ways, {0, 65536},
-              "ways of the entries for large pages; a divisor of large_entries; 0: fully associative",
+              "Ways of the entries for large pages. Must divide large_entries. 0: fully associative",
               "Mosaic (MICRO 2017), Table 1: fully associative");
     }
   };
@@ -36,7 +36,7 @@ class ByPageSize final : public TlbOrganization {
     };
     if (p.large_entries % ways != 0) refuse("must divide large_entries, " + std::to_string(p.large_entries));
     if (auto const why = s.replacement.why_not({sets, ways}); !why.empty())
-      refuse("not with the replacement's " + why);
+      refuse("invalid for the replacement policy: " + why);
     arrays_[kBase] = SetAssociative(s.entries / s.ways, s.ways, s.replacement);
     arrays_[kLarge] = SetAssociative(sets, ways, s.replacement);
   }
@@ -73,11 +73,10 @@ class ByPageSize final : public TlbOrganization {
   static auto stats() {
     using T = ByPageSize const&;
     return std::array<Stat<ByPageSize>, 2>{
-        {{"large_hits", "count",
-          "look-ups that found a large page; an access that has to try again looks up again",
+        {{"large_hits", "count", "Look-ups that hit a large page. A retried access looks up again",
           StatKind::counter, [](T t) { return t.hits_[kLarge]; }},
          {"base_hits", "count",
-          "look-ups that found a base page, and no large one; an access that has to try again looks up again",
+          "Look-ups that hit a base page and no large page. A retried access looks up again",
           StatKind::counter, [](T t) { return t.hits_[kBase]; }}}};
   }
 
@@ -107,7 +106,7 @@ class ByPageSize final : public TlbOrganization {
 }  // namespace
 
 void by_page_size(PolicyList<TlbOrganization>& list) {
-  list.add<ByPageSize>("by_page_size", "entries for base pages, and others for large pages");
+  list.add<ByPageSize>("by_page_size", "separate entries for base pages and large pages");
 }
 
 }  // namespace farfault::tlb_organizations

@@ -75,47 +75,44 @@ class Compressed final : public TlbOrganization {
     std::uint32_t large_entries = 0;
     std::uint32_t large_ways = 0;
     void describe(ParamTable& t) {
-      t.count("ratio", ratio, {1, 16}, "translations that an entry of a compressed way has room for",
+      t.count("ratio", ratio, {1, 16}, "Translations per entry of a compressed way",
               "TLB compression (PACT 2020), section 4.2: 2; 3 in section 5.2");
       t.count("compressed_percent", compressed_percent, {0, 100},
-              "percent of a set's ways that are compressed, a whole number of ways; the others are not",
+              "Percentage of a set's ways that are compressed. Must yield a whole number of ways",
               "TLB compression, section 4.6: 50; 25 and 75 in section 5.2");
       t.count("virtual_delta", virtual_delta, {1, 63},
-              "bits that are kept of a virtual page number, above those that choose the set",
+              "Virtual delta in bits: low bits of the virtual page number above the set index",
               "TLB compression, section 4.2: 13");
-      t.count("physical_delta", physical_delta, {1, 63}, "bits that are kept of a physical page number",
+      t.count("physical_delta", physical_delta, {1, 63},
+              "Physical delta in bits: low bits of the physical page number",
               "TLB compression, section 4.2: 9");
       t.count("sets_per_base", sets_per_base, {0, 65536},
-              "sets that share a base, a divisor of the sets; 0: all of them",
+              "Sets that share a base. Must divide the number of sets. 0: all sets",
               "TLB compression, section 4.3: 1; 2 and 4 in section 5.2, all in section 4.7 (L1)");
-      t.choice(
-          "rebasing", rebasing,
-          {{"cumulative", Rebasing::cumulative},
-           {"consecutive", Rebasing::consecutive},
-           {"stream", Rebasing::stream},
-           {"none", Rebasing::none}},
-          "which uncompressed translations decrement the counter: all insertions (cumulative); insertions "
-          "without a compressed one between (consecutive); hits and insertions without a compressed one "
-          "between (stream); or none: bases stay",
-          "TLB compression, section 4.5: cumulative; section 5.2: consecutive or stream");
+      t.choice("rebasing", rebasing,
+               {{"cumulative", Rebasing::cumulative},
+                {"consecutive", Rebasing::consecutive},
+                {"stream", Rebasing::stream},
+                {"none", Rebasing::none}},
+               "Uncompressed translations that decrement the re-basing counter: all insertions (cumulative); "
+               "insertions without a compressed one in between (consecutive); hits and insertions without a "
+               "compressed one in between (stream); none: no re-basing",
+               "TLB compression, section 4.5: cumulative; section 5.2: consecutive or stream");
       t.count("rebase_after", rebase_after, {1, 1'000'000},
-              "uncompressed translations that count before a new base is chosen",
-              "TLB compression, section 4.5: 16");
-      t.choice(
-          "base", base, {{"next", NewBase::next}, {"searched", NewBase::searched}},
-          "what the new base is of: the next translation that comes, or the uncompressed one that is the "
-          "closest to all others of its sets",
-          "TLB compression, section 4.6: the next");
-      t.count(
-          "latency", latency, {0, 10'000},
-          "cycles by which a compressed translation is found later than an uncompressed one; 0: at the same "
-          "time, as in all TLBs but the L2 TLB",
-          "TLB compression, section 4.4: 0, bases and deltas are compared at once");
+              "Uncompressed translations counted before re-basing", "TLB compression, section 4.5: 16");
+      t.choice("base", base, {{"next", NewBase::next}, {"searched", NewBase::searched}},
+               "Source of the new base: the next translation filled, or the uncompressed translation closest "
+               "to all others of its sets",
+               "TLB compression, section 4.6: the next");
+      t.count("latency", latency, {0, 10'000},
+              "Additional hit latency of a compressed translation in cycles. 0: none, required in all TLBs "
+              "except the L2 TLB",
+              "TLB compression, section 4.4: 0, bases and deltas are compared in parallel");
       t.count("large_entries", large_entries, {0, 65536},
-              "entries for large pages, beside those for base pages; 0: they share those",
+              "Entries for large pages, in addition to the entries for base pages. 0: shared entries",
               "assumed: shared; in the paper all pages have one size");
       t.count("large_ways", large_ways, {0, 65536},
-              "ways of the entries for large pages; a divisor of large_entries; 0: fully associative",
+              "Ways of the entries for large pages. Must divide large_entries. 0: fully associative",
               "assumed: fully associative, as in Mosaic (MICRO 2017), Table 1");
     }
   };
@@ -131,7 +128,8 @@ class Compressed final : public TlbOrganization {
                .latency = p.latency}} {
     if (s.entries == 0) return;
     if (p.latency != 0 && !s.takes_delays)
-      refuse("latency", p.latency, "must be 0: other TLBs than the L2 TLB find all in the same time");
+      refuse("latency", p.latency,
+             "must be 0: only the L2 TLB has an additional latency of compressed translations");
     check_widths(p, s.entries / s.ways);
     make_array(kBase, p, s, s.entries / s.ways, s.ways, p.sets_per_base);
     form_.value.sizes[kBase] = s.sizes;
@@ -203,18 +201,18 @@ class Compressed final : public TlbOrganization {
     using T = Compressed const&;
     return std::array<Stat<Compressed>, 6>{{
         {"compressed_hits", "count",
-         "look-ups that found a compressed translation; an access that has to try again looks up again",
-         StatKind::counter, [](T t) { return t.compressed_hits_; }},
+         "Look-ups that hit a compressed translation. A retried access looks up again", StatKind::counter,
+         [](T t) { return t.compressed_hits_; }},
         {"uncompressed_hits", "count",
-         "look-ups that found an uncompressed translation; an access that has to try again looks up again",
-         StatKind::counter, [](T t) { return t.uncompressed_hits_; }},
-        {"compressed_fills", "count", "translations that came compressed", StatKind::counter,
+         "Look-ups that hit an uncompressed translation. A retried access looks up again", StatKind::counter,
+         [](T t) { return t.uncompressed_hits_; }},
+        {"compressed_fills", "count", "Translations filled compressed", StatKind::counter,
          [](T t) { return t.compressed_fills_; }},
-        {"uncompressed_fills", "count", "translations that came uncompressed", StatKind::counter,
+        {"uncompressed_fills", "count", "Translations filled uncompressed", StatKind::counter,
          [](T t) { return t.uncompressed_fills_; }},
-        {"rebasings", "count", "bases that were changed; the first of a set is none", StatKind::counter,
+        {"rebasings", "count", "Changes of a base, not counting the first base of a set", StatKind::counter,
          [](T t) { return t.rebasings_; }},
-        {"flushed_translations", "count", "compressed translations that went because their base was changed",
+        {"flushed_translations", "count", "Compressed translations removed by a change of their base",
          StatKind::counter, [](T t) { return t.flushed_; }},
     }};
   }
@@ -266,9 +264,9 @@ class Compressed final : public TlbOrganization {
              "must not be above the frame's " + std::to_string(kFrameBits) + " bits");
     if (auto const bits = compressed_bits(p.ratio, p.virtual_delta, p.physical_delta); bits > entry)
       refuse("ratio", p.ratio,
-             "so many deltas of " + std::to_string(p.virtual_delta) + " and " +
-                 std::to_string(p.physical_delta) + " bits, with 2 bits each for their status, take " +
-                 std::to_string(bits) + ", and an entry has " + std::to_string(entry));
+             "deltas of " + std::to_string(p.virtual_delta) + " and " + std::to_string(p.physical_delta) +
+                 " bits, each with 2 status bits, take " + std::to_string(bits) + " bits, but an entry has " +
+                 std::to_string(entry));
   }
   void make_array(std::size_t which, Params const& p, Setup const& s, std::uint32_t sets, std::uint32_t ways,
                   std::uint32_t sets_per_base) {
@@ -287,7 +285,7 @@ class Compressed final : public TlbOrganization {
              "must divide the number of sets" + of_what + ", " + std::to_string(sets));
     for (auto const w : {ways - compressed, compressed * p.ratio})
       if (auto const why = s.replacement.why_not({sets, w}); !why.empty())
-        refuse("compressed_percent", p.compressed_percent, "not with the replacement's " + why);
+        refuse("compressed_percent", p.compressed_percent, "invalid for the replacement policy: " + why);
     whole(which) = SetAssociative(sets, ways - compressed, s.replacement);
     deltas(which) = SetAssociative(sets, compressed * p.ratio, s.replacement);
     form_.value.groups[which] = sets_per_base == 0 ? 1 : sets / sets_per_base;
@@ -442,7 +440,7 @@ class Compressed final : public TlbOrganization {
 }  // namespace
 
 void compressed(PolicyList<TlbOrganization>& list) {
-  list.add<Compressed>("compressed", "base-delta compression, in a part of the ways");
+  list.add<Compressed>("compressed", "base-delta compression in some of the ways");
 }
 
 }  // namespace farfault::tlb_organizations

@@ -107,7 +107,7 @@ class Ideal final : public TlbOrganization {
 }  // namespace
 
 void ideal(PolicyList<TlbOrganization>& list) {
-  list.add<Ideal>("ideal", "everything that is mapped at time zero or was filled, without an end");
+  list.add<Ideal>("ideal", "unlimited entries, with all translations mapped at time zero or filled");
 }
 
 }  // namespace farfault::tlb_organizations

@@ -57,7 +57,7 @@ class Plain final : public TlbOrganization {
 }  // namespace
 
 void plain(PolicyList<TlbOrganization>& list) {
-  list.add<Plain>("plain", "one set-associative array, an entry for each page of whatever size");
+  list.add<Plain>("plain", "one set-associative array with one entry per page of any size");
 }
 
 }  // namespace farfault::tlb_organizations

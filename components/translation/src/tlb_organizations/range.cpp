@@ -37,12 +37,11 @@ class Range final : public TlbOrganization {
     std::uint32_t fetched_pages = 1 << 20;
     void describe(ParamTable& t) {
       t.count("range_entries", range_entries, {1, 65536},
-              "entries for ranges, fully associative, beside those for pages",
+              "Entries for ranges, fully associative, in addition to the entries for pages",
               "assumed: 32, as in Redundant Memory Mappings (ISCA 2015)");
       t.count("fetched_pages", fetched_pages, {0, 1 << 20},
-              "pages on each side of one that comes, at most, that come along where the page table has them "
-              "side by side; 0: none",
-              "assumed: all, as of a range table (ISCA 2015)");
+              "Maximum contiguous neighbours in the page table filled on each side of a filled page. 0: none",
+              "assumed: all, as with a range table (ISCA 2015)");
     }
   };
 
@@ -123,20 +122,19 @@ class Range final : public TlbOrganization {
   static auto stats() {
     using T = Range const&;
     return std::array<Stat<Range>, 7>{{
-        {"range_hits", "count", "look-ups that found a range; an access that has to try again looks up again",
+        {"range_hits", "count", "Look-ups that hit a range. A retried access looks up again",
          StatKind::counter, [](T t) { return t.range_hits_; }},
-        {"page_hits", "count",
-         "look-ups that found the entry of a page; an access that has to try again looks up again",
+        {"page_hits", "count", "Look-ups that hit the entry of a page. A retried access looks up again",
          StatKind::counter, [](T t) { return t.page_hits_; }},
-        {"fetched_pages", "count", "pages that came along with one beside them", StatKind::counter,
+        {"fetched_pages", "count", "Contiguous neighbours filled with a requested page", StatKind::counter,
          [](T t) { return t.fetched_; }},
-        {"joined", "count", "ranges, and entries of pages, that became a part of a range beside them",
-         StatKind::counter, [](T t) { return t.joined_; }},
-        {"splits", "count", "ranges that an invalidation left in two parts", StatKind::counter,
+        {"joined", "count", "Ranges and page entries merged into another range", StatKind::counter,
+         [](T t) { return t.joined_; }},
+        {"splits", "count", "Ranges split in two by the removal of a page", StatKind::counter,
          [](T t) { return t.splits_; }},
-        {"ranges", "count", "ranges that are there", StatKind::level,
+        {"ranges", "count", "Ranges in the TLB", StatKind::level,
          [](T t) { return std::uint64_t{t.ranges_.size()}; }},
-        {"pages_in_ranges", "count", "pages in them", StatKind::level,
+        {"pages_in_ranges", "count", "Pages in the ranges of the TLB", StatKind::level,
          [](T t) {
            std::uint64_t pages = 0;
            for (auto const& r : t.ranges_) pages += r.pages;
@@ -317,7 +315,7 @@ class Range final : public TlbOrganization {
 }  // namespace
 
 void range(PolicyList<TlbOrganization>& list) {
-  list.add<Range>("range", "entries for pages, and others for ranges of pages side by side");
+  list.add<Range>("range", "separate entries for pages and for ranges of contiguous pages");
 }
 
 }  // namespace farfault::tlb_organizations

@@ -39,8 +39,8 @@ class Unified final : public WalkCache {
 }  // namespace
 
 void unified(PolicyList<WalkCache>& list) {
-  list.add<Unified>("unified",
-                    "one fully associative array for the nodes of all levels, of which the deepest counts");
+  list.add<Unified>(
+      "unified", "one fully associative array for the nodes of all levels, searched from the deepest level");
 }
 
 }  // namespace farfault::walk_caches

@@ -8,9 +8,9 @@
 // - a class with archive(Saver&), archive(Loader&) and archive(Hasher&);
 // - a class that lists its members: auto members() { return std::tie(first_, second_); }
 // The list must be complete: the sizes of the members (and of a pointer, in a class with virtual functions)
-// must add up to that of the object, so such a class has no padding (fill it with members). Any other type,
-// or a forgotten member, does not compile. The byte stream has no padding and is the same on every machine of
-// one endianness.
+// must add up to that of the object, so the class must have no padding (fill it with members). Any other
+// type, or a forgotten member, does not compile. The byte stream has no padding and is the same on every
+// machine of one endianness.
 #pragma once
 
 #include <array>
@@ -57,7 +57,7 @@ constexpr std::size_t member_count() {
 template <class T, class F>
 void with_members(T& t, F&& f) {
   constexpr auto n = member_count<T>();
-  static_assert(n <= 32, "a state of over 32 members wants to be split into parts");
+  static_assert(n <= 32, "at most 32 members are supported: split the state into parts");
 #define FF_MEMBERS(count, ...)     \
   else if constexpr (n == count) { \
     auto& [__VA_ARGS__] = t;       \
@@ -197,10 +197,10 @@ class Archive {
       t.archive(self());
     } else if constexpr (detail::HasMembers<T>) {
       static_assert(detail::lists_all_members<T>,
-                    "members() leaves out a member, or the class has padding: fill it with members");
+                    "members() omits a member, or the class has padding: fill it with members");
       std::apply([&](auto&... members) { (one(members), ...); }, t.members());
     } else {
-      static_assert(std::is_aggregate_v<T>, "this state cannot be saved: give its type a members()");
+      static_assert(std::is_aggregate_v<T>, "this state cannot be saved: add members() to its type");
       detail::with_members(t, [&](auto&... members) { (one(members), ...); });
     }
   }
@@ -221,13 +221,13 @@ class Loader : public Archive<Loader> {
  public:
   explicit Loader(std::span<std::byte const> in) : in_(in) {}
   void raw(std::byte* p, std::size_t n) {
-    if (n > in_.size()) throw UserError("saved state is shorter than its component needs");
+    if (n > in_.size()) throw UserError("saved state is too short for its component");
     if (n != 0) std::memcpy(p, in_.data(), n);
     in_ = in_.subspan(n);
   }
   void size(std::uint64_t& n) {
     raw(reinterpret_cast<std::byte*>(&n), sizeof n);
-    if (n > in_.size()) throw UserError("saved state claims more elements than it holds");
+    if (n > in_.size()) throw UserError("saved state has an element count beyond its end");
   }
   bool at_end() const { return in_.empty(); }
 

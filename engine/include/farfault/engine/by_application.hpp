@@ -40,7 +40,7 @@ class ByApplication {
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(others_.size()) + 1; }
   Counts& operator[](std::uint32_t application) {
-    FF_INVARIANT(application < size(), "an application is counted that there is not");
+    FF_INVARIANT(application < size(), "application index out of range");
     return application == 0 ? first_ : others_[application - 1];
   }
   Counts const& operator[](std::uint32_t application) const {

@@ -143,8 +143,8 @@ class Config {
   void keep(std::string_view key) { variable_.erase(std::string(key)); }
   // True if vary() may set `key`: it was set at this place and bound to a parameter of a lasting Spec.
   bool can_vary(std::string_view key, std::string const& file, int line) const;
-  // As set(), for such a key. Returns false if bind() would refuse the value, or if it is an array or a
-  // table.
+  // As set(), for a key that can_vary() accepts. Returns false if bind() would refuse the value, or if it is
+  // an array or a table.
   bool vary(std::string_view key, std::string_view value, std::string const& file, int line);
   // After the last vary(): discards all mistakes and undoes leave_out(), except for alternatives that are not
   // chosen now. Other callers of leave_out() repeat their call.

@@ -13,7 +13,7 @@
 //     virtual std::size_t next(Waiting const& w, Time now) = 0;
 //   };
 //
-// An implementation is a class in a file of its own, inside or outside the project:
+// An implementation is a class in a separate file, inside or outside the project:
 //
 //   struct ByAge final : Queueing {
 //     struct Params {                                 // optional: parameters "<section>.by_age.classes"
@@ -88,9 +88,9 @@ template <class T>
 class MakerOf final : public PolicyMaker<typename T::Interface> {
   using I = typename T::Interface;
   using Params = typename ParamsOf<T>::type;
-  static_assert(std::derived_from<T, I>, "a policy derives from its interface");
+  static_assert(std::derived_from<T, I>, "a policy must derive from its interface");
   static_assert(HasMembers<T> || sizeof(T) == sizeof(I),
-                "a policy with state lists it: auto members() { return std::tie(...); }");
+                "a policy with state must list it: auto members() { return std::tie(...); }");
 
  public:
   std::unique_ptr<PolicyMaker<I>> copy() const override { return std::make_unique<MakerOf>(*this); }
@@ -339,7 +339,7 @@ struct PolicyChoice<I>::Alternative {
 
 template <class I>
 PolicyChoice<I>::PolicyChoice(std::string_view name) : chosen_(name), alternatives_(built_in()) {
-  FF_CHECK(find(chosen_) != nullptr, "no policy is called " + chosen_);
+  FF_CHECK(find(chosen_) != nullptr, "unknown policy " + chosen_);
 }
 
 template <class I>
@@ -377,13 +377,13 @@ void PolicyChoice<I>::describe(ParamTable& t, std::string_view name, std::string
   if (t.policies() != nullptr && !std::exchange(adopted_, true))
     t.policies()->template each<I>(
         [&](std::string const& n, std::string const& what, PolicyMaker<I> const& m) {
-          if (find(n) != nullptr) throw UserError("a policy of the name '" + shown(n) + "' is there already");
+          if (find(n) != nullptr) throw UserError("policy '" + shown(n) + "' already exists");
           alternatives_->push_back({n, what, m.copy()});
         });
-  auto whole = std::string(text) + ": ";
+  auto whole = std::string(text) + ". ";
   std::vector<ParamTable::Alternative> described;
   for (auto& a : *alternatives_) {
-    whole += (&a == &alternatives_->front() ? "" : "; ") + a.name + ", " + a.text;
+    whole += (&a == &alternatives_->front() ? "" : "; ") + a.name + ": " + a.text;
     described.push_back(
         {a.name, prefix_, [maker = a.maker.get()](ParamTable& table) { maker->describe(table); }});
   }

@@ -52,7 +52,8 @@ class Latency {
 class Clock {
  public:
   explicit constexpr Clock(std::uint64_t hz) : hz_(hz) {
-    if (hz == 0 || hz > kPicosecondsPerSecond) throw std::invalid_argument("a clock needs 1 Hz to 1 THz");
+    if (hz == 0 || hz > kPicosecondsPerSecond)
+      throw std::invalid_argument("the frequency of a clock must be 1 Hz to 1 THz");
     auto const common = std::gcd(hz, kPicosecondsPerSecond);
     picoseconds_ = kPicosecondsPerSecond / common;
     edges_ = hz / common;

@@ -31,12 +31,12 @@ namespace farfault::results {
 // A part of a whole, in ps.
 struct TimePart {
   std::string name;  // "time_in_links"
-  std::string what;  // "links between devices"
+  std::string what;  // "interconnect links"
   std::uint64_t ps = 0;
 };
 
 struct Resource {
-  std::string what;               // "page walkers"
+  std::string what;               // "GMMU page walkers"
   std::string name;               // the busiest instance: "gpu0.gmmu", "gpu0 to switch0"
   std::uint64_t alike = 0;        // number of instances
   std::string full;               // bounded buffers only: predicate for "no space left"
@@ -84,7 +84,7 @@ struct Explanation {
   std::uint64_t sm_ps = 0;      // summed over SMs
   Bound bound = Bound::latency;
   double executing = 0;                    // share of the time in which SMs had warps
-  double idle = 0;                         // share of SM time without a warp
+  double idle = 0;                         // share of idle SM time
   std::vector<TimePart> sms;               // SM time by activity, the longest first
   std::vector<TimePart> stages;            // access time by stage, the longest first
   double without_kernel = 0;               // share of the run with no kernel on a GPU

@@ -34,7 +34,7 @@ struct ResultSummary {
   std::string farfault_version;
   std::string result_digest;  // as stored; empty if the run is incomplete
   std::string end_reason;
-  // Origin, as far as it is recorded: source revision of the program, host, start time.
+  // Origin, if recorded: source revision of the program, host, start time.
   std::string commit;
   std::string host;
   std::string start_time;

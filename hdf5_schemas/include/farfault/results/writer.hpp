@@ -5,7 +5,7 @@
 // - Output is written to "<path>.partial"; finish() renames it to <path>, which is not touched before. A
 //   "<path>.partial" that is a link, and a <path> that is not a regular file, are refused.
 // - Only results are replaced: <path> and "<path>.partial" must be missing, empty, or results of a run.
-// - After a kill at any moment between flushes, "<path>.partial" reads as it was at the last flush. Space of
+// - After a kill at any moment between flushes, "<path>.partial" has the state of the last flush. Space of
 //   replaced chunks is reused only after the flush that makes it unreachable.
 // - Appending copies into memory. After kBufferBytes, complete chunks are written; nothing refers to them
 //   until the next flush. The caller decides how often to flush.

@@ -18,7 +18,7 @@ COLOURS = {
     "dram": "#006d2c", "links": "#ff7f0e", "remote_memory": "#8c564b", "under_way": "#e0e0e0",
     "active": "#2ca02c", "memory_stall": "#ff7f0e", "fault_stall": "#d62728", "load_store_stall": "#9467bd",
     "scalar_stall": "#17becf", "barrier_stall": "#bcbd22", "stopped": "#8c564b", "idle": "#e0e0e0", "outside": "#9e9e9e"}
-WORDS = {**STAGES, **ACTIVITIES, **RESIDENT, "under_way": "accesses that had not ended"}
+WORDS = {**STAGES, **ACTIVITIES, **RESIDENT, "under_way": "outstanding accesses"}
 
 
 def latency_stack(run, by="gpu"):
@@ -28,15 +28,15 @@ def latency_stack(run, by="gpu"):
     parts = table.drop(columns=list(SUMS))
     mean = parts.div(table["transactions"].where(table["transactions"] > 0), axis=0).fillna(0.0)
     name, size = time_unit(mean.sum(axis=1).max())
-    return _stack(mean / size, f"time of an access, on average ({name})", f"latency stack of {drawing.title(run)}{note}")
+    return _stack(mean / size, f"average access time ({name})", f"latency stack of {drawing.title(run)}{note}")
 
 
 def stalls(run, by="gpu"):
     table, note = _together(run.stalls(by))
     whole = table.columns[-1]
     share = 100 * table.drop(columns=whole).div(table[whole].where(table[whole] > 0), axis=0).fillna(0.0)
-    of = "of all SMs" if whole == "sm_time" else "in which SMs held its blocks"
-    return _stack(share, f"share of the time {of} (%)", f"what the SMs of {drawing.title(run)} did{note}")
+    of = "SM" if whole == "sm_time" else "resident"
+    return _stack(share, f"share of {of} time (%)", f"SM time by activity, {drawing.title(run)}{note}")
 
 
 def _together(table):
@@ -45,7 +45,7 @@ def _together(table):
     if size <= 1:
         return table, ""
     names = table.index[::size]
-    return table.groupby(numpy.arange(len(table)) // size).sum().set_axis(names), f"\n{size} in each bar, from the one that is named on"
+    return table.groupby(numpy.arange(len(table)) // size).sum().set_axis(names), f"\neach bar: {size} consecutive rows, named after the first"
 
 
 def _stack(table, quantity, heading):

@@ -62,7 +62,7 @@ def legend(axes, **how):
 
 
 def title(run):
-    return words(run.path.rsplit("/", 1)[-1]) + ("" if run.finished else " (not a whole run)")
+    return words(run.path.rsplit("/", 1)[-1]) + ("" if run.finished else " (incomplete run)")
 
 
 def words(text):

@@ -32,7 +32,7 @@ def heat_map(table, rows, quantity, columns, heading):
     axes.set_ylabel(rows)
     if max(values.shape) <= WRITTEN_OUT:
         _write_figures(axes, image, values)
-    together = f"\n{down} x {across} in each field, from the one that is named on" if max(down, across) > 1 else ""
+    together = f"\neach cell: {down} x {across} entries, named after the first" if max(down, across) > 1 else ""
     axes.set_title(heading + together, fontsize=10)
     return figure
 

@@ -25,7 +25,7 @@ def latency_over_time(run, gpu=None, application=None):
         if (above - below).max(initial=0) > VISIBLE * most:
             axes.stairs(above, edges, baseline=below, fill=True, color=COLOURS[stage], label=name)
         below = above
-    drawing.count_axis(axes, "accesses under way", "1")
+    drawing.count_axis(axes, "outstanding accesses", "1")
     whose = [w for w in (gpu, application) if w is not None]
     axes.set_title(" ".join(["accesses of", *(f"{drawing.words(w)} in" for w in whose), drawing.title(run)]), fontsize=10)
     drawing.legend(axes)
@@ -41,10 +41,10 @@ def latency_histogram(run, which="sm.by_gpu/load_latency"):
         raise run.lacks("histogram of load latencies")
     series = run.timeseries(kind, [metric])[metric]
     if series.attrs.get("kind") != "histogram":
-        raise ResultError(f"{run.path}: {which} is no histogram")
+        raise ResultError(f"{run.path}: {which} is not a histogram")
     counts = run.deltas(kind, metric, by="device").sum("time_ps")
     if not counts.values.any():
-        raise ResultError(f"{run.path}: nothing is in the histogram {which}")
+        raise ResultError(f"{run.path}: the histogram {which} is empty")
     figure, axes = drawing.plt.subplots(figsize=(8, 3.6), constrained_layout=True)
     bins = next(series[d] for d in series.dims if d.startswith("bin")).values
     if len(bins) > BINS:

@@ -15,7 +15,7 @@ def figure_over_parameters(sweep, figure, x=None):
     if figure not in sweep.figures:
         raise unknown(sweep.path, "figure", figure, sweep.figures)
     if not sweep.parameters:
-        raise ResultError(f"{sweep.path}: nothing varies between its runs")
+        raise ResultError(f"{sweep.path}: its runs have no varied parameter")
     x = next((p for p in sweep.parameters if p != SEED), SEED) if x is None else x
     if x not in sweep.parameters:
         raise unknown(sweep.path, "varied parameter", x, sweep.parameters)
@@ -23,7 +23,7 @@ def figure_over_parameters(sweep, figure, x=None):
     unit, name = table.attrs["units"][figure], table.attrs["long_name"][figure]
     table = table[table["state"] == "done"]
     if len(table) == 0:
-        raise ResultError(f"{sweep.path}: no run is done")
+        raise ResultError(f"{sweep.path}: no run has completed")
     if unit in dict(TIMES):
         unit, size = time_unit(table[figure].max())
         table = table.assign(**{figure: table[figure] / size})

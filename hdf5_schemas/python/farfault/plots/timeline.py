@@ -17,7 +17,7 @@ def timeline(run, rates=None):
     chosen = [_read(run, r) for r in (RATES if rates is None else names_of(rates, "rates"))]
     kernels = _kernels(run)
     if len(kernels) == 0 and not chosen:
-        raise ResultError(f"{run.path}: it holds no kernels")
+        raise ResultError(f"{run.path}: it has no kernels")
     lanes = _lanes(run, kernels)
     figure, axes = drawing.panels(1 + len(chosen), [min(20.0, max(0.4, 0.25 * len(lanes))), *[0.8] * len(chosen)])
     ends = [*kernels["finished"].nlargest(1), *(t for r in chosen for t in r["time_ps"].values[-1:])]
@@ -26,7 +26,7 @@ def timeline(run, rates=None):
     _draw_kernels(axes[0], [(name, _grouped(rows, together)) for name, rows in lanes], size)
     for a, rate in zip(axes[1:], chosen):
         _draw_rate(a, rate, size)
-    note = f"\nup to {together} in each bar, named by the first" if together > 1 else ""
+    note = f"\neach bar: up to {together} kernels, named after the first" if together > 1 else ""
     axes[0].set_title(f"kernels of {drawing.title(run)}{note}", fontsize=10)
     return figure
 
@@ -54,7 +54,7 @@ def _lanes(run, kernels):
         return [("kernels", kernels)]
     lanes = kernels.groupby(keys, sort=False).ngroups
     if lanes > LANES:
-        raise ResultError(f"{run.path}: its kernels are of {lanes} applications, streams and machines; at most {LANES} are drawn")
+        raise ResultError(f"{run.path}: its kernels have {lanes} combinations of application, stream and machine; at most {LANES} are drawn")
     return [(" ".join(str(p) for p in (name if isinstance(name, tuple) else (name,))), rows)
             for name, rows in kernels.groupby(keys if len(keys) > 1 else keys[0], sort=False)]
 

@@ -13,14 +13,14 @@ LINKS = 30
 def traffic(run, what="bytes"):
     table = run.traffic(what)
     if not table.to_numpy().any():
-        raise ResultError(f"{run.path}: nothing went from one device to another")
-    return heat_map(table, "from", what, "to", f"{what} from each device to each other, {drawing.title(run)}")
+        raise ResultError(f"{run.path}: it has no traffic between devices")
+    return heat_map(table, "from", what, "to", f"{what} between devices, {drawing.title(run)}")
 
 
 def placement(run):
     table = run.placement()
     if not table.to_numpy().any():
-        raise ResultError(f"{run.path}: no device had a page at the end")
+        raise ResultError(f"{run.path}: no device has pages at the end of the run")
     for level in ("machine", "application"):
         if level in table.index.names and len(table.index.unique(level)) == 1:
             table = table.droplevel(level)
@@ -46,7 +46,7 @@ def links(run):
         axes.barh(at + (way - 0.5) * 0.4, busy, 0.4, color=f"C{way}", label=f"from {name}")
     axes.set_yticks(at, names)
     axes.set_ylim(len(shown) - 0.4, -0.6)
-    axes.set_xlabel("busy, share of the run (%)")
+    axes.set_xlabel("utilization (%)")
     axes.grid(axis="x", alpha=0.3)
     some = f"the {len(shown)} busiest of {len(order)} links" if len(shown) < len(order) else "links"
     axes.set_title(f"{some} of {drawing.title(run)}", fontsize=10)

@@ -224,34 +224,34 @@ struct MachineConfig {
   // configuration.
   template <class F>
   void each_section(F&& f) {
-    f("machine", "the machine", machine);
-    f("machine.generic", "the machine that topology = \"generic\" makes", generic);
-    f("machine.cluster", "copies of the machine, joined by a network", cluster);
-    f("memory", "page sizes, placement and migration", memory);
-    f("gpu", "a GPU", gpu);
-    f("gpu.sm", "its streaming multiprocessors (compute units)", sm);
-    f("gpu.l1_tlb", "the TLB of each SM", l1_tlb);
-    f("gpu.l1_cache", "the L1 cache of each SM", l1_cache);
-    f("gpu.scalar_cache", "the cache of scalar loads, shared by a few SMs", scalar_cache);
-    f("gpu.l2_tlb", "the TLB shared by the SMs", l2_tlb);
-    f("gpu.l2_cache", "the L2 cache", l2_cache);
-    f("gpu.memory_cache", "a cache in front of each DRAM channel", memory_cache);
-    f("gpu.dram", "the memory behind the L2 cache", dram);
-    f("gpu.copy_engine", "copies bytes between the memories of devices", copy_engine);
-    f("gpu.gmmu", "the GPU's page walkers", gmmu);
-    f("gpu.page_walk_cache", "a cache between these and the L2 cache", page_walk_cache);
-    f("gpu.router", "where an L2 TLB miss goes", router);
-    f("iommu", "the page walkers on the CPU side", iommu);
-    f("cpu", "a CPU", cpu);
-    f("cpu.llc", "its last-level cache", cpu_llc);
-    f("cpu.dram", "the memory behind it", cpu_dram);
-    f("nic", "a NIC", nic);
-    f("driver", "the driver's memory manager", driver);
-    f("driver.batch", "faults that the driver serves in batches, and what leaves a full GPU", batch);
-    f("host", "the launch of kernels", host);
-    f("fabric", "packets, buffers of links, and ports", fabric);
-    f("links", "links whose source states no latency or bandwidth", links);
-    f("routing", "shortest paths", routing);
+    f("machine", "Machine", machine);
+    f("machine.generic", "Machine that topology = \"generic\" generates", generic);
+    f("machine.cluster", "Cluster: copies of the machine, joined by a network", cluster);
+    f("memory", "Page sizes, placement and migration", memory);
+    f("gpu", "GPU", gpu);
+    f("gpu.sm", "Streaming multiprocessors (compute units)", sm);
+    f("gpu.l1_tlb", "TLB of each SM", l1_tlb);
+    f("gpu.l1_cache", "L1 cache of each SM", l1_cache);
+    f("gpu.scalar_cache", "Cache of scalar loads, shared by a few SMs", scalar_cache);
+    f("gpu.l2_tlb", "TLB shared by the SMs of a GPU", l2_tlb);
+    f("gpu.l2_cache", "L2 cache", l2_cache);
+    f("gpu.memory_cache", "Cache in front of each DRAM channel", memory_cache);
+    f("gpu.dram", "Memory behind the L2 cache", dram);
+    f("gpu.copy_engine", "Copies between the memories of devices", copy_engine);
+    f("gpu.gmmu", "Page walkers of the GPU", gmmu);
+    f("gpu.page_walk_cache", "Cache between the GPU's page walkers and the L2 cache", page_walk_cache);
+    f("gpu.router", "Routing of L2 TLB misses", router);
+    f("iommu", "Page walkers on the CPU side", iommu);
+    f("cpu", "CPU", cpu);
+    f("cpu.llc", "Last-level cache of the CPU", cpu_llc);
+    f("cpu.dram", "Memory of the CPU", cpu_dram);
+    f("nic", "NIC", nic);
+    f("driver", "Memory manager of the driver", driver);
+    f("driver.batch", "Batched fault service and eviction", batch);
+    f("host", "Kernel launch", host);
+    f("fabric", "Packets, link buffers and ports", fabric);
+    f("links", "Links whose source states no latency or bandwidth", links);
+    f("routing", "Shortest-path routing", routing);
   }
   // Binds all parameters; parameters of a policy or shape that is not selected are checked and left out.
   // `more`: policies of extensions.

@@ -4,7 +4,7 @@
 // Guarantees of a Machine from load_machine, parse_machine or a generator (validate() has passed):
 // - at least one GPU; every node reachable from every other; unique node names of 1 to 255 bytes;
 // - no link from a node to itself; at most one link of one kind between two nodes; latency and bandwidth
-//   greater than zero and within the limits below; only NICs have a bandwidth of their own;
+//   greater than zero and within the limits below; of the nodes, only NICs have a bandwidth;
 // - machines of a cluster are numbered from 0 without gaps, and every GPU and CPU belongs to one.
 //
 // Units: a link's bandwidths are totals over its `count` parallel physical links, one per direction. Its

@@ -24,9 +24,9 @@ class MachineBuilder {
 
   std::uint32_t add_node(MachineNode node);
 
-  // `forward` (a to b) and `backward` are bandwidths of one physical link; `count` such links are added. A
-  // link of the same kind between the same nodes is merged: bandwidths are added, and the smaller latency is
-  // kept.
+  // `forward` (a to b) and `backward` are bandwidths of one physical link; `count` of these links are added.
+  // A link of the same kind between the same nodes is merged: bandwidths are added, and the smaller latency
+  // is kept.
   void add_link(std::uint32_t a, std::uint32_t b, LinkKind kind, Duration latency, Bandwidth forward,
                 Bandwidth backward, std::uint32_t count = 1);
 

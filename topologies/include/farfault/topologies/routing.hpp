@@ -4,7 +4,7 @@
 // - Two GPUs joined by NVLink or xGMI, directly or over switches, use only these links, whatever the
 //   latencies, like drivers and NCCL.
 // - All other paths are compared by: number of GPUs and NICs that must forward foreign traffic (they forward
-//   only if there is no other path), time of one message (link latencies plus message / bandwidth per link),
+//   only if every path needs it), time of one message (link latencies plus message / bandwidth per link),
 //   number of links.
 // - Equal next links are all kept, in ascending order of the neighbour's index. With n links, a flow takes
 //   number flow % n and continues as flow / n, so that consecutive flows use equal paths evenly, stage by

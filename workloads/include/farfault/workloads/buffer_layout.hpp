@@ -5,8 +5,8 @@
 //   (kFirstAddress, or after the buffers of other workloads in the same address space).
 // - Alignment: 2 MiB. No two buffers share a page of up to 2 MiB, as with an allocator of 2 MiB granularity,
 //   which matters to large-page policies.
-// - Small buffers: buffers below a size may have a segment of their own, as in glibc's malloc (small blocks
-//   in the heap, large blocks far above).
+// - Small buffers: buffers below a size may have a separate segment, as in glibc's malloc (small blocks in
+//   the heap, large blocks far above).
 // - Limits: addresses stay below 2^47, the user half of a 48-bit address space. Sizes are in bytes.
 // - Errors: add() throws UserError when the address space or the segment of small buffers is exhausted.
 #pragma once
@@ -54,7 +54,7 @@ class BufferLayout {
       throw UserError("buffer '" + name + "' of " + to_text(ByteSize{bytes}) + " does not fit: " +
                       (is_small ? "the segment of small buffers has 3GiB, in units of 2MiB per buffer; "
                                   "lower small_buffers"
-                                : "a workload's buffers must lie below address 2^47"));
+                                : "a workload's buffers must be below address 2^47"));
     auto const base = next;
     next += (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     buffers_.push_back({std::move(name), base, bytes, host_written});

@@ -7,8 +7,8 @@
 //   kernels of MGPUSim 4.2 for gfx803 (table in README.md). Address computation is part of the group before
 //   the access, or of the group after it if this saves a group.
 // - Kernels begin with the loads of their arguments.
-// - An address that is the same for all lanes goes to the scalar cache if the compiled kernel has a scalar
-//   load; otherwise one lane accesses it.
+// - An address that is the same for all lanes is read through the scalar cache if the compiled kernel has a
+//   scalar load; otherwise one lane accesses it.
 #pragma once
 
 #include <algorithm>

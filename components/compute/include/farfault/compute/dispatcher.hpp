@@ -70,7 +70,7 @@ struct DispatcherStats {
 
   static std::span<Stat<DispatcherStats> const> list() {
     static constexpr auto all = std::to_array<Stat<DispatcherStats>>({
-        {"blocks_dispatched", "count", "thread blocks dispatched", StatKind::counter,
+        {"blocks_dispatched", "count", "Thread blocks dispatched", StatKind::counter,
          [](DispatcherStats const& s) { return s.dispatched; }},
     });
     return all;
@@ -95,7 +95,7 @@ struct DispatcherState {
 
   static std::span<Stat<DispatcherState> const> list() {
     static constexpr auto all = std::to_array<Stat<DispatcherState>>({
-        {"blocks_running", "count", "thread blocks running", StatKind::level,
+        {"blocks_running", "count", "Thread blocks running", StatKind::level,
          [](DispatcherState const& s) {
            std::uint64_t running = 0;
            for (auto const& share : s.shares) running += share.running;

@@ -62,7 +62,7 @@ class HeldBlocks {
   }
   void end(std::uint32_t block) {
     auto& b = blocks_[block];
-    FF_CHECK(b.place == Place::issues, "a block ends that does not issue");
+    FF_CHECK(b.place == Place::issues, "a block ended that was not issuing");
     issuing_ -= b.need;
     kept_ -= b.need;
     b = {};
@@ -108,7 +108,7 @@ class HeldBlocks {
   // which takes an area; then it waits.
   void give_way(std::uint32_t block, bool saved) {
     auto& b = blocks_[block];
-    FF_CHECK(b.place == Place::issues, "a block gives way that does not issue");
+    FF_CHECK(b.place == Place::issues, "a block is swapped out that was not issuing");
     issuing_ -= b.need;
     b.place = Place::saving;
     b.saved = saved ? 1 : 0;

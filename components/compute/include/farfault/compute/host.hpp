@@ -38,17 +38,16 @@ struct HostParams {
   Duration done_latency = 1us;
   PolicyChoice<BlockOrder> block_order{"contiguous"};
   void describe(ParamTable& t) {
-    t.duration(
-        "launch_latency", launch_latency, {1ns, 1s},
-        "from the host's launch to a GPU's first block, or from its order to the driver (to copy, allocate "
-        "or free)",
-        "MGPUSim 4.2, MI300A: 5400 cycles for the first kernel, taken as ns; the 1800 of later ones are not "
-        "told apart");
+    t.duration("launch_latency", launch_latency, {1ns, 1s},
+               "Latency from a launch at the host to a GPU's first block, or from a copy, allocation or free "
+               "at the host to the driver",
+               "MGPUSim 4.2, MI300A: 5400 cycles for the first kernel, taken as ns; 1800 for later kernels, "
+               "not modelled");
     t.duration("done_latency", done_latency, {1ns, 1s},
-               "from a GPU's last block, or the driver's end of an order, to the host; where several GPUs "
-               "write back their L2 caches then, also from the host's word to do so, and back",
+               "Latency from a GPU's last block, or the driver's completion, to the host. With L2 write-back "
+               "on several GPUs, also of the write-back order and its acknowledgement",
                "assumed");
-    block_order.describe(t, "block_order", "how a kernel's blocks are distributed over the GPUs",
+    block_order.describe(t, "block_order", "Distribution of a kernel's thread blocks over the GPUs",
                          "MGPUSim, driver: round_robin until March 2021, then runs of ceil(blocks / GPUs); "
                          "contiguous_per_sm in 4.2");
   }
@@ -99,13 +98,13 @@ struct HostStats {
 
   static std::span<Stat<HostStats> const> list() {
     static constexpr auto all = std::to_array<Stat<HostStats>>({
-        {"kernels", "count", "kernels finished", StatKind::counter,
+        {"kernels", "count", "Kernels completed", StatKind::counter,
          [](HostStats const& s) { return s.kernels; }},
-        {"copies", "count", "copies between the host and the GPUs finished", StatKind::counter,
+        {"copies", "count", "Copies between the host and the GPUs completed", StatKind::counter,
          [](HostStats const& s) { return s.copies; }},
-        {"allocations", "count", "buffers allocated", StatKind::counter,
+        {"allocations", "count", "Buffers allocated", StatKind::counter,
          [](HostStats const& s) { return s.allocations; }},
-        {"frees", "count", "buffers freed", StatKind::counter, [](HostStats const& s) { return s.frees; }},
+        {"frees", "count", "Buffers freed", StatKind::counter, [](HostStats const& s) { return s.frees; }},
     });
     return all;
   }

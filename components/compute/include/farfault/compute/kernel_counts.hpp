@@ -82,7 +82,7 @@ class KernelSums {
 
   // At the kernel's end: returns its counts and resets them for the next kernel.
   SmStats take(std::uint32_t stream) {
-    FF_CHECK(missing_[stream] == 0, "a kernel ends, and a report of what it did is missing");
+    FF_CHECK(missing_[stream] == 0, "a kernel ended with a missing report of its counts");
     return std::bit_cast<SmStats>(std::exchange(sums_[stream], SmCounters{}));
   }
 

@@ -51,18 +51,21 @@ struct ScalarCacheParams {
   void describe(ParamTable& t) {
     t.count("sms", sms, {1, 64}, "SMs that share a scalar cache",
             "GCN3: up to 4; CDNA 3 white paper: 2; NVIDIA: constant cache of each SM");
-    t.bytes("size", size, {ByteSize{1024}, ByteSize{1 << 24}}, "bytes of a scalar cache", "GCN3: 16 KiB");
-    t.count("ways", ways, {1, 1024}, "ways of a scalar cache", "GCN3: 4");
-    replacement.describe(t, "replacement", "which line gives way to another",
-                         "Akita 4.9 (mem/cache): the least recently used");
-    t.count("latency", latency, {1, 1000}, "cycles from look-up to data",
+    t.bytes("size", size, {ByteSize{1024}, ByteSize{1 << 24}}, "Capacity of a scalar cache", "GCN3: 16 KiB");
+    t.count("ways", ways, {1, 1024}, "Ways of a scalar cache", "GCN3: 4");
+    replacement.describe(t, "replacement", "Replacement policy",
+                         "Akita 4.9 (mem/cache): least recently used");
+    t.count("latency", latency, {1, 1000}, "Cycles from look-up to data",
             "MGPUSim 4.2 (shader array builder): 1");
-    t.count("mshrs", mshrs, {1, 4096}, "lines with an outstanding miss", "assumed (MGPUSim 4.2: 128)");
-    t.count("tlb_entries", tlb_entries, {1, 4096}, "entries of the cache's TLB, fully associative",
+    t.count("mshrs", mshrs, {1, 4096}, "Maximum lines with an outstanding miss",
+            "assumed (MGPUSim 4.2: 128)");
+    t.count("tlb_entries", tlb_entries, {1, 4096}, "Entries of the cache's TLB, fully associative",
             "MGPUSim 4.2 (shader array builder): 64");
-    t.count("tlb_mshrs", tlb_mshrs, {1, 4096}, "pages with an outstanding miss", "assumed (MGPUSim 4.2: 64)");
-    tlb.describe(t, "tlb_", "Akita 4.9 (mem/vm/tlb): the least recently used");
-    t.count("requests", requests, {1, 1024}, "requests an SM may have at its scalar cache", "assumed");
+    t.count("tlb_mshrs", tlb_mshrs, {1, 4096}, "Maximum pages with an outstanding miss",
+            "assumed (MGPUSim 4.2: 64)");
+    tlb.describe(t, "tlb_", "Akita 4.9 (mem/vm/tlb): least recently used");
+    t.count("requests", requests, {1, 1024}, "Maximum outstanding requests of an SM at its scalar cache",
+            "assumed");
   }
 };
 
@@ -95,17 +98,17 @@ struct ScalarCacheStats {
   static std::span<Stat<ScalarCacheStats> const> list() {
     using S = ScalarCacheStats const&;
     static constexpr auto all = std::to_array<Stat<ScalarCacheStats>>({
-        {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.hits; }},
-        {"misses", "count", "requests that missed, merged ones included", StatKind::counter,
+        {"hits", "count", "Requests that hit", StatKind::counter, [](S s) { return s.hits; }},
+        {"misses", "count", "Requests that missed, merged ones included", StatKind::counter,
          [](S s) { return s.misses; }},
-        {"tlb_hits", "count", "requests whose page was in the TLB; kernel arguments need none",
+        {"tlb_hits", "count", "Requests that hit the cache's TLB. Kernel arguments need no translation",
          StatKind::counter, [](S s) { return s.tlb_hits; }},
-        {"tlb_misses", "count", "requests whose page was not", StatKind::counter,
+        {"tlb_misses", "count", "Requests that missed the cache's TLB", StatKind::counter,
          [](S s) { return s.tlb_misses; }},
-        {"remote_accesses", "count", "lines read from the memory of another device", StatKind::counter,
+        {"remote_accesses", "count", "Lines read from the memory of another device", StatKind::counter,
          [](S s) { return s.remote_accesses; }},
-        {"faulted", "count", "requests kept because their page was faulted, each time that they were",
-         StatKind::counter, [](S s) { return s.faulted; }},
+        {"faulted", "count", "Requests stalled by a page fault", StatKind::counter,
+         [](S s) { return s.faulted; }},
     });
     return all;
   }

@@ -208,87 +208,80 @@ struct SmState {
   static std::span<Stat<SmState> const> list() {
     using S = SmState const&;
     static constexpr auto all = std::to_array<Stat<SmState>>({
-        {"simd_cycles", "cycle", "cycles that SIMDs were busy with instructions, of all SIMDs together",
-         StatKind::counter, [](S s) { return s.units.simd_cycles(); }},
-        {"shared_bytes", "bytes", "bytes that shared memory read or wrote", StatKind::counter,
+        {"simd_cycles", "cycle", "Busy cycles of SIMDs, summed over SIMDs", StatKind::counter,
+         [](S s) { return s.units.simd_cycles(); }},
+        {"shared_bytes", "bytes", "Bytes read or written by shared memory", StatKind::counter,
          [](S s) { return s.units.shared_bytes(); }},
         {"l1_tlb_invalidated", "count", "L1 TLB entries removed by invalidations", StatKind::counter,
          [](S s) { return s.l1_tlb_invalidated; }},
-        Stat<SmState>{"active_time", "ps", "time in which a warp executed or could issue", StatKind::counter,
+        Stat<SmState>{"active_time", "ps", "Time in which a warp executed or could issue", StatKind::counter,
                       [](S s) { return s.times.doing.in(SmDoes::executes); }}
             .stored_summed(),
-        Stat<SmState>{"memory_stall_time", "ps",
-                      "time in which no warp could issue, and most waited for their accesses, not for faults",
+        Stat<SmState>{"memory_stall_time", "ps", "Issue-stall time dominated by memory accesses",
                       StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_memory); }}
             .stored_summed(),
-        Stat<SmState>{"fault_stall_time", "ps",
-                      "time in which no warp could issue, and most waited for nothing but faults",
+        Stat<SmState>{"fault_stall_time", "ps", "Issue-stall time dominated by page faults",
                       StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_faults); }}
             .stored_summed(),
-        Stat<SmState>{
-            "load_store_stall_time", "ps",
-            "time in which no warp could issue, and most waited for the load/store unit, which stalled",
-            StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_load_store); }}
+        Stat<SmState>{"load_store_stall_time", "ps",
+                      "Issue-stall time dominated by a stalled load/store unit", StatKind::counter,
+                      [](S s) { return s.times.doing.in(SmDoes::waits_for_load_store); }}
             .stored_summed(),
-        Stat<SmState>{
-            "scalar_stall_time", "ps",
-            "time in which no warp could issue, and most waited until the scalar cache takes their requests",
-            StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_scalar_cache); }}
+        Stat<SmState>{"scalar_stall_time", "ps",
+                      "Issue-stall time dominated by warps waiting to send scalar-cache requests",
+                      StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_scalar_cache); }}
             .stored_summed(),
-        Stat<SmState>{"barrier_stall_time", "ps",
-                      "time in which no warp could issue, and most waited at a barrier", StatKind::counter,
+        Stat<SmState>{"barrier_stall_time", "ps", "Issue-stall time dominated by barriers", StatKind::counter,
                       [](S s) { return s.times.doing.in(SmDoes::waits_at_barrier); }}
             .stored_summed(),
         Stat<SmState>{"stopped_time", "ps",
-                      "time in which the driver or the thread-block policy had stopped the SM",
+                      "Time in which the SM was stopped by the driver or the thread-block policy",
                       StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::is_stopped); }}
             .stored_summed(),
         Stat<SmState>{"l1_tlb_mshr_wait_time", "ps",
-                      "time in which the load/store unit stalled without a free MSHR of the L1 TLB",
-                      StatKind::counter,
+                      "Stall time of the load/store unit without a free L1 TLB MSHR", StatKind::counter,
                       [](S s) { return s.times.load_store.in(LoadStoreWaits::l1_tlb_mshr); }}
             .stored_summed(),
         Stat<SmState>{"faulted_wait_time", "ps",
-                      "time in which it stalled because no more faulted accesses may be kept",
+                      "Stall time of the load/store unit at the limit of faulted pages or faulted accesses",
                       StatKind::counter, [](S s) { return s.times.load_store.in(LoadStoreWaits::faulted); }}
             .stored_summed(),
         Stat<SmState>{"l1_mshr_wait_time", "ps",
-                      "time in which it stalled without a free MSHR of the L1 cache", StatKind::counter,
+                      "Stall time of the load/store unit without a free L1 cache MSHR", StatKind::counter,
                       [](S s) { return s.times.load_store.in(LoadStoreWaits::l1_mshr); }}
             .stored_summed(),
         Stat<SmState>{"l2_credit_wait_time", "ps",
-                      "time in which it stalled because an L2 slice had as many of its requests as it may",
-                      StatKind::counter, [](S s) { return s.times.load_store.in(LoadStoreWaits::l2_credit); }}
+                      "Stall time of the load/store unit without a credit of an L2 slice", StatKind::counter,
+                      [](S s) { return s.times.load_store.in(LoadStoreWaits::l2_credit); }}
             .stored_summed(),
-        Stat<SmState>{
-            "remote_credit_wait_time", "ps",
-            "time in which it stalled because as many of its accesses to other devices were under way as may",
-            StatKind::counter, [](S s) { return s.times.load_store.in(LoadStoreWaits::remote_credit); }}
+        Stat<SmState>{"remote_credit_wait_time", "ps",
+                      "Stall time of the load/store unit without a credit for remote accesses",
+                      StatKind::counter,
+                      [](S s) { return s.times.load_store.in(LoadStoreWaits::remote_credit); }}
             .stored_summed(),
-        Stat<SmState>{"load_latency", "ps", "time of loads from their issue to their data",
-                      StatKind::histogram, nullptr, SmTimes::kBins,
+        Stat<SmState>{"load_latency", "ps", "Latency of loads from issue to data", StatKind::histogram,
+                      nullptr, SmTimes::kBins,
                       [](S s) { return std::span<std::uint64_t const>(s.times.load_latency.bins); }}
             .stored_summed(),
         Stat<SmState>{"fault_wait", "ps",
-                      "time of accesses from the word that their page is faulted to its replay",
+                      "Time of accesses from the fault response to the replay of their page",
                       StatKind::histogram, nullptr, SmTimes::kBins,
                       [](S s) { return std::span<std::uint64_t const>(s.times.fault_wait.bins); }}
             .stored_summed(),
-        {"faulted_pages", "count", "faulted pages that have transactions kept", StatKind::level,
+        {"faulted_pages", "count", "Faulted pages with stalled transactions", StatKind::level,
          [](S s) { return std::uint64_t{s.faulted.pages()}; }},
-        {"warps_in_faults", "count", "warps that wait for nothing but faults", StatKind::level,
+        {"warps_in_faults", "count", "Warps stalled only by page faults", StatKind::level,
          [](S s) { return std::uint64_t{s.warps.waiting_for_faults().warps}; }},
         {"blocks_in_faults", "count",
-         "thread blocks of which every live warp waits for nothing but faults, or at the barrier for such "
-         "warps",
+         "Thread blocks whose live warps are all stalled by page faults, or at a barrier behind these warps",
          StatKind::level, [](S s) { return std::uint64_t{s.warps.waiting_for_faults().blocks}; }},
-        {"waiting_blocks", "count", "thread blocks that cannot issue: fresh, or having given way",
+        {"waiting_blocks", "count", "Thread blocks that cannot issue: not started or swapped out",
          StatKind::level, [](S s) { return std::uint64_t{s.held.waiting()}; }},
-        {"blocks_given_way", "count", "times that a thread block gave way to another", StatKind::counter,
+        {"blocks_given_way", "count", "Thread blocks swapped out", StatKind::counter,
          [](S s) { return s.given_way.blocks; }},
-        {"blocks_saved", "count", "of these, those whose registers and shared memory were saved",
+        {"blocks_saved", "count", "Thread blocks swapped out with registers and shared memory saved",
          StatKind::counter, [](S s) { return s.given_way.saved; }},
-        {"context_bytes", "bytes", "bytes of contexts saved and restored", StatKind::counter,
+        {"context_bytes", "bytes", "Bytes of contexts saved and restored", StatKind::counter,
          [](S s) { return s.given_way.context_bytes; }},
     });
     return all;

@@ -112,157 +112,147 @@ struct SmStats {
   static std::span<Stat<SmStats> const> list() {
     using S = SmStats const&;
     static constexpr auto all = std::to_array<Stat<SmStats>>({
-        {"instructions", "count", "warp instructions issued, of all kinds", StatKind::counter,
+        {"instructions", "count", "Warp instructions issued, of all kinds", StatKind::counter,
          [](S s) { return s.instructions(); }},
-        {"vector_instructions", "count", "vector instructions issued", StatKind::counter,
+        {"vector_instructions", "count", "Vector instructions issued", StatKind::counter,
          [](S s) { return s.vector_instructions; }},
-        {"scalar_instructions", "count", "scalar instructions issued, branches and barriers included",
+        {"scalar_instructions", "count", "Scalar instructions issued, branches and barriers included",
          StatKind::counter, [](S s) { return s.scalar_instructions; }},
-        {"shared_instructions", "count", "accesses of warps to shared memory", StatKind::counter,
+        {"shared_instructions", "count", "Accesses of warps to shared memory", StatKind::counter,
          [](S s) { return s.shared_instructions; }},
-        {"memory_instructions", "count", "load and store instructions issued", StatKind::counter,
+        {"memory_instructions", "count", "Load and store instructions issued", StatKind::counter,
          [](S s) { return s.memory_instructions; }},
-        {"scalar_loads", "count", "scalar load instructions issued", StatKind::counter,
+        {"scalar_loads", "count", "Scalar load instructions issued", StatKind::counter,
          [](S s) { return s.scalar_loads; }},
-        {"transactions", "count", "memory transactions after coalescing (L1 accesses)", StatKind::counter,
+        {"transactions", "count", "Memory transactions after coalescing (L1 accesses)", StatKind::counter,
          [](S s) { return s.transactions; }},
-        {"scalar_transactions", "count", "memory transactions of scalar loads (scalar-cache accesses)",
+        {"scalar_transactions", "count", "Memory transactions of scalar loads (scalar-cache accesses)",
          StatKind::counter, [](S s) { return s.scalar_transactions; }},
-        {"l1_tlb_hits", "count", "transactions that hit the L1 TLB", StatKind::counter,
+        {"l1_tlb_hits", "count", "Transactions that hit the L1 TLB", StatKind::counter,
          [](S s) { return s.l1_tlb_hits; }},
-        {"l1_tlb_misses", "count", "transactions that missed the L1 TLB", StatKind::counter,
+        {"l1_tlb_misses", "count", "Transactions that missed the L1 TLB", StatKind::counter,
          [](S s) { return s.l1_tlb_misses; }},
-        {"l2_tlb_hits", "count", "transactions that missed the L1 TLB, and whose translation the L2 TLB had",
-         StatKind::counter, [](S s) { return s.l2_tlb_hits; }},
+        {"l2_tlb_hits", "count", "Transactions that missed the L1 TLB and hit the L2 TLB", StatKind::counter,
+         [](S s) { return s.l2_tlb_hits; }},
         {"gmmu_translations", "count",
-         "transactions that missed the L1 TLB, and whose translation came from the GPU's own page table",
-         StatKind::counter, [](S s) { return s.gmmu_translations; }},
+         "Transactions that missed the L1 TLB and were translated by the GPU's page table", StatKind::counter,
+         [](S s) { return s.gmmu_translations; }},
         {"iommu_translations", "count",
-         "transactions that missed the L1 TLB, and whose translation came from the IOMMU", StatKind::counter,
+         "Transactions that missed the L1 TLB and were translated by the IOMMU", StatKind::counter,
          [](S s) { return s.iommu_translations; }},
         {"fault_translations", "count",
-         "transactions that missed the L1 TLB, and whose page was faulted, or mapped for them by a fault",
+         "Transactions that missed the L1 TLB and whose page was faulted, or mapped by their fault",
          StatKind::counter, [](S s) { return s.fault_translations; }},
-        {"l1_hits", "count", "loads that hit the L1 cache", StatKind::counter, [](S s) { return s.l1_hits; }},
-        {"l1_misses", "count", "loads that missed the L1 cache", StatKind::counter,
+        {"l1_hits", "count", "Loads that hit the L1 cache", StatKind::counter, [](S s) { return s.l1_hits; }},
+        {"l1_misses", "count", "Loads that missed the L1 cache", StatKind::counter,
          [](S s) { return s.l1_misses; }},
-        {"stores", "count", "store transactions, written through", StatKind::counter,
+        {"stores", "count", "Store transactions, written through", StatKind::counter,
          [](S s) { return s.stores; }},
-        {"l2_hits", "count", "requests to this GPU's L2 cache, merged ones once, that found their line there",
+        {"l2_hits", "count", "Requests that hit this GPU's L2 cache. Merged requests count once",
          StatKind::counter, [](S s) { return s.l2_hits; }},
-        {"l2_misses", "count", "requests to this GPU's L2 cache, merged ones once, that did not",
+        {"l2_misses", "count", "Requests that missed this GPU's L2 cache. Merged requests count once",
          StatKind::counter, [](S s) { return s.l2_misses; }},
-        {"remote_accesses", "count", "accesses to the memory of another device", StatKind::counter,
+        {"remote_accesses", "count", "Accesses to the memory of another device", StatKind::counter,
          [](S s) { return s.remote_accesses; }},
-        {"remote_l2_hits", "count",
-         "accesses to another device's memory that found their line in the last-level cache there",
+        {"remote_l2_hits", "count", "Accesses to another device's memory that hit its last-level cache",
          StatKind::counter, [](S s) { return s.remote_l2_hits; }},
-        {"remote_l2_misses", "count",
-         "accesses to another device's memory that did not find their line in the last-level cache there",
+        {"remote_l2_misses", "count", "Accesses to another device's memory that missed its last-level cache",
          StatKind::counter, [](S s) { return s.remote_l2_misses; }},
-        {"scalar_hits", "count", "memory transactions of scalar loads that hit the scalar cache",
+        {"scalar_hits", "count", "Memory transactions of scalar loads that hit the scalar cache",
          StatKind::counter, [](S s) { return s.scalar_hits; }},
-        {"blocks", "count", "thread blocks finished", StatKind::counter, [](S s) { return s.blocks; }},
-        {"faulted", "count", "transactions kept because their page was faulted, each time that they were",
-         StatKind::counter, [](S s) { return s.faulted; }},
-        {"replayed", "count", "transactions that went on after a replay of their page", StatKind::counter,
+        {"blocks", "count", "Thread blocks completed", StatKind::counter, [](S s) { return s.blocks; }},
+        {"faulted", "count", "Transactions stalled by a page fault", StatKind::counter,
+         [](S s) { return s.faulted; }},
+        {"replayed", "count", "Transactions resumed by a replay of their page", StatKind::counter,
          [](S s) { return s.replayed; }},
-        Stat<SmStats>{
-            "access_time", "ps",
-            "time of transactions from their issue to their data or acknowledgement, summed over all",
-            StatKind::counter, [](S s) { return s.whole_access_time(); }}
+        Stat<SmStats>{"access_time", "ps",
+                      "Time of transactions from issue to data or acknowledgement, summed over transactions",
+                      StatKind::counter, [](S s) { return s.whole_access_time(); }}
             .stored_summed(),
         Stat<SmStats>{"time_under_way", "ps",
-                      "of access_time: of transactions under way, in the stage that each is in",
-                      StatKind::level, [](S s) { return s.whole_access_time() - s.stages.sum(); }}
+                      "Access time of outstanding transactions in their current stage", StatKind::level,
+                      [](S s) { return s.whole_access_time() - s.stages.sum(); }}
             .stored_summed()
             .stored_in_summary(),
-        Stat<SmStats>{
-            "time_in_load_store", "ps",
-            "of access_time: in the load/store unit, waiting for its turn, for an MSHR or for a credit",
-            StatKind::counter, [](S s) { return s.stages.load_store; }}
+        Stat<SmStats>{"time_in_load_store", "ps",
+                      "Access time spent in the load/store unit, waiting for issue, an MSHR or a credit",
+                      StatKind::counter, [](S s) { return s.stages.load_store; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_l1_tlb", "ps", "of access_time: look-ups in the L1 TLB", StatKind::counter,
+        Stat<SmStats>{"time_in_l1_tlb", "ps", "Access time spent on L1 TLB look-ups", StatKind::counter,
                       [](S s) { return s.stages.l1_tlb; }}
             .stored_summed(),
         Stat<SmStats>{"time_in_l2_tlb", "ps",
-                      "of access_time: from an L1 TLB miss to its answer, without what is behind the L2 TLB",
+                      "Access time from an L1 TLB miss to its response, without the stages behind the L2 TLB",
                       StatKind::counter, [](S s) { return s.stages.l2_tlb; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_walk_queue", "ps", "of access_time: at the GMMU, until a walker began",
-                      StatKind::counter, [](S s) { return s.stages.walk_queue; }}
+        Stat<SmStats>{"time_in_walk_queue", "ps",
+                      "Access time spent at the GMMU before the start of a page walk", StatKind::counter,
+                      [](S s) { return s.stages.walk_queue; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_walk", "ps", "of access_time: page walks of the GMMU", StatKind::counter,
+        Stat<SmStats>{"time_in_walk", "ps", "Access time spent on page walks of the GMMU", StatKind::counter,
                       [](S s) { return s.stages.walk; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_iommu", "ps", "of access_time: at the IOMMU, its queue and walks",
+        Stat<SmStats>{"time_in_iommu", "ps", "Access time spent at the IOMMU, in its queue and walks",
                       StatKind::counter, [](S s) { return s.stages.iommu; }}
             .stored_summed(),
         Stat<SmStats>{"time_in_fault", "ps",
-                      "of access_time: waiting for the replay of a faulted page; of one that the IOMMU has "
-                      "mapped at once, all "
-                      "time there",
+                      "Access time spent waiting for the replay of a faulted page, or at an IOMMU that maps "
+                      "the page without a replay",
                       StatKind::counter, [](S s) { return s.stages.fault; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_l1_cache", "ps", "of access_time: look-ups in the L1 cache", StatKind::counter,
+        Stat<SmStats>{"time_in_l1_cache", "ps", "Access time spent on L1 cache look-ups", StatKind::counter,
                       [](S s) { return s.stages.l1_cache; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_l2_cache", "ps",
-                      "of access_time: from an L1 cache miss or store to its answer by this GPU's L2 cache, "
-                      "without DRAM",
-                      StatKind::counter, [](S s) { return s.stages.l2_cache; }}
+        Stat<SmStats>{
+            "time_in_l2_cache", "ps",
+            "Access time from an L1 cache miss or store to the response of this GPU's L2 cache, without DRAM",
+            StatKind::counter, [](S s) { return s.stages.l2_cache; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_dram_queue", "ps", "of access_time: in the queues of this GPU's DRAM channels",
-                      StatKind::counter, [](S s) { return s.stages.dram_queue; }}
+        Stat<SmStats>{"time_in_dram_queue", "ps",
+                      "Access time spent in the queues of this GPU's DRAM channels", StatKind::counter,
+                      [](S s) { return s.stages.dram_queue; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_dram", "ps", "of access_time: served by this GPU's DRAM", StatKind::counter,
+        Stat<SmStats>{"time_in_dram", "ps", "Access time spent in this GPU's DRAM", StatKind::counter,
                       [](S s) { return s.stages.dram; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_links", "ps",
-                      "of access_time: on the way to other devices and back, of data and translations",
-                      StatKind::counter, [](S s) { return s.stages.links; }}
+        Stat<SmStats>{"time_in_links", "ps", "Access time spent on interconnect links", StatKind::counter,
+                      [](S s) { return s.stages.links; }}
             .stored_summed(),
         Stat<SmStats>{"time_in_remote_memory", "ps",
-                      "of access_time: in the cache and memory of another device", StatKind::counter,
+                      "Access time spent in the cache and memory of another device", StatKind::counter,
                       [](S s) { return s.stages.remote_memory; }}
             .stored_summed(),
         Stat<SmStats>{
-            "resident_time", "ps", "time in which SMs held thread blocks, summed over SMs", StatKind::counter,
+            "resident_time", "ps", "Time in which SMs held thread blocks, summed over SMs", StatKind::counter,
             [](S s) { return std::accumulate(s.resident.begin(), s.resident.end(), std::uint64_t{0}); }}
             .stored_summed(),
         Stat<SmStats>{"resident_active_time", "ps",
-                      "of resident_time: a warp of these blocks executed or could issue", StatKind::counter,
-                      [](S s) { return s.resident_in(SmDoes::executes); }}
+                      "Resident time in which a warp of these blocks executed or could issue",
+                      StatKind::counter, [](S s) { return s.resident_in(SmDoes::executes); }}
             .stored_summed(),
-        Stat<SmStats>{
-            "resident_memory_stall_time", "ps",
-            "of resident_time: no warp of them could issue, and most waited for their accesses, not "
-            "for faults",
-            StatKind::counter, [](S s) { return s.resident_in(SmDoes::waits_for_memory); }}
+        Stat<SmStats>{"resident_memory_stall_time", "ps",
+                      "Resident issue-stall time dominated by memory accesses", StatKind::counter,
+                      [](S s) { return s.resident_in(SmDoes::waits_for_memory); }}
             .stored_summed(),
-        Stat<SmStats>{"resident_fault_stall_time", "ps",
-                      "of resident_time: no warp of them could issue, and most waited for nothing but faults",
+        Stat<SmStats>{"resident_fault_stall_time", "ps", "Resident issue-stall time dominated by page faults",
                       StatKind::counter, [](S s) { return s.resident_in(SmDoes::waits_for_faults); }}
             .stored_summed(),
-        Stat<SmStats>{
-            "resident_load_store_stall_time", "ps",
-            "of resident_time: no warp of them could issue, and most waited for the load/store unit",
-            StatKind::counter, [](S s) { return s.resident_in(SmDoes::waits_for_load_store); }}
+        Stat<SmStats>{"resident_load_store_stall_time", "ps",
+                      "Resident issue-stall time dominated by the load/store unit", StatKind::counter,
+                      [](S s) { return s.resident_in(SmDoes::waits_for_load_store); }}
             .stored_summed(),
         Stat<SmStats>{"resident_scalar_stall_time", "ps",
-                      "of resident_time: no warp of them could issue, and most waited for the scalar cache",
-                      StatKind::counter, [](S s) { return s.resident_in(SmDoes::waits_for_scalar_cache); }}
+                      "Resident issue-stall time dominated by the scalar cache", StatKind::counter,
+                      [](S s) { return s.resident_in(SmDoes::waits_for_scalar_cache); }}
             .stored_summed(),
-        Stat<SmStats>{"resident_barrier_stall_time", "ps",
-                      "of resident_time: no warp of them could issue, and most waited at a barrier",
+        Stat<SmStats>{"resident_barrier_stall_time", "ps", "Resident issue-stall time dominated by barriers",
                       StatKind::counter, [](S s) { return s.resident_in(SmDoes::waits_at_barrier); }}
             .stored_summed(),
         Stat<SmStats>{"resident_stopped_time", "ps",
-                      "of resident_time: the driver or the thread-block policy had stopped the SM",
+                      "Resident time in which the SM was stopped by the driver or the thread-block policy",
                       StatKind::counter, [](S s) { return s.resident_in(SmDoes::is_stopped); }}
             .stored_summed(),
-        Stat<SmStats>{"resident_outside_time", "ps",
-                      "of resident_time: none of the blocks was in the SM's slots, as where they give way",
+        Stat<SmStats>{"resident_outside_time", "ps", "Resident time with all blocks swapped out",
                       StatKind::counter, [](S s) { return s.resident_in(SmDoes::has_no_warp); }}
             .stored_summed(),
     });

@@ -15,7 +15,7 @@
 // - extra() and running_sms() may change only in period_ended(), which is called after each period() of
 //   simulated time while blocks run. With a period of zero it is never called, and evictions are not counted.
 // - If is_steady() is true, the call for periods without evictions may be delayed until a page is evicted;
-//   extra(), running_sms() and is_steady() must not change at the end of such a period.
+//   extra(), running_sms() and is_steady() must not change at the end of these periods.
 // - SMs from number running_sms() on issue nothing and get no blocks.
 // - Each GPU has its own object; its SMs create one for results that depend on parameters alone.
 //

@@ -6,13 +6,12 @@
 //   accesses, and enter others later; responses in between update its contexts.
 // - Limits: 64 slots and 65,536 contexts, so that a context number takes 16 bits.
 // - A warp in a slot may issue (ready), may issue at a time (timed), or waits: for its accesses, the
-// load/store
-//   unit, the scalar cache, or at a barrier of its block, which opens when all warps of the block that
-//   have not ended have arrived.
+//   load/store unit, the scalar cache, or at a barrier of its block, which opens when all warps of the block
+//   that have not ended have arrived.
 // - Faults: a faulted access is stalled until the replay of its page. A warp waits for faults only if it
 //   waits for its accesses and all of these are faulted; a block, if each of its live warps waits for
-//   faults only or is at a barrier that such warps have not reached. Accesses in the load/store unit or in
-//   front of it do not count as faulted, though they may wait behind faults.
+//   faults only or is at a barrier that only warps waiting for faults have not reached. Accesses in the
+//   load/store unit or in front of it do not count as faulted, though they may wait behind faults.
 #pragma once
 
 #include <algorithm>
@@ -82,7 +81,7 @@ class WarpContexts {
   std::uint32_t start_outside(std::uint64_t block, std::uint32_t kernel, std::uint32_t warps) {
     std::uint32_t b = 0;
     while (b < blocks_.size() && blocks_[b].live != 0) ++b;
-    FF_CHECK(b < blocks_.size() && warps <= free_.size(), "no context is free for a block");
+    FF_CHECK(b < blocks_.size() && warps <= free_.size(), "no free context for a block");
     blocks_[b] = Block{};
     blocks_[b].live = warps;
     auto last = kNone;
@@ -125,7 +124,7 @@ class WarpContexts {
     for (auto c = b.first; c != kNone; c = warps_[c].next) {
       auto& w = warps_[c];
       if (w.ended != 0) continue;
-      FF_CHECK(w.slot == kNone, "a block comes back that has not left");
+      FF_CHECK(w.slot == kNone, "a block is swapped in that was not swapped out");
       place(c);
       placed(w.slot);
       if (w.at_barrier != 0)
@@ -186,7 +185,7 @@ class WarpContexts {
   }
   void replay(std::uint32_t context, bool store) {
     auto& n = store ? warps_[context].faulted_stores : warps_[context].faulted_loads;
-    FF_CHECK(n != 0, "a replay of an access that has not faulted");
+    FF_CHECK(n != 0, "replay of an access without a fault");
     --n;
     --faulted_;
   }
@@ -274,7 +273,7 @@ class WarpContexts {
   }
 
   void place(std::uint32_t context) {
-    FF_CHECK(idle_ != 0, "no slot is free for a warp");
+    FF_CHECK(idle_ != 0, "no free slot for a warp");
     auto const slot = lowest(idle_);
     idle_ &= idle_ - 1;
     in_slot_[slot] = context;

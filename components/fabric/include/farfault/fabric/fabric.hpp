@@ -52,50 +52,44 @@ struct FabricParams {
   void describe(ParamTable& t) {
     t.count(
         "header_bytes", header_bytes, {1, 1024},
-        "bytes on the wire of a packet without data, on all links but NVLink and networks of NICs of known "
-        "bandwidth",
-        "PCIe 3.0: 4 framing + 12..16 header + 4 LCRC, rounded to 24; for xGMI and other networks assumed");
+        "Header bytes of a packet, except on NVLink and on networks of NICs with known bandwidth",
+        "PCIe 3.0: 4 framing + 12..16 header + 4 LCRC, rounded to 24; assumed for xGMI and other networks");
     t.count(
         "nvlink_flit_bytes", nvlink_flit_bytes, {1, 128},
-        "bytes of an NVLink flit; a packet is one header flit and its payload in whole flits; a power of two",
+        "Bytes of an NVLink flit, a power of two. A packet is one header flit and its payload in whole flits",
         "WikiChip, NVLink: packets of 1 to 18 flits of 128 bits; 64 bytes take a header flit and 4 of data");
     t.count(
         "network_header_bytes", network_header_bytes, {1, 1024},
-        "header bytes of a network packet, shared by the lines of network_mtu: a line, or the request for "
-        "one, has its share, rounded up to a byte",
+        "Header bytes of a network packet, divided among the lines of network_mtu and rounded up per line",
         "InfiniBand: LRH 8 + BTH 12 + ICRC 4 + VCRC 2 (RoCE v2: 82, with IP, UDP and Ethernet's preamble "
         "and gap)");
     t.bytes("network_mtu", network_mtu, {ByteSize{64}, ByteSize{65'536}},
-            "data of a network packet; gpu.line_bytes: each line has a packet of its own",
+            "Payload of a network packet. gpu.line_bytes: one line per packet",
             "InfiniBand: path MTU of 256 bytes to 4 KiB");
     t.count("translation_bytes", translation_bytes, {0, 1024},
-            "payload bytes of a translation response or an invalidation request",
-            "PCIe ATS 1.1: 8 bytes a translation completion entry, and of an invalidate request");
+            "Payload bytes of a translation response or an invalidation request",
+            "PCIe ATS 1.1: 8 bytes per translation completion entry and per invalidate request");
     t.count("fault_bytes", fault_bytes, {0, 1024},
-            "payload bytes of a packet that tells the driver of a fault: an entry of a GPU's fault buffer",
-            "NVIDIA, clb069.h: 32 bytes an entry");
-    t.bytes(
-        "buffer", buffer, {ByteSize{0}, ByteSize{kLargestBuffer}},
-        "bytes that the receiver of a link buffers, per virtual channel; 0: each link's bandwidth x round "
-        "trip, twice",
-        "assumed: links are built to be filled; twice, because half of the credits may be on hold at the "
-        "receiver");
+            "Payload bytes of a fault packet to the driver (one fault-buffer entry)",
+            "NVIDIA, clb069.h: 32 bytes per entry");
+    t.bytes("buffer", buffer, {ByteSize{0}, ByteSize{kLargestBuffer}},
+            "Receive buffer per link and virtual channel. 0: twice the link's bandwidth x round-trip time",
+            "assumed: enough for the full bandwidth of a link; twice, because the receiver may hold half of "
+            "the credits");
     t.choice("network_spread", network_spread,
              {{"packet", NetworkSpread::packet}, {"flow", NetworkSpread::flow}},
-             "what is spread over equally short network links: packet by packet, or all from one node to "
-             "another over one of them",
+             "Load balancing over equally short network links: per packet, or per flow (pair of nodes)",
              "NVIDIA Quantum InfiniBand: adaptive routing of each packet; ECMP (RFC 2992): flow");
     t.duration("service_time", service_time, {Duration{1}, 1ms},
-               "how long a device takes to serve a line for another one, under load; sizes inbound and "
-               "memory_credits",
-               "assumed");
-    t.count("inbound", inbound, {0, 1 << 20},
-            "requests of other devices that a device serves at a time; 0: the lines that its links carry in "
-            "service_time",
-            "assumed; MGPUSim 4.2, RDMA builder: 256 for links of 16 GB/s, where this gives 250");
+               "Loaded latency of a remote line. Sizes inbound and memory_credits", "assumed");
+    t.count(
+        "inbound", inbound, {0, 1 << 20},
+        "Maximum outstanding lines of other devices' requests. 0: lines that the links carry in service_time",
+        "assumed; MGPUSim 4.2, RDMA builder: 256 for links of 16 GB/s, where this gives 250");
     t.count("memory_credits", memory_credits, {0, 1 << 20},
-            "of these, at one L2 slice; 0: twice its even share", "assumed");
-    copies.describe(t, "copies", "how the data of copies between a GPU and a CPU travel", "PCIe: raw");
+            "Maximum outstanding lines of other devices' requests per L2 slice. 0: twice the even share",
+            "assumed");
+    copies.describe(t, "copies", "Encoding of copies between a GPU and a CPU", "PCIe: raw");
   }
 
   PacketFormat format(bool nvlink) const {
@@ -152,15 +146,15 @@ struct SwitchOutputState {
   static std::span<Stat<SwitchOutputState> const> list() {
     using S = SwitchOutputState const&;
     static constexpr auto all = std::to_array<Stat<SwitchOutputState>>({
-        {"packets", "count", "packets forwarded", StatKind::counter,
+        {"packets", "count", "Packets forwarded", StatKind::counter,
          [](S s) { return s.egress.stats().packets; }},
-        {"bytes", "bytes", "bytes forwarded, headers included", StatKind::counter,
+        {"bytes", "bytes", "Bytes forwarded, headers included", StatKind::counter,
          [](S s) { return s.egress.stats().bytes; }},
-        {"busy_time", "ps", "time the output link was busy", StatKind::counter,
+        {"busy_time", "ps", "Time the output link was busy", StatKind::counter,
          [](S s) { return s.egress.stats().busy_so_far(); }},
-        {"credit_wait_time", "ps", "time the output link was idle while a packet waited for credits",
+        {"credit_wait_time", "ps", "Time the output link was idle while a packet waited for credits",
          StatKind::counter, [](S s) { return s.egress.stats().credit_wait_ps; }},
-        {"queued_packets", "count", "packets waiting for the output", StatKind::level,
+        {"queued_packets", "count", "Packets waiting for the output", StatKind::level,
          [](S s) { return s.egress.queued(); }},
     });
     return all;
@@ -269,28 +263,28 @@ struct PortState {
   static std::span<Stat<PortState> const> list() {
     using S = PortState const&;
     static constexpr auto all = std::to_array<Stat<PortState>>({
-        {"reads_sent", "count", "read requests sent to other devices", StatKind::counter,
+        {"reads_sent", "count", "Read requests sent to other devices", StatKind::counter,
          [](S s) { return s.stats.reads_sent; }},
-        {"writes_sent", "count", "write requests sent to other devices", StatKind::counter,
+        {"writes_sent", "count", "Write requests sent to other devices", StatKind::counter,
          [](S s) { return s.stats.writes_sent; }},
-        {"translations_sent", "count", "translation requests sent", StatKind::counter,
+        {"translations_sent", "count", "Translation requests sent", StatKind::counter,
          [](S s) { return s.stats.translations_sent; }},
-        {"reads_received", "count", "read requests received from other devices", StatKind::counter,
+        {"reads_received", "count", "Read requests received from other devices", StatKind::counter,
          [](S s) { return s.stats.reads_received; }},
-        {"writes_received", "count", "write requests received from other devices", StatKind::counter,
+        {"writes_received", "count", "Write requests received from other devices", StatKind::counter,
          [](S s) { return s.stats.writes_received; }},
-        {"translations_received", "count", "translation requests (CPU) or responses (GPU) received",
+        {"translations_received", "count", "Translation requests (CPU) or responses (GPU) received",
          StatKind::counter, [](S s) { return s.stats.translations_received; }},
-        {"packets", "count", "packets sent over all links", StatKind::counter,
+        {"packets", "count", "Packets sent over all links", StatKind::counter,
          [](S s) { return s.sum(&EgressStats::packets); }},
-        {"bytes", "bytes", "bytes sent, headers included", StatKind::counter,
+        {"bytes", "bytes", "Bytes sent, headers included", StatKind::counter,
          [](S s) { return s.sum(&EgressStats::bytes); }},
-        {"busy_time", "ps", "time the outgoing links were busy, summed over links", StatKind::counter,
+        {"busy_time", "ps", "Time the outgoing links were busy, summed over links", StatKind::counter,
          [](S s) { return s.sum(&EgressStats::busy_ps) - s.sum(&EgressStats::ahead_ps); }},
         {"credit_wait_time", "ps",
-         "time the outgoing links were idle while a packet waited for credits, summed over links",
+         "Time the outgoing links were idle while a packet waited for credits, summed over links",
          StatKind::counter, [](S s) { return s.sum(&EgressStats::credit_wait_ps); }},
-        {"queued_packets", "count", "packets waiting for a link", StatKind::level,
+        {"queued_packets", "count", "Packets waiting for a link", StatKind::level,
          [](S s) { return s.queued(); }},
     });
     return all;

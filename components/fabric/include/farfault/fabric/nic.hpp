@@ -17,8 +17,7 @@ struct NicParams {
   Duration latency = 50ns;
   void describe(ParamTable& t) {
     t.duration("latency", latency, {Duration{1}, 1ms},
-               "between a NIC's port and its memory, which other devices can read and write; each way",
-               "assumed");
+               "Latency between a NIC's port and its memory, each way", "assumed");
   }
 };
 

@@ -41,7 +41,7 @@ class RouteTable {
       if (sets_[i].links == links && sets_[i].together == together)
         entry.set = static_cast<std::uint16_t>(i + 1);
     if (entry.set != 0) return;
-    FF_CHECK(sets_.size() < UINT16_MAX, "a node with more than 65534 sets of equal links");
+    FF_CHECK(sets_.size() < UINT16_MAX, "a node has more than 65534 sets of equal links");
     sets_.push_back({links, together});
     entry.set = static_cast<std::uint16_t>(sets_.size());
   }

@@ -33,16 +33,14 @@ struct CopyEngineParams {
   std::uint32_t window = 0;
   std::uint32_t slice_credits = 0;
   void describe(ParamTable& t) {
-    t.count(
-        "window", window, {0, 1 << 20},
-        "lines under way at a time, in each direction; 0: what each of the GPU's links carries in a round "
-        "trip over the longest route that begins there, and fabric.service_time",
-        "assumed: engines are built to fill their links");
-    t.count(
-        "slice_credits", slice_credits, {0, 1 << 16},
-        "lines that one L2 slice reads or writes for it at a time; 0: twice its even share of the window, "
-        "and at least four of the longest trains (memory.train)",
-        "assumed");
+    t.count("window", window, {0, 1 << 20},
+            "Maximum lines in flight in each direction. 0: enough to fill the GPU's links for a round trip "
+            "on their longest routes plus fabric.service_time",
+            "assumed: engines are designed to fill their links");
+    t.count("slice_credits", slice_credits, {0, 1 << 16},
+            "Maximum outstanding lines at one L2 slice. 0: twice its even share of the window, at least four "
+            "trains of memory.train lines",
+            "assumed");
   }
   // `of_links`: lines that the links carry in a round trip.
   std::uint32_t window_of(std::uint64_t of_links) const;
@@ -108,14 +106,14 @@ struct CopyEngineState {
   static std::span<Stat<CopyEngineState> const> list() {
     using S = CopyEngineState const&;
     static constexpr auto all = std::to_array<Stat<CopyEngineState>>({
-        {"orders", "count", "copies done", StatKind::counter, [](S s) { return s.orders; }},
-        {"lines_in", "count", "cache lines written into this GPU's memory", StatKind::counter,
+        {"orders", "count", "Copies completed", StatKind::counter, [](S s) { return s.orders; }},
+        {"lines_in", "count", "Cache lines written into this GPU's memory", StatKind::counter,
          [](S s) { return s.lines_in; }},
-        {"lines_out", "count", "cache lines written into the memory of other devices", StatKind::counter,
+        {"lines_out", "count", "Cache lines written into the memory of other devices", StatKind::counter,
          [](S s) { return s.lines_out; }},
-        {"local_accesses", "count", "cache lines of this GPU's memory read or written", StatKind::counter,
+        {"local_accesses", "count", "Cache lines of this GPU's memory read or written", StatKind::counter,
          [](S s) { return s.local_accesses; }},
-        {"queued_orders", "count", "copies waiting or under way", StatKind::level,
+        {"queued_orders", "count", "Copies queued or in progress", StatKind::level,
          [](S s) {
            std::uint64_t queued = 0;
            for (auto const& lane : s.lanes) queued += lane.runs.size() - lane.free_runs.size();

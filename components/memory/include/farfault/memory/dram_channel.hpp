@@ -49,40 +49,39 @@ struct DramParams {
   Duration t_rtw = 0ns;
   void describe(ParamTable& t) {
     t.bytes("capacity", capacity, {ByteSize{1 << 20}, ByteSize{std::uint64_t{1} << 44}},
-            "bytes of all channels", "GMMU Bypass, Table 1: 8 x 512 MB");
+            "Capacity of all channels", "GMMU Bypass, Table 1: 8 x 512 MB");
     t.count("channels", channels, {0, 1024},
-            "DRAM channels of a GPU; a divisor or a multiple of the L2 slices; 0: one for each. Fewer are "
-            "shared by neighbouring "
-            "slices, of more each slice has several",
+            "DRAM channels. Must divide the number of slices of the last-level cache or be a multiple of it. "
+            "0: one per slice",
             "assumed");
     t.bandwidth("bandwidth", bandwidth, {Bandwidth{1'000'000}, Bandwidth{10'000'000'000'000}},
-                "of one channel", "assumed: R9 Nano's 512 GB/s of HBM over 16 channels");
-    t.count("banks", banks, {1, 1024}, "banks per channel; a power of two", "MGPUSim 4.2, MI300A: 16");
-    t.bytes("row", row, {ByteSize{128}, ByteSize{1 << 20}}, "bytes of a row buffer; a power of two",
+                "Bandwidth of one channel", "assumed: R9 Nano's 512 GB/s of HBM over 16 channels");
+    t.count("banks", banks, {1, 1024}, "Banks per channel. Must be a power of two",
+            "MGPUSim 4.2, MI300A: 16");
+    t.bytes("row", row, {ByteSize{128}, ByteSize{1 << 20}}, "Row-buffer size. Must be a power of two",
             "HBM: 2 KiB pages (JESD235)");
-    t.duration("t_cl", t_cl, {1ns, 1us}, "column command to data", "HBM: 14 ns (JESD235, 500 MHz x 7)");
-    t.duration("t_rcd", t_rcd, {1ns, 1us}, "activate to column command", "HBM: 14 ns");
-    t.duration("t_rp", t_rp, {1ns, 1us}, "precharge to activate", "HBM: 14 ns");
-    t.duration("t_ras", t_ras, {1ns, 1us}, "activate to precharge, at least", "HBM: 33 ns");
+    t.duration("t_cl", t_cl, {1ns, 1us}, "Column command to data", "HBM: 14 ns (JESD235, 500 MHz x 7)");
+    t.duration("t_rcd", t_rcd, {1ns, 1us}, "Activate to column command", "HBM: 14 ns");
+    t.duration("t_rp", t_rp, {1ns, 1us}, "Precharge to activate", "HBM: 14 ns");
+    t.duration("t_ras", t_ras, {1ns, 1us}, "Activate to precharge, minimum", "HBM: 33 ns");
     t.duration(
         "controller_latency", controller_latency, {0ns, 1us},
-        "what an access takes beyond the timing of its bank (clock crossings, controller, PHY); 0: nothing",
+        "Access latency in addition to the timing of the bank (clock crossings, controller, PHY). 0: none",
         "assumed: 0; the presets of real GPUs state theirs");
-    t.count("queue", queue, {1, 4096}, "requests a channel holds",
+    t.count("queue", queue, {1, 4096}, "Maximum queued requests of a channel",
             "Accel-Sim, SM7_QV100: FR-FCFS queue of 64");
     t.count("walk_queue", walk_queue, {0, 4095},
-            "entries of the queue reserved for reads of page walks, which take no other entries; 0: any "
-            "request takes any entry",
+            "Queue entries for page-walk reads, which use no other entries. 0: no reserved entries",
             "0; MASK (ASPLOS 2018), section 7.4: 16, the golden queue");
-    scheduler.describe(t, "scheduler", "which request is next", "FR-FCFS: Rixner et al., ISCA 2000");
-    t.duration("t_refi", t_refi, {0ns, 1ms}, "from one refresh of all banks to the next; 0: none",
+    scheduler.describe(t, "scheduler", "Scheduling policy", "FR-FCFS: Rixner et al., ISCA 2000");
+    t.duration("t_refi", t_refi, {0ns, 1ms}, "Interval between refreshes of all banks. 0: no refresh",
                "off; HBM2, HBM3, and DDR4 above 85 C: 3900 ns (JESD235, JESD238, JESD79-4)");
-    t.duration("t_rfc", t_rfc, {0ns, 100us}, "how long a refresh takes; 0: none",
+    t.duration("t_rfc", t_rfc, {0ns, 100us}, "Duration of a refresh. 0: no refresh",
                "off; Ramulator 2, HBM2 and HBM3: 160, 260, 350 and 450 ns at 2, 4, 8 and 16 Gb a channel; "
                "DRAMsim3, HBM2_8Gb_x128: 260");
-    t.duration("t_wtr", t_wtr, {0ns, 1us}, "a write's data to a read command; 0: none",
+    t.duration("t_wtr", t_wtr, {0ns, 1us}, "Turn-around time from write data to a read command. 0: none",
                "off; DRAMsim3: HBM2_8Gb_x128 6 to 8 ns, DDR4_8Gb_x8_3200 2.5 to 7.5 ns");
-    t.duration("t_rtw", t_rtw, {0ns, 1us}, "a read's data to a write's; 0: none",
+    t.duration("t_rtw", t_rtw, {0ns, 1us}, "Turn-around time from read data to write data. 0: none",
                "off; Ramulator 2, HBM3: 2 cycles of 1 ns; DRAMsim3: 1 cycle");
   }
   // Queue entries for requests other than reads of page walks.
@@ -110,8 +109,8 @@ struct DramRequesterStats {
   static std::span<Stat<DramRequesterStats> const> list() {
     using S = DramRequesterStats const&;
     static constexpr auto all = std::to_array<Stat<DramRequesterStats>>({
-        {"data_reads", "count", "lines read for warps", StatKind::counter, [](S s) { return s.data_reads; }},
-        {"walk_reads", "count", "lines read for page walks", StatKind::counter,
+        {"data_reads", "count", "Lines read for warps", StatKind::counter, [](S s) { return s.data_reads; }},
+        {"walk_reads", "count", "Lines read for page walks", StatKind::counter,
          [](S s) { return s.walk_reads; }},
     });
     return all;
@@ -147,23 +146,23 @@ struct DramChannelState {
   static std::span<Stat<DramChannelState> const> list() {
     using S = DramChannelState const&;
     static constexpr auto all = std::to_array<Stat<DramChannelState>>({
-        {"reads", "count", "lines read", StatKind::counter, [](S s) { return s.stats.reads; }},
-        {"writes", "count", "lines written", StatKind::counter, [](S s) { return s.stats.writes; }},
-        {"row_hits", "count", "accesses that found their row open", StatKind::counter,
+        {"reads", "count", "Lines read", StatKind::counter, [](S s) { return s.stats.reads; }},
+        {"writes", "count", "Lines written", StatKind::counter, [](S s) { return s.stats.writes; }},
+        {"row_hits", "count", "Row hits: accesses that found their row open", StatKind::counter,
          [](S s) { return s.stats.row_hits; }},
-        {"row_misses", "count", "accesses that had to open their row", StatKind::counter,
-         [](S s) { return s.stats.row_misses; }},
-        {"bytes", "bytes", "bytes transferred", StatKind::counter, [](S s) { return s.stats.bytes; }},
-        {"busy_time", "ps", "time the data bus was busy", StatKind::counter,
+        {"row_misses", "count", "Row misses and conflicts: accesses that had to open their row",
+         StatKind::counter, [](S s) { return s.stats.row_misses; }},
+        {"bytes", "bytes", "Bytes transferred", StatKind::counter, [](S s) { return s.stats.bytes; }},
+        {"busy_time", "ps", "Busy time of the data bus", StatKind::counter,
          [](S s) { return s.stats.busy_ps; }},
-        {"refresh_stalls", "count", "refreshes that made an access wait", StatKind::counter,
+        {"refresh_stalls", "count", "Refreshes that delayed an access", StatKind::counter,
          [](S s) { return s.stats.refresh_stalls; }},
-        {"turn_arounds", "count", "changes of the data bus between reading and writing", StatKind::counter,
+        {"turn_arounds", "count", "Turn-arounds of the data bus between reads and writes", StatKind::counter,
          [](S s) { return s.stats.turn_arounds; }},
-        {"copies", "count", "lines read or written for copy engines", StatKind::counter,
+        {"copies", "count", "Lines read or written for copy engines", StatKind::counter,
          [](S s) { return s.stats.copies; }},
-        {"queue_depth", "count", "lines queued when a request comes", StatKind::histogram, nullptr, 12,
-         [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
+        {"queue_depth", "count", "Queue depth seen by an arriving request, in lines", StatKind::histogram,
+         nullptr, 12, [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
     });
     return all;
   }

@@ -24,18 +24,18 @@ struct SlicedCacheParams {
   ByteSize interleave{256};
   PolicyChoice<Replacement> replacement{"lru"};
   void describe(ParamTable& t) {
-    t.count("slices", slices, {1, 256}, "slices (banks) of the cache", "MGPUSim 4.2, R9 Nano: 16");
-    t.bytes("size", size, {ByteSize{4096}, ByteSize{std::uint64_t{1} << 30}}, "bytes of all slices together",
+    t.count("slices", slices, {1, 256}, "Slices (banks) of the cache", "MGPUSim 4.2, R9 Nano: 16");
+    t.bytes("size", size, {ByteSize{4096}, ByteSize{std::uint64_t{1} << 30}}, "Capacity of all slices",
             "MGPUSim 4.2, R9 Nano: 2 MiB");
-    t.count("ways", ways, {1, 1024}, "ways of the cache", "MGPUSim 4.2, R9 Nano: 16");
-    replacement.describe(t, "replacement", "which line gives way to another",
-                         "Akita 4.9 (mem/cache): the least recently used");
-    t.count("latency", latency, {1, 10000}, "cycles from look-up to response", "MGPUSim 4.2, MI300A: 14");
-    t.count("mshrs", mshrs, {1, 4096}, "lines with an outstanding miss, per slice",
+    t.count("ways", ways, {1, 1024}, "Ways of the cache", "MGPUSim 4.2, R9 Nano: 16");
+    replacement.describe(t, "replacement", "Replacement policy",
+                         "Akita 4.9 (mem/cache): least recently used");
+    t.count("latency", latency, {1, 10000}, "Cycles from look-up to response", "MGPUSim 4.2, MI300A: 14");
+    t.count("mshrs", mshrs, {1, 4096}, "Maximum lines with an outstanding miss, per slice",
             "MGPUSim 4.2, R9 Nano: 64");
-    t.count("waiters", waiters, {1, 1 << 20}, "requests that can wait for lines, per slice", "assumed");
+    t.count("waiters", waiters, {1, 1 << 20}, "Maximum requests waiting for lines, per slice", "assumed");
     t.bytes("interleave", interleave, {ByteSize{64}, ByteSize{1 << 30}},
-            "consecutive bytes in one slice; a power of two", "assumed");
+            "Consecutive bytes in one slice. Must be a power of two", "assumed");
   }
 };
 
@@ -49,27 +49,27 @@ struct L2CacheParams : SlicedCacheParams {
   void describe(ParamTable& t) {
     SlicedCacheParams::describe(t);
     t.count("partitions", partitions, {1, 64},
-            "partitions, each with an equal share of the slices for an equal share of the SMs",
-            "one; NVIDIA A100 white paper: two halves; AMD CDNA 3 white paper: one for each of 8 XCDs");
-    t.count("partition_latency", partition_latency, {0, 10000},
-            "cycles from a slice to the home slice, or the memory, of another partition, and as many back: a "
-            "miss takes them twice; 0: none, with miss_path memory only",
-            "assumed; NVIDIA A100 by MT4G (arXiv:2511.05958): a hit in the far half takes 134 cycles more");
+            "Partitions, each with an equal share of the slices and of the SMs",
+            "1; NVIDIA A100 white paper: two halves; AMD CDNA 3 white paper: one for each of 8 XCDs");
+    t.count(
+        "partition_latency", partition_latency, {0, 10000},
+        "One-way latency in cycles from a slice to the home slice or memory of another partition. 0: none, "
+        "with miss_path memory only",
+        "assumed; NVIDIA A100 by MT4G (arXiv:2511.05958): 134 additional cycles for a hit in the far half");
     t.choice("miss_path", miss_path, {{"home_slice", MissPath::home_slice}, {"memory", MissPath::memory}},
-             "where a slice gets a line of another partition: from the slice that is its home, hardware "
-             "keeping the "
-             "copies coherent, or from its memory, every slice being written back and emptied after a kernel",
+             "Source of a line of another partition: home_slice, its home slice, with hardware coherence; "
+             "memory, its memory, all slices are written back and emptied after a kernel",
              "NVIDIA A100 white paper: coherent in hardware; MI300X: memory (LLVM, AMDGPUUsage, gfx942: "
              "buffer_wbl2, "
              "buffer_inv)");
     t.flag(
         "write_back_at_kernel_end", write_back_at_kernel_end,
-        "the dirty lines are written to memory before a kernel is reported done",
+        "Write dirty lines to memory before a kernel completes",
         "off; AMD gfx90a, gfx942: buffer_wbl2 at a release to the system (LLVM, AMDGPUUsage, memory model)");
-    t.count("ports", ports, {1, 64}, "look-ups that begin, and responses that leave, per slice in one cycle",
-            "one; MASK, Mosaic (MICRO 2017), Table 1: 2");
-    walk_reads.describe(t, "walk_reads", "whether reads of page walks are looked up and kept",
-                        "GMMU Bypass, Mosaic: as all others");
+    t.count("ports", ports, {1, 64}, "Look-ups started and responses sent per cycle and slice",
+            "1; MASK, Mosaic (MICRO 2017), Table 1: 2");
+    walk_reads.describe(t, "walk_reads", "Caching of page-walk reads",
+                        "GMMU Bypass, Mosaic: as all other requests");
   }
   std::uint32_t slices_per_partition() const { return slices / partitions; }
   bool software_coherent() const { return partitions > 1 && miss_path == MissPath::memory; }

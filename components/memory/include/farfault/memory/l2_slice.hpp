@@ -98,13 +98,13 @@ struct L2RequesterStats {
   static std::span<Stat<L2RequesterStats> const> list() {
     using S = L2RequesterStats const&;
     static constexpr auto all = std::to_array<Stat<L2RequesterStats>>({
-        {"data_requests", "count", "requests of warps", StatKind::counter,
+        {"data_requests", "count", "Requests of warps", StatKind::counter,
          [](S s) { return s.data_requests; }},
-        {"data_hits", "count", "requests of warps that hit", StatKind::counter,
+        {"data_hits", "count", "Requests of warps that hit", StatKind::counter,
          [](S s) { return s.data_hits; }},
-        {"walk_reads", "count", "read requests of page walks", StatKind::counter,
+        {"walk_reads", "count", "Read requests of page walks", StatKind::counter,
          [](S s) { return s.walk_reads; }},
-        {"walk_hits", "count", "read requests of page walks that hit", StatKind::counter,
+        {"walk_hits", "count", "Read requests of page walks that hit", StatKind::counter,
          [](S s) { return s.walk_hits; }},
     });
     return all;
@@ -166,7 +166,7 @@ struct L2SliceState {
   Policy<WalkReads> walk_reads;
   MshrTable<L2Waiter> mshrs;
   std::vector<std::uint8_t> passing;  // by MSHR, if reads may bypass the cache: its line is not kept
-  MshrTable<L2Waiter> own_mshrs;      // for reads that bypass the cache, if they have MSHRs of their own
+  MshrTable<L2Waiter> own_mshrs;      // for reads that bypass the cache, if they have separate MSHRs
   Ring<MemRequest> stalled;           // in order, behind a request without an MSHR
   Ring<MemRequest> stalled_bypasses;  // bypassing reads, if they overtake stalled requests
   Ring<std::uint64_t> writebacks;     // lines that wait for a DRAM credit
@@ -198,30 +198,31 @@ struct L2SliceState {
   static std::span<Stat<L2SliceState> const> list() {
     using S = L2SliceState const&;
     static constexpr auto all = std::to_array<Stat<L2SliceState>>({
-        {"reads", "count", "read requests, page-walk reads included", StatKind::counter,
+        {"reads", "count", "Read requests, page-walk reads included", StatKind::counter,
          [](S s) { return s.stats.reads; }},
-        {"writes", "count", "write requests", StatKind::counter, [](S s) { return s.stats.writes; }},
-        {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.stats.hits; }},
-        {"misses", "count", "requests that missed", StatKind::counter, [](S s) { return s.stats.misses; }},
-        {"writebacks", "count", "evicted dirty lines written to DRAM", StatKind::counter,
+        {"writes", "count", "Write requests", StatKind::counter, [](S s) { return s.stats.writes; }},
+        {"hits", "count", "Requests that hit", StatKind::counter, [](S s) { return s.stats.hits; }},
+        {"misses", "count", "Requests that missed", StatKind::counter, [](S s) { return s.stats.misses; }},
+        {"writebacks", "count", "Evicted dirty lines written to DRAM", StatKind::counter,
          [](S s) { return s.stats.writebacks; }},
-        {"mshr_stalls", "count", "requests that waited for a free MSHR", StatKind::counter,
+        {"mshr_stalls", "count", "Requests stalled without a free MSHR", StatKind::counter,
          [](S s) { return s.stats.mshr_stalls; }},
-        {"far_misses", "count", "requests that went to another partition's slice or memory",
-         StatKind::counter, [](S s) { return s.stats.far_misses; }},
-        {"far_requests", "count", "requests of other partitions' slices, hits or misses here",
-         StatKind::counter, [](S s) { return s.stats.far_requests; }},
-        {"kernel_end_writebacks", "count", "dirty lines written to memory at the end of a kernel",
+        {"far_misses", "count", "Requests sent to another partition's slice or memory", StatKind::counter,
+         [](S s) { return s.stats.far_misses; }},
+        {"far_requests", "count",
+         "Requests from other partitions' slices, counted as hits or misses of this slice", StatKind::counter,
+         [](S s) { return s.stats.far_requests; }},
+        {"kernel_end_writebacks", "count", "Dirty lines written to memory at the end of a kernel",
          StatKind::counter, [](S s) { return s.stats.kernel_end_writebacks; }},
-        {"page_writebacks", "count", "dirty lines written to memory because their page moved away",
-         StatKind::counter, [](S s) { return s.stats.page_writebacks; }},
-        {"copy_requests", "count", "requests of copy engines", StatKind::counter,
+        {"page_writebacks", "count", "Dirty lines flushed by page migration", StatKind::counter,
+         [](S s) { return s.stats.page_writebacks; }},
+        {"copy_requests", "count", "Requests of copy engines", StatKind::counter,
          [](S s) { return s.stats.copy_requests; }},
-        {"copy_hits", "count", "requests of copy engines that hit", StatKind::counter,
+        {"copy_hits", "count", "Requests of copy engines that hit", StatKind::counter,
          [](S s) { return s.stats.copy_hits; }},
-        {"busy_time", "ps", "time that the slice took requests, divided by ports", StatKind::counter,
+        {"busy_time", "ps", "Busy time per port", StatKind::counter,
          [](S s) { return s.stats.busy_ps / s.ports.number(); }},
-        {"mshr_stall_time", "ps", "time in which requests waited for a free MSHR, or for room to write back",
+        {"mshr_stall_time", "ps", "Time with requests stalled without a free MSHR or write-back entry",
          StatKind::counter, [](S s) { return s.stall.ps(); }},
     });
     return all;

@@ -19,15 +19,16 @@ struct MemoryCacheParams {
   PolicyChoice<Replacement> replacement{"lru"};
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{0}, ByteSize{std::uint64_t{1} << 34}},
-            "bytes of the caches in front of all DRAM channels; 0: none",
+            "Capacity of the caches in front of all DRAM channels. 0: no caches",
             "none; AMD CDNA 3 white paper, MI300X: 256 MB, 2 MB for each of 128 channels");
-    t.count("ways", ways, {1, 1024}, "ways of such a cache", "AMD CDNA 3 white paper: 16");
-    replacement.describe(t, "replacement", "which line gives way to another", "assumed");
-    t.count("latency", latency, {1, 10000}, "cycles from look-up to response", "assumed");
-    t.count("cycles_per_line", cycles_per_line, {1, 1024}, "cycles that a line takes in one of these caches",
+    t.count("ways", ways, {1, 1024}, "Ways of each cache", "AMD CDNA 3 white paper: 16");
+    replacement.describe(t, "replacement", "Replacement policy", "assumed");
+    t.count("latency", latency, {1, 10000}, "Cycles from look-up to response", "assumed");
+    t.count("cycles_per_line", cycles_per_line, {1, 1024},
+            "Cycles per line in each cache (inverse throughput)",
             "assumed; AMD CDNA 3 white paper: 64 bytes per cycle, two cycles for a line of 128");
-    t.count("mshrs", mshrs, {1, 4096}, "lines with an outstanding miss, per channel", "assumed");
-    t.count("queue", queue, {1, 65536}, "requests under way between the L2 cache and one of these caches",
+    t.count("mshrs", mshrs, {1, 4096}, "Maximum lines with an outstanding miss, per channel", "assumed");
+    t.count("queue", queue, {1, 65536}, "Maximum outstanding requests from the L2 cache to each cache",
             "assumed");
   }
   bool present() const { return size.bytes != 0; }

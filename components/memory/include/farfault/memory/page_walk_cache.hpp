@@ -20,13 +20,13 @@ struct PageWalkCacheParams {
   PolicyChoice<Replacement> replacement{"lru"};
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{0}, ByteSize{1 << 24}},
-            "bytes of a cache between a GPU's page walkers and its L2 cache; 0: none",
-            "none; MASK (ASPLOS 2018), Table 1, of its baseline PWCache: 8 KiB");
-    t.count("ways", ways, {1, 1024}, "its ways", "MASK, Table 1: 16");
-    t.count("latency", latency, {1, 10000}, "cycles from look-up to response", "MASK, Table 1: 10");
-    t.count("mshrs", mshrs, {1, 4096}, "lines with an outstanding miss",
+            "Capacity of the page-walk cache, between a GPU's page walkers and its L2 cache. 0: no cache",
+            "none; MASK (ASPLOS 2018), Table 1, baseline PWCache: 8 KiB");
+    t.count("ways", ways, {1, 1024}, "Ways of the page-walk cache", "MASK, Table 1: 16");
+    t.count("latency", latency, {1, 10000}, "Cycles from look-up to response", "MASK, Table 1: 10");
+    t.count("mshrs", mshrs, {1, 4096}, "Maximum lines with an outstanding miss",
             "assumed: one for each of 64 walkers");
-    replacement.describe(t, "replacement", "which line gives way to another", "assumed");
+    replacement.describe(t, "replacement", "Replacement policy", "assumed");
   }
   bool present() const { return size.bytes != 0; }
   L2CacheParams slice_params(std::uint32_t requests) const {

@@ -25,6 +25,10 @@ namespace farfault {
 // because the CPU's memory holds the same data.
 enum class CleanPages : std::uint8_t { transferred, dropped };
 
+// Pages whose lifetimes thread-block policies get. The lifetime of a page that arrived before the GPU's first
+// eviction includes the time in which its memory filled.
+enum class CountedLifetimes : std::uint8_t { all, after_first_eviction };
+
 struct BatchParams {
   PolicyChoice<FaultReplay> replay{"each_fault"};
   std::uint32_t faults = 256;
@@ -40,47 +44,54 @@ struct BatchParams {
   PolicyChoice<EvictionSchedule> eviction_schedule{"serialized"};
   ByteSize eviction_unit{std::uint64_t{2} << 20};
   CleanPages clean_pages = CleanPages::transferred;
+  CountedLifetimes lifetimes = CountedLifetimes::all;
   void describe(ParamTable& t) {
-    replay.describe(t, "replay", "whether faults are served in batches, and when accesses are made again",
-                    "assumed: as IOMMU and driver do it for one fault; NVIDIA's driver: batch_flush");
-    t.count("faults", faults, {1, 65536}, "entries of the fault buffer that a batch takes at most",
+    replay.describe(t, "replay", "Fault batching and replay policy",
+                    "assumed: each fault served on arrival; NVIDIA's driver: batch_flush");
+    t.count("faults", faults, {1, 65536}, "Maximum fault-buffer entries per batch",
             "NVIDIA's driver (uvm_gpu_replayable_faults.c): 256");
-    t.duration(
-        "interrupt_time", interrupt_time, {0ns, 1s},
-        "from the arrival of a GPU's interrupt at an idle driver until it reads the fault buffer; 0: none",
-        "assumed");
-    t.duration("time", time, {1ns, 1s},
-               "from the begin of a batch until the driver works on its first block: to read and sort faults",
+    t.duration("interrupt_time", interrupt_time, {0ns, 1s},
+               "Time from a GPU's interrupt at an idle driver to the read of its fault buffer. 0: none",
                "assumed");
-    t.duration("block_time", block_time, {0ns, 1s},
-               "work of the driver on each 2 MiB block of a batch; 0: none", "assumed");
-    t.duration("page_time", page_time, {0ns, 1s},
-               "work of the driver on each faulted page of a batch; 0: none", "assumed");
-    t.duration("prefetched_page_time", prefetched_page_time, {0ns, 1s},
-               "work of the driver on each prefetched page of a batch; 0: none",
-               "assumed: as a faulted page's");
     t.duration(
-        "first_touch_time", first_touch_time, {0ns, 1s},
-        "work on a block of which a page comes to a GPU for the first time: to unmap it on the CPU, and to "
-        "map its pages for DMA; 0: none",
-        "assumed; Allen and Ge, SC 2021, name both as the larger part of a batch");
+        "time", time, {1ns, 1s},
+        "Driver time from the start of a batch to work on its first block (reading and sorting faults)",
+        "assumed");
+    t.duration("block_time", block_time, {0ns, 1s}, "Driver time per 2 MiB block of a batch. 0: none",
+               "assumed");
+    t.duration("page_time", page_time, {0ns, 1s}, "Driver time per faulted page of a batch. 0: none",
+               "assumed");
+    t.duration("prefetched_page_time", prefetched_page_time, {0ns, 1s},
+               "Driver time per prefetched page of a batch. 0: none", "assumed: same as for a faulted page");
+    t.duration("first_touch_time", first_touch_time, {0ns, 1s},
+               "Additional driver time the first time a GPU's batch serves a block (CPU unmapping, DMA "
+               "mapping). 0: none",
+               "assumed; Allen and Ge, SC 2021, name both as the larger part of a batch");
     t.duration("least_stay", least_stay, {0ns, 1s},
-               "how long a page that came to a GPU stays there at least before a batch takes it to another "
-               "GPU, where accesses are replayed: they must find it; 0: it may be taken at once",
-               "assumed: longer than a replayed access takes, shorter than a batch");
-    prefetch.describe(t, "prefetch", "which pages of a block come beside those that have faulted",
+               "Minimum time on a GPU before a batch of another GPU may take the page, unless replay = page. "
+               "0: none",
+               "assumed: longer than a replayed access, shorter than a batch");
+    prefetch.describe(t, "prefetch", "Prefetcher within a 2 MiB block",
                       "NVIDIA's driver (uvm_perf_prefetch.c): tree");
-    eviction_order.describe(t, "eviction_order", "which unit of a full GPU leaves first",
+    eviction_order.describe(t, "eviction_order", "Eviction policy of a full GPU",
                             "NVIDIA's driver (uvm_pmm_gpu.c): aged_lru");
-    eviction_schedule.describe(t, "eviction_schedule", "when units leave",
+    eviction_schedule.describe(t, "eviction_schedule", "Eviction schedule within a batch",
                                "Batch-aware unified memory (ASPLOS 2020), Fig. 4: serialized");
     t.bytes("eviction_unit", eviction_unit, {ByteSize{4096}, ByteSize{std::uint64_t{2} << 20}},
-            "virtual bytes, aligned, whose pages leave a GPU together: a power of two",
+            "Aligned virtual bytes evicted together. Must be a power of two",
             "NVIDIA's driver (uvm_pmm_gpu.c): root chunks of 2 MiB");
-    t.choice("clean_pages", clean_pages,
-             {{"transferred", CleanPages::transferred}, {"dropped", CleanPages::dropped}},
-             "what happens to the data of a page that leaves and was not written on the GPU since it came",
-             "Batch-aware unified memory (ASPLOS 2020), section 3, and NVIDIA's driver: transferred");
+    t.choice(
+        "clean_pages", clean_pages,
+        {{"transferred", CleanPages::transferred}, {"dropped", CleanPages::dropped}},
+        "Handling of clean evicted pages, whose data CPU memory holds: transferred to the CPU, or dropped",
+        "Batch-aware unified memory (ASPLOS 2020), section 3, and NVIDIA's driver: transferred");
+    t.choice(
+        "lifetimes", lifetimes,
+        {{"all", CountedLifetimes::all}, {"after_first_eviction", CountedLifetimes::after_first_eviction}},
+        "Evicted pages whose lifetimes gpu.sm.thread_blocks gets: all, or only pages that arrived after "
+        "their GPU's first eviction",
+        "assumed; Batch-aware unified memory (ASPLOS 2020), section 4.1: \"an indicator of premature "
+        "evictions\"");
   }
   bool in_batches() const { return replay.make({})->in_batches(); }
 };
@@ -153,6 +164,11 @@ struct BatchCounts {
   std::uint64_t lifetime_ps = 0;
 };
 
+struct BatchedGpu {
+  std::uint64_t owes_replay = 0;
+  Time first_eviction = Time::max();  // max: none
+};
+
 // interrupted: an interrupt has arrived and the bottom half will run; reading: fault-buffer entries are in
 // transit; serving: pages migrate.
 enum class BatchPhase : std::uint64_t { idle, interrupted, reading, serving };
@@ -185,7 +201,7 @@ struct BatchState {
   PageRecords<PagedPage> of_page;
   std::vector<PageRecords<PageStay>> stays;         // indexed by GPU
   std::vector<PageRecords<SeenBlock>> blocks_seen;  // indexed by GPU, then by the block's first page
-  std::vector<std::uint64_t> owes_replay;           // indexed by GPU
+  std::vector<BatchedGpu> gpus;
   BatchRecord record;
   std::vector<BatchRecord> records;
   BatchCounts counts;

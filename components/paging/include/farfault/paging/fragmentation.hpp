@@ -2,7 +2,7 @@
 // Memory that is fragmented at the start (Mosaic, MICRO 2017, section 6.4): random frames hold data of no
 // application.
 //
-// - Fragmentation index: fraction of large frames with such data. Occupancy: fraction of each of these frames
+// - Fragmentation index: fraction of large frames with this data. Occupancy: fraction of each of these frames
 //   that is occupied. Both are rounded to whole large frames and base pages.
 // - The same seed, GPU number and memory size give the same frames.
 #pragma once

@@ -41,25 +41,21 @@ struct DriverParams {
   Duration allocation_latency = 100ns;
   void describe(ParamTable& t) {
     t.duration("fault_latency", fault_latency, {1ns, 1s},
-               "time the driver takes for a fault: to map a page that is touched first, or to start its move",
+               "Driver time per fault: mapping a page at its first touch, or starting a migration",
                "assumed");
-    t.count(
-        "faults_at_a_time", faults_at_a_time, {1, 65536},
-        "faults that the driver works on at a time, for fault_latency each; the others wait in order, and so "
-        "does what programs allocate and free",
-        "one: a driver's bottom half is one thread; Mosaic (MICRO 2017), section 3.2, gives the latency of a "
-        "fault alone");
+    t.count("faults_at_a_time", faults_at_a_time, {1, 65536},
+            "Faults served concurrently, each for fault_latency. Other faults, allocations and frees wait in "
+            "order",
+            "one: a driver's bottom half is one thread; Mosaic (MICRO 2017), section 3.2, gives the latency "
+            "of a single fault");
     t.duration("notify_latency", notify_latency, {1ns, 1s},
-               "from the IOMMU or a copy engine to the driver, and back", "assumed");
-    t.count(
-        "migrations", migrations, {1, 4096},
-        "pages that move, are copied at their first touch or by a program, or that a program allocates or "
-        "frees, at a time",
-        "assumed; MGPUSim 4.2 moves one");
-    t.duration(
-        "allocation_latency", allocation_latency, {1ns, 1s},
-        "time the driver takes for a page that a program allocates or frees, a large one or a base page",
-        "assumed");
+               "Latency between the driver and the IOMMU or a copy engine, each way", "assumed");
+    t.count("migrations", migrations, {1, 4096},
+            "Maximum pages in flight: migrated, evicted, copied at first touch or by a program, allocated or "
+            "freed",
+            "assumed; MGPUSim 4.2: one");
+    t.duration("allocation_latency", allocation_latency, {1ns, 1s},
+               "Driver time per page that a program allocates or frees, base or large", "assumed");
   }
 };
 
@@ -236,32 +232,32 @@ struct PagingDriverStats {
   static std::span<Stat<PagingDriverStats> const> list() {
     using S = PagingDriverStats const&;
     static constexpr auto all = std::to_array<Stat<PagingDriverStats>>({
-        {"page_faults", "count", "page faults handled", StatKind::counter, [](S s) { return s.page_faults; }},
-        {"pages_mapped", "count", "pages given a frame at their first touch, a large one once",
-         StatKind::counter, [](S s) { return s.pages_mapped; }},
+        {"page_faults", "count", "Page faults handled", StatKind::counter, [](S s) { return s.page_faults; }},
+        {"pages_mapped", "count", "Pages mapped at first touch. A large page counts once", StatKind::counter,
+         [](S s) { return s.pages_mapped; }},
         {"pages_spilled", "count",
-         "pages mapped at their first touch, or allocated, on another device because the memory of theirs "
-         "was full",
+         "Pages mapped at first touch, or allocated, on another device because the intended memory was full",
          StatKind::counter, [](S s) { return s.pages_spilled; }},
-        {"migrations", "count", "pages migrated to the GPU that accessed them", StatKind::counter,
+        {"migrations", "count", "Pages migrated to a GPU", StatKind::counter,
          [](S s) { return s.migrations; }},
         {"migration_time", "ps",
-         "time from the start of a migration to the new mapping, summed over migrations", StatKind::counter,
+         "Time from the start of a migration to the new mapping, summed over migrations", StatKind::counter,
          [](S s) { return s.migration_ps; }},
-        {"migrations_refused", "count", "migrations refused because the destination GPU's memory was full",
-         StatKind::counter, [](S s) { return s.migrations_refused; }},
-        {"copied_bytes", "bytes", "bytes copied between the host's memory and GPUs by programs",
-         StatKind::counter, [](S s) { return s.copied_bytes; }},
+        {"migrations_refused", "count",
+         "Migrations and copies refused because the destination GPU's memory was full", StatKind::counter,
+         [](S s) { return s.migrations_refused; }},
+        {"copied_bytes", "bytes", "Bytes copied between host memory and GPUs by programs", StatKind::counter,
+         [](S s) { return s.copied_bytes; }},
         {"unallocated_faults", "count",
-         "of the page faults, those on memory that a program is to allocate and has not", StatKind::counter,
+         "Page faults on memory that a program has not allocated yet or has freed", StatKind::counter,
          [](S s) { return s.unallocated_faults; }},
-        {"allocated_pages", "count", "base pages allocated by programs", StatKind::counter,
+        {"allocated_pages", "count", "Base pages allocated by programs", StatKind::counter,
          [](S s) { return s.allocated_pages; }},
-        {"freed_pages", "count", "base pages freed by programs", StatKind::counter,
+        {"freed_pages", "count", "Base pages freed by programs", StatKind::counter,
          [](S s) { return s.freed_pages; }},
-        {"prefetched_pages", "count", "pages that a batch brought without a fault", StatKind::counter,
+        {"prefetched_pages", "count", "Pages prefetched by batches", StatKind::counter,
          [](S s) { return s.prefetched_pages; }},
-        {"evicted_pages", "count", "pages that left a full GPU, for the CPU's memory", StatKind::counter,
+        {"evicted_pages", "count", "Pages evicted from a full GPU", StatKind::counter,
          [](S s) { return s.evicted_pages; }},
     });
     return all;
@@ -305,23 +301,21 @@ struct PagingDriverState {
     using S = PagingDriverState const&;
     static constexpr auto all = std::to_array<Stat<PagingDriverState>>({
         {"active_migrations", "count",
-         "pages being migrated, copied at their first touch or by a program, allocated or freed",
+         "Pages in flight: migrated, evicted, copied at first touch or by a program, allocated or freed",
          StatKind::level, [](S s) { return s.moves.size() - s.free_moves.size(); }},
         {"busy_time", "ps",
-         "time that the driver worked on faults, of those that it can work on at a time on average; of "
-         "batches "
-         "the time from the beginning to the end of each",
+         "Driver busy time: batch durations, plus time for other faults divided by faults_at_a_time",
          StatKind::counter, [](S s) { return s.busy_time(); }},
-        {"batches", "count", "batches of faults served", StatKind::counter,
+        {"batches", "count", "Fault batches served", StatKind::counter,
          [](S s) { return s.batch.counts.batches; }},
-        {"raw_faults", "count", "entries of fault buffers that batches took", StatKind::counter,
+        {"raw_faults", "count", "Fault-buffer entries read by batches", StatKind::counter,
          [](S s) { return s.batch.counts.raw_faults; }},
         {"duplicate_faults", "count",
-         "of these, those of a page that had one in the same batch, or that was on the GPU by then",
+         "Fault-buffer entries for pages already in the batch or already resident on the GPU",
          StatKind::counter, [](S s) { return s.batch.counts.duplicates; }},
-        {"premature_evictions", "count", "faulted pages that came again after an eviction", StatKind::counter,
-         [](S s) { return s.batch.counts.premature_evictions; }},
-        {"page_lifetime", "ps", "time from a page's arrival on a GPU to its eviction, summed over evictions",
+        {"premature_evictions", "count", "Faulted pages that had been evicted from the GPU before",
+         StatKind::counter, [](S s) { return s.batch.counts.premature_evictions; }},
+        {"page_lifetime", "ps", "Time from a page's arrival on a GPU to its eviction, summed over evictions",
          StatKind::counter, [](S s) { return s.batch.counts.lifetime_ps; }},
     });
     return all;

@@ -21,7 +21,7 @@ class AccessDrain {
   // Assigns everything so far to the older generation: all outstanding accesses, and the next `translated`
   // accesses to be sent. Requires done().
   void begin(std::uint64_t translated) {
-    FF_CHECK(done(), "a second drain begins before the first is done");
+    FF_CHECK(done(), "drain started before the previous one ended");
     current_ ^= 1U;
     ahead_ = translated;
   }

@@ -51,7 +51,7 @@ class MshrTable {
 
   // Requires !full() and that the key is absent.
   std::uint32_t allocate(std::uint64_t key) {
-    FF_INVARIANT(!find(key), "a second MSHR for one key");
+    FF_INVARIANT(!find(key), "key already has an MSHR");
     return allocate_one_more(key);
   }
   // Requires !full(). The key may have other entries; find() then returns any of them.

@@ -25,7 +25,7 @@ class Ring {
   std::uint64_t capacity() const { return capacity_; }
 
   T& push(T const& item) {
-    FF_CHECK(!full(), "a bounded queue overflows: a sender ignored its credits");
+    FF_CHECK(!full(), "bounded queue overflow: a sender ignored its credits");
     if (size_ == items_.size()) grow();
     auto i = first_ + size_;
     if (i >= items_.size()) i -= items_.size();

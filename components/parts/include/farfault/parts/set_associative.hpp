@@ -71,7 +71,7 @@ class SetAssociative {
   Inserted insert(std::uint32_t set, std::uint64_t key) {
     if (places_.empty() || places_[set].recent == kNone) make_place(set);
     auto const base = places_[set].first;
-    FF_INVARIANT(!peek(set, key), "a key is inserted twice");
+    FF_INVARIANT(!peek(set, key), "key is inserted twice");
     // Ways are filled in order: without erasures, a set is full when its last way is occupied.
     auto way = ways_;
     if (erased_ != 0 || keys_[base + ways_ - 1] == kEmpty) way = first_of(keys_.data() + base, ways_, kEmpty);
@@ -186,7 +186,7 @@ class SetAssociative {
     auto const way =
         replacement_->victim({set, coming, of_set(keys_), of_set(used_),
                               inserted_.empty() ? std::span<std::uint64_t const>() : of_set(inserted_)});
-    FF_CHECK(way < ways_, "a replacement policy names a way that is not there");
+    FF_CHECK(way < ways_, "replacement policy selected a way that does not exist");
     return way;
   }
 

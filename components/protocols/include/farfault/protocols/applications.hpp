@@ -51,7 +51,7 @@ class Applications {
 
   Applications() = default;
   explicit Applications(std::vector<Application> all) : all_(std::move(all)) {
-    FF_CHECK(all_.size() <= kMost, "more applications than there can be");
+    FF_CHECK(all_.size() <= kMost, "too many applications");
     for (auto const& a : all_) {
       FF_CHECK(a.space < kAddressSpaces && a.launches() < kMostLaunches,
                "application '" + a.name + "' has an address space or a number of launches beyond the limit");
@@ -70,7 +70,7 @@ class Applications {
       for (std::uint32_t i = 0; i < a.workload->streams(); ++i) application_of_stream_.push_back(number);
       spaces_ = std::max(spaces_, a.space + 1);
     }
-    FF_CHECK(streams() <= kMostStreams, "more streams than there can be");
+    FF_CHECK(streams() <= kMostStreams, "too many streams");
   }
   // One workload alone, on all GPUs and SMs.
   explicit Applications(Workload const& workload)

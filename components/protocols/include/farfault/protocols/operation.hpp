@@ -94,33 +94,35 @@ inline std::string why_not(std::vector<Operation> const& operations, std::size_t
   for (std::size_t i = 0; i < operations.size(); ++i) {
     auto const& o = operations[i];
     auto const where = "operation " + std::to_string(i);
-    if (o.stream >= kMostStreams) return where + " is in a stream beyond the limit";
+    if (o.stream >= kMostStreams) return where + " has a stream number beyond the limit";
     streams[o.stream] = true;
     last_stream = std::max<std::size_t>(last_stream, o.stream);
     if (o.kind == OperationKind::kernel && (o.number >= kernels || launches[o.number]++ != 0))
       return where + " launches kernel " + std::to_string(o.number) +
-             ", which there is not, or a second time";
+             ", which does not exist or is launched twice";
     if (o.kind == OperationKind::wait && o.number >= i)
-      return where + " waits for operation " + std::to_string(o.number) + ", which does not come before it";
+      return where + " waits for operation " + std::to_string(o.number) +
+             ", which is not an earlier operation";
     auto const holds = [&](Buffer const& b) {
       return o.first >= b.base && o.first - b.base < b.bytes && o.bytes <= b.bytes - (o.first - b.base);
     };
     if (o.is_copy() && (o.bytes == 0 || std::ranges::none_of(buffers, holds)))
-      return where + " copies " + to_text(ByteSize{o.bytes}) + ", which no buffer has";
+      return where + " copies " + to_text(ByteSize{o.bytes}) +
+             ", but a copy must be a nonempty part of one buffer";
     if (!o.is_allocation()) continue;
     auto const b = std::ranges::find_if(
         buffers, [&](Buffer const& x) { return x.base == o.first && x.bytes == o.bytes && x.bytes != 0; });
     auto const verb = std::string(o.kind == OperationKind::allocate ? "allocates " : "frees ");
-    if (b == buffers.end()) return where + ' ' + verb + "what is not a whole buffer";
+    if (b == buffers.end()) return where + ' ' + verb + "a range that is not a whole buffer";
     auto const n = static_cast<std::size_t>(b - buffers.begin());
     if (allocated[n] == (o.kind == OperationKind::allocate))
       return where + ' ' + verb + "buffer '" + b->name + "', which is " +
-             (allocated[n] ? "allocated already" : "not allocated");
+             (allocated[n] ? "already allocated" : "not allocated");
     allocated[n] = !allocated[n];
   }
   if (std::ranges::find(launches, 0U) != launches.end()) return "a kernel is never launched";
   auto const used = streams.begin() + static_cast<std::ptrdiff_t>(last_stream);
-  if (std::find(streams.begin(), used, false) != used) return "a stream below the last one has no operation";
+  if (std::find(streams.begin(), used, false) != used) return "stream numbers have a gap";
   return {};
 }
 

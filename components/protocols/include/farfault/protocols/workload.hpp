@@ -61,7 +61,7 @@ class Workload {
   // Number of the buffer that begins at `base`, which must exist.
   std::size_t buffer_at(VirtAddr base) const {
     auto const b = std::ranges::find(buffers_, base, &Buffer::base);
-    FF_CHECK(b != buffers_.end(), "workload '" + name_ + "': no buffer begins there");
+    FF_CHECK(b != buffers_.end(), "workload '" + name_ + "': no buffer begins at this address");
     return static_cast<std::size_t>(b - buffers_.begin());
   }
 

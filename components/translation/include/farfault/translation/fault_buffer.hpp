@@ -3,7 +3,7 @@
 // answered. A page faults if a walk does not find it, or finds it on another device and it is to move.
 //
 // - add() is called once per failed walk and requester, when the requester receives the fault response. The
-//   first fault on a page allocates an entry and goes to the driver; later ones are merged with it.
+//   first fault on a page allocates an entry and is sent to the driver; later ones are merged with it.
 // - If the buffer is full, the fault is refused. Its page and requester are remembered outside the buffer,
 //   and the requester must be notified to request the page again (NVIDIA: no fault is lost in an overflow,
 //   the access is replayed and faults again; kern_gmmu_gv100.c).

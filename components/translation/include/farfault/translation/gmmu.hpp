@@ -72,34 +72,32 @@ struct GmmuParams {
   bool walk_reads_first_entry = true;
   std::uint32_t table_writes = 8;
   void describe(ParamTable& t) {
-    t.count("walkers", walkers, {1, 4096}, "concurrent page walks", "GMMU Bypass, Table 1: 64");
-    t.count("walk_cache", walk_cache, {0, 65536}, "entries of the page-walk cache; 0: none", "assumed");
+    t.count("walkers", walkers, {1, 4096}, "Page walkers: concurrent page walks", "GMMU Bypass, Table 1: 64");
+    t.count("walk_cache", walk_cache, {0, 65536}, "Entries of the walk cache. 0: no walk cache", "assumed");
     walk_cache_policies.describe(t);
     t.count("walk_latency", walk_latency, {0, 1'000'000},
-            "cycles of a page walk that reads nothing; 0: it reads an entry per level, through the L2 cache",
-            "none: page walks as hardware does them; fixed in MGPUSim's MMU, see iommu.walk_latency");
+            "Fixed page-walk latency in cycles. 0: walk the table through the L2 cache",
+            "0: page walks as in hardware; fixed in MGPUSim's MMU, see iommu.walk_latency");
     t.count("latency", latency, {1, 10000},
-            "cycles from a request to its first read, when a walker is free, or to the IOMMU", "assumed");
-    t.count("pending", pending, {1, 65536}, "requests held at a time", "assumed");
+            "Latency in cycles from a request to its first page-table read or to the IOMMU", "assumed");
+    t.count("pending", pending, {1, 65536}, "Maximum outstanding requests", "assumed");
     t.count("fault_buffer", fault_buffer, {1, 65536},
-            "pages that the GPU's fault buffer holds until the driver has answered or, of batches, entries "
-            "until the driver has read them; a fault beyond is replayed and faults again",
+            "Fault-buffer entries. A fault that finds the buffer full is dropped and raised again after the "
+            "next replay",
             "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024");
-    t.count("faults_per_utlb", faults_per_utlb, {0, 65536},
-            "of batches: faults that a uTLB has outstanding at most; one beyond is raised again after a "
-            "replay; 0: no bound but that of each SM, l1_tlb.faulted_pages",
-            "none: Batch-aware unified memory (ASPLOS 2020) has no such bound; Allen and Ge, SC 2021, on a "
-            "Titan V: 56");
-    t.count("sms_per_utlb", sms_per_utlb, {1, 1024}, "adjacent SMs that share a uTLB",
+    t.count(
+        "faults_per_utlb", faults_per_utlb, {0, 65536},
+        "Maximum outstanding faults of a uTLB, with batches. 0: unlimited (l1_tlb.faulted_pages limits each "
+        "SM)",
+        "0: no limit in Batch-aware unified memory (ASPLOS 2020); Allen and Ge, SC 2021, on a Titan V: 56");
+    t.count("sms_per_utlb", sms_per_utlb, {1, 1024}, "Adjacent SMs that share a uTLB",
             "none, see faults_per_utlb; Allen and Ge, SC 2021: adjacent SMs share one");
-    t.flag(
-        "walk_reads_first_entry", walk_reads_first_entry,
-        "whether the walk of base pages that are coalesced reads the first of their entries for the frame; "
-        "otherwise it ends at the entry above, which says that they are coalesced",
-        "Mosaic (MICRO 2017), section 4.3 and Fig. 7");
+    t.flag("walk_reads_first_entry", walk_reads_first_entry,
+           "Read the first base-page entry of a coalesced large page for its frame. false: the walk ends at "
+           "the entry above",
+           "Mosaic (MICRO 2017), section 4.3 and Fig. 7");
     t.count("table_writes", table_writes, {1, 64},
-            "writes of page-table entries under way at a time, where base pages are coalesced or splintered",
-            "assumed");
+            "Maximum outstanding page-table writes for coalescing and splintering", "assumed");
   }
 };
 
@@ -140,19 +138,19 @@ struct GmmuRequesterStats {
     using S = GmmuRequesterStats const&;
     static constexpr auto all = std::to_array<Stat<GmmuRequesterStats>>({
         {"requests", "count", "L2 TLB misses received", StatKind::counter, [](S s) { return s.requests; }},
-        {"walk_hits", "count", "page walks that found the page in this GPU's page table", StatKind::counter,
+        {"walk_hits", "count", "Page walks that found the page in this GPU's page table", StatKind::counter,
          [](S s) { return s.walk_hits; }},
-        {"walk_misses", "count", "page walks that found no mapping in this GPU's page table",
+        {"walk_misses", "count", "Page walks that found no mapping in this GPU's page table",
          StatKind::counter, [](S s) { return s.walk_misses; }},
-        {"iommu_requests", "count", "requests sent to the IOMMU", StatKind::counter,
+        {"iommu_requests", "count", "Requests sent to the IOMMU", StatKind::counter,
          [](S s) { return s.iommu_requests; }},
-        {"page_faults", "count", "page faults on unmapped pages, sent to the driver", StatKind::counter,
+        {"page_faults", "count", "Page faults on unmapped pages, sent to the driver", StatKind::counter,
          [](S s) { return s.page_faults; }},
-        {"remote_faults", "count", "page faults on pages mapped on another device, or on their way to one",
+        {"remote_faults", "count", "Page faults on pages mapped on another device or migrating to one",
          StatKind::counter, [](S s) { return s.remote_faults; }},
-        {"merged_faults", "count", "faults of a page that is in the fault buffer already", StatKind::counter,
+        {"merged_faults", "count", "Faults on a page that is already in the fault buffer", StatKind::counter,
          [](S s) { return s.merged_faults; }},
-        {"refused_faults", "count", "faults that found the fault buffer full", StatKind::counter,
+        {"refused_faults", "count", "Faults that found the fault buffer full", StatKind::counter,
          [](S s) { return s.refused_faults; }},
     });
     return all;
@@ -235,50 +233,50 @@ struct GmmuState {
   static std::span<Stat<GmmuState> const> list() {
     using S = GmmuState const&;
     static constexpr auto all = std::to_array<Stat<GmmuState>>({
-        {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.walker.walks(); }},
-        {"page_table_reads", "count", "page-table entries read by page walks", StatKind::counter,
+        {"walks", "count", "Page walks started", StatKind::counter, [](S s) { return s.walker.walks(); }},
+        {"page_table_reads", "count", "Page-table entries read by page walks", StatKind::counter,
          [](S s) { return s.walker.reads(); }},
-        {"late_responses", "count", "responses discarded because the request already had one",
+        {"late_responses", "count", "Responses discarded because the request already had one",
          StatKind::counter, [](S s) { return s.stats.late_responses; }},
-        {"responses", "count", "responses sent to the L2 TLB", StatKind::counter,
+        {"responses", "count", "Responses sent to the L2 TLB", StatKind::counter,
          [](S s) { return s.stats.responses; }},
-        {"faulted_responses", "count", "of these, those that say that the page is faulted", StatKind::counter,
-         [](S s) { return s.stats.faulted_responses; }},
-        {"replays", "count", "replays received, of pages that were faulted", StatKind::counter,
+        {"faulted_responses", "count", "Responses sent to the L2 TLB that report a page fault",
+         StatKind::counter, [](S s) { return s.stats.faulted_responses; }},
+        {"replays", "count", "Replays of one faulted page or of all pages", StatKind::counter,
          [](S s) { return s.stats.replays; }},
-        {"total_latency", "ps", "time from request to response, summed over responses", StatKind::counter,
+        {"total_latency", "ps", "Time from request to response, summed over responses", StatKind::counter,
          [](S s) { return s.latency_ps; }},
-        {"invalidations", "count", "invalidation requests received", StatKind::counter,
+        {"invalidations", "count", "Invalidation requests received", StatKind::counter,
          [](S s) { return s.stats.invalidations; }},
-        {"busy_walkers", "count", "page walkers in use", StatKind::level,
+        {"busy_walkers", "count", "Page walkers in use", StatKind::level,
          [](S s) { return s.walker.busy(); }},
-        {"walker_busy_time", "ps", "time that a page walker was busy with walks that have ended, on average",
-         StatKind::counter, [](S s) { return s.walk_ps / s.walker.walkers(); }},
-        {"walk_latency", "ns", "time of a page walk, from its start at a walker to its end",
-         StatKind::histogram, nullptr, 24,
+        {"walker_busy_time", "ps", "Mean busy time of a page walker, completed walks only", StatKind::counter,
+         [](S s) { return s.walk_ps / s.walker.walkers(); }},
+        {"walk_latency", "ns", "Latency of a page walk, without queueing", StatKind::histogram, nullptr, 24,
          [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
-        {"queue_depth", "count", "requests held or stalled when one more comes", StatKind::histogram, nullptr,
-         12, [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
-        {"recorded_faults", "count", "pages in the fault buffer", StatKind::level,
+        {"queue_depth", "count", "Queue depth seen by an arriving request: outstanding and stalled requests",
+         StatKind::histogram, nullptr, 12,
+         [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
+        {"recorded_faults", "count", "Pages in the fault buffer", StatKind::level,
          [](S s) { return std::uint64_t{s.faults.in_use()}; }},
         {"fault_latency", "ns",
-         "time from a page fault to its replay; of batches, from an entry of the fault buffer to the first "
-         "replay of all pages after the driver has taken it out",
+         "Time from a page fault to its replay. With batches: to the first replay of its page after the "
+         "driver has read or removed the entry",
          StatKind::histogram, nullptr, 24,
          [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }},
-        {"fault_buffer_full_time", "ps", "time in which faults waited for room in the fault buffer",
+        {"fault_buffer_full_time", "ps", "Time with faults waiting for a free fault-buffer entry",
          StatKind::counter, [](S s) { return s.buffer_full.ps(); }},
-        {"buffered_faults", "count", "entries in the fault buffer", StatKind::level,
+        {"buffered_faults", "count", "Entries in the fault buffer", StatKind::level,
          [](S s) { return s.raw.size(); }},
-        {"raw_faults", "count", "entries written to the fault buffer, duplicates included", StatKind::counter,
+        {"raw_faults", "count", "Entries written to the fault buffer, duplicates included", StatKind::counter,
          [](S s) { return s.raw_stats.written; }},
-        {"dropped_faults", "count", "faults that found the fault buffer full, and are raised again",
+        {"dropped_faults", "count", "Faults dropped by a full fault buffer and raised again",
          StatKind::counter, [](S s) { return s.raw_stats.dropped; }},
-        {"held_faults", "count", "faults beyond the bound of a uTLB, which are raised again",
-         StatKind::counter, [](S s) { return s.raw_stats.held; }},
-        {"flushed_faults", "count", "entries that the driver removed unread before a replay",
+        {"held_faults", "count", "Faults dropped at the limit of a uTLB and raised again", StatKind::counter,
+         [](S s) { return s.raw_stats.held; }},
+        {"flushed_faults", "count", "Fault-buffer entries that the driver removed unread before a replay",
          StatKind::counter, [](S s) { return s.raw_stats.flushed; }},
-        {"interrupts", "count", "interrupts to the driver", StatKind::counter,
+        {"interrupts", "count", "Interrupts sent to the driver", StatKind::counter,
          [](S s) { return s.raw_stats.interrupts; }},
     });
     return all;

@@ -68,27 +68,28 @@ struct IommuParams {
   std::uint32_t pages = 1024;
   std::uint32_t fault_buffer = 1024;
   void describe(ParamTable& t) {
-    t.frequency("clock", clock, {Frequency{1'000'000}, Frequency{100'000'000'000}}, "clock of the IOMMU",
-                "MGPUSim 4.2: 1 GHz");
-    t.count("walkers", walkers, {1, 4096}, "concurrent page walks", "GMMU Bypass, Table 1: 8");
-    t.count("tlb_entries", tlb_entries, {0, 1 << 20}, "entries of the IOMMU's TLB; 0: none", "assumed");
-    t.count("tlb_ways", tlb_ways, {1, 65536}, "ways of the IOMMU's TLB; a divisor of tlb_entries", "assumed");
+    t.frequency("clock", clock, {Frequency{1'000'000}, Frequency{100'000'000'000}},
+                "Clock frequency of the IOMMU", "MGPUSim 4.2: 1 GHz");
+    t.count("walkers", walkers, {1, 4096}, "Page walkers: concurrent page walks", "GMMU Bypass, Table 1: 8");
+    t.count("tlb_entries", tlb_entries, {0, 1 << 20}, "Entries of the IOMMU's TLB. 0: no TLB", "assumed");
+    t.count("tlb_ways", tlb_ways, {1, 65536}, "Ways of the IOMMU's TLB. Must divide tlb_entries", "assumed");
     tlb.describe(t, "tlb_", "assumed");
-    t.count("walk_cache", walk_cache, {0, 65536}, "entries of the page-walk cache; 0: none", "assumed");
+    t.count("walk_cache", walk_cache, {0, 65536}, "Entries of the walk cache. 0: no walk cache", "assumed");
     walk_cache_policies.describe(t);
     t.count("walk_latency", walk_latency, {0, 1'000'000},
-            "cycles of a page walk that reads nothing; 0: it reads an entry per level from the CPU's memory",
-            "none: page walks as hardware does them; fixed in MGPUSim's MMU: 100 cycles, none before 2021");
+            "Fixed page-walk latency in cycles. 0: walk the table in the CPU's memory",
+            "0: page walks as in hardware; fixed in MGPUSim's MMU: 100 cycles, none before 2021");
     t.flag("walk_reads_first_entry", walk_reads_first_entry,
-           "the same as gpu.gmmu.walk_reads_first_entry, for walks here",
+           "Like gpu.gmmu.walk_reads_first_entry, for the IOMMU's walks",
            "Mosaic (MICRO 2017), section 4.3 and Fig. 7");
-    t.flag("merge", merge, "whether a request for a page that is being walked for waits for that walk",
-           "assumed; MGPUSim's MMU: each request has its own walk");
-    t.count("latency", latency, {1, 10000}, "cycles of a TLB look-up", "assumed");
-    t.count("pages", pages, {1, 1 << 20}, "walks and faults outstanding or waiting", "assumed");
+    t.flag("merge", merge, "Merge requests for a page with an outstanding walk",
+           "assumed; MGPUSim's MMU: one walk per request");
+    t.count("latency", latency, {1, 10000}, "TLB latency in cycles", "assumed");
+    t.count("pages", pages, {1, 1 << 20}, "Maximum outstanding walks and faults, queued ones included",
+            "assumed");
     t.count("fault_buffer", fault_buffer, {1, 65536},
-            "pages that the fault buffer holds until the driver has answered; a fault beyond is replayed and "
-            "faults again",
+            "Fault-buffer entries. A fault that finds the buffer full is dropped and raised again after the "
+            "next replay",
             "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024");
   }
 };
@@ -153,21 +154,21 @@ struct IommuRequesterStats {
   static std::span<Stat<IommuRequesterStats> const> list() {
     using S = IommuRequesterStats const&;
     static constexpr auto all = std::to_array<Stat<IommuRequesterStats>>({
-        {"requests", "count", "translation requests from GPUs", StatKind::counter,
+        {"requests", "count", "Translation requests from GPUs", StatKind::counter,
          [](S s) { return s.requests; }},
-        {"tlb_hits", "count", "requests that hit the IOMMU's TLB", StatKind::counter,
+        {"tlb_hits", "count", "Requests that hit the IOMMU's TLB", StatKind::counter,
          [](S s) { return s.tlb_hits; }},
-        {"tlb_misses", "count", "requests that missed the IOMMU's TLB", StatKind::counter,
+        {"tlb_misses", "count", "Requests that missed the IOMMU's TLB", StatKind::counter,
          [](S s) { return s.tlb_misses; }},
         {"merged_misses", "count", "TLB misses merged into an outstanding walk or fault of the same page",
          StatKind::counter, [](S s) { return s.merged_misses; }},
-        {"page_faults", "count", "page faults on unmapped pages, sent to the driver", StatKind::counter,
+        {"page_faults", "count", "Page faults on unmapped pages, sent to the driver", StatKind::counter,
          [](S s) { return s.page_faults; }},
-        {"remote_faults", "count", "page faults on pages mapped on another device, or on their way to one",
+        {"remote_faults", "count", "Page faults on pages mapped on another device or migrating to one",
          StatKind::counter, [](S s) { return s.remote_faults; }},
-        {"merged_faults", "count", "failed walks of a page that is in the fault buffer already",
-         StatKind::counter, [](S s) { return s.merged_faults; }},
-        {"refused_faults", "count", "failed walks that found the fault buffer full", StatKind::counter,
+        {"merged_faults", "count", "Faults on a page that is already in the fault buffer", StatKind::counter,
+         [](S s) { return s.merged_faults; }},
+        {"refused_faults", "count", "Faults that found the fault buffer full", StatKind::counter,
          [](S s) { return s.refused_faults; }},
     });
     return all;
@@ -209,27 +210,27 @@ struct IommuState {
   static std::span<Stat<IommuState> const> list() {
     using S = IommuState const&;
     static constexpr auto all = std::to_array<Stat<IommuState>>({
-        {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.walker.walks(); }},
-        {"page_table_reads", "count", "page-table entries read by page walks", StatKind::counter,
+        {"walks", "count", "Page walks started", StatKind::counter, [](S s) { return s.walker.walks(); }},
+        {"page_table_reads", "count", "Page-table entries read by page walks", StatKind::counter,
          [](S s) { return s.walker.reads(); }},
-        {"replays", "count", "replays sent to GPUs", StatKind::counter, [](S s) { return s.stats.replays; }},
-        {"invalidations", "count", "invalidation requests sent to GPUs", StatKind::counter,
+        {"replays", "count", "Replays sent to GPUs", StatKind::counter, [](S s) { return s.stats.replays; }},
+        {"invalidations", "count", "Invalidation requests sent to GPUs", StatKind::counter,
          [](S s) { return s.stats.invalidations; }},
-        {"busy_walkers", "count", "page walkers in use", StatKind::level,
+        {"busy_walkers", "count", "Page walkers in use", StatKind::level,
          [](S s) { return s.walker.busy(); }},
-        {"walker_busy_time", "ps", "time that a page walker was busy with walks that have ended, on average",
-         StatKind::counter, [](S s) { return s.walk_ps / s.walker.walkers(); }},
-        {"recorded_faults", "count", "pages in the fault buffer", StatKind::level,
+        {"walker_busy_time", "ps", "Mean busy time of a page walker, completed walks only", StatKind::counter,
+         [](S s) { return s.walk_ps / s.walker.walkers(); }},
+        {"recorded_faults", "count", "Pages in the fault buffer", StatKind::level,
          [](S s) { return std::uint64_t{s.faults.in_use()}; }},
-        {"walk_latency", "ns", "time of a page walk, from its start at a walker to its end",
-         StatKind::histogram, nullptr, 24,
+        {"walk_latency", "ns", "Latency of a page walk, without queueing", StatKind::histogram, nullptr, 24,
          [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
-        {"queue_depth", "count", "pages in translation and requests stalled when a request comes",
+        {"queue_depth", "count",
+         "Queue depth seen by an arriving request: pages in translation and stalled requests",
          StatKind::histogram, nullptr, 12,
          [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
-        {"fault_latency", "ns", "time from a page fault to the driver's answer", StatKind::histogram, nullptr,
-         24, [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }},
-        {"fault_buffer_full_time", "ps", "time in which faults waited for room in the fault buffer",
+        {"fault_latency", "ns", "Time from a page fault to the driver's response", StatKind::histogram,
+         nullptr, 24, [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }},
+        {"fault_buffer_full_time", "ps", "Time with faults waiting for a free fault-buffer entry",
          StatKind::counter, [](S s) { return s.buffer_full.ps(); }},
     });
     return all;

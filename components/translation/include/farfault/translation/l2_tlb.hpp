@@ -40,17 +40,16 @@ struct L2TlbParams {
   TlbPolicies policies;
   PolicyChoice<TlbFill> fill{"always"};
   void describe(ParamTable& t) {
-    t.count("entries", entries, {0, 1 << 20},
-            "entries of the L2 TLB; 0: none, it passes on what misses the L1 TLBs",
+    t.count("entries", entries, {0, 1 << 20}, "Entries of the L2 TLB. 0: no L2 TLB; L1 misses go to the GMMU",
             "GMMU Bypass, Table 1: 8 sets of 32 ways");
-    t.count("ways", ways, {1, 65536}, "ways of the L2 TLB; a divisor of entries", "GMMU Bypass, Table 1");
-    t.count("latency", latency, {1, 10000}, "cycles of a look-up", "Akita 4.9 (mem/vm/tlb builder): 4");
-    t.count("mshrs", mshrs, {1, 4096}, "pages with an outstanding miss", "Akita 4.9: 64 (R9 Nano builder)");
-    t.count("ports", ports, {1, 64}, "look-ups that begin in one cycle",
-            "one; MASK, Mosaic (MICRO 2017), Table 1: 2");
-    policies.describe(t, "", "Akita 4.9 (mem/vm/tlb): the least recently used");
-    fill.describe(t, "fill", "which translations that a walk has found come into the TLB",
-                  "GMMU Bypass, Mosaic: all of them");
+    t.count("ways", ways, {1, 65536}, "Ways of the L2 TLB. Must divide entries", "GMMU Bypass, Table 1");
+    t.count("latency", latency, {1, 10000}, "Look-up latency in cycles", "Akita 4.9 (mem/vm/tlb builder): 4");
+    t.count("mshrs", mshrs, {1, 4096}, "Maximum pages with an outstanding miss",
+            "Akita 4.9: 64 (R9 Nano builder)");
+    t.count("ports", ports, {1, 64}, "Look-ups started per cycle",
+            "1; MASK, Mosaic (MICRO 2017), Table 1: 2");
+    policies.describe(t, "", "Akita 4.9 (mem/vm/tlb): least recently used");
+    fill.describe(t, "fill", "Translations that fill the TLB after a walk", "GMMU Bypass, Mosaic: all");
   }
 };
 
@@ -90,12 +89,12 @@ struct L2TlbStats {
   static std::span<Stat<L2TlbStats> const> list() {
     using S = L2TlbStats const&;
     static constexpr auto all = std::to_array<Stat<L2TlbStats>>({
-        {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.hits; }},
-        {"misses", "count", "requests that missed, merged ones included", StatKind::counter,
+        {"hits", "count", "Requests that hit", StatKind::counter, [](S s) { return s.hits; }},
+        {"misses", "count", "Requests that missed, merged ones included", StatKind::counter,
          [](S s) { return s.misses; }},
-        {"merged_misses", "count", "misses merged into an outstanding miss of the same page",
+        {"merged_misses", "count", "Misses merged into an outstanding miss of the same page",
          StatKind::counter, [](S s) { return s.merged_misses; }},
-        {"mshr_stalls", "count", "requests that waited for a free MSHR", StatKind::counter,
+        {"mshr_stalls", "count", "Requests stalled without a free MSHR", StatKind::counter,
          [](S s) { return s.mshr_stalls; }},
     });
     return all;
@@ -121,15 +120,15 @@ struct L2TlbState {
   static std::span<Stat<L2TlbState> const> list() {
     using S = L2TlbState const&;
     static constexpr auto all = std::to_array<Stat<L2TlbState>>({
-        {"faulted_misses", "count", "outstanding misses whose page was faulted", StatKind::counter,
+        {"faulted_misses", "count", "Outstanding misses that ended in a page fault", StatKind::counter,
          [](S s) { return s.faulted_misses; }},
-        {"invalidated_entries", "count", "entries removed by invalidations", StatKind::counter,
+        {"invalidated_entries", "count", "TLB entries removed by invalidations", StatKind::counter,
          [](S s) { return s.invalidated_entries; }},
-        {"outstanding_misses", "count", "pages with an outstanding miss", StatKind::level,
+        {"outstanding_misses", "count", "Pages with an outstanding miss", StatKind::level,
          [](S s) { return std::uint64_t{s.mshrs.in_use()}; }},
-        {"busy_time", "ps", "time that look-ups took the TLB, one per cycle and port, divided by ports",
-         StatKind::counter, [](S s) { return s.busy_ps / s.ports.number(); }},
-        {"mshr_stall_time", "ps", "time in which requests waited for a free MSHR", StatKind::counter,
+        {"busy_time", "ps", "Busy time per port: one cycle per look-up", StatKind::counter,
+         [](S s) { return s.busy_ps / s.ports.number(); }},
+        {"mshr_stall_time", "ps", "Time with requests stalled without a free MSHR", StatKind::counter,
          [](S s) { return s.mshr_stall.ps(); }},
     });
     return all;

@@ -128,7 +128,7 @@ class PageTable {
   void splinter(std::uint64_t page, F&& unmapped) {
     auto const first = page >> coalesced_size() << coalesced_size();
     auto* const entry = entry_above(page);
-    FF_CHECK(entry != nullptr && (*entry & kCoalesced) != 0, "a page is splintered that is not coalesced");
+    FF_CHECK(entry != nullptr && (*entry & kCoalesced) != 0, "splintered page is not coalesced");
     *entry &= ~kCoalesced;
     for (std::uint64_t i = 0; i < std::uint64_t{1} << levels_.last_bits(); ++i) {
       auto& below = entries_[((*entry - 1) << levels_.last_bits()) + i];

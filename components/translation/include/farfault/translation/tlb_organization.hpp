@@ -110,10 +110,10 @@ struct TlbPolicies {
 
   // `prefix` precedes the names in a section that configures more than the TLB ("tlb_").
   void describe(ParamTable& t, std::string const& prefix, std::string_view replacement_source) {
-    organization.describe(t, prefix + "organization", "how the TLB is organized",
-                          "plain; GMMU Bypass says no more than sets and ways", prefix);
-    replacement.describe(t, prefix + "replacement", "which translation gives way to another",
-                         replacement_source, prefix);
+    organization.describe(t, prefix + "organization", "TLB organization",
+                          "plain; GMMU Bypass specifies only sets and ways", prefix);
+    replacement.describe(t, prefix + "replacement", "Replacement policy of the TLB", replacement_source,
+                         prefix);
   }
   Policy<TlbOrganization> make(std::uint32_t entries, std::uint32_t ways, unsigned page_bits,
                                std::uint32_t page_sizes, PageTable const* mapped_at_start,

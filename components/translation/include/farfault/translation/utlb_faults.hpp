@@ -5,7 +5,7 @@
 // - takes() allocates room for a fault of a client that is to get a fault-buffer entry. If there is none, the
 //   fault is raised again after a replay.
 // - A fault is outstanding until its page, or all pages, are replayed.
-// - A scalar cache, numbered above the SMs, has a uTLB of its own.
+// - A scalar cache, numbered above the SMs, has a separate uTLB.
 // - Without a limit nothing is recorded. Time of a replay of one page: linear in the outstanding faults.
 // - Source: Allen and Ge, SC 2021 (Titan V): 56 faults per uTLB, shared by adjacent SMs.
 #pragma once

@@ -42,10 +42,10 @@ struct WalkCachePolicies {
   PolicyChoice<Replacement> replacement{"lru"};
 
   void describe(ParamTable& t) {
-    organization.describe(t, "walk_cache_organization", "how the page-walk cache is organized",
+    organization.describe(t, "walk_cache_organization", "Organization of the walk cache",
                           "assumed; Barr et al., ISCA 2010: unified translation cache", "walk_cache_");
-    replacement.describe(t, "walk_cache_replacement",
-                         "which node of the page-walk cache gives way to another", "assumed", "walk_cache_");
+    replacement.describe(t, "walk_cache_replacement", "Replacement policy of the walk cache", "assumed",
+                         "walk_cache_");
   }
   Policy<WalkCache> make(std::uint32_t entries) const { return organization.make({entries, replacement}); }
 };
