@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "farfault/cli/simulation.hpp"
+#include "farfault/cli/run_options.hpp"
 #include "farfault/engine/checkpoint.hpp"
 #include "farfault/engine/engine.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "farfault/cli/simulation.hpp"
+#include "farfault/cli/run_options.hpp"
 #include "farfault/engine/params.hpp"
 
 namespace farfault::cli {

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "farfault/cli/simulation.hpp"
+#include "farfault/cli/run_options.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/workloads/allocations.hpp"
 #include "farfault/workloads/copies.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "farfault/cli/progress.hpp"
+#include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/results/compare.hpp"
 #include "sweep/swept_results.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "farfault/cli/listing.hpp"
+#include "farfault/cli/parameter_sections.hpp"
 
 namespace farfault::cli {
 

@@ -9,7 +9,7 @@
 #include <ostream>
 
 #include "density.hpp"
-#include "farfault/cli/progress.hpp"
+#include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/results/explain.hpp"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "application_params.hpp"
-#include "farfault/cli/listing.hpp"
-#include "farfault/cli/simulation.hpp"
+#include "farfault/cli/parameter_sections.hpp"
+#include "farfault/cli/run_options.hpp"
 #include "farfault/topologies/assembly.hpp"
 
 namespace farfault {

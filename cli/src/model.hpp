@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "application_set.hpp"
-#include "farfault/cli/simulation.hpp"
+#include "farfault/cli/run_options.hpp"
 #include "farfault/engine/config.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/topologies/assembly.hpp"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "farfault/cli/parameter_sections.hpp"
+
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "application_params.hpp"
-#include "farfault/cli/listing.hpp"
-#include "farfault/cli/simulation.hpp"
+#include "farfault/cli/run_options.hpp"
 #include "farfault/topologies/assembly.hpp"
 #include "farfault/workloads/registry.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "farfault/cli/simulation.hpp"
+#include "farfault/cli/run_options.hpp"
 
 namespace farfault::cli {
 

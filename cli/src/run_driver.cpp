@@ -12,7 +12,8 @@
 #include <thread>
 
 #include "engine_values.hpp"
-#include "farfault/cli/command_line.hpp"
+#include "farfault/cli/exit_codes.hpp"
+#include "farfault/cli/readable.hpp"
 #include "farfault/engine/archive.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"

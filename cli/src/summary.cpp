@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "farfault/cli/progress.hpp"
+#include "farfault/cli/readable.hpp"
 
 namespace farfault::cli {
 

@@ -17,7 +17,7 @@ inline constexpr std::uint64_t kMostRows = 2'000'000;
 class Columns {
  public:
   // Throws Hdf5Failure if the group is missing. `key`: a column that it must have.
-  Columns(hid_t file, std::string folder, std::string const& key);
+  Columns(ObjectId file, std::string folder, std::string const& key);
 
   std::uint64_t rows() const { return rows_; }  // read
   std::uint64_t rows_in_file() const { return rows_in_file_; }
@@ -28,7 +28,7 @@ class Columns {
   std::vector<std::string> names() const;
 
  private:
-  hid_t file_;
+  ObjectId file_;
   std::string folder_;
   std::uint64_t rows_in_file_ = 0;
   std::uint64_t rows_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commit_file.hpp"
 
+#include <hdf5.h>
 #include <unistd.h>
 
 #include <algorithm>

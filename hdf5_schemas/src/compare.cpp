@@ -21,7 +21,7 @@ namespace {
 std::vector<SettingDifference> settings_between(std::string const& a, std::string const& b) {
   Pack pack(read_guarded(
       a,
-      [&](hid_t file_a) {
+      [&](ObjectId file_a) {
         check_is_result(file_a);
         auto const file_b = open_to_read(b, "cannot open the other file");
         check_is_result(file_b);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kName = "name = \"";
 
-std::vector<std::string> file_parameters(hid_t object) {
+std::vector<std::string> file_parameters(ObjectId object) {
   if (!has(object, "/config/inputs/parameter")) return {};
   auto const column = open_dataset(object, "/config/inputs/parameter");
   auto const shape = shape_of_dataset(column);
@@ -46,7 +46,7 @@ std::vector<ConfigLine> lines_of(std::string const& text) {
   return lines;
 }
 
-std::vector<ConfigLine> lines_of_config(hid_t object) {
+std::vector<ConfigLine> lines_of_config(ObjectId object) {
   auto const dataset = open_dataset(object, "/config/toml");
   auto const shape = shape_of_dataset(dataset);
   if (shape.kind != Kind::text || !shape.extents.empty())
@@ -60,14 +60,14 @@ bool among(std::vector<std::string> const& names, std::string const& name) {
 
 }  // namespace
 
-std::vector<ConfigLine> config_lines_without_file_names(hid_t object) {
+std::vector<ConfigLine> config_lines_without_file_names(ObjectId object) {
   auto const files = file_parameters(object);
   auto lines = lines_of_config(object);
   std::erase_if(lines, [&](ConfigLine const& line) { return among(files, line.parameter); });
   return lines;
 }
 
-std::string config_without_file_names(hid_t object) {
+std::string config_without_file_names(ObjectId object) {
   std::string rest;
   for (auto const& line : config_lines_without_file_names(object)) rest += line.text;
   return rest;
@@ -80,7 +80,7 @@ std::string without_file_names(std::string const& toml, std::vector<std::string>
   return rest;
 }
 
-std::vector<std::pair<std::string, std::string>> file_names(hid_t object) {
+std::vector<std::pair<std::string, std::string>> file_names(ObjectId object) {
   auto const files = file_parameters(object);
   std::vector<std::pair<std::string, std::string>> names;
   for (auto const& line : lines_of_config(object))

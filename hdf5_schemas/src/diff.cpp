@@ -22,7 +22,7 @@ struct Pair {
 
 class Comparer {
  public:
-  Comparer(hid_t a, hid_t b, std::string name_a, std::string name_b)
+  Comparer(ObjectId a, ObjectId b, std::string name_a, std::string name_b)
       : a_(a), b_(b), name_a_(std::move(name_a)), name_b_(std::move(name_b)) {}
 
   Comparison run() {
@@ -124,11 +124,11 @@ class Comparer {
            pair.shape_a.row_values == pair.shape_b.row_values;
   }
 
-  static std::int64_t time_at(hid_t times, Shape const& shape, std::uint64_t row) {
+  static std::int64_t time_at(ObjectId times, Shape const& shape, std::uint64_t row) {
     return static_cast<std::int64_t>(read_words(times, shape, row, 1).at(0));
   }
 
-  std::string text_at(hid_t file, std::string const& path, std::uint64_t row) const {
+  std::string text_at(ObjectId file, std::string const& path, std::uint64_t row) const {
     auto const dataset = open_dataset(file, path);
     auto const shape = shape_of_dataset(dataset);
     if (shape.kind != Kind::text || row >= shape.rows()) return "?";
@@ -271,7 +271,7 @@ class Comparer {
                  verdict("'" + shown(reasons[0]) + "'", "'" + shown(reasons[1]) + "'")});
   }
 
-  hid_t a_, b_;
+  ObjectId a_, b_;
   std::string name_a_, name_b_;
   std::optional<Difference> timed_, untimed_;
 };
@@ -283,7 +283,7 @@ Comparison diff(std::string const& a, std::string const& b) {
   check_readable(b);
   Pack pack(read_guarded(
       a,
-      [&](hid_t file_a) {
+      [&](ObjectId file_a) {
         auto const file_b = open_to_read(b, "cannot open the other file");
         auto const comparison = Comparer(file_a, file_b, a, b).run();
         Pack answer;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "farfault/results/digest.hpp"
 
+#include <hdf5.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,6 +11,7 @@
 #include "config_text.hpp"
 #include "digest_of.hpp"
 #include "guard.hpp"
+#include "object_type.hpp"
 #include "walk.hpp"
 
 namespace farfault::results {

@@ -8,6 +8,6 @@
 namespace farfault::results {
 
 // The digest of an open file. Throws Hdf5Failure if part of it is unreadable.
-std::string digest_of(hid_t file);
+std::string digest_of(ObjectId file);
 
 }  // namespace farfault::results

@@ -93,7 +93,7 @@ KernelTime take_kernel(Pack& pack) {
 }
 
 // The ranks of the run if it recorded their exchanges, otherwise one rank.
-void put_ranks(Pack& pack, hid_t file) {
+void put_ranks(Pack& pack, ObjectId file) {
   auto const count = [&](std::string const& name) {
     return has(file, "engine/" + name) ? words(file, "engine/" + name, 1).at(0) : 0;
   };
@@ -103,7 +103,7 @@ void put_ranks(Pack& pack, hid_t file) {
   pack.put(static_cast<std::uint64_t>(1e6 * std::min(1.0, std::max(0.0, waited.value_or(0)))));
 }
 
-std::string read_all(hid_t file) {
+std::string read_all(ObjectId file) {
   check_is_result(file);
   auto const figures = figures_of_machine(file);
   auto const of = [&](std::string const& name) {
@@ -147,7 +147,7 @@ std::size_t busy_parts(Resource const& r) {
 
 Explanation explain(std::string const& path) {
   check_readable(path);
-  Pack pack(read_guarded(path, [&](hid_t file) {
+  Pack pack(read_guarded(path, [&](ObjectId file) {
     try {
       return read_all(file);
     } catch (UserError const& why) {

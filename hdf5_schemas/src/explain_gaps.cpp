@@ -63,7 +63,7 @@ class Timeline {
 
 }  // namespace
 
-std::vector<TimePart> read_gaps(hid_t file, std::uint64_t end, bool completed) {
+std::vector<TimePart> read_gaps(ObjectId file, std::uint64_t end, bool completed) {
   Timeline line;
   if (!has(file, "tables/kernels") || !has(file, "tables/kernels/reached_gpus") ||
       !has(file, "tables/kernels/left_gpus"))

@@ -10,12 +10,12 @@ namespace {
 
 std::string const kTable = "tables/kernels";
 
-bool has_column(hid_t file, std::string const& name) {
+bool has_column(ObjectId file, std::string const& name) {
   return has(file, kTable + "/" + name);
 }
 
 // "bfs_level1"; with several applications or machines, prefixed by theirs.
-std::vector<std::string> names_of(hid_t file, std::uint64_t rows) {
+std::vector<std::string> names_of(ObjectId file, std::uint64_t rows) {
   std::vector<std::string> names(rows);
   for (auto const* column : {"machine", "application", "name"}) {
     if (!has_column(file, column)) continue;
@@ -28,7 +28,7 @@ std::vector<std::string> names_of(hid_t file, std::uint64_t rows) {
 
 }  // namespace
 
-std::vector<KernelTime> read_kernels(hid_t file) {
+std::vector<KernelTime> read_kernels(ObjectId file) {
   if (!has_column(file, "name") || !has_column(file, "access_time")) return {};
   auto const rows = shape_of_dataset(open_dataset(file, kTable + "/launched")).rows();
   auto const names = names_of(file, rows);

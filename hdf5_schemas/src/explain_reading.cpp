@@ -13,7 +13,7 @@ constexpr double kMostAhead = 1.0;  // in parts of the run
 
 }  // namespace
 
-std::vector<std::uint64_t> words(hid_t file, std::string const& path, std::uint64_t rows) {
+std::vector<std::uint64_t> words(ObjectId file, std::string const& path, std::uint64_t rows) {
   auto const dataset = open_dataset(file, path);
   auto const shape = shape_of_dataset(dataset);
   bool const counts = shape.kind == Kind::unsigned_integer || shape.kind == Kind::integer;
@@ -22,7 +22,7 @@ std::vector<std::uint64_t> words(hid_t file, std::string const& path, std::uint6
   return read_words(dataset, shape, 0, rows);
 }
 
-std::optional<double> real_number(hid_t file, std::string const& path) {
+std::optional<double> real_number(ObjectId file, std::string const& path) {
   if (!has(file, path)) return std::nullopt;
   auto const dataset = open_dataset(file, path);
   auto const shape = shape_of_dataset(dataset);
@@ -31,7 +31,7 @@ std::optional<double> real_number(hid_t file, std::string const& path) {
   return std::bit_cast<double>(read_words(dataset, shape, 0, 1).at(0));
 }
 
-std::vector<std::string> texts(hid_t file, std::string const& path) {
+std::vector<std::string> texts(ObjectId file, std::string const& path) {
   auto const dataset = open_dataset(file, path);
   auto const shape = shape_of_dataset(dataset);
   if (shape.kind != Kind::text || shape.extents.size() != 1)
@@ -39,7 +39,7 @@ std::vector<std::string> texts(hid_t file, std::string const& path) {
   return read_texts(dataset, shape, 0, shape.rows());
 }
 
-std::map<std::string, std::uint64_t> figures_of_machine(hid_t file) {
+std::map<std::string, std::uint64_t> figures_of_machine(ObjectId file) {
   auto const folder = std::string("/summary/machine");
   if (!has(file, "summary/machine"))
     throw UserError("it has no summary yet; the run is in progress or was killed");
@@ -49,7 +49,7 @@ std::map<std::string, std::uint64_t> figures_of_machine(hid_t file) {
   return figures;
 }
 
-Growth::Growth(hid_t file, std::string const& folder, std::string const& metric)
+Growth::Growth(ObjectId file, std::string const& folder, std::string const& metric)
     : dataset_(open_dataset(file, folder + "/" + metric)), shape_(shape_of_dataset(dataset_)) {
   auto const rows = shape_of_dataset(open_dataset(file, folder + "/time_ps")).rows();
   times_ = words(file, folder + "/time_ps", rows);
@@ -84,7 +84,7 @@ double Growth::at(std::size_t instance, double time) const {
   return v0 + (value(next) - v0) * (time - t0) / (static_cast<double>(times_[next]) - t0);
 }
 
-std::optional<Growth> growth_of(hid_t file, std::string const& series, std::string const& metric) {
+std::optional<Growth> growth_of(ObjectId file, std::string const& series, std::string const& metric) {
   auto const folder = "timeseries/" + series;
   if (!has(file, folder + "/" + metric)) return std::nullopt;
   Growth growth(file, folder, metric);

@@ -19,18 +19,18 @@ inline double share(std::uint64_t part, std::uint64_t whole) {
 }
 
 // One number, or text, per row. Throws Hdf5Failure if the dataset has another type or length.
-std::vector<std::uint64_t> words(hid_t file, std::string const& path, std::uint64_t rows);
+std::vector<std::uint64_t> words(ObjectId file, std::string const& path, std::uint64_t rows);
 // One real number; nullopt if the dataset is missing.
-std::optional<double> real_number(hid_t file, std::string const& path);
-std::vector<std::string> texts(hid_t file, std::string const& path);
+std::optional<double> real_number(ObjectId file, std::string const& path);
+std::vector<std::string> texts(ObjectId file, std::string const& path);
 
 // The summary of the machine. Throws UserError if it is missing.
-std::map<std::string, std::uint64_t> figures_of_machine(hid_t file);
+std::map<std::string, std::uint64_t> figures_of_machine(ObjectId file);
 
 // Counters of a group, interpolated linearly between their samples.
 class Growth {
  public:
-  Growth(hid_t file, std::string const& folder, std::string const& metric);
+  Growth(ObjectId file, std::string const& folder, std::string const& metric);
   bool empty() const { return times_.empty() || names_.empty(); }
   std::vector<std::string> const& names() const { return names_; }
   std::vector<std::uint64_t> last() const { return row(times_.size() - 1); }
@@ -51,6 +51,6 @@ class Growth {
 };
 
 // nullopt if the series is missing or empty.
-std::optional<Growth> growth_of(hid_t file, std::string const& series, std::string const& metric);
+std::optional<Growth> growth_of(ObjectId file, std::string const& series, std::string const& metric);
 
 }  // namespace farfault::results

@@ -59,7 +59,7 @@ struct SmsOfGpus {
 };
 
 // SM statistics are stored as sums per GPU.
-SmsOfGpus sms_of_gpus(hid_t file, std::uint64_t end) {
+SmsOfGpus sms_of_gpus(ObjectId file, std::uint64_t end) {
   SmsOfGpus of;
   if (!has(file, "summary/gpu/sm_time") || end == 0) return of;
   of.gpus = texts(file, "summary/gpu/name");
@@ -85,7 +85,7 @@ std::vector<double> shares(std::vector<std::uint64_t> const& times, std::uint64_
   return all;
 }
 
-std::optional<Resource> read_source(hid_t file, Source const& c, std::uint64_t end, SmsOfGpus const& sms) {
+std::optional<Resource> read_source(ObjectId file, Source const& c, std::uint64_t end, SmsOfGpus const& sms) {
   auto const growth = growth_of(file, c.series, c.metric);
   if (!growth || end == 0) return std::nullopt;
   auto busy = shares(growth->last(), end);
@@ -107,7 +107,7 @@ std::optional<Resource> read_source(hid_t file, Source const& c, std::uint64_t e
 }
 
 // Over time, a sender has statistics only for all its links together.
-void add_over_time(hid_t file, Resource& r, std::string const& sender, std::uint64_t links,
+void add_over_time(ObjectId file, Resource& r, std::string const& sender, std::uint64_t links,
                    std::string const& metric, std::uint64_t end) {
   for (auto const& series : link_names(open_group(file, "/timeseries"))) {
     auto const growth = growth_of(file, series, metric);
@@ -121,7 +121,7 @@ void add_over_time(hid_t file, Resource& r, std::string const& sender, std::uint
 }
 
 // Link utilization, and the time in which links are idle because packets wait for credits.
-std::vector<Resource> read_links(hid_t file, std::uint64_t end) {
+std::vector<Resource> read_links(ObjectId file, std::uint64_t end) {
   if (!has(file, "tables/links") || end == 0) return {};
   auto const column = [&](std::string const& name) { return texts(file, "tables/links/" + name); };
   auto const from = column("from"), to = column("to"), senders = column("sender");
@@ -146,7 +146,7 @@ std::vector<Resource> read_links(hid_t file, std::uint64_t end) {
 
 }  // namespace
 
-std::vector<Resource> read_resources(hid_t file, std::map<std::string, std::uint64_t> const& figures) {
+std::vector<Resource> read_resources(ObjectId file, std::map<std::string, std::uint64_t> const& figures) {
   auto const of = [&](std::string const& name) {
     auto const found = figures.find(name);
     return found == figures.end() ? std::uint64_t{0} : found->second;

@@ -10,13 +10,13 @@
 namespace farfault::results {
 
 // Each with the share of access time in its stages. Sets `waited`, not `weight`.
-std::vector<Resource> read_resources(hid_t file, std::map<std::string, std::uint64_t> const& figures);
+std::vector<Resource> read_resources(ObjectId file, std::map<std::string, std::uint64_t> const& figures);
 
 // The time with no kernel on a GPU, by cause. Empty: unknown.
-std::vector<TimePart> read_gaps(hid_t file, std::uint64_t end, bool completed);
+std::vector<TimePart> read_gaps(ObjectId file, std::uint64_t end, bool completed);
 
 // By name, the longest first; stages only for the first kMostKernels. Empty if the table of kernels does not
 // have the stages.
-std::vector<KernelTime> read_kernels(hid_t file);
+std::vector<KernelTime> read_kernels(ObjectId file);
 
 }  // namespace farfault::results

@@ -65,7 +65,7 @@ void send(int fd, char verdict, std::string const& text) {
 }
 
 [[noreturn]] void child(int fd, std::string const& path, std::uint64_t file_bytes,
-                        std::function<std::string(hid_t)> const& read) {
+                        std::function<std::string(ObjectId)> const& read) {
   // The program's handlers would report a crash of the child as a crash of the program.
   for (int const signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGPIPE})
     std::signal(signal, SIG_DFL);
@@ -160,7 +160,7 @@ std::string what_is_there(std::string const& path) {
 
 }  // namespace
 
-std::string read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read,
+std::string read_guarded(std::string const& path, std::function<std::string(ObjectId)> const& read,
                          std::string const& other, std::chrono::milliseconds longest) {
   auto const why_not = why_not_readable(path);
   if (!why_not.empty())

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// RAII owner of an HDF5 identifier, and the error check of all HDF5 calls.
+// RAII owner of an HDF5 identifier, and the error check of all HDF5 calls. Needs no header of HDF5, so that
+// code which only reads through this folder does not depend on HDF5.
 #pragma once
 
-#include <hdf5.h>
-
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 namespace farfault::results {
+
+using ObjectId = std::int64_t;  // HDF5's hid_t
 
 // An HDF5 call failed. The callers in this folder convert it into a UserError or RunError that names the
 // file.
@@ -29,7 +31,7 @@ class OtherSchema : public Hdf5Failure {
 class Handle {
  public:
   Handle() = default;
-  Handle(hid_t id, char const* what) : id_(id) {
+  Handle(ObjectId id, char const* what) : id_(id) {
     if (id < 0) hdf5_failed(what);
   }
   Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
@@ -39,15 +41,12 @@ class Handle {
   }
   ~Handle() { reset(); }
 
-  void reset() noexcept {
-    if (id_ >= 0) H5Idec_ref(id_);
-    id_ = -1;
-  }
-  hid_t get() const noexcept { return id_; }
-  operator hid_t() const noexcept { return id_; }
+  void reset() noexcept;
+  ObjectId get() const noexcept { return id_; }
+  operator ObjectId() const noexcept { return id_; }
 
  private:
-  hid_t id_ = -1;
+  ObjectId id_ = -1;
 };
 
 template <class Status>
@@ -57,8 +56,6 @@ Status check(Status status, char const* what) {
 }
 
 // Stops HDF5 from printing its error stack to the terminal; Farfault reports one sentence.
-inline void quiet() {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-}
+void quiet();
 
 }  // namespace farfault::results

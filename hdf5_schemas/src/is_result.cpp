@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "farfault/results/writer.hpp"
+#include <hdf5.h>
+
+#include "farfault/results/schema.hpp"
 #include "guard.hpp"
 #include "walk.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layout.hpp"
 
+#include <hdf5.h>
 #include <hdf5_hl.h>
 
 #include <algorithm>

@@ -2,6 +2,8 @@
 // Building blocks of the layout: groups, attributes, datasets written at once, dimension scales.
 #pragma once
 
+#include <hdf5.h>
+
 #include <cstdint>
 #include <map>
 #include <span>

@@ -17,7 +17,7 @@ struct SampledRows {
   Shape shape;
 };
 
-SampledRows sampled_rows(hid_t file, std::string const& path) {
+SampledRows sampled_rows(ObjectId file, std::string const& path) {
   auto dataset = open_dataset(file, path);
   auto shape = shape_of_dataset(dataset);
   bool const counts = shape.kind == Kind::unsigned_integer || shape.kind == Kind::integer;
@@ -25,7 +25,7 @@ SampledRows sampled_rows(hid_t file, std::string const& path) {
   return {std::move(dataset), std::move(shape)};
 }
 
-std::uint64_t number_in_engine(hid_t file, char const* name) {
+std::uint64_t number_in_engine(ObjectId file, char const* name) {
   auto const path = std::string("engine/") + name;
   if (!has(file, path)) return 0;
   auto const dataset = open_dataset(file, path);
@@ -35,7 +35,7 @@ std::uint64_t number_in_engine(hid_t file, char const* name) {
   return read_words(dataset, shape, 0, 1).at(0);
 }
 
-std::string text_in_engine(hid_t file, char const* name) {
+std::string text_in_engine(ObjectId file, char const* name) {
   auto const path = std::string("engine/") + name;
   if (!has(file, path)) return {};
   auto const dataset = open_dataset(file, path);
@@ -54,7 +54,7 @@ std::vector<std::uint64_t> numbers_to_read(std::uint64_t first, std::uint64_t sa
   return numbers;
 }
 
-std::string pack_live(hid_t file, std::vector<LiveCounter> const& counters, std::uint64_t first,
+std::string pack_live(ObjectId file, std::vector<LiveCounter> const& counters, std::uint64_t first,
                       std::uint64_t most) {
   check_is_result(file);
   std::vector<std::optional<SampledRows>> sets;
@@ -99,7 +99,7 @@ std::string pack_live(hid_t file, std::vector<LiveCounter> const& counters, std:
 
 LiveRun read_live(std::string const& path, std::vector<LiveCounter> const& counters, std::uint64_t first,
                   std::uint64_t most) {
-  Pack pack(read_guarded(path, [&](hid_t file) { return pack_live(file, counters, first, most); }));
+  Pack pack(read_guarded(path, [&](ObjectId file) { return pack_live(file, counters, first, most); }));
   LiveRun run;
   run.end_reason = pack.text();
   run.start_time = pack.text();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "new_file.hpp"
 
+#include <hdf5.h>
+
 namespace farfault::results {
 
 Handle create_file(CommitFile& file, std::string const& path) {

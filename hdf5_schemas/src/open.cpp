@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "open.hpp"
 
+#include <hdf5.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
+#include "object_type.hpp"
 
 namespace farfault::results {
 namespace {

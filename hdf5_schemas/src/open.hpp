@@ -11,6 +11,7 @@
 // Errors: Hdf5Failure with the name of the object.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,8 @@
 
 namespace farfault::results {
 
-inline constexpr hsize_t kMaxNames = 1'000'000;  // in a group, or of attributes of an object
-inline constexpr int kMaxDepth = 16;             // of nested groups
+inline constexpr std::uint64_t kMaxNames = 1'000'000;  // in a group, or of attributes of an object
+inline constexpr int kMaxDepth = 16;                   // of nested groups
 
 // Opens a file for reading, without a lock, so that the file of a run in progress is readable. Open all files
 // within read_guarded with it: HDF5 refuses to open one file in two ways.
@@ -29,14 +30,13 @@ Handle open_to_read(std::string const& path, char const* failure);
 void forbid_opening();
 
 // Paths are relative to `parent`, or to the root group if they begin with '/'.
-Handle open_object(hid_t parent, std::string const& path);  // a group, a dataset or a named type
-Handle open_group(hid_t parent, std::string const& path);
-Handle open_dataset(hid_t parent, std::string const& path);
-H5O_type_t type_of(hid_t object);
+Handle open_object(ObjectId parent, std::string const& path);  // a group, a dataset or a named type
+Handle open_group(ObjectId parent, std::string const& path);
+Handle open_dataset(ObjectId parent, std::string const& path);
 
 // True if all components of `path` exist. Throws for a component that is not a hard link.
-bool has(hid_t parent, std::string const& path);
+bool has(ObjectId parent, std::string const& path);
 
-std::vector<std::string> link_names(hid_t group);  // of hard links, sorted
+std::vector<std::string> link_names(ObjectId group);  // of hard links, sorted
 
 }  // namespace farfault::results

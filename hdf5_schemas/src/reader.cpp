@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "farfault/results/reader.hpp"
 
+#include <hdf5.h>
+
 #include <algorithm>
 #include <set>
 

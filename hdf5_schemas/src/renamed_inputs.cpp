@@ -13,7 +13,7 @@ std::vector<std::string> renamed_inputs(std::string const& a, std::string const&
   check_readable(b);
   Pack pack(read_guarded(
       a,
-      [&](hid_t file_a) {
+      [&](ObjectId file_a) {
         auto const file_b = open_to_read(b, "cannot open the other file");
         check_is_result(file_b);
         auto const others = file_names(file_b);

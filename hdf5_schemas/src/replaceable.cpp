@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides which files a result may replace.
+#include <hdf5.h>
+
 #include <filesystem>
 #include <string_view>
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMostFigures = 2000;  // more than any machine has
 constexpr double kSteps = 9999;             // of a plot's height
 
-Json profile(hid_t file) {
+Json profile(ObjectId file) {
   auto all = Json::array();
   if (!has(file, "engine")) return all;
   for (auto const& name : link_names(open_group(file, "engine"))) {
@@ -39,7 +39,7 @@ Json profile(hid_t file) {
   return all;
 }
 
-Json machine_figures(hid_t file) {
+Json machine_figures(ObjectId file) {
   auto all = Json::array();
   if (!has(file, "summary/machine")) return all;
   Columns const figures(file, "summary/machine", "name");
@@ -48,7 +48,7 @@ Json machine_figures(hid_t file) {
     if (metric == "name" || all.size() == kMostFigures) continue;
     auto const value = figures.numbers(metric).at(0);
     auto const dataset = open_dataset(file, "summary/machine/" + metric);
-    if (value == UINT64_MAX && H5Aexists(dataset, "_FillValue") > 0) continue;
+    if (value == UINT64_MAX && has_attribute(dataset, "_FillValue")) continue;
     all.push_back({{"metric", shown(metric)},
                    {"text", brief(text_attribute(dataset, "long_name"))},
                    {"units", shown(text_attribute(dataset, "units"))},
@@ -85,7 +85,7 @@ void add_machine(ReportSource& source, Json& to) {
 }
 
 // End of the run, or the time of the last sample if the run has not ended.
-std::uint64_t end_of(hid_t file, Json const& summary) {
+std::uint64_t end_of(ObjectId file, Json const& summary) {
   for (auto const& figure : summary)
     if (figure["metric"] == "end") return figure["value"].get<std::uint64_t>();
   std::uint64_t last = 0;
@@ -96,7 +96,7 @@ std::uint64_t end_of(hid_t file, Json const& summary) {
   return last;
 }
 
-std::string read_data(hid_t file, std::string const& path, ReportSize const& size) {
+std::string read_data(ObjectId file, std::string const& path, ReportSize const& size) {
   check_is_result(file);
   auto const root = open_group(file, "/");
   Json all{{"kind", "report_data"}, {"path", one_line(path)}};
@@ -149,7 +149,7 @@ std::size_t Clocks::number_of(std::vector<std::uint64_t> const& ends) {
 
 std::string report_data(std::string const& path, ReportSize const& size) {
   check_readable(path);
-  return read_guarded(path, [&](hid_t file) { return read_data(file, path, size); });
+  return read_guarded(path, [&](ObjectId file) { return read_data(file, path, size); });
 }
 
 }  // namespace farfault::results

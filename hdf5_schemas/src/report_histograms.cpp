@@ -16,7 +16,7 @@ constexpr std::uint64_t kMostBins = 64;
 constexpr double kPercentiles[] = {50, 90, 99};
 
 // The smallest value of each bin.
-std::vector<std::uint64_t> bins_of(hid_t file, std::string const& folder, std::uint64_t count) {
+std::vector<std::uint64_t> bins_of(ObjectId file, std::string const& folder, std::uint64_t count) {
   for (auto const& name : {std::string("bin"), "bin_" + std::to_string(count)}) {
     if (!has(open_group(file, folder), name)) continue;
     auto const dataset = open_dataset(file, folder + "/" + name);
@@ -46,7 +46,7 @@ double percentile(std::vector<std::uint64_t> const& bins, std::vector<std::uint6
   return static_cast<double>(bins.back());
 }
 
-Json histogram(hid_t file, std::string const& kind, std::string const& metric) {
+Json histogram(ObjectId file, std::string const& kind, std::string const& metric) {
   auto const folder = "timeseries/" + kind;
   auto const dataset = open_dataset(file, folder + "/" + metric);
   auto const shape = shape_of_dataset(dataset);

@@ -34,7 +34,7 @@ class Clocks {
 
 // Facts about the machine that all parts need.
 struct ReportSource {
-  hid_t file;
+  ObjectId file;
   ReportSize size;
   std::uint64_t end_ps;
   std::unordered_set<std::string> nodes;  // names

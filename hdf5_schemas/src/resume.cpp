@@ -19,7 +19,7 @@ struct Part {
   Shape shape;  // of the rows to copy
 };
 
-Part part_of(hid_t earlier, std::string const& source, std::string const& name, std::uint64_t rows,
+Part part_of(ObjectId earlier, std::string const& source, std::string const& name, std::uint64_t rows,
              std::uint64_t row_values) {
   Part part{open_dataset(earlier, name), {}};
   part.shape = shape_of_dataset(part.dataset);

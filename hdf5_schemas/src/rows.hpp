@@ -7,6 +7,8 @@
 // dataset and takes 10% of the space.
 #pragma once
 
+#include <hdf5.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>

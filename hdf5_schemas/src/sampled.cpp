@@ -21,7 +21,7 @@ std::string_view device_of(std::string_view path, std::unordered_set<std::string
   return path.substr(0, path.find('.'));
 }
 
-Sampled::Sampled(hid_t file, std::string kind, std::size_t points)
+Sampled::Sampled(ObjectId file, std::string kind, std::size_t points)
     : file_(file), folder_("timeseries/" + std::move(kind)) {
   Columns const times(file, folder_, "time_ps");
   auto const at = times.numbers("time_ps");

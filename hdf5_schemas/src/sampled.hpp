@@ -20,7 +20,7 @@ class Sampled {
  public:
   // At most `points` intervals of roughly equal length, each ending at a sample. Throws Hdf5Failure if
   // the group is not a time series.
-  Sampled(hid_t file, std::string kind, std::size_t points);
+  Sampled(ObjectId file, std::string kind, std::size_t points);
 
   // Ends of the intervals, in ps; the first interval begins at 0.
   std::vector<std::uint64_t> const& ends() const { return ends_; }
@@ -41,7 +41,7 @@ class Sampled {
                                            std::size_t groups) const;
 
  private:
-  hid_t file_;
+  ObjectId file_;
   std::string folder_;
   std::uint64_t samples_ = 0;
   std::vector<std::string> instances_;

@@ -28,10 +28,10 @@ class Series {
 
   // Appends the part of `samples` that begins at `offset`. `last`: no more samples follow. The file has the
   // group from the first samples on.
-  void append(hid_t timeseries, Samples const& samples, std::size_t offset, bool last);
+  void append(ObjectId timeseries, Samples const& samples, std::size_t offset, bool last);
 
   // The same by column, for a resumed run; the times are last.
-  void grow(hid_t timeseries);
+  void grow(ObjectId timeseries);
   std::uint64_t width(std::size_t metric) const;
   RowDataset& metric(std::size_t number) { return metrics_[number]; }
   RowDataset& times() { return *times_; }
@@ -41,7 +41,7 @@ class Series {
   void release_replaced(CommitFile& file);
 
  private:
-  void make(hid_t timeseries, std::optional<std::uint64_t> total);
+  void make(ObjectId timeseries, std::optional<std::uint64_t> total);
 
   SeriesGroup info_;
   std::size_t values_ = 0;

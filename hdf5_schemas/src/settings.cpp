@@ -12,7 +12,7 @@ namespace {
 
 using Settings = std::map<std::string, std::string>;  // "gpu.l2_tlb.entries" -> "512"
 
-Settings parameters_of(hid_t file) {
+Settings parameters_of(ObjectId file) {
   Settings settings;
   for (auto const& line : config_lines_without_file_names(file)) {
     if (line.parameter.empty()) continue;
@@ -23,7 +23,7 @@ Settings parameters_of(hid_t file) {
   return settings;
 }
 
-std::vector<std::string> texts_of(hid_t file, char const* path) {
+std::vector<std::string> texts_of(ObjectId file, char const* path) {
   auto const column = open_dataset(file, path);
   auto const shape = shape_of_dataset(column);
   if (shape.kind != Kind::text || shape.extents.size() != 1)
@@ -32,7 +32,7 @@ std::vector<std::string> texts_of(hid_t file, char const* path) {
 }
 
 // The content of each input file, by the parameter that names it.
-Settings inputs_of(hid_t file) {
+Settings inputs_of(ObjectId file) {
   auto const parameters = texts_of(file, "/config/inputs/parameter"),
              hashes = texts_of(file, "/config/inputs/hash");
   if (parameters.size() != hashes.size()) throw Hdf5Failure("the columns of /config/inputs do not match");
@@ -57,7 +57,7 @@ void compare(Settings const& a, Settings const& b, std::vector<SettingDifference
 
 }  // namespace
 
-std::vector<SettingDifference> setting_differences(hid_t a, hid_t b) {
+std::vector<SettingDifference> setting_differences(ObjectId a, ObjectId b) {
   std::vector<SettingDifference> found;
   compare(parameters_of(a), parameters_of(b), found);
   compare(inputs_of(a), inputs_of(b), found);

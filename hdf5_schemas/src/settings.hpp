@@ -10,6 +10,6 @@
 namespace farfault::results {
 
 // Parameters of /config/toml with different values, then input files with different content.
-std::vector<SettingDifference> setting_differences(hid_t a, hid_t b);
+std::vector<SettingDifference> setting_differences(ObjectId a, ObjectId b);
 
 }  // namespace farfault::results

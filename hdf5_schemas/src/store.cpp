@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store.hpp"
 
+#include <hdf5.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>

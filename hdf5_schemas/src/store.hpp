@@ -6,14 +6,14 @@
 #include <string_view>
 #include <vector>
 
-#include "farfault/results/writer.hpp"
+#include "farfault/results/schema.hpp"
 #include "handle.hpp"
 
 namespace farfault::results {
 
-void write_header(hid_t file, RunHeader const& header);
-void write_summary(hid_t file, std::vector<SummaryRow> const& rows);
-void write_engine(hid_t file, std::vector<EngineValue> const& values);
+void write_header(ObjectId file, RunHeader const& header);
+void write_summary(ObjectId file, std::vector<SummaryRow> const& rows);
+void write_engine(ObjectId file, std::vector<EngineValue> const& values);
 
 // True if `name` is valid for a dataset or group.
 bool is_object_name(std::string_view name);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "summary_rows.hpp"
 
+#include <hdf5.h>
+
 #include "walk.hpp"
 
 namespace farfault::results {

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "farfault/results/writer.hpp"
+#include "farfault/results/schema.hpp"
 #include "handle.hpp"
 #include "pack.hpp"
 
 namespace farfault::results {
 
 // Appends the figures of /summary/<scope>. After the last scope, the caller ends the list with the number 0.
-void pack_summary_of(hid_t file, std::string const& scope, Pack& pack);
+void pack_summary_of(ObjectId file, std::string const& scope, Pack& pack);
 std::vector<SummaryRow> unpack_summary(Pack& pack);
 
 }  // namespace farfault::results

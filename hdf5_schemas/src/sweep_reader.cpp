@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <hdf5.h>
+
 #include <bit>
 #include <nlohmann/json.hpp>
 

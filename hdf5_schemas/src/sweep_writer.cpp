@@ -21,7 +21,7 @@ std::size_t length_of(SweepColumn const& column) {
   return std::visit([](auto const& values) { return values.size(); }, column.values);
 }
 
-void write_columns(hid_t file, std::string const& name, std::string const& dimension,
+void write_columns(ObjectId file, std::string const& name, std::string const& dimension,
                    std::vector<SweepColumn> const& columns, std::string const& what) {
   auto const group = create_group(file, name, columns.size() + 1);
   std::vector<std::uint64_t> numbers(length_of(columns.at(0)));
@@ -49,7 +49,7 @@ void write_columns(hid_t file, std::string const& name, std::string const& dimen
   ties.write();
 }
 
-void write_table(hid_t hdf5, SweepTable const& table) {
+void write_table(ObjectId hdf5, SweepTable const& table) {
   auto const root = open_group(hdf5, "/");
   set_attribute(root, "Conventions", std::string("CF-1.10"));
   set_attribute(root, "farfault_version", std::string(FARFAULT_VERSION));

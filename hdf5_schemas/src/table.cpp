@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "table.hpp"
 
+#include <hdf5.h>
+
 #include <algorithm>
 #include <bit>
 #include <numeric>

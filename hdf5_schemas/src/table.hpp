@@ -22,7 +22,7 @@ class Table {
 
   std::size_t add(std::span<Cell const> row);  // to the waiting rows; returns their bytes
   // Writes the waiting rows. `last`: no more rows follow. The file has the group from the first rows on.
-  void write(hid_t tables, bool last);
+  void write(ObjectId tables, bool last);
   void write_tails();  // the rows waiting for a complete chunk
   void release_replaced(CommitFile& file);
 
@@ -33,7 +33,7 @@ class Table {
     TextForm form;
     std::optional<RowDataset> dataset;
   };
-  void make(hid_t tables, std::optional<std::uint64_t> total);
+  void make(ObjectId tables, std::optional<std::uint64_t> total);
   void make_column(std::size_t number, std::optional<std::uint64_t> total, std::string const& name);
   void widen(std::size_t number, TextForm form);
   void tie();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text.hpp"
 
+#include <hdf5.h>
+
 #include <algorithm>
 
 namespace farfault::results {

@@ -16,7 +16,7 @@ std::string OperationUnderWay::text() const {
   return of.empty() ? what : what + " of " + of;
 }
 
-std::vector<OperationUnderWay> read_under_way(hid_t file) {
+std::vector<OperationUnderWay> read_under_way(ObjectId file) {
   std::string const folder = "tables/under_way";
   for (auto const* column : {"operation", "name", "stream", "started", "reached"})
     if (!has(file, folder + "/" + column)) return {};

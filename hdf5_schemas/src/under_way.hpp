@@ -23,6 +23,6 @@ struct OperationUnderWay {
 };
 
 // In the order of the table; empty if the result lacks the table.
-std::vector<OperationUnderWay> read_under_way(hid_t file);
+std::vector<OperationUnderWay> read_under_way(ObjectId file);
 
 }  // namespace farfault::results

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <hdf5.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -6,6 +8,7 @@
 #include "farfault/engine/error.hpp"
 #include "farfault/results/reader.hpp"
 #include "guard.hpp"
+#include "object_type.hpp"
 #include "walk.hpp"
 
 namespace farfault::results {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "walk.hpp"
 
+#include <hdf5.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -39,8 +41,9 @@ Shape shape_of_space(hid_t space, Kind kind) {
   auto const rank = check(H5Sget_simple_extent_ndims(space), "the shape cannot be read");
   if (H5Sget_simple_extent_type(space) == H5S_NULL) shape.extents = {0};
   if (rank > 0) {
-    shape.extents.resize(static_cast<std::size_t>(rank));
-    check(H5Sget_simple_extent_dims(space, shape.extents.data(), nullptr), "the shape cannot be read");
+    std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
+    check(H5Sget_simple_extent_dims(space, extents.data(), nullptr), "the shape cannot be read");
+    shape.extents.assign(extents.begin(), extents.end());
   }
   for (std::size_t axis = 1; axis < shape.extents.size(); ++axis) {
     auto const extent = shape.extents[axis];
@@ -62,7 +65,7 @@ Selection select(hid_t dataset, Shape const& shape, std::uint64_t first_row, std
     return selection;
   }
   std::vector<hsize_t> start(shape.extents.size(), 0);
-  auto count = shape.extents;
+  std::vector<hsize_t> count(shape.extents.begin(), shape.extents.end());
   start[0] = first_row;
   count[0] = rows;
   check(H5Sselect_hyperslab(selection.file, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
@@ -190,6 +193,10 @@ void for_pieces(Shape const& shape, std::function<void(std::uint64_t, std::uint6
   auto const row_bytes = std::max<std::uint64_t>(shape.row_values, 1) * 8;
   auto const step = std::max<std::uint64_t>(kPieceBytes / row_bytes, 1);
   for (std::uint64_t row = 0; row < shape.rows(); row += step) visit(row, std::min(step, shape.rows() - row));
+}
+
+bool has_attribute(hid_t object, char const* name) {
+  return H5Aexists(object, name) > 0;
 }
 
 std::string text_attribute(hid_t object, char const* name) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "farfault/results/writer.hpp"
 
+#include <hdf5.h>
+
 #include <algorithm>
 
 #include "digest_of.hpp"

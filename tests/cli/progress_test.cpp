@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
 
 using namespace farfault;

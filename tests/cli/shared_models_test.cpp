@@ -8,7 +8,7 @@
 #include <fstream>
 #include <optional>
 
-#include "farfault/cli/listing.hpp"
+#include "farfault/cli/parameter_sections.hpp"
 #include "small_study.hpp"
 #include "sweep/plan.hpp"
 

@@ -13,7 +13,7 @@
 #include <limits>
 
 #include "capture.hpp"
-#include "farfault/cli/progress.hpp"
+#include "farfault/cli/readable.hpp"
 #include "farfault/results/writer.hpp"
 #include "sweep/places.hpp"
 #include "sweep/run_list.hpp"

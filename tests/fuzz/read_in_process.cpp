@@ -7,7 +7,7 @@
 
 namespace farfault::results {
 
-std::string read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read,
+std::string read_guarded(std::string const& path, std::function<std::string(ObjectId)> const& read,
                          std::string const& other, std::chrono::milliseconds) {
   quiet();
   try {

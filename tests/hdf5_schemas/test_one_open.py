@@ -23,7 +23,7 @@ ANY = re.compile(r"\bH5[A-Z]{1,2}[a-z]\w*|\bH5::")
 INCLUDE = re.compile(r"#\s*include\s*[<\"](?:[^>\"]*/)?(?:hdf5|H5)\w*\.h\w*")
 # Sources with banned calls: all of them, or these.
 ALLOWED = {"hdf5_schemas/src/open.cpp": None, "hdf5_schemas/src/table.cpp": {"H5Lmove"}}
-INCLUDING = {"hdf5_schemas/src/handle.hpp", "hdf5_schemas/src/layout.cpp"}
+INCLUDING = "hdf5_schemas/src/"  # the only folder that includes HDF5
 
 
 def uses(text, rule=BANNED):
@@ -35,8 +35,8 @@ def mistakes(name, text):
     """The violations in a source. name: its path in the tree."""
     allowed = ALLOWED.get(name, set())
     for number, line in enumerate(text.splitlines(), 1):
-        if name not in INCLUDING and uses(line, INCLUDE):
-            yield f"{name}:{number}: includes HDF5; include handle.hpp in hdf5_schemas, farfault/results/ elsewhere"
+        if not name.startswith(INCLUDING) and uses(line, INCLUDE):
+            yield f"{name}:{number}: includes HDF5; use farfault/results/"
         if not name.startswith("hdf5_schemas/"):
             for call in uses(line, ANY):
                 yield f"{name}:{number}: {call} outside of hdf5_schemas; use farfault/results/"
@@ -56,7 +56,7 @@ def planted():
         yield "hdf5_schemas/src/reader.cpp", call
     yield "hdf5_schemas/src/table.cpp", "H5Lcopy(f)"
     yield "hdf5_schemas/include/farfault/results/report.hpp", "#include <hdf5.h>"
-    for folder in FOLDERS:
+    for folder in FOLDERS.keys() - {"hdf5_schemas"}:
         yield f"{folder}/src/planted.cpp", "#include <hdf5.h>"
         yield f"{folder}/src/planted.cpp", '# include "hdf5/serial/hdf5_hl.h"'
         yield f"{folder}/src/planted.cpp", "#include <H5Cpp.h>"

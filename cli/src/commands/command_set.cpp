@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_set.hpp"
 
-#include "farfault/cli/command_line.hpp"
+#include "farfault/cli/exit_codes.hpp"
 
 namespace farfault::cli {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "command_set.hpp"
-#include "farfault/cli/command_line.hpp"
+#include "farfault/cli/exit_codes.hpp"
 #include "farfault/topologies/assembly.hpp"
 
 namespace farfault::cli {

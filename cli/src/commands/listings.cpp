@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "command_set.hpp"
-#include "farfault/cli/command_line.hpp"
+#include "farfault/cli/exit_codes.hpp"
 #include "farfault/cli/listing.hpp"
-#include "farfault/cli/simulation.hpp"
+#include "farfault/cli/run_options.hpp"
 
 namespace farfault::cli {
 namespace {

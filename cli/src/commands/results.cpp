@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "command_set.hpp"
-#include "farfault/cli/command_line.hpp"
 #include "farfault/cli/compare.hpp"
+#include "farfault/cli/exit_codes.hpp"
 #include "farfault/cli/explain.hpp"
 #include "farfault/cli/inspect.hpp"
 #include "farfault/cli/report.hpp"

@@ -2,7 +2,6 @@
 #include <memory>
 
 #include "command_set.hpp"
-#include "farfault/cli/command_line.hpp"
 #include "farfault/cli/progress.hpp"
 #include "farfault/cli/simulation.hpp"
 #include "farfault/engine/error.hpp"

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "command_set.hpp"
-#include "farfault/cli/command_line.hpp"
 #include "farfault/cli/progress.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/units.hpp"

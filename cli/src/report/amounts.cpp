@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "farfault/cli/progress.hpp"
+#include "farfault/cli/readable.hpp"
 
 namespace farfault::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 #include <string_view>
 
-#include "farfault/cli/progress.hpp"
+#include "farfault/cli/readable.hpp"
 
 namespace farfault::cli {
 namespace {

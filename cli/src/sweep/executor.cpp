@@ -17,7 +17,9 @@
 
 #include "../huge_pages.hpp"
 #include "../signals.hpp"
-#include "farfault/cli/command_line.hpp"
+#include "farfault/cli/exit_codes.hpp"
+#include "farfault/cli/readable.hpp"
+#include "farfault/cli/simulation.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 #include "farfault/results/writer.hpp"

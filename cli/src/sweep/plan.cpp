@@ -10,7 +10,7 @@
 #include "../build_id.hpp"
 #include "../engine_values.hpp"
 #include "../shell_line.hpp"
-#include "farfault/cli/listing.hpp"
+#include "farfault/cli/parameter_sections.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 #include "places.hpp"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <ostream>
 
-#include "farfault/cli/progress.hpp"
+#include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/results/csv.hpp"
 

@@ -16,7 +16,7 @@
 #include <ostream>
 #include <string_view>
 
-#include "farfault/cli/command_line.hpp"
+#include "farfault/cli/exit_codes.hpp"
 #include "farfault/cli/progress.hpp"
 #include "farfault/engine/error.hpp"
 #include "watch_mark.hpp"

@@ -9,7 +9,7 @@
 #include <ctime>
 
 #include "curves.hpp"
-#include "farfault/cli/progress.hpp"
+#include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 #include "sparkline.hpp"

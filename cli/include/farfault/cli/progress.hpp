@@ -64,11 +64,4 @@ std::size_t terminal_columns(int descriptor, char const* variable);
 // Progress on standard error; draws if it is a terminal.
 Progress progress_on_stderr(ProgressMode mode);
 
-// "12.3 us", "4.56 s": three digits, for display; results hold exact times.
-std::string for_people(Duration d);
-// "3.21 M", "950".
-std::string for_people(double amount);
-// "1:05", "2:03:09".
-std::string wall_time(double seconds);
-
 }  // namespace farfault::cli

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "farfault/results/writer.hpp"
+#include "farfault/results/schema.hpp"
 
 namespace farfault::results {
 

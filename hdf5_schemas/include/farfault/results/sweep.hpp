@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "farfault/results/reader.hpp"
-#include "farfault/results/writer.hpp"
+#include "farfault/results/schema.hpp"
 
 namespace farfault::results {
 
