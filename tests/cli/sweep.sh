@@ -87,7 +87,7 @@ done
 kill -TERM "$running"
 wait "$running"
 check "a killed run is reported" grep -q "^farfault: run 0 (run.seed = 1) has failed: killed by SIGKILL" "$scratch/err"
-check "a killed run is a row" grep -q '^0,failed,"killed by SIGKILL' "$scratch/killed/out/sweep.csv"
+check "a killed run is a row" grep -q '^0,failed,killed by SIGKILL' "$scratch/killed/out/sweep.csv"
 
 # Two sweeps in one folder: the second is refused immediately, and the first continues. The lock is released with its
 # process.

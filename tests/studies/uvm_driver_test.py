@@ -127,9 +127,13 @@ def main():
         made = {"program": "farfault", "program_sha256": "0", "checkout": "", "runs": 1, "results": "0", "size": "small"}
         report.write(folder / "tables", measured, made)
         text = (folder / "tables/results.md").read_text()
-        for heading in ("Batch contents", "Batch times", "Batch time by bytes", "Assumed parameters", "Other parameters", "Checks",
+        for heading in ("Batch contents", "Batch times", "Batch time by bytes", "Assumed parameters", "Other parameters", "Readings", "Checks",
                         "Constants"):
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
+        check(lines_check.SOURCES.keys() == {"preset", *parts.READINGS}, "each reading has its source")
+        m = measured["driver"]["tree", "vectoradd", parts.cell(1)]  # stands for all runs of the checks
+        check(re.search(rf"\| no interrupt time \| [^|]+ \| - \| - \| {m['batch_us_median']:.0f} \| {m['batch_us_median']:.0f} \| {m['raw_faults']:.0f} \|", text) is not None,
+              "results of a reading")
         rows = records.read(folder / "tables")["rows"]
         check(len(rows) == sum(len(found) for found in measured.values()), "rows of results.json.xz")
     print(checks.counts())

@@ -124,7 +124,7 @@ def premature(f):
     for w in PREMATURE:
         base = f.of("large", 0.5, w, "baseline", "premature")
         for times in BLOCKS:
-            found, told = f.of("large", f"{times}x", w, "to", "premature"), f.paper[f"premature_{w}_{times}x"]
+            found, told = f.of("large", f"{times}x", w, "to", "premature"), f.premature[f"{w}_{times}x"]
             rows.append([WORKLOADS[w], f"{times}x", show(found / base) if base and found is not None else "-", show(told["value"])])
     return ["## Premature evictions with more blocks", "",
             f"R-MAT of scale {f.scale + LARGER}, TO without its controller (`threshold = 100`): evicted pages that are faulted on again, relative to the baseline. The paper's figures are in section 6.1."] + \

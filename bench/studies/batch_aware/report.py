@@ -30,7 +30,7 @@ class Figures:
     """Figures of the tables, from {(what, workload, design): measures} by part."""
 
     def __init__(self, measured, scale):
-        self.measured, self.scale, self.paper = measured, scale, PAPER["averages"]
+        self.measured, self.scale, self.paper, self.premature = measured, scale, PAPER["averages"], PAPER["premature_evictions"]
 
     def of(self, part, what, workload, design, name="kernel_us"):
         found = self.measured.get(part, {}).get((str(what), workload, design))
@@ -90,7 +90,7 @@ TEXTS = {
 
 def overview(f):
     measured = averages(f)
-    rows = [[TEXTS[key], show(paper["value"]), show(measured.get(key)), paper["where"]] for key, paper in PAPER["averages"].items() if key in TEXTS]
+    rows = [[TEXTS[key], show(paper["value"]), show(measured.get(key)), paper["where"]] for key, paper in PAPER["averages"].items()]
     return ["## Averages", "", "Geometric means over the workloads; with a tenth of the memory, over three workloads. `-`: not measured."] + table(["", "paper", "Farfault", "source"], rows)
 
 

@@ -3,10 +3,16 @@
 import hashlib
 
 from figures import AS_IT_IS, points
-from study import (CONSTANT_CACHES, FRAMES, GRAPH_FILES, INTERLEAVED, IRREGULAR, MOVE_NAMES, MOVES, NAMES, READINGS, SENSITIVITY, SYSTEM, VARIANTS)
+from study import (CONSTANT_CACHES, FRAMES, GRAPH_FILES, INTERLEAVED, IRREGULAR, MOVE_NAMES, MOVES, NAMES, READINGS, SENSITIVITY, SYSTEM, TABLE_2, VARIANTS)
 from tables import average, percent, show, table
 
 COUNTERS = ["compressed", "consecutive", "cumulative", "naive", "plain_1024"]
+# Figures that the paper's text gives for one benchmark: key in paper.json -> (benchmark, design).
+SINGLE = {"ratio_3_nw": ("nw", "ratio_3"), "compressed_25_75_srad": ("srad", "uncompressed_25")}
+
+
+def mean_of(names):
+    return f"**mean of {len(names)}**"
 
 
 def of_counters(f, part, what, benchmark):
@@ -30,7 +36,7 @@ def graph_files(f, _, files):
         lines += [f"`{graph}`: {GRAPH_FILES.get(graph, 'a file given by the user')}.{contents}"]
         names = [b for b in f.benchmarks(part) if f.of(part, graph, b, "plain", "cycles")]
         rows = [[b] + of_counters(f, part, graph, b) for b in names]
-        rows.append(["**all**"] + [""] * 3 + [show(f.mean_speedup(part, graph, d), 3) for d in COUNTERS] +
+        rows.append([mean_of(names)] + [""] * 3 + [show(f.mean_speedup(part, graph, d), 3) for d in COUNTERS] +
                     [points(f.mean_change(part, graph, d)[0]) for d in COUNTERS] + [""])
         lines += table([""] + COUNTER_HEADER, rows)
     return ["## Graph files", "", "The graph benchmarks on files instead of generated graphs. Vertices keep the numbers of the file; vertices of generated graphs are "
@@ -50,32 +56,36 @@ def variants(f, paper, _):
     rows, each = [], []
     for d in ["compressed"] + list(VARIANTS):
         change, over = f.mean_change(part, AS_IT_IS, d), f.mean_change(part, AS_IT_IS, d, over="compressed")
-        told = paper["variants"].get(d)
         rows.append([NAMES[d], show(f.mean_speedup(part, AS_IT_IS, d), 3), show(f.mean_speedup(part, AS_IT_IS, d, over="compressed"), 3),
-                     show(told["value"], 3) if told else "", points(change[0]), points(change[1]), points(over[0]),
-                     points(paper["l2_hit"][d]["value"]) if d in ("ratio_3",) else "", percent(f.mean(part, AS_IT_IS, d, "compressed_fills"), 0)])
+                     points(change[0]), points(change[1]), points(over[0]), percent(f.mean(part, AS_IT_IS, d, "compressed_fills"), 0)])
         each.append([NAMES[d]] + [f"{show(f.speedup(part, AS_IT_IS, b, d), 2)}, {points(f.change(part, AS_IT_IS, b, d)[0])}" for b in names])
+    told = "; ".join([f"{NAMES[d]}: {said['where']}" for d, said in paper["variants"].items()] + [f"hit rate with ratio 3: {paper['l2_hit']['ratio_3']['where']}"])
+    single = [[f"{b}, {NAMES[d]}", points(f.change(part, AS_IT_IS, b, d, over="compressed")[0]), points(paper["l2_hit"][key]["value"]), paper["l2_hit"][key]["where"]]
+              for key, (b, d) in SINGLE.items()]
     return ["## Variants (section 5.2, Figs. 16 and 17)", "", f"Means over {', '.join(names)}. Partitions are named (uncompressed, compressed). Changes of the L2 TLB hit rate over the baseline, in "
             "points and relative, and over compression; the last column is the share of translations that are inserted compressed. The paper gives no widths for a ratio of 3, and the last "
-            "three rows are not in the paper."] + \
-        table(["", "over the baseline", "over compression", "paper", "points", "relative", "points over compression", "paper", "inserted compressed"], rows) + \
+            "three rows are not in the paper. The paper's averages are over its benchmarks, not only these, and its text has no figures of each benchmark, so they are not "
+            f"compared: {told}."] + \
+        table([f"mean of {len(names)} benchmarks", "over the baseline", "over compression", "points", "relative", "points over compression", "inserted compressed"], rows) + \
+        ["Single benchmarks of the paper's text: points of the L2 TLB hit rate over compression."] + table(["", "Farfault", "paper", "source"], single) + \
         ["Each benchmark: speedup and points over the baseline."] + table([""] + names, each)
 
 
-def frames(f, paper, _):
+def frames(f, _, files):
     part, names = "frames", f.benchmarks("frames")
+    irregular = [b for b in names if b in IRREGULAR]
     rows, each = [], []
     for order in FRAMES:
         change = f.mean_change(part, order, "compressed")
         rows.append([f"`{order}`"] + [show(f.mean_speedup(part, order, d), 3) for d in ("compressed", "range")] +
-                    [show(f.mean_speedup(part, order, "compressed", IRREGULAR, "range"), 3), points(change[0]), points(change[1])] +
+                    [show(f.mean_speedup(part, order, "compressed", irregular, "range"), 3), points(change[0]), points(change[1])] +
                     [percent(f.mean(part, order, "compressed", name), 0) for name in ("compressed_fills", "compressed_hits")] +
                     [percent(f.mean(part, order, "range", "range_hits"), 0)])
         each.append([f"`{order}`"] + [", ".join(show(f.speedup(part, order, b, d)) for d in ("compressed", "range")) for b in names])
     return ["## Frame orders", "", "The paper does not state the order in which pages get frames. Each order has its own baseline. `on_demand`, the order of all other tables: the next free frame, "
             "for the pages of one buffer after the other; `first_touch`: in the order of the GPU's first touches; `fragmented`: `on_demand`, with other data in half of each large frame. "
-            f"Compression over the range TLB on irregular benchmarks (paper: {paper['range']['value']})."] + \
-        table(["", "compressed", "range TLB", "compressed over range", "points", "relative", "inserted compressed", "hits on compressed entries", "hits on ranges"], rows) + \
+            f"Means over these benchmarks; compression over the range TLB: mean of the irregular ones, {', '.join(irregular)}."] + \
+        table([f"mean of {len(names)} benchmarks", "compressed", "range TLB", f"compressed over range, mean of {len(irregular)}", "points", "relative", "inserted compressed", "hits on compressed entries", "hits on ranges"], rows) + \
         ["Each benchmark: speedups of compression and of the range TLB."] + table([""] + names, each)
 
 
@@ -87,7 +97,7 @@ def interleaved(f, _, files):
         return [text] + [show(gain(n), 3) for n in INTERLEAVED] + [show(gain(None), 3)] + [points(change(n)) for n in INTERLEAVED] + [points(change(None))]
     rows = [row(b, lambda n, b=b: f.speedup(part, n, b, "compressed") if n else f.speedup(part, AS_IT_IS, b, "plain_1024"),
                 lambda n, b=b: f.change(part, n, b, "compressed")[0] if n else f.change(part, AS_IT_IS, b, "plain_1024")[0]) for b in names]
-    rows.append(row("**all**", lambda n: f.mean_speedup(part, n, "compressed") if n else f.mean_speedup(part, AS_IT_IS, "plain_1024"),
+    rows.append(row(mean_of(names), lambda n: f.mean_speedup(part, n, "compressed") if n else f.mean_speedup(part, AS_IT_IS, "plain_1024"),
                     lambda n: f.mean_change(part, n, "compressed")[0] if n else f.mean_change(part, AS_IT_IS, "plain_1024")[0]))
     return ["## Interleaved frames", "", "Compression with pages interleaved between parts of the memory (`memory.interleaved.parts`); each number of parts has its own baseline. A base covers 512 frames: with n parts the "
             "pages of one set are 32 / n frames apart in a part, and 16 n of them have one base. For comparison, a TLB of 1,024 plain entries. Speedups, then points of the L2 TLB hit rate."] + \
@@ -112,7 +122,7 @@ def moves(f, _, files):
     return ["## Cost of contiguity", "", "Half of each large frame holds other data, and pages get frames at their first touch. If a page needs a large frame and none is free, compaction empties "
             "one (`memory.compaction`): base pages are moved while the SMs are stopped. A move takes no time (`ideal`), `memory.cac_bulk_copy.time`, or the time of the copy engine. Speedups "
             "over the plain TLB in the same memory without moves."] + \
-        table(["TLB, time of a move", "mean", "compressed over this", "hits on ranges", "pages moved"] + names, rows)
+        table(["TLB, time of a move", f"mean of {len(names)}", "compressed over this", "hits on ranges", "pages moved"] + names, rows)
 
 
 def pages(f, paper, _):
@@ -125,9 +135,10 @@ def pages(f, paper, _):
                     [points(change[0]), points(change[1])] + [show(f.speedup(part, "2 MiB", b, d, base="4 KiB"), 3) for d in ("plain", "compressed")] +
                     [show(f.speedup(part, "2 MiB", b, "compressed"), 3)])
     change = f.mean_change(part, "2 MiB", "compressed")
-    rows.append(["**all**"] + [percent(f.mean(part, what, d, "l2_hit")) for what, d in rates] + [points(change[0]), points(change[1])] +
+    rows.append([mean_of(names)] + [percent(f.mean(part, what, d, "l2_hit")) for what, d in rates] + [points(change[0]), points(change[1])] +
                 [show(f.mean_speedup(part, "2 MiB", d, base="4 KiB"), 3) for d in ("plain", "compressed")] + [show(f.mean_speedup(part, "2 MiB", "compressed"), 3)])
-    rows.append(["paper", "", "", "", points(paper["l2_hit"]["pages_2mib"]["value"]), "", "", "", show(paper["pages_2mib"]["value"], 3)])
+    if len(names) == len(TABLE_2):
+        rows.append(["paper", "", "", "", points(paper["l2_hit"]["pages_2mib"]["value"]), "", "", "", show(paper["pages_2mib"]["value"], 3)])
     return ["## Pages of 2 MiB (Figs. 19 and 20)", "", "L2 TLB hit rates; changes by compression; speedups over the baseline with pages of 4 KiB and, in the last column, over the baseline with pages of 2 MiB."] + \
         table(["", "4 KiB", "2 MiB", "2 MiB, compressed", "points", "relative", "2 MiB over 4 KiB", "2 MiB, compressed, over 4 KiB", "compressed over 2 MiB"], rows)
 
@@ -143,7 +154,7 @@ def sensitivity(f, _, files):
                     [show(f.speedup(part, what, b, "compressed", base=base), 3) for b in names] + [show(f.mean_speedup(part, what, "plain", base=AS_IT_IS), 3)])
     return ["## Assumed parameters", "", "Speedup of compression over the baseline; one parameter is varied at a time. The baseline has the same value of a GPU parameter; the last column is its speedup over the preset's "
             "baseline. Points, relative: change of the L2 TLB hit rate."] + \
-        table(["", "mean", "points", "relative"] + names + ["baseline"], rows)
+        table([f"mean of {len(names)} benchmarks", "compressed", "points", "relative"] + names + ["baseline"], rows)
 
 
 SECTIONS = {"graph_files": graph_files, "full": full, "variants": variants, "frames": frames, "interleaved": interleaved, "moves": moves, "pages": pages,

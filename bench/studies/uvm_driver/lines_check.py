@@ -16,6 +16,14 @@ PRODUCED = {"vectoradd": "stream", "sgemm": "sgemm"}
 KIM = (223, 553)
 # Allen and Ge: batches of strided programs hold 245 of 256 faults.
 STRIDED_FAULTS = 245
+SOURCES = {
+    "preset": "the fit: Allen and Ge (SC 2021), lines of stream, sgemm, hpgmg and cufft; 30 SMs in graph workloads, as the Titan Xp of Kim et al.",
+    "80 SMs": "the SMs of the preset's V100 in graph workloads, too",
+    "before the fit": "earlier values of the preset, without a batch log: `page_time` of 100 ns, `block_time` of 5 us, `time` of 10 us, no `interrupt_time`",
+    "prefetched as faulted": "none: the published lines are without prefetching; a prefetched page may take as long as a faulted one",
+    "no interrupt time": "uvm_gpu_isr.c has an interrupt and the wake-up of a thread before a batch; no log contains their time",
+    "messages of 5 us": "none: ten times the preset's assumed `notify_latency`, in place of the interrupt time",
+}
 
 
 def find(measured, part, what, workload):
@@ -68,6 +76,16 @@ def failed(measured):
     return off
 
 
+def of_readings(measured):
+    """Each reading with its source, and the results of all checks."""
+    lines = {(w, what): residual for w, _, what, _, _, residual in of_lines(measured)}
+    kim = {(w, what): m for w, what, m, _ in of_kim(measured)}
+    strided = {(w, what): m for w, what, m, _ in of_strided(measured)}
+    return [[what, source] + [f"{lines[w, what]:+.0%}" if (w, what) in lines else "-" for w in PRODUCED] +
+            [f"{kim[w, what]['batch_us_median']:.0f}" if (w, what) in kim else "-" for w in GRAPHS] +
+            [f"{strided[w, what]['raw_faults']:.0f}" if (w, what) in strided else "-" for w in STRIDED] for what, source in SOURCES.items()]
+
+
 def verdict(good):
     return "within" if good else "OUTSIDE"
 
@@ -83,7 +101,13 @@ def section(measured):
     fits = [[program, str(kib), f"{us:.0f}", f"{blocks:.2f}", f"{made:.0f}", f"{residual:+.1%}", verdict(abs(residual) <= LIMIT)]
             for program, kib, us, blocks, made, residual in rows()]
     dense = [[program, f"{residual:+.0%}", verdict(abs(residual) <= LIMIT)] for program, residual in one_density()]
-    return ["## Checks", "",
+    return ["## Readings", "",
+            "Other values of the constants that the checks depend on. Deviation of the mean batch from the published line; median batch; faults of a mean batch. `-`: not run."] + \
+        table(["reading", "quotation or source"] + [f"{WORKLOADS[w]} vs. {program}" for w, program in PRODUCED.items()] + [f"{GRAPHS[w]}, us" for w in GRAPHS] +
+              [f"{STRIDED[w]}, faults" for w in STRIDED],
+              [["published", "Allen and Ge; Kim et al., section 3"] + ["0%"] * len(PRODUCED) + [f"{KIM[0]} to {KIM[1]}"] + [""] * (len(GRAPHS) - 1) + [str(STRIDED_FAULTS)] * len(STRIDED)] +
+              of_readings(measured)) + \
+        ["## Checks", "",
             f"A check fails above {LIMIT:.0%}, and `run` then exits with 1. Mean batches without prefetching, with all memory, compared with the program's "
             "published line (Allen and Ge, SC 2021) at the same data size. A published mean batch of stream has 251 KB, 60 distinct pages and 4 VA blocks. "
             "hpgmg and cufft are not run, because the VA blocks of their batches are not published."] + \

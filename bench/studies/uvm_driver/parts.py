@@ -24,7 +24,7 @@ ASSUMED = SOFTWARE + [
     ("gpu.l1_tlb.faulted_accesses", "1024", [512, 2048]),
 ]
 # Assumed, but unused by this study's runs: another value gives the same digest.
-UNUSED = ["driver.fault_latency", "driver.allocation_latency", "driver.batch.replay", "driver.batch.least_stay"]
+UNUSED = ["driver.fault_latency", "driver.allocation_latency", "driver.batch.replay", "driver.batch.least_stay", "driver.batch.lifetimes"]
 # Values with a source, varied: effect of a mechanism, or a possible difference between the model and a driver.
 OTHERS = [
     ("driver.batch.replay", "batch_flush", ["batch", "block", "once", "page"]),
