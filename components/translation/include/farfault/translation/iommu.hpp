@@ -205,8 +205,6 @@ struct IommuState {
   ByApplication<IommuRequesterStats> by_requester;
   IommuStats stats;
 
-  // The last kOfFaults statistics exist only if the IOMMU records faults.
-  static constexpr std::size_t kOfFaults = 2;
   static std::span<Stat<IommuState> const> list() {
     using S = IommuState const&;
     static constexpr auto all = std::to_array<Stat<IommuState>>({
@@ -228,10 +226,14 @@ struct IommuState {
          "Queue depth seen by an arriving request: pages in translation and stalled requests",
          StatKind::histogram, nullptr, 12,
          [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
-        {"fault_latency", "ns", "Time from a page fault to the driver's response", StatKind::histogram,
-         nullptr, 24, [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }},
-        {"fault_buffer_full_time", "ps", "Time with faults waiting for a free fault-buffer entry",
-         StatKind::counter, [](S s) { return s.buffer_full.ps(); }},
+        Stat<IommuState>{"fault_latency", "ns", "Time from a page fault to the driver's response",
+                         StatKind::histogram, nullptr, 24,
+                         [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }}
+            .only_when<&IommuSpec::records_faults>(),
+        Stat<IommuState>{"fault_buffer_full_time", "ps",
+                         "Time with faults waiting for a free fault-buffer entry", StatKind::counter,
+                         [](S s) { return s.buffer_full.ps(); }}
+            .only_when<&IommuSpec::records_faults>(),
     });
     return all;
   }
@@ -255,7 +257,6 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   std::string_view kind() const override { return "iommu"; }
   std::string waiting_for() const override;
   IommuState initial() const override;
-  std::span<Stat<IommuState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 
