@@ -15,6 +15,15 @@ Condition Condition::within(std::string_view section) const {
   return moved;
 }
 
+std::vector<std::pair<std::string, std::string>> Condition::sibling_values() const {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (auto const& term : terms_) {
+    if (!term.sibling || term.test == Test::is_above) continue;
+    for (auto const& value : term.values) all.emplace_back(term.name, value.text);
+  }
+  return all;
+}
+
 bool Condition::passes(Term const& term, std::string const& value) {
   auto const equals = [&](ConditionValue const& v) { return v.text == value; };
   if (term.test != Test::is_above)

@@ -178,13 +178,6 @@ std::vector<Config::Line*> Config::lines_at_and_below(std::string_view key) {
   return lines;
 }
 
-void Config::leave_out(std::vector<Line*> const& lines, std::string_view only_with, bool for_good) {
-  for (auto* const line : lines) {
-    line->for_good = line->for_good || for_good;
-    leave_out(*line, only_with);
-  }
-}
-
 void Config::leave_out(Line& line, std::string_view only_with) {
   if (std::exchange(line.left_out, true) || varied_) return;
   auto const it = entries_.find(line.key);
@@ -193,18 +186,10 @@ void Config::leave_out(Line& line, std::string_view only_with) {
 }
 
 void Config::leave_out(std::string_view key, std::string_view only_with) {
-  leave_out(lines_at_and_below(key), only_with, false);
-}
-
-void Config::leave_out_for_good(std::string_view key, std::string_view only_with) {
-  leave_out(lines_at_and_below(key), only_with, true);
-}
-
-void Config::leave_out_below(std::string_view section, std::string_view kept, std::string_view only_with) {
-  auto lines = lines_at_and_below(section);
-  auto const whole = join_keys(section, kept);
-  std::erase_if(lines, [&](Line const* line) { return at_or_below(line->key, whole); });
-  leave_out(lines, only_with, false);
+  for (auto* const line : lines_at_and_below(key)) {
+    line->for_good = true;
+    leave_out(*line, only_with);
+  }
 }
 
 std::size_t Config::array_size(std::string_view section) const {

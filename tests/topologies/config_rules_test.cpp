@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "farfault/protocols/facts.hpp"
 #include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/load.hpp"
 
 using namespace farfault;
 using namespace farfault::topologies;
@@ -145,6 +147,35 @@ TEST_CASE("policies of a missing cache or TLB are unused, and so are their param
   CHECK(unused("gpu.gmmu.walk_cache = 0\ngpu.gmmu.walk_cache_replacement = \"fifo\"\n").size() == 1);
   CHECK(unused("iommu.walk_latency = 100\niommu.walk_cache_organization = \"unified\"\n").size() == 1);
   CHECK(unused("cpu.llc.replacement = \"random\"\ncpu.llc.random.seed = 3\n").empty());
+}
+
+TEST_CASE(
+    "conditions name declared parameters, values of theirs, and facts that a machine's configuration "
+    "computes") {
+  Config config(find_preset);
+  MachineConfig machine;
+  machine.bind(config);
+  machine.fit_to(load_machine("paper-gmmu-bypass"), config);
+  int facts = 0, settings = 0;
+  machine.each_section([&](std::string_view section, std::string_view, auto& spec) {
+    ParamTable table;
+    spec.describe(table);
+    for (auto const& p : table.all()) {
+      auto const key = std::string(section) + "." + p.name;
+      CAPTURE(key);
+      for (auto const& condition : p.only_when) {
+        for (auto const& name : condition.settings()) CHECK(config.find_bound(name) != nullptr);
+        settings += static_cast<int>(condition.settings().size());
+        // False for this machine, all but one.
+        for (auto const& fact : condition.facts())
+          CHECK((config.find_bound(key) == nullptr) == (fact != facts::kBuffersAreChosen.text));
+        facts += static_cast<int>(condition.facts().size());
+        for (auto const& [name, value] : condition.sibling_values()) CHECK_NOTHROW(table.find(name)->set(value));
+      }
+    }
+  });
+  CHECK(settings == 5);
+  CHECK(facts > 30);
 }
 
 TEST_CASE("a frame allocation by large frames needs a size of large pages, or of base pages") {

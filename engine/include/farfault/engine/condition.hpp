@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace farfault {
@@ -63,6 +64,8 @@ class Condition {
   std::vector<std::string> facts() const {
     return names([](Term const& t) { return t.test == Test::fact; });
   }
+  // The values that siblings are compared with: (name, value) each, without limits.
+  std::vector<std::pair<std::string, std::string>> sibling_values() const;
 
  private:
   friend class ConditionOn;

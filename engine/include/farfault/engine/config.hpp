@@ -83,13 +83,10 @@ class Config {
   // Leaves out the parameters whose conditions on these facts do not hold.
   using Facts = std::vector<std::pair<Fact, bool>>;
   void leave_out_unused(Facts const& facts);
-  // Removes the bound parameters at and below `key` from the resolved text, because the selected alternative
-  // does not use them. `only_with` is the choice that would, e.g. workload.name = "bfs".
+  // Removes the bound parameters at and below `key` from the resolved text, also after choose_again(): a
+  // section as a whole, whose choice does not vary. `only_with` is the choice that would use them, e.g.
+  // workload.name = "bfs".
   void leave_out(std::string_view key, std::string_view only_with);
-  // As leave_out(), but choose_again() does not restore it.
-  void leave_out_for_good(std::string_view key, std::string_view only_with);
-  // As leave_out(), for all parameters below `section` except at and below its parameter `kept`.
-  void leave_out_below(std::string_view section, std::string_view kept, std::string_view only_with);
   // Number of tables in the array `section`; 0 if the array is missing.
   std::size_t array_size(std::string_view section) const;
   // Names table `number` of the array `section`: keys below "link.0" become keys below
@@ -151,7 +148,7 @@ class Config {
   // an array or a table.
   bool vary(std::string_view key, std::string_view value, std::string const& file, int line);
   // After the last vary(): discards all mistakes, forgets the facts and leaves out the parameters whose
-  // conditions do not hold now. Callers of leave_out_unused() and leave_out() repeat their call.
+  // conditions do not hold now. Callers of leave_out_unused() repeat their call.
   void choose_again();
 
  private:
@@ -184,7 +181,6 @@ class Config {
   static void write(Line& line, std::string value, bool quoted);
   std::size_t section_of(std::string_view key);
   std::vector<Line*> lines_at_and_below(std::string_view key);
-  void leave_out(std::vector<Line*> const& lines, std::string_view only_with, bool for_good);
   void leave_out(Line& line, std::string_view only_with);
   void decide();
   static void check_form(Param const& param, Entry const& e);

@@ -164,7 +164,7 @@ class ParamTable {
 
   std::vector<Param> const& all() const { return params_; }
   Param const* find(std::string_view name) const;
-  // Throws UserError if a condition names a sibling that is not declared.
+  // Throws UserError if a condition names a parameter of this table that is not declared.
   void check_conditions() const;
 
  private:

@@ -48,6 +48,7 @@
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/part_time.hpp"
 #include "farfault/parts/ring.hpp"
+#include "farfault/protocols/facts.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/coalescing.hpp"
 #include "farfault/translation/fault_buffer.hpp"
@@ -73,7 +74,8 @@ struct GmmuParams {
   std::uint32_t table_writes = 8;
   void describe(ParamTable& t) {
     t.count("walkers", walkers, {1, 4096}, "Page walkers: concurrent page walks", "GMMU Bypass, Table 1: 64");
-    t.count("walk_cache", walk_cache, {0, 65536}, "Entries of the walk cache. 0: no walk cache", "assumed");
+    t.count("walk_cache", walk_cache, {0, 65536}, "Entries of the walk cache. 0: no walk cache", "assumed")
+        .only_when(sibling("walk_latency").is(0));
     walk_cache_policies.describe(t);
     t.count("walk_latency", walk_latency, {0, 1'000'000},
             "Fixed page-walk latency in cycles. 0: walk the table through the L2 cache",
@@ -84,7 +86,8 @@ struct GmmuParams {
     t.count("fault_buffer", fault_buffer, {1, 65536},
             "Fault-buffer entries. A fault that finds the buffer full is dropped and raised again after the "
             "next replay",
-            "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024");
+            "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024")
+        .only_when(facts::kFaultsAtGpus);
     t.count(
         "faults_per_utlb", faults_per_utlb, {0, 65536},
         "Maximum outstanding faults of a uTLB, with batches. 0: unlimited (l1_tlb.faulted_pages limits each "
@@ -95,9 +98,11 @@ struct GmmuParams {
     t.flag("walk_reads_first_entry", walk_reads_first_entry,
            "Read the first base-page entry of a coalesced large page for its frame. false: the walk ends at "
            "the entry above",
-           "Mosaic (MICRO 2017), section 4.3 and Fig. 7");
+           "Mosaic (MICRO 2017), section 4.3 and Fig. 7")
+        .only_when(facts::kCoalescing);
     t.count("table_writes", table_writes, {1, 64},
-            "Maximum outstanding page-table writes for coalescing and splintering", "assumed");
+            "Maximum outstanding page-table writes for coalescing and splintering", "assumed")
+        .only_when(facts::kCoalescing);
   }
 };
 
