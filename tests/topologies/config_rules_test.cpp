@@ -170,12 +170,50 @@ TEST_CASE(
         for (auto const& fact : condition.facts())
           CHECK((config.find_bound(key) == nullptr) == (fact != facts::kBuffersAreChosen.text));
         facts += static_cast<int>(condition.facts().size());
-        for (auto const& [name, value] : condition.sibling_values()) CHECK_NOTHROW(table.find(name)->set(value));
+        for (auto const& [name, value] : condition.sibling_values())
+          CHECK_NOTHROW(table.find(name)->set(value));
       }
     }
   });
   CHECK(settings == 5);
   CHECK(facts > 30);
+}
+
+TEST_CASE("parameters of DRAM queues, bypasses and re-basing that a variant does not have are unused") {
+  std::string const queues =
+      "gpu.dram.scheduler = \"address_space_aware\"\n[gpu.dram.address_space_aware]\noverflow = \"waits\"\n"
+      "thresh_max = 9\nsilver = 8\nepoch = 7\ngolden = 6\npriority = \"channel\"\n";
+  CHECK(unused(queues).empty());
+  CHECK(
+      unused(queues + "queues = 2\n") ==
+      std::vector<std::string>{
+          "gpu.dram.address_space_aware.silver (f:5; only with gpu.dram.address_space_aware.queues = 3)",
+          "gpu.dram.address_space_aware.thresh_max (f:4; only with gpu.dram.address_space_aware.queues = 3)",
+          "gpu.dram.address_space_aware.epoch (f:6; only with gpu.dram.address_space_aware.queues = 3)",
+          "gpu.dram.address_space_aware.overflow (f:3; only with gpu.dram.address_space_aware.queues = 3)"});
+  CHECK(unused(queues + "queues = 1\n").size() == 6);
+  CHECK(unused("gpu.l2_cache.walk_reads = \"translation_aware_bypass\"\n"
+               "[gpu.l2_cache.translation_aware_bypass]\nsampled = 1\nown_mshrs = 4\n") ==
+        std::vector<std::string>{"gpu.l2_cache.translation_aware_bypass.own_mshrs (f:4; only with "
+                                 "gpu.l2_cache.translation_aware_bypass.sampled above 1)"});
+  CHECK(unused("gpu.l2_tlb.organization = \"compressed\"\n[gpu.l2_tlb.compressed]\nrebasing = \"none\"\n"
+               "rebase_after = 8\n") ==
+        std::vector<std::string>{
+            "gpu.l2_tlb.compressed.rebase_after (f:4; only with gpu.l2_tlb.compressed.rebasing other than "
+            "\"none\")"});
+}
+
+TEST_CASE("parameters of a missing L2 TLB or prefetcher are unused") {
+  CHECK(unused("gpu.l2_tlb.entries = 0\ngpu.l2_tlb.ways = 8\ngpu.l2_tlb.latency = 2\n") ==
+        std::vector<std::string>{"gpu.l2_tlb.ways (f:2; only with gpu.l2_tlb.entries above 0)"});
+  std::string const batches =
+      "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.fault_path = \"gpu\"\n"
+      "driver.migrations = 1026\ndriver.batch.replay = \"page\"\ndriver.batch.prefetched_page_time = "
+      "\"1us\"\n";
+  CHECK(unused(batches).empty());
+  CHECK(unused(batches + "driver.batch.prefetch = \"none\"\n") ==
+        std::vector<std::string>{
+            "driver.batch.prefetched_page_time (f:6; only with driver.batch.prefetch other than \"none\")"});
 }
 
 TEST_CASE("a frame allocation by large frames needs a size of large pages, or of base pages") {

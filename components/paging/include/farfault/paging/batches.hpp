@@ -64,7 +64,8 @@ struct BatchParams {
     t.duration("page_time", page_time, {0ns, 1s}, "Driver time per faulted page of a batch. 0: none",
                "assumed");
     t.duration("prefetched_page_time", prefetched_page_time, {0ns, 1s},
-               "Driver time per prefetched page of a batch. 0: none", "assumed: same as for a faulted page");
+               "Driver time per prefetched page of a batch. 0: none", "assumed: same as for a faulted page")
+        .only_when(sibling("prefetch").is_not("none"));
     t.duration("first_touch_time", first_touch_time, {0ns, 1s},
                "Additional driver time the first time a GPU's batch serves a block (CPU unmapping, DMA "
                "mapping). 0: none",
