@@ -44,10 +44,10 @@ def parameters(program):
     for section, members in groups(items, lambda p: p["key"].rpartition(".")[0]):
         rows = [
             [f"`{p['key'].rpartition('.')[2]}`", f"`{p['default']}`" if p["default"] else "empty", cell(p["unit"]),
-             cell(p["range"]), cell(p["text"]), cell(p["source"])]
+             cell(p["range"]), cell(p["text"]), cell("; ".join(p["only_with"])), cell(p["source"])]
             for p in members
         ]
-        page += [f"## `{section}`\n", table(["Name", "Default", "Unit", "Range", "Description", "Source of the default"], rows)]
+        page += [f"## `{section}`\n", table(["Name", "Default", "Unit", "Range", "Description", "Only with", "Source of the default"], rows)]
     return "\n".join(page)
 
 

@@ -113,6 +113,7 @@ bool Config::is_quoted(Param const& param, std::string const& value) {
 }
 
 void Config::bind(std::string_view section, ParamTable const& table, Spec spec) {
+  table.check_conditions();
   for (auto const& param : table.all()) {
     auto const key = join_keys(section, param.name);
     claim(key);
@@ -127,15 +128,40 @@ void Config::bind(std::string_view section, ParamTable const& table, Spec spec) 
     auto value = param.get();
     auto const quoted = is_quoted(param, value);
     add_line(key, std::move(value), quoted);
+    for (auto const& condition : param.only_when)
+      lines_.back().only_when.push_back(condition.within(section));
+    if (!param.only_when.empty()) undecided_.push_back(lines_.size() - 1);
     if (auto const it = variable_.find(key); it != variable_.end() && spec == Spec::lasting)
       it->second = param;
   }
-  for (auto const& alternative : table.sections_of_alternatives()) {
-    auto const key = join_keys(section, alternative.prefix);
-    if (!alternative.chosen())
-      leave_out(lines_at_and_below(key), join_keys(section, alternative.only_with), spec == Spec::passing);
-    if (spec == Spec::lasting && !variable_.empty()) alternatives_.push_back({key, alternative.chosen});
-  }
+  decide();
+}
+
+void Config::decide() {
+  auto const value_of = [this](std::string const& key) -> std::string const* {
+    auto const it = line_numbers_.find(key);
+    return it == line_numbers_.end() || it->second == kNoLine ? nullptr : &lines_[it->second].value;
+  };
+  auto const known = [this](std::string_view fact) {
+    auto const it = facts_.find(fact);
+    return it == facts_.end() ? std::nullopt : std::optional(it->second);
+  };
+  std::erase_if(undecided_, [&](std::size_t number) {
+    auto& line = lines_[number];
+    bool decided = true;
+    for (auto const& condition : line.only_when) {
+      auto const holds = condition.holds(value_of, known);
+      if (holds == false) leave_out(line, condition.text());
+      if (holds == false) return true;
+      decided = decided && holds.has_value();
+    }
+    return decided;
+  });
+}
+
+void Config::leave_out_unused(Facts const& facts) {
+  for (auto const& [fact, value] : facts) facts_.insert_or_assign(std::string(fact.text), value);
+  decide();
 }
 
 std::vector<Config::Line*> Config::lines_at_and_below(std::string_view key) {
@@ -152,29 +178,18 @@ std::vector<Config::Line*> Config::lines_at_and_below(std::string_view key) {
   return lines;
 }
 
-void Config::leave_out(std::vector<Line*> const& lines, std::string_view only_with, bool for_good) {
-  for (auto* const line : lines) {
-    line->for_good = line->for_good || for_good;
-    if (std::exchange(line->left_out, true) || varied_) continue;
-    auto const it = entries_.find(line->key);
-    if (it != entries_.end() && !(presets_ && presets_(it->second.file)))
-      unused_.push_back(line->key + " (" + place(it->second) + "; only with " + std::string(only_with) + ")");
-  }
+void Config::leave_out(Line& line, std::string_view only_with) {
+  if (std::exchange(line.left_out, true) || varied_) return;
+  auto const it = entries_.find(line.key);
+  if (it != entries_.end() && !(presets_ && presets_(it->second.file)))
+    unused_.push_back(line.key + " (" + place(it->second) + "; only with " + std::string(only_with) + ")");
 }
 
 void Config::leave_out(std::string_view key, std::string_view only_with) {
-  leave_out(lines_at_and_below(key), only_with, false);
-}
-
-void Config::leave_out_for_good(std::string_view key, std::string_view only_with) {
-  leave_out(lines_at_and_below(key), only_with, true);
-}
-
-void Config::leave_out_below(std::string_view section, std::string_view kept, std::string_view only_with) {
-  auto lines = lines_at_and_below(section);
-  auto const whole = join_keys(section, kept);
-  std::erase_if(lines, [&](Line const* line) { return at_or_below(line->key, whole); });
-  leave_out(lines, only_with, false);
+  for (auto* const line : lines_at_and_below(key)) {
+    line->for_good = true;
+    leave_out(*line, only_with);
+  }
 }
 
 std::size_t Config::array_size(std::string_view section) const {

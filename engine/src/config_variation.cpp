@@ -45,9 +45,13 @@ void Config::choose_again() {
   mistakes_not_kept_ = 0;
   unused_.clear();
   varied_ = true;
-  for (auto& line : lines_) line.left_out = line.for_good;
-  for (auto const& alternative : alternatives_)
-    if (!alternative.chosen()) leave_out(lines_at_and_below(alternative.key), "", false);
+  facts_.clear();
+  undecided_.clear();
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    lines_[i].left_out = lines_[i].for_good;
+    if (!lines_[i].for_good && !lines_[i].only_when.empty()) undecided_.push_back(i);
+  }
+  decide();
 }
 
 }  // namespace farfault

@@ -112,81 +112,86 @@ std::string_view unit_of(ParamKind kind) {
   panic("a parameter of no kind", __FILE__, __LINE__);
 }
 
-void ParamTable::count(std::string_view name, std::uint32_t& field, Range<std::uint64_t> range,
-                       std::string_view text, std::string_view source) {
-  add(ranged<std::uint64_t>(name, ParamKind::count, field,
-                            within(range, std::numeric_limits<std::uint32_t>::max()), text, source,
-                            parse_count));
+ParamTable::Declared ParamTable::count(std::string_view name, std::uint32_t& field,
+                                       Range<std::uint64_t> range, std::string_view text,
+                                       std::string_view source) {
+  return add(ranged<std::uint64_t>(name, ParamKind::count, field,
+                                   within(range, std::numeric_limits<std::uint32_t>::max()), text, source,
+                                   parse_count));
 }
 
-void ParamTable::count(std::string_view name, std::uint64_t& field, Range<std::uint64_t> range,
-                       std::string_view text, std::string_view source) {
-  add(ranged<std::uint64_t>(name, ParamKind::count, field, within(range, kMostCount), text, source,
-                            parse_count));
+ParamTable::Declared ParamTable::count(std::string_view name, std::uint64_t& field,
+                                       Range<std::uint64_t> range, std::string_view text,
+                                       std::string_view source) {
+  return add(ranged<std::uint64_t>(name, ParamKind::count, field, within(range, kMostCount), text, source,
+                                   parse_count));
 }
 
-void ParamTable::number(std::string_view name, double& field, Range<double> range, std::string_view text,
-                        std::string_view source) {
-  add(ranged<double>(name, ParamKind::number, field, range, text, source, parse_number));
+ParamTable::Declared ParamTable::number(std::string_view name, double& field, Range<double> range,
+                                        std::string_view text, std::string_view source) {
+  return add(ranged<double>(name, ParamKind::number, field, range, text, source, parse_number));
 }
 
-void ParamTable::flag(std::string_view name, bool& field, std::string_view text, std::string_view source) {
+ParamTable::Declared ParamTable::flag(std::string_view name, bool& field, std::string_view text,
+                                      std::string_view source) {
   auto get = [&field] { return std::string(field ? "true" : "false"); };
   auto set = [&field](std::string_view word) { field = parse_flag(word); };
-  add({std::string(name), ParamKind::flag, get(), "true or false", std::string(text), std::string(source),
-       set, get});
+  return add({std::string(name), ParamKind::flag, get(), "true or false", std::string(text),
+              std::string(source), set, get});
 }
 
-void ParamTable::words(ParamKind kind, std::string_view name, std::string& field, std::string_view text,
-                       std::string_view source) {
+ParamTable::Declared ParamTable::words(ParamKind kind, std::string_view name, std::string& field,
+                                       std::string_view text, std::string_view source) {
   auto get = [&field] { return field; };
   auto set = [&field](std::string_view word) { field = std::string(word); };
-  add({std::string(name), kind, get(), "", std::string(text), std::string(source), set, get});
+  return add({std::string(name), kind, get(), "", std::string(text), std::string(source), set, get});
 }
 
-void ParamTable::text(std::string_view name, std::string& field, std::string_view text,
-                      std::string_view source) {
-  words(ParamKind::text, name, field, text, source);
+ParamTable::Declared ParamTable::text(std::string_view name, std::string& field, std::string_view text,
+                                      std::string_view source) {
+  return words(ParamKind::text, name, field, text, source);
 }
 
-void ParamTable::count_or_text(std::string_view name, std::string& field, std::string_view text,
-                               std::string_view source) {
-  words(ParamKind::count_or_text, name, field, text, source);
+ParamTable::Declared ParamTable::count_or_text(std::string_view name, std::string& field,
+                                               std::string_view text, std::string_view source) {
+  auto const declared = words(ParamKind::count_or_text, name, field, text, source);
   params_.back().set = [&field](std::string_view word) {
     bool const digits = !word.empty() && word.find_first_not_of("0123456789") == word.npos;
     auto const count = digits ? parse_count(word) : 0;
     if (count > kMostCount) throw UserError("'" + shown(word) + "' is too large");
     field = digits ? to_text(count) : std::string(word);
   };
+  return declared;
 }
 
-void ParamTable::file(std::string_view name, std::string& field, std::string_view text,
-                      std::string_view source) {
-  words(ParamKind::file, name, field, text, source);
+ParamTable::Declared ParamTable::file(std::string_view name, std::string& field, std::string_view text,
+                                      std::string_view source) {
+  return words(ParamKind::file, name, field, text, source);
 }
 
-void ParamTable::duration(std::string_view name, Duration& field, Range<Duration> range,
-                          std::string_view text, std::string_view source) {
-  add(ranged<Duration>(name, ParamKind::duration, field, range, text, source, parse_duration));
+ParamTable::Declared ParamTable::duration(std::string_view name, Duration& field, Range<Duration> range,
+                                          std::string_view text, std::string_view source) {
+  return add(ranged<Duration>(name, ParamKind::duration, field, range, text, source, parse_duration));
 }
 
-void ParamTable::bytes(std::string_view name, ByteSize& field, Range<ByteSize> range, std::string_view text,
-                       std::string_view source) {
-  add(ranged<ByteSize>(name, ParamKind::bytes, field, range, text, source, parse_bytes));
+ParamTable::Declared ParamTable::bytes(std::string_view name, ByteSize& field, Range<ByteSize> range,
+                                       std::string_view text, std::string_view source) {
+  return add(ranged<ByteSize>(name, ParamKind::bytes, field, range, text, source, parse_bytes));
 }
 
-void ParamTable::bandwidth(std::string_view name, Bandwidth& field, Range<Bandwidth> range,
-                           std::string_view text, std::string_view source) {
-  add(ranged<Bandwidth>(name, ParamKind::bandwidth, field, range, text, source, parse_bandwidth));
+ParamTable::Declared ParamTable::bandwidth(std::string_view name, Bandwidth& field, Range<Bandwidth> range,
+                                           std::string_view text, std::string_view source) {
+  return add(ranged<Bandwidth>(name, ParamKind::bandwidth, field, range, text, source, parse_bandwidth));
 }
 
-void ParamTable::frequency(std::string_view name, Frequency& field, Range<Frequency> range,
-                           std::string_view text, std::string_view source) {
-  add(ranged<Frequency>(name, ParamKind::frequency, field, range, text, source, parse_frequency));
+ParamTable::Declared ParamTable::frequency(std::string_view name, Frequency& field, Range<Frequency> range,
+                                           std::string_view text, std::string_view source) {
+  return add(ranged<Frequency>(name, ParamKind::frequency, field, range, text, source, parse_frequency));
 }
 
-void ParamTable::alternatives(std::string_view name, std::string& chosen, std::vector<Alternative> const& all,
-                              std::string_view text, std::string_view source) {
+ParamTable::Declared ParamTable::alternatives(std::string_view name, std::string& chosen,
+                                              std::vector<Alternative> const& all, std::string_view text,
+                                              std::string_view source) {
   std::string list;
   std::vector<std::string> names;
   for (auto const& a : all) {
@@ -199,16 +204,20 @@ void ParamTable::alternatives(std::string_view name, std::string& chosen, std::v
     chosen = word;
   };
   auto get = [&chosen] { return chosen; };
+  auto const first = params_.size();
   add({std::string(name), ParamKind::choice, get(), list, std::string(text), std::string(source), set, get});
   for (auto const& a : all) {
     auto const section = a.prefix + a.name;
     auto const number = sections_.size();
-    sections_.push_back({prefix_ + section, prefix_ + std::string(name) + " = \"" + a.name + "\"",
-                         [&chosen, n = a.name] { return chosen == n; }});
     auto const outer = prefix_;
-    prefix_ += section + ".";
-    a.describe(*this);
-    prefix_ = outer;
+    auto const chosen_alone = sibling(name).is(a.name);
+    sections_.push_back({prefix_ + section, chosen_alone.within(section_here()).text()});
+    {
+      auto const if_chosen = only_when(chosen_alone);
+      prefix_ += section + ".";
+      a.describe(*this);
+      prefix_ = outer;
+    }
     auto const here = outer + section + ".";
     // Two choices in one table: leaving out the parameters of one would leave out the other's as well.
     auto const own = sections_.begin() + static_cast<std::ptrdiff_t>(number);
@@ -219,9 +228,37 @@ void ParamTable::alternatives(std::string_view name, std::string& chosen, std::v
                          [&](Param const& p) { return p.name.starts_with(here); });
     };
     if (same != own && has_parameters())
-      throw UserError("the parameters of " + own->only_with + " and of " + same->only_with +
-                      " would share the table " + same->prefix);
+      throw UserError("the parameters of " + own->of + " and of " + same->of + " would share the table " +
+                      same->prefix);
   }
+  return {*this, first};
+}
+
+ParamTable::Declared& ParamTable::Declared::only_when(Condition const& condition) {
+  auto const whole = condition.within(section_);
+  for (auto i = first_; i != end_; ++i) {
+    auto& all = table_.params_[i].only_when;
+    all.insert(all.begin() + conditions_, whole);
+  }
+  ++conditions_;
+  return *this;
+}
+
+// The condition of a scope precedes the conditions of its parameters, which are more specific.
+ParamTable::Scope::~Scope() {
+  for (auto i = first_; i != table_.params_.size(); ++i) {
+    auto& all = table_.params_[i].only_when;
+    all.insert(all.begin(), condition_);
+  }
+}
+
+void ParamTable::check_conditions() const {
+  for (auto const& p : params_)
+    for (auto const& condition : p.only_when)
+      for (auto const& name : condition.siblings())
+        if (find(name) == nullptr)
+          throw UserError("parameter " + p.name + " has an effect only with " + condition.text() + ", but " +
+                          name + " is not declared");
 }
 
 Param const* ParamTable::find(std::string_view name) const {
@@ -238,7 +275,7 @@ void ParamTable::set_source(std::string_view name, std::string_view source) {
   p->source = source;
 }
 
-void ParamTable::add(Param p) {
+ParamTable::Declared ParamTable::add(Param p) {
   if (!is_key(p.name))
     throw UserError("parameter '" + shown(p.name) + "': a name may hold only letters, digits, '_' and '-'");
   p.name.insert(0, prefix_);
@@ -251,6 +288,7 @@ void ParamTable::add(Param p) {
   if (p.source.empty())
     throw UserError("parameter " + p.name + " has no source; write \"assumed\" if none exists");
   params_.push_back(std::move(p));
+  return {*this, params_.size() - 1};
 }
 
 }  // namespace farfault

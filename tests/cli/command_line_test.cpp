@@ -155,7 +155,7 @@ TEST_CASE("exceptions are mapped to exit codes in one place") {
   CHECK(said == "farfault: out of memory\n");
 }
 
-TEST_CASE("params lists each parameter with default, unit, range and source") {
+TEST_CASE("params lists each parameter with default, unit, range, source and conditions") {
   auto const all = farfault_program({"params"});
   CHECK(all.code == 0);
   CHECK(contains(all.out, "default: "));
@@ -163,6 +163,11 @@ TEST_CASE("params lists each parameter with default, unit, range and source") {
   CHECK(json.code == 0);
   CHECK(json.out.substr(0, 23) == "{\"parameters\":[{\"key\":\"");
   CHECK(std::count(json.out.begin(), json.out.end(), '\n') == 1);
+  auto const one = "gpu.router.gmmu_bypass.counter_bits";
+  CHECK(contains(farfault_program({"params", one}).out,
+                 "\n      only with gpu.router.policy = \"gmmu_bypass\"\n"));
+  CHECK(contains(farfault_program({"params", one, "--json"}).out,
+                 ",\"only_with\":[\"gpu.router.policy = \\\"gmmu_bypass\\\"\"]}"));
   auto const wrong = farfault_program({"params", "no_such_section_at_all"});
   CHECK(wrong.code == 2);
   CHECK(wrong.out == "");

@@ -47,8 +47,8 @@ with tempfile.TemporaryDirectory() as scratch:
     for p in known:
         section, _, name = p["key"].rpartition(".")
         row = parameters.get((section, name))
-        check(row is not None and len(row) == 5 and row[4] == " ".join(p["source"].split()),
-              f"{p['key']} is listed with its source: {row}")
+        check(row is not None and len(row) == 6 and row[4] == "; ".join(p["only_with"]) and row[5] == " ".join(p["source"].split()),
+              f"{p['key']} is listed with its conditions and its source: {row}")
     statistics = rows_of(open(os.path.join(pages, "statistics.md"), encoding="utf-8").read())
     for config in ("paper-gmmu-bypass", "paper-mosaic"):
         for s in said("statistics", config, "--json")["statistics"]:

@@ -112,10 +112,10 @@ TEST_CASE("keys of unused workloads and policies are checked, listed, and do not
   auto const more = run("paper-gmmu-bypass", sets, (folder() / "more.h5").string());
   CHECK(more.code == 0);
   CHECK(more.err ==
-        "farfault: unused: memory.migrate.after (--set; only with memory.remote_touch = \"migrate\"), "
-        "gpu.router.gmmu_bypass.epoch (--set; only with gpu.router.policy = \"gmmu_bypass\"), "
-        "machine.generic.gpus (--set; only with machine.topology = \"generic\"), "
+        "farfault: unused: machine.generic.gpus (--set; only with machine.topology = \"generic\"), "
         "machine.cluster.radix (--set; only with machine.cluster.machines above 1), "
+        "memory.migrate.after (--set; only with memory.remote_touch = \"migrate\"), "
+        "gpu.router.gmmu_bypass.epoch (--set; only with gpu.router.policy = \"gmmu_bypass\"), "
         "workload.bfs.rmat.scale (--set; only with workload.name = \"bfs\")\n");
   CHECK(digest(more.out) == digest(plain.out));
   CHECK(refusal_of_set("workload.bfs.rmat.scale=99") ==

@@ -24,7 +24,7 @@ struct Spec {
   void describe(ParamTable& t) {
     t.count("entries", entries, {1, 65536}, "entries", "assumed");
     t.number("share", share, {0, 1}, "share", "assumed");
-    t.text("label", label, "a label", "assumed");
+    t.text("label", label, "a label", "assumed").only_when(sibling("entries").is_above(1));
     t.count_or_text("sms", sms, "sms", "assumed");
     t.duration("latency", latency, {1ns, 1us}, "latency", "assumed");
     t.alternatives("order", order,
@@ -51,13 +51,11 @@ struct Bound {
     spec.describe(t);
     config.bind("a", t, Config::Spec::lasting);
     config.take("list");
-    if (spec.entries == 1) config.leave_out("a.label", "more entries");
     config.reject_mistakes();
   }
   bool vary(std::string const& key, std::string const& value, int line = 50) {
     if (!config.vary(key, value, kFile, line)) return false;
     config.choose_again();
-    if (spec.entries == 1) config.leave_out("a.label", "more entries");
     return true;
   }
 };
@@ -97,7 +95,7 @@ TEST_CASE("parameters of a replaced choice are omitted, and parameters of the ne
   CHECK(b.config.find_bound("a.label") == nullptr);
   REQUIRE(b.vary("a.entries", "2"));
   CHECK(b.config.find_bound("a.label")->value == "one");
-  b.config.leave_out_for_good("a.label", "nothing");
+  b.config.leave_out("a.label", "nothing");
   REQUIRE(b.vary("a.entries", "3"));
   CHECK(b.config.find_bound("a.label") == nullptr);
 }
@@ -149,16 +147,4 @@ TEST_CASE("only a key set at its place and bound to a lasting Spec can vary") {
   config.bind("a", t);
   CHECK_FALSE(config.can_vary("a.entries", kFile, 1));
   CHECK_FALSE(config.vary("a.entries", "4", kFile, 1));
-}
-
-TEST_CASE("a section is omitted except for one of its keys") {
-  Config config;
-  Spec spec;
-  ParamTable t;
-  spec.describe(t);
-  config.read_text("a.entries = 3\na.share = 1\n", kFile);
-  config.bind("a", t);
-  config.leave_out_below("a", "entries", "b");
-  CHECK(config.resolved() == "[a]\nentries = 3\n");
-  CHECK(config.unused() == std::vector<std::string>{"a.share (x.toml:2; only with b)"});
 }

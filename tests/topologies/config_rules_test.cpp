@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "farfault/protocols/facts.hpp"
 #include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/load.hpp"
 
 using namespace farfault;
 using namespace farfault::topologies;
@@ -145,6 +147,73 @@ TEST_CASE("policies of a missing cache or TLB are unused, and so are their param
   CHECK(unused("gpu.gmmu.walk_cache = 0\ngpu.gmmu.walk_cache_replacement = \"fifo\"\n").size() == 1);
   CHECK(unused("iommu.walk_latency = 100\niommu.walk_cache_organization = \"unified\"\n").size() == 1);
   CHECK(unused("cpu.llc.replacement = \"random\"\ncpu.llc.random.seed = 3\n").empty());
+}
+
+TEST_CASE(
+    "conditions name declared parameters, values of theirs, and facts that a machine's configuration "
+    "computes") {
+  Config config(find_preset);
+  MachineConfig machine;
+  machine.bind(config);
+  machine.fit_to(load_machine("paper-gmmu-bypass"), config);
+  int facts = 0, settings = 0;
+  machine.each_section([&](std::string_view section, std::string_view, auto& spec) {
+    ParamTable table;
+    spec.describe(table);
+    for (auto const& p : table.all()) {
+      auto const key = std::string(section) + "." + p.name;
+      CAPTURE(key);
+      for (auto const& condition : p.only_when) {
+        for (auto const& name : condition.settings()) CHECK(config.find_bound(name) != nullptr);
+        settings += static_cast<int>(condition.settings().size());
+        // False for this machine, all but one.
+        for (auto const& fact : condition.facts())
+          CHECK((config.find_bound(key) == nullptr) == (fact != facts::kBuffersAreChosen.text));
+        facts += static_cast<int>(condition.facts().size());
+        for (auto const& [name, value] : condition.sibling_values())
+          CHECK_NOTHROW(table.find(name)->set(value));
+      }
+    }
+  });
+  CHECK(settings == 5);
+  CHECK(facts > 30);
+}
+
+TEST_CASE("parameters of DRAM queues, bypasses and re-basing that a variant does not have are unused") {
+  std::string const queues =
+      "gpu.dram.scheduler = \"address_space_aware\"\n[gpu.dram.address_space_aware]\noverflow = \"waits\"\n"
+      "thresh_max = 9\nsilver = 8\nepoch = 7\ngolden = 6\npriority = \"channel\"\n";
+  CHECK(unused(queues).empty());
+  CHECK(
+      unused(queues + "queues = 2\n") ==
+      std::vector<std::string>{
+          "gpu.dram.address_space_aware.silver (f:5; only with gpu.dram.address_space_aware.queues = 3)",
+          "gpu.dram.address_space_aware.thresh_max (f:4; only with gpu.dram.address_space_aware.queues = 3)",
+          "gpu.dram.address_space_aware.epoch (f:6; only with gpu.dram.address_space_aware.queues = 3)",
+          "gpu.dram.address_space_aware.overflow (f:3; only with gpu.dram.address_space_aware.queues = 3)"});
+  CHECK(unused(queues + "queues = 1\n").size() == 6);
+  CHECK(unused("gpu.l2_cache.walk_reads = \"translation_aware_bypass\"\n"
+               "[gpu.l2_cache.translation_aware_bypass]\nsampled = 1\nown_mshrs = 4\n") ==
+        std::vector<std::string>{"gpu.l2_cache.translation_aware_bypass.own_mshrs (f:4; only with "
+                                 "gpu.l2_cache.translation_aware_bypass.sampled above 1)"});
+  CHECK(unused("gpu.l2_tlb.organization = \"compressed\"\n[gpu.l2_tlb.compressed]\nrebasing = \"none\"\n"
+               "rebase_after = 8\n") ==
+        std::vector<std::string>{
+            "gpu.l2_tlb.compressed.rebase_after (f:4; only with gpu.l2_tlb.compressed.rebasing other than "
+            "\"none\")"});
+}
+
+TEST_CASE("parameters of a missing L2 TLB or prefetcher are unused") {
+  CHECK(unused("gpu.l2_tlb.entries = 0\ngpu.l2_tlb.ways = 8\ngpu.l2_tlb.latency = 2\n") ==
+        std::vector<std::string>{"gpu.l2_tlb.ways (f:2; only with gpu.l2_tlb.entries above 0)"});
+  std::string const batches =
+      "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.fault_path = \"gpu\"\n"
+      "driver.migrations = 1026\ndriver.batch.replay = \"page\"\ndriver.batch.prefetched_page_time = "
+      "\"1us\"\n";
+  CHECK(unused(batches).empty());
+  CHECK(unused(batches + "driver.batch.prefetch = \"none\"\n") ==
+        std::vector<std::string>{
+            "driver.batch.prefetched_page_time (f:6; only with driver.batch.prefetch other than \"none\")"});
 }
 
 TEST_CASE("a frame allocation by large frames needs a size of large pages, or of base pages") {

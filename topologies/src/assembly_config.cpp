@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "farfault/protocols/facts.hpp"
 #include "farfault/topologies/assembly.hpp"
 #include "preset_texts.hpp"
 
@@ -69,28 +70,6 @@ void MachineParams::describe(ParamTable& t) {
          "GMMU Bypass, Table 1");
 }
 
-namespace {
-
-// Keeps a choice and the parameters of the selected implementation; leaves out all others.
-template <class I>
-void leave_out(Config& config, std::string const& section, std::string const& name,
-               PolicyChoice<I> const& choice, std::string const& only_with) {
-  config.leave_out(section + "." + name, only_with);
-  config.leave_out(section + "." + choice.section(), only_with);
-}
-
-void leave_out_walk_cache(Config& config, std::string const& section, std::uint32_t walk_latency,
-                          std::uint32_t entries, WalkCachePolicies const& policies) {
-  auto const no_reads = walk_latency != 0;
-  if (no_reads) config.leave_out(section + ".walk_cache", section + ".walk_latency = 0");
-  if (!no_reads && entries != 0) return;
-  auto const only_with = section + (no_reads ? ".walk_latency = 0" : ".walk_cache above 0");
-  leave_out(config, section, "walk_cache_organization", policies.organization, only_with);
-  leave_out(config, section, "walk_cache_replacement", policies.replacement, only_with);
-}
-
-}  // namespace
-
 void MachineConfig::bind(Config& config, Policies const* more) {
   each_section([&](std::string_view name, std::string_view, auto& spec) {
     ParamTable table(more);
@@ -101,79 +80,22 @@ void MachineConfig::bind(Config& config, Policies const* more) {
 }
 
 void MachineConfig::leave_out_unused(Config& config) const {
-  if (machine.topology != "generic") config.leave_out("machine.generic", "machine.topology = \"generic\"");
-  if (cluster.machines == 1)
-    config.leave_out_below("machine.cluster", "machines", "machine.cluster.machines above 1");
-  if (!memory.coalesces()) {
-    auto const* const only_with = "a memory.page_sizes that coalesces base pages";
-    for (auto const* name :
-         {"gpu.gmmu.walk_reads_first_entry", "gpu.gmmu.table_writes", "iommu.walk_reads_first_entry"})
-      config.leave_out(name, only_with);
-  }
-  if (memory.page_sizes.make({})->large_buffers("chosen") != "chosen")
-    config.leave_out("memory.large_pages", "memory.page_sizes = \"by_buffer\"");
-  if (!memory.has_large_pages() && !memory.coalesces() && !memory.has_large_frames() &&
-      memory.fragmentation_index <= 0)
-    config.leave_out("memory.large_page_size",
-                     "a memory.large_pages other than \"none\", a memory.page_sizes or "
-                     "memory.frame_allocation that uses large pages, or memory.fragmentation_index above 0");
-  if (!memory.compacts())
-    config.leave_out("memory.compaction_threshold", "a memory.compaction that moves pages");
-  if (!memory.relocates())
-    config.leave_out("memory.moves_stall_gpu",
-                     "a memory.compaction or memory.page_sizes that moves pages within a GPU's memory");
-  if (memory.fragmentation_index <= 0)
-    for (auto const* name : {"memory.fragmentation_occupancy", "memory.fragmentation_seed"})
-      config.leave_out(name, "memory.fragmentation_index above 0");
-  if (!memory.pages_wait())
-    for (auto const* name : {"memory.first_touch_by", "memory.first_touch_copy"})
-      config.leave_out(name, "a memory.placement that maps pages at first touch");
-  if (!memory.replays_faults())
-    for (auto const* name : {"gpu.l1_tlb.faulted_pages", "gpu.l1_tlb.faulted_accesses", "memory.fault_path"})
-      config.leave_out(
-          name, "memory.first_touch_by = \"driver\" and pages mapped at first touch, or pages that move");
   auto const kept_by_gpus = faults_kept_by_gpus();
-  if (kept_by_gpus == faults())
-    config.leave_out("iommu.fault_buffer", "faults recorded by the IOMMU (memory.fault_path)");
-  if (kept_by_gpus == 0)
-    for (auto const* name : {"gpu.gmmu.fault_buffer", "fabric.fault_bytes"})
-      config.leave_out(name, "faults recorded by a GPU (memory.fault_path)");
-  if (!batch.in_batches() || !memory.replays_faults()) {
-    auto const only_with =
-        std::string("driver.batch.replay other than \"each_fault\", and faults that are replayed");
-    config.leave_out("memory.gpu_share", only_with);
-    config.leave_out_below("driver.batch", "replay", only_with);
-  } else if (sm.thread_blocks.why_not({}).empty() && !looks_at_periods()) {
-    config.leave_out("driver.batch.lifetimes", "a gpu.sm.thread_blocks that adapts to evictions");
-  }
-  leave_out_walk_cache(config, "gpu.gmmu", gmmu.walk_latency, gmmu.walk_cache, gmmu.walk_cache_policies);
-  leave_out_walk_cache(config, "iommu", iommu.walk_latency, iommu.walk_cache, iommu.walk_cache_policies);
-  if (l2_cache.partitions == 1)
-    for (auto const* name : {"partition_latency", "miss_path"})
-      config.leave_out(std::string("gpu.l2_cache.") + name, "gpu.l2_cache.partitions above 1");
-  if (!memory_cache.present()) {
-    auto const* const only_with = "gpu.memory_cache.size above 0";
-    for (auto const* name : {"ways", "latency", "cycles_per_line", "mshrs", "queue"})
-      config.leave_out(std::string("gpu.memory_cache.") + name, only_with);
-    leave_out(config, "gpu.memory_cache", "replacement", memory_cache.replacement, only_with);
-  }
-  if (!page_walk_cache.present()) {
-    auto const* const only_with = "gpu.page_walk_cache.size above 0";
-    for (auto const* name : {"ways", "latency", "mshrs"})
-      config.leave_out(std::string("gpu.page_walk_cache.") + name, only_with);
-    leave_out(config, "gpu.page_walk_cache", "replacement", page_walk_cache.replacement, only_with);
-  }
-  if (dram.t_refi == Duration::zero()) config.leave_out("gpu.dram.t_rfc", "gpu.dram.t_refi above 0");
-  if (cpu_dram.t_refi == Duration::zero()) config.leave_out("cpu.dram.t_rfc", "cpu.dram.t_refi above 0");
-  if (l2_cache.software_coherent())
-    config.leave_out("gpu.l2_cache.write_back_at_kernel_end",
-                     "gpu.l2_cache.miss_path = \"home_slice\" or one partition: else software writes back");
-  if (iommu.tlb_entries == 0) {
-    auto const* const only_with = "iommu.tlb_entries above 0";
-    config.leave_out("iommu.tlb_ways", only_with);
-    leave_out(config, "iommu", "tlb_organization", iommu.tlb.organization, only_with);
-    leave_out(config, "iommu", "tlb_replacement", iommu.tlb.replacement, only_with);
-  }
+  bool const batches = batch.in_batches() && memory.replays_faults();
+  config.leave_out_unused({
+      {facts::kBuffersAreChosen, memory.page_sizes.make({})->large_buffers("chosen") == "chosen"},
+      {facts::kLargePages, memory.has_large_pages() || memory.coalesces() || memory.has_large_frames() ||
+                               memory.fragmentation_index > 0},
+      {facts::kCoalescing, memory.coalesces()},
+      {facts::kCompaction, memory.compacts()},
+      {facts::kRelocations, memory.relocates()},
+      {facts::kFirstTouch, memory.pages_wait()},
+      {facts::kReplays, memory.replays_faults()},
+      {facts::kFaultsAtIommu, kept_by_gpus != faults()},
+      {facts::kFaultsAtGpus, kept_by_gpus != 0},
+      {facts::kBatches, batches},
+      {facts::kAdaptiveBlocks, !sm.thread_blocks.why_not({}).empty() || looks_at_periods()},
+  });
 }
 
 std::uint32_t MachineConfig::faults() const {
@@ -193,19 +115,16 @@ std::uint32_t MachineConfig::faults_kept_by_gpus() const {
 }
 
 void MachineConfig::fit_to(Machine const& chosen, Config& config) const {
-  if (chosen.machines() == 1)
-    leave_out(config, "memory", "scope", memory.scope, "a cluster: machine.cluster.machines above 1");
   auto const is_switch = [&](std::uint32_t node) {
     return chosen.nodes[node].kind == NodeKind::network_switch;
   };
-  if (cluster.machines > 1 && std::ranges::none_of(chosen.links, [&](MachineLink const& link) {
-        return is_switch(link.a) && is_switch(link.b);
-      }))
-    config.leave_out("machine.cluster.switch_bandwidth", "a cluster of several switches");
-  if (chosen.count(LinkKind::network) == 0 || !chosen.states_nic_bandwidth())
-    for (auto const* name : {"network_header_bytes", "network_mtu"})
-      config.leave_out(std::string("fabric.") + name, "a network of NICs whose bandwidth is known");
-  if (chosen.count(NodeKind::nic) == 0) config.leave_out("nic", "a machine with NICs");
+  auto const joins_switches = [&](MachineLink const& link) { return is_switch(link.a) && is_switch(link.b); };
+  config.leave_out_unused({
+      {facts::kCluster, chosen.machines() > 1},
+      {facts::kSwitches, cluster.machines > 1 && std::ranges::any_of(chosen.links, joins_switches)},
+      {facts::kNicBandwidths, chosen.count(LinkKind::network) != 0 && chosen.states_nic_bandwidth()},
+      {facts::kNics, chosen.count(NodeKind::nic) != 0},
+  });
 }
 
 std::optional<std::string> find_preset(std::string_view name) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "farfault/engine/error.hpp"
+#include "farfault/protocols/facts.hpp"
 #include "farfault/topologies/generators.hpp"
 #include "farfault/topologies/machine_builder.hpp"
 
@@ -297,13 +298,16 @@ void ClusterSpec::describe(ParamTable& t) {
             {"rail_optimized", ClusterShape::rail_optimized},
             {"dragonfly", ClusterShape::dragonfly},
             {"torus", ClusterShape::torus}},
-           "Network topology of the cluster", "assumed");
+           "Network topology of the cluster", "assumed")
+      .only_when(sibling("machines").is_above(1));
   t.count("machines", machines, {1, kMostNodes}, "Number of copies of the machine", "assumed");
+  auto const if_several = t.only_when(sibling("machines").is_above(1));
   t.count("radix", radix, {2, 4096}, "Ports per network switch (fat_tree, rail_optimized)",
           "NVIDIA Quantum-2: 64 ports of 400 Gbit/s");
   t.bandwidth("switch_bandwidth", switch_bandwidth, {Bandwidth{0}, kHighestBandwidth},
               "Bandwidth per direction of a link between two network switches. 0: that of the fastest NIC",
-              "NVIDIA DGX H100 SuperPOD: compute fabric of one speed, 400 Gbit/s");
+              "NVIDIA DGX H100 SuperPOD: compute fabric of one speed, 400 Gbit/s")
+      .only_when(facts::kSwitches);
   t.count("routers_per_group", routers_per_group, {1, 1024}, "Routers per dragonfly group",
           "balanced dragonfly (Kim et al., ISCA 2008): twice the NICs per router");
   t.count("nics_per_router", nics_per_router, {1, 1024}, "NICs per dragonfly router", "assumed");

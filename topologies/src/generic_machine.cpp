@@ -10,6 +10,7 @@ constexpr std::uint32_t kMostMeshedGpus = 2048;  // two million links
 }  // namespace
 
 void GenericSpec::describe(ParamTable& t) {
+  auto const if_generated = t.only_when(setting("machine.topology").is("generic"));
   t.count("gpus", gpus, {1, kMostGpus}, "Number of GPUs", "GMMU Bypass: 4");
   t.count("gpus_per_switch", gpus_per_switch, {1, kMostGpus}, "GPUs per PCIe switch", "MGPUSim: 2");
   t.count("nics_per_switch", nics_per_switch, {0, 64}, "NICs per PCIe switch", "assumed");

@@ -2,6 +2,7 @@
 // The section `memory`, and values derived from it.
 #include <bit>
 
+#include "farfault/protocols/facts.hpp"
 #include "farfault/topologies/assembly.hpp"
 
 namespace farfault::topologies {
@@ -18,10 +19,12 @@ void MemoryParams::describe(ParamTable& t) {
                       "GMMU Bypass, section 5.1: one page size");
   t.text("large_pages", large_pages,
          "Buffers with large pages, where a whole one fits: none, all, or names separated by commas",
-         "GMMU Bypass, section 5.1: one page size");
+         "GMMU Bypass, section 5.1: one page size")
+      .only_when(facts::kBuffersAreChosen);
   t.bytes("large_page_size", large_page_size, {ByteSize{4096}, ByteSize{1 << 30}},
           "Large page size: 512 or 512 x 512 base pages, with 64KiB base pages 32 or 32 x 512",
-          "x86-64, AMD64 manual volume 2: 2 MiB");
+          "x86-64, AMD64 manual volume 2: 2 MiB")
+      .only_when(facts::kLargePages);
   placement.describe(t, "placement", "Page placement before the first kernel",
                      "MGPUSim 4.2, driver: a unified device takes pages from its GPUs round-robin");
   frame_allocation.describe(t, "frame_allocation", "Frame allocator",
@@ -30,21 +33,28 @@ void MemoryParams::describe(ParamTable& t) {
            {{"driver", FirstTouchBy::driver}, {"iommu", FirstTouchBy::iommu}},
            "Component that maps a page at first touch: the driver (driver.fault_latency each), or the IOMMU "
            "after its walk",
-           "assumed: a page fault is handled by the driver");
+           "assumed: a page fault is handled by the driver")
+      .only_when(facts::kFirstTouch);
   t.flag("first_touch_copy", first_touch_copy,
          "Copy host-written pages from CPU memory to the GPU at first touch. false: contents are assumed to "
          "be present",
-         "assumed");
+         "assumed")
+      .only_when(facts::kFirstTouch);
   remote_touch.describe(t, "remote_touch", "Remote-access policy",
                         "GMMU Bypass, section 2.2: direct cache access, page migration");
-  fault_path.describe(t, "fault_path", "Fault path: component that records faults and notifies the driver",
-                      "assumed: PCIe ATS, where the IOMMU has a page request queue; NVIDIA: gpu");
-  scope.describe(t, "scope", "Machines of a cluster that share one memory, host and driver",
-                 "assumed: machines without a common operating system share no page tables");
+  fault_path
+      .describe(t, "fault_path", "Fault path: component that records faults and notifies the driver",
+                "assumed: PCIe ATS, where the IOMMU has a page request queue; NVIDIA: gpu")
+      .only_when(facts::kReplays);
+  scope
+      .describe(t, "scope", "Machines of a cluster that share one memory, host and driver",
+                "assumed: machines without a common operating system share no page tables")
+      .only_when(facts::kCluster);
   t.number(
-      "gpu_share", gpu_share, {0.0001, 1},
-      "Total GPU memory as a fraction of all workloads' buffers, with batched faults. 1: gpu.dram.capacity",
-      "none: all of it; Batch-aware unified memory (ASPLOS 2020), section 5.1: 0.5 and 0.75");
+       "gpu_share", gpu_share, {0.0001, 1},
+       "Total GPU memory as a fraction of all workloads' buffers, with batched faults. 1: gpu.dram.capacity",
+       "none: all of it; Batch-aware unified memory (ASPLOS 2020), section 5.1: 0.5 and 0.75")
+      .only_when(facts::kBatches);
   compaction.describe(
       t, "compaction",
       "Compaction within GPU memory, to free a large frame for a page that needs one during the run",
@@ -53,20 +63,24 @@ void MemoryParams::describe(ParamTable& t) {
            "Occupied fraction below which compaction may empty a large frame. One with a single used frame "
            "always qualifies",
            "assumed: above the 75% at which large frames are still compacted in section 6.4 of Mosaic (MICRO "
-           "2017); section 4.4 calls it configurable");
+           "2017); section 4.4 calls it configurable")
+      .only_when(facts::kCompaction);
   t.flag(
-      "moves_stall_gpu", moves_stall_gpu,
-      "Stall all SMs of a GPU while pages move within its memory. false: only accesses to these pages stall",
-      "Mosaic (MICRO 2017), section 5, on compaction: stalling the entire GPU; with a migrating coalescer, "
-      "SMs stall for a part of the time (its Fig. 6a)");
+       "moves_stall_gpu", moves_stall_gpu,
+       "Stall all SMs of a GPU while pages move within its memory. false: only accesses to these pages stall",
+       "Mosaic (MICRO 2017), section 5, on compaction: stalling the entire GPU; with a migrating coalescer, "
+       "SMs stall for a part of the time (its Fig. 6a)")
+      .only_when(facts::kRelocations);
   t.number(
       "fragmentation_index", fragmentation_index, {0, 1},
       "Fragmentation index: fraction of each GPU's large frames with data of no application from the start",
       "none: Mosaic (MICRO 2017), section 6.4, varies it");
   t.number("fragmentation_occupancy", fragmentation_occupancy, {0, 1},
-           "Occupied fraction of each fragmented large frame", "Mosaic (MICRO 2017), section 6.4: 50%");
+           "Occupied fraction of each fragmented large frame", "Mosaic (MICRO 2017), section 6.4: 50%")
+      .only_when(sibling("fragmentation_index").is_above(0));
   t.count("fragmentation_seed", fragmentation_seed, {0, UINT64_MAX}, "Random seed of the occupied frames",
-          "simulator setting");
+          "simulator setting")
+      .only_when(sibling("fragmentation_index").is_above(0));
 }
 
 LargePages::Choice MemoryParams::large() const {

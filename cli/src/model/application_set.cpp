@@ -116,7 +116,7 @@ void ApplicationSet::bind_workload(Config& config, std::vector<workloads::Worklo
       one.file = file_parameter(*builder, section);
       one.builder = std::move(builder);
     } else {
-      config.leave_out_for_good(section, "workload.name = \"" + info.name + "\"");
+      config.leave_out(section, "workload.name = \"" + info.name + "\"");
       not_chosen_.push_back(std::move(builder));
     }
   }
@@ -202,7 +202,7 @@ void ApplicationSet::bind_listed(Config& config, One& one, std::vector<workloads
     if (chosen)
       one.file = file_parameter(*one.builder, section);
     else
-      config.leave_out_for_good(section, key + " = \"" + info.name + "\"");
+      config.leave_out(section, key + " = \"" + info.name + "\"");
   }
 }
 

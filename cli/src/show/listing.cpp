@@ -18,18 +18,32 @@ bool is_below(std::string const& key, std::string const& section) {
           key.compare(0, section.size(), section) == 0);
 }
 
-std::string readable(Param const& p, std::string const& key) {
+// The conditions under which it has an effect.
+std::vector<std::string> conditions_of(ParameterSections::Section const& section, Param const& p) {
+  std::vector<std::string> all;
+  for (auto const& condition : p.only_when) all.push_back(condition.within(section.name).text());
+  return all;
+}
+
+std::string readable(ParameterSections::Section const& section, Param const& p, std::string const& key) {
   auto const value = p.default_value.empty() ? std::string("\"\"") : p.default_value;
   auto text = "  " + key + " = " + value + "\n      " + p.text + "\n      " + std::string(unit_of(p.kind));
   if (!p.range.empty() && p.kind != ParamKind::flag) text += ", " + p.range;
-  return text + "; default: " + p.source + "\n";
+  text += "; default: " + p.source + "\n";
+  for (auto const& condition : conditions_of(section, p)) text += "      only with " + condition + "\n";
+  return text;
 }
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(Param const& p, std::string const& key) {
-  return {{"key", key},       {"unit", unit_of(p.kind)}, {"default", p.default_value},
-          {"range", p.range}, {"text", p.text},          {"source", p.source}};
+Json json_of(ParameterSections::Section const& section, Param const& p, std::string const& key) {
+  return {{"key", key},
+          {"unit", unit_of(p.kind)},
+          {"default", p.default_value},
+          {"range", p.range},
+          {"text", p.text},
+          {"source", p.source},
+          {"only_with", conditions_of(section, p)}};
 }
 
 }  // namespace
@@ -50,8 +64,8 @@ void list_parameters(ParameterSections const& sections, std::string const& secti
       if (!titled)
         text += (text.empty() ? "" : "\n") + (s.name.empty() ? "" : "[" + s.name + "] ") + s.text + "\n";
       titled = true;
-      text += readable(p, key);
-      objects.push_back(json_of(p, key));
+      text += readable(s, p, key);
+      objects.push_back(json_of(s, p, key));
     }
   }
   if (objects.empty()) {

@@ -51,12 +51,6 @@ SmState Sm::initial() const {
   return s;
 }
 
-std::span<Stat<SmState> const> Sm::stats() const {
-  constexpr std::size_t kOfSwitches = 4;
-  auto const all = SmState::list();
-  return switches() ? all : all.first(all.size() - kOfSwitches);
-}
-
 Sm::ApplicationStats Sm::application_stats() const {
   auto const& applications = *spec().applications;
   return counted_by_application<&SmState::stats>(applications.names(), applications.application_of_stream());

@@ -79,15 +79,8 @@ PagingDriverState PagingDriver::initial() const {
   return s;
 }
 
-std::span<Stat<PagingDriverState> const> PagingDriver::stats() const {
-  auto const all = PagingDriverState::list();
-  return spec().in_batches ? all : all.first(2);
-}
-
 PagingDriver::ApplicationStats PagingDriver::application_stats() const {
-  auto counted = counted_by_application<&PagingDriverState::stats>(spec().applications);
-  if (!spec().in_batches) counted.stats = counted.stats.first(counted.stats.size() - 2);
-  return counted;
+  return counted_by_application<&PagingDriverState::stats>(spec().applications);
 }
 
 std::vector<PagingDriver::PolicyStats> PagingDriver::policy_stats() const {

@@ -6,16 +6,6 @@
 #include "walking.hpp"
 
 namespace farfault {
-namespace {
-
-// Position of the statistic `first`. It and the statistics after it exist only if the GMMU records faults.
-template <class Stats>
-std::size_t position_of(std::string_view first, Stats const& stats) {
-  auto const at = std::ranges::find(stats, first, [](auto const& s) { return std::string_view(s.name); });
-  return static_cast<std::size_t>(at - stats.begin());
-}
-
-}  // namespace
 
 Gmmu::Gmmu(Slot<GmmuSpec> slot) : Component(std::move(slot)) {
   if (spec().keeps_faults) fault = out<PageFault>("fault");
@@ -54,15 +44,7 @@ GmmuState Gmmu::initial() const {
 }
 
 Gmmu::ApplicationStats Gmmu::application_stats() const {
-  auto counted = counted_by_application<&GmmuState::by_requester>(spec().applications);
-  if (!spec().keeps_faults) counted.stats = counted.stats.first(position_of("page_faults", counted.stats));
-  return counted;
-}
-
-std::span<Stat<GmmuState> const> Gmmu::stats() const {
-  auto const all = GmmuState::list();
-  if (!spec().keeps_faults) return all.first(position_of("recorded_faults", all));
-  return spec().fault_batches ? all : all.first(position_of("buffered_faults", all));
+  return counted_by_application<&GmmuState::by_requester>(spec().applications);
 }
 
 std::vector<Gmmu::PolicyStats> Gmmu::policy_stats() const {

@@ -31,11 +31,6 @@ IommuState Iommu::initial() const {
   return s;
 }
 
-std::span<Stat<IommuState> const> Iommu::stats() const {
-  auto const all = IommuState::list();
-  return spec().records_faults ? all : all.first(all.size() - IommuState::kOfFaults);
-}
-
 Iommu::ApplicationStats Iommu::application_stats() const {
   return counted_by_application<&IommuState::by_requester>(spec().applications);
 }

@@ -39,12 +39,14 @@ class TranslationAwareBypass final : public WalkReads {
               "no read bypasses",
               "assumed; MASK does not specify how a bypassed depth's hit rate is measured");
       t.flag(
-          "overtakes", overtakes, "Serve reads that bypass before requests stalled at the slice",
-          "off; MASK, section 7.1: on (\"a lower L2 cache queuing latency for bypassed address translation "
-          "requests\")");
+           "overtakes", overtakes, "Serve reads that bypass before requests stalled at the slice",
+           "off; MASK, section 7.1: on (\"a lower L2 cache queuing latency for bypassed address translation "
+           "requests\")")
+          .only_when(sibling("sampled").is_above(1));
       t.count("own_mshrs", own_mshrs, {0, 4096},
               "Additional MSHRs of a slice for reads that bypass. 0: use the cache's MSHRs",
-              "0; MASK, section 5.3: these reads skip the cache, without naming their MSHRs");
+              "0; MASK, section 5.3: these reads skip the cache, without naming their MSHRs")
+          .only_when(sibling("sampled").is_above(1));
       t.choice("unmeasured", unmeasured, {{"kept", Unmeasured::kept}, {"forgotten", Unmeasured::forgotten}},
                "Hit rate of a depth, or of warps, after an epoch without look-ups: kept, unchanged; "
                "forgotten, none (a depth without a rate does not bypass)",

@@ -99,11 +99,13 @@ class Compressed final : public TlbOrganization {
                "compressed one in between (stream); none: no re-basing",
                "TLB compression, section 4.5: cumulative; section 5.2: consecutive or stream");
       t.count("rebase_after", rebase_after, {1, 1'000'000},
-              "Uncompressed translations counted before re-basing", "TLB compression, section 4.5: 16");
+              "Uncompressed translations counted before re-basing", "TLB compression, section 4.5: 16")
+          .only_when(sibling("rebasing").is_not("none"));
       t.choice("base", base, {{"next", NewBase::next}, {"searched", NewBase::searched}},
                "Source of the new base: the next translation filled, or the uncompressed translation closest "
                "to all others of its sets",
-               "TLB compression, section 4.6: the next");
+               "TLB compression, section 4.6: the next")
+          .only_when(sibling("rebasing").is_not("none"));
       t.count("latency", latency, {0, 10'000},
               "Additional hit latency of a compressed translation in cycles. 0: none, required in all TLBs "
               "except the L2 TLB",

@@ -220,13 +220,6 @@ class Component : public AnyComponent {
 
   // The state at time zero; override it if sizes depend on the Spec.
   virtual State initial() const { return State{}; }
-  // The statistics in State::list(), if it exists; counters by application are declared separately.
-  virtual std::span<Stat<State> const> stats() const {
-    if constexpr (requires { State::list(); })
-      return State::list();
-    else
-      return {};
-  }
   // The policies in the State that have statistics: their group, and the part of the State.
   struct PolicyStats {
     StatGroup group;
@@ -236,9 +229,11 @@ class Component : public AnyComponent {
 
   // Counters by application (by_application.hpp), and the applications' names.
   struct ApplicationStats {
-    std::span<StatInfo const> stats;  // the same array for all components of a class
     std::vector<std::string> names;
     std::vector<std::uint32_t> application_of = {};  // by stream, if counters are kept by stream
+    std::vector<bool> exists = {};                   // by counter; empty: all exist
+    // Append the description of each counter.
+    void (*describe)(ApplicationStats const&, std::vector<StatInfo>&) = nullptr;
     // Write the value of each counter: of one application, and summed over all.
     std::uint64_t* (*of_one)(State const&, ApplicationStats const&, std::uint32_t, std::uint64_t*) = nullptr;
     std::uint64_t* (*of_all)(State const&, ApplicationStats const&, std::uint64_t*) = nullptr;
@@ -248,7 +243,7 @@ class Component : public AnyComponent {
   virtual ApplicationStats application_stats() const { return {}; }
 
   void create_state() final {
-    Sampled sampled{application_stats(), policy_stats()};
+    Sampled sampled{application_stats(), policy_stats(), existing(own_stats())};
     std::erase_if(sampled.policies, [](PolicyStats const& p) { return p.group.values() == 0; });
     sampled_ = std::make_unique<Sampled const>(std::move(sampled));
     if constexpr (kStateInside)
@@ -262,23 +257,24 @@ class Component : public AnyComponent {
   void hash(Hasher& a) final { a(sequence_, *state_); }
   std::vector<StatGroup> stat_groups() const final {
     auto const counted = application_stats();
-    auto const own = stats();
+    auto const own = own_stats();
+    auto const exists = existing(own);
+    std::vector<StatInfo> by_application;
+    if (counted.describe != nullptr) counted.describe(counted, by_application);
     std::vector<StatGroup> groups(1);
     groups[0].kind = kind();
-    groups[0].stats.reserve(counted.stats.size() + own.size());
-    groups[0].stats.assign(counted.stats.begin(), counted.stats.end());
-    for (auto const& s : own) groups[0].stats.push_back(s.info());
+    groups[0].stats.reserve(by_application.size() + own.size());
+    groups[0].stats = by_application;
+    each_existing(own, exists, [&](Stat<State> const& s) { groups[0].stats.push_back(s.info()); });
     for (std::uint32_t i = 0; i < counted.apart(); ++i)
-      groups.push_back({std::string(kind()) + ".by_application",
-                        {counted.stats.begin(), counted.stats.end()},
-                        counted.names[i]});
+      groups.push_back({std::string(kind()) + ".by_application", by_application, counted.names[i]});
     for (auto& policy : policy_stats()) groups.push_back(std::move(policy.group));
     return groups;
   }
   void sample(std::uint64_t* out) const final {
     auto const& applications = sampled_->applications;
     if (applications.of_all != nullptr) out = applications.of_all(*state_, applications, out);
-    for (auto const& s : stats()) out = s.write(*state_, out);
+    each_existing(own_stats(), sampled_->exists, [&](Stat<State> const& s) { out = s.write(*state_, out); });
     for (std::uint32_t i = 0; i < applications.apart(); ++i)
       out = applications.of_one(*state_, applications, i, out);
     for (auto const& policy : sampled_->policies) {
@@ -306,28 +302,27 @@ class Component : public AnyComponent {
   }
 
   // For the ByApplication that is this member of the State, or the ByStream, with the application of each
-  // stream. A component that counts fewer statistics removes the last ones from `stats`.
+  // stream.
   template <auto Member>
-  static ApplicationStats counted_by_application(std::vector<std::string> names,
-                                                 std::vector<std::uint32_t> application_of = {}) {
+  ApplicationStats counted_by_application(std::vector<std::string> names,
+                                          std::vector<std::uint32_t> application_of = {}) const {
     using Counts = typename std::remove_cvref_t<decltype(std::declval<State>().*Member)>::Of;
-    static auto const infos = [] {
-      std::vector<StatInfo> of_counters;
-      for (auto const& counter : Counts::list()) of_counters.push_back(counter.info());
-      return of_counters;
-    }();
     ApplicationStats all;
-    all.stats = infos;
     all.names = std::move(names);
     all.application_of = std::move(application_of);
+    all.exists = existing(std::span<Stat<Counts> const>(Counts::list()));
+    all.describe = [](ApplicationStats const& declared, std::vector<StatInfo>& infos) {
+      each_existing(std::span<Stat<Counts> const>(Counts::list()), declared.exists,
+                    [&](Stat<Counts> const& counter) { infos.push_back(counter.info()); });
+    };
     all.of_one = [](State const& s, ApplicationStats const& declared, std::uint32_t application,
                     std::uint64_t* out) {
       auto const& of = declared.application_of;
-      return write_sums(s.*Member, declared.stats.size(), out,
+      return write_sums(s.*Member, declared.exists, out,
                         [&](std::uint32_t i) { return (of.empty() ? i : of[i]) == application; });
     };
     all.of_all = [](State const& s, ApplicationStats const& declared, std::uint64_t* out) {
-      return write_sums(s.*Member, declared.stats.size(), out, [](std::uint32_t) { return true; });
+      return write_sums(s.*Member, declared.exists, out, [](std::uint32_t) { return true; });
     };
     return all;
   }
@@ -350,16 +345,36 @@ class Component : public AnyComponent {
   }
 
  private:
-  // Writes the value of each of the first counters, summed over the selected numbers.
+  static std::span<Stat<State> const> own_stats() {
+    if constexpr (requires { State::list(); })
+      return State::list();
+    else
+      return {};
+  }
+  // By statistic: whether this component has it. Empty if it has all, as most have.
+  template <class S>
+  std::vector<bool> existing(std::span<Stat<S> const> all) const {
+    auto const exists = [this](Stat<S> const& s) { return s.exists(spec_); };
+    if (std::all_of(all.begin(), all.end(), exists)) return {};
+    std::vector<bool> by_number(all.size());
+    std::transform(all.begin(), all.end(), by_number.begin(), exists);
+    return by_number;
+  }
+  template <class S, class F>
+  static void each_existing(std::span<Stat<S> const> all, std::vector<bool> const& exists, F&& f) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (exists.empty() || exists[i]) f(all[i]);
+  }
+  // Writes the value of each existing counter, summed over the selected numbers.
   template <class Counts, class Wanted>
-  static std::uint64_t* write_sums(ByApplication<Counts> const& by, std::size_t counters, std::uint64_t* out,
-                                   Wanted&& wanted) {
-    for (auto const& counter : Counts::list().first(counters)) {
+  static std::uint64_t* write_sums(ByApplication<Counts> const& by, std::vector<bool> const& exists,
+                                   std::uint64_t* out, Wanted&& wanted) {
+    each_existing(std::span<Stat<Counts> const>(Counts::list()), exists, [&](Stat<Counts> const& counter) {
       auto* const at = out;
       out = std::fill_n(at, counter.bins, std::uint64_t{0});
       for (std::uint32_t i = 0; i < by.size(); ++i)
         if (wanted(i)) counter.add(by[i], at);
-    }
+    });
     return out;
   }
 
@@ -376,6 +391,7 @@ class Component : public AnyComponent {
   struct Sampled {
     ApplicationStats applications;
     std::vector<PolicyStats> policies;
+    std::vector<bool> exists;  // by statistic of the State; empty: all exist
   };
 
   // A large State is allocated separately, so that it takes no memory on ranks where the component does not

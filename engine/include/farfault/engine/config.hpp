@@ -77,15 +77,16 @@ class Config {
   // `lasting`: the parameters behind the table outlive the last vary().
   enum class Spec : std::uint8_t { passing, lasting };
   // Binds the entries below `section` to the parameters of `table` ("" is the root). Each parameter may be
-  // bound once. Parameters of alternatives that are not selected are checked, then left out.
+  // bound once. A parameter whose condition does not hold (ParamTable::Declared::only_when) is checked, then
+  // left out, as soon as the parameters of the condition are bound.
   void bind(std::string_view section, ParamTable const& table, Spec spec = Spec::passing);
-  // Removes the bound parameters at and below `key` from the resolved text, because the selected alternative
-  // does not use them. `only_with` is the choice that would, e.g. workload.name = "bfs".
+  // Leaves out the parameters whose conditions on these facts do not hold.
+  using Facts = std::vector<std::pair<Fact, bool>>;
+  void leave_out_unused(Facts const& facts);
+  // Removes the bound parameters at and below `key` from the resolved text, also after choose_again(): a
+  // section as a whole, whose choice does not vary. `only_with` is the choice that would use them, e.g.
+  // workload.name = "bfs".
   void leave_out(std::string_view key, std::string_view only_with);
-  // As leave_out(), but choose_again() does not restore it.
-  void leave_out_for_good(std::string_view key, std::string_view only_with);
-  // As leave_out(), for all parameters below `section` except at and below its parameter `kept`.
-  void leave_out_below(std::string_view section, std::string_view kept, std::string_view only_with);
   // Number of tables in the array `section`; 0 if the array is missing.
   std::size_t array_size(std::string_view section) const;
   // Names table `number` of the array `section`: keys below "link.0" become keys below
@@ -146,8 +147,8 @@ class Config {
   // As set(), for a key that can_vary() accepts. Returns false if bind() would refuse the value, or if it is
   // an array or a table.
   bool vary(std::string_view key, std::string_view value, std::string const& file, int line);
-  // After the last vary(): discards all mistakes and undoes leave_out(), except for alternatives that are not
-  // chosen now. Other callers of leave_out() repeat their call.
+  // After the last vary(): discards all mistakes, forgets the facts and leaves out the parameters whose
+  // conditions do not hold now. Callers of leave_out_unused() repeat their call.
   void choose_again();
 
  private:
@@ -157,10 +158,7 @@ class Config {
     std::string text;
     bool left_out = false;
     bool for_good = false;
-  };
-  struct Alternative {
-    std::string key;  // of its section
-    std::function<bool()> chosen;
+    std::vector<Condition> only_when = {};
   };
   struct Mistake {
     std::size_t file;  // its number in the order of reading
@@ -183,7 +181,8 @@ class Config {
   static void write(Line& line, std::string value, bool quoted);
   std::size_t section_of(std::string_view key);
   std::vector<Line*> lines_at_and_below(std::string_view key);
-  void leave_out(std::vector<Line*> const& lines, std::string_view only_with, bool for_good);
+  void leave_out(Line& line, std::string_view only_with);
+  void decide();
   static void check_form(Param const& param, Entry const& e);
   static bool is_quoted(Param const& param, std::string const& value);
   void refuse(Entry const& e, std::string const& why);
@@ -206,7 +205,8 @@ class Config {
   std::vector<Mistake> mistakes_;
   std::size_t mistakes_not_kept_ = 0;
   std::map<std::string, std::optional<Param>, std::less<>> variable_;  // by key: the bound parameter
-  std::vector<Alternative> alternatives_;                              // of lasting tables
+  std::vector<std::size_t> undecided_;  // lines with conditions on unknown facts or parameters
+  std::map<std::string, bool, std::less<>> facts_;
   bool varied_ = false;
   static constexpr std::size_t kNoLine = ~std::size_t{0};
 };

@@ -7,6 +7,8 @@
 //   1"); }
 // binds each member to a name, a range, one line of text and the source of the default ("assumed" if it has
 // none). A ParamTable refers to the described Spec instance and must not outlive it.
+// A parameter without effect under some settings declares when it has one (condition.hpp):
+//   t.count("silver", silver, {1, 4096}, "...", "...").only_when(sibling("queues").is(3));
 // Errors: set() throws UserError with the value and the rule; the caller adds file and line. An invalid
 // declaration (a duplicate name, a name below another parameter's, no source, a default outside its range)
 // throws UserError.
@@ -20,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "farfault/engine/condition.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/units.hpp"
 
@@ -56,6 +59,7 @@ struct Param {
   std::string source;
   std::function<void(std::string_view)> set;  // from text; numbers and flags in TOML notation
   std::function<std::string()> get;           // the current value as text
+  std::vector<Condition> only_when = {};      // it has an effect if all hold; siblings by their name here
 };
 
 std::string_view unit_of(ParamKind kind);  // "count", "time", "bytes", ... as shown to a user
@@ -73,31 +77,66 @@ class ParamTable {
   explicit ParamTable(Policies const* policies) : policies_(policies) {}
   Policies const* policies() const { return policies_; }
 
-  void count(std::string_view name, std::uint32_t& field, Range<std::uint64_t> range, std::string_view text,
-             std::string_view source);
-  void count(std::string_view name, std::uint64_t& field, Range<std::uint64_t> range, std::string_view text,
-             std::string_view source);
-  void number(std::string_view name, double& field, Range<double> range, std::string_view text,
-              std::string_view source);
-  void flag(std::string_view name, bool& field, std::string_view text, std::string_view source);
-  void text(std::string_view name, std::string& field, std::string_view text, std::string_view source);
+  // The parameters that one call of a function below declares.
+  class Declared {
+   public:
+    // They have an effect only if `condition` holds. Otherwise they are read and checked, listed as unused if
+    // the user set them, and left out of the resolved configuration. Several calls: all must hold.
+    Declared& only_when(Condition const& condition);
+
+   private:
+    friend class ParamTable;
+    Declared(ParamTable& table, std::size_t first)
+        : table_(table), section_(table.section_here()), first_(first), end_(table.params_.size()) {}
+    ParamTable& table_;
+    std::string section_;
+    std::size_t first_;
+    std::size_t end_;
+    std::ptrdiff_t conditions_ = 0;
+  };
+  // As Declared::only_when(), for all parameters declared while the returned object exists:
+  //   auto const if_present = t.only_when(sibling("size").is_above(0));
+  class [[nodiscard]] Scope {
+   public:
+    Scope(ParamTable& table, Condition condition)
+        : table_(table), condition_(condition.within(table.section_here())), first_(table.params_.size()) {}
+    Scope(Scope const&) = delete;
+    Scope& operator=(Scope const&) = delete;
+    ~Scope();
+
+   private:
+    ParamTable& table_;
+    Condition condition_;
+    std::size_t first_;
+  };
+  Scope only_when(Condition condition) { return {*this, std::move(condition)}; }
+
+  Declared count(std::string_view name, std::uint32_t& field, Range<std::uint64_t> range,
+                 std::string_view text, std::string_view source);
+  Declared count(std::string_view name, std::uint64_t& field, Range<std::uint64_t> range,
+                 std::string_view text, std::string_view source);
+  Declared number(std::string_view name, double& field, Range<double> range, std::string_view text,
+                  std::string_view source);
+  Declared flag(std::string_view name, bool& field, std::string_view text, std::string_view source);
+  Declared text(std::string_view name, std::string& field, std::string_view text, std::string_view source);
   // The field holds the text as written, checked by its reader; a count without leading zeros.
-  void count_or_text(std::string_view name, std::string& field, std::string_view text,
+  Declared count_or_text(std::string_view name, std::string& field, std::string_view text,
+                         std::string_view source);
+  Declared file(std::string_view name, std::string& field, std::string_view text, std::string_view source);
+  Declared duration(std::string_view name, Duration& field, Range<Duration> range, std::string_view text,
+                    std::string_view source);
+  Declared bytes(std::string_view name, ByteSize& field, Range<ByteSize> range, std::string_view text,
+                 std::string_view source);
+  Declared bandwidth(std::string_view name, Bandwidth& field, Range<Bandwidth> range, std::string_view text,
                      std::string_view source);
-  void file(std::string_view name, std::string& field, std::string_view text, std::string_view source);
-  void duration(std::string_view name, Duration& field, Range<Duration> range, std::string_view text,
-                std::string_view source);
-  void bytes(std::string_view name, ByteSize& field, Range<ByteSize> range, std::string_view text,
-             std::string_view source);
-  void bandwidth(std::string_view name, Bandwidth& field, Range<Bandwidth> range, std::string_view text,
-                 std::string_view source);
-  void frequency(std::string_view name, Frequency& field, Range<Frequency> range, std::string_view text,
-                 std::string_view source);
+  Declared frequency(std::string_view name, Frequency& field, Range<Frequency> range, std::string_view text,
+                     std::string_view source);
 
   // An enumeration, selected by name.
   template <class E>
-  void choice(std::string_view name, E& field, std::initializer_list<std::pair<std::string_view, E>> names,
-              std::string_view text, std::string_view source);
+  Declared choice(std::string_view name, E& field,
+                  std::initializer_list<std::pair<std::string_view, E>> names, std::string_view text,
+                  std::string_view source);
 
   // One of several alternatives, selected by name, each with its own parameters under prefix and name
   // (policy.hpp).
@@ -106,35 +145,40 @@ class ParamTable {
     std::string prefix;
     std::function<void(ParamTable&)> describe;
   };
-  void alternatives(std::string_view name, std::string& chosen, std::vector<Alternative> const& all,
-                    std::string_view text, std::string_view source);
-  // The section of an alternative's parameters, and whether it is selected.
-  struct Section {
-    std::string prefix;     // "by_age"
-    std::string only_with;  // policy = "by_age"
-    std::function<bool()> chosen;
-  };
-  std::vector<Section> const& sections_of_alternatives() const { return sections_; }
+  Declared alternatives(std::string_view name, std::string& chosen, std::vector<Alternative> const& all,
+                        std::string_view text, std::string_view source);
 
   // For a Spec whose default differs from the default of the Spec that describes the parameter.
   void set_source(std::string_view name, std::string_view source);
 
   // Another Spec's parameters under "prefix.": for sections within sections.
   template <class Spec>
-  void section(std::string_view prefix, Spec& spec) {
+  Declared section(std::string_view prefix, Spec& spec) {
+    auto const first = params_.size();
     auto const outer = prefix_;
     prefix_ += std::string(prefix) + ".";
     spec.describe(*this);
     prefix_ = outer;
+    return {*this, first};
   }
 
   std::vector<Param> const& all() const { return params_; }
   Param const* find(std::string_view name) const;
+  // Throws UserError if a condition names a parameter of this table that is not declared.
+  void check_conditions() const;
 
  private:
-  void add(Param p);
-  void words(ParamKind kind, std::string_view name, std::string& field, std::string_view text,
-             std::string_view source);
+  // The section of an alternative's parameters: "by_age" of policy = "by_age".
+  struct Section {
+    std::string prefix;
+    std::string of;
+  };
+  Declared add(Param p);
+  std::string_view section_here() const {
+    return std::string_view(prefix_).substr(0, prefix_.empty() ? 0 : prefix_.size() - 1);
+  }
+  Declared words(ParamKind kind, std::string_view name, std::string& field, std::string_view text,
+                 std::string_view source);
 
   Policies const* policies_ = nullptr;
   std::string prefix_;
@@ -143,9 +187,9 @@ class ParamTable {
 };
 
 template <class E>
-void ParamTable::choice(std::string_view name, E& field,
-                        std::initializer_list<std::pair<std::string_view, E>> names, std::string_view text,
-                        std::string_view source) {
+ParamTable::Declared ParamTable::choice(std::string_view name, E& field,
+                                        std::initializer_list<std::pair<std::string_view, E>> names,
+                                        std::string_view text, std::string_view source) {
   std::vector<std::pair<std::string, E>> known(names.begin(), names.end());
   std::string list;
   for (auto const& [word, value] : known) list += (list.empty() ? "one of: " : ", ") + word;
@@ -163,7 +207,8 @@ void ParamTable::choice(std::string_view name, E& field,
     }
     throw UserError("'" + shown(word) + "' is not " + list);
   };
-  add({std::string(name), ParamKind::choice, get(), list, std::string(text), std::string(source), set, get});
+  return add(
+      {std::string(name), ParamKind::choice, get(), list, std::string(text), std::string(source), set, get});
 }
 
 }  // namespace farfault

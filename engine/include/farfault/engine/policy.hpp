@@ -166,6 +166,7 @@ PolicyFacts policy_facts(void const* maker) {
   auto const& known = *static_cast<PolicyMaker<I> const*>(maker);
   ParamTable table;
   known.copy()->describe(table);
+  table.check_conditions();
   PolicyFacts facts{{}, known.stats()};
   auto const list = I::known();
   for (auto const& entry : list.entries()) facts.names_taken.push_back(entry.name);
@@ -304,8 +305,8 @@ class PolicyChoice {
 
   // Declares the parameter `name`, and each implementation's parameters below its name. A section with
   // several choices of one interface gives them prefixes ("read_"): read_by_age.classes.
-  void describe(ParamTable& t, std::string_view name, std::string_view text, std::string_view source,
-                std::string_view prefix = {});
+  ParamTable::Declared describe(ParamTable& t, std::string_view name, std::string_view text,
+                                std::string_view source, std::string_view prefix = {});
 
  private:
   struct Alternative;
@@ -370,8 +371,8 @@ std::string PolicyChoice<I>::why_not(typename I::Setup const& setup) const {
 }
 
 template <class I>
-void PolicyChoice<I>::describe(ParamTable& t, std::string_view name, std::string_view text,
-                               std::string_view source, std::string_view prefix) {
+ParamTable::Declared PolicyChoice<I>::describe(ParamTable& t, std::string_view name, std::string_view text,
+                                               std::string_view source, std::string_view prefix) {
   prefix_ = prefix;
   if (alternatives_.use_count() > 1) alternatives_ = std::make_shared<Alternatives>(*alternatives_);
   if (t.policies() != nullptr && !std::exchange(adopted_, true))
@@ -387,7 +388,7 @@ void PolicyChoice<I>::describe(ParamTable& t, std::string_view name, std::string
     described.push_back(
         {a.name, prefix_, [maker = a.maker.get()](ParamTable& table) { maker->describe(table); }});
   }
-  t.alternatives(name, chosen_, std::move(described), whole, source);
+  return t.alternatives(name, chosen_, std::move(described), whole, source);
 }
 
 template <class I>

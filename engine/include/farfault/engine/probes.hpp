@@ -4,17 +4,20 @@
 // A component declares each statistic once, in the static list() of its State (or of the struct that holds
 // its counters); the value is a plain integer there. A counter only grows, a level is a momentary amount, a
 // histogram is `bins` counters whose bin b counts values in [2^(b-1), 2^b) (bin 0: zero). Ratios are left to
-// the reader of the results.
+// the reader of the results. A statistic that exists only in some configurations names the property of the
+// component's Spec: Stat<State>{...}.only_when<&Spec::in_batches>().
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "farfault/engine/error.hpp"
 #include "farfault/engine/time.hpp"
 
 namespace farfault {
@@ -34,6 +37,20 @@ struct StatInfo {
 };
 static_assert(std::is_trivially_copyable_v<StatInfo>, "copied for each component of a machine");
 
+namespace detail {
+
+template <class T>
+struct OwnerOf;
+template <class T, class Owner>
+struct OwnerOf<T Owner::*> {
+  using type = Owner;
+};
+// Its address stands for a type in a constant expression.
+template <class T>
+inline constexpr char kTypeMark = 0;
+
+}  // namespace detail
+
 // One statistic of a State: its description and how to read its value. A histogram has `bins` values, and
 // `histogram` in place of `value`; its unit is that of the counted values. Its texts are literals:
 // they outlive every result.
@@ -48,6 +65,8 @@ struct Stat {
   std::span<std::uint64_t const> (*histogram)(State const&) = nullptr;
   bool summed = false;
   bool in_summary = false;
+  bool (*condition)(void const* spec) = nullptr;
+  void const* spec_type = nullptr;
 
   StatInfo info() const { return {name, unit, text, kind, bins, summed, in_summary}; }
   constexpr Stat stored_summed() const {
@@ -59,6 +78,24 @@ struct Stat {
     auto s = *this;
     s.in_summary = true;
     return s;
+  }
+  // It exists only in components with a Spec for which this member, a flag or a function, is true.
+  template <auto Member>
+  constexpr Stat only_when() const {
+    using Spec = typename detail::OwnerOf<decltype(Member)>::type;
+    auto s = *this;
+    s.condition = [](void const* spec) -> bool {
+      return std::invoke(Member, *static_cast<Spec const*>(spec));
+    };
+    s.spec_type = &detail::kTypeMark<Spec>;
+    return s;
+  }
+  template <class Spec>
+  bool exists(Spec const& spec) const {
+    if (condition == nullptr) return true;
+    FF_CHECK(spec_type == &detail::kTypeMark<Spec>,
+             "statistic " + std::string(name) + " depends on another component's Spec");
+    return condition(&spec);
   }
   // Writes its value or bins at `out`, or adds them to the values there; returns the next place.
   std::uint64_t* write(State const& state, std::uint64_t* out) const {

@@ -98,6 +98,8 @@ struct SmSpec {
     auto const blocks = sm.thread_blocks.make({});
     return blocks->leaves_on() != ThreadBlocks::LeavesOn::nothing ? blocks->most_extra() + 1 : 0;
   }
+  // True if blocks may be swapped out.
+  bool swaps_blocks() const { return areas(sm) != 0; }
 
   ExecutionRates rates() const {
     return {sm.simds,
@@ -204,7 +206,6 @@ struct SmState {
   PageUses uses;
   StalledWarps stalled_warps;  // if they are reported
 
-  // From waiting_blocks on: only if blocks may be swapped out.
   static std::span<Stat<SmState> const> list() {
     using S = SmState const&;
     static constexpr auto all = std::to_array<Stat<SmState>>({
@@ -275,14 +276,20 @@ struct SmState {
         {"blocks_in_faults", "count",
          "Thread blocks whose live warps are all stalled by page faults, or at a barrier behind these warps",
          StatKind::level, [](S s) { return std::uint64_t{s.warps.waiting_for_faults().blocks}; }},
-        {"waiting_blocks", "count", "Thread blocks that cannot issue: not started or swapped out",
-         StatKind::level, [](S s) { return std::uint64_t{s.held.waiting()}; }},
-        {"blocks_given_way", "count", "Thread blocks swapped out", StatKind::counter,
-         [](S s) { return s.given_way.blocks; }},
-        {"blocks_saved", "count", "Thread blocks swapped out with registers and shared memory saved",
-         StatKind::counter, [](S s) { return s.given_way.saved; }},
-        {"context_bytes", "bytes", "Bytes of contexts saved and restored", StatKind::counter,
-         [](S s) { return s.given_way.context_bytes; }},
+        Stat<SmState>{"waiting_blocks", "count",
+                      "Thread blocks that cannot issue: not started or swapped out", StatKind::level,
+                      [](S s) { return std::uint64_t{s.held.waiting()}; }}
+            .only_when<&SmSpec::swaps_blocks>(),
+        Stat<SmState>{"blocks_given_way", "count", "Thread blocks swapped out", StatKind::counter,
+                      [](S s) { return s.given_way.blocks; }}
+            .only_when<&SmSpec::swaps_blocks>(),
+        Stat<SmState>{"blocks_saved", "count",
+                      "Thread blocks swapped out with registers and shared memory saved", StatKind::counter,
+                      [](S s) { return s.given_way.saved; }}
+            .only_when<&SmSpec::swaps_blocks>(),
+        Stat<SmState>{"context_bytes", "bytes", "Bytes of contexts saved and restored", StatKind::counter,
+                      [](S s) { return s.given_way.context_bytes; }}
+            .only_when<&SmSpec::swaps_blocks>(),
     });
     return all;
   }
@@ -313,7 +320,6 @@ class Sm final : public Component<SmSpec, SmState> {
   std::string_view kind() const override { return "sm"; }
   std::string waiting_for() const override;
   SmState initial() const override;
-  std::span<Stat<SmState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 

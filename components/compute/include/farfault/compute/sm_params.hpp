@@ -9,6 +9,7 @@
 #include "farfault/compute/warp_order.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/parts/replacement.hpp"
+#include "farfault/protocols/facts.hpp"
 #include "farfault/protocols/kernel.hpp"
 #include "farfault/translation/tlb_organization.hpp"
 
@@ -95,11 +96,13 @@ struct L1TlbParams {
     t.count("faulted_pages", faulted_pages, {1, 4096},
             "Maximum faulted pages (unmapped or about to move) with transactions stalled until the replay. "
             "Further misses stall the load/store unit",
-            "Allen and Ge, SC 2021, on a Titan V: 56 outstanding faults of a uTLB");
+            "Allen and Ge, SC 2021, on a Titan V: 56 outstanding faults of a uTLB")
+        .only_when(facts::kReplays);
     t.count("faulted_accesses", faulted_accesses, {1, 65536},
             "Maximum transactions stalled until the replay of their page. Further misses stall the "
             "load/store unit",
-            "assumed");
+            "assumed")
+        .only_when(facts::kReplays);
     policies.describe(t, "", "Akita 4.9 (mem/vm/tlb): least recently used");
   }
 };

@@ -30,6 +30,7 @@
 #include "farfault/parts/free_numbers.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/device_names.hpp"
+#include "farfault/protocols/facts.hpp"
 #include "farfault/protocols/messages.hpp"
 
 namespace farfault {
@@ -59,19 +60,22 @@ struct FabricParams {
         "Bytes of an NVLink flit, a power of two. A packet is one header flit and its payload in whole flits",
         "WikiChip, NVLink: packets of 1 to 18 flits of 128 bits; 64 bytes take a header flit and 4 of data");
     t.count(
-        "network_header_bytes", network_header_bytes, {1, 1024},
-        "Header bytes of a network packet, divided among the lines of network_mtu and rounded up per line",
-        "InfiniBand: LRH 8 + BTH 12 + ICRC 4 + VCRC 2 (RoCE v2: 82, with IP, UDP and Ethernet's preamble "
-        "and gap)");
+         "network_header_bytes", network_header_bytes, {1, 1024},
+         "Header bytes of a network packet, divided among the lines of network_mtu and rounded up per line",
+         "InfiniBand: LRH 8 + BTH 12 + ICRC 4 + VCRC 2 (RoCE v2: 82, with IP, UDP and Ethernet's preamble "
+         "and gap)")
+        .only_when(facts::kNicBandwidths);
     t.bytes("network_mtu", network_mtu, {ByteSize{64}, ByteSize{65'536}},
             "Payload of a network packet. gpu.line_bytes: one line per packet",
-            "InfiniBand: path MTU of 256 bytes to 4 KiB");
+            "InfiniBand: path MTU of 256 bytes to 4 KiB")
+        .only_when(facts::kNicBandwidths);
     t.count("translation_bytes", translation_bytes, {0, 1024},
             "Payload bytes of a translation response or an invalidation request",
             "PCIe ATS 1.1: 8 bytes per translation completion entry and per invalidate request");
     t.count("fault_bytes", fault_bytes, {0, 1024},
             "Payload bytes of a fault packet to the driver (one fault-buffer entry)",
-            "NVIDIA, clb069.h: 32 bytes per entry");
+            "NVIDIA, clb069.h: 32 bytes per entry")
+        .only_when(facts::kFaultsAtGpus);
     t.bytes("buffer", buffer, {ByteSize{0}, ByteSize{kLargestBuffer}},
             "Receive buffer per link and virtual channel. 0: twice the link's bandwidth x round-trip time",
             "assumed: enough for the full bandwidth of a link; twice, because the receiver may hold half of "

@@ -78,7 +78,8 @@ struct DramParams {
                "off; HBM2, HBM3, and DDR4 above 85 C: 3900 ns (JESD235, JESD238, JESD79-4)");
     t.duration("t_rfc", t_rfc, {0ns, 100us}, "Duration of a refresh. 0: no refresh",
                "off; Ramulator 2, HBM2 and HBM3: 160, 260, 350 and 450 ns at 2, 4, 8 and 16 Gb a channel; "
-               "DRAMsim3, HBM2_8Gb_x128: 260");
+               "DRAMsim3, HBM2_8Gb_x128: 260")
+        .only_when(sibling("t_refi").is_above(0));
     t.duration("t_wtr", t_wtr, {0ns, 1us}, "Turn-around time from write data to a read command. 0: none",
                "off; DRAMsim3: HBM2_8Gb_x128 6 to 8 ns, DDR4_8Gb_x8_3200 2.5 to 7.5 ns");
     t.duration("t_rtw", t_rtw, {0ns, 1us}, "Turn-around time from read data to write data. 0: none",

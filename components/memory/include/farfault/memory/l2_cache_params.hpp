@@ -52,20 +52,23 @@ struct L2CacheParams : SlicedCacheParams {
             "Partitions, each with an equal share of the slices and of the SMs",
             "1; NVIDIA A100 white paper: two halves; AMD CDNA 3 white paper: one for each of 8 XCDs");
     t.count(
-        "partition_latency", partition_latency, {0, 10000},
-        "One-way latency in cycles from a slice to the home slice or memory of another partition. 0: none, "
-        "with miss_path memory only",
-        "assumed; NVIDIA A100 by MT4G (arXiv:2511.05958): 134 additional cycles for a hit in the far half");
+         "partition_latency", partition_latency, {0, 10000},
+         "One-way latency in cycles from a slice to the home slice or memory of another partition. 0: none, "
+         "with miss_path memory only",
+         "assumed; NVIDIA A100 by MT4G (arXiv:2511.05958): 134 additional cycles for a hit in the far half")
+        .only_when(sibling("partitions").is_above(1));
     t.choice("miss_path", miss_path, {{"home_slice", MissPath::home_slice}, {"memory", MissPath::memory}},
              "Source of a line of another partition: home_slice, its home slice, with hardware coherence; "
              "memory, its memory, all slices are written back and emptied after a kernel",
              "NVIDIA A100 white paper: coherent in hardware; MI300X: memory (LLVM, AMDGPUUsage, gfx942: "
              "buffer_wbl2, "
-             "buffer_inv)");
+             "buffer_inv)")
+        .only_when(sibling("partitions").is_above(1));
     t.flag(
-        "write_back_at_kernel_end", write_back_at_kernel_end,
-        "Write dirty lines to memory before a kernel completes",
-        "off; AMD gfx90a, gfx942: buffer_wbl2 at a release to the system (LLVM, AMDGPUUsage, memory model)");
+         "write_back_at_kernel_end", write_back_at_kernel_end,
+         "Write dirty lines to memory before a kernel completes",
+         "off; AMD gfx90a, gfx942: buffer_wbl2 at a release to the system (LLVM, AMDGPUUsage, memory model)")
+        .only_when(sibling("miss_path").is("home_slice") || sibling("partitions").is(1));
     t.count("ports", ports, {1, 64}, "Look-ups started and responses sent per cycle and slice",
             "1; MASK, Mosaic (MICRO 2017), Table 1: 2");
     walk_reads.describe(t, "walk_reads", "Caching of page-walk reads",

@@ -18,6 +18,7 @@
 #include "farfault/paging/page_records.hpp"
 #include "farfault/paging/prefetcher.hpp"
 #include "farfault/parts/ring.hpp"
+#include "farfault/protocols/facts.hpp"
 
 namespace farfault {
 
@@ -48,6 +49,7 @@ struct BatchParams {
   void describe(ParamTable& t) {
     replay.describe(t, "replay", "Fault batching and replay policy",
                     "assumed: each fault served on arrival; NVIDIA's driver: batch_flush");
+    auto const if_batches = t.only_when(facts::kBatches);
     t.count("faults", faults, {1, 65536}, "Maximum fault-buffer entries per batch",
             "NVIDIA's driver (uvm_gpu_replayable_faults.c): 256");
     t.duration("interrupt_time", interrupt_time, {0ns, 1s},
@@ -62,7 +64,8 @@ struct BatchParams {
     t.duration("page_time", page_time, {0ns, 1s}, "Driver time per faulted page of a batch. 0: none",
                "assumed");
     t.duration("prefetched_page_time", prefetched_page_time, {0ns, 1s},
-               "Driver time per prefetched page of a batch. 0: none", "assumed: same as for a faulted page");
+               "Driver time per prefetched page of a batch. 0: none", "assumed: same as for a faulted page")
+        .only_when(sibling("prefetch").is_not("none"));
     t.duration("first_touch_time", first_touch_time, {0ns, 1s},
                "Additional driver time the first time a GPU's batch serves a block (CPU unmapping, DMA "
                "mapping). 0: none",
@@ -86,12 +89,13 @@ struct BatchParams {
         "Handling of clean evicted pages, whose data CPU memory holds: transferred to the CPU, or dropped",
         "Batch-aware unified memory (ASPLOS 2020), section 3, and NVIDIA's driver: transferred");
     t.choice(
-        "lifetimes", lifetimes,
-        {{"all", CountedLifetimes::all}, {"after_first_eviction", CountedLifetimes::after_first_eviction}},
-        "Evicted pages whose lifetimes gpu.sm.thread_blocks gets: all, or only pages that arrived after "
-        "their GPU's first eviction",
-        "assumed; Batch-aware unified memory (ASPLOS 2020), section 4.1: \"an indicator of premature "
-        "evictions\"");
+         "lifetimes", lifetimes,
+         {{"all", CountedLifetimes::all}, {"after_first_eviction", CountedLifetimes::after_first_eviction}},
+         "Evicted pages whose lifetimes gpu.sm.thread_blocks gets: all, or only pages that arrived after "
+         "their GPU's first eviction",
+         "assumed; Batch-aware unified memory (ASPLOS 2020), section 4.1: \"an indicator of premature "
+         "evictions\"")
+        .only_when(facts::kAdaptiveBlocks);
   }
   bool in_batches() const { return replay.make({})->in_batches(); }
 };

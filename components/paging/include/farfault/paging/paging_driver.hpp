@@ -56,7 +56,6 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   std::string_view kind() const override { return "driver"; }
   std::string waiting_for() const override;
   PagingDriverState initial() const override;
-  std::span<Stat<PagingDriverState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<TableInfo> tables() const override;
   void final_rows(TableRows& rows) const override;

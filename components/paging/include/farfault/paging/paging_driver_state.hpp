@@ -255,10 +255,12 @@ struct PagingDriverStats {
          [](S s) { return s.allocated_pages; }},
         {"freed_pages", "count", "Base pages freed by programs", StatKind::counter,
          [](S s) { return s.freed_pages; }},
-        {"prefetched_pages", "count", "Pages prefetched by batches", StatKind::counter,
-         [](S s) { return s.prefetched_pages; }},
-        {"evicted_pages", "count", "Pages evicted from a full GPU", StatKind::counter,
-         [](S s) { return s.evicted_pages; }},
+        Stat<PagingDriverStats>{"prefetched_pages", "count", "Pages prefetched by batches", StatKind::counter,
+                                [](S s) { return s.prefetched_pages; }}
+            .only_when<&PagingDriverSpec::in_batches>(),
+        Stat<PagingDriverStats>{"evicted_pages", "count", "Pages evicted from a full GPU", StatKind::counter,
+                                [](S s) { return s.evicted_pages; }}
+            .only_when<&PagingDriverSpec::in_batches>(),
     });
     return all;
   }
@@ -296,7 +298,6 @@ struct PagingDriverState {
     return busy_ps + batch_ps + (worked_ps - ahead_ps) / std::max<std::uint64_t>(free_at.size(), 1);
   }
 
-  // Statistics from `batches` on are reported only with batches.
   static std::span<Stat<PagingDriverState> const> list() {
     using S = PagingDriverState const&;
     static constexpr auto all = std::to_array<Stat<PagingDriverState>>({
@@ -306,17 +307,25 @@ struct PagingDriverState {
         {"busy_time", "ps",
          "Driver busy time: batch durations, plus time for other faults divided by faults_at_a_time",
          StatKind::counter, [](S s) { return s.busy_time(); }},
-        {"batches", "count", "Fault batches served", StatKind::counter,
-         [](S s) { return s.batch.counts.batches; }},
-        {"raw_faults", "count", "Fault-buffer entries read by batches", StatKind::counter,
-         [](S s) { return s.batch.counts.raw_faults; }},
-        {"duplicate_faults", "count",
-         "Fault-buffer entries for pages already in the batch or already resident on the GPU",
-         StatKind::counter, [](S s) { return s.batch.counts.duplicates; }},
-        {"premature_evictions", "count", "Faulted pages that had been evicted from the GPU before",
-         StatKind::counter, [](S s) { return s.batch.counts.premature_evictions; }},
-        {"page_lifetime", "ps", "Time from a page's arrival on a GPU to its eviction, summed over evictions",
-         StatKind::counter, [](S s) { return s.batch.counts.lifetime_ps; }},
+        Stat<PagingDriverState>{"batches", "count", "Fault batches served", StatKind::counter,
+                                [](S s) { return s.batch.counts.batches; }}
+            .only_when<&PagingDriverSpec::in_batches>(),
+        Stat<PagingDriverState>{"raw_faults", "count", "Fault-buffer entries read by batches",
+                                StatKind::counter, [](S s) { return s.batch.counts.raw_faults; }}
+            .only_when<&PagingDriverSpec::in_batches>(),
+        Stat<PagingDriverState>{
+            "duplicate_faults", "count",
+            "Fault-buffer entries for pages already in the batch or already resident on the GPU",
+            StatKind::counter, [](S s) { return s.batch.counts.duplicates; }}
+            .only_when<&PagingDriverSpec::in_batches>(),
+        Stat<PagingDriverState>{"premature_evictions", "count",
+                                "Faulted pages that had been evicted from the GPU before", StatKind::counter,
+                                [](S s) { return s.batch.counts.premature_evictions; }}
+            .only_when<&PagingDriverSpec::in_batches>(),
+        Stat<PagingDriverState>{"page_lifetime", "ps",
+                                "Time from a page's arrival on a GPU to its eviction, summed over evictions",
+                                StatKind::counter, [](S s) { return s.batch.counts.lifetime_ps; }}
+            .only_when<&PagingDriverSpec::in_batches>(),
     });
     return all;
   }

@@ -48,6 +48,7 @@
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/part_time.hpp"
 #include "farfault/parts/ring.hpp"
+#include "farfault/protocols/facts.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/coalescing.hpp"
 #include "farfault/translation/fault_buffer.hpp"
@@ -73,7 +74,8 @@ struct GmmuParams {
   std::uint32_t table_writes = 8;
   void describe(ParamTable& t) {
     t.count("walkers", walkers, {1, 4096}, "Page walkers: concurrent page walks", "GMMU Bypass, Table 1: 64");
-    t.count("walk_cache", walk_cache, {0, 65536}, "Entries of the walk cache. 0: no walk cache", "assumed");
+    t.count("walk_cache", walk_cache, {0, 65536}, "Entries of the walk cache. 0: no walk cache", "assumed")
+        .only_when(sibling("walk_latency").is(0));
     walk_cache_policies.describe(t);
     t.count("walk_latency", walk_latency, {0, 1'000'000},
             "Fixed page-walk latency in cycles. 0: walk the table through the L2 cache",
@@ -84,7 +86,8 @@ struct GmmuParams {
     t.count("fault_buffer", fault_buffer, {1, 65536},
             "Fault-buffer entries. A fault that finds the buffer full is dropped and raised again after the "
             "next replay",
-            "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024");
+            "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024")
+        .only_when(facts::kFaultsAtGpus);
     t.count(
         "faults_per_utlb", faults_per_utlb, {0, 65536},
         "Maximum outstanding faults of a uTLB, with batches. 0: unlimited (l1_tlb.faulted_pages limits each "
@@ -95,9 +98,11 @@ struct GmmuParams {
     t.flag("walk_reads_first_entry", walk_reads_first_entry,
            "Read the first base-page entry of a coalesced large page for its frame. false: the walk ends at "
            "the entry above",
-           "Mosaic (MICRO 2017), section 4.3 and Fig. 7");
+           "Mosaic (MICRO 2017), section 4.3 and Fig. 7")
+        .only_when(facts::kCoalescing);
     t.count("table_writes", table_writes, {1, 64},
-            "Maximum outstanding page-table writes for coalescing and splintering", "assumed");
+            "Maximum outstanding page-table writes for coalescing and splintering", "assumed")
+        .only_when(facts::kCoalescing);
   }
 };
 
@@ -121,6 +126,8 @@ struct GmmuSpec {
   std::uint32_t line_bytes = 64;
   std::uint64_t coalesces = 0;  // maximum large pages made of base pages; 0: no coalescing
   std::vector<std::uint8_t> application_of_space = {0};  // by address space; if several share it, the first
+
+  bool buffers_batches() const { return keeps_faults && fault_batches; }
 };
 
 struct GmmuRequesterStats {
@@ -133,7 +140,6 @@ struct GmmuRequesterStats {
   std::uint64_t remote_faults = 0;
   std::uint64_t merged_faults = 0;
   std::uint64_t refused_faults = 0;
-  // The statistics from page_faults on exist only if the GMMU records faults.
   static std::span<Stat<GmmuRequesterStats> const> list() {
     using S = GmmuRequesterStats const&;
     static constexpr auto all = std::to_array<Stat<GmmuRequesterStats>>({
@@ -144,14 +150,20 @@ struct GmmuRequesterStats {
          StatKind::counter, [](S s) { return s.walk_misses; }},
         {"iommu_requests", "count", "Requests sent to the IOMMU", StatKind::counter,
          [](S s) { return s.iommu_requests; }},
-        {"page_faults", "count", "Page faults on unmapped pages, sent to the driver", StatKind::counter,
-         [](S s) { return s.page_faults; }},
-        {"remote_faults", "count", "Page faults on pages mapped on another device or migrating to one",
-         StatKind::counter, [](S s) { return s.remote_faults; }},
-        {"merged_faults", "count", "Faults on a page that is already in the fault buffer", StatKind::counter,
-         [](S s) { return s.merged_faults; }},
-        {"refused_faults", "count", "Faults that found the fault buffer full", StatKind::counter,
-         [](S s) { return s.refused_faults; }},
+        Stat<GmmuRequesterStats>{"page_faults", "count", "Page faults on unmapped pages, sent to the driver",
+                                 StatKind::counter, [](S s) { return s.page_faults; }}
+            .only_when<&GmmuSpec::keeps_faults>(),
+        Stat<GmmuRequesterStats>{"remote_faults", "count",
+                                 "Page faults on pages mapped on another device or migrating to one",
+                                 StatKind::counter, [](S s) { return s.remote_faults; }}
+            .only_when<&GmmuSpec::keeps_faults>(),
+        Stat<GmmuRequesterStats>{"merged_faults", "count",
+                                 "Faults on a page that is already in the fault buffer", StatKind::counter,
+                                 [](S s) { return s.merged_faults; }}
+            .only_when<&GmmuSpec::keeps_faults>(),
+        Stat<GmmuRequesterStats>{"refused_faults", "count", "Faults that found the fault buffer full",
+                                 StatKind::counter, [](S s) { return s.refused_faults; }}
+            .only_when<&GmmuSpec::keeps_faults>(),
     });
     return all;
   }
@@ -228,8 +240,6 @@ struct GmmuState {
   RawFaultStats raw_stats;
   Coalescing coalescing;
 
-  // The statistics from recorded_faults on exist only if the GMMU records faults; from buffered_faults on,
-  // only with batches.
   static std::span<Stat<GmmuState> const> list() {
     using S = GmmuState const&;
     static constexpr auto all = std::to_array<Stat<GmmuState>>({
@@ -257,27 +267,39 @@ struct GmmuState {
         {"queue_depth", "count", "Queue depth seen by an arriving request: outstanding and stalled requests",
          StatKind::histogram, nullptr, 12,
          [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
-        {"recorded_faults", "count", "Pages in the fault buffer", StatKind::level,
-         [](S s) { return std::uint64_t{s.faults.in_use()}; }},
-        {"fault_latency", "ns",
-         "Time from a page fault to its replay. With batches: to the first replay of its page after the "
-         "driver has read or removed the entry",
-         StatKind::histogram, nullptr, 24,
-         [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }},
-        {"fault_buffer_full_time", "ps", "Time with faults waiting for a free fault-buffer entry",
-         StatKind::counter, [](S s) { return s.buffer_full.ps(); }},
-        {"buffered_faults", "count", "Entries in the fault buffer", StatKind::level,
-         [](S s) { return s.raw.size(); }},
-        {"raw_faults", "count", "Entries written to the fault buffer, duplicates included", StatKind::counter,
-         [](S s) { return s.raw_stats.written; }},
-        {"dropped_faults", "count", "Faults dropped by a full fault buffer and raised again",
-         StatKind::counter, [](S s) { return s.raw_stats.dropped; }},
-        {"held_faults", "count", "Faults dropped at the limit of a uTLB and raised again", StatKind::counter,
-         [](S s) { return s.raw_stats.held; }},
-        {"flushed_faults", "count", "Fault-buffer entries that the driver removed unread before a replay",
-         StatKind::counter, [](S s) { return s.raw_stats.flushed; }},
-        {"interrupts", "count", "Interrupts sent to the driver", StatKind::counter,
-         [](S s) { return s.raw_stats.interrupts; }},
+        Stat<GmmuState>{"recorded_faults", "count", "Pages in the fault buffer", StatKind::level,
+                        [](S s) { return std::uint64_t{s.faults.in_use()}; }}
+            .only_when<&GmmuSpec::keeps_faults>(),
+        Stat<GmmuState>{
+            "fault_latency", "ns",
+            "Time from a page fault to its replay. With batches: to the first replay of its page after the "
+            "driver has read or removed the entry",
+            StatKind::histogram, nullptr, 24,
+            [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }}
+            .only_when<&GmmuSpec::keeps_faults>(),
+        Stat<GmmuState>{"fault_buffer_full_time", "ps",
+                        "Time with faults waiting for a free fault-buffer entry", StatKind::counter,
+                        [](S s) { return s.buffer_full.ps(); }}
+            .only_when<&GmmuSpec::keeps_faults>(),
+        Stat<GmmuState>{"buffered_faults", "count", "Entries in the fault buffer", StatKind::level,
+                        [](S s) { return s.raw.size(); }}
+            .only_when<&GmmuSpec::buffers_batches>(),
+        Stat<GmmuState>{"raw_faults", "count", "Entries written to the fault buffer, duplicates included",
+                        StatKind::counter, [](S s) { return s.raw_stats.written; }}
+            .only_when<&GmmuSpec::buffers_batches>(),
+        Stat<GmmuState>{"dropped_faults", "count", "Faults dropped by a full fault buffer and raised again",
+                        StatKind::counter, [](S s) { return s.raw_stats.dropped; }}
+            .only_when<&GmmuSpec::buffers_batches>(),
+        Stat<GmmuState>{"held_faults", "count", "Faults dropped at the limit of a uTLB and raised again",
+                        StatKind::counter, [](S s) { return s.raw_stats.held; }}
+            .only_when<&GmmuSpec::buffers_batches>(),
+        Stat<GmmuState>{"flushed_faults", "count",
+                        "Fault-buffer entries that the driver removed unread before a replay",
+                        StatKind::counter, [](S s) { return s.raw_stats.flushed; }}
+            .only_when<&GmmuSpec::buffers_batches>(),
+        Stat<GmmuState>{"interrupts", "count", "Interrupts sent to the driver", StatKind::counter,
+                        [](S s) { return s.raw_stats.interrupts; }}
+            .only_when<&GmmuSpec::buffers_batches>(),
     });
     return all;
   }
@@ -309,7 +331,6 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   std::string_view kind() const override { return "gmmu"; }
   std::string waiting_for() const override;
   GmmuState initial() const override;
-  std::span<Stat<GmmuState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 

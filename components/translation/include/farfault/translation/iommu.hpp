@@ -45,6 +45,7 @@
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/part_time.hpp"
 #include "farfault/parts/ring.hpp"
+#include "farfault/protocols/facts.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/fault_buffer.hpp"
 #include "farfault/translation/page_table.hpp"
@@ -72,16 +73,22 @@ struct IommuParams {
                 "Clock frequency of the IOMMU", "MGPUSim 4.2: 1 GHz");
     t.count("walkers", walkers, {1, 4096}, "Page walkers: concurrent page walks", "GMMU Bypass, Table 1: 8");
     t.count("tlb_entries", tlb_entries, {0, 1 << 20}, "Entries of the IOMMU's TLB. 0: no TLB", "assumed");
-    t.count("tlb_ways", tlb_ways, {1, 65536}, "Ways of the IOMMU's TLB. Must divide tlb_entries", "assumed");
-    tlb.describe(t, "tlb_", "assumed");
-    t.count("walk_cache", walk_cache, {0, 65536}, "Entries of the walk cache. 0: no walk cache", "assumed");
+    {
+      auto const if_present = t.only_when(sibling("tlb_entries").is_above(0));
+      t.count("tlb_ways", tlb_ways, {1, 65536}, "Ways of the IOMMU's TLB. Must divide tlb_entries",
+              "assumed");
+      tlb.describe(t, "tlb_", "assumed");
+    }
+    t.count("walk_cache", walk_cache, {0, 65536}, "Entries of the walk cache. 0: no walk cache", "assumed")
+        .only_when(sibling("walk_latency").is(0));
     walk_cache_policies.describe(t);
     t.count("walk_latency", walk_latency, {0, 1'000'000},
             "Fixed page-walk latency in cycles. 0: walk the table in the CPU's memory",
             "0: page walks as in hardware; fixed in MGPUSim's MMU: 100 cycles, none before 2021");
     t.flag("walk_reads_first_entry", walk_reads_first_entry,
            "Like gpu.gmmu.walk_reads_first_entry, for the IOMMU's walks",
-           "Mosaic (MICRO 2017), section 4.3 and Fig. 7");
+           "Mosaic (MICRO 2017), section 4.3 and Fig. 7")
+        .only_when(facts::kCoalescing);
     t.flag("merge", merge, "Merge requests for a page with an outstanding walk",
            "assumed; MGPUSim's MMU: one walk per request");
     t.count("latency", latency, {1, 10000}, "TLB latency in cycles", "assumed");
@@ -90,7 +97,8 @@ struct IommuParams {
     t.count("fault_buffer", fault_buffer, {1, 65536},
             "Fault-buffer entries. A fault that finds the buffer full is dropped and raised again after the "
             "next replay",
-            "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024");
+            "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024")
+        .only_when(facts::kFaultsAtIommu);
   }
 };
 
@@ -205,8 +213,6 @@ struct IommuState {
   ByApplication<IommuRequesterStats> by_requester;
   IommuStats stats;
 
-  // The last kOfFaults statistics exist only if the IOMMU records faults.
-  static constexpr std::size_t kOfFaults = 2;
   static std::span<Stat<IommuState> const> list() {
     using S = IommuState const&;
     static constexpr auto all = std::to_array<Stat<IommuState>>({
@@ -228,10 +234,14 @@ struct IommuState {
          "Queue depth seen by an arriving request: pages in translation and stalled requests",
          StatKind::histogram, nullptr, 12,
          [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
-        {"fault_latency", "ns", "Time from a page fault to the driver's response", StatKind::histogram,
-         nullptr, 24, [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }},
-        {"fault_buffer_full_time", "ps", "Time with faults waiting for a free fault-buffer entry",
-         StatKind::counter, [](S s) { return s.buffer_full.ps(); }},
+        Stat<IommuState>{"fault_latency", "ns", "Time from a page fault to the driver's response",
+                         StatKind::histogram, nullptr, 24,
+                         [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }}
+            .only_when<&IommuSpec::records_faults>(),
+        Stat<IommuState>{"fault_buffer_full_time", "ps",
+                         "Time with faults waiting for a free fault-buffer entry", StatKind::counter,
+                         [](S s) { return s.buffer_full.ps(); }}
+            .only_when<&IommuSpec::records_faults>(),
     });
     return all;
   }
@@ -255,7 +265,6 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   std::string_view kind() const override { return "iommu"; }
   std::string waiting_for() const override;
   IommuState initial() const override;
-  std::span<Stat<IommuState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 

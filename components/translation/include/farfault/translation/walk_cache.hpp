@@ -41,7 +41,10 @@ struct WalkCachePolicies {
   PolicyChoice<WalkCache> organization{"unified"};
   PolicyChoice<Replacement> replacement{"lru"};
 
+  // Next to the parameters walk_cache, its entries, and walk_latency, which is not 0 if walks read nothing.
   void describe(ParamTable& t) {
+    auto const if_reads = t.only_when(sibling("walk_latency").is(0));
+    auto const if_present = t.only_when(sibling("walk_cache").is_above(0));
     organization.describe(t, "walk_cache_organization", "Organization of the walk cache",
                           "assumed; Barr et al., ISCA 2010: unified translation cache", "walk_cache_");
     replacement.describe(t, "walk_cache_replacement", "Replacement policy of the walk cache", "assumed",

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Facts: properties of the selected policies, or of the machine, on which the effect of parameters depends
+// (engine/condition.hpp). MachineConfig computes them.
+//
+// - The text of a fact follows "only with" in messages: it names the settings that make the fact true.
+#pragma once
+
+#include "farfault/engine/condition.hpp"
+
+namespace farfault::facts {
+
+inline constexpr Fact kBuffersAreChosen{"memory.page_sizes = \"by_buffer\""};
+inline constexpr Fact kLargePages{
+    "a memory.large_pages other than \"none\", a memory.page_sizes or memory.frame_allocation that uses "
+    "large "
+    "pages, or memory.fragmentation_index above 0"};
+inline constexpr Fact kCoalescing{"a memory.page_sizes that coalesces base pages"};
+inline constexpr Fact kCompaction{"a memory.compaction that moves pages"};
+inline constexpr Fact kRelocations{
+    "a memory.compaction or memory.page_sizes that moves pages within a GPU's memory"};
+
+inline constexpr Fact kFirstTouch{"a memory.placement that maps pages at first touch"};
+inline constexpr Fact kReplays{
+    "memory.first_touch_by = \"driver\" and pages mapped at first touch, or pages that move"};
+inline constexpr Fact kFaultsAtIommu{"faults recorded by the IOMMU (memory.fault_path)"};
+inline constexpr Fact kFaultsAtGpus{"faults recorded by a GPU (memory.fault_path)"};
+inline constexpr Fact kBatches{"driver.batch.replay other than \"each_fault\", and faults that are replayed"};
+inline constexpr Fact kAdaptiveBlocks{"a gpu.sm.thread_blocks that adapts to evictions"};
+
+// Facts about the selected machine.
+inline constexpr Fact kCluster{"a cluster: machine.cluster.machines above 1"};
+inline constexpr Fact kSwitches{"a cluster of several switches"};
+inline constexpr Fact kNicBandwidths{"a network of NICs whose bandwidth is known"};
+inline constexpr Fact kNics{"a machine with NICs"};
+
+}  // namespace farfault::facts
