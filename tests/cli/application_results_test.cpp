@@ -118,6 +118,7 @@ TEST_CASE("params lists the parameters of an application") {
   CHECK(called.code == 0);
   CHECK(called.out.find("[application] ") == 0);
   for (auto const* key : {"name", "workload", "space", "gpus", "sms", "start", "repeats", "relaunch"})
-    CHECK(called.out.find("\n  application." + std::string(key) + " = ") != std::string::npos);
-  CHECK(called.out.find("      count or text; default: assumed\n") != std::string::npos);
+    CHECK(called.out.find("\n  application." + std::string(key) + "\n") != std::string::npos);
+  CHECK(called.out.find("\n      Unit     count or text\n      Default  own\n      Source   assumed\n") !=
+        std::string::npos);
 }

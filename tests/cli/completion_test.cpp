@@ -53,6 +53,9 @@ TEST_CASE("completion: --set is completed with keys, and keys with their possibl
   CHECK(completed({"run", "--set=gpu.l2_tlb.en"}) == Words{"--set=gpu.l2_tlb.entries="});
   CHECK(completed({"run", "--set", "memory.placement=c"}) ==
         Words{"memory.placement=contiguous", "memory.placement=cpu"});
+  auto const with_texts =
+      farfault_program({"completion", "words", "--", "run", "--set", "memory.placement=c"}).out;
+  CHECK(with_texts.ends_with("memory.placement=cpu\tCPU memory\n"));
   CHECK(completed({"sweep", "s.toml", "--set", "workload.copies="}) ==
         Words{"workload.copies=true", "workload.copies=false"});
   CHECK(completed({"run", "--set", "workload.name=vectora"}) == Words{"workload.name=vectoradd"});
@@ -66,6 +69,8 @@ TEST_CASE("completion: params is completed with tables and keys") {
   CHECK(has(list, "gpu.l2_tlb"));
   CHECK(has(list, "gpu.l2_tlb.entries"));
   for (auto const& word : list) CHECK(farfault_program({"params", word}).code == 0);
+  CHECK(completed({"params", "--s"}) == Words{"--search", "--schema"});
+  CHECK(completed({"params", "--search", "tl"}).empty());
 }
 
 TEST_CASE("completion: fixed words, presets, and completions left to the shell") {

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "capture.hpp"
 #include "farfault/translation/router.hpp"
 #include "farfault/translation/tlb_organization.hpp"
@@ -170,4 +172,25 @@ TEST_CASE("an external preset is read by name like a file") {
   auto const called = call(presets, {"run", "mine"});
   CHECK(called.code == 2);
   CHECK(called.err == "farfault: mine:2: unknown key 'gpu.smss'; did you mean 'gpu.sms'?\n");
+}
+
+TEST_CASE("the schema of configurations offers external policies, workloads and presets") {
+  declared = {{"one"}};
+  Extensions extensions(policies().add<WithParams>("mine", "router of a test"));
+  extensions.workload<Nothing>("nothing", "workload of a test").preset("two", "");
+  auto const called = call(extensions, {"params", "--schema"});
+  declared = {};
+  REQUIRE(called.code == 0);
+  auto const schema = nlohmann::json::parse(called.out);
+  auto const& router = schema["properties"]["gpu"]["properties"]["router"]["properties"];
+  auto const& policy = router["policy"];
+  CHECK(policy["enum"].back() == "mine");
+  CHECK(policy["x-taplo"]["docs"]["enumValues"].back() == "router of a test");
+  CHECK(router["mine"]["properties"]["one"]["maximum"] == 9);
+  CHECK(router["mine"]["description"] == "Used only with policy = \"mine\"");
+  auto const& application = schema["definitions"]["application"]["properties"];
+  CHECK(application["workload"]["enum"].back() == "nothing");
+  CHECK(application["nothing"]["$ref"] == "#/definitions/workload.nothing");
+  CHECK(schema["definitions"]["workload.nothing"]["properties"]["one"]["default"] == 1);
+  CHECK(schema["properties"]["include"]["items"]["anyOf"][0]["enum"].back() == "two");
 }

@@ -11,7 +11,7 @@ farfault_packages="cmake g++ ninja-build git ca-certificates libtbb-dev libopenm
   libcli11-dev libspdlog-dev libfmt-dev zlib1g-dev liblzma-dev xz-utils doctest-dev libbenchmark-dev"
 # Optional: without them the build is slower, or a test is skipped by name.
 farfault_extras="ccache libmetis-doc python3-h5py python3-xarray python3-h5netcdf python3-pandas python3-matplotlib
-  python3-netcdf4 hdf5-tools python3-pip python3-setuptools python3-wheel"
+  python3-netcdf4 python3-jsonschema hdf5-tools python3-pip python3-setuptools python3-wheel"
 # Optional, for .ci/run: fuzz harnesses, source formatting, instruction counts, batch scripts in Slurm, Debian packages,
 # results from an HDF5 library with MPI.
 farfault_ci_extras="libhdf5-openmpi-dev clang libclang-rt-14-dev clang-format valgrind slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "choice_texts.hpp"
 #include "farfault/engine/error.hpp"
 
 namespace farfault::cli {
@@ -67,9 +68,7 @@ void add_settings(CompletionSource const& source, std::string const& below, Cand
     if (!name.starts_with(below)) return;
     if (equals == std::string::npos) return to.add(name + "=", p.text);
     if (name != key) return;
-    constexpr std::string_view kChoices = "one of: ";
-    if (p.range.starts_with(kChoices))
-      for (auto const& value : split(p.range.substr(kChoices.size()), ", ")) to.add(key + "=" + value, {});
+    for (auto const& a : choice_texts(p).alternatives) to.add(key + "=" + a.name, a.text);
     if (key == "workload.name")
       for (auto const& value : source.workloads) to.add(key + "=" + value, {});
     if (p.kind == ParamKind::flag)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "farfault/cli/listing.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
+
+#include "choice_texts.hpp"
+#include "listing_layout.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -25,34 +27,46 @@ std::vector<std::string> conditions_of(ParameterSections::Section const& section
   return all;
 }
 
-std::string readable(ParameterSections::Section const& section, Param const& p, std::string const& key) {
-  auto const value = p.default_value.empty() ? std::string("\"\"") : p.default_value;
-  auto text = "  " + key + " = " + value + "\n      " + p.text + "\n      " + std::string(unit_of(p.kind));
-  if (!p.range.empty() && p.kind != ParamKind::flag) text += ", " + p.range;
-  text += "; default: " + p.source + "\n";
-  for (auto const& condition : conditions_of(section, p)) text += "      only with " + condition + "\n";
-  return text;
+bool is_found(Param const& p, std::string const& key, std::vector<std::string> const& words) {
+  return has_words(key + "\n" + p.text + "\n" + p.range + "\n" + p.source, words);
+}
+
+ListedItem item_of(ParameterSections::Section const& section, Param const& p, std::string const& key) {
+  auto const choice = choice_texts(p);
+  ListedItem item{key, choice.text, {}, {}};
+  for (auto const& a : choice.alternatives) item.alternatives.emplace_back(a.name, a.text);
+  if (choice.alternatives.empty()) item.properties.emplace_back("Unit", unit_of(p.kind));
+  if (choice.alternatives.empty() && !p.range.empty() && p.kind != ParamKind::flag)
+    item.properties.emplace_back("Range", p.range);
+  item.properties.emplace_back("Default", p.default_value.empty() ? "\"\"" : p.default_value);
+  item.properties.emplace_back("Source", p.source);
+  for (auto const& condition : conditions_of(section, p))
+    item.properties.emplace_back("Only with", condition);
+  return item;
 }
 
 using Json = nlohmann::ordered_json;
 
 Json json_of(ParameterSections::Section const& section, Param const& p, std::string const& key) {
-  return {{"key", key},
-          {"unit", unit_of(p.kind)},
-          {"default", p.default_value},
-          {"range", p.range},
-          {"text", p.text},
-          {"source", p.source},
-          {"only_with", conditions_of(section, p)}};
+  Json object = {{"key", key},
+                 {"unit", unit_of(p.kind)},
+                 {"default", p.default_value},
+                 {"range", p.range},
+                 {"text", p.text},
+                 {"source", p.source},
+                 {"only_with", conditions_of(section, p)}};
+  for (auto const& a : choice_texts(p).alternatives)
+    object["choices"].push_back({{"name", a.name}, {"text", a.text}});
+  return object;
 }
 
 }  // namespace
 
-void list_parameters(ParameterSections const& sections, std::string const& section, bool json,
-                     std::ostream& out) {
+void list_parameters(ParameterSections const& sections, ListingOptions const& options, std::ostream& out) {
+  auto const words = options.search.empty() ? options.search : search_words(options.search);
   std::vector<std::string> tables;
   auto objects = Json::array();
-  std::string text;
+  bool is_known = false;
   for (auto const& s : sections.all()) {
     bool titled = false;
     for (auto const& p : s.table.all()) {
@@ -60,36 +74,40 @@ void list_parameters(ParameterSections const& sections, std::string const& secti
       // A user may name any table on the way to a parameter.
       for (auto dot = key.find('.'); dot != std::string::npos; dot = key.find('.', dot + 1))
         if (tables.empty() || tables.back() != key.substr(0, dot)) tables.push_back(key.substr(0, dot));
-      if (!is_below(key, section)) continue;
-      if (!titled)
-        text += (text.empty() ? "" : "\n") + (s.name.empty() ? "" : "[" + s.name + "] ") + s.text + "\n";
-      titled = true;
-      text += readable(s, p, key);
+      if (!is_below(key, options.section)) continue;
+      is_known = true;
+      if (!is_found(p, key, words)) continue;
       objects.push_back(json_of(s, p, key));
+      if (options.json) continue;
+      if (!titled && objects.size() > 1) out << "\n";
+      if (!titled)
+        print_wrapped(out, (s.name.empty() ? "" : "[" + s.name + "] ") + s.text, 2, options.columns);
+      titled = true;
+      out << "\n";
+      print_item(out, item_of(s, p, key), options.columns);
     }
   }
-  if (objects.empty()) {
-    auto const near = nearest_name(section, tables);
-    throw UserError("unknown parameter or section '" + shown(section) + "'" +
-                    (near.empty() ? "" : "; did you mean '" + near + "'?"));
+  if (!is_known) {
+    auto const near = nearest_name(options.section, tables);
+    throw UserError("unknown parameter or section '" + shown(options.section) + "'" +
+                    (near.empty() ? "; " : "; did you mean '" + near + "'? ") +
+                    "--search WORD searches keys and texts");
   }
-  if (json)
-    out << Json{{"parameters", objects}} << "\n";
-  else
-    out << text;
+  if (objects.empty()) refuse_search("parameter", words);
+  if (options.json) out << Json{{"parameters", objects}} << "\n";
 }
 
-void list_workloads(std::vector<workloads::WorkloadInfo> const& workloads, bool json, std::ostream& out) {
-  if (json) {
+void list_workloads(std::vector<workloads::WorkloadInfo> const& workloads, ListingOptions const& options,
+                    std::ostream& out) {
+  if (options.json) {
     auto objects = Json::array();
     for (auto const& w : workloads) objects.push_back({{"name", w.name}, {"text", w.text}});
     out << Json{{"workloads", objects}} << "\n";
     return;
   }
-  std::size_t width = 0;
-  for (auto const& w : workloads) width = std::max(width, w.name.size());
-  for (auto const& w : workloads)
-    out << "  " << w.name << std::string(width - w.name.size() + 2, ' ') << w.text << "\n";
+  std::vector<ListedPair> pairs;
+  for (auto const& w : workloads) pairs.emplace_back(w.name, w.text);
+  print_pairs(out, pairs, 2, options.columns);
 }
 
 }  // namespace farfault::cli

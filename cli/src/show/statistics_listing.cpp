@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "farfault/cli/listing.hpp"
+#include "listing_layout.hpp"
 #include "model/model.hpp"
 #include "model/stored_series.hpp"
 #include "run/tables.hpp"
@@ -12,28 +13,83 @@
 namespace farfault::cli {
 namespace {
 
-struct Listed {
+struct Counted {
   StatGroup group;
   std::size_t instances = 0;
+};
+
+struct Statistic {
+  std::string name, unit, text;
+  std::string kind;  // empty: a column of a table
+};
+
+// The statistics of a group of components, or the columns of a table.
+struct Section {
+  std::string path, title;
+  std::size_t instances;
+  std::vector<Statistic> statistics;
 };
 
 std::string_view name_of(StatKind kind) {
   return kind == StatKind::histogram ? "histogram" : kind == StatKind::level ? "level" : "counter";
 }
 
+std::vector<Section> sections_of(std::vector<Counted> const& groups, std::vector<TableInfo> const& tables) {
+  std::vector<Section> sections;
+  for (auto const& [group, instances] : groups) {
+    auto const path = "/timeseries/" + group.kind;
+    Section section{path,
+                    path + ", " + std::to_string(instances) + (instances == 1 ? " instance" : " instances"),
+                    instances,
+                    {}};
+    for (auto const& s : group.stats)
+      section.statistics.push_back(
+          {std::string(s.name), std::string(s.unit), std::string(s.text), std::string(name_of(s.kind))});
+    sections.push_back(std::move(section));
+  }
+  for (auto const& table : tables) {
+    auto const path = "/tables/" + table.name;
+    Section section{path, path + ": " + table.text, 1, {}};
+    for (auto const& c : table.columns) section.statistics.push_back({c.name, c.unit, c.text, {}});
+    sections.push_back(std::move(section));
+  }
+  return sections;
+}
+
+void keep_found(std::vector<Section>& sections, std::vector<std::string> const& words) {
+  for (auto& section : sections)
+    std::erase_if(section.statistics, [&](Statistic const& s) {
+      return !has_words(section.path + "/" + s.name + "\n" + s.unit + "\n" + s.kind + "\n" + s.text, words);
+    });
+  std::erase_if(sections, [](Section const& section) { return section.statistics.empty(); });
+  if (sections.empty()) refuse_search("statistic", words);
+}
+
+void print_json(std::vector<Section> const& sections, std::ostream& out) {
+  auto objects = nlohmann::ordered_json::array();
+  for (auto const& section : sections)
+    for (auto const& s : section.statistics) {
+      nlohmann::ordered_json object = {{"path", section.path + "/" + s.name}, {"unit", s.unit}};
+      if (!s.kind.empty()) object.update({{"kind", s.kind}, {"instances", section.instances}});
+      object["text"] = s.text;
+      objects.push_back(std::move(object));
+    }
+  out << nlohmann::ordered_json{{"statistics", objects}} << "\n";
+}
+
 }  // namespace
 
-void list_statistics(RunOptions const& options, bool json, std::ostream& out) {
-  Model model(options);
+void list_statistics(RunOptions const& run, ListingOptions const& options, std::ostream& out) {
+  Model model(run);
   model.build_workloads();
   model.assemble();
   auto const& system = model.assembly->system();
-  std::vector<Listed> groups;
+  std::vector<Counted> groups;
   std::vector<TableInfo> tables;
   for (ComponentId id = 0; id < system.component_count(); ++id) {
     for (auto& group : system.component(id).stat_groups()) {
       if (group.stats.empty()) continue;
-      auto found = std::ranges::find_if(groups, [&](Listed const& l) { return l.group.kind == group.kind; });
+      auto found = std::ranges::find_if(groups, [&](Counted const& l) { return l.group.kind == group.kind; });
       if (found == groups.end()) found = groups.insert(groups.end(), {std::move(group), 0});
       ++found->instances;
     }
@@ -45,7 +101,7 @@ void list_statistics(RunOptions const& options, bool json, std::ostream& out) {
   }
   // Statistics stored by GPU follow the rest of their group.
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    Listed summed;
+    Counted summed;
     for (auto const& s : groups[i].group.stats) {
       if (!s.summed) continue;
       summed.group.kind = stored_kind(groups[i].group.kind, s);
@@ -56,38 +112,18 @@ void list_statistics(RunOptions const& options, bool json, std::ostream& out) {
     std::erase_if(groups[i].group.stats, [](StatInfo const& s) { return s.summed; });
     groups.insert(groups.begin() + static_cast<std::ptrdiff_t>(++i), std::move(summed));
   }
-  if (json) {
-    auto objects = nlohmann::ordered_json::array();
-    for (auto const& [group, instances] : groups)
-      for (auto const& s : group.stats)
-        objects.push_back({{"path", "/timeseries/" + group.kind + "/" + std::string(s.name)},
-                           {"unit", s.unit},
-                           {"kind", name_of(s.kind)},
-                           {"instances", instances},
-                           {"text", s.text}});
-    for (auto const& table : tables)
-      for (auto const& c : table.columns)
-        objects.push_back(
-            {{"path", "/tables/" + table.name + "/" + c.name}, {"unit", c.unit}, {"text", c.text}});
-    out << nlohmann::ordered_json{{"statistics", objects}} << "\n";
-    return;
-  }
-  bool first = true;
-  auto const list = [&](std::string_view name, std::string_view what, std::string_view text) {
-    out << "  " << name << " (" << what << ")\n      " << text << "\n";
-  };
-  for (auto const& [group, instances] : groups) {
-    out << (first ? "" : "\n") << "/timeseries/" << group.kind << ", " << instances
-        << (instances == 1 ? " instance\n" : " instances\n");
-    first = false;
-    for (auto const& s : group.stats)
-      list(s.name,
-           std::string(s.unit) + (s.kind == StatKind::counter ? "" : ", " + std::string(name_of(s.kind))),
-           s.text);
-  }
-  for (auto const& table : tables) {
-    out << "\n/tables/" << table.name << ": " << table.text << "\n";
-    for (auto const& c : table.columns) list(c.name, c.unit, c.text);
+  auto sections = sections_of(groups, tables);
+  if (!options.search.empty()) keep_found(sections, search_words(options.search));
+  if (options.json) return print_json(sections, out);
+  for (auto const& section : sections) {
+    if (&section != &sections.front()) out << "\n";
+    print_wrapped(out, section.title, 2, options.columns);
+    for (auto const& s : section.statistics) {
+      ListedItem item{s.name, s.text, {}, {{"Unit", s.unit}}};
+      if (!s.kind.empty()) item.properties.emplace_back("Kind", s.kind);
+      out << "\n";
+      print_item(out, item, options.columns);
+    }
   }
 }
 

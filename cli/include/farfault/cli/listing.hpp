@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of parameters, workloads and statistics: `farfault params`, `farfault workloads` and `farfault
-// statistics`.
+// statistics`; a schema of configuration files.
 //
 // Guarantees: the lists are generated from the declarations of parameters, workloads and components, the
 // only description of each.
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -15,14 +16,28 @@
 
 namespace farfault::cli {
 
-// All parameters, or only the keys that begin with `section`; throws UserError if none matches.
-void list_parameters(ParameterSections const& sections, std::string const& section, bool json,
-                     std::ostream& out);
+struct ListingOptions {
+  std::string section;              // of parameters: only keys at and below it
+  std::vector<std::string> search;  // only entries with all of these words; empty: all entries
+  bool json = false;                // one JSON object
+  std::size_t columns = 100;        // width of a line for people
+};
 
-void list_workloads(std::vector<workloads::WorkloadInfo> const& workloads, bool json, std::ostream& out);
+// Throw UserError if no entry is listed.
+// A search compares keys, texts, choices and sources of parameters.
+void list_parameters(ParameterSections const& sections, ListingOptions const& options, std::ostream& out);
+void list_workloads(std::vector<workloads::WorkloadInfo> const& workloads, ListingOptions const& options,
+                    std::ostream& out);
 
 struct RunOptions;
 // Every statistic and table column that a run of the configuration would record, by its path in the result.
-void list_statistics(RunOptions const& options, bool json, std::ostream& out);
+// A search compares paths, units, kinds and texts.
+void list_statistics(RunOptions const& run, ListingOptions const& options, std::ostream& out);
+
+// JSON Schema (draft 7, with Taplo's extension for the texts of choices) of a configuration file in TOML, for
+// completion and checks in editors. It refuses no file that a run accepts; a run also checks what a
+// schema cannot state. `presets`: names offered for `include`.
+void print_schema(ParameterSections const& sections, std::vector<std::string> const& presets,
+                  std::ostream& out);
 
 }  // namespace farfault::cli

@@ -28,7 +28,7 @@ namespace farfault::cli {
 namespace {
 
 constexpr int kTries = 20;  // for a frame, if the run is flushing
-constexpr double kPause = 0.05;
+constexpr double kTryEvery = 0.05;
 constexpr double kTouchEvery = 1;
 constexpr double kAskEvery = 0.25, kPatience = 3;
 
@@ -104,7 +104,7 @@ class Watched {
         return run_->update();
       } catch (UserError const&) {
         if (tries == kTries || stopped != 0) throw;
-        sleep_for(kPause);
+        sleep_for(kTryEvery);
       }
     }
   }
