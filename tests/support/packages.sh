@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2086
-# Sourced by bench/demo, tests/run and .ci/run: the Debian packages that the build of Farfault needs.
+# Sourced by bench/demo, docs/build, tests/run and .ci/run: the Debian packages that the build of Farfault needs.
 #
 # need_packages [EXTRA ...]: does nothing, also on the network, if all packages are installed. As root, installs missing
 # packages, including extras. Otherwise prints one sentence with the packages to install and exits with 2. On a system
@@ -12,9 +12,11 @@ farfault_packages="cmake g++ ninja-build git ca-certificates libtbb-dev libopenm
 # Optional: without them the build is slower, or a test is skipped by name.
 farfault_extras="ccache libmetis-doc python3-h5py python3-xarray python3-h5netcdf python3-pandas python3-matplotlib
   python3-netcdf4 python3-jsonschema hdf5-tools python3-pip python3-setuptools python3-wheel"
+# The handbook (docs/build) and its tests.
+farfault_site="python3-sphinx python3-myst-parser furo python3-h5py"
 # Optional, for .ci/run: fuzz harnesses, source formatting, instruction counts, batch scripts in Slurm, Debian packages,
 # results from an HDF5 library with MPI.
-farfault_ci_extras="libhdf5-openmpi-dev clang libclang-rt-14-dev clang-format valgrind slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
+farfault_ci_extras="$farfault_site libhdf5-openmpi-dev clang libclang-rt-14-dev clang-format valgrind slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
   dpkg-dev lintian"
 
 # For `.ci/run full` only: the browser that opens reports. With its dependencies it is a download of 140 MB and takes
@@ -49,6 +51,21 @@ need_packages() {
     echo "farfault: these packages could not be installed: ${missing% }; apt-get's words are in $log" >&2
     exit 2
   fi
+}
+
+# For docs/build: as root installs missing packages of the handbook, otherwise prints one sentence and exits with 2.
+need_site_packages() {
+  command -v dpkg-query >/dev/null || return 0
+  local missing
+  missing=$(missing_packages $farfault_site)
+  [ -z "$missing" ] && return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    echo "farfault: these packages are missing: ${missing% }; install them with 'sudo apt-get install ${missing% }'" >&2
+    exit 2
+  fi
+  need_packages $farfault_site
+  missing=$(missing_packages $farfault_site)
+  [ -z "$missing" ] || { echo "farfault: these packages could not be installed: ${missing% }; apt-get's words are in build/packages.log" >&2; exit 2; }
 }
 
 # Succeeds if the preset `fuzz` can be built: Clang with libFuzzer and the sanitizers.
