@@ -37,7 +37,7 @@ file(READ ${FOLDER}/report.css text)
 string(APPEND style "\n${text}")
 file(READ ${FOLDER}/uplot.LICENSE licence)
 
-set(source "#include \"assets.hpp\"\n\nnamespace farfault::cli {\nnamespace {\n\n")
+set(source "#include \"show/report/assets.hpp\"\n\nnamespace farfault::cli {\nnamespace {\n\n")
 foreach(asset script style licence)
   bytes_of("${${asset}}" "k_${asset}" bytes)
   string(APPEND source "${bytes}")

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agreement.hpp"
+#include "run/agreement.hpp"
 
 #include <doctest/doctest.h>
 
 #include <map>
 
-#include "build_id.hpp"
-#include "launcher.hpp"
-#include "model.hpp"
+#include "model/model.hpp"
+#include "process/build_id.hpp"
+#include "process/launcher.hpp"
 
 using namespace farfault;
 using namespace farfault::cli;

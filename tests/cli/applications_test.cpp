@@ -8,11 +8,11 @@
 #include <fstream>
 #include <map>
 
-#include "agreement.hpp"
 #include "farfault/results/reader.hpp"
-#include "model.hpp"
-#include "opening.hpp"
+#include "model/model.hpp"
 #include "read_applications.hpp"
+#include "run/agreement.hpp"
+#include "run/opening.hpp"
 
 using namespace farfault;
 using namespace farfault::cli;

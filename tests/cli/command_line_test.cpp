@@ -8,8 +8,8 @@
 #include <new>
 
 #include "capture.hpp"
-#include "engine_values.hpp"
 #include "farfault/engine/error.hpp"
+#include "run/engine_values.hpp"
 
 using namespace farfault;
 

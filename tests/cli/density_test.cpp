@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "density.hpp"
+#include "run/density.hpp"
 
 #include <doctest/doctest.h>
 

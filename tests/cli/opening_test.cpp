@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opening.hpp"
+#include "run/opening.hpp"
 
 #include <doctest/doctest.h>
 
 #include <filesystem>
 
 #include "capture.hpp"
-#include "model.hpp"
+#include "model/model.hpp"
 
 using namespace farfault;
 using namespace farfault::cli;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "capture.hpp"
-#include "model.hpp"
+#include "model/model.hpp"
 #include "two_applications.hpp"
 
 namespace two_applications {

@@ -12,9 +12,9 @@
 
 #include "capture.hpp"
 #include "large_result.hpp"
-#include "report/machine_graph.hpp"
-#include "report/page.hpp"
-#include "report/sections.hpp"
+#include "show/report/machine_graph.hpp"
+#include "show/report/page.hpp"
+#include "show/report/sections.hpp"
 
 namespace fs = std::filesystem;
 

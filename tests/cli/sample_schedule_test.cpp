@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sample_schedule.hpp"
+#include "run/sample_schedule.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 #include "capture.hpp"
 #include "farfault/results/digest.hpp"
 #include "farfault/results/reader.hpp"
-#include "model.hpp"
+#include "model/model.hpp"
 
 using namespace farfault;
 using farfault::cli::SampleSchedule;

@@ -8,16 +8,16 @@ cd "$scratch" || exit
 # Only engine/src/files.cpp and the sources listed here open files.
 elsewhere=$(cd "$source_dir" && grep -rlE '\bifstream\b|std::fstream\b|\b(fopen|freopen|fdopen|gzopen|lzma_file|open64|openat)\(|::open\(' \
   --include='*.cpp' --include='*.hpp' engine components topologies workloads hdf5_schemas cli | sort)
-allowed='cli/src/program.cpp
+allowed='cli/src/commands/program.cpp
 cli/src/sweep/executor.cpp
 cli/src/sweep/folder_lock.cpp
 cli/src/sweep/jobs.cpp
-cli/src/run_outcome.cpp
-cli/src/watch/watch_mark.cpp
+cli/src/run/run_outcome.cpp
+cli/src/run/watch_mark.cpp
 engine/src/checkpoint.cpp
 engine/src/files.cpp
 engine/src/input_limits.cpp
-hdf5_schemas/src/guard.cpp
+hdf5_schemas/format/src/reading/guard.cpp
 workloads/src/text_source.cpp'
 check "no file is opened except by open_input: $(comm -13 <(sort <<<"$allowed") <(echo "$elsewhere") | tr '\n' ' ')" \
   [ -z "$(comm -13 <(sort <<<"$allowed") <(echo "$elsewhere"))" ]

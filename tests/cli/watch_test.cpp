@@ -15,14 +15,14 @@
 #include "capture.hpp"
 #include "farfault/cli/readable.hpp"
 #include "farfault/results/writer.hpp"
+#include "run/flush_schedule.hpp"
+#include "run/watch_mark.hpp"
+#include "show/watch/curves.hpp"
+#include "show/watch/sparkline.hpp"
+#include "show/watch/watched_run.hpp"
+#include "show/watch/watched_sweep.hpp"
 #include "sweep/places.hpp"
 #include "sweep/run_list.hpp"
-#include "watch/curves.hpp"
-#include "watch/flush_schedule.hpp"
-#include "watch/sparkline.hpp"
-#include "watch/watch_mark.hpp"
-#include "watch/watched_run.hpp"
-#include "watch/watched_sweep.hpp"
 
 using namespace farfault;
 using namespace farfault::cli;
@@ -201,7 +201,7 @@ TEST_CASE("curves have equal intervals of simulated time, whatever the sample ti
   auto const at = [](std::string const& series, std::string const& metric) {
     return watched_counter(series, metric);
   };
-  std::vector<results::LivePoint> points{{0, 1'000'000, none}, {1, 4'000'000, none}};
+  std::vector<analysis::LivePoint> points{{0, 1'000'000, none}, {1, 4'000'000, none}};
   points[0].totals[at("sm", "instructions")] = 3000;
   points[1].totals[at("sm", "instructions")] = 6000;
   points[1].totals[at("l2_tlb", "hits")] = 30;

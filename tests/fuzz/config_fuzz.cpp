@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "application_set.hpp"
 #include "farfault/engine/config.hpp"
 #include "farfault/topologies/assembly.hpp"
 #include "farfault/workloads/registry.hpp"
 #include "harness.hpp"
+#include "model/application_set.hpp"
 
 using namespace farfault;
 

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "handle.hpp"
+#include "farfault/results/reading/handle.hpp"
 
 namespace farfault::fuzz {
 namespace {

@@ -2,13 +2,13 @@
 // Results that HDF5 can read but that Farfault did not write: an input is a list of changes of a sound
 // result, eight bytes each. They are read in this process, because their HDF5 structures are undamaged.
 #include "../hdf5_schemas/sample.hpp"
-#include "farfault/results/compare.hpp"
+#include "farfault/analysis/compare.hpp"
+#include "farfault/analysis/explain.hpp"
+#include "farfault/analysis/live.hpp"
+#include "farfault/analysis/report.hpp"
 #include "farfault/results/digest.hpp"
-#include "farfault/results/explain.hpp"
-#include "farfault/results/live.hpp"
 #include "farfault/results/reader.hpp"
-#include "farfault/results/report.hpp"
-#include "handle.hpp"
+#include "farfault/results/reading/handle.hpp"
 #include "harness.hpp"
 #include "result_changes.hpp"
 
@@ -46,13 +46,13 @@ bool read_all_of(std::string const& path, fuzz::Secrets const& secrets, bool cha
   fuzz::reads(secrets, [&] {
     std::string all;
     for (auto const& point :
-         results::read_live(path, {{"l2_tlb", "hits"}, {"driver", "batches"}}, 0, 4).points)
+         analysis::read_live(path, {{"l2_tlb", "hits"}, {"driver", "batches"}}, 0, 4).points)
       all += joined(point.totals);
     return all;
   });
-  fuzz::reads(secrets, [&] { return clean(results::report_data(path, {.points = 20})); });
-  fuzz::reads(secrets, [&] { return clean(results::to_json(results::explain(path))); });
-  fuzz::reads(secrets, [&] { return clean(results::to_json(results::compare({sound, path}))); });
+  fuzz::reads(secrets, [&] { return clean(analysis::report_data(path, {.points = 20})); });
+  fuzz::reads(secrets, [&] { return clean(analysis::to_json(analysis::explain(path))); });
+  fuzz::reads(secrets, [&] { return clean(analysis::to_json(analysis::compare({sound, path}))); });
   fuzz::reads(secrets, [&] { return joined(results::read_engine(path, "partition_load")); });
   fuzz::reads(secrets, [&] {
     auto const found = changed_first ? results::diff(path, sound) : results::diff(sound, path);

@@ -2,13 +2,13 @@
 // Tables of sweeps that HDF5 can read but that Farfault did not write: an input is a list of changes of a
 // sound table, eight bytes each. Readers of tables may accept it. Readers of results must refuse it, because
 // no change of a table makes it a result.
-#include "farfault/results/compare.hpp"
+#include "farfault/analysis/compare.hpp"
+#include "farfault/analysis/explain.hpp"
+#include "farfault/analysis/live.hpp"
+#include "farfault/analysis/report.hpp"
 #include "farfault/results/digest.hpp"
-#include "farfault/results/explain.hpp"
-#include "farfault/results/live.hpp"
-#include "farfault/results/report.hpp"
+#include "farfault/results/reading/handle.hpp"
 #include "farfault/results/sweep.hpp"
-#include "handle.hpp"
 #include "harness.hpp"
 #include "result_changes.hpp"
 
@@ -50,15 +50,15 @@ bool read_all_of(std::string const& path, fuzz::Secrets const& secrets) {
     fuzz::expect(!is_read, "the table of a sweep is not read as a result", who);
   };
   refuses("read_summary", [&] { static_cast<void>(results::read_summary(path)); });
-  refuses("explain", [&] { static_cast<void>(results::explain(path)); });
-  refuses("report", [&] { static_cast<void>(results::report_data(path, {.points = 20})); });
-  refuses("compare", [&] { static_cast<void>(results::compare({sound, path})); });
+  refuses("explain", [&] { static_cast<void>(analysis::explain(path)); });
+  refuses("report", [&] { static_cast<void>(analysis::report_data(path, {.points = 20})); });
+  refuses("compare", [&] { static_cast<void>(analysis::compare({sound, path})); });
   refuses("read_swept_run", [&] { static_cast<void>(results::read_swept_run(path)); });
   refuses("diff", [&] { static_cast<void>(results::diff(path, sound)); });
   fuzz::reads(secrets, [&] { return results::result_digest(path); });
   fuzz::reads(secrets, [&] {
     std::string all;
-    for (auto const& point : results::read_live(path, {{"l2_tlb", "hits"}}, 0, 4).points)
+    for (auto const& point : analysis::read_live(path, {{"l2_tlb", "hits"}}, 0, 4).points)
       for (auto const total : point.totals) all += std::to_string(total) + " ";
     return all;
   });

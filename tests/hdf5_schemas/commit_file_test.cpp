@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Placement of blocks in the file below HDF5: a kill may split a write between pages, never within one.
-#include "commit_file.hpp"
+#include "file/commit_file.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comparison of several results.
-#include "farfault/results/compare.hpp"
+#include "farfault/analysis/compare.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,6 +13,7 @@
 #include "scratch.hpp"
 
 using namespace farfault;
+using namespace farfault::analysis;
 using namespace farfault::results;
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bottlenecks of results with hand-written figures.
-#include "farfault/results/explain.hpp"
+#include "farfault/analysis/explain.hpp"
 
 #include <doctest/doctest.h>
 
@@ -14,6 +14,7 @@
 #include "scratch.hpp"
 
 using namespace farfault;
+using namespace farfault::analysis;
 using namespace farfault::results;
 
 namespace {

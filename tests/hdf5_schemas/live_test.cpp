@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of runs in progress, as `farfault watch` reads them.
-#include "farfault/results/live.hpp"
+#include "farfault/analysis/live.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,6 +10,7 @@
 #include "scratch.hpp"
 
 using namespace farfault;
+using namespace farfault::analysis;
 using namespace farfault::results;
 
 namespace {

@@ -15,20 +15,21 @@
 #include <vector>
 
 #include "edit.hpp"
+#include "farfault/analysis/compare.hpp"
+#include "farfault/analysis/explain.hpp"
+#include "farfault/analysis/live.hpp"
+#include "farfault/analysis/report.hpp"
 #include "farfault/engine/error.hpp"
-#include "farfault/results/compare.hpp"
 #include "farfault/results/digest.hpp"
-#include "farfault/results/explain.hpp"
-#include "farfault/results/live.hpp"
 #include "farfault/results/reader.hpp"
-#include "farfault/results/report.hpp"
+#include "farfault/results/reading/guard.hpp"
+#include "farfault/results/reading/open.hpp"
 #include "farfault/results/sweep.hpp"
-#include "guard.hpp"
-#include "open.hpp"
 #include "sample.hpp"
 #include "scratch.hpp"
 
 using namespace farfault;
+using namespace farfault::analysis;
 using namespace farfault::results;
 
 namespace {

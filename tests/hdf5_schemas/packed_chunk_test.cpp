@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // HDF5 reads back chunks that it has not packed itself.
-#include "packed_chunk.hpp"
+#include "writing/packed_chunk.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <numeric>
 
-#include "rows.hpp"
 #include "scratch.hpp"
+#include "writing/rows.hpp"
 
 using namespace farfault;
 using namespace farfault::results;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Report data of hand-written results.
-#include "farfault/results/report.hpp"
+#include "farfault/analysis/report.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,6 +13,7 @@
 #include "scratch.hpp"
 
 using namespace farfault;
+using namespace farfault::analysis;
 using namespace farfault::results;
 
 namespace {

@@ -10,11 +10,11 @@
 #include <nlohmann/json.hpp>
 
 #include "farfault/engine/error.hpp"
-#include "handle.hpp"
-#include "layout.hpp"
+#include "farfault/results/reading/handle.hpp"
+#include "farfault/results/reading/walk.hpp"
 #include "sample.hpp"
 #include "scratch.hpp"
-#include "walk.hpp"
+#include "writing/layout.hpp"
 
 using namespace farfault;
 using namespace farfault::results;

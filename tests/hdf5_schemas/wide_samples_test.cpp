@@ -9,9 +9,9 @@
 #include <fstream>
 
 #include "farfault/results/reader.hpp"
-#include "packed_chunk.hpp"
 #include "sample.hpp"
 #include "scratch.hpp"
+#include "writing/packed_chunk.hpp"
 
 using namespace farfault;
 using namespace farfault::results;

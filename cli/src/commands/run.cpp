@@ -6,7 +6,7 @@
 #include "farfault/cli/simulation.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/units.hpp"
-#include "huge_pages.hpp"
+#include "process/huge_pages.hpp"
 
 namespace farfault::cli {
 namespace {

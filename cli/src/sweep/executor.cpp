@@ -15,8 +15,6 @@
 #include <streambuf>
 #include <string_view>
 
-#include "../huge_pages.hpp"
-#include "../signals.hpp"
 #include "farfault/cli/exit_codes.hpp"
 #include "farfault/cli/readable.hpp"
 #include "farfault/cli/simulation.hpp"
@@ -24,6 +22,8 @@
 #include "farfault/engine/files.hpp"
 #include "farfault/results/writer.hpp"
 #include "places.hpp"
+#include "process/huge_pages.hpp"
+#include "process/signals.hpp"
 
 namespace farfault::cli {
 namespace {

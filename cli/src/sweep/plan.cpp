@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <optional>
 
-#include "../build_id.hpp"
-#include "../engine_values.hpp"
-#include "../shell_line.hpp"
 #include "farfault/cli/parameter_sections.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 #include "places.hpp"
+#include "process/build_id.hpp"
+#include "process/shell_line.hpp"
+#include "run/engine_values.hpp"
 
 namespace farfault::cli {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "../model.hpp"
 #include "checked_results.hpp"
 #include "farfault/cli/sweep.hpp"
+#include "model/model.hpp"
 #include "points.hpp"
 #include "run_table.hpp"
 #include "shared_models.hpp"

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <ostream>
 
+#include "farfault/analysis/csv.hpp"
 #include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
-#include "farfault/results/csv.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -22,7 +22,7 @@ constexpr char const* kStates[] = {"missing", "done", "failed"};
 constexpr std::size_t kMostFigures = 10'000;
 
 std::string cell(std::string const& text) {
-  return results::csv_cell(text);
+  return analysis::csv_cell(text);
 }
 std::string cell(std::uint64_t number) {
   return number == kNoFigure ? std::string() : std::to_string(number);

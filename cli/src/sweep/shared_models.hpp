@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "../model.hpp"
+#include "model/model.hpp"
 #include "study.hpp"
 
 namespace farfault::cli {

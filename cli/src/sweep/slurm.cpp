@@ -11,10 +11,10 @@
 #include <filesystem>
 #include <ostream>
 
-#include "../shell_line.hpp"
 #include "command_output.hpp"
 #include "farfault/engine/error.hpp"
 #include "places.hpp"
+#include "process/shell_line.hpp"
 
 namespace farfault::cli {
 namespace {

@@ -13,8 +13,6 @@
 #include <ostream>
 #include <thread>
 
-#include "../launcher.hpp"
-#include "../signals.hpp"
 #include "executor.hpp"
 #include "farfault/cli/exit_codes.hpp"
 #include "farfault/cli/readable.hpp"
@@ -25,6 +23,8 @@
 #include "places.hpp"
 #include "plan.hpp"
 #include "points.hpp"
+#include "process/launcher.hpp"
+#include "process/signals.hpp"
 #include "run_list.hpp"
 #include "slurm.hpp"
 #include "study.hpp"

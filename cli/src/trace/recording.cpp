@@ -14,7 +14,7 @@
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/units.hpp"
 #include "perfetto.hpp"
-#include "together.hpp"
+#include "process/together.hpp"
 
 namespace farfault::cli {
 

@@ -16,8 +16,8 @@
 #include "farfault/compute/kernel_watch.hpp"
 #include "farfault/engine/engine.hpp"
 #include "farfault/engine/files.hpp"
-#include "model.hpp"
-#include "sampler.hpp"
+#include "model/model.hpp"
+#include "model/sampler.hpp"
 #include "trace_file.hpp"
 
 namespace farfault::cli {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "amounts.hpp"
+#include "farfault/engine/error.hpp"
+#include "html.hpp"
+#include "sections.hpp"
+
+namespace farfault::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kSettings = 8;  // columns of the table
+constexpr std::size_t kFigures = 6;
+constexpr std::size_t kDrawn = 100;  // selectable figures, with few runs
+constexpr std::size_t kDrawnValues = 20'000;
+
+// Figures of the whole machine; simulated time first.
+std::vector<analysis::ComparedFigure const*> figures_of(analysis::RunsCompared const& c) {
+  std::vector<analysis::ComparedFigure const*> all;
+  for (auto const& f : c.figures)
+    if (f.scope == "machine") all.push_back(&f);
+  std::stable_partition(all.begin(), all.end(), [](auto const* f) { return f->metric == "end"; });
+  return all;
+}
+
+}  // namespace
+
+std::string comparison_section(analysis::RunsCompared const& c) {
+  auto const figures = figures_of(c);
+  auto const settings = std::min(c.settings.size(), kSettings);
+  auto const shown_figures = std::min(figures.size(), kFigures);
+  std::vector<std::string> headings{"", "result"};
+  for (std::size_t i = 0; i < settings; ++i) headings.push_back(shown(c.settings[i].name));
+  for (std::size_t i = 0; i < shown_figures; ++i) headings.push_back("#" + shown(figures[i]->metric));
+  headings.insert(headings.end(), {"ended", "vs. A"});
+  HtmlTable table(headings);
+  for (std::size_t run = 0; run < c.runs.size(); ++run) {
+    std::vector<std::string> cells{run_letters(run), one_line(c.runs[run].path)};
+    for (std::size_t i = 0; i < settings; ++i) cells.push_back(shown(c.settings[i].values[run]));
+    for (std::size_t i = 0; i < shown_figures; ++i) {
+      auto const& value = figures[i]->values[run];
+      cells.push_back(value ? amount_text(static_cast<double>(*value), figures[i]->unit) : "-");
+    }
+    cells.push_back(shown(c.runs[run].end_reason));
+    cells.push_back(run == 0 ? "" : c.runs[run].equal ? "equal" : "differs");
+    table.add(cells);
+  }
+  auto html = std::string(
+                  "<section class=\"comparison\">\n"
+                  "<h2>Comparison of runs</h2>\n"
+                  "<p>") +
+              escaped(fmt::format("{} of {} figures and {} parameters differ.", c.figures.size(),
+                                  c.figures_in_all, c.settings.size())) +
+              "</p>\n" + table.text() + "<div class=\"live\" data-draw=\"comparison\"></div>\n";
+  if (c.settings.size() > settings) {
+    HtmlTable rest({"parameter", "values of A, B, ..."});
+    for (auto const& s : c.settings) {
+      std::string values;
+      for (auto const& v : s.values) values += (values.empty() ? "" : ", ") + shown(v);
+      rest.add({shown(s.name), values});
+    }
+    html += folded("All differing parameters", rest.text());
+  }
+  return html + "</section>\n";
+}
+
+Json comparison_data(analysis::RunsCompared const& c) {
+  auto runs = Json::array(), settings = Json::array(), figures = Json::array();
+  for (std::size_t run = 0; run < c.runs.size(); ++run)
+    runs.push_back({{"name", run_letters(run)}, {"path", one_line(c.runs[run].path)}});
+  for (auto const& s : c.settings) {
+    if (settings.size() == kSettings) break;
+    auto values = Json::array();
+    for (auto const& v : s.values) values.push_back(shown(v));
+    settings.push_back({{"name", shown(s.name)}, {"in_all", s.in_all()}, {"values", std::move(values)}});
+  }
+  auto const most = std::min(kDrawn, std::max<std::size_t>(kFigures, kDrawnValues / c.runs.size()));
+  for (auto const* f : figures_of(c)) {
+    if (figures.size() == most) break;
+    auto values = Json::array();
+    for (auto const& v : f->values) values.push_back(v ? Json(*v) : Json());
+    figures.push_back({{"metric", shown(f->metric)},
+                       {"text", one_line(f->text.substr(0, 300))},
+                       {"units", shown(f->unit)},
+                       {"values", std::move(values)}});
+  }
+  return {{"runs", std::move(runs)}, {"settings", std::move(settings)}, {"figures", std::move(figures)}};
+}
+
+}  // namespace farfault::cli

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "farfault/analysis/compare.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <tuple>
+
+#include "farfault/analysis/csv.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/results/reader.hpp"
+#include "farfault/results/reading/guard.hpp"
+#include "farfault/results/reading/settings.hpp"
+#include "farfault/results/reading/walk.hpp"
+#include "result_file.hpp"
+
+namespace farfault::analysis {
+namespace {
+
+std::vector<SettingDifference> settings_between(std::string const& a, std::string const& b) {
+  Pack pack(read_guarded(
+      a,
+      [&](ObjectId file_a) {
+        check_is_result(file_a);
+        auto const file_b = open_to_read(b, "cannot open the other file");
+        check_is_result(file_b);
+        Pack answer;
+        for (auto const& s : setting_differences(file_a, file_b)) {
+          answer.put(1);
+          for (auto const* field : {&s.name, &s.a, &s.b}) answer.put(one_line(*field));
+        }
+        answer.put(std::uint64_t{0});
+        return answer.take();
+      },
+      b));
+  std::vector<SettingDifference> all;
+  while (pack.number() != 0) {
+    auto& s = all.emplace_back();
+    for (auto* field : {&s.name, &s.a, &s.b}) *field = pack.text();
+  }
+  return all;
+}
+
+std::vector<ComparedSetting> settings_of(std::vector<std::string> const& paths) {
+  std::map<std::string, std::vector<std::string>> by_name;
+  for (std::size_t i = 1; i < paths.size(); ++i)
+    for (auto const& s : settings_between(paths[0], paths[i])) {
+      auto const at = by_name.try_emplace(s.name, paths.size(), s.a).first;
+      at->second[i] = s.b;
+    }
+  std::vector<ComparedSetting> all;
+  for (auto& [name, values] : by_name) all.push_back({name, std::move(values)});
+  // Settings that follow from a choice are listed after the choices.
+  std::stable_partition(all.begin(), all.end(), [](auto const& s) { return s.in_all(); });
+  return all;
+}
+
+// In the units of a machine: microseconds, memory transactions of 64 bytes.
+double amount(std::uint64_t value, std::string_view unit) {
+  return static_cast<double>(value) / (unit == "ps" ? 1'000'000 : unit == "byte" ? 64 : 1);
+}
+
+double effect_of(std::uint64_t a, std::uint64_t b, std::string_view unit) {
+  auto const larger = amount(std::max(a, b), unit);
+  auto const apart = amount(std::max(a, b) - std::min(a, b), unit);
+  return larger == 0 ? 0 : apart / (larger + 10 * std::sqrt(larger));
+}
+
+bool differs(ComparedFigure const& f) {
+  return std::ranges::any_of(f.values, [&](auto const& v) { return v != f.values[0]; });
+}
+
+// All figures of all runs, in the order of the first run that has each figure.
+std::vector<ComparedFigure> figures_of(std::vector<ResultSummary> const& runs) {
+  std::vector<ComparedFigure> all;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> known;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    for (auto const& row : runs[i].summary) {
+      auto const [at, is_new] = known.try_emplace({row.scope, row.name, row.metric}, all.size());
+      if (is_new)
+        all.push_back({row.scope, row.name, row.metric, row.unit, row.text,
+                       std::vector<std::optional<std::uint64_t>>(runs.size()), 0});
+      all[at->second].values[i] = row.value;
+    }
+  return all;
+}
+
+}  // namespace
+
+bool ComparedSetting::in_all() const {
+  return std::ranges::find(values, "none") == values.end();
+}
+
+bool RunsCompared::all_equal() const {
+  return std::ranges::all_of(runs, [](ComparedRun const& r) { return r.equal; });
+}
+
+RunsCompared compare(std::vector<std::string> const& paths) {
+  if (paths.size() < 2 || paths.size() > kMostCompared)
+    throw UserError("compare takes 2 to " + std::to_string(kMostCompared) + " results, not " +
+                    std::to_string(paths.size()));
+  RunsCompared c;
+  std::vector<ResultSummary> read;
+  for (auto const& path : paths) {
+    check_readable(path);
+    auto const& s = read.emplace_back(read_summary(path));
+    c.runs.push_back({path, s.result_digest, s.end_reason, s.farfault_version, s.commit, false});
+  }
+  auto figures = figures_of(read);
+  c.figures_in_all = figures.size();
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    auto const same = [&](ComparedFigure const& f) { return f.values[i] == f.values[0]; };
+    bool const by_digest = !c.runs[i].digest.empty() && c.runs[i].digest == c.runs[0].digest;
+    c.runs[i].equal = i == 0 || by_digest ||
+                      (c.runs[i].end_reason == c.runs[0].end_reason && std::ranges::all_of(figures, same) &&
+                       !diff(paths[0], paths[i]).difference);
+  }
+  c.settings = settings_of(paths);
+  for (auto& f : figures) {
+    if (!differs(f)) continue;
+    if (f.values[0])
+      for (auto const& v : f.values)
+        if (v) f.effect = std::max(f.effect, effect_of(*f.values[0], *v, f.unit));
+    c.figures.push_back(std::move(f));
+  }
+  std::ranges::stable_sort(c.figures, [](auto const& a, auto const& b) { return a.effect > b.effect; });
+  return c;
+}
+
+std::string to_json(RunsCompared const& c) {
+  using Json = nlohmann::ordered_json;
+  Json runs = Json::array(), settings = Json::array(), figures = Json::array();
+  for (auto const& r : c.runs)
+    runs.push_back({{"path", r.path},
+                    {"result_digest", r.digest},
+                    {"end_reason", r.end_reason},
+                    {"farfault_version", r.farfault_version},
+                    {"commit", r.commit},
+                    {"equal", r.equal}});
+  for (auto const& s : c.settings) settings.push_back({{"name", s.name}, {"values", s.values}});
+  for (auto const& f : c.figures) {
+    Json values = Json::array();
+    for (auto const& v : f.values) values.push_back(v ? Json(*v) : Json());
+    figures.push_back({{"scope", f.scope},
+                       {"name", f.name},
+                       {"metric", f.metric},
+                       {"units", f.unit},
+                       {"long_name", f.text},
+                       {"values", values},
+                       {"effect", f.effect}});
+  }
+  Json const all = {{"kind", "comparison"}, {"runs", runs},       {"equal", c.all_equal()},
+                    {"settings", settings}, {"figures", figures}, {"figures_in_all", c.figures_in_all}};
+  return all.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+std::string to_csv(RunsCompared const& c) {
+  std::string text = "kind,scope,name,metric,units";
+  for (auto const& r : c.runs) text += "," + csv_cell(r.path);
+  text += "\n";
+  for (auto const& s : c.settings) {
+    text += "setting,,," + csv_cell(s.name) + ",";
+    for (auto const& v : s.values) text += "," + csv_cell(v);
+    text += "\n";
+  }
+  for (auto const& f : c.figures) {
+    text += "figure";
+    for (auto const* field : {&f.scope, &f.name, &f.metric, &f.unit}) text += "," + csv_cell(*field);
+    for (auto const& v : f.values) text += "," + (v ? std::to_string(*v) : std::string());
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace farfault::analysis
