@@ -162,12 +162,13 @@ void print_schema(ParameterSections const& sections, std::vector<std::string> co
     if (s.name == "workload") add_workloads(to, "name");
     if (s.name == kApplication) add_workloads(to, "workload");
   }
-  // A file that includes the array may set values of its tables by name.
+  // An array; or tables by name, in a file that includes the array and sets some of its values.
   Json const application = {{"$ref", "#/definitions/application"}};
-  root["properties"][std::string(kApplication)] = {
-      {"anyOf",
-       {{{"type", "array"}, {"items", application}, {"minItems", 1}, {"maxItems", Applications::kMost}},
-        {{"type", "object"}, {"additionalProperties", application}}}}};
+  root["properties"][std::string(kApplication)] = {{"type", {"array", "object"}},
+                                                   {"items", application},
+                                                   {"minItems", 1},
+                                                   {"maxItems", Applications::kMost},
+                                                   {"additionalProperties", application}};
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}};
   schema.update(root);
   schema["definitions"] = std::move(definitions);
