@@ -98,7 +98,7 @@ def main():
         check(all(n > ran // 20 for n in worked.values()), f"mechanisms were active in {worked} of {ran} runs")
         print(f"{ran} combinations run, {refused} are rejected; {worked}")
     print(checks.counts())
-    return checks.failed != 0
+    return 1 if checks.failed() else 0
 
 
 sys.exit(main())

@@ -87,7 +87,7 @@ def main():
         check(moved > ran // 20 or drawn < 100, f"pages were moved within a memory in {moved} of {ran} runs")
         print(f"{ran} combinations run, {refused} are rejected; base pages were coalesced in {large}, moved within a memory in {moved}")
     print(checks.counts())
-    return checks.failed != 0
+    return 1 if checks.failed() else 0
 
 
 sys.exit(main())

@@ -143,7 +143,7 @@ def main():
         check(len(digests) > ran * 3 // 4, f"{ran} runs have {len(digests)} digests")
         print(f"{ran} combinations run, {refused} are rejected, {len(digests)} digests")
     print(checks.counts())
-    return checks.failed != 0
+    return 1 if checks.failed() else 0
 
 
 sys.exit(main())

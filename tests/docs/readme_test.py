@@ -16,18 +16,13 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'tests/support'))
+import checks
+from checks import check
+
 README = ROOT / 'README.md'
 RUNNABLE = ('bench/demo ', 'build/release/farfault ', 'build/release/test_models ', 'python3 ', 'mpirun ')
 MESH = 'usr/share/doc/libmetis-dev/examples/graphs/copter2.graph'
-
-passed = failed = 0
-
-
-def check(what, holds):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    if not holds:
-        print('FAILED:', what)
 
 
 def blocks(text):
@@ -102,21 +97,21 @@ def main():
             answer = run(command, folder)
             # diff exits with 1 if results differ.
             expected = 1 if command.startswith('build/release/farfault diff') else 0
-            check(f'{command}: exit code {expected}, not {answer.returncode}: {answer.stderr}',
-                  answer.returncode == expected)
+            check(answer.returncode == expected,
+                  f'{command}: exit code {expected}, not {answer.returncode}: {answer.stderr}')
             printed = answer.stdout
             if command.startswith('bench/demo'):
                 figures[command] = {label(l): l for l in printed.split('\n') if label(l)}
-    check('README.md runs the demo and at least one change of it', len(figures) > 1)
+    check(len(figures) > 1, 'README.md runs the demo and at least one change of it')
     first = next(iter(figures.values()))
     for other in (f for command, f in figures.items() if ' --set ' in command):
         for name in ('simulated time', 'remote accesses', 'page walks'):
-            check(f'the experiment changes {name}', first.get(name) != other.get(name))
+            check(first.get(name) != other.get(name), f'the experiment changes {name}')
     if update:
         README.write_text('\n'.join(lines))
     subprocess.run(['rm', '-rf', folder], check=True)
-    print(f'{passed} passed, {failed} failed')
-    return failed != 0
+    print(checks.counts())
+    return 1 if checks.failed() else 0
 
 
 def compare(begin, block, printed, lines, mesh):
@@ -129,11 +124,11 @@ def compare(begin, block, printed, lines, mesh):
         if '--update' in sys.argv and name in now:
             lines[begin + offset] = now[name]
         if name is None:  # a table's heading
-            check(f'README.md:{begin + offset + 1} shows {shown!r}, which is not printed', shown in printed.split('\n'))
+            check(shown in printed.split('\n'), f'README.md:{begin + offset + 1} shows {shown!r}, which is not printed')
         elif name == 'took':
-            check('README.md shows how long the run took', name in now)
+            check(name in now, 'README.md shows how long the run took')
         else:
-            check(f'README.md:{begin + offset + 1} shows {shown!r}, printed is {now.get(name)!r}', now.get(name) == shown)
+            check(now.get(name) == shown, f'README.md:{begin + offset + 1} shows {shown!r}, printed is {now.get(name)!r}')
 
 
 if __name__ == '__main__':

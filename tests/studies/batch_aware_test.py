@@ -117,7 +117,7 @@ def main():
         twc = {d: measured["headline"]["0.5", "bfs_twc", d]["kernel_us"] for d in digests}
         check(abs(averages["to_ue_over_baseline"] - twc["baseline"] / twc["to_ue"]) < 1e-9, "the mean of equal ratios is not that ratio")
     print(checks.counts())
-    return 1 if checks.failed else 0
+    return 1 if checks.failed() else 0
 
 
 sys.exit(main())

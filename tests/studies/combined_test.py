@@ -278,7 +278,7 @@ def main():
         check_refusals(program, folder / "refused")
         found = ran(program, "--small", "--gpus", "2", "--out", folder / "out", "--jobs", "2")
         check(found.returncode == 0, f"the grid: {found.returncode} {found.stderr[-500:]}")
-        if checks.failed == 0:
+        if checks.failed() == 0:
             out = records.read(folder / "out")
             rows = out["cells"]
             check(len(rows) == 64 and not out["refused"] and len(out["again"]) == 14, f"{len(rows)} cells, {len(out['again'])} repeated")
@@ -294,7 +294,7 @@ def main():
             check_elsewhere(program, folder, rows, cells_on_ranks())
             check_missing(folder / "part", rows)
     print(checks.counts())
-    return checks.failed != 0
+    return 1 if checks.failed() else 0
 
 
 sys.exit(main())

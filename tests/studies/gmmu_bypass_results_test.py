@@ -11,7 +11,10 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[2]
 STUDY = ROOT / "bench/studies/gmmu_bypass"
-sys.path.insert(0, str(STUDY))
+sys.path[:0] = [str(STUDY), str(ROOT / "tests/support")]
+import checks
+from checks import check
+
 try:
     import h5py
 
@@ -31,14 +34,6 @@ except ModuleNotFoundError as missing:
     sys.exit(77)
 
 FOOTPRINT = 128 << 10
-passed = failed = 0
-
-
-def check(holds, what):
-    global passed, failed
-    passed, failed = (passed + 1, failed) if holds else (passed, failed + 1)
-    if not holds:
-        print(what)
 
 
 def results_of_others(program, folder):
@@ -222,8 +217,8 @@ def main():
             folder = Path(scratch) / test.__name__
             folder.mkdir()
             test(program, folder)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    print(checks.counts())
+    return 1 if checks.failed() else 0
 
 
 sys.exit(main())

@@ -12,6 +12,9 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench/studies/gmmu_bypass"), str(ROOT / "tests/support")]
+import checks
+from checks import check
+
 try:
     import h5py
 
@@ -122,34 +125,24 @@ def main():
     program = (Path(sys.argv[1]).parent / "farfault").resolve()
     linked = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
     ranks = shutil.which("mpirun") is not None and "libmpi" in linked
-    passed = failed = 0
     with tempfile.TemporaryDirectory() as scratch:
         for workload in study.WORKLOADS:
             seen = {}
             for design in study.DESIGNS:
                 run = study.Run(workload, design, PLACEMENT, FOOTPRINT, f"{workload}, {design}")
                 ways = each_way(program, Path(scratch), run, ranks)
-                if one_digest(ways):
-                    passed += 1
-                    seen.setdefault(one_digest(ways), design)
-                else:
-                    failed += 1
-                    print(f"{workload}, {design}: {ways}")
+                check(one_digest(ways) is not None, f"{workload}, {design}: {ways}")
+                seen.setdefault(one_digest(ways), design)
             # Designs with identical runs would prove nothing about the design.
-            if len(seen) == len(study.DESIGNS):
-                passed += 1
-            else:
-                failed += 1
-                print(f"{workload}: only {len(seen)} digests of {len(study.DESIGNS)} designs: {seen}")
-        for name, holds in (("a recorded map", recorded(program, Path(scratch), ranks)), ("the variations", variations(program)),
-                            ("names of runs", one_name_each(program, Path(scratch))),
-                            ("the grid", grid_of_one_map(Path(scratch))), ("the page map with room", one_map_with_room(program, Path(scratch))),
-                            ("readings of MGPUSim", machines_and_programs(Path(scratch)))):
-            passed, failed = passed + holds, failed + (not holds)
-            if not holds:
-                print(f"{name}: failed")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+            check(len(seen) == len(study.DESIGNS), f"{workload}: only {len(seen)} digests of {len(study.DESIGNS)} designs: {seen}")
+        check(recorded(program, Path(scratch), ranks), "a recorded map")
+        check(variations(program), "the variations")
+        check(one_name_each(program, Path(scratch)), "names of runs")
+        check(grid_of_one_map(Path(scratch)), "the grid")
+        check(one_map_with_room(program, Path(scratch)), "the page map with room")
+        check(machines_and_programs(Path(scratch)), "readings of MGPUSim")
+    print(checks.counts())
+    return 1 if checks.failed() else 0
 
 
 sys.exit(main())

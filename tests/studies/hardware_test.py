@@ -9,7 +9,10 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench/studies/hardware"))
+sys.path[:0] = [str(ROOT / "bench/studies/hardware"), str(ROOT / "tests/support")]
+import checks
+from checks import check
+
 try:
     import study
     import measure
@@ -25,14 +28,6 @@ except ModuleNotFoundError as missing:
 def main():
     program = (Path(sys.argv[1]).parent / "farfault").resolve()
     values = measure.PUBLISHED["values"]
-    passed = failed = 0
-
-    def check(holds, what):
-        nonlocal passed, failed
-        passed, failed = (passed + 1, failed) if holds else (passed, failed + 1)
-        if not holds:
-            print(what)
-
     for v in values + measure.PUBLISHED["curves"]:
         check(v["role"] in ("input", "judge") and v["source"] in measure.PUBLISHED["sources"], f"{v}: role or source")
     inputs = {(v["gpu"], v["what"], v["source"]) for v in values if v["role"] == "input"}
@@ -107,8 +102,8 @@ def main():
                 check(False, f"{settings}: accepted")
             except study.StudyError as problem:
                 check(word in str(problem) and "\n" not in str(problem) and sweep.of(bad) is None, f"{problem}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    print(checks.counts())
+    return 1 if checks.failed() else 0
 
 
 if __name__ == "__main__":

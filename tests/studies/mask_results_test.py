@@ -206,7 +206,7 @@ def main():
         tables(folder)
         named_pairs()
     print(checks.counts())
-    return checks.failed != 0
+    return 1 if checks.failed() else 0
 
 
 sys.exit(main())

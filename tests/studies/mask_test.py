@@ -143,7 +143,7 @@ def main():
             found = digest(program, Path(folder), run)
             check(re.fullmatch("[0-9a-f]{32}", found), f"a part of {applications}: {found}")
     print(checks.counts())
-    return checks.failed != 0
+    return 1 if checks.failed() else 0
 
 
 sys.exit(main())

@@ -105,7 +105,7 @@ def main():
         check(set(averages) == set(report.PAPER["averages"]), "averages differ from the paper's")
         check(averages["bloat_of_large"] == ray["large"]["mapped_bytes"] / ray["gpu_mmu"]["mapped_bytes"], "bloat")
     print(checks.counts())
-    return 1 if checks.failed else 0
+    return 1 if checks.failed() else 0
 
 
 sys.exit(main())

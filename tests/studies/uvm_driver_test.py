@@ -137,7 +137,7 @@ def main():
         rows = records.read(folder / "tables")["rows"]
         check(len(rows) == sum(len(found) for found in measured.values()), "rows of results.json.xz")
     print(checks.counts())
-    return 1 if checks.failed else 0
+    return 1 if checks.failed() else 0
 
 
 if __name__ == "__main__":

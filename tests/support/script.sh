@@ -3,8 +3,11 @@
 # Sourced by test scripts: the program, a temporary scratch folder, and a count of checks.
 #
 #   . "$(dirname "$0")/../support/script.sh"
-#   check "what must hold" COMMAND ...      one test; passes if COMMAND exits with 0
+#   check "what must hold" COMMAND ...      fails and prints its text unless COMMAND exits with 0
 #   finish                                  prints "N passed, N failed"; the script's exit code
+#
+# A test is a line of the script that checks something, itself or by a function that it calls. Executed again, as in a
+# loop, it is the same test, which passes if all its checks pass.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 source_dir=$PWD
@@ -12,11 +15,12 @@ farfault=$(realpath "${PRESET_DIR:-build/release}/farfault") || exit
 data=${FARFAULT_DATA:-$source_dir/../shared/data}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-passed=0 failed=0
+declare -A failures=() # of each test, by its line
 
-pass() { passed=$((passed + 1)); }
+# The line of the script itself, not of its functions: bash lists the callers' lines, the outermost before a final 0.
+pass() { : "${failures[${BASH_LINENO[-2]}]:=0}"; }
 fail() {
-  failed=$((failed + 1))
+  failures[${BASH_LINENO[-2]}]=1
   echo "FAILED: $*"
 }
 check() {
@@ -25,7 +29,9 @@ check() {
   if "$@"; then pass; else fail "$what"; fi
 }
 finish() {
-  echo "$passed passed, $failed failed"
+  local failed=0 each
+  for each in "${failures[@]}"; do failed=$((failed + each)); done
+  echo "$((${#failures[@]} - failed)) passed, $failed failed"
   [ "$failed" -eq 0 ]
 }
 
