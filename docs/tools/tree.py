@@ -62,7 +62,7 @@ def main(path, tree):
         pages, names = generator.pages(asked)
         files.update({name: text.encode() for name, text in pages.items()})
         defined += names
-    defined += glossary.names((DOCS / "glossary.md").read_text(encoding="utf-8"))
+    defined += glossary.names((DOCS / f"{glossary.PAGE}.md").read_text(encoding="utf-8"))
     tree = pathlib.Path(tree)
     link_source(tree)
     write(tree / "docs", files)
