@@ -70,18 +70,27 @@ def head(x, y, dx, dy):
 class Side:
     """The transitions drawn on one side of the column: down on the right (1), up on the left (-1)."""
 
-    def __init__(self, sign, transitions, number):
-        self.sign = sign
-        self.exits, self.lanes = collections.defaultdict(list), []
-        for t in sorted(transitions, key=lambda t: abs(number[t.end] - number[t.start])):
-            low, high = sorted((number[t.start], number[t.end]))
-            lane = next((i for i, used in enumerate(self.lanes) if all(high <= a or b <= low for a, b in used)), len(self.lanes))
-            if lane == len(self.lanes):
-                self.lanes.append([])
-            self.lanes[lane].append((low, high))
-            self.exits[t.start].append((t, lane))
+    def __init__(self, sign, transitions):
+        self.sign, self.transitions = sign, transitions
+        self.exits = collections.defaultdict(list)
+        for t in transitions:
+            self.exits[t.start].append(t)
         self.room = max((len(t.text) * CHARACTER + 18 for t in transitions), default=0)
-        self.width = self.room + LANE * len(self.lanes) + MARGIN
+        self.ends, self.lanes = {}, {}
+
+    def place(self, boxes):
+        """Heights of both ends of each transition, and a lane for it that no other transition uses between them."""
+        for name, leaving in self.exits.items():
+            for i, t in enumerate(leaving):
+                self.ends[t] = boxes[name][0] + 13 + LINE * (i + 1), boxes[t.end][0] + 9
+        used = []
+        for t in sorted(self.transitions, key=lambda t: abs(self.ends[t][1] - self.ends[t][0])):
+            low, high = sorted(self.ends[t])
+            lane = next((i for i, spans in enumerate(used) if all(high < a or b < low for a, b in spans)), len(used))
+            used += [[]] if lane == len(used) else []
+            used[lane].append((low, high))
+            self.lanes[t] = lane
+        self.width = self.room + LANE * len(used) + MARGIN
 
 
 def svg(title, states, transitions):
@@ -89,16 +98,18 @@ def svg(title, states, transitions):
     number = {name: i for i, name in enumerate(names)}
     straight = {t.start: t for t in transitions if number[t.end] == number[t.start] + 1}
     rest = [t for t in transitions if straight.get(t.start) is not t]
-    right = Side(1, [t for t in rest if number[t.end] > number[t.start]], number)
-    left = Side(-1, [t for t in rest if number[t.end] <= number[t.start]], number)
-    beyond = max((len(t.text) * CHARACTER + 10 - WIDTH / 2 for t in straight.values()), default=0) + MARGIN
-    middle = left.width + WIDTH / 2
+    right = Side(1, [t for t in rest if number[t.end] > number[t.start]])
+    left = Side(-1, [t for t in rest if number[t.end] <= number[t.start]])
+    wide = max(WIDTH, *(len(label) * 1.1 * CHARACTER + 16 for label in states.values()))
     top, boxes = MARGIN, {}
     for name in names:
-        exits = max(len(right.exits[name]), len(left.exits[name]))
-        boxes[name] = (top, 26 + LINE * exits)
+        boxes[name] = (top, 26 + LINE * max(len(right.exits[name]), len(left.exits[name])))
         top += boxes[name][1] + GAP
-    width, height = middle + WIDTH / 2 + max(right.width, beyond), top - GAP + MARGIN
+    right.place(boxes)
+    left.place(boxes)
+    beyond = max((len(t.text) * CHARACTER + 10 - wide / 2 for t in straight.values()), default=0) + MARGIN
+    middle = left.width + wide / 2
+    width, height = middle + wide / 2 + max(right.width, beyond), top - GAP + MARGIN
     out = [f'<svg class="drawing" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
            f'role="img" font-family="sans-serif" fill="currentColor" stroke="none">', f"<title>{html.escape(title)}</title>"]
 
@@ -109,20 +120,19 @@ def svg(title, states, transitions):
 
     for name, label in states.items():
         y, tall = boxes[name]
-        out.append(f'<g class="state" data-name="{html.escape(name)}"><rect x="{middle - WIDTH / 2:g}" y="{y:g}" width="{WIDTH}" '
+        out.append(f'<g class="state" data-name="{html.escape(name)}"><rect x="{middle - wide / 2:g}" y="{y:g}" width="{wide:g}" '
                    f'height="{tall:g}" rx="6" fill="currentColor" fill-opacity="0.06" stroke="currentColor" stroke-opacity="0.6"/>')
         out.append(words(middle, y + tall / 2 + 4, label, "middle") + "</g>")
     for name, t in straight.items():
         y0, y1 = sum(boxes[name]), boxes[t.end][0]
         transition(t, f"M{middle:g} {y0:g}V{y1:g}{head(middle, y1, 0, 1)}", middle + 8, (y0 + y1) / 2 + 4, "start")
     for side in (right, left):
-        edge = middle + side.sign * WIDTH / 2
-        for name in names:
-            for i, (t, lane) in enumerate(side.exits[name]):
-                y0, y1 = boxes[name][0] + 13 + LINE * (i + 1), boxes[t.end][0] + 9
-                x = edge + side.sign * (side.room + LANE * lane)
-                path = f"M{edge:g} {y0:g}H{x:g}V{y1:g}H{edge:g}{head(edge, y1, -side.sign, 0)}"
-                transition(t, path, edge + side.sign * 6, y0 - 4, "start" if side.sign > 0 else "end")
+        edge = middle + side.sign * wide / 2
+        for t in side.transitions:
+            y0, y1 = side.ends[t]
+            x = edge + side.sign * (side.room + LANE * side.lanes[t])
+            path = f"M{edge:g} {y0:g}H{x:g}V{y1:g}H{edge:g}{head(edge, y1, -side.sign, 0)}"
+            transition(t, path, edge + side.sign * 6, y0 - 4, "start" if side.sign > 0 else "end")
     out.append("</svg>")
     return "\n".join(out) + "\n"
 

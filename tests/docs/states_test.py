@@ -45,6 +45,11 @@ picture = states.svg("Title", *states.parse(LINES))
 check(sorted(drawn(picture)) == [("a", "b", "next"), ("a", "c", "past b"), ("c", "a", "back &amp; up"), ("c", "b", "back")],
       "each transition is drawn once, and its text is escaped")
 check(re.findall(r'class="state" data-name="(\w+)"', picture) == ["a", "b", "c"], "states are drawn in the order of the block")
+lanes = re.findall(r"M[-\d.]+ ([\d.]+)H([-\d.]+)V([\d.]+)H", states.svg("Title", *states.parse(
+    ["a: A", "b: B", "c: C", "b -> b: again", "b -> a: up", "c -> b: up"])))
+spans = [(x, *sorted((float(y), float(end)))) for y, x, end in lanes]
+check(len(spans) == 3 and all(p[0] != q[0] or p[2] < q[1] or q[2] < p[1] for i, p in enumerate(spans) for q in spans[:i]),
+      "no two transitions share a part of a line")
 edges = [float(x) for x in re.findall(r"[MH](-?[\d.]+)", picture)]
 width = float(re.search(r'width="([\d.]+)" height', picture)[1])
 check(0 <= min(edges) and max(edges) <= width, "lines stay within the drawing")
