@@ -149,6 +149,7 @@ def directive():
 
         def run(self):
             env = self.state.document.settings.env
+            env.note_dependency(__file__)
             try:
                 states, transitions = parse(self.content)
                 if "enum" in self.options:
