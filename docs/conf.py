@@ -29,3 +29,5 @@ html_show_search_summary = False
 html_theme_options = {"top_of_page_button": None}
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
+
+extensions.append("states")  # state diagrams
