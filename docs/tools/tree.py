@@ -8,12 +8,14 @@ import pathlib
 import sys
 
 import commands
+import drawing
 import glossary
 import parameters
 import presets
 import program
 import results
 import statistics_pages
+import stories
 import words
 
 DOCS = pathlib.Path(__file__).resolve().parents[1]
@@ -66,6 +68,7 @@ def main(path, tree):
     tree = pathlib.Path(tree)
     link_source(tree)
     write(tree / "docs", files)
+    write(tree / "drawings", {name + ".svg": drawing.svg(story).encode() for name, story in stories.stories(asked).items()})
     words.write(tree / words.FILE, defined)
 
 
