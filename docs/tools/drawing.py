@@ -11,7 +11,8 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from stories import Message
 
-LEFT, COLUMN, ROW, HEAD, CHARACTER = 92, 168, 30, 46, 7
+LEFT, ROW, HEAD = 66, 30, 46
+WIDTH = 670  # of all columns: a page is 736 wide
 
 
 def duration(ps):
@@ -37,8 +38,9 @@ def arrow(x0, x1, y):
 
 
 def svg(story):
-    place = {actor: LEFT + COLUMN * (i + 0.5) for i, actor in enumerate(story.actors)}
-    width, height = LEFT + COLUMN * len(story.actors) + 60, HEAD + ROW * (len(story.steps) + 1)
+    column = min(150, WIDTH // len(story.actors))
+    place = {actor: LEFT + column * (i + 0.5) for i, actor in enumerate(story.actors)}
+    width, height = LEFT + column * len(story.actors) + 60, HEAD + ROW * (len(story.steps) + 1)
     start = min(s.at if isinstance(s, Message) else s.begin for s in story.steps)
     out = [f'<svg class="drawing" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
            f'role="img" font-family="sans-serif" fill="currentColor" stroke="none">', f"<title>{html.escape(story.title)}</title>"]

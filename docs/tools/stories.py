@@ -28,8 +28,8 @@ RUNS = {
 # What a component asks of the next one, by the kinds of both.
 TEXTS = {
     ("sm", "l2_tlb"): "L1 TLB miss", ("l2_tlb", "gmmu"): "L2 TLB miss", ("l2_tlb", "sm"): "translation",
-    ("gmmu", "l2_tlb"): "translation", ("gmmu", "sm"): "page fault", ("gmmu", "rdma"): "not mapped on this GPU",
-    ("l2_tlb", "rdma"): "request to the IOMMU", ("rdma", "iommu"): "translation request", ("iommu", "rdma"): "response",
+    ("gmmu", "l2_tlb"): "translation", ("gmmu", "sm"): "page fault", ("gmmu", "rdma"): "page not mapped",
+    ("l2_tlb", "rdma"): "translate", ("rdma", "iommu"): "translate", ("iommu", "rdma"): "response",
     ("rdma", "sm"): "response", ("rdma", "l2_tlb"): "response", ("sm", "l2_slice"): "L1 cache miss",
     ("l2_slice", "dram"): "L2 cache miss", ("dram", "l2_slice"): "line", ("l2_slice", "sm"): "data", ("sm", "rdma"): "remote access",
     ("sm", "gmmu"): "merged into an outstanding walk",
@@ -82,8 +82,16 @@ def text_between(sender, receiver, stage, store):
     return {"data": "acknowledgement", "L1 cache miss": "store"}.get(text, text) if store else text
 
 
-def access_story(title, recorded, number):
-    """The stages of an access, a message for each change of component, and the response to the SM."""
+def refuse(title):
+    sys.exit(f"farfault: no access or batch of the recorded run is '{title}'; change RUNS in docs/tools/stories.py")
+
+
+def access_story(recorded, title, holds):
+    """The first access that `holds`: its stages, a message for each change of component, and the response to the SM."""
+    issued = sorted(recorded.accesses.items(), key=lambda item: (item[1].ts, item[0]))
+    number = next((n for n, whole in issued if holds(whole, [s.name for s in recorded.stages[n]])), None)
+    if number is None:
+        refuse(title)
     whole, steps = recorded.accesses[number], []
     here = recorded.component(whole)
     actors = [here]
@@ -101,21 +109,11 @@ def access_story(title, recorded, number):
     return Story(title, actors, steps)
 
 
-def first_access(recorded, what, holds):
-    """The number of the first access, in the order of issue, that `holds`."""
-    for number, whole in sorted(recorded.accesses.items(), key=lambda item: (item[1].ts, item[0])):
-        if holds(whole, [s.name for s in recorded.stages[number]]):
-            return number
-    sys.exit(f"farfault: no access of the recorded run {what}; change RUNS in docs/tools/stories.py")
-
-
-def batch_story(title, recorded, holds, what):
-    """A batch of faults: reading of the buffer, migrations and evictions, the end of the batch, and the replay."""
-    batches = recorded.tables["fault_batches"]
-    index = next((i for i, b in enumerate(batches) if holds(b)), None)
-    if index is None:
-        sys.exit(f"farfault: no batch of the recorded run {what}; change RUNS in docs/tools/stories.py")
-    batch = batches[index]
+def batch_story(recorded, title, holds):
+    """The first batch of faults that `holds`: reading of the buffer, migrations and evictions, and resumed accesses."""
+    batch = next((b for b in recorded.tables["fault_batches"] if holds(b)), None)
+    if batch is None:
+        refuse(title)
     gpu, cpu = batch["gpu"], "cpu0"
     sms, unit, driver = gpu + " SMs", gpu + ".gmmu", "driver"
     steps = [Message(batch["first_fault"], sms, unit, "first page fault"),
@@ -143,17 +141,22 @@ def batch_story(title, recorded, holds, what):
     return Story(title, [a for a in (sms, unit, driver, gpu, cpu) if a in used], steps)
 
 
+def stories_of(runs):
+    """{name: (run, story)}"""
+    walks, faults = runs["walks"], runs["faults"]
+    return {
+        "l1_tlb_hit": ("walks", access_story(walks, "A load that hits the L1 TLB", lambda a, stages: a.name == "load" and
+                                             a.args["translation"] == "l1" and "dram" in stages and "links" not in stages)),
+        "page_walk": ("walks", access_story(walks, "A load that misses both TLBs", lambda a, stages: a.name == "load" and
+                                            a.args["translation"] == "gmmu" and {"l2_tlb", "walk"} <= set(stages) and "links" not in stages)),
+        "far_fault": ("faults", access_story(faults, "A load whose page is not in GPU memory", lambda a, stages: a.name == "load" and
+                                             a.args["translation"] == "fault" and "walk" in stages)),
+        "batch": ("faults", batch_story(faults, "A batch of page faults", lambda b: b["evicted_pages"] == 0 and b["pages"] > 1)),
+        "eviction": ("faults", batch_story(faults, "A batch that evicts pages", lambda b: b["evicted_pages"] == 2)),
+    }
+
+
 def stories(program):
     """{name: story}"""
-    walks, faults = (Recorded(program, RUNS[name]) for name in ("walks", "faults"))
-    return {
-        "l1_tlb_hit": access_story("A load that hits the L1 TLB and misses the L1 cache", walks, first_access(
-            walks, "hits the L1 TLB", lambda a, stages: a.name == "load" and a.args["translation"] == "l1" and "dram" in stages and "links" not in stages)),
-        "page_walk": access_story("A load that misses both TLBs: a page walk on the GPU", walks, first_access(
-            walks, "is translated by a page walk", lambda a, stages: a.args["translation"] == "gmmu" and "l2_tlb" in stages and "walk" in stages and
-            "links" not in stages)),
-        "far_fault": access_story("A load whose page is not resident: a far-fault", faults, first_access(
-            faults, "faults", lambda a, stages: a.name == "load" and a.args["translation"] == "fault" and "walk" in stages)),
-        "batch": batch_story("A batch of page faults", faults, lambda b: b["evicted_pages"] == 0 and b["pages"] > 1, "has no eviction"),
-        "eviction": batch_story("A batch that evicts pages", faults, lambda b: b["evicted_pages"] == 2, "evicts two pages"),
-    }
+    found = stories_of({name: Recorded(program, words) for name, words in RUNS.items()})
+    return {name: story for name, (_, story) in found.items()}
