@@ -18,6 +18,9 @@ install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${documents}/farfa
 install(FILES bench/demo.toml bench/placements.toml DESTINATION ${documents}/farfault/examples COMPONENT program)
 install(DIRECTORY bench/slurm DESTINATION ${documents}/farfault/examples USE_SOURCE_PERMISSIONS
   COMPONENT program)
+# The handbook, if docs/build has built it.
+install(DIRECTORY ${CMAKE_BINARY_DIR}/../docs/html DESTINATION ${documents}/farfault COMPONENT program OPTIONAL
+  PATTERN .buildinfo EXCLUDE)
 install(DIRECTORY tests/extension/one_policy DESTINATION ${documents}/libfarfault-dev/examples
   COMPONENT development)
 if(FARFAULT_PYTHON_FOLDER)

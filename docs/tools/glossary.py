@@ -4,7 +4,7 @@ import re
 
 from words import Name, anchor_of
 
-PAGE = "glossary"
+PAGE = "developing/glossary"
 
 
 def terms_of(cell):

@@ -44,7 +44,7 @@ def pages(program):
         page = f"{FOLDER}/{file}"
         # Hundreds of parameters of workloads would hide the list of workloads in the contents of the page.
         level = None if key == "workload" else 3
-        lines = [f"# Parameters of `{key}`", ""]
+        lines = [f"# `{key}`", ""]
         for section, members in sections.items():
             workload = section.split(".")[1] if section.count(".") == 1 and key == "workload" else None
             title = workloads.get(workload) or titles.get(section, "")

@@ -8,12 +8,14 @@ import pathlib
 import sys
 
 import commands
+import drawing
 import glossary
 import parameters
 import presets
 import program
 import results
 import statistics_pages
+import stories
 import words
 
 DOCS = pathlib.Path(__file__).resolve().parents[1]
@@ -62,10 +64,11 @@ def main(path, tree):
         pages, names = generator.pages(asked)
         files.update({name: text.encode() for name, text in pages.items()})
         defined += names
-    defined += glossary.names((DOCS / "glossary.md").read_text(encoding="utf-8"))
+    defined += glossary.names((DOCS / f"{glossary.PAGE}.md").read_text(encoding="utf-8"))
     tree = pathlib.Path(tree)
     link_source(tree)
     write(tree / "docs", files)
+    write(tree / "drawings", {name + ".svg": drawing.svg(story).encode() for name, story in stories.stories(asked).items()})
     words.write(tree / words.FILE, defined)
 
 

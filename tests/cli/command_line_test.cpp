@@ -46,7 +46,7 @@ TEST_CASE("with several ranks, only the first reports command-line errors of a r
 
 TEST_CASE("every command prints --help with an example to standard output") {
   for (std::string const name : {"run", "sweep", "params", "workloads", "statistics", "inspect", "compare",
-                                 "explain", "report", "diff", "validate", "watch", "completion"}) {
+                                 "explain", "report", "diff", "validate", "watch", "docs", "completion"}) {
     auto const r = farfault_program({name, "--help"});
     CHECK(r.code == 0);
     CHECK(r.err == "");
@@ -119,7 +119,7 @@ TEST_CASE("--version prints the program, its version and its commit") {
 TEST_CASE("an invalid command line gives one sentence and exit code 2") {
   check_wrong({},
               "missing command; expected one of: run, sweep, params, workloads, statistics, inspect, "
-              "compare, explain, report, diff, validate, watch, completion (see farfault --help)");
+              "compare, explain, report, diff, validate, watch, docs, completion (see farfault --help)");
   check_wrong({"inspcet", "x"}, "unknown command 'inspcet'; did you mean 'inspect'?");
   check_wrong({"run"}, "config is required (see farfault run --help)");
   check_wrong({"run", "a.toml", "--threads", "0"},

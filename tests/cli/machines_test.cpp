@@ -8,19 +8,19 @@
 
 #include "capture.hpp"
 
-TEST_CASE("the example machine of topologies/README.md runs") {
-  std::ifstream in(FARFAULT_SOURCE_DIR "/topologies/README.md");
-  std::string const readme(std::istreambuf_iterator<char>(in), {});
+TEST_CASE("the example machine of the handbook runs") {
+  std::ifstream in(FARFAULT_SOURCE_DIR "/docs/guide/machines.md");
+  std::string const page(std::istreambuf_iterator<char>(in), {});
   std::string const fence = "```toml\n";
-  auto const begin = readme.find(fence);
+  auto const begin = page.find(fence);
   REQUIRE(begin != std::string::npos);
-  auto const end = readme.find("```", begin + fence.size());
+  auto const end = page.find("```", begin + fence.size());
   REQUIRE(end != std::string::npos);
 
-  auto const folder = std::filesystem::path(FARFAULT_BINARY_DIR) / "readme_machine_test";
+  auto const folder = std::filesystem::path(FARFAULT_BINARY_DIR) / "handbook_machine_test";
   std::filesystem::create_directories(folder);
   auto const machine = (folder / "pair.toml").string();
-  std::ofstream(machine) << readme.substr(begin + fence.size(), end - begin - fence.size());
+  std::ofstream(machine) << page.substr(begin + fence.size(), end - begin - fence.size());
 
   auto const r = farfault_program({"run", "paper-gmmu-bypass", "--set", "machine.topology=" + machine,
                                    "--set", "gpu.sms=2", "--set", "workload.name=vectoradd", "--set",

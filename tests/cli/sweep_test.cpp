@@ -388,12 +388,12 @@ TEST_CASE("sweep: its table is not the result of a run, and commands for results
   }
 }
 
-TEST_CASE("sweep: the example study of cli/README.md is valid") {
-  auto const folder = fresh("readme");
-  auto const readme = content(fs::path(FARFAULT_SOURCE_DIR) / "cli/README.md");
-  auto const begin = readme.find("```toml\n") + 8;
+TEST_CASE("sweep: the example study of the handbook is valid") {
+  auto const folder = fresh("handbook");
+  auto const page = content(fs::path(FARFAULT_SOURCE_DIR) / "docs/guide/study-files.md");
+  auto const begin = page.find("```toml\n") + 8;
   auto const study = (folder / "study.toml").string();
-  std::ofstream(study) << readme.substr(begin, readme.find("```", begin) - begin);
+  std::ofstream(study) << page.substr(begin, page.find("```", begin) - begin);
   std::ofstream(folder / "run.toml") << "include = [\"paper-gmmu-bypass\"]\n";
   auto const r = farfault_program({"sweep", study, "--collect", "--progress", "off"});
   CHECK_MESSAGE(r.code == 0, r.err);

@@ -39,15 +39,26 @@ echo 'int main() {}' >"$scratch/cxx/main.cpp"
 configures "$scratch/cxx" -B "$scratch/cxx/build"
 check "a project without C gets a message" grep -q 'found by projects of C and C++' "$log"
 
-# README's example is this folder, without the licence lines.
-for file in CMakeLists.txt by_region.cpp; do
-  check "README.md contains one_policy/$file unchanged" perl -0777 -e '
-    ($readme, $text) = map { open(my $f, "<", $_) or die; <$f> } @ARGV; $text =~ s/^.*SPDX.*\n//; exit(index($readme, "\n$text```") < 0)' \
-    "$source_dir/README.md" "$here/one_policy/$file"
-done
+# The tutorial's policy and component are these folders, without the licence lines.
+contains() { # PAGE FILE
+  check "docs/tutorial/$1 contains $2 unchanged" perl -0777 -e '
+    ($page, $text) = map { open(my $f, "<", $_) or die; <$f> } @ARGV; $text =~ s/^.*SPDX.*\n//; exit(index($page, "\n$text```") < 0)' \
+    "$source_dir/docs/tutorial/$1" "$here/$2"
+}
+contains policy.md one_policy/CMakeLists.txt
+contains policy.md one_policy/by_region.cpp
+contains component.md component/CMakeLists.txt
+contains component.md component/relay.cpp
 for file in "$here"/*/*.cpp; do check "$file has fewer than 80 lines" test "$(grep -vc SPDX "$file")" -lt 80; done
 
 check "a component runs on the installed engine" [ "$("$scratch/component/relay")" = "34 33" ]
+
+# The handbook's examples use the programs that are built here, under the names of their folders.
+mkdir "$scratch/extensions"
+ln -s "$scratch/one" "$scratch/extensions/one_policy"
+ln -s "$scratch/component" "$scratch/extensions/component"
+check "the examples own_policy and own_component print the output of their pages" env \
+  FARFAULT_EXTENSIONS="$scratch/extensions" /usr/bin/python3 "$source_dir/tests/docs/examples_test.py" "$build/test_docs" own_policy own_component
 
 # A user error prints one sentence and exits with code 2.
 refuses() { # PATTERN COMMAND ...

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the examples of the package's README.md without changes: Python, Octave, netCDF4, h5dump.
+"""Runs the examples of the handbook's pages on Python and results, and of the package's README.md: Python, Octave, netCDF4,
+h5dump.
 
 Usage: python3 test_package_examples.py PATH/TO/test_hdf5_schemas
 """
@@ -11,15 +12,23 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from package_tests import PACKAGE, ff, main, run  # noqa: E402
+from package_tests import PACKAGE, ROOT, ff, main, run  # noqa: E402
 
-with open(os.path.join(PACKAGE, "README.md"), encoding="utf-8") as readme:
-    EXAMPLES = re.findall(r"^```(\w+)\n(.*?)^```", readme.read(), re.MULTILINE | re.DOTALL)
+README = os.path.join(PACKAGE, "README.md")
+PYTHON_PAGE = os.path.join(ROOT, "docs", "guide", "python.md")
+RESULTS_PAGE = os.path.join(ROOT, "docs", "guide", "results.md")
 
 
-def examples(language):
-    found = [code for name, code in EXAMPLES if name == language]
-    assert found, f"README.md has no example in {language}"
+def examples(page, language):
+    with open(page, encoding="utf-8") as text:
+        found = re.findall(rf"^```{language}\n(.*?)^```", text.read(), re.MULTILINE | re.DOTALL)
+    assert found, f"{page} has no example in {language}"
+    return found
+
+
+def example_with(word, language):
+    """The example of the page on results that contains `word`."""
+    (found,) = (code for code in examples(RESULTS_PAGE, language) if word in code)
     return found
 
 
@@ -55,10 +64,15 @@ def said_by(folder, *command, code=None):
 
 
 def the_python_examples_run(folder):
-    one, sweep = examples("python")
+    one, sweep = examples(PYTHON_PAGE, "python")
     said = said_by(folder, sys.executable, "-", code=one)
     assert ff.open(os.path.join(folder, "run.h5")).digest in said and "gpu3" in said, said
+    (short,) = examples(README, "python")
+    said = said_by(folder, sys.executable, "-", code=short)
+    assert "gpu3" in said and "access_time" in said, said
     if has("matplotlib"):
+        if has("h5netcdf"):
+            said_by(folder, sys.executable, "-", code=example_with("import xarray", "python"))
         said = said_by(folder, sys.executable, "-", code=sweep)
         assert "['gpu.l2_tlb.entries', 'gpu.router.policy']" in said and "4 runs (4 done)" in said, said
         assert os.path.getsize(os.path.join(folder, "end.png")) > 5_000
@@ -68,20 +82,20 @@ def the_octave_example_runs(folder):
     if has_program("octave-cli"):
         kernels = ff.open(os.path.join(folder, "run.h5")).table("kernels")
         took = (kernels["finished"] - kernels["launched"])[0] / 1e6
-        said = said_by(folder, "octave-cli", "--no-gui", "--norc", "--quiet", code=examples("octave")[0])
+        said = said_by(folder, "octave-cli", "--no-gui", "--norc", "--quiet", code=examples(RESULTS_PAGE, "octave")[0])
         assert f"{kernels['name'][0]} took {took:.1f} us" in said and "gpu0.l2_tlb: at most" in said, said
 
 
 def the_netcdf4_example_runs(folder):
     if has("netCDF4"):
-        said = said_by(folder, sys.executable, "-", code=examples("netcdf4")[0])
+        said = said_by(folder, sys.executable, "-", code=example_with("import netCDF4", "python"))
         hits = ff.open(os.path.join(folder, "run.h5")).summary().loc["machine", "l2_tlb_hits"]
         assert "('time_ps', 'instance')" in said and f"\n{hits} hits by" in said, said
 
 
 def the_h5dump_examples_run(folder):
     if has_program("h5dump"):
-        said = said_by(folder, "bash", "-e", code=examples("sh")[0])
+        said = said_by(folder, "bash", "-e", code=example_with("h5dump", "sh"))
         result = ff.open(os.path.join(folder, "run.h5"))
         assert "/timeseries/l2_tlb/hits" in said and f": {result.summary().loc['machine', 'end']}" in said, said
         with open(os.path.join(folder, "finished.txt"), encoding="ascii") as written:

@@ -8,6 +8,13 @@ for tool in cpack dpkg-deb dpkg-shlibdeps; do
 done
 build=$(dirname "$farfault")
 
+# The handbook, which is packed if it is built.
+handbook=
+if /usr/bin/python3 -c 'import sphinx, myst_parser, furo, h5py' 2>/dev/null; then
+  check "the handbook is built: $(docs/build "$farfault" 2>&1 | tail -3)" test -s build/docs/html/index.html
+  handbook=yes
+fi
+
 # Compressed for speed, not for size.
 cpack -G DEB -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip --config "$build/CPackConfig.cmake" -B "$scratch/packages" >"$scratch/log" 2>&1 ||
   { cat "$scratch/log"; fail "cpack -G DEB"; finish; exit 1; }
@@ -69,6 +76,22 @@ for script in one array mpi chain; do
   check "the batch script $script.sbatch is installed" test -x \
     "$root/farfault/usr/share/doc/farfault/examples/slurm/$script.sbatch"
 done
+
+# The unpacked handbook.
+pages=$root/farfault/usr/share/doc/farfault/html
+if [ -n "$handbook" ]; then
+  check "the handbook is installed" test -s "$pages/index.html" -a -s "$pages/searchindex.js"
+  place=$("$root/farfault/usr/bin/farfault" docs gpu.l2_tlb.entries 2>&1)
+  check "the program finds a parameter in it, not: $place" \
+    test "$place" = "$pages/reference/parameters/gpu-l2-tlb.html#gpu-l2-tlb-entries"
+  check "and the page defines it" grep -q 'id="gpu-l2-tlb-entries"' "${place%#*}"
+else
+  echo "skipped: Sphinx, MyST or furo is missing: the handbook"
+fi
+rm -rf "$scratch/alone" && mkdir -p "$scratch/alone/bin" && cp "$farfault" "$scratch/alone/bin"
+answer=$("$scratch/alone/bin/farfault" docs 2>&1)
+check "without the handbook, exit code 2 and one sentence, not: $answer" test "$? $answer" = \
+  "2 farfault: the handbook is not installed: $scratch/alone/share/doc/farfault/html/index.html is missing; in a source tree, docs/build builds it"
 
 # The unpacked program.
 check "it is the built program" test "$("$program" --version)" = "$("$farfault" --version)"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions that a warp of each kernel executes, by kind: the table of workloads/README.md.
+// Instructions that a warp of each kernel executes, by kind: docs/reference/workloads.md.
 #include "warp_walk.hpp"
 
 namespace farfault::workloads {
@@ -54,7 +54,7 @@ Counts count(std::string const& workload, std::size_t kernel = 0) {
 
 }  // namespace
 
-TEST_CASE("instruction counts: a full warp of each kernel executes the instructions in README.md's table") {
+TEST_CASE("instruction counts: a full warp of each kernel executes the handbook's counts") {
   CHECK(count("vectoradd") == Counts{11, 1, 7, 0, 3, 4});
   CHECK(count("relu") == Counts{13, 0, 4, 0, 2, 4});
   CHECK(count("fir") == Counts{251, 0, 86, 0, 17, 20});

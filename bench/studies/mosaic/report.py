@@ -333,7 +333,7 @@ def write(folder, measured, made):
     listed = [{"part": part, "what": key[0], "mix": "+".join(key[1]), "design": key[2]} | m for part, found in measured.items() for key, m in found.items()]
     records.write(folder, about=made, averages=averages(f), rows=listed)
     lines = ["# Mosaic: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
-             "The 27 applications have the sizes of workloads/README.md; the preset is `paper-mosaic`.", ""]
+             "The 27 applications have the sizes of docs/reference/applications.md; the preset is `paper-mosaic`.", ""]
     discussion = FOLDER / "discussion.md"
     if discussion.exists() and Path(folder).resolve() == FOLDER:
         lines += [discussion.read_text().strip(), ""]

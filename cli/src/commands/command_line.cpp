@@ -55,6 +55,7 @@ class Program {
     add_diff(commands_);
     add_validate(commands_);
     add_watch(commands_);
+    add_docs(commands_);
     add_completion(commands_);
   }
 

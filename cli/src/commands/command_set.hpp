@@ -67,6 +67,7 @@ void add_report(CommandSet& set);
 void add_diff(CommandSet& set);
 void add_validate(CommandSet& set);
 void add_watch(CommandSet& set);
+void add_docs(CommandSet& set);
 void add_completion(CommandSet& set);
 
 inline void add_json(CLI::App* command, bool& json) {

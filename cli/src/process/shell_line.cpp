@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shell_line.hpp"
 
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 namespace farfault::cli {
 
@@ -23,6 +25,12 @@ std::string shell_line(std::vector<std::string> const& words) {
   std::string line = "farfault";
   for (auto const& word : words) line += ' ' + shell_word(word);
   return line;
+}
+
+std::string program_path() {
+  std::error_code error;
+  auto const path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::string("farfault") : path.string();
 }
 
 }  // namespace farfault::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: a command of this program in shell syntax.
+// Private: a command of this program in shell syntax, and the program's path.
 #pragma once
 
 #include <string>
@@ -12,5 +12,8 @@ std::string shell_word(std::string const& word);
 
 // "farfault run study.toml --set 'workload.name=two words'"
 std::string shell_line(std::vector<std::string> const& words);
+
+// Path of the running program: a batch job starts it, and files are installed relative to it.
+std::string program_path();
 
 }  // namespace farfault::cli

@@ -25,13 +25,6 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMostPartsUnasked = 1000;
 constexpr std::chrono::minutes kLongestAnswer{10};  // of sbatch
 
-// Path of the program, by which a batch job finds it.
-std::string program_path() {
-  std::error_code error;
-  auto const path = fs::read_symlink("/proc/self/exe", error);
-  return error ? std::string("farfault") : path.string();
-}
-
 // Cores for the requested number of concurrent runs; by default one run.
 std::uint64_t cores(SweepOptions const& options) {
   return std::uint64_t{options.jobs.value_or(1)} * options.threads;

@@ -74,7 +74,7 @@ struct RunOptions {
 // Parses "one", "device" or "split"; none for "auto"; throws UserError for anything else.
 std::optional<topologies::Granularity> granularity(std::string_view word);
 // Default granularity: split if ranks with several threads have one GPU each. With more GPUs per rank, whole
-// GPUs are faster (bench/README.md).
+// GPUs are faster (docs/developing/benchmarks.md).
 topologies::Granularity granularity_for(RunOptions const& options, std::uint32_t gpus, std::uint32_t ranks,
                                         std::uint64_t threads_of_rank);
 

@@ -4,7 +4,7 @@
 // Guarantees: a file is written as "<path>.writing", synced, and only then renamed; its predecessor is
 // kept as "<path>.previous", unless it was truncated. The reader checks length, a 64-bit hash and the
 // format version.
-// Units: time in picoseconds. Layout: README.md of this folder.
+// Units: time in picoseconds. Layout: docs/developing/engine.md.
 // Errors: write_checkpoint throws RunError (a full disk) and leaves existing files unchanged;
 // read_checkpoint throws UserError: one sentence with the cause.
 #pragma once

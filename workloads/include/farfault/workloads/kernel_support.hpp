@@ -4,8 +4,8 @@
 // Rules of the address streams:
 // - A load does not block. The first instruction that uses loaded values has wait_loads.
 // - A group of computation counts the warp's instructions by the unit that executes them, as in the compiled
-//   kernels of MGPUSim 4.2 for gfx803 (table in README.md). Address computation is part of the group before
-//   the access, or of the group after it if this saves a group.
+//   kernels of MGPUSim 4.2 for gfx803 (table in docs/reference/workloads.md). Address computation is part of
+//   the group before the access, or of the group after it if this saves a group.
 // - Kernels begin with the loads of their arguments.
 // - An address that is the same for all lanes is read through the scalar cache if the compiled kernel has a
 //   scalar load; otherwise one lane accesses it.

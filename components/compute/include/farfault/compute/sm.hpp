@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A streaming multiprocessor (compute unit): warps, scheduler, coalescer, L1 TLB and L1 cache. Overview of
-// faults, thread-block swaps and counters: README.md of the components.
+// A streaming multiprocessor (compute unit): warps, scheduler, coalescer, L1 TLB and L1 cache. Overview:
+// docs/model/sm.md; faults: docs/model/paging.md; counters: docs/model/statistics.md.
 //
 // - Events: only misses, stores and wake-ups. Issue and coalescing are function calls; the L1 TLB and the L1
 //   cache look up one line transaction per cycle.

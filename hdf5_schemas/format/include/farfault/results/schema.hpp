@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records of a result, for its writer and its readers. Layout: hdf5_schemas/README.md.
+// The records of a result, for its writer and its readers. Layout: docs/reference/hdf5.md.
 #pragma once
 
 #include <cstdint>

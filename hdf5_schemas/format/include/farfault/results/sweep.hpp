@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of a sweep: one HDF5 file with a row per run (layout: hdf5_schemas/README.md). Also reads what a
-// sweep needs from the result of one run.
+// The table of a sweep: one HDF5 file with a row per run (layout: docs/reference/sweep-table.md). Also reads
+// what a sweep needs from the result of one run.
 //
 // Guarantees: write_sweep() writes "<path>.partial" and renames it, so the old table stays complete until the
 // new one is. Equal tables produce equal bytes. Reading: guarantees and errors as in reader.hpp.

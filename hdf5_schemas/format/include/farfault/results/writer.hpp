@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the HDF5 file of one run. Layout: hdf5_schemas/README.md.
+// Writes the HDF5 file of one run. Layout: docs/reference/hdf5.md.
 //
 // Guarantees:
 // - Output is written to "<path>.partial"; finish() renames it to <path>, which is not touched before. A
