@@ -151,7 +151,7 @@ void Config::decide() {
     bool decided = true;
     for (auto const& condition : line.only_when) {
       auto const holds = condition.holds(value_of, known);
-      if (holds == false) leave_out(line, condition.text());
+      if (holds == false) exclude(line, condition.text());
       if (holds == false) return true;
       decided = decided && holds.has_value();
     }
@@ -159,7 +159,7 @@ void Config::decide() {
   });
 }
 
-void Config::leave_out_unused(Facts const& facts) {
+void Config::exclude_unused(Facts const& facts) {
   for (auto const& [fact, value] : facts) facts_.insert_or_assign(std::string(fact.text), value);
   decide();
 }
@@ -178,17 +178,17 @@ std::vector<Config::Line*> Config::lines_at_and_below(std::string_view key) {
   return lines;
 }
 
-void Config::leave_out(Line& line, std::string_view only_with) {
-  if (std::exchange(line.left_out, true) || varied_) return;
+void Config::exclude(Line& line, std::string_view only_with) {
+  if (std::exchange(line.excluded, true) || varied_) return;
   auto const it = entries_.find(line.key);
   if (it != entries_.end() && !(presets_ && presets_(it->second.file)))
     unused_.push_back(line.key + " (" + place(it->second) + "; only with " + std::string(only_with) + ")");
 }
 
-void Config::leave_out(std::string_view key, std::string_view only_with) {
+void Config::exclude(std::string_view key, std::string_view only_with) {
   for (auto* const line : lines_at_and_below(key)) {
     line->for_good = true;
-    leave_out(*line, only_with);
+    exclude(*line, only_with);
   }
 }
 
@@ -313,7 +313,7 @@ std::string Config::heading(std::string const& section) const {
 std::vector<Config::Bound> Config::bound() const {
   std::vector<Bound> all;
   for (auto const& line : lines_)
-    if (!line.left_out) all.push_back(line);
+    if (!line.excluded) all.push_back(line);
   return all;
 }
 
@@ -321,14 +321,14 @@ Config::Bound const* Config::find_bound(std::string_view key) const {
   auto const it = line_numbers_.find(key);
   if (it == line_numbers_.end() || it->second == kNoLine) return nullptr;
   auto const& line = lines_[it->second];
-  return line.left_out ? nullptr : &line;
+  return line.excluded ? nullptr : &line;
 }
 
 std::string Config::resolved(std::vector<std::string> const& without) const {
   std::vector<std::size_t> order;
   std::vector<std::string> texts(sections_.size());
   for (auto const& line : lines_) {
-    if (line.left_out) continue;
+    if (line.excluded) continue;
     if (std::any_of(without.begin(), without.end(), [&](auto const& w) { return at_or_below(line.key, w); }))
       continue;
     auto& text = texts[line.section];

@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
-constexpr int kMostDepth = 16;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 20;
+constexpr int kMaxDepth = 16;
 
 std::string_view stripped(std::string_view s) {
   auto const blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
@@ -71,8 +71,7 @@ std::string why_no_key(std::string_view key) {
       return "'" + shown(key) + "' is not a valid key (example: gpu.l2_tlb.entries)";
     start = end + 1;
   }
-  return parts > kMostDepth ? "the key has more than " + std::to_string(kMostDepth) + " parts"
-                            : std::string();
+  return parts > kMaxDepth ? "the key has more than " + std::to_string(kMaxDepth) + " parts" : std::string();
 }
 
 }  // namespace
@@ -103,9 +102,9 @@ class Config::Layer {
       : config_(config), file_(std::move(file)), line_(line) {}
 
   void table(std::string const& key, toml::table const& t, int depth) {
-    if (depth > kMostDepth) {
-      config_.refuse(at(t), "tables are nested more than " + std::to_string(kMostDepth) +
-                                " levels deep at '" + shown(key) + "'");
+    if (depth > kMaxDepth) {
+      config_.refuse(at(t), "tables are nested more than " + std::to_string(kMaxDepth) + " levels deep at '" +
+                                shown(key) + "'");
       return;
     }
     if (t.empty() && !key.empty()) config_.empty_tables_.insert_or_assign(key, at(t));
@@ -159,7 +158,7 @@ class Config::Layer {
 Config::Config(PresetLookup presets) : presets_(std::move(presets)) {}
 
 void Config::read_file(std::string const& path) {
-  auto const text = read_text_file(path, kMostBytes);
+  auto const text = read_text_file(path, kMaxBytes);
   std::error_code error;
   auto const canonical = fs::weakly_canonical(path, error);
   std::map<std::string, std::string> seen{{error ? path : canonical.string(), "the command line"}};
@@ -173,14 +172,14 @@ void Config::read_text(std::string_view text, std::string const& name) {
 
 void Config::read(std::string_view text, std::string const& name, std::string const& folder,
                   std::map<std::string, std::string>& seen, int depth) {
-  if (text.size() > kMostBytes)
+  if (text.size() > kMaxBytes)
     throw UserError(name + ": size " + to_text(ByteSize{text.size()}) + " exceeds the " +
-                    to_text(ByteSize{kMostBytes}) + " limit");
+                    to_text(ByteSize{kMaxBytes}) + " limit");
   if (number_of(name) == files_.size()) files_.push_back(name);
-  std::vector<TomlMistake> mistakes;
-  auto root = parse_toml(text, mistakes);
+  std::vector<TomlError> errors;
+  auto root = parse_toml(text, errors);
   auto const at = [&](int line) { return Entry{"", false, name, line}; };
-  for (auto const& m : mistakes) refuse(at(m.line), m.why);
+  for (auto const& m : errors) refuse(at(m.line), m.why);
   if (!root) return;
 
   if (auto const* node = root->get("include")) {
@@ -188,8 +187,8 @@ void Config::read(std::string_view text, std::string const& name, std::string co
     auto const* list = node->as_array();
     if (list == nullptr) {
       refuse(here, "include must be an array of preset and file names, such as [\"base.toml\"]");
-    } else if (depth >= kMostDepth) {
-      refuse(here, "includes are nested more than " + std::to_string(kMostDepth) + " levels deep");
+    } else if (depth >= kMaxDepth) {
+      refuse(here, "includes are nested more than " + std::to_string(kMaxDepth) + " levels deep");
     } else {
       for (auto const& element : *list) {
         auto const line = at(static_cast<int>(element.source().begin.line));
@@ -229,7 +228,7 @@ void Config::include(std::string const& wanted, Entry const& line, std::string c
     return;
   }
   try {
-    if (!content) content = read_text_file(name, kMostBytes);
+    if (!content) content = read_text_file(name, kMaxBytes);
     read(*content, name, inner_folder, seen, depth + 1);
   } catch (UserError const& e) {
     refuse(line, e.what());
@@ -240,7 +239,7 @@ void Config::set(std::string_view assignment) {
   try {
     assign(assignment);
   } catch (UserError const& e) {
-    add_mistake(std::string(kSet), 0, e.what());
+    add_error(std::string(kSet), 0, e.what());
   }
 }
 
@@ -255,7 +254,7 @@ void Config::assign(std::string_view assignment) {
 
   if (auto const why = why_no_key(key); !why.empty()) bad(why);
   if (text.empty()) bad("the value is missing");
-  if (assignment.size() > kMostBytes) bad("the assignment is too long");
+  if (assignment.size() > kMaxBytes) bad("the assignment is too long");
 
   std::string const name(key);
   auto const bracketed = text.front() == '[' || text.front() == '{';

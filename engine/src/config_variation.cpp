@@ -41,14 +41,14 @@ bool Config::vary(std::string_view key, std::string_view value, std::string cons
 }
 
 void Config::choose_again() {
-  mistakes_.clear();
-  mistakes_not_kept_ = 0;
+  errors_.clear();
+  errors_dropped_ = 0;
   unused_.clear();
   varied_ = true;
   facts_.clear();
   undecided_.clear();
   for (std::size_t i = 0; i < lines_.size(); ++i) {
-    lines_[i].left_out = lines_[i].for_good;
+    lines_[i].excluded = lines_[i].for_good;
     if (!lines_[i].for_good && !lines_[i].only_when.empty()) undecided_.push_back(i);
   }
   decide();

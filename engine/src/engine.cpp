@@ -149,7 +149,7 @@ std::optional<PathProfile> Engine::critical_path() const {
 
 EngineProfile Engine::profile() const {
   auto p = impl_->profile;
-  p.leader_looks += impl_->horizons.looks();
+  p.leader_polls += impl_->horizons.polls();
   for (auto const& lane : impl_->lanes) {
     p.events += lane->handled;
     p.lane_events.push_back(lane->handled);

@@ -106,9 +106,9 @@ std::string_view first_characters(std::string_view text, std::size_t most) {
 }
 
 std::string shown(std::string_view value) {
-  constexpr std::size_t kMost = 80;
-  if (value.size() <= kMost) return one_line(value);
-  return one_line(first_characters(value, kMost)) + "...";
+  constexpr std::size_t kMax = 80;
+  if (value.size() <= kMax) return one_line(value);
+  return one_line(first_characters(value, kMax)) + "...";
 }
 
 // A transposition of two neighbours counts as one mistake.

@@ -11,7 +11,7 @@ namespace farfault {
 
 namespace {
 
-constexpr unsigned kMostBits = 20;       // of a time within a window
+constexpr unsigned kMaxBits = 20;        // of a time within a window
 constexpr std::uint32_t kFewEvents = 8;  // windows of up to this many events are sorted without keys
 constexpr unsigned kOneKeyBits = 7;      // of the number of an event in a window
 constexpr std::size_t kOneKey = 1U << kOneKeyBits;  // up to this many events are sorted by one key each
@@ -26,7 +26,7 @@ void insertion_sort(std::uint64_t* keys, std::size_t n) {
   }
 }
 
-static_assert(kMostBits + 32 + kOneKeyBits <= 64);
+static_assert(kMaxBits + 32 + kOneKeyBits <= 64);
 
 std::uint64_t within_window(Event const& e, Time earliest) {
   return static_cast<std::uint64_t>(picoseconds(e.when - earliest));
@@ -37,7 +37,7 @@ std::uint64_t within_window(Event const& e, Time earliest) {
 EventQueue::EventQueue(Duration lookahead) {
   auto const ps = static_cast<std::uint64_t>(std::max<std::int64_t>(1, picoseconds(lookahead)));
   // Windows of one picosecond would need 2^64 windows: use two picoseconds.
-  auto const bits = std::clamp(static_cast<unsigned>(std::bit_width(ps)) - 1, 1U, kMostBits);
+  auto const bits = std::clamp(static_cast<unsigned>(std::bit_width(ps)) - 1, 1U, kMaxBits);
   windows_per_ps_ = std::uint64_t{1} << (64 - bits);
   make_bins(bits);
 }
@@ -46,7 +46,7 @@ EventQueue::EventQueue(Clock cycle) {
   __extension__ using Wide = unsigned __int128;
   constexpr std::uint64_t kPicosecondsPerSecond = 1'000'000'000'000;
   auto const hz =
-      std::clamp(cycle.hertz(), (kPicosecondsPerSecond >> kMostBits) + 1, kPicosecondsPerSecond / 2);
+      std::clamp(cycle.hertz(), (kPicosecondsPerSecond >> kMaxBits) + 1, kPicosecondsPerSecond / 2);
   windows_per_ps_ = static_cast<std::uint64_t>((Wide{hz} << 64) / kPicosecondsPerSecond) + 1;
   before_edge_ = kPicosecondsPerSecond % hz == 0 ? 0 : 1;
   make_bins(static_cast<unsigned>(std::bit_width(kPicosecondsPerSecond / hz)));

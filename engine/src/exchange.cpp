@@ -101,7 +101,7 @@ void Engine::Impl::sort_arrived() {
     inboxes[lane].arrived.push_back(i);
     horizons.expect(merged ? 0 : lane, arrived[i].when);
   }
-  profile.leader_looks += arrived.size();
+  profile.leader_polls += arrived.size();
   if (as_one()) take_in_all();
 }
 

@@ -50,7 +50,7 @@ void Horizons::expect(std::uint32_t node, Time when) {
 
 void Horizons::find(Time end) {
   std::size_t kept = 0;
-  looks_ += active_.size();
+  polls_ += active_.size();
   for (auto const lane : active_) {
     if (next_[lane] == EventQueue::kNever)
       listed_[lane] = false;
@@ -66,14 +66,14 @@ Time Horizons::of_lane(std::uint32_t lane, Time end, Time first) {
   auto h = end;
   for (auto node = lanes_; node < map_.nodes(); ++node)
     h = std::min(h, later(next_[node], map_.distance(node, lane)));
-  looks_ += map_.nodes() - lanes_;
+  polls_ += map_.nodes() - lanes_;
   auto const link = map_.shortest_between_lanes();
   auto const drawn_back = later(later(first, link), link);
   auto const& nearest = nearest_[lane];
   auto look = [&](auto const& nodes, bool by_distance) {
     for (auto const from : nodes) {
       auto const distance = map_.distance(from, lane);
-      ++looks_;
+      ++polls_;
       // No lane is less than one link away, so closer horizons would be pulled back anyway.
       if (h < drawn_back || (by_distance && later(first, distance) >= h)) return;
       h = std::min(h, later(next_[from], distance));

@@ -55,7 +55,7 @@ class Horizons {
   // The first event pending in any lane, mail for it included.
   Time first() const;
   // Lanes, and pairs of nodes, examined so far.
-  std::uint64_t looks() const { return looks_; }
+  std::uint64_t polls() const { return polls_; }
 
  private:
   Time of_lane(std::uint32_t lane, Time end, Time first);
@@ -69,7 +69,7 @@ class Horizons {
   std::vector<bool> listed_;                         // in active_, by lane
   std::vector<std::vector<std::uint16_t>> nearest_;  // by lane: the lanes that reach it, itself included
   Time neighbourhood_ = EventQueue::kNever;
-  std::uint64_t looks_ = 0;
+  std::uint64_t polls_ = 0;
 };
 
 }  // namespace farfault

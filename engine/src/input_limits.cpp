@@ -24,26 +24,26 @@ std::uint64_t chosen(std::uint64_t set, std::uint64_t share, std::uint64_t most)
 // In whole MiB, for readable messages.
 std::uint64_t chosen_bytes(ByteSize set, std::uint64_t share) {
   constexpr std::uint64_t kMib = std::uint64_t{1} << 20U;
-  return set.bytes != 0 ? set.bytes : std::clamp(share / kMib * kMib, kMib, InputLimits::kMostBytes.bytes);
+  return set.bytes != 0 ? set.bytes : std::clamp(share / kMib * kMib, kMib, InputLimits::kMaxBytes.bytes);
 }
 
 }  // namespace
 
 void InputLimits::describe(ParamTable& t) {
-  Range<ByteSize> const bytes{ByteSize{0}, kMostBytes};
+  Range<ByteSize> const bytes{ByteSize{0}, kMaxBytes};
   t.bytes("names", names, bytes,
           "Maximum size of the names in a file, with ranges and lists expanded. 0: 1/64 of the memory",
           "assumed");
-  t.count("nodes", nodes, {0, kMostNodes},
+  t.count("nodes", nodes, {0, kMaxNodes},
           "Maximum nodes in a machine file. 0: as many as fit in 1/16 of the memory, at most 1,000,000",
           "assumed");
-  t.count("links", links, {0, kMostLinks},
+  t.count("links", links, {0, kMaxLinks},
           "Maximum links in a machine file. 0: as many as fit in 1/16 of the memory, at most 4,000,000",
           "assumed");
-  t.count("vertices", vertices, {0, kMostVertices},
+  t.count("vertices", vertices, {0, kMaxVertices},
           "Maximum vertices of a graph. 0: as many as fit in 1/4 of the memory", "assumed");
-  t.count("edges", edges, {0, kMostEdges},
-          "Maximum edges of a graph. 0: as many as fit in half of the memory", "assumed");
+  t.count("edges", edges, {0, kMaxEdges}, "Maximum edges of a graph. 0: as many as fit in half of the memory",
+          "assumed");
   t.bytes("unpacked", unpacked, bytes, "Maximum size of a decompressed file. 0: the size of the memory",
           "assumed");
   t.bytes("model", model, bytes, "Maximum host memory for the simulated machine. 0: 3/4 of the memory",
@@ -53,10 +53,10 @@ void InputLimits::describe(ParamTable& t) {
 InputLimits InputLimits::of_memory(ByteSize memory) const {
   InputLimits l;
   l.names.bytes = chosen_bytes(names, memory.bytes / 64);
-  l.nodes = chosen(nodes, memory.bytes / 16 / kBytesPerNode, kMostNodes);
-  l.links = chosen(links, memory.bytes / 16 / kBytesPerLink, kMostLinks);
-  l.vertices = chosen(vertices, memory.bytes / 4 / kBytesPerVertex, kMostVertices);
-  l.edges = chosen(edges, memory.bytes / 2 / kBytesPerEdge, kMostEdges);
+  l.nodes = chosen(nodes, memory.bytes / 16 / kBytesPerNode, kMaxNodes);
+  l.links = chosen(links, memory.bytes / 16 / kBytesPerLink, kMaxLinks);
+  l.vertices = chosen(vertices, memory.bytes / 4 / kBytesPerVertex, kMaxVertices);
+  l.edges = chosen(edges, memory.bytes / 2 / kBytesPerEdge, kMaxEdges);
   l.unpacked.bytes = chosen_bytes(unpacked, memory.bytes);
   l.model.bytes = chosen_bytes(model, memory.bytes / 4 * 3);
   return l;

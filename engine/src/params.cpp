@@ -70,7 +70,7 @@ Param ranged(std::string_view name, ParamKind kind, Field& field, Range<T> range
 }
 
 // The maximum of a TOML integer, so that the resolved configuration reads back.
-constexpr auto kMostCount = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+constexpr auto kMaxCount = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
 Range<std::uint64_t> within(Range<std::uint64_t> range, std::uint64_t most) {
   return {range.low, std::min(range.high, most)};
@@ -123,7 +123,7 @@ ParamTable::Declared ParamTable::count(std::string_view name, std::uint32_t& fie
 ParamTable::Declared ParamTable::count(std::string_view name, std::uint64_t& field,
                                        Range<std::uint64_t> range, std::string_view text,
                                        std::string_view source) {
-  return add(ranged<std::uint64_t>(name, ParamKind::count, field, within(range, kMostCount), text, source,
+  return add(ranged<std::uint64_t>(name, ParamKind::count, field, within(range, kMaxCount), text, source,
                                    parse_count));
 }
 
@@ -158,7 +158,7 @@ ParamTable::Declared ParamTable::count_or_text(std::string_view name, std::strin
   params_.back().set = [&field](std::string_view word) {
     bool const digits = !word.empty() && word.find_first_not_of("0123456789") == word.npos;
     auto const count = digits ? parse_count(word) : 0;
-    if (count > kMostCount) throw UserError("'" + shown(word) + "' is too large");
+    if (count > kMaxCount) throw UserError("'" + shown(word) + "' is too large");
     field = digits ? to_text(count) : std::string(word);
   };
   return declared;

@@ -125,7 +125,7 @@ void Engine::Impl::hand_over(std::uint32_t from) {
       for (auto const& e : box.events) to.put(e);
     box.clear();
   }
-  profile.leader_looks += lane.filled.size();
+  profile.leader_polls += lane.filled.size();
   lane.filled.clear();
 }
 
@@ -211,7 +211,7 @@ bool Engine::Impl::step(Time end) {
     hand_over(turn.task);
   }
   profile.longest_lanes += most;
-  profile.leader_looks += turns.size();
+  profile.leader_polls += turns.size();
   events_of_round = all;
   if (options.run_sparse_merged) judge_density(all - most);
   return true;

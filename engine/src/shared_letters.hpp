@@ -41,7 +41,7 @@ class SharedLetters {
     MPI_Comm_size(node, &ranks);
     MPI_Comm_rank(node, &here_);
     auto const bytes = static_cast<MPI_Aint>(2 * static_cast<std::size_t>(ranks) * sizeof(Letter));
-    if (ranks > 1 && bytes * ranks <= kMostBytes) share(node, bytes);
+    if (ranks > 1 && bytes * ranks <= kMaxBytes) share(node, bytes);
     MPI_Comm_free(&node);
   }
   ~SharedLetters() {
@@ -61,14 +61,14 @@ class SharedLetters {
     std::atomic_ref(letter.number).store(++sent_[to], std::memory_order_release);
   }
   // The next letter of a rank: whether it has arrived, its slots, and marking it as read.
-  bool has_come(std::uint32_t from) {
+  bool has_arrived(std::uint32_t from) {
     return std::atomic_ref(in(from).number).load(std::memory_order_acquire) == read_[from] + 1;
   }
   Event const* slots(std::uint32_t from) { return in(from).slots; }
-  void has_been_read(std::uint32_t from) { ++read_[from]; }
+  void mark_read(std::uint32_t from) { ++read_[from]; }
 
  private:
-  static constexpr MPI_Aint kMostBytes = MPI_Aint{64} << 20;
+  static constexpr MPI_Aint kMaxBytes = MPI_Aint{64} << 20;
 
   void share(MPI_Comm node, MPI_Aint bytes) {
     void* mine = nullptr;

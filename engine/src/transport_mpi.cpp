@@ -16,8 +16,8 @@
 #include <string>
 #include <type_traits>
 
+#include "backoff.hpp"
 #include "host.hpp"
-#include "patience.hpp"
 #include "shared_letters.hpp"
 #endif
 
@@ -45,9 +45,9 @@ void start_mpi() {
 
 class MpiTransport final : public Transport {
  public:
-  MpiTransport(std::size_t most_at_once, bool share_memory)
-      : most_at_once_(std::max(most_at_once, sizeof(Event)) / sizeof(Event) * sizeof(Event)),
-        patience_(ranks_on_host() <= cores_of_process()) {
+  MpiTransport(std::size_t max_at_once, bool share_memory)
+      : max_at_once_(std::max(max_at_once, sizeof(Event)) / sizeof(Event) * sizeof(Event)),
+        backoff_(ranks_on_host() <= cores_of_process()) {
     start_mpi();
     int rank = 0;
     int size = 1;
@@ -110,11 +110,11 @@ class MpiTransport final : public Transport {
       MPI_Iallreduce(&mine, &done.all.emplace(), 1, summary_, add_summaries_, MPI_COMM_WORLD,
                      &first_.emplace_back());
     std::size_t come = 0;
-    std::uint32_t looks = 0;
-    patience_.wait_until([&] {
+    std::uint32_t polls = 0;
+    backoff_.wait_until([&] {
       for (; come < neighbours.size(); ++come)
-        if (auto const from = neighbours[come].rank; shared_->reaches(from) && !shared_->has_come(from)) {
-          if (++looks % kLooksPerProbe == 0) let_mpi_work();
+        if (auto const from = neighbours[come].rank; shared_->reaches(from) && !shared_->has_arrived(from)) {
+          if (++polls % kPollsPerProbe == 0) let_mpi_work();
           return false;
         }
       return all_done(first_);
@@ -132,7 +132,7 @@ class MpiTransport final : public Transport {
       neighbours[k].theirs = theirs.summary;
       auto const early = std::min<std::uint64_t>(theirs.count, kEarly);
       std::copy_n(letter + 1, early, incoming.data() + position);
-      if (shared_->reaches(neighbours[k].rank)) shared_->has_been_read(neighbours[k].rank);
+      if (shared_->reaches(neighbours[k].rank)) shared_->mark_read(neighbours[k].rank);
       receive(std::as_writable_bytes(std::span(incoming).subspan(position + early, theirs.count - early)),
               neighbours[k].rank, kRestTag, rest_);
       position += theirs.count;
@@ -186,7 +186,7 @@ class MpiTransport final : public Transport {
   static constexpr int kGatherTag = 3;
   static constexpr std::size_t kEarly = kLetterSlots - 1;  // events below the 4 KiB that MPI sends at once
 
-  static constexpr std::uint32_t kLooksPerProbe = 16;
+  static constexpr std::uint32_t kPollsPerProbe = 16;
 
   struct Header {
     std::uint64_t count = 0;  // of events for the receiver
@@ -220,8 +220,8 @@ class MpiTransport final : public Transport {
   // MPI counts in int, so longer data is sent in pieces; both sides split it alike.
   template <class F>
   void for_each_piece(std::size_t bytes, F&& f) const {
-    for (std::size_t at = 0; at < bytes; at += most_at_once_)
-      f(at, static_cast<int>(std::min(most_at_once_, bytes - at)));
+    for (std::size_t at = 0; at < bytes; at += max_at_once_)
+      f(at, static_cast<int>(std::min(max_at_once_, bytes - at)));
   }
   void send(std::span<std::byte const> bytes, std::uint32_t to, int tag, std::vector<MPI_Request>& requests) {
     for_each_piece(bytes.size(), [&](std::size_t at, int count) {
@@ -238,7 +238,7 @@ class MpiTransport final : public Transport {
 
   // MPI's own wait would keep the core busy.
   void wait(std::vector<MPI_Request>& requests) {
-    patience_.wait_until([&] { return all_done(requests); });
+    backoff_.wait_until([&] { return all_done(requests); });
   }
   static bool all_done(std::vector<MPI_Request>& requests) {
     if (requests.empty()) return true;
@@ -261,10 +261,10 @@ class MpiTransport final : public Transport {
     return result;
   }
 
-  std::size_t most_at_once_;
+  std::size_t max_at_once_;
   std::uint32_t rank_ = 0;
   std::uint32_t size_ = 1;
-  Patience patience_;
+  Backoff backoff_;
   MPI_Datatype summary_ = MPI_DATATYPE_NULL;
   MPI_Op add_summaries_ = MPI_OP_NULL;
   std::optional<SharedLetters> shared_;
@@ -276,8 +276,8 @@ class MpiTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_mpi_transport(std::size_t most_at_once, bool share_memory) {
-  return std::make_unique<MpiTransport>(most_at_once, share_memory);
+std::unique_ptr<Transport> make_mpi_transport(std::size_t max_at_once, bool share_memory) {
+  return std::make_unique<MpiTransport>(max_at_once, share_memory);
 }
 
 std::string mpi_library() {

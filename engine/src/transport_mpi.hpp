@@ -8,9 +8,9 @@
 
 namespace farfault {
 
-// Data longer than `most_at_once` bytes is sent in pieces: MPI counts in int. Throws RunError if MPI's
+// Data longer than `max_at_once` bytes is sent in pieces: MPI counts in int. Throws RunError if MPI's
 // thread support is insufficient.
-std::unique_ptr<Transport> make_mpi_transport(std::size_t most_at_once = std::size_t{1} << 30,
+std::unique_ptr<Transport> make_mpi_transport(std::size_t max_at_once = std::size_t{1} << 30,
                                               bool share_memory = true);
 
 }  // namespace farfault

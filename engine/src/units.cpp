@@ -44,12 +44,12 @@ struct Quantity {
   std::uint64_t most;  // in base units
 };
 
-constexpr auto kMostTime = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
-constexpr Quantity kDuration{"a time", "5 us", "a picosecond", kDurations, kMostTime};
-constexpr Quantity kByteSize{"a size", "64 KiB", "a byte", kSizes, kMost};
-constexpr Quantity kBandwidth{"a bandwidth", "64 GB/s", "a byte per second", kRates, kMost};
-constexpr Quantity kFrequency{"a frequency", "1500 MHz", "a hertz", kFrequencies, kMost};
+constexpr auto kMaxTime = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+constexpr auto kMax = std::numeric_limits<std::uint64_t>::max();
+constexpr Quantity kDuration{"a time", "5 us", "a picosecond", kDurations, kMaxTime};
+constexpr Quantity kByteSize{"a size", "64 KiB", "a byte", kSizes, kMax};
+constexpr Quantity kBandwidth{"a bandwidth", "64 GB/s", "a byte per second", kRates, kMax};
+constexpr Quantity kFrequency{"a frequency", "1500 MHz", "a hertz", kFrequencies, kMax};
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';

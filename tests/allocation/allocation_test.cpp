@@ -91,7 +91,7 @@ Outcome run_machine(std::string const& toml, EngineOptions options, Time from = 
   builder->describe(table);
   config.bind("workload." + name->value, table);
   machine_config.check(config);
-  config.reject_mistakes();
+  config.reject_errors();
   auto const machine = topologies::load_machine(machine_config.machine.topology, machine_config.links);
   auto const workload =
       builder->build({machine_config.gpu.warp_width, machine_config.memory.page_size.bytes, "", 1});

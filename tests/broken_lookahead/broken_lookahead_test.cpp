@@ -30,10 +30,10 @@ using namespace farfault;
 namespace {
 
 void check_refused(Death const& death) {
-  CAPTURE(death.said);
+  CAPTURE(death.printed);
   CHECK(death.signal == SIGABRT);
-  CHECK(death.said.find("farfault: internal error: an event for station") == 0);
-  CHECK(death.said.find(": the lookahead is too long") != std::string::npos);
+  CHECK(death.printed.find("farfault: internal error: an event for station") == 0);
+  CHECK(death.printed.find(": the lookahead is too long") != std::string::npos);
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ TEST_CASE("an invalid command line gives one sentence and exit code 2") {
 }
 
 TEST_CASE("exceptions are mapped to exit codes in one place") {
-  auto const code_of = [](auto thrower, std::string& said) {
+  auto const code_of = [](auto thrower, std::string& printed) {
     std::ostringstream err;
     auto const code = cli::exit_code_of(
         [&]() -> int {
@@ -141,18 +141,18 @@ TEST_CASE("exceptions are mapped to exit codes in one place") {
           return 0;
         },
         err);
-    said = err.str();
+    printed = err.str();
     return code;
   };
-  std::string said;
-  CHECK(code_of([] {}, said) == 0);
-  CHECK(said == "");
-  CHECK(code_of([] { throw UserError("x.toml:1: no"); }, said) == 2);
-  CHECK(said == "farfault: x.toml:1: no\n");
-  CHECK(code_of([] { throw RunError("the disk is full"); }, said) == 1);
-  CHECK(said == "farfault: the disk is full\n");
-  CHECK(code_of([] { throw std::bad_alloc(); }, said) == 1);
-  CHECK(said == "farfault: out of memory\n");
+  std::string printed;
+  CHECK(code_of([] {}, printed) == 0);
+  CHECK(printed == "");
+  CHECK(code_of([] { throw UserError("x.toml:1: no"); }, printed) == 2);
+  CHECK(printed == "farfault: x.toml:1: no\n");
+  CHECK(code_of([] { throw RunError("the disk is full"); }, printed) == 1);
+  CHECK(printed == "farfault: the disk is full\n");
+  CHECK(code_of([] { throw std::bad_alloc(); }, printed) == 1);
+  CHECK(printed == "farfault: out of memory\n");
 }
 
 TEST_CASE("params lists each parameter with default, unit, range, source and conditions") {

@@ -243,16 +243,16 @@ TEST_CASE("explain: for a stopped run, SM time and access time add up") {
     auto const e = explained(path);
     CHECK(e["end_reason"] == "time_limit");
     CHECK(e["end_ps"] == ps);
-    std::uint64_t sms = 0, stages = 0, under_way = 0;
+    std::uint64_t sms = 0, stages = 0, outstanding = 0;
     for (auto const& p : e["sms"]) sms += p["ps"].get<std::uint64_t>();
     for (auto const& p : e["stages"]) {
       stages += p["ps"].get<std::uint64_t>();
-      if (p["name"] == "sm_time_under_way") under_way = p["ps"].get<std::uint64_t>();
+      if (p["name"] == "sm_time_under_way") outstanding = p["ps"].get<std::uint64_t>();
     }
     CHECK(sms == e["sm_ps"]);
     CHECK(sms == 16 * ps);
     CHECK(stages == e["access_ps"]);
-    CHECK(under_way > 0);
+    CHECK(outstanding > 0);
     CHECK(e["idle"].get<double>() < 0.9);
   }
 }

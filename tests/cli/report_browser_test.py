@@ -200,7 +200,7 @@ def dragging_zooms_all_charts(b, result):
     check(b.evaluate("chartOf('transactions').chart.scales.x.min") == 0, "a button shows the whole run")
 
 
-def hovering_tells(b, result):
+def hovering_shows_values(b, result):
     with h5py.File(result) as f:
         kernels = [(name, int(launched), int(finished)) for name, launched, finished in zip(
             f["tables/kernels/name"].asstr()[:], f["tables/kernels/launched"][:], f["tables/kernels/finished"][:])]
@@ -453,7 +453,7 @@ def several_runs(b):
         check(there == last, f"the line of run {run} ends with it at {last} ps, not {there}")
 
 
-def what_had_not_ended_is_told_and_drawn(b):
+def unfinished_operations_are_listed_and_drawn(b):
     stopped = made("stopped.h5", "workload.name=transpose", "workload.transpose.width=256", "workload.transpose.height=256",
                    "gpu.sms=8", until="8us")
     open_page(b, report("stopped.html", stopped))
@@ -465,7 +465,7 @@ def what_had_not_ended_is_told_and_drawn(b):
     check(b.evaluate("pixel(chartOf('kernels'), chartOf('kernels').width - 8, 9)") != [255, 255, 255], "the bar of the unfinished operation is drawn")
 
 
-def marks_of_an_axis_are_where_they_say(b):
+def ticks_of_an_axis_are_at_their_values(b):
     for step in (0.0025, 0.001, 0.025, 0.05, 0.25, 0.00002):
         found = b.evaluate(f"format.amounts([0, {step}, {2 * step}, {3 * step}], 'share')")
         wrong = [text for k, text in enumerate(found) if not near(float(text.rstrip("%")) / 100, k * step, step)]
@@ -568,13 +568,13 @@ with browser.Browser() as b:
     lines_and_areas_are_drawn_where_their_values_are(b, one)
     stacks_add_up(b, one)
     dragging_zooms_all_charts(b, one)
-    hovering_tells(b, one)
+    hovering_shows_values(b, one)
     a_click_shows_a_gpu(b, one)
     histograms_and_placement_are_those_of_the_file(b, one)
     links_take_the_colour_of_a_moment(b)
     several_runs(b)
-    what_had_not_ended_is_told_and_drawn(b)
-    marks_of_an_axis_are_where_they_say(b)
+    unfinished_operations_are_listed_and_drawn(b)
+    ticks_of_an_axis_are_at_their_values(b)
     settings_of_a_bar_are_the_choices_and_find_room(b)
     a_page_of_1024_gpus(b)
     hostile_names_run_no_script(b)

@@ -198,8 +198,9 @@ TEST_CASE("each configuration error is one line") {
                      ":6: workload.name: unknown workload 'stre'; did you mean 'stream'?\n"
                      "farfault: --set: gpu.sms: 'many' is not a non-negative integer\n");
   // Contradictions are reported only after every value is valid on its own.
-  auto const misfit = run(file, {"gpu.l1_tlb.ways=3", "gpu.dram.banks=3"}, (folder() / "m.h5").string());
-  CHECK(misfit.err.find("ways = 3") == std::string::npos);
+  auto const mismatch_error =
+      run(file, {"gpu.l1_tlb.ways=3", "gpu.dram.banks=3"}, (folder() / "m.h5").string());
+  CHECK(mismatch_error.err.find("ways = 3") == std::string::npos);
   auto sets = kSmall;
   sets.emplace_back("gpu.l1_tlb.ways=3");
   sets.emplace_back("gpu.dram.banks=3");

@@ -54,7 +54,7 @@ class Run:
             raise SystemExit(counts()) from e
 
 
-def lives(trace):
+def accesses_of(trace):
     """By access number: the slice of the whole access (or None), and its stages, in order."""
     whole, parts = {}, collections.defaultdict(list)
     for s in trace.slices:
@@ -67,22 +67,22 @@ def lives(trace):
     return whole, parts
 
 
-def check_lives(name, trace):
+def check_accesses(name, trace):
     """The stages of each access cover it without gaps, and stages in other components are linked to it."""
-    whole, parts = lives(trace)
+    whole, parts = accesses_of(trace)
     tiled = linked = nested = True
     slices = trace.slices
-    for number, life in whole.items():
-        at = life.ts
+    for number, access in whole.items():
+        at = access.ts
         for s in parts[number]:
             tiled = tiled and s.ts == at and s.dur > 0 and s.name in STAGES
             at = s.ts + s.dur
-            own = trace.component(s.track) == trace.component(life.track)
-            nested = nested and (not own or (s.track == life.track and slices[s.parent] is life))
+            own = trace.component(s.track) == trace.component(access.track)
+            nested = nested and (not own or (s.track == access.track and slices[s.parent] is access))
             linked = linked and s.flows == (() if own else (number,))
-        tiled = tiled and at == life.ts + life.dur
+        tiled = tiled and at == access.ts + access.dur
         elsewhere = any(s.flows for s in parts[number])
-        linked = linked and life.flows == ((number,) if elsewhere else ())
+        linked = linked and access.flows == ((number,) if elsewhere else ())
     check(tiled, f"{name}: the slices of an access are contiguous from its issue to its end")
     check(nested, f"{name}: slices of the SM are within the access, on its track")
     check(linked, f"{name}: a flow connects an access only with its slices on other tracks")
@@ -101,18 +101,18 @@ def total(result, name):
 
 def check_against_result(name, run, trace):
     """With every access of the run traced, the sums must equal the latency stack."""
-    whole, parts = check_lives(name, trace)
+    whole, parts = check_accesses(name, trace)
     spent = collections.Counter()
     for stretches in parts.values():
         for s in stretches:
             spent[s.name] += s.dur
     served = collections.Counter()
-    for life in whole.values():
-        if life.args["translation"] == "l1":
+    for access in whole.values():
+        if access.args["translation"] == "l1":
             served["l1_tlb_hits"] += 1
-        if life.name == "store":
+        if access.name == "store":
             served["stores"] += 1
-        elif life.args["data"] == "l1":
+        elif access.args["data"] == "l1":
             served["l1_hits"] += 1
     with h5py.File(run.result) as result:
         check(len(whole) == total(result, "transactions") > 0, f"{name}: every transaction is recorded")
@@ -145,10 +145,10 @@ def check_counters(name, run, trace, begin, end):
     check(compared > 20, f"{name}: counters are compared with the result, {compared} values")
 
 
-def same_life(life, parts):
+def properties_of(access, parts):
     """Compares all properties of an access except its number."""
-    args = {k: v for k, v in life.args.items() if k != "access"}
-    return (life.ts, life.dur, life.name, tuple(sorted(args.items())), tuple((p.ts, p.dur, p.name) for p in parts))
+    args = {k: v for k, v in access.args.items() if k != "access"}
+    return (access.ts, access.dur, access.name, tuple(sorted(args.items())), tuple((p.ts, p.dur, p.name) for p in parts))
 
 
 small = ("--set", "gpu.sms=4")
@@ -225,16 +225,16 @@ with tempfile.TemporaryDirectory() as scratch:
                   f"run.sample_interval={max((end - begin) // 8, last // 2000, 1000)}ps")
         one = Run(scratch, window)
         trace = one.trace()
-        lives_of_window, parts_of_window = check_lives(name + ", a window", trace)
+        accesses_of_window, parts_of_window = check_accesses(name + ", a window", trace)
         check_counters(name, one, trace, begin, end)
-        whole, parts = lives(everything)
-        known = {same_life(life, parts[n]) for n, life in whole.items()}
-        drawn = [same_life(life, parts_of_window[n]) for n, life in lives_of_window.items()]
+        whole, parts = accesses_of(everything)
+        known = {properties_of(access, parts[n]) for n, access in whole.items()}
+        drawn = [properties_of(access, parts_of_window[n]) for n, access in accesses_of_window.items()]
         check(all(d in known for d in drawn), f"{name}: an access in a window equals the one in the full trace")
         check(all(begin <= d[0] < end for d in drawn), f"{name}: accesses are issued in the window")
-        beyond = sum(end <= life.ts < end + (end - begin) for life in whole.values())
+        beyond = sum(end <= access.ts < end + (end - begin) for access in whole.values())
         check(beyond > 0, f"{name}: others are issued soon after it")
-        there = sum(begin <= life.ts < end for life in whole.values())
+        there = sum(begin <= access.ts < end for access in whole.values())
         check(0.2 * there <= len(drawn) <= 0.5 * there or there < 60,
               f"{name}: {len(drawn)} of {there} accesses are one in three")
         check(Run(scratch, (*window, "--partitions", "split", "--no-merge"), threads=2).bytes == one.bytes,
@@ -246,8 +246,8 @@ with tempfile.TemporaryDirectory() as scratch:
     words = ("paper-gmmu-bypass", *cases["transpose, interleaved"], "--trace", "0ns,1s", "--trace-sample", "3")
     drawn = []
     for seed in ("1", "2"):
-        whole, parts = lives(Run(scratch, (*words, "--set", f"run.seed={seed}")).trace())
-        drawn.append({same_life(life, parts[n]) for n, life in whole.items()})
+        whole, parts = accesses_of(Run(scratch, (*words, "--set", f"run.seed={seed}")).trace())
+        drawn.append({properties_of(access, parts[n]) for n, access in whole.items()})
     check(drawn[0] != drawn[1] and min(map(len, drawn)) > 100, "another run.seed draws other accesses")
 
     # A kernel name that is not valid text: the name in the trace is valid text.
@@ -264,8 +264,8 @@ with tempfile.TemporaryDirectory() as scratch:
 
     # A limit below the number of SMs leaves one access per SM.
     least = Run(scratch, ("paper-gmmu-bypass", *cases["transpose, interleaved"], "--trace", "0ns,1s", "--trace-sample", "1", "--trace-limit", "1"))
-    whole, _ = check_lives("a limit of 1", least.trace())
-    of_sms = collections.Counter(least.trace().component(life.track) for life in whole.values())
+    whole, _ = check_accesses("a limit of 1", least.trace())
+    of_sms = collections.Counter(least.trace().component(access.track) for access in whole.values())
     check(len(of_sms) > 4 and set(of_sms.values()) == {1}, f"one access of each SM: {of_sms}")
     check(f"the trace has {len(whole)} accesses and omits " in least.err and "the limit of 1 per SM" in least.err,
           f"the run reports it: {least.err}")
@@ -319,8 +319,8 @@ with tempfile.TemporaryDirectory() as scratch:
     middle = longest.ts + longest.dur // 2
     cut = Run(scratch, (*words, "--until", f"{middle}ps", "--trace", "0ns,1s", *ALL))
     trace = cut.trace()
-    whole, _ = check_lives("cut off", trace)
-    check(any("unfinished" in life.args for life in whole.values()), "unfinished accesses are recorded")
+    whole, _ = check_accesses("cut off", trace)
+    check(any("unfinished" in access.args for access in whole.values()), "unfinished accesses are recorded")
     running = [s for s in trace.slices if "launch" in s.args and "finished_ps" not in s.args]
     check([s.ts + s.dur for s in running] == [middle], "the unfinished kernel is recorded")
 print(counts())

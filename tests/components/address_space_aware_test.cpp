@@ -75,11 +75,11 @@ struct DramBench : Bench {
   DramBench(DramChannelSpec spec, std::vector<Record<MemRequest>> script)
       : dram(system.add<DramChannel>("dram", std::move(spec))) {
     feed(dram.request, std::move(script));
-    answers = sinks(dram.response, 1)[0];
+    responses = sinks(dram.response, 1)[0];
     run();
   }
   DramChannel& dram;
-  Sink<MemResponse>* answers = nullptr;
+  Sink<MemResponse>* responses = nullptr;
 };
 
 // A read that occupies the bus from 1028 to 1092; the others arrive from 1001 ns on, one per nanosecond. The
@@ -177,10 +177,10 @@ TEST_CASE(
   // The walks are picked at 1050 and 1114. The second one opens row 0: 3, then 2, which opens row 17. Among
   // the normal requests 7 is in row 17; then the banks are equal, so the oldest is picked, and then the
   // requests in its row.
-  CHECK(tags(*b.answers) == Tags{0, 4, 6, 3, 2, 7, 1, 5, 8});
+  CHECK(tags(*b.responses) == Tags{0, 4, 6, 3, 2, 7, 1, 5, 8});
   // 42 ns pass from the pick to the data of another row of the same bank; the bus hides them for all but the
   // first.
-  CHECK(b.answers->nanoseconds() == Times{1093, 1157, 1221, 1285, 1349, 1413, 1477, 1541, 1605});
+  CHECK(b.responses->nanoseconds() == Times{1093, 1157, 1221, 1285, 1349, 1413, 1477, 1541, 1605});
   // Arrivals at 1001, 1002, ...; picks at 1050, 1114, ...: walks 4 and 6; warps' reads 3, 2, 1 and 5.
   auto const& d = b.dram;
   CHECK(test::stat_of(d.spec().params.scheduler, d.state().scheduler, "walk_wait") == (46 + 108) * 1000);
@@ -194,24 +194,24 @@ TEST_CASE(
   auto const silver = of(0, kSameBank, 1);
   for (auto const& first : {silver, walk(kSameBank, 1)}) {
     auto const other = behind_a_row({first, of(1, kNextBank, 2)}, {});
-    CHECK(tags(*other.answers) == Tags{0, 2, 1});
-    CHECK(other.answers->nanoseconds() == Times{1033, 1161, 1185});
+    CHECK(tags(*other.responses) == Tags{0, 2, 1});
+    CHECK(other.responses->nanoseconds() == Times{1033, 1161, 1185});
     auto const same = behind_a_row({first, of(1, 0, 2)}, {});
-    CHECK(tags(*same.answers) == Tags{0, 1, 2});
-    CHECK(same.answers->nanoseconds() == Times{1033, 1185, 1232});
-    CHECK(tags(*behind_a_row({of(1, 0, 2), first}, {}).answers) == Tags{0, 1, 2});
+    CHECK(tags(*same.responses) == Tags{0, 1, 2});
+    CHECK(same.responses->nanoseconds() == Times{1033, 1185, 1232});
+    CHECK(tags(*behind_a_row({of(1, 0, 2), first}, {}).responses) == Tags{0, 1, 2});
   }
   // Among the three queues, the silver request is the next one that can be in time.
   auto const three = behind_a_row({walk(kSameBank, 1), of(1, kNextBank, 2), of(0, 2 * kNextBank, 3)}, {});
-  CHECK(tags(*three.answers) == Tags{0, 3, 2, 1});
-  CHECK(three.answers->nanoseconds() == Times{1033, 1161, 1165, 1185});
+  CHECK(tags(*three.responses) == Tags{0, 3, 2, 1});
+  CHECK(three.responses->nanoseconds() == Times{1033, 1161, 1165, 1185});
   // The golden queue is ordered by arrival alone.
   auto const golden = behind_a_row({walk(kSameBank, 1), walk(kNextBank, 2)}, {});
-  CHECK(tags(*golden.answers) == Tags{0, 1, 2});
-  CHECK(golden.answers->nanoseconds() == Times{1033, 1185, 1189});
+  CHECK(tags(*golden.responses) == Tags{0, 1, 2});
+  CHECK(golden.responses->nanoseconds() == Times{1033, 1185, 1189});
   // Its second request has not opened its bank yet.
   auto const fifo = behind_a_row({walk(kSameBank, 1), walk(kNextBank, 2), of(1, kNextBank, 3)}, {});
-  CHECK(tags(*fifo.answers) == Tags{0, 3, 1, 2});
+  CHECK(tags(*fifo.responses) == Tags{0, 3, 1, 2});
 }
 
 TEST_CASE(
@@ -223,27 +223,27 @@ TEST_CASE(
   script[0].message.address = kNextBank;
   script[1].message.train.more = 31;
   DramBench const b(spec, script);
-  CHECK(tags(*b.answers) == Tags{0, 1, 3, 2});
-  CHECK(b.answers->nanoseconds() == Times{1033, 1037, 1165, 1169});
+  CHECK(tags(*b.responses) == Tags{0, 1, 3, 2});
+  CHECK(b.responses->nanoseconds() == Times{1033, 1037, 1165, 1169});
 }
 
 TEST_CASE("address-space-aware DRAM: with channel priority, the bus waits for the higher-priority request") {
   for (auto const& first : {of(0, kSameBank, 1), walk(kSameBank, 1)}) {
     auto const b = behind_a_row({first, of(1, kNextBank, 2)}, {{"priority", "channel"}});
-    CHECK(tags(*b.answers) == Tags{0, 1, 2});
-    CHECK(b.answers->nanoseconds() == Times{1033, 1185, 1189});
+    CHECK(tags(*b.responses) == Tags{0, 1, 2});
+    CHECK(b.responses->nanoseconds() == Times{1033, 1185, 1189});
   }
 }
 
 TEST_CASE("address-space-aware DRAM: two queues have no silver queue; a single queue is FR-FCFS") {
   std::vector<MemRequest> const queued{of(1, 2 * kSameBank, 1), of(0, 3 * kSameBank, 2), walk(kSameBank, 3),
                                        of(1, 64, 4)};
-  CHECK(tags(*DramBench(channel({{"queues", "3"}}), behind_one(queued)).answers) == Tags{0, 3, 2, 1, 4});
-  CHECK(tags(*DramBench(channel({{"queues", "2"}}), behind_one(queued)).answers) == Tags{0, 3, 1, 2, 4});
-  CHECK(tags(*DramBench(channel({{"queues", "1"}}), behind_one(queued)).answers) == Tags{0, 4, 1, 2, 3});
+  CHECK(tags(*DramBench(channel({{"queues", "3"}}), behind_one(queued)).responses) == Tags{0, 3, 2, 1, 4});
+  CHECK(tags(*DramBench(channel({{"queues", "2"}}), behind_one(queued)).responses) == Tags{0, 3, 1, 2, 4});
+  CHECK(tags(*DramBench(channel({{"queues", "1"}}), behind_one(queued)).responses) == Tags{0, 4, 1, 2, 3});
   auto frfcfs = channel({});
   frfcfs.params.scheduler.choose("frfcfs");
-  CHECK(tags(*DramBench(frfcfs, behind_one(queued)).answers) == Tags{0, 4, 1, 2, 3});
+  CHECK(tags(*DramBench(frfcfs, behind_one(queued)).responses) == Tags{0, 4, 1, 2, 3});
 }
 
 TEST_CASE("address-space-aware DRAM: the queueing time of reads is counted in every queue, without writes") {
@@ -254,7 +254,7 @@ TEST_CASE("address-space-aware DRAM: the queueing time of reads is counted in ev
     DramBench const b(channel({{"queues", queues}}),
                       behind_one({walk(kSameBank, 1), stored, of(1, 2 * kSameBank + 64, 3)}));
     // Picked at 1050, 1114 and 1178; arrived at 1001, 1002 and 1003.
-    CHECK(tags(*b.answers) == Tags{0, 1, 2, 3});
+    CHECK(tags(*b.responses) == Tags{0, 1, 2, 3});
     auto const& d = b.dram;
     CHECK(test::stat_of(d.spec().params.scheduler, d.state().scheduler, "walk_wait") == 49'000);
     CHECK(test::stat_of(d.spec().params.scheduler, d.state().scheduler, "data_wait") == 175'000);
@@ -267,8 +267,8 @@ TEST_CASE("address-space-aware DRAM: a walk does not wait for earlier data reque
   std::vector<MemRequest> const queued{of(0, kSameBank, 1), of(0, 2 * kSameBank, 2), of(1, 64, 3),
                                        walk(128, 4)};
   DramBench b(channel({{"golden", "1"}, {"silver", "1"}, {"normal", "1"}}), behind_one(queued));
-  CHECK(tags(*b.answers) == Tags{0, 4, 1, 2, 3});
-  CHECK(b.answers->nanoseconds() == Times{1093, 1157, 1221, 1285, 1349});
+  CHECK(tags(*b.responses) == Tags{0, 4, 1, 2, 3});
+  CHECK(b.responses->nanoseconds() == Times{1093, 1157, 1221, 1285, 1349});
 }
 
 TEST_CASE(
@@ -278,27 +278,27 @@ TEST_CASE(
   std::vector<MemRequest> const queued{of(0, kSameBank, 1), of(0, 2 * kSameBank, 2),
                                        of(1, kSameBank + 64, 3)};
   Settings settings{{"silver", "1"}, {"normal", "8"}};
-  CHECK(tags(*DramBench(channel(settings), behind_one(queued)).answers) == Tags{0, 1, 3, 2});
+  CHECK(tags(*DramBench(channel(settings), behind_one(queued)).responses) == Tags{0, 1, 3, 2});
   settings.push_back({"overflow", "normal"});
-  CHECK(tags(*DramBench(channel(settings), behind_one(queued)).answers) == Tags{0, 1, 3, 2});
+  CHECK(tags(*DramBench(channel(settings), behind_one(queued)).responses) == Tags{0, 1, 3, 2});
   settings.back() = {"overflow", "waits"};
-  CHECK(tags(*DramBench(channel(settings), behind_one(queued)).answers) == Tags{0, 1, 2, 3});
+  CHECK(tags(*DramBench(channel(settings), behind_one(queued)).responses) == Tags{0, 1, 2, 3});
   // In order. The walk and the other application's request do not wait behind it.
   std::vector<MemRequest> const more{of(0, kSameBank, 1), of(0, 2 * kSameBank, 2), of(0, kSameBank + 64, 3),
                                      walk(3 * kSameBank, 4), of(1, 4 * kSameBank, 5)};
-  CHECK(tags(*DramBench(channel(settings), behind_one(more)).answers) == Tags{0, 4, 1, 2, 3, 5});
+  CHECK(tags(*DramBench(channel(settings), behind_one(more)).responses) == Tags{0, 4, 1, 2, 3, 5});
 }
 
 TEST_CASE(
     "address-space-aware DRAM: requests of the application with the turn do not wait for the others' queue") {
   std::vector<MemRequest> const queued{of(1, kSameBank, 1), of(1, 2 * kSameBank, 2), of(0, 3 * kSameBank, 3)};
   DramBench b(channel({{"silver", "1"}, {"normal", "1"}}), behind_one(queued));
-  CHECK(tags(*b.answers) == Tags{0, 3, 1, 2});
+  CHECK(tags(*b.responses) == Tags{0, 3, 1, 2});
 }
 
 TEST_CASE("address-space-aware DRAM: a walk waits for the golden queue, even if the data queues have room") {
   std::vector<MemRequest> const queued{of(1, kSameBank, 1), walk(2 * kSameBank, 2), walk(3 * kSameBank, 3)};
-  CHECK(tags(*DramBench(channel({{"golden", "1"}}), behind_one(queued)).answers) == Tags{0, 2, 3, 1});
+  CHECK(tags(*DramBench(channel({{"golden", "1"}}), behind_one(queued)).responses) == Tags{0, 2, 3, 1});
 }
 
 TEST_CASE("address-space-aware DRAM: requests stalled by a full queue enter it in order when it has room") {
@@ -306,15 +306,15 @@ TEST_CASE("address-space-aware DRAM: requests stalled by a full queue enter it i
   std::vector<MemRequest> const queued{of(1, kSameBank, 1), of(1, 64, 2), walk(2 * kSameBank, 3),
                                        walk(128, 4)};
   DramBench one(channel({{"golden", "1"}, {"normal", "1"}}), behind_one(queued));
-  CHECK(tags(*one.answers) == Tags{0, 3, 4, 1, 2});
+  CHECK(tags(*one.responses) == Tags{0, 3, 4, 1, 2});
   DramBench two(channel({{"golden", "1"}, {"normal", "2"}}), behind_one(queued));
-  CHECK(tags(*two.answers) == Tags{0, 3, 4, 2, 1});
+  CHECK(tags(*two.responses) == Tags{0, 3, 4, 2, 1});
   // A single line does not overtake a train that waits for the same queue.
   auto train = of(1, 2 * kSameBank, 2);
   train.train.more = 1;
   DramBench behind(channel({{"normal", "2"}}),
                    behind_one({of(1, kSameBank, 1), train, of(1, kSameBank + 64, 3)}));
-  CHECK(tags(*behind.answers) == Tags{0, 1, 2, 3});
+  CHECK(tags(*behind.responses) == Tags{0, 1, 2, 3});
 }
 
 TEST_CASE("address-space-aware DRAM: a train larger than its queue occupies it alone") {
@@ -322,8 +322,8 @@ TEST_CASE("address-space-aware DRAM: a train larger than its queue occupies it a
   train.train.more = 3;
   DramBench b(channel({{"silver", "2"}, {"normal", "2"}}),
               behind_one({of(1, kSameBank, 2), train, of(1, 512, 3)}));
-  CHECK(b.answers->count() == 4);
-  CHECK(tags(*b.answers) == Tags{0, 2, 1, 3});
+  CHECK(b.responses->count() == 4);
+  CHECK(tags(*b.responses) == Tags{0, 2, 1, 3});
   CHECK(b.dram.state().queued_lines == 0);
 }
 
@@ -350,7 +350,7 @@ TEST_CASE(
                          {"priority", size[0] == '3' ? "channel" : "bank"}},
                         3);
     spec.params.bandwidth = Bandwidth{32'000'000'000};
-    spec.hears_of_walks = true;
+    spec.receives_pressure = true;
     auto& dram = b.system.add<DramChannel>("dram", spec);
     auto& client = b.system.add<Client<MemRequest, MemResponse>>(
         "client", {20'000, 64, [](std::uint64_t n) {

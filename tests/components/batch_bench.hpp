@@ -75,7 +75,7 @@ struct GpuSpec {
   GpuTimes times;
   std::vector<PageAccess> accesses;
 };
-enum class Seen : std::uint64_t { fault, done, unmap, comes, leaves };
+enum class Seen : std::uint64_t { fault, done, unmap, reads_in, writes_out };
 struct GpuState {
   struct Event {
     Time at{};
@@ -137,7 +137,7 @@ class Gpu final : public Component<GpuSpec, GpuState> {
     auto& s = cx.state();
     bool const in = device_of(m.to) == 0;
     auto& free = in ? s.in_free : s.out_free;
-    see(in ? Seen::comes : Seen::leaves, s.page_of_move[m.tag], cx);
+    see(in ? Seen::reads_in : Seen::writes_out, s.page_of_move[m.tag], cx);
     free = std::max(free, cx.now()) + (in ? spec().times.in : spec().times.out) * 1ns;
     cx.send(copied, CopyDone{m.tag}, free - cx.now());
   }
@@ -234,7 +234,7 @@ struct GpuBench : Bench {
     GmmuSpec spec;
     spec.router.policy.choose("centralized");
     spec.memory = AddressMap(1, 256);
-    spec.keeps_faults = true;
+    spec.records_faults = true;
     spec.fault_batches = true;
     spec.params.fault_buffer = buffer;
     spec.params.faults_per_utlb = faults_per_utlb;

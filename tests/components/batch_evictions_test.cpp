@@ -29,7 +29,7 @@ Times last_three(Times const& all) {
 }
 
 void check_sums(GpuBench const& b, std::uint64_t bytes_out) {
-  CHECK(b.pages(Seen::comes) == Pages{7, 8, 9, 10, 11, 12});
+  CHECK(b.pages(Seen::reads_in) == Pages{7, 8, 9, 10, 11, 12});
   CHECK(counts(b) == std::vector<Counts>{{3, 0, 3, 0, 0}, {3, 0, 3, 0, 3}});
   CHECK(b.batches()[1].bytes_in == 3 * 4096);
   CHECK(b.batches()[1].bytes_out == bytes_out);
@@ -47,15 +47,15 @@ TEST_CASE(
   for (auto const& gpu : {GpuTimes{}, GpuTimes{.out = 3'000}}) {
     GpuBench b(spec_of("page", "serialized", 3), kTwice, 8, gpu);
     auto const each = ordered(gpu.unmap) + ordered(gpu.out) + ordered(gpu.in);
-    CHECK(b.pages(Seen::leaves) == Pages{7, 8, 9});
+    CHECK(b.pages(Seen::writes_out) == Pages{7, 8, 9});
     Times leaves, comes, done;
     for (std::int64_t k = 0; k < 3; ++k) {
       leaves.push_back(kWorked + k * each + ordered(gpu.unmap) + 1);
       comes.push_back(leaves.back() - 1 + ordered(gpu.out) + 1);
       done.push_back(kWorked + (k + 1) * each + 1);
     }
-    CHECK(b.times(Seen::leaves) == leaves);
-    CHECK(last_three(b.times(Seen::comes)) == comes);
+    CHECK(b.times(Seen::writes_out) == leaves);
+    CHECK(last_three(b.times(Seen::reads_in)) == comes);
     CHECK(last_three(b.done()) == done);
     CHECK(b.ended(1) == kWorked + 3 * each);
     CHECK(b.batches()[1].first_transfer == Time{(comes[0] - 1) * 1ns});
@@ -69,16 +69,16 @@ TEST_CASE(
   for (auto const& gpu : {GpuTimes{}, GpuTimes{.out = 600}, GpuTimes{.out = 3'000}}) {
     CAPTURE(gpu.out);
     GpuBench b(spec_of("page", "unobtrusive", 3), kTwice, 8, gpu);
-    CHECK(b.pages(Seen::leaves) == Pages{7, 8, 9});
+    CHECK(b.pages(Seen::writes_out) == Pages{7, 8, 9});
     // The first eviction starts when the batch is known. The second and the third page are unmapped when the
     // first page starts to migrate, and the third waits at the copy engine.
     auto const first_out = kRead + ordered(gpu.unmap) + 1;
     auto const next_out = kWorked + ordered(gpu.unmap) + 1;
-    CHECK(b.times(Seen::leaves) == Times{first_out, next_out, next_out});
+    CHECK(b.times(Seen::writes_out) == Times{first_out, next_out, next_out});
     // The second page starts to migrate when the second eviction is complete. Evictions use the other
     // direction of the link, so they overlap with the first migration.
     Times const comes{kWorked + 1, next_out + gpu.out + 1 + 1, next_out + 2 * gpu.out + 1 + 1};
-    CHECK(last_three(b.times(Seen::comes)) == comes);
+    CHECK(last_three(b.times(Seen::reads_in)) == comes);
     Times done;
     for (std::int64_t free = 0; auto const at : comes) {
       free = std::max(free, at) + gpu.in;
@@ -98,14 +98,14 @@ TEST_CASE(
     "transfer") {
   GpuTimes const gpu;
   GpuBench b(spec_of("page", "ideal", 3), kTwice, 8, gpu);
-  CHECK(b.pages(Seen::leaves).empty());
+  CHECK(b.pages(Seen::writes_out).empty());
   // The first three pages; then the next three with the first victim; the other victims when the first page
   // starts to migrate.
   auto const first_read = read_after(begin_after(100), 3) + 1;
   CHECK(b.pages(Seen::unmap) == Pages{7, 8, 9, 10, 11, 12, 7, 8, 9});
   CHECK(b.times(Seen::unmap) == Times{first_read, first_read, first_read, kRead + 1, kRead + 1, kRead + 1,
                                       kRead + 1, kWorked + 1, kWorked + 1});
-  CHECK(last_three(b.times(Seen::comes)) ==
+  CHECK(last_three(b.times(Seen::reads_in)) ==
         Times{kWorked + 1, kWorked + ordered(gpu.unmap) + 1, kWorked + ordered(gpu.unmap) + 1});
   CHECK(b.ended(1) == kWorked + 1 + 3 * gpu.in + 1);
   check_sums(b, 0);
@@ -118,7 +118,7 @@ TEST_CASE("time line: under any schedule, a page waits for its frame even after 
     CAPTURE(schedule);
     GpuBench b(spec_of("page", schedule, 3), kTwice, 8, gpu);
     auto const unmapped = kRead + ordered(gpu.unmap);
-    auto const comes = last_three(b.times(Seen::comes));
+    auto const comes = last_three(b.times(Seen::reads_in));
     CHECK(comes[0] == unmapped + (schedule == "ideal" ? 0 : ordered(gpu.out)) + 1);
     CHECK(b.done()[3] == comes[0] + gpu.in + 1 + 1);
   }
@@ -141,10 +141,10 @@ TEST_CASE(
   // Pages 8 to 11 are a unit; 519 and 520 are in another one.
   GpuBench b(spec, {{100, 8, 0}, {101, 9, 0}, {102, 10, 0}, {103, 11, 0}, {200'000, 519, 0}}, 8, gpu);
   auto const worked = kBegan + kTime + kFirstTouch + kBlock + kPageWork;
-  CHECK(b.pages(Seen::leaves) == Pages{8, 9, 10, 11});
-  CHECK(b.times(Seen::leaves) == Times(4, worked + ordered(gpu.unmap) + 1));
+  CHECK(b.pages(Seen::writes_out) == Pages{8, 9, 10, 11});
+  CHECK(b.times(Seen::writes_out) == Times(4, worked + ordered(gpu.unmap) + 1));
   auto const free = worked + ordered(gpu.unmap) + ordered(4 * gpu.out);
-  CHECK(b.times(Seen::comes)[4] == free + 1);
+  CHECK(b.times(Seen::reads_in)[4] == free + 1);
   CHECK(b.ended(1) == free + ordered(gpu.in));
   CHECK(counts(b) == std::vector<Counts>{{4, 0, 4, 0, 0}, {1, 0, 1, 0, 4}});
   CHECK(b.batches()[1].bytes_out == 4 * 4096);
@@ -162,7 +162,7 @@ TEST_CASE("time line: unobtrusive and ideal: the first frame of a unit is used a
     GpuBench b(spec, {{100, 8, 0}, {101, 9, 0}, {102, 10, 0}, {103, 11, 0}, {200'000, 519, 0}}, 8, gpu);
     auto const free =
         read_after(kBegan, 1) + ordered(gpu.unmap) + (schedule == "ideal" ? 0 : ordered(gpu.out));
-    CHECK(b.times(Seen::comes)[4] == free + 1);
+    CHECK(b.times(Seen::reads_in)[4] == free + 1);
     // The batch ends with the last eviction of the unit, although its page arrived earlier.
     CHECK(b.done()[4] == free + ordered(gpu.in) + 1);
     CHECK(b.ended(1) == free + (schedule == "ideal" ? ordered(gpu.in) : 3 * gpu.out));
@@ -176,7 +176,7 @@ TEST_CASE(
   auto spec = spec_of("page", "serialized", 2);
   spec.batch.eviction_unit = ByteSize{4 * 4096};
   GpuBench b(spec, {{100, 8, 0}, {200'000, 519, 0}, {400'000, 9, 0}});
-  CHECK(b.pages(Seen::leaves) == Pages{519});
+  CHECK(b.pages(Seen::writes_out) == Pages{519});
   CHECK(device_of(b.driver.state().table.find(8)->frame) == 0);
 }
 
@@ -191,7 +191,7 @@ TEST_CASE(
     // When 13 needs a frame, the unit of 9 is the only one without a pending migration.
     CHECK(device_of(b.driver.state().table.find(8)->frame) == kFirstCpu);
     CHECK(device_of(b.driver.state().table.find(9)->frame) == kFirstCpu);
-    CHECK(b.pages(Seen::comes) == Pages{8, 12, 9, 13});
+    CHECK(b.pages(Seen::reads_in) == Pages{8, 12, 9, 13});
     CHECK(counts(b) == std::vector<Counts>{{2, 0, 2, 0, 0}, {2, 0, 2, 0, 2}});
   }
 }
@@ -201,19 +201,19 @@ TEST_CASE("time line: with 'aged_lru', the unit without a new page for the longe
   spec.batch.eviction_unit = ByteSize{4 * 4096};
   // Order: 8, then 519, then 9 of the unit of 8. The unit of 519 is the oldest when 12 arrives.
   GpuBench b(spec, {{100, 8, 0}, {200'000, 519, 0}, {400'000, 9, 0}, {600'000, 12, 0}, {800'000, 520, 0}});
-  CHECK(b.pages(Seen::leaves) == Pages{519, 8, 9});
+  CHECK(b.pages(Seen::writes_out) == Pages{519, 8, 9});
 }
 
 TEST_CASE(
     "time line: an access to an evicted page faults again, and the page counts as a premature eviction") {
   GpuBench b(spec_of("page", "serialized", 1), {{100, 7, 0}, {200'000, 8, 0}, {400'000, 7, 1}});
-  CHECK(b.pages(Seen::comes) == Pages{7, 8, 7});
-  CHECK(b.pages(Seen::leaves) == Pages{7, 8});
+  CHECK(b.pages(Seen::reads_in) == Pages{7, 8, 7});
+  CHECK(b.pages(Seen::writes_out) == Pages{7, 8});
   CHECK(b.pages(Seen::fault) == Pages{7, 8, 7});
   CHECK(b.driver.state().batch.counts.premature_evictions == 1);
   // A lifetime is from the arrival of a page to the completed transfer of its eviction.
   auto const arrived = [&](std::size_t batch) { return b.ended(batch); };
-  auto const left = [&](std::size_t k) { return b.times(Seen::leaves)[k] + GpuTimes{}.out + 1; };
+  auto const left = [&](std::size_t k) { return b.times(Seen::writes_out)[k] + GpuTimes{}.out + 1; };
   CHECK(b.driver.state().batch.counts.lifetime_ps ==
         static_cast<std::uint64_t>((left(0) - arrived(0) + left(1) - arrived(1)) * 1000));
 }

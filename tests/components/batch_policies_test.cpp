@@ -55,7 +55,7 @@ TEST_CASE(
 TEST_CASE("prefetch 'sequential' restarts at each faulted page and skips pages that cannot migrate") {
   CHECK(sequential("16KiB", block(range(10, 1) | range(12, 1))) == (range(11, 1) | range(13, 4)));
   auto b = block(range(10, 1), range(12, 1));
-  b.may_come.reset(13);
+  b.candidates.reset(13);
   CHECK(sequential("16KiB", b) == (range(11, 1) | range(14, 1)));
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("prefetch 'tree': pages added for one fault do not affect the decision
 
 TEST_CASE("prefetch 'tree' neither counts nor adds pages that cannot migrate") {
   auto b = block(range(0, 1));
-  b.may_come &= ~range(8, 8);
+  b.candidates &= ~range(8, 8);
   CHECK(tree("49", b) == range(1, 7));                    // 8 of 32
   CHECK(tree("24", b) == (range(1, 7) | range(16, 16)));  // 8 of 32, but not more than 8 of 64
 }
@@ -138,9 +138,9 @@ TEST_CASE("every prefetcher adds only pages that can migrate") {
           case 2:
             break;  // ends no buffer
           default:
-            b.may_come.set(p);
+            b.candidates.set(p);
         }
-      CHECK((prefetcher->choose(b) & ~b.may_come).none());
+      CHECK((prefetcher->choose(b) & ~b.candidates).none());
     }
   }
 }
@@ -164,7 +164,7 @@ TEST_CASE("every eviction order returns resident, evictable units until none are
         order->arrived(unit);
         there.insert(unit);
       } else {
-        order->left(unit);
+        order->removed(unit);
         there.erase(unit);
       }
       auto const divisor = 1 + random() % 3;
@@ -180,7 +180,7 @@ TEST_CASE("every eviction order returns resident, evictable units until none are
     // Each unit once.
     while (auto const victim = order->victim(kAny)) {
       REQUIRE(there.erase(*victim) == 1);
-      order->left(*victim);
+      order->removed(*victim);
     }
     CHECK(there.empty());
   }
@@ -195,8 +195,8 @@ TEST_CASE("eviction order 'aged_lru': only another migrated page of a unit moves
   CHECK(order->victim(kAny) == 512);
   CHECK(order->victim([](std::uint64_t unit) { return unit != 512; }) == 1024);
   CHECK(order->victim(kAny) == 512);
-  order->left(512);
-  order->left(1024);
+  order->removed(512);
+  order->removed(1024);
   CHECK(order->victim(kAny) == 0);
   order->arrived(512);
   CHECK(order->victim(kAny) == 0);
@@ -249,7 +249,7 @@ TEST_CASE("eviction order 'random' is SplitMix64's sequence over the units, then
   auto const taken = kFirst[0] % kUnits;
   CHECK(again->victim([&](std::uint64_t unit) { return unit != taken * 16; }) == (taken + 1) % kUnits * 16);
   // The last unit takes the place of the removed one.
-  again->left(kFirst[1] % kUnits * 16);
+  again->removed(kFirst[1] % kUnits * 16);
   CHECK(again->victim(kAny) == kFirst[1] % (kUnits - 1) * 16);
 }
 
@@ -263,7 +263,7 @@ TEST_CASE(
     while (auto const unit = order->victim(kAny)) {
       all.push_back(*unit);
       REQUIRE(all.size() <= 40);
-      order->left(*unit);
+      order->removed(*unit);
       if (!saved) continue;
       auto loaded = choice.make({12, 1});
       test::copy_state(order, loaded);
@@ -290,8 +290,8 @@ TEST_CASE("eviction order 'random' chooses each unit about equally often") {
 
 namespace {
 
-EvictionSchedule::Moment moment(std::uint64_t free, bool waits, std::uint32_t in, std::uint32_t unmapping,
-                                std::uint32_t unmapped, std::uint32_t out) {
+EvictionSchedule::Snapshot moment(std::uint64_t free, bool waits, std::uint32_t in, std::uint32_t unmapping,
+                                  std::uint32_t unmapped, std::uint32_t out) {
   return {free, waits, in, unmapping, unmapped, out};
 }
 Policy<EvictionSchedule> schedule(std::string const& name) {
@@ -304,10 +304,10 @@ TEST_CASE(
     "every schedule starts and completes an eviction if a page waits for a frame and nothing else happens") {
   for (auto const& name : test::names_of_known<EvictionSchedule>()) {
     CAPTURE(name);
-    CHECK(schedule(name)->begins(moment(0, true, 0, 0, 0, 0)));
-    CHECK(schedule(name)->leaves(moment(0, true, 0, 0, 1, 0)));
-    CHECK(schedule(name)->comes(moment(1, false, 3, 1, 1, 0)));
-    CHECK(schedule(name)->comes(moment(1, false, 3, 1, 1, 1)) == (name != "serialized"));
+    CHECK(schedule(name)->evicts(moment(0, true, 0, 0, 0, 0)));
+    CHECK(schedule(name)->writes_out(moment(0, true, 0, 0, 1, 0)));
+    CHECK(schedule(name)->reads_in(moment(1, false, 3, 1, 1, 0)));
+    CHECK(schedule(name)->reads_in(moment(1, false, 3, 1, 1, 1)) == (name != "serialized"));
     CHECK(schedule(name)->takes_time() == (name != "ideal"));
   }
 }
@@ -315,13 +315,13 @@ TEST_CASE(
 TEST_CASE(
     "schedule 'serialized': one unit at a time starts, only without arrivals, unmappings or evictions") {
   auto const s = schedule("serialized");
-  CHECK_FALSE(s->begins(moment(0, false, 0, 0, 0, 0)));
-  CHECK_FALSE(s->begins(moment(0, true, 1, 0, 0, 0)));
-  CHECK_FALSE(s->begins(moment(0, true, 0, 1, 0, 0)));
-  CHECK_FALSE(s->begins(moment(0, true, 0, 0, 1, 0)));
-  CHECK_FALSE(s->begins(moment(0, true, 0, 0, 0, 1)));
-  CHECK(s->leaves(moment(0, true, 3, 1, 1, 0)));
-  CHECK_FALSE(s->leaves(moment(0, true, 0, 0, 1, 1)));
+  CHECK_FALSE(s->evicts(moment(0, false, 0, 0, 0, 0)));
+  CHECK_FALSE(s->evicts(moment(0, true, 1, 0, 0, 0)));
+  CHECK_FALSE(s->evicts(moment(0, true, 0, 1, 0, 0)));
+  CHECK_FALSE(s->evicts(moment(0, true, 0, 0, 1, 0)));
+  CHECK_FALSE(s->evicts(moment(0, true, 0, 0, 0, 1)));
+  CHECK(s->writes_out(moment(0, true, 3, 1, 1, 0)));
+  CHECK_FALSE(s->writes_out(moment(0, true, 0, 0, 1, 1)));
 }
 
 TEST_CASE(
@@ -330,32 +330,32 @@ TEST_CASE(
     return test::chosen<EvictionSchedule>("unobtrusive", {{"ahead", ahead}}).make({});
   };
   auto const none = with("0");
-  CHECK(none->begins(moment(0, false, 0, 0, 0, 0)));
-  CHECK(none->begins(moment(0, false, 1, 0, 0, 0)));
-  CHECK_FALSE(none->begins(moment(0, false, 2, 0, 0, 0)));
-  CHECK_FALSE(none->begins(moment(0, false, 1, 0, 0, 1)));
-  CHECK_FALSE(none->begins(moment(1, false, 0, 0, 0, 0)));
+  CHECK(none->evicts(moment(0, false, 0, 0, 0, 0)));
+  CHECK(none->evicts(moment(0, false, 1, 0, 0, 0)));
+  CHECK_FALSE(none->evicts(moment(0, false, 2, 0, 0, 0)));
+  CHECK_FALSE(none->evicts(moment(0, false, 1, 0, 0, 1)));
+  CHECK_FALSE(none->evicts(moment(1, false, 0, 0, 0, 0)));
   auto const two = with("2");
-  CHECK(two->begins(moment(0, false, 0, 0, 0, 0)));
-  for (auto const& under_way :
+  CHECK(two->evicts(moment(0, false, 0, 0, 0, 0)));
+  for (auto const& in_flight :
        {moment(0, false, 0, 1, 0, 0), moment(0, false, 0, 0, 1, 0), moment(0, true, 0, 0, 0, 1)})
-    CHECK_FALSE(two->begins(under_way));
-  CHECK(two->begins(moment(0, false, 1, 1, 1, 2)));
-  CHECK_FALSE(two->begins(moment(0, false, 1, 2, 1, 2)));
-  CHECK(two->begins(moment(0, false, 3, 0, 0, 0)));
-  CHECK_FALSE(two->begins(moment(0, false, 4, 0, 0, 0)));
-  CHECK_FALSE(two->begins(moment(1, false, 1, 0, 0, 0)));
+    CHECK_FALSE(two->evicts(in_flight));
+  CHECK(two->evicts(moment(0, false, 1, 1, 1, 2)));
+  CHECK_FALSE(two->evicts(moment(0, false, 1, 2, 1, 2)));
+  CHECK(two->evicts(moment(0, false, 3, 0, 0, 0)));
+  CHECK_FALSE(two->evicts(moment(0, false, 4, 0, 0, 0)));
+  CHECK_FALSE(two->evicts(moment(1, false, 1, 0, 0, 0)));
 }
 
 TEST_CASE(
     "schedule 'unobtrusive': one unit at a time is evicted from a full GPU; during arrivals, further ones "
     "queue at the copy engine") {
   auto const s = schedule("unobtrusive");
-  CHECK(s->leaves(moment(0, false, 0, 0, 1, 0)));
-  CHECK_FALSE(s->leaves(moment(0, false, 0, 0, 1, 1)));
-  CHECK(s->leaves(moment(1, false, 0, 0, 1, 0)));  // a page of the same unit may wait to migrate
-  CHECK(s->leaves(moment(1, false, 1, 0, 1, 1)));
-  CHECK_FALSE(s->leaves(moment(0, true, 1, 0, 1, 2)));
+  CHECK(s->writes_out(moment(0, false, 0, 0, 1, 0)));
+  CHECK_FALSE(s->writes_out(moment(0, false, 0, 0, 1, 1)));
+  CHECK(s->writes_out(moment(1, false, 0, 0, 1, 0)));  // a page of the same unit may wait to migrate
+  CHECK(s->writes_out(moment(1, false, 1, 0, 1, 1)));
+  CHECK_FALSE(s->writes_out(moment(0, true, 1, 0, 1, 2)));
 }
 
 TEST_CASE("schedule 'ideal': units start as with 'unobtrusive' and are evicted immediately") {
@@ -367,27 +367,26 @@ TEST_CASE("schedule 'ideal': units start as with 'unobtrusive' and are evicted i
         for (std::uint32_t unmapped = 0; unmapped < 4; ++unmapped)
           for (std::uint64_t const free : {0, 1}) {
             auto const now = moment(free, false, in, unmapping, unmapped, 0);
-            CHECK(ideal->begins(now) == unobtrusive->begins(now));
-            CHECK(ideal->leaves(now));
+            CHECK(ideal->evicts(now) == unobtrusive->evicts(now));
+            CHECK(ideal->writes_out(now));
           }
   }
 }
 
 TEST_CASE("replay policies issue a replay at the same moments as NVIDIA's driver and the paper") {
-  using M = FaultReplay::Moment;
-  using O = FaultReplay::Orders;
+  using M = FaultReplay::Point;
+  using O = FaultReplay::Action;
   struct Case {
     std::string name;
     bool in_batches, by_page;
     O block_mapped, served, buffer_empty;
   };
-  for (auto const& c :
-       std::vector<Case>{{"each_fault", false, false, O::nothing, O::nothing, O::nothing},
-                         {"page", true, true, O::nothing, O::nothing, O::nothing},
-                         {"block", true, false, O::replay, O::replay, O::nothing},
-                         {"batch", true, false, O::nothing, O::replay, O::nothing},
-                         {"batch_flush", true, false, O::nothing, O::flush_and_replay, O::nothing},
-                         {"once", true, false, O::nothing, O::nothing, O::replay}}) {
+  for (auto const& c : std::vector<Case>{{"each_fault", false, false, O::none, O::none, O::none},
+                                         {"page", true, true, O::none, O::none, O::none},
+                                         {"block", true, false, O::replay, O::replay, O::none},
+                                         {"batch", true, false, O::none, O::replay, O::none},
+                                         {"batch_flush", true, false, O::none, O::flush_and_replay, O::none},
+                                         {"once", true, false, O::none, O::none, O::replay}}) {
     CAPTURE(c.name);
     auto const replay = PolicyChoice<FaultReplay>(c.name).make({});
     CHECK(replay->in_batches() == c.in_batches);

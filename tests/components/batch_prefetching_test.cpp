@@ -15,7 +15,7 @@ using namespace farfault::story_bench;
 TEST_CASE("batches: an evicted page that a prefetch migrates back is not counted as a premature eviction") {
   auto spec = machine(1, 2);
   spec.batch.prefetch = test::chosen<Prefetcher>("sequential", {{"bytes", "4KiB"}});
-  spec.tells_lifetimes = true;
+  spec.reports_lifetimes = true;
   // Each fault also prefetches the next page, and both frames are full: 9 and 10 evict 7 and 8, which migrate
   // back, 7 on its fault and 8 by the prefetch.
   Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{400us}, 0, {{9}}}, {Time{800us}, 0, {{7}}}});
@@ -28,9 +28,9 @@ TEST_CASE("batches: an evicted page that a prefetch migrates back is not counted
   CHECK(b.stay(0, 8).evictions == 1);
   CHECK(b.home(8) == 0);
   CHECK(b.batch().counts.premature_evictions == 1);
-  std::uint64_t told = 0;
-  for (auto const& r : b.told[0]->records()) told += r.message.premature;
-  CHECK(told == 1);
+  std::uint64_t notified = 0;
+  for (auto const& r : b.notified[0]->records()) notified += r.message.premature;
+  CHECK(notified == 1);
 }
 
 TEST_CASE("batches: prefetched pages do not evict pages faulted in the same batch") {

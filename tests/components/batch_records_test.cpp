@@ -252,9 +252,9 @@ TEST_CASE("unit list: units are returned in the order of their last insertion, e
   UnitList units(12, 1);
   auto const first = [&] { return units.first([](std::uint64_t) { return true; }); };
   CHECK(!first());
-  for (std::uint64_t const unit : {64U, 0U, 32U}) units.put_last(unit);
+  for (std::uint64_t const unit : {64U, 0U, 32U}) units.move_to_end(unit);
   CHECK(first() == 64);
-  units.put_last(64);
+  units.move_to_end(64);
   CHECK(first() == 0);
   CHECK(units.first([](std::uint64_t unit) { return unit > 40; }) == 64);
   CHECK(!units.first([](std::uint64_t unit) { return unit > 64; }));
@@ -267,7 +267,7 @@ TEST_CASE("unit list: units are returned in the order of their last insertion, e
   units.remove(32);
   units.remove(64);
   CHECK(!first());
-  units.put_last(0);
+  units.move_to_end(0);
   CHECK(units.holds(0));
   CHECK(first() == 0);
 }
@@ -280,7 +280,7 @@ TEST_CASE("unit list: any mix of insertions and removals matches a simple refere
     auto const unit = (random() % 50) * 16;
     std::erase(reference, unit);
     if (random() % 5 < 3) {
-      units.put_last(unit);
+      units.move_to_end(unit);
       reference.push_back(unit);
     } else {
       units.remove(unit);

@@ -52,7 +52,7 @@ struct ScriptBench : Bench {
     feed(driver.fault, std::move(script.faults));
     feed(driver.step_done, std::move(script.steps));
     feed(driver.copied, std::move(script.copied));
-    if (spec.told_of_uses) feed(driver.used, std::move(script.uses));
+    if (spec.reports_uses) feed(driver.used, std::move(script.uses));
     if (spec.host_pages != nullptr) {
       feed(driver.memory_order, std::move(script.orders));
       sink(driver.order_done);
@@ -108,7 +108,7 @@ TEST_CASE(
   for (bool const written : {false, true}) {
     CAPTURE(written);
     auto spec = ScriptBench::spec_of(2, 1);
-    spec.told_of_uses = true;
+    spec.reports_uses = true;
     spec.batch.clean_pages = CleanPages::dropped;
     ScriptBench::Script script;
     raise(script.faults, Time{100us}, 0, {{7}}, Time{160us});
@@ -178,7 +178,7 @@ TEST_CASE(
   CHECK(b.batch(3).bytes_in == 0);
   CHECK(b.batch(3).evicted_pages == 0);
   CHECK(b.batch(3).ended == Time{310us});
-  CHECK(s.batch.stays[0].find(7)->came == Time{150us});
+  CHECK(s.batch.residency[0].find(7)->arrived == Time{150us});
   CHECK(b.driver.waiting_for().empty());
 }
 
@@ -187,7 +187,7 @@ TEST_CASE(
     "transfer") {
   auto spec = ScriptBench::spec_of(3, 1);
   spec.makes_copies = true;
-  spec.told_of_uses = true;
+  spec.reports_uses = true;
   ScriptBench::Script script;
   raise(script.faults, Time{100us}, 0, {{7, 0, Access::write}}, Time{160us});
   raise(script.faults, Time{200us}, 1, {{7}}, Time{260us});
@@ -219,8 +219,8 @@ TEST_CASE(
     CHECK(b.batch(i).dropped_pages == 1);
     CHECK(b.batch(i).bytes_out == 0);
   }
-  CHECK(s.batch.stays[1].find(7)->dirty == 1);  // the CPU's memory lacks GPU 0's writes
-  CHECK(s.batch.stays[2].find(9)->dirty == 0);
+  CHECK(s.batch.residency[1].find(7)->dirty == 1);  // the CPU's memory lacks GPU 0's writes
+  CHECK(s.batch.residency[2].find(9)->dirty == 0);
   CHECK(b.driver.waiting_for().empty());
 }
 
@@ -255,7 +255,7 @@ TEST_CASE(
   CHECK(b.frame_of(7) == on_cpu(0));
   CHECK(b.driver.state().copies.read_only(7));
   CHECK_FALSE(b.driver.state().copies.latest(7));
-  CHECK(b.driver.state().batch.stays[0].find(7)->evictions == 1);
+  CHECK(b.driver.state().batch.residency[0].find(7)->evictions == 1);
   CHECK(b.driver.waiting_for().empty());
 }
 

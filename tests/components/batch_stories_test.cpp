@@ -49,7 +49,7 @@ TEST_CASE("batches: a unit with a page that migrates to another GPU stays where 
 
 TEST_CASE("batches: a new copy is unwritten, whatever the GPU held before") {
   auto spec = with_copies(machine(1, 1));
-  spec.told_of_uses = true;
+  spec.reports_uses = true;
   Story const b(spec, {{Time{100us}, 0, {{7, kWrite}}}, {Time{300us}, 0, {{8}}}, {Time{500us}, 0, {{7}}}},
                 {{Time{200us}, {7, 0, Access::write, {}}}});
   CHECK(b.has_copy(7, 0));
@@ -70,7 +70,7 @@ TEST_CASE("batches: a page that is written in place causes no eviction") {
     CHECK(b.home(7) == 0);
     CHECK(b.home(8) == 0);
     CHECK_FALSE(b.has_copy(7, 1));
-    CHECK(b.stay(0, 7).came == b.stay(0, 8).came);
+    CHECK(b.stay(0, 7).arrived == b.stay(0, 8).arrived);
   }
 }
 
@@ -124,14 +124,14 @@ TEST_CASE("batches: the page lifetime of each evicted unit and premature evictio
     CAPTURE(copies);
     auto spec = machine(1, 1);
     spec.makes_copies = copies;
-    spec.tells_lifetimes = true;
+    spec.reports_lifetimes = true;
     Story const b(
         spec,
         {{Time{100us}, 0, {{7}}}, {Time{300us}, 0, {{8}}}, {Time{500us}, 0, {{7}}}, {Time{800us}, 0, {{8}}}});
-    REQUIRE(b.told.size() == 1);
-    auto const& told = b.told[0]->records();
+    REQUIRE(b.notified.size() == 1);
+    auto const& notified = b.notified[0]->records();
     PageLifetimes sum;
-    for (auto const& r : told) {
+    for (auto const& r : notified) {
       sum.pages += r.message.pages;
       sum.premature += r.message.premature;
       sum.lifetime_ps += r.message.lifetime_ps;
@@ -141,13 +141,13 @@ TEST_CASE("batches: the page lifetime of each evicted unit and premature evictio
     CHECK(sum.premature == 2);
     CHECK(sum.premature == b.batch().counts.premature_evictions);
     CHECK(sum.lifetime_ps == b.batch().counts.lifetime_ps);
-    REQUIRE(told.size() == 5);
-    for (std::size_t const i : {0U, 1U, 3U}) CHECK(told[i].message.pages == 1);
-    for (std::size_t const i : {2U, 4U}) CHECK(told[i].message.premature == 1);
+    REQUIRE(notified.size() == 5);
+    for (std::size_t const i : {0U, 1U, 3U}) CHECK(notified[i].message.pages == 1);
+    for (std::size_t const i : {2U, 4U}) CHECK(notified[i].message.premature == 1);
     // 7 lands 50.002 us after the begin of its batch: 10 us of work, 40 us of copying, a link each way. 210
     // us after that begin, 8 can migrate: then 7 is unmapped (5.002 us), and transferred (40.002 us) or
     // dropped.
-    CHECK(told[0].message.lifetime_ps == (copies ? 165'000'000 : 205'002'000));
+    CHECK(notified[0].message.lifetime_ps == (copies ? 165'000'000 : 205'002'000));
     CHECK(b.stay(0, 7).evictions == 2);
     CHECK(b.stay(0, 8).evictions == 1);
   }
@@ -158,14 +158,14 @@ TEST_CASE("batches: pages that arrived before the first eviction may be left out
     bool const all = lifetimes == CountedLifetimes::all;
     CAPTURE(all);
     auto spec = machine(1, 1);
-    spec.tells_lifetimes = true;
+    spec.reports_lifetimes = true;
     spec.batch.lifetimes = lifetimes;
     Story const b(
         spec,
         {{Time{100us}, 0, {{7}}}, {Time{300us}, 0, {{8}}}, {Time{500us}, 0, {{7}}}, {Time{800us}, 0, {{8}}}});
-    REQUIRE(b.told.size() == 1);
+    REQUIRE(b.notified.size() == 1);
     PageLifetimes sum;
-    for (auto const& r : b.told[0]->records()) {
+    for (auto const& r : b.notified[0]->records()) {
       sum.pages += r.message.pages;
       sum.premature += r.message.premature;
       sum.lifetime_ps += r.message.lifetime_ps;
@@ -179,7 +179,7 @@ TEST_CASE("batches: pages that arrived before the first eviction may be left out
 
 TEST_CASE("batches: a write counts for the writing GPU, whichever GPU's batch is served") {
   auto spec = machine(2, 1);
-  spec.told_of_uses = true;
+  spec.reports_uses = true;
   spec.batch.clean_pages = CleanPages::dropped;
   // GPU 0 writes page 7 while page 8 migrates to GPU 1.
   Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{300us}, 1, {{8}}}, {Time{500us}, 0, {{9}}}},
@@ -244,11 +244,11 @@ TEST_CASE("batches: a GPU gets its own copy's frame, not the page's, also when i
     spec.batch.replay.choose(replay);
     Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{300us}, 0, {{7}, {8}}}});
     auto const copy = read_only(*b.state().copies.find(7, 0));
-    std::vector<PhysAddr> told;
-    for (auto const& r : b.answers->records())
-      if (r.message.page == 7) told.push_back(r.message.frame);
+    std::vector<PhysAddr> notified;
+    for (auto const& r : b.responses->records())
+      if (r.message.page == 7) notified.push_back(r.message.frame);
     // With `batch` the first fault is replayed together with all others.
-    CHECK(told == std::vector<PhysAddr>(replay == "page" ? 2 : 1, copy));
+    CHECK(notified == std::vector<PhysAddr>(replay == "page" ? 2 : 1, copy));
     CHECK(b.row(1).duplicates == 1);
     CHECK(b.row(1).faulted_pages == 1);
   }
@@ -265,7 +265,7 @@ TEST_CASE("batches: with once, a GPU's accesses are replayed before another GPU'
                          {Time{101us}, 1, {{7, kWrite}}},
                          {Time{102us}, 2, {{7, kWrite}}},
                          {Time{120us}, 0, {{8}}}});
-    CHECK(b.devices.state().told == std::vector<std::int64_t>{7, 8, -1, 7, -2, 7, -3});
+    CHECK(b.devices.state().notified == std::vector<std::int64_t>{7, 8, -1, 7, -2, 7, -3});
     CHECK(b.home(7) == 2);
   }
 }
@@ -308,10 +308,10 @@ TEST_CASE("batches: the faults of a batch are replayed even if one of its pages 
   spec.planned = &planned;
   spec.application_of_stream = {0};
   Story const both(spec, {{Time{100us}, 0, {{7}, {20}}}});
-  CHECK(both.devices.state().told == std::vector<std::int64_t>{7, -1});
+  CHECK(both.devices.state().notified == std::vector<std::int64_t>{7, -1});
   CHECK(both.state().stats[0].unallocated_faults == 1);
   // A batch of this fault alone waits until the program allocates the page, and no replay is ordered.
   Story const alone(spec, {{Time{100us}, 0, {{20}}}});
-  CHECK(alone.devices.state().told.empty());
+  CHECK(alone.devices.state().notified.empty());
   CHECK(alone.state().stats[0].unallocated_faults == 1);
 }

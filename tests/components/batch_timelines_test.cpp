@@ -40,8 +40,8 @@ TEST_CASE("time line: a burst that fits the fault buffer is one batch, read at o
   auto const worked = worked_after(began, 4, true);
   CHECK(b.pages(Seen::unmap) == Pages{7, 8, 9, 10});
   CHECK(b.times(Seen::unmap) == Times(4, unmapped));
-  CHECK(b.pages(Seen::comes) == Pages{7, 8, 9, 10});
-  CHECK(b.times(Seen::comes) == Times(4, worked + 1));
+  CHECK(b.pages(Seen::reads_in) == Pages{7, 8, 9, 10});
+  CHECK(b.times(Seen::reads_in) == Times(4, worked + 1));
   // Each access completes when its page lands.
   auto const done = [&](std::int64_t k) { return landed_after(worked, k) + 1; };
   CHECK(b.done() == Times{done(4), done(1), done(2), done(1), done(3)});
@@ -222,7 +222,7 @@ TEST_CASE("time line: without per-block replays, the first block's accesses wait
   GpuBench b(spec_of("batch", "serialized", 100), {{100, 7, 0}, {101, 519, 1}});
   auto const worked = worked_after(begin_after(100), 1, true) + kFirstTouch + kBlock + kPageWork;
   CHECK(b.done() == Times(2, replayed_after(mapped_after(landed_after(worked, 1)))));
-  CHECK(b.times(Seen::comes) == Times{worked_after(begin_after(100), 1, true) + 1, worked + 1});
+  CHECK(b.times(Seen::reads_in) == Times{worked_after(begin_after(100), 1, true) + 1, worked + 1});
 }
 
 TEST_CASE(

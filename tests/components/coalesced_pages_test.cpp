@@ -406,9 +406,10 @@ TEST_CASE("GMMU: with the last base page, a large page is mapped once its large-
   CHECK(times[0] == 201);
   CHECK(times[1] == 213);  // 10 ns and a link each way
   CHECK(times[64] == 213);
-  REQUIRE(b.answers->count() == 2);
-  CHECK(b.answers->records()[0].message.translation() == PageTranslation{physical(0, kFrame + 7 * 4096), 0});
-  CHECK(b.answers->records()[1].message.translation() == PageTranslation{physical(0, kFrame), kLarge});
+  REQUIRE(b.responses->count() == 2);
+  CHECK(b.responses->records()[0].message.translation() ==
+        PageTranslation{physical(0, kFrame + 7 * 4096), 0});
+  CHECK(b.responses->records()[1].message.translation() == PageTranslation{physical(0, kFrame), kLarge});
   CHECK(b.acknowledged->nanoseconds() == Times{201});  // of the mapping, which is not delayed
   CHECK(b.gmmu.waiting_for().empty());
 }
@@ -435,7 +436,8 @@ TEST_CASE("GMMU: a base page of a large page is invalidated in the TLBs at the s
   CHECK(b.tlb->records()[0].message.move == 3);
   CHECK(b.tlb->records()[0].message.frame == physical(0, kFrame + 40 * 4096));
   CHECK(b.tlb->records()[1].message.move == 4);
-  CHECK(b.answers->records()[0].message.translation() == PageTranslation{physical(0, kFrame + 7 * 4096), 0});
+  CHECK(b.responses->records()[0].message.translation() ==
+        PageTranslation{physical(0, kFrame + 7 * 4096), 0});
   auto const& after = b.gmmu.state().table;
   CHECK_FALSE(after.find(kFirst + 40).has_value());
   CHECK_FALSE(after.find(kFirst + 41).has_value());

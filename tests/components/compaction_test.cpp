@@ -20,7 +20,7 @@ using namespace farfault;
 namespace {
 
 constexpr unsigned kPageBits = 12;
-constexpr std::uint64_t kNobodys = FrameAllocator::kNobodysPage;
+constexpr std::uint64_t kUnowned = FrameAllocator::kUnownedPage;
 using Moves = std::vector<FrameAllocator::Move>;
 
 std::uint64_t page_of(std::uint32_t space, std::uint64_t number) {
@@ -31,8 +31,8 @@ PolicyChoice<FrameAllocator> const& choice() {
   return chosen;
 }
 // Large frames of 2^size base pages. Pages 0 to 63 of each of two spaces are allocated en masse.
-FrameAllocator::Setup memory(std::uint64_t frames, std::uint64_t most_moved, unsigned size = 2) {
-  return {frames, kPageBits, 2, size, {size, {{page_of(0, 0), 64}, {page_of(1, 0), 64}}}, most_moved};
+FrameAllocator::Setup memory(std::uint64_t frames, std::uint64_t max_moved, unsigned size = 2) {
+  return {frames, kPageBits, 2, size, {size, {{page_of(0, 0), 64}, {page_of(1, 0), 64}}}, max_moved};
 }
 bool all_may(std::uint64_t) {
   return true;
@@ -73,7 +73,7 @@ TEST_CASE(
   for (auto const f : {0U, 1U, 2U, 4U, 5U, 9U, 12U, 13U}) frames->occupy(f);
   Moves moves;
   REQUIRE(frames->plan_emptying(all_may, moves));
-  CHECK(flat(moves) == std::vector<std::uint64_t>{kNobodys, 9, 3});
+  CHECK(flat(moves) == std::vector<std::uint64_t>{kUnowned, 9, 3});
   CHECK(frames->available() == 7);  // the old one is still in use
   CHECK(frames->lacks_large_frame(page_of(0, 0)));
   frames->release(9);
@@ -83,7 +83,7 @@ TEST_CASE(
   CHECK(frames->allocate(page_of(0, 1)) == 9);
   moves.clear();
   REQUIRE(frames->plan_emptying(all_may, moves));
-  CHECK(flat(moves) == std::vector<std::uint64_t>{kNobodys, 4, 14, kNobodys, 5, 15});
+  CHECK(flat(moves) == std::vector<std::uint64_t>{kUnowned, 4, 14, kUnowned, 5, 15});
   for (auto const& m : moves) frames->release(m.from);
   CHECK(frames->end_emptying());
   moves.clear();
@@ -118,7 +118,7 @@ TEST_CASE(
   CHECK(!frames->plan_emptying(all_may, moves));
   frames->release(9);
   REQUIRE(frames->plan_emptying(all_may, moves));
-  CHECK(flat(moves) == std::vector<std::uint64_t>{kNobodys, 10, 7});
+  CHECK(flat(moves) == std::vector<std::uint64_t>{kUnowned, 10, 7});
 }
 
 TEST_CASE("compaction: base pages move to frames with base pages of the same space, up to the limit") {
@@ -186,17 +186,17 @@ namespace {
 
 // A memory's contents, and the large frames that could be emptied, found by exhaustive search.
 struct Reference {
-  static constexpr std::uint32_t kOfNobody = 100, kOfSeveral = 101;
+  static constexpr std::uint32_t kOwnedByNone = 100, kOwnedBySeveral = 101;
   struct Large {
     std::uint64_t used = 0;
-    std::uint32_t owner = kOfNobody;
+    std::uint32_t owner = kOwnedByNone;
     bool is_region = false, shrunk = false;
   };
   Reference(std::uint64_t frames, unsigned size) : count(frames), in_large(std::uint64_t{1} << size) {
     large.resize((count + in_large - 1) / in_large);
   }
   static std::uint32_t owner_of(std::uint64_t page) {
-    return page == kNobodys ? kOfNobody : space_of_page(page, kPageBits);
+    return page == kUnowned ? kOwnedByNone : space_of_page(page, kPageBits);
   }
   std::uint64_t frames_in(std::uint64_t n) const { return std::min(in_large, count - n * in_large); }
   void put(std::uint64_t page, std::uint64_t frame) {
@@ -205,14 +205,14 @@ struct Reference {
     auto& l = large[frame / in_large];
     auto const owner = owner_of(page);
     if (l.used++ == 0) l.owner = owner;
-    if (l.owner != owner) l.owner = kOfSeveral;
-    if (page != kNobodys) frame_of[page] = frame;
+    if (l.owner != owner) l.owner = kOwnedBySeveral;
+    if (page != kUnowned) frame_of[page] = frame;
   }
   void allocated(std::uint64_t page, std::uint64_t frame) {
     auto const n = frame / in_large;
     auto const region = page / in_large;
-    bool const en_masse = page % (first_address_of(1) >> kPageBits) < 64;
-    if (en_masse && regions.count(region) == 0 && large[n].used == 0 && frames_in(n) == in_large &&
+    bool const large_regions = page % (first_address_of(1) >> kPageBits) < 64;
+    if (large_regions && regions.count(region) == 0 && large[n].used == 0 && frames_in(n) == in_large &&
         frame % in_large == page % in_large) {
       regions[region] = n;
       large[n].is_region = true;
@@ -222,7 +222,7 @@ struct Reference {
   void remove(std::uint64_t frame, bool moved = false) {
     auto const page = page_at.at(frame);
     page_at.erase(frame);
-    if (page != kNobodys && !moved) frame_of.erase(page);
+    if (page != kUnowned && !moved) frame_of.erase(page);
     auto& l = large[frame / in_large];
     l.shrunk = true;
     if (--l.used != 0) return;
@@ -234,7 +234,7 @@ struct Reference {
   std::uint32_t group(std::uint64_t n) const {
     auto const& l = large[n];
     if (l.used == 0 || l.used == frames_in(n)) return ~0U;
-    if (l.owner >= kOfNobody) return 0;
+    if (l.owner >= kOwnedByNone) return 0;
     return l.is_region && !l.shrunk ? ~0U : 1 + l.owner;
   }
   std::vector<std::uint64_t> can_be_emptied(std::uint64_t most, std::uint64_t fixed) const {
@@ -276,7 +276,7 @@ TEST_CASE(
     for (std::uint64_t f = 0; f < count; ++f)
       if (random() % 4 == 0) {
         frames->occupy(f);
-        reference.put(kNobodys, f);
+        reference.put(kUnowned, f);
       }
     for (int step = 0; step < 150; ++step, ++steps) {
       REQUIRE(frames->available() == count - reference.page_at.size());
@@ -293,7 +293,7 @@ TEST_CASE(
         reference.remove(frame);
         frames->release(frame);
       } else {
-        auto const fixed = random() % 3 == 0 ? some_page() : kNobodys - 1;
+        auto const fixed = random() % 3 == 0 ? some_page() : kUnowned - 1;
         auto const can_be = reference.can_be_emptied(most, fixed);
         Moves moves;
         if (!frames->plan_emptying([&](std::uint64_t p) { return p != fixed; }, moves)) {

@@ -137,18 +137,18 @@ class ObviousArray {
     return std::erase_if(set.uncompressed, is) + std::erase_if(set.compressed, is) != 0;
   }
   void fill(std::uint64_t page, PageTranslation const& t) {
-    Held const coming{page >> t.size, (t.frame & ~kReadOnly) >> (12U + t.size), t.size,
-                      is_read_only(t.frame)};
-    auto const s = coming.number % sets_.size();
+    Held const incoming{page >> t.size, (t.frame & ~kReadOnly) >> (12U + t.size), t.size,
+                        is_read_only(t.frame)};
+    auto const s = incoming.number % sets_.size();
     auto& base = bases_[s % bases_.size()];
     if (!base.of || base.next_is_base) {
       if (base.of) flush(s % bases_.size());
-      base = {coming, k_.after, false};
+      base = {incoming, k_.after, false};
     }
     invalidate(page, t.size);
-    bool const fits = upper(coming) == upper(*base.of);
+    bool const fits = upper(incoming) == upper(*base.of);
     auto& list = fits ? sets_[s].compressed : sets_[s].uncompressed;
-    list.push_front(coming);
+    list.push_front(incoming);
     if (list.size() > (fits ? compressed_ : uncompressed_)) list.pop_back();
     count(s, fits);
   }

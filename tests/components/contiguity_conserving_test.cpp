@@ -236,7 +236,7 @@ class Reference {
     auto const space = space_of_page(page, setup_.page_bits);
     auto const l = frame / size_;
     bool const right =
-        setup_.en_masse.size_of(page) != 0 ? of_region(page, space, frame) : other(space, frame);
+        setup_.large_regions.size_of(page) != 0 ? of_region(page, space, frame) : other(space, frame);
     return right && free_.erase(frame) == 1 && (enter(frame, space), owners_[l].insert(space), true);
   }
   bool allocated_large(std::uint64_t page, std::uint64_t frame) {

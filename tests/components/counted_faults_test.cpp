@@ -118,7 +118,7 @@ TEST_CASE("IOMMU: with migrations, faults of walks, TLB hits and moving pages na
   Counts named;
   for (auto const& r : faults.records()) named.push_back(r.message.application);
   CHECK(named == Counts{1, 0, 1});
-  for (auto const& r : faults.records()) CHECK(r.message.kept_by_gpu == 0);
+  for (auto const& r : faults.records()) CHECK(r.message.recorded_by_gpu == 0);
 }
 
 TEST_CASE("GMMU: faults recorded by the GPU are counted for the application of the request") {
@@ -126,7 +126,7 @@ TEST_CASE("GMMU: faults recorded by the GPU are counted for the application of t
   auto const table = one_page();
   auto spec = spec_of("centralized", table);
   spec.applications = kTwo;
-  spec.keeps_faults = true;
+  spec.records_faults = true;
   spec.params.fault_buffer = 2;
   GmmuBench b(spec, {{Time{100ns}, {500, 1, 1}},
                      {Time{101ns}, {500, 2, 0}},
@@ -144,7 +144,7 @@ TEST_CASE("GMMU: faults recorded by the GPU are counted for the application of t
   REQUIRE(b.faults->count() == 2);
   CHECK(b.faults->records()[0].message.application == 1);
   CHECK(b.faults->records()[1].message.application == 0);
-  CHECK(b.faults->records()[0].message.kept_by_gpu == 1);
+  CHECK(b.faults->records()[0].message.recorded_by_gpu == 1);
   CHECK(test::stat_of(b.gmmu, "gmmu", "recorded_faults") == 2);
   CHECK(test::stat_of(b.gmmu, "gmmu", "faulted_responses") == 7);
 
@@ -213,7 +213,7 @@ TEST_CASE("driver: first touches, including remote ones, are counted for the app
   using namespace driver_bench;
   PagingDriverSpec spec;
   spec.applications = kTwo;
-  spec.pages_wait = true;
+  spec.maps_at_first_touch = true;
   spec.placed = in_use({9, 9, 10}, 70);
   spec.frames_per_gpu = 10;
   DriverBench b(spec, {.faults = {{Time{100ns}, of(1, fault(7, 0, 1, 1))},
@@ -233,7 +233,7 @@ TEST_CASE("driver: migrations are counted for the application of the fault, and 
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.applications = kTwo;
-  spec.pages_move = spec.pages_wait = true;
+  spec.pages_move = spec.maps_at_first_touch = true;
   spec.preloaded = &table;
   spec.placed = in_use({1000, 200, 300}, 50);
   DriverBench b(spec, {.faults = {{Time{100ns}, of(1, remote(kPage, 2, 1, 11))},
@@ -258,7 +258,7 @@ TEST_CASE("driver: a page whose contents a first touch fetches counts for the to
   using namespace driver_bench;
   PagingDriverSpec spec;
   spec.applications = kTwo;
-  spec.pages_wait = true;
+  spec.maps_at_first_touch = true;
   spec.first_touch_copy = true;
   std::uint64_t const page = std::uint64_t{3} << (kVirtualBits - 12) | 7;  // of address space 3
   PageTable const table(0, 12, 4);
@@ -281,7 +281,7 @@ TEST_CASE("driver: a row has the page size, then the application of the first to
   Applications const applications(w);
   PagingDriverSpec spec;
   spec.applications = kTwo;
-  spec.pages_wait = true;
+  spec.maps_at_first_touch = true;
   spec.frames_per_gpu = 10'000;
   spec.large = LargePages({"all", 9}, applications, {{{1024, 512}}});
   DriverBench b(spec, {.faults = {{Time{100ns}, of(1, fault(1030, 0, 1, 1))}}});
@@ -297,7 +297,7 @@ TEST_CASE("driver: with one application, its tables have no application column, 
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.applications = {"fir"};
-  spec.pages_move = spec.pages_wait = true;
+  spec.pages_move = spec.maps_at_first_touch = true;
   spec.preloaded = &table;
   DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 0, 1, 11)}}});
   CHECK(columns(b.driver, 0) == Texts{"page", "gpu", "device", "mapped"});

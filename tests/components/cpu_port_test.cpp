@@ -26,7 +26,7 @@ struct GpuAndCpu : Bench {
     }
     idle(rdma.remote_request);
     sinks(rdma.remote_response, 1);
-    answers = &sink(rdma.translate_response);
+    responses = &sink(rdma.translate_response);
     invalidated = &sink(cpu.invalidated);
   }
   static PortSpec with(PortSpec spec, bool page_faults) {
@@ -37,7 +37,7 @@ struct GpuAndCpu : Bench {
   }
   Rdma& rdma;
   CpuPort& cpu;
-  Sink<TranslateResponse>* answers = nullptr;
+  Sink<TranslateResponse>* responses = nullptr;
   Sink<Invalidated>* invalidated = nullptr;
 };
 
@@ -68,11 +68,11 @@ TEST_CASE("RDMA and CPU port: a translation takes the sum of its stages to the I
   CHECK(unit.records()[0].message.device == 4);
   CHECK(picoseconds(unit.records()[0].at) == 1'000'000 + 1500 + 100'000 + 1000);
   // The response has 24 + 8 bytes: 2 ns.
-  auto const& answers = *b.answers;
-  CHECK(answers.picoseconds() == Picoseconds{1'102'500 + 50'000 + 1000 + 2000 + 100'000 + 1000});
-  CHECK(answers.records()[0].message.tag == 42);
-  CHECK(answers.records()[0].message.frame == physical(2, 0x123 << 12));
-  CHECK(answers.records()[0].message.found_by == FoundBy::fault);
+  auto const& responses = *b.responses;
+  CHECK(responses.picoseconds() == Picoseconds{1'102'500 + 50'000 + 1000 + 2000 + 100'000 + 1000});
+  CHECK(responses.records()[0].message.tag == 42);
+  CHECK(responses.records()[0].message.frame == physical(2, 0x123 << 12));
+  CHECK(responses.records()[0].message.found_by == FoundBy::fault);
 }
 
 TEST_CASE("RDMA and CPU port: a page fault reaches the driver after the translation requests before it") {
@@ -91,7 +91,7 @@ TEST_CASE("RDMA and CPU port: a page fault reaches the driver after the translat
   CHECK(f.iommu == 3);
   CHECK(f.entry == 7);
   CHECK(f.kind == FaultKind::moving);
-  CHECK(f.kept_by_gpu == 1);
+  CHECK(f.recorded_by_gpu == 1);
   // 24 bytes of header, then 24 + 32 bytes of the fault, at 16 bytes per nanosecond; the wire; a link.
   CHECK(requests.picoseconds() == Picoseconds{1'000'000 + 1500 + 100'000 + 1000});
   CHECK(faults.picoseconds() == Picoseconds{1'000'000 + 1500 + 3500 + 100'000 + 1000});
@@ -111,9 +111,9 @@ TEST_CASE("RDMA: the reason for an unrecorded fault arrives with the answer and 
   m.bytes = static_cast<std::uint8_t>(FaultKind::moving);
   b.feed(b.cpu.translated, {{Time{1000ns}, m}});
   b.run();
-  REQUIRE(b.answers->count() == 1);
-  CHECK(b.answers->records()[0].message.kind == FaultKind::moving);
-  CHECK(b.answers->records()[0].message.size == 0);
+  REQUIRE(b.responses->count() == 1);
+  CHECK(b.responses->records()[0].message.kind == FaultKind::moving);
+  CHECK(b.responses->records()[0].message.size == 0);
 }
 
 TEST_CASE(
@@ -140,11 +140,11 @@ TEST_CASE(
   b.join(b.rdma.invalidate, unit.request);
   b.join_family(unit.response, {b.rdma.invalidated});
   b.run();
-  auto const& answers = *b.answers;
+  auto const& responses = *b.responses;
   auto const& done = *b.invalidated;
-  REQUIRE(answers.count() == 5);
+  REQUIRE(responses.count() == 5);
   REQUIRE(unit.records().size() == 1);
-  CHECK(unit.records()[0].at > answers.records()[4].at);
+  CHECK(unit.records()[0].at > responses.records()[4].at);
   CHECK(unit.records()[0].message.page == 0x123);
   CHECK(unit.records()[0].message.frame == physical(3, 0x9000));
   CHECK(unit.records()[0].message.move == 77);
@@ -220,7 +220,7 @@ TEST_CASE(
     b.sinks(rdma.remote_response, 1);
     b.sink(cpu.invalidated);
     b.sink(cpu.translate);
-    auto& answers = b.sink(rdma.translate_response);
+    auto& responses = b.sink(rdma.translate_response);
     auto& invalidations = b.sink(rdma.invalidate);
     // For each of 16 pages two translations and then its invalidation, all at once.
     std::vector<Record<Packet>> script;
@@ -234,11 +234,11 @@ TEST_CASE(
     }
     b.feed(cpu.translated, script);
     b.run();
-    REQUIRE(answers.count() == 32);
+    REQUIRE(responses.count() == 32);
     REQUIRE(invalidations.count() == 16);
     std::uint64_t passed = 0;
     for (auto const& i : invalidations.records()) {
-      for (auto const& a : answers.records()) {
+      for (auto const& a : responses.records()) {
         if (a.message.page == i.message.page) CHECK(a.at < i.at);
         passed += a.message.page < i.message.page && a.at > i.at;
       }

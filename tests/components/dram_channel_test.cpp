@@ -32,11 +32,11 @@ struct DramBench : Bench {
   DramBench(DramChannelSpec spec, std::vector<Record<MemRequest>> script)
       : dram(system.add<DramChannel>("dram", std::move(spec))) {
     feed(dram.request, std::move(script));
-    answers = sinks(dram.response, 1)[0];
+    responses = sinks(dram.response, 1)[0];
     run();
   }
   DramChannel& dram;
-  Sink<MemResponse>* answers = nullptr;
+  Sink<MemResponse>* responses = nullptr;
 };
 
 }  // namespace
@@ -48,9 +48,9 @@ TEST_CASE(
                                {Time{200ns}, read(kRow - 64, 2)},
                                {Time{300ns}, read(kSameBank, 3)},
                                {Time{400ns}, write(kSameBank + 64, 4)}});
-  CHECK(b.answers->nanoseconds() ==
+  CHECK(b.responses->nanoseconds() ==
         Times{100 + 28 + 2 + 1, 200 + 14 + 2 + 1, 300 + 42 + 2 + 1, 400 + 14 + 2 + 1});
-  CHECK(tags(*b.answers) == Tags{1, 2, 3, 4});
+  CHECK(tags(*b.responses) == Tags{1, 2, 3, 4});
   auto const& s = b.dram.state().stats;
   CHECK(s.reads == 3);
   CHECK(s.writes == 1);
@@ -62,13 +62,13 @@ TEST_CASE(
 
 TEST_CASE("DRAM: a row stays open for tRAS before another replaces it") {
   DramBench b(channel(kFast), {{Time{100ns}, read(0, 1)}, {Time{101ns}, read(kSameBank, 2)}});
-  CHECK(b.answers->nanoseconds() == Times{131, 100 + 33 + 42 + 2 + 1});
+  CHECK(b.responses->nanoseconds() == Times{131, 100 + 33 + 42 + 2 + 1});
 }
 
 TEST_CASE("DRAM: misses in different banks overlap") {
   DramBench b(channel(kFast),
               {{Time{100ns}, read(0, 1)}, {Time{100ns}, read(kRow, 2)}, {Time{100ns}, read(2 * kRow, 3)}});
-  CHECK(b.answers->nanoseconds() == Times{131, 133, 135});
+  CHECK(b.responses->nanoseconds() == Times{131, 133, 135});
 }
 
 TEST_CASE("DRAM: slice-local addresses: the bits that select the slice are not part of a row") {
@@ -77,7 +77,7 @@ TEST_CASE("DRAM: slice-local addresses: the bits that select the slice are not p
   // A row of 2 KiB holds eight blocks of 256 bytes, every fourth block of the memory.
   DramBench b(
       spec, {{Time{100ns}, read(0, 1)}, {Time{200ns}, read(7 * 1024, 2)}, {Time{300ns}, read(8 * 1024, 3)}});
-  CHECK(b.answers->nanoseconds() == Times{131, 217, 331});
+  CHECK(b.responses->nanoseconds() == Times{131, 217, 331});
 }
 
 TEST_CASE("DRAM: FR-FCFS serves a hit in an open row before an older miss, FCFS does not") {
@@ -85,11 +85,11 @@ TEST_CASE("DRAM: FR-FCFS serves a hit in an open row before an older miss, FCFS 
       {Time{1000ns}, read(0, 1)}, {Time{1010ns}, read(kSameBank, 2)}, {Time{1020ns}, read(64, 3)}};
   // The bus is busy until 1092. The scheduler picks at 1050 and 1114.
   DramBench first_ready(channel(kSlow, "frfcfs"), script);
-  CHECK(tags(*first_ready.answers) == Tags{1, 3, 2});
-  CHECK(first_ready.answers->nanoseconds() == Times{1093, 1157, 1221});
+  CHECK(tags(*first_ready.responses) == Tags{1, 3, 2});
+  CHECK(first_ready.responses->nanoseconds() == Times{1093, 1157, 1221});
   CHECK(first_ready.dram.state().stats.row_hits == 1);
   DramBench in_order(channel(kSlow, "fcfs"), script);
-  CHECK(tags(*in_order.answers) == Tags{1, 2, 3});
+  CHECK(tags(*in_order.responses) == Tags{1, 2, 3});
   CHECK(in_order.dram.state().stats.row_hits == 0);
 }
 
@@ -98,16 +98,16 @@ TEST_CASE(
   std::vector<Record<MemRequest>> const script{
       {Time{1000ns}, read(0, 1)}, {Time{1010ns}, read(kSameBank, 2)}, {Time{1011ns}, read(kRow, 3)}};
   DramBench first_ready(channel(kSlow, "frfcfs"), script);
-  CHECK(tags(*first_ready.answers) == Tags{1, 3, 2});
+  CHECK(tags(*first_ready.responses) == Tags{1, 3, 2});
   DramBench in_order(channel(kSlow, "fcfs"), script);
-  CHECK(tags(*in_order.answers) == Tags{1, 2, 3});
+  CHECK(tags(*in_order.responses) == Tags{1, 2, 3});
 }
 
 TEST_CASE("DRAM: without an open row and with all requests in one bank, FR-FCFS serves the oldest") {
   DramBench b(channel(kSlow), {{Time{1000ns}, read(0, 1)},
                                {Time{1010ns}, read(2 * kSameBank, 2)},
                                {Time{1011ns}, read(kSameBank, 3)}});
-  CHECK(tags(*b.answers) == Tags{1, 2, 3});
+  CHECK(tags(*b.responses) == Tags{1, 2, 3});
 }
 
 TEST_CASE("DRAM: saturated with hits in one row, 10,000 lines take exactly 10,000 times their bus time") {
@@ -193,7 +193,7 @@ TEST_CASE("DRAM: a refresh closes the rows, and an access during a refresh waits
                             {Time{10'000ns}, read(128, 3)},           // the second refresh is over
                             {Time{7 * 3900ns + 100ns}, read(0, 4)},   // the seventh is not
                             {Time{8 * 3900ns - 15ns}, read(0, 5)}});  // its burst would overlap the eighth
-  CHECK(b.answers->nanoseconds() ==
+  CHECK(b.responses->nanoseconds() ==
         Times{131, 217, 10'031, 7 * 3900 + 260 + 28 + 3, 8 * 3900 + 260 + 28 + 3});
   CHECK(b.dram.state().stats.refresh_stalls == 2);
   CHECK(b.dram.state().stats.row_hits == 1);
@@ -216,8 +216,8 @@ TEST_CASE("DRAM: writes wait for a batch, and reads wait until it is written") {
   DramBench b(spec, script);
   // Four writes are queued when the bus becomes free: three are served, then the five reads, then the last
   // write.
-  CHECK(tags(*b.answers) == Tags{0, 2, 4, 6, 1, 3, 5, 7, 9, 8});
-  CHECK(b.answers->nanoseconds().back() == 1000 + 28 + 10 * 64 + 2 + (6 + 14) + 2 + 1);
+  CHECK(tags(*b.responses) == Tags{0, 2, 4, 6, 1, 3, 5, 7, 9, 8});
+  CHECK(b.responses->nanoseconds().back() == 1000 + 28 + 10 * 64 + 2 + (6 + 14) + 2 + 1);
   CHECK(b.dram.state().stats.turn_arounds == 3);
 }
 
@@ -230,14 +230,14 @@ TEST_CASE("DRAM: a batch of writes is counted in lines; a train counts all of it
   for (std::uint32_t i = 1; i <= 3; ++i)
     script.push_back({Time{1001ns + i * 1ns}, in_one_row(i, Access::read)});
   DramBench b(spec, script);
-  CHECK(tags(*b.answers) == Tags{0, 4, 1, 2, 3});
+  CHECK(tags(*b.responses) == Tags{0, 4, 1, 2, 3});
   CHECK(b.dram.state().queued_lines == 0);
   CHECK(b.dram.state().queued_writes == 0);
 }
 
 TEST_CASE("DRAM: writes fewer than a batch are served when no read waits") {
   DramBench b(turning(kFast, "frfcfs_batched"), {{Time{100ns}, write(0, 1)}});
-  CHECK(b.answers->nanoseconds() == Times{131});
+  CHECK(b.responses->nanoseconds() == Times{131});
 }
 
 TEST_CASE("DRAM: with refresh and turn-around, every request of a random load is answered exactly once") {

@@ -69,7 +69,7 @@ TEST_CASE("batches: one fault is read, serviced, unmapped, copied and replayed w
   CHECK(b.moves->records()[1].message.step == MoveStep::remap);
   CHECK(b.copies->nanoseconds() == Times{worked + 1});
   CHECK(b.mapped->nanoseconds() == Times{40'000 + 1});
-  CHECK(b.mapped->records()[0].message.keeper == 1);
+  CHECK(b.mapped->records()[0].message.recorder == 1);
   CHECK(b.orders->nanoseconds() == Times{100 + 1, 40'000 + 1});  // read at the beginning and again at the end
   CHECK(b.orders->records()[0].message.kind == FaultOrderKind::drain);
   CHECK(b.orders->records()[0].message.retry == 1);
@@ -203,7 +203,7 @@ TEST_CASE(
   b.sink(gmmu.to_tlb);
   b.sink(gmmu.acknowledge);
   b.sink(gmmu.fault);
-  auto& answers = b.sink(gmmu.response);
+  auto& responses = b.sink(gmmu.response);
   // SMs 0 and 1 share a uTLB. The driver reads the fault of page 7 and then finds the buffer empty. Each
   // time, the fault of page 8 is raised again and finds no room.
   RawFault const other{8, 1, 0, {}};
@@ -214,9 +214,9 @@ TEST_CASE(
   b.feed(gmmu.from_iommu, {{Time{400ns}, {7, physical(0, 0), 0, FoundBy::replay}}});
   b.run();
   std::vector<std::uint64_t> pages;
-  for (auto const& r : answers.records()) pages.push_back(r.message.page);
+  for (auto const& r : responses.records()) pages.push_back(r.message.page);
   CHECK(pages == std::vector<std::uint64_t>{8, 8, 7, 8});
-  CHECK(answers.nanoseconds() == Times{201, 251, 401, 401});
+  CHECK(responses.nanoseconds() == Times{201, 251, 401, 401});
   CHECK(gmmu.state().raw_stats.held == 3);
   CHECK(gmmu.state().raw_stats.written == 1);
   CHECK(gmmu.state().utlbs.outstanding() == 0);

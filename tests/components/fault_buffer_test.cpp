@@ -14,9 +14,9 @@ using namespace farfault;
 
 namespace {
 
-using Kept = FaultBuffer::Kept;
+using Outcome = FaultBuffer::Outcome;
 using Gpus = std::vector<std::uint16_t>;
-using Told = std::vector<std::pair<std::uint64_t, std::uint16_t>>;
+using Notified = std::vector<std::pair<std::uint64_t, std::uint16_t>>;
 
 FaultBuffer::Requester gpu(std::uint16_t number) {
   return {static_cast<NodeId>(10 + number), number};
@@ -26,13 +26,13 @@ Gpus release(FaultBuffer& f, std::uint64_t page) {
   f.release(f.record_of(page), [&](FaultBuffer::Requester const& r) { gpus.push_back(r.gpu); });
   return gpus;
 }
-Told retry(FaultBuffer& f, std::set<std::uint64_t> const& mapped) {
-  Told told;
+Notified retry(FaultBuffer& f, std::set<std::uint64_t> const& mapped) {
+  Notified notified;
   f.retry([&](std::uint64_t page, FaultBuffer::Requester const& r) {
-    told.emplace_back(page, r.gpu);
+    notified.emplace_back(page, r.gpu);
     return mapped.count(page) != 0;
   });
-  return told;
+  return notified;
 }
 
 }  // namespace
@@ -40,16 +40,16 @@ Told retry(FaultBuffer& f, std::set<std::uint64_t> const& mapped) {
 TEST_CASE(
     "fault buffer: the first fault on a page is recorded, others are merged, and each GPU is notified once") {
   FaultBuffer f(2, 3);
-  CHECK(f.add(7, gpu(1)) == Kept::recorded);
+  CHECK(f.add(7, gpu(1)) == Outcome::recorded);
   CHECK(f.page_of(f.record_of(7)) == 7);
-  CHECK(f.add(7, gpu(0)) == Kept::merged);
-  CHECK(f.add(7, gpu(1)) == Kept::merged);
-  CHECK(f.add(8, gpu(1)) == Kept::recorded);
+  CHECK(f.add(7, gpu(0)) == Outcome::merged);
+  CHECK(f.add(7, gpu(1)) == Outcome::merged);
+  CHECK(f.add(8, gpu(1)) == Outcome::recorded);
   CHECK(f.in_use() == 2);
   CHECK(release(f, 7) == Gpus{1, 0});
   CHECK(release(f, 8) == Gpus{1});
   CHECK(f.in_use() == 0);
-  CHECK(f.add(7, gpu(2)) == Kept::recorded);
+  CHECK(f.add(7, gpu(2)) == Outcome::recorded);
   CHECK(release(f, 7) == Gpus{2});
 }
 
@@ -59,16 +59,16 @@ TEST_CASE(
   FaultBuffer f(2, 3);
   f.add(1, gpu(0));
   f.add(2, gpu(0));
-  CHECK(f.add(3, gpu(0)) == Kept::refused);
-  CHECK(f.add(4, gpu(1)) == Kept::refused);
-  CHECK(f.add(3, gpu(0)) == Kept::refused);  // recorded once
-  CHECK(f.add(1, gpu(2)) == Kept::merged);
+  CHECK(f.add(3, gpu(0)) == Outcome::refused);
+  CHECK(f.add(4, gpu(1)) == Outcome::refused);
+  CHECK(f.add(3, gpu(0)) == Outcome::refused);  // recorded once
+  CHECK(f.add(1, gpu(2)) == Outcome::merged);
   CHECK(f.refused() == 2);
   release(f, 1);
-  CHECK(retry(f, {1}) == Told{{3, 0}});  // one free record, for one page
-  CHECK(f.add(3, gpu(0)) == Kept::recorded);
+  CHECK(retry(f, {1}) == Notified{{3, 0}});  // one free record, for one page
+  CHECK(f.add(3, gpu(0)) == Outcome::recorded);
   release(f, 2);
-  CHECK(retry(f, {1, 2}) == Told{{4, 1}});
+  CHECK(retry(f, {1, 2}) == Notified{{4, 1}});
   CHECK(f.refused() == 0);
 }
 
@@ -83,9 +83,9 @@ TEST_CASE(
   f.add(3, gpu(1));
   f.add(5, gpu(0));
   release(f, 1);
-  CHECK(f.add(3, gpu(2)) == Kept::recorded);  // from another GPU, in between
+  CHECK(f.add(3, gpu(2)) == Outcome::recorded);  // from another GPU, in between
   // 3 has a record now, 4 is mapped, 3 again, 5 needs a record.
-  CHECK(retry(f, {1, 4}) == Told{{4, 0}, {5, 0}});
+  CHECK(retry(f, {1, 4}) == Notified{{4, 0}, {5, 0}});
   CHECK(release(f, 3) == Gpus{2, 0, 1});
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("fault buffer: without any entry in use, all rejected requesters are n
   f.add(3, gpu(1));
   f.add(4, gpu(1));
   release(f, 1);
-  CHECK(retry(f, {1}) == Told{{2, 0}, {3, 1}, {4, 1}});
+  CHECK(retry(f, {1}) == Notified{{2, 0}, {3, 1}, {4, 1}});
   CHECK(f.refused() == 0);
 }
 
@@ -125,7 +125,7 @@ TEST_CASE(
         asks.pop_front();
         if (mapped.count(page) != 0) continue;
         waiting.insert({page, g});
-        if (f.add(page, gpu(g)) == Kept::recorded) faults.push_back(page);
+        if (f.add(page, gpu(g)) == Outcome::recorded) faults.push_back(page);
         CHECK(f.in_use() <= records);
         continue;
       }

@@ -50,7 +50,7 @@ struct GmmuBench : Bench {
             std::vector<Record<Invalidated>> invalidated = {})
       : gmmu(system.add<Gmmu>("gmmu", std::move(spec))) {
     feed(gmmu.request, std::move(script));
-    answers = &sink(gmmu.response);
+    responses = &sink(gmmu.response);
     auto memory_spec = memory(always(memory_delay));
     cache = &responder<MemRequest, MemResponse>(memory_spec, gmmu.entry_read);
     join_family(gmmu.read_entry, {cache->request});
@@ -73,7 +73,7 @@ struct GmmuBench : Bench {
     feed(gmmu.invalidated, std::move(invalidated));
     tlb = &sink(gmmu.to_tlb);
     acknowledged = &sink(gmmu.acknowledge);
-    if (gmmu.spec().keeps_faults) faults = &sink(gmmu.fault);
+    if (gmmu.spec().records_faults) faults = &sink(gmmu.fault);
   }
   Addresses reads() const {
     Addresses all;
@@ -87,7 +87,7 @@ struct GmmuBench : Bench {
   std::uint64_t unrecorded_from = ~std::uint64_t{0} - 100;  // 100 pages whose faults it does not record
   FaultKind kind = FaultKind::not_mapped;                   // kind of these faults
   std::uint8_t size = 0;                                    // size of the pages that the IOMMU maps
-  Sink<TranslateResponse>* answers = nullptr;
+  Sink<TranslateResponse>* responses = nullptr;
   Memory* cache = nullptr;
   Iommu* iommu = nullptr;
   Sink<Invalidate>* tlb = nullptr;
@@ -95,7 +95,7 @@ struct GmmuBench : Bench {
   Sink<PageFault>* faults = nullptr;
 };
 
-inline void no_page_leaves(Bench& b, Gmmu& gmmu) {
+inline void stop_migrations(Bench& b, Gmmu& gmmu) {
   b.idle(gmmu.invalidate, gmmu.invalidated);
   b.sink(gmmu.to_tlb);
   b.sink(gmmu.acknowledge);

@@ -13,8 +13,8 @@ TEST_CASE("GMMU distributed: a walk that finds no mapping is forwarded to the IO
   b.run();
   CHECK(b.reads() == Addresses{kTable});  // the root's entry is not present
   CHECK(b.iommu->nanoseconds() == Times{113 + 1 + 1});
-  CHECK(b.answers->nanoseconds() == Times{115 + 1000 + 1 + 1});
-  CHECK(b.answers->records()[0].message.frame == remote_frame(kRemote));
+  CHECK(b.responses->nanoseconds() == Times{115 + 1000 + 1 + 1});
+  CHECK(b.responses->records()[0].message.frame == remote_frame(kRemote));
   CHECK(b.gmmu.state().by_requester[0].walk_misses == 1);
   CHECK_FALSE(b.gmmu.state().table.find(kRemote).has_value());
 }
@@ -30,7 +30,7 @@ TEST_CASE("GMMU: an answer names the translator: the GPU's own walk, the IOMMU, 
     b.first_touch = true;
     b.run();
     auto const again = own == FoundBy::gmmu ? own : FoundBy::fault;  // the mock maps it again
-    CHECK(found_by(*b.answers) == Found{own, FoundBy::iommu, FoundBy::fault, again});
+    CHECK(found_by(*b.responses) == Found{own, FoundBy::iommu, FoundBy::fault, again});
   }
 }
 
@@ -40,7 +40,7 @@ TEST_CASE("GMMU centralized: every request is sent to the IOMMU, and no entry is
   b.run();
   CHECK(b.reads().empty());
   CHECK(b.iommu->nanoseconds() == Times{102, 102});
-  CHECK(b.answers->nanoseconds() == Times{1104, 1104});
+  CHECK(b.responses->nanoseconds() == Times{1104, 1104});
 }
 
 TEST_CASE("GMMU oracle: a local page is walked, a remote one is requested from the IOMMU") {
@@ -49,7 +49,7 @@ TEST_CASE("GMMU oracle: a local page is walked, a remote one is requested from t
   b.run();
   CHECK(b.reads() == kWalk);
   CHECK(b.iommu->records().size() == 1);
-  CHECK(b.answers->nanoseconds() == Times{150, 1104});
+  CHECK(b.responses->nanoseconds() == Times{150, 1104});
   CHECK(b.gmmu.state().by_requester[0].walk_misses == 0);
 }
 
@@ -66,9 +66,10 @@ TEST_CASE("GMMU bypass: with both paths in use, the walk answers first and the I
   auto const table = one_page();
   GmmuBench b(spec_of("gmmu_bypass", table), undecided(kPage));
   b.run();
-  REQUIRE(b.answers->count() == 3);
-  CHECK(b.answers->nanoseconds()[2] == 10'000 + 2 + 10 + 1 + 1);  // one read: its neighbour's walk is cached
-  CHECK(found_by(*b.answers) == Found{FoundBy::gmmu, FoundBy::iommu, FoundBy::gmmu});
+  REQUIRE(b.responses->count() == 3);
+  CHECK(b.responses->nanoseconds()[2] ==
+        10'000 + 2 + 10 + 1 + 1);  // one read: its neighbour's walk is cached
+  CHECK(found_by(*b.responses) == Found{FoundBy::gmmu, FoundBy::iommu, FoundBy::gmmu});
   CHECK(b.gmmu.state().stats.late_responses == 1);
   CHECK(b.router("undecided_requests") == 1);
   CHECK(b.router("local_predictions") == 0);  // the first epoch has nothing to predict from
@@ -80,9 +81,9 @@ TEST_CASE("GMMU bypass: with both paths in use, the IOMMU answers first and the 
   auto const table = one_page();
   GmmuBench b(spec_of("gmmu_bypass", table), undecided(kPage), 100ns, 20ns);
   b.run();
-  REQUIRE(b.answers->count() == 3);
-  CHECK(b.answers->nanoseconds()[2] == 10'000 + 2 + 20 + 1 + 1);
-  CHECK(found_by(*b.answers) == Found{FoundBy::gmmu, FoundBy::iommu, FoundBy::iommu});
+  REQUIRE(b.responses->count() == 3);
+  CHECK(b.responses->nanoseconds()[2] == 10'000 + 2 + 20 + 1 + 1);
+  CHECK(found_by(*b.responses) == Found{FoundBy::gmmu, FoundBy::iommu, FoundBy::iommu});
   CHECK(b.gmmu.state().stats.late_responses == 1);
   CHECK(b.gmmu.state().stats.responses == 3);
   CHECK(b.gmmu.waiting_for().empty());
@@ -93,9 +94,9 @@ TEST_CASE("GMMU bypass: with both paths in use for a remote page, an unsuccessfu
     auto const table = one_page();
     GmmuBench b(spec_of("gmmu_bypass", table), undecided(kRemote + 1), 10ns, iommu_delay);
     b.run();
-    REQUIRE(b.answers->count() == 3);
-    CHECK(b.answers->records()[2].message.frame == remote_frame(kRemote + 1));
-    CHECK(Time{10us} + 2ns + iommu_delay + 2ns == b.answers->records()[2].at);
+    REQUIRE(b.responses->count() == 3);
+    CHECK(b.responses->records()[2].message.frame == remote_frame(kRemote + 1));
+    CHECK(Time{10us} + 2ns + iommu_delay + 2ns == b.responses->records()[2].at);
     CHECK(b.gmmu.state().stats.late_responses == 0);
     CHECK(b.iommu->records().size() == 2);  // not requested again
     CHECK(b.gmmu.waiting_for().empty());
@@ -120,10 +121,10 @@ TEST_CASE("GMMU: a page that the IOMMU maps in this GPU's memory is added to its
   GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {500, 1}}, {Time{5us}, {500, 2}}});
   b.first_touch = true;
   b.run();
-  CHECK(b.answers->count() == 2);
+  CHECK(b.responses->count() == 2);
   CHECK(b.iommu->records().size() == 1);
   CHECK(b.gmmu.state().table.find(500) == PageTranslation{local_frame(500)});
-  CHECK(b.answers->records()[1].message.frame == local_frame(500));
+  CHECK(b.responses->records()[1].message.frame == local_frame(500));
   CHECK(b.reads().size() == 1 + 4);
 }
 

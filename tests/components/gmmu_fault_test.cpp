@@ -11,7 +11,7 @@ namespace {
 
 GmmuSpec keeping(PageTable const& table, std::uint32_t records) {
   auto spec = spec_of("centralized", table);
-  spec.keeps_faults = true;
+  spec.records_faults = true;
   spec.device = 0;
   spec.params.fault_buffer = records;
   return spec;
@@ -34,19 +34,19 @@ TEST_CASE(
   b.feed(b.gmmu.from_iommu, {{Time{2500ns}, answer(500, 0, local_frame(500))}});
   b.run();
   // Requested at 101, answered at 1102; the fault leaves with the answer. The second fault is merged.
-  CHECK(found_by(*b.answers) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::replay, FoundBy::iommu});
-  CHECK(b.answers->records()[0].message.tag == 17);
-  CHECK(b.answers->records()[0].message.frame == kNoFrame);
-  CHECK(b.answers->nanoseconds()[2] == 2501);
-  CHECK(b.answers->records()[2].message.frame == local_frame(500));
+  CHECK(found_by(*b.responses) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::replay, FoundBy::iommu});
+  CHECK(b.responses->records()[0].message.tag == 17);
+  CHECK(b.responses->records()[0].message.frame == kNoFrame);
+  CHECK(b.responses->nanoseconds()[2] == 2501);
+  CHECK(b.responses->records()[2].message.frame == local_frame(500));
   REQUIRE(b.faults->count() == 1);
-  CHECK(b.faults->nanoseconds()[0] == b.answers->nanoseconds()[0]);
+  CHECK(b.faults->nanoseconds()[0] == b.responses->nanoseconds()[0]);
   auto const& f = b.faults->records()[0].message;
   CHECK(f.page == 500);
   CHECK(f.gpu == 0);
   CHECK(f.entry == 0);
   CHECK(f.kind == FaultKind::not_mapped);
-  CHECK(f.kept_by_gpu == 1);
+  CHECK(f.recorded_by_gpu == 1);
   auto const& s = b.gmmu.state();
   CHECK(s.by_requester[0].page_faults == 1);
   CHECK(s.by_requester[0].remote_faults == 0);
@@ -83,14 +83,14 @@ TEST_CASE("GMMU: a fault without a free entry is asked to retry when one is free
                              {Time{4000ns}, answer(501, 1, remote_frame(501))},
                              {Time{4500ns}, answer(502, 0, local_frame(502))}});
   b.run();
-  Pages asked_again;
+  Pages requested_again;
   Pages faults;
-  for (auto const& r : b.answers->records())
+  for (auto const& r : b.responses->records())
     if (r.message.found_by == FoundBy::replay && r.message.frame == kNoFrame)
-      asked_again.push_back(r.message.page);
+      requested_again.push_back(r.message.page);
   for (auto const& r : b.faults->records()) faults.push_back(r.message.page);
   // The first free record is for 502, the second one for 503.
-  CHECK(asked_again == Pages{502, 503});
+  CHECK(requested_again == Pages{502, 503});
   CHECK(faults == Pages{500, 501, 502});
   CHECK(b.gmmu.state().by_requester[0].refused_faults == 2);
   CHECK(b.gmmu.state().stats.replays == 3);
@@ -112,7 +112,7 @@ TEST_CASE("GMMU: a fault on a freed page ends its entry and is not replayed") {
   b.unrecorded_from = 500;
   b.feed(b.gmmu.from_iommu, {{Time{2500ns}, answer(500, 0, kNoFrame)}});
   b.run();
-  CHECK(found_by(*b.answers) == Found{FoundBy::nothing});
+  CHECK(found_by(*b.responses) == Found{FoundBy::nothing});
   CHECK(b.gmmu.state().faults.in_use() == 0);
   CHECK(!b.gmmu.state().table.find(500));
   CHECK(b.gmmu.waiting_for().empty());
@@ -126,7 +126,7 @@ TEST_CASE("GMMU: a fault of a request that its walk has answered leaves no entry
   GmmuBench b(spec, {{Time{100ns}, {kPage, 1}}, {Time{2000ns}, {kPage + 1, 2}}});
   b.unrecorded_from = kPage + 1;
   b.run();
-  CHECK(found_by(*b.answers) == Found{FoundBy::gmmu, FoundBy::gmmu});
+  CHECK(found_by(*b.responses) == Found{FoundBy::gmmu, FoundBy::gmmu});
   CHECK(b.gmmu.state().stats.late_responses == 1);
   CHECK(b.faults->count() == 0);
   CHECK(b.gmmu.waiting_for().empty());
@@ -137,7 +137,7 @@ TEST_CASE(
     "entries") {
   auto const table = one_page();
   auto spec = spec_of("distributed", table);
-  spec.keeps_faults = true;
+  spec.records_faults = true;
   spec.fault_batches = true;
   GmmuBench b(spec, {});
   b.feed(b.gmmu.raw_fault, {{Time{100ns}, {kRemote, 0}}, {Time{600ns}, {kRemote + 1, 0}}});

@@ -18,8 +18,8 @@ TEST_CASE("GMMU: a walk reads the entry of each level in sequence, and answers")
     CHECK(r.message.bytes == 8);
     CHECK(r.message.access == Access::read);
   }
-  CHECK(b.answers->nanoseconds() == Times{150});
-  auto const& m = b.answers->records()[0].message;
+  CHECK(b.responses->nanoseconds() == Times{150});
+  auto const& m = b.responses->records()[0].message;
   CHECK(m.page == kPage);
   CHECK(m.frame == local_frame(kPage));
   CHECK(m.tag == 17);
@@ -42,7 +42,7 @@ TEST_CASE("GMMU: a walk with a fixed latency takes exactly that, reads nothing, 
   CHECK(b.reads().empty());
   // A cycle of latency, the walk, and a link of 1 ns. The second and third walk start when the previous one
   // ends. The third page is unmapped, and the IOMMU answers a cycle, two links and 1 us later.
-  CHECK(b.answers->nanoseconds() == Times{202, 302, 900 + 102, 401 + 1 + 1 + 1000 + 1 + 1});
+  CHECK(b.responses->nanoseconds() == Times{202, 302, 900 + 102, 401 + 1 + 1 + 1000 + 1 + 1});
   CHECK(b.iommu->nanoseconds() == Times{403});
   CHECK(b.gmmu.state().walker.walks() == 4);
   CHECK(b.gmmu.state().by_requester[0].walk_hits == 3);
@@ -60,9 +60,9 @@ TEST_CASE("GMMU: an answer has the waiting time for its walk since its arrival, 
   GmmuBench b(spec, {{Time{100ns}, {kPage, 1}}, {Time{150ns}, {kPage + 1, 2}}, {Time{250ns}, {kRemote, 3}}});
   b.run();
   // A walk begins one cycle after a walker is free: at 101, 202 and 303 ns.
-  REQUIRE(b.answers->nanoseconds() == Times{202, 303, 403 + 1 + 1 + 1000 + 1 + 1});
+  REQUIRE(b.responses->nanoseconds() == Times{202, 303, 403 + 1 + 1 + 1000 + 1 + 1});
   auto const stages = [&](std::size_t i) {
-    auto const& of = b.answers->records()[i].message.stages;
+    auto const& of = b.responses->records()[i].message.stages;
     return std::vector<std::uint64_t>{of.walk_queue, of.walk, of.link, of.iommu};
   };
   CHECK(stages(0) == std::vector<std::uint64_t>{1'000, 100'000, 0, 0});
@@ -80,7 +80,7 @@ TEST_CASE("GMMU: an entry is read from the slice selected by its address") {
   b.feed(gmmu.from_iommu, {});
   b.sink(gmmu.response);
   b.sink(gmmu.to_iommu);
-  no_page_leaves(b, gmmu);
+  stop_migrations(b, gmmu);
   std::vector<Memory*> slices;
   std::vector<In<MemRequest>> ports;
   for (int i = 0; i < 4; ++i) {
@@ -102,12 +102,12 @@ TEST_CASE("GMMU: the page-walk cache skips the levels that a neighbouring walk h
   with.run();
   REQUIRE(with.reads().size() == 5);
   CHECK(with.reads()[4] == kTable + 0x3000 + 5 * 8);
-  CHECK(with.answers->nanoseconds() == Times{150, 202 + 10 + 1 + 1});
+  CHECK(with.responses->nanoseconds() == Times{150, 202 + 10 + 1 + 1});
   spec.params.walk_cache = 0;
   GmmuBench without(spec, {{Time{100ns}, {kPage, 0}}, {Time{200ns}, {kPage + 1, 1}}});
   without.run();
   CHECK(without.reads().size() == 8);
-  CHECK(without.answers->nanoseconds() == Times{150, 250});
+  CHECK(without.responses->nanoseconds() == Times{150, 250});
 }
 
 TEST_CASE("GMMU: walks beyond the number of walkers queue") {
@@ -117,7 +117,7 @@ TEST_CASE("GMMU: walks beyond the number of walkers queue") {
   spec.params.walk_cache = 0;
   GmmuBench b(spec, {{Time{100ns}, {kPage, 0}}, {Time{100ns}, {kPage + 1, 1}}});
   b.run();
-  CHECK(b.answers->nanoseconds() == Times{150, 149 + 49});
+  CHECK(b.responses->nanoseconds() == Times{150, 149 + 49});
 }
 
 TEST_CASE("GMMU: all walkers work in parallel") {
@@ -127,7 +127,7 @@ TEST_CASE("GMMU: all walkers work in parallel") {
   spec.params.walk_cache = 0;
   GmmuBench b(spec, std::vector<Record<TranslateRequest>>(6, {Time{100ns}, {kPage, 0}}));
   b.run();
-  CHECK(b.answers->nanoseconds() == Times{150, 150, 150, 150, 198, 198});
+  CHECK(b.responses->nanoseconds() == Times{150, 150, 150, 150, 198, 198});
 }
 
 TEST_CASE("GMMU: requests beyond the pending limit stall and are accepted in order") {
@@ -139,7 +139,7 @@ TEST_CASE("GMMU: requests beyond the pending limit stall and are accepted in ord
   GmmuBench b(spec, script);
   b.run();
   CHECK(b.iommu->nanoseconds() == Times{102, 102, 1105, 1105, 2108, 2108});
-  for (std::uint32_t i = 0; i < 6; ++i) CHECK(b.answers->records()[i].message.tag == i);
+  for (std::uint32_t i = 0; i < 6; ++i) CHECK(b.responses->records()[i].message.tag == i);
 }
 
 TEST_CASE("GMMU: under random load every policy answers every request exactly once with the right frame") {
@@ -181,7 +181,7 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
       iommu_spec.delay = scattered(iommu_delay, 4);
       auto& iommu = b.responder<TranslateRequest, TranslateResponse>(iommu_spec, gmmu.from_iommu);
       b.join(gmmu.to_iommu, iommu.request);
-      no_page_leaves(b, gmmu);
+      stop_migrations(b, gmmu);
       b.begin(client);
       CHECK(b.run() == RunState::drained);
       CHECK(client.each_answered_once());
@@ -274,7 +274,7 @@ TEST_CASE("GMMU: an outstanding walk does not find a page that is invalidated be
     b.run();
     CHECK(b.gmmu.state().by_requester[0].walk_misses == 1);
     CHECK(b.iommu->records().size() == 1);
-    CHECK(b.answers->count() == 1);
+    CHECK(b.responses->count() == 1);
   }
 }
 
@@ -283,7 +283,7 @@ TEST_CASE("GMMU: an answer sent together with an invalidation reaches the TLBs f
   GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 1}}}, 10ns, 1000ns,
               {{Time{150ns}, {kPage, local_frame(kPage), 0}}});
   b.run();
-  CHECK(b.answers->nanoseconds() == Times{150});
+  CHECK(b.responses->nanoseconds() == Times{150});
   CHECK(b.tlb->nanoseconds() == Times{152});
 }
 
@@ -296,13 +296,13 @@ TEST_CASE(
     GmmuBench b(spec, {{Time{100ns}, {500, 17}}, {Time{101ns}, {kPage, 18}}});
     b.not_mapped = 500;
     b.run();
-    REQUIRE(b.answers->count() == 2);
-    auto const& m = b.answers->records()[0].message;
+    REQUIRE(b.responses->count() == 2);
+    auto const& m = b.responses->records()[0].message;
     CHECK(m.found_by == FoundBy::nothing);
     CHECK(m.frame == kNoFrame);
     CHECK(m.tag == 17);
-    CHECK(b.answers->records()[1].message.tag == 18);
-    CHECK(b.answers->records()[1].message.found_by ==
+    CHECK(b.responses->records()[1].message.tag == 18);
+    CHECK(b.responses->records()[1].message.found_by ==
           (router == std::string_view("distributed") ? FoundBy::gmmu : FoundBy::iommu));
     CHECK_FALSE(b.gmmu.state().table.find(500));
     CHECK(b.gmmu.state().stats.faulted_responses == 1);
@@ -319,15 +319,15 @@ TEST_CASE("GMMU: a replay maps a page of this GPU, and is forwarded after earlie
                              {Time{1500ns}, {501, far, 0, FoundBy::settled}},
                              {Time{1500ns}, {502, kNoFrame, 0, FoundBy::replay}}});
   b.run();
-  REQUIRE(b.answers->count() == 5);
-  CHECK(b.answers->records()[0].message.found_by == FoundBy::nothing);
+  REQUIRE(b.responses->count() == 5);
+  CHECK(b.responses->records()[0].message.found_by == FoundBy::nothing);
   for (std::size_t i = 1; i < 4; ++i) {
-    CHECK(b.answers->records()[i].at == Time{1501ns});
-    CHECK(b.answers->records()[i].message.found_by == (i == 2 ? FoundBy::settled : FoundBy::replay));
-    CHECK(b.answers->records()[i].message.page == 499 + i);
+    CHECK(b.responses->records()[i].at == Time{1501ns});
+    CHECK(b.responses->records()[i].message.found_by == (i == 2 ? FoundBy::settled : FoundBy::replay));
+    CHECK(b.responses->records()[i].message.page == 499 + i);
   }
-  CHECK(b.answers->records()[4].message.found_by == FoundBy::gmmu);  // walked here
-  CHECK(b.answers->records()[4].message.frame == local_frame(500));
+  CHECK(b.responses->records()[4].message.found_by == FoundBy::gmmu);  // walked here
+  CHECK(b.responses->records()[4].message.frame == local_frame(500));
   CHECK(b.iommu->records().size() == 1);
   CHECK_FALSE(b.gmmu.state().table.find(501));
   CHECK_FALSE(b.gmmu.state().table.find(502));

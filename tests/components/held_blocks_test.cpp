@@ -28,7 +28,7 @@ SmUse one_warp(std::uint32_t registers = 100) {
   return {1, 64, 1, registers, 0};
 }
 
-HeldBlocks with_two_that_issue() {
+HeldBlocks two_issuing() {
   HeldBlocks held(8, 4);
   held.add(0, one_warp(), true);
   held.add(1, one_warp(), true);
@@ -80,7 +80,7 @@ TEST_CASE("held blocks: a block has room while it can issue and its registers ar
 
 TEST_CASE("held blocks: the longest-waiting block is swapped in, and only if there is room") {
   auto const sm = limits();
-  auto held = with_two_that_issue();
+  auto held = two_issuing();
   held.add(2, one_warp(), false);
   held.add(3, one_warp(), false);
   CHECK(held.waiting() == 2);
@@ -88,35 +88,35 @@ TEST_CASE("held blocks: the longest-waiting block is swapped in, and only if the
   held.end(1);
   CHECK(held.next(sm, HeldBlocks::kNone, 1, kAll) == 2);
   CHECK(held.next(sm, HeldBlocks::kNone, 1, [](std::uint32_t b) { return b != 2; }) == 3);
-  held.come(2);
+  held.begin_swap_in(2);
   CHECK(held.waiting() == 1);
   CHECK_FALSE(held.next(sm, HeldBlocks::kNone, 1, kAll));
-  held.is_there(2);
+  held.end_swap_in(2);
   CHECK(held.issuing() == std::vector<std::uint32_t>{0, 2});
 }
 
 TEST_CASE("held blocks: a swapped-out block is swapped in before a new block that has waited longer") {
   auto const sm = limits();
-  auto held = with_two_that_issue();
+  auto held = two_issuing();
   held.add(2, one_warp(), false);
-  held.give_way(0, false);
+  held.swap_out(0, false);
   CHECK_FALSE(held.next(sm, HeldBlocks::kNone, 9, [](std::uint32_t b) { return b == 0; }));  // in transit
-  held.is_saved(0);
+  held.end_swap_out(0);
   CHECK(held.waiting() == 2);
   CHECK(held.next(sm, HeldBlocks::kNone, 9, kAll) == 0);
 }
 
 TEST_CASE("held blocks: the number of blocks swapped out is limited") {
   auto const sm = limits();
-  auto held = with_two_that_issue();
+  auto held = two_issuing();
   held.add(2, one_warp(), false);
   held.add(3, one_warp(), false);
   CHECK_FALSE(held.next(sm, 0, 0, kAll));
   CHECK(held.next(sm, 0, 1, kAll) == 2);
-  held.give_way(0, false);
-  held.is_saved(0);
-  held.come(2);
-  held.is_there(2);
+  held.swap_out(0, false);
+  held.end_swap_out(0);
+  held.begin_swap_in(2);
+  held.end_swap_in(2);
   // Block 0 is stalled. It may be swapped in instead of block 1; with a limit of two, a new block may, too.
   CHECK(held.next(sm, 1, 1, kAll) == 0);
   CHECK_FALSE(held.next(sm, 1, 1, [](std::uint32_t b) { return b == 3; }));
@@ -125,15 +125,15 @@ TEST_CASE("held blocks: the number of blocks swapped out is limited") {
 
 TEST_CASE("held blocks: a block that is swapped in no longer counts, and another one can be swapped out") {
   auto const sm = limits();
-  auto held = with_two_that_issue();
+  auto held = two_issuing();
   held.add(2, one_warp(), false);
-  held.give_way(0, false);
-  held.is_saved(0);
-  held.come(2);
-  held.is_there(2);
+  held.swap_out(0, false);
+  held.end_swap_out(0);
+  held.begin_swap_in(2);
+  held.end_swap_in(2);
   held.end(1);
-  held.come(0);
-  held.is_there(0);
+  held.begin_swap_in(0);
+  held.end_swap_in(0);
   CHECK(held.waiting() == 0);
   held.add(3, one_warp(), false);
   CHECK(held.next(sm, 0, 1, kAll) == 3);
@@ -141,43 +141,43 @@ TEST_CASE("held blocks: a block that is swapped in no longer counts, and another
 
 TEST_CASE("held blocks: a block is saved if its registers and the next block's do not fit together") {
   auto const sm = limits();
-  auto held = with_two_that_issue();
+  auto held = two_issuing();
   held.add(2, one_warp(100), false);
   held.add(3, one_warp(101), false);
-  CHECK_FALSE(held.must_be_saved_for(2, sm));
-  CHECK(held.must_be_saved_for(3, sm));
+  CHECK_FALSE(held.must_save_for(2, sm));
+  CHECK(held.must_save_for(3, sm));
   // All 300 registers are in use: two blocks issue, one is held. Saving a block frees its registers.
-  held.give_way(0, false);
-  held.is_saved(0);
-  held.come(2);
-  held.is_there(2);
+  held.swap_out(0, false);
+  held.end_swap_out(0);
+  held.begin_swap_in(2);
+  held.end_swap_in(2);
   CHECK_FALSE(held.has_room(one_warp(1), sm));
-  held.give_way(1, true);
+  held.swap_out(1, true);
   CHECK(held[1].saved == 1);
-  held.is_saved(1);
+  held.end_swap_out(1);
   CHECK(held.has_room(one_warp(100), sm));
   CHECK_FALSE(held.has_room(one_warp(101), sm));
   // Swapping in allocates them again.
-  held.come(1);
+  held.begin_swap_in(1);
   CHECK(held[1].place == HeldBlock::Place::restoring);
-  held.is_there(1);
+  held.end_swap_in(1);
   CHECK(held[1].saved == 0);
   CHECK_FALSE(held.has_room(one_warp(1), sm));
 }
 
 TEST_CASE("held blocks: each saved block has its own area until it is restored") {
   auto const sm = limits();
-  auto held = with_two_that_issue();
-  held.give_way(0, true);
-  held.is_saved(0);
+  auto held = two_issuing();
+  held.swap_out(0, true);
+  held.end_swap_out(0);
   held.add(2, one_warp(), true);
-  held.give_way(1, true);
-  held.is_saved(1);
+  held.swap_out(1, true);
+  held.end_swap_out(1);
   CHECK(held[0].area != held[1].area);
   auto const area = held[0].area;
-  held.come(0);
-  held.is_there(0);
-  held.give_way(2, true);
+  held.begin_swap_in(0);
+  held.end_swap_in(0);
+  held.swap_out(2, true);
   CHECK(held[2].area == area);
   CHECK(held.next(sm, HeldBlocks::kNone, 4, kAll) == 1);
 }
@@ -187,8 +187,8 @@ TEST_CASE("thread blocks: oversubscription begins with one extra block and adds 
   test::set_parameter(choice, "thread_oversubscription.blocks", "4");
   auto p = policy(choice);
   CHECK(p->period() == 100us);
-  CHECK(p->leaves_on() == ThreadBlocks::LeavesOn::faults);
-  CHECK(p->most_extra() == 4);
+  CHECK(p->swap_trigger() == ThreadBlocks::SwapTrigger::faults);
+  CHECK(p->max_extra() == 4);
   for (std::uint32_t const extra : {1U, 2U, 3U, 4U, 4U}) {
     CHECK(p->extra() == extra);
     CHECK(p->takes(extra - 1, false));
@@ -294,7 +294,7 @@ TEST_CASE("thread blocks: oversubscription is steady if a period without evictio
 TEST_CASE("thread blocks: a virtual thread needs registers and shared memory, and no period") {
   PolicyChoice<ThreadBlocks> const choice("virtual_thread");
   auto p = policy(choice);
-  CHECK(p->leaves_on() == ThreadBlocks::LeavesOn::accesses);
+  CHECK(p->swap_trigger() == ThreadBlocks::SwapTrigger::accesses);
   CHECK(p->context().saved_in == ThreadBlocks::SavedIn::shared_memory);
   CHECK(p->takes(31, true));
   CHECK_FALSE(p->takes(0, false));

@@ -184,5 +184,5 @@ TEST_CASE("host: a report after its kernel's end is an internal error") {
   auto const workload = workload_of(1);
   auto const death = death_of([&] { CountsBench(workload, Time{1001ns}).run(); });
   CHECK(death.signal == SIGABRT);
-  CHECK(death.said.find("missing report of its counts") != std::string::npos);
+  CHECK(death.printed.find("missing report of its counts") != std::string::npos);
 }

@@ -18,9 +18,9 @@ using namespace mock;
 using Times = std::vector<std::int64_t>;
 using Found = std::vector<FoundBy>;
 
-inline Found found_by(Sink<Packet> const& answers) {
+inline Found found_by(Sink<Packet> const& responses) {
   Found all;
-  for (auto const& r : answers.records())
+  for (auto const& r : responses.records())
     if (r.message.kind == PacketKind::translate_response) all.push_back(r.message.found_by);
   return all;
 }
@@ -73,7 +73,7 @@ inline PagingDriverSpec driver_of(PageTable const& table, std::vector<std::strin
 }
 
 // Connects the ports that only a migration would use.
-inline void nothing_moves(Bench& b, Iommu& iommu, PagingDriver& driver) {
+inline void stop_migrations(Bench& b, Iommu& iommu, PagingDriver& driver) {
   b.join(iommu.step_done, driver.step_done);
   b.join_family(driver.move, {iommu.move});
   b.idle(iommu.invalidated, driver.copied);
@@ -85,19 +85,19 @@ struct IommuBench : Bench {
       : iommu(system.add<Iommu>("iommu", spec)),
         driver(system.add<PagingDriver>("driver", driver_of(*spec.preloaded, spec.applications))) {
     feed(iommu.request, std::move(script));
-    answers = &sink(iommu.response);
+    responses = &sink(iommu.response);
     cache = &responder<MemRequest, MemResponse>(memory(always(10ns)), iommu.entry_read);
     join_family(iommu.read_entry, {cache->request});
     join(iommu.fault, driver.fault);
     join(iommu.first_touch, driver.fault);
     join_family(driver.mapped, {iommu.mapped});
     join(driver.placed, iommu.mapped);
-    nothing_moves(*this, iommu, driver);
+    stop_migrations(*this, iommu, driver);
     run();
   }
   Iommu& iommu;
   PagingDriver& driver;
-  Sink<Packet>* answers = nullptr;
+  Sink<Packet>* responses = nullptr;
   Memory* cache = nullptr;
 };
 

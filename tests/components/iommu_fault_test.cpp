@@ -19,9 +19,9 @@ IommuSpec replaying(PageTable const& table) {
   return spec;
 }
 using Tags = std::vector<std::uint32_t>;
-Tags tags(Sink<Packet> const& answers) {
+Tags tags(Sink<Packet> const& responses) {
   Tags all;
-  for (auto const& r : answers.records()) all.push_back(r.message.tag);
+  for (auto const& r : responses.records()) all.push_back(r.message.tag);
   return all;
 }
 
@@ -36,16 +36,16 @@ TEST_CASE(
                                   {Time{5us}, ask(55, 0, 10)}});
   // Read at 102, back at 113. The driver is notified at 114, takes 1 us, and its response arrives at 1115. A
   // replay is sent a cycle later, and another one after that.
-  CHECK(b.answers->nanoseconds() == Times{114, 115, 500 + 14, 1117, 1118, 5000 + 50});
-  CHECK(found_by(*b.answers) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::nothing, FoundBy::replay,
-                                      FoundBy::replay, FoundBy::iommu});
+  CHECK(b.responses->nanoseconds() == Times{114, 115, 500 + 14, 1117, 1118, 5000 + 50});
+  CHECK(found_by(*b.responses) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::nothing, FoundBy::replay,
+                                        FoundBy::replay, FoundBy::iommu});
   auto const frame = physical(1, 200 << 12);
-  CHECK(b.answers->records()[0].message.frame == kNoFrame);
-  CHECK(b.answers->records()[3].message.frame == frame);
-  CHECK(b.answers->records()[3].message.address == 55);
-  CHECK(b.answers->records()[3].message.destination == 11);
-  CHECK(b.answers->records()[4].message.destination == 12);
-  CHECK(b.answers->records()[5].message.frame == frame);
+  CHECK(b.responses->records()[0].message.frame == kNoFrame);
+  CHECK(b.responses->records()[3].message.frame == frame);
+  CHECK(b.responses->records()[3].message.address == 55);
+  CHECK(b.responses->records()[3].message.destination == 11);
+  CHECK(b.responses->records()[4].message.destination == 12);
+  CHECK(b.responses->records()[5].message.frame == frame);
   auto const& s = b.iommu.state().by_requester[0];
   CHECK(s.page_faults == 1);
   CHECK(s.merged_faults == 1);
@@ -61,8 +61,8 @@ TEST_CASE("IOMMU: a fault holds no entry that a walk needs, and other requests p
   auto spec = replaying(table);
   spec.params.pages = 1;
   IommuBench b(spec, {{Time{100ns}, ask(55, 1, 7)}, {Time{103ns}, ask(kPage, 2, 8)}});
-  CHECK(tags(*b.answers) == Tags{7, 8, 0});
-  CHECK(b.answers->nanoseconds()[1] == 113 + 1 + 48 + 1);
+  CHECK(tags(*b.responses) == Tags{7, 8, 0});
+  CHECK(b.responses->nanoseconds()[1] == 113 + 1 + 48 + 1);
 }
 
 TEST_CASE(
@@ -76,9 +76,9 @@ TEST_CASE(
                       {Time{2000ns}, ask(56, 2, 10)},
                       {Time{4000ns}, ask(57, 0, 11)}});
   // 55 is mapped at 1115. Without a free record, both others are answered to retry.
-  REQUIRE(b.answers->count() == 10);
+  REQUIRE(b.responses->count() == 10);
   std::map<std::uint64_t, std::vector<PhysAddr>> replays;
-  for (auto const& r : b.answers->records())
+  for (auto const& r : b.responses->records())
     if (r.message.found_by == FoundBy::replay) replays[r.message.address].push_back(r.message.frame);
   CHECK(replays[55] == std::vector<PhysAddr>{physical(1, 200 << 12)});
   CHECK(replays[56] == std::vector<PhysAddr>{kNoFrame, physical(2, 300 << 12)});
@@ -201,7 +201,7 @@ TEST_CASE("IOMMU: for any fault buffer and number of faults, each access is answ
       b.join(iommu.first_touch, driver.fault);
       b.join_family(driver.mapped, {iommu.mapped});
       b.join(driver.placed, iommu.mapped);
-      nothing_moves(b, iommu, driver);
+      stop_migrations(b, iommu, driver);
       CHECK(b.run() == RunState::drained);
       for (auto const* gpu : gpus) {
         auto const& s = gpu->state();

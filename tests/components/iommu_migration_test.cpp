@@ -54,15 +54,15 @@ struct MovingBench : Bench {
 
 using Nodes = std::vector<NodeId>;
 
-constexpr std::uint64_t kOnGpu1 = kPage + 2;
-constexpr PhysAddr kHere = physical(1, 5 << 12);  // frame of kOnGpu1
+constexpr std::uint64_t kGpu1Page = kPage + 2;
+constexpr PhysAddr kHere = physical(1, 5 << 12);  // frame of kGpu1Page
 PageTable page_on_gpu1() {
   PageTable table(kTable, 12);
-  table.map(kOnGpu1, kHere);
+  table.map(kGpu1Page, kHere);
   return table;
 }
 // The driver's response to a fault with the first record.
-constexpr PageMapped answered(std::uint64_t page, PhysAddr frame) {
+constexpr PageMapped responded(std::uint64_t page, PhysAddr frame) {
   return {page, frame, 0, 0, FaultKind::remote, {}};
 }
 constexpr PageMove unmap(std::uint32_t move, std::uint64_t page, PhysAddr frame) {
@@ -78,12 +78,12 @@ TEST_CASE("IOMMU: with migration, the walk of a page on another device is a faul
   auto const table = page_on_gpu1();
   auto const there = physical(2, 77 << 12);
   MovingBench b(spec_of(table),
-                {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}, {Time{110ns}, ask(kOnGpu1, 0, 8)}},
-                 .mapped = {{Time{900ns}, answered(kOnGpu1, there)}}});
+                {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)}, {Time{110ns}, ask(kGpu1Page, 0, 8)}},
+                 .mapped = {{Time{900ns}, responded(kGpu1Page, there)}}});
   CHECK(b.faults->nanoseconds() == Times{150});
   auto const& f = b.faults->records()[0].message;
   CHECK(f.kind == FaultKind::remote);
-  CHECK(f.page == kOnGpu1);
+  CHECK(f.page == kGpu1Page);
   CHECK(f.gpu == 2);
   // Both requesters are answered immediately, and get the new location when the driver responds. A replay is
   // sent a cycle later.
@@ -106,8 +106,8 @@ TEST_CASE(
     "IOMMU: with migration, a GPU gets the frames of its pages, and a TLB hit for another GPU is a fault") {
   auto const table = page_on_gpu1();
   MovingBench b(spec_of(table),
-                {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 7)}, {Time{200ns}, ask(kOnGpu1, 0, 8)}},
-                 .mapped = {{Time{900ns}, answered(kOnGpu1, physical(0, 0))}}});
+                {.requests = {{Time{100ns}, ask(kGpu1Page, 1, 7)}, {Time{200ns}, ask(kGpu1Page, 0, 8)}},
+                 .mapped = {{Time{900ns}, responded(kGpu1Page, physical(0, 0))}}});
   CHECK(b.out->nanoseconds() == Times{150, 202, 902});
   CHECK(found_by(*b.out) == Found{FoundBy::iommu, FoundBy::nothing, FoundBy::settled});
   CHECK(b.faults->nanoseconds() == Times{202});
@@ -118,14 +118,15 @@ TEST_CASE("IOMMU: a page is migrated after the configured number of consecutive 
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
   spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "3"}});
-  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 0, 1)},
-                                    {Time{200ns}, ask(kOnGpu1, 0, 2)},
-                                    {Time{300ns}, ask(kOnGpu1, 2, 3)},
-                                    {Time{400ns}, ask(kOnGpu1, 0, 4)},
-                                    {Time{500ns}, ask(kOnGpu1, 1, 5)},  // the page is local: no remote touch
-                                    {Time{600ns}, ask(kOnGpu1, 0, 6)},
-                                    {Time{700ns}, ask(kOnGpu1, 0, 7)}},
-                       .mapped = {{Time{900ns}, answered(kOnGpu1, physical(0, 0))}}});
+  MovingBench b(spec,
+                {.requests = {{Time{100ns}, ask(kGpu1Page, 0, 1)},
+                              {Time{200ns}, ask(kGpu1Page, 0, 2)},
+                              {Time{300ns}, ask(kGpu1Page, 2, 3)},
+                              {Time{400ns}, ask(kGpu1Page, 0, 4)},
+                              {Time{500ns}, ask(kGpu1Page, 1, 5)},  // the page is local: no remote touch
+                              {Time{600ns}, ask(kGpu1Page, 0, 6)},
+                              {Time{700ns}, ask(kGpu1Page, 0, 7)}},
+                 .mapped = {{Time{900ns}, responded(kGpu1Page, physical(0, 0))}}});
   CHECK(b.faults->nanoseconds() == Times{702});
   CHECK(b.out->nanoseconds() == Times{150, 202, 302, 402, 502, 602, 702, 902});
 }
@@ -135,18 +136,18 @@ TEST_CASE(
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
   spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
-  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}},
-                       .moves = {{Time{300ns}, unmap(1, kOnGpu1, kHere)}},
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)}},
+                       .moves = {{Time{300ns}, unmap(1, kGpu1Page, kHere)}},
                        .invalidated = {{Time{400ns}, {1}}, {Time{500ns}, {1}}}});
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
   CHECK(b.out->nanoseconds() == Times{150, 302, 303});
   auto const& p = b.out->records()[1].message;
-  CHECK(p.address == kOnGpu1);
+  CHECK(p.address == kGpu1Page);
   CHECK(p.frame == kHere);
   CHECK(p.tag == 1);
   CHECK(b.unmapped->nanoseconds() == Times{501});
   CHECK(b.unmapped->records()[0].message.move == 1);
-  CHECK(!b.iommu.state().table.find(kOnGpu1));
+  CHECK(!b.iommu.state().table.find(kGpu1Page));
 }
 
 TEST_CASE("IOMMU: pages that only move within a memory are invalidated at all GPUs with their translation") {
@@ -154,8 +155,8 @@ TEST_CASE("IOMMU: pages that only move within a memory are invalidated at all GP
   auto spec = spec_of(table);
   spec.remote_touch.choose("remote_access");
   spec.pages_are_moved = true;
-  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}},
-                       .moves = {{Time{300ns}, unmap(1, kOnGpu1, kHere)}},
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)}},
+                       .moves = {{Time{300ns}, unmap(1, kGpu1Page, kHere)}},
                        .invalidated = {{Time{400ns}, {1}}, {Time{500ns}, {1}}}});
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
   CHECK(b.unmapped->nanoseconds() == Times{501});
@@ -190,9 +191,9 @@ TEST_CASE("IOMMU: an invalidation is sent after the answers given before it, how
   auto spec = spec_of(table);
   spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
   std::vector<Record<Packet>> requests;
-  for (std::uint32_t i = 0; i < 20; ++i) requests.push_back({Time{100ns}, ask(kOnGpu1, 2, i)});
+  for (std::uint32_t i = 0; i < 20; ++i) requests.push_back({Time{100ns}, ask(kGpu1Page, 2, i)});
   // The walk ends at 149. The last of 20 answers is sent at 168.
-  MovingBench b(spec, {.requests = requests, .moves = {{Time{150ns}, unmap(0, kOnGpu1, kHere)}}});
+  MovingBench b(spec, {.requests = requests, .moves = {{Time{150ns}, unmap(0, kGpu1Page, kHere)}}});
   CHECK(b.out->nanoseconds()[19] == 149 + 19 + 1);
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
   CHECK(b.out->nanoseconds()[20] == 170);
@@ -202,9 +203,9 @@ TEST_CASE("IOMMU: an invalidation is sent after the answers given before it, how
 
 TEST_CASE("IOMMU: a flush is sent only to the GPU with the frame, and reported when its lines are dropped") {
   auto const table = page_on_gpu1();
-  PageMove const flush{kOnGpu1, kHere, 0, MoveStep::flush, {}};
-  MovingBench b(spec_of(table), {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 1)}},
-                                 .moves = {{Time{1000ns}, unmap(0, kOnGpu1, kHere)}, {Time{3000ns}, flush}},
+  PageMove const flush{kGpu1Page, kHere, 0, MoveStep::flush, {}};
+  MovingBench b(spec_of(table), {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 1)}},
+                                 .moves = {{Time{1000ns}, unmap(0, kGpu1Page, kHere)}, {Time{3000ns}, flush}},
                                  .invalidated = {{Time{2000ns}, {0}}, {Time{4000ns}, {0}}}});
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11});
   CHECK(b.receivers(PacketKind::flush_request) == Nodes{11});
@@ -213,7 +214,7 @@ TEST_CASE("IOMMU: a flush is sent only to the GPU with the frame, and reported w
   PageMove elsewhere = flush;
   elsewhere.frame = physical(7, 5 << 12);
   MovingBench c(spec_of(table),
-                {.moves = {{Time{1000ns}, unmap(0, kOnGpu1, elsewhere.frame)}, {Time{3000ns}, elsewhere}}});
+                {.moves = {{Time{1000ns}, unmap(0, kGpu1Page, elsewhere.frame)}, {Time{3000ns}, elsewhere}}});
   CHECK(c.unmapped->nanoseconds() == Times{1001, 3001});
 }
 
@@ -230,14 +231,15 @@ TEST_CASE(
     "walk") {
   auto const table = page_on_gpu1();
   auto const there = physical(2, 77 << 12);
-  MovingBench b(spec_of(table),
-                {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 7)},    // walks until 149
-                              {Time{130ns}, ask(kOnGpu1, 0, 8)},    // while it is unmapped
-                              {Time{160ns}, ask(kOnGpu1, 2, 9)},    // after the walk's end
-                              {Time{170ns}, ask(kOnGpu1, 0, 10)}},  // answered again, replayed once
-                 .mapped = {{Time{900ns}, answered(kOnGpu1, there)}},
-                 .moves = {{Time{120ns}, unmap(0, kOnGpu1, kHere)}, {Time{900ns}, remap(0, kOnGpu1, there)}},
-                 .invalidated = {{Time{400ns}, {0}}}});
+  MovingBench b(
+      spec_of(table),
+      {.requests = {{Time{100ns}, ask(kGpu1Page, 1, 7)},    // walks until 149
+                    {Time{130ns}, ask(kGpu1Page, 0, 8)},    // while it is unmapped
+                    {Time{160ns}, ask(kGpu1Page, 2, 9)},    // after the walk's end
+                    {Time{170ns}, ask(kGpu1Page, 0, 10)}},  // answered again, replayed once
+       .mapped = {{Time{900ns}, responded(kGpu1Page, there)}},
+       .moves = {{Time{120ns}, unmap(0, kGpu1Page, kHere)}, {Time{900ns}, remap(0, kGpu1Page, there)}},
+       .invalidated = {{Time{400ns}, {0}}}});
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11});
   CHECK(b.receivers(PacketKind::translate_response) == Nodes{10, 11, 12, 10, 10, 11, 12});
   CHECK(b.out->nanoseconds() == Times{122, 132, 150, 162, 172, 902, 903, 904});
@@ -250,7 +252,7 @@ TEST_CASE(
   CHECK(b.faults->records()[0].message.gpu == 0);
   CHECK(b.faults->records()[0].message.kind == FaultKind::moving);
   CHECK(b.iommu.state().by_requester[0].merged_faults == 3);
-  CHECK(b.iommu.state().table.find(kOnGpu1) == PageTranslation{there});
+  CHECK(b.iommu.state().table.find(kGpu1Page) == PageTranslation{there});
   CHECK(b.iommu.waiting_for().empty());
 }
 
@@ -259,8 +261,8 @@ TEST_CASE("IOMMU: a fault on a migrating page holds no entry that a walk needs, 
   table.map(kPage, physical(2, 9 << 12));
   auto spec = spec_of(table);
   spec.params.pages = 1;
-  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 0, 7)},
-                                    {Time{200ns}, ask(kOnGpu1, 2, 8)},
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 0, 7)},
+                                    {Time{200ns}, ask(kGpu1Page, 2, 8)},
                                     {Time{300ns}, ask(kPage, 2, 9)}}});
   CHECK(found_by(*b.out) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::iommu});
   CHECK(b.out->nanoseconds()[2] < 360);
@@ -273,12 +275,12 @@ TEST_CASE("IOMMU: with a full fault buffer, a fault on a migrating page is asked
   auto spec = spec_of(table);
   spec.params.fault_buffer = 1;
   auto const there = physical(2, 77 << 12);
-  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)},
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)},
                                     {Time{200ns}, ask(kPage, 0, 8)},
                                     {Time{300ns}, ask(kPage + 1, 2, 9)},
                                     {Time{1000ns}, ask(kPage, 0, 10)}},
-                       .mapped = {{Time{900ns}, answered(kOnGpu1, there)},
-                                  {Time{1500ns}, answered(kPage, physical(0, 7 << 12))}}});
+                       .mapped = {{Time{900ns}, responded(kGpu1Page, there)},
+                                  {Time{1500ns}, responded(kPage, physical(0, 7 << 12))}}});
   // Without a free record both are answered to retry, with the frame. It is on another GPU.
   CHECK(found_by(*b.out) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::nothing, FoundBy::settled,
                                   FoundBy::replay, FoundBy::replay, FoundBy::nothing, FoundBy::settled});
@@ -293,24 +295,24 @@ TEST_CASE("IOMMU: a free entry is for the oldest rejected fault, even if its pag
   for (std::uint64_t i = 0; i < 3; ++i) table.map(kPage + 8 + i, physical(1, (20 + i) << 12));
   auto spec = spec_of(table);
   spec.params.fault_buffer = 2;
-  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 1)},
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 1)},
                                     {Time{200ns}, ask(kPage + 8, 2, 2)},
                                     {Time{300ns}, ask(kPage + 9, 2, 3)},
                                     {Time{400ns}, ask(kPage + 10, 2, 4)}},
-                       .mapped = {{Time{900ns}, answered(kOnGpu1, physical(2, 77 << 12))}}});
-  std::vector<std::uint64_t> asked_again;
+                       .mapped = {{Time{900ns}, responded(kGpu1Page, physical(2, 77 << 12))}}});
+  std::vector<std::uint64_t> requested_again;
   for (auto const& r : b.out->records())
-    if (r.message.found_by == FoundBy::replay) asked_again.push_back(r.message.address);
-  CHECK(asked_again == std::vector<std::uint64_t>{kPage + 9});
+    if (r.message.found_by == FoundBy::replay) requested_again.push_back(r.message.address);
+  CHECK(requested_again == std::vector<std::uint64_t>{kPage + 9});
   CHECK(b.iommu.state().faults.refused() == 1);
 }
 
 TEST_CASE(
     "IOMMU: after a rejected migration, the GPU gets the old frame and is invalidated when it is unmapped") {
   auto const table = page_on_gpu1();
-  MovingBench b(spec_of(table), {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}},
-                                 .mapped = {{Time{900ns}, answered(kOnGpu1, kHere)}},
-                                 .moves = {{Time{900ns}, unmap(1, kOnGpu1, kHere)}},
+  MovingBench b(spec_of(table), {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)}},
+                                 .mapped = {{Time{900ns}, responded(kGpu1Page, kHere)}},
+                                 .moves = {{Time{900ns}, unmap(1, kGpu1Page, kHere)}},
                                  .invalidated = {{Time{1200ns}, {1}}, {Time{1300ns}, {1}}}});
   CHECK(found_by(*b.out) == Found{FoundBy::nothing, FoundBy::settled});
   CHECK(b.out->records()[1].message.frame == kHere);
@@ -325,10 +327,10 @@ TEST_CASE("IOMMU: GPUs with a page's new frame are invalidated at the next migra
   auto const there = physical(2, 77 << 12);
   auto spec = spec_of(table);
   spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
-  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}, {Time{500ns}, ask(kOnGpu1, 0, 8)}},
-                       .moves = {{Time{200ns}, unmap(0, kOnGpu1, kHere)},
-                                 {Time{400ns}, remap(0, kOnGpu1, there)},
-                                 {Time{800ns}, unmap(1, kOnGpu1, there)}},
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)}, {Time{500ns}, ask(kGpu1Page, 0, 8)}},
+                       .moves = {{Time{200ns}, unmap(0, kGpu1Page, kHere)},
+                                 {Time{400ns}, remap(0, kGpu1Page, there)},
+                                 {Time{800ns}, unmap(1, kGpu1Page, there)}},
                        .invalidated = {{Time{300ns}, {0}}, {Time{301ns}, {0}}}});
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12, 10, 12});
 }
@@ -339,13 +341,13 @@ TEST_CASE("IOMMU: an unmapped page is removed from its own TLB") {
   auto spec = spec_of(table);
   spec.params.walk_cache = 0;
   spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
-  MovingBench b(spec,
-                {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 1)},   // a walk
-                              {Time{200ns}, ask(kOnGpu1, 1, 2)},   // a hit
-                              {Time{500ns}, ask(kOnGpu1, 1, 3)},   // a walk
-                              {Time{600ns}, ask(kOnGpu1, 1, 4)}},  // a hit
-                 .moves = {{Time{300ns}, unmap(0, kOnGpu1, kHere)}, {Time{400ns}, remap(0, kOnGpu1, there)}},
-                 .invalidated = {{Time{350ns}, {0}}}});
+  MovingBench b(
+      spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 1, 1)},   // a walk
+                          {Time{200ns}, ask(kGpu1Page, 1, 2)},   // a hit
+                          {Time{500ns}, ask(kGpu1Page, 1, 3)},   // a walk
+                          {Time{600ns}, ask(kGpu1Page, 1, 4)}},  // a hit
+             .moves = {{Time{300ns}, unmap(0, kGpu1Page, kHere)}, {Time{400ns}, remap(0, kGpu1Page, there)}},
+             .invalidated = {{Time{350ns}, {0}}}});
   std::vector<PhysAddr> frames;
   for (auto const& r : b.out->records())
     if (r.message.kind == PacketKind::translate_response) frames.push_back(r.message.frame);
@@ -360,18 +362,18 @@ TEST_CASE(
   auto const there = physical(2, 77 << 12);
   auto spec = spec_of(table);
   spec.replays_first_touches = true;
-  spec.kept_by_gpus = 7;
-  auto mapped = answered(kOnGpu1, there);
+  spec.recorded_by_gpus = 7;
+  auto mapped = responded(kGpu1Page, there);
   mapped.entry = 4;
-  mapped.keeper = 3;  // number of GPU 2, plus 1
+  mapped.recorder = 3;  // number of GPU 2, plus 1
   PageMapped const first{55, physical(0, 3 << 12), 9, 0, FaultKind::not_mapped, 1};
-  MovingBench b(spec,
-                {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)},
-                              {Time{200ns}, ask(kOnGpu1, 0, 8)},
-                              {Time{300ns}, ask(55, 0, 9)},
-                              {Time{600ns}, ask(kPage, 0, 10)}},
-                 .mapped = {{Time{900ns}, mapped}, {Time{950ns}, first}},
-                 .moves = {{Time{500ns}, unmap(0, kPage, kHere)}, {Time{1000ns}, unmap(1, kOnGpu1, there)}}});
+  MovingBench b(
+      spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)},
+                          {Time{200ns}, ask(kGpu1Page, 0, 8)},
+                          {Time{300ns}, ask(55, 0, 9)},
+                          {Time{600ns}, ask(kPage, 0, 10)}},
+             .mapped = {{Time{900ns}, mapped}, {Time{950ns}, first}},
+             .moves = {{Time{500ns}, unmap(0, kPage, kHere)}, {Time{1000ns}, unmap(1, kGpu1Page, there)}}});
   CHECK(found_by(*b.out) == Found{FoundBy::unrecorded, FoundBy::unrecorded, FoundBy::unrecorded,
                                   FoundBy::unrecorded, FoundBy::settled, FoundBy::replay});
   std::vector<FaultKind> kinds;
@@ -400,7 +402,7 @@ TEST_CASE(
   CHECK(s.by_requester[0].page_faults + s.by_requester[0].remote_faults + s.by_requester[0].merged_faults ==
         0);
   CHECK(s.table.find(55) == PageTranslation{physical(0, 3 << 12)});
-  // kPage is on GPU 1. The location of kOnGpu1 was sent to GPU 2 alone, where the page is resident: one
+  // kPage is on GPU 1. The location of kGpu1Page was sent to GPU 2 alone, where the page is resident: one
   // invalidation.
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
 }
@@ -408,11 +410,11 @@ TEST_CASE(
 TEST_CASE("IOMMU: a GPU that records its faults is invalidated if a replay has sent it a remote frame") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
-  spec.kept_by_gpus = 6;
-  auto refused = answered(kOnGpu1, kHere);
-  refused.keeper = 3;
-  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}},
+  spec.recorded_by_gpus = 6;
+  auto refused = responded(kGpu1Page, kHere);
+  refused.recorder = 3;
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)}},
                        .mapped = {{Time{900ns}, refused}},
-                       .moves = {{Time{1000ns}, unmap(1, kOnGpu1, kHere)}}});
+                       .moves = {{Time{1000ns}, unmap(1, kGpu1Page, kHere)}}});
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
 }

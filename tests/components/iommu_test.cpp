@@ -17,15 +17,15 @@ TEST_CASE("IOMMU: a walk reads the entry of each level from the CPU's memory and
   CHECK(b.cache->nanoseconds() == Times{102, 114, 126, 138});
   CHECK(b.cache->records()[0].message.from == 6);
   CHECK(b.cache->records()[0].message.bytes == 8);
-  CHECK(b.answers->nanoseconds() == Times{150, 200 + 1 + 1});
-  auto const& p = b.answers->records()[0].message;
+  CHECK(b.responses->nanoseconds() == Times{150, 200 + 1 + 1});
+  auto const& p = b.responses->records()[0].message;
   CHECK(p.kind == PacketKind::translate_response);
   CHECK(p.address == kPage);
   CHECK(p.frame == frame_of(kPage));
   CHECK(p.tag == 7);
   CHECK(p.destination == 11);
-  CHECK(b.answers->records()[1].message.destination == 12);
-  CHECK(b.answers->records()[1].message.tag == 8);
+  CHECK(b.responses->records()[1].message.destination == 12);
+  CHECK(b.responses->records()[1].message.tag == 8);
   CHECK(b.iommu.state().by_requester[0].tlb_hits == 1);
   CHECK(b.iommu.waiting_for().empty());
 }
@@ -36,8 +36,8 @@ TEST_CASE("IOMMU: requests for one page are merged into one walk and answered in
       spec_of(table),
       {{Time{100ns}, ask(kPage, 1, 7)}, {Time{105ns}, ask(kPage, 2, 8)}, {Time{140ns}, ask(kPage, 1, 9)}});
   CHECK(b.cache->records().size() == 4);
-  CHECK(b.answers->nanoseconds() == Times{150, 151, 152});
-  CHECK(b.answers->records()[1].message.tag == 8);
+  CHECK(b.responses->nanoseconds() == Times{150, 151, 152});
+  CHECK(b.responses->records()[1].message.tag == 8);
   CHECK(b.iommu.state().by_requester[0].merged_misses == 2);
   CHECK(b.iommu.state().walker.walks() == 1);
 }
@@ -53,8 +53,8 @@ TEST_CASE("IOMMU: without merging, requests for one page have separate walks and
       spec,
       {{Time{100ns}, ask(kPage, 1, 7)}, {Time{105ns}, ask(kPage, 2, 8)}, {Time{110ns}, ask(kPage, 0, 9)}});
   // Each walk has 4 reads of 10 ns with a link each way; the third walk waits for the first walker.
-  CHECK(b.answers->nanoseconds() == Times{150, 155, 149 + 49});
-  CHECK(b.answers->records()[1].message.tag == 8);
+  CHECK(b.responses->nanoseconds() == Times{150, 155, 149 + 49});
+  CHECK(b.responses->records()[1].message.tag == 8);
   CHECK(b.cache->records().size() == 12);
   CHECK(b.iommu.state().by_requester[0].merged_misses == 0);
   CHECK(b.iommu.state().walker.walks() == 3);
@@ -68,8 +68,8 @@ TEST_CASE(
   spec.params.merge = false;
   IommuBench b(spec, {{Time{100ns}, ask(55, 1, 7)}, {Time{101ns}, ask(55, 2, 8)}});
   // Same as with merging: the second fault finds its page mapped, and is answered together with the first.
-  CHECK(b.answers->nanoseconds() == Times{1116, 1116});
-  for (auto const& r : b.answers->records()) CHECK(r.message.frame == physical(1, 200 << 12));
+  CHECK(b.responses->nanoseconds() == Times{1116, 1116});
+  for (auto const& r : b.responses->records()) CHECK(r.message.frame == physical(1, 200 << 12));
   CHECK(b.iommu.state().by_requester[0].page_faults == 2);
   CHECK(b.driver.state().stats[0].pages_mapped == 1);
 }
@@ -82,7 +82,7 @@ TEST_CASE("IOMMU: a walk with a fixed latency takes exactly that and reads nothi
   spec.params.tlb_entries = 0;
   IommuBench b(spec, {{Time{100ns}, ask(kPage, 1, 7)}, {Time{110ns}, ask(kPage + 1, 2, 8)}});
   CHECK(b.cache->records().empty());
-  CHECK(b.answers->nanoseconds() == Times{100 + 1 + 500 + 1, 100 + 1 + 1000 + 1});
+  CHECK(b.responses->nanoseconds() == Times{100 + 1 + 500 + 1, 100 + 1 + 1000 + 1});
   CHECK(b.iommu.state().walker.walks() == 2);
   CHECK(b.iommu.state().walker.reads() == 0);
 }
@@ -91,7 +91,7 @@ TEST_CASE("IOMMU: the page-walk cache leaves one read for a neighbouring page") 
   auto const table = two_pages();
   IommuBench b(spec_of(table), {{Time{100ns}, ask(kPage, 1, 7)}, {Time{200ns}, ask(kPage + 1, 1, 8)}});
   CHECK(b.cache->records().size() == 5);
-  CHECK(b.answers->nanoseconds() == Times{150, 214});
+  CHECK(b.responses->nanoseconds() == Times{150, 214});
 }
 
 TEST_CASE("IOMMU: walks beyond the number of walkers queue") {
@@ -100,7 +100,7 @@ TEST_CASE("IOMMU: walks beyond the number of walkers queue") {
   spec.params.walkers = 1;
   spec.params.walk_cache = 0;
   IommuBench b(spec, {{Time{100ns}, ask(kPage, 1, 7)}, {Time{102ns}, ask(kPage + 1, 1, 8)}});
-  CHECK(b.answers->nanoseconds() == Times{150, 149 + 49});
+  CHECK(b.responses->nanoseconds() == Times{150, 149 + 49});
 }
 
 TEST_CASE("IOMMU: all walkers work in parallel") {
@@ -114,7 +114,7 @@ TEST_CASE("IOMMU: all walkers work in parallel") {
   spec.params.walkers = 4;
   spec.params.walk_cache = 0;
   IommuBench b(spec, requests);
-  CHECK(b.answers->nanoseconds() == Times{150, 151, 152, 153, 149 + 49, 150 + 49});
+  CHECK(b.responses->nanoseconds() == Times{150, 151, 152, 153, 149 + 49, 150 + 49});
 }
 
 TEST_CASE("IOMMU: an unmapped page is a fault, and the driver places it at its first touch") {
@@ -122,8 +122,8 @@ TEST_CASE("IOMMU: an unmapped page is a fault, and the driver places it at its f
   IommuBench b(spec_of(table),
                {{Time{100ns}, ask(55, 1, 7)}, {Time{101ns}, ask(55, 2, 8)}, {Time{5us}, ask(55, 0, 9)}});
   // Read at 102, back at 113. The driver is notified at 114, takes 1 us, and its response arrives at 1115.
-  CHECK(b.answers->nanoseconds() == Times{1116, 1117, 5002});
-  for (auto const& r : b.answers->records()) CHECK(r.message.frame == physical(1, 200 << 12));
+  CHECK(b.responses->nanoseconds() == Times{1116, 1117, 5002});
+  for (auto const& r : b.responses->records()) CHECK(r.message.frame == physical(1, 200 << 12));
   CHECK(b.iommu.state().by_requester[0].page_faults == 1);
   CHECK(b.driver.state().stats[0].page_faults == 1);
   CHECK(b.driver.state().stats[0].pages_mapped == 1);
@@ -137,7 +137,7 @@ TEST_CASE("IOMMU: an answer distinguishes a table hit from a fault") {
                                 {Time{300ns}, ask(55, 1, 3)},     // unmapped
                                 {Time{301ns}, ask(55, 2, 4)},     // merged with that fault
                                 {Time{5us}, ask(55, 0, 5)}});     // mapped by now
-  CHECK(found_by(*b.answers) ==
+  CHECK(found_by(*b.responses) ==
         Found{FoundBy::iommu, FoundBy::iommu, FoundBy::fault, FoundBy::fault, FoundBy::iommu});
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("IOMMU: a walker is free while the driver serves its fault") {
   spec.params.walkers = 1;
   IommuBench b(spec, {{Time{100ns}, ask(55, 1, 7)}, {Time{103ns}, ask(kPage, 2, 8)}});
   CHECK(b.cache->nanoseconds() == Times{102, 114, 126, 138, 150});
-  CHECK(b.answers->nanoseconds() == Times{162, 1116});
+  CHECK(b.responses->nanoseconds() == Times{162, 1116});
 }
 
 TEST_CASE("IOMMU: requests beyond the page limit stall; requests for a page already held pass them") {
@@ -157,10 +157,10 @@ TEST_CASE("IOMMU: requests beyond the page limit stall; requests for a page alre
   IommuBench b(spec,
                {{Time{100ns}, ask(55, 1, 7)}, {Time{103ns}, ask(kPage, 2, 8)}, {Time{104ns}, ask(55, 2, 9)}});
   std::vector<std::uint32_t> tags;
-  for (auto const& r : b.answers->records()) tags.push_back(r.message.tag);
+  for (auto const& r : b.responses->records()) tags.push_back(r.message.tag);
   CHECK(tags == std::vector<std::uint32_t>{7, 9, 8});
-  CHECK(b.answers->nanoseconds()[0] == 1116);
-  CHECK(b.answers->nanoseconds()[1] == 1117);  // it overtook request 8 and waited with the first one
+  CHECK(b.responses->nanoseconds()[0] == 1116);
+  CHECK(b.responses->nanoseconds()[1] == 1117);  // it overtook request 8 and waited with the first one
 }
 
 TEST_CASE("IOMMU: under random load every request is answered exactly once with the driver's frame") {
@@ -192,7 +192,7 @@ TEST_CASE("IOMMU: under random load every request is answered exactly once with 
   b.join(iommu.first_touch, driver.fault);
   b.join_family(driver.mapped, {iommu.mapped});
   b.join(driver.placed, iommu.mapped);
-  nothing_moves(b, iommu, driver);
+  stop_migrations(b, iommu, driver);
   b.begin(client);
   CHECK(b.run() == RunState::drained);
   CHECK(client.each_answered_once());

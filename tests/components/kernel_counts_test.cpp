@@ -110,7 +110,7 @@ TEST_CASE(
     static_cast<void>(sums.take(0));
   });
   CHECK(death.signal == SIGABRT);
-  CHECK(death.said.find("missing report of its counts") != std::string::npos);
+  CHECK(death.printed.find("missing report of its counts") != std::string::npos);
   CHECK(death_of([] {
           KernelSums sums(1);
           sums.add(0, KernelCounts{0});

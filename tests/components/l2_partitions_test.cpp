@@ -124,11 +124,11 @@ TEST_CASE(
   Bench b;
   auto& slice = b.system.add<L2Slice>("slice", spec);
   b.feed<MemRequest>(slice.request, {{Time{10ns}, read(kNear, 1)}, {Time{1us}, read(kFar, 2)}});
-  auto& answers = *b.sinks(slice.response, 1)[0];
+  auto& responses = *b.sinks(slice.response, 1)[0];
   auto& dram = b.responder<MemRequest, MemResponse>(memory(always(50ns)), slice.filled);
   b.join_family(slice.dram, {dram.request});
   b.run();
-  CHECK(answers.nanoseconds() == Times{10 + 14 + 1 + 50 + 1 + 1, 1000 + 14 + 2 * 100 + 1 + 50 + 1 + 1});
+  CHECK(responses.nanoseconds() == Times{10 + 14 + 1 + 50 + 1 + 1, 1000 + 14 + 2 * 100 + 1 + 50 + 1 + 1});
   CHECK(dram.records()[1].message.address == kFar);
   CHECK(slice.state().stats.far_misses == 1);
 }
@@ -175,17 +175,17 @@ struct Flushes : Bench {
       : slice(system.add<L2Slice>("slice", std::move(spec))) {
     feed(slice.request, std::move(script));
     feed(slice.flush, std::move(flushes));
-    answers = sinks(slice.response, 1)[0];
+    responses = sinks(slice.response, 1)[0];
     dram = &responder<MemRequest, MemResponse>(memory(always(50ns)), slice.filled);
     join_family(slice.dram, {dram->request});
-    askers = sinks(slice.flushed, 2);
-    reports = askers[0];
+    requesters = sinks(slice.flushed, 2);
+    reports = requesters[0];
     run();
   }
   L2Slice& slice;
-  Sink<MemResponse>* answers = nullptr;
+  Sink<MemResponse>* responses = nullptr;
   Memory* dram = nullptr;
-  std::vector<Sink<Flushed>*> askers;
+  std::vector<Sink<Flushed>*> requesters;
   Sink<Flushed>* reports = nullptr;  // of the first one
 };
 
@@ -218,7 +218,7 @@ TEST_CASE("L2 slice: at the end of a kernel dirty lines are written, one per cyc
   CHECK(b.reports->nanoseconds() == Times{502 + 50 + 1 + 1, 701});
   CHECK(b.reports->records()[0].message.number == 7);
   CHECK(b.reports->records()[1].message.number == 8);
-  CHECK(b.answers->nanoseconds().back() == 600 + 14 + 1);
+  CHECK(b.responses->nanoseconds().back() == 600 + 14 + 1);
   CHECK(b.slice.state().stats.kernel_end_writebacks == 2);
   CHECK(b.slice.state().stats.writebacks == 0);
   CHECK(b.slice.waiting_for().empty());
@@ -264,9 +264,9 @@ TEST_CASE(
              {Time{2700ns}, read(0x1100, 7)}},
             {{Time{1000ns}, {0x1000, 9, 1}}});
   CHECK(b.reports->count() == 0);
-  REQUIRE(b.askers[1]->count() == 1);
-  CHECK(b.askers[1]->records()[0].message.number == 9);
-  CHECK(b.askers[1]->nanoseconds() == Times{1001 + 201 + 50 + 1 + 1});
+  REQUIRE(b.requesters[1]->count() == 1);
+  CHECK(b.requesters[1]->records()[0].message.number == 9);
+  CHECK(b.requesters[1]->nanoseconds() == Times{1001 + 201 + 50 + 1 + 1});
   // The line filled at 30, the two dirty lines, and three of the four lines that are read afterwards.
   CHECK(b.dram->nanoseconds() == Times{30 + 15, 1001, 1001 + 201, 2115, 2415, 2700 + 215});
   CHECK(b.slice.state().stats.page_writebacks == 2);
@@ -285,7 +285,7 @@ TEST_CASE("L2 slice: for an evicted large page, the lines of all its base pages 
              {Time{2000ns}, read(0x3080, 4)},
              {Time{2300ns}, read(0x40c0, 5)}},
             {{Time{1000ns}, {0x2000, 9, 1, 1}}});
-  REQUIRE(b.askers[1]->count() == 1);
+  REQUIRE(b.requesters[1]->count() == 1);
   CHECK(b.slice.state().stats.page_writebacks == 2);
   REQUIRE(b.dram->records().size() == 4);
   CHECK(b.dram->records()[1].message.address == 0x2000);
@@ -300,8 +300,8 @@ TEST_CASE("L2 slice: concurrent flushes are served one after the other") {
   Flushes b(spec,
             {{Time{10ns}, write(0x1000, 0)}, {Time{20ns}, write(0x2080, 1)}, {Time{30ns}, write(0x30C0, 2)}},
             {{Time{1000ns}, {0x2000, 4, 1}}, {Time{1001ns}, {0x1000, 5, 1}}, {Time{1002ns}, all(6)}});
-  CHECK(b.askers[1]->nanoseconds() == Times{1001 + 52, 1053 + 52});
-  CHECK(b.askers[1]->records()[1].message.number == 5);
+  CHECK(b.requesters[1]->nanoseconds() == Times{1001 + 52, 1053 + 52});
+  CHECK(b.requesters[1]->records()[1].message.number == 5);
   CHECK(b.reports->nanoseconds() == Times{1105 + 52});
   CHECK(b.slice.state().stats.page_writebacks == 2);
   CHECK(b.slice.state().stats.kernel_end_writebacks == 1);

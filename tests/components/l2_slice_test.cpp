@@ -34,13 +34,13 @@ struct SliceBench : Bench {
                       Below below = Below::memory)
       : slice(system.add<L2Slice>("slice", std::move(spec))) {
     feed(slice.request, std::move(script));
-    answers = sinks(slice.response, 2);
+    responses = sinks(slice.response, 2);
     dram = &responder<MemRequest, MemResponse>(memory(std::move(delay), below), slice.filled);
     join_family(slice.dram, {dram->request});
     run();
   }
   L2Slice& slice;
-  std::vector<Sink<MemResponse>*> answers;
+  std::vector<Sink<MemResponse>*> responses;
   Memory* dram = nullptr;
 };
 
@@ -54,8 +54,8 @@ TEST_CASE("L2 slice: a miss takes look-up, memory and response; a hit takes the 
   CHECK(b.dram->nanoseconds() == Times{10 + 14 + 1});
   CHECK(b.dram->records()[0].message.address == 0x40);
   CHECK(b.dram->records()[0].message.bytes == 64);
-  CHECK(b.answers[0]->nanoseconds() == Times{25 + 50 + 1 + 1, 100 + 14 + 1});
-  CHECK(tags(*b.answers[0]) == Tags{1, 2});
+  CHECK(b.responses[0]->nanoseconds() == Times{25 + 50 + 1 + 1, 100 + 14 + 1});
+  CHECK(tags(*b.responses[0]) == Tags{1, 2});
   auto const& s = b.slice.state().stats;
   CHECK(s.reads == 2);
   CHECK(s.hits == 1);
@@ -74,9 +74,9 @@ TEST_CASE("L2 slice: a response has hit or miss at the look-up of its request") 
                   {Time{300ns}, write(0x40, 5)},  // write-allocates without a read
                   {Time{400ns}, read(0x40, 6)}},  // hit
                  always(50ns), below);
-    CHECK(tags(*b.answers[0]) == Tags{1, 2, 3, 4, 5, 6});
-    CHECK(found_by(*b.answers[0]) == Found{FoundBy::memory, FoundBy::memory, FoundBy::cache, FoundBy::cache,
-                                           FoundBy::memory, FoundBy::cache});
+    CHECK(tags(*b.responses[0]) == Tags{1, 2, 3, 4, 5, 6});
+    CHECK(found_by(*b.responses[0]) == Found{FoundBy::memory, FoundBy::memory, FoundBy::cache, FoundBy::cache,
+                                             FoundBy::memory, FoundBy::cache});
     CHECK(b.slice.state().stats.hits == 3);
   }
 }
@@ -85,8 +85,8 @@ TEST_CASE("L2 slice: a page-table entry is read with its line") {
   SliceBench b(small_slice(), {{Time{10ns}, {0x1238, 3, 1, Access::read, 8}}});
   CHECK(b.dram->records()[0].message.address == 0x1200);
   CHECK(b.dram->records()[0].message.bytes == 64);
-  CHECK(b.answers[1]->nanoseconds() == Times{77});
-  CHECK(b.answers[0]->count() == 0);
+  CHECK(b.responses[1]->nanoseconds() == Times{77});
+  CHECK(b.responses[0]->count() == 0);
 }
 
 TEST_CASE("L2 slice: simultaneous hits are answered one per cycle") {
@@ -94,8 +94,8 @@ TEST_CASE("L2 slice: simultaneous hits are answered one per cycle") {
                                {Time{100ns}, read(0x40, 2)},
                                {Time{100ns}, read(0x40, 3, 1)},
                                {Time{100ns}, read(0x40, 4)}});
-  CHECK(b.answers[0]->nanoseconds() == Times{77, 115, 117});
-  CHECK(b.answers[1]->nanoseconds() == Times{116});
+  CHECK(b.responses[0]->nanoseconds() == Times{77, 115, 117});
+  CHECK(b.responses[1]->nanoseconds() == Times{116});
 }
 
 TEST_CASE("L2 slice: with two ports, two look-ups begin and two responses are sent per cycle") {
@@ -104,7 +104,7 @@ TEST_CASE("L2 slice: with two ports, two look-ups begin and two responses are se
   std::vector<Record<MemRequest>> script{{Time{10ns}, read(0x40, 1)}};
   for (std::uint32_t tag = 2; tag < 7; ++tag) script.push_back({Time{100ns}, read(0x40, tag)});
   SliceBench b(spec, script);
-  CHECK(b.answers[0]->nanoseconds() == Times{77, 115, 115, 116, 116, 117});
+  CHECK(b.responses[0]->nanoseconds() == Times{77, 115, 115, 116, 116, 117});
   CHECK(test::stat_of(b.slice, "l2_slice", "busy_time") == 6 * 1000 / 2);
 }
 
@@ -112,16 +112,16 @@ TEST_CASE("L2 slice: misses on one line are merged and answered in order, one pe
   SliceBench b(small_slice(),
                {{Time{10ns}, read(0x40, 1)}, {Time{12ns}, read(0x60, 2, 1)}, {Time{30ns}, read(0x40, 3)}});
   CHECK(b.dram->records().size() == 1);
-  CHECK(b.answers[0]->nanoseconds() == Times{77, 79});
-  CHECK(b.answers[1]->nanoseconds() == Times{78});
+  CHECK(b.responses[0]->nanoseconds() == Times{77, 79});
+  CHECK(b.responses[1]->nanoseconds() == Times{78});
   CHECK(b.slice.state().stats.misses == 3);
 }
 
 TEST_CASE("L2 slice: a write miss is answered without a fetch, and then read from the slice") {
   SliceBench b(small_slice(), {{Time{10ns}, write(0x40, 1)}, {Time{50ns}, read(0x40, 2)}});
   CHECK(b.dram->records().empty());
-  CHECK(b.answers[0]->nanoseconds() == Times{25, 65});
-  CHECK(b.answers[0]->records()[0].message.access == Access::write);
+  CHECK(b.responses[0]->nanoseconds() == Times{25, 65});
+  CHECK(b.responses[0]->records()[0].message.access == Access::write);
 }
 
 TEST_CASE("L2 slice: an evicted dirty line is written to memory, a clean one is not") {
@@ -162,8 +162,8 @@ TEST_CASE("L2 slice: without a free MSHR, requests stall in order and resume whe
                       {Time{12ns}, read(0x000, 3)}});  // could be merged, but does not overtake
   // The line arrives at 76. Request 2 is looked up then and reads at 90; request 3 follows a cycle later.
   CHECK(b.dram->nanoseconds() == Times{25, 91});
-  CHECK(tags(*b.answers[0]) == Tags{1, 3, 2});
-  CHECK(b.answers[0]->nanoseconds() == Times{77, 77 + 14 + 1, 91 + 50 + 2});
+  CHECK(tags(*b.responses[0]) == Tags{1, 3, 2});
+  CHECK(b.responses[0]->nanoseconds() == Times{77, 77 + 14 + 1, 91 + 50 + 2});
   CHECK(b.slice.state().stats.mshr_stalls == 2);
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("L2 slice: a merged read stalls if its MSHR has no room") {
   SliceBench b(spec, {{Time{10ns}, read(0x000, 1)}, {Time{11ns}, read(0x000, 2)}});
   CHECK(b.dram->records().size() == 1);
   CHECK(b.slice.state().stats.mshr_stalls == 1);
-  CHECK(b.answers[0]->nanoseconds() == Times{77, 76 + 14 + 1});
+  CHECK(b.responses[0]->nanoseconds() == Times{77, 76 + 14 + 1});
 }
 
 TEST_CASE("L2 slice: a line waits for a credit of its DRAM channel before it is written back") {
@@ -236,7 +236,7 @@ TEST_CASE("L2 slice: a line can take several cycles of the look-up and of the re
                       {Time{100ns}, read(0, 1)},
                       {Time{100ns}, read(0, 2)},
                       {Time{101ns}, read(0, 3)}});
-  CHECK(b.answers[0]->nanoseconds() == Times{25, 115, 118, 121});
+  CHECK(b.responses[0]->nanoseconds() == Times{25, 115, 118, 121});
 }
 
 TEST_CASE("L2 slice: hits are answered at exactly one per cycle") {
@@ -245,7 +245,7 @@ TEST_CASE("L2 slice: hits are answered at exactly one per cycle") {
   auto spec = small_slice();
   spec.queue = 2000;
   SliceBench b(spec, script);
-  auto const times = b.answers[0]->nanoseconds();
+  auto const times = b.responses[0]->nanoseconds();
   REQUIRE(times.size() == 1001);
   for (std::size_t i = 1; i < times.size(); ++i) CHECK(times[i] == 115 + static_cast<std::int64_t>(i) - 1);
 }

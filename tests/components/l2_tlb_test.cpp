@@ -232,7 +232,7 @@ TEST_CASE("L2 TLB: under random load every request is answered exactly once with
   b.sink(tlb.acknowledge);
   b.begin(source);
   CHECK(b.run() == RunState::drained);
-  CHECK(source.state().answered == 5000);
+  CHECK(source.state().responded == 5000);
   CHECK(source.state().wrong == 0);
   auto const& s = tlb.state().stats[0];
   CHECK(s.hits + s.misses == 5000);

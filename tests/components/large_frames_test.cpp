@@ -58,20 +58,20 @@ TEST_CASE("en masse: exactly the whole regions within each buffer, of all applic
   TwoApplications const two;
   auto const memory = two.memory(64 * kMiB);
   CHECK_FALSE(memory.large_pages().any());
-  auto const en_masse = memory.en_masse();
+  auto const large_regions = memory.large_regions();
   std::uint64_t const a = 5 * kMiB >> 12;
-  CHECK(en_masse.size_of(a) == 0);
-  CHECK(en_masse.size_of(3 * kRegion - 1) == 0);
-  CHECK(en_masse.size_of(3 * kRegion) == 9);
-  CHECK(en_masse.size_of(5 * kRegion - 1) == 9);
-  CHECK(en_masse.size_of(5 * kRegion) == 0);
-  CHECK(en_masse.size_of(16 * kMiB >> 12) == 0);
-  CHECK(en_masse.size_of(second(2 * kRegion)) == 9);
-  CHECK(en_masse.size_of(second(4 * kRegion - 1)) == 9);
-  CHECK(en_masse.size_of(second(4 * kRegion)) == 0);
-  CHECK(en_masse.size_of(2 * kRegion) == 0);
-  CHECK(two.memory(64 * kMiB, 4).en_masse().size_of(a) == 4);
-  CHECK_FALSE(two.memory(64 * kMiB, 18).en_masse().any());
+  CHECK(large_regions.size_of(a) == 0);
+  CHECK(large_regions.size_of(3 * kRegion - 1) == 0);
+  CHECK(large_regions.size_of(3 * kRegion) == 9);
+  CHECK(large_regions.size_of(5 * kRegion - 1) == 9);
+  CHECK(large_regions.size_of(5 * kRegion) == 0);
+  CHECK(large_regions.size_of(16 * kMiB >> 12) == 0);
+  CHECK(large_regions.size_of(second(2 * kRegion)) == 9);
+  CHECK(large_regions.size_of(second(4 * kRegion - 1)) == 9);
+  CHECK(large_regions.size_of(second(4 * kRegion)) == 0);
+  CHECK(large_regions.size_of(2 * kRegion) == 0);
+  CHECK(two.memory(64 * kMiB, 4).large_regions().size_of(a) == 4);
+  CHECK_FALSE(two.memory(64 * kMiB, 18).large_regions().any());
 }
 
 TEST_CASE("pages placed before the first kernel preserve contiguity, and spaces do not share large frames") {
@@ -83,7 +83,7 @@ TEST_CASE("pages placed before the first kernel preserve contiguity, and spaces 
     auto const frame = t.frame >> 12;
     auto const space = space_of_page(page, 12);
     CHECK(space_of_large.try_emplace(frame / kRegion, space).first->second == space);
-    if (memory.en_masse().size_of(page) == 0) return;
+    if (memory.large_regions().size_of(page) == 0) return;
     auto const start = memory.iommu_table().find(first_of(page, 9))->frame >> 12;
     CHECK(start % kRegion == 0);
     CHECK(frame == start + page % kRegion);
@@ -107,7 +107,7 @@ TEST_CASE("the driver's allocators exclude the frames of initially placed pages"
   spec.spaces = two.applications.spaces();
   spec.applications = two.applications.names();
   spec.large_size = 9;
-  spec.en_masse = memory.en_masse();
+  spec.large_regions = memory.large_regions();
   System system;
   auto state = system.add<PagingDriver>("driver", spec).initial();
   std::vector<std::uint64_t> on(2);

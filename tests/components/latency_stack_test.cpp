@@ -18,7 +18,7 @@ SmStats const& stats(SmBench const& b) {
   return b.sm.state().stats[0];
 }
 
-std::uint64_t loads_timed(SmBench const& b) {
+std::uint64_t timed_loads(SmBench const& b) {
   auto const& bins = b.sm.state().times.load_latency.bins;
   return std::accumulate(bins.begin(), bins.end(), std::uint64_t{0});
 }
@@ -26,7 +26,7 @@ std::uint64_t loads_timed(SmBench const& b) {
 // The stages of all completed accesses add up to the total.
 void check_sum(SmBench const& b) {
   CHECK(stats(b).access_time == stats(b).stages.sum());
-  CHECK(b.sm.state().times.under_way[0].number == 0);
+  CHECK(b.sm.state().times.outstanding[0].number == 0);
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ TEST_CASE("latency stack: local and remote stores count from issue to acknowledg
   CHECK(s.l2_cache == 2 * 52 * kNs);
   CHECK(s.links == 52 * kNs);
   CHECK(stats(b).stores == 3);
-  CHECK(loads_timed(b) == 0);
+  CHECK(timed_loads(b) == 0);
   check_sum(b);
 }
 
@@ -238,20 +238,20 @@ TEST_CASE("latency stack: it adds up for any accesses: hits, merged requests, st
     b.run();
     check_sum(b);
     CHECK(stats(b).access_time > 0);
-    CHECK(loads_timed(b) + stats(b).stores == stats(b).transactions);
+    CHECK(timed_loads(b) + stats(b).stores == stats(b).transactions);
   }
 }
 
 TEST_CASE("SM activity: every moment up to its last event counts once") {
   auto const w = same_for_all({compute(10), load(0x2000), compute(5, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
-  auto const& t = b.sm.state().times.doing;
+  auto const& t = b.sm.state().times.activity;
   // No warp until 100. Computes and issues until 111, when the load is issued. Waits until the line arrives
   // at 187 plus the next clock edge.
-  CHECK(t.in(SmDoes::has_no_warp) == 100 * kNs);
-  CHECK(t.in(SmDoes::waits_for_memory) == 76 * kNs);
-  CHECK(t.in(SmDoes::executes) == count_of(b.done->records()[0].at) - 1000 - 176 * kNs);
-  CHECK(t.in(SmDoes::waits_at_barrier) == 0);
+  CHECK(t.in(SmActivity::idle) == 100 * kNs);
+  CHECK(t.in(SmActivity::memory_stall) == 76 * kNs);
+  CHECK(t.in(SmActivity::active) == count_of(b.done->records()[0].at) - 1000 - 176 * kNs);
+  CHECK(t.in(SmActivity::barrier_stall) == 0);
 }
 
 TEST_CASE("SM activity: a stalled SM counts for the cause of most of its warps") {
@@ -260,9 +260,9 @@ TEST_CASE("SM activity: a stalled SM counts for the cause of most of its warps")
     return warp == 0 ? Program{load(0x2000), compute(1, true), barrier()} : Program{barrier()};
   });
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
-  auto const& t = b.sm.state().times.doing;
-  CHECK(t.in(SmDoes::waits_at_barrier) == 76 * kNs);  // from 101, when all have issued, to 177
-  CHECK(t.in(SmDoes::waits_for_memory) == 0);
+  auto const& t = b.sm.state().times.activity;
+  CHECK(t.in(SmActivity::barrier_stall) == 76 * kNs);  // from 101, when all have issued, to 177
+  CHECK(t.in(SmActivity::memory_stall) == 0);
 }
 
 TEST_CASE("SM activity: a warp stalled only on faults does not count as waiting for memory") {
@@ -271,9 +271,9 @@ TEST_CASE("SM activity: a warp stalled only on faults does not count as waiting 
   b.faults[2] = 1;
   b.feed(b.sm.translation, {{Time{1000ns}, replay(2)}});
   b.run();
-  auto const& t = b.sm.state().times.doing;
-  CHECK(t.in(SmDoes::waits_for_faults) == 876 * kNs);
-  CHECK(t.in(SmDoes::waits_for_memory) == (124 - 101 + 76) * kNs);
+  auto const& t = b.sm.state().times.activity;
+  CHECK(t.in(SmActivity::fault_stall) == 876 * kNs);
+  CHECK(t.in(SmActivity::memory_stall) == (124 - 101 + 76) * kNs);
 }
 
 TEST_CASE("SM activity: a warp is stalled on faults once its other accesses have completed") {
@@ -282,8 +282,8 @@ TEST_CASE("SM activity: a warp is stalled on faults once its other accesses have
   b.faults[2] = 1;
   b.feed(b.sm.translation, {{Time{1000ns}, replay(2)}});
   b.run();
-  auto const& t = b.sm.state().times.doing;
+  auto const& t = b.sm.state().times.activity;
   // The second load is issued one cycle after the first, at 102, and completes at 178.
-  CHECK(t.in(SmDoes::waits_for_faults) == (1000 - 178) * kNs);
-  CHECK(t.in(SmDoes::waits_for_memory) == (178 - 102 + 76) * kNs);
+  CHECK(t.in(SmActivity::fault_stall) == (1000 - 178) * kNs);
+  CHECK(t.in(SmActivity::memory_stall) == (178 - 102 + 76) * kNs);
 }

@@ -118,10 +118,10 @@ struct ClientSpec {
 };
 struct ClientState {
   std::uint64_t sent = 0;
-  std::uint64_t answered = 0;
+  std::uint64_t responded = 0;
   std::uint64_t wrong = 0;  // wrong responses
   Time last{};
-  std::vector<std::uint32_t> answers;  // by tag
+  std::vector<std::uint32_t> responses;  // by tag
 };
 
 // Sends requests 0, 1, ... that get one response each, tagged with the request's number.
@@ -137,23 +137,23 @@ class Client final : public Component<ClientSpec<Request, Response>, ClientState
   std::string_view kind() const override { return "client"; }
   ClientState initial() const override {
     ClientState s;
-    s.answers.resize(this->spec().total);
+    s.responses.resize(this->spec().total);
     return s;
   }
   void on_begin(Step const&, Cx& cx) const {
     for (std::uint64_t i = 0; i < this->spec().window; ++i) send_next(cx);
   }
   void on_response(Response const& m, Cx& cx) const {
-    ++cx.state().answered;
+    ++cx.state().responded;
     if (!this->spec().right(m)) ++cx.state().wrong;
     cx.state().last = cx.now();
-    ++cx.state().answers[m.tag];
+    ++cx.state().responses[m.tag];
     send_next(cx);
   }
   bool each_answered_once() const {
-    for (auto const n : this->state().answers)
+    for (auto const n : this->state().responses)
       if (n != 1) return false;
-    return this->state().answered == this->spec().total && this->state().wrong == 0;
+    return this->state().responded == this->spec().total && this->state().wrong == 0;
   }
 
  private:

@@ -98,13 +98,13 @@ TEST_CASE("a drain ends when no earlier access is outstanding, regardless of lat
   d.begin(0);
   CHECK(!d.done());
   auto const c = d.send();
-  d.answered(b);
+  d.responded(b);
   CHECK(!d.done());
-  d.answered(a);
+  d.responded(a);
   CHECK(d.done());
   d.begin(0);
   CHECK(!d.done());
-  d.answered(c);
+  d.responded(c);
   CHECK(d.done());
 }
 
@@ -118,9 +118,9 @@ TEST_CASE("a drain counts translated accesses that are not yet sent") {
   auto const young = d.send();
   CHECK(old != young);
   CHECK(!d.done());
-  d.answered(old);
+  d.responded(old);
   CHECK(d.done());
-  d.answered(young);
+  d.responded(young);
 }
 
 TEST_CASE("invalidations received during a drain are acknowledged together after the next one") {
@@ -143,10 +143,10 @@ TEST_CASE("invalidations received during a drain are acknowledged together after
   auto const second = drain.send();
   CHECK(push(8).empty());
   CHECK(push(9).empty());
-  drain.answered(first);
+  drain.responded(first);
   CHECK(advance() == Moves{7});
   CHECK(advance() == Moves{7});
-  drain.answered(second);
+  drain.responded(second);
   CHECK(advance() == Moves{7, 8, 9});
   CHECK(queue.empty());
   CHECK(push(10) == Moves{7, 8, 9, 10});  // nothing is outstanding

@@ -25,7 +25,7 @@ struct GpuAndNic : Bench {
     join_family(nic.packet_out[0], {gpu.packet_in}, kWire);
     join(nic.credit_out[0], gpu.credit_in, kWire);
     join_family(nic.memory_request, {nic.access}, kLatency);
-    join(nic.answer, nic.memory_response, kLatency);
+    join(nic.response, nic.memory_response, kLatency);
     memory = &responder<MemRequest, MemResponse>(mock::memory(always(50ns)), gpu.memory_response);
     join_family(gpu.memory_request, {memory->request});
     idle(gpu.translate_request);
@@ -121,7 +121,7 @@ TEST_CASE("NIC: packets for other nodes pass it exactly as they pass a switch") 
         b.feed(nic.packet_in, script);
         b.idle(nic.credit_in);
         b.join_family(nic.memory_request, {nic.access}, kLatency);
-        b.join(nic.answer, nic.memory_response, kLatency);
+        b.join(nic.response, nic.memory_response, kLatency);
         for (auto& credits : nic.credit_out) b.sink(credits);
         b.sinks(nic.packet_out[0], 1);
         sink = b.sinks(nic.packet_out[1], 1)[0];

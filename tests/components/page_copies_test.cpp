@@ -87,7 +87,7 @@ Record<PageFault> fault(Time at, std::uint16_t gpu, Access access, std::uint64_t
   f.gpu = gpu;
   f.entry = 40U + gpu;
   f.kind = FaultKind::remote;
-  f.kept_by_gpu = 1;
+  f.recorded_by_gpu = 1;
   f.access = access;
   return {at, f};
 }
@@ -154,7 +154,7 @@ TEST_CASE("driver: a first remote read unmaps the page, copies it, and leaves pa
   REQUIRE(b.mapped->nanoseconds() == Times{5001});
   CHECK(b.answer(0).kind == FaultKind::copied);
   CHECK(b.answer(0).frame == read_only(physical(1, 0)));
-  CHECK(b.answer(0).keeper == 2);
+  CHECK(b.answer(0).recorder == 2);
   CHECK(b.driver.state().table.find(7)->frame == physical(0, 0));
   CHECK(b.driver.waiting_for().empty());
 }

@@ -87,8 +87,8 @@ TEST_CASE("GMMU: a walk to a large page reads one entry less and returns the pag
   GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage + 100, 17}}});
   b.run();
   CHECK(b.reads() == Addresses(kWalk.begin(), kWalk.end() - 1));
-  CHECK(b.answers->nanoseconds() == Times{150 - 12});
-  auto const& m = b.answers->records()[0].message;
+  CHECK(b.responses->nanoseconds() == Times{150 - 12});
+  auto const& m = b.responses->records()[0].message;
   CHECK(m.page == kPage + 100);
   CHECK(m.translation() == PageTranslation{physical(0, 0x4000'0000), kLarge});
 }
@@ -103,8 +103,8 @@ TEST_CASE("GMMU: a large page that the IOMMU found in this GPU's memory is added
   PageTranslation const there{local_frame(1024), kLarge};
   CHECK(b.gmmu.state().table.find(1024 + 511) == there);
   CHECK(b.iommu->records().size() == 1);
-  REQUIRE(b.answers->count() == 2);
-  for (auto const& r : b.answers->records()) CHECK(r.message.translation() == there);
+  REQUIRE(b.responses->count() == 2);
+  for (auto const& r : b.responses->records()) CHECK(r.message.translation() == there);
 }
 
 TEST_CASE("IOMMU: a walk to a large page returns its size and fills the TLB with the whole page") {
@@ -117,8 +117,8 @@ TEST_CASE("IOMMU: a walk to a large page returns its size and fills the TLB with
   IommuBench b(spec, {{Time{100ns}, ask(iommu_bench::kPage, 1, 7)},
                       {Time{200ns}, ask(iommu_bench::kPage + 300, 2, 8)}});
   CHECK(b.cache->records().size() == 3);
-  CHECK(b.answers->nanoseconds() == Times{150 - 12, 200 + 1 + 1});
-  for (auto const& r : b.answers->records())
+  CHECK(b.responses->nanoseconds() == Times{150 - 12, 200 + 1 + 1});
+  for (auto const& r : b.responses->records())
     CHECK(PageTranslation{r.message.frame, r.message.bytes} == there);
   CHECK(b.iommu.state().by_requester[0].tlb_hits == 1);
 }

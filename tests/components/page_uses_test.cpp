@@ -13,25 +13,25 @@ using namespace farfault::sm_bench;
 
 TEST_CASE("page uses: the first use in an epoch and the first write are reported once") {
   PageUses uses({true, 10us});
-  CHECK(uses.tells(7, Access::read, Time{1us}));
-  CHECK_FALSE(uses.tells(7, Access::read, Time{9us}));
-  CHECK(uses.tells(7, Access::write, Time{9us}));
-  CHECK_FALSE(uses.tells(7, Access::write, Time{9'999ns}));
-  CHECK(uses.tells(7, Access::read, Time{10us}));
-  CHECK_FALSE(uses.tells(7, Access::write, Time{11us}));
+  CHECK(uses.must_report(7, Access::read, Time{1us}));
+  CHECK_FALSE(uses.must_report(7, Access::read, Time{9us}));
+  CHECK(uses.must_report(7, Access::write, Time{9us}));
+  CHECK_FALSE(uses.must_report(7, Access::write, Time{9'999ns}));
+  CHECK(uses.must_report(7, Access::read, Time{10us}));
+  CHECK_FALSE(uses.must_report(7, Access::write, Time{11us}));
   uses.forget(7);
-  CHECK(uses.tells(7, Access::write, Time{12us}));
+  CHECK(uses.must_report(7, Access::write, Time{12us}));
 }
 
 TEST_CASE("page uses: pages that share a slot are reported again, and an epoch of zero is unlimited") {
   PageUses uses({true, Duration::zero()});
-  CHECK(uses.tells(7, Access::write, Time{1us}));
-  CHECK(uses.tells(7 + 256, Access::read, Time{2us}));
+  CHECK(uses.must_report(7, Access::write, Time{1us}));
+  CHECK(uses.must_report(7 + 256, Access::read, Time{2us}));
   uses.forget(7);  // its entry was lost
-  CHECK_FALSE(uses.tells(7 + 256, Access::read, Time{3us}));
-  CHECK(uses.tells(7, Access::write, Time{4us}));
-  CHECK_FALSE(uses.tells(7, Access::write, Time{1s}));
-  CHECK_FALSE(PageUses(PageUseRule{}).watches());
+  CHECK_FALSE(uses.must_report(7 + 256, Access::read, Time{3us}));
+  CHECK(uses.must_report(7, Access::write, Time{4us}));
+  CHECK_FALSE(uses.must_report(7, Access::write, Time{1s}));
+  CHECK_FALSE(PageUses(PageUseRule{}).enabled());
 }
 
 TEST_CASE("SM: the first use of a page per epoch and the first write since its invalidation are reported") {
@@ -100,7 +100,7 @@ struct UseBench : Bench {
     }();
     PagingDriverSpec spec;
     spec.in_batches = true;
-    spec.told_of_uses = true;
+    spec.reports_uses = true;
     spec.batch.replay.choose("page");
     spec.batch.prefetch.choose("none");
     spec.batch.eviction_order.choose(order);

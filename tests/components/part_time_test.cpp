@@ -25,52 +25,52 @@ TEST_CASE("part time: it grows while a condition holds, up to the time of settli
 }
 
 TEST_CASE("time by state: all times sum to the elapsed time") {
-  TimeByState<SmDoes, 8> t(SmDoes::has_no_warp);
-  t.change(Time{10ns}, SmDoes::executes);
+  TimeByState<SmActivity, 8> t(SmActivity::idle);
+  t.change(Time{10ns}, SmActivity::active);
   t.advance(Time{12ns});
-  t.change(Time{15ns}, SmDoes::waits_for_memory);
+  t.change(Time{15ns}, SmActivity::memory_stall);
   t.advance(Time{40ns});
-  CHECK(t.in(SmDoes::has_no_warp) == 10'000);
-  CHECK(t.in(SmDoes::executes) == 5000);
-  CHECK(t.in(SmDoes::waits_for_memory) == 25'000);
+  CHECK(t.in(SmActivity::idle) == 10'000);
+  CHECK(t.in(SmActivity::active) == 5000);
+  CHECK(t.in(SmActivity::memory_stall) == 25'000);
   CHECK(std::accumulate(t.all().begin(), t.all().end(), std::uint64_t{0}) == 40'000);
 }
 
 TEST_CASE("residents: with one stream it has the SM's activity; with several, each has its slots' activity") {
   ByStream<SmStats> stats(2);
-  SmTime sm(SmDoes::has_no_warp);
+  SmTime sm(SmActivity::idle);
   Residents residents(2);
-  auto const in = [&](std::uint32_t stream, SmDoes what) { return stats[stream].resident_in(what); };
-  auto const everything = [&](Time now, SmDoes what, std::vector<SmDoes> each = {}) {
+  auto const in = [&](std::uint32_t stream, SmActivity what) { return stats[stream].resident_in(what); };
+  auto const everything = [&](Time now, SmActivity what, std::vector<SmActivity> each = {}) {
     sm.change(now, what);
     if (residents.several())
       residents.change(now, stats,
                        [&](std::uint64_t slots) { return slots == 0b01 ? each.at(0) : each.at(1); });
   };
   residents.advance(Time{10ns}, sm, stats);
-  residents.come(0, Time{10ns});
+  residents.add(0, Time{10ns});
   residents.place(0, 0);
-  everything(Time{10ns}, SmDoes::executes);
-  everything(Time{14ns}, SmDoes::waits_for_memory);
+  everything(Time{10ns}, SmActivity::active);
+  everything(Time{14ns}, SmActivity::memory_stall);
   residents.advance(Time{20ns}, sm, stats);
-  CHECK(in(0, SmDoes::executes) == 4000);
-  CHECK(in(0, SmDoes::waits_for_memory) == 6000);
-  CHECK(in(0, SmDoes::has_no_warp) == 0);
-  residents.come(1, Time{20ns});
+  CHECK(in(0, SmActivity::active) == 4000);
+  CHECK(in(0, SmActivity::memory_stall) == 6000);
+  CHECK(in(0, SmActivity::idle) == 0);
+  residents.add(1, Time{20ns});
   residents.place(1, 1);
   CHECK(residents.several());
-  everything(Time{20ns}, SmDoes::executes, {SmDoes::waits_for_faults, SmDoes::executes});
-  everything(Time{25ns}, SmDoes::executes, {SmDoes::executes, SmDoes::waits_at_barrier});
+  everything(Time{20ns}, SmActivity::active, {SmActivity::fault_stall, SmActivity::active});
+  everything(Time{25ns}, SmActivity::active, {SmActivity::active, SmActivity::barrier_stall});
   residents.advance(Time{30ns}, sm, stats);
-  residents.go(0);
-  CHECK(in(0, SmDoes::waits_for_faults) == 5000);
-  CHECK(in(0, SmDoes::executes) == 9000);
-  CHECK(in(1, SmDoes::executes) == 5000);
-  CHECK(in(1, SmDoes::waits_at_barrier) == 5000);
-  everything(Time{30ns}, SmDoes::waits_for_memory);
+  residents.remove(0);
+  CHECK(in(0, SmActivity::fault_stall) == 5000);
+  CHECK(in(0, SmActivity::active) == 9000);
+  CHECK(in(1, SmActivity::active) == 5000);
+  CHECK(in(1, SmActivity::barrier_stall) == 5000);
+  everything(Time{30ns}, SmActivity::memory_stall);
   residents.advance(Time{33ns}, sm, stats);
-  residents.go(1);
-  CHECK(in(1, SmDoes::waits_for_memory) == 3000);
+  residents.remove(1);
+  CHECK(in(1, SmActivity::memory_stall) == 3000);
   residents.advance(Time{50ns}, sm, stats);
   auto const sum = [&](std::uint32_t stream) {
     auto const& r = stats[stream].resident;

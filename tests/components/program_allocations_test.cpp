@@ -280,14 +280,14 @@ TEST_CASE("IOMMU: an allocated page is in the table, and the GPU with its frame 
   b.join_family(iommu.read_entry, {cache.request});
   b.run();
   REQUIRE(out.records().size() == 5);
-  auto const& told = out.records()[0].message;
+  auto const& map_message = out.records()[0].message;
   CHECK(out.nanoseconds()[0] == 1002);
-  CHECK(told.kind == PacketKind::map_request);
-  CHECK(told.address == kLarge);
-  CHECK(told.frame == physical(1, 512 << 12));
-  CHECK(told.bytes == 9);
-  CHECK(told.tag == 2);
-  CHECK(told.destination == 11);
+  CHECK(map_message.kind == PacketKind::map_request);
+  CHECK(map_message.address == kLarge);
+  CHECK(map_message.frame == physical(1, 512 << 12));
+  CHECK(map_message.bytes == 9);
+  CHECK(map_message.tag == 2);
+  CHECK(map_message.destination == 11);
   // A mapping on a GPU behind another IOMMU completes at once, the other one when its GPU reports it.
   CHECK(done.nanoseconds() == Times{1001, 1501, 5008});
   CHECK(done.records()[0].message.move == 3);

@@ -93,7 +93,7 @@ TEST_CASE("operations: each violated rule is reported") {
   CHECK(broken({k0, k1, Operation::free(8192, 8192)}) ==
         "operation 2 frees a range that is not a whole buffer");
   CHECK(broken({k0, Operation::launch(1, 2)}) == "stream numbers have a gap");
-  CHECK(broken({k0, Operation::launch(1, kMostStreams)}) ==
+  CHECK(broken({k0, Operation::launch(1, kMaxStreams)}) ==
         "operation 1 has a stream number beyond the limit");
 }
 

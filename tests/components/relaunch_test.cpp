@@ -345,7 +345,7 @@ TEST_CASE("relaunch: no run begins that would exceed the maximum number of launc
     RelaunchBench b({app("short", two, true), app("long", one, false)}, {{4, 4, 100}});
     b.run(Time{105ns});
     auto s = b.host.state();
-    s.runs[0].launches = static_cast<std::uint32_t>(Applications::kMostLaunches - 1 - left) - 1;
+    s.runs[0].launches = static_cast<std::uint32_t>(Applications::kMaxLaunches - 1 - left) - 1;
     std::vector<std::byte> bytes;
     Saver saver(bytes);
     auto sent = b.host.messages_sent();
@@ -355,7 +355,7 @@ TEST_CASE("relaunch: no run begins that would exceed the maximum number of launc
     b.run();
     CHECK(b.launches_of(0).size() == runs);
     CHECK(b.launches_of(1).size() == runs);
-    CHECK(b.host.state().runs[0].launches < Applications::kMostLaunches);
+    CHECK(b.host.state().runs[0].launches < Applications::kMaxLaunches);
     CHECK(b.host.waiting_for().empty());
     CHECK(b.host.has_finished(0));
   }

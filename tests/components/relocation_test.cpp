@@ -32,13 +32,13 @@ struct RelocationBench : Bench {
     PagingDriverSpec spec;
     spec.frames = PolicyChoice<FrameAllocator>("contiguity_conserving");
     spec.compaction = PolicyChoice<Compaction>(compaction);
-    spec.most_moved = 2;
+    spec.max_moved = 2;
     spec.large_size = 2;
-    spec.en_masse = {2, {{8, 24}}};
+    spec.large_regions = {2, {{8, 24}}};
     spec.frames_per_gpu = frames;
     spec.devices = NodeDevices(1);
     spec.stalls_gpus = true;
-    spec.pages_wait = true;
+    spec.maps_at_first_touch = true;
     spec.application_of_space = {0};
     return spec;
   }
@@ -80,7 +80,7 @@ PagingDriverSpec fragmented(std::string const& compaction) {
 // Frame 0 holds another page.
 PagingDriverSpec nearly_large() {
   auto spec = RelocationBench::memory("cac_bulk_copy", 2048);
-  spec.most_moved = 0;
+  spec.max_moved = 0;
   spec.frames = PolicyChoice<FrameAllocator>("on_demand");
   spec.page_sizes = PolicyChoice<PageSizes>("migrating_coalescer");
   spec.coalesces = true;

@@ -37,7 +37,7 @@ struct ScalarBench : Bench {
                        std::vector<Record<TranslateResponse>> replays = {})
       : cache(system.add<ScalarCache>("scalar_cache", spec(params))) {
     feed(cache.request, std::move(script));
-    answers = sinks(cache.response, 2);
+    responses = sinks(cache.response, 2);
     local = &responder<MemRequest, MemResponse>(memory(always(50ns)), cache.memory_response);
     join_family(cache.memory_request, {local->request});
     remote = &responder<MemRequest, MemResponse>(memory(always(50ns)), cache.remote_response);
@@ -76,7 +76,7 @@ struct ScalarBench : Bench {
   }
   ScalarCache& cache;
   int faults = 0;  // number of requests for kNotMapped that are answered as unmapped
-  std::vector<Sink<ScalarResponse>*> answers;
+  std::vector<Sink<ScalarResponse>*> responses;
   Memory* local = nullptr;
   Memory* remote = nullptr;
   Responder<TranslateRequest, TranslateResponse>* tlb = nullptr;
@@ -94,10 +94,10 @@ TEST_CASE("scalar cache: a miss takes the translation and the memory, a hit the 
   CHECK(b.local->nanoseconds() == Times{124});
   CHECK(b.local->records()[0].message.address == physical(0, 9 << 12));
   CHECK(b.local->records()[0].message.from == 41);
-  CHECK(b.answers[0]->nanoseconds() == Times{176});
-  CHECK(b.answers[0]->records()[0].message.warp == 5);
-  CHECK(b.answers[1]->nanoseconds() == Times{300 + 1 + 1});
-  CHECK(b.answers[1]->records()[0].message.warp == 6);
+  CHECK(b.responses[0]->nanoseconds() == Times{176});
+  CHECK(b.responses[0]->records()[0].message.warp == 5);
+  CHECK(b.responses[1]->nanoseconds() == Times{300 + 1 + 1});
+  CHECK(b.responses[1]->records()[0].message.warp == 6);
   auto const& s = b.cache.state().stats[0];
   CHECK(s.tlb_misses == 1);
   CHECK(s.tlb_hits == 1);
@@ -111,15 +111,15 @@ TEST_CASE("scalar cache: one look-up and one answer per cycle, and misses on a l
                  at(400, request(0x2000, 3)), at(400, request(0x2000, 4))});
   CHECK(b.tlb->records().size() == 1);
   CHECK(b.local->records().size() == 1);
-  CHECK(b.answers[0]->nanoseconds() == Times{176, 177, 402, 403});
-  CHECK(b.answers[1]->nanoseconds() == Times{178});
+  CHECK(b.responses[0]->nanoseconds() == Times{176, 177, 402, 403});
+  CHECK(b.responses[1]->nanoseconds() == Times{178});
 }
 
 TEST_CASE("scalar cache: an answer has hit or miss, and merged requests are misses") {
   ScalarBench b({at(100, request(0x2000, 0)), at(100, request(0x2004, 1)), at(400, request(0x2000, 2)),
                  at(500, request(kKernelArguments, 3)), at(600, request(kKernelArguments, 4))});
   std::vector<ScalarStatus> status;
-  for (auto const& r : b.answers[0]->records()) status.push_back(r.message.status);
+  for (auto const& r : b.responses[0]->records()) status.push_back(r.message.status);
   CHECK(status == std::vector<ScalarStatus>{ScalarStatus::missed, ScalarStatus::missed, ScalarStatus::hit,
                                             ScalarStatus::missed, ScalarStatus::hit});
   CHECK(b.cache.state().stats[0].hits == 2);
@@ -130,7 +130,7 @@ TEST_CASE("scalar cache: arguments need no translation and are in the GPU's loca
   CHECK(b.tlb->records().empty());
   REQUIRE(b.local->records().size() == 1);
   CHECK(b.local->records()[0].message.address == kArguments + 64);
-  CHECK(b.answers[0]->nanoseconds() == Times{100 + 1 + 1 + 50 + 1 + 1});
+  CHECK(b.responses[0]->nanoseconds() == Times{100 + 1 + 1 + 50 + 1 + 1});
 }
 
 TEST_CASE("scalar cache: it is emptied when another kernel starts") {
@@ -145,7 +145,7 @@ TEST_CASE("scalar cache: a line of another device is read over the RDMA engine")
   REQUIRE(b.remote->records().size() == 1);
   CHECK(b.remote->records()[0].message.from == 42);
   CHECK(b.cache.state().stats[0].remote_accesses == 1);
-  CHECK(b.answers[0]->count() == 2);
+  CHECK(b.responses[0]->count() == 2);
 }
 
 TEST_CASE("scalar cache: hits pass requests that wait for an MSHR") {
@@ -156,9 +156,9 @@ TEST_CASE("scalar cache: hits pass requests that wait for an MSHR") {
                 params);
   // The second request holds the MSHR from 300 on, and the third waits for it; the fourth hits.
   std::vector<std::uint32_t> warps;
-  for (auto const& r : b.answers[0]->records()) warps.push_back(r.message.warp);
+  for (auto const& r : b.responses[0]->records()) warps.push_back(r.message.warp);
   CHECK(warps == std::vector<std::uint32_t>{1, 4, 2, 3});
-  CHECK(b.answers[0]->nanoseconds()[1] == 302 + 1 + 1);
+  CHECK(b.responses[0]->nanoseconds()[1] == 302 + 1 + 1);
   CHECK(b.cache.waiting_for().empty());
 }
 
@@ -170,9 +170,9 @@ TEST_CASE("scalar cache: with one MSHR, requests wait in order and all are answe
   for (std::uint16_t i = 0; i < 20; ++i)
     script.push_back(at(100, request((2ULL + i % 3) << 12 | i * 64U, i)));
   ScalarBench b(script, params);
-  REQUIRE(b.answers[0]->count() == 20);
+  REQUIRE(b.responses[0]->count() == 20);
   std::vector<int> seen(20);
-  for (auto const& r : b.answers[0]->records()) ++seen[r.message.warp];
+  for (auto const& r : b.responses[0]->records()) ++seen[r.message.warp];
   for (auto const n : seen) CHECK(n == 1);
   auto const times = b.local->nanoseconds();
   for (std::size_t i = 1; i < times.size(); ++i) CHECK(times[i] >= times[i - 1] + 52);
@@ -229,7 +229,7 @@ TEST_CASE("scalar cache: requests for an unmapped page are repeated at its repla
   using Status = std::vector<ScalarStatus>;
   std::vector<std::uint32_t> warps;
   Status status;
-  for (auto const& r : b.answers[0]->records()) {
+  for (auto const& r : b.responses[0]->records()) {
     warps.push_back(r.message.warp);
     status.push_back(r.message.status);
   }
@@ -237,7 +237,7 @@ TEST_CASE("scalar cache: requests for an unmapped page are repeated at its repla
   CHECK(status == Status{ScalarStatus::faulted, ScalarStatus::missed, ScalarStatus::faulted,
                          ScalarStatus::replayed, ScalarStatus::replayed, ScalarStatus::missed,
                          ScalarStatus::missed});
-  CHECK(b.answers[0]->nanoseconds() == Times{123, 177, 201, 501, 502, 576, 577});
+  CHECK(b.responses[0]->nanoseconds() == Times{123, 177, 201, 501, 502, 576, 577});
   auto const& s = b.cache.state().stats[0];
   CHECK(s.faulted == 2);
   CHECK(s.tlb_misses == 3);
@@ -261,7 +261,7 @@ TEST_CASE("scalar cache: requests for a settled page are read at once, without a
   CHECK(s.faulted == 2);
   CHECK(s.tlb_misses == 2);
   CHECK(s.tlb_hits == 1);
-  CHECK(b.answers[0]->count() == 7);
+  CHECK(b.responses[0]->count() == 7);
   CHECK(b.cache.waiting_for().empty());
 }
 

@@ -200,10 +200,10 @@ TEST_CASE(
     for (auto const& r : b.tlb->records()) pages.push_back(r.message.page);
     CHECK(pages == std::vector<std::uint64_t>{2, 3, 4});
     CHECK(b.done->count() == 1);
-    auto const answered = b.tlb->nanoseconds()[1] + 20;
+    auto const responded = b.tlb->nanoseconds()[1] + 20;
     for (std::size_t i = 0; i < b.cache->records().size(); ++i)
       if (b.cache->records()[i].message.address == physical(0, (9 << 12) + offset))
-        return b.cache->nanoseconds()[i] < answered;
+        return b.cache->nanoseconds()[i] < responded;
     return false;
   };
   CHECK(first_line(1, 0x40));   // after the miss of page 3

@@ -36,7 +36,7 @@ struct DevicesState {
   std::vector<std::uint8_t> interrupted = std::vector<std::uint8_t>(4);
   std::vector<PageMove> moves;
   std::vector<CopyOrder> copies;
-  std::vector<std::int64_t> told;  // in order: -1 - g, a replay of GPU g; a page that is unmapped
+  std::vector<std::int64_t> notified;  // in order: -1 - g, a replay of GPU g; a page that is unmapped
 };
 
 class Devices final : public Component<DevicesSpec, DevicesState> {
@@ -60,7 +60,7 @@ class Devices final : public Component<DevicesSpec, DevicesState> {
     s.interrupted[f.gpu] = 1;
   }
   void on_order(FaultOrder const& m, Cx& cx) const {
-    if (m.kind != FaultOrderKind::drain) return cx.state().told.push_back(-1 - m.gpu);
+    if (m.kind != FaultOrderKind::drain) return cx.state().notified.push_back(-1 - m.gpu);
     auto& buffer = cx.state().buffers[m.gpu];
     for (std::uint32_t i = 0; i < buffer.size(); ++i) note(FaultNote::entry, m.gpu, buffer[i], i, cx);
     note(FaultNote::drained, m.gpu, {}, static_cast<std::uint32_t>(buffer.size()), cx);
@@ -69,7 +69,7 @@ class Devices final : public Component<DevicesSpec, DevicesState> {
   }
   void on_move(PageMove const& m, Cx& cx) const {
     cx.state().moves.push_back(m);
-    if (m.step == MoveStep::unmap) cx.state().told.push_back(static_cast<std::int64_t>(m.page));
+    if (m.step == MoveStep::unmap) cx.state().notified.push_back(static_cast<std::int64_t>(m.page));
     if (m.step != MoveStep::remap) cx.send(step_done, StepDone{m.move}, 5us);
   }
   void on_copy(CopyOrder const& m, Cx& cx) const {
@@ -123,10 +123,10 @@ struct Story : Bench {
     join_family(driver.fault_order, {devices.order});
     join_family(driver.move, {devices.move});
     join_family(driver.copy, std::vector(spec.devices.gpus(), devices.copy));
-    answers = sinks(driver.mapped, 1)[0];
-    join(driver.placed, answers->in_port);
-    if (spec.told_of_uses) feed(driver.used, std::move(uses));
-    if (spec.tells_lifetimes) told = sinks(driver.lifetimes, spec.devices.gpus());
+    responses = sinks(driver.mapped, 1)[0];
+    join(driver.placed, responses->in_port);
+    if (spec.reports_uses) feed(driver.used, std::move(uses));
+    if (spec.reports_lifetimes) notified = sinks(driver.lifetimes, spec.devices.gpus());
     if (spec.host_pages != nullptr) {
       feed(driver.memory_order, std::move(orders));
       sink(driver.order_done);
@@ -138,7 +138,9 @@ struct Story : Bench {
   PagingDriverState const& state() const { return driver.state(); }
   BatchState const& batch() const { return state().batch; }
   BatchRecord const& row(std::size_t i) const { return batch().records.at(i); }
-  PageStay const& stay(std::uint32_t gpu, std::uint64_t page) const { return *batch().stays[gpu].find(page); }
+  PageResidency const& stay(std::uint32_t gpu, std::uint64_t page) const {
+    return *batch().residency[gpu].find(page);
+  }
   DeviceId home(std::uint64_t page) const { return device_of(state().table.find(page)->frame); }
   bool has_copy(std::uint64_t page, DeviceId gpu) const { return state().copies.find(page, gpu).has_value(); }
   // Order lru: accessed units per epoch, summed over epochs and GPUs.
@@ -150,8 +152,8 @@ struct Story : Bench {
 
   PagingDriver& driver;
   Devices& devices;
-  Sink<PageMapped>* answers = nullptr;
-  std::vector<Sink<PageLifetimes>*> told;
+  Sink<PageMapped>* responses = nullptr;
+  std::vector<Sink<PageLifetimes>*> notified;
 };
 
 inline constexpr auto kWrite = Access::write;
@@ -162,7 +164,7 @@ inline PagingDriverSpec with_copies(PagingDriverSpec spec) {
 }
 inline PagingDriverSpec with_lru(PagingDriverSpec spec) {
   spec.batch.eviction_order.choose("lru");
-  spec.told_of_uses = true;
+  spec.reports_uses = true;
   return spec;
 }
 

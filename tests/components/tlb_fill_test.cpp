@@ -42,9 +42,9 @@ TEST_CASE("every TLB fill policy returns what it keeps outside the TLB and was n
       }
       Time const now{i * 50ns};
       auto const page = (random() % 4 << 36) + random() % 1024;  // in four address spaces
-      TlbFill::Asker const asker{static_cast<std::uint16_t>(random() % 5),
-                                 static_cast<std::uint8_t>(random() % 2),
-                                 static_cast<std::uint8_t>(random() % 64)};
+      TlbFill::Requester const requester{static_cast<std::uint16_t>(random() % 5),
+                                         static_cast<std::uint8_t>(random() % 2),
+                                         static_cast<std::uint8_t>(random() % 64)};
       switch (random() % 16) {
         case 0:
           fill->invalidate(page);
@@ -57,7 +57,7 @@ TEST_CASE("every TLB fill policy returns what it keeps outside the TLB and was n
           break;
         case 2:
         case 3: {
-          if (fill->fills(asker, now)) break;
+          if (fill->fills(requester, now)) break;
           // A page's location does not change while any of its translations is valid: frames are derived from
           // the page.
           auto const size = static_cast<std::uint8_t>(random() % 8 == 0 ? 9 : 0);
@@ -66,19 +66,19 @@ TEST_CASE("every TLB fill policy returns what it keeps outside the TLB and was n
           });
           if (overlaps) break;
           PageTranslation const t{physical(0, random() % 1000 << 21), size};
-          fill->keep_beside(page, t);
+          fill->keep_bypassed(page, t);
           kept[page] = {t};
           break;
         }
         default: {
-          auto const beside = fill->beside(page, Access::read);
-          fill->looked_up(asker, beside.has_value(), now);
-          if (!beside) break;
+          auto const bypassed = fill->lookup_bypassed(page, Access::read);
+          fill->looked_up(requester, bypassed.has_value(), now);
+          if (!bypassed) break;
           ++found;
           auto const right =
               std::ranges::find_if(kept, [&](auto const& k) { return k.second.holds(k.first, page); });
           REQUIRE(right != kept.end());
-          CHECK(*beside == right->second.translation);
+          CHECK(*bypassed == right->second.translation);
         }
       }
     }

@@ -31,8 +31,8 @@ class Fill {
           i >= misses, now());
     ++epochs_;
   }
-  void requests(TlbFill::Asker const& asker, std::uint32_t n, bool hit = false) {
-    for (std::uint32_t i = 0; i < n; ++i) fill_->looked_up(asker, hit, now());
+  void requests(TlbFill::Requester const& requester, std::uint32_t n, bool hit = false) {
+    for (std::uint32_t i = 0; i < n; ++i) fill_->looked_up(requester, hit, now());
   }
   void next_epoch() { ++epochs_; }
   // At the beginning of the current epoch.
@@ -199,18 +199,18 @@ TEST_CASE("tokens: all or none of the warps fill, according to the share") {
 
 TEST_CASE("tokens: the bypass cache has the configured entries and replaces the least recently used") {
   Fill fill(Settings{{"bypass_entries", "3"}});
-  for (std::uint64_t page = 0; page < 3; ++page) (*fill).keep_beside(page, {page << 12, 0});
-  CHECK((*fill).beside(0, Access::read) == PageTranslation{0, 0});
-  (*fill).keep_beside(9, {9 << 12, 0});
-  CHECK_FALSE((*fill).beside(1, Access::read));
-  CHECK((*fill).beside(0, Access::read));
-  CHECK((*fill).beside(2, Access::read) == PageTranslation{2 << 12, 0});
-  CHECK((*fill).beside(9, Access::read) == PageTranslation{9 << 12, 0});
+  for (std::uint64_t page = 0; page < 3; ++page) (*fill).keep_bypassed(page, {page << 12, 0});
+  CHECK((*fill).lookup_bypassed(0, Access::read) == PageTranslation{0, 0});
+  (*fill).keep_bypassed(9, {9 << 12, 0});
+  CHECK_FALSE((*fill).lookup_bypassed(1, Access::read));
+  CHECK((*fill).lookup_bypassed(0, Access::read));
+  CHECK((*fill).lookup_bypassed(2, Access::read) == PageTranslation{2 << 12, 0});
+  CHECK((*fill).lookup_bypassed(9, Access::read) == PageTranslation{9 << 12, 0});
   CHECK(fill.stat("bypass_fills") == 4);
   CHECK(fill.stat("bypass_hits") == 4);
   CHECK((*fill).invalidate(9));
   CHECK_FALSE((*fill).invalidate(9));
-  CHECK_FALSE((*fill).beside(9, Access::read));
+  CHECK_FALSE((*fill).lookup_bypassed(9, Access::read));
   CHECK((*fill).invalidate_all() == 2);
-  CHECK_FALSE((*fill).beside(0, Access::read));
+  CHECK_FALSE((*fill).lookup_bypassed(0, Access::read));
 }

@@ -171,7 +171,7 @@ struct SliceBench : Bench {
   explicit SliceBench(std::vector<Record<MemRequest>> script, std::uint32_t mshrs = 8)
       : slice(system.add<L2Slice>("slice", spec(mshrs))) {
     feed(slice.request, std::move(script));
-    answers = sinks(slice.response, 2);
+    responses = sinks(slice.response, 2);
     dram = &responder<MemRequest, MemResponse>(memory(always(50ns)), slice.filled);
     join_family(slice.dram, {dram->request});
     run();
@@ -191,7 +191,7 @@ struct SliceBench : Bench {
     return spec;
   }
   L2Slice& slice;
-  std::vector<Sink<MemResponse>*> answers;
+  std::vector<Sink<MemResponse>*> responses;
   Memory* dram = nullptr;
 };
 
@@ -200,8 +200,8 @@ struct SliceBench : Bench {
 TEST_CASE("L2 slice: missing lines of a train are sent to memory together, and answered together") {
   SliceBench b({{Time{10ns}, train_of(read(0x100, 7), 4, 1ns)}});
   CHECK(got(*b.dram) == std::vector<Got>{{25'000, 4, 4, 1'000}});
-  CHECK(got(*b.answers[0]) == std::vector<Got>{{77'000, 4, 4, 1'000}});
-  CHECK(b.answers[0]->records()[0].message.tag == 7);
+  CHECK(got(*b.responses[0]) == std::vector<Got>{{77'000, 4, 4, 1'000}});
+  CHECK(b.responses[0]->records()[0].message.tag == 7);
   CHECK(b.slice.state().stats.reads == 4);
   CHECK(b.slice.state().stats.misses == 4);
   CHECK(b.slice.state().mshrs.in_use() == 0);
@@ -209,11 +209,11 @@ TEST_CASE("L2 slice: missing lines of a train are sent to memory together, and a
 
 TEST_CASE("L2 slice: hit lines of a train, and the lines on either side, are answered separately") {
   SliceBench b({{Time{10ns}, read(0x140, 1)}, {Time{200ns}, train_of(read(0x100, 7), 4, 1ns)}});
-  auto answers = got(*b.answers[0]);
-  REQUIRE(answers.size() == 4);
-  CHECK(answers[1] == Got{216'000, 5, 1, 0});  // the second line, one cycle after the first
-  CHECK(answers[2] == Got{267'000, 4, 1, 0});
-  CHECK(answers[3] == Got{269'000, 6, 2, 1'000});
+  auto responses = got(*b.responses[0]);
+  REQUIRE(responses.size() == 4);
+  CHECK(responses[1] == Got{216'000, 5, 1, 0});  // the second line, one cycle after the first
+  CHECK(responses[2] == Got{267'000, 4, 1, 0});
+  CHECK(responses[3] == Got{269'000, 6, 2, 1'000});
   CHECK(got(*b.dram) == std::vector<Got>{{25'000, 5, 1, 0}, {215'000, 4, 1, 0}, {217'000, 6, 2, 1'000}});
   CHECK(b.slice.state().stats.hits == 1);
 }
@@ -230,8 +230,8 @@ TEST_CASE("L2 slice: trains of several requesters of one line are distinguished"
   SliceBench b(
       {{Time{10ns}, train_of(read(0x100, 7, 0), 4, 1ns)}, {Time{12ns}, train_of(read(0x100, 8, 1), 4, 1ns)}});
   std::uint32_t lines = 0;
-  for (auto const& r : b.answers[0]->records()) lines += r.message.tag == 7 ? r.message.train.lines() : 100;
-  for (auto const& r : b.answers[1]->records()) lines += r.message.tag == 8 ? r.message.train.lines() : 100;
+  for (auto const& r : b.responses[0]->records()) lines += r.message.tag == 7 ? r.message.train.lines() : 100;
+  for (auto const& r : b.responses[1]->records()) lines += r.message.tag == 8 ? r.message.train.lines() : 100;
   CHECK(lines == 8);
   CHECK(got(*b.dram).size() == 1);
 }
@@ -245,11 +245,11 @@ TEST_CASE("DRAM: a train's lines are consecutive on the bus, in one row") {
             return spec;
           }())) {
       feed(channel.request, std::move(script));
-      answers = sinks(channel.response, 1);
+      responses = sinks(channel.response, 1);
       run();
     }
     DramChannel& channel;
-    std::vector<Sink<MemResponse>*> answers;
+    std::vector<Sink<MemResponse>*> responses;
   };
   ChannelBench together({{Time{10ns}, train_of(read(0x100, 3), 4, 1ns)}});
   std::vector<Record<MemRequest>> script;
@@ -257,9 +257,9 @@ TEST_CASE("DRAM: a train's lines are consecutive on the bus, in one row") {
     script.push_back({Time{10ns + i * 1ns}, read(0x100 + 64 * std::uint64_t{i}, 3)});
   ChannelBench alone(script);
   // Row opened and column read, 28 ns; a line takes 2 ns of the bus.
-  CHECK(times_of_lines(*together.answers[0]) == std::vector<std::int64_t>{41'000, 43'000, 45'000, 47'000});
-  CHECK(times_of_lines(*alone.answers[0]) == times_of_lines(*together.answers[0]));
-  CHECK(together.answers[0]->count() == 1);
+  CHECK(times_of_lines(*together.responses[0]) == std::vector<std::int64_t>{41'000, 43'000, 45'000, 47'000});
+  CHECK(times_of_lines(*alone.responses[0]) == times_of_lines(*together.responses[0]));
+  CHECK(together.responses[0]->count() == 1);
   auto const& s = together.channel.state().stats;
   CHECK(s.reads == 4);
   CHECK(s.bytes == 256);

@@ -121,7 +121,7 @@ TEST_CASE(
   std::vector<WalkPressure> all;
   auto const report = [&] { c.report([&](WalkPressure const& m) { all.push_back(m); }); };
   for (int i = 0; i < 5; ++i) c.missed(0);
-  for (int i = 0; i < 3; ++i) c.answered(0);
+  for (int i = 0; i < 3; ++i) c.responded(0);
   c.missed(0);
   c.stalled(0, 7);
   c.stalled(0, 4);

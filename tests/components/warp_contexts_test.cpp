@@ -104,32 +104,32 @@ TEST_CASE(
   take_ready(w, Time{});
   for (auto const c : {loading, early}) {
     w[c].loads = 1;
-    w[c].waits_loads = 1;
+    w[c].waits_for_loads = 1;
   }
-  w.leave(a);
+  w.swap_out(a);
   CHECK(w.free_slots() == 2);
   CHECK(w.waiting().accesses == 2);
 
   // One load returns while the block is swapped out; another block uses the slots.
   w[early].loads = 0;
-  w[early].waits_loads = 0;
+  w[early].waits_for_loads = 0;
   w.wake(early, Time{50ns});
   auto const b = w.start(2, 0, 1, Time{60ns}, kAnywhere);
   CHECK(take_ready(w, Time{60ns}) == Slots{0});
   CHECK(w[w.in_slot(0)].block == 2);
-  w.leave(b);
+  w.swap_out(b);
   w.start(3, 0, 1, Time{70ns}, kAnywhere);  // in slot 0
   CHECK(w.end(w.in_slot(0), Time{80ns}));
-  w.come_back(b, Time{80ns}, kAnywhere);  // its one warp, into slot 0
+  w.swap_in(b, Time{80ns}, kAnywhere);  // its one warp, into slot 0
   CHECK(w.end(w.in_slot(0), Time{90ns}));
 
   Slots placed;
-  w.come_back(a, Time{100ns}, [&](std::uint32_t slot) { placed.push_back(slot); });
+  w.swap_in(a, Time{100ns}, [&](std::uint32_t slot) { placed.push_back(slot); });
   CHECK(placed == Slots{0, 1});
   CHECK(take_ready(w, Time{99ns}).empty());
   CHECK(take_ready(w, Time{100ns}) == Slots{w[early].slot});  // its load has returned
   w[loading].loads = 0;
-  w[loading].waits_loads = 0;
+  w[loading].waits_for_loads = 0;
   w.wake(loading, Time{120ns});
   CHECK(w.earliest(Time{110ns}) == Time{120ns});
   CHECK(take_ready(w, Time{120ns}) == Slots{w[loading].slot});
@@ -138,8 +138,8 @@ TEST_CASE(
 TEST_CASE("warp contexts: a warp swapped in early is not ready before its own time") {
   WarpContexts w(1, 1, 1);
   auto const b = w.start(1, 0, 1, Time{500ns}, kAnywhere);
-  w.leave(b);
-  w.come_back(b, Time{100ns}, kAnywhere);
+  w.swap_out(b);
+  w.swap_in(b, Time{100ns}, kAnywhere);
   CHECK(w.earliest(Time{100ns}) == Time{500ns});
 }
 
@@ -152,9 +152,9 @@ TEST_CASE(
   auto const last = w.in_slot(2);
   w.wait_at_barrier(w.in_slot(0), Time{1ns});
   w.wait_at_barrier(w.in_slot(1), Time{1ns});
-  w.leave(a);
+  w.swap_out(a);
   CHECK(w.waiting().at_barrier == 2);
-  w.come_back(a, Time{10ns}, kAnywhere);
+  w.swap_in(a, Time{10ns}, kAnywhere);
   CHECK(w.waiting().at_barrier == 2);
   CHECK(take_ready(w, Time{10ns}) == Slots{w[last].slot});
   w.wait_at_barrier(last, Time{12ns});
@@ -171,9 +171,9 @@ TEST_CASE("warp contexts: a warp is stalled on faults only while all awaited acc
   w.fault(c, false);
   w.fault(c, false);
   CHECK_FALSE(w.waits_for_faults(c));  // it still issues
-  w[c].waits_loads = 1;
+  w[c].waits_for_loads = 1;
   CHECK(w.waits_for_faults(c));  // it does not wait for its store
-  w[c].waits_stores = 1;
+  w[c].waits_for_stores = 1;
   CHECK_FALSE(w.waits_for_faults(c));
   w.fault(c, true);
   CHECK(w.waits_for_faults(c));
@@ -185,7 +185,7 @@ TEST_CASE("warp contexts: a warp is stalled on faults only while all awaited acc
   w.replay(c, true);
   --w[c].loads;
   CHECK_FALSE(w.waits_for_faults(c));
-  w[c].stores = w[c].waits_loads = w[c].waits_stores = 0;
+  w[c].stores = w[c].waits_for_loads = w[c].waits_for_stores = 0;
   CHECK_FALSE(w.waits_for_faults(c));  // nothing to wait for
 }
 
@@ -196,7 +196,7 @@ TEST_CASE(
   w.start(2, 0, 1, Time{}, kAnywhere);
   auto const fault = [&](std::uint32_t c) {
     w[c].loads = 1;
-    w[c].waits_loads = 1;
+    w[c].waits_for_loads = 1;
     w.fault(c, false);
   };
   auto const first = w.in_slot(0);
@@ -212,10 +212,10 @@ TEST_CASE(
   w.end(third, Time{2ns});
   CHECK(w.block_waits_for_faults(b));
   CHECK(w.waiting_for_faults().blocks == 1);
-  w.leave(b);  // it still waits when swapped out
+  w.swap_out(b);  // it still waits when swapped out
   CHECK(w.block_waits_for_faults(b));
   CHECK(w.waiting_for_faults().warps == 1);
-  w.come_back(b, Time{3ns}, kAnywhere);
+  w.swap_in(b, Time{3ns}, kAnywhere);
   CHECK(w.block_waits_for_faults(b));
   w.replay(first, false);
   CHECK_FALSE(w.block_waits_for_faults(b));
@@ -226,7 +226,7 @@ TEST_CASE("warp contexts: a completed block is not stalled on faults, whatever i
   WarpContexts w(1, 1, 1);
   auto const b = w.start(1, 0, 1, Time{}, kAnywhere);
   auto const c = w.in_slot(0);
-  w[c].loads = w[c].waits_loads = 1;
+  w[c].loads = w[c].waits_for_loads = 1;
   w.fault(c, false);
   w.end(c, Time{1ns});
   CHECK_FALSE(w.block_waits_for_faults(b));
@@ -257,7 +257,7 @@ TEST_CASE(
         auto const back = *std::next(away.begin(), random() % away.size());
         away.erase(back);
         resident.insert(back);
-        w.come_back(back, now, kAnywhere);
+        w.swap_in(back, now, kAnywhere);
       }
     }
   };
@@ -273,10 +273,10 @@ TEST_CASE(
       }
     }
     if (!resident.empty() && random() % 4 == 0) {
-      auto const goes = *std::next(resident.begin(), random() % resident.size());
-      resident.erase(goes);
-      away.insert(goes);
-      w.leave(goes);
+      auto const swapped = *std::next(resident.begin(), random() % resident.size());
+      resident.erase(swapped);
+      away.insert(swapped);
+      w.swap_out(swapped);
       ++left;
     }
   }
@@ -318,11 +318,11 @@ TEST_CASE(
       auto const b = some(here);
       for (auto const slot : slots)
         if (w[w.in_slot(slot)].block_context == b) clear_slot(slot);
-      w.leave(b);
+      w.swap_out(b);
       away.push_back(b);
     } else if (choice == 2 && !away.empty() && w.free_slots() >= 2) {
       auto const b = some(away);
-      w.come_back(b, now, [](std::uint32_t) {});
+      w.swap_in(b, now, [](std::uint32_t) {});
       for (std::uint32_t slot = 0; slot < 16; ++slot)
         if (auto const c = w.in_slot(slot); c != WarpContexts::kNone && w[c].block_context == b)
           timed[slot] = std::max(w[c].ready_at, now);

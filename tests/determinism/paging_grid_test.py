@@ -49,17 +49,17 @@ FIXED = {
     "workload.transpose.height": "128",
 }
 # Drawn in addition: large pages that are mapped at their first touch and leave for good, with long migrations.
-LEAVING = {
+MAPPED_AND_EVICTED = {
     "memory.placement": "first_touch", "memory.remote_touch": "remote_access", "memory.fault_path": "gpu", "memory.page_size": "64KiB",
     "driver.batch.eviction_unit": "64KiB", "gpu.dram.capacity": "64MiB", "workload.transpose.width": "1024",
     "workload.transpose.height": "256",
 }
 
 
-def check_leaving(grid, names, draw):
-    whole = {gpus: grid.run(FIXED | LEAVING | {"machine.generic.gpus": gpus}) and grid.accesses() for gpus in ("1", "2", "3")}
+def check_evictions_of_mapped_pages(grid, names, draw):
+    whole = {gpus: grid.run(FIXED | MAPPED_AND_EVICTED | {"machine.generic.gpus": gpus}) and grid.accesses() for gpus in ("1", "2", "3")}
     for replay in names["driver.batch.replay"]:
-        settings = FIXED | LEAVING | {"driver.batch.replay": replay} | {
+        settings = FIXED | MAPPED_AND_EVICTED | {"driver.batch.replay": replay} | {
             "machine.generic.gpus": draw.choice(list(whole)), "memory.gpu_share": draw.choice(["0.5", "0.7"]),
             "gpu.sms": draw.choice(["4", "5"]), "driver.batch.eviction_schedule": draw.choice(names["driver.batch.eviction_schedule"])}
         name = "leaving " + " ".join(settings.values())
@@ -137,7 +137,7 @@ def main():
             if ran % 16 == 2:
                 check_resume(grid, settings, digest, name)
             digests.setdefault(digest, []).append(name)
-        check_leaving(grid, names, draw)
+        check_evictions_of_mapped_pages(grid, names, draw)
         check(ran > drawn // 2, f"only {ran} of {len(chosen)} combinations run")
         # Choices that have no effect in these runs may share a digest; most must not.
         check(len(digests) > ran * 3 // 4, f"{ran} runs have {len(digests)} digests")

@@ -73,8 +73,8 @@ struct Read {
     config.read_text(text, "x.toml");
     bind("a", spec);
     bind("other", other);
-    config.reject_mistakes();
-    config.leave_out_unused({{kNetwork, network}});
+    config.reject_errors();
+    config.exclude_unused({{kNetwork, network}});
   }
   void bind(std::string const& section, Spec& to) {
     ParamTable table;
@@ -150,7 +150,7 @@ TEST_CASE("conditions are decided again for varied values") {
   auto const vary = [&](std::string const& key, std::string const& value, int line) {
     REQUIRE(read.config.vary(key, value, "x.toml", line));
     read.config.choose_again();
-    read.config.leave_out_unused({{kNetwork, true}});
+    read.config.exclude_unused({{kNetwork, true}});
   };
   CHECK(read.config.find_bound("a.silver") == nullptr);
   vary("a.queues", "3", 1);

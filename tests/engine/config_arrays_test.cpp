@@ -35,7 +35,7 @@ std::string resolved(Config& c) {
     link.describe(table);
     c.bind("link." + name, table);
   }
-  c.reject_mistakes();
+  c.reject_errors();
   return c.resolved();
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("a missing key of a named table is reported at the table's line, a val
   CHECK(c.array_size("link") == 0);
   std::string told;
   try {
-    c.reject_mistakes();
+    c.reject_errors();
   } catch (UserError const& e) {
     told = e.what();
   }

@@ -39,7 +39,7 @@ Spec bound(Config& c) {
   ParamTable t;
   spec.describe(t);
   c.bind("gpu.l2_tlb", t);
-  c.reject_mistakes();
+  c.reject_errors();
   return spec;
 }
 
@@ -193,9 +193,9 @@ TEST_CASE("keys of unused choices are checked, listed as unused, and not in the 
     other.describe(u);
     c.bind("a", t);
     c.bind("b", u);
-    c.leave_out("b", "kind = \"b\"");
-    c.leave_out("a.share", "kind = \"c\"");
-    c.reject_mistakes();
+    c.exclude("b", "kind = \"b\"");
+    c.exclude("a.share", "kind = \"c\"");
+    c.reject_errors();
   };
   Config c;
   read(c, "[a]\nentries = 3\nshare = 1\n[b]\nentries = 4\non = true\n");
@@ -354,7 +354,7 @@ TEST_CASE("arrays are read by the caller, and an array of tables becomes numbere
   CHECK(to->value == "y");
   CHECK(to->is_string);
   CHECK(to->line == 7);
-  CHECK(error_of([&] { c.reject_mistakes(); }) ==
+  CHECK(error_of([&] { c.reject_errors(); }) ==
         "x.toml:3: mixed must contain only strings\nx.toml:5: unknown key 'link.0.to'; did you mean "
         "'link.1.to'?\n"
         "x.toml:8: unknown table 'app.bfs'");

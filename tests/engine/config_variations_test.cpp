@@ -51,7 +51,7 @@ struct Bound {
     spec.describe(t);
     config.bind("a", t, Config::Spec::lasting);
     config.take("list");
-    config.reject_mistakes();
+    config.reject_errors();
   }
   bool vary(std::string const& key, std::string const& value, int line = 50) {
     if (!config.vary(key, value, kFile, line)) return false;
@@ -95,7 +95,7 @@ TEST_CASE("parameters of a replaced choice are omitted, and parameters of the ne
   CHECK(b.config.find_bound("a.label") == nullptr);
   REQUIRE(b.vary("a.entries", "2"));
   CHECK(b.config.find_bound("a.label")->value == "one");
-  b.config.leave_out("a.label", "nothing");
+  b.config.exclude("a.label", "nothing");
   REQUIRE(b.vary("a.entries", "3"));
   CHECK(b.config.find_bound("a.label") == nullptr);
 }

@@ -173,8 +173,8 @@ TEST_CASE("one rank has no exchange to observe") {
   ring::Model model({.places = 4});
   auto const transport = make_single_transport();
   Engine engine(model.system, model.placement(4), {}, *transport);
-  bool looked = false;
-  engine.watch_exchanges(1, [&] { looked = true; });
+  bool polled = false;
+  engine.watch_exchanges(1, [&] { polled = true; });
   engine.run_until(Time{5us});
-  CHECK_FALSE(looked);
+  CHECK_FALSE(polled);
 }

@@ -47,8 +47,8 @@ void count_too_far() {
 TEST_CASE("an internal error in a handler names the component and the simulated time, and aborts") {
   auto const death = death_of(count_too_far);
   CHECK(death.signal == SIGABRT);
-  CHECK(death.said.find("farfault: internal error: counted too far (") == 0);
-  CHECK(death.said.find("), in group.counter at 1007500 ps\n") != std::string::npos);
+  CHECK(death.printed.find("farfault: internal error: counted too far (") == 0);
+  CHECK(death.printed.find("), in group.counter at 1007500 ps\n") != std::string::npos);
 }
 
 TEST_CASE("a first event before time zero is an internal error that names its receiver") {
@@ -58,11 +58,11 @@ TEST_CASE("a first event before time zero is an internal error that names its re
     system.post(counter.step, Step{3}, Time{Duration{-1}});
   });
   CHECK(death.signal == SIGABRT);
-  CHECK(death.said.find("group.counter: the first event has a negative time") != std::string::npos);
+  CHECK(death.printed.find("group.counter: the first event has a negative time") != std::string::npos);
 }
 
 TEST_CASE("an internal error outside a run names only the source location") {
   auto const death = death_of([] { panic("out of order", "a.cpp", 7); });
   CHECK(death.signal == SIGABRT);
-  CHECK(death.said == "farfault: internal error: out of order (a.cpp:7)\n");
+  CHECK(death.printed == "farfault: internal error: out of order (a.cpp:7)\n");
 }

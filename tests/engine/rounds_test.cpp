@@ -15,28 +15,28 @@ using namespace farfault;
 namespace {
 
 // Lanes that the leader inspects per round if the first of every `every` lanes has events.
-double looks_per_round(std::uint32_t lanes, std::uint32_t every) {
+double polls_per_round(std::uint32_t lanes, std::uint32_t every) {
   ring::Model model({.places = lanes, .every = every});
   auto const transport = make_single_transport();
   Engine engine(model.system, model.placement(lanes), {.merge_lanes = false, .run_sparse_merged = false},
                 *transport);
   engine.run_until(Time{20us});
   auto const profile = engine.profile();
-  return static_cast<double>(profile.leader_looks) / static_cast<double>(profile.rounds);
+  return static_cast<double>(profile.leader_polls) / static_cast<double>(profile.rounds);
 }
 
 }  // namespace
 
 TEST_CASE("the leader's work in a round grows with the active lanes, not with all lanes") {
-  auto const few = looks_per_round(64, 8);
-  CHECK(looks_per_round(512, 64) < 1.2 * few);
-  CHECK(looks_per_round(2048, 256) < 1.2 * few);
+  auto const few = polls_per_round(64, 8);
+  CHECK(polls_per_round(512, 64) < 1.2 * few);
+  CHECK(polls_per_round(2048, 256) < 1.2 * few);
 }
 
 TEST_CASE(
     "the leader's work in a round grows with the lanes, not with their square, if all lanes are active") {
-  auto const small = looks_per_round(64, 1);
-  CHECK(looks_per_round(512, 1) < 1.2 * 8 * small);
+  auto const small = polls_per_round(64, 1);
+  CHECK(polls_per_round(512, 1) < 1.2 * 8 * small);
 }
 
 TEST_CASE("the lanes of a round are taken from the longest to the shortest") {

@@ -14,9 +14,9 @@ using namespace farfault;
 namespace {
 
 std::vector<std::string> words_of(std::string_view text) {
-  constexpr std::size_t kMostWords = 64;
+  constexpr std::size_t kMaxWords = 64;
   std::vector<std::string> words;
-  while (!text.empty() && words.size() < kMostWords) {
+  while (!text.empty() && words.size() < kMaxWords) {
     auto const end = std::min(text.find('\n'), text.size());
     auto word = std::string(text.substr(0, end));
     std::ranges::replace(word, '/', '_');
@@ -39,10 +39,11 @@ void fuzz_one(fuzz::Bytes input) {
   if (runs) words.insert(words.end(), {"--set", "no_such_parameter=1"});
   std::ostringstream out, err;
   auto const code = cli::command_line(std::move(words), out, err);
-  auto const said = err.str();
+  auto const printed = err.str();
   fuzz::expect(code == cli::kDone || code == cli::kRunFailed || code == cli::kInputWrong,
                "an exit code is known");
   if (code != cli::kInputWrong) return;
-  fuzz::expect(said.starts_with("farfault: ") && said.ends_with('\n'), "an error message is one line", said);
-  fuzz::expect_sentence(std::string_view(said).substr(0, said.size() - 1));
+  fuzz::expect(printed.starts_with("farfault: ") && printed.ends_with('\n'), "an error message is one line",
+               printed);
+  fuzz::expect_sentence(std::string_view(printed).substr(0, printed.size() - 1));
 }

@@ -45,11 +45,11 @@ std::string resolved(Input const& input) {
   config.take_strings("names");
   cli::ApplicationSet applications;
   applications.bind(config, workloads::all(), nullptr);
-  config.reject_mistakes();
+  config.reject_errors();
   machine.check(config);
-  config.reject_mistakes();
+  config.reject_errors();
   applications.share(config, 4, 36);
-  config.reject_mistakes();
+  config.reject_errors();
   return config.resolved();
 }
 

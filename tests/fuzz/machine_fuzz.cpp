@@ -9,12 +9,12 @@ using namespace farfault;
 using namespace farfault::topologies;
 
 void fuzz_one(fuzz::Bytes input) {
-  constexpr std::size_t kMostDescribed = 500;  // routes are computed between all GPUs
+  constexpr std::size_t kMaxDescribed = 500;  // routes are computed between all GPUs
   auto const limits = fuzz::small_limits();
   Machine machine;
   if (!fuzz::accepts([&] { machine = parse_machine(fuzz::text_of(input), "f", {}, limits); })) return;
   fuzz::expect(fuzz::accepts([&] { validate(machine, "f"); }), "a machine that was read is valid");
-  if (machine.nodes.size() > kMostDescribed) return;
+  if (machine.nodes.size() > kMaxDescribed) return;
   static_cast<void>(describe_text(machine));
   fuzz::expect_clean(describe_json(machine));
   static_cast<void>(describe_dot(machine));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces the reader in a child process (hdf5_schemas/format/src/reading/guard.cpp) by one in this process, for files whose
-// HDF5 structures are undamaged.
+// Replaces the reader in a child process (hdf5_schemas/format/src/reading/guard.cpp) by one in this process,
+// for files whose HDF5 structures are undamaged.
 #include "farfault/engine/error.hpp"
 #include "farfault/results/reading/guard.hpp"
 #include "farfault/results/reading/walk.hpp"

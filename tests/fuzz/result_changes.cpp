@@ -333,7 +333,7 @@ void Secrets::expect_kept(std::string_view text) const {
 }
 
 bool change_file(std::string const& path, Bytes changes, results::outside::Targets const& targets) {
-  constexpr std::size_t kMostChanges = 32;
+  constexpr std::size_t kMaxChanges = 32;
   if (changes.size() < sizeof(Change)) return false;
   Handle const access(H5Pcreate(H5P_FILE_ACCESS), "access");
   H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
@@ -341,7 +341,7 @@ bool change_file(std::string const& path, Bytes changes, results::outside::Targe
   // reader opens.
   auto const file = H5Fopen(path.c_str(), H5F_ACC_RDWR, access);
   expect(file >= 0, "the file to be changed can be opened");
-  for (std::size_t i = 0; i < kMostChanges && changes.size() >= sizeof(Change); ++i) {
+  for (std::size_t i = 0; i < kMaxChanges && changes.size() >= sizeof(Change); ++i) {
     auto const b = changes.first<sizeof(Change)>();
     try {
       apply(file, {b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]}, targets);

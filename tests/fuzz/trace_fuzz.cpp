@@ -9,14 +9,14 @@ using namespace farfault::workloads;
 namespace {
 
 void walk(Kernel const& kernel) {
-  constexpr std::uint64_t kMostBlocks = 8;
-  constexpr std::uint64_t kMostSteps = 100;
+  constexpr std::uint64_t kMaxBlocks = 8;
+  constexpr std::uint64_t kMaxSteps = 100;
   auto const& shape = kernel.shape();
   auto const warps = (shape.threads_per_block + 31) / 32;
-  for (std::uint64_t block = 0; block < std::min(shape.blocks, kMostBlocks); ++block) {
+  for (std::uint64_t block = 0; block < std::min(shape.blocks, kMaxBlocks); ++block) {
     for (std::uint32_t warp = 0; warp < warps; ++warp) {
       WarpInstruction instruction;
-      for (std::uint64_t step = 0; step < kMostSteps; ++step) {
+      for (std::uint64_t step = 0; step < kMaxSteps; ++step) {
         kernel.instruction(block, warp, step, instruction);
         if (instruction.op == Op::end) break;
       }

@@ -44,8 +44,8 @@ struct Machine {
   std::uint64_t mshrs = 0;
   std::string second_sender = "switch0.to_gpu0";
   std::vector<Row> rows = {};
-  std::vector<Row> under_way = {};  // ordered by their beginning, and by their arrival at the GPUs or the
-                                    // driver
+  std::vector<Row> outstanding = {};  // ordered by their beginning, and by their arrival at the GPUs or the
+                                      // driver
   std::string end_reason = "completed";
   // Additional samples between the two, or at the end before the complete one: time, and count of the first
   // DRAM channel.
@@ -77,7 +77,7 @@ std::string written(std::string const& path, Machine const& m) {
                     {{"direction", "text", "To.", ColumnType::text},
                      {"started", "ps", "Time.", ColumnType::u64},
                      {"finished", "ps", "Time.", ColumnType::u64}}}};
-  if (!m.under_way.empty())
+  if (!m.outstanding.empty())
     header.tables.push_back({"under_way",
                              "Operations.",
                              {{"application", "text", "Of.", ColumnType::text},
@@ -101,7 +101,7 @@ std::string written(std::string const& path, Machine const& m) {
       writer.append_row(1, std::vector<Cell>{r.began, r.began + kEnd / 10, r.ended - kEnd / 10, r.ended});
     else
       writer.append_row(2, std::vector<Cell>{r.what, r.began, r.ended});
-  for (auto const& r : m.under_way)
+  for (auto const& r : m.outstanding)
     writer.append_row(3, std::vector<Cell>{"app", std::uint64_t{0}, r.what, r.what == "kernel" ? "fir" : "",
                                            r.began, r.ended});
   std::vector<SummaryRow> rows{{"machine", "machine", "end", "ps", "End.", kEnd}};
@@ -268,25 +268,25 @@ TEST_CASE("explain: time without a kernel on a GPU is counted once, for copies b
   e = explain(written(dir / "b.h5", m));
   CHECK(e.without_kernel == doctest::Approx(0.2));
   CHECK(e.bound == Bound::latency);
-  CHECK(e.under_way.empty());
+  CHECK(e.outstanding.empty());
   // With records, that time counts: a copy from 0.4, and a kernel on GPUs from 0.9.
-  m.under_way = {{"to_host", 400'000, 410'000}, {"kernel", 850'000, 900'000}};
+  m.outstanding = {{"to_host", 400'000, 410'000}, {"kernel", 850'000, 900'000}};
   e = explain(written(dir / "c.h5", m));
   CHECK(e.without_kernel == doctest::Approx(0.8));
   REQUIRE(e.gaps.size() == 3);
   CHECK(e.gaps[0].name == "copies");
   CHECK(e.gaps[0].ps == 500'000);
-  REQUIRE(e.under_way.size() == 2);
-  CHECK(e.under_way[0].what == "copy to the host of app");
-  CHECK(e.under_way[1].what == "kernel fir of app");
-  CHECK(e.under_way[1].started_ps == 850'000);
-  CHECK(e.operations_under_way == 2);
+  REQUIRE(e.outstanding.size() == 2);
+  CHECK(e.outstanding[0].what == "copy to the host of app");
+  CHECK(e.outstanding[1].what == "kernel fir of app");
+  CHECK(e.outstanding[1].started_ps == 850'000);
+  CHECK(e.outstanding_operations == 2);
   CHECK(to_json(e).find("\"under_way\":[{\"what\":\"copy to the host of app\",\"started_ps\":400000},") !=
         std::string::npos);
-  m.under_way.assign(150, {"kernel", 850'000, 900'000});
+  m.outstanding.assign(150, {"kernel", 850'000, 900'000});
   e = explain(written(dir / "d.h5", m));
-  CHECK(e.operations_under_way == 150);
-  CHECK(e.under_way.size() == kMostUnderWay);
+  CHECK(e.outstanding_operations == 150);
+  CHECK(e.outstanding.size() == kMaxOutstanding);
 }
 
 TEST_CASE("explain: kernels with one name and one application are listed together, the longest first") {

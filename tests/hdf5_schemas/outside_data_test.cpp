@@ -35,7 +35,7 @@ using namespace farfault::results;
 namespace {
 
 // The output of a reader: its result, or its refusal.
-std::string said(std::function<std::string()> const& read) {
+std::string printed(std::function<std::string()> const& read) {
   try {
     return read();
   } catch (UserError const& refusal) {
@@ -75,20 +75,20 @@ std::vector<std::string> all_readers(std::string const& path, std::string const&
       text += std::to_string(point.time_ps) + " " + joined(point.totals);
     return text;
   };
-  return {said([&] { return to_json(read_summary(path)); }),
-          said([&] { return joined(validate(path)); }),
-          said([&] { return result_digest(path); }),
-          said([&] { return report_data(path, {.points = 20}); }),
-          said([&] { return to_json(explain(path)); }),
-          said([&] {
+  return {printed([&] { return to_json(read_summary(path)); }),
+          printed([&] { return joined(validate(path)); }),
+          printed([&] { return result_digest(path); }),
+          printed([&] { return report_data(path, {.points = 20}); }),
+          printed([&] { return to_json(explain(path)); }),
+          printed([&] {
             return to_json(compare({sound, path}));
           }),
-          said([&] { return text_of(diff(path, sound)); }),
-          said([&] { return text_of(diff(sound, path)); }),
-          said([&] { return joined(renamed_inputs(path, sound)); }),
-          said([&] { return joined(read_engine(path, "partition_load")); }),
-          said([&] { return text_of(read_swept_run(path)); }),
-          said(live)};
+          printed([&] { return text_of(diff(path, sound)); }),
+          printed([&] { return text_of(diff(sound, path)); }),
+          printed([&] { return joined(renamed_inputs(path, sound)); }),
+          printed([&] { return joined(read_engine(path, "partition_load")); }),
+          printed([&] { return text_of(read_swept_run(path)); }),
+          printed(live)};
 }
 
 void copy_file(std::string const& from, std::string const& to) {
@@ -145,7 +145,7 @@ TEST_CASE("no reader outputs the content of another file, whichever object of a 
     // A digest visits every dataset, so it must refuse each dataset with data elsewhere.
     if (way != external_link && way != soft_then_external && !path.starts_with("/engine") &&
         path != "/config/command_line" && path != "/config/inputs/path")
-      CHECK(said([&] { return result_digest(dir / "changed.h5"); }).starts_with("refused: "));
+      CHECK(printed([&] { return result_digest(dir / "changed.h5"); }).starts_with("refused: "));
   };
   outside::Targets const targets{dir / "secret", dir / "secret.h5"};
   for_each_replacement(dir, targets, {external_storage, external_link}, 2, visit);
@@ -182,7 +182,7 @@ TEST_CASE("rejections of external data name the object and the reason") {
       edit::File const file(path);
       REQUIRE(outside::replace(file, "/tables/kernels/name", way, {"/etc/hostname", "other.h5"}));
     }
-    return said([&] { return result_digest(path); });
+    return printed([&] { return result_digest(path); });
   };
   auto const begin = "refused: '" + path + "' is damaged or not a Farfault result: /tables/kernels/name ";
   CHECK(refusal(outside::Way::external_storage) ==
@@ -213,7 +213,7 @@ TEST_CASE("a dataset that is compressed twice is rejected") {
     H5Sclose(space);
     H5Dclose(old);
   }
-  auto const answer = said([&] { return result_digest(dir / "sound.h5"); });
+  auto const answer = printed([&] { return result_digest(dir / "sound.h5"); });
   CAPTURE(answer);
   CHECK(answer.ends_with("/tables/kernels/name is stored with the same filter twice"));
 }
@@ -235,7 +235,7 @@ TEST_CASE("a dataset in chunks of more than 64 MiB is rejected") {
     H5Pclose(list);
     H5Sclose(space);
   }
-  CHECK(said([&] {
+  CHECK(printed([&] {
           return result_digest(dir / "sound.h5");
         }).ends_with("/tables/kernels/name has chunks larger than 64 MiB"));
 }
@@ -255,7 +255,7 @@ TEST_CASE("a group member whose name is a path is rejected") {
   bytes.seekp(static_cast<std::streamoff>(at) + 3);
   bytes.put('/');
   bytes.close();
-  CHECK(said([&] {
+  CHECK(printed([&] {
           return read_guarded(path, [](hid_t file) { return joined(link_names(file)); });
         }).ends_with("a group has a member 'ker/nels', which is not a valid name"));
 }
@@ -280,7 +280,7 @@ TEST_CASE("a reader that never ends is stopped after its timeout, and the file i
   auto const endless = [](hid_t) -> std::string {
     for (;;) ::pause();
   };
-  CHECK(said([&] { return read_guarded(dir / "a.h5", endless, {}, std::chrono::milliseconds(20)); }) ==
+  CHECK(printed([&] { return read_guarded(dir / "a.h5", endless, {}, std::chrono::milliseconds(20)); }) ==
         "refused: '" + (dir / "a.h5") +
             "' is damaged or not a Farfault result: reading it exceeds the time or "
             "memory limit for a file of its size");

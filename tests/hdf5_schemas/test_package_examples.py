@@ -56,7 +56,7 @@ def prepare(folder):
     return folder
 
 
-def said_by(folder, *command, code=None):
+def output_of(folder, *command, code=None):
     environment = {**os.environ, "PYTHONPATH": PACKAGE, "MPLBACKEND": "Agg"}
     done = subprocess.run(command, cwd=folder, input=code, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -65,15 +65,15 @@ def said_by(folder, *command, code=None):
 
 def the_python_examples_run(folder):
     one, sweep = examples(PYTHON_PAGE, "python")
-    said = said_by(folder, sys.executable, "-", code=one)
+    said = output_of(folder, sys.executable, "-", code=one)
     assert ff.open(os.path.join(folder, "run.h5")).digest in said and "gpu3" in said, said
     (short,) = examples(README, "python")
-    said = said_by(folder, sys.executable, "-", code=short)
+    said = output_of(folder, sys.executable, "-", code=short)
     assert "gpu3" in said and "access_time" in said, said
     if has("matplotlib"):
         if has("h5netcdf"):
-            said_by(folder, sys.executable, "-", code=example_with("import xarray", "python"))
-        said = said_by(folder, sys.executable, "-", code=sweep)
+            output_of(folder, sys.executable, "-", code=example_with("import xarray", "python"))
+        said = output_of(folder, sys.executable, "-", code=sweep)
         assert "['gpu.l2_tlb.entries', 'gpu.router.policy']" in said and "4 runs (4 done)" in said, said
         assert os.path.getsize(os.path.join(folder, "end.png")) > 5_000
 
@@ -82,20 +82,20 @@ def the_octave_example_runs(folder):
     if has_program("octave-cli"):
         kernels = ff.open(os.path.join(folder, "run.h5")).table("kernels")
         took = (kernels["finished"] - kernels["launched"])[0] / 1e6
-        said = said_by(folder, "octave-cli", "--no-gui", "--norc", "--quiet", code=examples(RESULTS_PAGE, "octave")[0])
+        said = output_of(folder, "octave-cli", "--no-gui", "--norc", "--quiet", code=examples(RESULTS_PAGE, "octave")[0])
         assert f"{kernels['name'][0]} took {took:.1f} us" in said and "gpu0.l2_tlb: at most" in said, said
 
 
 def the_netcdf4_example_runs(folder):
     if has("netCDF4"):
-        said = said_by(folder, sys.executable, "-", code=example_with("import netCDF4", "python"))
+        said = output_of(folder, sys.executable, "-", code=example_with("import netCDF4", "python"))
         hits = ff.open(os.path.join(folder, "run.h5")).summary().loc["machine", "l2_tlb_hits"]
         assert "('time_ps', 'instance')" in said and f"\n{hits} hits by" in said, said
 
 
 def the_h5dump_examples_run(folder):
     if has_program("h5dump"):
-        said = said_by(folder, "bash", "-e", code=example_with("h5dump", "sh"))
+        said = output_of(folder, "bash", "-e", code=example_with("h5dump", "sh"))
         result = ff.open(os.path.join(folder, "run.h5"))
         assert "/timeseries/l2_tlb/hits" in said and f": {result.summary().loc['machine', 'end']}" in said, said
         with open(os.path.join(folder, "finished.txt"), encoding="ascii") as written:

@@ -16,7 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # RLIMIT_AS counts the addre
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import hostile_contents as contents  # noqa: E402
 import hostile_results as made  # noqa: E402
-import what_happened  # noqa: E402
+import sample_runs  # noqa: E402
 from hostile_readers import outcomes, readers, sweep_readers  # noqa: E402
 from package_tests import ff, h5py, main, numpy, refused  # noqa: E402
 from sweep_sample import table  # noqa: E402
@@ -36,7 +36,7 @@ PLOTS = {"topology": ("traffic", "placement", "timeline"), "summary": ("latency_
 
 class Prepared:
     def __init__(self, folder):
-        self.folder, self.sound = folder, what_happened.bfs(folder)
+        self.folder, self.sound = folder, sample_runs.bfs(folder)
         self.secrets, self.turn = made.secrets(folder, self.sound), 0
         self.changed = os.path.join(folder, "changed", os.path.basename(self.sound))  # plots and reprs contain the name
         os.makedirs(os.path.dirname(self.changed))
@@ -243,7 +243,7 @@ def mistakes_of_the_caller_are_not_errors_of_the_file(p):
     refused(lambda: result.group("nothing"), "it has no group 'nothing'")
 
 
-def what_one_call_loads_is_limited_and_the_limit_is_the_users(p):
+def a_call_loads_at_most_the_limit_which_the_user_can_set(p):
     path = made.hostile(p.sound, os.path.join(p.folder, "large.h5"), lambda f, place, s: contents.many_rows(f, place, s, rows=3 << 20), "tables/kernels/row", p.secrets)
     with h5py.File(path, "r+") as f:
         for name in [n for n in f["tables/kernels"] if n != "row"]:
@@ -264,7 +264,7 @@ TESTS = (only_regular_files_are_opened, links_are_not_followed, values_in_other_
          attributes_names_texts_and_references_that_make_no_sense_are_refused, configurations_take_little_memory_and_time,
          texts_of_a_configuration_are_no_structure, a_damaged_file_is_refused_and_one_with_a_user_block_read, runs_of_a_sweep_are_in_its_folder, the_table_of_a_sweep_is_no_more_trusted_than_a_result,
          names_and_texts_of_a_file_are_printable_in_a_sentence,
-         mistakes_of_the_caller_are_not_errors_of_the_file, what_one_call_loads_is_limited_and_the_limit_is_the_users)
+         mistakes_of_the_caller_are_not_errors_of_the_file, a_call_loads_at_most_the_limit_which_the_user_can_set)
 
 if __name__ == "__main__":
     status = main(TESTS, Prepared)

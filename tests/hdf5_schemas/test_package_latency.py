@@ -7,15 +7,15 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-import what_happened  # noqa: E402
+import sample_runs  # noqa: E402
 from package_tests import ff, main, numpy, refused, sample  # noqa: E402
 
 SUMS = ["access_time", "transactions"]
 
 
 def prepare(folder):
-    runs = {make.__name__: ff.open(make(folder)) for make in (what_happened.bfs, what_happened.faults,
-                                                              what_happened.two_applications, what_happened.cluster)}
+    runs = {make.__name__: ff.open(make(folder)) for make in (sample_runs.bfs, sample_runs.faults,
+                                                              sample_runs.two_applications, sample_runs.cluster)}
     return folder, runs
 
 
@@ -52,7 +52,7 @@ def a_stack_reads_its_own_columns_and_no_others(prepared):
         assert len(read) >= 15 and not others, (by, others)
 
 
-def stages_come_in_the_order_of_an_access_with_units(prepared):
+def stages_are_in_the_order_of_an_access_with_units(prepared):
     table = prepared[1]["bfs"].latency()
     assert list(table) == ["load_store", "l1_tlb", "l2_tlb", "walk_queue", "walk", "iommu", "fault", "l1_cache", "l2_cache",
                            "dram_queue", "dram", "links", "remote_memory", "under_way", *SUMS]
@@ -82,7 +82,7 @@ def kernels_are_named_by_what_they_belong_to(prepared):
     assert {"m0/left/stream#0", "m1/left/stream#1"} <= set(names) and len(set(names)) == len(names), names
 
 
-def what_sms_did_adds_up_to_their_time(prepared):
+def sm_activity_adds_up_to_the_time_of_sms(prepared):
     for name, run in prepared[1].items():
         for by in ("machine", "gpu"):
             table = run.stalls(by)
@@ -119,8 +119,8 @@ def the_stack_over_time_ends_at_that_of_the_run(prepared):
     assert numpy.allclose(both.values, run.latency_over_time("gpu1").values)
 
 
-def accesses_that_a_stopped_run_left_under_way_have_a_column(prepared):
-    run = ff.open(what_happened.stopped(prepared[0]))
+def outstanding_accesses_of_a_stopped_run_have_a_column(prepared):
+    run = ff.open(sample_runs.stopped(prepared[0]))
     for by in ("machine", "gpu", "application"):
         table = run.latency(by)
         assert (table["under_way"] > 0).all(), table.T
@@ -128,7 +128,7 @@ def accesses_that_a_stopped_run_left_under_way_have_a_column(prepared):
     assert run.stalls().drop(columns="sm_time").sum(axis=1).equals(run.stalls()["sm_time"])
 
 
-def what_sms_did_for_kernels_and_applications_adds_up_to_the_time_that_they_held_them(prepared):
+def sm_activity_of_kernels_and_applications_adds_up_to_their_resident_time(prepared):
     for name, run in prepared[1].items():
         tables = {by: run.stalls(by) for by in ("kernel", "application")}
         for by, table in tables.items():
@@ -141,7 +141,7 @@ def what_sms_did_for_kernels_and_applications_adds_up_to_the_time_that_they_held
     assert all(alone[what] == whole[what] for what in whole.index if what not in ("idle", "sm_time"))
 
 
-def what_is_not_there_is_refused_with_what_is(prepared):
+def a_missing_name_is_refused_with_the_existing_ones(prepared):
     run = prepared[1]["bfs"]
     refused(lambda: run.latency("node"), "'node'", "machine, gpu, application, kernel")
     refused(lambda: run.stalls("node"), "'node'", "machine, gpu, application, kernel")
@@ -150,8 +150,8 @@ def what_is_not_there_is_refused_with_what_is(prepared):
     refused(lambda: prepared[1]["two_applications"].latency_over_time(application="fir"), "'fir'", "left, right")
 
 
-def a_result_of_an_earlier_program_or_of_no_whole_run_says_so(prepared):
-    earlier = ff.open(what_happened.of_an_earlier_program(prepared[1]["bfs"].path))
+def results_without_the_data_are_refused_with_the_reason(prepared):
+    earlier = ff.open(sample_runs.without_new_data(prepared[1]["bfs"].path))
     asked = [lambda r, by=by: r.latency(by) for by in ("machine", "gpu", "application", "kernel")]
     asked += [lambda r: r.stalls(), lambda r: r.latency_over_time()]
     for ask in asked:
@@ -163,12 +163,12 @@ def a_result_of_an_earlier_program_or_of_no_whole_run_says_so(prepared):
 
 
 TESTS = (stages_add_up_to_the_time_of_accesses, gpus_applications_and_kernels_add_up_to_the_machine,
-         stages_come_in_the_order_of_an_access_with_units, a_stack_reads_its_own_columns_and_no_others, the_stack_shows_where_the_time_went,
+         stages_are_in_the_order_of_an_access_with_units, a_stack_reads_its_own_columns_and_no_others, the_stack_shows_where_the_time_went,
          the_stack_of_one_application_is_that_of_the_machine, kernels_are_named_by_what_they_belong_to,
-         what_sms_did_adds_up_to_their_time,
-         what_sms_did_for_kernels_and_applications_adds_up_to_the_time_that_they_held_them, the_stack_over_time_ends_at_that_of_the_run,
-         accesses_that_a_stopped_run_left_under_way_have_a_column, what_is_not_there_is_refused_with_what_is,
-         a_result_of_an_earlier_program_or_of_no_whole_run_says_so)
+         sm_activity_adds_up_to_the_time_of_sms,
+         sm_activity_of_kernels_and_applications_adds_up_to_their_resident_time, the_stack_over_time_ends_at_that_of_the_run,
+         outstanding_accesses_of_a_stopped_run_have_a_column, a_missing_name_is_refused_with_the_existing_ones,
+         results_without_the_data_are_refused_with_the_reason)
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, prepare))

@@ -79,7 +79,7 @@ def every_public_call_is_a_whole_one(path):
     assert checked > 40, checked
 
 
-def whatever_goes_wrong_in_a_call_is_one_sentence(path):
+def every_failure_of_a_call_is_one_sentence(path):
     from farfault.calls import whole_calls
     from farfault.errors import Misuse
 
@@ -195,7 +195,7 @@ def a_link_that_a_plugin_defines_is_not_followed(path):
     assert not followed
 
 
-TESTS = (one_module_opens_files_and_objects, every_public_call_is_a_whole_one, whatever_goes_wrong_in_a_call_is_one_sentence,
+TESTS = (one_module_opens_files_and_objects, every_public_call_is_a_whole_one, every_failure_of_a_call_is_one_sentence,
          values_are_those_that_hdf5_reads, a_chunk_is_unpacked_to_its_size_and_no_further, a_link_that_a_plugin_defines_is_not_followed)
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-import what_happened  # noqa: E402
+import sample_runs  # noqa: E402
 from package_tests import copy, ff, h5py, main, numpy, refused, run, sample, write  # noqa: E402
 
 try:
@@ -20,7 +20,7 @@ except ModuleNotFoundError as missing:
 
 
 def prepare(folder):
-    return what_happened.bfs(folder)
+    return sample_runs.bfs(folder)
 
 
 def drawn(figure, name):
@@ -68,7 +68,7 @@ def the_timeline_of_many_gpus_shows_their_mean_and_range(path):
 
 
 def kernels_of_several_applications_have_lanes(path):
-    other = what_happened.two_applications(os.path.dirname(path))
+    other = sample_runs.two_applications(os.path.dirname(path))
     axes, texts = drawn(ff.open(other).plot.timeline(), "timeline_two")
     assert [t.get_text() for t in axes[0].get_yticklabels()] == ["left", "right"]
 
@@ -115,7 +115,7 @@ def traffic_is_a_map_from_each_device_to_each_other(path):
     assert fields_of(axes[0])[0, 1] == result.traffic("packets").loc["gpu0", "gpu1"] and "packets" in texts
 
 
-def a_map_of_more_devices_than_pixels_leaves_none_out(path):
+def a_map_of_more_devices_than_pixels_omits_none(path):
     from farfault.plots.heat import heat_map
 
     names = [f"gpu{g}" for g in range(1000)]
@@ -137,7 +137,7 @@ def placement_is_a_map_of_buffers_and_devices(path):
     axes, texts = drawn(result.plot.placement(), "placement")
     assert names_of(axes[0]) == ["levels", "row_offsets", "columns", "flag"] and {"buffer", "device", "pages"} <= set(texts)
     assert numpy.array_equal(numpy.nan_to_num(fields_of(axes[0])), result.placement().to_numpy())
-    cluster = ff.open(what_happened.cluster(os.path.dirname(path)))
+    cluster = ff.open(sample_runs.cluster(os.path.dirname(path)))
     axes, texts = drawn(cluster.plot.placement(), "placement_cluster")
     assert names_of(axes[0])[0] == "m0 left array" and len(names_of(axes[0])) == len(cluster.placement())
 
@@ -157,7 +157,7 @@ def links_have_a_bar_for_each_direction_the_busiest_first(path):
             assert numpy.isclose(100 * row["busy"].iloc[0], width), name
 
 
-def of_many_links_the_busiest_are_drawn(path):
+def only_the_busiest_of_many_links_are_drawn(path):
     result = ff.open(many_gpus(path))
     axes, texts = drawn(result.plot.links(), "links_many")
     number = result.links()["link"].nunique()
@@ -177,8 +177,8 @@ def the_latency_stack_adds_up_to_the_mean_time_of_an_access(path):
         assert table["walk_queue"].any() and "page-walk queue" not in texts, "too short to be visible"
 
 
-def accesses_that_had_not_ended_are_a_part_of_the_stack(path):
-    stopped = ff.open(what_happened.stopped(os.path.dirname(path)))
+def unfinished_accesses_are_a_part_of_the_stack(path):
+    stopped = ff.open(sample_runs.stopped(os.path.dirname(path)))
     table = stopped.latency("machine")
     axes, texts = drawn(stopped.plot.latency_stack("machine"), "latency_stopped")
     assert "outstanding accesses" in texts
@@ -223,7 +223,7 @@ def with_kernels(path, name, count, applications=None):
     return ff.open(other)
 
 
-def of_many_kernels_neighbours_are_one_bar(path):
+def many_consecutive_kernels_are_one_bar(path):
     result = with_kernels(path, "kernels.h5", 12_000)
     axes, texts = drawn(result.plot.timeline([]), "kernels_many")
     bars = [p for p in axes[0].patches if p.get_width() > 0]
@@ -272,7 +272,7 @@ def names_are_plain_text_in_a_plot(path):
     assert any(t.startswith("\\$\\frac{xxx") and len(t) < 70 for t in texts), texts
 
 
-def what_sms_did_is_shares_of_their_time(path):
+def sm_activity_is_in_shares_of_sm_time(path):
     result = ff.open(path)
     table = result.stalls()
     axes, texts = drawn(result.plot.stalls(), "stalls")
@@ -302,7 +302,7 @@ def latencies_are_a_histogram_of_each_gpu_and_of_all(path):
     assert numpy.allclose([sum(line.get_ydata()) for line in axes[0].lines], 100)
     axes, texts = drawn(result.plot.latency_histogram("gmmu/walk_latency"), "walk_histogram")
     assert numpy.isclose(sum(p.get_height() for p in axes[0].patches), 100)
-    faults = ff.open(what_happened.faults(os.path.dirname(path)))
+    faults = ff.open(sample_runs.faults(os.path.dirname(path)))
     axes, texts = drawn(faults.plot.latency_histogram("iommu/fault_latency"), "fault_histogram")
     assert "Time from a page fault to the driver's response, faults.h5" in texts, texts
     refused(lambda: result.plot.latency_histogram("iommu/fault_latency"), "the histogram iommu/fault_latency is empty")
@@ -311,7 +311,7 @@ def latencies_are_a_histogram_of_each_gpu_and_of_all(path):
 
 
 def a_result_without_the_data_is_refused_in_one_sentence(path):
-    earlier = ff.open(what_happened.of_an_earlier_program(path)).plot
+    earlier = ff.open(sample_runs.without_new_data(path)).plot
     for plot in (earlier.latency_stack, earlier.stalls, earlier.traffic, earlier.links, earlier.placement,
                  earlier.latency_histogram, earlier.latency_over_time):
         refused(plot, "earlier.h5: it has no", "written by an earlier version")
@@ -337,11 +337,11 @@ def a_run_that_has_just_begun_draws_empty_axes(path):
 
 TESTS = (the_timeline_has_every_kernel_and_a_line_for_each_gpu, the_timeline_of_many_gpus_shows_their_mean_and_range,
          kernels_of_several_applications_have_lanes, hit_rates_are_those_of_the_summary, many_samples_are_drawn_together,
-         traffic_is_a_map_from_each_device_to_each_other, a_map_of_more_devices_than_pixels_leaves_none_out,
+         traffic_is_a_map_from_each_device_to_each_other, a_map_of_more_devices_than_pixels_omits_none,
          placement_is_a_map_of_buffers_and_devices,
-         links_have_a_bar_for_each_direction_the_busiest_first, of_many_links_the_busiest_are_drawn,
-         the_latency_stack_adds_up_to_the_mean_time_of_an_access, accesses_that_had_not_ended_are_a_part_of_the_stack,
-         many_bars_are_one_area, of_many_kernels_neighbours_are_one_bar, too_much_for_a_plot_is_refused, names_are_plain_text_in_a_plot, what_sms_did_is_shares_of_their_time, accesses_over_time_are_stacked_by_stage,
+         links_have_a_bar_for_each_direction_the_busiest_first, only_the_busiest_of_many_links_are_drawn,
+         the_latency_stack_adds_up_to_the_mean_time_of_an_access, unfinished_accesses_are_a_part_of_the_stack,
+         many_bars_are_one_area, many_consecutive_kernels_are_one_bar, too_much_for_a_plot_is_refused, names_are_plain_text_in_a_plot, sm_activity_is_in_shares_of_sm_time, accesses_over_time_are_stacked_by_stage,
          latencies_are_a_histogram_of_each_gpu_and_of_all, a_result_without_the_data_is_refused_in_one_sentence,
          a_run_that_has_just_begun_draws_empty_axes)
 

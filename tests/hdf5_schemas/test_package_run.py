@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from package_tests import copy, ff, h5py, main, numpy, refused, sample, write  # noqa: E402
 
 
-def it_says_what_the_run_was(path):
+def it_describes_the_run(path):
     run = ff.open(path)
     assert run.kinds == ["driver", "driver.by_application", "l2_tlb"] and run.tables == ["fault_batches", "kernels"]
     assert run.scopes == ["gpu", "machine"] and run.seed == 7
@@ -59,7 +59,7 @@ def tables_and_summaries_are_pandas_tables_with_units(path):
     assert run.summary().loc["machine", "instructions"] == 42
 
 
-def columns_that_are_asked_for_are_all_that_is_read(path):
+def only_requested_columns_are_read(path):
     run = ff.open(path)
     read, whole = [], ff.datasets.filled
     ff.datasets.filled = lambda d, *rows: read.append(d.name) or whole(d, *rows)
@@ -112,7 +112,7 @@ def bytes_are_counted_per_second_and_large_counts_stay_what_they_are(path):
     assert run.figures(["instructions"])["instructions"] == 2**63 + 5
 
 
-def a_ratio_is_nan_where_nothing_happened(path):
+def a_ratio_without_events_is_nan(path):
     hits = ff.open(path).deltas("l2_tlb", "hits")
     assert numpy.isnan(ff.ratio(hits + 1, hits)[0, 0]) and ff.ratio(hits, hits)[1, 0] == 1
 
@@ -136,7 +136,7 @@ def quantities_are_numbers_of_the_smallest_unit(path):
     assert ff.units.in_order(["1 us", "64 KiB"]) == ["1 us", "64 KiB"] and ff.units.in_order(["b", "a", "b"]) == ["b", "a"]
 
 
-def a_cut_off_run_opens_and_says_so(path):
+def an_unfinished_run_opens_and_is_marked(path):
     folder = os.path.dirname(path)
     run = ff.open(os.path.join(folder, "cut_off.h5.partial"))
     assert run.digest is None and run.end_reason == "running" and not run.finished and run.scopes == []
@@ -169,7 +169,7 @@ def rows_that_some_datasets_lack_are_left_out(path):
     assert data.sizes["time_ps"] == 90 and data["latency"].values.shape == (90, 2, 4) and len(run.table("kernels")) == 70
 
 
-def a_file_is_open_no_longer_than_it_is_read_but_within_with(path):
+def a_file_is_open_only_while_it_is_read_or_within_with(path):
     def handles():
         return sum(os.path.realpath(f"/proc/self/fd/{n}") == os.path.realpath(path) for n in os.listdir("/proc/self/fd"))
     run = ff.open(path)
@@ -184,7 +184,7 @@ def a_file_is_open_no_longer_than_it_is_read_but_within_with(path):
     refused(gone.__enter__, "gone.h5: no such file")
 
 
-def what_is_not_there_is_refused_with_what_is(path):
+def a_missing_name_is_refused_with_the_existing_ones(path):
     run = ff.open(path)
     refused(lambda: run.timeseries("l3_tlb"), "'l3_tlb'", "driver, driver.by_application, l2_tlb")
     refused(lambda: run.timeseries("l2_tlb", ["hit"]), "'hit'", "hits")
@@ -268,13 +268,13 @@ def a_result_of_another_version_is_refused_with_its_version(path):
         assert ff.open(other).seed == 7
 
 
-TESTS = (it_says_what_the_run_was, links_name_the_nodes_at_their_ends, series_have_units_and_are_read_when_used,
-         tables_and_summaries_are_pandas_tables_with_units, columns_that_are_asked_for_are_all_that_is_read, rates_are_differences_over_time,
+TESTS = (it_describes_the_run, links_name_the_nodes_at_their_ends, series_have_units_and_are_read_when_used,
+         tables_and_summaries_are_pandas_tables_with_units, only_requested_columns_are_read, rates_are_differences_over_time,
          samples_at_one_time_are_one_interval_and_picoseconds_become_a_share,
-         bytes_are_counted_per_second_and_large_counts_stay_what_they_are, a_ratio_is_nan_where_nothing_happened,
+         bytes_are_counted_per_second_and_large_counts_stay_what_they_are, a_ratio_without_events_is_nan,
          a_component_belongs_to_the_device_that_its_path_starts_with, quantities_are_numbers_of_the_smallest_unit,
-         a_cut_off_run_opens_and_says_so, rows_that_some_datasets_lack_are_left_out,
-         a_file_is_open_no_longer_than_it_is_read_but_within_with, what_is_not_there_is_refused_with_what_is,
+         an_unfinished_run_opens_and_is_marked, rows_that_some_datasets_lack_are_left_out,
+         a_file_is_open_only_while_it_is_read_or_within_with, a_missing_name_is_refused_with_the_existing_ones,
          another_file_is_refused_in_one_sentence,
          damage_within_a_file_is_refused_in_one_sentence, data_of_another_type_or_shape_is_damage,
          a_result_of_another_version_is_refused_with_its_version)

@@ -111,7 +111,7 @@ def a_run_of_a_sweep_knows_its_parameters(folder):
     refused(lambda: sweep.open(15), "no run 15", "0 to 14")
 
 
-def a_result_that_was_made_anew_is_refused(folder):
+def a_rewritten_result_is_refused(folder):
     paths = files(folder)
     other = variant(folder, "anew", [paths[1], paths[0]], {"run.seed": [1, 2]})
     shutil.rmtree(os.path.join(other, "runs"))
@@ -234,7 +234,7 @@ def two_figures_of_all_runs_are_drawn(folder):
 TESTS = (a_sweep_is_a_table_with_a_row_for_each_run, a_whole_grid_is_a_dataset_over_what_varied,
          numbers_are_in_order_and_seeds_a_dimension, what_is_no_grid_is_refused_but_is_a_table,
          failed_and_missing_runs_mark_their_rows, a_run_of_a_sweep_knows_its_parameters,
-         a_result_that_was_made_anew_is_refused, files_without_a_sweep_are_one,
+         a_rewritten_result_is_refused, files_without_a_sweep_are_one,
          numbers_that_vary_between_files_are_numbers, a_table_reads_no_run_and_a_rate_one_file,
          other_folders_and_files_are_refused, a_plot_has_a_line_for_each_combination, seeds_are_one_point_with_their_range,
          two_figures_of_all_runs_are_drawn)

@@ -7,14 +7,14 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-import what_happened  # noqa: E402
+import sample_runs  # noqa: E402
 from package_tests import copy, ff, h5py, main, numpy, refused, run, sample  # noqa: E402
 
 DEVICES = ["gpu0", "gpu1", "gpu2", "gpu3", "cpu0"]
 
 
 def prepare(folder):
-    return folder, ff.open(what_happened.bfs(folder))
+    return folder, ff.open(sample_runs.bfs(folder))
 
 
 def traffic_is_a_square_of_all_devices_in_bytes(prepared):
@@ -73,19 +73,19 @@ def placement_adds_up_to_the_pages_of_the_buffers(prepared):
         result = ff.open(run(os.path.join(folder, f"{placement}.h5"), *stream, f"memory.placement={placement}",
                              "memory.remote_touch=remote_access"))
         assert result.placement().to_numpy().tolist() == [where], (placement, result.placement())
-    table = ff.open(what_happened.faults(folder)).placement()
+    table = ff.open(sample_runs.faults(folder)).placement()
     assert table.sum(axis=1).to_dict() == {("transpose", "input"): 16, ("transpose", "output"): 16}, table
     assert table.attrs["units"]["gpu0"] == "1" and table.attrs["long_name"]["gpu0"] == "Base pages of the buffer on the device"
 
 
 def several_applications_have_their_own_buffers(prepared):
-    table = ff.open(what_happened.two_applications(prepared[0])).placement()
+    table = ff.open(sample_runs.two_applications(prepared[0])).placement()
     assert table.index.unique("application").tolist() == ["left", "right"]
     assert table.loc[("left", "array")].sum() == 16
 
 
 def machines_of_a_cluster_that_run_alone_send_each_other_nothing(prepared):
-    result = ff.open(what_happened.cluster(prepared[0]))
+    result = ff.open(sample_runs.cluster(prepared[0]))
     table = result.traffic()
     assert table.index.tolist() == ["m0.gpu0", "m0.gpu1", "m1.gpu0", "m1.gpu1", "m0.cpu0", "m1.cpu0"]
     apart = table.loc[["m0.gpu0", "m0.gpu1", "m0.cpu0"], ["m1.gpu0", "m1.gpu1", "m1.cpu0"]]
@@ -100,14 +100,14 @@ def machines_of_a_cluster_that_run_alone_send_each_other_nothing(prepared):
 
 def machines_of_a_cluster_with_one_memory_share_it(prepared):
     stream = '[workload]\nname = "stream"\nstream.bytes = "128 KiB"\n'
-    result = ff.open(what_happened.cluster(prepared[0], "cluster", stream))
+    result = ff.open(sample_runs.cluster(prepared[0], "cluster", stream))
     table = result.traffic()
     assert table.loc["m0.gpu0", "m1.gpu1"] > 0 and result.placement().to_numpy().tolist() == [[8, 8, 8, 8, 0, 0]]
     links = result.links()
     assert links[links["kind"] == "network"]["bytes"].min() > 0
 
 
-def where_nothing_was_sent_there_is_nothing(prepared):
+def without_traffic_the_map_is_zero(prepared):
     still = copy(prepared[1].path, "still.h5")
     with h5py.File(still, "r+") as f:
         for name in ("traffic", "links", "page_placement"):
@@ -117,8 +117,8 @@ def where_nothing_was_sent_there_is_nothing(prepared):
     assert len(result.links()) == 0 and result.placement().shape == (0, 5)
 
 
-def a_result_without_the_tables_says_why(prepared):
-    earlier = ff.open(what_happened.of_an_earlier_program(prepared[1].path))
+def a_result_without_the_tables_gives_the_reason(prepared):
+    earlier = ff.open(sample_runs.without_new_data(prepared[1].path))
     sample(prepared[0])
     cut_off = ff.open(os.path.join(prepared[0], "cut_off.h5.partial"))
     for ask, what in ((lambda r: r.traffic(), "traffic between devices"), (lambda r: r.links(), "link utilization"),
@@ -132,7 +132,7 @@ TESTS = (traffic_is_a_square_of_all_devices_in_bytes, traffic_is_what_went_over_
          links_have_both_directions_and_a_share_of_the_run, no_link_is_busier_than_the_run_is_long,
          placement_adds_up_to_the_pages_of_the_buffers, several_applications_have_their_own_buffers,
          machines_of_a_cluster_that_run_alone_send_each_other_nothing, machines_of_a_cluster_with_one_memory_share_it,
-         where_nothing_was_sent_there_is_nothing, a_result_without_the_tables_says_why)
+         without_traffic_the_map_is_zero, a_result_without_the_tables_gives_the_reason)
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, prepare))

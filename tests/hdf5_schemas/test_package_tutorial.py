@@ -38,7 +38,7 @@ def it_runs_to_its_end(ran):
     assert ff.open(os.path.join(folder, "demo.h5")).digest in done.stdout
 
 
-def it_says_where_the_time_went(ran):
+def it_reports_the_time_by_stage(ran):
     folder, done = ran
     run = ff.open(os.path.join(folder, "demo.h5"))
     stack = run.latency("machine").loc["machine"]
@@ -50,7 +50,7 @@ def it_says_where_the_time_went(ran):
     assert did["idle"] > 0.5 * did["sm_time"]
 
 
-def it_leaves_figures_and_a_table(ran):
+def it_writes_figures_and_a_table(ran):
     folder, _ = ran
     for name in ("timeline.png", "hit_rates.png", "latency_stack.png", "stalls.png", "traffic.png", "links.png", "sweep.png"):
         assert os.path.getsize(os.path.join(folder, name)) > 10_000, name
@@ -60,7 +60,7 @@ def it_leaves_figures_and_a_table(ran):
     assert table["end"].tolist() == ends
 
 
-def what_it_says_of_the_sweep_is_so(ran):
+def its_statements_on_the_sweep_hold(ran):
     folder, done = ran
     shown = re.findall(r"with (\d+) entries, contiguous pages are ([\d.]+) times as fast", done.stdout)
     assert [entries for entries, _ in shown] == ["32", "128", "512"], done.stdout
@@ -70,7 +70,7 @@ def what_it_says_of_the_sweep_is_so(ran):
         assert times == f"{slow / fast:.2f}", (entries, times, slow / fast)
 
 
-TESTS = (it_runs_to_its_end, it_says_where_the_time_went, it_leaves_figures_and_a_table, what_it_says_of_the_sweep_is_so)
+TESTS = (it_runs_to_its_end, it_reports_the_time_by_stage, it_writes_figures_and_a_table, its_statements_on_the_sweep_hold)
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, prepare))

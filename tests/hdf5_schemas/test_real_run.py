@@ -45,7 +45,7 @@ def every_dataset_has_units_and_a_long_name(path):
         assert sum(not is_scale(d) for d in datasets(f)) > 50
 
 
-def the_file_says_what_it_is(path):
+def the_file_describes_itself(path):
     with h5py.File(path) as f:
         for name in ("farfault_version", "schema_version", "Conventions", "result_digest", "end_reason"):
             assert name in f.attrs, name
@@ -110,7 +110,7 @@ def kernels_add_up_to_the_sms(path):
                 assert len(kernels["kernel"]) == 3 and len(set(kernels["transactions"][...].tolist())) > 1
 
 
-def a_short_run_leaves_a_small_file(path):
+def a_short_run_writes_a_small_file(path):
     short = os.path.join(os.path.dirname(path), "short.h5")
     run(short, "workload.name=stream", "workload.stream.bytes=64KiB", "--until", "7us")
     with h5py.File(short) as f:
@@ -118,7 +118,7 @@ def a_short_run_leaves_a_small_file(path):
     assert number > 200 and os.path.getsize(short) < 500 * number, (os.path.getsize(short), number)
 
 
-def engine_says_which_program_ran_where(path):
+def engine_records_the_program_and_its_host(path):
     with h5py.File(path) as f:
         engine = {name: f["engine"][name][()] for name in f["engine"]}
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=os.path.dirname(farfault), capture_output=True, text=True)
@@ -162,7 +162,7 @@ def diff_of_equal_results_names_the_parameters(path):
     assert said.returncode == 1 and "; the configurations differ in gpu.l2_tlb.entries (32, 1024), " in said.stdout, said
 
 
-def a_cluster_says_whose_each_node_and_row_is(path):
+def a_cluster_names_the_machine_of_each_node_and_row(path):
     other = os.path.join(os.path.dirname(path), "cluster.h5")
     run(other, "workload.name=transpose", "workload.transpose.width=256", "memory.placement=first_touch",
         "workload.transpose.height=128", "machine.topology=two-gpu", "machine.cluster.machines=2")
@@ -217,12 +217,12 @@ def one_device_has_one_name(path):
             assert not [i for i in instances if i.startswith("gpu")]
 
 
-TESTS = (every_dataset_has_units_and_a_long_name, the_file_says_what_it_is, xarray_opens_the_l2_tlb,
+TESTS = (every_dataset_has_units_and_a_long_name, the_file_describes_itself, xarray_opens_the_l2_tlb,
          counters_never_decrease, gpus_add_up_to_the_machine, the_summary_is_the_last_sample,
          kernels_add_up_to_the_sms,
-         a_short_run_leaves_a_small_file, engine_says_which_program_ran_where, critical_path_adds_to_engine,
+         a_short_run_writes_a_small_file, engine_records_the_program_and_its_host, critical_path_adds_to_engine,
          inspect_json_has_the_figures, diff_of_equal_results_names_the_parameters,
-         a_cluster_says_whose_each_node_and_row_is, one_device_has_one_name)
+         a_cluster_names_the_machine_of_each_node_and_row, one_device_has_one_name)
 
 
 def main():

@@ -35,7 +35,7 @@ def runs_of(folder):
     return xarray.open_dataset(os.path.join(folder, "sweep.h5"), group="runs", engine="h5netcdf")
 
 
-def the_table_says_what_it_is(folder):
+def the_table_describes_itself(folder):
     with h5py.File(os.path.join(folder, "sweep.h5")) as f:
         assert set(f) == {"runs", "spread"}, list(f)
         assert f.attrs["kind"] == b"sweep" and f.attrs["Conventions"] == b"CF-1.10"
@@ -105,7 +105,7 @@ def the_spread_is_over_the_seeds(folder):
             assert numpy.array_equal(spread[name].values, expected, equal_nan=True), (name, spread[name].values)
 
 
-TESTS = (the_table_says_what_it_is, columns_have_one_dimension_and_a_role, numbers_are_numbers_and_quantities_are_text,
+TESTS = (the_table_describes_itself, columns_have_one_dimension_and_a_role, numbers_are_numbers_and_quantities_are_text,
          figures_are_those_of_the_results, a_failed_run_has_a_reason_and_no_figures, the_csv_has_the_same,
          the_spread_is_over_the_seeds)
 

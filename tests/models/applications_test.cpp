@@ -70,12 +70,12 @@ void look(ModelRun& run, Found& found) {
 }
 
 // Requests of warps and page walks queued at memory. `of_others`: requests of warps to a frame of another
-// space than the requester's. `of_nobody`: requests whose requester is not an application. The copy that
+// space than the requester's. `of_none`: requests whose requester is not an application. The copy that
 // moves a page may still read the old frame; it is not a warp's request.
 struct Requests {
   std::uint64_t seen = 0;
   std::uint64_t of_others = 0;
-  std::uint64_t of_nobody = 0;
+  std::uint64_t of_none = 0;
 };
 void look_at_memory(ModelRun& run, Requests& found) {
   std::map<PhysAddr, std::uint32_t> space_of;
@@ -89,7 +89,7 @@ void look_at_memory(ModelRun& run, Requests& found) {
       auto const& r = pending.request.requester;
       if (r.kind != RequestKind::data && !is_walk(r.kind)) continue;
       ++found.seen;
-      found.of_nobody +=
+      found.of_none +=
           r.application >= run.applications().count() || run.applications()[r.application].space != r.space;
       auto const owner = space_of.find(pending.request.address >> 12 << 12);
       if (r.kind == RequestKind::data && owner != space_of.end() && owner->second != r.space)
@@ -155,7 +155,7 @@ TEST_CASE("a request of an application on shared SMs has its number at memory, a
       look_at_memory(run, found);
     CHECK(found.seen > 100);
     CHECK(found.of_others == 0);
-    CHECK(found.of_nobody == 0);
+    CHECK(found.of_none == 0);
   }
 }
 

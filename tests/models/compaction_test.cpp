@@ -57,8 +57,8 @@ void look(moving_pages::Machine const& m, unsigned bits, std::uint64_t& checks) 
         continue;
       }
       auto const& move = under_way->second;
-      bool const is_mapping = move.role == PageMigration::Role::is_mapped_within;
-      if (move.role != PageMigration::Role::moves_within && !is_mapping) continue;  // other tests' moves
+      bool const is_mapping = move.role == PageMigration::Role::remapped;
+      if (move.role != PageMigration::Role::relocated && !is_mapping) continue;  // other tests' moves
       bool const is_unmapping = !is_mapping && move.unmapping != 0;
       CHECK((is_unmapping || is_mapping));
       CHECK(frame == (is_mapping ? move.to : move.from));

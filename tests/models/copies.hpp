@@ -32,7 +32,7 @@ class Copies {
         "test");
     config_.bind(file);
     config_.check(file);
-    file.reject_mistakes();
+    file.reject_errors();
     machine_ = topologies::load_machine(config_.machine.topology, config_.links);
     if (config_.cluster.machines > 1)
       machine_ = topologies::generate_cluster(machine_, config_.cluster, config_.links);

@@ -263,16 +263,16 @@ TEST_CASE("batches: thread blocks beyond the issue slots complete, saved or not,
                          "gpu.sm.throttling.detection = 2000\ngpu.sm.throttling.execution = 4000\n"));
       CHECK(run.engine().run_until(Time::max()) == RunState::drained);
       CHECK(transactions_of(run.system()) == 4096);
-      std::uint64_t gave_way = 0, saved = 0, waiting = 0;
+      std::uint64_t swapped_out = 0, saved = 0, waiting = 0;
       for (ComponentId id = 0; id < run.system().component_count(); ++id)
         if (auto const* sm = dynamic_cast<Sm const*>(&run.system().component(id))) {
-          gave_way += sm->state().given_way.blocks;
-          saved += sm->state().given_way.saved;
+          swapped_out += sm->state().swap_counts.blocks;
+          saved += sm->state().swap_counts.saved;
           waiting += sm->state().held.waiting();
           CHECK(sm->waiting_for().empty());
         }
       CHECK(waiting == 0);
-      CHECK((gave_way != 0) ==
+      CHECK((swapped_out != 0) ==
             (policy != "throttling" && (policy != "virtual_thread" || registers != "8192")));
       CHECK((saved != 0) == (policy == always || (policy == as_needed && registers == "8192")));
     }

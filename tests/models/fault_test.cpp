@@ -167,7 +167,8 @@ TEST_CASE("faults on migrating pages: with any buffer size each access is made e
           "memory.remote_touch = \"migrate\"\n" +
           sms + placement + at(by_gpu, settings));
       run.run();
-      if (run.config().memory.first_touch_by == FirstTouchBy::driver || !run.config().memory.pages_wait())
+      if (run.config().memory.first_touch_by == FirstTouchBy::driver ||
+          !run.config().memory.maps_at_first_touch())
         check_complete(run);
       else
         check_accesses(run);

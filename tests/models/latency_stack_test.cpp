@@ -36,26 +36,26 @@ struct Totals {
 std::uint64_t check_at(ModelRun& run, Time at) {
   run.engine().run_until(at);
   auto const now = count_of(at);
-  std::uint64_t under_way = 0;
+  std::uint64_t outstanding = 0;
   for (ComponentId id = 0; id < run.system().component_count(); ++id) run.system().component(id).settle(at);
   each<Sm>(run.system(), [&](Sm const& sm) {
     auto const& s = sm.state();
-    auto const& did = s.times.doing.all();
+    auto const& did = s.times.activity.all();
     CHECK(std::accumulate(did.begin(), did.end(), std::uint64_t{0}) == now);
     std::uint64_t resident = 0;
     for (std::uint32_t stream = 0; stream < s.stats.size(); ++stream) {
       auto const& counts = s.stats[stream];
       CHECK(counts.whole_access_time() >= counts.stages.sum());
       // A transaction may count a stage some cycles before the stage ends.
-      CHECK(counts.stages.sum() <= counts.access_time + 50'000 * s.times.under_way[stream].number);
-      under_way += counts.whole_access_time() - counts.stages.sum();
+      CHECK(counts.stages.sum() <= counts.access_time + 50'000 * s.times.outstanding[stream].number);
+      outstanding += counts.whole_access_time() - counts.stages.sum();
       resident += std::accumulate(counts.resident.begin(), counts.resident.end(), std::uint64_t{0});
       for (std::size_t what = 0; s.stats.size() == 1 && what + 1 < did.size(); ++what)
         CHECK(counts.resident[what] == did[what]);
     }
     CHECK(resident >= now - did.back());
   });
-  return under_way;
+  return outstanding;
 }
 
 Totals check_run(ModelRun& run) {
@@ -68,7 +68,7 @@ Totals check_run(ModelRun& run) {
     for (std::uint32_t stream = 0; stream < s.stats.size(); ++stream) {
       auto const& counts = s.stats[stream];
       CHECK(counts.access_time == counts.stages.sum());
-      CHECK(s.times.under_way[stream].number == 0);
+      CHECK(s.times.outstanding[stream].number == 0);
       all.transactions += counts.transactions;
       all.access_time += counts.access_time;
       all.stages.links += counts.stages.links;
@@ -80,11 +80,11 @@ Totals check_run(ModelRun& run) {
     }
     std::uint64_t did = 0;
     for (auto const what :
-         {SmDoes::executes, SmDoes::waits_for_memory, SmDoes::waits_for_faults, SmDoes::waits_for_load_store,
-          SmDoes::waits_for_scalar_cache, SmDoes::waits_at_barrier, SmDoes::is_stopped, SmDoes::has_no_warp})
-      did += s.times.doing.in(what);
+         {SmActivity::active, SmActivity::memory_stall, SmActivity::fault_stall, SmActivity::load_store_stall,
+          SmActivity::scalar_stall, SmActivity::barrier_stall, SmActivity::stopped, SmActivity::idle})
+      did += s.times.activity.in(what);
     CHECK(did <= end);  // up to its last event
-    all_did += did - s.times.doing.in(SmDoes::has_no_warp);
+    all_did += did - s.times.activity.in(SmActivity::idle);
   });
   CHECK(all_did > 0);
   all.stages.dram = dram;
@@ -147,7 +147,7 @@ TEST_CASE("latency stack: concurrent kernels on an SM have separate parts, and e
       return std::accumulate(r.begin(), r.end(), std::uint64_t{0});
     };
     both +=
-        of(0) + of(1) > count_of(run.engine().last_event()) - s.times.doing.in(SmDoes::has_no_warp) ? 1 : 0;
+        of(0) + of(1) > count_of(run.engine().last_event()) - s.times.activity.in(SmActivity::idle) ? 1 : 0;
   });
   CHECK(both > 0);  // SMs that ran both at the same time
 }

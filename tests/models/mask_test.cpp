@@ -181,7 +181,8 @@ TEST_CASE("MASK: each other interpretation of its preset changes the times") {
 TEST_CASE("MASK: the channels are notified of each application's walk pressure") {
   Shared run(kThreeQueues);
   std::uint64_t channels = 0;
-  each<DramChannel>(run.system(), [&](DramChannel const& d) { channels += d.spec().hears_of_walks ? 1 : 0; });
+  each<DramChannel>(run.system(),
+                    [&](DramChannel const& d) { channels += d.spec().receives_pressure ? 1 : 0; });
   CHECK(channels == 2);
   each<Sm>(run.system(), [&](Sm const& sm) { CHECK(sm.spec().reports_stalled_warps); });
   each<L2Tlb>(run.system(), [&](L2Tlb const& tlb) {

@@ -33,7 +33,7 @@ struct Cluster {
         "test");
     config.bind(file);
     config.check(file);
-    file.reject_mistakes();
+    file.reject_errors();
     machine = topologies::generate_cluster(topologies::generate_generic(config.generic, config.links),
                                            config.cluster, config.links);
     Application late;

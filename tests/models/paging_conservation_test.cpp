@@ -62,9 +62,9 @@ void look_at_frames(Machine const& m, Frames& found) {
   using Role = PageMigration::Role;
   for (auto const& move : driver.moves) {
     if (move.in_use == 0) continue;
-    bool const comes =
-        move.role == Role::comes && driver.batch.pages[move.index].stage == ComingPage::Stage::coming;
-    bool const leaves = move.role == Role::leaves && device_of(move.to) >= kFirstCpu;
+    bool const comes = move.role == Role::incoming &&
+                       driver.batch.pages[move.index].stage == IncomingPage::Stage::transferring;
+    bool const leaves = move.role == Role::evicted && device_of(move.to) >= kFirstCpu;
     if (comes || leaves) take(move.to, move.fault.page);
   }
   for (std::size_t g = 0; g < taken.size(); ++g)

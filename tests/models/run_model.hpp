@@ -72,7 +72,7 @@ class ModelRun {
     auto const builder = workloads::make(name->value);
     bind(config, *builder, name->value);
     machine_config_.check(config);
-    config.reject_mistakes();
+    config.reject_errors();
     auto const& [spec, links] = std::tie(machine_config_.machine, machine_config_.links);
     machine_ = spec.topology == "generic" ? topologies::generate_generic(machine_config_.generic, links)
                                           : topologies::load_machine(spec.topology, links);
@@ -84,7 +84,7 @@ class ModelRun {
       Config own(topologies::find_preset);
       own.read_text("[workload." + more.workload + "]\n" + more.parameters, "test");
       bind(own, *other, more.workload);
-      own.reject_mistakes();
+      own.reject_errors();
       add(*other, more.application, more.streams);
     }
     auto placement = machine_config_.memory.placement.make({});

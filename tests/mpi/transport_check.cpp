@@ -23,7 +23,7 @@
 
 namespace {
 
-int asked_level = -1;
+int required_level = -1;
 int given_level = -1;  // instead of the library's; -1: the library's
 int letters = 0;       // first messages of exchanges sent by MPI
 int longest = 0;       // longest message since the last reset to 0, in bytes
@@ -36,11 +36,11 @@ int note(int count) {
 }  // namespace
 
 extern "C" int MPI_Init(int* argc, char*** argv) {
-  asked_level = MPI_THREAD_SINGLE;
+  required_level = MPI_THREAD_SINGLE;
   return PMPI_Init(argc, argv);
 }
 extern "C" int MPI_Init_thread(int* argc, char*** argv, int level, int* given) {
-  asked_level = level;
+  required_level = level;
   auto const result = PMPI_Init_thread(argc, argv, level, given);
   if (given_level >= 0) *given = given_level;
   return result;
@@ -166,7 +166,7 @@ int check_level(int level) {
   given_level = level;
   try {
     auto const transport = make_mpi_transport();
-    must(asked_level == MPI_THREAD_SERIALIZED, "the thread support asked for");
+    must(required_level == MPI_THREAD_SERIALIZED, "the thread support asked for");
     return 0;
   } catch (RunError const& e) {
     std::fprintf(stderr, "%s\n", e.what());

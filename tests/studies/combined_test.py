@@ -31,7 +31,7 @@ try:
     import report
     import study
     from configuration import StudyError, flat
-    from interactions import Grid, performance, says, spread
+    from interactions import Grid, performance, classify, spread
 except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
@@ -151,13 +151,13 @@ def check_interactions():
         "hinder": ({"a": 0.3, "b": 0.3}, -0.1),
     }
     for expected, (bases, pair) in words.items():
-        told = says(grid_of(bases | {"c": 0}, [("ab", pair)]), "a", "b")
+        told = classify(grid_of(bases | {"c": 0}, [("ab", pair)]), "a", "b")
         check(told and told.words == expected, f"{expected}: {told}")
-    check(says(grid_of({"a": 0.3, "b": 0.2, "c": 0}, [("ab", 0.1)], 0.03), "a", "b").words == "add", "within the noise, two effects add up")
+    check(classify(grid_of({"a": 0.3, "b": 0.2, "c": 0}, [("ab", 0.1)], 0.03), "a", "b").words == "add", "within the noise, two effects add up")
     check(close(grid_of({"a": 0, "b": 0, "c": 0}, (), 0.03).least_effect, 0.06 * math.sqrt(2)), "an effect is the difference of two cells")
     check(close(spread([[1, 2, 3], [5, 5, None], [7]]), math.sqrt(2 / 3)) and spread([[1]]) is None, "the spread of repeated cells")
     part = Grid({(): -1, ("a",): -0.5, ("b",): None}, "abc")
-    check(part.effect("a") == 0.5 and part.interaction("a", "b") is None and part.mean_interaction("a", "b") is None and says(part, "a", "b") is None,
+    check(part.effect("a") == 0.5 and part.interaction("a", "b") is None and part.mean_interaction("a", "b") is None and classify(part, "a", "b") is None,
           "a missing cell has no value")
 
 

@@ -11,7 +11,7 @@
 #include <string>
 
 struct Death {
-  std::string said;
+  std::string printed;
   int signal = 0;
 };
 
@@ -31,7 +31,7 @@ Death death_of(F const& f) {
   Death death;
   std::array<char, 512> buffer{};
   for (ssize_t n = 0; (n = ::read(pipe_ends[0], buffer.data(), buffer.size())) > 0;)
-    death.said.append(buffer.data(), static_cast<std::size_t>(n));
+    death.printed.append(buffer.data(), static_cast<std::size_t>(n));
   ::close(pipe_ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);

@@ -74,9 +74,9 @@ def refused(call, *words):
     try:
         call()
     except ff.ResultError as problem:
-        said = str(problem)
-        assert "\n" not in said and all(w in said for w in words), said
-        return said
+        message = str(problem)
+        assert "\n" not in message and all(w in message for w in words), message
+        return message
     raise AssertionError("accepted")
 
 

@@ -20,7 +20,7 @@ std::vector<std::string> unused(std::string const& toml) {
   MachineConfig machine;
   machine.bind(config);
   machine.check(config);
-  config.reject_mistakes();
+  config.reject_errors();
   return config.unused();
 }
 
@@ -31,7 +31,7 @@ std::string refusal(std::string const& toml) {
     MachineConfig machine;
     machine.bind(config);
     machine.check(config);
-    config.reject_mistakes();
+    config.reject_errors();
   } catch (UserError const& error) {
     return error.what();
   }
@@ -263,7 +263,7 @@ TEST_CASE("pages moved within a memory are faults meanwhile, with and without mi
     config.read_text("memory.placement = \"contiguous\"\nmemory.fault_path = \"gpu\"\n" + toml, "f");
     MachineConfig machine;
     machine.bind(config);
-    return std::pair{machine.faults(), machine.faults_kept_by_gpus()};
+    return std::pair{machine.faults(), machine.faults_recorded_by_gpus()};
   };
   auto const moving = 1U << static_cast<unsigned>(FaultKind::moving);
   CHECK(of("memory.page_sizes = \"base_only\"\n") == std::pair{0U, 0U});
@@ -278,7 +278,7 @@ TEST_CASE("pages evicted from a full GPU are faults meanwhile, with and without 
     config.read_text("memory.placement = \"first_touch\"\nmemory.fault_path = \"gpu\"\n" + toml, "f");
     MachineConfig machine;
     machine.bind(config);
-    return machine.faults_kept_by_gpus();
+    return machine.faults_recorded_by_gpus();
   };
   auto const bit = [](FaultKind kind) { return 1U << static_cast<unsigned>(kind); };
   CHECK(of("driver.batch.replay = \"each_fault\"\n") == bit(FaultKind::not_mapped));
@@ -321,9 +321,9 @@ TEST_CASE("token shares are 0 to 1; epochs, queues and the bypass cache are at l
   for (std::string const key : {"gpu.l2_tlb.tokens.initial = 1.5", "gpu.l2_tlb.tokens.initial = -0.1",
                                 "gpu.l2_tlb.tokens.step = 2.0", "gpu.l2_tlb.tokens.threshold = 1.01"}) {
     CAPTURE(key);
-    auto const said = refusal(key + "\n");
-    CHECK(said.find(key.substr(0, key.find(' '))) != std::string::npos);
-    CHECK(said.find("is outside 0 to 1") != std::string::npos);
+    auto const printed = refusal(key + "\n");
+    CHECK(printed.find(key.substr(0, key.find(' '))) != std::string::npos);
+    CHECK(printed.find("is outside 0 to 1") != std::string::npos);
   }
   for (std::string const key :
        {"gpu.l2_tlb.tokens.epoch", "gpu.l2_tlb.tokens.bypass_entries",
@@ -332,10 +332,10 @@ TEST_CASE("token shares are 0 to 1; epochs, queues and the bypass cache are at l
         "gpu.dram.address_space_aware.silver", "gpu.dram.address_space_aware.normal",
         "gpu.dram.address_space_aware.queues"}) {
     CAPTURE(key);
-    auto const said = refusal(key + " = 0\n");
-    CHECK(said.find(key) != std::string::npos);
-    CHECK(said.find("'0' is outside 1 to ") != std::string::npos);
-    CHECK(said.find('\n') == std::string::npos);
+    auto const printed = refusal(key + " = 0\n");
+    CHECK(printed.find(key) != std::string::npos);
+    CHECK(printed.find("'0' is outside 1 to ") != std::string::npos);
+    CHECK(printed.find('\n') == std::string::npos);
   }
 }
 

@@ -13,7 +13,7 @@ struct ImportCase {
   std::string text;
   // Nodes and links of the resulting machine, "2 gpu, 1 cpu | 2 pcie", counting physical links; or the
   // refusal.
-  std::string becomes;
+  std::string import_as;
   std::string assumed = {};  // sentence that inspect lists for the rule; empty: none
   std::string shows = {};    // output of inspect for a device or link that the rule decides
 };

@@ -42,7 +42,7 @@ std::string summary(Machine const& m) {
 }
 
 struct Read {
-  std::string becomes, text;
+  std::string import_as, text;
   std::vector<std::string> assumed, rules;
 };
 
@@ -54,11 +54,11 @@ Read read(std::string const& text) {
       auto builder = format.parse(text, "f", {}, {});
       result.rules = builder.decisions();
       auto const machine = builder.finish("f");
-      result.becomes = summary(machine);
+      result.import_as = summary(machine);
       result.text = describe_text(machine);
       result.assumed = machine.assumed;
     } catch (UserError const& error) {
-      result.becomes = error.what();
+      result.import_as = error.what();
     }
     return result;
   }
@@ -86,14 +86,14 @@ TEST_CASE("an import rule decides its case, and inspect lists the assumption") {
   for (auto const& c : all_cases()) {
     INFO(c.rule);
     auto const result = read(c.text);
-    CHECK(result.becomes == c.becomes);
+    CHECK(result.import_as == c.import_as);
     INFO(result.text);
     CHECK(result.text.find(c.shows) != std::string::npos);
     auto const& rule = import_rule(c.rule);
     // A refusal creates no machine that could record the rule.
-    if (rule.becomes != Becomes::refused)
+    if (rule.import_as != ImportAs::refused)
       CHECK_MESSAGE(std::ranges::find(result.rules, c.rule) != result.rules.end(), "the rule was not used");
-    CHECK(c.assumed.empty() == (rule.assumed.empty() || rule.becomes == Becomes::refused));
+    CHECK(c.assumed.empty() == (rule.assumed.empty() || rule.import_as == ImportAs::refused));
     if (!c.assumed.empty()) {
       std::string listed;
       for (auto const& sentence : result.assumed) listed += sentence + "\n";

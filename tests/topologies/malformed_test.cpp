@@ -97,7 +97,7 @@ TEST_CASE("validate rejects machines that no importer accepts") {
   CHECK(why([](Machine& b) { b.links[0].backward = {0}; }).find("bandwidth of 0") != std::string::npos);
   CHECK(why([](Machine& b) { b.links[0].count = 0; }).find("count of 0") != std::string::npos);
   CHECK(why([](Machine& b) { b.links[0].latency = 2s; }).find("at most 1") != std::string::npos);
-  CHECK(why([](Machine& b) { b.nodes.resize(kMostNodes + 1); }) ==
+  CHECK(why([](Machine& b) { b.nodes.resize(kMaxNodes + 1); }) ==
         "f: 1000001 nodes, but a machine may have at most 1000000");
 }
 
@@ -208,10 +208,10 @@ TEST_CASE(
       parse_machine(nccl("<cpu numaid=\"0\">" + gpu("A", "b", "2") + gpu("b", "a", "1") + "</cpu>"), "f");
   CHECK(m.count(LinkKind::nvlink) == 2);
   CHECK(m.pairs(LinkKind::nvlink) == 1);
-  bool said = false;
+  bool printed = false;
   for (auto const& s : m.assumed)
-    said |= s == "'gpu0' lists 2 nvlink links to 'gpu1', which lists 1: 2 assumed";
-  CHECK(said);
+    printed |= s == "'gpu0' lists 2 nvlink links to 'gpu1', which lists 1: 2 assumed";
+  CHECK(printed);
 }
 
 TEST_CASE("an hwloc bandwidth matrix that does not match its objects is rejected") {

@@ -230,7 +230,7 @@ TEST_CASE("machine.cluster.switch_bandwidth is reported as unused if the cluster
     MachineConfig machine;
     machine.bind(config);
     machine.fit_to(generate_cluster(load_machine("dgx-h100"), machine.cluster), config);
-    config.reject_mistakes();
+    config.reject_errors();
     return config.unused();
   };
   CHECK(unused("64") ==

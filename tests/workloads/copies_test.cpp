@@ -35,7 +35,7 @@ TEST_CASE("copies: a program with copies keeps its own, and is unchanged without
   auto w = program(2, own);
   add_copies(w);
   CHECK(text(w) == "0:in0+10 0:kernel0 1:wait1 1:in20+10 2:wait3 2:kernel1");
-  leave_out_copies(w);
+  exclude_copies(w);
   // The copy in stream 1 did not end before the preceding wait.
   CHECK(text(w) == "0:kernel0 1:wait0 2:wait1 2:kernel1");
 }
@@ -43,11 +43,11 @@ TEST_CASE("copies: a program with copies keeps its own, and is unchanged without
 TEST_CASE("copies: a stream that only copies is omitted with them, and no stream waits for it") {
   auto w =
       program(1, {Operation::copy_to_gpus(0, 10, 0), Operation::wait_for(0, 1), Operation::launch(0, 1)});
-  leave_out_copies(w);
+  exclude_copies(w);
   CHECK(text(w) == "0:kernel0");
   CHECK(w.streams() == 1);
   auto only = program(0, {Operation::copy_to_gpus(0, 10, 0)});
-  leave_out_copies(only);
+  exclude_copies(only);
   CHECK(only.operations().empty());
 }
 

@@ -85,14 +85,14 @@ TEST_CASE("graphbig: sssp_twc's distances match Dijkstra, and its kernels comput
   for (auto const& g : test_graphs({"power.graph", "as20graph.txt"}))
     for (std::uint32_t const width : {32U, 64U}) {
       CAPTURE(g.name);
-      constexpr std::uint32_t kMost = 20;
+      constexpr std::uint32_t kMax = 20;
       auto const source = first_with_edge(g.graph);
       auto const w = build_on("sssp_twc", g, {{"max_weight", "20"}}, width);
       std::vector<std::uint64_t> weight;
       for (std::uint64_t v = 0; v < g.graph.vertices; ++v)
         for (auto e = g.graph.offsets[v]; e < g.graph.offsets[v + 1]; ++e)
-          weight.push_back(edge_weight(v, g.graph.targets[e], kMost, 1));
-      CHECK(*std::max_element(weight.begin(), weight.end()) == kMost);
+          weight.push_back(edge_weight(v, g.graph.targets[e], kMax, 1));
+      CHECK(*std::max_element(weight.begin(), weight.end()) == kMax);
       CHECK(*std::min_element(weight.begin(), weight.end()) == 1);
 
       // Executes the kernels and checks each access against the data.
@@ -141,11 +141,11 @@ TEST_CASE("graphbig: sssp_twc's distances match Dijkstra, and its kernels comput
       std::vector<std::uint64_t> expected(g.graph.vertices);
       auto const graph = to_boost(g.graph);
       auto const cost = boost::make_function_property_map<BoostGraph::edge_descriptor>(
-          [](auto const& e) { return std::uint64_t{edge_weight(e.m_source, e.m_target, kMost, 1)}; });
+          [](auto const& e) { return std::uint64_t{edge_weight(e.m_source, e.m_target, kMax, 1)}; });
       boost::dijkstra_shortest_paths(
           graph, source, boost::distance_map(map_of(expected)).distance_inf(kInfinity).weight_map(cost));
       CHECK(distance == expected);
-      CHECK(shortest_paths(g.graph, source, kMost, 1).distance == expected);
+      CHECK(shortest_paths(g.graph, source, kMax, 1).distance == expected);
     }
 }
 

@@ -57,7 +57,7 @@ class Machine {
       if (begins(name, "dfindelemin_")) find(k);
       if (begins(name, "dfindelemin2")) claim(k);
       if (begins(name, "verify")) verify(k);
-      if (begins(name, "dfindcompmintwo_find")) find_bosses(k);
+      if (begins(name, "dfindcompmintwo_find")) find_leaders(k);
       if (begins(name, "dfindcompmintwo_unify")) join(k);
     }
     return sum_;
@@ -69,7 +69,7 @@ class Machine {
   }
 
  private:
-  std::uint32_t boss_before(std::uint32_t v) const {
+  std::uint32_t leader_before(std::uint32_t v) const {
     while (before_[v] != v) v = before_[v];
     return v;
   }
@@ -130,9 +130,9 @@ class Machine {
         weights.push_back(e + 1);
         if (weight(v, e) >= least) continue;
         targets.push_back(e + 1);
-        if (boss_before(g_.targets[e]) == boss_before(v)) continue;
+        if (leader_before(g_.targets[e]) == leader_before(v)) continue;
         least = weight(v, e);
-        partner = boss_before(g_.targets[e]);
+        partner = leader_before(g_.targets[e]);
       }
       CHECK(elements(all[v], "edgessrcwt", Op::load) == weights);
       CHECK(elements(all[v], "edgessrcdst", Op::load) == targets);
@@ -144,7 +144,7 @@ class Machine {
       auto const minimum = elements(all[v], "minwtcomponent", Op::store);
       CHECK(minimum.size() == (partner != n_));
       for (auto const b : minimum) {
-        CHECK(b == boss_before(v));
+        CHECK(b == leader_before(v));
         lightest_of_[b] = std::min(lightest_of_[b], least);
       }
       lightest_[v] = least;
@@ -155,13 +155,13 @@ class Machine {
   void claim(std::size_t k) {
     auto const all = threads(k);
     for (std::uint32_t v = 0; v < n_; ++v) {
-      auto const own = boss_before(v);
+      auto const own = leader_before(v);
       std::vector<std::uint64_t> claims, targets;
       if (lightest_[v] == lightest_of_[own] && partner_[v] != n_)
         for (auto e = g_.offsets[v]; e < g_.offsets[v + 1]; ++e) {
           if (weight(v, e) != lightest_[v]) continue;
           targets.push_back(e + 1);
-          if (boss_before(g_.targets[e]) == partner_[v]) claims.push_back(own);
+          if (leader_before(g_.targets[e]) == partner_[v]) claims.push_back(own);
         }
       CHECK(elements(all[v], "edgessrcdst", Op::load) == targets);
       CHECK(elements(all[v], "goaheadnodeofcomponent", Op::store) == claims);
@@ -183,7 +183,7 @@ class Machine {
     CHECK(marked == expected);
   }
 
-  void find_bosses(std::size_t k) {
+  void find_leaders(std::size_t k) {
     auto const all = threads(k);
     first_.assign(n_, n_);
     second_ = first_;
@@ -192,8 +192,8 @@ class Machine {
       CHECK(searched ==
             (adds_[v] ? std::vector<std::uint64_t>{v, partner_[v]} : std::vector<std::uint64_t>{}));
       if (!adds_[v]) continue;
-      first_[v] = boss_before(v);
-      second_[v] = boss_before(partner_[v]);
+      first_[v] = leader_before(v);
+      second_[v] = leader_before(partner_[v]);
     }
   }
 

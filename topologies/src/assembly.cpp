@@ -12,8 +12,8 @@ std::uint32_t sms_of_gpu(Machine const& machine, std::uint32_t configured) {
   constexpr std::uint32_t kDefault = 36;
   if (configured != 0) return configured;
   auto const gpus = machine.nodes_of(NodeKind::gpu);
-  auto const said = gpus.empty() ? 0 : machine.nodes[gpus[0]].sm_count;
-  return said != 0 ? said : kDefault;
+  auto const sm_count = gpus.empty() ? 0 : machine.nodes[gpus[0]].sm_count;
+  return sm_count != 0 ? sm_count : kDefault;
 }
 
 namespace {
@@ -241,7 +241,7 @@ void Assembly::build_nics() {
     auto& nic = system_->add<Nic>(machine_.nodes[node].name + ".port", port);
     Latency const latency{config_.nic.latency};
     system_->connect(nic.memory_request, system_->family(std::vector{nic.access}), latency);
-    system_->connect(nic.answer, nic.memory_response, latency);
+    system_->connect(nic.response, nic.memory_response, latency);
     device_nodes_.nics.push_back(static_cast<NodeId>(node));
     device_names_.nics.push_back(machine_.nodes[node].name);
     nics_.push_back(&nic);
@@ -276,8 +276,8 @@ void Assembly::build_cpus() {
     iommu.replays_first_touches = config_.memory.replays_first_touches();
     iommu.coalesces = config_.memory.coalesces();
     iommu.pages_are_moved = config_.pages_leave_frames();
-    iommu.kept_by_gpus = config_.faults_kept_by_gpus();
-    iommu.records_faults = iommu.kept_by_gpus == 0 || iommu.kept_by_gpus != config_.faults();
+    iommu.recorded_by_gpus = config_.faults_recorded_by_gpus();
+    iommu.records_faults = iommu.recorded_by_gpus == 0 || iommu.recorded_by_gpus != config_.faults();
     for (auto const g : instance.gpus)
       if (gpus_[g]->cpu == c)
         iommu.gpus.push_back({static_cast<DeviceId>(g), static_cast<NodeId>(gpus_[g]->node)});
@@ -285,7 +285,7 @@ void Assembly::build_cpus() {
 
     begin_group(cpu.node, kPortGroup);
     auto port = port_spec(cpu.node, device, config_.cpu_llc.slices);
-    port.page_faults = iommu.kept_by_gpus != 0;
+    port.page_faults = iommu.recorded_by_gpus != 0;
     port.iommu = iommu.index;
     port.fault_batches = config_.in_batches();
     constexpr std::size_t kOrders = 4;  // fault orders to a GPU: one outstanding, and replays
@@ -358,7 +358,7 @@ void Assembly::build_gpus() {
         {config_.sm, clock, gpu.number, static_cast<std::uint32_t>(gpu.instance->gpus.size()), sms_,
          config_.gpu.warp_width, config_.host.block_order, &applications_,
          config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0,
-         config_.in_batches() && config_.looks_at_periods(), config_.memory.stalls_gpus()});
+         config_.in_batches() && config_.has_periods(), config_.memory.stalls_gpus()});
     gpu.l2_tlb = &system_->add<L2Tlb>(
         name + ".l2_tlb",
         {config_.l2_tlb, clock, sms_ + scalar_caches,
@@ -381,7 +381,7 @@ void Assembly::build_gpus() {
     gmmu.preloaded = &gpu.instance->memory->gpu_table(gpu.number);
     gmmu.slices_to_flush = config_.l2_cache.software_coherent() ? config_.l2_cache.slices : 0;
     gmmu.moves = config_.driver.migrations;
-    gmmu.keeps_faults = config_.faults_kept_by_gpus() != 0;
+    gmmu.records_faults = config_.faults_recorded_by_gpus() != 0;
     gmmu.fault_batches = config_.in_batches();
     gmmu.sms = sms_;
     gmmu.has_copies = config_.memory.makes_copies();
@@ -405,13 +405,13 @@ void Assembly::build_gpus() {
     begin_group(gpu.node, kPortGroup);
     auto port = port_spec(gpu.node, device, config_.l2_cache.slices);
     port.outbound = remote_clients.requests();
-    port.page_faults = gmmu.keeps_faults;
+    port.page_faults = gmmu.records_faults;
     port.fault_batches = gmmu.fault_batches;
     constexpr std::uint32_t kNotes = 2;  // interrupt, end of a read of the buffer
     port.fabric =
         fabric_spec(gpu.node, "rdma",
                     port.outbound + config_.gmmu.pending + config_.driver.migrations + port.inbound +
-                        (gmmu.keeps_faults ? config_.gmmu.fault_buffer + kNotes : 0));
+                        (gmmu.records_faults ? config_.gmmu.fault_buffer + kNotes : 0));
     port.memory_port = slice_clients.add(1, port.memory_credits);
     port.memory = memory;
     port.iommu_node = static_cast<NodeId>(cpus_[gpu.cpu]->node);

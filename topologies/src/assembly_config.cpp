@@ -76,25 +76,25 @@ void MachineConfig::bind(Config& config, Policies const* more) {
     spec.describe(table);
     config.bind(name, table, Config::Spec::lasting);
   });
-  leave_out_unused(config);
+  exclude_unused(config);
 }
 
-void MachineConfig::leave_out_unused(Config& config) const {
-  auto const kept_by_gpus = faults_kept_by_gpus();
+void MachineConfig::exclude_unused(Config& config) const {
+  auto const recorded_by_gpus = faults_recorded_by_gpus();
   bool const batches = batch.in_batches() && memory.replays_faults();
-  config.leave_out_unused({
+  config.exclude_unused({
       {facts::kBuffersAreChosen, memory.page_sizes.make({})->large_buffers("chosen") == "chosen"},
       {facts::kLargePages, memory.has_large_pages() || memory.coalesces() || memory.has_large_frames() ||
                                memory.fragmentation_index > 0},
       {facts::kCoalescing, memory.coalesces()},
       {facts::kCompaction, memory.compacts()},
       {facts::kRelocations, memory.relocates()},
-      {facts::kFirstTouch, memory.pages_wait()},
+      {facts::kFirstTouch, memory.maps_at_first_touch()},
       {facts::kReplays, memory.replays_faults()},
-      {facts::kFaultsAtIommu, kept_by_gpus != faults()},
-      {facts::kFaultsAtGpus, kept_by_gpus != 0},
+      {facts::kFaultsAtIommu, recorded_by_gpus != faults()},
+      {facts::kFaultsAtGpus, recorded_by_gpus != 0},
       {facts::kBatches, batches},
-      {facts::kAdaptiveBlocks, !sm.thread_blocks.why_not({}).empty() || looks_at_periods()},
+      {facts::kAdaptiveBlocks, !sm.thread_blocks.why_not({}).empty() || has_periods()},
   });
 }
 
@@ -105,12 +105,12 @@ std::uint32_t MachineConfig::faults() const {
          (pages_leave_frames() ? bit(FaultKind::moving) : 0);
 }
 
-std::uint32_t MachineConfig::faults_kept_by_gpus() const {
+std::uint32_t MachineConfig::faults_recorded_by_gpus() const {
   if (!memory.fault_path.why_not({}).empty()) return 0;
   auto const path = memory.fault_path.make({});
   std::uint32_t kept = 0;
   for (auto const kind : {FaultKind::not_mapped, FaultKind::remote, FaultKind::moving})
-    if (path->kept_by_gpu(kind)) kept |= 1U << static_cast<unsigned>(kind);
+    if (path->recorded_by_gpu(kind)) kept |= 1U << static_cast<unsigned>(kind);
   return kept & faults();
 }
 
@@ -119,7 +119,7 @@ void MachineConfig::fit_to(Machine const& chosen, Config& config) const {
     return chosen.nodes[node].kind == NodeKind::network_switch;
   };
   auto const joins_switches = [&](MachineLink const& link) { return is_switch(link.a) && is_switch(link.b); };
-  config.leave_out_unused({
+  config.exclude_unused({
       {facts::kCluster, chosen.machines() > 1},
       {facts::kSwitches, cluster.machines > 1 && std::ranges::any_of(chosen.links, joins_switches)},
       {facts::kNicBandwidths, chosen.count(LinkKind::network) != 0 && chosen.states_nic_bandwidth()},

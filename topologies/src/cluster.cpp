@@ -71,15 +71,15 @@ class Cluster {
     if (machine_.machines() > 1)
       refuse("machines", n,
              "the machine is already a cluster of " + std::to_string(machine_.machines()) + " machines");
-    if (n * machine_.nodes.size() > kMostNodes / 2) {
+    if (n * machine_.nodes.size() > kMaxNodes / 2) {
       refuse("machines", n,
              "that many copies of " + std::to_string(machine_.nodes.size()) + " nodes exceed " +
-                 std::to_string(kMostNodes / 2) + " nodes");
+                 std::to_string(kMaxNodes / 2) + " nodes");
     }
-    if (n * machine_.links.size() > kMostLinks / 2) {
+    if (n * machine_.links.size() > kMaxLinks / 2) {
       refuse("machines", n,
              "that many copies of " + std::to_string(machine_.links.size()) + " links exceed " +
-                 std::to_string(kMostLinks / 2) + " links");
+                 std::to_string(kMaxLinks / 2) + " links");
     }
     if (spec_.switch_bandwidth != Bandwidth{} && spec_.switch_bandwidth < kLowestBandwidth)
       throw UserError(where() + ": switch_bandwidth is " + to_text(spec_.switch_bandwidth) +
@@ -231,7 +231,7 @@ class Cluster {
              std::to_string(groups) + " groups need " + std::to_string(groups - 1) +
                  " global links from each group of " + std::to_string(in_group) + " routers");
     }
-    if (groups * (in_group + groups) * (in_group + groups) > kMostLinks) {
+    if (groups * (in_group + groups) * (in_group + groups) > kMaxLinks) {
       refuse("routers_per_group", in_group,
              std::to_string(groups) + " groups of this size have too many links");
     }
@@ -262,10 +262,10 @@ class Cluster {
       if (size[d] == 0 || size[d] > 4096)
         refuse(std::string(1, "xyz"[d]), size[d], "x, y and z must all be 1 to 4096, or all be 0");
     auto const places = size[0] * size[1] * size[2];
-    if (places < n || places > kMostNodes / 2) {
+    if (places < n || places > kMaxNodes / 2) {
       refuse("machines", n,
              "the torus has " + std::to_string(places) + " places and must have one per machine, at most " +
-                 std::to_string(kMostNodes / 2) + " in total");
+                 std::to_string(kMaxNodes / 2) + " in total");
     }
     auto const routers = switches("router", places);
     for (std::size_t m = 0; m < nics_.size(); ++m)
@@ -300,7 +300,7 @@ void ClusterSpec::describe(ParamTable& t) {
             {"torus", ClusterShape::torus}},
            "Network topology of the cluster", "assumed")
       .only_when(sibling("machines").is_above(1));
-  t.count("machines", machines, {1, kMostNodes}, "Number of copies of the machine", "assumed");
+  t.count("machines", machines, {1, kMaxNodes}, "Number of copies of the machine", "assumed");
   auto const if_several = t.only_when(sibling("machines").is_above(1));
   t.count("radix", radix, {2, 4096}, "Ports per network switch (fat_tree, rail_optimized)",
           "NVIDIA Quantum-2: 64 ports of 400 Gbit/s");

@@ -23,9 +23,9 @@ class Rules {
               typename I::Setup const& setup) {
     auto const why = choice.why_not(setup);
     if (!why.empty()) {
-      auto const said = section + "." + choice.section() + "." + why;
-      auto const key = said.substr(0, said.find(' '));
-      config_.refuse(config_.where(key).empty() ? section + "." + name : key, said);
+      auto const problem = section + "." + choice.section() + "." + why;
+      auto const key = problem.substr(0, problem.find(' '));
+      config_.refuse(config_.where(key).empty() ? section + "." + name : key, problem);
     }
     return why.empty();
   }
@@ -128,7 +128,7 @@ bool MachineConfig::check_large_pages(Config& config) const {
                       ": pages with copies cannot be coalesced, but memory.remote_touch = " +
                       memory.remote_touch.name() + " makes copies");
   if (memory.has_large_pages() && memory.pages_move()) {
-    auto const what = memory.says_large_pages();
+    auto const what = memory.large_pages_setting();
     config.refuse(what.substr(0, what.find(' ')),
                   what + ": large pages cannot migrate, but memory.remote_touch = " +
                       memory.remote_touch.name() + " migrates pages");
@@ -159,9 +159,9 @@ void MachineConfig::check_relocations(Config& config) const {
 
 // A page that the IOMMU maps at its first touch causes no fault that a GPU could record.
 void MachineConfig::check_fault_path(Config& config) const {
-  auto const path = memory.fault_path.why_not({}).empty() && memory.pages_wait() &&
+  auto const path = memory.fault_path.why_not({}).empty() && memory.maps_at_first_touch() &&
                     memory.first_touch_by == FirstTouchBy::iommu;
-  if (path && memory.fault_path.make({})->kept_by_gpu(FaultKind::not_mapped))
+  if (path && memory.fault_path.make({})->recorded_by_gpu(FaultKind::not_mapped))
     config.refuse("memory.fault_path", "memory.fault_path = " + memory.fault_path.name() +
                                            ": GPUs record faults for the driver, but with "
                                            "memory.first_touch_by = iommu the IOMMU maps pages itself");
@@ -173,7 +173,7 @@ void MachineConfig::check_copies(Config& config) const {
   auto const refuse = [&](std::string const& key, std::string const& why) {
     config.refuse(key, "memory.remote_touch = " + memory.remote_touch.name() + ": " + why);
   };
-  if (faults_kept_by_gpus() != faults())
+  if (faults_recorded_by_gpus() != faults())
     refuse("memory.fault_path",
            "each GPU that reads a page must raise its own fault, but memory.fault_path = " +
                memory.fault_path.name() + " merges faults of several GPUs; use gpu");
@@ -187,11 +187,11 @@ void MachineConfig::check_batches(Config& config) const {
   auto const refuse = [&](std::string const& key, std::string const& why) {
     config.refuse(key, "driver.batch.replay = " + batch.replay.name() + ": " + why);
   };
-  if (faults_kept_by_gpus() != faults())
+  if (faults_recorded_by_gpus() != faults())
     refuse("memory.fault_path", "batches are read from a GPU's fault buffer, but memory.fault_path = " +
                                     memory.fault_path.name() + " records faults elsewhere; use gpu");
   if (memory.has_large_pages()) {
-    auto const what = memory.says_large_pages();
+    auto const what = memory.large_pages_setting();
     auto const key = what.substr(0, what.find(' '));
     refuse(key, "pages that migrate in batches must be base pages (" + key + ")");
   }

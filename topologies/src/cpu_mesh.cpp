@@ -7,7 +7,7 @@
 
 namespace farfault::topologies {
 namespace {
-constexpr std::size_t kMostCpus = 1024;
+constexpr std::size_t kMaxCpus = 1024;
 }
 
 void join_cpus(MachineBuilder& builder, std::vector<std::uint32_t> const& cpus, LinkDefaults const& defaults,
@@ -16,9 +16,9 @@ void join_cpus(MachineBuilder& builder, std::vector<std::uint32_t> const& cpus, 
   for (auto const cpu : cpus) hosts[builder.machine().nodes[cpu].machine].push_back(cpu);
   std::size_t joined = 0;
   for (auto const& [host, its] : hosts) {
-    if (its.size() > kMostCpus) {
+    if (its.size() > kMaxCpus) {
       throw UserError(where + ": " + std::to_string(its.size()) + " CPUs, but a node may have at most " +
-                      std::to_string(kMostCpus));
+                      std::to_string(kMaxCpus));
     }
     if (its.size() > 1) joined += its.size();
     for (std::size_t i = 0; i < its.size(); ++i) {
@@ -31,8 +31,8 @@ void join_cpus(MachineBuilder& builder, std::vector<std::uint32_t> const& cpus, 
     }
   }
   auto const kind = decisions.decide({FileFormat::any, "CPUs", {}, {}, joined > 0 ? kSeveral : 0U}, {});
-  if (kind == Becomes::cpu_interconnect)
-    decisions.say("any:cpu-mesh", {std::to_string(joined), hosts.size() > 1 ? " of each host" : ""});
+  if (kind == ImportAs::cpu_interconnect)
+    decisions.report("any:cpu-mesh", {std::to_string(joined), hosts.size() > 1 ? " of each host" : ""});
 }
 
 }  // namespace farfault::topologies

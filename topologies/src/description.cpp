@@ -14,10 +14,10 @@ namespace farfault::topologies {
 namespace {
 
 // Beyond this many (node or link, destination) pairs a summary of routes takes too long.
-constexpr std::uint64_t kMostSteps = 1ULL << 25U;
+constexpr std::uint64_t kMaxSteps = 1ULL << 25U;
 // All pairs of GPUs up to this many; beyond, only the routes from the first GPU.
-constexpr std::size_t kMostSources = 256;
-constexpr std::size_t kMostListedNodes = 512;
+constexpr std::size_t kMaxSources = 256;
+constexpr std::size_t kMaxListedNodes = 512;
 
 using Json = nlohmann::ordered_json;
 
@@ -48,11 +48,11 @@ std::string routes_text(Machine const& m) {
   auto const gpus = m.nodes_of(NodeKind::gpu);
   auto const ends = gpus.size() + m.count(NodeKind::cpu) + m.count(NodeKind::nic);
   if (gpus.size() < 2) return "routes between GPUs: none (one GPU)\n";
-  if (ends * (m.nodes.size() + m.links.size()) > kMostSteps)
+  if (ends * (m.nodes.size() + m.links.size()) > kMaxSteps)
     return "routes between GPUs: too many to summarize\n";
   Routes const routes(m);
   std::map<std::tuple<std::uint32_t, Duration, Bandwidth>, std::uint64_t> classes;
-  auto const all = gpus.size() <= kMostSources;
+  auto const all = gpus.size() <= kMaxSources;
   for (auto from : gpus) {
     for (auto to : gpus) {
       if (from == to) continue;
@@ -106,7 +106,7 @@ std::string describe_text(Machine const& m) {
     if (auto const n = m.count(kind))
       out += "  " + std::to_string(n) + " " + std::string(name_of(kind)) + "\n";
   out += machines_text(m);
-  if (m.nodes.size() <= kMostListedNodes) {
+  if (m.nodes.size() <= kMaxListedNodes) {
     for (auto const& node : m.nodes) {
       out += "    " + shown(node.name) + " (" + std::string(name_of(node.kind));
       if (node.numa >= 0) out += ", NUMA node " + std::to_string(node.numa);

@@ -5,14 +5,14 @@
 
 namespace farfault::topologies {
 namespace {
-constexpr std::uint32_t kMostGpus = 65'536;
-constexpr std::uint32_t kMostMeshedGpus = 2048;  // two million links
+constexpr std::uint32_t kMaxGpus = 65'536;
+constexpr std::uint32_t kMaxMeshedGpus = 2048;  // two million links
 }  // namespace
 
 void GenericSpec::describe(ParamTable& t) {
   auto const if_generated = t.only_when(setting("machine.topology").is("generic"));
-  t.count("gpus", gpus, {1, kMostGpus}, "Number of GPUs", "GMMU Bypass: 4");
-  t.count("gpus_per_switch", gpus_per_switch, {1, kMostGpus}, "GPUs per PCIe switch", "MGPUSim: 2");
+  t.count("gpus", gpus, {1, kMaxGpus}, "Number of GPUs", "GMMU Bypass: 4");
+  t.count("gpus_per_switch", gpus_per_switch, {1, kMaxGpus}, "GPUs per PCIe switch", "MGPUSim: 2");
   t.count("nics_per_switch", nics_per_switch, {0, 64}, "NICs per PCIe switch", "assumed");
   t.choice("fabric", fabric, {{"pcie", GenericFabric::pcie}, {"nvlink_mesh", GenericFabric::nvlink_mesh}},
            "Interconnect between GPUs: PCIe only, or also a full mesh of NVLinks", "GMMU Bypass: pcie");
@@ -23,7 +23,7 @@ void GenericSpec::describe(ParamTable& t) {
 Machine generate_generic(GenericSpec const& spec, LinkDefaults const& defaults) {
   std::string const where = "generated machine";
   auto const mesh = spec.fabric == GenericFabric::nvlink_mesh;
-  auto const most = mesh ? kMostMeshedGpus : kMostGpus;
+  auto const most = mesh ? kMaxMeshedGpus : kMaxGpus;
   if (spec.gpus == 0 || spec.gpus > most) {
     throw UserError(where + ": gpus is " + std::to_string(spec.gpus) + ", but it must be 1 to " +
                     std::to_string(most) + (mesh ? " in a mesh" : ""));

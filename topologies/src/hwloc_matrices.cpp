@@ -13,7 +13,7 @@
 namespace farfault::topologies {
 namespace {
 
-constexpr std::uint64_t kMostMatrixObjects = 4096;
+constexpr std::uint64_t kMaxMatrixObjects = 4096;
 constexpr std::uint64_t kMegabyte = 1'000'000;
 constexpr std::uint64_t kConstant = 100'000;  // MB/s: hwloc's RSMI backend writes this value for any two GPUs
 
@@ -38,8 +38,8 @@ std::string with_type(pugi::xml_node matrix, std::string_view word) {
 }
 
 bool is_of_links(pugi::xml_node matrix) {
-  return import_rule({FileFormat::hwloc_xml, "matrix", matrix.attribute("name").value()}).becomes !=
-         Becomes::left_out;
+  return import_rule({FileFormat::hwloc_xml, "matrix", matrix.attribute("name").value()}).import_as !=
+         ImportAs::omitted;
 }
 
 // A matrix of distinct nodes: objects of one GPU are merged, and objects without a node are removed.
@@ -70,7 +70,7 @@ class Matrices {
 
   Matrix read(pugi::xml_node element, Keep keep) {
     auto const name = name_of_matrix(element);
-    auto const n = xml_number(element, "nbobjs", 0, kMostMatrixObjects, o_.where);
+    auto const n = xml_number(element, "nbobjs", 0, kMaxMatrixObjects, o_.where);
     std::vector<std::string> objects;
     each_word(element, "indexes", [&](std::string_view word) {
       if (objects.size() <= n) objects.emplace_back(word);
@@ -118,9 +118,9 @@ class Matrices {
     auto const cpu = o_.cpus.find(key);
     auto const facts = (device != o_.devices.end() ? kThere : 0U) | (cpu != o_.cpus.end() ? kNumber : 0U);
     switch (o_.decide("matrix object", {}, {}, facts, "'" + shown(key) + "'")) {
-      case Becomes::named:
+      case ImportAs::named:
         return device->second;
-      case Becomes::cpu_above:
+      case ImportAs::cpu_above:
         return cpu->second;
       default:
         return kNoNode;
@@ -147,9 +147,9 @@ class Matrices {
 
   void read_bandwidths(pugi::xml_node element) {
     auto const name = name_of_matrix(element);
-    auto const becomes = o_.decide("matrix", name, {}, 0, std::string());
-    if (becomes == Becomes::left_out) return;
-    auto const kind = link_kind(becomes);
+    auto const import_as = o_.decide("matrix", name, {}, 0, std::string());
+    if (import_as == ImportAs::omitted) return;
+    auto const kind = link_kind(import_as);
     auto const m = read(element, Keep::largest);
     std::uint64_t pairs = 0;
     bool constant = true;
@@ -163,7 +163,7 @@ class Matrices {
       auto const b = m.nodes[j];
       auto const facts = (constant ? kSeveral : 0U) | (kind == LinkKind::xgmi && is_far(a, b) ? kAbsurd : 0U);
       if (o_.decide("matrix pair", name, {}, facts, [&] { return o_.quoted(a) + " and " + o_.quoted(b); }) !=
-          Becomes::left_out)
+          ImportAs::omitted)
         add(a, b, kind, m.at(i, j), m.at(j, i));
     });
   }
@@ -184,13 +184,13 @@ class Matrices {
   void add(std::uint32_t a, std::uint32_t b, LinkKind kind, std::uint64_t forward, std::uint64_t backward) {
     bool const both = forward != 0 && backward != 0;
     if (o_.decide("matrix value", {}, {}, both ? kNumber : 0U,
-                  [&] { return o_.quoted(a) + " and " + o_.quoted(b); }) == Becomes::assumed)
+                  [&] { return o_.quoted(a) + " and " + o_.quoted(b); }) == ImportAs::assumed)
       forward = backward = std::max(forward, backward);
     forward *= kMegabyte;
     backward *= kMegabyte;
     auto const one = o_.defaults.bandwidth(kind).bytes_per_second;
     auto const count =
-        std::clamp<std::uint64_t>((std::max(forward, backward) + one / 2) / one, 1, kMostParallelLinks);
+        std::clamp<std::uint64_t>((std::max(forward, backward) + one / 2) / one, 1, kMaxParallelLinks);
     o_.tally.no_latency(kind, count);
     o_.builder.add_link(a, b, kind, o_.defaults.latency(kind), {forward / count}, {backward / count},
                         static_cast<std::uint32_t>(count));
@@ -213,7 +213,7 @@ std::set<std::string> objects_of_matrices(pugi::xml_node topology) {
     for (auto matrix : topology.children(element))
       if (is_of_links(matrix))
         each_word(matrix, "indexes", [&](std::string_view word) {
-          if (objects.size() <= kMostMatrixObjects) objects.insert(with_type(matrix, word));
+          if (objects.size() <= kMaxMatrixObjects) objects.insert(with_type(matrix, word));
         });
   return objects;
 }

@@ -34,8 +34,8 @@ struct HwlocObjects {
   MachineNode& node(std::uint32_t index) { return builder.machine().nodes[index]; }
   std::string quoted(std::uint32_t index) { return "'" + node(index).name + "'"; }
   template <class Example = std::string>  // a text, or a function that returns one
-  Becomes decide(std::string_view element, std::string_view text, std::string_view detail,
-                 std::uint32_t facts, Example const& example) {
+  ImportAs decide(std::string_view element, std::string_view text, std::string_view detail,
+                  std::uint32_t facts, Example const& example) {
     return decisions.decide({FileFormat::hwloc_xml, element, text, detail, facts}, example);
   }
 };

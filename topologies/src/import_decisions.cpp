@@ -83,32 +83,32 @@ ImportRule const& import_rule(std::string_view id) {
   return *found;
 }
 
-NodeKind node_kind(Becomes becomes) {
-  switch (becomes) {
-    case Becomes::gpu:
+NodeKind node_kind(ImportAs import_as) {
+  switch (import_as) {
+    case ImportAs::gpu:
       return NodeKind::gpu;
-    case Becomes::cpu:
+    case ImportAs::cpu:
       return NodeKind::cpu;
-    case Becomes::pcie_switch:
+    case ImportAs::pcie_switch:
       return NodeKind::pcie_switch;
-    case Becomes::nvswitch:
+    case ImportAs::nvswitch:
       return NodeKind::nvswitch;
-    case Becomes::nic:
+    case ImportAs::nic:
       return NodeKind::nic;
     default:
       return NodeKind::network_switch;
   }
 }
 
-LinkKind link_kind(Becomes becomes) {
-  switch (becomes) {
-    case Becomes::pcie:
+LinkKind link_kind(ImportAs import_as) {
+  switch (import_as) {
+    case ImportAs::pcie:
       return LinkKind::pcie;
-    case Becomes::nvlink:
+    case ImportAs::nvlink:
       return LinkKind::nvlink;
-    case Becomes::xgmi:
+    case ImportAs::xgmi:
       return LinkKind::xgmi;
-    case Becomes::cpu_interconnect:
+    case ImportAs::cpu_interconnect:
       return LinkKind::cpu_interconnect;
     default:
       return LinkKind::network;
@@ -126,19 +126,19 @@ Decisions::Use& Decisions::record(ImportRule const& rule, std::string const& exa
   return use;
 }
 
-Becomes Decisions::decide(Stated const& stated, std::string const& example) {
+ImportAs Decisions::decide(Stated const& stated, std::string const& example) {
   auto const& rule = import_rule(stated);
   record(rule, example);
-  return rule.becomes;
+  return rule.import_as;
 }
 
 void Decisions::note(std::string_view id, std::string const& example) {
   record(import_rule(id), example);
 }
 
-void Decisions::say(std::string_view id, std::vector<std::string> const& values) {
+void Decisions::report(std::string_view id, std::vector<std::string> const& values) {
   auto const& rule = import_rule(id);
-  record(rule, {}).said.push_back(filled(rule.assumed, [&](std::string_view name) {
+  record(rule, {}).sentences.push_back(filled(rule.assumed, [&](std::string_view name) {
     auto const i = static_cast<std::size_t>(name[0] - '0');
     FF_CHECK(i < values.size(), "too few values for an assumption");
     return values[i];
@@ -151,8 +151,8 @@ void Decisions::write(MachineBuilder& builder) const {
     auto const& use = uses_[i];
     if (use.times == 0) continue;
     builder.decided(rule.id);
-    for (auto const& sentence : use.said) builder.assume(sentence);
-    if (rule.assumed.empty() || !use.said.empty()) continue;
+    for (auto const& sentence : use.sentences) builder.assume(sentence);
+    if (rule.assumed.empty() || !use.sentences.empty()) continue;
     builder.assume(filled(rule.assumed, [&](std::string_view name) {
       auto const times = std::to_string(use.times);
       if (name == "n") return times;

@@ -29,7 +29,7 @@ enum class FileFormat : std::uint8_t {
   any
 };
 
-enum class Becomes : std::uint8_t {
+enum class ImportAs : std::uint8_t {
   // a device
   gpu,
   cpu,
@@ -37,8 +37,8 @@ enum class Becomes : std::uint8_t {
   nvswitch,
   nic,
   network_switch,
-  part,      // of the device above it, or of the earlier device with the same id
-  left_out,  // also for links
+  part,     // of the device above it, or of the earlier device with the same id
+  omitted,  // also for links
   refused,
   // the end of a link
   named,      // the device that the file names
@@ -91,7 +91,7 @@ struct ImportRule {
   std::string_view detail;
   std::uint32_t needs;     // facts
   std::uint32_t excludes;  // facts
-  Becomes becomes;
+  ImportAs import_as;
   // The assumption that inspect lists for the rule; empty: none. "{}" is the first example and the number of
   // further ones, "{n}" the count.
   std::string_view assumed;
@@ -115,25 +115,25 @@ ImportRule const& import_rule(std::string_view id);
 bool matches_pattern(std::string_view text, std::string_view pattern);
 
 // For a rule that makes a device or a kind of link.
-NodeKind node_kind(Becomes becomes);
-LinkKind link_kind(Becomes becomes);
+NodeKind node_kind(ImportAs import_as);
+LinkKind link_kind(ImportAs import_as);
 
 // The rules that one import used.
 class Decisions {
  public:
   // Looks up the rule and records it; `example` names the device or link in the assumption.
-  Becomes decide(Stated const& stated, std::string const& example);
+  ImportAs decide(Stated const& stated, std::string const& example);
   // The same for a frequently used rule: `example()` is called at its first use only.
   template <std::invocable Example>
-  Becomes decide(Stated const& stated, Example const& example) {
+  ImportAs decide(Stated const& stated, Example const& example) {
     auto const& rule = import_rule(stated);
     auto& use = use_of(rule);
     if (use.times++ == 0) use.example = example();
-    return rule.becomes;
+    return rule.import_as;
   }
   void note(std::string_view id, std::string const& example = {});
   // Lists the assumption of a rule verbatim, with `values` for "{0}", "{1}" and so on.
-  void say(std::string_view id, std::vector<std::string> const& values);
+  void report(std::string_view id, std::vector<std::string> const& values);
   // Lists the assumptions of all rules used, in the order of the table.
   void write(MachineBuilder& builder) const;
 
@@ -141,7 +141,7 @@ class Decisions {
   struct Use {
     std::uint64_t times = 0;
     std::string example;
-    std::vector<std::string> said;
+    std::vector<std::string> sentences;
   };
   Use& use_of(ImportRule const& rule);
   Use& record(ImportRule const& rule, std::string const& example);

@@ -22,7 +22,7 @@ bool may_evict(PagingDriverSpec const& driver) {
 }
 
 // In every case, an eviction unit must find room in the CPU's memory.
-void check_room_to_leave(InitialMemory const& memory, PagingDriverSpec const& driver) {
+void check_eviction_capacity(InitialMemory const& memory, PagingDriverSpec const& driver) {
   if (!may_evict(driver)) return;
   auto const pages = pages_of_buffers(driver);
   auto const unit = std::max<std::uint64_t>(driver.batch.eviction_unit.bytes >> driver.page_bits, 1);
@@ -38,8 +38,8 @@ void check_room_to_leave(InitialMemory const& memory, PagingDriverSpec const& dr
 
 // By GPU: maximum number of base pages that the application has allocated there. Exact for a program with one
 // stream; for several streams, the largest buffer is a lower bound.
-std::vector<std::uint64_t> most_allocated(InitialMemory const& memory, Applications const& applications,
-                                          std::uint32_t a, std::uint32_t gpus) {
+std::vector<std::uint64_t> max_allocated(InitialMemory const& memory, Applications const& applications,
+                                         std::uint32_t a, std::uint32_t gpus) {
   auto const& workload = *applications[a].workload;
   std::vector<std::uint64_t> now(gpus), most(gpus);
   for (auto const& o : workload.operations()) {
@@ -58,10 +58,10 @@ std::vector<std::uint64_t> most_allocated(InitialMemory const& memory, Applicati
 }
 
 // Allocated memory is not evicted, and faulted pages need at least one more frame.
-void check_room_to_come(InitialMemory const& memory, PagingDriverSpec const& driver,
-                        Applications const& applications) {
+void check_migration_capacity(InitialMemory const& memory, PagingDriverSpec const& driver,
+                              Applications const& applications) {
   for (std::uint32_t a = 0; a < applications.count(); ++a)
-    for (auto const pages : most_allocated(memory, applications, a, driver.devices.gpus()))
+    for (auto const pages : max_allocated(memory, applications, a, driver.devices.gpus()))
       if (pages >= driver.usable_frames())
         throw UserError("driver.batch.replay = " + driver.batch.replay.name() + ": workload '" +
                         applications[a].workload->name() + "' allocates " + std::to_string(pages) +
@@ -169,7 +169,7 @@ void Assembly::add_host_and_driver(Instance& instance) {
   driver.host_written = memory.host_written();
   driver.flush_moving_pages = config_.l2_cache.software_coherent();
   driver.unmapped_pages = memory.unmapped_pages();
-  driver.pages_wait = config_.memory.pages_wait();
+  driver.maps_at_first_touch = config_.memory.maps_at_first_touch();
   driver.pages_move = config_.memory.pages_move();
   driver.makes_copies = config_.memory.makes_copies();
   driver.spaces = applications_.spaces();
@@ -179,7 +179,7 @@ void Assembly::add_host_and_driver(Instance& instance) {
   driver.coalesced_at_start = memory.coalesced();
   driver.large_size = config_.memory.large_frame_size();
   describe_relocations(driver);
-  driver.en_masse = memory.en_masse();
+  driver.large_regions = memory.large_regions();
   bool const orders = std::ranges::any_of(applications_, [](Application const& a) {
     return std::ranges::any_of(a.workload->operations(), &Operation::is_of_driver);
   });
@@ -197,8 +197,8 @@ void Assembly::add_host_and_driver(Instance& instance) {
   driver.line_bytes = config_.gpu.line_bytes;
   if (config_.in_batches()) {
     describe_batches(instance, driver);
-    check_room_to_leave(memory, driver);
-    check_room_to_come(memory, driver, applications_);
+    check_eviction_capacity(memory, driver);
+    check_migration_capacity(memory, driver, applications_);
   }
   instance.driver = &system_->add<PagingDriver>(prefix + "driver", driver);
 }
@@ -212,11 +212,11 @@ void Assembly::describe_relocations(PagingDriverSpec& driver) const {
   driver.application_of_space = application_of_space();
   driver.stalls_gpus = memory.stalls_gpus();
   auto const first_touch = first_touch_latency(*cpus_.front()).get();
-  driver.answers_later = std::max(first_touch - config_.driver.notify_latency, Duration::zero());
+  driver.response_delay = std::max(first_touch - config_.driver.notify_latency, Duration::zero());
   if (!memory.compacts()) return;
   auto const pages = static_cast<double>(std::uint64_t{1} << memory.large_frame_size());
   auto const threshold = static_cast<std::uint64_t>(std::ceil(memory.compaction_threshold * pages));
-  driver.most_moved = std::max<std::uint64_t>(threshold, 2) - 1;
+  driver.max_moved = std::max<std::uint64_t>(threshold, 2) - 1;
 }
 
 // If several applications share a space, the first one.
@@ -232,8 +232,8 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
   auto const& memory = *instance.memory;
   driver.in_batches = true;
   driver.batch = config_.batch;
-  driver.tells_lifetimes = config_.looks_at_periods();
-  driver.told_of_uses = config_.page_uses().told;
+  driver.reports_lifetimes = config_.has_periods();
+  driver.reports_uses = config_.page_uses().enabled;
   std::uint64_t pages = 0;
   for (std::uint32_t a = 0; a < applications_.count(); ++a)
     for (auto const& b : memory.buffers(a)) {
@@ -348,8 +348,9 @@ void Assembly::wire_instance(Instance& instance) {
     system_->connect(driver.fault_order, system_->family(orders), notify);
     std::vector<In<PageLifetimes>> lifetimes;
     for (auto const g : instance.gpus) lifetimes.push_back(gpus_[g]->dispatcher->lifetimes);
-    if (driver.spec().tells_lifetimes) system_->connect(driver.lifetimes, system_->family(lifetimes), notify);
-    if (driver.spec().told_of_uses)
+    if (driver.spec().reports_lifetimes)
+      system_->connect(driver.lifetimes, system_->family(lifetimes), notify);
+    if (driver.spec().reports_uses)
       for (auto const g : instance.gpus) {
         for (auto* sm : gpus_[g]->sms) system_->connect(sm->used, driver.used, notify);
         for (auto* cache : gpus_[g]->scalar_caches) system_->connect(cache->used, driver.used, notify);

@@ -11,7 +11,7 @@ namespace farfault::topologies {
 
 // The same for (a, b) and (b, a).
 inline std::uint64_t link_key(std::uint32_t a, std::uint32_t b, LinkKind kind) {
-  static_assert(kMostNodes <= 1U << 20U);
+  static_assert(kMaxNodes <= 1U << 20U);
   return (std::uint64_t{std::min(a, b)} << 32U | std::max(a, b)) << 3U | static_cast<std::uint64_t>(kind);
 }
 

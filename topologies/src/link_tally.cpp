@@ -10,26 +10,27 @@ void LinkTally::note_nics(Decisions& decisions, LinkDefaults const& defaults, Ma
   std::uint64_t open = 0;
   for (auto const nic : machine.nodes_of(NodeKind::nic)) {
     bool const known = networked[nic] || machine.nodes[nic].bandwidth != Bandwidth{};
-    if (decisions.decide({FileFormat::any, "NIC", {}, {}, known ? kNumber : 0U}, {}) == Becomes::assumed)
+    if (decisions.decide({FileFormat::any, "NIC", {}, {}, known ? kNumber : 0U}, {}) == ImportAs::assumed)
       ++open;
   }
   if (open > 0)
-    decisions.say("any:nic-open", {std::to_string(open) + (open > 1 ? " NICs" : " NIC"),
-                                   to_text(defaults.network_bandwidth)});
+    decisions.report("any:nic-open", {std::to_string(open) + (open > 1 ? " NICs" : " NIC"),
+                                      to_text(defaults.network_bandwidth)});
 }
 
 void LinkTally::note_defaults(Decisions& decisions, LinkDefaults const& defaults,
                               Machine const& machine) const {
-  auto const say = [&](std::string_view rule, LinkKind kind, std::uint64_t links, std::string const& value) {
+  auto const report = [&](std::string_view rule, LinkKind kind, std::uint64_t links,
+                          std::string const& value) {
     if (links == 0) return;
-    decisions.say(
+    decisions.report(
         rule,
         {std::to_string(links) + " " + std::string(name_of(kind)) + (links > 1 ? " links" : " link"), value});
   };
   for (auto kind : kLinkKinds) {
     auto const i = static_cast<std::size_t>(kind);
-    say("any:latency", kind, latency_[i], to_text(defaults.latency(kind)));
-    say("any:bandwidth", kind, bandwidth_[i], to_text(defaults.bandwidth(kind)));
+    report("any:latency", kind, latency_[i], to_text(defaults.latency(kind)));
+    report("any:bandwidth", kind, bandwidth_[i], to_text(defaults.bandwidth(kind)));
   }
   note_nics(decisions, defaults, machine);
 }

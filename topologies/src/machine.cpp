@@ -22,13 +22,13 @@ std::string quoted(std::string const& text) {
 }
 
 void check_sizes(Machine const& m, std::string const& where) {
-  if (m.nodes.size() > kMostNodes) {
+  if (m.nodes.size() > kMaxNodes) {
     throw UserError(where + ": " + std::to_string(m.nodes.size()) +
-                    " nodes, but a machine may have at most " + std::to_string(kMostNodes));
+                    " nodes, but a machine may have at most " + std::to_string(kMaxNodes));
   }
-  if (m.links.size() > kMostLinks) {
+  if (m.links.size() > kMaxLinks) {
     throw UserError(where + ": " + std::to_string(m.links.size()) +
-                    " links, but a machine may have at most " + std::to_string(kMostLinks));
+                    " links, but a machine may have at most " + std::to_string(kMaxLinks));
   }
 }
 
@@ -85,9 +85,9 @@ void check_links(Machine const& m, std::string const& where) {
       throw UserError(where + ": " + text() + " has a latency of " + to_text(link.latency) +
                       ", but it must be greater than 0 and at most " + to_text(kLongestLatency));
     }
-    if (link.count == 0 || link.count > kMostParallelLinks) {
+    if (link.count == 0 || link.count > kMaxParallelLinks) {
       throw UserError(where + ": " + text() + " has a count of " + std::to_string(link.count) +
-                      ", but it must be 1 to " + std::to_string(kMostParallelLinks));
+                      ", but it must be 1 to " + std::to_string(kMaxParallelLinks));
     }
     for (auto const bandwidth : {link.forward, link.backward})
       if (bandwidth < kLowestBandwidth || bandwidth > kHighestBandwidth)

@@ -33,9 +33,9 @@ MachineBuilder::MachineBuilder(std::string name, std::string format, InputLimits
 MachineBuilder::MachineBuilder(std::string name, std::string format)
     : MachineBuilder(std::move(name), std::move(format), [] {
         InputLimits limits;
-        limits.names = InputLimits::kMostBytes;
-        limits.nodes = InputLimits::kMostNodes;
-        limits.links = InputLimits::kMostLinks;
+        limits.names = InputLimits::kMaxBytes;
+        limits.nodes = InputLimits::kMaxNodes;
+        limits.links = InputLimits::kMaxLinks;
         return limits;
       }()) {}
 
@@ -65,7 +65,7 @@ void MachineBuilder::add_link(std::uint32_t a, std::uint32_t b, LinkKind kind, D
   link.latency = std::min(link.latency, latency);
   link.forward = sum(link.forward, times(forward, count));
   link.backward = sum(link.backward, times(backward, count));
-  link.count = count > kMostParallelLinks ? count : link.count + count;
+  link.count = count > kMaxParallelLinks ? count : link.count + count;
 }
 
 void MachineBuilder::expect_links(std::uint64_t links) {

@@ -89,7 +89,7 @@ LargePages::Choice MemoryParams::large() const {
   return {sizes->large_buffers(large_pages), large_frame_size(), sizes->rounds_up()};
 }
 
-std::string MemoryParams::says_large_pages() const {
+std::string MemoryParams::large_pages_setting() const {
   bool const by_buffer = page_sizes.make({})->large_buffers("chosen") == "chosen";
   return by_buffer ? "memory.large_pages = " + shown(large_pages)
                    : "memory.page_sizes = " + page_sizes.name();

@@ -23,7 +23,7 @@ struct NcclGpu {
   std::uint32_t host = 0;
   std::string busid;       // as in the file, in lower case
   pugi::xml_node element;  // <gpu>, or null
-  Becomes maker = Becomes::unknown;
+  ImportAs maker = ImportAs::unknown;
   std::string arch;  // of its CPU
 };
 

@@ -11,7 +11,7 @@ namespace farfault::topologies {
 namespace {
 
 constexpr std::uint64_t kMegabytePerSecond = 1'000'000;
-constexpr std::uint64_t kMostMegabytes = 1'000'000'000;
+constexpr std::uint64_t kMaxMegabytes = 1'000'000'000;
 
 std::string_view class_digits(std::string_view text) {
   if (text.starts_with("0x")) text.remove_prefix(2);
@@ -30,8 +30,8 @@ class Links {
     }
     for (auto const& [key, listed] : listed_) add(key, listed);
     for (auto const& [key, count] : of_bandwidth_)
-      d_.decisions.say("nccl:link-rate",
-                       {std::to_string(count), std::string(name_of(key.first)), to_text(key.second)});
+      d_.decisions.report("nccl:link-rate",
+                          {std::to_string(count), std::string(name_of(key.first)), to_text(key.second)});
     for (auto const& link : d_.pci_links) read_pcilink(link);
     bool const any = !listed_.empty();
     if (d_.gpus.size() > 1)
@@ -67,7 +67,7 @@ class Links {
   void read(NcclGpu const& gpu, pugi::xml_node link, LinkKind kind) {
     auto const target = lower(link.attribute("target").value());
     auto const target_class = lower(link.attribute("tclass").value());
-    auto const count = xml_number(link, "count", 1, kMostParallelLinks, d_.where);
+    auto const count = xml_number(link, "count", 1, kMaxParallelLinks, d_.where);
     auto const key = busid_key(target);
     auto const known = d_.by_busid.find({gpu.host, key});
     // A link leads to a GPU or an NVSwitch, even if other devices have the same busid.
@@ -81,14 +81,14 @@ class Links {
     switch (d_.decisions.decide(
         {FileFormat::nccl_xml, link.name(), class_digits(target_class), gpu.arch + " " + target, facts},
         example)) {
-      case Becomes::left_out:
+      case ImportAs::omitted:
         return;
-      case Becomes::refused:
+      case ImportAs::refused:
         refuse(gpu, link, target, "several devices of the file have that busid");
-      case Becomes::named:
+      case ImportAs::named:
         to = known->second.node;
         break;
-      case Becomes::nvswitch:
+      case ImportAs::nvswitch:
         to = nvswitch_of(target, gpu);
         break;
       default:
@@ -98,7 +98,7 @@ class Links {
     listed.count[gpu.node < to ? 0 : 1] += count;
     listed.one_sided = d_.node(to).kind != NodeKind::gpu;
     auto const sm = static_cast<unsigned>(xml_number(gpu.element, "sm", 0, 100'000, d_.where));
-    listed.bandwidth = kind == LinkKind::nvlink ? d_.defaults.nvlink_for(gpu.maker == Becomes::amd ? 0 : sm)
+    listed.bandwidth = kind == LinkKind::nvlink ? d_.defaults.nvlink_for(gpu.maker == ImportAs::amd ? 0 : sm)
                                                 : d_.defaults.xgmi_for(d_.node(gpu.node).model);
   }
 
@@ -108,12 +108,12 @@ class Links {
     bool const differ = !listed.one_sided && listed.count[0] != listed.count[1];
     if (!differ) d_.decisions.note("nccl:count");
     if (differ)
-      d_.decisions.say("nccl:count-differs",
-                       {d_.node(a).name, std::to_string(listed.count[0]), std::string(name_of(kind)),
-                        d_.node(b).name, std::to_string(listed.count[1]), std::to_string(count)});
-    if (count > kMostParallelLinks) {
+      d_.decisions.report("nccl:count-differs",
+                          {d_.node(a).name, std::to_string(listed.count[0]), std::string(name_of(kind)),
+                           d_.node(b).name, std::to_string(listed.count[1]), std::to_string(count)});
+    if (count > kMaxParallelLinks) {
       throw UserError(d_.where + ": " + d_.quoted(a) + " and " + d_.quoted(b) + " are joined by " +
-                      std::to_string(count) + " links, but at most " + std::to_string(kMostParallelLinks) +
+                      std::to_string(count) + " links, but at most " + std::to_string(kMaxParallelLinks) +
                       " may be parallel");
     }
     d_.tally.no_latency(kind, count);
@@ -124,14 +124,14 @@ class Links {
 
   // NVLink-C2C: the file states the bandwidth of one link, in MB/s per direction.
   void read_c2c(NcclGpu const& gpu, pugi::xml_node link) {
-    auto const count = xml_number(link, "count", 1, kMostParallelLinks, d_.where);
-    auto const megabytes = xml_number(link, "bw", 0, kMostMegabytes, d_.where);
+    auto const count = xml_number(link, "count", 1, kMaxParallelLinks, d_.where);
+    auto const megabytes = xml_number(link, "bw", 0, kMaxMegabytes, d_.where);
     auto const example = d_.quoted(gpu.node);
     d_.decisions.decide({FileFormat::nccl_xml, "c2c"}, example);
     auto const stated = d_.decisions.decide(
         {FileFormat::nccl_xml, "c2c rate", {}, {}, megabytes > 0 ? kNumber : 0U}, example);
-    auto const bandwidth = stated == Becomes::stated ? Bandwidth{megabytes * kMegabytePerSecond}
-                                                     : d_.defaults.bandwidth(LinkKind::nvlink);
+    auto const bandwidth = stated == ImportAs::stated ? Bandwidth{megabytes * kMegabytePerSecond}
+                                                      : d_.defaults.bandwidth(LinkKind::nvlink);
     if (count == 0) return;
     d_.tally.no_latency(LinkKind::nvlink, count);
     d_.builder.add_link(gpu.node, gpu.cpu, LinkKind::nvlink, d_.defaults.latency(LinkKind::nvlink), bandwidth,
@@ -145,7 +145,7 @@ class Links {
     if (known != d_.by_busid.end() && d_.node(known->second.node).kind == NodeKind::pcie_switch)
       facts = kThere | (known->second.node == link.node ? kSelf : 0U);
     if (d_.decisions.decide({FileFormat::nccl_xml, "pcilink", {}, {}, facts},
-                            shown(link.busid) + " to " + shown(link.target)) != Becomes::named)
+                            shown(link.busid) + " to " + shown(link.target)) != ImportAs::named)
       return;
     auto const to = known->second.node;
     if (!pci_pairs_.insert({std::min(link.node, to), std::max(link.node, to)}).second) return;

@@ -10,8 +10,8 @@
 namespace farfault::topologies {
 namespace {
 
-constexpr std::size_t kMostDestinations = 65'535;
-constexpr std::uint64_t kMostEntries = 1ULL << 29U;
+constexpr std::size_t kMaxDestinations = 65'535;
+constexpr std::uint64_t kMaxEntries = 1ULL << 29U;
 
 // (end points that forward, picoseconds, links) in one integer, so that additions and comparisons are plain
 // arithmetic. validate() bounds latency and bandwidth, the Spec bounds the message: 64 bits of picoseconds
@@ -91,7 +91,7 @@ Routes::Routes(Machine const& machine, RoutingSpec const& spec) : machine_(machi
     destinations_.push_back(i);
   }
   auto const entries = static_cast<std::uint64_t>(destinations_.size()) * machine.nodes.size();
-  if (destinations_.size() > kMostDestinations || entries > kMostEntries) {
+  if (destinations_.size() > kMaxDestinations || entries > kMaxEntries) {
     throw UserError("machine '" + shown(machine.name) + "': " + std::to_string(destinations_.size()) +
                     " GPUs, CPUs and NICs among " + std::to_string(machine.nodes.size()) +
                     " nodes are too many to route between (at most 65535 of them, and 2^29 pairs)");

@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::size_t kLongestText = 8U << 20U;
 constexpr std::size_t kDeepest = 32;
-constexpr std::size_t kMostOpenBrackets = 1000;
+constexpr std::size_t kMaxOpenBrackets = 1000;
 constexpr std::size_t kLongestRange = 4096;  // bytes
-constexpr std::uint64_t kMostHosts = InputLimits::kMostNodes;
+constexpr std::uint64_t kMaxHosts = InputLimits::kMaxNodes;
 constexpr std::size_t kNone = SIZE_MAX;
 
 // Fills a model from the events of one document.
@@ -128,7 +128,7 @@ class Reader final : public YAML::EventHandler {
     level.has_key = false;
   }
 
-  Becomes decide_path(std::string_view path, std::string const& name) {
+  ImportAs decide_path(std::string_view path, std::string const& name) {
     return decisions_.decide({FileFormat::topograph_yaml, path}, "'" + shown(name) + "'");
   }
 
@@ -191,9 +191,9 @@ class Reader final : public YAML::EventHandler {
     bool const entry = at(4) && levels_[3].map &&
                        (field() == "annotations" || field() == "labels" || field() == "attributes");
     if (!own && !entry) return;
-    auto const becomes = decisions_.decide({FileFormat::topograph_yaml, "domain", levels_.back().key},
-                                           "'" + shown(levels_.back().key) + "'");
-    if (becomes == Becomes::nvswitch) domain = named(mark, text);
+    auto const import_as = decisions_.decide({FileFormat::topograph_yaml, "domain", levels_.back().key},
+                                             "'" + shown(levels_.back().key) + "'");
+    if (import_as == ImportAs::nvswitch) domain = named(mark, text);
   }
 
   // Counts a name against the limits.
@@ -228,7 +228,7 @@ class Reader final : public YAML::EventHandler {
       return;
     }
     auto const no_range = [&] {
-      fail(mark, "'" + shown(text) + "' is not a range of at most " + std::to_string(kMostHosts) + " nodes");
+      fail(mark, "'" + shown(text) + "' is not a range of at most " + std::to_string(kMaxHosts) + " nodes");
     };
     auto const close = text.find(']', open);
     if (close == text.npos || text.size() > kLongestRange) no_range();
@@ -248,7 +248,7 @@ class Reader final : public YAML::EventHandler {
       if (!number(item.substr(0, dash), first)) no_range();
       last = first;
       if (dash != item.npos && !number(item.substr(dash + 1), last)) no_range();
-      if (first > last || last - first >= kMostHosts) no_range();
+      if (first > last || last - first >= kMaxHosts) no_range();
       auto const width = item.substr(0, dash).size();
       for (auto i = first; i <= last; ++i) {
         auto digits = std::to_string(i);
@@ -275,8 +275,8 @@ void check_brackets(std::string_view text, std::string const& where) {
   for (auto const c : text) {
     if (c == '[' || c == '{') ++open;
     if ((c == ']' || c == '}') && open > 0) --open;
-    if (open > kMostOpenBrackets)
-      throw UserError(where + ": more than " + std::to_string(kMostOpenBrackets) +
+    if (open > kMaxOpenBrackets)
+      throw UserError(where + ": more than " + std::to_string(kMaxOpenBrackets) +
                       " brackets are open at once");
   }
 }

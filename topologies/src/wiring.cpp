@@ -52,13 +52,13 @@ void Assembly::wire_gpu(Gpu& gpu) {
   gpu.remote_clients.connect(gpu.copy_engine->spec().remote_port, gpu.copy_engine->remote_response);
   for (std::size_t c = 0; c < gpu.scalar_caches.size(); ++c) {
     auto& cache = *gpu.scalar_caches[c];
-    std::vector<In<ScalarResponse>> answers;
+    std::vector<In<ScalarResponse>> responses;
     auto const first = c * config_.scalar_cache.sms;
     for (auto i = first; i < first + config_.scalar_cache.sms && i < gpu.sms.size(); ++i) {
       system.connect(gpu.sms[i]->scalar_request, cache.request, cycle);
-      answers.push_back(gpu.sms[i]->scalar_response);
+      responses.push_back(gpu.sms[i]->scalar_response);
     }
-    system.connect(cache.response, system.family(answers), cycle);
+    system.connect(cache.response, system.family(responses), cycle);
     system.connect(cache.memory_request, slices_of_sm(first), crossbar);
     system.connect(cache.remote_request, gpu.rdma->remote_request, crossbar);
     system.connect(cache.translate, gpu.l2_tlb->request, translation);
@@ -99,7 +99,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
     system.connect(walk_cache->dram, slices, crossbar);
   }
   system.connect(gpu.gmmu->to_iommu, gpu.rdma->translate_request, crossbar);
-  if (gpu.gmmu->spec().keeps_faults) system.connect(gpu.gmmu->fault, gpu.rdma->page_fault, crossbar);
+  if (gpu.gmmu->spec().records_faults) system.connect(gpu.gmmu->fault, gpu.rdma->page_fault, crossbar);
   if (gpu.gmmu->spec().fault_batches) {
     system.connect(gpu.l2_tlb->faulted, gpu.gmmu->raw_fault, translation);
     system.connect(gpu.rdma->fault_order, gpu.gmmu->fault_order, crossbar);
@@ -120,14 +120,14 @@ void Assembly::wire_flushes(Gpu& gpu) {
   std::vector<In<Flush>> flushes;
   for (auto* slice : gpu.memory.slices) flushes.push_back(slice->flush);
   auto const slices = system_->family(flushes);
-  std::vector<In<Flushed>> askers{gpu.dispatcher->flushed};
+  std::vector<In<Flushed>> requesters{gpu.dispatcher->flushed};
   system_->connect(gpu.dispatcher->flush, slices, crossbar);
   if (config_.l2_cache.software_coherent()) {
-    askers.push_back(gpu.gmmu->flushed);
+    requesters.push_back(gpu.gmmu->flushed);
     system_->connect(gpu.gmmu->flush, slices, crossbar);
   }
-  auto const answers = system_->family(askers);
-  for (auto* slice : gpu.memory.slices) system_->connect(slice->flushed, answers, crossbar);
+  auto const responses = system_->family(requesters);
+  for (auto* slice : gpu.memory.slices) system_->connect(slice->flushed, responses, crossbar);
 }
 
 void Assembly::wire_cpu(Cpu& cpu) {

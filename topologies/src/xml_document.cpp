@@ -9,7 +9,7 @@
 namespace farfault::topologies {
 namespace {
 
-constexpr std::ptrdiff_t kMostXmlItems = 4'000'000;
+constexpr std::ptrdiff_t kMaxXmlItems = 4'000'000;
 
 void skip_past(std::string_view& text, std::string_view end) {
   auto const at = text.find(end);
@@ -38,8 +38,8 @@ std::string_view xml_root_name(std::string_view text) {
 }
 
 void parse_xml(pugi::xml_document& document, std::string_view text, std::string const& where) {
-  if (std::ranges::count(text, '<') + std::ranges::count(text, '=') > kMostXmlItems) {
-    throw UserError(where + ": more than " + std::to_string(kMostXmlItems) +
+  if (std::ranges::count(text, '<') + std::ranges::count(text, '=') > kMaxXmlItems) {
+    throw UserError(where + ": more than " + std::to_string(kMaxXmlItems) +
                     " tags and attributes, the most that a machine file may have");
   }
   auto const result =

@@ -57,13 +57,13 @@ BoruvkaRound search(CsrGraph const& g, std::vector<std::uint32_t> const& weights
 
 }  // namespace
 
-Forest boruvka(CsrGraph const& g, std::uint32_t most_weight, std::uint64_t seed, std::uint64_t most_bytes) {
+Forest boruvka(CsrGraph const& g, std::uint32_t max_weight, std::uint64_t seed, std::uint64_t max_bytes) {
   auto const n = static_cast<std::uint32_t>(g.vertices);
   Forest f;
   f.weights.reserve(g.targets.size());
   for (std::uint64_t v = 0; v < n; ++v)
     for (auto e = g.offsets[v]; e < g.offsets[v + 1]; ++e)
-      f.weights.push_back(edge_weight(v, g.targets[e], most_weight, seed));
+      f.weights.push_back(edge_weight(v, g.targets[e], max_weight, seed));
   Trees trees(n);
   std::iota(trees.begin(), trees.end(), 0U);
   std::uint64_t bytes = 0;
@@ -105,9 +105,9 @@ Forest boruvka(CsrGraph const& g, std::uint32_t most_weight, std::uint64_t seed,
     // Seven numbers per vertex and a bit per edge; the trees before each pass.
     bytes +=
         std::uint64_t{28} * n + g.targets.size() / 8 + f.rounds.back().passes.size() * std::uint64_t{4} * n;
-    if (bytes > most_bytes)
+    if (bytes > max_bytes)
       throw UserError("mst: the rounds on " + std::to_string(n) + " vertices need a record of more than " +
-                      std::to_string(most_bytes >> 20) + " MiB");
+                      std::to_string(max_bytes >> 20) + " MiB");
   }
   return f;
 }

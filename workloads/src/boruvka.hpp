@@ -68,9 +68,9 @@ struct Forest {
   std::uint64_t edges = 0;
 };
 
-// Spanning forest of an undirected graph; weights are 1 to most_weight, from the seed. Throws UserError if
-// the record of the rounds takes more than `most_bytes`.
-Forest boruvka(CsrGraph const& graph, std::uint32_t most_weight, std::uint64_t seed,
-               std::uint64_t most_bytes = 1ULL << 30);
+// Spanning forest of an undirected graph; weights are 1 to max_weight, from the seed. Throws UserError if
+// the record of the rounds takes more than `max_bytes`.
+Forest boruvka(CsrGraph const& graph, std::uint32_t max_weight, std::uint64_t seed,
+               std::uint64_t max_bytes = 1ULL << 30);
 
 }  // namespace farfault::workloads

@@ -16,7 +16,7 @@ bool has_copies(Workload const& workload) {
 
 }  // namespace
 
-void leave_out_copies(Workload& workload) {
+void exclude_copies(Workload& workload) {
   if (!has_copies(workload)) return;
   std::vector<Operation> kept;
   // Per operation: its number among the kept operations. For a copy: the number of the last kept operation

@@ -88,7 +88,7 @@ std::uint32_t edge_weight(std::uint64_t from, std::uint64_t to, std::uint32_t mo
   return 1 + static_cast<std::uint32_t>(Random(seed + (low << 32 | high)).below(most));
 }
 
-ShortestPaths shortest_paths(CsrGraph const& graph, std::uint64_t source, std::uint32_t most_weight,
+ShortestPaths shortest_paths(CsrGraph const& graph, std::uint64_t source, std::uint32_t max_weight,
                              std::uint64_t seed) {
   ShortestPaths paths;
   auto& distance = paths.distance;
@@ -102,7 +102,7 @@ ShortestPaths shortest_paths(CsrGraph const& graph, std::uint64_t source, std::u
       auto const v = order[i];
       for (auto e = graph.offsets[v]; e < graph.offsets[v + std::size_t{1}]; ++e) {
         auto const w = graph.targets[e];
-        auto const d = distance[v] + edge_weight(v, w, most_weight, seed);
+        auto const d = distance[v] + edge_weight(v, w, max_weight, seed);
         if (d >= update[w]) continue;
         if (update[w] == distance[w]) order.push_back(w);
         update[w] = d;
@@ -184,12 +184,12 @@ std::uint64_t Colouring::looked_at(CsrGraph const& graph, std::uint64_t v, std::
   return graph.offsets[v + 1] - graph.offsets[v];
 }
 
-Ranks page_ranks(CsrGraph const& graph, double damping, double error, std::uint32_t most_rounds) {
+Ranks page_ranks(CsrGraph const& graph, double damping, double error, std::uint32_t max_rounds) {
   auto const n = static_cast<double>(graph.vertices);
   Ranks result;
   auto& rank = result.rank;
   rank.assign(graph.vertices, 1.0 / n);
-  while (result.rounds < most_rounds) {
+  while (result.rounds < max_rounds) {
     ++result.rounds;
     auto const old = std::exchange(rank, std::vector<double>(graph.vertices, (1.0 - damping) / n));
     for (std::uint64_t v = 0; v < graph.vertices; ++v) {

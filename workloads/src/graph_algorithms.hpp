@@ -69,7 +69,7 @@ struct ShortestPaths {
     return false;
   }
 };
-ShortestPaths shortest_paths(CsrGraph const& graph, std::uint64_t source, std::uint32_t most_weight,
+ShortestPaths shortest_paths(CsrGraph const& graph, std::uint64_t source, std::uint32_t max_weight,
                              std::uint64_t seed);
 
 struct Core {
@@ -101,7 +101,7 @@ struct Ranks {
   std::vector<double> rank;
   std::uint32_t rounds = 0;
 };
-// Iterates up to `most_rounds`, or until the Euclidean distance of two rounds' ranks is below `error`.
-Ranks page_ranks(CsrGraph const& graph, double damping, double error, std::uint32_t most_rounds);
+// Iterates up to `max_rounds`, or until the Euclidean distance of two rounds' ranks is below `error`.
+Ranks page_ranks(CsrGraph const& graph, double damping, double error, std::uint32_t max_rounds);
 
 }  // namespace farfault::workloads

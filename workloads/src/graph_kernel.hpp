@@ -232,7 +232,7 @@ class WarpCentric final : public LinearKernel {
   }
 
  private:
-  static constexpr std::uint32_t kMostParts = kMaxLanes / kLogicalWarp + 1;
+  static constexpr std::uint32_t kMaxParts = kMaxLanes / kLogicalWarp + 1;
 
   struct Now;
 
@@ -283,15 +283,15 @@ class WarpCentric final : public LinearKernel {
     std::uint64_t lead;      // position of lane 0 in its logical warp
     std::uint64_t busy = 0;  // lanes of parts that have items
     std::uint32_t count = 0;
-    std::array<Part, kMostParts> part{};
+    std::array<Part, kMaxParts> part{};
   };
 
   struct Now {
     std::uint64_t first = 0;     // first lane of each part that has an item
     std::uint64_t visiting = 0;  // lanes of parts that visit their item
     std::uint64_t rounds = 0;    // iterations of the loop over edges
-    std::array<Item, kMostParts> items{};
-    std::array<Row, kMostParts> row{};
+    std::array<Item, kMaxParts> items{};
+    std::array<Row, kMaxParts> row{};
 
     Item item(Parts const& parts, std::uint32_t lane) const { return items[parts.of(lane)]; }
   };

@@ -270,9 +270,9 @@ class Builder {
       compute({.vector = 1, .special = 1});
       for (auto const* list : {d.below, d.above}) {
         compute({.vector = 4, .scalar = 2});  // kind of border
-        load_index(list, Where::beside_list, side);
+        load_index(list, Where::adjacent_list, side);
         compute({.vector = 2});  // address
-        load({d.speed}, Where::beside, side++);
+        load({d.speed}, Where::adjacent, side++);
       }
       compute({.vector = 14});  // limits
     }
@@ -406,7 +406,7 @@ class Builder {
 Cube::Cube(std::uint64_t along)
     : side(along), line(side + 1), elements(side * side * side), nodes(line * line * line) {
   first_node.reserve(elements);
-  beside.reserve(elements);
+  adjacent.reserve(elements);
   for (std::uint64_t e = 0; e < elements; ++e) {
     std::array<std::uint64_t, 3> const at{e % side, e / side % side, e / side / side};
     first_node.push_back(static_cast<std::uint32_t>((at[2] * line + at[1]) * line + at[0]));
@@ -415,7 +415,7 @@ Cube::Cube(std::uint64_t along)
       if (at[axis] > 0) sides |= 1U << (2 * axis);
       if (at[axis] + 1 < side) sides |= 2U << (2 * axis);
     }
-    beside.push_back(static_cast<std::uint8_t>(sides));
+    adjacent.push_back(static_cast<std::uint8_t>(sides));
   }
   corner_count.resize(nodes);
   corners.resize(kCorners * nodes);

@@ -45,24 +45,24 @@ struct Cube {
   std::uint64_t side, line;  // elements, nodes
   std::uint64_t elements, nodes;
   std::vector<std::uint32_t> first_node;   // per element
-  std::vector<std::uint8_t> beside;        // per element: a bit for each side with a neighbour
+  std::vector<std::uint8_t> adjacent;      // per element: a bit for each side with a neighbour
   std::vector<std::uint32_t> corners;      // per node: element + elements x corner
   std::vector<std::uint8_t> corner_count;  // per node
 };
 
 // The address of an access, given the thread's item i (an element or a node) and the step's number k.
 enum class Where : std::uint8_t {
-  item,         // i
-  row,          // i of row k of an array with a row per corner
-  node,         // the element's k-th node
-  own_row,      // i of the row of the thread's corner
-  own_node,     // the element's node at the thread's corner
-  corner_row,   // i of row k of the corner list, if the node has more than k corners
-  corner,       // the k-th entry of the corner list
-  beside_list,  // i, if there is an element on side k
-  beside,       // the element on side k
-  border,       // the i-th node of the border perpendicular to axis k
-  block         // the block's number; first thread only
+  item,           // i
+  row,            // i of row k of an array with a row per corner
+  node,           // the element's k-th node
+  own_row,        // i of the row of the thread's corner
+  own_node,       // the element's node at the thread's corner
+  corner_row,     // i of row k of the corner list, if the node has more than k corners
+  corner,         // the k-th entry of the corner list
+  adjacent_list,  // i, if there is an element on side k
+  adjacent,       // the element on side k
+  border,         // the i-th node of the border perpendicular to axis k
+  block           // the block's number; first thread only
 };
 
 struct Step {

@@ -83,9 +83,9 @@ class PannotiaProgram {
   // One thread per vertex.
   template <class V>
   void per_thread(std::string kernel, std::uint32_t registers, V visit) {
-    constexpr std::size_t kMost = 1U << 20;  // kernels of about 250 bytes each
-    if (kernels_.size() == kMost)
-      throw UserError(name_ + ": the graph requires more than " + std::to_string(kMost) + " kernels");
+    constexpr std::size_t kMax = 1U << 20;  // kernels of about 250 bytes each
+    if (kernels_.size() == kMax)
+      throw UserError(name_ + ": the graph requires more than " + std::to_string(kMax) + " kernels");
     KernelShape shape{std::move(kernel), ceil_div(visit.items(), block_), block_, registers, 0};
     kernels_.push_back(std::make_unique<ThreadCentric<V>>(std::move(shape), width_, std::move(visit)));
   }

@@ -35,10 +35,10 @@ void PropertyGraphProgram::needs_undirected(PropertyGraph const& graph) const {
 }
 
 void PropertyGraphProgram::check_kernels(std::uint64_t count) const {
-  constexpr std::uint64_t kMost = 1ULL << 20;  // kernels of about 250 bytes each
-  if (count > kMost)
+  constexpr std::uint64_t kMax = 1ULL << 20;  // kernels of about 250 bytes each
+  if (count > kMax)
     throw UserError(name_ + ": the graph requires " + std::to_string(count) +
-                    " kernels, more than the maximum of " + std::to_string(kMost));
+                    " kernels, more than the maximum of " + std::to_string(kMax));
 }
 
 void PropertyGraphProgram::check_record(std::uint64_t bytes, std::string const& what) const {

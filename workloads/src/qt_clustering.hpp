@@ -98,17 +98,17 @@ class QtClustering {
     for (auto const& row : rows_) max_degree_ = std::max(max_degree_, static_cast<std::uint32_t>(row.size()));
   }
 
-  // Call once. Ends after a cluster of one point, or after `most_clusters`; a round has at most `most_blocks`
+  // Call once. Ends after a cluster of one point, or after `max_clusters`; a round has at most `max_blocks`
   // blocks.
-  void run(std::uint32_t most_blocks, std::uint32_t most_clusters) {
+  void run(std::uint32_t max_blocks, std::uint32_t max_clusters) {
     std::vector<std::uint32_t> left(size()), of_seed(size(), kStale);
     for (std::uint32_t i = 0; i < size(); ++i) left[i] = i;
     std::vector<bool> clustered(size());
     std::size_t found = 2;
-    while (!left.empty() && found > 1 && rounds_.size() < most_clusters) {
+    while (!left.empty() && found > 1 && rounds_.size() < max_clusters) {
       QtRound round;
       round.left = left;
-      round.blocks = std::min(most_blocks, static_cast<std::uint32_t>(left.size()));
+      round.blocks = std::min(max_blocks, static_cast<std::uint32_t>(left.size()));
       std::size_t largest = 0;
       for (std::uint32_t b = 0; b < round.blocks; ++b) {
         round.first.push_back(static_cast<std::uint32_t>(round.trials.size()));

@@ -25,7 +25,7 @@ enum class Coding { plain, gzip, xz };
 
 struct TextSource::Impl {
   std::string path;
-  ByteSize most_unpacked;
+  ByteSize max_unpacked;
   std::FILE* file = nullptr;
   std::array<unsigned char, kChunk> raw{};
   std::size_t raw_size = 0;  // valid bytes of raw
@@ -39,7 +39,7 @@ struct TextSource::Impl {
   z_stream gzip{};
   lzma_stream xz = LZMA_STREAM_INIT;
 
-  Impl(std::string name, ByteSize limit) : path(std::move(name)), most_unpacked(limit) {}
+  Impl(std::string name, ByteSize limit) : path(std::move(name)), max_unpacked(limit) {}
   Impl(Impl const&) = delete;
   Impl& operator=(Impl const&) = delete;
   ~Impl() {
@@ -171,8 +171,8 @@ std::size_t TextSource::read(char* out, std::size_t size) {
       break;
   }
   s.text_bytes += done;
-  if (s.coding != Coding::plain && s.text_bytes > s.most_unpacked.bytes)
-    s.fail("decompresses to more text than " + limit_text("unpacked", s.most_unpacked));
+  if (s.coding != Coding::plain && s.text_bytes > s.max_unpacked.bytes)
+    s.fail("decompresses to more text than " + limit_text("unpacked", s.max_unpacked));
   return done;
 }
 

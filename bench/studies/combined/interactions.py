@@ -94,7 +94,7 @@ class Verdict:
     words: str
 
 
-def says(grid, one, other, background=frozenset()):
+def classify(grid, one, other, background=frozenset()):
     """Verdict on two mechanisms in a background; None if a cell is missing."""
     alone = tuple(grid.effect(m, background) for m in (one, other))
     beside = tuple(grid.effect(m, background | {o}) for m, o in ((one, other), (other, one)))

@@ -5,7 +5,7 @@ import math
 import plot
 import records
 from configuration import toml_of
-from interactions import SMALL, Grid, performance, says, spread
+from interactions import SMALL, Grid, performance, classify, spread
 from plot import factor
 from provenance import sentence
 from study import FOLDER, MECHANISMS, NAMES, PRESET, words_of
@@ -65,7 +65,7 @@ def pairs_table(grid):
     everything = frozenset(grid.mechanisms)
     for i, a in enumerate(grid.mechanisms):
         for b in grid.mechanisms[i + 1:]:
-            verdict, found = says(grid, a, b), list(grid.interactions(a, b).values())
+            verdict, found = classify(grid, a, b), list(grid.interactions(a, b).values())
             rows.append([f"{NAMES[a]}, {NAMES[b]}", factor(grid.effect(a)), factor(grid.effect(b)), factor(grid.gain((a, b))), factor(grid.interaction(a, b)),
                          factor(grid.mean_interaction(a, b)), factor(min(found, default=None)), factor(max(found, default=None)),
                          factor(grid.interaction(a, b, everything - {a, b})), in_words(verdict, grid.interaction(a, b)) if verdict else "-"])
@@ -79,7 +79,7 @@ def useless_lines(grids):
     for gpus, grid in grids.items():
         for i, a in enumerate(grid.mechanisms):
             for b in grid.mechanisms[i + 1:]:
-                verdict = says(grid, a, b)
+                verdict = classify(grid, a, b)
                 if verdict and verdict.words.startswith("useless:"):
                     for m in verdict.words.partition(":")[2].split(","):
                         k = (a, b).index(m)

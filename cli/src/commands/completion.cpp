@@ -10,7 +10,7 @@
 namespace farfault::cli {
 namespace {
 
-struct CompletionWords {
+struct CompletionArguments {
   std::string shell;
   std::vector<std::string> words;
 };
@@ -36,7 +36,7 @@ CompletionSource completion_source(CommandSet const& set) {
 }  // namespace
 
 void add_completion(CommandSet& set) {
-  auto const o = std::make_shared<CompletionWords>();
+  auto const o = std::make_shared<CompletionArguments>();
   auto* const c =
       set.add("completion", "Print a script for shell completion of commands, options and parameters",
               "farfault completion bash > ~/.local/share/bash-completion/completions/farfault\n"

@@ -10,14 +10,14 @@
 namespace farfault::cli {
 namespace {
 
-struct ListingWords {
+struct ListingArguments {
   RunOptions run;
   ListingOptions list;
   bool schema = false;
 };
 
-std::shared_ptr<ListingWords> listing_words() {
-  auto words = std::make_shared<ListingWords>();
+std::shared_ptr<ListingArguments> listing_words() {
+  auto words = std::make_shared<ListingArguments>();
   words->list.columns = listing_columns();
   return words;
 }

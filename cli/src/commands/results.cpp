@@ -14,7 +14,7 @@
 namespace farfault::cli {
 namespace {
 
-struct ResultWords {
+struct ResultArguments {
   std::string file, other;
   std::vector<std::string> sets, files;
   std::string report = "report.html";
@@ -32,14 +32,14 @@ InputLimits limits_of(std::vector<std::string> const& sets) {
   ParamTable table;
   limits.describe(table);
   config.bind("limits", table);
-  config.reject_mistakes();
+  config.reject_errors();
   return limits;
 }
 
 }  // namespace
 
 void add_inspect(CommandSet& set) {
-  auto const o = std::make_shared<ResultWords>();
+  auto const o = std::make_shared<ResultArguments>();
   auto* const c = set.add(
       "inspect", "Identify a file and summarize its content: topology, graph, trace, result, checkpoint",
       "farfault inspect machine.xml --json", [&set, o] {
@@ -59,7 +59,7 @@ void add_inspect(CommandSet& set) {
 }
 
 void add_compare(CommandSet& set) {
-  auto const o = std::make_shared<ResultWords>();
+  auto const o = std::make_shared<ResultArguments>();
   auto* const c = set.add(
       "compare", "List the differences in configuration and figures of several results",
       "farfault compare before.h5 after.h5", [&set, o] {
@@ -77,7 +77,7 @@ void add_compare(CommandSet& set) {
 }
 
 void add_explain(CommandSet& set) {
-  auto const o = std::make_shared<ResultWords>();
+  auto const o = std::make_shared<ResultArguments>();
   auto* const c =
       set.add("explain", "Break down the time of a run: bottleneck, SM activity, access time by stage",
               "farfault explain study.h5", [&set, o] {
@@ -89,7 +89,7 @@ void add_explain(CommandSet& set) {
 }
 
 void add_report(CommandSet& set) {
-  auto const o = std::make_shared<ResultWords>();
+  auto const o = std::make_shared<ResultArguments>();
   auto* const c = set.add("report",
                           "Write an HTML page: bottleneck, machine and activity over time of each run, and a "
                           "comparison of several runs",
@@ -108,7 +108,7 @@ void add_report(CommandSet& set) {
 }
 
 void add_diff(CommandSet& set) {
-  auto const o = std::make_shared<ResultWords>();
+  auto const o = std::make_shared<ResultArguments>();
   auto* const c = set.add("diff",
                           "Print the first difference of two results and the parameters that differ; exit "
                           "code 1 if the results differ",
@@ -120,7 +120,7 @@ void add_diff(CommandSet& set) {
 }
 
 void add_validate(CommandSet& set) {
-  auto const o = std::make_shared<ResultWords>();
+  auto const o = std::make_shared<ResultArguments>();
   auto* const c = set.add("validate", "Check that a result is complete and follows its schema",
                           "farfault validate study.h5", [&set, o] {
                             validate_result(o->file, set.out());
@@ -130,7 +130,7 @@ void add_validate(CommandSet& set) {
 }
 
 void add_watch(CommandSet& set) {
-  auto const o = std::make_shared<ResultWords>();
+  auto const o = std::make_shared<ResultArguments>();
   auto* const c = set.add("watch", "Show the progress and latest figures of a run or sweep",
                           "farfault watch study.h5\n"
                           "  farfault watch results/placements        # folder of a sweep\n"

@@ -11,7 +11,7 @@
 namespace farfault::cli {
 namespace {
 
-struct RunWords {
+struct RunArguments {
   RunOptions run;
   std::string until, checkpoint_every;
   std::string progress = "auto";
@@ -31,7 +31,7 @@ Duration positive(std::string const& option, std::string const& text) {
   }
 }
 
-std::optional<TraceOptions> trace_of(RunWords const& words) {
+std::optional<TraceOptions> trace_of(RunArguments const& words) {
   if (!words.trace) {
     if (!words.trace_output.empty() || words.trace_sample || words.trace_limit)
       throw UserError("--trace-output, --trace-sample and --trace-limit need --trace FROM,TO");
@@ -52,7 +52,7 @@ CLI::Validator names_a_file() {
 }  // namespace
 
 void add_run(CommandSet& set) {
-  auto const o = std::make_shared<RunWords>();
+  auto const o = std::make_shared<RunArguments>();
   auto* const c =
       set.add("run", "Simulate a configuration",
               "farfault run study.toml --set gpu.l2_tlb.entries=1024 --output study.h5\n"

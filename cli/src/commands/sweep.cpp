@@ -11,7 +11,7 @@
 namespace farfault::cli {
 namespace {
 
-struct SweepWords {
+struct SweepArguments {
   SweepOptions sweep;
   std::optional<std::uint32_t> threads;
   std::string memory, total_memory, part;
@@ -31,7 +31,7 @@ ByteSize size(std::string const& option, std::string const& text) {
 }  // namespace
 
 void add_sweep(CommandSet& set) {
-  auto const o = std::make_shared<SweepWords>();
+  auto const o = std::make_shared<SweepArguments>();
   auto* const c = set.add(
       "sweep", "Execute the runs of a study, several at a time, and write one table of them",
       "farfault sweep study.toml --jobs 8\n"

@@ -116,7 +116,7 @@ void ApplicationSet::bind_workload(Config& config, std::vector<workloads::Worklo
       one.file = file_parameter(*builder, section);
       one.builder = std::move(builder);
     } else {
-      config.leave_out(section, "workload.name = \"" + info.name + "\"");
+      config.exclude(section, "workload.name = \"" + info.name + "\"");
       not_chosen_.push_back(std::move(builder));
     }
   }
@@ -129,10 +129,10 @@ void ApplicationSet::name_tables(Config& config, std::vector<workloads::Workload
   std::vector<std::string> tables;
   for (std::size_t i = 0; i < count; ++i) {
     auto const number = std::to_string(i), numbered = table_of(number);
-    if (i == Applications::kMost) {
+    if (i == Applications::kMax) {
       config.name_table(kSection, i, number);
       config.refuse(numbered, fmt::format("{} applications are defined; at most {} can run concurrently",
-                                          count, Applications::kMost));
+                                          count, Applications::kMax));
       for (auto more = i; more < count; ++more) config.forget(table_of(std::to_string(more)));
       break;
     }
@@ -202,7 +202,7 @@ void ApplicationSet::bind_listed(Config& config, One& one, std::vector<workloads
     if (chosen)
       one.file = file_parameter(*one.builder, section);
     else
-      config.leave_out(section, key + " = \"" + info.name + "\"");
+      config.exclude(section, key + " = \"" + info.name + "\"");
   }
 }
 
@@ -301,14 +301,14 @@ void ApplicationSet::share_sms(Config& config, One& one, std::uint32_t sms) cons
 }
 
 void ApplicationSet::share_equally(Config& config, std::uint32_t gpus, std::uint32_t sms) {
-  std::vector<One*> to_deal;
+  std::vector<One*> unassigned;
   for (auto& one : all_)
-    if (one.sms.is_equal()) to_deal.push_back(&one);
-  while (!to_deal.empty()) {
-    auto const& first = *to_deal.front();
+    if (one.sms.is_equal()) unassigned.push_back(&one);
+  while (!unassigned.empty()) {
+    auto const& first = *unassigned.front();
     std::vector<One*> together, others;
-    for (auto* one : to_deal) (share_a_gpu(first, *one) ? together : others).push_back(one);
-    to_deal = others;
+    for (auto* one : unassigned) (share_a_gpu(first, *one) ? together : others).push_back(one);
+    unassigned = others;
     auto const different = std::ranges::find_if(
         together, [&](One const* one) { return !have_the_same_gpus(first, *one, gpus); });
     if (different != together.end()) {
@@ -353,13 +353,13 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
     }
     auto& workload = workloads_.back();
     auto const& program = one.params.program;
-    program.copies ? workloads::add_copies(workload) : workloads::leave_out_copies(workload);
+    program.copies ? workloads::add_copies(workload) : workloads::exclude_copies(workload);
     if (program.allocates) workloads::add_allocations(workload);
     check_overlap(config, workloads_.size() - 1, context.page_bytes);
-    if (workload.kernel_count() * std::uint64_t{one.params.repeats} >= Applications::kMostLaunches)
+    if (workload.kernel_count() * std::uint64_t{one.params.repeats} >= Applications::kMaxLaunches)
       throw UserError(fmt::format(
           "{}.repeats = {}: with {} kernels per execution, the number of launches reaches the limit, {}",
-          one.key, one.params.repeats, workload.kernel_count(), Applications::kMostLaunches));
+          one.key, one.params.repeats, workload.kernel_count(), Applications::kMaxLaunches));
     // Buffers with addresses from the workload's input do not determine the next free address.
     auto const& buffers = workload.buffers();
     auto const is_first = [&](VirtAddr a) {
@@ -383,27 +383,27 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
   }
   std::size_t streams = 0;
   for (auto const& workload : workloads_) streams += workload.streams();
-  if (streams > kMostStreams)
+  if (streams > kMaxStreams)
     throw UserError(fmt::format("the applications have {} streams in total; at most {} can run concurrently",
-                                streams, kMostStreams));
+                                streams, kMaxStreams));
   applications_ = Applications(std::move(all));
 }
 
 void ApplicationSet::check_overlap(Config const& config, std::size_t application,
                                    std::uint64_t page_bytes) const {
-  struct Laid {
+  struct PlacedBuffers {
     VirtAddr base, end;
     std::size_t application;
     std::string const* name;
   };
-  std::vector<Laid> laid;
+  std::vector<PlacedBuffers> laid;
   for (std::size_t a = 0; a <= application; ++a)
     if (all_[a].space == all_[application].space)
       for (auto const& b : workloads_[a].buffers())
         if (b.bytes > 0)
           laid.push_back({b.base / page_bytes * page_bytes,
                           (b.base + b.bytes + page_bytes - 1) / page_bytes * page_bytes, a, &b.name});
-  std::ranges::stable_sort(laid, {}, &Laid::base);
+  std::ranges::stable_sort(laid, {}, &PlacedBuffers::base);
   // Buffers of one application do not overlap, nor do the buffers of the applications before it.
   for (std::size_t i = 1; i < laid.size(); ++i) {
     auto const &low = laid[i - 1], &high = laid[i];

@@ -58,13 +58,13 @@ Model::Model(RunOptions const& options, std::vector<std::string> const& variable
   bind(kLimits, limits);
   machine_config.bind(config, policies);
   applications.bind(config, extensions.workloads(), policies);
-  config.reject_mistakes();
+  config.reject_errors();
   machine_config.check(config);
-  config.reject_mistakes();
+  config.reject_errors();
   load_machine();
   machine_config.fit_to(machine, config);
   share();
-  config.reject_mistakes();
+  config.reject_errors();
   open_placement();
   note_inputs();
 }
@@ -83,15 +83,15 @@ bool Model::vary(std::vector<PlacedSetting> const& settings) {
       is_other_placement = is_other_placement || below("memory.");
     }
     config.choose_again();
-    machine_config.leave_out_unused(config);
+    machine_config.exclude_unused(config);
     applications.derive(config);
-    if (config.has_mistakes()) return false;
+    if (config.has_errors()) return false;
     machine_config.check(config);
-    if (config.has_mistakes()) return false;
+    if (config.has_errors()) return false;
     if (is_other_machine) load_machine();
     machine_config.fit_to(machine, config);
     share();
-    if (config.has_mistakes()) return false;
+    if (config.has_errors()) return false;
     if (is_other_placement) open_placement();
   } catch (InputFileError const&) {
     throw;

@@ -33,7 +33,7 @@ std::string sentence(std::string_view text) {
 int exit_code_of(std::function<int()> const& body, std::ostream& err) {
   try {
     return body();
-  } catch (ConfigMistakes const& e) {
+  } catch (ConfigErrors const& e) {
     std::istringstream lines(e.what());
     for (std::string line; std::getline(lines, line);) err << "farfault: " << sentence(line) << "\n";
     err.flush();

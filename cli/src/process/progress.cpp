@@ -106,7 +106,7 @@ Progress::~Progress() {
   if (impl_) finish();
 }
 
-void Progress::speak_within(double seconds) {
+void Progress::print_within(double seconds) {
   if (impl_) impl_->next = std::min(impl_->next, impl_->begin + seconds);
 }
 
@@ -145,8 +145,8 @@ void Progress::finish() {
 std::size_t terminal_columns(int descriptor, char const* variable) {
   winsize size{};
   if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  auto const said = variable == nullptr ? 0 : std::strtoul(variable, nullptr, 10);
-  return said > 0 ? said : kColumns;
+  auto const value = variable == nullptr ? 0 : std::strtoul(variable, nullptr, 10);
+  return value > 0 ? value : kColumns;
 }
 
 Progress progress_on_stderr(ProgressMode mode) {

@@ -22,11 +22,11 @@ extern "C" void stop_running(int signal) {
 }
 
 std::atomic<int> early_exit_code{1};
-std::atomic<bool> early_speaks{true};
+std::atomic<bool> early_verbose{true};
 
 extern "C" void end_program(int) {
   constexpr std::string_view kSentence = "farfault: stopped by a signal before the run started\n";
-  if (early_speaks.load() && ::write(STDERR_FILENO, kSentence.data(), kSentence.size()) < 0) {
+  if (early_verbose.load() && ::write(STDERR_FILENO, kSentence.data(), kSentence.size()) < 0) {
   }
   ::_exit(early_exit_code.load());
 }
@@ -50,16 +50,16 @@ void restore(std::array<HandledSignal, N> const& handled) {
 
 }  // namespace
 
-EarlySignals::EarlySignals(int exit_code, bool speaks)
+EarlySignals::EarlySignals(int exit_code, bool verbose)
     : handled_{{{SIGTERM, {}}, {SIGINT, {}}, {SIGUSR1, {}}, {SIGHUP, {}}}} {
   early_exit_code.store(exit_code);
-  early_speaks.store(speaks);
+  early_verbose.store(verbose);
   take_over(handled_, end_program);
 }
 
 void EarlySignals::be_silent(int exit_code) {
   early_exit_code.store(exit_code);
-  early_speaks.store(false);
+  early_verbose.store(false);
 }
 
 EarlySignals::~EarlySignals() {

@@ -32,10 +32,10 @@ class StopSignals {
 };
 
 // During its lifetime, and without a StopSignals object, the same signals end the program at once with
-// `exit_code`, and with a message if `speaks`: no state exists yet that could be saved.
+// `exit_code`, and with a message if `verbose`: no state exists yet that could be saved.
 class EarlySignals {
  public:
-  EarlySignals(int exit_code, bool speaks);
+  EarlySignals(int exit_code, bool verbose);
   ~EarlySignals();
   EarlySignals(EarlySignals const&) = delete;
   EarlySignals& operator=(EarlySignals const&) = delete;

@@ -10,7 +10,7 @@ double RankDensity::events_per_exchange() const {
 }
 
 bool RankDensity::sparse() const {
-  return ranks > 1 && exchanges >= kLook && events / kFewEvents < exchanges;
+  return ranks > 1 && exchanges >= kCheckInterval && events / kFewEvents < exchanges;
 }
 
 std::string text_of(RankDensity const& d) {

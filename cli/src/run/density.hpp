@@ -16,11 +16,12 @@ struct RankDensity {
   std::uint64_t exchanges = 0;  // each rank's
   double waited = 0;            // share of the wall-clock time, mean of the ranks
 
-  static constexpr std::uint64_t kLook = 10'000;   // a run is judged each time after this number of exchanges
+  static constexpr std::uint64_t kCheckInterval =
+      10'000;                                      // a run is judged each time after this number of exchanges
   static constexpr std::uint64_t kFewEvents = 32;  // per exchange
 
   double events_per_exchange() const;  // 0 without an exchange
-  bool sparse() const;                 // at least kLook exchanges, with fewer than kFewEvents events each
+  bool sparse() const;  // at least kCheckInterval exchanges, with fewer than kFewEvents events each
 };
 
 // "784844 exchanges of 3.2 events each, 97.0% of the time waiting"

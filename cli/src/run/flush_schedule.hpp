@@ -28,7 +28,7 @@ class FlushSchedule {
     auto const now = clock_();
     auto const next = now - sampled_;  // until the next sample, if it takes as long as this one
     sampled_ = asked_ = now;
-    if (now - looked_ >= kLookEvery) {
+    if (now - looked_ >= kCheckInterval) {
       looked_ = now;
       if (mark_.touched()) touched_ = now;
     }
@@ -36,7 +36,7 @@ class FlushSchedule {
     if (since > kUnwatched) return true;
     bool const watched = touched_ >= 0 && now - touched_ < kForget;
     // A sample taken now is readable after the next flush.
-    auto const latest = std::max(kReadable - cost_, kLeastShare * cost_);
+    auto const latest = std::max(kReadable - cost_, kMinShare * cost_);
     return watched && since + next > std::max(kWatched, std::min(kShare * cost_, latest));
   }
   // Call after every flush, including flushes that due() did not request.
@@ -49,11 +49,11 @@ class FlushSchedule {
  private:
   static constexpr double kUnwatched = 10;
   static constexpr double kWatched = 1;
-  static constexpr double kLookEvery = 0.25;
+  static constexpr double kCheckInterval = 0.25;
   static constexpr double kForget = 5;  // a watcher touches the mark every second
   static constexpr double kShare = 20;
   static constexpr double kReadable = 1.9;  // 0.1 s margin
-  static constexpr double kLeastShare = 4;
+  static constexpr double kMinShare = 4;
 
   static double steady_seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -26,13 +26,13 @@ std::string size_text(std::uint64_t bytes) {
 }
 
 std::string names_of(Applications const& applications) {
-  constexpr std::uint32_t kMost = 8;
+  constexpr std::uint32_t kMax = 8;
   if (applications.count() == 1) return applications[0].workload->name();
   std::string names;
-  for (std::uint32_t a = 0; a < std::min(applications.count(), kMost); ++a)
+  for (std::uint32_t a = 0; a < std::min(applications.count(), kMax); ++a)
     names += (a == 0 ? "" : ", ") + applications[a].name;
   return fmt::format("{} applications ({}{})", applications.count(), names,
-                     applications.count() > kMost ? ", ..." : "");
+                     applications.count() > kMax ? ", ..." : "");
 }
 
 }  // namespace

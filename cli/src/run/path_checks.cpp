@@ -110,7 +110,7 @@ void check_output_place(RunOptions const& options) {
   auto const path = output_path(options);
   check_file_place(path);
   check_not_a_link(path);
-  auto const lost = results::would_be_lost(path);
+  auto const lost = results::unreplaceable_file(path);
   if (lost.empty()) return;
   auto const option = (options.output.empty() ? "the output '" : "--output '") + path + "'";
   auto const what = lost == path ? std::string("a file") : "'" + lost + "', a file";

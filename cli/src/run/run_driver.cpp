@@ -37,7 +37,7 @@ std::uint32_t default_threads() {
 
 // If one rank reports an error and exits with its code, the others exit silently with this code: a launcher
 // that saw their failure first could kill the reporting rank.
-constexpr int kAnotherRankReports = 0;
+constexpr int kReportedByAnotherRank = 0;
 
 // True if a run that ended for this reason replaces an earlier result.
 bool is_whole(std::string const& reason) {
@@ -152,29 +152,30 @@ void RunDriver::open_result() {
 }
 
 int RunDriver::execute() {
-  if (!together(transport_, [&] { open_result(); })) return kAnotherRankReports;
+  if (!together(transport_, [&] { open_result(); })) return kReportedByAnotherRank;
   if (resume_at_) {
     sampler_.sample(last_checkpoint_);
     transactions_before_ = sampler_.total("sm", "transactions");
     progress_.resumed(share_done());
   }
-  if (transport_.ranks() > 1) engine_.watch_exchanges(RankDensity::kLook, [this] { tell_sparse_ranks(); });
+  if (transport_.ranks() > 1)
+    engine_.watch_exchanges(RankDensity::kCheckInterval, [this] { report_sparse_ranks(); });
   began_ = WallClock::now();
   std::string reason;
-  if (!simulate(reason)) return kAnotherRankReports;
+  if (!simulate(reason)) return kReportedByAnotherRank;
   seconds_ = std::chrono::duration<double>(WallClock::now() - began_).count();
   progress_.finish();
   if (reason == "stopped" && !options_.checkpoint.empty()) return stop();
   return conclude(reason);
 }
 
-void RunDriver::tell_cost_of_samples() {
-  constexpr std::uint64_t kFirstLook = 4096;
+void RunDriver::report_sampling_cost() {
+  constexpr std::uint64_t kFirstCheck = 4096;
   bool const bounded = model_.run.sample_doubling != 0;
-  if (bounded || cost_told_ || samples_ < kFirstLook || !std::has_single_bit(samples_)) return;
+  if (bounded || cost_reported_ || samples_ < kFirstCheck || !std::has_single_bit(samples_)) return;
   auto const events = transport_.sum(engine_.profile().events);
-  cost_told_ = samples_ * sampler_.values().size() > events;
-  if (!cost_told_ || transport_.rank() != 0) return;
+  cost_reported_ = samples_ * sampler_.values().size() > events;
+  if (!cost_reported_ || transport_.rank() != 0) return;
   progress_.finish();
   fmt::print(err_,
              "farfault: sampling costs more than the simulation ({} samples of {} values each for {} events "
@@ -192,11 +193,11 @@ RankDensity RunDriver::density() {
           std::min(1.0, static_cast<double>(waited) / 1e6 / static_cast<double>(ranks) / seconds)};
 }
 
-void RunDriver::tell_sparse_ranks() {
-  if (sparse_told_) return;
+void RunDriver::report_sparse_ranks() {
+  if (sparse_reported_) return;
   auto const now = density();
-  sparse_told_ = now.sparse();
-  if (!sparse_told_ || transport_.rank() != 0) return;
+  sparse_reported_ = now.sparse();
+  if (!sparse_reported_ || transport_.rank() != 0) return;
   progress_.finish();
   fmt::print(err_, "farfault: warning: {} ranks process too few events per exchange so far ({}); {}\n",
              now.ranks, text_of(now), instead_of(now, threads(options_)));
@@ -207,7 +208,7 @@ bool RunDriver::record(Time at) {
   if (trace_) trace_->sampled(at);
   tables_.take();
   ++samples_;
-  tell_cost_of_samples();
+  report_sampling_cost();
   return together(transport_, [&] {
     if (!writer_) return;
     writer_->append_sample(at, sampler_.values());
@@ -328,9 +329,9 @@ int RunDriver::stop() {
   auto const signal = stopping_signal();
   outcome_.events = transport_.sum(engine_.profile().events);
   std::string failure;
-  if (!checkpoint(end_, failure)) return kAnotherRankReports;
+  if (!checkpoint(end_, failure)) return kReportedByAnotherRank;
   auto const no_trace = close_trace();
-  if (transport_.rank() != 0) return kAnotherRankReports;
+  if (transport_.rank() != 0) return kReportedByAnotherRank;
   auto const stopped = fmt::format("stopped by {} at {}", signal, to_text(end_.time_since_epoch()));
   bool const in_chain = !options_.resume.empty() && same_file(options_.resume, options_.checkpoint);
   auto const sentence = failure.empty()
@@ -340,7 +341,7 @@ int RunDriver::stop() {
   fmt::print(err_, "farfault: {}\n", sentence);
   outcome_.signal = signal;
   if (saved_) outcome_.checkpoint = options_.checkpoint;
-  if (!no_trace.empty()) tell_lost_trace(no_trace);
+  if (!no_trace.empty()) report_lost_trace(no_trace);
   return failure.empty() ? ended("stopped", kSaved, "") : ended("stopped", kRunFailed, sentence);
 }
 
@@ -410,10 +411,10 @@ int RunDriver::conclude(std::string reason) {
   if (!together(transport_, [&] {
         if (writer_) digest = write_end(reason, profile, events);
       }))
-    return kAnotherRankReports;
+    return kReportedByAnotherRank;
   auto const no_trace = close_trace();
-  if (transport_.rank() != 0) return kAnotherRankReports;
-  if (!no_trace.empty()) tell_lost_trace(no_trace);
+  if (transport_.rank() != 0) return kReportedByAnotherRank;
+  if (!no_trace.empty()) report_lost_trace(no_trace);
   if (options_.summary_json != "-") print_summary(reason, digest, events);
   outcome_.digest = digest;
   outcome_.events = events;
@@ -433,7 +434,7 @@ int RunDriver::conclude(std::string reason) {
   return ended(reason, kRunFailed, sentence);
 }
 
-void RunDriver::tell_lost_trace(std::string const& why) {
+void RunDriver::report_lost_trace(std::string const& why) {
   fmt::print(err_, "farfault: {}; the trace of this run is lost\n", why);
   outcome_.errors.push_back(why);
   trace_.reset();

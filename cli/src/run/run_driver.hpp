@@ -51,15 +51,15 @@ class RunDriver {
   bool simulate(std::string& reason);
   bool record(Time at);
   // Prints one warning if samples at an explicit interval cost more than the simulation.
-  void tell_cost_of_samples();
+  void report_sampling_cost();
   // Density of the ranks so far. All ranks call it alike.
   RankDensity density();
   // Prints one warning if the ranks mostly wait for each other.
-  void tell_sparse_ranks();
+  void report_sparse_ranks();
   // Finishes the trace. Returns, on rank 0, the reason if it could not be written: the run still writes its
   // result or checkpoint; a completed run then has exit code 1.
   std::string close_trace();
-  void tell_lost_trace(std::string const& why);
+  void report_lost_trace(std::string const& why);
   bool checkpoint_due(Time at);
   // Writes a checkpoint at `at`; on rank 0, `failure` is the reason if it could not be written. Throws, or
   // returns false on the other ranks, if the result cannot be written: that ends the run.
@@ -103,8 +103,8 @@ class RunDriver {
   SampleSchedule schedule_;
   Time next_sample_{};
   std::uint64_t samples_ = 0;  // taken by this program; a resumed run may have more
-  bool cost_told_ = false;
-  bool sparse_told_ = false;
+  bool cost_reported_ = false;
+  bool sparse_reported_ = false;
   WallClock::time_point began_;
   RankDensity density_;  // at the end
   std::vector<ApplicationSpan> spans_;

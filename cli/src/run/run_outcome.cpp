@@ -32,7 +32,7 @@ Json or_null(std::string const& text) {
 constexpr std::size_t kRoom = 4096;
 
 // Appends blanks before the end of the line.
-std::string filled_up(std::string line, std::size_t size) {
+std::string padded_to(std::string line, std::size_t size) {
   if (line.size() + 1 < size) line.append(size - line.size() - 1, ' ');
   return line + "\n";
 }
@@ -70,7 +70,7 @@ bool overwrite(std::string const& path, RunOutcome outcome) {
     text = to_json(outcome);
   }
   if (text.size() >= room) return false;
-  text = filled_up(std::move(text), room);
+  text = padded_to(std::move(text), room);
   return ::pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
 }
 
@@ -111,7 +111,7 @@ bool looks_like_outcome(std::string const& path) {
 void OutcomeFile::open(bool creates) {
   if (path_.empty()) return;
   if (creates && path_ != "-") {
-    replace<UserError>(path_, filled_up(to_json({}), kRoom));
+    replace<UserError>(path_, padded_to(to_json({}), kRoom));
   }
   open_ = true;
 }

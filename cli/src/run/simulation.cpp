@@ -28,12 +28,12 @@ namespace {
 
 // Keys of a workload or policy that is not selected, in one line.
 void print_unused(Model const& model, std::ostream& err) {
-  constexpr std::size_t kMost = 8;
+  constexpr std::size_t kMax = 8;
   auto const& keys = model.config.unused();
   if (keys.empty()) return;
   err << "farfault: unused: ";
-  for (std::size_t i = 0; i < std::min(keys.size(), kMost); ++i) err << (i == 0 ? "" : ", ") << keys[i];
-  if (keys.size() > kMost) err << " and " << keys.size() - kMost << " more";
+  for (std::size_t i = 0; i < std::min(keys.size(), kMax); ++i) err << (i == 0 ? "" : ", ") << keys[i];
+  if (keys.size() > kMax) err << " and " << keys.size() - kMax << " more";
   err << std::endl;
 }
 
@@ -56,12 +56,12 @@ std::vector<ReadFile> files_read(Model const& model) {
 
 // The exit code and the text that exit_code_of() prints for `failure`.
 RunOutcome failed_by(std::exception_ptr const& failure) {
-  std::ostringstream said;
+  std::ostringstream printed;
   RunOutcome outcome;
   outcome.end_reason = "failed";
-  outcome.exit_code = exit_code_of([&]() -> int { std::rethrow_exception(failure); }, said);
+  outcome.exit_code = exit_code_of([&]() -> int { std::rethrow_exception(failure); }, printed);
   constexpr std::string_view kPrefix = "farfault: ";
-  std::istringstream lines(said.str());
+  std::istringstream lines(printed.str());
   for (std::string line; std::getline(lines, line);) outcome.errors.push_back(line.substr(kPrefix.size()));
   return outcome;
 }
@@ -72,7 +72,7 @@ int run_noting(OutcomeFile& outcome, RunOptions const& options, std::ostream& ou
   bool const reports = launched_rank() == 0;
   EarlySignals signals(!reports ? kDone : in_chain ? kSaved : kRunFailed, reports);
   // The launcher ends the other ranks after the rank that knows the error has reported it.
-  auto const another_says_why = [&] {
+  auto const reported_by_another_rank = [&] {
     signals.be_silent(kDone);
     return kDone;
   };
@@ -80,10 +80,10 @@ int run_noting(OutcomeFile& outcome, RunOptions const& options, std::ostream& ou
   if (!transport) return kDone;
   auto const missing = missing_mpi(transport->ranks(), [](char const* name) { return std::getenv(name); });
   if (missing && launched_rank() == 0) throw UserError(*missing);
-  if (missing || !agree(*transport, facts_of_program())) return another_says_why();
+  if (missing || !agree(*transport, facts_of_program())) return reported_by_another_rank();
 
   bool const writes = transport->rank() == 0;
-  auto const tell = [&](std::string const& line) {
+  auto const print_line = [&](std::string const& line) {
     if (writes && options.progress != ProgressMode::off) err << line << std::flush;
   };
   bool const several = transport->ranks() > 1;
@@ -94,7 +94,7 @@ int run_noting(OutcomeFile& outcome, RunOptions const& options, std::ostream& ou
         if (writes && !options.checkpoint.empty()) lock.emplace(options.checkpoint);
         outcome.open(writes);
       }))
-    return another_says_why();
+    return reported_by_another_rank();
   std::optional<Model> model;
   std::vector<Fact> facts;
   if (!together(*transport, [&] {
@@ -103,17 +103,17 @@ int run_noting(OutcomeFile& outcome, RunOptions const& options, std::ostream& ou
         if (writes) print_unused(*model, err);
         if (several) facts = facts_of_configuration(options, *model);
       }))
-    return another_says_why();
-  if (!agree(*transport, facts)) return another_says_why();
-  tell(machine_line(*model));
+    return reported_by_another_rank();
+  if (!agree(*transport, facts)) return reported_by_another_rank();
+  print_line(machine_line(*model));
   if (!together(*transport, [&] {
         model->build_workloads();
         if (writes) check_paths(options, files_read(*model));
         if (several) facts = facts_of_workloads(*model);
       }))
-    return another_says_why();
-  if (!agree(*transport, facts)) return another_says_why();
-  tell(workloads_line(*model, transport->ranks(), RunDriver::threads(options)));
+    return reported_by_another_rank();
+  if (!agree(*transport, facts)) return reported_by_another_rank();
+  print_line(workloads_line(*model, transport->ranks(), RunDriver::threads(options)));
 
   auto const threads = transport->max(RunDriver::threads(options));
   std::optional<RunDriver> driver;
@@ -123,8 +123,8 @@ int run_noting(OutcomeFile& outcome, RunOptions const& options, std::ostream& ou
             granularity_for(options, model->assembly->gpus(), transport->ranks(), threads);
         driver.emplace(options, partitions, *transport, *model, out, err);
       }))
-    return another_says_why();
-  if (!agree(*transport, driver->facts())) return another_says_why();
+    return reported_by_another_rank();
+  if (!agree(*transport, driver->facts())) return reported_by_another_rank();
   auto const code = driver->execute();
   if (writes && driver->outcome().end_reason != "running") outcome.write(driver->outcome());
   return code;

@@ -25,8 +25,8 @@ constexpr double kHalf = 0.5;     // a less busy resource is not a bottleneck by
 constexpr char const* kIdle = "sm_idle_time";
 constexpr std::size_t kNameWidth = 44;
 constexpr std::size_t kPartsShown = 6;
-constexpr std::size_t kMostKernels = 3;
-constexpr std::size_t kMostResources = 4;
+constexpr std::size_t kMaxKernels = 3;
+constexpr std::size_t kMaxResources = 4;
 
 double share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -90,7 +90,7 @@ void print_parts(std::vector<analysis::TimePart> const& parts, std::uint64_t who
 // For each kernel name: its share of the run, its duration, and the main part of its access time.
 void print_kernels(Explanation const& e, std::ostream& out) {
   if (e.kernels.empty()) return;
-  auto const n = std::min(e.kernels.size(), kMostKernels);
+  auto const n = std::min(e.kernels.size(), kMaxKernels);
   auto const heading = e.kernel_names == 1   ? std::string("Kernel")
                        : e.kernel_names <= n ? std::string("Kernels")
                                              : fmt::format("Longest {} of {} kernels", n,
@@ -121,7 +121,7 @@ void print_kernels(Explanation const& e, std::ostream& out) {
 
 void print_resources(Explanation const& e, std::ostream& out) {
   if (e.resources.empty()) return;
-  auto const n = std::min(e.resources.size(), kMostResources);
+  auto const n = std::min(e.resources.size(), kMaxResources);
   auto width = kNameWidth;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < n; ++i) {
@@ -155,7 +155,7 @@ void print(Explanation const& e, std::ostream& out) {
       e.accesses == 0 ? 0.0 : static_cast<double>(e.access_ps) / static_cast<double>(e.accesses);
   out << fmt::format("{}: {} after {}\n", one_line(e.path), shown(e.end_reason),
                      picoseconds_text(static_cast<double>(e.end_ps)));
-  if (!e.under_way.empty()) out << "Outstanding at the end: " << under_way_text(e) << "\n";
+  if (!e.outstanding.empty()) out << "Outstanding at the end: " << outstanding_text(e) << "\n";
   out << "Bottleneck: " << bound_text(e) << "\n";
   auto with_warps = e.sm_ps;
   for (auto const& p : e.sms)
@@ -197,20 +197,20 @@ std::string gap_text(analysis::TimePart const& gap) {
 
 }  // namespace
 
-std::string under_way_text(Explanation const& e) {
-  auto const& operations = e.under_way;
-  constexpr std::size_t kMost = 3;
+std::string outstanding_text(Explanation const& e) {
+  auto const& operations = e.outstanding;
+  constexpr std::size_t kMax = 3;
   std::string text;
-  for (std::size_t i = 0; i < std::min(operations.size(), kMost); ++i)
+  for (std::size_t i = 0; i < std::min(operations.size(), kMax); ++i)
     text += fmt::format("{}{}, since {}", i == 0 ? "" : "; ", shown(operations[i].what),
                         picoseconds_text(static_cast<double>(operations[i].started_ps)));
-  if (e.operations_under_way > kMost) text += fmt::format("; {} more", e.operations_under_way - kMost);
+  if (e.outstanding_operations > kMax) text += fmt::format("; {} more", e.outstanding_operations - kMax);
   return text;
 }
 
 std::string bound_text(Explanation const& e) {
   auto const idle = "SMs idle " + percent(e.idle) + " of the time";
-  auto const beside = e.idle >= kHalf ? "; " + idle : std::string();
+  auto const idle_note = e.idle >= kHalf ? "; " + idle : std::string();
   if (e.bound == Bound::gaps)
     return "gaps between kernels: no kernel on any GPU " + percent(e.without_kernel) + " of the time, " +
            percent(share(e.gaps.front().ps, e.end_ps)) + " " + gap_text(e.gaps.front());
@@ -227,7 +227,7 @@ std::string bound_text(Explanation const& e) {
           fmt::format("{} in one phase: {} is at least 90% busy in {} of 20 intervals, {} over the whole run",
                       r.what, shown(r.name), analysis::busy_parts(r), percent(r.busy));
     if (r.alike > 1) text += fmt::format("; average of all {}: {}", r.alike, percent(r.average));
-    return text + beside;
+    return text + idle_note;
   }
   auto text = first + "latency (no resource above 50% utilization)";
   if (e.stages.empty() || e.access_ps == 0) return text;

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 24;  // of words.tsv; the handbook's has 2^17
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 24;  // of words.tsv; the handbook's has 2^17
 
 std::string lower_case(std::string text) {
   for (auto& c : text)
@@ -47,7 +47,7 @@ std::vector<std::string> handbook_places(std::string const& folder, std::string 
   auto const path = folder + "/words.tsv";
   auto const input = open_input(path);
   if (!input.file.is_open()) throw UserError("cannot read '" + path + "': " + input.why_not);
-  std::istringstream lines(read_bytes(input.file, kMostBytes));
+  std::istringstream lines(read_bytes(input.file, kMaxBytes));
   std::vector<std::string> places, names;
   std::size_t number = 0;
   for (std::string line; std::getline(lines, line);) {

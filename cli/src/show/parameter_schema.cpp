@@ -167,7 +167,7 @@ void print_schema(ParameterSections const& sections, std::vector<std::string> co
   root["properties"][std::string(kApplication)] = {{"type", {"array", "object"}},
                                                    {"items", application},
                                                    {"minItems", 1},
-                                                   {"maxItems", Applications::kMost},
+                                                   {"maxItems", Applications::kMax},
                                                    {"additionalProperties", application}};
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}};
   schema.update(root);

@@ -15,12 +15,12 @@
 namespace farfault::cli {
 namespace {
 
-constexpr std::size_t kMostOfFile = std::size_t{1} << 26;
+constexpr std::size_t kMaxOfFile = std::size_t{1} << 26;
 
 }  // namespace
 
 CheckedResults::CheckedResults(std::string const& folder) : folder_(folder) {
-  std::istringstream file(first_bytes(checked_path(folder), kMostOfFile));
+  std::istringstream file(first_bytes(checked_path(folder), kMaxOfFile));
   std::string line;
   if (!std::getline(file, line) || line != kCheckedHead) return;
   while (std::getline(file, line))

@@ -40,7 +40,7 @@ class TimeLeft {
 
 // Collects the output until the program closes it. Returns false if the time is up first.
 bool collect(int from, TimeLeft& time, std::string& output) {
-  constexpr std::size_t kMostOutput = std::size_t{1} << 16;
+  constexpr std::size_t kMaxOutput = std::size_t{1} << 16;
   std::array<char, 4096> buffer{};
   while (!time.none()) {
     struct pollfd event {
@@ -50,7 +50,7 @@ bool collect(int from, TimeLeft& time, std::string& output) {
     auto const n = ::read(from, buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return true;
-    output.append(buffer.data(), std::min(static_cast<std::size_t>(n), kMostOutput - output.size()));
+    output.append(buffer.data(), std::min(static_cast<std::size_t>(n), kMaxOutput - output.size()));
   }
   return false;
 }

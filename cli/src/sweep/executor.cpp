@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kOften = 0.25;  // s
+constexpr double kProgressInterval = 0.25;  // s
 
 // Forwards its input to another buffer, and keeps the last sentence of the program.
 class SentenceKeeper : public std::streambuf {
@@ -48,10 +48,10 @@ class SentenceKeeper : public std::streambuf {
   std::streamsize xsputn(char const* text, std::streamsize n) override {
     for (auto const c : std::string_view(text, static_cast<std::size_t>(n))) {
       if (c != '\n') {
-        if (line_.size() < kMostOfLine) line_ += c;
+        if (line_.size() < kMaxOfLine) line_ += c;
         continue;
       }
-      if (auto said = sentence_in(line_); !said.empty()) sentence_ = std::move(said);
+      if (auto latest = sentence_in(line_); !latest.empty()) sentence_ = std::move(latest);
       line_.clear();
     }
     to_.sputn(text, n);
@@ -62,14 +62,14 @@ class SentenceKeeper : public std::streambuf {
     return 0;
   }
 
-  static constexpr std::size_t kMostOfLine = 4096;
+  static constexpr std::size_t kMaxOfLine = 4096;
   std::streambuf& to_;
   std::string line_, sentence_;
 };
 
 // In the child: executes the run, with remarks and the last sentence on standard error. Runs are never MPI
 // ranks, even if a launcher started the sweep.
-int run_in_child(RunOptions const& options, LastWord const& word) {
+int run_in_child(RunOptions const& options, LastLine const& word) {
   for (auto const* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"})
     ::unsetenv(name);
   std::ostringstream nowhere;
@@ -77,7 +77,7 @@ int run_in_child(RunOptions const& options, LastWord const& word) {
   std::ostream errors(&keeper);
   ask_for_huge_pages();
   auto const code = exit_code_of([&] { return run(options, nowhere, errors); }, errors);
-  word.say(keeper.sentence());
+  word.record(keeper.sentence());
   return code;
 }
 
@@ -85,9 +85,9 @@ std::string sentence_of(JobEnd const& end, std::string const& log) {
   if (end.signal != 0)
     return end.signal == SIGKILL ? std::string("killed by SIGKILL (out of memory?)")
                                  : "ended by " + signal_name(end.signal);
-  if (!end.said.empty()) return end.said;
-  auto const said = failure_in(log);
-  return said.empty() ? fmt::format("ended with exit code {}", end.exit_code) : said;
+  if (!end.last_sentence.empty()) return end.last_sentence;
+  auto const latest = failure_in(log);
+  return latest.empty() ? fmt::format("ended with exit code {}", end.exit_code) : latest;
 }
 
 // Appends as far as there is space; skips FIFOs, which would block until a reader opens them.
@@ -136,16 +136,16 @@ int Executor::run(std::vector<std::size_t> runs) {
       }
       std::remove(failure_path(plan_.folder(), name).c_str());
       // The names of results in its folder belong to the sweep: a damaged file is replaced.
-      for (auto damaged = results::would_be_lost(path);
+      for (auto damaged = results::unreplaceable_file(path);
            !damaged.empty() && std::remove(damaged.c_str()) == 0;)
-        damaged = results::would_be_lost(path);
+        damaged = results::unreplaceable_file(path);
       auto const options = plan_.run_options(run, path);
-      jobs.start(run, log_path(plan_.folder(), name), [&](LastWord const& word) {
+      jobs.start(run, log_path(plan_.folder(), name), [&](LastLine const& word) {
         lock_.leave();
         return run_in_child(options, word);
       });
     }
-    auto const end = jobs.wait(kOften);
+    auto const end = jobs.wait(kProgressInterval);
     if (end && end->taken) {
       skip(end->number);
     } else if (end && jobs.stopped_by() != 0 && !end->done()) {
@@ -154,7 +154,7 @@ int Executor::run(std::vector<std::size_t> runs) {
     } else if (end) {
       ended(*end);
     }
-    tell(jobs.running());
+    report_progress(jobs.running());
   }
   progress_.finish();
   return jobs.stopped_by();
@@ -201,7 +201,7 @@ void Executor::ended(JobEnd const& end) {
   if (why_not_readable(log).empty()) std::rename(log.c_str(), failure_path(plan_.folder(), name).c_str());
 }
 
-void Executor::tell(std::size_t running) {
+void Executor::report_progress(std::size_t running) {
   auto const ended = made_ + failed_ + skipped_;
   progress_.report(cost_ended_ / cost_, [&](double elapsed) {
     std::vector<std::string> phrases{fmt::format("{} of {} runs", ended, all_)};
@@ -228,10 +228,10 @@ Probe measure(Plan const& plan, std::size_t run, SweepOptions const& options, do
   auto const probe_options = plan.run_options(run, pattern + "/probe.h5");
   auto const begin = std::chrono::steady_clock::now();
   Jobs jobs(1, options.memory);
-  jobs.start(run, log, [&](LastWord const& word) { return run_in_child(probe_options, word); });
+  jobs.start(run, log, [&](LastLine const& word) { return run_in_child(probe_options, word); });
   Probe probe;
   while (jobs.running() > 0) {
-    auto const end = jobs.wait(kOften);
+    auto const end = jobs.wait(kProgressInterval);
     probe.stopped_by = jobs.stopped_by();
     if (!end) {
       if (seconds_since(begin) > longest) return probe;  // the destructor of `jobs` ends the child

@@ -29,7 +29,7 @@ class Executor {
   void skip(std::size_t run);
   void remove_unfinished(std::size_t run);
   void ended(JobEnd const& end);
-  void tell(std::size_t running);
+  void report_progress(std::size_t running);
 
   Plan& plan_;
   SweepOptions const& options_;

@@ -22,8 +22,8 @@ namespace {
 constexpr int kTaken = 125, kNoLog = 126;
 
 [[noreturn]] void child(pid_t parent, std::string const& log, std::optional<ByteSize> memory,
-                        sigset_t const& mask, LastWord const& word,
-                        std::function<int(LastWord const&)> const& body) {
+                        sigset_t const& mask, LastLine const& word,
+                        std::function<int(LastLine const&)> const& body) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(kNoLog);  // the parent has already died
   for (int const signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPIPE}) std::signal(signal, SIG_DFL);
@@ -33,7 +33,7 @@ constexpr int kTaken = 125, kNoLog = 126;
     auto const errors = create_locked(log);
     ::dup2(errors.get(), STDERR_FILENO);  // the child shares the lock
   } catch (UserError const& e) {
-    word.say(e.what());
+    word.record(e.what());
     ::_exit(is_locked(log) ? kTaken : kNoLog);
   }
   ::dup2(nowhere, STDIN_FILENO);
@@ -50,23 +50,23 @@ constexpr int kTaken = 125, kNoLog = 126;
 
 }  // namespace
 
-LastWord::LastWord() {
+LastLine::LastLine() {
   auto* const page = ::mmap(nullptr, kBytes + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) throw RunError(std::string("cannot start a run: ") + std::strerror(errno));
   text_ = static_cast<char*>(page);
 }
 
-LastWord::~LastWord() {
+LastLine::~LastLine() {
   if (text_ != nullptr) ::munmap(text_, kBytes + 1);
 }
 
-void LastWord::say(std::string const& text) const {
+void LastLine::record(std::string const& text) const {
   auto const size = std::min(text.size(), kBytes);
   std::memcpy(text_, text.data(), size);
   text_[size] = '\0';
 }
 
-std::string LastWord::heard() const {
+std::string LastLine::recorded() const {
   return {text_, ::strnlen(text_, kBytes)};
 }
 
@@ -92,8 +92,8 @@ Jobs::~Jobs() {
 }
 
 void Jobs::start(std::size_t number, std::string const& log,
-                 std::function<int(LastWord const&)> const& body) {
-  LastWord word;
+                 std::function<int(LastLine const&)> const& body) {
+  LastLine word;
   auto const parent = ::getpid();
   auto const pid = ::fork();
   if (pid < 0) throw RunError(std::string("cannot start a run: ") + std::strerror(errno));
@@ -108,7 +108,7 @@ std::optional<JobEnd> Jobs::reap() {
     if (::wait4(it->first, &status, WNOHANG, &used) != it->first) continue;
     JobEnd end;
     end.number = it->second.number;
-    end.said = it->second.word.heard();
+    end.last_sentence = it->second.word.recorded();
     if (WIFSIGNALED(status))
       end.signal = WTERMSIG(status);
     else

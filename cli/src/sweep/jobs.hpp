@@ -26,22 +26,22 @@ struct JobEnd {
   int exit_code = 0;  // if no signal ended it
   int signal = 0;
   std::uint64_t peak_bytes = 0;  // of memory
-  std::string said;              // its last sentence, if any
+  std::string last_sentence;     // its last sentence, if any
   bool taken = false;            // another process is executing this job: nothing was done
   bool done() const { return signal == 0 && exit_code == 0; }
 };
 
 // The message of a child to its parent, in shared memory, which works even on a full disk. Truncated after
 // 1,000 bytes.
-class LastWord {
+class LastLine {
  public:
-  LastWord();
-  LastWord(LastWord&& other) noexcept : text_(std::exchange(other.text_, nullptr)) {}
-  LastWord& operator=(LastWord&&) = delete;
-  ~LastWord();
+  LastLine();
+  LastLine(LastLine&& other) noexcept : text_(std::exchange(other.text_, nullptr)) {}
+  LastLine& operator=(LastLine&&) = delete;
+  ~LastLine();
 
-  void say(std::string const& text) const;
-  std::string heard() const;
+  void record(std::string const& text) const;
+  std::string recorded() const;
 
  private:
   static constexpr std::size_t kBytes = 1000;
@@ -61,7 +61,7 @@ class Jobs {
   // Standard error of the child is written to the file `log`, standard output is discarded. The child locks
   // the log during its lifetime: a job whose log is locked by another process ends at once, as `taken`.
   // Throws RunError if no process can be started.
-  void start(std::size_t number, std::string const& log, std::function<int(LastWord const&)> const& body);
+  void start(std::size_t number, std::string const& log, std::function<int(LastLine const&)> const& body);
   // Waits until a child has ended, a signal has been received, or `seconds` have passed.
   std::optional<JobEnd> wait(double seconds);
 
@@ -77,7 +77,7 @@ class Jobs {
   std::optional<ByteSize> memory_;
   struct Child {
     std::size_t number;
-    LastWord word;
+    LastLine word;
   };
   std::map<pid_t, Child> children_;
   sigset_t waited_{}, before_{};

@@ -20,14 +20,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "farfault: ";
-constexpr std::size_t kMostOfLog = std::size_t{1} << 20, kMostOfHeading = std::size_t{1} << 20;
+constexpr std::size_t kMaxOfLog = std::size_t{1} << 20, kMaxOfHeading = std::size_t{1} << 20;
 
 std::string in(std::string const& folder, std::string const& name) {
   return (fs::path(folder) / name).string();
 }
 
 std::string first_line(std::string const& path) {
-  auto line = first_bytes(path, kMostOfHeading);
+  auto line = first_bytes(path, kMaxOfHeading);
   line.resize(std::min(line.size(), line.find('\n')));
   return line;
 }
@@ -46,16 +46,16 @@ bool is_script_of_sweep(std::string const& script) {
 }
 
 // Empty or unreadable files hold no data to lose; links and devices are refused elsewhere.
-bool holds_something(std::string const& path) {
+bool is_nonempty(std::string const& path) {
   std::error_code error;
   return is_there(path) && fs::is_regular_file(fs::symlink_status(path, error)) &&
          fs::file_size(path, error) != 0 && !error;
 }
 
 template <class IsOurs>
-void check_keeps_others(std::string const& path, IsOurs is_ours) {
+void refuse_foreign(std::string const& path, IsOurs is_ours) {
   for (auto const& name : {path, path + ".partial"})
-    if (holds_something(name) && !is_ours(name))
+    if (is_nonempty(name) && !is_ours(name))
       throw UserError("the sweep would overwrite '" + one_line(name) + "', which no sweep has written");
 }
 
@@ -100,11 +100,11 @@ std::string failure_in(std::string const& log) {
   // A folder from another person may contain links to any file.
   std::error_code error;
   if (fs::is_symlink(log, error)) return {};
-  std::istringstream file(first_bytes(log, kMostOfLog));
+  std::istringstream file(first_bytes(log, kMaxOfLog));
   std::string line, sentence;
   // Lines before the last one are remarks.
   while (std::getline(file, line))
-    if (auto said = sentence_in(line); !said.empty()) sentence = std::move(said);
+    if (auto latest = sentence_in(line); !latest.empty()) sentence = std::move(latest);
   return sentence;
 }
 
@@ -152,16 +152,16 @@ void check_folder(std::string const& folder) {
   if (is_there(table_path(folder)) && !ours)
     throw UserError("the sweep would overwrite '" + one_line(table_path(folder)) +
                     "', which is not the table of a sweep");
-  for (auto const& csv : {csv_path(folder), spread_path(folder)}) check_keeps_others(csv, is_table_of_sweep);
+  for (auto const& csv : {csv_path(folder), spread_path(folder)}) refuse_foreign(csv, is_table_of_sweep);
   for (auto const& script : {script_path(folder), collector_path(folder)})
-    check_keeps_others(script, is_script_of_sweep);
+    refuse_foreign(script, is_script_of_sweep);
   auto const begins_with = [](std::string_view line) {
     return [line](std::string const& path) { return first_line(path) == line; };
   };
-  check_keeps_others(lock_path(folder),
-                     [](std::string const& path) { return first_line(path).starts_with("process "); });
-  check_keeps_others(run_list_path(folder), begins_with(kRunListHead));
-  check_keeps_others(checked_path(folder), begins_with(kCheckedHead));
+  refuse_foreign(lock_path(folder),
+                 [](std::string const& path) { return first_line(path).starts_with("process "); });
+  refuse_foreign(run_list_path(folder), begins_with(kRunListHead));
+  refuse_foreign(checked_path(folder), begins_with(kCheckedHead));
 }
 
 void make_folder(std::string const& folder) {

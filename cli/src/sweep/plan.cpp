@@ -100,7 +100,7 @@ std::string RunIdentity::why_not_in(results::SweptRun const& run) const {
 }
 
 Plan::Plan(SweepOptions const& options, Study const& study, Points const& points,
-           std::function<void(double)> const& tell)
+           std::function<void(double)> const& report_progress)
     : options_(options),
       study_(study),
       points_(points),
@@ -112,7 +112,7 @@ Plan::Plan(SweepOptions const& options, Study const& study, Points const& points
   auto const part = options.part.value_or(SweepPart{});
   for (auto run = part.number - 1; run < points.count(); run += part.of) {
     add(run);
-    tell(static_cast<double>(run + 1) / static_cast<double>(points.count()));
+    report_progress(static_cast<double>(run + 1) / static_cast<double>(points.count()));
   }
   if (distinct_.empty() && !without_input_.empty()) {
     auto const first = without_input_.front();

@@ -44,9 +44,9 @@ class Plan {
 
   // Checks the configuration of every run, or of the runs of options.part, and opens the input files. Throws
   // the same errors as a run; if only some of the runs lack readable input files, these runs fail instead.
-  // `tell`: reports progress from 0 to 1.
+  // `report_progress`: reports progress from 0 to 1.
   Plan(SweepOptions const& options, Study const& study, Points const& points,
-       std::function<void(double)> const& tell);
+       std::function<void(double)> const& report_progress);
 
   RunTable& table() { return table_; }
   RunTable const& table() const { return table_; }

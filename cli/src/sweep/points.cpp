@@ -38,11 +38,11 @@ Points::Points(Study const& study) : study_(study), seeds_(std::max<std::uint64_
     if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(key);
   };
   auto const times = [&](std::uint64_t n) {
-    // At most kMost^2 before the check.
+    // At most kMax^2 before the check.
     if (n != 0) count_ *= n;
-    if (count_ > kMost)
+    if (count_ > kMax)
       throw UserError(
-          fmt::format("{}: the study has more than {} runs, the maximum", one_line(study.path), kMost));
+          fmt::format("{}: the study has more than {} runs, the maximum", one_line(study.path), kMax));
   };
   for (auto const& point : study.list)
     for (auto const& setting : point.settings) add_key(setting.key);

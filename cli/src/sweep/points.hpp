@@ -16,9 +16,9 @@ std::string text_of(std::vector<StudySetting> const& settings);
 
 class Points {
  public:
-  static constexpr std::uint64_t kMost = 100'000;
+  static constexpr std::uint64_t kMax = 100'000;
 
-  // Throws UserError if there are more than kMost.
+  // Throws UserError if there are more than kMax.
   explicit Points(Study const& study);
 
   std::uint64_t count() const { return count_; }

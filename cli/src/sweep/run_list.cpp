@@ -13,7 +13,7 @@ namespace {
 
 // Replaces the name, which has 16 digits.
 constexpr std::string_view kFailedRun = "failed";
-constexpr std::size_t kMostBytes = std::size_t{1} << 26;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 26;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void write_run_list(std::string const& folder, std::vector<ListedRun> const& run
 
 std::optional<std::vector<ListedRun>> read_run_list(std::string const& folder) {
   auto const path = run_list_path(folder);
-  std::istringstream file(first_bytes(path, kMostBytes));
+  std::istringstream file(first_bytes(path, kMaxBytes));
   std::string line;
   if (!std::getline(file, line) || line != kRunListHead) return std::nullopt;
   std::vector<ListedRun> runs;

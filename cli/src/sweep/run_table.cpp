@@ -19,7 +19,7 @@ using results::kNoFigure;
 using results::SweepColumn;
 
 constexpr char const* kStates[] = {"missing", "done", "failed"};
-constexpr std::size_t kMostFigures = 10'000;
+constexpr std::size_t kMaxFigures = 10'000;
 
 std::string cell(std::string const& text) {
   return analysis::csv_cell(text);
@@ -61,7 +61,7 @@ void RunTable::set_done(std::size_t run, std::string result, results::SweptRun c
     auto const at = figure_numbers_.find(f.metric);
     if (at != figure_numbers_.end()) {
       row.figures.emplace_back(at->second, f.value);
-    } else if (figures_.size() < kMostFigures) {
+    } else if (figures_.size() < kMaxFigures) {
       figure_numbers_.emplace(f.metric, figures_.size());
       row.figures.emplace_back(figures_.size(), f.value);
       figures_.push_back({f.metric, f.unit, f.text});
@@ -91,7 +91,7 @@ std::string RunTable::name_of(std::size_t run) const {
   std::string text = shown(rows_[run].point);
   if (!are_named()) text.clear();
   for (std::size_t k = 0; k < keys_.size(); ++k)
-    if (is_told(keys_[k]))
+    if (is_reported(keys_[k]))
       text += (text.empty() ? "" : ", ") + shown(keys_[k].key) + " = " + shown(rows_[run].values.at(k).text);
   return fmt::format("run {} ({})", run, text);
 }
@@ -234,7 +234,7 @@ std::string RunTable::end_text(std::size_t run, std::size_t seeds) const {
 void RunTable::print(std::ostream& out, std::size_t seeds, std::size_t most) const {
   std::vector<std::vector<std::string>> lines{{}};
   auto const is_column = [&](VariedKey const& key) {
-    return is_told(key) && (seeds == 1 || key.key != kSeedKey);
+    return is_reported(key) && (seeds == 1 || key.key != kSeedKey);
   };
   if (are_named()) lines[0].emplace_back("name");
   for (auto const& key : keys_)

@@ -65,7 +65,7 @@ class RunTable {
   };
   bool are_named() const { return !rows_.empty() && !rows_[0].point.empty(); }
   // True if the key is needed to identify a run.
-  bool is_told(VariedKey const& key) const { return !(key.by_point && are_named()); }
+  bool is_reported(VariedKey const& key) const { return !(key.by_point && are_named()); }
   std::uint64_t figure_of(Row const& row, std::size_t figure) const;
   std::vector<std::size_t> figures_by_name() const;
   results::SweepColumn parameter_column(std::size_t key, std::size_t step) const;

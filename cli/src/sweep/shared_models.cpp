@@ -50,7 +50,7 @@ void SharedModels::keep(std::string const& base, std::vector<StudySetting> const
   if (by_name_.contains(name)) return;
   models_.push_front({name, std::move(model)});
   by_name_[name] = models_.begin();
-  if (models_.size() <= kMost) return;
+  if (models_.size() <= kMax) return;
   by_name_.erase(models_.back().name);
   models_.pop_back();
 }

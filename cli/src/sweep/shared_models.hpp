@@ -6,7 +6,7 @@
 // effects of changed values are checked again. find() returns no model for a run with an error, so the error
 // message is that of a configuration read for this run.
 //
-// Limits: at most kMost models, replaced in LRU order.
+// Limits: at most kMax models, replaced in LRU order.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct OwnModel {
 
 class SharedModels {
  public:
-  static constexpr std::size_t kMost = 1024;  // of about 0.4 MB each
+  static constexpr std::size_t kMax = 1024;  // of about 0.4 MB each
 
   explicit SharedModels(std::string study_path) : study_path_(std::move(study_path)) {}
 

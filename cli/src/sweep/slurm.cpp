@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Below the default of Slurm's MaxArraySize.
-constexpr std::uint64_t kMostPartsUnasked = 1000;
+constexpr std::uint64_t kMaxPartsUnasked = 1000;
 constexpr std::chrono::minutes kLongestAnswer{10};  // of sbatch
 
 // Cores for the requested number of concurrent runs; by default one run.
@@ -111,7 +111,7 @@ std::string sbatch(std::string const& arguments) {
 }  // namespace
 
 SlurmJob slurm_job(Study const& study, std::string const& folder, std::size_t runs) {
-  auto const wanted = study.slurm_parts == 0 ? kMostPartsUnasked : study.slurm_parts;
+  auto const wanted = study.slurm_parts == 0 ? kMaxPartsUnasked : study.slurm_parts;
   // sbatch would parse a relative path that begins with a dash as an option.
   auto const place = fs::absolute(folder).lexically_normal().string();
   return {std::min<std::uint64_t>(runs, wanted), script_path(place), collector_path(place)};

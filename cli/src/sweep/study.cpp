@@ -24,10 +24,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostOfStudy = std::uint64_t{16} << 20;
-constexpr int kMostDepth = 16;
-constexpr std::size_t kMostName = 500, kMostKeys = 1000;
-constexpr std::int64_t kMostSamples = 100'000, kMostParts = 100'000;
+constexpr std::uint64_t kMaxOfStudy = std::uint64_t{16} << 20;
+constexpr int kMaxDepth = 16;
+constexpr std::size_t kMaxName = 500, kMaxKeys = 1000;
+constexpr std::int64_t kMaxSamples = 100'000, kMaxParts = 100'000;
 
 std::string toml_text(toml::node const& node) {
   std::ostringstream text;
@@ -52,7 +52,7 @@ class Reader {
   explicit Reader(std::string const& path) { study_.path = path; }
 
   Study read() {
-    auto const root = parse_toml(read_text_file(study_.path, kMostOfStudy), study_.path);
+    auto const root = parse_toml(read_text_file(study_.path, kMaxOfStudy), study_.path);
     check_names(root, "", {"base", "config", "sweep"});
     if (auto const* base = root.get(kBaseKey))
       study_.base = {kBaseKey, {"", text(*base, kBaseKey), ValueKind::text}, line_of(*base)};
@@ -178,7 +178,7 @@ class Reader {
     return all;
   }
   void gather(toml::table const& t, std::string const& prefix, int depth, std::vector<Leaf>& all) const {
-    if (depth > kMostDepth) refuse(line_of(t), "tables are nested too deeply");
+    if (depth > kMaxDepth) refuse(line_of(t), "tables are nested too deeply");
     for (auto const& [key, node] : t) {
       auto const name = prefix + std::string(key.str());
       if (node.is_table() && !is_range(node))
@@ -206,9 +206,9 @@ class Reader {
     if (auto const* list = sweep.get("list")) read_list(*list);
     if (auto const* grid = sweep.get("grid")) {
       auto const keys = leaves(table(*grid, "sweep.grid"));
-      if (keys.size() > kMostKeys)
+      if (keys.size() > kMaxKeys)
         refuse(line_of(*grid),
-               fmt::format("[sweep.grid] has {} keys; at most {} are allowed", keys.size(), kMostKeys));
+               fmt::format("[sweep.grid] has {} keys; at most {} are allowed", keys.size(), kMaxKeys));
       for (auto const& [key, node] : keys) study_.grid.push_back({key, values(*node, key), line_of(*node)});
     }
     if (auto const* random = sweep.get("random")) read_random(table(*random, "sweep.random"));
@@ -238,9 +238,9 @@ class Reader {
 
   std::string name_of_point(toml::node const& node) const {
     auto const name = text(node, "name");
-    if (one_line(name) != name || name.size() > kMostName)
+    if (one_line(name) != name || name.size() > kMaxName)
       refuse(line_of(node), "name '" + shown(name) + "' must be one line of at most " +
-                                std::to_string(kMostName) + " characters");
+                                std::to_string(kMaxName) + " characters");
     if (as_seen(name).empty()) refuse(line_of(node), "name '" + shown(name) + "' is blank");
     if (has_blank_end(name))
       refuse(line_of(node),
@@ -278,7 +278,7 @@ class Reader {
     auto const* samples = random.get("samples");
     if (samples == nullptr)
       refuse(line_of(random), "sweep.random.samples is missing; set it to the number of samples");
-    study_.samples = count(*samples, "sweep.random.samples", 1, kMostSamples);
+    study_.samples = count(*samples, "sweep.random.samples", 1, kMaxSamples);
     if (auto const* seed = random.get("seed"))
       study_.random_seed = count(*seed, "sweep.random.seed", 0, std::numeric_limits<std::int64_t>::max());
     for (auto const& [key, node] : leaves(random)) {
@@ -330,22 +330,22 @@ class Reader {
 
   void read_seeds(toml::node const& node) {
     study_.seeds_line = line_of(node);
-    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+    constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
     if (auto const* array = node.as_array()) {
       if (array->empty()) refuse(study_.seeds_line, "sweep.seeds is empty");
-      for (auto const& element : *array) study_.seeds.push_back(count(element, "a seed", 0, kMost));
+      for (auto const& element : *array) study_.seeds.push_back(count(element, "a seed", 0, kMax));
       if (std::set(study_.seeds.begin(), study_.seeds.end()).size() != study_.seeds.size())
         refuse(study_.seeds_line, "sweep.seeds has a seed twice");
       return;
     }
-    auto const n = count(node, "sweep.seeds", 1, kMostSamples);
+    auto const n = count(node, "sweep.seeds", 1, kMaxSamples);
     for (std::uint64_t seed = 1; seed <= n; ++seed) study_.seeds.push_back(seed);
   }
 
   void read_slurm(toml::table const& slurm) {
     check_names(slurm, "sweep.slurm.", {"parts", "options"});
     if (auto const* parts = slurm.get("parts"))
-      study_.slurm_parts = count(*parts, "sweep.slurm.parts", 1, kMostParts);
+      study_.slurm_parts = count(*parts, "sweep.slurm.parts", 1, kMaxParts);
     auto const* options = slurm.get("options");
     if (options == nullptr) return;
     auto const* array = options->as_array();

@@ -32,7 +32,7 @@
 namespace farfault::cli {
 namespace {
 
-constexpr std::size_t kMostShown = 40;
+constexpr std::size_t kMaxShown = 40;
 constexpr double kLongestProbe = 60;
 
 std::uint64_t number_in(std::string_view text) {
@@ -84,7 +84,7 @@ class Sweep {
       check_folder(folder_of_sweep(options_, study_));
       if (!options_.dry_run) check_folder_is_free(folder_of_sweep(options_, study_), use());
       auto progress = progress_on_stderr(options_.progress);
-      progress.speak_within(1);
+      progress.print_within(1);
       plan_.emplace(options_, study_, points_, [&](double done) {
         progress.report(done, [](double) { return std::vector<std::string>{"checking the configurations"}; });
       });
@@ -215,7 +215,7 @@ class Sweep {
     if (!options_.part) {
       plan_->checked().write();
       write_table();
-      table.print(out_, points_.seeds(), kMostShown);
+      table.print(out_, points_.seeds(), kMaxShown);
       out_ << "  table     " << one_line(table_path(plan_->folder())) << ", "
            << one_line(csv_path(plan_->folder())) << "\n";
     }
@@ -279,7 +279,7 @@ SweepPart sweep_part(std::string const& text) {
   auto const slash = text.find('/');
   auto const number = number_in(text.substr(0, slash));
   auto const of = slash == text.npos ? 0 : number_in(text.substr(slash + 1));
-  if (number == 0 || number > of || of > Points::kMost)
+  if (number == 0 || number > of || of > Points::kMax)
     throw UserError("--part '" + shown(text) + "' is not I/N, such as 1/4 to 4/4");
   return {number, of};
 }

@@ -26,9 +26,9 @@ constexpr std::int64_t kSamples = 20;  // in the window, in addition to the run'
 struct Seen {
   std::vector<AccessTrace> accesses;
   std::vector<KernelSpan> kernels;
-  std::uint64_t left_out = 0;
+  std::uint64_t omitted = 0;
 
-  auto members() { return std::tie(accesses, kernels, left_out); }
+  auto members() { return std::tie(accesses, kernels, omitted); }
 };
 
 }  // namespace
@@ -164,7 +164,7 @@ void Recording::reached() {
   }
   // The accesses of the window are followed until they complete.
   std::uint64_t mine = 0;
-  for (auto const& watch : accesses_) mine += watch->under_way();
+  for (auto const& watch : accesses_) mine += watch->outstanding();
   if (transport_.max(mine) == 0) {
     engine_.observe({});
     next_ = Time::max();
@@ -186,7 +186,7 @@ void Recording::sampled(Time at) {
 void Recording::write(Time end) {
   Seen mine;
   for (auto const& watch : accesses_) {
-    mine.left_out += watch->left_out();
+    mine.omitted += watch->omitted();
     auto taken = watch->take(end);
     std::move(taken.begin(), taken.end(), std::back_inserter(mine.accesses));
   }
@@ -207,7 +207,7 @@ void Recording::write(Time end) {
     loader(theirs);
     std::move(theirs.accesses.begin(), theirs.accesses.end(), std::back_inserter(content.accesses));
     content.kernels.insert(content.kernels.end(), theirs.kernels.begin(), theirs.kernels.end());
-    content.left_out += theirs.left_out;
+    content.omitted += theirs.omitted;
   }
   // A counter that did not change is omitted.
   for (auto& c : counters_)
@@ -216,11 +216,11 @@ void Recording::write(Time end) {
     remark_ = fmt::format("the trace is empty: the run ended at {}, {} the window starts at {}",
                           to_text(end.time_since_epoch()), end == options_.from ? "when" : "before",
                           to_text(options_.from.time_since_epoch()));
-  else if (content.left_out != 0)
+  else if (content.omitted != 0)
     remark_ = fmt::format(
         "the trace has {} accesses and omits {} that exceed the limit of {} per SM; see --trace-sample and "
         "--trace-limit",
-        content.accesses.size(), content.left_out,
+        content.accesses.size(), content.omitted,
         std::max<std::uint64_t>(options_.most / std::max(sms_, 1U), 1));
   auto const writing = writing_trace(path_);
   std::ofstream out(writing, std::ios::binary | std::ios::trunc);

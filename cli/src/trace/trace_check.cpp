@@ -16,7 +16,7 @@
 namespace farfault::cli {
 namespace {
 
-constexpr std::uint64_t kMostOfPacket = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxOfPacket = std::uint64_t{1} << 20;
 enum Wire : std::uint32_t { kWireNumber = 0, kWireFixed = 1, kWireBytes = 2 };
 
 struct ProtoField;
@@ -134,15 +134,15 @@ class TraceBytes {
 };
 
 std::string why_not_whole(TraceBytes bytes) {
-  constexpr std::size_t kMostOfHead = 11;  // the key of a packet, and its size
+  constexpr std::size_t kMaxOfHead = 11;  // the key of a packet, and its size
   TraceChecksum checksum;
   while (!bytes.next(1).empty()) {
     auto const at = bytes.position();
-    auto head = bytes.next(kMostOfHead);
+    auto head = bytes.next(kMaxOfHead);
     auto const in_head = head.size();
     bool const is_packet = take_number(head) == (trace::kPacket << 3U | kWireBytes);
     auto const size = is_packet ? take_number(head) : std::nullopt;
-    if (!is_packet || (!size && in_head == kMostOfHead) || size.value_or(0) > kMostOfPacket)
+    if (!is_packet || (!size && in_head == kMaxOfHead) || size.value_or(0) > kMaxOfPacket)
       return fmt::format("no packet begins at byte {}", at);
     auto const cut_short = fmt::format("it ends within the packet at byte {}", at);
     if (!size) return cut_short;

@@ -229,7 +229,7 @@ class TraceFile {
     } else if (s.name == "window") {
       annotations_.push_back({"one_access_in", options_.one_in});
       annotations_.push_back({"accesses", content_.accesses.size()});
-      annotations_.push_back({"left_out", content_.left_out});
+      annotations_.push_back({"left_out", content_.omitted});
     }
     return annotations_;
   }

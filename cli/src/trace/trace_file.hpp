@@ -32,8 +32,8 @@ struct TraceContent {
   std::vector<AccessTrace> accesses;  // in any order
   std::vector<KernelSpan> kernels;
   std::vector<CounterTrack> counters;
-  std::uint64_t left_out = 0;  // accesses beyond the limit
-  Time end{};                  // end of the run or of the shown time
+  std::uint64_t omitted = 0;  // accesses beyond the limit
+  Time end{};                 // end of the run or of the shown time
 };
 
 // `shown`: by component, true if it has tracks.

@@ -13,6 +13,6 @@ inline constexpr unsigned kStreamBit = 16;      // from this bit on: the stream 
 inline constexpr unsigned kGenerationBit = 30;  // the generation of the access, for its drain
 inline constexpr std::uint32_t kStoreTag = 1U << 31;
 inline constexpr std::uint32_t kNumberMask = (1U << kStreamBit) - 1;
-static_assert(kMostStreams <= 1U << (kGenerationBit - kStreamBit));
+static_assert(kMaxStreams <= 1U << (kGenerationBit - kStreamBit));
 
 }  // namespace farfault

@@ -41,7 +41,7 @@ void AccessWatch::before(Event const& e) {
   if (e.to == sm_.translation.id)
     translated(e.message<TranslateResponse>(), e.when);
   else if (e.to == sm_.memory_response.id || e.to == sm_.remote_response.id)
-    answered(e.message<MemResponse>(), e.when);
+    responded(e.message<MemResponse>(), e.when);
 }
 
 // The load/store unit has passed, one per cycle: transactions that were translated, then transactions whose
@@ -64,7 +64,7 @@ void AccessWatch::after(Event const& e) {
   for (; translated_.size() > s.translated.size(); translated_.pop_front())
     pass(translated_.front(), [&](std::uint32_t id) {
       auto& live = live_[id];
-      spend(live, std::max(at, live.since), Stage::load_store, Place::sm);
+      add_span(live, std::max(at, live.since), Stage::load_store, Place::sm);
       enter_cache(id, live.since);
     });
   for (; again_.size() > s.faulted.again().size(); again_.pop_front())
@@ -91,8 +91,8 @@ void AccessWatch::issue(Time now) {
     auto const& item = s.current[k];
     auto const& warp = s.warps[item.context];
     if (!is_sampled(item, warp, k)) continue;
-    if (taken_ == sample_.most) {
-      ++left_out_;
+    if (sampled_ == sample_.most) {
+      ++omitted_;
       continue;
     }
     if (free_.empty()) {
@@ -104,7 +104,7 @@ void AccessWatch::issue(Time now) {
     auto& live = live_[id] = Live{};
     auto& t = live.trace;
     t.sm = sm_.id();
-    t.number = taken_++;
+    t.number = sampled_++;
     t.issued = live.since = now;
     t.address = item.address;
     t.block = warp.block;
@@ -119,7 +119,7 @@ void AccessWatch::issue(Time now) {
   }
 }
 
-void AccessWatch::spend(Live& live, Time until, Stage stage, Place place) const {
+void AccessWatch::add_span(Live& live, Time until, Stage stage, Place place) const {
   if (until <= live.since) return;
   auto& spans = live.trace.spans;
   if (!spans.empty() && spans.back().stage == stage && spans.back().place == place)
@@ -133,23 +133,23 @@ void AccessWatch::spend(Live& live, Time until, Stage stage, Place place) const 
 void AccessWatch::look_up(std::uint32_t id, Time at) {
   auto const& s = sm_.state();
   auto& live = live_[id];
-  spend(live, std::max(at, live.since), Stage::load_store, Place::sm);
-  spend(live, live.since + sm_.spec().clock.cycles(sm_.spec().l1_tlb.latency), Stage::l1_tlb, Place::sm);
+  add_span(live, std::max(at, live.since), Stage::load_store, Place::sm);
+  add_span(live, live.since + sm_.spec().clock.cycles(sm_.spec().l1_tlb.latency), Stage::l1_tlb, Place::sm);
   auto const page = page_of(live);
-  bool kept = false;
+  bool stalled = false;
   s.faulted.each_of(page, [&](LsuItem const& i) {
-    kept = kept ||
-           (i.issued == live.trace.issued && i.context == live.context && i.address == live.trace.address);
+    stalled = stalled ||
+              (i.issued == live.trace.issued && i.context == live.context && i.address == live.trace.address);
   });
-  if (kept) {
+  if (stalled) {
     live.where = Where::replay;
     live.trace.translation = Served::fault;
-    kept_[page].push_back(id);
+    stalled_[page].push_back(id);
   } else if (waits_in(s.tlb_mshrs, live)) {
     live.where = Where::translation;
     in_translation_[page].push_back(id);
   } else {
-    auto const found = look_at_tlb(page);
+    auto const found = peek_tlb(page);
     FF_CHECK(found.has_value(), sm_.path() + ": the trace lost track of a translation");
     if (live.trace.translation == Served::unknown) live.trace.translation = Served::l1;
     live.trace.physical = found->physical_of(live.trace.address, sm_.spec().page_bits);
@@ -167,7 +167,7 @@ bool AccessWatch::waits_in(MshrTable<LsuItem> const& table, Live const& live) co
   return waits;
 }
 
-std::optional<PageTranslation> AccessWatch::look_at_tlb(std::uint64_t page) const {
+std::optional<PageTranslation> AccessWatch::peek_tlb(std::uint64_t page) const {
   std::optional<PageTranslation> found;
   sm_.state().l1_tlb->each_entry([&](std::uint64_t first, PageTranslation const& t) {
     if (page >> t.size == first >> t.size && (!found || t.size < found->size)) found = t;
@@ -179,7 +179,7 @@ void AccessWatch::enter_cache(std::uint32_t id, Time at) {
   auto const& s = sm_.state();
   auto& live = live_[id];
   live.where = Where::load_store;
-  spend(live, at + sm_.spec().clock.cycles(sm_.spec().l1_cache.latency), Stage::l1_cache, Place::sm);
+  add_span(live, at + sm_.spec().clock.cycles(sm_.spec().l1_cache.latency), Stage::l1_cache, Place::sm);
   if (live.trace.access == Access::write) {
     live.where = Where::acknowledgement;
     stores_.push_back(id);
@@ -224,10 +224,10 @@ std::uint32_t AccessWatch::take_from(std::map<std::uint64_t, Ids>& lists, std::u
 }
 
 std::uint32_t AccessWatch::replay_of(std::uint64_t page, LsuItem const& item, Time now) {
-  auto const id = take_from(kept_, page, item);
+  auto const id = take_from(stalled_, page, item);
   if (id == kNone) return id;
   live_[id].where = Where::load_store;
-  spend(live_[id], now, Stage::fault, Place::sm);
+  add_span(live_[id], now, Stage::fault, Place::sm);
   return id;
 }
 
@@ -240,7 +240,7 @@ void AccessWatch::translated(TranslateResponse const& m, Time now) {
   };
   if (m.found_by == FoundBy::replay) {
     if (m.page == kEveryPage)
-      s.faulted.each_in_turns(&LsuItem::context, [&](std::uint64_t page, LsuItem const& i) {
+      s.faulted.each_round_robin(&LsuItem::context, [&](std::uint64_t page, LsuItem const& i) {
         again_.push_back(replay_of(page, i, now));
       });
     else
@@ -263,7 +263,7 @@ void AccessWatch::translated(TranslateResponse const& m, Time now) {
   bool any_refused = false;
   s.tlb_mshrs.each_waiter(*entry, [&](LsuItem const& i) {
     auto const id = take_from(in_translation_, m.page, i);
-    if (id != kNone) spend_translation(live_[id], m, now);
+    if (id != kNone) add_translation_spans(live_[id], m, now);
     if (mapped && m.translation().allows(i.access)) {
       if (id != kNone) {
         auto& live = live_[id];
@@ -277,7 +277,7 @@ void AccessWatch::translated(TranslateResponse const& m, Time now) {
     if (id != kNone) {
       live_[id].where = Where::replay;
       live_[id].trace.translation = Served::fault;
-      if (!mapped) kept_[m.page].push_back(id);
+      if (!mapped) stalled_[m.page].push_back(id);
     }
     if (mapped) {
       refused.push_back(id);
@@ -289,14 +289,14 @@ void AccessWatch::translated(TranslateResponse const& m, Time now) {
   for (auto const id : refused) {
     if (id != kNone) {
       live_[id].where = Where::load_store;
-      spend(live_[id], now, Stage::fault, Place::sm);
+      add_span(live_[id], now, Stage::fault, Place::sm);
     }
     again_.push_back(id);
   }
 }
 
 // Split as in Sm::count_translation.
-void AccessWatch::spend_translation(Live& live, TranslateResponse const& m, Time now) const {
+void AccessWatch::add_translation_spans(Live& live, TranslateResponse const& m, Time now) const {
   now = std::max(now, live.since);
   auto const behind = m.stages.last_of(now - live.since);
   auto const left = now - live.since - behind.sum();
@@ -306,7 +306,7 @@ void AccessWatch::spend_translation(Live& live, TranslateResponse const& m, Time
     return Duration{behind.*stage} + (stage == longest ? left : Duration::zero());
   };
   auto const back = std::min(own, sample_.translation_back);
-  auto const go = [&](Duration d, Stage stage, Place place) { spend(live, live.since + d, stage, place); };
+  auto const go = [&](Duration d, Stage stage, Place place) { add_span(live, live.since + d, stage, place); };
   go(own - back, Stage::l2_tlb, Place::l2_tlb);
   go(in(&TranslationStages::walk_queue), Stage::walk_queue, Place::gmmu);
   go(in(&TranslationStages::walk), Stage::walk, Place::gmmu);
@@ -317,14 +317,14 @@ void AccessWatch::spend_translation(Live& live, TranslateResponse const& m, Time
 }
 
 // Split as in Sm::count_load and Sm::count_stores.
-void AccessWatch::spend_memory(Live& live, MemoryStages const& stages, std::uint32_t MemoryStages::*rest,
-                               Time at) const {
+void AccessWatch::add_memory_spans(Live& live, MemoryStages const& stages, std::uint32_t MemoryStages::*rest,
+                                   Time at) const {
   auto const left = at - live.since - stages.sum();
   auto const own = rest != nullptr ? Duration::zero() : left;
   auto const in = [&](std::uint32_t MemoryStages::*stage) {
     return Duration{stages.*stage} + (stage == rest ? left : Duration::zero());
   };
-  auto const go = [&](Duration d, Stage stage, Place place) { spend(live, live.since + d, stage, place); };
+  auto const go = [&](Duration d, Stage stage, Place place) { add_span(live, live.since + d, stage, place); };
   if (is_remote(live)) {
     go(own / 2, Stage::links, Place::port);
     go(in(&MemoryStages::dram_queue), Stage::dram_queue, Place::remote);
@@ -341,7 +341,7 @@ void AccessWatch::spend_memory(Live& live, MemoryStages const& stages, std::uint
   go(back, Stage::l2_cache, Place::l2_slice);
 }
 
-void AccessWatch::answered(MemResponse const& m, Time now) {
+void AccessWatch::responded(MemResponse const& m, Time now) {
   auto const number = m.tag & kNumberMask;
   if (number == kContextNumber) return;
   auto const first = sm_.line_of(m.address);
@@ -358,7 +358,7 @@ void AccessWatch::answered(MemResponse const& m, Time now) {
       stores_.erase(found);
       auto& live = live_[id];
       live.trace.data = data;
-      spend_memory(live, MemoryStages{0, 0, m.stages.device}, nullptr, usable);
+      add_memory_spans(live, MemoryStages{0, 0, m.stages.device}, nullptr, usable);
       finish(id, usable);
       continue;
     }
@@ -369,7 +369,7 @@ void AccessWatch::answered(MemResponse const& m, Time now) {
       auto const at = std::max(usable, live.since);
       live.trace.data = data;
       auto const behind = m.stages.last_of(at - live.since);
-      spend_memory(live, behind, behind.at_limit(), at);
+      add_memory_spans(live, behind, behind.at_limit(), at);
       finish(id, at);
     }
     loads_.erase(list);
@@ -386,20 +386,20 @@ std::vector<AccessTrace> AccessWatch::take(Time now) {
     auto const until = std::max(now, live.since);
     switch (live.where) {
       case Where::load_store:
-        spend(live, until, Stage::load_store, Place::sm);
+        add_span(live, until, Stage::load_store, Place::sm);
         break;
       case Where::translation:
-        spend(live, until, Stage::l2_tlb, Place::l2_tlb);
+        add_span(live, until, Stage::l2_tlb, Place::l2_tlb);
         break;
       case Where::replay:
-        spend(live, until, Stage::fault, Place::sm);
+        add_span(live, until, Stage::fault, Place::sm);
         break;
       case Where::line:
       case Where::acknowledgement:
         if (is_remote(live))
-          spend(live, until, Stage::links, Place::port);
+          add_span(live, until, Stage::links, Place::port);
         else
-          spend(live, until, Stage::l2_cache, Place::l2_slice);
+          add_span(live, until, Stage::l2_cache, Place::l2_slice);
         break;
     }
     finish(id, until);

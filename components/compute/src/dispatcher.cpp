@@ -99,7 +99,7 @@ void Dispatcher::on_launch(LaunchKernel const& m, Cx& cx) const {
   share.next = 0;
   share.count = share_of(stream, s).count;
   if (share.count == 0)
-    tell_host(m.kernel, cx);
+    notify_host(m.kernel, cx);
   else
     dispatch(cx, kEverySm);
 }
@@ -125,7 +125,7 @@ bool Dispatcher::takes(std::uint32_t sm, SmUse const& need, bool extra, Dispatch
   auto const with = on.use + need;
   bool const capacity = with.has_capacity(limits);
   if (capacity && with.can_issue(limits)) return !extra;
-  return extra && on.extra < s.thread_blocks->most_extra() &&
+  return extra && on.extra < s.thread_blocks->max_extra() &&
          s.thread_blocks->takes(static_cast<std::uint32_t>(on.extra), capacity);
 }
 
@@ -136,7 +136,7 @@ bool Dispatcher::place(std::uint32_t stream, std::uint32_t only, Cx& cx) const {
   auto const application = spec().applications->application_of_stream(stream);
   auto const& sms = sms_[application];
   auto const n = need(share.kernel);
-  bool const may_be_extra = s.thread_blocks->most_extra() != 0;
+  bool const may_be_extra = s.thread_blocks->max_extra() != 0;
   auto& next = s.next_sm[application];
   if (only != kEverySm) {
     auto const at = number_of(only, application);
@@ -253,7 +253,7 @@ void Dispatcher::on_counts(KernelCounts const& m, Cx& cx) const {
   cx.state().counts.add(spec().applications->stream_of(m.kernel), m);
 }
 
-void Dispatcher::tell_host(std::uint32_t kernel, Cx& cx) const {
+void Dispatcher::notify_host(std::uint32_t kernel, Cx& cx) const {
   auto const did = cx.state().counts.take(spec().applications->stream_of(kernel));
   std::uint32_t reports = 0;
   if (did != SmStats{})
@@ -286,7 +286,7 @@ void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
   if (spec().slices_to_write_back != 0 && spec().gpus == 1)
     on_kernel_end(KernelEnd{m.kernel}, cx);
   else
-    tell_host(m.kernel, cx);
+    notify_host(m.kernel, cx);
 }
 
 void Dispatcher::on_kernel_end(KernelEnd const& m, Cx& cx) const {
@@ -297,7 +297,7 @@ void Dispatcher::on_kernel_end(KernelEnd const& m, Cx& cx) const {
 
 void Dispatcher::on_flushed(Flushed const& m, Cx& cx) const {
   auto& share = cx.state().shares[spec().applications->stream_of(m.number)];
-  if (--share.slices_writing == 0) tell_host(m.number, cx);
+  if (--share.slices_writing == 0) notify_host(m.number, cx);
 }
 
 }  // namespace farfault

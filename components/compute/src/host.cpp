@@ -116,7 +116,7 @@ std::vector<TableInfo> Host::tables() const {
   if (has(&Operation::is_copy)) tables.push_back(copies);
   if (has(&Operation::is_allocation)) tables.push_back(allocations);
   if (has_runs_table()) tables.push_back(runs_table(rows_name_applications()));
-  tables.push_back(table_of_what_is_under_way());
+  tables.push_back(outstanding_table());
   return tables;
 }
 
@@ -225,7 +225,7 @@ bool Host::end_run(std::uint32_t application, Cx& cx) const {
   if (run.times < a.repeats) return true;
   // Launches and runs have the same limit on their numbers.
   auto const kernels = std::uint64_t{a.workload->kernel_count()};
-  auto const room = Applications::kMostLaunches - std::max(run.launches, run.times);
+  auto const room = Applications::kMaxLaunches - std::max(run.launches, run.times);
   return a.relaunch && s.unfinished != 0 && std::max(kernels, std::uint64_t{1}) < room;
 }
 

@@ -13,7 +13,7 @@ constexpr std::uint32_t kTagMask = (1U << kDrainBit) - 1;
 }  // namespace
 
 ScalarCache::ScalarCache(Slot<ScalarCacheSpec> slot) : Component(std::move(slot)) {
-  if (spec().page_uses.told) used = out<PageUse>("used");
+  if (spec().page_uses.enabled) used = out<PageUse>("used");
 }
 
 ScalarCacheState ScalarCache::initial() const {
@@ -82,10 +82,10 @@ bool ScalarCache::serve(ScalarRequest const& m, bool again, Cx& cx) const {
     auto const page = m.address >> spec().page_bits;
     if (auto const found = s.tlb->lookup(page)) {
       if (!read(found->physical_of(m.address, spec().page_bits), m, at, cx)) return false;
-      tell_use(page, cx);
+      report_use(page, cx);
       if (!again) ++s.stats[m.requester.application].tlb_hits;
     } else if (s.faulted.holds(page)) {
-      keep_faulted(page, m, cx);
+      park(page, m, cx);
       if (!again) ++s.stats[m.requester.application].tlb_misses;
     } else {
       auto entry = s.tlb_mshrs.find(page);
@@ -109,7 +109,7 @@ bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
   if (s.cache.lookup(line)) {
     ++s.stats[m.requester.application].hits;
-    answer(m, looked_up, ScalarStatus::hit, cx);
+    respond(m, looked_up, ScalarStatus::hit, cx);
     return true;
   }
   auto entry = s.mshrs.find(line);
@@ -137,10 +137,10 @@ bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx
 }
 
 // Sends one response per cycle.
-void ScalarCache::answer(ScalarRequest const& m, Time at, ScalarStatus status, Cx& cx) const {
+void ScalarCache::respond(ScalarRequest const& m, Time at, ScalarStatus status, Cx& cx) const {
   auto& s = cx.state();
-  auto const start = std::max(at, s.answer_free);
-  s.answer_free = spec().clock.after(start);
+  auto const start = std::max(at, s.response_free);
+  s.response_free = spec().clock.after(start);
   cx.send(response, m.sm, ScalarResponse{m.warp, status, {}}, start - cx.now());
 }
 
@@ -157,18 +157,18 @@ void ScalarCache::resume(Cx& cx) const {
   while (again.empty() && !s.stalled.empty() && serve(s.stalled.front(), false, cx)) s.stalled.pop();
 }
 
-void ScalarCache::keep_faulted(std::uint64_t page, ScalarRequest const& m, Cx& cx) const {
+void ScalarCache::park(std::uint64_t page, ScalarRequest const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.faulted.keep(page, m);
+  s.faulted.park(page, m);
   ++s.stats[m.requester.application].faulted;
-  answer(m, std::max(s.port_free, cx.now()), ScalarStatus::faulted, cx);
+  respond(m, std::max(s.port_free, cx.now()), ScalarStatus::faulted, cx);
 }
 
 // Requests for the page proceed before stalled requests.
 void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.found_by == FoundBy::replay) {
-    auto const again = [&](ScalarRequest const& r) { answer(r, cx.now(), ScalarStatus::replayed, cx); };
+    auto const again = [&](ScalarRequest const& r) { respond(r, cx.now(), ScalarStatus::replayed, cx); };
     if (m.page != kEveryPage && !s.faulted.holds(m.page)) return;
     if (m.page == kEveryPage)
       s.faulted.replay_all(&ScalarRequest::sm, again);
@@ -183,22 +183,22 @@ void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto const entry = s.tlb_mshrs.find(m.page);
   FF_CHECK(entry.has_value(), path() + ": translation without a request");
   s.tlb_mshrs.release(*entry, [&](ScalarRequest const& waiting) {
-    if (!mapped) return keep_faulted(m.page, waiting, cx);
-    tell_use(m.page, cx);
-    read_later(found, waiting, s);
+    if (!mapped) return park(m.page, waiting, cx);
+    report_use(m.page, cx);
+    read_when_translated(found, waiting, s);
   });
   resume(cx);
   acknowledge_invalidations(cx);
 }
 
-void ScalarCache::tell_use(std::uint64_t page, Cx& cx) const {
+void ScalarCache::report_use(std::uint64_t page, Cx& cx) const {
   auto& s = cx.state();
-  if (s.uses.watches() && s.uses.tells(page, Access::read, cx.now()))
+  if (s.uses.enabled() && s.uses.must_report(page, Access::read, cx.now()))
     cx.send(used, PageUse{page, spec().device, Access::read, {}});
 }
 
-void ScalarCache::read_later(PageTranslation const& found, ScalarRequest const& m,
-                             ScalarCacheState& s) const {
+void ScalarCache::read_when_translated(PageTranslation const& found, ScalarRequest const& m,
+                                       ScalarCacheState& s) const {
   auto translated = m;
   translated.address = found.physical_of(m.address, spec().page_bits);
   s.translated.push(translated);
@@ -208,10 +208,10 @@ void ScalarCache::on_settled(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (!s.faulted.holds(m.page)) return;
   s.tlb->fill(m.page, m.translation());
-  s.faulted.settle(m.page, [&](ScalarRequest const& kept) {
-    answer(kept, cx.now(), ScalarStatus::replayed, cx);
-    tell_use(m.page, cx);
-    read_later(m.translation(), kept, s);
+  s.faulted.settle(m.page, [&](ScalarRequest const& parked) {
+    respond(parked, cx.now(), ScalarStatus::replayed, cx);
+    report_use(m.page, cx);
+    read_when_translated(m.translation(), parked, s);
   });
   resume(cx);
   acknowledge_invalidations(cx);
@@ -219,10 +219,10 @@ void ScalarCache::on_settled(TranslateResponse const& m, Cx& cx) const {
 
 void ScalarCache::on_memory(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.drain.answered(m.tag >> kDrainBit & 1);
+  s.drain.responded(m.tag >> kDrainBit & 1);
   auto const entry = m.tag & kTagMask;
   s.cache.fill(s.mshrs.key(entry), false);
-  s.mshrs.release(entry, [&](ScalarRequest const& to) { answer(to, cx.now(), ScalarStatus::missed, cx); });
+  s.mshrs.release(entry, [&](ScalarRequest const& to) { respond(to, cx.now(), ScalarStatus::missed, cx); });
   resume(cx);
   acknowledge_invalidations(cx);
 }

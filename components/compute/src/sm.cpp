@@ -9,29 +9,29 @@ namespace farfault {
 
 Sm::Sm(Slot<SmSpec> slot) : Component(std::move(slot)) {
   auto const blocks = spec().sm.thread_blocks.make({spec().clock, 1});
-  leaves_on_ = blocks->leaves_on();
+  swap_trigger_ = blocks->swap_trigger();
   context_ = blocks->context();
   line_bits_ = static_cast<unsigned>(std::countr_zero(spec().line_bytes));
   l1_tlb_latency_ = spec().clock.cycles(spec().l1_tlb.latency);
   l1_cache_latency_ = spec().clock.cycles(spec().l1_cache.latency);
   if (spec().may_stall || blocks->period() != Duration::zero()) control = in<&Sm::on_control>("control");
-  if (switches()) moved = timer<&Sm::on_moved>("moved");
-  if (spec().page_uses.told) used = out<PageUse>("used");
+  if (swaps()) moved = timer<&Sm::on_moved>("moved");
+  if (spec().page_uses.enabled) used = out<PageUse>("used");
 }
 
 SmState Sm::initial() const {
   auto const& p = spec();
   auto const blocks = p.sm.thread_blocks.make({p.clock, 1});
-  auto const extra = blocks->most_extra();
+  auto const extra = blocks->max_extra();
   SmState s;
   s.launches.assign(p.applications->streams(), ~0U);
   s.stats = ByStream<SmStats>(p.applications->streams());
   s.reported = s.stats;
-  s.times.under_way = ByStream<AccessesUnderWay>(p.applications->streams());
+  s.times.outstanding = ByStream<OutstandingAccesses>(p.applications->streams());
   s.times.residents = Residents(p.applications->streams());
   s.blocks.resize(p.applications->streams());
   s.warps = WarpContexts(p.sm.max_warps, p.sm.max_warps * (1 + extra), p.sm.max_blocks + extra);
-  if (switches()) s.held = HeldBlocks(p.sm.max_blocks + extra, SmSpec::areas(p.sm));
+  if (swaps()) s.held = HeldBlocks(p.sm.max_blocks + extra, SmSpec::areas(p.sm));
   s.control.extra = blocks->extra();
   s.warp_order = p.sm.warp_order.make({});
   s.l1_tlb =
@@ -85,16 +85,16 @@ void Sm::on_start(StartBlock const& m, Cx& cx) const {
     s.l1.clear();
   }
   if (++s.blocks[program.stream] == 1) {
-    s.times.residents.advance(cx.now(), s.times.doing, s.stats);
-    s.times.residents.come(program.stream, cx.now());
+    s.times.residents.advance(cx.now(), s.times.activity, s.stats);
+    s.times.residents.add(program.stream, cx.now());
   }
   auto const need = SmUse::of(program.kernel->shape(), spec().warp_width);
-  bool const issues = !switches() || s.held.has_room(need, spec().sm);
-  auto const block = s.warps.start_outside(m.block, m.kernel, need.warps);
+  bool const issues = !swaps() || s.held.has_room(need, spec().sm);
+  auto const block = s.warps.start_swapped_out(m.block, m.kernel, need.warps);
   if (issues) enter_slots(block, cx);
-  if (switches()) {
+  if (swaps()) {
     s.held.add(block, need, issues);
-    switch_blocks(cx);
+    swap_blocks(cx);
   }
   schedule_tick(cx);
 }
@@ -103,30 +103,30 @@ void Sm::on_start(StartBlock const& m, Cx& cx) const {
 void Sm::enter_slots(std::uint32_t block, Cx& cx) const {
   auto& s = cx.state();
   auto const stream = program_of(s.warps.first_of_block(block)).stream;
-  s.warps.come_back(block, cx.now(), [&](std::uint32_t slot) {
+  s.warps.swap_in(block, cx.now(), [&](std::uint32_t slot) {
     s.warp_order->admit(slot);
     s.times.residents.place(stream, slot);
   });
 }
 
 bool Sm::settle(SmState& s, Time at) const {
-  s.times.residents.advance(at, s.times.doing, s.stats);
+  s.times.residents.advance(at, s.times.activity, s.stats);
   s.times.load_store.advance(at);
-  bool grows = s.times.doing.now() != SmDoes::has_no_warp || s.times.load_store.now() != LoadStoreWaits::no;
+  bool grows = s.times.activity.now() != SmActivity::idle || s.times.load_store.now() != LoadStoreStall::none;
   for (std::uint32_t i = 0; i < s.stats.size(); ++i) {
-    auto& under_way = s.times.under_way[i];
-    s.stats[i].access_time += under_way.advance(at);
-    grows = grows || under_way.number != 0 || s.blocks[i] != 0;
+    auto& outstanding = s.times.outstanding[i];
+    s.stats[i].access_time += outstanding.advance(at);
+    grows = grows || outstanding.number != 0 || s.blocks[i] != 0;
   }
   return grows;
 }
 
 void Sm::schedule_tick(Cx& cx) const {
   auto& s = cx.state();
-  s.times.doing.change(cx.now(), s.control.stopped != 0 ? SmDoes::is_stopped : s.warps.what_most_do());
+  s.times.activity.change(cx.now(), s.control.stopped != 0 ? SmActivity::stopped : s.warps.activity());
   if (s.times.residents.several())
     s.times.residents.change(cx.now(), s.stats, [&](std::uint64_t slots) {
-      return s.control.stopped != 0 ? SmDoes::is_stopped : s.warps.what_most_do(slots);
+      return s.control.stopped != 0 ? SmActivity::stopped : s.warps.activity(slots);
     });
   auto const earliest = s.warps.earliest(cx.now());
   if (earliest == Time::max() || s.control.stopped != 0) return;
@@ -150,7 +150,7 @@ void Sm::on_tick(Tick const&, Cx& cx) const {
     ready = s.warps.take(slot);
     issue(slot, cycle, cx);
   }
-  if (switches()) switch_blocks(cx);
+  if (swaps()) swap_blocks(cx);
   schedule_tick(cx);
 }
 
@@ -159,8 +159,8 @@ bool Sm::must_wait(std::uint32_t context, bool for_stores, Cx& cx) const {
   auto& s = cx.state();
   auto& w = s.warps[context];
   if (w.loads != 0 || (for_stores && w.stores != 0)) {
-    w.waits_loads = 1;
-    w.waits_stores = for_stores ? 1 : 0;
+    w.waits_for_loads = 1;
+    w.waits_for_stores = for_stores ? 1 : 0;
     return true;
   }
   auto const last_done = for_stores ? std::max(w.loads_done, w.stores_done) : w.loads_done;
@@ -209,7 +209,7 @@ void Sm::on_scalar(ScalarResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.status == ScalarStatus::faulted || m.status == ScalarStatus::replayed) {
     m.status == ScalarStatus::faulted ? s.warps.fault(m.warp, false) : s.warps.replay(m.warp, false);
-    if (switches()) switch_blocks(cx);
+    if (swaps()) swap_blocks(cx);
     return schedule_tick(cx);
   }
   ++s.scalar_credits;
@@ -219,7 +219,7 @@ void Sm::on_scalar(ScalarResponse const& m, Cx& cx) const {
   --w.loads;
   w.loads_done = std::max(w.loads_done, cx.now());
   wake_if_done(m.warp, w, cx);
-  if (switches()) switch_blocks(cx);
+  if (swaps()) swap_blocks(cx);
   schedule_tick(cx);
 }
 
@@ -229,11 +229,11 @@ void Sm::end_block(Warp const& w, std::uint8_t stream, Cx& cx) const {
   auto& s = cx.state();
   auto& stats = s.stats[stream];
   ++stats.blocks;
-  if (switches()) s.held.end(w.block_context);
+  if (swaps()) s.held.end(w.block_context);
   std::uint32_t reports = 0;
   if (--s.blocks[stream] == 0) {
-    s.times.residents.advance(cx.now(), s.times.doing, s.stats);
-    s.times.residents.go(stream);
+    s.times.residents.advance(cx.now(), s.times.activity, s.stats);
+    s.times.residents.remove(stream);
     auto& before = s.reported[stream];
     reports = report_growth(w.kernel, before, stats, [&](KernelCounts const& m) { cx.send(counts, m); });
     before = stats;
@@ -309,9 +309,9 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   }
   (access == Access::read ? w.loads : w.stores) += n;
   stats.transactions += n;
-  auto& under_way = s.times.under_way[program.stream];
-  stats.access_time += under_way.advance(cx.now());
-  under_way.number += n;
+  auto& outstanding = s.times.outstanding[program.stream];
+  stats.access_time += outstanding.advance(cx.now());
+  outstanding.number += n;
   run_load_store(cx);
   // Usually the next instruction waits for this one: then there is nothing to issue until it is done.
   auto const& next = instruction_of(w, s);

@@ -7,56 +7,56 @@ namespace farfault {
 
 void Sm::on_control(BlockControl const& m, Cx& cx) const {
   cx.state().control = m;
-  if (switches()) switch_blocks(cx);
+  if (swaps()) swap_blocks(cx);
   schedule_tick(cx);
 }
 
 bool Sm::is_stalled(std::uint32_t block, SmState const& s) const {
-  return leaves_on_ == ThreadBlocks::LeavesOn::faults ? s.warps.block_waits_for_faults(block)
-                                                      : s.warps.block_waits_for_accesses(block);
+  return swap_trigger_ == ThreadBlocks::SwapTrigger::faults ? s.warps.block_waits_for_faults(block)
+                                                            : s.warps.block_waits_for_accesses(block);
 }
 
 // Swaps in a waiting block if there is room, or else in place of a stalled one.
-void Sm::switch_blocks(Cx& cx) const {
+void Sm::swap_blocks(Cx& cx) const {
   auto& s = cx.state();
   auto& held = s.held;
   auto const extra = s.control.extra;
-  auto const can_go_on = [&](std::uint32_t block) { return !is_stalled(block, s); };
+  auto const can_resume = [&](std::uint32_t block) { return !is_stalled(block, s); };
   while (held.waiting() != 0 && s.transfer.block == HeldBlocks::kNone) {
-    if (auto const next = held.next(spec().sm, HeldBlocks::kNone, extra, can_go_on)) {
-      come_back(*next, cx);
+    if (auto const next = held.next(spec().sm, HeldBlocks::kNone, extra, can_resume)) {
+      swap_in(*next, cx);
       continue;
     }
-    bool gives_way = false;
+    bool swapped = false;
     for (auto const block : held.issuing()) {
       if (!is_stalled(block, s)) continue;
-      auto const next = held.next(spec().sm, block, extra, can_go_on);
+      auto const next = held.next(spec().sm, block, extra, can_resume);
       if (!next) continue;
       bool const saved =
-          context_.saves == ThreadBlocks::Saves::always || held.must_be_saved_for(*next, spec().sm);
-      give_way(block, saved, cx);
-      gives_way = true;
+          context_.saves == ThreadBlocks::Saves::always || held.must_save_for(*next, spec().sm);
+      swap_out(block, saved, cx);
+      swapped = true;
       break;
     }
-    if (!gives_way) return;
+    if (!swapped) return;
   }
 }
 
-void Sm::give_way(std::uint32_t block, bool saved, Cx& cx) const {
+void Sm::swap_out(std::uint32_t block, bool saved, Cx& cx) const {
   auto& s = cx.state();
-  s.warps.leave(block);
-  s.held.give_way(block, saved);
-  ++s.given_way.blocks;
-  if (saved) ++s.given_way.saved;
+  s.warps.swap_out(block);
+  s.held.swap_out(block, saved);
+  ++s.swap_counts.blocks;
+  if (saved) ++s.swap_counts.saved;
   move_context(block, Access::write, saved, cx);
 }
 
-void Sm::come_back(std::uint32_t block, Cx& cx) const {
+void Sm::swap_in(std::uint32_t block, Cx& cx) const {
   auto& s = cx.state();
   auto const& b = s.held[block];
   bool const begun = b.begun != 0;
   bool const saved = b.saved != 0;
-  s.held.come(block);
+  s.held.begin_swap_in(block);
   if (begun)
     move_context(block, Access::read, saved, cx);
   else
@@ -65,7 +65,7 @@ void Sm::come_back(std::uint32_t block, Cx& cx) const {
 
 void Sm::arrive(std::uint32_t block, Cx& cx) const {
   auto& s = cx.state();
-  s.held.is_there(block);
+  s.held.end_swap_in(block);
   enter_slots(block, cx);
 }
 
@@ -76,7 +76,7 @@ void Sm::move_context(std::uint32_t block, Access access, bool all, Cx& cx) cons
   auto const bytes =
       std::uint64_t{held.need.warps} * context_.warp_bytes +
       (all ? held.need.registers * std::uint64_t{4} + held.need.shared_bytes : std::uint64_t{0});
-  s.given_way.context_bytes += bytes;
+  s.swap_counts.context_bytes += bytes;
   auto& t = s.transfer;
   auto const& program = program_of(s.warps.first_of_block(block));
   t = {};
@@ -95,7 +95,7 @@ void Sm::move_context(std::uint32_t block, Access access, bool all, Cx& cx) cons
 }
 
 void Sm::on_moved(Tick const&, Cx& cx) const {
-  context_is_moved(cx);
+  end_context_transfer(cx);
 }
 
 // As many lines as the slices have credits for, in order, one per cycle.
@@ -141,15 +141,15 @@ void Sm::on_context(MemResponse const& m, Cx& cx) const {
   schedule_tick(cx);
 }
 
-void Sm::context_is_moved(Cx& cx) const {
+void Sm::end_context_transfer(Cx& cx) const {
   auto& s = cx.state();
   auto const t = s.transfer;
   s.transfer = {};
   if (t.access == Access::write)
-    s.held.is_saved(t.block);
+    s.held.end_swap_out(t.block);
   else
     arrive(t.block, cx);
-  switch_blocks(cx);
+  swap_blocks(cx);
   schedule_tick(cx);
 }
 

@@ -24,10 +24,10 @@ void Sm::count_passed(Passed& passed, std::uint8_t next_stream, Cx& cx) const {
   stats.stages.l1_cache += (passed.l1_hits + passed.other_l1_cache_lookups) * ps(l1_cache_latency_);
   stats.l1_tlb_hits += passed.l1_tlb_hits;
   if (passed.l1_hits != 0) {
-    auto& under_way = s.times.under_way[passed.stream];
+    auto& outstanding = s.times.outstanding[passed.stream];
     stats.l1_hits += passed.l1_hits;
-    stats.access_time += under_way.advance(cx.now()) + passed.hit_time;
-    under_way.number -= passed.l1_hits;
+    stats.access_time += outstanding.advance(cx.now()) + passed.hit_time;
+    outstanding.number -= passed.l1_hits;
   }
   passed = {};
   passed.stream = next_stream;
@@ -86,13 +86,13 @@ void Sm::count_loads(MemResponse const& m, SharedWait const& all, AccessStages& 
 
 // Acknowledgements do not identify a store: only the total time of a warp's stores is known, once all have
 // been acknowledged.
-void Sm::count_stores(MemResponse const& m, Warp& w, SmStats& stats, AccessesUnderWay& under_way,
+void Sm::count_stores(MemResponse const& m, Warp& w, SmStats& stats, OutstandingAccesses& outstanding,
                       Time now) const {
   auto const lines = m.train.lines();
   bool const remote = is_remote(m.address);
   auto& time = remote ? w.remote_store_time : w.store_time;
-  stats.access_time += under_way.advance(now);
-  under_way.number -= lines;
+  stats.access_time += outstanding.advance(now);
+  outstanding.number -= lines;
   for (std::uint32_t i = 0; i < lines; ++i) {
     auto const at = usable(m.train, i, now);
     time += ps(at.time_since_epoch()) - m.stages.device;

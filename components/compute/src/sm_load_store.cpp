@@ -26,9 +26,9 @@ constexpr std::uint64_t SmStats::*count_of(FoundBy translation) {
 }  // namespace
 
 void Sm::wake(std::uint32_t context, Warp& w, Cx& cx) const {
-  auto const at = w.waits_stores != 0 ? std::max(w.loads_done, w.stores_done) : w.loads_done;
-  w.waits_loads = 0;
-  w.waits_stores = 0;
+  auto const at = w.waits_for_stores != 0 ? std::max(w.loads_done, w.stores_done) : w.loads_done;
+  w.waits_for_loads = 0;
+  w.waits_for_stores = 0;
   cx.state().warps.wake(context, std::max(at, cx.now()));
 }
 
@@ -50,17 +50,17 @@ std::uint32_t Sm::train_from(LsuItem const& item, std::uint64_t n, Following&& f
 
 // Moves transactions through the load/store unit, one per cycle, until it is empty or stalls.
 void Sm::run_load_store(Cx& cx) const {
-  Leaving leaving;
+  Outgoing outgoing;
   auto& s = cx.state();
-  bool const stalls = !move_transactions(leaving, cx);
+  bool const stalls = !move_transactions(outgoing, cx);
   if (!stalls) s.warps.load_store_free(s.lsu_free);
-  if (stalls || s.times.load_store.now() != LoadStoreWaits::no)
-    s.times.load_store.change(cx.now(), stalls ? leaving.waits : LoadStoreWaits::no);
-  count_passed(leaving.passed, 0, cx);
-  depart(leaving, cx);
+  if (stalls || s.times.load_store.now() != LoadStoreStall::none)
+    s.times.load_store.change(cx.now(), stalls ? outgoing.stall : LoadStoreStall::none);
+  count_passed(outgoing.passed, 0, cx);
+  depart(outgoing, cx);
 }
 
-bool Sm::move_transactions(Leaving& leaving, Cx& cx) const {
+bool Sm::move_transactions(Outgoing& outgoing, Cx& cx) const {
   auto& s = cx.state();
   std::uint32_t train = 0;  // of the following lines
   while (!s.translated.empty()) {
@@ -68,22 +68,23 @@ bool Sm::move_transactions(Leaving& leaving, Cx& cx) const {
     if (train == 0)
       train = train_from(item, s.translated.size() - 1, [&](std::uint64_t i) { return s.translated[i]; });
     auto const at = std::max(s.lsu_free, cx.now());
-    if (item.stream != leaving.passed.stream) count_passed(leaving.passed, item.stream, cx);
-    if (!access(item, at, train, leaving, cx)) return false;
+    if (item.stream != outgoing.passed.stream) count_passed(outgoing.passed, item.stream, cx);
+    if (!access(item, at, train, outgoing, cx)) return false;
     --train;
     s.translated.pop();
     s.drain.leave_queue();
     s.lsu_free = spec().clock.after(at);
   }
   for (auto& again = s.faulted.again(); !again.empty(); again.pop()) {
-    if (again.front().stream != leaving.passed.stream) count_passed(leaving.passed, again.front().stream, cx);
+    if (again.front().stream != outgoing.passed.stream)
+      count_passed(outgoing.passed, again.front().stream, cx);
     if (!translate_item(
-            again.front(), true, leaving, [] { return 1U; }, cx))
+            again.front(), true, outgoing, [] { return 1U; }, cx))
       return false;
     ++s.stats[again.front().stream].replayed;
   }
-  if (s.position < s.current.size() && s.current[s.position].stream != leaving.passed.stream)
-    count_passed(leaving.passed, s.current[s.position].stream, cx);
+  if (s.position < s.current.size() && s.current[s.position].stream != outgoing.passed.stream)
+    count_passed(outgoing.passed, s.current[s.position].stream, cx);
   for (train = 0; s.position < s.current.size(); ++s.position) {
     auto const& item = s.current[s.position];
     auto const lines = [&] {
@@ -92,13 +93,13 @@ bool Sm::move_transactions(Leaving& leaving, Cx& cx) const {
                            [&](std::uint64_t i) { return s.current[s.position + i]; });
       return train--;
     };
-    if (!translate_item(item, false, leaving, lines, cx)) return false;
+    if (!translate_item(item, false, outgoing, lines, cx)) return false;
   }
   return true;
 }
 
 template <class Lines>
-bool Sm::translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines&& lines, Cx& cx) const {
+bool Sm::translate_item(LsuItem const& item, bool again, Outgoing& outgoing, Lines&& lines, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.lsu_free, cx.now());
   auto const looked_up = at + l1_tlb_latency_;
@@ -106,76 +107,77 @@ bool Sm::translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines
   auto const begins = std::max(at, since);
   auto const ends = begins + l1_tlb_latency_;
   auto const page = item.address >> spec().page_bits;
-  if (page != leaving.page) {
-    leaving.page = page;
-    leaving.found = s.l1_tlb->lookup(page);
-    leaving.missed.reset();
+  if (page != outgoing.page) {
+    outgoing.page = page;
+    outgoing.found = s.l1_tlb->lookup(page);
+    outgoing.missed.reset();
   }
-  if (leaving.found && leaving.found->allows(item.access)) {
+  if (outgoing.found && outgoing.found->allows(item.access)) {
     auto translated = item;
-    translated.address = leaving.found->physical_of(item.address, spec().page_bits);
+    translated.address = outgoing.found->physical_of(item.address, spec().page_bits);
     translated.since = ends;
-    if (!access(translated, looked_up, lines(), leaving, cx)) return false;
-    tell_use(page, item.access, cx);
-    if (!again) ++leaving.passed.l1_tlb_hits;
-  } else if (!wait_for_translation(item, again, looked_up, ends, leaving, cx)) {
+    if (!access(translated, looked_up, lines(), outgoing, cx)) return false;
+    report_use(page, item.access, cx);
+    if (!again) ++outgoing.passed.l1_tlb_hits;
+  } else if (!wait_for_translation(item, again, looked_up, ends, outgoing, cx)) {
     return false;
   }
-  leaving.passed.load_store_time += ps(begins - since);
-  ++leaving.passed.l1_tlb_lookups;
+  outgoing.passed.load_store_time += ps(begins - since);
+  ++outgoing.passed.l1_tlb_lookups;
   s.lsu_free = spec().clock.after(at);
   return true;
 }
 
 // An access to a page that misses the L1 TLB; false if it must wait for room to wait in.
-bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, Time since, Leaving& leaving,
+bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, Time since, Outgoing& outgoing,
                               Cx& cx) const {
   auto& s = cx.state();
   // An access that is looked up again had a place among the faulted accesses, and keeps it: otherwise it
   // could wait for itself.
-  auto const stall = [&](LoadStoreWaits why) {
-    leaving.waits = why;
+  auto const stall = [&](LoadStoreStall why) {
+    outgoing.stall = why;
     return false;
   };
-  if (!again && !s.faulted.has_room()) return stall(LoadStoreWaits::faulted);
-  if (!leaving.missed) {
-    if (s.faulted.holds(leaving.page)) {
-      keep_faulted(leaving.page, item, since, s);
+  if (!again && !s.faulted.has_room()) return stall(LoadStoreStall::faulted);
+  if (!outgoing.missed) {
+    if (s.faulted.holds(outgoing.page)) {
+      park(outgoing.page, item, since, s);
       if (!again) ++s.stats[item.stream].l1_tlb_misses;
       return true;
     }
-    if (!s.tlb_mshrs.can_wait()) return stall(LoadStoreWaits::l1_tlb_mshr);
-    leaving.missed = s.tlb_mshrs.find(leaving.page);
-    if (!leaving.missed) {
-      if (s.tlb_mshrs.full()) return stall(LoadStoreWaits::l1_tlb_mshr);
-      leaving.missed = s.tlb_mshrs.allocate(leaving.page);
+    if (!s.tlb_mshrs.can_wait()) return stall(LoadStoreStall::l1_tlb_mshr);
+    outgoing.missed = s.tlb_mshrs.find(outgoing.page);
+    if (!outgoing.missed) {
+      if (s.tlb_mshrs.full()) return stall(LoadStoreStall::l1_tlb_mshr);
+      outgoing.missed = s.tlb_mshrs.allocate(outgoing.page);
       auto const slot =
           static_cast<std::uint8_t>(std::min(s.warps[item.context].slot, WarpOrder::kMaxWarps - 1));
       cx.send(translate,
-              TranslateRequest{leaving.page, spec().index, item.application, item.access, slot,
+              TranslateRequest{outgoing.page, spec().index, item.application, item.access, slot,
                                s.stalled_warps.take(item.application)},
               looked_up - cx.now());
     }
   } else if (!s.tlb_mshrs.can_wait()) {
-    return stall(LoadStoreWaits::l1_tlb_mshr);
+    return stall(LoadStoreStall::l1_tlb_mshr);
   }
-  auto& waiting = s.tlb_mshrs.one_more(*leaving.missed);
+  auto& waiting = s.tlb_mshrs.one_more(*outgoing.missed);
   waiting = item;
   waiting.since = since;
   if (!again) ++s.stats[item.stream].l1_tlb_misses;
   return true;
 }
 
-void Sm::tell_driver(std::uint64_t page, Access access, Cx& cx) const {
-  if (cx.state().uses.tells(page, access, cx.now())) cx.send(used, PageUse{page, spec().device, access, {}});
+void Sm::report_to_driver(std::uint64_t page, Access access, Cx& cx) const {
+  if (cx.state().uses.must_report(page, access, cx.now()))
+    cx.send(used, PageUse{page, spec().device, access, {}});
 }
 
-void Sm::keep_faulted(std::uint64_t page, LsuItem item, Time since, SmState& s) const {
+void Sm::park(std::uint64_t page, LsuItem item, Time since, SmState& s) const {
   auto& stats = s.stats[item.stream];
   if (item.has_faulted == 0) ++stats.fault_translations;
   item.has_faulted = 1;
   item.since = since;
-  s.faulted.keep(page, item);
+  s.faulted.park(page, item);
   s.warps.fault(item.context, item.access == Access::write);
   ++stats.faulted;
 }
@@ -203,7 +205,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
     s.faulted.settle(m.page, [&](LsuItem item) {
       again(item);
       ++s.stats[item.stream].replayed;
-      tell_use(m.page, item.access, cx);
+      report_use(m.page, item.access, cx);
       item.address = m.translation().physical_of(item.address, spec().page_bits);
       s.translated.push(item);
     });
@@ -232,10 +234,10 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
       if (!waits.add(now - since)) count_translation(m, now - since, s.stats[stream].stages);
       if (!mapped || !allowed) {
         refused = refused || mapped;
-        return keep_faulted(m.page, item, now, s);
+        return park(m.page, item, now, s);
       }
       if (item.has_faulted == 0) ++(s.stats[item.stream].*count);
-      tell_use(m.page, item.access, cx);
+      report_use(m.page, item.access, cx);
       auto& translated = s.translated.push(item);
       translated.address = found.physical_of(item.address, spec().page_bits);
       translated.since = now;
@@ -245,7 +247,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   }
   run_load_store(cx);
   if (!s.invalidations.empty()) acknowledge_invalidations(cx);
-  if (switches()) switch_blocks(cx);
+  if (swaps()) swap_blocks(cx);
   schedule_tick(cx);
 }
 
@@ -275,7 +277,7 @@ std::uint32_t Sm::credits(PhysAddr address, SmState const& s) const {
   return s.slice_credits[spec().memory.slice(offset_of(address))];
 }
 
-void Sm::send(LsuItem const& item, std::uint32_t tag, Time at, Leaving& leaving, Cx& cx) const {
+void Sm::send(LsuItem const& item, std::uint32_t tag, Time at, Outgoing& outgoing, Cx& cx) const {
   auto& s = cx.state();
   auto const generation = s.drain.send();
   bool const remote = is_remote(item.address);
@@ -286,39 +288,39 @@ void Sm::send(LsuItem const& item, std::uint32_t tag, Time at, Leaving& leaving,
     --s.slice_credits[spec().memory.slice(offset_of(item.address))];
   }
   tag |= generation << kGenerationBit | std::uint32_t{item.stream} << kStreamBit;
-  auto& r = leaving.request;
-  if (leaving.lines != 0 && leaving.lines < (remote ? spec().remote_train : spec().local_train) &&
-      item.address == r.address + std::uint64_t{leaving.lines} * spec().line_bytes &&
+  auto& r = outgoing.request;
+  if (outgoing.lines != 0 && outgoing.lines < (remote ? spec().remote_train : spec().local_train) &&
+      item.address == r.address + std::uint64_t{outgoing.lines} * spec().line_bytes &&
       (item.address ^ r.address) < spec().train_block && item.access == r.access &&
-      item.bytes == spec().line_bytes && r.bytes == spec().line_bytes && item.context == leaving.context &&
+      item.bytes == spec().line_bytes && r.bytes == spec().line_bytes && item.context == outgoing.context &&
       generation == (r.tag >> kGenerationBit & 1)) {
-    ++leaving.lines;
-    leaving.last = at;
+    ++outgoing.lines;
+    outgoing.last = at;
     return;
   }
-  depart(leaving, cx);
+  depart(outgoing, cx);
   r = {item.address, tag,        static_cast<std::uint16_t>(spec().index),
        item.access,  item.bytes, {item.space, item.application}};
-  leaving.first = leaving.last = at;
-  leaving.lines = 1;
-  leaving.context = item.context;
+  outgoing.first = outgoing.last = at;
+  outgoing.lines = 1;
+  outgoing.context = item.context;
 }
 
-void Sm::depart(Leaving& leaving, Cx& cx) const {
-  if (leaving.lines == 0) return;
-  auto& request = leaving.request;
-  request.train = train_between(leaving.first, leaving.last, leaving.lines - 1);
-  auto const in = leaving.first - cx.now();
+void Sm::depart(Outgoing& outgoing, Cx& cx) const {
+  if (outgoing.lines == 0) return;
+  auto& request = outgoing.request;
+  request.train = train_between(outgoing.first, outgoing.last, outgoing.lines - 1);
+  auto const in = outgoing.first - cx.now();
   if (is_remote(request.address))
     cx.send(remote_request, request, in);
   else
     cx.send(memory_request, spec().memory.slice(offset_of(request.address)), request, in);
-  leaving.lines = 0;
+  outgoing.lines = 0;
 }
 
 // A translated transaction at the L1 cache; false if it must wait for an MSHR or a credit. It waits for
 // enough of them for its whole train, so that earlier transactions do not force a line to travel alone.
-bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leaving, Cx& cx) const {
+bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Outgoing& outgoing, Cx& cx) const {
   auto& s = cx.state();
   auto const line = line_of(item.address);
   auto const looked_up = at + l1_cache_latency_;
@@ -327,26 +329,26 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
   auto const ends = begins + l1_cache_latency_;
   bool const remote = is_remote(item.address);
   train = std::min(train, remote ? spec().remote_train : spec().local_train);
-  auto const lacks_credits = remote ? LoadStoreWaits::remote_credit : LoadStoreWaits::l2_credit;
-  auto const stall = [&](LoadStoreWaits why) {
-    leaving.waits = why;
+  auto const lacks_credits = remote ? LoadStoreStall::remote_credit : LoadStoreStall::l2_credit;
+  auto const stall = [&](LoadStoreStall why) {
+    outgoing.stall = why;
     return false;
   };
   if (item.access == Access::write) {
     if (credits(item.address, s) < train) return stall(lacks_credits);
     s.l1.lookup(line);
     ++s.stats[item.stream].stores;
-    leaving.passed.load_store_time += ps(begins - since);
-    ++leaving.passed.other_l1_cache_lookups;
+    outgoing.passed.load_store_time += ps(begins - since);
+    ++outgoing.passed.other_l1_cache_lookups;
     auto& w = s.warps[item.context];
     (remote ? w.remote_store_time : w.store_time) -= ps(ends.time_since_epoch());
-    send(item, kStoreTag | item.context, looked_up, leaving, cx);
+    send(item, kStoreTag | item.context, looked_up, outgoing, cx);
     return true;
   }
   if (s.l1.lookup(line)) {
-    leaving.passed.load_store_time += ps(begins - since);
-    ++leaving.passed.l1_hits;
-    leaving.passed.hit_time += ps(ends - cx.now());
+    outgoing.passed.load_store_time += ps(begins - since);
+    ++outgoing.passed.l1_hits;
+    outgoing.passed.hit_time += ps(ends - cx.now());
     s.times.load_latency.add(ps(ends - item.issued));
     auto& w = s.warps[item.context];
     --w.loads;
@@ -354,29 +356,29 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
     wake_if_done(item.context, w, cx);
     return true;
   }
-  if (!s.l1_mshrs.can_wait()) return stall(LoadStoreWaits::l1_mshr);
+  if (!s.l1_mshrs.can_wait()) return stall(LoadStoreStall::l1_mshr);
   auto entry = s.l1_mshrs.find(line);
   if (!entry) {
-    if (s.l1_mshrs.free() < train || !s.l1_mshrs.can_wait(train)) return stall(LoadStoreWaits::l1_mshr);
+    if (s.l1_mshrs.free() < train || !s.l1_mshrs.can_wait(train)) return stall(LoadStoreStall::l1_mshr);
     if (credits(item.address, s) < train) return stall(lacks_credits);
     entry = s.l1_mshrs.allocate(line);
     auto whole_line = item;
     whole_line.bytes = static_cast<std::uint8_t>(spec().line_bytes);
-    send(whole_line, *entry, looked_up, leaving, cx);
+    send(whole_line, *entry, looked_up, outgoing, cx);
   }
   s.l1_mshrs.one_more(*entry) = LoadWaiter(item.issued, ends, item.context);
   ++s.stats[item.stream].l1_misses;
-  leaving.passed.load_store_time += ps(begins - since);
-  ++leaving.passed.other_l1_cache_lookups;
+  outgoing.passed.load_store_time += ps(begins - since);
+  ++outgoing.passed.other_l1_cache_lookups;
   return true;
 }
 
 void Sm::on_memory(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if ((m.tag & kNumberMask) == kContextNumber) return on_context(m, cx);
-  auto const stream = m.tag >> kStreamBit & (kMostStreams - 1);
+  auto const stream = m.tag >> kStreamBit & (kMaxStreams - 1);
   auto& stats = s.stats[stream];
-  auto& under_way = s.times.under_way[stream];
+  auto& outstanding = s.times.outstanding[stream];
   auto const lines = m.train.lines();
   bool const hit = m.found_by == FoundBy::cache;
   if (is_remote(m.address)) {
@@ -386,13 +388,13 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
     s.slice_credits[spec().memory.slice(offset_of(m.address))] += lines;
     (hit ? stats.l2_hits : stats.l2_misses) += lines;
   }
-  s.drain.answered(m.tag >> kGenerationBit & 1, lines);
+  s.drain.responded(m.tag >> kGenerationBit & 1, lines);
   auto const number = m.tag & kNumberMask;
-  bool changed = lsu_busy(s) || switches();
+  bool changed = lsu_busy(s) || swaps();
   if ((m.tag & kStoreTag) != 0) {
     auto& w = s.warps[number];
     w.stores -= lines;
-    count_stores(m, w, stats, under_way, cx.now());
+    count_stores(m, w, stats, outstanding, cx.now());
     w.stores_done = std::max(w.stores_done, usable(m.train, lines - 1, cx.now()));
     changed = wake_if_done(number, w, cx) || changed;
   } else {
@@ -418,14 +420,14 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
       });
     }
     count_loads(m, waits, stats.stages);
-    stats.access_time += under_way.advance(cx.now()) + ahead;
-    under_way.number -= loads;
+    stats.access_time += outstanding.advance(cx.now()) + ahead;
+    outstanding.number -= loads;
   }
   if (lsu_busy(s)) run_load_store(cx);
   if (!s.invalidations.empty()) acknowledge_invalidations(cx);
-  if (switches()) {
+  if (swaps()) {
     send_context(cx);
-    switch_blocks(cx);
+    swap_blocks(cx);
   }
   // If no warp was woken, the SM's state is unchanged, unless its warps now wait only for faults.
   if (changed || s.warps.any_faulted()) schedule_tick(cx);

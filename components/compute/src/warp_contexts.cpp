@@ -3,7 +3,7 @@
 
 namespace farfault {
 
-void WarpContexts::leave(std::uint32_t block_context) {
+void WarpContexts::swap_out(std::uint32_t block_context) {
   auto& b = blocks_[block_context];
   for (auto c = b.first; c != kNone; c = warps_[c].next) {
     auto& w = warps_[c];
@@ -15,27 +15,27 @@ void WarpContexts::leave(std::uint32_t block_context) {
   b.barrier = 0;
 }
 
-SmDoes WarpContexts::what_most_wait_for(std::uint64_t mine) const {
-  auto const accesses = mine & ~(idle_ | load_store_wait_ | scalar_wait_ | barrier_wait_);
+SmActivity WarpContexts::dominant_stall(std::uint64_t mask) const {
+  auto const accesses = mask & ~(idle_ | load_store_wait_ | scalar_wait_ | barrier_wait_);
   int most = 0;
-  auto what = SmDoes::has_no_warp;
-  auto const consider = [&](int warps, SmDoes it) {
+  auto what = SmActivity::idle;
+  auto const consider = [&](int warps, SmActivity it) {
     if (warps <= most) return;
     most = warps;
     what = it;
   };
   // Usually no warp waits there.
-  auto const consider_slots = [&](std::uint64_t slots, SmDoes it) {
+  auto const consider_slots = [&](std::uint64_t slots, SmActivity it) {
     if (slots != 0) consider(std::popcount(slots), it);
   };
   int faulted = 0;
   for (auto rest = faulted_ == 0 ? 0 : accesses; rest != 0; rest &= rest - 1)
     faulted += waits_for_faults(in_slot_[lowest(rest)]) ? 1 : 0;
-  if (accesses != 0) consider(std::popcount(accesses) - faulted, SmDoes::waits_for_memory);
-  consider(faulted, SmDoes::waits_for_faults);
-  consider_slots(load_store_wait_ & mine, SmDoes::waits_for_load_store);
-  consider_slots(scalar_wait_ & mine, SmDoes::waits_for_scalar_cache);
-  consider_slots(barrier_wait_ & mine, SmDoes::waits_at_barrier);
+  if (accesses != 0) consider(std::popcount(accesses) - faulted, SmActivity::memory_stall);
+  consider(faulted, SmActivity::fault_stall);
+  consider_slots(load_store_wait_ & mask, SmActivity::load_store_stall);
+  consider_slots(scalar_wait_ & mask, SmActivity::scalar_stall);
+  consider_slots(barrier_wait_ & mask, SmActivity::barrier_stall);
   return what;
 }
 
@@ -73,7 +73,7 @@ bool WarpContexts::block_waits_for_faults(std::uint32_t block_context) const {
 }
 
 bool WarpContexts::block_waits_for_accesses(std::uint32_t block_context) const {
-  return block_waits(block_context, [this](std::uint32_t c) { return warps_[c].waits_loads != 0; });
+  return block_waits(block_context, [this](std::uint32_t c) { return warps_[c].waits_for_loads != 0; });
 }
 
 WarpContexts::FaultWaiting WarpContexts::waiting_for_faults() const {

@@ -13,10 +13,11 @@ std::string describe_waiting(std::uint64_t queued) {
 }
 
 // Callback for a packet that departs over a link. If the far end is a switch, it sends the packet to its
-// output there with the flow for the next hop. It then calls `gone(packet, departure of its last line)`.
-template <class Cx, class Gone>
-auto leaves_over(LinkEnd const& link, Out<Packet> const& port, Cx& cx, Gone gone) {
-  return [&link, &port, &cx, gone](Packet& p, Passage const& done) {
+// output there with the flow for the next hop. It then calls `on_departure(packet, departure of its last
+// line)`.
+template <class Cx, class OnDeparture>
+auto departure_over(LinkEnd const& link, Out<Packet> const& port, Cx& cx, OnDeparture on_departure) {
+  return [&link, &port, &cx, on_departure](Packet& p, Passage const& done) {
     auto const arrived_via = p.via;
     if (auto const more = p.train().more; more != 0) p.set_train(done.train(more));
     p.via = link.far_via;
@@ -29,21 +30,21 @@ auto leaves_over(LinkEnd const& link, Out<Packet> const& port, Cx& cx, Gone gone
     }
     cx.send(port, output, p, done.first - cx.now());
     p.via = arrived_via;
-    gone(p, done.last);
+    on_departure(p, done.last);
   };
 }
 
 // The buffer of `packet` is free from `at` on. Credits are returned to the sender in batches.
 template <class Cx>
 void return_credit(FabricNodeSpec const& node, std::vector<Out<Credit>> const& ports,
-                   std::vector<std::uint32_t>& owed_credits, Packet const& packet, Time at, Cx& cx) {
+                   std::vector<std::uint32_t>& unreturned_credits, Packet const& packet, Time at, Cx& cx) {
   auto const& link = node.links[packet.via];
   auto const channel = static_cast<std::uint16_t>(channel_of(packet.kind));
-  auto& owed = owed_credits[packet.via * std::size_t{kChannels} + channel];
-  owed += link.format.bytes(packet.payload) * packet.train().lines();
-  if (owed < link.batch) return;
-  cx.send(ports[packet.via], Credit{link.far_via, channel, owed}, at - cx.now());
-  owed = 0;
+  auto& unreturned = unreturned_credits[packet.via * std::size_t{kChannels} + channel];
+  unreturned += link.format.bytes(packet.payload) * packet.train().lines();
+  if (unreturned < link.batch) return;
+  cx.send(ports[packet.via], Credit{link.far_via, channel, unreturned}, at - cx.now());
+  unreturned = 0;
 }
 
 }  // namespace
@@ -77,7 +78,7 @@ SwitchOutputState SwitchOutput::initial() const {
   SwitchOutputState s;
   auto const& link = f.links[spec().link];
   s.egress = Egress(link.bandwidth, link.format, link.buffer, f.queue);
-  s.owed.assign(f.links.size() * kChannels, 0);
+  s.unreturned.assign(f.links.size() * kChannels, 0);
   return s;
 }
 
@@ -85,21 +86,21 @@ std::string SwitchOutput::waiting_for() const {
   return describe_waiting(state().egress.queued());
 }
 
-auto SwitchOutput::leaves(Cx& cx) const {
+auto SwitchOutput::departure(Cx& cx) const {
   auto const& f = spec().fabric;
-  return leaves_over(f.links[spec().link], packet_out, cx, [&f, this, &cx](Packet const& p, Time done) {
-    return_credit(f, credit_out, cx.state().owed, p, done, cx);
+  return departure_over(f.links[spec().link], packet_out, cx, [&f, this, &cx](Packet const& p, Time done) {
+    return_credit(f, credit_out, cx.state().unreturned, p, done, cx);
   });
 }
 
 void SwitchOutput::on_packet(Packet const& m, Cx& cx) const {
-  cx.state().egress.send(m, 0, cx.now(), leaves(cx));
+  cx.state().egress.send(m, 0, cx.now(), departure(cx));
 }
 
 void SwitchOutput::on_credit(Credit const& m, Cx& cx) const {
   auto& egress = cx.state().egress;
   egress.add_credits(static_cast<Channel>(m.channel), m.bytes);
-  egress.transmit(cx.now(), leaves(cx));
+  egress.transmit(cx.now(), departure(cx));
 }
 
 // ---- FabricPort
@@ -116,7 +117,7 @@ PortState FabricPort::initial() const {
   PortState s;
   for (auto const& link : p.fabric.links)
     s.egress.emplace_back(link.bandwidth, link.format, link.buffer, p.fabric.queue);
-  s.owed.assign(p.fabric.links.size() * kChannels, 0);
+  s.unreturned.assign(p.fabric.links.size() * kChannels, 0);
   // Sources start with different links.
   for (std::uint32_t i = 0; i < 2 * p.fabric.route->nodes(); ++i)
     s.next_flow.push_back(RouteTable::route_hash(p.fabric.node, i, 0));
@@ -181,35 +182,35 @@ void FabricPort::post(Packet p, Cx& cx) const {
   enqueue(p, ordered ? kTranslations : kData, cx);
 }
 
-auto FabricPort::leaves(std::uint32_t link, Cx& cx) const {
-  return leaves_over(spec().fabric.links[link], packet_out[link], cx,
-                     [this, &cx](Packet const& p, Time done) {
-                       if (p.source != spec().fabric.node)
-                         release_buffer(p, done, cx);
-                       else if (p.kind == PacketKind::read_response || p.kind == PacketKind::write_response)
-                         cx.state().queued_responses -= p.train().lines();
-                     });
+auto FabricPort::departure(std::uint32_t link, Cx& cx) const {
+  return departure_over(
+      spec().fabric.links[link], packet_out[link], cx, [this, &cx](Packet const& p, Time done) {
+        if (p.source != spec().fabric.node)
+          release_buffer(p, done, cx);
+        else if (p.kind == PacketKind::read_response || p.kind == PacketKind::write_response)
+          cx.state().queued_responses -= p.train().lines();
+      });
 }
 
 void FabricPort::enqueue(Packet p, std::size_t client, Cx& cx) const {
   auto const step = spec().fabric.route->next(p);
   FF_CHECK(step.link < spec().fabric.links.size(), path() + ": no route for a packet");
   p.flow = step.flow;
-  cx.state().egress[step.link].send(p, client, cx.now(), leaves(step.link, cx));
+  cx.state().egress[step.link].send(p, client, cx.now(), departure(step.link, cx));
 }
 
 void FabricPort::release_buffer(Packet const& packet, Time at, Cx& cx) const {
-  return_credit(spec().fabric, credit_out, cx.state().owed, packet, at, cx);
+  return_credit(spec().fabric, credit_out, cx.state().unreturned, packet, at, cx);
 }
 
 void FabricPort::on_credit(Credit const& m, Cx& cx) const {
   auto& egress = cx.state().egress[m.link];
   egress.add_credits(static_cast<Channel>(m.channel), m.bytes);
-  egress.transmit(cx.now(), leaves(m.link, cx));
-  serve_held(cx);
+  egress.transmit(cx.now(), departure(m.link, cx));
+  serve_stalled(cx);
 }
 
-void FabricPort::serve_held(Cx& cx) const {
+void FabricPort::serve_stalled(Cx& cx) const {
   auto& s = cx.state();
   while (!s.held.empty() && serve(s.held.front(), cx)) s.held.pop();
 }
@@ -272,7 +273,7 @@ void FabricPort::on_memory(MemResponse const& m, Cx& cx) const {
   p.set_train(m.train);
   s.queued_responses += lines;
   post(p, cx);
-  serve_held(cx);
+  serve_stalled(cx);
 }
 
 }  // namespace farfault

@@ -4,7 +4,7 @@
 namespace farfault {
 
 void Nic::on_access(MemRequest const& m, Cx& cx) const {
-  cx.send(answer, MemResponse{m.address, m.tag, m.access, FoundBy::memory, {}, m.train});
+  cx.send(response, MemResponse{m.address, m.tag, m.access, FoundBy::memory, {}, m.train});
 }
 
 void Nic::receive(Packet const& m, Cx& /*cx*/) const {

@@ -115,19 +115,19 @@ void CopyEngine::fetch(std::uint32_t lane, Cx& cx) const {
 }
 
 void CopyEngine::on_remote(MemResponse const& m, Cx& cx) const {
-  answered(m, cx);
+  responded(m, cx);
 }
 
 void CopyEngine::on_memory(MemResponse const& m, Cx& cx) const {
   cx.state().slice_credits[spec().memory.slice(offset_of(m.address))] += m.train.lines();
-  answered(m, cx);
+  responded(m, cx);
   // The other direction may have waited for the credit.
   auto const other = 1 - (m.tag >> kLaneShift);
   write_arrived(other, cx);
   fetch(other, cx);
 }
 
-void CopyEngine::answered(MemResponse const& m, Cx& cx) const {
+void CopyEngine::responded(MemResponse const& m, Cx& cx) const {
   auto const lane = m.tag >> kLaneShift;
   auto const run = m.tag & ((std::uint32_t{1} << kLaneShift) - 1);
   auto& l = cx.state().lanes[lane];

@@ -8,7 +8,7 @@
 namespace farfault {
 
 DramChannel::DramChannel(Slot<DramChannelSpec> slot) : Component(std::move(slot)) {
-  if (spec().hears_of_walks) pressure = in<&DramChannel::on_pressure>("pressure");
+  if (spec().receives_pressure) pressure = in<&DramChannel::on_pressure>("pressure");
 }
 
 DramChannelState DramChannel::initial() const {

@@ -19,7 +19,7 @@ constexpr std::uint32_t kWalk = std::uint32_t{1} << 30;
 
 L2Slice::L2Slice(Slot<L2SliceSpec> slot) : Component(std::move(slot)) {
   auto const walk_reads = spec().params.walk_reads.make(spec().walk_reads());
-  may_pass_by_ = walk_reads->may_bypass();
+  may_bypass_ = walk_reads->may_bypass();
   overtakes_ = walk_reads->overtakes();
   own_mshrs_ = walk_reads->own_mshrs();
   counts_stores_ = walk_reads->counts_stores();
@@ -44,9 +44,9 @@ L2SliceState L2Slice::initial() const {
   s.cache = Cache(p.params.size.bytes / p.params.slices, p.params.ways, p.line_bytes, p.params.replacement);
   s.walk_reads = p.params.walk_reads.make(p.walk_reads());
   s.ports = Ports(p.params.ports);
-  s.answer_ports = Ports(p.params.ports);
+  s.response_ports = Ports(p.params.ports);
   s.mshrs = MshrTable<L2Waiter>(p.params.mshrs, p.params.waiters);
-  if (may_pass_by_) s.passing.resize(p.params.mshrs);
+  if (may_bypass_) s.passing.resize(p.params.mshrs);
   s.own_mshrs = MshrTable<L2Waiter>(own_mshrs_, own_mshrs_ == 0 ? 0 : p.params.waiters);
   s.stalled = Ring<MemRequest>(p.queue);
   if (overtakes_) s.stalled_bypasses = Ring<MemRequest>(p.queue);
@@ -55,7 +55,7 @@ L2SliceState L2Slice::initial() const {
   s.dram_credits.assign(p.dram_channels, p.dram_credits);
   if (p.walk_credits != 0) s.walk_credits.assign(p.dram_channels, p.walk_credits);
   if (far_mshrs != 0) s.far = FarState(p.params);
-  s.flush.asked = Ring<Flush>(p.flushes);
+  s.flush.pending = Ring<Flush>(p.flushes);
   s.by_requester = ByApplication<L2RequesterStats>(static_cast<std::uint32_t>(p.applications.size()));
   return s;
 }
@@ -80,11 +80,11 @@ std::string L2Slice::waiting_for() const {
   auto const stalled = s.stalled.size() + s.far.stalled.size() + s.stalled_bypasses.size();
   auto const far = s.far.mshrs.in_use() + s.far.free_writes.taken();
   auto const lines = s.mshrs.in_use() + s.own_mshrs.in_use();
-  if (lines == 0 && stalled == 0 && far == 0 && s.writebacks.empty() && s.flush.asked.empty()) return {};
+  if (lines == 0 && stalled == 0 && far == 0 && s.writebacks.empty() && s.flush.pending.empty()) return {};
   auto text = std::to_string(lines) + " lines from DRAM, " + std::to_string(stalled) + " requests stalled, " +
               std::to_string(s.writebacks.size()) + " lines to write back";
   if (far != 0) text += ", " + std::to_string(far) + " accesses to other partitions";
-  if (!s.flush.asked.empty())
+  if (!s.flush.pending.empty())
     text += ", " + std::to_string(s.flush.writes) + " writes of a flush unacknowledged";
   return text;
 }
@@ -94,26 +94,26 @@ void L2Slice::on_request(MemRequest const& m, Cx& cx) const {
   FF_INVARIANT(device_of(m.address) == spec().device, path() + ": request for another device's memory");
   s.count_request(m);
   auto rest = m;
-  Leaving leaving;
+  Outgoing outgoing;
   auto* queue = &s.stalled;
   if (overtakes(m, cx)) [[unlikely]]
     queue = &s.stalled_bypasses;
-  if (!queue->empty() || !serve(rest, false, leaving, cx)) {
+  if (!queue->empty() || !serve(rest, false, outgoing, cx)) {
     s.stats.mshr_stalls += rest.train.lines();
     queue->push(rest);
     s.stall.set(cx.now(), true);
   }
-  send_all(leaving, cx);
+  send_all(outgoing, cx);
 }
 
-bool L2Slice::serve(MemRequest& m, bool far, Leaving& leaving, Cx& cx) const {
+bool L2Slice::serve(MemRequest& m, bool far, Outgoing& outgoing, Cx& cx) const {
   auto& s = cx.state();
   auto const now = cx.now();
-  if (may_pass_by_ && passes_by(m, cx)) return pass_by(m, leaving, cx);
+  if (may_bypass_ && bypasses(m, cx)) return bypass(m, outgoing, cx);
   auto slot = std::max(s.ports.free_at(), now);
   for (auto arrival = now;; arrival += m.train.until(1)) {
     auto const left = m.train.lines();
-    if (!serve_line(m, far, left, std::max(slot, arrival), leaving, cx)) return false;
+    if (!serve_line(m, far, left, std::max(slot, arrival), outgoing, cx)) return false;
     auto const free = busy_until(slot);
     s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(free - slot));
     s.ports.take(free);
@@ -124,38 +124,38 @@ bool L2Slice::serve(MemRequest& m, bool far, Leaving& leaving, Cx& cx) const {
   }
 }
 
-bool L2Slice::passes_by(MemRequest const& m, Cx& cx) const {
+bool L2Slice::bypasses(MemRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const line = line_of(m.address);
   return is_walk(m.requester.kind) && m.access == Access::read && !s.cache.is_dirty(line) &&
          s.walk_reads->bypasses(WalkReads::depth_of(m.requester.kind), line, cx.now());
 }
 
-bool L2Slice::pass_by(MemRequest const& m, Leaving& leaving, Cx& cx) const {
-  if (own_mshrs_ != 0) return pass_by_with_own_mshr(m, leaving, cx);
+bool L2Slice::bypass(MemRequest const& m, Outgoing& outgoing, Cx& cx) const {
+  if (own_mshrs_ != 0) return bypass_with_own_mshr(m, outgoing, cx);
   auto& s = cx.state();
   auto const line = line_of(m.address);
   // Another request may merge with it and fill the line.
-  if (!room_for_victims(s, 1) || !s.mshrs.can_wait()) return false;
+  if (!has_room_for_victims(s, 1) || !s.mshrs.can_wait()) return false;
   auto entry = s.mshrs.find(line);
   if (!entry) {
     if (s.mshrs.full() || credits(s, channel_of(m.address), m.requester.kind) == 0) return false;
     entry = s.mshrs.allocate(line);
     s.passing[*entry] = 1;
     to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, *entry, m.requester, cx.now(),
-              leaving.to_memory, cx);
+              outgoing.to_memory, cx);
   }
   s.mshrs.wait(*entry, {m.tag, m.from, 0, FoundBy::memory, cx.now()});
   s.walk_reads->bypassed(cx.now());
   return true;
 }
 
-bool L2Slice::pass_by_with_own_mshr(MemRequest const& m, Leaving& leaving, Cx& cx) const {
+bool L2Slice::bypass_with_own_mshr(MemRequest const& m, Outgoing& outgoing, Cx& cx) const {
   auto& s = cx.state();
   auto const line = line_of(m.address);
-  L2Waiter const asker{m.tag, m.from, 0, FoundBy::memory, cx.now()};
+  L2Waiter const waiter{m.tag, m.from, 0, FoundBy::memory, cx.now()};
   if (auto const entry = s.mshrs.find(line); entry && s.mshrs.can_wait()) {
-    s.mshrs.wait(*entry, asker);
+    s.mshrs.wait(*entry, waiter);
   } else {
     if (!s.own_mshrs.can_wait()) return false;
     auto own = s.own_mshrs.find(line);
@@ -163,47 +163,47 @@ bool L2Slice::pass_by_with_own_mshr(MemRequest const& m, Leaving& leaving, Cx& c
       if (s.own_mshrs.full() || credits(s, channel_of(m.address), m.requester.kind) == 0) return false;
       own = s.own_mshrs.allocate(line);
       // Sent alone: a train has one tag for all of its lines.
-      send_to_memory(leaving.to_memory, cx);
+      send_to_memory(outgoing.to_memory, cx);
       to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, kOwn | *own, m.requester,
-                cx.now(), leaving.to_memory, cx);
-      send_to_memory(leaving.to_memory, cx);
+                cx.now(), outgoing.to_memory, cx);
+      send_to_memory(outgoing.to_memory, cx);
     }
-    s.own_mshrs.wait(*own, asker);
+    s.own_mshrs.wait(*own, waiter);
   }
   s.walk_reads->bypassed(cx.now());
   return true;
 }
 
-bool L2Slice::serve_line(MemRequest const& m, bool far, std::uint32_t left, Time at, Leaving& leaving,
+bool L2Slice::serve_line(MemRequest const& m, bool far, std::uint32_t left, Time at, Outgoing& outgoing,
                          Cx& cx) const {
   auto& s = cx.state();
   auto const line = line_of(m.address);
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
-  L2Waiter asker{m.tag, m.from, far ? std::uint8_t{1} : std::uint8_t{0}, FoundBy::memory, looked_up};
+  L2Waiter waiter{m.tag, m.from, far ? std::uint8_t{1} : std::uint8_t{0}, FoundBy::memory, looked_up};
   if (spec().params.hardware_coherent() && partition_of(m.address) != partition())
-    return serve_from_home(m, line, left, asker, looked_up, leaving, cx);
+    return serve_from_home(m, line, left, waiter, looked_up, outgoing, cx);
   bool const hit = m.access == Access::write ? s.cache.write(line) : s.cache.lookup(line);
   if (hit || m.access == Access::write) {
-    if (!hit && !room_for_victims(s, left)) return false;
-    if (!hit) put(s.cache.insert(line, true), leaving.to_memory, cx);
-    if (hit) asker.found_by = FoundBy::cache;
-    answer(asker, m.address, m.access, looked_up, {}, leaving.answers, cx);
+    if (!hit && !has_room_for_victims(s, left)) return false;
+    if (!hit) put(s.cache.insert(line, true), outgoing.to_memory, cx);
+    if (hit) waiter.found_by = FoundBy::cache;
+    respond(waiter, m.address, m.access, looked_up, {}, outgoing.responses, cx);
   } else {
-    if (!room_for_victims(s, 1) || !s.mshrs.can_wait()) return false;
+    if (!has_room_for_victims(s, 1) || !s.mshrs.can_wait()) return false;
     auto entry = s.mshrs.find(line);
     if (!entry) {
       auto const channel = channel_of(m.address);
-      if (s.mshrs.free() < left || !s.mshrs.can_wait(left) || !room_for_victims(s, left) ||
+      if (s.mshrs.free() < left || !s.mshrs.can_wait(left) || !has_room_for_victims(s, left) ||
           credits(s, channel, m.requester.kind) < left)
         return false;
       entry = s.mshrs.allocate(line);
       to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, *entry, m.requester, looked_up,
-                leaving.to_memory, cx);
+                outgoing.to_memory, cx);
     }
-    s.mshrs.wait(*entry, asker);
-    if (may_pass_by_) s.passing[*entry] = 0;
+    s.mshrs.wait(*entry, waiter);
+    if (may_bypass_) s.passing[*entry] = 0;
   }
-  if (may_pass_by_ && !far && (m.access == Access::read || counts_stores_) &&
+  if (may_bypass_ && !far && (m.access == Access::read || counts_stores_) &&
       (m.requester.kind == RequestKind::data || is_walk(m.requester.kind)))
     s.walk_reads->looked_up(WalkReads::depth_of(m.requester.kind), hit, cx.now());
   if (hit && !far)
@@ -251,27 +251,27 @@ void L2Slice::send_to_memory(Run& run, Cx& cx) const {
 
 // Lines take the response port one after the other; a run, from the time when the port is free for its first
 // line.
-void L2Slice::answer(L2Waiter to, PhysAddr address, Access access, Time at, MemoryStages const& stages,
-                     Run& run, Cx& cx) const {
+void L2Slice::respond(L2Waiter to, PhysAddr address, Access access, Time at, MemoryStages const& stages,
+                      Run& run, Cx& cx) const {
   auto& s = cx.state();
   bool const more = continues(run, address, access, to.from) && run.tag == to.tag &&
                     run.found_by == to.found_by && run.far == to.far;
-  auto const slot = more && one_port_ ? s.answer_ports.free_at() : std::max(at, s.answer_ports.free_at());
+  auto const slot = more && one_port_ ? s.response_ports.free_at() : std::max(at, s.response_ports.free_at());
   auto const start = std::max(at, slot);
-  s.answer_ports.take(busy_until(slot));
+  s.response_ports.take(busy_until(slot));
   if (more) {
     ++run.lines;
     run.last = std::max(run.last, start);
     return;
   }
-  send_answers(run, cx);
+  send_responses(run, cx);
   run.begin(address, access, start, to.tag, to.from);
   run.found_by = to.found_by;
   run.far = to.far;
   run.stages = stages;
 }
 
-void L2Slice::send_answers(Run& run, Cx& cx) const {
+void L2Slice::send_responses(Run& run, Cx& cx) const {
   if (run.lines == 0) return;
   cx.send(run.far == 0 ? response : far_response, run.to,
           MemResponse{run.address, run.tag, run.access, run.found_by, {}, run.train(), run.stages},
@@ -279,10 +279,10 @@ void L2Slice::send_answers(Run& run, Cx& cx) const {
   run.lines = 0;
 }
 
-void L2Slice::send_all(Leaving& leaving, Cx& cx) const {
-  send_answers(leaving.answers, cx);
-  send_to_memory(leaving.to_memory, cx);
-  send_to_home(leaving.to_home, cx);
+void L2Slice::send_all(Outgoing& outgoing, Cx& cx) const {
+  send_responses(outgoing.responses, cx);
+  send_to_memory(outgoing.to_memory, cx);
+  send_to_home(outgoing.to_home, cx);
 }
 
 // A line was filled in place of `victim`.
@@ -304,50 +304,51 @@ void L2Slice::write_back(Run& run, Cx& cx) const {
   }
 }
 
-void L2Slice::bypass_has_come(MemResponse const& m, Leaving& leaving, Cx& cx) const {
+void L2Slice::on_bypass_response(MemResponse const& m, Outgoing& outgoing, Cx& cx) const {
   cx.state().own_mshrs.release(m.tag & ~(kOwn | kWalk), [&](L2Waiter const& to) {
-    answer(to, m.address, Access::read, cx.now(), m.stages.last_of(cx.now() - to.since), leaving.answers, cx);
+    respond(to, m.address, Access::read, cx.now(), m.stages.last_of(cx.now() - to.since), outgoing.responses,
+            cx);
   });
 }
 
 void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const lines = m.train.lines();
-  Leaving leaving;
+  Outgoing outgoing;
   auto const channel = channel_of(m.address);
   if ((m.tag & kWalk) == 0) [[likely]]
     s.dram_credits[channel] += lines;
   else
     s.walk_credits[channel] += lines;
   if ((m.tag & kOwn) != 0) [[unlikely]] {
-    bypass_has_come(m, leaving, cx);
+    on_bypass_response(m, outgoing, cx);
   } else if (m.access == Access::read) {
     auto const first = line_of(m.address);  // if a cache has split a train, the tag is another line's
     for (std::uint32_t i = 0; i < lines; ++i) {
       auto const entry = *s.mshrs.find(first + i);
-      if (!may_pass_by_ || s.passing[entry] == 0) put(s.cache.fill(first + i, false), leaving.to_memory, cx);
+      if (!may_bypass_ || s.passing[entry] == 0) put(s.cache.fill(first + i, false), outgoing.to_memory, cx);
       auto const at = cx.now() + m.train.until(i);
       s.mshrs.release(entry, [&](L2Waiter const& to) {
-        answer(to, m.address + std::uint64_t{i} * spec().line_bytes, Access::read, at,
-               m.stages.last_of(at - to.since), leaving.answers, cx);
+        respond(to, m.address + std::uint64_t{i} * spec().line_bytes, Access::read, at,
+                m.stages.last_of(at - to.since), outgoing.responses, cx);
       });
     }
   } else if (m.tag == kFlush) {
     s.flush.writes -= lines;
   }
-  write_back(leaving.to_memory, cx);
-  go_on_with_flushes(leaving, cx);
-  resume_stalled(leaving, cx);
-  send_all(leaving, cx);
+  write_back(outgoing.to_memory, cx);
+  continue_flushes(outgoing, cx);
+  resume_stalled(outgoing, cx);
+  send_all(outgoing, cx);
 }
 
-void L2Slice::resume_stalled(Leaving& leaving, Cx& cx) const {
+void L2Slice::resume_stalled(Outgoing& outgoing, Cx& cx) const {
   auto& s = cx.state();
-  while (overtakes_ && !s.stalled_bypasses.empty() && serve(s.stalled_bypasses.front(), false, leaving, cx))
+  while (overtakes_ && !s.stalled_bypasses.empty() && serve(s.stalled_bypasses.front(), false, outgoing, cx))
     s.stalled_bypasses.pop();
   auto const next_of = [&](bool far) {
     auto& queue = far ? s.far.stalled : s.stalled;
-    if (queue.empty() || !serve(queue.front(), far, leaving, cx)) return false;
+    if (queue.empty() || !serve(queue.front(), far, outgoing, cx)) return false;
     queue.pop();
     s.far.turn = far ? 0 : 1;
     return true;
@@ -358,24 +359,24 @@ void L2Slice::resume_stalled(Leaving& leaving, Cx& cx) const {
 }
 
 void L2Slice::on_flush(Flush const& m, Cx& cx) const {
-  auto& asked = cx.state().flush.asked;
-  asked.push(m);
-  Leaving leaving;
-  if (asked.size() == 1) go_on_with_flushes(leaving, cx);
-  send_all(leaving, cx);
+  auto& pending = cx.state().flush.pending;
+  pending.push(m);
+  Outgoing outgoing;
+  if (pending.size() == 1) continue_flushes(outgoing, cx);
+  send_all(outgoing, cx);
 }
 
-void L2Slice::go_on_with_flushes(Leaving& leaving, Cx& cx) const {
+void L2Slice::continue_flushes(Outgoing& outgoing, Cx& cx) const {
   auto& s = cx.state();
-  while (!s.flush.asked.empty()) {
-    auto const now = s.flush.asked.front();
-    if (!write_dirty(now, leaving.to_memory, cx)) return;
+  while (!s.flush.pending.empty()) {
+    auto const now = s.flush.pending.front();
+    if (!write_dirty(now, outgoing.to_memory, cx)) return;
     if (now.frame != kNoFrame)
       s.cache.drop([&](std::uint64_t line) { return in_page(line, now); });
     else if (spec().params.software_coherent())
       s.cache.drop_clean();
     cx.send(flushed, now.from, Flushed{now.number});
-    s.flush.asked.pop();
+    s.flush.pending.pop();
     s.flush.next = 0;
   }
 }

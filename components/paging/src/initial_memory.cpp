@@ -13,7 +13,7 @@ InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
   auto const cpu_data = data_bytes(spec.bytes_of_cpu);
   auto const spaces = spec.applications->spaces();
   FrameAllocator::Setup memory{gpu_data >> spec.page_bits, spec.page_bits, spaces, spec.large_size,
-                               en_masse()};
+                               large_regions()};
   for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g) {
     gpu_frames_.push_back(spec_.frames.make(memory));
     spec_.fragmentation.occupy(*gpu_frames_.back(), memory, g);
@@ -41,7 +41,7 @@ void InitialMemory::find_buffers() {
   }
 }
 
-LargePages InitialMemory::en_masse() const {
+LargePages InitialMemory::large_regions() const {
   std::vector<PageRange> ranges;
   for (auto const& buffers : buffers_)
     for (auto const& b : buffers)

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20U;
 constexpr std::string_view kHeading = "page,device";
 // 48 address bits and 7 bits of address space, in pages of 4 KiB.
-constexpr std::uint64_t kMostPages = std::uint64_t{1} << 43U;
+constexpr std::uint64_t kMaxPages = std::uint64_t{1} << 43U;
 
 // Parses all of `text` as a number up to `most`.
 std::optional<std::uint64_t> number(std::string_view text, std::uint64_t most) {
@@ -68,7 +68,7 @@ PageMap parse_page_map(std::string_view text, std::string const& path) {
       continue;
     }
     auto const comma = std::min(line.find(','), line.size());
-    auto const page = number(line.substr(0, comma), kMostPages - 1);
+    auto const page = number(line.substr(0, comma), kMaxPages - 1);
     auto const device = line.substr(std::min(comma + 1, line.size()));
     if (!page || !is_name(device))
       map.refuse(at, "'" + shown(line) +

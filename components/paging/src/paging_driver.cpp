@@ -28,10 +28,10 @@ PagingDriver::PagingDriver(Slot<PagingDriverSpec> slot) : Component(std::move(sl
   if (spec().in_batches) {
     worked = timer<&PagingDriver::on_worked>("worked");
     fault_order = out<FaultOrder>("fault_order");
-    if (spec().told_of_uses) used = in<&PagingDriver::on_used>("used");
-    if (spec().tells_lifetimes) lifetimes = out<PageLifetimes>("lifetimes");
+    if (spec().reports_uses) used = in<&PagingDriver::on_used>("used");
+    if (spec().reports_lifetimes) lifetimes = out<PageLifetimes>("lifetimes");
   }
-  if (relocates()) copied_within = timer<&PagingDriver::on_copied>("copied_within");
+  if (relocates()) relocated_page_copied = timer<&PagingDriver::on_copied>("copied_within");
   if (spec().stalls_gpus) stall = out<GpuStall>("stall");
   if (spec().host_pages == nullptr) return;
   memory_order = in<&PagingDriver::on_memory_order>("memory_order");
@@ -47,12 +47,12 @@ PagingDriverState PagingDriver::initial() const {
     spec().fragmentation.occupy(s.frames[g], memory, g);
   }
   memory.frames = spec().frames_of_cpu;
-  memory.most_moved = 0;
+  memory.max_moved = 0;
   s.cpu_frames = spec().frames.make(memory);
   if (spec().in_batches) s.batch = initial_batches();
   if (spec().makes_copies) {
     s.copies = PageCopies(spec().page_bits, spec().spaces);
-    s.read_from_afar = PageDirectory(spec().page_bits, spec().spaces);
+    s.remote_readers = PageDirectory(spec().page_bits, spec().spaces);
   }
   if (spec().placed != nullptr)
     for (auto const& p : *spec().placed) {
@@ -60,7 +60,7 @@ PagingDriverState PagingDriver::initial() const {
       take(p.page, p.size, device, s);
       resident(p.page, device, s);
       if (spec().in_batches && device < kFirstCpu)
-        s.batch.stays[p.device].of(p.page).dirty = 1;  // no other memory holds the data
+        s.batch.residency[p.device].of(p.page).dirty = 1;  // no other memory holds the data
     }
   if (spec().host_pages != nullptr)
     spec().host_pages->each([&](std::uint64_t page, std::uint64_t) { s.cpu_frames->allocate(page); });
@@ -124,8 +124,8 @@ bool PagingDriver::runs_on(std::uint32_t application, std::uint32_t gpu) const {
   return of.empty() || std::ranges::binary_search(of[application], gpu);
 }
 
-PageTranslation PagingDriver::take_near(std::uint64_t page, unsigned size, DeviceId wanted,
-                                        std::uint32_t application, PagingDriverState& s) const {
+PageTranslation PagingDriver::allocate_near(std::uint64_t page, unsigned size, DeviceId wanted,
+                                            std::uint32_t application, PagingDriverState& s) const {
   if (!pool(wanted, s).empty()) return take(page, size, wanted, s);
   ++s.stats[application].pages_spilled;
   auto const& devices = spec().devices;
@@ -150,7 +150,7 @@ void PagingDriver::release(PageTranslation const& page, PagingDriverState& s) co
 }
 
 bool PagingDriver::is_copied(std::uint64_t page, PagingDriverState const& s) const {
-  if (spec().in_batches) return is_under_way(page, s);
+  if (spec().in_batches) return is_in_flight(page, s);
   return std::any_of(s.moves.begin(), s.moves.end(),
                      [&](PageMigration const& m) { return m.in_use != 0 && m.copies(page); });
 }
@@ -177,9 +177,9 @@ bool PagingDriver::settle(PagingDriverState& s, Time at) const {
   return serves || s.ahead_ps != 0;
 }
 
-void PagingDriver::answer(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const {
-  auto const keeper = static_cast<std::uint16_t>(m.kept_by_gpu != 0 ? m.gpu + 1 : 0);
-  PageMapped const there{m.page, to.frame, m.entry, to.size, m.kind, keeper};
+void PagingDriver::respond(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const {
+  auto const recorder = static_cast<std::uint16_t>(m.recorded_by_gpu != 0 ? m.gpu + 1 : 0);
+  PageMapped const there{m.page, to.frame, m.entry, to.size, m.kind, recorder};
   if (m.kind == FaultKind::not_mapped && m.iommu == 0)
     cx.send(placed, there, extra);
   else
@@ -199,7 +199,7 @@ bool PagingDriver::handle(PageFault const& m, bool may_move, Cx& cx) const {
   if (!found) {
     if (is_unallocated(m.page)) {
       ++s.stats[m.application].unallocated_faults;
-      answer(m, {}, Duration::zero(), cx);
+      respond(m, {}, Duration::zero(), cx);
     } else if (!touch_first(m, cx)) {
       return false;
     }
@@ -213,7 +213,7 @@ bool PagingDriver::handle(PageFault const& m, bool may_move, Cx& cx) const {
       start_move(m, found->frame, cx);
     } else {
       if (moves) ++s.stats[m.application].migrations_refused;
-      answer(m, *found, work(m.kind, moves ? spec().params.fault_latency : Duration::zero(), cx), cx);
+      respond(m, *found, work(m.kind, moves ? spec().params.fault_latency : Duration::zero(), cx), cx);
     }
   }
   ++s.stats[m.application].page_faults;
@@ -252,7 +252,7 @@ bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
   bool const fetches = spec().first_touch_copy && host_wrote(m.page) && !s.cpu_frames->empty();
   if (fetches && s.free_moves.empty()) return false;
   if (awaits_large_frame(m.page, m.gpu, m.application, cx)) return false;
-  auto to = take_near(m.page, size_for(m.page, s), m.gpu, m.application, s);
+  auto to = allocate_near(m.page, size_for(m.page, s), m.gpu, m.application, s);
   auto const ready = work(m.kind, spec().params.fault_latency, cx);
   auto const device = device_of(to.frame);
   if (!fetches || device >= kFirstCpu) {
@@ -276,7 +276,7 @@ void PagingDriver::map_first(PageFault const& m, PageTranslation const& to, Dura
   map_page(m.page, to, cx);
   s.first_touches.push_back(
       {first_of(m.page, to.size), to.frame, cx.now() + extra, m.gpu, to.size, m.application});
-  answer(m, to, extra, cx);
+  respond(m, to, extra, cx);
 }
 
 std::uint32_t PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx) const {
@@ -322,21 +322,21 @@ void PagingDriver::on_step_done(StepDone const& m, Cx& cx) const {
   FF_CHECK(moving.in_use != 0 && moving.unmapping > 0,
            path() + ": a step completed for a page that is not in flight");
   if (--moving.unmapping != 0) return;
-  if (moving.role == PageMigration::Role::is_mapped_within) return end_page(m.move, cx);
-  bool const maps = moving.role == PageMigration::Role::comes && is_mapping(moving, cx.state());
+  if (moving.role == PageMigration::Role::remapped) return end_page(m.move, cx);
+  bool const maps = moving.role == PageMigration::Role::incoming && is_mapping(moving, cx.state());
   bool const leaves = !maps && (moving.of_program == 0 || moving.kind == OperationKind::free);
   if (leaves && spec().flush_moving_pages && moving.flushed == 0 && device_of(moving.from) < kFirstCpu) {
     moving.flushed = 1;
-    return tell_iommus(m.move, MoveStep::flush, Duration::zero(), cx);
+    return notify_iommus(m.move, MoveStep::flush, Duration::zero(), cx);
   }
   if (moving.of_program != 0) return end_page(m.move, cx);
   if (maps) {
-    page_is_there(m.move, cx);
+    page_mapped(m.move, cx);
     return serve(cx);
   }
   moving.unmapped = cx.now();
-  if (moving.role == PageMigration::Role::moves_within) return copy_within(m.move, cx);
-  if (moving.role != PageMigration::Role::alone) return page_is_unmapped(m.move, cx);
+  if (moving.role == PageMigration::Role::relocated) return copy_relocated_page(m.move, cx);
+  if (moving.role != PageMigration::Role::none) return page_unmapped(m.move, cx);
   if (moving.change == PageMigration::Change::collapse) return collapse(m.move, cx);
   order_copy(moving.fault.gpu, moving.from, moving.to, page_bytes(), m.move, moving.fault.application,
              Duration::zero(), cx);
@@ -346,7 +346,7 @@ void PagingDriver::order_copy(DeviceId engine, PhysAddr from, PhysAddr to, std::
                               std::uint32_t tag, std::uint8_t application, Duration extra, Cx& cx) const {
   auto const page = cx.state().moves[tag].fault.page;
   auto const space = static_cast<std::uint8_t>(
-      page == FrameAllocator::kNobodysPage ? 0 : space_of_page(page, spec().page_bits));
+      page == FrameAllocator::kUnownedPage ? 0 : space_of_page(page, spec().page_bits));
   cx.send(copy, spec().devices.number_of(engine), CopyOrder{from, to, bytes, tag, space, application, {}},
           extra);
 }
@@ -354,14 +354,14 @@ void PagingDriver::order_copy(DeviceId engine, PhysAddr from, PhysAddr to, std::
 void PagingDriver::on_copied(CopyDone const& m, Cx& cx) const {
   auto const moving = cx.state().moves[m.tag];
   FF_CHECK(moving.in_use != 0, path() + ": a copy completed for a page that is not in flight");
-  if (moving.role == PageMigration::Role::moves_within) {
-    if (moving.fault.page == FrameAllocator::kNobodysPage) return end_page(m.tag, cx);
-    cx.state().moves[m.tag].role = PageMigration::Role::is_mapped_within;
-    return tell_iommus(m.tag, MoveStep::map, Duration::zero(), cx);
+  if (moving.role == PageMigration::Role::relocated) {
+    if (moving.fault.page == FrameAllocator::kUnownedPage) return end_page(m.tag, cx);
+    cx.state().moves[m.tag].role = PageMigration::Role::remapped;
+    return notify_iommus(m.tag, MoveStep::map, Duration::zero(), cx);
   }
-  if (moving.role == PageMigration::Role::comes) page_lands(m.tag, cx);
-  if (moving.role == PageMigration::Role::leaves) page_has_left(m.tag, cx);
-  if (moving.role != PageMigration::Role::alone) return serve(cx);
+  if (moving.role == PageMigration::Role::incoming) page_transferred(m.tag, cx);
+  if (moving.role == PageMigration::Role::evicted) page_evicted(m.tag, cx);
+  if (moving.role != PageMigration::Role::none) return serve(cx);
   end_page(m.tag, cx);
 }
 
@@ -370,10 +370,10 @@ void PagingDriver::end_page(std::uint32_t number, Cx& cx) const {
   auto const done = s.moves[number];
   free_number(number, s);
   if (done.of_program != 0) {
-    --s.orders[done.stream].under_way;
+    --s.orders[done.stream].in_flight;
     if (!is_copy(done.kind)) end_allocation(done, cx);
-  } else if (done.role != PageMigration::Role::alone) {
-    end_move_within(done, cx);
+  } else if (done.role != PageMigration::Role::none) {
+    end_relocated_page(done, cx);
   } else if (done.change == PageMigration::Change::copy) {
     end_copy(done, number, cx);
   } else {
@@ -388,7 +388,7 @@ void PagingDriver::end_page(std::uint32_t number, Cx& cx) const {
     s.waiting.pop();
     // A fault that arrived while its page migrated starts no migration.
     bool const moved = done.of_program == 0 && done.change != PageMigration::Change::copy &&
-                       done.role == PageMigration::Role::alone && done.copies(waiting.page);
+                       done.role == PageMigration::Role::none && done.copies(waiting.page);
     if (!handle(waiting, !moved, cx)) s.waiting.push(waiting);
   }
   continue_orders(cx);
@@ -407,7 +407,7 @@ void PagingDriver::end_move(PageMigration const& done, std::uint32_t number, Cx&
   map_page(done.fault.page, {done.to, 0}, cx);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
     cx.send(move, i, PageMove{done.fault.page, done.to, number, MoveStep::remap, 0, {}});
-  answer(done.fault, {done.to, 0}, Duration::zero(), cx);
+  respond(done.fault, {done.to, 0}, Duration::zero(), cx);
 }
 
 }  // namespace farfault

@@ -15,48 +15,49 @@
 
 namespace farfault {
 
-PagingDriver::OrderTurn PagingDriver::allocate_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const {
+PagingDriver::StartResult PagingDriver::allocate_page(std::uint64_t page, std::uint32_t stream,
+                                                      Cx& cx) const {
   auto& s = cx.state();
   auto& order = s.orders[stream];
   auto const* planned = spec().planned->find(page);
   if (s.table.find_mapped(page) || planned == nullptr || *planned == kNotPlanned) {
-    pass_over(page, order);
-    return OrderTurn::passed_over;
+    skip(page, order);
+    return StartResult::skipped;
   }
-  if (s.free_moves.empty() || all_full(s)) return OrderTurn::waits;
+  if (s.free_moves.empty() || all_full(s)) return StartResult::stalled;
   auto const size = size_for(page, s);
   auto const& devices = spec().devices;
   auto const wanted = *planned >= kFirstCpu ? devices.cpu() : devices.gpu(*planned);
-  if (awaits_large_frame(page, wanted, spec().application_of_stream[stream], cx)) return OrderTurn::waits;
-  auto const to = take_near(page, size, wanted, spec().application_of_stream[stream], s);
+  if (awaits_large_frame(page, wanted, spec().application_of_stream[stream], cx)) return StartResult::stalled;
+  auto const to = allocate_near(page, size, wanted, spec().application_of_stream[stream], s);
   auto const first = first_of(page, to.size);
   auto const number = begin_page(first, to.size, stream, cx);
   s.moves[number].to = to.frame;
   counts_of_stream(stream, s).allocated_pages += std::uint64_t{1} << to.size;
-  pass_over(first + (std::uint64_t{1} << to.size) - 1, order);
-  tell_iommus(number, MoveStep::map, busy(spec().params.allocation_latency, cx), cx);
-  return OrderTurn::began;
+  skip(first + (std::uint64_t{1} << to.size) - 1, order);
+  notify_iommus(number, MoveStep::map, busy(spec().params.allocation_latency, cx), cx);
+  return StartResult::started;
 }
 
-PagingDriver::OrderTurn PagingDriver::free_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const {
+PagingDriver::StartResult PagingDriver::free_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const {
   auto& s = cx.state();
   auto& order = s.orders[stream];
   auto const found = s.table.find_mapped(page);
   if (!found) {
-    pass_over(page, order);
-    return OrderTurn::passed_over;
+    skip(page, order);
+    return StartResult::skipped;
   }
-  if (s.free_moves.empty()) return OrderTurn::waits;
+  if (s.free_moves.empty()) return StartResult::stalled;
   auto const first = first_of(page, found->size);
   auto const number = begin_page(first, found->size, stream, cx);
   s.moves[number].from = found->frame;
   counts_of_stream(stream, s).freed_pages += std::uint64_t{1} << found->size;
-  pass_over(first + (std::uint64_t{1} << found->size) - 1, order);
-  tell_iommus(number, MoveStep::forget, busy(spec().params.allocation_latency, cx), cx);
-  return OrderTurn::began;
+  skip(first + (std::uint64_t{1} << found->size) - 1, order);
+  notify_iommus(number, MoveStep::forget, busy(spec().params.allocation_latency, cx), cx);
+  return StartResult::started;
 }
 
-void PagingDriver::tell_iommus(std::uint32_t number, MoveStep step, Duration after, Cx& cx) const {
+void PagingDriver::notify_iommus(std::uint32_t number, MoveStep step, Duration after, Cx& cx) const {
   auto& moving = cx.state().moves[number];
   moving.unmapping = spec().iommus;
   if (step == MoveStep::unmap || step == MoveStep::forget) unmap_page(moving.fault.page, cx);

@@ -13,18 +13,18 @@
 namespace farfault {
 
 // The GPU's own copy, if it has one, otherwise the page itself; read-only if the page has copies.
-void PagingDriver::answer_shared(PageFault const& m, PageTranslation const& home, Duration extra,
-                                 Cx& cx) const {
+void PagingDriver::respond_shared(PageFault const& m, PageTranslation const& home, Duration extra,
+                                  Cx& cx) const {
   auto& s = cx.state();
   if (auto const own = s.copies.find(m.page, m.gpu)) {
     auto to_copy = m;
     to_copy.kind = FaultKind::copied;
-    return answer(to_copy, {read_only(*own), 0}, extra, cx);
+    return respond(to_copy, {read_only(*own), 0}, extra, cx);
   }
   bool const shared = s.copies.read_only(m.page);
   // The GPU may cache lines of that frame, which a later copy would leave stale.
-  if (shared && device_of(home.frame) != m.gpu) s.read_from_afar.add_holder(m.page, m.gpu);
-  answer(m, {shared ? read_only(home.frame) : home.frame, home.size}, extra, cx);
+  if (shared && device_of(home.frame) != m.gpu) s.remote_readers.add_holder(m.page, m.gpu);
+  respond(m, {shared ? read_only(home.frame) : home.frame, home.size}, extra, cx);
 }
 
 // False: the fault must wait.
@@ -36,15 +36,15 @@ bool PagingDriver::share(PageFault const& m, PageTranslation const& home, bool m
   bool const acts = may_move && (writes ? m.kind == FaultKind::remote && (shared || !here)
                                         : m.kind != FaultKind::not_mapped && !here);
   if (!acts) {
-    answer_shared(m, home, work(m.kind, Duration::zero(), cx), cx);
+    respond_shared(m, home, work(m.kind, Duration::zero(), cx), cx);
     return true;
   }
   if (s.free_moves.empty()) return false;
   if (writes && shared) {
     start_collapse(m, home.frame, cx);
-  } else if (pool(m.gpu, s).empty() || (shared && s.read_from_afar.may_hold(m.page, m.gpu))) {
+  } else if (pool(m.gpu, s).empty() || (shared && s.remote_readers.may_hold(m.page, m.gpu))) {
     ++s.stats[m.application].migrations_refused;
-    answer_shared(m, home, work(m.kind, spec().params.fault_latency, cx), cx);
+    respond_shared(m, home, work(m.kind, spec().params.fault_latency, cx), cx);
   } else if (writes) {
     start_move(m, home.frame, cx);
   } else {
@@ -78,7 +78,7 @@ void PagingDriver::end_copy(PageMigration const& done, std::uint32_t number, Cx&
   if (first)
     for (std::uint32_t i = 0; i < spec().iommus; ++i)
       cx.send(move, i, PageMove{page, read_only(done.from), number, MoveStep::remap, 0, {}});
-  answer_shared(done.fault, {done.from, 0}, Duration::zero(), cx);
+  respond_shared(done.fault, {done.from, 0}, Duration::zero(), cx);
 }
 
 void PagingDriver::start_collapse(PageFault const& m, PhysAddr home, Cx& cx) const {
@@ -105,7 +105,7 @@ void PagingDriver::collapse(std::uint32_t number, Cx& cx) const {
     else
       release({frame, 0}, s);
   });
-  s.read_from_afar.forget(page);
+  s.remote_readers.forget(page);
   if (moving.to != moving.from || device_of(moving.from) == gpu) return end_page(number, cx);
   if (pool(gpu, s).empty()) {
     ++s.stats[moving.fault.application].migrations_refused;
@@ -129,12 +129,12 @@ bool PagingDriver::may_access(std::uint64_t page, Access access, DeviceId gpu,
   return is_on(page, gpu, s) && !writes_shared;
 }
 
-void PagingDriver::answer_here(PageFault const& m, Cx& cx) const {
+void PagingDriver::respond_local(PageFault const& m, Cx& cx) const {
   auto const home = *cx.state().table.find_mapped(m.page);
   if (spec().makes_copies)
-    answer_shared(m, home, Duration::zero(), cx);
+    respond_shared(m, home, Duration::zero(), cx);
   else
-    answer(m, home, Duration::zero(), cx);
+    respond(m, home, Duration::zero(), cx);
 }
 
 // Neither the page nor a copy is mapped any more, and the page migrates to a GPU. Copies of other GPUs are
@@ -158,7 +158,7 @@ void PagingDriver::drop_copies(std::uint32_t number, Cx& cx) const {
 }
 
 // A copy has arrived on the GPU. The page is read-only from now on.
-void PagingDriver::copy_lands(std::uint32_t number, Cx& cx) const {
+void PagingDriver::copy_transferred(std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
   auto& moving = s.moves[number];
@@ -166,31 +166,32 @@ void PagingDriver::copy_lands(std::uint32_t number, Cx& cx) const {
   bool const first = !s.copies.read_only(page.page);
   s.copies.add(page.page, moving.to);
   resident(page.page, batch_gpu(s), s);
-  b.stays[b.gpu].of(page.page) = {cx.now(), b.stays[b.gpu].of(page.page).evictions, 0, page.application, {}};
-  b.of_page.of(page.page).came = cx.now();
+  b.residency[b.gpu].of(page.page) = {
+      cx.now(), b.residency[b.gpu].of(page.page).evictions, 0, page.application, {}};
+  b.of_page.of(page.page).arrived = cx.now();
   --b.in;
   s.records.push_back(
       {page.page, moving.from, moving.to, moving.started, moving.unmapped, cx.now(), page.application});
   if (first)
     for (std::uint32_t i = 0; i < spec().iommus; ++i)
       cx.send(move, i, PageMove{page.page, read_only(moving.from), number, MoveStep::remap, 0, {}});
-  if (b.replay->by_page()) return page_is_there(number, cx);
-  page.stage = ComingPage::Stage::mapping;
-  tell_iommus(number, MoveStep::map, Duration::zero(), cx);
+  if (b.replay->by_page()) return page_mapped(number, cx);
+  page.stage = IncomingPage::Stage::mapping;
+  notify_iommus(number, MoveStep::map, Duration::zero(), cx);
 }
 
 // For a page that is evicted from a GPU: its latest copy becomes the page. False: it has no copies.
 bool PagingDriver::passes_to_copy(std::uint32_t number, PagingDriverState& s) const {
   auto& moving = s.moves[number];
   auto const page = moving.fault.page;
-  auto const heir = s.copies.latest(page);
-  if (heir) {
-    moving.to = s.copies.take(page, *heir);
+  auto const new_home = s.copies.latest(page);
+  if (new_home) {
+    moving.to = s.copies.take(page, *new_home);
     auto& b = s.batch;
-    b.stays[spec().devices.number_of(*heir)].of(page).dirty |= b.stays[b.gpu].of(page).dirty;
+    b.residency[spec().devices.number_of(*new_home)].of(page).dirty |= b.residency[b.gpu].of(page).dirty;
   }
   if (!s.copies.latest(page)) s.copies.take_all(page, [](PhysAddr) {});
-  return heir.has_value();
+  return new_home.has_value();
 }
 
 }  // namespace farfault

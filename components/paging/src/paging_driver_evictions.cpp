@@ -16,20 +16,21 @@ namespace farfault {
 namespace {
 
 // All faulted pages of the batch have a frame, or need none.
-bool only_prefetched_wait(BatchState const& b) {
+bool only_prefetched_left(BatchState const& b) {
   auto const first = b.pages.begin() + static_cast<std::ptrdiff_t>(b.sent);
-  return std::none_of(first, b.pages.end(), [](ComingPage const& p) { return p.faulted != 0; });
+  return std::none_of(first, b.pages.end(), [](IncomingPage const& p) { return p.faulted != 0; });
 }
 
 // The unit of `size` pages contains a page of the batch. Pages of a batch are in address order.
 bool is_of_batch(BatchState const& b, std::uint64_t unit, std::uint64_t size) {
-  auto const p = std::ranges::lower_bound(b.pages, unit, {}, &ComingPage::page);
+  auto const p = std::ranges::lower_bound(b.pages, unit, {}, &IncomingPage::page);
   return p != b.pages.end() && p->page - unit < size;
 }
 
 // A page waits for a frame, and no operation in flight can free one.
-bool waits_in_vain(BatchState const& b, EvictionSchedule::Moment const& now) {
-  return now.page_waits && b.coming == 0 && now.unmapping == 0 && now.unmapped == 0 && now.out == 0;
+bool is_starved(BatchState const& b, EvictionSchedule::Snapshot const& now) {
+  return now.page_needs_frame && b.transferring == 0 && now.unmapping == 0 && now.unmapped == 0 &&
+         now.out == 0;
 }
 
 }  // namespace
@@ -49,16 +50,16 @@ void PagingDriver::resident(std::uint64_t page, DeviceId device, PagingDriverSta
 void PagingDriver::on_used(PageUse const& m, Cx& cx) const {
   auto& b = cx.state().batch;
   auto const gpu = spec().devices.number_of(m.gpu);
-  if (m.access == Access::write) b.stays[gpu].of(m.page).dirty = 1;
+  if (m.access == Access::write) b.residency[gpu].of(m.page).dirty = 1;
   b.orders[gpu].used(unit_of(m.page), cx.now());
 }
 
 // True for a page that is being moved within the device's memory, and is not mapped meanwhile.
-bool PagingDriver::is_moved_within(std::uint64_t page, DeviceId device, PagingDriverState const& s) const {
-  if (!relocates() || !is_under_way(page, s)) return false;
+bool PagingDriver::is_relocated(std::uint64_t page, DeviceId device, PagingDriverState const& s) const {
+  if (!relocates() || !is_in_flight(page, s)) return false;
   auto const& moving = s.moves[s.batch.of_page.find(page)->move - 1];
-  bool const within = moving.role == PageMigration::Role::moves_within ||
-                      moving.role == PageMigration::Role::is_mapped_within;
+  bool const within =
+      moving.role == PageMigration::Role::relocated || moving.role == PageMigration::Role::remapped;
   return within && device_of(moving.to) == device;
 }
 
@@ -67,17 +68,17 @@ void PagingDriver::not_resident(std::uint64_t page, DeviceId device, PagingDrive
   if (device >= kFirstCpu) return;
   auto const unit = unit_of(page);
   for (auto p = unit; p - unit < std::uint64_t{1} << unit_size(); ++p)
-    if (is_on(p, device, s) || is_moved_within(p, device, s)) return;
-  s.batch.orders[spec().devices.number_of(device)].left(unit);
+    if (is_on(p, device, s) || is_relocated(p, device, s)) return;
+  s.batch.orders[spec().devices.number_of(device)].removed(unit);
 }
 
-EvictionSchedule::Moment PagingDriver::moment(PagingDriverState const& s, Time now) const {
+EvictionSchedule::Snapshot PagingDriver::snapshot(PagingDriverState const& s, Time now) const {
   auto const& b = s.batch;
   auto const free = s.frames[b.gpu].available();
   bool waits = false;
   if (free == 0 && b.sent < b.begun) {
     auto const& page = b.pages[b.sent];
-    waits = page.stage == ComingPage::Stage::ready && page.worked <= now;
+    waits = page.stage == IncomingPage::Stage::ready && page.worked <= now;
   }
   auto const n = [](std::uint64_t count) { return static_cast<std::uint32_t>(count); };
   return {free, waits, n(b.in), n(b.unmapping), n(b.unmapped.size()), n(b.out)};
@@ -87,9 +88,10 @@ bool PagingDriver::evict(Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
   std::uint64_t about_to_be_free = 0;
-  for (auto const& unit : b.leaving) about_to_be_free += unit.pages;
+  for (auto const& unit : b.evicting) about_to_be_free += unit.pages;
   auto const needed = b.pages.size() - b.sent - b.in_place;
-  while (s.frames[b.gpu].available() + about_to_be_free < needed && b.schedule->begins(moment(s, cx.now()))) {
+  while (s.frames[b.gpu].available() + about_to_be_free < needed &&
+         b.schedule->evicts(snapshot(s, cx.now()))) {
     auto const pages = begin_unit(cx);
     if (pages == 0) break;
     about_to_be_free += pages;
@@ -104,16 +106,16 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   auto const gpu = batch_gpu(s);
   auto const size = std::uint64_t{1} << unit_size();
   if (s.free_moves.size() < size) return 0;
-  auto const is_here = [&](std::uint64_t page) { return is_on(page, gpu, s) && !is_under_way(page, s); };
+  auto const is_local = [&](std::uint64_t page) { return is_on(page, gpu, s) && !is_in_flight(page, s); };
   // Prefetched pages must not evict pages that were faulted on.
-  bool const for_prefetched = only_prefetched_wait(b);
-  auto const victim = [&](bool beside_others) {
+  bool const for_prefetched = only_prefetched_left(b);
+  auto const victim = [&](bool allow_in_flight) {
     return b.orders[b.gpu].victim([&](std::uint64_t u) {
       if (for_prefetched && is_of_batch(b, u, size)) return false;
       bool some = false;
       for (auto p = u; p - u < size; ++p) {
-        if (!beside_others && is_under_way(p, s)) return false;
-        some = some || is_here(p);
+        if (!allow_in_flight && is_in_flight(p, s)) return false;
+        some = some || is_local(p);
       }
       return some;
     });
@@ -121,25 +123,25 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   auto unit = victim(false);
   // Pages migrate into all resident units, and no operation is in flight: evict the other pages of one of
   // them.
-  if (!unit && waits_in_vain(b, moment(s, cx.now())) && !is_relocating(b.gpu, s)) unit = victim(true);
+  if (!unit && is_starved(b, snapshot(s, cx.now())) && !is_relocating(b.gpu, s)) unit = victim(true);
   if (!unit) return 0;
-  b.orders[b.gpu].left(*unit);
+  b.orders[b.gpu].removed(*unit);
   auto& first = b.gpus[b.gpu].first_eviction;
   first = std::min(first, cx.now());
-  if (b.free_leaving.empty()) {
-    b.free_leaving.push_back(static_cast<std::uint32_t>(b.leaving.size()));
-    b.leaving.emplace_back();
+  if (b.free_evicting.empty()) {
+    b.free_evicting.push_back(static_cast<std::uint32_t>(b.evicting.size()));
+    b.evicting.emplace_back();
   }
-  auto const index = b.free_leaving.back();
-  b.free_leaving.pop_back();
-  b.leaving[index] = {*unit, 0, 0};
+  auto const index = b.free_evicting.back();
+  b.free_evicting.pop_back();
+  b.evicting[index] = {*unit, 0, 0};
   ++b.unmapping;
   for (auto p = *unit; p - *unit < size; ++p) {
-    if (!is_here(p)) continue;
+    if (!is_local(p)) continue;
     auto const number = take_number(p, s);
     auto& moving = s.moves[number];
     moving = {};
-    moving.fault = {p, gpu, 0, 0, FaultKind::moving, 1, b.stays[b.gpu].of(p).application};
+    moving.fault = {p, gpu, 0, 0, FaultKind::moving, 1, b.residency[b.gpu].of(p).application};
     moving.from = s.table.find_mapped(p)->frame;
     bool const of_copy = device_of(moving.from) != gpu;
     if (of_copy) {
@@ -148,20 +150,20 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
     }
     moving.started = cx.now();
     moving.in_use = 1;
-    moving.role = PageMigration::Role::leaves;
+    moving.role = PageMigration::Role::evicted;
     moving.index = index;
-    ++b.leaving[index].pages;
-    ++b.leaving[index].unmapping;
-    tell_iommus(number, of_copy ? MoveStep::drop : MoveStep::unmap, Duration::zero(), cx);
+    ++b.evicting[index].pages;
+    ++b.evicting[index].unmapping;
+    notify_iommus(number, of_copy ? MoveStep::drop : MoveStep::unmap, Duration::zero(), cx);
   }
-  return b.leaving[index].pages;
+  return b.evicting[index].pages;
 }
 
 // A prefetched page for which no unit may be evicted keeps its place. True if there was one.
-bool PagingDriver::forgo_prefetched(Cx& cx) const {
+bool PagingDriver::drop_prefetched(Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
-  if (!waits_in_vain(b, moment(s, cx.now())) || !only_prefetched_wait(b) || is_relocating(b.gpu, s))
+  if (!is_starved(b, snapshot(s, cx.now())) || !only_prefetched_left(b) || is_relocating(b.gpu, s))
     return false;
   auto& page = b.pages[b.sent];
   auto const number = b.of_page.of(page.page).move - 1;
@@ -169,11 +171,11 @@ bool PagingDriver::forgo_prefetched(Cx& cx) const {
   for (std::uint32_t i = 0; is_unmapped && i < spec().iommus; ++i)
     cx.send(move, i, PageMove{page.page, s.moves[number].from, number, MoveStep::remap, 0, {}});
   if (is_unmapped) map_page(page.page, {s.moves[number].from, 0}, cx);
-  page.stage = ComingPage::Stage::there;
+  page.stage = IncomingPage::Stage::mapped;
   free_number(number, s);
-  ++b.there;
+  ++b.mapped_pages;
   ++b.sent;
-  if (--b.block_left[page.block] == 0) order_replay(FaultReplay::Moment::block_mapped, cx);
+  if (--b.block_left[page.block] == 0) order_replay(FaultReplay::Point::block_mapped, cx);
   return true;
 }
 
@@ -185,24 +187,25 @@ bool PagingDriver::send_units(Cx& cx) const {
   bool freed = false;
   // A unit that is not needed any more, because a program has freed memory, is still evicted before the batch
   // ends.
-  while (!b.unmapped.empty() && (all_pages_are_there(b) || b.schedule->leaves(moment(s, cx.now())))) {
+  while (!b.unmapped.empty() && (all_pages_mapped(b) || b.schedule->writes_out(snapshot(s, cx.now())))) {
     auto const index = b.unmapped.front();
-    auto const unit = b.leaving[index];
+    auto const unit = b.evicting[index];
     if (s.cpu_frames->available() < pages_for_cpu(index, s)) break;  // pages that migrate free CPU frames
     b.unmapped.pop();
     ++b.out;
     for (auto p = unit.unit; p - unit.unit < std::uint64_t{1} << unit_size(); ++p) {
-      if (!is_under_way(p, s)) continue;
+      if (!is_in_flight(p, s)) continue;
       auto const number = b.of_page.of(p).move - 1;
       auto& moving = s.moves[number];
-      if (moving.role != PageMigration::Role::leaves) continue;  // it was elsewhere and migrates in
+      if (moving.role != PageMigration::Role::evicted) continue;  // it was elsewhere and migrates in
       ++b.record.evicted_pages;
       bool const of_copy = moving.change == PageMigration::Change::copy;
       if (of_copy) s.copies.take(p, gpu);
-      bool const there_are_copies = of_copy || (spec().makes_copies && passes_to_copy(number, s));
-      if (!there_are_copies) moving.to = take(p, 0, spec().devices.cpu(), s).frame;
-      bool const clean = spec().batch.clean_pages == CleanPages::dropped && b.stays[b.gpu].of(p).dirty == 0;
-      bool const dropped = there_are_copies || clean;
+      bool const has_copies = of_copy || (spec().makes_copies && passes_to_copy(number, s));
+      if (!has_copies) moving.to = take(p, 0, spec().devices.cpu(), s).frame;
+      bool const clean =
+          spec().batch.clean_pages == CleanPages::dropped && b.residency[b.gpu].of(p).dirty == 0;
+      bool const dropped = has_copies || clean;
       if (dropped) ++b.record.dropped_pages;
       if (b.schedule->takes_time() && !dropped) {
         b.record.bytes_out += page_bytes();
@@ -210,7 +213,7 @@ bool PagingDriver::send_units(Cx& cx) const {
                    Duration::zero(), cx);
       } else {
         freed = true;
-        page_has_left(number, cx);
+        page_evicted(number, cx);
       }
     }
   }
@@ -219,23 +222,23 @@ bool PagingDriver::send_units(Cx& cx) const {
 
 // CPU frames that an unmapped unit needs.
 std::uint64_t PagingDriver::pages_for_cpu(std::uint32_t index, PagingDriverState const& s) const {
-  if (!spec().makes_copies) return s.batch.leaving[index].pages;
+  if (!spec().makes_copies) return s.batch.evicting[index].pages;
   std::uint64_t pages = 0;
   for (auto const& m : s.moves)
-    if (m.in_use != 0 && m.role == PageMigration::Role::leaves && m.index == index)
+    if (m.in_use != 0 && m.role == PageMigration::Role::evicted && m.index == index)
       pages += m.change != PageMigration::Change::copy && !s.copies.latest(m.fault.page) ? 1 : 0;
   return pages;
 }
 
 // No IOMMU and no GPU maps the page any more.
-void PagingDriver::page_is_unmapped(std::uint32_t number, Cx& cx) const {
+void PagingDriver::page_unmapped(std::uint32_t number, Cx& cx) const {
   auto& b = cx.state().batch;
   auto const& moving = cx.state().moves[number];
-  if (moving.role == PageMigration::Role::comes) {
+  if (moving.role == PageMigration::Role::incoming) {
     auto& page = b.pages[moving.index];
-    page.stage = ComingPage::Stage::ready;
+    page.stage = IncomingPage::Stage::ready;
     if (spec().makes_copies && page.copies == 0) drop_copies(number, cx);
-  } else if (--b.leaving[moving.index].unmapping == 0) {
+  } else if (--b.evicting[moving.index].unmapping == 0) {
     --b.unmapping;
     b.unmapped.push(moving.index);
   }
@@ -243,16 +246,16 @@ void PagingDriver::page_is_unmapped(std::uint32_t number, Cx& cx) const {
 }
 
 // The data is in CPU memory, or it was a copy, or a copy has become the page: the frame is free.
-void PagingDriver::page_has_left(std::uint32_t number, Cx& cx) const {
+void PagingDriver::page_evicted(std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
   auto const moving = s.moves[number];
   auto const page = moving.fault.page;
-  auto& stay = b.stays[b.gpu].of(page);
-  ++stay.evictions;
-  auto const lifetime = static_cast<std::uint64_t>(picoseconds(cx.now() - stay.came));
+  auto& residency = b.residency[b.gpu].of(page);
+  ++residency.evictions;
+  auto const lifetime = static_cast<std::uint64_t>(picoseconds(cx.now() - residency.arrived));
   b.counts.lifetime_ps += lifetime;
-  if (spec().batch.lifetimes == CountedLifetimes::all || stay.came >= b.gpus[b.gpu].first_eviction) {
+  if (spec().batch.lifetimes == CountedLifetimes::all || residency.arrived >= b.gpus[b.gpu].first_eviction) {
     ++b.lifetimes.pages;
     b.lifetimes.lifetime_ps += lifetime;
   }
@@ -269,11 +272,11 @@ void PagingDriver::page_has_left(std::uint32_t number, Cx& cx) const {
   }
   release({moving.from, 0}, s);
   free_number(number, s);
-  auto& unit = b.leaving[moving.index];
+  auto& unit = b.evicting[moving.index];
   if (--unit.pages != 0) return;
   --b.out;
-  b.free_leaving.push_back(moving.index);
-  tell_lifetimes(cx);
+  b.free_evicting.push_back(moving.index);
+  report_lifetimes(cx);
 }
 
 }  // namespace farfault

@@ -39,15 +39,15 @@ bool PagingDriver::begin_next_page(std::uint32_t stream, Cx& cx) const {
     auto const turn = is_copy(order.kind)                     ? copy_page(page, stream, cx)
                       : order.kind == OperationKind::allocate ? allocate_page(page, stream, cx)
                                                               : free_page(page, stream, cx);
-    if (turn != OrderTurn::passed_over) return turn == OrderTurn::began;
+    if (turn != StartResult::skipped) return turn == StartResult::started;
   }
-  if (order.end == 0 || order.under_way != 0) return false;
+  if (order.end == 0 || order.in_flight != 0) return false;
   order = {};
   cx.send(order_done, MemoryOrderDone{stream});
   return false;
 }
 
-void PagingDriver::pass_over(std::uint64_t last_page, ProgramOrder& order) const {
+void PagingDriver::skip(std::uint64_t last_page, ProgramOrder& order) const {
   order.next = std::min((last_page + 1) << spec().page_bits, order.end);
 }
 
@@ -64,19 +64,19 @@ std::uint32_t PagingDriver::begin_page(std::uint64_t page, unsigned size, std::u
   moving.of_program = 1;
   moving.kind = s.orders[stream].kind;
   moving.stream = stream;
-  ++s.orders[stream].under_way;
+  ++s.orders[stream].in_flight;
   return number;
 }
 
-PagingDriver::OrderTurn PagingDriver::copy_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const {
+PagingDriver::StartResult PagingDriver::copy_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const {
   auto& s = cx.state();
   auto& order = s.orders[stream];
   auto const found = s.table.find_mapped(page);
   if (!found || device_of(found->frame) >= kFirstCpu) {
-    pass_over(page, order);
-    return OrderTurn::passed_over;
+    skip(page, order);
+    return StartResult::skipped;
   }
-  if (s.free_moves.empty()) return OrderTurn::waits;
+  if (s.free_moves.empty()) return StartResult::stalled;
   // A copy of a large page extends as far as its host frames are contiguous.
   auto const frame_of = [&](std::uint64_t p) { return *spec().host_pages->find(p); };
   auto const host_frame = frame_of(page);
@@ -94,10 +94,10 @@ PagingDriver::OrderTurn PagingDriver::copy_page(std::uint64_t page, std::uint32_
   order_copy(device_of(device), to_gpu ? host : device, to_gpu ? device : host, bytes, number,
              static_cast<std::uint8_t>(spec().application_of_stream[stream]), Duration::zero(), cx);
   if (spec().in_batches && to_gpu)
-    s.batch.stays[spec().devices.number_of(device_of(device))].of(page).dirty = 1;
+    s.batch.residency[spec().devices.number_of(device_of(device))].of(page).dirty = 1;
   counts_of_stream(stream, s).copied_bytes += bytes;
   order.next = end;
-  return OrderTurn::began;
+  return StartResult::started;
 }
 
 }  // namespace farfault

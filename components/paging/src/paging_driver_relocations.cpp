@@ -17,7 +17,7 @@ namespace farfault {
 bool PagingDriver::awaits_large_frame(std::uint64_t page, DeviceId device, std::uint32_t application,
                                       Cx& cx) const {
   auto& s = cx.state();
-  if (spec().most_moved == 0 || device >= kFirstCpu) return false;
+  if (spec().max_moved == 0 || device >= kFirstCpu) return false;
   auto& frames = pool(device, s);
   if (frames.empty() || !frames.lacks_large_frame(page)) return false;
   auto const gpu = spec().devices.number_of(device);
@@ -51,7 +51,7 @@ void PagingDriver::continue_relocations(Cx& cx) const {
     auto& r = s.relocations[g];
     while (r.left != 0 && r.next < r.moves.size() && !s.free_moves.empty()) {
       auto const next = r.moves[r.next++];
-      begin_move_within(g, next, cx);
+      begin_relocated_page(g, next, cx);
     }
   }
 }
@@ -78,15 +78,15 @@ bool PagingDriver::begin_coalescing(std::uint64_t page, Cx& cx) const {
   return true;
 }
 
-void PagingDriver::begin_move_within(std::uint32_t gpu, FrameAllocator::Move const& m, Cx& cx) const {
+void PagingDriver::begin_relocated_page(std::uint32_t gpu, FrameAllocator::Move const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const device = spec().devices.gpu(gpu);
   auto const from = physical(device, m.from << spec().page_bits);
   auto const to = physical(device, m.to << spec().page_bits);
-  bool const is_nobodys = m.page == FrameAllocator::kNobodysPage;
-  auto const found = is_nobodys ? std::nullopt : s.table.find_mapped(m.page);
-  bool const stays_out = !is_nobodys && (is_copied(m.page, s) || !found || found->frame != from);
-  auto const page = stays_out ? FrameAllocator::kNobodysPage : m.page;
+  bool const is_unowned = m.page == FrameAllocator::kUnownedPage;
+  auto const found = is_unowned ? std::nullopt : s.table.find_mapped(m.page);
+  bool const stays_out = !is_unowned && (is_copied(m.page, s) || !found || found->frame != from);
+  auto const page = stays_out ? FrameAllocator::kUnownedPage : m.page;
   auto const number = take_number(page, s);
   auto& moving = s.moves[number];
   moving = {};
@@ -97,17 +97,17 @@ void PagingDriver::begin_move_within(std::uint32_t gpu, FrameAllocator::Move con
   moving.to = to;
   moving.started = cx.now();
   moving.in_use = 1;
-  moving.role = PageMigration::Role::moves_within;
+  moving.role = PageMigration::Role::relocated;
   moving.index = gpu;
-  if (stays_out) return cx.wake_at(copied_within, CopyDone{number}, cx.now() + Duration{1});
-  if (is_nobodys) return copy_within(number, cx);
+  if (stays_out) return cx.wake_at(relocated_page_copied, CopyDone{number}, cx.now() + Duration{1});
+  if (is_unowned) return copy_relocated_page(number, cx);
   // After earlier messages about the page's frame have reached the IOMMUs.
-  auto const told = std::max(*std::ranges::max_element(s.free_at), cx.now()) + spec().answers_later;
-  tell_iommus(number, MoveStep::unmap, told - cx.now() + Duration{1}, cx);
+  auto const notified = std::max(*std::ranges::max_element(s.free_at), cx.now()) + spec().response_delay;
+  notify_iommus(number, MoveStep::unmap, notified - cx.now() + Duration{1}, cx);
 }
 
 // By the copy engine, or within the memory. A copy without cost takes one picosecond.
-void PagingDriver::copy_within(std::uint32_t number, Cx& cx) const {
+void PagingDriver::copy_relocated_page(std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
   auto const& moving = s.moves[number];
   auto& r = s.relocations[moving.index];
@@ -118,12 +118,12 @@ void PagingDriver::copy_within(std::uint32_t number, Cx& cx) const {
                       moving.fault.application, Duration::zero(), cx);
   auto const begins = std::max(r.memory_free, cx.now());
   r.memory_free = begins + *in_memory / by.at_a_time();
-  cx.wake_at(copied_within, CopyDone{number}, begins + *in_memory);
+  cx.wake_at(relocated_page_copied, CopyDone{number}, begins + *in_memory);
 }
 
-void PagingDriver::end_move_within(PageMigration const& done, Cx& cx) const {
+void PagingDriver::end_relocated_page(PageMigration const& done, Cx& cx) const {
   auto& s = cx.state();
-  if (done.fault.page != FrameAllocator::kNobodysPage) map_page(done.fault.page, {done.to, 0}, cx);
+  if (done.fault.page != FrameAllocator::kUnownedPage) map_page(done.fault.page, {done.to, 0}, cx);
   release({done.from, 0}, s);
   auto& r = s.relocations[done.index];
   if (done.from != done.to) ++r.moved;

@@ -6,18 +6,18 @@ namespace farfault {
 
 std::vector<TableInfo> PagingDriver::tables() const {
   std::vector<TableInfo> tables;
-  if (spec().pages_wait)
+  if (spec().maps_at_first_touch)
     tables.push_back({"first_touches",
                       "One row per page mapped at first touch, in the order of frame allocation",
                       {{"page", "count", "Virtual page number", ColumnType::u64},
                        {"gpu", "text", "GPU that touched the page", ColumnType::text},
                        {"device", "text", "Device on which the page was placed", ColumnType::text},
                        {"mapped", "ps", "Simulated time of the mapping", ColumnType::u64}}});
-  if (spec().pages_wait && spec().large.any())
+  if (spec().maps_at_first_touch && spec().large.any())
     tables[0].columns.push_back({"base_pages", "count",
                                  "Base pages of the page. The page number is that of the first",
                                  ColumnType::u64});
-  if (spec().pages_wait && rows_name_applications())
+  if (spec().maps_at_first_touch && rows_name_applications())
     tables[0].columns.push_back(
         {"application", "text", "Application that touched the page", ColumnType::text});
   if (spec().pages_move)
@@ -52,7 +52,7 @@ std::vector<TableInfo> PagingDriver::tables() const {
 
 void PagingDriver::take_rows(PagingDriverState& s, TableRows& rows) const {
   auto const name = [this](PhysAddr frame) { return name_of(spec().names, device_of(frame)); };
-  if (spec().pages_wait)
+  if (spec().maps_at_first_touch)
     for (auto const& r : s.first_touches) {
       std::vector<Cell> cells{r.page, name_of(spec().names, static_cast<DeviceId>(r.gpu)), name(r.frame),
                               count_of(r.mapped)};
@@ -65,11 +65,11 @@ void PagingDriver::take_rows(PagingDriverState& s, TableRows& rows) const {
       std::vector<Cell> cells{
           r.page, name(r.from), name(r.to), count_of(r.started), count_of(r.unmapped), count_of(r.finished)};
       if (rows_name_applications()) cells.emplace_back(spec().applications[r.application]);
-      rows.add(spec().pages_wait ? 1 : 0, cells);
+      rows.add(spec().maps_at_first_touch ? 1 : 0, cells);
     }
   s.first_touches.clear();
   s.records.clear();
-  std::uint32_t next = (spec().pages_wait ? 1 : 0) + (spec().pages_move ? 1 : 0);
+  std::uint32_t next = (spec().maps_at_first_touch ? 1 : 0) + (spec().pages_move ? 1 : 0);
   if (spec().in_batches) take_batches(s, next++, rows);
   for (auto const& r : s.size_changes)
     rows.add(next, {r.page, std::string(r.coalesced != 0 ? "coalesced" : "splintered"), count_of(r.at),

@@ -8,7 +8,7 @@
 namespace farfault {
 
 Gmmu::Gmmu(Slot<GmmuSpec> slot) : Component(std::move(slot)) {
-  if (spec().keeps_faults) fault = out<PageFault>("fault");
+  if (spec().records_faults) fault = out<PageFault>("fault");
   if (spec().fault_batches) {
     raw_fault = in<&Gmmu::on_raw_fault>("raw_fault");
     fault_order = in<&Gmmu::on_fault_order>("fault_order");
@@ -36,7 +36,7 @@ GmmuState Gmmu::initial() const {
   if (spec().fault_batches) {
     s.raw = RawFaults(p.fault_buffer);
     s.utlbs = UtlbFaults(p.faults_per_utlb, p.sms_per_utlb, spec().sms);
-  } else if (spec().keeps_faults) {
+  } else if (spec().records_faults) {
     s.faults = FaultBuffer(p.fault_buffer, 1);
     s.recorded_at.resize(p.fault_buffer);
   }
@@ -88,14 +88,14 @@ void Gmmu::admit(TranslateRequest const& m, Time since, Cx& cx) const {
   auto& r = s.pending[id];
   r = GmmuPending{};
   r.page = m.page;
-  r.came = since;
+  r.requested = since;
   r.arrived = cx.now();
   r.application = m.application;
   r.access = m.access;
   r.l2_entry = m.from;
   r.in_use = 1;
   r.routing = s.router->route(m, s.table, cx.now());
-  if (spec().has_copies && r.routing.to == Route::iommu && is_copy_here(m, s)) r.routing.to = Route::gmmu;
+  if (spec().has_copies && r.routing.to == Route::iommu && is_local_copy(m, s)) r.routing.to = Route::gmmu;
   if (r.routing.to != Route::iommu) {
     ++r.lookups;
     s.walker.enqueue(m.page, id, m.application);
@@ -108,14 +108,14 @@ void Gmmu::admit(TranslateRequest const& m, Time since, Cx& cx) const {
 }
 
 // No IOMMU knows of the copy.
-bool Gmmu::is_copy_here(TranslateRequest const& m, GmmuState const& s) {
+bool Gmmu::is_local_copy(TranslateRequest const& m, GmmuState const& s) {
   auto const own = s.table.find(m.page);
   return own && is_read_only(own->frame) && own->allows(m.access);
 }
 
 void Gmmu::request_from_iommu(std::uint32_t id, Cx& cx) const {
   auto& s = cx.state();
-  s.pending[id].asked = cx.now();
+  s.pending[id].to_iommu_at = cx.now();
   ++s.by_requester[s.pending[id].application].iommu_requests;
   cx.send(to_iommu,
           TranslateRequest{s.pending[id].page, id, s.pending[id].application, s.pending[id].access, {}},
@@ -153,9 +153,9 @@ void Gmmu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const 
   observe(r, found, cx);
   auto& counts = s.by_requester[r.application];
   ++(found ? counts.walk_hits : counts.walk_misses);
-  TranslationStages const stages{stage_time(s.walk_began[walker] - r.came),
+  TranslationStages const stages{stage_time(s.walk_began[walker] - r.requested),
                                  stage_time(cx.now() - s.walk_began[walker]), 0, 0};
-  if (!found && r.lookups == 1 && r.answered == 0) {
+  if (!found && r.lookups == 1 && r.responded == 0) {
     r.walk_queue = stages.walk_queue;
     r.walk = stages.walk;
     request_from_iommu(id, cx);  // the look-up continues there
@@ -170,16 +170,16 @@ void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
   if (device_of(m.frame) == spec().device && !s.table.find(m.page)) map(m.page, m.translation(), cx);
   if (is_replay(m.found_by)) return replay(m, cx);
   bool const unrecorded = m.found_by == FoundBy::unrecorded;
-  if (unrecorded && s.pending[m.tag].answered == 0) keep_fault(m, cx);
+  if (unrecorded && s.pending[m.tag].responded == 0) record_fault(m, cx);
   bool const mapped_here = device_of(m.frame) == spec().device && m.found_by == FoundBy::iommu;
   auto& r = s.pending[m.tag];
   observe(r, mapped_here, cx);
-  auto const away = stage_time(cx.now() - r.asked);
+  auto const away = stage_time(cx.now() - r.to_iommu_at);
   TranslationStages const stages{r.walk_queue, r.walk, away - std::min(away, m.stages.iommu), m.stages.iommu};
   lookup_done(m.tag, m.translation(), unrecorded ? FoundBy::nothing : m.found_by, stages, cx);
 }
 
-void Gmmu::keep_fault(TranslateResponse const& m, Cx& cx) const {
+void Gmmu::record_fault(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const application = s.pending[m.tag].application;
   auto& counts = s.by_requester[application];
@@ -187,10 +187,10 @@ void Gmmu::keep_fault(TranslateResponse const& m, Cx& cx) const {
     ++(m.kind == FaultKind::not_mapped ? counts.page_faults : counts.remote_faults);
     return;
   }
-  auto const kept = s.faults.add(m.page, {});
+  auto const outcome = s.faults.add(m.page, {});
   s.buffer_full.set(cx.now(), s.faults.refused() != 0);
-  if (kept != FaultBuffer::Kept::recorded) {
-    ++(kept == FaultBuffer::Kept::merged ? counts.merged_faults : counts.refused_faults);
+  if (outcome != FaultBuffer::Outcome::recorded) {
+    ++(outcome == FaultBuffer::Outcome::merged ? counts.merged_faults : counts.refused_faults);
     return;
   }
   auto const record = s.faults.record_of(m.page);
@@ -217,7 +217,7 @@ void Gmmu::replay(TranslateResponse const& m, Cx& cx) const {
   if (spec().fault_batches) page_replayed(m.page, cx);
   if (m.tag == 0) return;
   auto const record = m.tag - 1;
-  FF_CHECK(spec().keeps_faults && s.faults.page_of(record) == m.page,
+  FF_CHECK(spec().records_faults && s.faults.page_of(record) == m.page,
            path() + ": replay without a recorded fault");
   s.fault_latency.add(nanoseconds_of(cx.now() - s.recorded_at[record]));
   s.faults.release(record, [](FaultBuffer::Requester const&) {});
@@ -301,10 +301,10 @@ void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy f
   FF_CHECK(r.in_use != 0 && r.lookups > 0, path() + ": response without a request");
   --r.lookups;
   bool const faulted = found_by == FoundBy::nothing;
-  bool const answers = faulted || found.frame != kNoFrame;
-  if (answers && r.answered != 0) ++s.stats.late_responses;
-  if (answers && r.answered == 0) {
-    r.answered = 1;
+  bool const responds = faulted || found.frame != kNoFrame;
+  if (responds && r.responded != 0) ++s.stats.late_responses;
+  if (responds && r.responded == 0) {
+    r.responded = 1;
     ++s.stats.responses;
     s.latency_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - r.arrived));
     if (faulted) ++s.stats.faulted_responses;
@@ -313,7 +313,7 @@ void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy f
                 r.page, found.frame, r.l2_entry, found_by, found.size, FaultKind::not_mapped, {}, stages});
   }
   if (r.lookups != 0) return;
-  FF_CHECK(r.answered != 0, path() + ": request ended without a response");
+  FF_CHECK(r.responded != 0, path() + ": request ended without a response");
   r.in_use = 0;
   s.free_pending.push_back(id);
   if (!s.stalled.empty()) {

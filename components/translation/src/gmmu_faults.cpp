@@ -18,7 +18,7 @@ void Gmmu::on_raw_fault(RawFault const& m, Cx& cx) const {
   ++s.raw_stats.interrupts;
   PageFault interrupt{};
   interrupt.gpu = spec().device;
-  interrupt.kept_by_gpu = 1;
+  interrupt.recorded_by_gpu = 1;
   interrupt.note = FaultNote::interrupt;
   cx.send(fault, interrupt);
 }
@@ -45,7 +45,7 @@ void Gmmu::drain(FaultOrder const& m, Cx& cx) const {
   auto after = Duration::zero();
   PageFault p{};
   p.gpu = spec().device;
-  p.kept_by_gpu = 1;
+  p.recorded_by_gpu = 1;
   p.note = FaultNote::entry;
   auto const taken = s.raw.drain(m.entries, [&](RawFaults::Entry const& e) {
     p.page = e.fault.page;
@@ -59,7 +59,7 @@ void Gmmu::drain(FaultOrder const& m, Cx& cx) const {
   });
   p = {};
   p.gpu = spec().device;
-  p.kept_by_gpu = 1;
+  p.recorded_by_gpu = 1;
   p.note = FaultNote::drained;
   p.entry = taken;
   cx.send(fault, p, after);

@@ -78,13 +78,13 @@ bool Iommu::serve(Packet const& m, Time since, Cx& cx) const {
   auto const found = s.tlb->lookup(m.address);
   if (found && !s.remote_touch->may_move(found->frame, m.device)) {
     ++counts.tlb_hits;
-    answer(requester, m.address, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
+    respond(requester, m.address, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
   } else if (found) {
     ++counts.tlb_hits;
     if (s.remote_touch->touch(m.address, found->frame, m.device, requester.access))
       fault_request(FaultKind::remote, m.address, requester, looked_up - cx.now(), cx);
     else
-      answer(requester, m.address, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
+      respond(requester, m.address, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
   } else if (s.moving.find(m.address)) {
     ++counts.tlb_misses;
     fault_request(FaultKind::moving, m.address, requester, looked_up - cx.now(), cx);
@@ -161,25 +161,25 @@ void Iommu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const
 void Iommu::finish(std::uint32_t entry, Translation const& found, Cx& cx) const {
   auto& s = cx.state();
   s.tlb->fill(s.pages.key(entry), found.to);
-  answer_all(entry, found, cx);
+  respond_all(entry, found, cx);
   resume_stalled(cx);
 }
 
-void Iommu::answer_all(std::uint32_t entry, Translation const& found, Cx& cx) const {
+void Iommu::respond_all(std::uint32_t entry, Translation const& found, Cx& cx) const {
   auto& s = cx.state();
   auto const page = s.pages.key(entry);
   auto const cycle = spec().params.clock.clock().cycles(1);
   auto extra = Duration::zero();
   s.pages.release(entry, [&](IommuWaiter const& to) {
-    answer(to, page, own_answer(to, page, found, s), extra, cx);
+    respond(to, page, own_response(to, page, found, s), extra, cx);
     extra += cycle;
   });
 }
 
-Iommu::Translation Iommu::own_answer(IommuWaiter const& to, std::uint64_t page, Translation const& found,
-                                     IommuState& s) const {
-  bool const asked = found.found_by == FoundBy::iommu && s.remote_touch->makes_copies();
-  return asked && s.remote_touch->touch(page, found.to.frame, to.gpu, to.access)
+Iommu::Translation Iommu::own_response(IommuWaiter const& to, std::uint64_t page, Translation const& found,
+                                       IommuState& s) const {
+  bool const wants_copy = found.found_by == FoundBy::iommu && s.remote_touch->makes_copies();
+  return wants_copy && s.remote_touch->touch(page, found.to.frame, to.gpu, to.access)
              ? unrecorded(FaultKind::remote)
              : found;
 }
@@ -206,7 +206,7 @@ void Iommu::on_move(PageMove const& m, Cx& cx) const {
   }
 }
 
-Packet Iommu::leaving(PacketKind kind, PageMove const& m, IommuGpu const& gpu) {
+Packet Iommu::unmap_packet(PacketKind kind, PageMove const& m, IommuGpu const& gpu) {
   Packet p{};
   p.kind = kind;
   p.address = m.page;
@@ -219,15 +219,15 @@ Packet Iommu::leaving(PacketKind kind, PageMove const& m, IommuGpu const& gpu) {
 }
 
 // Sends packets behind all earlier responses, one per cycle; returns their number.
-template <class Told>
-std::uint32_t Iommu::tell(PacketKind kind, PageMove const& m, Told&& told, Cx& cx) const {
+template <class Holds>
+std::uint32_t Iommu::send_to_holders(PacketKind kind, PageMove const& m, Holds&& holds, Cx& cx) const {
   auto& s = cx.state();
   auto& left = s.invalidations[m.move];
   left = 0;
   for (auto const& gpu : spec().gpus) {
-    if (!told(gpu.device)) continue;
+    if (!holds(gpu.device)) continue;
     s.last_response = std::max(s.last_response, cx.now()) + spec().params.clock.clock().cycles(1);
-    cx.send(response, leaving(kind, m, gpu), s.last_response - cx.now());
+    cx.send(response, unmap_packet(kind, m, gpu), s.last_response - cx.now());
     ++left;
   }
   if (left == 0) cx.send(step_done, StepDone{m.move});
@@ -236,7 +236,7 @@ std::uint32_t Iommu::tell(PacketKind kind, PageMove const& m, Told&& told, Cx& c
 
 // Sends the request to the GPU that has the frame, if it is behind this IOMMU.
 void Iommu::flush(PageMove const& m, Cx& cx) const {
-  tell(
+  send_to_holders(
       PacketKind::flush_request, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
 }
 
@@ -249,7 +249,7 @@ void Iommu::unmap(PageMove const& m, Cx& cx) const {
     return gpu == device_of(m.frame) || s.directory.may_hold(m.page, gpu) ||
            (spec().coalesces && s.directory.may_hold(m.page >> large << large, gpu));
   };
-  s.stats.invalidations += tell(PacketKind::invalidate_request, m, holds, cx);
+  s.stats.invalidations += send_to_holders(PacketKind::invalidate_request, m, holds, cx);
   s.directory.forget(m.page);
   s.remote_touch->forget(m.page);
 }
@@ -258,7 +258,7 @@ void Iommu::unmap(PageMove const& m, Cx& cx) const {
 void Iommu::forget(PageMove const& m, Cx& cx) const {
   auto& s = cx.state();
   unmap_page(m.page, s);
-  s.stats.invalidations += tell(
+  s.stats.invalidations += send_to_holders(
       PacketKind::invalidate_request, m, [](DeviceId) { return true; }, cx);
   for (auto page = m.page; page - m.page < std::uint64_t{1} << m.size; ++page) {
     s.directory.forget(page);
@@ -274,13 +274,13 @@ void Iommu::map(PageMove const& m, Cx& cx) const {
     map_page(m.page, {m.frame, m.size}, s);
     if (auto const entry = s.moving.find(m.page)) s.moving.release(*entry, [](IommuWaiter const&) {});
   }
-  tell(
+  send_to_holders(
       PacketKind::map_request, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
 }
 
 // A copy is known only to the GPU that has it.
 void Iommu::drop(PageMove const& m, Cx& cx) const {
-  cx.state().stats.invalidations += tell(
+  cx.state().stats.invalidations += send_to_holders(
       PacketKind::invalidate_request, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
 }
 
@@ -299,7 +299,7 @@ void Iommu::remap(PageMove const& m, Cx& cx) const {
 }
 
 // Records a GPU to notify when the page moves away, in addition to the GPU that has it.
-void Iommu::told(std::uint64_t page, PageTranslation const& to, std::uint16_t gpu, IommuState& s) const {
+void Iommu::learn(std::uint64_t page, PageTranslation const& to, std::uint16_t gpu, IommuState& s) const {
   if (device_of(to.frame) == gpu || !pages_move(s)) return;
   s.directory.add_holder(page, gpu);
   // When the first base page of the large page moves away, this GPU is notified too, so its record can be
@@ -319,10 +319,10 @@ void Iommu::unmap_page(std::uint64_t page, IommuState& s) const {
   s.tlb->invalidate(page);
 }
 
-void Iommu::answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
-                   Cx& cx) const {
+void Iommu::respond(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
+                    Cx& cx) const {
   auto& s = cx.state();
-  if (found.to.frame != kNoFrame) told(page, found.to, to.gpu, s);
+  if (found.to.frame != kNoFrame) learn(page, found.to, to.gpu, s);
   s.last_response = std::max(s.last_response, cx.now() + extra);
   Packet p{};
   p.kind = PacketKind::translate_response;

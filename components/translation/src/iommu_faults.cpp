@@ -9,38 +9,38 @@ namespace farfault {
 // Frees the entry at once; its requests get a fault response now, and a replay when the page is mapped.
 void Iommu::fault_entry(FaultKind kind, std::uint32_t entry, IommuWaiter const& first, Cx& cx) const {
   auto& s = cx.state();
-  if (kept_by_gpus(kind)) {
-    answer_all(entry, unrecorded(kind), cx);
+  if (recorded_by_gpus(kind)) {
+    respond_all(entry, unrecorded(kind), cx);
     return resume_stalled(cx);
   }
   auto const page = s.pages.key(entry);
-  auto kept = FaultBuffer::Kept::merged;
+  auto outcome = FaultBuffer::Outcome::merged;
   s.pages.each_waiter(entry, [&](IommuWaiter const& w) {
     auto const k = s.faults.add(page, {w.node, w.gpu});
-    if (k != FaultBuffer::Kept::merged) kept = k;
+    if (k != FaultBuffer::Outcome::merged) outcome = k;
   });
-  count_fault(kind, page, first, kept, Duration::zero(), cx);
+  count_fault(kind, page, first, outcome, Duration::zero(), cx);
   s.buffer_full.set(cx.now(), s.faults.refused() != 0);
-  answer_all(entry, {{}, FoundBy::nothing}, cx);
+  respond_all(entry, {{}, FoundBy::nothing}, cx);
   resume_stalled(cx);
 }
 
 void Iommu::fault_request(FaultKind kind, std::uint64_t page, IommuWaiter const& from, Duration extra,
                           Cx& cx) const {
-  if (kept_by_gpus(kind)) return answer(from, page, unrecorded(kind), extra, cx);
+  if (recorded_by_gpus(kind)) return respond(from, page, unrecorded(kind), extra, cx);
   auto& s = cx.state();
-  auto const kept = s.faults.add(page, {from.node, from.gpu});
+  auto const outcome = s.faults.add(page, {from.node, from.gpu});
   s.buffer_full.set(cx.now(), s.faults.refused() != 0);
-  count_fault(kind, page, from, kept, extra, cx);
-  answer(from, page, {{}, FoundBy::nothing}, extra, cx);
+  count_fault(kind, page, from, outcome, extra, cx);
+  respond(from, page, {{}, FoundBy::nothing}, extra, cx);
 }
 
-void Iommu::count_fault(FaultKind kind, std::uint64_t page, IommuWaiter const& from, FaultBuffer::Kept kept,
-                        Duration extra, Cx& cx) const {
+void Iommu::count_fault(FaultKind kind, std::uint64_t page, IommuWaiter const& from,
+                        FaultBuffer::Outcome outcome, Duration extra, Cx& cx) const {
   auto& s = cx.state();
   auto& counts = s.by_requester[from.application];
-  if (kept != FaultBuffer::Kept::recorded) {
-    ++(kept == FaultBuffer::Kept::merged ? counts.merged_faults : counts.refused_faults);
+  if (outcome != FaultBuffer::Outcome::recorded) {
+    ++(outcome == FaultBuffer::Outcome::merged ? counts.merged_faults : counts.refused_faults);
     return;
   }
   auto const record = s.faults.record_of(page);
@@ -56,7 +56,7 @@ void Iommu::replay(std::uint64_t page, Translation const& to, FaultBuffer::Reque
                    std::uint32_t tag, Cx& cx) const {
   auto& s = cx.state();
   ++s.stats.replays;
-  if (to.found_by == FoundBy::settled) told(page, to.to, requester.gpu, s);
+  if (to.found_by == FoundBy::settled) learn(page, to.to, requester.gpu, s);
   s.last_response = std::max(s.last_response, cx.now()) + spec().params.clock.clock().cycles(1);
   Packet p{};
   p.kind = PacketKind::translate_response;
@@ -77,10 +77,10 @@ void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
   bool const copied = m.kind == FaultKind::copied;
   if (!nowhere && !copied) map_page(m.page, {m.frame, m.size}, s);
   if (settled && !copied) s.tlb->fill(m.page, there.to);
-  if (copied) s.directory.add_holder(m.page, m.keeper - 1U);
-  if (m.keeper != 0) {
+  if (copied) s.directory.add_holder(m.page, m.recorder - 1U);
+  if (m.recorder != 0) {
     for (auto const& gpu : spec().gpus)
-      if (gpu.device == m.keeper - 1) replay(m.page, there, {gpu.node, gpu.device}, m.entry + 1, cx);
+      if (gpu.device == m.recorder - 1) replay(m.page, there, {gpu.node, gpu.device}, m.entry + 1, cx);
     return;
   }
   s.fault_latency.add(nanoseconds_of(cx.now() - s.recorded_at[m.entry]));
@@ -97,11 +97,11 @@ void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
 
 void Iommu::on_mapped(PageMapped const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (m.keeper != 0 || m.kind != FaultKind::not_mapped || spec().replays_first_touches)
+  if (m.recorder != 0 || m.kind != FaultKind::not_mapped || spec().replays_first_touches)
     return end_fault(m, cx);
   s.fault_latency.add(nanoseconds_of(cx.now() - s.fault_raised[m.entry]));
   if (m.frame == kNoFrame) {
-    answer_all(m.entry, {{}, FoundBy::nothing}, cx);
+    respond_all(m.entry, {{}, FoundBy::nothing}, cx);
     return resume_stalled(cx);
   }
   map_page(m.page, {m.frame, m.size}, s);

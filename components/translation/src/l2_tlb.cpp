@@ -68,10 +68,10 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   auto const at = std::max(s.ports.free_at(), cx.now());
   auto looked_up = at + spec().clock.cycles(spec().params.latency);
   auto const client = static_cast<std::uint16_t>(m.from);
-  TlbFill::Asker const asker{client, m.application, m.warp};
+  TlbFill::Requester const requester{client, m.application, m.warp};
   auto found = s.tlb->lookup(m.page);
   if (!found || !found->allows(m.access))
-    found = s.fill->beside(m.page, m.access);
+    found = s.fill->lookup_bypassed(m.page, m.access);
   else if (auto const delay = s.tlb->hit_delay(); delay != 0)
     looked_up += spec().clock.cycles(delay);
   bool const hit = found && found->allows(m.access);
@@ -94,7 +94,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
     s.mshrs.wait(*entry, {looked_up, client, m.application, m.access, m.warp, {}});
     ++s.stats[m.application].misses;
   }
-  s.fill->looked_up(asker, hit, cx.now());
+  s.fill->looked_up(requester, hit, cx.now());
   auto const until = spec().clock.after(at);
   s.ports.take(until);
   s.busy_ps += static_cast<std::uint64_t>(picoseconds(until - at));
@@ -111,7 +111,7 @@ void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
     fill(m, cx);
   if (s.pressure.counts()) {
     report_pressure(cx);
-    s.mshrs.first_waiter(m.tag, [&](L2TlbWaiter const& w) { s.pressure.answered(w.application); });
+    s.mshrs.first_waiter(m.tag, [&](L2TlbWaiter const& w) { s.pressure.responded(w.application); });
   }
   auto at = cx.now();
   s.mshrs.release(m.tag, [&](L2TlbWaiter const& w) {
@@ -132,11 +132,11 @@ void L2Tlb::fill(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   bool fills = false;
   s.mshrs.each_waiter(m.tag,
-                      [&](L2TlbWaiter const& w) { fills = fills || s.fill->fills(w.asker(), cx.now()); });
+                      [&](L2TlbWaiter const& w) { fills = fills || s.fill->fills(w.requester(), cx.now()); });
   if (fills)
     s.tlb->fill(m.page, m.translation());
   else
-    s.fill->keep_beside(m.page, m.translation());
+    s.fill->keep_bypassed(m.page, m.translation());
 }
 
 // Reports at the first request or response of an epoch; idle epochs send nothing.

@@ -11,7 +11,7 @@ namespace farfault::analysis {
 Columns::Columns(ObjectId file, std::string folder, std::string const& key)
     : file_(file), folder_(std::move(folder)) {
   rows_in_file_ = shape_of_dataset(open_dataset(file_, folder_ + "/" + key)).rows();
-  rows_ = std::min(rows_in_file_, kMostRows);
+  rows_ = std::min(rows_in_file_, kMaxRows);
 }
 
 bool Columns::has(std::string const& name) const {

@@ -11,7 +11,7 @@
 namespace farfault::analysis {
 
 // Maximum rows that are read of a table: the first ones.
-inline constexpr std::uint64_t kMostRows = 2'000'000;
+inline constexpr std::uint64_t kMaxRows = 2'000'000;
 
 // The columns of a group, all of the same length.
 class Columns {

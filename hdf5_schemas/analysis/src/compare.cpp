@@ -98,8 +98,8 @@ bool RunsCompared::all_equal() const {
 }
 
 RunsCompared compare(std::vector<std::string> const& paths) {
-  if (paths.size() < 2 || paths.size() > kMostCompared)
-    throw UserError("compare takes 2 to " + std::to_string(kMostCompared) + " results, not " +
+  if (paths.size() < 2 || paths.size() > kMaxCompared)
+    throw UserError("compare takes 2 to " + std::to_string(kMaxCompared) + " results, not " +
                     std::to_string(paths.size()));
   RunsCompared c;
   std::vector<ResultSummary> read;

@@ -10,8 +10,8 @@
 #include "explain_resources.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/results/reading/guard.hpp"
+#include "outstanding.hpp"
 #include "time_parts.hpp"
-#include "under_way.hpp"
 
 namespace farfault::analysis {
 namespace {
@@ -121,16 +121,16 @@ std::string read_all(ObjectId file) {
   put_parts(pack, figures, kAccesses);
   for (auto const& gap : read_gaps(file, of("end"), end_reason == "completed")) put_part(pack, gap);
   pack.put(std::uint64_t{0});
-  auto const under_way = read_under_way(file);
-  pack.put(under_way.size());
-  pack.put(std::min(under_way.size(), kMostUnderWay));
-  for (std::size_t i = 0; i < std::min(under_way.size(), kMostUnderWay); ++i) {
-    pack.put(under_way[i].text());
-    pack.put(under_way[i].started);
+  auto const outstanding = read_outstanding(file);
+  pack.put(outstanding.size());
+  pack.put(std::min(outstanding.size(), kMaxOutstanding));
+  for (std::size_t i = 0; i < std::min(outstanding.size(), kMaxOutstanding); ++i) {
+    pack.put(outstanding[i].text());
+    pack.put(outstanding[i].started);
   }
   auto const kernels = read_kernels(file);
   pack.put(std::uint64_t{kernels.size()});
-  for (std::size_t i = 0; i < std::min(kernels.size(), kMostKernels); ++i) put(pack, kernels[i]);
+  for (std::size_t i = 0; i < std::min(kernels.size(), kMaxKernels); ++i) put(pack, kernels[i]);
   pack.put(std::uint64_t{0});
   for (auto const& r : read_resources(file, figures)) put(pack, r);
   pack.put(std::uint64_t{0});
@@ -161,10 +161,10 @@ Explanation explain(std::string const& path) {
   e.sms = take_parts(pack);
   e.stages = take_parts(pack);
   e.gaps = take_parts(pack);
-  e.operations_under_way = pack.number();
+  e.outstanding_operations = pack.number();
   for (auto n = pack.number(); n != 0; --n) {
-    e.under_way.push_back({pack.text(), 0});
-    e.under_way.back().started_ps = pack.number();
+    e.outstanding.push_back({pack.text(), 0});
+    e.outstanding.back().started_ps = pack.number();
   }
   e.kernel_names = pack.number();
   while (pack.number() != 0) e.kernels.push_back(take_kernel(pack));
@@ -215,8 +215,8 @@ std::string to_json(Explanation const& e) {
     for (auto const& p : from) list.push_back({{"name", p.name}, {"what", p.what}, {"ps", p.ps}});
     return list;
   };
-  Json under_way = Json::array();
-  for (auto const& o : e.under_way) under_way.push_back({{"what", o.what}, {"started_ps", o.started_ps}});
+  Json outstanding = Json::array();
+  for (auto const& o : e.outstanding) outstanding.push_back({{"what", o.what}, {"started_ps", o.started_ps}});
   Json kernels = Json::array();
   for (auto const& k : e.kernels)
     kernels.push_back({{"name", k.name},
@@ -251,8 +251,8 @@ std::string to_json(Explanation const& e) {
            {"stages", parts(e.stages)},
            {"without_kernel", e.without_kernel},
            {"gaps", parts(e.gaps)},
-           {"operations_under_way", e.operations_under_way},
-           {"under_way", under_way},
+           {"operations_under_way", e.outstanding_operations},
+           {"under_way", outstanding},
            {"kernel_names", e.kernel_names},
            {"kernels", kernels},
            {"resources", resources}};

@@ -4,14 +4,14 @@
 #include <array>
 
 #include "explain_resources.hpp"
+#include "outstanding.hpp"
 #include "time_parts.hpp"
-#include "under_way.hpp"
 
 namespace farfault::analysis {
 namespace {
 
-// Activities by priority: simultaneous activities count as the first one; kElse is time without any of them.
-constexpr std::size_t kOnGpus = 0, kCopies = 1, kAllocations = 2, kLaunches = 3, kElse = 4;
+// Activities by priority: simultaneous activities count as the first one; kOther is time without any of them.
+constexpr std::size_t kOnGpus = 0, kCopies = 1, kAllocations = 2, kLaunches = 3, kOther = 4;
 constexpr std::array<Named, 4> kNames{{{"copies", "copies between host and GPUs"},
                                        {"allocations", "allocations and releases"},
                                        {"launches", "launch and completion latency"},
@@ -36,21 +36,21 @@ class Timeline {
   }
   std::uint64_t last() const { return last_; }
   // Time of each activity until `end`, excluding time of activities with higher priority.
-  std::array<std::uint64_t, kElse + 1> times(std::uint64_t end) {
+  std::array<std::uint64_t, kOther + 1> times(std::uint64_t end) {
     std::ranges::sort(changes_, {}, &Change::time);
-    std::array<std::uint64_t, kElse + 1> times{};
-    std::array<std::uint64_t, kElse> under_way{};
+    std::array<std::uint64_t, kOther + 1> times{};
+    std::array<std::uint64_t, kOther> outstanding{};
     std::uint64_t now = 0;
     auto const advance = [&](std::uint64_t to) {
       to = std::min(to, end);
       if (to <= now) return;
-      auto const first = std::ranges::find_if(under_way, [](std::uint64_t n) { return n != 0; });
-      times[static_cast<std::size_t>(first - under_way.begin())] += to - now;
+      auto const first = std::ranges::find_if(outstanding, [](std::uint64_t n) { return n != 0; });
+      times[static_cast<std::size_t>(first - outstanding.begin())] += to - now;
       now = to;
     };
     for (auto const& c : changes_) {
       advance(c.time);
-      under_way[c.activity] += c.begins ? 1 : std::uint64_t(-1);
+      outstanding[c.activity] += c.begins ? 1 : std::uint64_t(-1);
     }
     advance(end);
     return times;
@@ -75,8 +75,8 @@ std::vector<TimePart> read_gaps(ObjectId file, std::uint64_t end, bool completed
              words(file, "tables/" + table + "/" + to, rows));
   };
   add(kOnGpus, "kernels", "reached_gpus", "left_gpus");
-  auto const under_way = read_under_way(file);
-  for (auto const& o : under_way) {
+  auto const outstanding = read_outstanding(file);
+  for (auto const& o : outstanding) {
     bool const is_kernel = o.operation == "kernel";
     bool const copies = o.operation == "to_gpus" || o.operation == "to_host";
     if (is_kernel) line.add(kOnGpus, {o.reached}, {end});

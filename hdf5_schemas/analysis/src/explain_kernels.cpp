@@ -51,7 +51,7 @@ std::vector<KernelTime> read_kernels(ObjectId file) {
     k.access_ps += access_time[i];
   }
   std::ranges::stable_sort(kernels, [](auto const& a, auto const& b) { return a.ps > b.ps; });
-  auto const told = std::min(kernels.size(), kMostKernels);
+  auto const told = std::min(kernels.size(), kMaxKernels);
   for (std::size_t k = 0; k < kernels.size(); ++k) place_of[kernels[k].name] = k;
   for (std::size_t i = 0; i < rows; ++i) place[i] = place_of[names[i]];
   for (auto const& [name, what] : kStages) {

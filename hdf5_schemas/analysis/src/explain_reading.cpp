@@ -9,7 +9,7 @@
 namespace farfault::analysis {
 namespace {
 
-constexpr double kMostAhead = 1.0;  // in parts of the run
+constexpr double kMaxAhead = 1.0;  // in parts of the run
 
 }  // namespace
 
@@ -70,7 +70,7 @@ std::vector<double> Growth::rates(std::size_t instance, std::uint64_t end, std::
     ahead = rate - rates.back();
     before = value;
   }
-  if (ahead > kMostAhead) rates.clear();
+  if (ahead > kMaxAhead) rates.clear();
   return rates;
 }
 

@@ -15,7 +15,7 @@ std::vector<Resource> read_resources(ObjectId file, std::map<std::string, std::u
 // The time with no kernel on a GPU, by cause. Empty: unknown.
 std::vector<TimePart> read_gaps(ObjectId file, std::uint64_t end, bool completed);
 
-// By name, the longest first; stages only for the first kMostKernels. Empty if the table of kernels does not
+// By name, the longest first; stages only for the first kMaxKernels. Empty if the table of kernels does not
 // have the stages.
 std::vector<KernelTime> read_kernels(ObjectId file);
 

@@ -14,8 +14,8 @@
 namespace farfault::analysis {
 namespace {
 
-constexpr std::size_t kMostFigures = 2000;  // more than any machine has
-constexpr double kSteps = 9999;             // of a plot's height
+constexpr std::size_t kMaxFigures = 2000;  // more than any machine has
+constexpr double kSteps = 9999;            // of a plot's height
 
 Json profile(ObjectId file) {
   auto all = Json::array();
@@ -23,7 +23,7 @@ Json profile(ObjectId file) {
   for (auto const& name : link_names(open_group(file, "engine"))) {
     auto const dataset = open_dataset(file, "engine/" + name);
     auto const shape = shape_of_dataset(dataset);
-    if (!shape.extents.empty() || shape.kind == Kind::other || all.size() == kMostFigures) continue;
+    if (!shape.extents.empty() || shape.kind == Kind::other || all.size() == kMaxFigures) continue;
     Json value;
     if (shape.kind == Kind::text) {
       value = shown(read_texts(dataset, shape, 0, 1).at(0));
@@ -45,7 +45,7 @@ Json machine_figures(ObjectId file) {
   Columns const figures(file, "summary/machine", "name");
   if (figures.rows() == 0) return all;
   for (auto const& metric : figures.names()) {
-    if (metric == "name" || all.size() == kMostFigures) continue;
+    if (metric == "name" || all.size() == kMaxFigures) continue;
     auto const value = figures.numbers(metric).at(0);
     auto const dataset = open_dataset(file, "summary/machine/" + metric);
     if (value == UINT64_MAX && has_attribute(dataset, "_FillValue")) continue;

@@ -19,11 +19,11 @@ namespace farfault::analysis {
 namespace {
 
 constexpr std::string_view kOfSms = "sm_";  // prefix of the summary's figures before the statistic's name
-constexpr std::size_t kFewestTimes = 16;    // intervals of time
+constexpr std::size_t kMinTimes = 16;       // intervals of time
 constexpr std::size_t kEnoughPoints = 200;  // intervals above which a second byte per value is worth more
                                             // than more intervals
 constexpr std::size_t kExpectedRows = 40;   // matrices of a typical result
-constexpr std::size_t kMostLinkRows = 20'000;
+constexpr std::size_t kMaxLinkRows = 20'000;
 
 std::string base64(std::string const& bytes) {
   constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -61,7 +61,7 @@ class GpuRows {
     auto const rows = std::max<std::size_t>(1, source.gpus.size() * kExpectedRows);
     auto const letters = [&](std::size_t bytes) { return rows * bytes * 4 / 3; };
     bytes_ = source.size.gpu_bytes / letters(2) >= kEnoughPoints ? 2 : 1;
-    points_ = std::clamp(source.size.gpu_bytes / letters(bytes_), kFewestTimes, source.size.points);
+    points_ = std::clamp(source.size.gpu_bytes / letters(bytes_), kMinTimes, source.size.points);
   }
 
   Sampled sampled(std::string const& kind) const { return {source_.file, kind, points_}; }
@@ -205,7 +205,7 @@ Json links_of_gpus(ReportSource const& source, GpuRows const& gpus) {
   for (std::size_t i = 0; i < from.size(); ++i)
     for (bool const sends : {true, false}) {
       auto const gpu = gpus.number_of(sends ? from[i] : to[i]);
-      if (gpu == gpus.gpus() || rows.size() == kMostLinkRows) continue;
+      if (gpu == gpus.gpus() || rows.size() == kMaxLinkRows) continue;
       auto const& other = sends ? to[i] : from[i];
       auto const [node, is_new] = known.emplace(other, known.size());
       if (is_new) nodes.push_back(shown(other));

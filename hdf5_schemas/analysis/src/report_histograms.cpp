@@ -11,8 +11,8 @@
 namespace farfault::analysis {
 namespace {
 
-constexpr std::size_t kMostHistograms = 64;
-constexpr std::uint64_t kMostBins = 64;
+constexpr std::size_t kMaxHistograms = 64;
+constexpr std::uint64_t kMaxBins = 64;
 constexpr double kPercentiles[] = {50, 90, 99};
 
 // The smallest value of each bin.
@@ -52,7 +52,7 @@ Json histogram(ObjectId file, std::string const& kind, std::string const& metric
   auto const shape = shape_of_dataset(dataset);
   if (shape.kind != Kind::unsigned_integer || shape.extents.size() != 3 || shape.rows() == 0) return {};
   auto const count = static_cast<std::uint64_t>(shape.extents[2]);
-  if (count == 0 || count > kMostBins) return {};
+  if (count == 0 || count > kMaxBins) return {};
   auto const bins = bins_of(file, folder, count);
   if (bins.empty()) return {};
   std::vector<std::uint64_t> counts(count, 0);
@@ -77,7 +77,7 @@ void add_histograms(ReportSource const& source, Json& to) {
     if (kind.ends_with(".by_application")) continue;
     for (auto const& metric : link_names(open_group(source.file, "timeseries/" + kind))) {
       auto one = histogram(source.file, kind, metric);
-      if (!one.is_null() && all.size() < kMostHistograms) all.push_back(std::move(one));
+      if (!one.is_null() && all.size() < kMaxHistograms) all.push_back(std::move(one));
     }
   }
   // Histograms of times first.

@@ -50,6 +50,6 @@ void add_stacks(ReportSource const& source, Clocks& clocks, Json& to);  // stack
 void add_links(ReportSource const& source, Clocks& clocks, Json& to);   // link_use
 void add_gpus(ReportSource const& source, Clocks& clocks, Json& to);    // gpus, for two or more
 void add_histograms(ReportSource const& source, Json& to);              // histograms
-void add_tables(ReportSource const& source, Json& to);  // kernels, batches, under_way, traffic, placement
+void add_tables(ReportSource const& source, Json& to);  // kernels, batches, outstanding, traffic, placement
 
 }  // namespace farfault::analysis

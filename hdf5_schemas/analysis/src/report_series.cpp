@@ -11,7 +11,7 @@
 namespace farfault::analysis {
 namespace {
 
-constexpr std::size_t kMostTotals = 600;
+constexpr std::size_t kMaxTotals = 600;
 
 // Combines all rows, interval by interval.
 template <class Combine>
@@ -91,7 +91,7 @@ void add_series(ReportSource const& source, Clocks& clocks, Json& to) {
     auto const devices = devices_of(source, sampled);
     for (auto const& c : charts_of(kind, sampled)) draw(c, sampled, devices);
     for (auto const& metric : sampled.metrics()) {
-      if (totals.size() == kMostTotals) break;
+      if (totals.size() == kMaxTotals) break;
       std::string units;
       auto row = total_of(sampled, metric, units);
       if (row.is_null()) continue;

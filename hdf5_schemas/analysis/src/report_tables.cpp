@@ -8,9 +8,9 @@
 #include "columns.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/results/reading/open.hpp"
+#include "outstanding.hpp"
 #include "report_parts.hpp"
 #include "time_parts.hpp"
-#include "under_way.hpp"
 
 namespace farfault::analysis {
 namespace {
@@ -166,8 +166,8 @@ Json placement(ReportSource const& source) {
 }
 
 // The first operations that were incomplete at the end.
-Json under_way(ReportSource const& source) {
-  auto const all = read_under_way(source.file);
+Json outstanding(ReportSource const& source) {
+  auto const all = read_outstanding(source.file);
   if (all.empty()) return {};
   auto list = Json::array();
   for (std::size_t i = 0; i < std::min(all.size(), source.size.kernels); ++i)
@@ -192,7 +192,7 @@ void add_tables(ReportSource const& source, Json& to) {
   add("batches", intervals(source, "fault_batches", "began", "ended", {"gpu"},
                            {"began", "ended", "raw_faults", "duplicates", "pages", "prefetched_pages",
                             "evicted_pages", "bytes_in", "bytes_out"}));
-  add("under_way", under_way(source));
+  add("under_way", outstanding(source));
   add("traffic", traffic(source));
   add("placement", placement(source));
 }

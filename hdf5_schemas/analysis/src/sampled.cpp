@@ -10,8 +10,8 @@
 namespace farfault::analysis {
 namespace {
 
-constexpr std::uint64_t kMostValues = 4'000'000;  // of a metric, for a plot
-constexpr std::uint64_t kFewestPoints = 32;
+constexpr std::uint64_t kMaxValues = 4'000'000;  // of a metric, for a plot
+constexpr std::uint64_t kMinPoints = 32;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ Sampled::Sampled(ObjectId file, std::string kind, std::size_t points)
   auto const at = times.numbers("time_ps");
   samples_ = times.rows_in_file();
   instances_ = Columns(file, folder_, "instance").texts("instance");
-  auto const most = std::max(kFewestPoints, kMostValues / std::max<std::uint64_t>(1, instances_.size()));
+  auto const most = std::max(kMinPoints, kMaxValues / std::max<std::uint64_t>(1, instances_.size()));
   auto const wanted = std::min<std::uint64_t>(points, most);
   if (at.empty()) return;
   auto const add = [&](std::uint64_t row) {
@@ -82,7 +82,7 @@ std::vector<std::vector<double>> Sampled::grouped(std::string const& metric,
   auto const shape = shape_of_dataset(dataset);
   std::vector<std::vector<double>> all(groups, std::vector<double>(ends_.size(), 0.0));
   bool const counter = text_attribute(dataset, "kind") == "counter";
-  bool const at_once = samples_ * instances_.size() <= kMostValues;
+  bool const at_once = samples_ * instances_.size() <= kMaxValues;
   std::vector<std::uint64_t> whole;
   if (at_once) whole = read_words(dataset, shape, 0, samples_);
   std::vector<std::uint64_t> before(instances_.size(), 0);

@@ -14,13 +14,13 @@ bool opens(std::string_view head) {
 
 MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults,
                      InputLimits const& limits) {
-  constexpr std::uint32_t kMost = 1024;
+  constexpr std::uint32_t kMax = 1024;
   std::uint32_t gpus = 0;
   auto const [end, error] = std::from_chars(text.data() + 5, text.data() + text.size(), gpus);
   if (error != std::errc{} ||
       !text.substr(static_cast<std::size_t>(end - text.data())).starts_with(" GPUs") || gpus < 3 ||
-      gpus > kMost)
-    throw UserError(where + ": must be 'ring N GPUs', with N from 3 to " + std::to_string(kMost));
+      gpus > kMax)
+    throw UserError(where + ": must be 'ring N GPUs', with N from 3 to " + std::to_string(kMax));
   MachineBuilder builder(where, "ring", limits);
   auto const cpu = builder.add_node({"cpu0", NodeKind::cpu, 0, 0, ""});
   for (std::uint32_t i = 0; i < gpus; ++i)

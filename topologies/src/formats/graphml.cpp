@@ -59,13 +59,13 @@ class Reader {
     std::uint32_t count[2] = {0, 0};
   };
 
-  Becomes decide(std::string_view element, std::string_view text, std::uint32_t facts,
-                 std::string const& example) {
+  ImportAs decide(std::string_view element, std::string_view text, std::uint32_t facts,
+                  std::string const& example) {
     return decisions_.decide({FileFormat::graphml, element, text, {}, facts}, example);
   }
 
   void refuse_if(std::string_view element, std::uint32_t facts, std::string const& why) {
-    if (decide(element, {}, facts, {}) == Becomes::refused) throw UserError(where_ + ": " + why);
+    if (decide(element, {}, facts, {}) == ImportAs::refused) throw UserError(where_ + ": " + why);
   }
 
   // The canonical name of an attribute.
@@ -133,16 +133,16 @@ class Reader {
     node.name = element.attribute("id").value();
     auto const text = "node '" + shown(node.name) + "'";
     auto const v = values(element);
-    if (element.child("graph") && decide("nested graph", {}, 0, {}) == Becomes::refused)
+    if (element.child("graph") && decide("nested graph", {}, 0, {}) == ImportAs::refused)
       fail(text, "a nested <graph> is not supported");
     auto const kind = v.find("kind");
-    auto const becomes =
+    auto const import_as =
         decide("node", kind == v.end() ? "" : lower(kind->second), 0, "'" + shown(node.name) + "'");
-    if (becomes == Becomes::refused) {
+    if (import_as == ImportAs::refused) {
       fail(text, (kind == v.end() ? "it has no kind" : "its kind is '" + shown(kind->second) + "'") +
                      "; expected gpu, cpu, pcie_switch, nvswitch, nic or network_switch");
     }
-    node.kind = node_kind(becomes);
+    node.kind = node_kind(import_as);
     if (v.contains("numa") && v.find("numa")->second != "-1") {
       node.numa = static_cast<int>(number(v, "numa", 0, 1'000'000, text));
     }
@@ -150,7 +150,7 @@ class Reader {
     if (v.contains("machine") && v.find("machine")->second == "-1")
       node.machine = kShared;
     else
-      node.machine = static_cast<int>(number(v, "machine", 0, kMostNodes, text));
+      node.machine = static_cast<int>(number(v, "machine", 0, kMaxNodes, text));
     if (auto const model = v.find("model"); model != v.end()) node.model = model->second;
     if (node.kind == NodeKind::nic)
       node.bandwidth = quantity(v, "bandwidth", parse_bandwidth, text).value_or(Bandwidth{});
@@ -170,7 +170,7 @@ class Reader {
     auto const it = index_.find(name);
     auto const there = it != index_.end();
     auto const facts = (there ? kThere : 0U) | (there && it->second == other ? kSelf : 0U);
-    if (decide("edge end", {}, facts, {}) != Becomes::refused) return it->second;
+    if (decide("edge end", {}, facts, {}) != ImportAs::refused) return it->second;
     fail(text, there ? "its source and target are the same node"
                      : std::string("its ") + which + " is not a node of the graph");
   }
@@ -182,13 +182,13 @@ class Reader {
     auto const b = end(element, "target", text, a);
     auto const v = values(element);
     auto const kind = v.find("kind");
-    auto const becomes = decide("edge", kind == v.end() ? "" : lower(kind->second), 0, text);
-    if (becomes == Becomes::refused) {
+    auto const import_as = decide("edge", kind == v.end() ? "" : lower(kind->second), 0, text);
+    if (import_as == ImportAs::refused) {
       fail(text, (kind == v.end() ? "it has no kind" : "its kind is '" + shown(kind->second) + "'") +
                      "; expected pcie, nvlink, xgmi, cpu_interconnect or network");
     }
-    std::optional<LinkKind> const known = link_kind(becomes);
-    auto const count = static_cast<std::uint32_t>(number(v, "count", 1, kMostParallelLinks, text));
+    std::optional<LinkKind> const known = link_kind(import_as);
+    auto const count = static_cast<std::uint32_t>(number(v, "count", 1, kMaxParallelLinks, text));
     auto const latency = quantity(v, "latency", parse_duration, text);
     auto const both = quantity(v, "bandwidth", parse_bandwidth, text);
     auto const of_nic =
@@ -211,7 +211,7 @@ class Reader {
     auto& half = halves_[{std::min(a, b), std::max(a, b), *known}];
     half.latency = std::min(half.latency, latency.value_or(defaults_.latency(*known)));
     half.bandwidth[direction] = std::max(half.bandwidth[direction], forward);
-    if (half.count[direction] > kMostParallelLinks) fail(text, "too many parallel edges");
+    if (half.count[direction] > kMaxParallelLinks) fail(text, "too many parallel edges");
     half.count[direction] += count;
   }
 
@@ -220,7 +220,7 @@ class Reader {
     auto const& nodes = builder_.machine().nodes;
     bool const both = half.count[0] != 0 && half.count[1] != 0;
     if (decide("directed edge", {}, both ? kRepeated : 0U,
-               "'" + shown(nodes[a].name) + "' - '" + shown(nodes[b].name) + "'") == Becomes::assumed) {
+               "'" + shown(nodes[a].name) + "' - '" + shown(nodes[b].name) + "'") == ImportAs::assumed) {
       auto const there = half.count[0] == 0 ? 1U : 0U;
       half.bandwidth[1 - there] = half.bandwidth[there];
       half.count[1 - there] = half.count[there];

@@ -123,7 +123,7 @@ class Reader {
     check_depth(depth, where_);
     auto const before = cpus_.size();
     if (type(object) == "Machine" &&
-        o_.decide("Machine", {}, {}, machines_++ > 0 ? kRepeated : 0U, {}) == Becomes::refused)
+        o_.decide("Machine", {}, {}, machines_++ > 0 ? kRepeated : 0U, {}) == ImportAs::refused)
       throw UserError(where_ + ": the file contains several machines, but an hwloc file must contain one");
     if (is_package(object)) {
       o_.decide(type(object), {}, {}, 0, {});
@@ -163,9 +163,9 @@ class Reader {
   }
 
   void bridge(pugi::xml_node object, Place& place) {
-    auto const becomes = o_.decide("Bridge", object.attribute("bridge_type").value(), {},
-                                   place.below_port ? kPortAbove : 0U, {});
-    if (becomes == Becomes::pcie_switch) {
+    auto const import_as = o_.decide("Bridge", object.attribute("bridge_type").value(), {},
+                                     place.below_port ? kPortAbove : 0U, {});
+    if (import_as == ImportAs::pcie_switch) {
       note_locality(place, object);
       switches_.push_back({object, place.switches, place.cpu, place.port_rate, kNoNode});
       place.switches = switches_.size() - 1;
@@ -219,7 +219,7 @@ class Reader {
     builder_.add_link(parent, child, LinkKind::pcie, o_.defaults.pcie_latency, bandwidth, bandwidth);
   }
 
-  Becomes driver_of(pugi::xml_node os_device) {
+  ImportAs driver_of(pugi::xml_node os_device) {
     auto name = lower(os_device.attribute("subtype").value());
     if (name.empty()) name = lower(os_device.attribute("name").value());
     // Versions 1 and 2 number the types, version 3 has a bit for each.
@@ -234,13 +234,13 @@ class Reader {
     for (auto child : object.children("object")) {
       if (type(child) != "OSDev") continue;
       auto const driver = driver_of(child);
-      if (driver == Becomes::gpu) {
+      if (driver == ImportAs::gpu) {
         facts |= kGpuInside;
         std::string stem = child.attribute("name").value();
         stem = stem.substr(0, stem.find_first_of("0123456789"));
         ++gpus[stem];
       }
-      if (driver == Becomes::nic) facts |= kNicInside;
+      if (driver == ImportAs::nic) facts |= kNicInside;
       drivers(child, facts, gpus, depth + 1);
     }
   }
@@ -255,13 +255,13 @@ class Reader {
     auto const example = busid_of(object) + " (class " + shown(class_of(object)) + ", " + shown(vendor) + ")";
     std::uint32_t node = kNoNode;
     switch (o_.decide("PCIDev", text, vendor, facts, example)) {
-      case Becomes::nvswitch: {
+      case ImportAs::nvswitch: {
         note_locality(place, object);
         node = add(object, NodeKind::nvswitch, "nvswitch", cpus_[place.cpu]);
         nvswitches_.push_back({node, place, object});
         break;
       }
-      case Becomes::gpu: {
+      case ImportAs::gpu: {
         note_locality(place, object);
         auto const parent = owner(place.switches, place.cpu);
         node = add(object, NodeKind::gpu, "gpu", cpus_[place.cpu]);
@@ -270,7 +270,7 @@ class Reader {
         o_.decide("gpu driver", {}, {}, parts ? kRepeated : 0U, o_.quoted(node));
         break;
       }
-      case Becomes::nic:
+      case ImportAs::nic:
         node = nic(object, place);
         break;
       default:
@@ -287,7 +287,7 @@ class Reader {
     auto const known = busid.find('.') == busid.npos ? slots_.end() : slots_.find(slot);
     auto const repeated = known != slots_.end() ? kRepeated : 0U;
     if (o_.decide("nic function", {}, {}, repeated, repeated ? o_.quoted(known->second) : "") ==
-        Becomes::part)
+        ImportAs::part)
       return known->second;
     note_locality(place, object);
     auto const parent = owner(place.switches, place.cpu);
@@ -301,10 +301,10 @@ class Reader {
     auto node_index = place.device;
     if (!place.in_device) {
       auto const driver = driver_of(object);
-      if (driver != Becomes::gpu && driver != Becomes::nic) return;
+      if (driver != ImportAs::gpu && driver != ImportAs::nic) return;
       auto const name = lower(object.attribute("name").value());
-      auto const facts = driver == Becomes::nic ? kNicInside : 0U;
-      if (o_.decide("OSDev alone", name, {}, facts, "'" + shown(name) + "'") != Becomes::gpu) return;
+      auto const facts = driver == ImportAs::nic ? kNicInside : 0U;
+      if (o_.decide("OSDev alone", name, {}, facts, "'" + shown(name) + "'") != ImportAs::gpu) return;
       node_index = add(object, NodeKind::gpu, "gpu", cpus_[place.cpu]);
       link_pcie(cpus_[place.cpu], node_index, object, 0);
     }
@@ -339,7 +339,7 @@ class Reader {
     for (auto const& link : builder_.machine().links) linked[link.a] = linked[link.b] = true;
     for (auto const& n : nvswitches_)
       if (o_.decide("nvswitch pcie", {}, {}, linked[n.node] ? kNvlinkTarget : 0U, o_.quoted(n.node)) ==
-          Becomes::pcie)
+          ImportAs::pcie)
         link_pcie(owner(n.place.switches, n.place.cpu), n.node, n.object, n.place.port_rate);
   }
 

@@ -78,7 +78,7 @@ class Reader {
     find_ends();
     for (std::uint32_t d = 0; d < devices_.size(); ++d) add(devices_[d]);
     for (auto const& link : links_) join(link);
-    decisions_.say("ib:insides", {std::to_string(adapters_)});
+    decisions_.report("ib:insides", {std::to_string(adapters_)});
     tally_.note_defaults(decisions_, defaults_, builder_.machine());
     decisions_.write(builder_);
     return std::move(builder_);
@@ -87,7 +87,7 @@ class Reader {
  private:
   struct Device {
     std::string name, description;
-    Becomes becomes = Becomes::left_out;
+    ImportAs import_as = ImportAs::omitted;
     bool linked = false;
     std::uint32_t node = 0;
   };
@@ -95,15 +95,15 @@ class Reader {
     std::uint32_t from = 0, to = 0;  // devices
     std::string remote, description;
     std::optional<Bandwidth> bandwidth;
-    bool left_out = false;
+    bool omitted = false;
   };
 
   [[noreturn]] void fail(std::string const& what) const {
     throw UserError(where_ + ":" + std::to_string(line_number_) + ": " + what);
   }
 
-  Becomes decide(std::string_view element, std::string_view text, std::string_view detail,
-                 std::uint32_t facts, std::string const& example) {
+  ImportAs decide(std::string_view element, std::string_view text, std::string_view detail,
+                  std::uint32_t facts, std::string const& example) {
     return decisions_.decide({FileFormat::ibnetdiscover, element, text, detail, facts}, example);
   }
 
@@ -119,9 +119,9 @@ class Reader {
     }
   }
 
-  std::uint32_t add_device(std::string const& name, std::string const& description, Becomes becomes) {
+  std::uint32_t add_device(std::string const& name, std::string const& description, ImportAs import_as) {
     auto const index = static_cast<std::uint32_t>(devices_.size());
-    devices_.push_back({name, description, becomes});
+    devices_.push_back({name, description, import_as});
     known_[key_of(name)] = index;
     return index;
   }
@@ -163,25 +163,26 @@ class Reader {
       auto const facts = known != known_.end() ? kThere : 0U;
       auto const example = "'" + shown(link.remote) + "'";
       auto const end = decide("end", link.remote, link.description, facts, example);
-      if (end == Becomes::refused)
+      if (end == ImportAs::refused)
         throw UserError(where_ + ": '" + shown(devices_[link.from].name) + "' has a link to '" +
                         shown(link.remote) + "', but the file has no record of it");
-      link.to = end == Becomes::named ? known->second : add_device(link.remote, link.description, end);
-      link.left_out =
-          decide("link", {}, {}, link.from == link.to ? kSelf : 0U, example) == Becomes::left_out ||
-          devices_[link.from].becomes == Becomes::left_out || devices_[link.to].becomes == Becomes::left_out;
-      if (!link.left_out) devices_[link.from].linked = devices_[link.to].linked = true;
+      link.to = end == ImportAs::named ? known->second : add_device(link.remote, link.description, end);
+      link.omitted =
+          decide("link", {}, {}, link.from == link.to ? kSelf : 0U, example) == ImportAs::omitted ||
+          devices_[link.from].import_as == ImportAs::omitted ||
+          devices_[link.to].import_as == ImportAs::omitted;
+      if (!link.omitted) devices_[link.from].linked = devices_[link.to].linked = true;
     }
   }
 
   void add(Device& device) {
-    if (device.becomes == Becomes::left_out) return;
+    if (device.import_as == ImportAs::omitted) return;
     // A file of one device represents that device.
     bool const linked = device.linked || links_.empty();
     if (decide("adapter links", {}, {}, linked ? kNumber : 0U, "'" + shown(device.name) + "'") ==
-        Becomes::left_out)
+        ImportAs::omitted)
       return;
-    if (device.becomes == Becomes::network_switch) {
+    if (device.import_as == ImportAs::network_switch) {
       device.node =
           builder_.add_node({device.name, NodeKind::network_switch, -1, 0, device.description, kShared});
       return;
@@ -212,13 +213,13 @@ class Reader {
     for (auto& c : second)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     auto const known = first.empty()
-                           ? Becomes::unknown
+                           ? ImportAs::unknown
                            : decide("description", second, first, 0, "'" + shown(device.description) + "'");
-    return known == Becomes::stated ? first : device.name;
+    return known == ImportAs::stated ? first : device.name;
   }
 
   void join(Link const& link) {
-    if (link.left_out) return;
+    if (link.omitted) return;
     decide("rate", {}, {}, link.bandwidth ? kSpeed | kWidth : 0U, {});
     tally_.no_latency(LinkKind::network, 1);
     if (!link.bandwidth) tally_.no_bandwidth(LinkKind::network, 1);

@@ -89,8 +89,8 @@ class Reader {
     SwitchLevel above = {};
   };
 
-  Becomes decide(std::string_view element, std::string_view text, std::string_view detail,
-                 std::uint32_t facts, std::string const& example) {
+  ImportAs decide(std::string_view element, std::string_view text, std::string_view detail,
+                  std::uint32_t facts, std::string const& example) {
     return d_.decisions.decide({FileFormat::nccl_xml, element, text, detail, facts}, example);
   }
 
@@ -134,7 +134,7 @@ class Reader {
     MachineNode node;
     for (auto number = numa;; ++number)
       if (node.name = prefix + std::to_string(number); !open || !cpu_names_.contains(node.name)) break;
-    if (decide("cpu", {}, {}, facts, "'" + node.name + "'") == Becomes::part) return known->second;
+    if (decide("cpu", {}, {}, facts, "'" + node.name + "'") == ImportAs::part) return known->second;
     cpu_names_.insert(node.name);
     node.kind = NodeKind::cpu;
     node.numa = open ? -1 : static_cast<int>(numa);
@@ -171,20 +171,20 @@ class Reader {
         place.above.generation == inner.generation)
       facts |= kInnerHalf;
     auto const example = shown(busid) + (pci_class.empty() ? "" : " (class 0x" + shown(pci_class) + ")");
-    auto const becomes = decide("pci", pci_class, vendor_and_device(pci), facts, example);
+    auto const import_as = decide("pci", pci_class, vendor_and_device(pci), facts, example);
     place.above = {};
-    switch (becomes) {
-      case Becomes::gpu:
+    switch (import_as) {
+      case ImportAs::gpu:
         attach(add_gpu(pci, place, busid), pci, busid, place);
         break;
-      case Becomes::nic:
+      case ImportAs::nic:
         add_nic(pci, busid, place);
         break;
-      case Becomes::pcie_switch:
+      case ImportAs::pcie_switch:
         attach(add(NodeKind::pcie_switch, "switch", place.cpu, busid), pci, busid, place);
         place.above = inner;
         break;
-      case Becomes::nvswitch:
+      case ImportAs::nvswitch:
         remember(busid, add(NodeKind::nvswitch, "nvswitch", place.cpu, busid), place.host);
         break;
       default:
@@ -220,7 +220,7 @@ class Reader {
     auto bandwidth = speed.value_or(d_.defaults.pcie_bandwidth);
     auto const facts = (speed ? kSpeed : 0U) | (width ? kWidth : 0U);
     auto const rate = decide("pcie rate", {}, {}, facts, d_.quoted(child));
-    if (!speed && rate == Becomes::assumed && width)
+    if (!speed && rate == ImportAs::assumed && width)
       bandwidth.bytes_per_second = bandwidth.bytes_per_second * lanes / kBroadcomLanes;
     else if (!speed)
       d_.tally.no_bandwidth(LinkKind::pcie, 1);
@@ -244,9 +244,9 @@ class Reader {
     auto const facts = (gfx.empty() ? 0U : kGfx) | (sm != 0 ? kNumber : 0U);
     auto const node = add(NodeKind::gpu, "gpu", place.cpu, {});
     auto const maker = decide("gpu maker", {}, model, facts, d_.quoted(node));
-    if (maker == Becomes::amd && !gfx.empty()) model = "gfx" + gfx;
-    if (maker == Becomes::nvidia && sm != 0) model = "sm_" + std::to_string(sm);
-    if (maker == Becomes::amd) d_.node(node).sm_count = static_cast<std::uint32_t>(sm);
+    if (maker == ImportAs::amd && !gfx.empty()) model = "gfx" + gfx;
+    if (maker == ImportAs::nvidia && sm != 0) model = "sm_" + std::to_string(sm);
+    if (maker == ImportAs::amd) d_.node(node).sm_count = static_cast<std::uint32_t>(sm);
     d_.node(node).model = std::move(model);
     for (auto further : pci.children("gpu"))
       decide("gpu", {}, {}, further == gpu ? 0U : kRepeated, d_.quoted(node));
@@ -261,7 +261,7 @@ class Reader {
     auto const known = slot.empty() ? slots_.end() : slots_.find({place.parent, slot});
     auto const net = pci.child("nic").child("net");
     if (decide("nic function", {}, {}, known != slots_.end() ? kRepeated : 0U,
-               known != slots_.end() ? d_.quoted(known->second) : std::string()) == Becomes::part) {
+               known != slots_.end() ? d_.quoted(known->second) : std::string()) == ImportAs::part) {
       read_ports(pci.child("nic"), known->second, place.host);
       place.parent = known->second;
       return;
@@ -291,7 +291,7 @@ class Reader {
     if (!ports_.insert({node, name, net.attribute("port").value()}).second) facts |= kRepeated;
     auto const example = "'" + shown(name) + "' of " + d_.quoted(node) +
                          (text.empty() ? std::string() : " (" + shown(std::string(text)) + " Mbit/s)");
-    if (decide("net speed", {}, {}, facts, example) != Becomes::stated) return;
+    if (decide("net speed", {}, {}, facts, example) != ImportAs::stated) return;
     d_.node(node).bandwidth.bytes_per_second += static_cast<std::uint64_t>(speed) * 125'000;
   }
 
@@ -311,9 +311,9 @@ class Reader {
     std::string const name = net.attribute("name").value();
     bool const again = net && !interfaces_.insert({place.host, name}).second;
     auto const facts = (net ? kNicInside : 0U) | (again ? kRepeated : 0U);
-    auto const becomes =
+    auto const import_as =
         decide("cpu nic", name, {}, facts, net ? "'" + shown(name) + "'" : "below " + d_.quoted(place.cpu));
-    if (becomes != Becomes::nic) return;
+    if (import_as != ImportAs::nic) return;
     auto const node = add(NodeKind::nic, "nic", place.cpu, name);
     link_pcie(place.cpu, node, {});
     for (auto port : nic.children("net")) read_speed(port, node);
@@ -324,12 +324,12 @@ class Reader {
     auto const& m = builder_.machine();
     bool const joined = std::ranges::any_of(m.nodes, [](auto const& n) { return n.machine == kShared; });
     bool const apart = hosts_.size() > 1 && !joined;
-    if (decide("hosts", {}, {}, apart ? kSeveral : 0U, {}) != Becomes::network_switch) return;
+    if (decide("hosts", {}, {}, apart ? kSeveral : 0U, {}) != ImportAs::network_switch) return;
     std::set<int> with_nic;
     for (auto const nic : m.nodes_of(NodeKind::nic)) with_nic.insert(d_.node(nic).machine);
     for (auto const cpu : cpus_) {
       auto const there = with_nic.contains(d_.node(cpu).machine);
-      if (decide("host nic", {}, {}, there ? kNicInside : 0U, d_.quoted(cpu)) != Becomes::nic) continue;
+      if (decide("host nic", {}, {}, there ? kNicInside : 0U, d_.quoted(cpu)) != ImportAs::nic) continue;
       with_nic.insert(d_.node(cpu).machine);
       link_pcie(cpu, add(NodeKind::nic, "nic", cpu, {}), {});
     }

@@ -29,7 +29,7 @@ class Reader {
   }
 
  private:
-  Becomes decide(std::string_view element, std::string_view text, std::uint32_t facts = 0) {
+  ImportAs decide(std::string_view element, std::string_view text, std::uint32_t facts = 0) {
     return decisions_.decide({FileFormat::toml, element, text, {}, facts}, {});
   }
 
@@ -103,17 +103,17 @@ class Reader {
     MachineNode node;
     node.name = required(table, "name", "node");
     auto const kind = required(table, "kind", "node");
-    auto const becomes = decide("node", kind);
-    if (becomes == Becomes::refused) {
+    auto const import_as = decide("node", kind);
+    if (import_as == ImportAs::refused) {
       fail(*table.get("kind"),
            "'" + shown(kind) +
                "' is not a kind of node: gpu, cpu, pcie_switch, nvswitch, nic or network_switch");
     }
-    node.kind = node_kind(becomes);
+    node.kind = node_kind(import_as);
     node.numa = static_cast<int>(number(table, "numa", -1, -1, 1'000'000));
     node.sm_count = static_cast<std::uint32_t>(number(table, "sm_count", 0, 0, 100'000));
     node.model = text(table, "model").value_or("");
-    node.machine = static_cast<int>(number(table, "machine", 0, kShared, kMostNodes));
+    node.machine = static_cast<int>(number(table, "machine", 0, kShared, kMaxNodes));
     node.bandwidth = nic_bandwidth(table, node);
     auto const name = node.name;
     if (!index_.try_emplace(name, builder_.add_node(std::move(node))).second) {
@@ -139,7 +139,7 @@ class Reader {
     auto const found = index_.find(name);
     bool const there = found != index_.end();
     auto const facts = (there ? kThere : 0U) | (there && found->second == other ? kSelf : 0U);
-    if (decide("link end", {}, facts) != Becomes::refused) return found->second;
+    if (decide("link end", {}, facts) != ImportAs::refused) return found->second;
     if (there) fail(table, "the link joins '" + shown(name) + "' to itself");
     fail(*table.get(key), "'" + std::string(key) + "' is '" + shown(name) + "', but no node has this name");
   }
@@ -149,14 +149,14 @@ class Reader {
     auto const a = end(table, "a", UINT32_MAX);
     auto const b = end(table, "b", a);
     auto const kind_name = required(table, "kind", "link");
-    auto const becomes = decide("link", kind_name);
-    if (becomes == Becomes::refused) {
+    auto const import_as = decide("link", kind_name);
+    if (import_as == ImportAs::refused) {
       fail(*table.get("kind"),
            "'" + shown(kind_name) +
                "' is not a kind of link: pcie, nvlink, xgmi, cpu_interconnect or network");
     }
-    std::optional<LinkKind> const kind = link_kind(becomes);
-    auto const count = static_cast<std::uint32_t>(number(table, "count", 1, 1, kMostParallelLinks));
+    std::optional<LinkKind> const kind = link_kind(import_as);
+    auto const count = static_cast<std::uint32_t>(number(table, "count", 1, 1, kMaxParallelLinks));
     auto const latency = quantity(table, "latency", parse_duration);
     auto const both = quantity(table, "bandwidth", parse_bandwidth);
     auto const forward = quantity(table, "forward", parse_bandwidth);

@@ -36,9 +36,10 @@ class Cluster {
     for (auto const& host : model.hosts) add_host(host, model);
     join_roots();
     if (open_ > 0)
-      decisions_.say("topograph:gpus-open", {std::to_string(open_), std::to_string(defaults_.gpus_per_host)});
+      decisions_.report("topograph:gpus-open",
+                        {std::to_string(open_), std::to_string(defaults_.gpus_per_host)});
     if (!domains_.empty())
-      decisions_.say(
+      decisions_.report(
           "topograph:nvswitch-open",
           {std::to_string(defaults_.nvlinks_per_domain_gpu), to_text(nvlink_),
            nvlinks_differ_ ? " (" + to_text(defaults_.nvlink_bandwidth) + " of an H100 or A100)" : ""});
@@ -48,8 +49,8 @@ class Cluster {
   }
 
  private:
-  Becomes decide(std::string_view element, std::string_view text, std::uint32_t facts,
-                 std::string const& example) {
+  ImportAs decide(std::string_view element, std::string_view text, std::uint32_t facts,
+                  std::string const& example) {
     return decisions_.decide({FileFormat::topograph_yaml, element, text, {}, facts}, example);
   }
 
@@ -122,16 +123,17 @@ class Cluster {
     auto const cpu = builder_.add_node({host.name, NodeKind::cpu, -1, 0, "", machine});
     auto const nic = builder_.add_node({host.name + ".nic0", NodeKind::nic, -1, 0, "", machine});
     join(cpu, nic, LinkKind::pcie, defaults_.pcie_bandwidth);
-    auto const becomes = decide("leaf", {}, leaf.empty() ? 0U : kThere, "'" + shown(host.name) + "'");
-    auto const above = becomes == Becomes::named ? network_switch(leaf) : assumed_network();
+    auto const import_as = decide("leaf", {}, leaf.empty() ? 0U : kThere, "'" + shown(host.name) + "'");
+    auto const above = import_as == ImportAs::named ? network_switch(leaf) : assumed_network();
     join(nic, above, LinkKind::network, defaults_.network_bandwidth);
-    auto const gpus = decide("gpus", {}, host.gpus > 0 ? kNumber : 0U, {}) == Becomes::stated
+    auto const gpus = decide("gpus", {}, host.gpus > 0 ? kNumber : 0U, {}) == ImportAs::stated
                           ? host.gpus
                           : defaults_.gpus_per_host;
     if (host.gpus == 0) ++open_;
     auto const model_name = !host.gpu.empty() ? host.gpu : block != nullptr ? block->gpu : std::string();
-    auto const rate = decide("gpu model", model_name, 0, {}) == Becomes::stated ? defaults_.nvlink_bandwidth
-                                                                                : defaults_.nvlink5_bandwidth;
+    auto const rate = decide("gpu model", model_name, 0, {}) == ImportAs::stated
+                          ? defaults_.nvlink_bandwidth
+                          : defaults_.nvlink5_bandwidth;
     if (!domain.empty()) note_rate(rate);
     for (std::uint32_t g = 0; g < gpus; ++g) {
       auto const gpu = builder_.add_node(
@@ -156,7 +158,7 @@ class Cluster {
     auto const& nodes = builder_.machine().nodes;
     if (decide("roots", {}, apart ? kSeveral : 0U,
                roots.empty() ? std::string() : "'" + shown(nodes[roots.front()].name) + "'") ==
-        Becomes::network_switch)
+        ImportAs::network_switch)
       for (auto const root : roots)
         join(assumed_network(), root, LinkKind::network, defaults_.network_bandwidth);
   }

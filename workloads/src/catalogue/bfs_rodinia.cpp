@@ -123,10 +123,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto run = std::make_shared<Search>();
   run->csr = load_graph(spec.graph, context, inputs);
   run->search = breadth_first(run->csr, start_vertex("bfs_rodinia", run->csr, spec.source));
-  constexpr std::uint64_t kMostLevels = 1ULL << 19;  // levels of two kernels of about 250 bytes each
-  if (run->search.depth >= kMostLevels)
+  constexpr std::uint64_t kMaxLevels = 1ULL << 19;  // levels of two kernels of about 250 bytes each
+  if (run->search.depth >= kMaxLevels)
     throw UserError("bfs_rodinia: the search needs " + std::to_string(run->search.depth + 1ULL) +
-                    " levels, more than the maximum of " + std::to_string(kMostLevels));
+                    " levels, more than the maximum of " + std::to_string(kMaxLevels));
   auto const n = run->csr.vertices;
   BufferLayout layout(context.buffers);
   run->nodes = layout.add("nodes", 8 * n);

@@ -133,11 +133,11 @@ class TreeBuilding final : public LinearKernel {
     auto const cells = [&](std::uint32_t lane) {
       return tree.first_made[t.first + lane + 1] - tree.first_made[t.first + lane];
     };
-    std::uint32_t longest = 0, most_cells = 0;
+    std::uint32_t longest = 0, max_cells = 0;
     std::uint64_t making = 0;
     for (std::uint32_t i = 0; i < t.lanes; ++i) {
       longest = std::max(longest, way(i));
-      most_cells = std::max(most_cells, cells(i));
+      max_cells = std::max(max_cells, cells(i));
       making |= std::uint64_t{cells(i) != 0} << i;
     }
     auto const slot = [&](std::uint32_t lane, std::uint64_t i) {
@@ -158,7 +158,7 @@ class TreeBuilding final : public LinearKernel {
       auto const& m = tree.made[tree.first_made[t.first + lane] + i];
       return r.at(r.child, 8 * (tree.first_cell[t.first + lane] - i) + (own ? m.own : m.there));
     };
-    if (take(step, 10 * std::uint64_t{most_cells})) {
+    if (take(step, 10 * std::uint64_t{max_cells})) {
       auto const i = step / 10;
       auto const cell = [&](Step const& s, auto address) {
         return play(s, making, out, [&](auto lane) { return i < cells(lane) ? address(lane) : kNone; });

@@ -102,7 +102,7 @@ struct Look : OfRun {
   VirtAddr tail_at(std::size_t i, Item v) const { return of(i == 0 ? run->greatest : run->least, v); }
 };
 
-struct Give : OfRun {
+struct AssignColour : OfRun {
   static constexpr std::array head{load(4), compute(pieces(2, 1))};
   static constexpr std::array row{load(4), load(4), compute(pieces(1, 1)), store(4),
                                   load(4), load(4), compute(pieces(0, 1)), store(4)};
@@ -133,7 +133,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   program.per_thread("ini", 12, Initialize{{{}, run, 0}});
   for (std::uint32_t r = 0; r < run->rounds; ++r) {
     program.per_thread("color1_round" + std::to_string(r), 32, Look{{{}, run, r}});
-    program.per_thread("color2_round" + std::to_string(r), 12, Give{{{}, run, r}});
+    program.per_thread("color2_round" + std::to_string(r), 12, AssignColour{{{}, run, r}});
   }
   return program.take();
 }

@@ -105,12 +105,12 @@ class Play final : public Kernel {
       case Where::corner:
         index = c.corners[kCorners * item + s.k];
         return s.k < c.corner_count[item];
-      case Where::beside_list:
+      case Where::adjacent_list:
         index = item;
-        return (c.beside[item] >> s.k & 1) != 0;
-      case Where::beside:
+        return (c.adjacent[item] >> s.k & 1) != 0;
+      case Where::adjacent:
         index = c.neighbour(item, s.k);
-        return (c.beside[item] >> s.k & 1) != 0;
+        return (c.adjacent[item] >> s.k & 1) != 0;
       case Where::border:
         index = c.border(item, s.k);
         return true;

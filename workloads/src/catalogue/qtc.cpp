@@ -33,7 +33,7 @@
 namespace farfault::workloads {
 namespace {
 
-constexpr std::uint32_t kMostBlocks = 256;
+constexpr std::uint32_t kMaxBlocks = 256;
 constexpr std::uint32_t kKept = 12;  // neighbours in a thread's registers
 
 struct Spec {
@@ -55,7 +55,7 @@ struct Spec {
 class Degrees final : public QtKernel {
  public:
   Degrees(std::uint32_t warp_width, std::shared_ptr<QtRun const> run)
-      : QtKernel({"compute_degrees", std::min<std::uint64_t>(run->points(), kMostBlocks), kQtThreads, 38, 0},
+      : QtKernel({"compute_degrees", std::min<std::uint64_t>(run->points(), kMaxBlocks), kQtThreads, 38, 0},
                  warp_width, run) {}
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
@@ -258,8 +258,8 @@ Workload build(Spec const& spec, BuildContext const& context) {
   if (row > std::uint64_t{kKept} * kQtThreads)
     throw UserError("qtc: a point has " + std::to_string(row) + " neighbours within threshold " +
                     std::to_string(spec.threshold) + ", more than the 768 that a block keeps in registers");
-  run->clustering.run(kMostBlocks, spec.clusters);
-  auto const blocks = std::min<std::uint64_t>(points, kMostBlocks);
+  run->clustering.run(kMaxBlocks, spec.clusters);
+  auto const blocks = std::min<std::uint64_t>(points, kMaxBlocks);
   BufferLayout layout(context.buffers);
   run->distances = layout.add("distances", 4 * points * points);
   run->neighbours = layout.add("neighbours", 4 * points * row);

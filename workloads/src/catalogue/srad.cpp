@@ -30,7 +30,7 @@ namespace farfault::workloads {
 namespace {
 
 constexpr std::uint32_t kBlock = 512;
-constexpr std::uint64_t kMostPixels = (1ULL << 31) - kBlock;  // the kernels' indices are ints
+constexpr std::uint64_t kMaxPixels = (1ULL << 31) - kBlock;  // the kernels' indices are ints
 
 struct Spec {
   std::uint64_t rows = 502;
@@ -324,9 +324,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
   Image image{};
   image.rows = spec.rows;
   image.cols = spec.cols;
-  if (image.count() > kMostPixels)
+  if (image.count() > kMaxPixels)
     throw UserError("srad: " + std::to_string(spec.rows) + " x " + std::to_string(spec.cols) +
-                    " pixels exceed the " + std::to_string(kMostPixels) + " that the kernels can index");
+                    " pixels exceed the " + std::to_string(kMaxPixels) + " that the kernels can index");
   BufferLayout layout(context.buffers);
   auto const bytes = 4 * image.count();
   image.pixels = layout.add("image", bytes);

@@ -364,10 +364,10 @@ Workload read_trace(std::string const& path, BuildContext const& context, TraceO
   for (auto const& copy : list.copies) builder.regions().add(copy.base, copy.bytes);
   std::set<std::uint64_t> streams(builder.streams().begin(), builder.streams().end());
   streams.erase(0);
-  if (streams.size() >= kMostStreams)
+  if (streams.size() >= kMaxStreams)
     throw UserError(one_line(path) + ": the kernels are in " + std::to_string(streams.size()) +
                     " CUDA streams in addition to the default stream; the maximum is " +
-                    std::to_string(kMostStreams - 1));
+                    std::to_string(kMaxStreams - 1));
   auto operations = program_of(list, builder.streams());
   return {"trace", builder.regions().take(), builder.take_kernels(), std::move(list.inputs),
           std::move(operations)};

@@ -13,7 +13,7 @@ namespace farfault::cli {
 // The bottleneck of a run, to follow "Bottleneck: ": "page walkers: gpu0.gmmu is busy 93.1% of the time".
 std::string bound_text(analysis::Explanation const& explanation);
 // The first unfinished item, and the number of others: "kernel fir, since 5.4 us; 2 more".
-std::string under_way_text(analysis::Explanation const& explanation);
+std::string outstanding_text(analysis::Explanation const& explanation);
 
 void explain_result(std::string const& file, bool json, std::ostream& out);
 

@@ -44,7 +44,7 @@ class Progress {
   Progress(Progress&&) noexcept;
 
   // Without a terminal, prints the first line after `seconds` instead of after ten.
-  void speak_within(double seconds);
+  void print_within(double seconds);
   // For a resumed run: the share of the work that earlier programs did. It took none of this program's time.
   void resumed(double done);
   void report(State const& state);

@@ -21,8 +21,8 @@ std::string share_text(double share) {
 }
 
 std::string time_text(double ps) {
-  constexpr double kMost = 9e18;
-  return for_people(Duration{static_cast<std::int64_t>(ps < kMost ? ps : kMost)});
+  constexpr double kMax = 9e18;
+  return for_people(Duration{static_cast<std::int64_t>(ps < kMax ? ps : kMax)});
 }
 
 std::string amount_text(double value, std::string const& units) {

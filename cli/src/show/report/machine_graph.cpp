@@ -15,9 +15,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostGpus = 64;      // maximum that is drawn individually
-constexpr std::size_t kMostMachines = 24;  // groups of machines, and of each kind of node
-constexpr std::size_t kMostOfAKind = 16;
+constexpr std::size_t kMaxGpus = 64;      // maximum that is drawn individually
+constexpr std::size_t kMaxMachines = 24;  // groups of machines, and of each kind of node
+constexpr std::size_t kMaxOfAKind = 16;
 
 std::string text_of(Json const& field) {
   return field.get<std::string>();
@@ -48,7 +48,7 @@ Groups group_nodes(Json const& nodes) {
     ++of_kind[text_of(node[1])];
     gpus += text_of(node[1]) == "gpu";
   }
-  bool const one_by_one = gpus <= kMostGpus;
+  bool const one_by_one = gpus <= kMaxGpus;
   auto const block = [](std::size_t count, std::size_t most) { return (count + most - 1) / most; };
   std::map<std::pair<std::string, std::size_t>, std::size_t> known;
   for (auto const& node : nodes) {
@@ -58,8 +58,8 @@ Groups group_nodes(Json const& nodes) {
     std::pair<std::string, std::size_t> const key =
         one_by_one ? std::pair(std::string(), g.of_node.size())
         : by_machine
-            ? std::pair(std::string("machine"), machines[machine] / block(machines.size(), kMostMachines))
-            : std::pair(kind, number / block(of_kind[kind], kMostOfAKind));
+            ? std::pair(std::string("machine"), machines[machine] / block(machines.size(), kMaxMachines))
+            : std::pair(kind, number / block(of_kind[kind], kMaxOfAKind));
     auto const [found, is_new] = known.emplace(key, g.groups.size());
     auto const& shown_name = !one_by_one && by_machine ? machine : name;
     if (is_new)

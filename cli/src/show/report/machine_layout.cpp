@@ -9,10 +9,10 @@ namespace farfault::cli {
 namespace {
 
 constexpr double kWidth = 960;
-constexpr std::size_t kMostInARow = 32;
-constexpr double kRow = 26;      // between rows of a tier
-constexpr double kTier = 84;     // between tiers
-constexpr double kMostBow = 90;  // of a link within a tier
+constexpr std::size_t kMaxInARow = 32;
+constexpr double kRow = 26;     // between rows of a tier
+constexpr double kTier = 84;    // between tiers
+constexpr double kMaxBow = 90;  // of a link within a tier
 constexpr double kWidestNode = 96;
 constexpr std::size_t kFar = 9;  // tiers of switches at most
 constexpr int kSweeps = 6;
@@ -79,7 +79,7 @@ using Tiers = std::vector<std::vector<std::size_t>>;
 
 // Spreads the nodes evenly over the width, in the given order.
 void spread(MachineGraph& graph, std::vector<std::size_t> const& tier) {
-  auto const rows = (tier.size() + kMostInARow - 1) / kMostInARow;
+  auto const rows = (tier.size() + kMaxInARow - 1) / kMaxInARow;
   auto const in_a_row = (tier.size() + rows - 1) / rows;
   auto const room = kWidth / static_cast<double>(in_a_row);
   for (std::size_t place = 0; place < tier.size(); ++place) {
@@ -131,12 +131,12 @@ void lay_out(MachineGraph& graph) {
     if (graph.nodes[link.from].tier == graph.nodes[link.to].tier) bows[graph.nodes[link.from].tier] = true;
   auto y = 24.0;
   for (std::size_t t = 0; t < tiers.size(); ++t) {
-    auto const rows = (tiers[t].size() + kMostInARow - 1) / kMostInARow;
+    auto const rows = (tiers[t].size() + kMaxInARow - 1) / kMaxInARow;
     for (std::size_t place = 0; place < tiers[t].size(); ++place)
       graph.nodes[tiers[t][place]].y = y + kRow * static_cast<double>(place % rows);
     y += kRow * static_cast<double>(rows - 1);
     bool const is_last = t + 1 == tiers.size();
-    y += is_last ? (bows[t] ? kMostBow : 24.0) : kTier + (bows[t] ? kMostBow / 2 : 0.0);
+    y += is_last ? (bows[t] ? kMaxBow : 24.0) : kTier + (bows[t] ? kMaxBow / 2 : 0.0);
   }
   graph.height = y;
 }

@@ -61,9 +61,9 @@ void write(std::string const& path, std::string const& text) {
 
 void report_results(std::vector<std::string> const& names, std::string const& output, std::ostream& out) {
   auto const files = results_of(names);
-  if (files.size() > analysis::kMostCompared)
+  if (files.size() > analysis::kMaxCompared)
     throw UserError(
-        fmt::format("a report takes at most {} results, not {}", analysis::kMostCompared, files.size()));
+        fmt::format("a report takes at most {} results, not {}", analysis::kMaxCompared, files.size()));
   check_output(files, output);
   auto const page = report_page(files);
   write(output, page);

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kRows = 20;  // rows of a table
-constexpr std::size_t kMostResources = 6;
+constexpr std::size_t kMaxResources = 6;
 
 double share_of(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -42,7 +42,8 @@ std::string explanation(std::string const& path) {
   try {
     auto const e = analysis::explain(path);
     std::string text;
-    if (!e.under_way.empty()) text += "<p>Outstanding at the end: " + escaped(under_way_text(e)) + ".</p>\n";
+    if (!e.outstanding.empty())
+      text += "<p>Outstanding at the end: " + escaped(outstanding_text(e)) + ".</p>\n";
     text += "<p class=\"verdict\">Bottleneck: " + escaped(bound_text(e)) + ".</p>\n<div class=\"side\">\n";
     text += parts_table("SM activity", e.sms, e.sm_ps);
     auto const average =
@@ -55,7 +56,7 @@ std::string explanation(std::string const& path) {
     if (e.resources.empty()) return text;
     HtmlTable table(
         {"resource", "busiest instance", "#instances", "#max. access time", "#busy", "|", "#average"});
-    for (std::size_t i = 0; i < std::min(e.resources.size(), kMostResources); ++i) {
+    for (std::size_t i = 0; i < std::min(e.resources.size(), kMaxResources); ++i) {
       auto const& r = e.resources[i];
       table.add({r.what, shown(r.name), std::to_string(r.alike), share_text(r.waited), share_text(r.busy),
                  number(r.busy), share_text(r.average)});

@@ -29,8 +29,8 @@ namespace {
 
 constexpr int kTries = 20;  // for a frame, if the run is flushing
 constexpr double kTryEvery = 0.05;
-constexpr double kTouchEvery = 1;
-constexpr double kAskEvery = 0.25, kPatience = 3;
+constexpr double kTouchInterval = 1;
+constexpr double kPollInterval = 0.25, kTimeout = 3;
 
 volatile sig_atomic_t stopped = 0;
 
@@ -144,10 +144,10 @@ int watch(WatchOptions const& options, std::ostream& out) {
     try {
       watched.update();
       // With --once, a run that has just started is given time to flush its first sample on request.
-      for (double waited = 0; options.once && watched.awaits_samples() && waited < kPatience && stopped == 0;
-           waited += kAskEvery) {
+      for (double waited = 0; options.once && watched.awaits_samples() && waited < kTimeout && stopped == 0;
+           waited += kPollInterval) {
         watched.touch();
-        sleep_for(kAskEvery);
+        sleep_for(kPollInterval);
         watched.update();
       }
     } catch (RunError const&) {
@@ -161,9 +161,9 @@ int watch(WatchOptions const& options, std::ostream& out) {
     out << std::flush;
     drawn = lines.size();
     if (options.once || watched.has_ended() || !out) break;
-    for (double waited = 0; waited < every && stopped == 0; waited += kTouchEvery) {
+    for (double waited = 0; waited < every && stopped == 0; waited += kTouchInterval) {
       watched.touch();
-      sleep_for(std::min(kTouchEvery, every - waited));
+      sleep_for(std::min(kTouchInterval, every - waited));
     }
   }
   return kDone;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kFirstPoints = 120;
 constexpr std::uint64_t kNewPoints = 8;
-constexpr std::size_t kMostPoints = 512;
+constexpr std::size_t kMaxPoints = 512;
 constexpr std::size_t kWidestCurve = 60;
 constexpr std::size_t kCurveNameWidth = 38;
 
@@ -81,7 +81,7 @@ void WatchedRun::take(analysis::LiveRun run, double written_at) {
   begin_ = seconds_of(run_.start_time);
   if (run_.points.empty()) return;
   points_.insert(points_.end(), run_.points.begin(), run_.points.end());
-  if (points_.size() > kMostPoints) {
+  if (points_.size() > kMaxPoints) {
     std::size_t kept = 0;
     for (std::size_t i = points_.size() % 2 == 0 ? 1 : 0; i < points_.size(); i += 2)
       points_[kept++] = std::move(points_[i]);
@@ -131,34 +131,35 @@ std::vector<std::string> WatchedRun::lines(FrameForm const& form) const {
     return list;
   }
   auto const share = done();
-  std::string how_far = "  ";
+  std::string progress = "  ";
   if (share) {
     constexpr std::size_t kBar = 24;
     auto const filled = static_cast<std::size_t>(*share * kBar);
-    how_far += fmt::format("[{}{}] {:.0f}%, ", std::string(filled, '#'), std::string(kBar - filled, '.'),
-                           std::floor(100 * *share));
+    progress += fmt::format("[{}{}] {:.0f}%, ", std::string(filled, '#'), std::string(kBar - filled, '.'),
+                            std::floor(100 * *share));
   }
   auto const since = has_ended() ? std::nullopt : reference();
   auto const seconds = since ? last_->wall - since->wall : 0.0;
   if (share && seconds > 0 && last_->blocks > since->blocks) {
     auto const left = run_.thread_blocks - std::min(run_.thread_blocks, last_->blocks);
-    how_far +=
+    progress +=
         wall_time(static_cast<double>(left) * seconds / static_cast<double>(last_->blocks - since->blocks)) +
         " left, ";
   }
-  how_far += ps_text(last_->time_ps) + " simulated";
+  progress += ps_text(last_->time_ps) + " simulated";
   if (seconds > 0)
-    how_far +=
+    progress +=
         fmt::format(", {} per second",
                     ps_text(std::llround(static_cast<double>(last_->time_ps - since->time_ps) / seconds)));
-  list.push_back(how_far);
+  list.push_back(progress);
   auto const& totals = points_.back().totals;
   list.push_back(fmt::format("  {} warp instructions, {} memory transactions, {} samples",
                              for_people(static_cast<double>(totals[watched_counter("sm", "instructions")])),
                              for_people(static_cast<double>(totals[watched_counter("sm", "transactions")])),
                              run_.samples));
-  constexpr std::size_t kBeside = kCurveNameWidth + 13;
-  auto const width = form.columns > kBeside + 8 ? std::min(kWidestCurve, form.columns - kBeside) : 8;
+  constexpr std::size_t kReservedColumns = kCurveNameWidth + 13;
+  auto const width =
+      form.columns > kReservedColumns + 8 ? std::min(kWidestCurve, form.columns - kReservedColumns) : 8;
   for (auto const& curve : curves(points_, run_.instances, width))
     list.push_back(fmt::format("  {:<{}}{:>8}  {}", curve.what, kCurveNameWidth, value_text(curve),
                                sparkline(curve.values, form.blocks)));

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostListed = 8;
+constexpr std::size_t kMaxListed = 8;
 constexpr std::string_view kResult = ".h5", kPartial = ".h5.partial", kFailed = ".failed";
 
 // The names of the runs by kind of file.
@@ -43,7 +43,7 @@ Names names_in(std::string const& sweep) {
 }
 
 std::string more(std::size_t count) {
-  return count > kMostListed ? fmt::format("    and {} more", count - kMostListed) : std::string();
+  return count > kMaxListed ? fmt::format("    and {} more", count - kMaxListed) : std::string();
 }
 
 }  // namespace
@@ -77,32 +77,32 @@ void WatchedSweep::update() {
   for (auto const& name : all) {
     auto const result = result_path(folder_, name);
     if (names.partials.contains(name) && is_locked(result + std::string(".partial"))) {
-      auto& run = under_way_[name];
+      auto& run = running_[name];
       try {
         if (!run) run = std::make_unique<WatchedRun>(result);
         run->update();
       } catch (UserError const&) {  // it has just ended, or is flushing
-        if (!run) under_way_.erase(name);
+        if (!run) running_.erase(name);
       }
       continue;
     }
-    under_way_.erase(name);
+    running_.erase(name);
     if (names.results.contains(name))
       ++done_;
     else if (names.failures.contains(name))
       failed_.push_back({text_of(name), "", name});
   }
-  std::erase_if(under_way_, [&](auto const& entry) { return !all.contains(entry.first); });
+  std::erase_if(running_, [&](auto const& entry) { return !all.contains(entry.first); });
 }
 
 bool WatchedSweep::awaits_samples() const {
-  return std::any_of(under_way_.begin(), under_way_.end(),
+  return std::any_of(running_.begin(), running_.end(),
                      [](auto const& entry) { return entry.second->awaits_samples(); });
 }
 
 std::vector<std::string> WatchedSweep::results() const {
   std::vector<std::string> list;
-  for (auto const& [name, run] : under_way_) list.push_back(run->result());
+  for (auto const& [name, run] : running_) list.push_back(run->result());
   return list;
 }
 
@@ -114,31 +114,30 @@ std::string WatchedSweep::text_of(std::string const& name) const {
 std::vector<std::string> WatchedSweep::lines(FrameForm const&) const {
   constexpr std::size_t kBar = 24;
   auto const ended = done_ + failed_.size();
-  auto const to_come = runs_ - ended - std::min(runs_ - ended, under_way_.size());
+  auto const pending = runs_ - ended - std::min(runs_ - ended, running_.size());
   std::vector<std::string> list;
   if (known_) {
     auto const filled = runs_ == 0 ? kBar : ended * kBar / runs_;
     list.push_back(fmt::format("{}: sweep of {} runs", one_line(folder_), runs_));
     list.push_back(fmt::format("  [{}{}] {} done, {} failed, {} running, {} pending",
                                std::string(filled, '#'), std::string(kBar - filled, '.'), done_,
-                               failed_.size(), under_way_.size(), to_come));
+                               failed_.size(), running_.size(), pending));
   } else {
     list.push_back(one_line(folder_) + ": sweep with an unknown number of runs");
-    list.push_back(fmt::format("  {} done, {} failed, {} running", done_, failed_.size(), under_way_.size()));
+    list.push_back(fmt::format("  {} done, {} failed, {} running", done_, failed_.size(), running_.size()));
   }
   std::size_t shown = 0;
-  if (!under_way_.empty()) list.push_back("  running");
-  for (auto const& [name, run] : under_way_)
-    if (shown++ < kMostListed)
-      list.push_back(fmt::format("    {}: {}", text_of(name), run->one_line_state()));
-  if (under_way_.size() > kMostListed) list.push_back(more(under_way_.size()));
+  if (!running_.empty()) list.push_back("  running");
+  for (auto const& [name, run] : running_)
+    if (shown++ < kMaxListed) list.push_back(fmt::format("    {}: {}", text_of(name), run->one_line_state()));
+  if (running_.size() > kMaxListed) list.push_back(more(running_.size()));
   if (!failed_.empty()) list.push_back("  failed");
-  for (std::size_t i = 0; i < std::min(failed_.size(), kMostListed); ++i) {
+  for (std::size_t i = 0; i < std::min(failed_.size(), kMaxListed); ++i) {
     auto const& [text, error, name] = failed_[i];
     list.push_back(
         fmt::format("    {}: {}", text, name.empty() ? error : failure_in(failure_path(folder_, name))));
   }
-  if (failed_.size() > kMostListed) list.push_back(more(failed_.size()));
+  if (failed_.size() > kMaxListed) list.push_back(more(failed_.size()));
   return list;
 }
 

@@ -18,7 +18,7 @@ class WatchedSweep {
   void update();
   // True for any of the active runs.
   bool awaits_samples() const;
-  bool has_ended() const { return known_ && under_way_.empty() && done_ + failed_.size() == runs_; }
+  bool has_ended() const { return known_ && running_.empty() && done_ + failed_.size() == runs_; }
   std::vector<std::string> lines(FrameForm const& form) const;
   // The results that are being written.
   std::vector<std::string> results() const;
@@ -35,8 +35,8 @@ class WatchedSweep {
   std::string folder_;
   bool known_ = false;  // the list of runs is known
   std::size_t runs_ = 0, done_ = 0;
-  std::map<std::string, std::string> texts_;                      // by name, the varied settings
-  std::map<std::string, std::unique_ptr<WatchedRun>> under_way_;  // by name
+  std::map<std::string, std::string> texts_;                    // by name, the varied settings
+  std::map<std::string, std::unique_ptr<WatchedRun>> running_;  // by name
   std::vector<Failed> failed_;
 };
 

@@ -22,7 +22,7 @@ class ThreadOversubscription final : public ThreadBlocks {
   enum class Reference : std::uint8_t { highest, previous };
   enum class Decrease : std::uint8_t { limits, one_less, none };
   struct Params {
-    LeavesOn trigger = LeavesOn::faults;
+    SwapTrigger trigger = SwapTrigger::faults;
     std::uint32_t blocks = 2;
     std::uint32_t period = 100'000;
     std::uint32_t threshold = 20;
@@ -34,10 +34,10 @@ class ThreadOversubscription final : public ThreadBlocks {
     std::uint32_t warp_bytes = 80;
     void describe(ParamTable& t) {
       t.choice(
-          "trigger", trigger, {{"faults", LeavesOn::faults}, {"long_latency", LeavesOn::accesses}},
+          "trigger", trigger, {{"faults", SwapTrigger::faults}, {"long_latency", SwapTrigger::accesses}},
           "Stall of all warps at which a block is swapped out: page faults only, or accesses of any kind",
           "Batch-aware unified memory (ASPLOS 2020), section 4.1: faults; Fig. 5: long_latency");
-      t.count("blocks", blocks, {1, kMostExtra},
+      t.count("blocks", blocks, {1, kMaxExtra},
               "Maximum extra blocks held by an SM in addition to issuing blocks", "assumed");
       t.count("period", period, {1000, 1'000'000'000},
               "Cycles between changes of the number of extra blocks, by one",
@@ -84,8 +84,8 @@ class ThreadOversubscription final : public ThreadBlocks {
         reference_(p.reference),
         decrease_(p.decrease) {}
 
-  LeavesOn leaves_on() const override { return trigger_; }
-  std::uint32_t most_extra() const override { return most_; }
+  SwapTrigger swap_trigger() const override { return trigger_; }
+  std::uint32_t max_extra() const override { return most_; }
   Context context() const override { return {saved_in_, warp_bytes_, saves_}; }
   std::uint32_t extra() const override { return static_cast<std::uint32_t>(extra_); }
   Duration period() const override { return period_; }
@@ -135,7 +135,7 @@ class ThreadOversubscription final : public ThreadBlocks {
   std::uint32_t limit_;  // of extra_, at most most_
   std::uint32_t threshold_;
   std::uint32_t warp_bytes_;
-  LeavesOn trigger_;
+  SwapTrigger trigger_;
   SavedIn saved_in_;
   Saves saves_;
   Mean mean_;

@@ -11,10 +11,10 @@ namespace {
 class VirtualThread final : public ThreadBlocks {
  public:
   struct Params {
-    std::uint32_t blocks = kMostExtra;
+    std::uint32_t blocks = kMaxExtra;
     std::uint32_t warp_bytes = 80;
     void describe(ParamTable& t) {
-      t.count("blocks", blocks, {1, kMostExtra},
+      t.count("blocks", blocks, {1, kMaxExtra},
               "Maximum extra blocks held by an SM in addition to issuing blocks",
               "assumed: the limit of the model");
       t.count("warp_bytes", warp_bytes, {0, 4096},
@@ -24,8 +24,8 @@ class VirtualThread final : public ThreadBlocks {
   };
   explicit VirtualThread(Params const& p) : blocks_(p.blocks), warp_bytes_(p.warp_bytes) {}
 
-  LeavesOn leaves_on() const override { return LeavesOn::accesses; }
-  std::uint32_t most_extra() const override { return blocks_; }
+  SwapTrigger swap_trigger() const override { return SwapTrigger::accesses; }
+  std::uint32_t max_extra() const override { return blocks_; }
   Context context() const override { return {SavedIn::shared_memory, warp_bytes_}; }
   bool takes(std::uint32_t held, bool has_capacity) const override { return has_capacity && held < blocks_; }
   std::uint32_t extra() const override { return blocks_; }

@@ -138,7 +138,7 @@ class AddressSpaceAware final : public DramScheduler {
       auto const queue = queue_for(request);
       full[queue] = full[queue] || !has_room(queue, request);
       if (full[queue]) continue;
-      come(queue, request);
+      enqueue(queue, request);
       queue_of_[i] = static_cast<std::uint8_t>(queue);
     }
   }
@@ -155,7 +155,7 @@ class AddressSpaceAware final : public DramScheduler {
                         (params_->overflow == Overflow::waits || has_room(kSilver, m));
     return silver ? kSilver : kNormal;
   }
-  void come(std::size_t queue, MemRequest const& m) {
+  void enqueue(std::size_t queue, MemRequest const& m) {
     lines_[queue] += m.train.lines();
     if (queue != kSilver) return;
     taken_ += m.train.lines();

@@ -12,9 +12,9 @@ class AgedLru final : public EvictionOrder {
  public:
   explicit AgedLru(Setup const& setup) : units_(setup.page_bits, setup.spaces) {}
 
-  void arrived(std::uint64_t unit) override { units_.put_last(unit); }
-  void left(std::uint64_t unit) override { units_.remove(unit); }
-  std::optional<std::uint64_t> victim(MayLeave const& may_leave) override { return units_.first(may_leave); }
+  void arrived(std::uint64_t unit) override { units_.move_to_end(unit); }
+  void removed(std::uint64_t unit) override { units_.remove(unit); }
+  std::optional<std::uint64_t> victim(Evictable const& evictable) override { return units_.first(evictable); }
 
   auto members() { return std::tie(units_); }
 

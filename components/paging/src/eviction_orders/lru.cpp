@@ -24,10 +24,10 @@ class Lru final : public EvictionOrder {
       : params_{p}, units_(setup.page_bits, setup.spaces), last_used_(setup.page_bits, setup.spaces) {}
 
   Duration epoch() const override { return params_->epoch; }
-  void arrived(std::uint64_t unit) override { units_.put_last(unit); }
+  void arrived(std::uint64_t unit) override { units_.move_to_end(unit); }
   void used(std::uint64_t unit, Time now) override {
     if (!units_.holds(unit)) return;
-    units_.put_last(unit);
+    units_.move_to_end(unit);
     auto const epoch = static_cast<std::uint64_t>(now.time_since_epoch() / params_->epoch) + 1;
     if (counts_.epoch != epoch) ++counts_.epochs;
     counts_.epoch = epoch;
@@ -35,8 +35,8 @@ class Lru final : public EvictionOrder {
     if (last != epoch) ++counts_.units;
     last = epoch;
   }
-  void left(std::uint64_t unit) override { units_.remove(unit); }
-  std::optional<std::uint64_t> victim(MayLeave const& may_leave) override { return units_.first(may_leave); }
+  void removed(std::uint64_t unit) override { units_.remove(unit); }
+  std::optional<std::uint64_t> victim(Evictable const& evictable) override { return units_.first(evictable); }
 
   static auto stats() {
     using S = Lru const&;

@@ -25,7 +25,7 @@ class Random final : public EvictionOrder {
     units_.push_back(unit);
     place.after = units_.size();
   }
-  void left(std::uint64_t unit) override {
+  void removed(std::uint64_t unit) override {
     auto& place = place_.of(unit);
     if (place.after == 0) return;
     auto const last = units_.back();
@@ -35,11 +35,11 @@ class Random final : public EvictionOrder {
     place.after = 0;
     if (last != unit) place_.of(last).after = freed;
   }
-  std::optional<std::uint64_t> victim(MayLeave const& may_leave) override {
+  std::optional<std::uint64_t> victim(Evictable const& evictable) override {
     if (units_.empty()) return std::nullopt;
     auto const first = draws_.below(units_.size());
     for (std::size_t i = 0; i < units_.size(); ++i)
-      if (auto const unit = units_[(first + i) % units_.size()]; may_leave(unit)) return unit;
+      if (auto const unit = units_[(first + i) % units_.size()]; evictable(unit)) return unit;
     return std::nullopt;
   }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch-aware unified memory (ASPLOS 2020), Fig. 8: evictions take no time. They begin as with `unobtrusive`
 // and the same `ahead`, for which this policy is a bound. Translations are still removed from TLBs.
-#include "beside_pages.hpp"
+#include "overlapped_eviction.hpp"
 
 namespace farfault::eviction_schedules {
 namespace {
 
-struct Ideal final : BesidePages {
-  using BesidePages::BesidePages;
+struct Ideal final : OverlappedEviction {
+  using OverlappedEviction::OverlappedEviction;
   bool takes_time() const override { return false; }
 };
 

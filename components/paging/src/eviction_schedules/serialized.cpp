@@ -8,11 +8,11 @@ namespace farfault::eviction_schedules {
 namespace {
 
 struct Serialized final : EvictionSchedule {
-  bool begins(Moment const& now) const override {
-    return now.page_waits && now.in == 0 && now.unmapping == 0 && now.unmapped == 0 && now.out == 0;
+  bool evicts(Snapshot const& now) const override {
+    return now.page_needs_frame && now.in == 0 && now.unmapping == 0 && now.unmapped == 0 && now.out == 0;
   }
-  bool leaves(Moment const& now) const override { return now.out == 0; }
-  bool comes(Moment const& now) const override { return now.out == 0; }
+  bool writes_out(Snapshot const& now) const override { return now.out == 0; }
+  bool reads_in(Snapshot const& now) const override { return now.out == 0; }
 };
 
 }  // namespace

@@ -2,13 +2,13 @@
 // Batch-aware unified memory (ASPLOS 2020), section 4.2: one unit is evicted when a batch begins and the
 // memory is full. Each further unit is transferred together with a page that migrates in, over the opposite
 // direction of the link.
-#include "beside_pages.hpp"
+#include "overlapped_eviction.hpp"
 
 namespace farfault::eviction_schedules {
 namespace {
 
-struct Unobtrusive final : BesidePages {
-  using BesidePages::BesidePages;
+struct Unobtrusive final : OverlappedEviction {
+  using OverlappedEviction::OverlappedEviction;
 };
 
 }  // namespace

@@ -6,9 +6,7 @@ namespace {
 
 // UVM_PERF_FAULT_REPLAY_POLICY_BLOCK (uvm_gpu.h).
 struct Block final : FaultReplay {
-  Orders after(Moment m) const override {
-    return m == Moment::buffer_empty ? Orders::nothing : Orders::replay;
-  }
+  Action after(Point m) const override { return m == Point::buffer_empty ? Action::none : Action::replay; }
 };
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 // As if each batch had one fault and the driver did not sort pages.
 struct EachFault final : FaultReplay {
   bool in_batches() const override { return false; }
-  Orders after(Moment) const override { return Orders::nothing; }
+  Action after(Point) const override { return Action::none; }
 };
 
 }  // namespace

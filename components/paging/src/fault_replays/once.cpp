@@ -6,9 +6,7 @@ namespace {
 
 // UVM_PERF_FAULT_REPLAY_POLICY_ONCE (uvm_gpu.h).
 struct Once final : FaultReplay {
-  Orders after(Moment m) const override {
-    return m == Moment::buffer_empty ? Orders::replay : Orders::nothing;
-  }
+  Action after(Point m) const override { return m == Point::buffer_empty ? Action::replay : Action::none; }
 };
 
 }  // namespace

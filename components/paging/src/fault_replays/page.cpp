@@ -8,7 +8,7 @@ namespace {
 // migrated.
 struct Page final : FaultReplay {
   bool by_page() const override { return true; }
-  Orders after(Moment) const override { return Orders::nothing; }
+  Action after(Point) const override { return Action::none; }
 };
 
 }  // namespace

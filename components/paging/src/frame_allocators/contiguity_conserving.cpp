@@ -47,7 +47,7 @@ class ContiguityConserving final : public FrameAllocator {
   std::uint64_t allocate(std::uint64_t page) override {
     FF_CHECK(!empty(), "a frame is allocated but none is free");
     auto const space = space_of(page);
-    if (setup_->en_masse.size_of(page) != 0)
+    if (setup_->large_regions.size_of(page) != 0)
       if (auto const frame = own_place(page, space)) return *frame;
     return any_place(page, space);
   }
@@ -78,7 +78,7 @@ class ContiguityConserving final : public FrameAllocator {
       --in_use_;
       if (l.region != kNone) regions_.forget(l.region);
       l.region = kNone;
-      l.owner = kNobody;
+      l.owner = kNoOwner;
     });
   }
 
@@ -88,12 +88,12 @@ class ContiguityConserving final : public FrameAllocator {
     FF_CHECK(frame < setup_->frames, "a frame to occupy is beyond the memory");
     while (large_.size() <= number) add_large();
     FF_CHECK(!is_used(number, offset), "a frame to occupy is already in use");
-    give(number, offset, kNobodysPage, kNobody);
+    give(number, offset, kUnownedPage, kNoOwner);
   }
 
   bool lacks_large_frame(std::uint64_t page) const override {
-    if (setup_->most_moved == 0 || has_free_whole()) return false;
-    if (setup_->en_masse.size_of(page) != 0) {
+    if (setup_->max_moved == 0 || has_free_whole()) return false;
+    if (setup_->large_regions.size_of(page) != 0) {
       auto const number = large_frame_of(region_of(page));
       if (number == kNone) return true;
       if (has_own_place(page, number)) return false;
@@ -146,9 +146,9 @@ class ContiguityConserving final : public FrameAllocator {
 
  private:
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  // Owners in addition to the spaces. A free large frame has owner kNobody, too.
-  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
-  static constexpr std::uint32_t kSeveral = kNobody - 1;
+  // Owners in addition to the spaces. A free large frame has owner kNoOwner, too.
+  static constexpr std::uint32_t kNoOwner = ~std::uint32_t{0};
+  static constexpr std::uint32_t kSeveral = kNoOwner - 1;
   // Lists: each large frame with a free frame is in one list.
   static constexpr std::uint64_t kFree = 0;
   static constexpr std::uint64_t kShared = 1;
@@ -158,7 +158,7 @@ class ContiguityConserving final : public FrameAllocator {
     std::uint64_t region = kNone;  // region whose pages have their own offsets here
     std::uint64_t next = kNone;    // links of its list
     std::uint64_t previous = kNone;
-    std::uint32_t owner = kNobody;
+    std::uint32_t owner = kNoOwner;
     std::uint32_t used = 0;      // frames in use
     std::uint32_t shrunk = 0;    // has lost pages and holds others
     std::uint32_t emptying = 0;  // its pages are being moved out
@@ -201,7 +201,7 @@ class ContiguityConserving final : public FrameAllocator {
   }
   void mark(std::uint64_t number, std::uint64_t offset, std::uint64_t page) {
     word_of(number, offset) |= bit_of(offset);
-    if (setup_->most_moved != 0) pages_[at(number, offset)] = page;
+    if (setup_->max_moved != 0) pages_[at(number, offset)] = page;
   }
   // The large frame must have a free frame.
   std::uint64_t lowest_free(std::uint64_t number) const {
@@ -218,7 +218,7 @@ class ContiguityConserving final : public FrameAllocator {
     auto const& l = large_[number];
     if (l.used == 0) return l.emptying != 0 ? kNone : kFree;
     if (l.used == frames_in(number) || l.emptying != 0) return kNone;
-    if (l.owner == kNobody || l.owner == kSeveral) return kShared;
+    if (l.owner == kNoOwner || l.owner == kSeveral) return kShared;
     return l.region == kNone ? base_pages_of(l.owner) : regions_of(l.owner);
   }
   void append(std::uint64_t number, std::uint64_t list) {
@@ -248,7 +248,7 @@ class ContiguityConserving final : public FrameAllocator {
     auto const number = large_.size();
     large_.emplace_back();
     bits_.resize(bits_.size() + words_of_large());
-    if (setup_->most_moved != 0) pages_.resize(pages_.size() + frames_of_large());
+    if (setup_->max_moved != 0) pages_.resize(pages_.size() + frames_of_large());
     append(number, kFree);
     return number;
   }
@@ -365,7 +365,7 @@ class ContiguityConserving final : public FrameAllocator {
       for (auto const n : all) room += free_in(n);
       for (auto const n : all) {
         auto const used = large_[n].used;
-        bool const may_be = n < whole_frames() && used <= setup_->most_moved;
+        bool const may_be = n < whole_frames() && used <= setup_->max_moved;
         if (may_be && used <= room - free_in(n)) found.push_back({used, n, group});
       }
     }
@@ -374,7 +374,7 @@ class ContiguityConserving final : public FrameAllocator {
   }
   bool may_be_emptied(std::uint64_t number, MayMove const& may_move) const {
     for (std::uint64_t i = 0; i < frames_of_large(); ++i)
-      if (is_used(number, i) && pages_[at(number, i)] != kNobodysPage && !may_move(pages_[at(number, i)]))
+      if (is_used(number, i) && pages_[at(number, i)] != kUnownedPage && !may_move(pages_[at(number, i)]))
         return false;
     return true;
   }
@@ -389,7 +389,7 @@ class ContiguityConserving final : public FrameAllocator {
       if (!is_used(number, i)) continue;
       if (free_in(*next) == 0) ++next;
       auto const page = pages_[at(number, i)];
-      auto const owner = page == kNobodysPage ? kNobody : space_of(page);
+      auto const owner = page == kUnownedPage ? kNoOwner : space_of(page);
       moves.push_back({page, at(number, i), give(*next, lowest_free(*next), page, owner)});
     }
   }

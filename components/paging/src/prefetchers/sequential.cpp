@@ -26,7 +26,7 @@ class Sequential final : public Prefetcher {
     for (std::size_t p = 0; p < chosen.size(); ++p) {
       if (left != 0) {
         --left;
-        chosen[p] = block.may_come[p];
+        chosen[p] = block.candidates[p];
       }
       if (block.faulted[p]) left = pages_;
     }

@@ -40,7 +40,7 @@ class Tree final : public Prefetcher {
         break;
       }
     }
-    return there & block.may_come;
+    return there & block.candidates;
   }
 
   auto members() { return std::tie(threshold_, leaf_, pages_); }
@@ -50,7 +50,7 @@ class Tree final : public Prefetcher {
 
   static void add(std::size_t first, std::size_t span, Block const& block, BlockPages& there) {
     for (auto p = first; p < first + span; ++p)
-      if (block.may_come[p]) there.set(p);
+      if (block.candidates[p]) there.set(p);
   }
   static std::uint64_t count(BlockPages const& pages, std::size_t first, std::size_t span) {
     std::uint64_t n = 0;

@@ -6,7 +6,7 @@ namespace {
 
 // NVIDIA GPUs since Pascal: a buffer that the GMMU writes (uvm_gpu_replayable_faults.c).
 struct Gpu final : FaultPath {
-  bool kept_by_gpu(FaultKind) const override { return true; }
+  bool recorded_by_gpu(FaultKind) const override { return true; }
 };
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace {
 
 // PCIe ATS: the IOMMU's page request queue.
 struct Iommu final : FaultPath {
-  bool kept_by_gpu(FaultKind) const override { return false; }
+  bool recorded_by_gpu(FaultKind) const override { return false; }
 };
 
 }  // namespace

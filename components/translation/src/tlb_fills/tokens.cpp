@@ -101,24 +101,24 @@ class Tokens final : public TlbFill {
             {p.bypass_entries, p.bypass_entries, s.page_bits, *s.replacement, s.page_sizes})),
         applications_(s.sms.size()) {}
 
-  std::optional<PageTranslation> beside(std::uint64_t page, Access access) override {
+  std::optional<PageTranslation> lookup_bypassed(std::uint64_t page, Access access) override {
     auto const found = bypass_->lookup(page);
     if (!found || !found->allows(access)) return std::nullopt;
     ++bypass_hits_;
     return found;
   }
-  void looked_up(Asker const& asker, bool hit, Time now) override {
-    auto& a = application(asker.application, now);
+  void looked_up(Requester const& requester, bool hit, Time now) override {
+    auto& a = application(requester.application, now);
     ++(hit ? a.hits : a.misses);
-    if (place_of(asker)) a.slots = std::max(a.slots, std::uint64_t{asker.warp} + 1);
+    if (place_of(requester)) a.slots = std::max(a.slots, std::uint64_t{requester.warp} + 1);
   }
-  bool fills(Asker const& asker, Time now) override {
-    auto const& a = application(asker.application, now);
-    auto const sm = place_of(asker);
+  bool fills(Requester const& requester, Time now) override {
+    auto const& a = application(requester.application, now);
+    auto const sm = place_of(requester);
     if (a.has_rate == 0 || a.share == kWhole || !sm) return true;
-    return asker.warp * sms_.value[asker.application].size() + *sm < a.tokens;
+    return requester.warp * sms_.value[requester.application].size() + *sm < a.tokens;
   }
-  void keep_beside(std::uint64_t page, PageTranslation const& translation) override {
+  void keep_bypassed(std::uint64_t page, PageTranslation const& translation) override {
     bypass_->fill(page, translation);
     ++bypass_fills_;
   }
@@ -176,10 +176,10 @@ class Tokens final : public TlbFill {
   }
 
   // Position of the source among its application's SMs; nothing if it is a scalar cache.
-  std::optional<std::size_t> place_of(Asker const& asker) const {
-    auto const& sms = sms_.value[asker.application];
-    auto const at = std::lower_bound(sms.begin(), sms.end(), asker.client);
-    if (at == sms.end() || *at != asker.client) return std::nullopt;
+  std::optional<std::size_t> place_of(Requester const& requester) const {
+    auto const& sms = sms_.value[requester.application];
+    auto const at = std::lower_bound(sms.begin(), sms.end(), requester.client);
+    if (at == sms.end() || *at != requester.client) return std::nullopt;
     return static_cast<std::size_t>(at - sms.begin());
   }
 

@@ -179,7 +179,7 @@ class Range final : public TlbOrganization {
   }
 
   // True if the page table continues the range at `page`, unchanged since time zero.
-  bool is_mapped_beside(Run const& r, std::uint64_t page) const {
+  bool is_mapped_next_to(Run const& r, std::uint64_t page) const {
     return is_of_its_space(r, page) && !has_changed(page, page + step_of(r)) &&
            mapped_.value->get().find(page) == translation_in(r, page);
   }
@@ -189,9 +189,9 @@ class Range final : public TlbOrganization {
     auto const most = form_->fetched_pages;
     std::uint32_t before = 0, behind = 0;
     auto const step = step_of(r);
-    for (; before < most && is_mapped_beside(r, r.first - (before + 1) * step); ++before) {
+    for (; before < most && is_mapped_next_to(r, r.first - (before + 1) * step); ++before) {
     }
-    for (; behind < most && is_mapped_beside(r, end_of(r) + behind * step); ++behind) {
+    for (; behind < most && is_mapped_next_to(r, end_of(r) + behind * step); ++behind) {
     }
     r.frame = translation_in(r, r.first - before * step).frame;
     r.first -= before * step;

@@ -6,7 +6,7 @@
 //
 // - sibling(NAME): a parameter of the same Spec. setting(KEY): any parameter, by its full key.
 // - Fact: a property that follows from several parameters or from the machine. Its owner computes it and
-//   passes it to Config::leave_out_unused().
+//   passes it to Config::exclude_unused().
 // - a || b: one of the two is sufficient. Conditions of several only_when() must all hold.
 // - text() is the part of a message after "only with".
 #pragma once

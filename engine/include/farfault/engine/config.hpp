@@ -18,7 +18,7 @@
 // Limits: files of 16 MiB, includes and tables 16 deep, each file included once.
 //
 // Errors: mistakes are collected while files are read and parameters bound, one sentence each with file,
-// line, key, value and rule; reject_mistakes() throws them all as one UserError. In a file that is not valid
+// line, key, value and rule; reject_errors() throws them all as one UserError. In a file that is not valid
 // TOML, the first mistake hides the rest of the file. An unreadable file throws at once.
 #pragma once
 
@@ -37,7 +37,7 @@
 namespace farfault {
 
 // The mistakes of a configuration: what() has one line per mistake.
-class ConfigMistakes : public UserError {
+class ConfigErrors : public UserError {
  public:
   using UserError::UserError;
 };
@@ -82,11 +82,11 @@ class Config {
   void bind(std::string_view section, ParamTable const& table, Spec spec = Spec::passing);
   // Leaves out the parameters whose conditions on these facts do not hold.
   using Facts = std::vector<std::pair<Fact, bool>>;
-  void leave_out_unused(Facts const& facts);
+  void exclude_unused(Facts const& facts);
   // Removes the bound parameters at and below `key` from the resolved text, also after choose_again(): a
   // section as a whole, whose choice does not vary. `only_with` is the choice that would use them, e.g.
   // workload.name = "bfs".
-  void leave_out(std::string_view key, std::string_view only_with);
+  void exclude(std::string_view key, std::string_view only_with);
   // Number of tables in the array `section`; 0 if the array is missing.
   std::size_t array_size(std::string_view section) const;
   // Names table `number` of the array `section`: keys below "link.0" become keys below
@@ -116,9 +116,9 @@ class Config {
   void refuse_value(std::string_view key, std::string const& rule);
   // Throws one UserError for all mistakes so far and all entries neither bound nor taken: one
   // line each, grouped by file in order of reading; 20 lines, and the number of further ones.
-  void reject_mistakes() const;
+  void reject_errors() const;
   // Mistakes reported so far; unbound entries do not count.
-  bool has_mistakes() const { return !mistakes_.empty(); }
+  bool has_errors() const { return !errors_.empty(); }
 
   // Settings, except from presets, that were left out: "key (file:line; only with CHOICE)" each. Empty after
   // vary().
@@ -148,7 +148,7 @@ class Config {
   // an array or a table.
   bool vary(std::string_view key, std::string_view value, std::string const& file, int line);
   // After the last vary(): discards all mistakes, forgets the facts and leaves out the parameters whose
-  // conditions do not hold now. Callers of leave_out_unused() repeat their call.
+  // conditions do not hold now. Callers of exclude_unused() repeat their call.
   void choose_again();
 
  private:
@@ -156,11 +156,11 @@ class Config {
   struct Line : Bound {
     std::size_t section;  // an index into sections_
     std::string text;
-    bool left_out = false;
+    bool excluded = false;
     bool for_good = false;
     std::vector<Condition> only_when = {};
   };
-  struct Mistake {
+  struct ConfigError {
     std::size_t file;  // its number in the order of reading
     int line;
     std::string text;
@@ -181,12 +181,12 @@ class Config {
   static void write(Line& line, std::string value, bool quoted);
   std::size_t section_of(std::string_view key);
   std::vector<Line*> lines_at_and_below(std::string_view key);
-  void leave_out(Line& line, std::string_view only_with);
+  void exclude(Line& line, std::string_view only_with);
   void decide();
   static void check_form(Param const& param, Entry const& e);
   static bool is_quoted(Param const& param, std::string const& value);
   void refuse(Entry const& e, std::string const& why);
-  void add_mistake(std::string const& file, int line, std::string text);
+  void add_error(std::string const& file, int line, std::string text);
   std::size_t number_of(std::string const& file) const;
   static std::string place(Entry const& e);
 
@@ -202,8 +202,8 @@ class Config {
   std::vector<std::string> sections_;                             // of lines, in the order of binding
   std::vector<std::string> unused_;
   std::vector<std::string> files_;
-  std::vector<Mistake> mistakes_;
-  std::size_t mistakes_not_kept_ = 0;
+  std::vector<ConfigError> errors_;
+  std::size_t errors_dropped_ = 0;
   std::map<std::string, std::optional<Param>, std::less<>> variable_;  // by key: the bound parameter
   std::vector<std::size_t> undecided_;  // lines with conditions on unknown facts or parameters
   std::map<std::string, bool, std::less<>> facts_;

@@ -51,7 +51,7 @@ struct EngineProfile {
   std::uint64_t rounds = 0;         // synchronizations of this rank's lanes
   std::uint64_t shared_rounds = 0;  // of these, run by several workers
   std::uint64_t longest_lanes = 0;  // events of the longest lane, summed over the rounds of several lanes
-  std::uint64_t leader_looks =
+  std::uint64_t leader_polls =
       0;                        // lanes, mailboxes and pairs of lanes examined by the leader between rounds
   std::uint64_t exchanges = 0;  // with other ranks
   std::uint64_t summaries = 0;  // of these, with a summary of all ranks

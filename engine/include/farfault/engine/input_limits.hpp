@@ -17,11 +17,11 @@
 namespace farfault {
 
 struct InputLimits {
-  static constexpr std::uint64_t kMostNodes = 1'000'000;
-  static constexpr std::uint64_t kMostLinks = 4'000'000;
-  static constexpr std::uint64_t kMostVertices = 0xffff'ffff;
-  static constexpr std::uint64_t kMostEdges = 4'000'000'000;
-  static constexpr ByteSize kMostBytes{std::uint64_t{1} << 50};
+  static constexpr std::uint64_t kMaxNodes = 1'000'000;
+  static constexpr std::uint64_t kMaxLinks = 4'000'000;
+  static constexpr std::uint64_t kMaxVertices = 0xffff'ffff;
+  static constexpr std::uint64_t kMaxEdges = 4'000'000'000;
+  static constexpr ByteSize kMaxBytes{std::uint64_t{1} << 50};
 
   ByteSize names{0};
   std::uint64_t nodes = 0;

@@ -37,13 +37,13 @@ namespace farfault {
 // The table of a complete text. Throws UserError "<name>:<line>: <why>".
 toml::table parse_toml(std::string_view text, std::string const& name);
 
-struct TomlMistake {
+struct TomlError {
   int line;
   std::string why;
 };
 // As above, but collects mistakes: duplicate keys are added to
-// `mistakes`, and the first value of each counts. Returns nullopt for invalid TOML, with the reason in
-// `mistakes`.
-std::optional<toml::table> parse_toml(std::string_view text, std::vector<TomlMistake>& mistakes);
+// `errors`, and the first value of each counts. Returns nullopt for invalid TOML, with the reason in
+// `errors`.
+std::optional<toml::table> parse_toml(std::string_view text, std::vector<TomlError>& errors);
 
 }  // namespace farfault

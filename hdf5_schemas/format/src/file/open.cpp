@@ -59,14 +59,14 @@ void check_has_one_name(hid_t object) {
 
 // HDF5 unpacks a whole chunk, so a small file could allocate any amount of memory.
 void check_chunks(hid_t dataset, hid_t list) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;  // as in python/farfault/objects.py
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 20;  // as in python/farfault/objects.py
   std::array<hsize_t, H5S_MAX_RANK> chunk{};
   auto const rank = static_cast<std::size_t>(
       check(H5Pget_chunk(list, H5S_MAX_RANK, chunk.data()), "the chunk size of a dataset cannot be read"));
   Handle const type(H5Dget_type(dataset), "a dataset has no type");
   std::uint64_t bytes = std::max<std::uint64_t>(H5Tget_size(type), 1);
   for (std::size_t axis = 0; axis < rank; ++axis) {
-    if (chunk[axis] > kMostBytes / bytes)
+    if (chunk[axis] > kMaxBytes / bytes)
       throw Hdf5Failure(path_of(dataset) + " has chunks larger than 64 MiB");
     bytes *= std::max<hsize_t>(chunk[axis], 1);
   }

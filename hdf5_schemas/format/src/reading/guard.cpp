@@ -38,7 +38,7 @@ constexpr std::uint64_t kBytesPerSecond =
 constexpr rlim_t kSeconds = 10;
 // Wall-clock time per second of processor time, for a file on a slow network and a loaded machine.
 constexpr std::uint64_t kWaiting = 6;
-constexpr std::size_t kMostAnswer = std::size_t{1} << 28;
+constexpr std::size_t kMaxAnswer = std::size_t{1} << 28;
 constexpr std::array kStops = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};  // sent by a user, not caused by the file
 constexpr int kOutOfMemory = 4, kOtherFault = 3;                   // exit codes of the child
 
@@ -111,7 +111,7 @@ std::string answer_of(pid_t child, int fd, std::chrono::milliseconds longest) {
     auto const ready = ::poll(&event, 1, static_cast<int>(slice.count()));
     if (ready < 0 && errno != EINTR) break;
     if (ready == 0) waited += slice;
-    if (waited >= longest || answer.size() > kMostAnswer) {
+    if (waited >= longest || answer.size() > kMaxAnswer) {
       ::kill(child, SIGKILL);
       return {};
     }

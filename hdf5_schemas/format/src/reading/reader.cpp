@@ -113,11 +113,10 @@ std::string joined(List const& list, std::string const& separator, Item item) {
 std::string cluster_text(ResultSummary const& s) {
   if (s.machines.empty()) return {};
   auto const named = [](char const* one, std::vector<std::string> const& all) {
-    constexpr std::size_t kMost = 8;
+    constexpr std::size_t kMax = 8;
     std::string text = ", " + std::to_string(all.size()) + " " + one + (all.size() == 1 ? " (" : "s (");
-    for (std::size_t i = 0; i < std::min(all.size(), kMost); ++i)
-      text += (i == 0 ? "" : ", ") + shown(all[i]);
-    return text + (all.size() > kMost ? ", ...)" : ")");
+    for (std::size_t i = 0; i < std::min(all.size(), kMax); ++i) text += (i == 0 ? "" : ", ") + shown(all[i]);
+    return text + (all.size() > kMax ? ", ...)" : ")");
   };
   return "  cluster:  " + std::to_string(s.machines.size()) + " machines" + named("host", s.hosts) +
          named("driver", s.drivers) + "\n";

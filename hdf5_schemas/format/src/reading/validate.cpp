@@ -54,8 +54,8 @@ class Validation {
 
  private:
   void problem(std::string text) {
-    constexpr std::size_t kMost = 100, kLongest = 400;
-    if (problems_.size() >= kMost) return;
+    constexpr std::size_t kMax = 100, kLongest = 400;
+    if (problems_.size() >= kMax) return;
     if (text.size() > kLongest) text = std::string(first_characters(text, kLongest)) + "...";
     problems_.push_back(one_line(text));
   }

@@ -58,19 +58,19 @@ bool may_replace(std::string const& path, Content by, bool partial) {
 
 }  // namespace
 
-std::string would_be_lost(std::string const& path) {
+std::string unreplaceable_file(std::string const& path) {
   for (auto const* suffix : {"", ".partial", ".partial.new"})
     if (auto const name = path + suffix; !may_replace(name, Content::result, *suffix != '\0')) return name;
   return {};
 }
 
-void check_keeps(std::string const& path) {
-  if (auto const lost = would_be_lost(path); !lost.empty())
+void refuse_unreplaceable(std::string const& path) {
+  if (auto const lost = unreplaceable_file(path); !lost.empty())
     throw UserError("the result '" + one_line(path) + "' would overwrite '" + one_line(lost) +
                     "', which is not the result of a run");
 }
 
-void check_keeps_of_sweep(std::string const& path) {
+void refuse_unreplaceable_sweep(std::string const& path) {
   for (auto const& name : {path, path + ".partial"})
     if (!may_replace(name, Content::sweep, name != path))
       throw UserError("the sweep table '" + one_line(path) + "' would overwrite '" + one_line(name) +

@@ -10,7 +10,7 @@
 namespace farfault::results {
 namespace {
 
-UserError misfit(std::string const& source, std::string const& what) {
+UserError mismatch_error(std::string const& source, std::string const& what) {
   return UserError("cannot resume from '" + source + "': " + what);
 }
 
@@ -24,10 +24,10 @@ Part part_of(ObjectId earlier, std::string const& source, std::string const& nam
   Part part{open_dataset(earlier, name), {}};
   part.shape = shape_of_dataset(part.dataset);
   if (part.shape.extents.empty() || part.shape.row_values != row_values)
-    throw misfit(source, "'" + name + "' has a different shape in this run");
+    throw mismatch_error(source, "'" + name + "' has a different shape in this run");
   if (part.shape.rows() < rows)
-    throw misfit(source, "'" + name + "' has " + std::to_string(part.shape.rows()) +
-                             " rows, but the checkpoint needs " + std::to_string(rows));
+    throw mismatch_error(source, "'" + name + "' has " + std::to_string(part.shape.rows()) +
+                                     " rows, but the checkpoint needs " + std::to_string(rows));
   part.shape.extents[0] = rows;
   return part;
 }
@@ -52,7 +52,7 @@ std::vector<Cell> cells(Part const& part, ColumnType type, std::uint64_t row, st
 void ResultWriter::Impl::copy_from(std::string const& source, Position const& position) {
   auto const earlier = open_to_read(source, "cannot open the earlier file");
   if (position.rows.size() != tables.size())
-    throw misfit(source, "the checkpoint has a different number of tables");
+    throw mismatch_error(source, "the checkpoint has a different number of tables");
   for (auto& group : series) {
     if (position.samples == 0) break;
     group.grow(timeseries);
@@ -94,7 +94,7 @@ void ResultWriter::Impl::copy_from(std::string const& source, Position const& po
 
 ResultWriter ResultWriter::resume(std::string path, RunHeader const& header, Position const& position) {
   check_replaceable(path);
-  check_keeps(path);
+  refuse_unreplaceable(path);
   auto const partial = path + ".partial";
   if (is_locked(partial)) throw UserError("cannot write '" + partial + "': another run is writing it");
   auto const source = is_there(partial) ? partial : path;
@@ -113,7 +113,7 @@ ResultWriter ResultWriter::resume(std::string path, RunHeader const& header, Pos
     impl->copy_from(source, position);
   } catch (Hdf5Failure const& problem) {
     discard();
-    throw misfit(source, problem.what());
+    throw mismatch_error(source, problem.what());
   } catch (...) {
     discard();
     throw;

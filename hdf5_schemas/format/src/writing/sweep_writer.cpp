@@ -65,7 +65,7 @@ void write_table(ObjectId hdf5, SweepTable const& table) {
 
 void write_sweep(std::string const& path, SweepTable const& table) {
   check_replaceable(path);
-  check_keeps_of_sweep(path);
+  refuse_unreplaceable_sweep(path);
   auto const partial = path + ".partial";
   CommitFile file((quiet(), partial));
   std::string problem;

@@ -14,7 +14,7 @@
 namespace farfault::results {
 namespace {
 
-constexpr std::size_t kLeastWidth = 32;  // of texts in a growing column
+constexpr std::size_t kMinWidth = 32;  // of texts in a growing column
 
 TextForm joined(TextForm a, TextForm b) {
   return {std::max(a.width, b.width), a.ascii && b.ascii};
@@ -68,7 +68,7 @@ void Table::make(hid_t tables, std::optional<std::uint64_t> total) {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     auto& form = columns_[c].form;
     form = form_of(columns_[c].texts);
-    if (!total) form.width = std::max(std::bit_ceil(form.width), kLeastWidth);
+    if (!total) form.width = std::max(std::bit_ceil(form.width), kMinWidth);
     make_column(c, total, info_.columns[c].name);
   }
   tie();

@@ -89,7 +89,7 @@ void ResultWriter::Impl::flush(bool last) {
 ResultWriter::ResultWriter(std::string path, RunHeader const& header) {
   if (path.empty()) throw UserError("the file name of the result is empty");
   check_replaceable(path);
-  check_keeps(path);
+  refuse_unreplaceable(path);
   auto const partial = path + ".partial";
   impl_ = std::make_unique<Impl>(std::move(path), partial, header);
 }

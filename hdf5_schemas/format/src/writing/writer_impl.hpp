@@ -12,9 +12,9 @@
 
 namespace farfault::results {
 
-// Throws UserError if would_be_lost names a file.
-void check_keeps(std::string const& path);
-void check_keeps_of_sweep(std::string const& path);  // the same for the table of a sweep
+// Throws UserError if unreplaceable_file names a file.
+void refuse_unreplaceable(std::string const& path);
+void refuse_unreplaceable_sweep(std::string const& path);  // the same for the table of a sweep
 
 struct ResultWriter::Impl {
   Impl(std::string target, std::string written, RunHeader const& header);

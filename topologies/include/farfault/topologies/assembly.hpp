@@ -112,7 +112,7 @@ struct MemoryParams {
     return {fragmentation_index, fragmentation_occupancy, fragmentation_seed};
   }
   // The setting that enables large pages, as "key = value" for messages.
-  std::string says_large_pages() const;
+  std::string large_pages_setting() const;
   // log2 of the base pages per large page; 0 without large pages.
   unsigned large_size() const;
   // True if frame_allocation uses large frames; large_frame_size(): log2 of the base pages per large frame, 0
@@ -124,9 +124,13 @@ struct MemoryParams {
   // Bit s: pages of 2^s base pages may exist.
   std::uint32_t sizes_of_pages() const { return 1U | 1U << large_size(); }
   // True if a page may be mapped at its first touch; pages_move(): true if pages may migrate.
-  bool pages_wait() const { return placement.why_not({}).empty() && placement.make({})->leaves_out(); }
+  bool maps_at_first_touch() const {
+    return placement.why_not({}).empty() && placement.make({})->leaves_out();
+  }
   // True if a GPU is notified of a faulted access and issues it again at the replay.
-  bool replays_first_touches() const { return first_touch_by == FirstTouchBy::driver && pages_wait(); }
+  bool replays_first_touches() const {
+    return first_touch_by == FirstTouchBy::driver && maps_at_first_touch();
+  }
   bool replays_faults() const { return replays_first_touches() || pages_move() || relocates(); }
   bool makes_copies() const { return pages_move() && remote_touch.make({})->makes_copies(); }
   bool pages_move() const { return remote_touch.why_not({}).empty() && remote_touch.make({})->moves_pages(); }
@@ -174,7 +178,7 @@ struct MachineConfig {
 
   // Largest payload of a packet in bytes, without its header.
   std::uint32_t largest_payload() const {
-    auto const fault = faults_kept_by_gpus() != 0 ? fabric.fault_bytes : 0;
+    auto const fault = faults_recorded_by_gpus() != 0 ? fabric.fault_bytes : 0;
     return std::max({gpu.line_bytes, fabric.translation_bytes, fault});
   }
   // Packets on links of a kind; `nics_known`: the machine's source states bandwidths of NICs.
@@ -199,7 +203,7 @@ struct MachineConfig {
   // The faults that a GPU may be notified of, and the faults that it records in its buffer. Bit k: FaultKind
   // k.
   std::uint32_t faults() const;
-  std::uint32_t faults_kept_by_gpus() const;
+  std::uint32_t faults_recorded_by_gpus() const;
   // Interval at which the scheduler of GPU memory is informed about page walks, in cycles; 0: never.
   std::uint32_t pressure_epoch() const { return dram.scheduler.make({dram.queue})->pressure_epoch(); }
   // Maximum outstanding page-table reads and writes of a GMMU.
@@ -214,7 +218,7 @@ struct MachineConfig {
     return {epoch != Duration::zero() || batch.clean_pages == CleanPages::dropped, epoch};
   }
   // True if gpu.sm.thread_blocks is adaptive, with decisions at each period.
-  bool looks_at_periods() const { return sm.thread_blocks.make({})->period() != Duration::zero(); }
+  bool has_periods() const { return sm.thread_blocks.make({})->period() != Duration::zero(); }
   // True if the end of a kernel triggers work in the L2 slices of a GPU.
   bool writes_back_at_kernel_end() const {
     return l2_cache.write_back_at_kernel_end || l2_cache.software_coherent();
@@ -257,10 +261,10 @@ struct MachineConfig {
   // `more`: policies of extensions.
   void bind(Config& config, Policies const* more = nullptr);
   // Leaves out unused parameters, like bind(); call after Config::choose_again().
-  void leave_out_unused(Config& config) const;
+  void exclude_unused(Config& config) const;
   // Leaves out parameters without effect on the selected machine; call after bind().
   void fit_to(Machine const& chosen, Config& config) const;
-  // Reports incompatible parameters to `config`; its reject_mistakes() throws.
+  // Reports incompatible parameters to `config`; its reject_errors() throws.
   void check(Config& config) const;
 
  private:

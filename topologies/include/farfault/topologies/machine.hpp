@@ -43,10 +43,10 @@ std::string_view name_of(NodeKind kind);
 std::string_view name_of(LinkKind kind);
 
 // Limits of validate().
-inline constexpr std::size_t kMostNodes = InputLimits::kMostNodes;
-inline constexpr std::size_t kMostLinks = InputLimits::kMostLinks;
+inline constexpr std::size_t kMaxNodes = InputLimits::kMaxNodes;
+inline constexpr std::size_t kMaxLinks = InputLimits::kMaxLinks;
 inline constexpr std::size_t kLongestName = 255;  // bytes
-inline constexpr std::uint32_t kMostParallelLinks = 65'536;
+inline constexpr std::uint32_t kMaxParallelLinks = 65'536;
 inline constexpr Duration kLongestLatency = 1s;
 inline constexpr Bandwidth kLowestBandwidth{1'000'000};                   // 1 MB/s
 inline constexpr Bandwidth kHighestBandwidth{1'000'000'000'000'000'000};  // 1 EB/s

@@ -8,7 +8,7 @@
 namespace farfault::workloads {
 
 // Removes the workload's copies: all data is where it is needed.
-void leave_out_copies(Workload& workload);
+void exclude_copies(Workload& workload);
 
 // Adds copies to a workload without any. Buffers that the host wrote are copied to the GPUs before the first
 // kernel; all other buffers are copied back to the host after the last kernel. Without other buffers,

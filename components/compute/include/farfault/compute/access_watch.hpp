@@ -45,9 +45,9 @@ class AccessWatch final : public Observer {
   void after(Event const& e) override;
 
   // Number of outstanding traced transactions.
-  std::size_t under_way() const { return live_.size() - free_.size(); }
+  std::size_t outstanding() const { return live_.size() - free_.size(); }
   // Number of sampled transactions not traced because the SM had reached `most`.
-  std::uint64_t left_out() const { return left_out_; }
+  std::uint64_t omitted() const { return omitted_; }
   // All traces; outstanding transactions end at `now`, unfinished. Ends tracing.
   std::vector<AccessTrace> take(Time now);
 
@@ -63,11 +63,11 @@ class AccessWatch final : public Observer {
   };
   using Ids = std::vector<std::uint32_t>;
 
-  bool follows(Event const& e) const { return e.when < sample_.to || under_way() != 0; }
+  bool follows(Event const& e) const { return e.when < sample_.to || outstanding() != 0; }
   void issue(Time now);
   bool is_sampled(LsuItem const& item, Warp const& warp, std::uint64_t number) const;
   void translated(TranslateResponse const& m, Time now);
-  void answered(MemResponse const& m, Time now);
+  void responded(MemResponse const& m, Time now);
   // Removes the transaction from a list and returns its number; kNone if it is not traced.
   std::uint32_t take_from(std::map<std::uint64_t, Ids>& lists, std::uint64_t key, LsuItem const& item) const;
   std::uint32_t replay_of(std::uint64_t page, LsuItem const& item, Time now);
@@ -76,12 +76,13 @@ class AccessWatch final : public Observer {
   void enter_cache(std::uint32_t id, Time at);
   void finish(std::uint32_t id, Time at);
   // Adds a span from the end of the last one.
-  void spend(Live& live, Time until, Stage stage, Place place) const;
-  void spend_translation(Live& live, TranslateResponse const& m, Time now) const;
+  void add_span(Live& live, Time until, Stage stage, Place place) const;
+  void add_translation_spans(Live& live, TranslateResponse const& m, Time now) const;
   // `rest`: the stage to which the remaining time is attributed; null: the L2 cache or the links.
-  void spend_memory(Live& live, MemoryStages const& stages, std::uint32_t MemoryStages::*rest, Time at) const;
+  void add_memory_spans(Live& live, MemoryStages const& stages, std::uint32_t MemoryStages::*rest,
+                        Time at) const;
   bool waits_in(MshrTable<LsuItem> const& table, Live const& live) const;
-  std::optional<PageTranslation> look_at_tlb(std::uint64_t page) const;
+  std::optional<PageTranslation> peek_tlb(std::uint64_t page) const;
   std::uint64_t page_of(Live const& live) const { return live.trace.address >> sm_.spec().page_bits; }
   std::uint64_t line_of(Live const& live) const { return sm_.line_of(live.trace.physical); }
   bool is_remote(Live const& live) const { return device_of(live.trace.physical) != sm_.spec().device; }
@@ -91,15 +92,15 @@ class AccessWatch final : public Observer {
   std::vector<AccessTrace> done_;
   std::vector<Live> live_;
   Ids free_;  // in live_
-  std::uint32_t taken_ = 0;
-  std::uint64_t left_out_ = 0;
+  std::uint32_t sampled_ = 0;
+  std::uint64_t omitted_ = 0;
 
   // The traced transactions in the SM's queues, in order.
   std::deque<std::uint32_t> translated_;
   std::deque<std::uint32_t> again_;
   Ids current_;
   std::map<std::uint64_t, Ids> in_translation_;  // by page
-  std::map<std::uint64_t, Ids> kept_;            // by page
+  std::map<std::uint64_t, Ids> stalled_;         // by page
   std::map<std::uint64_t, Ids> loads_;           // by line
   Ids stores_;
 

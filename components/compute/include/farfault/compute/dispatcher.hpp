@@ -167,7 +167,7 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   // Enables all SMs until the period ends if only disabled SMs have blocks.
   void run_all_if_others_are_idle(Cx& cx) const;
   void control_sms(Cx& cx) const;
-  void tell_host(std::uint32_t kernel, Cx& cx) const;
+  void notify_host(std::uint32_t kernel, Cx& cx) const;
 
   // By application: its SMs, and this GPU's number among its GPUs.
   std::vector<std::vector<std::uint32_t>> sms_;

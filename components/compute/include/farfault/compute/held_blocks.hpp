@@ -20,7 +20,7 @@ namespace farfault {
 
 struct HeldBlock {
   // Issuing; waiting, kept or not; being saved; being restored.
-  enum class Place : std::uint8_t { none, issues, kept, outside, saving, restoring };
+  enum class Place : std::uint8_t { none, issues, resident, nonresident, saving, restoring };
   SmUse need{};
   std::uint64_t since = 0;  // orders blocks in the same place
   Place place = Place::none;
@@ -43,7 +43,7 @@ class HeldBlocks {
 
   // True if a new block can issue at once.
   bool has_room(SmUse const& need, SmParams const& sm) const {
-    return (issuing_ + need).can_issue(sm) && (kept_ + need).has_capacity(sm);
+    return (issuing_ + need).can_issue(sm) && (resident_ + need).has_capacity(sm);
   }
   void add(std::uint32_t block, SmUse const& need, bool issues) {
     auto& b = blocks_[block];
@@ -54,9 +54,9 @@ class HeldBlocks {
       b.place = Place::issues;
       b.begun = 1;
       issuing_ += need;
-      kept_ += need;
+      resident_ += need;
     } else {
-      b.place = Place::outside;
+      b.place = Place::nonresident;
       ++waiting_;
     }
   }
@@ -64,7 +64,7 @@ class HeldBlocks {
     auto& b = blocks_[block];
     FF_CHECK(b.place == Place::issues, "a block ended that was not issuing");
     issuing_ -= b.need;
-    kept_ -= b.need;
+    resident_ -= b.need;
     b = {};
   }
 
@@ -78,22 +78,22 @@ class HeldBlocks {
     auto const issuing = instead == kNone ? issuing_ : issuing_ - blocks_[instead].need;
     for (std::uint32_t i = 0; i < blocks_.size(); ++i) {
       auto const& b = blocks_[i];
-      if (b.place != Place::kept && b.place != Place::outside) continue;
+      if (b.place != Place::resident && b.place != Place::nonresident) continue;
       if (best && std::tuple(b.begun == 0, b.since) > key(*best)) continue;
-      if (instead != kNone && begun_waiting_ + 1 - b.begun > extra) continue;
+      if (instead != kNone && begun_swapped_out_ + 1 - b.begun > extra) continue;
       if (!(issuing + b.need).can_issue(sm)) continue;
-      if (b.place == Place::outside) {
-        auto const kept = instead == kNone ? kept_ : kept_ - blocks_[instead].need;
-        if (!(kept + b.need).has_capacity(sm)) continue;
+      if (b.place == Place::nonresident) {
+        auto const resident = instead == kNone ? resident_ : resident_ - blocks_[instead].need;
+        if (!(resident + b.need).has_capacity(sm)) continue;
       }
       if (ready(i)) best = i;
     }
     return best;
   }
   // True if a swapped-out block must be saved to make room for the other.
-  bool must_be_saved_for(std::uint32_t other, SmParams const& sm) const {
+  bool must_save_for(std::uint32_t other, SmParams const& sm) const {
     auto const& b = blocks_[other];
-    return b.place == Place::outside && !(kept_ + b.need).has_capacity(sm);
+    return b.place == Place::nonresident && !(resident_ + b.need).has_capacity(sm);
   }
   // The issuing blocks, in order of arrival.
   std::vector<std::uint32_t> issuing() const {
@@ -106,7 +106,7 @@ class HeldBlocks {
 
   // A block is swapped out: its context is being saved, with its registers and shared memory if `saved`,
   // which takes an area; then it waits.
-  void give_way(std::uint32_t block, bool saved) {
+  void swap_out(std::uint32_t block, bool saved) {
     auto& b = blocks_[block];
     FF_CHECK(b.place == Place::issues, "a block is swapped out that was not issuing");
     issuing_ -= b.need;
@@ -114,24 +114,24 @@ class HeldBlocks {
     b.saved = saved ? 1 : 0;
     if (saved) b.area = areas_.take(areas_taken_);
     ++waiting_;
-    ++begun_waiting_;
+    ++begun_swapped_out_;
   }
-  void is_saved(std::uint32_t block) {
+  void end_swap_out(std::uint32_t block) {
     auto& b = blocks_[block];
-    b.place = b.saved != 0 ? Place::outside : Place::kept;
-    if (b.saved != 0) kept_ -= b.need;
+    b.place = b.saved != 0 ? Place::nonresident : Place::resident;
+    if (b.saved != 0) resident_ -= b.need;
     b.since = ++clock_;
   }
   // A waiting block is swapped in: it is being restored; then it issues.
-  void come(std::uint32_t block) {
+  void begin_swap_in(std::uint32_t block) {
     auto& b = blocks_[block];
     issuing_ += b.need;
-    if (b.place == Place::outside) kept_ += b.need;
+    if (b.place == Place::nonresident) resident_ += b.need;
     b.place = Place::restoring;
     --waiting_;
-    if (b.begun != 0) --begun_waiting_;
+    if (b.begun != 0) --begun_swapped_out_;
   }
-  void is_there(std::uint32_t block) {
+  void end_swap_in(std::uint32_t block) {
     auto& b = blocks_[block];
     if (b.saved != 0) areas_.give_back(b.area);
     b.place = Place::issues;
@@ -141,7 +141,7 @@ class HeldBlocks {
   }
 
   auto members() {
-    return std::tie(blocks_, areas_, areas_taken_, issuing_, kept_, clock_, waiting_, begun_waiting_);
+    return std::tie(blocks_, areas_, areas_taken_, issuing_, resident_, clock_, waiting_, begun_swapped_out_);
   }
 
  private:
@@ -153,10 +153,10 @@ class HeldBlocks {
   FreeNumbers areas_;
   std::vector<std::uint8_t> areas_taken_;  // grown by FreeNumbers
   SmUse issuing_{};
-  SmUse kept_{};
+  SmUse resident_{};
   std::uint64_t clock_ = 0;
   std::uint64_t waiting_ = 0;
-  std::uint64_t begun_waiting_ = 0;
+  std::uint64_t begun_swapped_out_ = 0;
 };
 
 }  // namespace farfault

@@ -171,7 +171,7 @@ class Host final : public Component<HostSpec, HostState> {
   bool rows_name_applications() const;
   bool has(bool (Operation::*is)() const) const;
   bool has_runs_table() const;
-  TableInfo table_of_what_is_under_way() const;  // the last one
+  TableInfo outstanding_table() const;  // the last one
   std::string waiting_for(std::uint32_t stream) const;
   // The running or waiting operation of a stream that has not ended.
   Operation const& operation(std::uint32_t stream, HostState const& s) const;

@@ -125,7 +125,7 @@ struct ScalarCacheState {
   Ring<ScalarRequest> stalled;
   Ring<ScalarRequest> translated;  // have a physical address, and wait to be read
   Time port_free{};
-  Time answer_free{};
+  Time response_free{};
   AccessDrain drain;
   DrainingInvalidations invalidations;
   ByApplication<ScalarCacheStats> stats;
@@ -162,13 +162,13 @@ class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
   void accept(ScalarRequest const& m, Cx& cx) const;
   // `again`: after a replay.
   bool serve(ScalarRequest const& m, bool again, Cx& cx) const;
-  void keep_faulted(std::uint64_t page, ScalarRequest const& m, Cx& cx) const;
-  void tell_use(std::uint64_t page, Cx& cx) const;  // to the driver, if it tracks page uses
+  void park(std::uint64_t page, ScalarRequest const& m, Cx& cx) const;
+  void report_use(std::uint64_t page, Cx& cx) const;  // to the driver, if it tracks page uses
   // A replay with the page's location.
   void on_settled(TranslateResponse const& m, Cx& cx) const;
-  void read_later(PageTranslation const& found, ScalarRequest const& m, ScalarCacheState& s) const;
+  void read_when_translated(PageTranslation const& found, ScalarRequest const& m, ScalarCacheState& s) const;
   bool read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx) const;
-  void answer(ScalarRequest const& m, Time at, ScalarStatus status, Cx& cx) const;
+  void respond(ScalarRequest const& m, Time at, ScalarStatus status, Cx& cx) const;
   void resume(Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;
 };

@@ -96,7 +96,7 @@ struct SmSpec {
   // Number of areas per SM: one per block that may wait, and one for a block being swapped out.
   static std::uint32_t areas(SmParams const& sm) {
     auto const blocks = sm.thread_blocks.make({});
-    return blocks->leaves_on() != ThreadBlocks::LeavesOn::nothing ? blocks->most_extra() + 1 : 0;
+    return blocks->swap_trigger() != ThreadBlocks::SwapTrigger::none ? blocks->max_extra() + 1 : 0;
   }
   // True if blocks may be swapped out.
   bool swaps_blocks() const { return areas(sm) != 0; }
@@ -162,12 +162,12 @@ struct ContextTransfer {
   std::uint32_t lines = 0;
   std::uint32_t sent = 0;
   std::uint32_t done = 0;
-  std::uint32_t unused_too = 0;
+  std::uint32_t unused_2 = 0;
   Time port_free{};
 };
 
 // Swapped-out blocks; of these, blocks whose registers and shared memory were saved; bytes transferred.
-struct GivenWay {
+struct SwapCounts {
   std::uint64_t blocks = 0;
   std::uint64_t saved = 0;
   std::uint64_t context_bytes = 0;
@@ -202,7 +202,7 @@ struct SmState {
   HeldBlocks held;                         // if blocks may be swapped out
   ContextTransfer transfer;
   BlockControl control{};
-  GivenWay given_way;
+  SwapCounts swap_counts;
   PageUses uses;
   StalledWarps stalled_warps;  // if they are reported
 
@@ -216,49 +216,49 @@ struct SmState {
         {"l1_tlb_invalidated", "count", "L1 TLB entries removed by invalidations", StatKind::counter,
          [](S s) { return s.l1_tlb_invalidated; }},
         Stat<SmState>{"active_time", "ps", "Time in which a warp executed or could issue", StatKind::counter,
-                      [](S s) { return s.times.doing.in(SmDoes::executes); }}
+                      [](S s) { return s.times.activity.in(SmActivity::active); }}
             .stored_summed(),
         Stat<SmState>{"memory_stall_time", "ps", "Issue-stall time dominated by memory accesses",
-                      StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_memory); }}
+                      StatKind::counter, [](S s) { return s.times.activity.in(SmActivity::memory_stall); }}
             .stored_summed(),
         Stat<SmState>{"fault_stall_time", "ps", "Issue-stall time dominated by page faults",
-                      StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_faults); }}
+                      StatKind::counter, [](S s) { return s.times.activity.in(SmActivity::fault_stall); }}
             .stored_summed(),
         Stat<SmState>{"load_store_stall_time", "ps",
                       "Issue-stall time dominated by a stalled load/store unit", StatKind::counter,
-                      [](S s) { return s.times.doing.in(SmDoes::waits_for_load_store); }}
+                      [](S s) { return s.times.activity.in(SmActivity::load_store_stall); }}
             .stored_summed(),
         Stat<SmState>{"scalar_stall_time", "ps",
                       "Issue-stall time dominated by warps waiting to send scalar-cache requests",
-                      StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_scalar_cache); }}
+                      StatKind::counter, [](S s) { return s.times.activity.in(SmActivity::scalar_stall); }}
             .stored_summed(),
         Stat<SmState>{"barrier_stall_time", "ps", "Issue-stall time dominated by barriers", StatKind::counter,
-                      [](S s) { return s.times.doing.in(SmDoes::waits_at_barrier); }}
+                      [](S s) { return s.times.activity.in(SmActivity::barrier_stall); }}
             .stored_summed(),
         Stat<SmState>{"stopped_time", "ps",
                       "Time in which the SM was stopped by the driver or the thread-block policy",
-                      StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::is_stopped); }}
+                      StatKind::counter, [](S s) { return s.times.activity.in(SmActivity::stopped); }}
             .stored_summed(),
         Stat<SmState>{"l1_tlb_mshr_wait_time", "ps",
                       "Stall time of the load/store unit without a free L1 TLB MSHR", StatKind::counter,
-                      [](S s) { return s.times.load_store.in(LoadStoreWaits::l1_tlb_mshr); }}
+                      [](S s) { return s.times.load_store.in(LoadStoreStall::l1_tlb_mshr); }}
             .stored_summed(),
         Stat<SmState>{"faulted_wait_time", "ps",
                       "Stall time of the load/store unit at the limit of faulted pages or faulted accesses",
-                      StatKind::counter, [](S s) { return s.times.load_store.in(LoadStoreWaits::faulted); }}
+                      StatKind::counter, [](S s) { return s.times.load_store.in(LoadStoreStall::faulted); }}
             .stored_summed(),
         Stat<SmState>{"l1_mshr_wait_time", "ps",
                       "Stall time of the load/store unit without a free L1 cache MSHR", StatKind::counter,
-                      [](S s) { return s.times.load_store.in(LoadStoreWaits::l1_mshr); }}
+                      [](S s) { return s.times.load_store.in(LoadStoreStall::l1_mshr); }}
             .stored_summed(),
         Stat<SmState>{"l2_credit_wait_time", "ps",
                       "Stall time of the load/store unit without a credit of an L2 slice", StatKind::counter,
-                      [](S s) { return s.times.load_store.in(LoadStoreWaits::l2_credit); }}
+                      [](S s) { return s.times.load_store.in(LoadStoreStall::l2_credit); }}
             .stored_summed(),
         Stat<SmState>{"remote_credit_wait_time", "ps",
                       "Stall time of the load/store unit without a credit for remote accesses",
                       StatKind::counter,
-                      [](S s) { return s.times.load_store.in(LoadStoreWaits::remote_credit); }}
+                      [](S s) { return s.times.load_store.in(LoadStoreStall::remote_credit); }}
             .stored_summed(),
         Stat<SmState>{"load_latency", "ps", "Latency of loads from issue to data", StatKind::histogram,
                       nullptr, SmTimes::kBins,
@@ -281,14 +281,14 @@ struct SmState {
                       [](S s) { return std::uint64_t{s.held.waiting()}; }}
             .only_when<&SmSpec::swaps_blocks>(),
         Stat<SmState>{"blocks_given_way", "count", "Thread blocks swapped out", StatKind::counter,
-                      [](S s) { return s.given_way.blocks; }}
+                      [](S s) { return s.swap_counts.blocks; }}
             .only_when<&SmSpec::swaps_blocks>(),
         Stat<SmState>{"blocks_saved", "count",
                       "Thread blocks swapped out with registers and shared memory saved", StatKind::counter,
-                      [](S s) { return s.given_way.saved; }}
+                      [](S s) { return s.swap_counts.saved; }}
             .only_when<&SmSpec::swaps_blocks>(),
         Stat<SmState>{"context_bytes", "bytes", "Bytes of contexts saved and restored", StatKind::counter,
-                      [](S s) { return s.given_way.context_bytes; }}
+                      [](S s) { return s.swap_counts.context_bytes; }}
             .only_when<&SmSpec::swaps_blocks>(),
     });
     return all;
@@ -353,7 +353,7 @@ class Sm final : public Component<SmSpec, SmState> {
   bool must_wait(std::uint32_t context, bool for_stores, Cx& cx) const;
   // An outstanding access of the warp is done: wakes the warp if it waited only for this.
   bool wake_if_done(std::uint32_t context, Warp& w, Cx& cx) const {
-    if (w.waits_loads == 0 || w.loads != 0 || (w.waits_stores != 0 && w.stores != 0)) return false;
+    if (w.waits_for_loads == 0 || w.loads != 0 || (w.waits_for_stores != 0 && w.stores != 0)) return false;
     wake(context, w, cx);
     return true;
   }
@@ -362,17 +362,17 @@ class Sm final : public Component<SmSpec, SmState> {
   void enter_slots(std::uint32_t block, Cx& cx) const;
 
   // Swapping of blocks (sm_blocks.cpp).
-  bool switches() const { return leaves_on_ != ThreadBlocks::LeavesOn::nothing; }
-  std::uint32_t hold(std::uint64_t block, std::uint32_t kernel, Cx& cx) const;
+  bool swaps() const { return swap_trigger_ != ThreadBlocks::SwapTrigger::none; }
+  std::uint32_t add_block(std::uint64_t block, std::uint32_t kernel, Cx& cx) const;
   bool is_stalled(std::uint32_t block, SmState const& s) const;
-  void switch_blocks(Cx& cx) const;
-  void give_way(std::uint32_t block, bool saved, Cx& cx) const;
-  void come_back(std::uint32_t block, Cx& cx) const;
+  void swap_blocks(Cx& cx) const;
+  void swap_out(std::uint32_t block, bool saved, Cx& cx) const;
+  void swap_in(std::uint32_t block, Cx& cx) const;
   void arrive(std::uint32_t block, Cx& cx) const;
   void move_context(std::uint32_t block, Access access, bool all, Cx& cx) const;
   void send_context(Cx& cx) const;
   void on_context(MemResponse const& m, Cx& cx) const;
-  void context_is_moved(Cx& cx) const;
+  void end_context_transfer(Cx& cx) const;
 
   // Counts of one stream's transactions in the load/store unit at one time, added once at the end. The order
   // keeps a hit's sums apart: otherwise the compiler joins their additions, which is slower.
@@ -386,13 +386,13 @@ class Sm final : public Component<SmSpec, SmState> {
     std::uint8_t stream = 0;
   };
   // Lines of an instruction that have left the load/store unit and will travel as one train.
-  struct Leaving {
+  struct Outgoing {
     MemRequest request{};
     Time first{};
     Time last{};
     std::uint32_t lines = 0;  // 0: none
     std::uint16_t context = 0;
-    LoadStoreWaits waits = LoadStoreWaits::no;  // cause of the unit's stall
+    LoadStoreStall stall = LoadStoreStall::none;  // cause of the unit's stall
     // The last page looked up: consecutive lines in it count as one use of its entry.
     std::uint64_t page = ~std::uint64_t{0};
     std::optional<PageTranslation> found;
@@ -401,7 +401,7 @@ class Sm final : public Component<SmSpec, SmState> {
   };
   void run_load_store(Cx& cx) const;
   // False if it stalls.
-  bool move_transactions(Leaving& leaving, Cx& cx) const;
+  bool move_transactions(Outgoing& outgoing, Cx& cx) const;
   // Called before the first transaction of a stream, and after the last one of all.
   void count_passed(Passed& passed, std::uint8_t next_stream, Cx& cx) const;
   // The number of lines that may form a train with `item`, among the n transactions after it in its queue.
@@ -411,35 +411,35 @@ class Sm final : public Component<SmSpec, SmState> {
   // `again`: after a replay. `lines()`: number of transactions from this one on that may travel together;
   // called once it is translated.
   template <class Lines>
-  bool translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines&& lines, Cx& cx) const;
+  bool translate_item(LsuItem const& item, bool again, Outgoing& outgoing, Lines&& lines, Cx& cx) const;
   // It waits from `since` on.
-  bool wait_for_translation(LsuItem const& item, bool again, Time looked_up, Time since, Leaving& leaving,
+  bool wait_for_translation(LsuItem const& item, bool again, Time looked_up, Time since, Outgoing& outgoing,
                             Cx& cx) const;
   // It is kept from `since` on.
-  void keep_faulted(std::uint64_t page, LsuItem item, Time since, SmState& s) const;
+  void park(std::uint64_t page, LsuItem item, Time since, SmState& s) const;
   // The latency stack (sm_latency.cpp): the time of a translation and of a line, for one transaction that has
   // waited for it and for many together; and the end of a transaction.
   void count_translation(TranslateResponse const& m, Duration waited, AccessStages& stages) const;
   void count_translations(TranslateResponse const& m, SharedWait const& all, AccessStages& stages) const;
   void count_load(MemResponse const& m, Duration waited, AccessStages& stages) const;
   void count_loads(MemResponse const& m, SharedWait const& all, AccessStages& stages) const;
-  void count_stores(MemResponse const& m, Warp& w, SmStats& stats, AccessesUnderWay& under_way,
+  void count_stores(MemResponse const& m, Warp& w, SmStats& stats, OutstandingAccesses& outstanding,
                     Time now) const;
   // Reports a page use to the driver, if it tracks them.
-  void tell_use(std::uint64_t page, Access access, Cx& cx) const {
-    if (cx.state().uses.watches()) tell_driver(page, access, cx);
+  void report_use(std::uint64_t page, Access access, Cx& cx) const {
+    if (cx.state().uses.enabled()) report_to_driver(page, access, cx);
   }
-  void tell_driver(std::uint64_t page, Access access, Cx& cx) const;
-  bool access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leaving, Cx& cx) const;
+  void report_to_driver(std::uint64_t page, Access access, Cx& cx) const;
+  bool access(LsuItem const& item, Time at, std::uint32_t train, Outgoing& outgoing, Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;
   std::uint32_t credits(PhysAddr address, SmState const& s) const;
-  void send(LsuItem const& item, std::uint32_t tag, Time at, Leaving& leaving, Cx& cx) const;
-  void depart(Leaving& leaving, Cx& cx) const;
+  void send(LsuItem const& item, std::uint32_t tag, Time at, Outgoing& outgoing, Cx& cx) const;
+  void depart(Outgoing& outgoing, Cx& cx) const;
   bool lsu_busy(SmState const& s) const {
     return s.position < s.current.size() || !s.translated.empty() || !s.faulted.again().empty();
   }
 
-  ThreadBlocks::LeavesOn leaves_on_;
+  ThreadBlocks::SwapTrigger swap_trigger_;
   ThreadBlocks::Context context_;
   unsigned line_bits_;
   Duration l1_tlb_latency_;

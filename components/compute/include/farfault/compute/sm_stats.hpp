@@ -59,21 +59,21 @@ struct AccessStages {
 
 // The state of an SM at each moment. While no warp executes or could issue, it is what most
 // of its warps wait for; in a tie, the first one below.
-enum class SmDoes : std::uint8_t {
-  executes,
-  waits_for_memory,
-  waits_for_faults,
-  waits_for_load_store,
-  waits_for_scalar_cache,
-  waits_at_barrier,
-  is_stopped,
-  has_no_warp,
+enum class SmActivity : std::uint8_t {
+  active,
+  memory_stall,
+  fault_stall,
+  load_store_stall,
+  scalar_stall,
+  barrier_stall,
+  stopped,
+  idle,
 };
-using SmTime = TimeByState<SmDoes, 8>;
+using SmTime = TimeByState<SmActivity, 8>;
 
-// The cause of a stall of the load/store unit; `no`: it does not stall.
-enum class LoadStoreWaits : std::uint8_t { no, l1_tlb_mshr, faulted, l1_mshr, l2_credit, remote_credit };
-using LoadStoreTime = TimeByState<LoadStoreWaits, 6>;
+// The cause of a stall of the load/store unit; `none`: it does not stall.
+enum class LoadStoreStall : std::uint8_t { none, l1_tlb_mshr, faulted, l1_mshr, l2_credit, remote_credit };
+using LoadStoreTime = TimeByState<LoadStoreStall, 6>;
 
 struct SmStats {
   std::uint64_t vector_instructions = 0;
@@ -103,11 +103,11 @@ struct SmStats {
   std::uint64_t replayed = 0;
   std::uint64_t access_time = 0;
   AccessStages stages;
-  std::array<std::uint64_t, 8> resident{};  // by SmDoes, while an SM holds blocks
+  std::array<std::uint64_t, 8> resident{};  // by SmActivity, while an SM holds blocks
 
   // A stage with a known end is counted up to it, some cycles in advance.
   std::uint64_t whole_access_time() const { return std::max(access_time, stages.sum()); }
-  std::uint64_t resident_in(SmDoes what) const { return resident[static_cast<std::size_t>(what)]; }
+  std::uint64_t resident_in(SmActivity what) const { return resident[static_cast<std::size_t>(what)]; }
 
   static std::span<Stat<SmStats> const> list() {
     using S = SmStats const&;
@@ -228,32 +228,32 @@ struct SmStats {
             .stored_summed(),
         Stat<SmStats>{"resident_active_time", "ps",
                       "Resident time in which a warp of these blocks executed or could issue",
-                      StatKind::counter, [](S s) { return s.resident_in(SmDoes::executes); }}
+                      StatKind::counter, [](S s) { return s.resident_in(SmActivity::active); }}
             .stored_summed(),
         Stat<SmStats>{"resident_memory_stall_time", "ps",
                       "Resident issue-stall time dominated by memory accesses", StatKind::counter,
-                      [](S s) { return s.resident_in(SmDoes::waits_for_memory); }}
+                      [](S s) { return s.resident_in(SmActivity::memory_stall); }}
             .stored_summed(),
         Stat<SmStats>{"resident_fault_stall_time", "ps", "Resident issue-stall time dominated by page faults",
-                      StatKind::counter, [](S s) { return s.resident_in(SmDoes::waits_for_faults); }}
+                      StatKind::counter, [](S s) { return s.resident_in(SmActivity::fault_stall); }}
             .stored_summed(),
         Stat<SmStats>{"resident_load_store_stall_time", "ps",
                       "Resident issue-stall time dominated by the load/store unit", StatKind::counter,
-                      [](S s) { return s.resident_in(SmDoes::waits_for_load_store); }}
+                      [](S s) { return s.resident_in(SmActivity::load_store_stall); }}
             .stored_summed(),
         Stat<SmStats>{"resident_scalar_stall_time", "ps",
                       "Resident issue-stall time dominated by the scalar cache", StatKind::counter,
-                      [](S s) { return s.resident_in(SmDoes::waits_for_scalar_cache); }}
+                      [](S s) { return s.resident_in(SmActivity::scalar_stall); }}
             .stored_summed(),
         Stat<SmStats>{"resident_barrier_stall_time", "ps", "Resident issue-stall time dominated by barriers",
-                      StatKind::counter, [](S s) { return s.resident_in(SmDoes::waits_at_barrier); }}
+                      StatKind::counter, [](S s) { return s.resident_in(SmActivity::barrier_stall); }}
             .stored_summed(),
         Stat<SmStats>{"resident_stopped_time", "ps",
                       "Resident time in which the SM was stopped by the driver or the thread-block policy",
-                      StatKind::counter, [](S s) { return s.resident_in(SmDoes::is_stopped); }}
+                      StatKind::counter, [](S s) { return s.resident_in(SmActivity::stopped); }}
             .stored_summed(),
         Stat<SmStats>{"resident_outside_time", "ps", "Resident time with all blocks swapped out",
-                      StatKind::counter, [](S s) { return s.resident_in(SmDoes::has_no_warp); }}
+                      StatKind::counter, [](S s) { return s.resident_in(SmActivity::idle); }}
             .stored_summed(),
     });
     return all;
@@ -266,7 +266,7 @@ struct SmStats {
 };
 
 // Outstanding transactions of a stream.
-struct AccessesUnderWay {
+struct OutstandingAccesses {
   std::uint64_t number = 0;
   Time since{};  // the last change of `number`
 
@@ -285,13 +285,13 @@ class Residents {
   Residents() = default;
   explicit Residents(std::uint32_t streams) : streams_(streams) {}
 
-  bool several() const { return here_.size() > 1; }
+  bool several() const { return present_.size() > 1; }
   // Its first block arrives, or its last one has ended. Called after advance().
-  void come(std::uint32_t stream, Time now) {
-    here_.push_back(stream);
-    for (auto const i : here_) streams_[i].since = now;
+  void add(std::uint32_t stream, Time now) {
+    present_.push_back(stream);
+    for (auto const i : present_) streams_[i].since = now;
   }
-  void go(std::uint32_t stream) { std::erase(here_, stream); }
+  void remove(std::uint32_t stream) { std::erase(present_, stream); }
   // A warp of the stream takes a slot.
   void place(std::uint32_t stream, std::uint32_t slot) {
     if (streams_.size() == 1) return;
@@ -303,22 +303,22 @@ class Residents {
   void advance(Time now, SmTime& sm, ByStream<SmStats>& stats) {
     sm.advance(now);
     if (several()) {
-      for (auto const i : here_) streams_[i].advance(now, stats[i]);
-    } else if (!here_.empty()) {
-      auto& resident = stats[here_[0]].resident;
+      for (auto const i : present_) streams_[i].advance(now, stats[i]);
+    } else if (!present_.empty()) {
+      auto& resident = stats[present_[0]].resident;
       for (std::size_t i = 0; i < resident.size(); ++i) resident[i] += sm.all()[i] - counted_[i];
     }
     counted_ = sm.all();
   }
-  // With several streams: sets the state of each from `now` on to does(its slots).
-  template <class Does>
-  void change(Time now, ByStream<SmStats>& stats, Does&& does) {
-    for (auto const i : here_) {
+  // With several streams: sets the state of each from `now` on to activity_of(its slots).
+  template <class ActivityOf>
+  void change(Time now, ByStream<SmStats>& stats, ActivityOf&& activity_of) {
+    for (auto const i : present_) {
       streams_[i].advance(now, stats[i]);
-      streams_[i].now = static_cast<std::uint64_t>(does(streams_[i].slots));
+      streams_[i].now = static_cast<std::uint64_t>(activity_of(streams_[i].slots));
     }
   }
-  auto members() { return std::tie(here_, counted_, streams_); }
+  auto members() { return std::tie(present_, counted_, streams_); }
 
  private:
   struct Stream {
@@ -332,17 +332,17 @@ class Residents {
     }
   };
 
-  std::vector<std::uint32_t> here_;
+  std::vector<std::uint32_t> present_;
   std::array<std::uint64_t, 8> counted_{};  // the SM's times already attributed to a stream or to none
   std::vector<Stream> streams_;
 };
 
 struct SmTimes {
   static constexpr std::uint32_t kBins = 36;  // in picoseconds: the last one begins at 17 ms
-  ByStream<AccessesUnderWay> under_way;
+  ByStream<OutstandingAccesses> outstanding;
   Histogram<kBins> load_latency;  // of loads, from issue to data
   Histogram<kBins> fault_wait;    // of accesses, from the fault response to the replay of their page
-  SmTime doing{SmDoes::has_no_warp};
+  SmTime activity{SmActivity::idle};
   Residents residents;
   LoadStoreTime load_store;
 };

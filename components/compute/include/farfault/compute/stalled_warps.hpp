@@ -26,7 +26,7 @@ class StalledWarps {
   void add(std::uint8_t application, std::uint16_t warp) {
     if (most_.empty() || (warps_ != 0 && warp == last_)) return;
     last_ = warp;
-    warps_ = std::min<std::uint32_t>(warps_ + 1, WalkPressure::kMost);
+    warps_ = std::min<std::uint32_t>(warps_ + 1, WalkPressure::kMax);
     most_[application] = std::max(most_[application], static_cast<std::uint8_t>(warps_));
   }
   std::uint8_t take(std::uint8_t application) {

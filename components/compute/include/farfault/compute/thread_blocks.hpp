@@ -9,9 +9,9 @@
 // room, its registers and shared memory.
 //
 // Contract:
-// - leaves_on(), most_extra() and context() are functions of the parameters alone.
+// - swap_trigger(), max_extra() and context() are functions of the parameters alone.
 // - takes() is called before a block is assigned to an SM on which it cannot issue at once; an SM has at most
-//   most_extra() of these.
+//   max_extra() of these.
 // - extra() and running_sms() may change only in period_ended(), which is called after each period() of
 //   simulated time while blocks run. With a period of zero it is never called, and evictions are not counted.
 // - If is_steady() is true, the call for periods without evictions may be delayed until a page is evicted;
@@ -32,7 +32,7 @@ namespace farfault {
 
 class ThreadBlocks {
  public:
-  static constexpr std::uint32_t kMostExtra = 32;
+  static constexpr std::uint32_t kMaxExtra = 32;
 
   using Interface = ThreadBlocks;
   struct Setup {
@@ -43,7 +43,7 @@ class ThreadBlocks {
 
   // When a block is swapped out: when all of its warps that are not at a barrier wait only for faults, or for
   // accesses of any kind; or never.
-  enum class LeavesOn : std::uint8_t { nothing, faults, accesses };
+  enum class SwapTrigger : std::uint8_t { none, faults, accesses };
   // The place of saved contexts: the GPU's memory, as requests of the SM, or the SM's shared memory, at
   // its rate and regardless of its size.
   enum class SavedIn : std::uint8_t { memory, shared_memory };
@@ -63,8 +63,8 @@ class ThreadBlocks {
   };
 
   virtual ~ThreadBlocks() = default;
-  virtual LeavesOn leaves_on() const { return LeavesOn::nothing; }
-  virtual std::uint32_t most_extra() const { return 0; }
+  virtual SwapTrigger swap_trigger() const { return SwapTrigger::none; }
+  virtual std::uint32_t max_extra() const { return 0; }
   virtual Context context() const { return {}; }
   // True if an SM that holds `held` extra blocks accepts one more, with or without free registers and shared
   // memory for it.

@@ -40,8 +40,8 @@ struct Warp {
   std::uint32_t next = 0;   // context of the block's next warp
   std::uint32_t loads = 0;  // outstanding transactions
   std::uint32_t stores = 0;
-  std::uint8_t waits_loads = 0;
-  std::uint8_t waits_stores = 0;
+  std::uint8_t waits_for_loads = 0;
+  std::uint8_t waits_for_stores = 0;
   std::uint8_t at_barrier = 0;  // of a block that has left its slots
   std::uint8_t ended = 0;
   std::uint32_t faulted_loads = 0;  // among the outstanding ones
@@ -73,12 +73,12 @@ class WarpContexts {
   // each warp. Returns the block's context.
   template <class F>
   std::uint32_t start(std::uint64_t block, std::uint32_t kernel, std::uint32_t warps, Time now, F&& placed) {
-    auto const b = start_outside(block, kernel, warps);
-    come_back(b, now, placed);
+    auto const b = start_swapped_out(block, kernel, warps);
+    swap_in(b, now, placed);
     return b;
   }
   // As start(), but outside the slots, as if the block had left them.
-  std::uint32_t start_outside(std::uint64_t block, std::uint32_t kernel, std::uint32_t warps) {
+  std::uint32_t start_swapped_out(std::uint64_t block, std::uint32_t kernel, std::uint32_t warps) {
     std::uint32_t b = 0;
     while (b < blocks_.size() && blocks_[b].live != 0) ++b;
     FF_CHECK(b < blocks_.size() && warps <= free_.size(), "no free context for a block");
@@ -115,11 +115,11 @@ class WarpContexts {
   }
 
   // The block's warps leave their slots.
-  void leave(std::uint32_t block_context);
+  void swap_out(std::uint32_t block_context);
   // The warps of a block outside the slots enter slots; there must be live() free ones. Warps that
   // wait for nothing may issue from `now` on. Calls placed(slot) for each.
   template <class F>
-  void come_back(std::uint32_t block_context, Time now, F&& placed) {
+  void swap_in(std::uint32_t block_context, Time now, F&& placed) {
     auto& b = blocks_[block_context];
     for (auto c = b.first; c != kNone; c = warps_[c].next) {
       auto& w = warps_[c];
@@ -129,7 +129,7 @@ class WarpContexts {
       placed(w.slot);
       if (w.at_barrier != 0)
         wait_at_barrier(b, w.slot);
-      else if (w.waits_loads == 0)
+      else if (w.waits_for_loads == 0)
         wake(c, std::max(w.ready_at, now));
       w.at_barrier = 0;
     }
@@ -192,9 +192,9 @@ class WarpContexts {
   bool any_faulted() const { return faulted_ != 0; }
   bool waits_for_faults(std::uint32_t context) const {
     auto const& w = warps_[context];
-    auto const stores = w.waits_stores != 0 ? w.stores : 0;
-    auto const faulted = w.faulted_loads + (w.waits_stores != 0 ? w.faulted_stores : 0);
-    return w.ended == 0 && w.waits_loads != 0 && faulted != 0 && faulted == w.loads + stores;
+    auto const stores = w.waits_for_stores != 0 ? w.stores : 0;
+    auto const faulted = w.faulted_loads + (w.waits_for_stores != 0 ? w.faulted_stores : 0);
+    return w.ended == 0 && w.waits_for_loads != 0 && faulted != 0 && faulted == w.loads + stores;
   }
   bool block_waits_for_faults(std::uint32_t block_context) const;
   // As block_waits_for_faults(), for accesses of any kind.
@@ -211,17 +211,17 @@ class WarpContexts {
   FaultWaiting waiting_for_faults() const;
 
   // The SM's state, as determined by the warps in its slots.
-  SmDoes what_most_do() {
-    if ((ready_ | timed_) != 0) return SmDoes::executes;
-    if (faulted_ != 0) return what_most_wait_for(slots());
+  SmActivity activity() {
+    if ((ready_ | timed_) != 0) return SmActivity::active;
+    if (faulted_ != 0) return dominant_stall(slots());
     Masks const waits{idle_, load_store_wait_, scalar_wait_, barrier_wait_};
-    auto& told = told_.value;
-    if (waits != told.of) told = {waits, what_most_wait_for(slots())};
-    return told.what;
+    auto& cached = cached_.value;
+    if (waits != cached.of) cached = {waits, dominant_stall(slots())};
+    return cached.what;
   }
   // The same, for the given slots only.
-  SmDoes what_most_do(std::uint64_t mine) const {
-    return ((ready_ | timed_) & mine) != 0 ? SmDoes::executes : what_most_wait_for(mine);
+  SmActivity activity(std::uint64_t mask) const {
+    return ((ready_ | timed_) & mask) != 0 ? SmActivity::active : dominant_stall(mask);
   }
 
   // Over all contexts.
@@ -234,11 +234,11 @@ class WarpContexts {
 
   auto members() {
     return std::tie(idle_, ready_, timed_, first_timed_, load_store_wait_, scalar_wait_, barrier_wait_,
-                    in_slot_, warps_, free_, blocks_, faulted_, told_);
+                    in_slot_, warps_, free_, blocks_, faulted_, cached_);
   }
 
  private:
-  SmDoes what_most_wait_for(std::uint64_t mine) const;
+  SmActivity dominant_stall(std::uint64_t mask) const;
   std::uint64_t slots() const {
     return in_slot_.size() == 64 ? ~std::uint64_t{0} : bit(static_cast<std::uint32_t>(in_slot_.size())) - 1;
   }
@@ -257,9 +257,9 @@ class WarpContexts {
     std::uint64_t barrier;
     bool operator==(Masks const&) const = default;
   };
-  struct Told {
+  struct CachedActivity {
     Masks of{~std::uint64_t{0}, ~std::uint64_t{0}, 0, 0};  // impossible: idle slots that wait
-    SmDoes what = SmDoes::has_no_warp;
+    SmActivity what = SmActivity::idle;
   };
 
   void wait_at_barrier(Block& b, std::uint32_t slot) {
@@ -319,7 +319,7 @@ class WarpContexts {
   FreeNumbers free_;                    // contexts
   std::vector<Block> blocks_;           // by block context
   std::uint64_t faulted_ = 0;           // accesses, of all contexts
-  Remembered<Told> told_;               // the last result, which is usually still valid
+  Remembered<CachedActivity> cached_;   // the last result, which is usually still valid
 };
 
 }  // namespace farfault

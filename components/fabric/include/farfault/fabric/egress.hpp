@@ -64,10 +64,10 @@ class Egress {
       f(packet, take_link(i, static_cast<std::uint32_t>(client), each, train, now));
       return;
     }
-    bool const waits_behind = !waiting_[i][turn_[i]].empty();  // the client at its turn waits for credits
+    bool const is_blocked = !waiting_[i][turn_[i]].empty();  // the client at its turn waits for credits
     if (queued() == 0) waiting_since_ = now;
     enqueue(packet, client);
-    if (!waits_behind) transmit(i, now, f);
+    if (!is_blocked) transmit(i, now, f);
   }
   void add_credits(Channel c, std::uint32_t bytes) { credits_[static_cast<std::size_t>(c)] += bytes; }
   std::uint64_t queued() const { return queued_[0] + queued_[1]; }

@@ -145,7 +145,7 @@ struct SwitchOutputSpec {
 
 struct SwitchOutputState {
   Egress egress;
-  std::vector<std::uint32_t> owed;  // credit bytes to return, by link and channel of arrival
+  std::vector<std::uint32_t> unreturned;  // credit bytes to return, by link and channel of arrival
 
   static std::span<Stat<SwitchOutputState> const> list() {
     using S = SwitchOutputState const&;
@@ -184,7 +184,7 @@ class SwitchOutput final : public Component<SwitchOutputSpec, SwitchOutputState>
 
  private:
   bool settle(SwitchOutputState& s, Time at) const override { return s.egress.settle(at); }
-  auto leaves(Cx& cx) const;
+  auto departure(Cx& cx) const;
 };
 
 // Nodes of the machine's devices.
@@ -251,9 +251,9 @@ struct PortStats {
 
 struct PortState {
   std::vector<Egress> egress;
-  std::vector<std::uint32_t> owed;       // credit bytes to return, by link and channel
-  std::vector<std::uint32_t> next_flow;  // by destination node: without payload, with payload
-  std::vector<Traffic> sent;             // by destination node
+  std::vector<std::uint32_t> unreturned;  // credit bytes to return, by link and channel
+  std::vector<std::uint32_t> next_flow;   // by destination node: without payload, with payload
+  std::vector<Traffic> sent;              // by destination node
   std::vector<Outbound> outbound;
   FreeNumbers free_outbound;
   std::vector<Inbound> inbound;
@@ -341,8 +341,8 @@ class FabricPort : public Component<PortSpec, PortState> {
   void enqueue(Packet p, std::size_t client, Cx& cx) const;
   bool serve(Packet const& m, Cx& cx) const;
   void release_buffer(Packet const& packet, Time at, Cx& cx) const;
-  void serve_held(Cx& cx) const;
-  auto leaves(std::uint32_t link, Cx& cx) const;
+  void serve_stalled(Cx& cx) const;
+  auto departure(std::uint32_t link, Cx& cx) const;
 };
 
 class Rdma final : public FabricPort {

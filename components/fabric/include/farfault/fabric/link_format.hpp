@@ -33,10 +33,10 @@ inline constexpr std::uint64_t kLargestBuffer = std::uint64_t{1} << 32;
 
 inline std::uint64_t covering_buffer(Bandwidth bandwidth, Duration latency, std::uint32_t largest) {
   __extension__ using Wide = unsigned __int128;
-  auto const on_its_way = static_cast<Wide>(bandwidth.bytes_per_second) * 2 *
-                              static_cast<std::uint64_t>(latency.count()) / 1'000'000'000'000 +
-                          2 * Wide{largest};
-  return static_cast<std::uint64_t>(std::min<Wide>(2 * on_its_way, kLargestBuffer));
+  auto const in_flight = static_cast<Wide>(bandwidth.bytes_per_second) * 2 *
+                             static_cast<std::uint64_t>(latency.count()) / 1'000'000'000'000 +
+                         2 * Wide{largest};
+  return static_cast<std::uint64_t>(std::min<Wide>(2 * in_flight, kLargestBuffer));
 }
 
 // Bytes after which a component returns credits, if `sharing` components forward what arrives over one link.

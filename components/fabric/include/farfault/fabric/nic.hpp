@@ -27,7 +27,7 @@ class Nic final : public FabricPort {
   using FabricPort::FabricPort;
   // The NIC's own memory, behind memory_request and memory_response.
   In<MemRequest> access = in<&Nic::on_access>("access");
-  Out<MemResponse> answer = out<MemResponse>("answer");
+  Out<MemResponse> response = out<MemResponse>("answer");
 
   void on_access(MemRequest const& m, Cx& cx) const;
 

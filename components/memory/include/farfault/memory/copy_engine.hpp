@@ -160,7 +160,7 @@ class CopyEngine final : public Component<CopyEngineSpec, CopyEngineState> {
   bool access(std::uint32_t lane, std::uint32_t run, std::uint32_t line, std::uint32_t lines, Access access,
               Time first, Time last, Cx& cx) const;
   void fetch(std::uint32_t lane, Cx& cx) const;
-  void answered(MemResponse const& m, Cx& cx) const;
+  void responded(MemResponse const& m, Cx& cx) const;
   void end_lines(std::uint32_t lane, std::uint32_t run, Train train, Cx& cx) const;
   void write_arrived(std::uint32_t lane, Cx& cx) const;
 };

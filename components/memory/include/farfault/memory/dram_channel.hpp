@@ -95,7 +95,7 @@ struct DramChannelSpec {
   std::string section = "gpu.dram";            // of its parameters
   AddressMap memory;                           // of all channels of the device
   std::vector<std::string> applications = {};  // names of the applications that make requests
-  bool hears_of_walks = false;                 // the scheduler receives WalkPressure
+  bool receives_pressure = false;              // the scheduler receives WalkPressure
 
   DramScheduler::Setup setup() const {
     return {params.queue, static_cast<std::uint32_t>(std::max<std::size_t>(applications.size(), 1))};

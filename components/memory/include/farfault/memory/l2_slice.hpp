@@ -137,7 +137,7 @@ struct L2Waiter {
 
 // Forwarded write: its request, and the number of lines that are not acknowledged.
 struct FarWrite {
-  L2Waiter asker{};
+  L2Waiter waiter{};
   std::uint32_t lines = 0;
 };
 
@@ -156,7 +156,7 @@ struct FarState {
 };
 
 struct FlushState {
-  Ring<Flush> asked;         // the first one is in progress
+  Ring<Flush> pending;       // the first one is in progress
   std::uint64_t next = 0;    // next place in the cache to check
   std::uint64_t writes = 0;  // not acknowledged yet
 };
@@ -171,7 +171,7 @@ struct L2SliceState {
   Ring<MemRequest> stalled_bypasses;  // bypassing reads, if they overtake stalled requests
   Ring<std::uint64_t> writebacks;     // lines that wait for a DRAM credit
   Ports ports;
-  Ports answer_ports;
+  Ports response_ports;
   std::vector<std::uint32_t> dram_credits;  // by channel of this slice
   std::vector<std::uint32_t> walk_credits;  // the same, for reads of page walks
   FarState far;
@@ -295,8 +295,8 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
       access = kind;
     }
   };
-  struct Leaving {
-    Run answers;
+  struct Outgoing {
+    Run responses;
     Run to_memory;
     Run to_home;
   };
@@ -305,47 +305,48 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
            address == run.address + std::uint64_t{run.lines} * spec().line_bytes && access == run.access &&
            to == run.to && (address ^ run.address) < spec().train_block;
   }
-  void send_answers(Run& run, Cx& cx) const;
+  void send_responses(Run& run, Cx& cx) const;
   void send_to_memory(Run& run, Cx& cx) const;
   void send_to_home(Run& run, Cx& cx) const;
-  void send_all(Leaving& leaving, Cx& cx) const;
+  void send_all(Outgoing& outgoing, Cx& cx) const;
 
   // False if lines must stall; `m` is then reduced to these lines.
-  bool serve(MemRequest& m, bool far, Leaving& leaving, Cx& cx) const;
+  bool serve(MemRequest& m, bool far, Outgoing& outgoing, Cx& cx) const;
   // True if the request is a page-walk read that bypasses the cache.
-  bool passes_by(MemRequest const& m, Cx& cx) const;
-  [[gnu::noinline]] bool pass_by(MemRequest const& m, Leaving& leaving, Cx& cx) const;
-  [[gnu::noinline]] bool pass_by_with_own_mshr(MemRequest const& m, Leaving& leaving, Cx& cx) const;
-  [[gnu::noinline]] void bypass_has_come(MemResponse const& m, Leaving& leaving, Cx& cx) const;
+  bool bypasses(MemRequest const& m, Cx& cx) const;
+  [[gnu::noinline]] bool bypass(MemRequest const& m, Outgoing& outgoing, Cx& cx) const;
+  [[gnu::noinline]] bool bypass_with_own_mshr(MemRequest const& m, Outgoing& outgoing, Cx& cx) const;
+  [[gnu::noinline]] void on_bypass_response(MemResponse const& m, Outgoing& outgoing, Cx& cx) const;
   // True if it overtakes stalled requests and waits only for earlier requests that do.
-  bool overtakes(MemRequest const& m, Cx& cx) const { return overtakes_ && passes_by(m, cx); }
+  bool overtakes(MemRequest const& m, Cx& cx) const { return overtakes_ && bypasses(m, cx); }
   bool stalls(L2SliceState const& s) const {
     return !s.stalled.empty() || !s.far.stalled.empty() || (overtakes_ && !s.stalled_bypasses.empty());
   }
   // Serves one line of a request that has `left` lines, including this one; false if they must stall.
-  bool serve_line(MemRequest const& m, bool far, std::uint32_t left, Time at, Leaving& leaving, Cx& cx) const;
-  bool serve_from_home(MemRequest const& m, std::uint64_t line, std::uint32_t left, L2Waiter asker,
-                       Time looked_up, Leaving& leaving, Cx& cx) const;
-  bool read_from_home(MemRequest const& m, std::uint64_t line, std::uint32_t left, L2Waiter asker,
-                      Time looked_up, Leaving& leaving, Cx& cx) const;
+  bool serve_line(MemRequest const& m, bool far, std::uint32_t left, Time at, Outgoing& outgoing,
+                  Cx& cx) const;
+  bool serve_from_home(MemRequest const& m, std::uint64_t line, std::uint32_t left, L2Waiter waiter,
+                       Time looked_up, Outgoing& outgoing, Cx& cx) const;
+  bool read_from_home(MemRequest const& m, std::uint64_t line, std::uint32_t left, L2Waiter waiter,
+                      Time looked_up, Outgoing& outgoing, Cx& cx) const;
   // Requires a credit of the line's channel.
   void to_memory(PhysAddr line, Access access, std::uint32_t tag, Requester requester, Time at, Run& run,
                  Cx& cx) const;
-  void answer(L2Waiter to, PhysAddr address, Access access, Time at, MemoryStages const& stages, Run& run,
-              Cx& cx) const;
+  void respond(L2Waiter to, PhysAddr address, Access access, Time at, MemoryStages const& stages, Run& run,
+               Cx& cx) const;
   void put(std::optional<Cache::Victim> const& victim, Run& to_memory, Cx& cx) const;
   void write_back(Run& to_memory, Cx& cx) const;
-  void go_on_with_flushes(Leaving& leaving, Cx& cx) const;
+  void continue_flushes(Outgoing& outgoing, Cx& cx) const;
   // Issues the writes of a flush; true when all are acknowledged.
   bool write_dirty(Flush const& wanted, Run& to_memory, Cx& cx) const;
-  void resume_stalled(Leaving& leaving, Cx& cx) const;
+  void resume_stalled(Outgoing& outgoing, Cx& cx) const;
 
   // A filled line may evict a dirty one, so every outstanding fill reserves a write-back entry. Fills from
   // other partitions have separate entries, so that no other fill waits for them.
-  static bool room_for_victims(L2SliceState const& s, std::uint32_t lines) {
+  static bool has_room_for_victims(L2SliceState const& s, std::uint32_t lines) {
     return s.writebacks.size() + s.mshrs.in_use() + lines <= s.writebacks.capacity() - s.far.mshrs.entries();
   }
-  static bool room_for_far_victims(L2SliceState const& s, std::uint32_t lines) {
+  static bool has_room_for_far_victims(L2SliceState const& s, std::uint32_t lines) {
     return s.writebacks.size() + s.mshrs.in_use() + s.far.mshrs.in_use() + lines <= s.writebacks.capacity();
   }
 
@@ -376,14 +377,14 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
     auto const local = (line & ((std::uint64_t{1} << kPartitionBit) - 1)) * spec().line_bytes;
     return physical(spec().device, spec().memory.offset(home, local));
   }
-  bool in_page(std::uint64_t line, Flush const& asked) const {
-    return (address_of(line) ^ asked.frame) >> (spec().page_bits + asked.size) == 0;
+  bool in_page(std::uint64_t line, Flush const& pending) const {
+    return (address_of(line) ^ pending.frame) >> (spec().page_bits + pending.size) == 0;
   }
 
   Duration other_cycles_{};  // additional cycles of a line after the first cycle
   bool one_port_ = true;
   bool walk_credits_ = false;    // reads of walks have separate credits
-  bool may_pass_by_ = false;     // reads of walks may bypass the cache
+  bool may_bypass_ = false;      // reads of walks may bypass the cache
   bool overtakes_ = false;       // bypassing reads overtake stalled requests
   std::uint32_t own_mshrs_ = 0;  // MSHRs for bypassing reads only
   bool counts_stores_ = true;    // in the hit rate of warps' requests

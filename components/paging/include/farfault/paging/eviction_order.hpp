@@ -4,8 +4,8 @@
 // - A unit is an aligned range of virtual pages that are evicted together (driver.batch.eviction_unit), named
 //   by its first base page.
 // - arrived(): a page of the unit has received a frame of this GPU's memory.
-// - left(): the unit's last page has lost its frame, or the unit's eviction has begun.
-// - victim(): a resident unit for which may_leave(unit) is true. None: all units are pinned or in flight.
+// - removed(): the unit's last page has lost its frame, or the unit's eviction has begun.
+// - victim(): a resident unit for which evictable(unit) is true. None: all units are pinned or in flight.
 // - epoch(): nonzero if the order depends on accesses. Then used() is called, with the time, when an SM or a
 //   scalar cache of the GPU accesses a page of the unit: at least once per page, SM and epoch, after
 //   driver.notify_latency, and also for units that have been evicted meanwhile.
@@ -27,16 +27,16 @@ class EvictionOrder {
     unsigned page_bits = 12;
     std::uint32_t spaces = 1;
   };
-  using MayLeave = std::function<bool(std::uint64_t unit)>;
+  using Evictable = std::function<bool(std::uint64_t unit)>;
   static PolicyList<EvictionOrder> known();
 
   virtual ~EvictionOrder() = default;
   virtual void arrived(std::uint64_t unit) = 0;
-  virtual void left(std::uint64_t unit) = 0;
+  virtual void removed(std::uint64_t unit) = 0;
   // Zero: the order does not depend on accesses.
   virtual Duration epoch() const { return Duration::zero(); }
   virtual void used(std::uint64_t /*unit*/, Time /*now*/) {}
-  virtual std::optional<std::uint64_t> victim(MayLeave const& may_leave) = 0;
+  virtual std::optional<std::uint64_t> victim(Evictable const& evictable) = 0;
 };
 
 extern template class PolicyChoice<EvictionOrder>;

@@ -22,15 +22,15 @@ class FaultReplay {
   struct Setup {};
   // block_mapped: all pages of a block that the batch migrates are mapped. served: all pages of the batch
   // are. buffer_empty: the buffer was found empty.
-  enum class Moment : std::uint8_t { block_mapped, served, buffer_empty };
+  enum class Point : std::uint8_t { block_mapped, served, buffer_empty };
   // replay: all faulted accesses are issued again. flush_and_replay: the fault buffer is emptied first.
-  enum class Orders : std::uint8_t { nothing, replay, flush_and_replay };
+  enum class Action : std::uint8_t { none, replay, flush_and_replay };
   static PolicyList<FaultReplay> known();
 
   virtual ~FaultReplay() = default;
   virtual bool in_batches() const { return true; }
   virtual bool by_page() const { return false; }
-  virtual Orders after(Moment moment) const = 0;
+  virtual Action after(Point point) const = 0;
 };
 
 extern template class PolicyChoice<FaultReplay>;

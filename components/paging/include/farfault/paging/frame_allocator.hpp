@@ -12,7 +12,7 @@
 //   first allocation, in any order, for up to all frames, and must not search; it may also be called later.
 //   release() frees it.
 // - Deterministic: allocators of equal setup return equal frames for equal calls.
-// - Compaction (Mosaic, MICRO 2017, section 4.4), if compacts() and Setup::most_moved is not 0:
+// - Compaction (Mosaic, MICRO 2017, section 4.4), if compacts() and Setup::max_moved is not 0:
 //   plan_emptying() plans moves that empty a large frame, and allocates their destinations. Sources stay in
 //   use until released, after each move; if a page does not move, its destination is released. Until
 //   end_emptying(), frames of that large frame are allocated only if no other is free. end_emptying() returns
@@ -41,13 +41,13 @@ class FrameAllocator {
     std::uint32_t spaces = 1;  // address spaces
     unsigned large_size = 9;   // log2 of the base pages of a large frame
     // Aligned regions of the size of a large frame that are wholly in one buffer.
-    LargePages en_masse{};
+    LargePages large_regions{};
     // Maximum frames in use of a large frame that is emptied; 0: no compaction.
-    std::uint64_t most_moved = 0;
+    std::uint64_t max_moved = 0;
   };
-  static constexpr std::uint64_t kNobodysPage = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::uint64_t kUnownedPage = std::numeric_limits<std::uint64_t>::max();
   struct Move {
-    std::uint64_t page;  // or kNobodysPage
+    std::uint64_t page;  // or kUnownedPage
     std::uint64_t from;
     std::uint64_t to;
   };
@@ -55,7 +55,7 @@ class FrameAllocator {
   static PolicyList<FrameAllocator> known();
 
   virtual ~FrameAllocator() = default;
-  // True if the allocator uses large_size and en_masse.
+  // True if the allocator uses large_size and large_regions.
   virtual bool uses_large_frames() const { return false; }
   bool empty() const { return available() == 0; }
   virtual std::uint64_t available() const = 0;  // free frames

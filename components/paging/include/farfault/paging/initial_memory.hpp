@@ -70,7 +70,7 @@ class InitialMemory {
   LargePages const& large_pages() const { return large_; }
   // Aligned regions of the size of a large frame that are wholly in one buffer, of all applications, which
   // allocate them en masse.
-  LargePages en_masse() const;
+  LargePages large_regions() const;
 
   // Maps the page that contains base page `page` to a frame of the device; false if its memory is full.
   // Without a free large frame, a large page is mapped as base pages.

@@ -50,7 +50,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   Out<FaultOrder> fault_order;
   Out<PageLifetimes> lifetimes;  // indexed by GPU
   // Only if pages are moved within a GPU's memory.
-  Self<CopyDone> copied_within;
+  Self<CopyDone> relocated_page_copied;
   Out<GpuStall> stall;  // indexed by GPU
 
   std::string_view kind() const override { return "driver"; }
@@ -75,8 +75,8 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   PageTranslation take(std::uint64_t page, unsigned size, DeviceId device, PagingDriverState& s) const;
   // As take(), on `wanted` or, if its memory is full, on another device, counted as spilled. Some device must
   // have a free frame.
-  PageTranslation take_near(std::uint64_t page, unsigned size, DeviceId wanted, std::uint32_t application,
-                            PagingDriverState& s) const;
+  PageTranslation allocate_near(std::uint64_t page, unsigned size, DeviceId wanted, std::uint32_t application,
+                                PagingDriverState& s) const;
   bool runs_on(std::uint32_t application, std::uint32_t gpu) const;
   void release(PageTranslation const& page, PagingDriverState& s) const;
   FrameAllocator& pool(DeviceId device, PagingDriverState& s) const;
@@ -102,22 +102,22 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void order_copy(DeviceId engine, PhysAddr from, PhysAddr to, std::uint32_t bytes, std::uint32_t tag,
                   std::uint8_t application, Duration extra, Cx& cx) const;
   void end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const;
-  void answer(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;
+  void respond(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;
   void map_first(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;
   void end_page(std::uint32_t number, Cx& cx) const;
   // Read-only copies (paging_driver_copies.cpp).
-  void answer_shared(PageFault const& m, PageTranslation const& home, Duration extra, Cx& cx) const;
+  void respond_shared(PageFault const& m, PageTranslation const& home, Duration extra, Cx& cx) const;
   bool share(PageFault const& m, PageTranslation const& home, bool may_move, Cx& cx) const;
   void start_copy(PageFault const& m, PhysAddr home, bool shared, Cx& cx) const;
   void end_copy(PageMigration const& done, std::uint32_t number, Cx& cx) const;
   void start_collapse(PageFault const& m, PhysAddr home, Cx& cx) const;
-  // is_on(): the GPU holds the page or a copy. may_access(): this also permits the access. answer_here():
+  // is_on(): the GPU holds the page or a copy. may_access(): this also permits the access. respond_local():
   // answers with its frame.
   bool is_on(std::uint64_t page, DeviceId gpu, PagingDriverState const& s) const;
   bool may_access(std::uint64_t page, Access access, DeviceId gpu, PagingDriverState const& s) const;
-  void answer_here(PageFault const& m, Cx& cx) const;
+  void respond_local(PageFault const& m, Cx& cx) const;
   void drop_copies(std::uint32_t number, Cx& cx) const;
-  void copy_lands(std::uint32_t number, Cx& cx) const;
+  void copy_transferred(std::uint32_t number, Cx& cx) const;
   bool passes_to_copy(std::uint32_t number, PagingDriverState& s) const;
   void collapse(std::uint32_t number, Cx& cx) const;
   // The driver's own page table, which coalesces base pages on a GPU as the tables of IOMMUs and GPUs do. A
@@ -128,33 +128,33 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   // Moves within a GPU's memory (paging_driver_relocations.cpp). awaits_large_frame(): whether the page waits
   // for a large frame of the device, which starts to be emptied. continue_relocations(): starts as many moves
   // as possible.
-  bool relocates() const { return spec().most_moved != 0 || spec().moves_to_coalesce; }
+  bool relocates() const { return spec().max_moved != 0 || spec().moves_to_coalesce; }
   static bool is_relocating(std::uint64_t gpu, PagingDriverState const& s) {
     return gpu < s.relocations.size() && s.relocations[gpu].left != 0;
   }
-  bool is_moved_within(std::uint64_t page, DeviceId device, PagingDriverState const& s) const;
+  bool is_relocated(std::uint64_t page, DeviceId device, PagingDriverState const& s) const;
   bool awaits_large_frame(std::uint64_t page, DeviceId device, std::uint32_t application, Cx& cx) const;
   void continue_relocations(Cx& cx) const;
   // True: the large page no longer waits.
   bool begin_coalescing(std::uint64_t page, Cx& cx) const;
   void begin_relocation(std::uint32_t gpu, bool coalesces, std::uint32_t application, Cx& cx) const;
-  void begin_move_within(std::uint32_t gpu, FrameAllocator::Move const& m, Cx& cx) const;
-  void copy_within(std::uint32_t number, Cx& cx) const;
-  void end_move_within(PageMigration const& done, Cx& cx) const;
+  void begin_relocated_page(std::uint32_t gpu, FrameAllocator::Move const& m, Cx& cx) const;
+  void copy_relocated_page(std::uint32_t number, Cx& cx) const;
+  void end_relocated_page(PageMigration const& done, Cx& cx) const;
   void end_relocation(std::uint32_t gpu, Cx& cx) const;
   // Operations of programs. continue_orders(): starts as many pages as possible. begin_next_page(): starts
   // one page of a stream; false if none is left or it must wait.
-  enum class OrderTurn : std::uint8_t { began, passed_over, waits };
+  enum class StartResult : std::uint8_t { started, skipped, stalled };
   static bool is_copy(OperationKind k) { return Operation{k}.is_copy(); }
   void continue_orders(Cx& cx) const;
   bool begin_next_page(std::uint32_t stream, Cx& cx) const;
   std::uint32_t begin_page(std::uint64_t page, unsigned size, std::uint32_t stream, Cx& cx) const;
-  void pass_over(std::uint64_t last_page, ProgramOrder& order) const;
-  OrderTurn copy_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const;
-  OrderTurn allocate_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const;
-  OrderTurn free_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const;
+  void skip(std::uint64_t last_page, ProgramOrder& order) const;
+  StartResult copy_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const;
+  StartResult allocate_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const;
+  StartResult free_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const;
   void end_allocation(PageMigration const& done, Cx& cx) const;
-  void tell_iommus(std::uint32_t number, MoveStep step, Duration after, Cx& cx) const;
+  void notify_iommus(std::uint32_t number, MoveStep step, Duration after, Cx& cx) const;
 
   // Batches (paging_driver_batches.cpp): selection of the next batch, then its progress.
   BatchState initial_batches() const;
@@ -167,43 +167,44 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void next_batch(Cx& cx) const;
   void read_buffer(std::uint64_t gpu, Cx& cx) const;
   void order(std::uint32_t gpu, FaultOrder const& m, Cx& cx) const;
-  void order_replay(FaultReplay::Moment moment, Cx& cx) const;
+  void order_replay(FaultReplay::Point point, Cx& cx) const;
   void begin_batch(Cx& cx) const;
   void plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx) const;
   void serve(Cx& cx) const;
   void begin_pages(Cx& cx) const;
-  Duration rest_of_stay(std::uint64_t page, PhysAddr frame, PagingDriverState const& s, Time now) const;
+  Duration remaining_residency(std::uint64_t page, PhysAddr frame, PagingDriverState const& s,
+                               Time now) const;
   bool send_pages(Cx& cx) const;
-  void page_lands(std::uint32_t number, Cx& cx) const;
-  void page_is_there(std::uint32_t number, Cx& cx) const;
+  void page_transferred(std::uint32_t number, Cx& cx) const;
+  void page_mapped(std::uint32_t number, Cx& cx) const;
   void end_batch(Cx& cx) const;
-  void tell_lifetimes(Cx& cx) const;
-  PageFault fault_of(ComingPage const& page, PagingDriverState const& s) const;
-  static bool all_pages_are_there(BatchState const& b);
+  void report_lifetimes(Cx& cx) const;
+  PageFault fault_of(IncomingPage const& page, PagingDriverState const& s) const;
+  static bool all_pages_mapped(BatchState const& b);
   DeviceId batch_gpu(PagingDriverState const& s) const {
     return spec().devices.gpu(static_cast<std::uint32_t>(s.batch.gpu));
   }
   // The batch can bring the page to its GPU: a page that is elsewhere and may migrate, or an unmapped
   // page that may be mapped.
-  bool may_come(std::uint64_t page, Access access, PagingDriverState const& s) const;
+  bool may_migrate_in(std::uint64_t page, Access access, PagingDriverState const& s) const;
   // The same for a page without a fault: it must be in CPU memory or in a buffer.
   bool may_be_prefetched(std::uint64_t page, PagingDriverState const& s) const;
-  bool is_under_way(std::uint64_t page, PagingDriverState const& s) const;
+  bool is_in_flight(std::uint64_t page, PagingDriverState const& s) const;
   static bool is_mapping(PageMigration const& moving, PagingDriverState const& s) {
-    return s.batch.pages[moving.index].stage == ComingPage::Stage::mapping;
+    return s.batch.pages[moving.index].stage == IncomingPage::Stage::mapping;
   }
   std::uint32_t take_number(std::uint64_t page, PagingDriverState& s) const;
   void free_number(std::uint32_t number, PagingDriverState& s) const;
   unsigned block_size() const { return spec().page_bits >= kBlockBits ? 0 : kBlockBits - spec().page_bits; }
   // Evictions (paging_driver_evictions.cpp).
-  EvictionSchedule::Moment moment(PagingDriverState const& s, Time now) const;
+  EvictionSchedule::Snapshot snapshot(PagingDriverState const& s, Time now) const;
   bool evict(Cx& cx) const;
   std::uint64_t begin_unit(Cx& cx) const;
-  bool forgo_prefetched(Cx& cx) const;
+  bool drop_prefetched(Cx& cx) const;
   bool send_units(Cx& cx) const;
   std::uint64_t pages_for_cpu(std::uint32_t index, PagingDriverState const& s) const;
-  void page_is_unmapped(std::uint32_t number, Cx& cx) const;
-  void page_has_left(std::uint32_t number, Cx& cx) const;
+  void page_unmapped(std::uint32_t number, Cx& cx) const;
+  void page_evicted(std::uint32_t number, Cx& cx) const;
   void resident(std::uint64_t page, DeviceId device, PagingDriverState& s) const;
   void not_resident(std::uint64_t page, DeviceId device, PagingDriverState& s) const;
   unsigned unit_size() const;

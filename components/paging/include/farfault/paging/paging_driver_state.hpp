@@ -63,9 +63,9 @@ struct PagingDriverSpec {
   DriverParams params;
   BatchParams batch;
   bool in_batches = false;
-  bool tells_lifetimes = false;  // reports page lifetimes to the dispatchers
-  bool told_of_uses = false;     // SMs and scalar caches report uses of pages
-  std::uint32_t spaces = 1;      // address spaces
+  bool reports_lifetimes = false;  // reports page lifetimes to the dispatchers
+  bool reports_uses = false;       // SMs and scalar caches report uses of pages
+  std::uint32_t spaces = 1;        // address spaces
   // Unmapped pages that may be prefetched: pages of buffers.
   std::vector<PageRange> buffers;
   std::vector<std::uint32_t> iommu_of_gpu;  // IOMMU number, indexed by the driver's GPU number; batches only
@@ -83,7 +83,7 @@ struct PagingDriverSpec {
   std::vector<PageRange> host_written;  // pages whose contents the host wrote
   bool flush_moving_pages = false;      // L2 partitions kept coherent by software may hold lines of them
   std::uint64_t unmapped_pages = 0;     // unmapped pages of the workload at time zero
-  bool pages_wait = false;              // some pages may be mapped at their first touch
+  bool maps_at_first_touch = false;     // some pages may be mapped at their first touch
   bool pages_move = false;              // pages may migrate; migrating pages are base pages
   bool makes_copies = false;            // GPUs that read a page get copies
   LargePages large{};
@@ -92,23 +92,23 @@ struct PagingDriverSpec {
   std::uint64_t coalesced_at_start = 0;  // large pages
   // Setup of the allocators, from here on; they allocate as the allocators of the initial memory did.
   unsigned large_size = 9;
-  LargePages en_masse{};
+  LargePages large_regions{};
   std::uint64_t frames_of_cpu = FrameAllocator::kUnbounded;
   // Moves within a GPU's memory: to free large frames, with the allocators' limit (frame_allocator.hpp), or
   // to coalesce.
   PolicyChoice<Compaction> compaction{"none"};
-  std::uint64_t most_moved = 0;
+  std::uint64_t max_moved = 0;
   bool moves_to_coalesce = false;
   std::vector<std::uint8_t> application_of_space = {};
   bool stalls_gpus = false;  // stall the GPU's SMs during moves
   // Maximum delay of an earlier answer to an IOMMU behind an order to it.
-  Duration answers_later{};
+  Duration response_delay{};
   Fragmentation fragmentation{};
 
   // Frames of a GPU without pre-fragmented data.
   std::uint64_t usable_frames() const { return frames_per_gpu - fragmentation.frames(gpu_memory()); }
   FrameAllocator::Setup gpu_memory() const {
-    return {frames_per_gpu, page_bits, spaces, large_size, en_masse, most_moved};
+    return {frames_per_gpu, page_bits, spaces, large_size, large_regions, max_moved};
   }
   std::vector<std::string> applications = {};  // applications whose faults and operations arrive here
   Applications const* programs = nullptr;      // likewise, for the page_placement table
@@ -138,15 +138,15 @@ struct PageMigration {
   OperationKind kind = OperationKind::kernel;
   // Role in a batch: page `index`, which migrates in, or a page of eviction unit `index`. Otherwise a page of
   // GPU `index` that is moved within its memory and then mapped there.
-  enum class Role : std::uint8_t { alone, comes, leaves, moves_within, is_mapped_within };
-  Role role = Role::alone;
+  enum class Role : std::uint8_t { none, incoming, evicted, relocated, remapped };
+  Role role = Role::none;
   // For a page that keeps its frame: a copy of it is made, or all of its copies are dropped, after which it
   // may migrate.
   enum class Change : std::uint8_t { none, copy, collapse };
   Change change = Change::none;
   std::uint32_t stream = 0;  // stream of the operation
   std::uint32_t index = 0;
-  std::uint32_t unused_too = 0;
+  std::uint32_t unused_2 = 0;
 
   bool copies(std::uint64_t page) const { return first_of(page, size) == first_of(fault.page, size); }
 };
@@ -155,7 +155,7 @@ struct PageMigration {
 struct ProgramOrder {
   VirtAddr next = 0;
   VirtAddr end = 0;             // 0: no operation
-  std::uint32_t under_way = 0;  // pages in flight
+  std::uint32_t in_flight = 0;  // pages in flight
   OperationKind kind = OperationKind::kernel;
   std::uint8_t unused[3] = {};
 };
@@ -282,7 +282,7 @@ struct PagingDriverState {
   ByApplication<PagingDriverStats> stats;
   BatchState batch;
   PageCopies copies;
-  PageDirectory read_from_afar;  // GPUs that read a page with copies remotely
+  PageDirectory remote_readers;  // GPUs that read a page with copies remotely
   Policy<PageSizes> page_sizes;
   Policy<Compaction> compaction;
   std::vector<Relocation> relocations;     // indexed by GPU

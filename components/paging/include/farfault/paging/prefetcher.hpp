@@ -4,8 +4,8 @@
 // - A block is 2 MiB of virtual addresses (uvm_va_block_types.h), or one page if pages are that large.
 //   Prefetching does not cross blocks.
 // - choose() is called for each block of a batch. A page's number is its position in the block. `faulted`:
-//   pages that have faulted and migrate. `resident`: pages on the GPU that are not in flight. `may_come`:
-//   candidates. Returns a subset of `may_come`.
+//   pages that have faulted and migrate. `resident`: pages on the GPU that are not in flight. `candidates`:
+//   candidates. Returns a subset of `candidates`.
 #pragma once
 
 #include <bitset>
@@ -27,7 +27,7 @@ class Prefetcher {
   struct Block {
     BlockPages faulted;
     BlockPages resident;
-    BlockPages may_come;  // neither of these
+    BlockPages candidates;  // neither of these
   };
   static PolicyList<Prefetcher> known();
 

@@ -22,7 +22,7 @@ class UnitList {
     return place != nullptr && place->node != 0;
   }
   // Moves or adds the unit to the end.
-  void put_last(std::uint64_t unit) {
+  void move_to_end(std::uint64_t unit) {
     remove(unit);
     auto const node = take();
     nodes_[node] = {unit, nodes_[0].before, 0};
@@ -39,11 +39,11 @@ class UnitList {
     free_.push_back(node);
     place_.of(unit).node = 0;
   }
-  // First unit for which may(unit) is true.
-  template <class May>
-  std::optional<std::uint64_t> first(May&& may) const {
+  // First unit for which accepts(unit) is true.
+  template <class Accepts>
+  std::optional<std::uint64_t> first(Accepts&& accepts) const {
     for (auto node = nodes_[0].after; node != 0; node = nodes_[node].after)
-      if (may(nodes_[node].unit)) return nodes_[node].unit;
+      if (accepts(nodes_[node].unit)) return nodes_[node].unit;
     return std::nullopt;
   }
 

@@ -31,13 +31,13 @@ class AccessDrain {
   void leave_queue() {
     if (ahead_ != 0) --ahead_;
   }
-  // Counts an access that is sent. Returns its generation, for answered().
+  // Counts an access that is sent. Returns its generation, for responded().
   std::uint32_t send() {
     auto const generation = static_cast<std::uint32_t>(ahead_ != 0 ? current_ ^ 1U : current_);
     ++outstanding_[generation];
     return generation;
   }
-  void answered(std::uint32_t generation, std::uint64_t accesses = 1) {
+  void responded(std::uint32_t generation, std::uint64_t accesses = 1) {
     outstanding_[generation] -= accesses;
   }
 

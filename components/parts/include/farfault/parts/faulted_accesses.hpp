@@ -7,7 +7,7 @@
 //   first. Within a round, the requester with the oldest access is first. An access that faults again counts
 //   as new, so the requester that was replayed first is then last. Assumed: hardware does not document the
 //   order; an SM issues warps round-robin, and SMs replay simultaneously.
-// - A page with an outstanding replay takes further accesses without another request: keep() them while
+// - A page with an outstanding replay takes further accesses without another request: park() them while
 //   holds().
 // - Limits: has_room() holds if one more access that may fault can be issued. Accesses in flight when the
 //   limit is reached (`late`), and accesses that are looked up again, always find room: the owner stalls, it
@@ -35,39 +35,39 @@ class FaultedAccesses {
   FaultedAccesses(std::uint32_t pages, std::uint32_t accesses, std::uint32_t late_pages,
                   std::uint32_t late_accesses)
       : again_(std::size_t{accesses} + late_accesses),
-        most_pages_(pages),
-        most_accesses_(accesses),
+        max_pages_(pages),
+        max_accesses_(accesses),
         late_pages_(late_pages),
         late_accesses_(late_accesses) {}
 
-  bool has_room() const { return kept_.in_use() < most_pages_ && accesses() < most_accesses_; }
-  bool holds(std::uint64_t page) const { return kept_.find(page).has_value(); }
+  bool has_room() const { return parked_.in_use() < max_pages_ && accesses() < max_accesses_; }
+  bool holds(std::uint64_t page) const { return parked_.find(page).has_value(); }
   // Pages with an outstanding replay.
-  std::uint32_t pages() const { return kept_.in_use(); }
-  std::uint32_t accesses() const { return kept_.waiting(); }
+  std::uint32_t pages() const { return parked_.in_use(); }
+  std::uint32_t accesses() const { return parked_.waiting(); }
 
-  void keep(std::uint64_t page, Access const& access) {
-    if (kept_.entries() == 0)
-      kept_ = MshrTable<Kept>(most_pages_ + late_pages_, most_accesses_ + late_accesses_);
-    auto const entry = kept_.find(page);
-    kept_.wait(entry ? *entry : kept_.allocate(page), {kept_before_++, access});
+  void park(std::uint64_t page, Access const& access) {
+    if (parked_.entries() == 0)
+      parked_ = MshrTable<Parked>(max_pages_ + late_pages_, max_accesses_ + late_accesses_);
+    auto const entry = parked_.find(page);
+    parked_.wait(entry ? *entry : parked_.allocate(page), {parked_before_++, access});
   }
   // Replays the page: queues its accesses, if any, for another look-up. Calls f(access) for each access; f
   // may change it.
   template <class F>
   void replay(std::uint64_t page, F&& f) {
-    if (auto const entry = kept_.find(page))
-      kept_.release(*entry, [&](Kept kept) {
-        f(kept.access);
-        again_.push(kept.access);
+    if (auto const entry = parked_.find(page))
+      parked_.release(*entry, [&](Parked parked) {
+        f(parked.access);
+        again_.push(parked.access);
       });
   }
   // Replays all pages, round-robin over requester(access), a member or a function.
   template <class Requester, class F>
   void replay_all(Requester&& requester, F&& f) {
-    auto turns = in_turns(requester);
+    auto turns = round_robin(requester);
     for (auto const& each : turns)
-      if (auto const entry = kept_.find(each.page)) kept_.release(*entry, [](Kept const&) {});
+      if (auto const entry = parked_.find(each.page)) parked_.release(*entry, [](Parked const&) {});
     for (auto& each : turns) {
       f(each.access);
       again_.push(each.access);
@@ -75,30 +75,31 @@ class FaultedAccesses {
   }
   // Calls f(page, access) in the order of replay_all().
   template <class Requester, class F>
-  void each_in_turns(Requester&& requester, F&& f) const {
-    for (auto const& each : in_turns(requester)) f(each.page, each.access);
+  void each_round_robin(Requester&& requester, F&& f) const {
+    for (auto const& each : round_robin(requester)) f(each.page, each.access);
   }
   // Ends the fault with the page's frame: calls f(access) for each access of the page and removes it.
   template <class F>
   void settle(std::uint64_t page, F&& f) {
-    if (auto const entry = kept_.find(page)) kept_.release(*entry, [&](Kept const& kept) { f(kept.access); });
+    if (auto const entry = parked_.find(page))
+      parked_.release(*entry, [&](Parked const& parked) { f(parked.access); });
   }
   // Calls f(access) for each access of the page, in order.
   template <class F>
   void each_of(std::uint64_t page, F&& f) const {
-    if (auto const entry = kept_.find(page))
-      kept_.each_waiter(*entry, [&](Kept const& kept) { f(kept.access); });
+    if (auto const entry = parked_.find(page))
+      parked_.each_waiter(*entry, [&](Parked const& parked) { f(parked.access); });
   }
   // Accesses to look up again, oldest first.
   Ring<Access>& again() { return again_; }
   Ring<Access> const& again() const { return again_; }
 
   auto members() {
-    return std::tie(kept_, again_, kept_before_, most_pages_, most_accesses_, late_pages_, late_accesses_);
+    return std::tie(parked_, again_, parked_before_, max_pages_, max_accesses_, late_pages_, late_accesses_);
   }
 
  private:
-  struct Kept {
+  struct Parked {
     std::uint64_t number = 0;  // accesses kept before this one
     Access access{};
   };
@@ -111,11 +112,11 @@ class FaultedAccesses {
   };
 
   template <class Requester>
-  std::vector<Turn> in_turns(Requester&& requester) const {
+  std::vector<Turn> round_robin(Requester&& requester) const {
     std::vector<Turn> turns;
     turns.reserve(accesses());
-    kept_.each([&](std::uint32_t entry, std::uint64_t page) {
-      kept_.each_waiter(entry, [&](Kept const& k) {
+    parked_.each([&](std::uint32_t entry, std::uint64_t page) {
+      parked_.each_waiter(entry, [&](Parked const& k) {
         turns.push_back(
             {0, static_cast<std::uint64_t>(std::invoke(requester, k.access)), k.number, page, k.access});
       });
@@ -127,11 +128,11 @@ class FaultedAccesses {
     return turns;
   }
 
-  MshrTable<Kept> kept_;  // by page; allocated at the first fault, since most SMs have none
+  MshrTable<Parked> parked_;  // by page; allocated at the first fault, since most SMs have none
   Ring<Access> again_;
-  std::uint64_t kept_before_ = 0;
-  std::uint32_t most_pages_ = 0;
-  std::uint32_t most_accesses_ = 0;
+  std::uint64_t parked_before_ = 0;
+  std::uint32_t max_pages_ = 0;
+  std::uint32_t max_accesses_ = 0;
   std::uint32_t late_pages_ = 0;
   std::uint32_t late_accesses_ = 0;
 };

@@ -16,19 +16,19 @@ namespace farfault {
 
 // Enables reports and sets the epoch. An epoch of zero never ends.
 struct PageUseRule {
-  bool told = false;
+  bool enabled = false;
   Duration epoch = Duration::zero();
 };
 
 class PageUses {
  public:
   PageUses() = default;
-  explicit PageUses(PageUseRule rule) : epoch_(rule.epoch), told_(rule.told ? kPlaces : 0) {}
+  explicit PageUses(PageUseRule rule) : epoch_(rule.epoch), reported_(rule.enabled ? kPlaces : 0) {}
 
-  bool watches() const { return !told_.empty(); }
+  bool enabled() const { return !reported_.empty(); }
   // True if this use of the page must be reported. The use is recorded then.
-  bool tells(std::uint64_t page, Access access, Time now) {
-    auto& last = told_[page % kPlaces];
+  bool must_report(std::uint64_t page, Access access, Time now) {
+    auto& last = reported_[page % kPlaces];
     auto const epoch =
         epoch_ == Duration::zero() ? 0 : static_cast<std::uint64_t>(now.time_since_epoch() / epoch_);
     bool const same = last.page == page;
@@ -40,20 +40,20 @@ class PageUses {
   }
   // Removes the page: its next use, and its next write, count as first.
   void forget(std::uint64_t page) {
-    if (watches() && told_[page % kPlaces].page == page) told_[page % kPlaces] = {};
+    if (enabled() && reported_[page % kPlaces].page == page) reported_[page % kPlaces] = {};
   }
 
-  auto members() { return std::tie(epoch_, told_); }
+  auto members() { return std::tie(epoch_, reported_); }
 
  private:
   static constexpr std::uint64_t kPlaces = 256;
-  struct Told {
+  struct Reported {
     std::uint64_t page = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t epoch = 0;
     std::uint64_t written = 0;
   };
   Duration epoch_{};
-  std::vector<Told> told_;
+  std::vector<Reported> reported_;
 };
 
 }  // namespace farfault

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time spent in each of a few states, in picoseconds, including the current interval.
 //
-//   TimeByState<SmDoes, 8> doing;   // the first state from time zero on, or the given one
-//   doing.change(now, SmDoes::executes);
+//   TimeByState<SmActivity, 8> doing;   // the first state from time zero on, or the given one
+//   doing.change(now, SmActivity::active);
 //   doing.advance(at);              // before a sample reads it (Component::settle)
-//   doing.in(SmDoes::executes)
+//   doing.in(SmActivity::active)
 //
 // PartTime has two states: set(now, true) starts an interval, set(now, false) ends it; repeated calls have no
 // effect. ps() is the total of the intervals.

@@ -33,7 +33,7 @@ class Replacement {
   // One set, by way.
   struct View {
     std::uint32_t set;
-    std::uint64_t coming;  // the key to insert
+    std::uint64_t incoming;  // the key to insert
     std::span<std::uint64_t const> keys;
     std::span<std::uint64_t const> used;
     std::span<std::uint64_t const> inserted;  // empty unless requested by wants()

@@ -178,13 +178,13 @@ class SetAssociative {
     used_[slot] = ++clock_;
     places_[set].recent = slot;
   }
-  std::uint32_t victim(std::uint32_t set, std::uint64_t coming) {
+  std::uint32_t victim(std::uint32_t set, std::uint64_t incoming) {
     auto const base = places_[set].first;
     auto const of_set = [&](std::vector<std::uint64_t> const& all) {
       return std::span(all.data() + base, ways_);
     };
     auto const way =
-        replacement_->victim({set, coming, of_set(keys_), of_set(used_),
+        replacement_->victim({set, incoming, of_set(keys_), of_set(used_),
                               inserted_.empty() ? std::span<std::uint64_t const>() : of_set(inserted_)});
     FF_CHECK(way < ways_, "replacement policy selected a way that does not exist");
     return way;

@@ -46,14 +46,14 @@ struct Launchable {
 
 class Applications {
  public:
-  static constexpr std::uint32_t kMost = 64;
-  static constexpr std::uint64_t kMostLaunches = 0xffff'ffff;  // kernel launches of one application
+  static constexpr std::uint32_t kMax = 64;
+  static constexpr std::uint64_t kMaxLaunches = 0xffff'ffff;  // kernel launches of one application
 
   Applications() = default;
   explicit Applications(std::vector<Application> all) : all_(std::move(all)) {
-    FF_CHECK(all_.size() <= kMost, "too many applications");
+    FF_CHECK(all_.size() <= kMax, "too many applications");
     for (auto const& a : all_) {
-      FF_CHECK(a.space < kAddressSpaces && a.launches() < kMostLaunches,
+      FF_CHECK(a.space < kAddressSpaces && a.launches() < kMaxLaunches,
                "application '" + a.name + "' has an address space or a number of launches beyond the limit");
       auto const number = count_of(first_kernel_);
       first_kernel_.push_back(kernels());
@@ -70,7 +70,7 @@ class Applications {
       for (std::uint32_t i = 0; i < a.workload->streams(); ++i) application_of_stream_.push_back(number);
       spaces_ = std::max(spaces_, a.space + 1);
     }
-    FF_CHECK(streams() <= kMostStreams, "too many streams");
+    FF_CHECK(streams() <= kMaxStreams, "too many streams");
   }
   // One workload alone, on all GPUs and SMs.
   explicit Applications(Workload const& workload)

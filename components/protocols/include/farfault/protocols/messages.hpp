@@ -140,7 +140,7 @@ struct MemRequest {
   Requester requester{};
   std::uint8_t unused = 0;
   Train train{};
-  std::uint32_t unused_too = 0;
+  std::uint32_t unused_2 = 0;
 };
 
 // Several responses may answer the lines of a train, in any order. The stages describe the first line.
@@ -153,7 +153,7 @@ struct MemResponse {
   std::uint8_t unused[2] = {};
   Train train{};
   MemoryStages stages{};
-  std::uint32_t unused_too = 0;
+  std::uint32_t unused_2 = 0;
 };
 
 // Between an SM and its scalar cache. `sm` is the SM's number at that cache; `warp` is private to the SM.
@@ -394,15 +394,15 @@ struct RawFault {
 enum class FaultNote : std::uint8_t { serve, interrupt, entry, drained };
 
 // Fault sent to the driver by the IOMMU, or by the GMMU of `gpu`, which then holds its record
-// (`kept_by_gpu`). The driver answers to the IOMMU of that GPU with the page's frame, or no frame if the page
-// is unmapped.
+// (`recorded_by_gpu`). The driver answers to the IOMMU of that GPU with the page's frame, or no frame if the
+// page is unmapped.
 struct PageFault {
   std::uint64_t page;
   std::uint16_t gpu;
   std::uint16_t iommu;
   std::uint32_t entry;  // private to the holder of the record; fault-buffer entry: the client that raised it
   FaultKind kind;
-  std::uint8_t kept_by_gpu = 0;
+  std::uint8_t recorded_by_gpu = 0;
   std::uint8_t application = 0;  // application of the request that raised it
   FaultNote note = FaultNote::serve;
   Access access = Access::read;  // of the access that raised it
@@ -426,7 +426,7 @@ struct PageMapped {
   std::uint32_t entry;
   std::uint8_t size = 0;
   FaultKind kind = FaultKind::not_mapped;
-  std::uint16_t keeper = 0;  // holder of the fault's record: 0 the IOMMU, n the GMMU of GPU n - 1
+  std::uint16_t recorder = 0;  // holder of the fault's record: 0 the IOMMU, n the GMMU of GPU n - 1
 };
 
 // From the driver to every IOMMU. unmap: the page leaves `frame`. flush: the old GPU drops its lines, if
@@ -494,7 +494,7 @@ struct PageUse {
 // since the SM's previous request of that application.
 struct WalkPressure {
   static constexpr std::uint32_t kApplications = 16;
-  static constexpr std::uint8_t kMost = 63;
+  static constexpr std::uint8_t kMax = 63;
   std::uint32_t first = 0;
   std::array<std::uint16_t, kApplications> of{};
 };

@@ -75,7 +75,7 @@ struct Operation {
   bool is_of_driver() const { return is_copy() || is_allocation(); }
 };
 
-inline constexpr std::uint32_t kMostStreams = 256;  // over all applications of a host
+inline constexpr std::uint32_t kMaxStreams = 256;  // over all applications of a host
 
 struct Buffer {
   std::string name;
@@ -88,13 +88,13 @@ struct Buffer {
 inline std::string why_not(std::vector<Operation> const& operations, std::size_t kernels,
                            std::vector<Buffer> const& buffers) {
   std::vector<std::uint32_t> launches(kernels);
-  std::vector<bool> streams(kMostStreams);
+  std::vector<bool> streams(kMaxStreams);
   std::vector<bool> allocated(buffers.size());
   std::size_t last_stream = 0;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     auto const& o = operations[i];
     auto const where = "operation " + std::to_string(i);
-    if (o.stream >= kMostStreams) return where + " has a stream number beyond the limit";
+    if (o.stream >= kMaxStreams) return where + " has a stream number beyond the limit";
     streams[o.stream] = true;
     last_stream = std::max<std::size_t>(last_stream, o.stream);
     if (o.kind == OperationKind::kernel && (o.number >= kernels || launches[o.number]++ != 0))

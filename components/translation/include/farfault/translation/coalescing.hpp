@@ -38,7 +38,7 @@ class Coalescing {
   void coalesce(std::uint64_t page, PageTable const& table);
   // Queues the invalidation of a base page of a large page. The large page is splintered first, unless it
   // already is when its turn begins.
-  void splinter(Invalidate const& leaves) { work_.push({leaves, 0, 0, 0, Kind::splinter, {}}); }
+  void splinter(Invalidate const& invalidation) { work_.push({invalidation, 0, 0, 0, Kind::splinter, {}}); }
 
   struct Write {
     PhysAddr address;
@@ -59,7 +59,7 @@ class Coalescing {
  private:
   enum class Kind : std::uint32_t { coalesce, splinter };
   struct Work {
-    Invalidate leaves{};  // its page is in the large page
+    Invalidate invalidation{};  // its page is in the large page
     std::uint32_t sent = 0;
     std::uint32_t done = 0;
     std::uint32_t step = 0;
@@ -71,7 +71,7 @@ class Coalescing {
   }
   // True if the current step writes the entry above the node.
   static bool writes_above(Work const& w) { return (w.kind == Kind::coalesce) == (w.step == 0); }
-  void drop_what_cannot_be(PageTable const& table);
+  void drop_ineligible(PageTable const& table);
 
   Ring<Work> work_;
   Fixed<std::uint64_t> at_a_time_{1};

@@ -32,24 +32,24 @@ class FaultBuffer {
     std::uint16_t gpu = 0;
     friend bool operator==(Requester const&, Requester const&) = default;
   };
-  enum class Kept : std::uint8_t { recorded, merged, refused };
+  enum class Outcome : std::uint8_t { recorded, merged, refused };
 
   FaultBuffer() = default;
   // `requesters`: maximum number of different requesters.
   FaultBuffer(std::uint32_t records, std::uint32_t requesters) : records_(records, records * requesters) {}
 
-  Kept add(std::uint64_t page, Requester const& from) {
+  Outcome add(std::uint64_t page, Requester const& from) {
     if (auto const record = records_.find(page)) {
-      tell_too(*record, from);
-      return Kept::merged;
+      add_requester(*record, from);
+      return Outcome::merged;
     }
     if (records_.full()) {
       auto const same = [&](Refused const& r) { return r.page == page && r.from == from; };
       if (std::none_of(refused_.begin(), refused_.end(), same)) refused_.push_back({page, from, 0});
-      return Kept::refused;
+      return Outcome::refused;
     }
     records_.wait(records_.allocate(page), from);
-    return Kept::recorded;
+    return Outcome::recorded;
   }
   // Entry of a page that has one.
   std::uint32_t record_of(std::uint64_t page) const { return *records_.find(page); }
@@ -57,23 +57,23 @@ class FaultBuffer {
   std::uint32_t in_use() const { return records_.in_use(); }
   std::uint64_t refused() const { return refused_.size(); }
 
-  // Frees the entry. Calls tell(requester) for each requester, in the order of their faults.
-  template <class Tell>
-  void release(std::uint32_t record, Tell&& tell) {
-    records_.release(record, tell);
+  // Frees the entry. Calls notify(requester) for each requester, in the order of their faults.
+  template <class Notify>
+  void release(std::uint32_t record, Notify&& notify) {
+    records_.release(record, notify);
   }
-  // Calls tell(page, requester), never for a page that has an entry. It returns whether the page no longer
+  // Calls notify(page, requester), never for a page that has an entry. It returns whether the page no longer
   // needs an entry, because it is mapped where the requester may use it.
-  template <class Tell>
-  void retry(Tell&& tell) {
+  template <class Notify>
+  void retry(Notify&& notify) {
     while (!refused_.empty()) {
       auto const first = refused_.front();
       refused_.erase(refused_.begin());
       if (auto const record = records_.find(first.page)) {
-        tell_too(*record, first.from);
+        add_requester(*record, first.from);
         continue;
       }
-      bool const served = tell(first.page, first.from);
+      bool const served = notify(first.page, first.from);
       if (!served && in_use() != 0) return;
     }
   }
@@ -87,10 +87,10 @@ class FaultBuffer {
     std::uint32_t unused = 0;
   };
 
-  void tell_too(std::uint32_t record, Requester const& from) {
-    bool there = false;
-    records_.each_waiter(record, [&](Requester const& r) { there = there || r == from; });
-    if (!there) records_.wait(record, from);
+  void add_requester(std::uint32_t record, Requester const& from) {
+    bool found = false;
+    records_.each_waiter(record, [&](Requester const& r) { found = found || r == from; });
+    if (!found) records_.wait(record, from);
   }
 
   MshrTable<Requester> records_;  // by page

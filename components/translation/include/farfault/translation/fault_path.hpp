@@ -2,7 +2,8 @@
 // Fault path: the component that records a fault and sends it to the driver, either the IOMMU, whose table
 // did not serve the access, or the GPU that faulted.
 //
-// - kept_by_gpu() is called for each kind of fault when a simulation is built. It depends on the parameters
+// - recorded_by_gpu() is called for each kind of fault when a simulation is built. It depends on the
+// parameters
 //   only.
 // - If it returns true, the IOMMU responds that the fault is not recorded, and keeps nothing. The GPU's GMMU
 //   records the fault in its own fault buffer and sends a fault packet over the fabric to the CPU, for the
@@ -25,7 +26,7 @@ class FaultPath {
   static PolicyList<FaultPath> known();
 
   virtual ~FaultPath() = default;
-  virtual bool kept_by_gpu(FaultKind kind) const = 0;
+  virtual bool recorded_by_gpu(FaultKind kind) const = 0;
 };
 
 extern template class PolicyChoice<FaultPath>;

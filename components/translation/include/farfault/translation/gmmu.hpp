@@ -118,7 +118,7 @@ struct GmmuSpec {
   PageTable const* preloaded = nullptr;  // mappings at time zero
   std::uint32_t slices_to_flush = 0;     // when a page moves away
   std::uint32_t moves = 0;               // maximum pages that move away at a time
-  bool keeps_faults = false;             // of one kind or all (fault_path.hpp)
+  bool records_faults = false;           // of one kind or all (fault_path.hpp)
   bool fault_batches = false;            // the driver serves faults in batches
   std::uint32_t sms = 1;                 // the first clients of the L2 TLB
   bool has_copies = false;               // its table may map read-only copies of pages
@@ -127,7 +127,7 @@ struct GmmuSpec {
   std::uint64_t coalesces = 0;  // maximum large pages made of base pages; 0: no coalescing
   std::vector<std::uint8_t> application_of_space = {0};  // by address space; if several share it, the first
 
-  bool buffers_batches() const { return keeps_faults && fault_batches; }
+  bool buffers_batches() const { return records_faults && fault_batches; }
 };
 
 struct GmmuRequesterStats {
@@ -152,18 +152,18 @@ struct GmmuRequesterStats {
          [](S s) { return s.iommu_requests; }},
         Stat<GmmuRequesterStats>{"page_faults", "count", "Page faults on unmapped pages, sent to the driver",
                                  StatKind::counter, [](S s) { return s.page_faults; }}
-            .only_when<&GmmuSpec::keeps_faults>(),
+            .only_when<&GmmuSpec::records_faults>(),
         Stat<GmmuRequesterStats>{"remote_faults", "count",
                                  "Page faults on pages mapped on another device or migrating to one",
                                  StatKind::counter, [](S s) { return s.remote_faults; }}
-            .only_when<&GmmuSpec::keeps_faults>(),
+            .only_when<&GmmuSpec::records_faults>(),
         Stat<GmmuRequesterStats>{"merged_faults", "count",
                                  "Faults on a page that is already in the fault buffer", StatKind::counter,
                                  [](S s) { return s.merged_faults; }}
-            .only_when<&GmmuSpec::keeps_faults>(),
+            .only_when<&GmmuSpec::records_faults>(),
         Stat<GmmuRequesterStats>{"refused_faults", "count", "Faults that found the fault buffer full",
                                  StatKind::counter, [](S s) { return s.refused_faults; }}
-            .only_when<&GmmuSpec::keeps_faults>(),
+            .only_when<&GmmuSpec::records_faults>(),
     });
     return all;
   }
@@ -188,15 +188,15 @@ struct RawFaultStats {
 
 struct GmmuPending {
   std::uint64_t page = 0;
-  Time came{};                   // arrival, before any stall
+  Time requested{};              // arrival, before any stall
   Time arrived{};                // admission
-  Time asked{};                  // departure to the IOMMU
+  Time to_iommu_at{};            // departure to the IOMMU
   std::uint32_t walk_queue = 0;  // stages before that (protocols/stages.hpp)
   std::uint32_t walk = 0;
   std::uint32_t l2_entry = 0;
   std::uint8_t application = 0;
   std::uint8_t in_use = 0;
-  std::uint8_t answered = 0;
+  std::uint8_t responded = 0;
   std::uint8_t lookups = 0;   // outstanding: the walk, the IOMMU's
   std::uint8_t observed = 0;  // it is known whether the page is local
   Routing routing{};
@@ -269,18 +269,18 @@ struct GmmuState {
          [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
         Stat<GmmuState>{"recorded_faults", "count", "Pages in the fault buffer", StatKind::level,
                         [](S s) { return std::uint64_t{s.faults.in_use()}; }}
-            .only_when<&GmmuSpec::keeps_faults>(),
+            .only_when<&GmmuSpec::records_faults>(),
         Stat<GmmuState>{
             "fault_latency", "ns",
             "Time from a page fault to its replay. With batches: to the first replay of its page after the "
             "driver has read or removed the entry",
             StatKind::histogram, nullptr, 24,
             [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }}
-            .only_when<&GmmuSpec::keeps_faults>(),
+            .only_when<&GmmuSpec::records_faults>(),
         Stat<GmmuState>{"fault_buffer_full_time", "ps",
                         "Time with faults waiting for a free fault-buffer entry", StatKind::counter,
                         [](S s) { return s.buffer_full.ps(); }}
-            .only_when<&GmmuSpec::keeps_faults>(),
+            .only_when<&GmmuSpec::records_faults>(),
         Stat<GmmuState>{"buffered_faults", "count", "Entries in the fault buffer", StatKind::level,
                         [](S s) { return s.raw.size(); }}
             .only_when<&GmmuSpec::buffers_batches>(),
@@ -355,8 +355,8 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void start_walks(Cx& cx) const;
   void walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const;
   void request_from_iommu(std::uint32_t id, Cx& cx) const;
-  static bool is_copy_here(TranslateRequest const& m, GmmuState const& s);
-  void keep_fault(TranslateResponse const& m, Cx& cx) const;
+  static bool is_local_copy(TranslateRequest const& m, GmmuState const& s);
+  void record_fault(TranslateResponse const& m, Cx& cx) const;
   void drain(FaultOrder const& m, Cx& cx) const;
   void replay(TranslateResponse const& m, Cx& cx) const;
   // Replays the faults of a page of a batch.

@@ -125,10 +125,10 @@ struct IommuSpec {
   // A request for an unmapped page gets a fault response; otherwise its response waits until the page is
   // mapped.
   bool replays_first_touches = false;
-  bool coalesces = false;          // base pages are coalesced if possible
-  bool pages_are_moved = false;    // by the driver, within a GPU's memory or out of it
-  std::uint32_t kept_by_gpus = 0;  // bit k: GPUs record faults of FaultKind k
-  bool records_faults = true;      // some kind of fault is recorded here
+  bool coalesces = false;              // base pages are coalesced if possible
+  bool pages_are_moved = false;        // by the driver, within a GPU's memory or out of it
+  std::uint32_t recorded_by_gpus = 0;  // bit k: GPUs record faults of FaultKind k
+  bool records_faults = true;          // some kind of fault is recorded here
 };
 
 struct IommuWaiter {
@@ -290,28 +290,28 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void unmap_page(std::uint64_t page, IommuState& s) const;
   void start_walks(Cx& cx) const;
   void walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const;
-  void answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
-              Cx& cx) const;
+  void respond(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
+               Cx& cx) const;
   void finish(std::uint32_t entry, Translation const& found, Cx& cx) const;
   void resume_stalled(Cx& cx) const;
-  void told(std::uint64_t page, PageTranslation const& to, std::uint16_t gpu, IommuState& s) const;
+  void learn(std::uint64_t page, PageTranslation const& to, std::uint16_t gpu, IommuState& s) const;
   // Responds to all waiters of the entry, in order, one per cycle, and frees it.
-  void answer_all(std::uint32_t entry, Translation const& found, Cx& cx) const;
+  void respond_all(std::uint32_t entry, Translation const& found, Cx& cx) const;
   bool pages_move(IommuState const& s) const {
     return spec().pages_are_moved || s.remote_touch->moves_pages();
   }
   // Response to one of several merged requests.
-  Translation own_answer(IommuWaiter const& to, std::uint64_t page, Translation const& found,
-                         IommuState& s) const;
+  Translation own_response(IommuWaiter const& to, std::uint64_t page, Translation const& found,
+                           IommuState& s) const;
   // Sends fault responses to the requests of the entry, or to a single request; they then occupy nothing
   // here.
   void fault_entry(FaultKind kind, std::uint32_t entry, IommuWaiter const& first, Cx& cx) const;
   void fault_request(FaultKind kind, std::uint64_t page, IommuWaiter const& from, Duration extra,
                      Cx& cx) const;
-  void count_fault(FaultKind kind, std::uint64_t page, IommuWaiter const& from, FaultBuffer::Kept kept,
+  void count_fault(FaultKind kind, std::uint64_t page, IommuWaiter const& from, FaultBuffer::Outcome outcome,
                    Duration extra, Cx& cx) const;
-  bool kept_by_gpus(FaultKind kind) const {
-    return (spec().kept_by_gpus >> static_cast<unsigned>(kind) & 1) != 0;
+  bool recorded_by_gpus(FaultKind kind) const {
+    return (spec().recorded_by_gpus >> static_cast<unsigned>(kind) & 1) != 0;
   }
   // Response that the fault is not recorded here.
   static Translation unrecorded(FaultKind kind) {
@@ -324,10 +324,10 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   // Raises a first touch whose requests wait for the frame.
   void raise(std::uint32_t entry, IommuWaiter const& first, Cx& cx) const;
   // Packet to a GPU about a page that moves away.
-  static Packet leaving(PacketKind kind, PageMove const& m, IommuGpu const& gpu);
+  static Packet unmap_packet(PacketKind kind, PageMove const& m, IommuGpu const& gpu);
   void unmap(PageMove const& m, Cx& cx) const;
-  template <class Told>
-  std::uint32_t tell(PacketKind kind, PageMove const& m, Told&& told, Cx& cx) const;
+  template <class Holds>
+  std::uint32_t send_to_holders(PacketKind kind, PageMove const& m, Holds&& holds, Cx& cx) const;
   void flush(PageMove const& m, Cx& cx) const;
   void remap(PageMove const& m, Cx& cx) const;
   void forget(PageMove const& m, Cx& cx) const;

@@ -81,7 +81,7 @@ struct L2TlbWaiter {
   std::uint8_t warp = 0;
   std::uint8_t unused[3] = {};
 
-  TlbFill::Asker asker() const { return {client, application, warp}; }
+  TlbFill::Requester requester() const { return {client, application, warp}; }
 };
 
 struct L2TlbStats {

@@ -74,9 +74,9 @@ class RawFaults {
   // Removes all entries and calls f(entry) for each; returns the number removed.
   template <class F>
   std::uint64_t flush(F&& f) {
-    auto const gone = entries_.size();
+    auto const removed = entries_.size();
     for (; !entries_.empty(); entries_.pop()) f(std::as_const(entries_).front());
-    return gone;
+    return removed;
   }
 
   auto members() { return std::tie(entries_, dropped_, armed_); }

@@ -24,7 +24,7 @@ class WalkPressureCounts {
     auto& c = counts_[application];
     c.most = std::max(c.most, ++c.outstanding);
   }
-  void answered(std::uint8_t application) { --counts_[application].outstanding; }
+  void responded(std::uint8_t application) { --counts_[application].outstanding; }
   void stalled(std::uint8_t application, std::uint8_t warps) {
     counts_[application].warps = std::max<std::uint32_t>(counts_[application].warps, warps);
   }
@@ -36,7 +36,7 @@ class WalkPressureCounts {
       WalkPressure m{first, {}};
       for (std::uint32_t i = 0; i < WalkPressure::kApplications && first + i < counts_.size(); ++i) {
         auto& c = counts_[first + i];
-        auto const bounded = [](std::uint32_t n) { return std::min<std::uint32_t>(n, WalkPressure::kMost); };
+        auto const bounded = [](std::uint32_t n) { return std::min<std::uint32_t>(n, WalkPressure::kMax); };
         m.of[i] = static_cast<std::uint16_t>(bounded(c.most) * bounded(c.warps));
         c.most = c.outstanding;
         c.warps = 0;

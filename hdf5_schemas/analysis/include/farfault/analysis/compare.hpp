@@ -52,8 +52,8 @@ struct RunsCompared {
   bool all_equal() const;
 };
 
-// Throws UserError for fewer than two files, or more than kMostCompared.
-inline constexpr std::size_t kMostCompared = 1000;
+// Throws UserError for fewer than two files, or more than kMaxCompared.
+inline constexpr std::size_t kMaxCompared = 1000;
 RunsCompared compare(std::vector<std::string> const& paths);
 
 std::string to_json(RunsCompared const& compared);  // one line, {"kind":"comparison",...}

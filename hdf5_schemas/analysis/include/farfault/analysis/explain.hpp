@@ -49,7 +49,7 @@ struct Resource {
 };
 
 // An operation that was incomplete at the end of the run.
-struct UnderWay {
+struct Outstanding {
   std::string what;  // "kernel fir of app0"
   std::uint64_t started_ps = 0;
 };
@@ -83,22 +83,22 @@ struct Explanation {
   std::uint64_t access_ps = 0;  // summed over accesses
   std::uint64_t sm_ps = 0;      // summed over SMs
   Bound bound = Bound::latency;
-  double executing = 0;                    // share of the time in which SMs had warps
-  double idle = 0;                         // share of idle SM time
-  std::vector<TimePart> sms;               // SM time by activity, the longest first
-  std::vector<TimePart> stages;            // access time by stage, the longest first
-  double without_kernel = 0;               // share of the run with no kernel on a GPU
-  std::vector<TimePart> gaps;              // that time by activity, the longest first
-  std::uint64_t operations_under_way = 0;  // incomplete at the end of a stopped run
-  std::vector<UnderWay> under_way;         // these operations, by stream, at most kMostUnderWay
-  std::uint64_t kernel_names = 0;          // number of names of completed kernels
-  std::vector<KernelTime> kernels;         // the longest first, at most kMostKernels
-  std::vector<Resource> resources;         // the heaviest first; only with a weight above 0
+  double executing = 0;                      // share of the time in which SMs had warps
+  double idle = 0;                           // share of idle SM time
+  std::vector<TimePart> sms;                 // SM time by activity, the longest first
+  std::vector<TimePart> stages;              // access time by stage, the longest first
+  double without_kernel = 0;                 // share of the run with no kernel on a GPU
+  std::vector<TimePart> gaps;                // that time by activity, the longest first
+  std::uint64_t outstanding_operations = 0;  // incomplete at the end of a stopped run
+  std::vector<Outstanding> outstanding;      // these operations, by stream, at most kMaxOutstanding
+  std::uint64_t kernel_names = 0;            // number of names of completed kernels
+  std::vector<KernelTime> kernels;           // the longest first, at most kMaxKernels
+  std::vector<Resource> resources;           // the heaviest first; only with a weight above 0
   RankUse ranks;
 };
 
-inline constexpr std::size_t kMostKernels = 100;
-inline constexpr std::size_t kMostUnderWay = 100;
+inline constexpr std::size_t kMaxKernels = 100;
+inline constexpr std::size_t kMaxOutstanding = 100;
 Explanation explain(std::string const& path);
 // Twentieths of the run in which it was busy for at least nine tenths.
 std::size_t busy_parts(Resource const& r);

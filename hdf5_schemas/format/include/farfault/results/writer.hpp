@@ -44,7 +44,7 @@ struct Position {
 // The first of "<path>", "<path>.partial" and "<path>.partial.new" that is neither empty nor the result of a
 // run of any version of Farfault, so that a run with this output would destroy it. Empty: none. A partial
 // file may also be unreadable, because its run never flushed.
-std::string would_be_lost(std::string const& path);
+std::string unreplaceable_file(std::string const& path);
 
 class ResultWriter {
  public:

@@ -4,7 +4,7 @@
 
 namespace farfault {
 
-TableInfo Host::table_of_what_is_under_way() const {
+TableInfo Host::outstanding_table() const {
   TableInfo table{"under_way",
                   "One row per kernel, copy or buffer operation in progress at the end of the run. Counts of "
                   "these kernels are in the statistics of their SMs, not in the table of kernels",

@@ -9,8 +9,8 @@
 namespace farfault {
 namespace {
 
-constexpr std::size_t kMostShown = 20;
-constexpr std::size_t kMostKept = 1000;  // a file of 16 MiB can hold a million mistakes
+constexpr std::size_t kMaxShown = 20;
+constexpr std::size_t kMaxKept = 1000;  // a file of 16 MiB can hold a million mistakes
 
 std::string unknown(std::string_view what, std::string const& key, auto const& names) {
   constexpr std::size_t kLongest = 200;
@@ -29,15 +29,15 @@ std::size_t Config::number_of(std::string const& file) const {
   return static_cast<std::size_t>(std::find(files_.begin(), files_.end(), file) - files_.begin());
 }
 
-void Config::add_mistake(std::string const& file, int line, std::string text) {
-  if (mistakes_.size() == kMostKept)
-    ++mistakes_not_kept_;
+void Config::add_error(std::string const& file, int line, std::string text) {
+  if (errors_.size() == kMaxKept)
+    ++errors_dropped_;
   else
-    mistakes_.push_back({number_of(file), line, std::move(text)});
+    errors_.push_back({number_of(file), line, std::move(text)});
 }
 
 void Config::refuse(Entry const& e, std::string const& why) {
-  add_mistake(e.file, e.line, one_line(place(e)) + ": " + why);
+  add_error(e.file, e.line, one_line(place(e)) + ": " + why);
 }
 
 void Config::refuse(std::string_view key, std::string const& why) {
@@ -46,7 +46,7 @@ void Config::refuse(std::string_view key, std::string const& why) {
   for (auto const& [table, place] : named_tables_)
     if (key.starts_with(table) && (key.size() == table.size() || key[table.size()] == '.'))
       return refuse(place, why);
-  add_mistake("", 0, why);
+  add_error("", 0, why);
 }
 
 void Config::refuse_value(std::string_view key, std::string const& rule) {
@@ -60,7 +60,7 @@ void Config::refuse_value(std::string_view key, std::string const& rule) {
   refuse(key, std::string(key) + value + ": " + rule);
 }
 
-void Config::reject_mistakes() const {
+void Config::reject_errors() const {
   std::set<std::string_view> const known(claimed_.begin(), claimed_.end());
   std::set<std::string_view> known_tables;
   for (std::string_view const key : claimed_)
@@ -75,7 +75,7 @@ void Config::reject_mistakes() const {
     Entry const* unknown_table;  // or an empty table
   };
   std::vector<Shown> lines;
-  for (auto const& m : mistakes_) lines.push_back({m.file, m.line, &m.text, nullptr, nullptr});
+  for (auto const& m : errors_) lines.push_back({m.file, m.line, &m.text, nullptr, nullptr});
   for (auto const& [key, e] : entries_)
     if (!known.contains(key)) lines.push_back({number_of(e.file), e.line, &key, &e, nullptr});
   for (auto const& [key, e] : empty_tables_)
@@ -87,7 +87,7 @@ void Config::reject_mistakes() const {
 
   // Nearest names are expensive to find: only for the lines shown.
   std::string message;
-  auto const count = std::min(lines.size(), kMostShown);
+  auto const count = std::min(lines.size(), kMaxShown);
   for (std::size_t i = 0; i < count; ++i) {
     auto const& l = lines[i];
     if (i != 0) message += "\n";
@@ -98,9 +98,9 @@ void Config::reject_mistakes() const {
     else
       message += *l.text;
   }
-  if (auto const more = lines.size() + mistakes_not_kept_ - count; more != 0)
+  if (auto const more = lines.size() + errors_dropped_ - count; more != 0)
     message += "\nand " + std::to_string(more) + " more";
-  throw ConfigMistakes(message);
+  throw ConfigErrors(message);
 }
 
 }  // namespace farfault

@@ -12,7 +12,7 @@
 
 namespace farfault::eviction_schedules {
 
-class BesidePages : public EvictionSchedule {
+class OverlappedEviction : public EvictionSchedule {
  public:
   struct Params {
     std::uint32_t ahead = 1;
@@ -22,13 +22,13 @@ class BesidePages : public EvictionSchedule {
               "assumed: Fig. 10 shows back-to-back transfers only");
     }
   };
-  explicit BesidePages(Params const& p) : ahead_(p.ahead) {}
+  explicit OverlappedEviction(Params const& p) : ahead_(p.ahead) {}
 
-  bool begins(Moment const& now) const override {
-    auto const under_way = now.unmapping + now.unmapped + now.out;
-    return now.free_frames == 0 && now.in <= 1 + ahead_ && under_way <= (now.in != 0 ? 2 * ahead_ : 0);
+  bool evicts(Snapshot const& now) const override {
+    auto const in_flight = now.unmapping + now.unmapped + now.out;
+    return now.free_frames == 0 && now.in <= 1 + ahead_ && in_flight <= (now.in != 0 ? 2 * ahead_ : 0);
   }
-  bool leaves(Moment const& now) const override { return now.out <= (now.in != 0 ? ahead_ : 0); }
+  bool writes_out(Snapshot const& now) const override { return now.out <= (now.in != 0 ? ahead_ : 0); }
 
   auto members() { return std::tie(ahead_); }
 

@@ -13,14 +13,14 @@
 
 namespace farfault {
 
-class Patience {
+class Backoff {
  public:
   // `cores_to_spare`: there is a core for each waiting process, so none must yield at once.
-  explicit Patience(bool cores_to_spare) : cores_to_spare_(cores_to_spare) {}
+  explicit Backoff(bool cores_to_spare) : cores_to_spare_(cores_to_spare) {}
 
   template <class Done>
   void wait_until(Done const& done) const {
-    for (int i = 0; i < kLooks; ++i)
+    for (int i = 0; i < kPolls; ++i)
       if (done()) return;
     auto const began = Clock::now();
     for (;;) {
@@ -30,17 +30,17 @@ class Patience {
       if (waited < kYield)
         std::this_thread::yield();
       else
-        std::this_thread::sleep_for(std::clamp<Clock::duration>(waited / 8, kShortestNap, kLongestNap));
+        std::this_thread::sleep_for(std::clamp<Clock::duration>(waited / 8, kMinSleep, kMaxSleep));
     }
   }
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr int kLooks = 4;
+  static constexpr int kPolls = 4;
   static constexpr std::chrono::microseconds kSpin{5};
   static constexpr std::chrono::microseconds kYield{2000};
-  static constexpr std::chrono::microseconds kShortestNap{100};
-  static constexpr std::chrono::microseconds kLongestNap{1000};
+  static constexpr std::chrono::microseconds kMinSleep{100};
+  static constexpr std::chrono::microseconds kMaxSleep{1000};
 
   bool cores_to_spare_;
 };

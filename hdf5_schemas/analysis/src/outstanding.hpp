@@ -10,7 +10,7 @@
 
 namespace farfault::analysis {
 
-struct OperationUnderWay {
+struct OutstandingOperation {
   std::string operation;  // kernel, to_gpus, to_host, allocate, free
   std::string name;       // of a kernel
   std::string of;         // its application and machine, if the result has them
@@ -23,6 +23,6 @@ struct OperationUnderWay {
 };
 
 // In the order of the table; empty if the result lacks the table.
-std::vector<OperationUnderWay> read_under_way(ObjectId file);
+std::vector<OutstandingOperation> read_outstanding(ObjectId file);
 
 }  // namespace farfault::analysis

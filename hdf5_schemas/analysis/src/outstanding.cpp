@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "under_way.hpp"
+#include "outstanding.hpp"
 
 #include "columns.hpp"
 #include "farfault/results/reading/open.hpp"
 
 namespace farfault::analysis {
 
-std::string OperationUnderWay::text() const {
+std::string OutstandingOperation::text() const {
   std::string what = operation == "kernel"     ? "kernel " + name
                      : operation == "to_gpus"  ? "copy to the GPUs"
                      : operation == "to_host"  ? "copy to the host"
@@ -16,7 +16,7 @@ std::string OperationUnderWay::text() const {
   return of.empty() ? what : what + " of " + of;
 }
 
-std::vector<OperationUnderWay> read_under_way(ObjectId file) {
+std::vector<OutstandingOperation> read_outstanding(ObjectId file) {
   std::string const folder = "tables/under_way";
   for (auto const* column : {"operation", "name", "stream", "started", "reached"})
     if (!has(file, folder + "/" + column)) return {};
@@ -30,7 +30,7 @@ std::vector<OperationUnderWay> read_under_way(ObjectId file) {
     auto const owner = table.texts(column);
     for (std::size_t i = 0; i < of.size(); ++i) of[i] += (of[i].empty() ? "" : " on ") + owner[i];
   }
-  std::vector<OperationUnderWay> all;
+  std::vector<OutstandingOperation> all;
   for (std::size_t i = 0; i < operation.size(); ++i)
     all.push_back({operation[i], name[i], of[i], stream[i], started[i], reached[i]});
   return all;

@@ -39,7 +39,7 @@ def stopped(folder, at="6us"):
     return run(os.path.join(folder, "stopped.h5"), *BFS, "--until", at)
 
 
-def of_an_earlier_program(path):
+def without_new_data(path):
     """A copy without the data that earlier programs did not store."""
     earlier = copy(path, "earlier.h5")
     with h5py.File(earlier, "r+") as f:
