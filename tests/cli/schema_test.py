@@ -42,14 +42,15 @@ def mistakes(text):
     return [f"{'.'.join(map(str, e.absolute_path))}: {e.message[:120]}" for e in validator.iter_errors(tomllib.loads(text))]
 
 
-# Every configuration of the repository is valid: presets, studies' parts, README.md's examples.
+# Every configuration of the repository is valid: presets, studies' parts, examples, and blocks of the handbook that include a preset.
 files = [*ROOT.glob("topologies/presets/*.toml"), ROOT / "bench/demo.toml", *ROOT.glob("bench/studies/*/designs/*.toml"),
-         *ROOT.glob("bench/studies/*/workloads/*.toml")]
+         *ROOT.glob("bench/studies/*/workloads/*.toml"), ROOT / "docs/examples/first_run/run.toml"]
 texts = {str(f.relative_to(ROOT)): f.read_text(encoding="utf-8") for f in files}
-for number, block in enumerate(re.findall(r"^```toml\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)):
-    if block.startswith("include"):
-        texts[f"README.md, block {number}"] = block
-check(len(texts) >= 36 and any(name.startswith("README") for name in texts), f"{len(texts)} configurations")
+for page in sorted((ROOT / "docs").rglob("*.md")):
+    for number, block in enumerate(re.findall(r"^```toml\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)):
+        if block.startswith("include"):
+            texts[f"{page.relative_to(ROOT)}, block {number}"] = block
+check(len(texts) >= 36 and any(name.startswith("docs") for name in texts), f"{len(texts)} configurations")
 for name, text in texts.items():
     check(mistakes(text) == [], f"{name} is valid: {mistakes(text)}")
 
