@@ -25,7 +25,7 @@ RUNS = {
     "faults": ("paper-batch-aware", *TRANSPOSE, "workload.transpose.height=256", "--set", "gpu.sms=1", "--set",
                "memory.fault_path=gpu", "--set", "memory.gpu_share=0.5"),
 }
-# What a component asks of the next one, by the kinds of both.
+# Requests of a component to the next one, by the kinds of both.
 TEXTS = {
     ("sm", "l2_tlb"): "L1 TLB miss", ("l2_tlb", "gmmu"): "L2 TLB miss", ("l2_tlb", "sm"): "translation",
     ("gmmu", "l2_tlb"): "translation", ("gmmu", "sm"): "page fault", ("gmmu", "rdma"): "page not mapped",

@@ -42,9 +42,9 @@ def mistakes(text):
     return [f"{'.'.join(map(str, e.absolute_path))}: {e.message[:120]}" for e in validator.iter_errors(tomllib.loads(text))]
 
 
-# Every configuration of the repository is valid: presets, studies' parts, the handbook's examples.
+# Every configuration of the repository is valid: presets, studies' parts, examples, and blocks of the handbook that include a preset.
 files = [*ROOT.glob("topologies/presets/*.toml"), ROOT / "bench/demo.toml", *ROOT.glob("bench/studies/*/designs/*.toml"),
-         *ROOT.glob("bench/studies/*/workloads/*.toml")]
+         *ROOT.glob("bench/studies/*/workloads/*.toml"), ROOT / "docs/examples/first_run/run.toml"]
 texts = {str(f.relative_to(ROOT)): f.read_text(encoding="utf-8") for f in files}
 for page in sorted((ROOT / "docs").rglob("*.md")):
     for number, block in enumerate(re.findall(r"^```toml\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)):
@@ -85,6 +85,7 @@ for p in listed:
     node = at(p["key"])
     names = [c["name"] for c in p.get("choices", [])]
     check(p["source"] in node["description"], f"{p['key']}: its description names the source")
+    check(all(c in node["description"] for c in p["only_with"]), f"{p['key']}: its description has its conditions")
     default = None if p["default"] == "" else value_of(p)
     check(node.get("default") == default, f"{p['key']}: its default is {default}, not {node.get('default')}")
     if p["unit"] == "name":

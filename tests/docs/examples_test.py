@@ -113,6 +113,8 @@ def main():
     for name in names:
         check(f"]({name}/index.md)" in listed and f"\n{name}/index\n" in listed, f"docs/examples/index.md lists {name}")
         check(os.access(EXAMPLES / name / "run", os.X_OK), f"docs/examples/{name}/run is executable")
+    script = (ROOT / "docs/tutorial/figure.py").read_text(encoding="utf-8")
+    check(script[script.index("import sys"):] in (ROOT / "docs/tutorial/figure.md").read_text(encoding="utf-8"), "figure.md contains figure.py unchanged")
     check(set(EXTENSIONS) <= set(names), f"the examples {names} contain {EXTENSIONS}")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Folder(scratch, build)

@@ -30,7 +30,7 @@ LAYERS = [
     ("cli/src/show/watch", "farfault/cli: watch"),
     ("cli/src/commands", "farfault/cli: command_line; farfault: program"),
 ]
-# Where the headers of LAYERS are.
+# Folders of the headers of LAYERS.
 HEADERS = ("hdf5_schemas/format/include", "hdf5_schemas/format/shared", "hdf5_schemas/analysis/include", "cli/include")
 SOURCES = ("hdf5_schemas/format/src", "hdf5_schemas/analysis/src", "cli/src")
 TREES = ("hdf5_schemas", "cli")

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../show/handbook.hpp"
+#include "show/handbook.hpp"
 
 #include <memory>
 #include <ostream>
 
-#include "../shell_line.hpp"
 #include "command_set.hpp"
 #include "farfault/cli/command_line.hpp"
+#include "process/shell_line.hpp"
 
 namespace farfault::cli {
 

@@ -106,24 +106,13 @@ Json value_of(Param const& p) {
   return value;
 }
 
-// The schema of the table `key` below the schema of a table; null if it does not exist.
-Json* find_table(Json& root, std::string_view key) {
-  auto* place = &root;
-  while (!key.empty()) {
-    auto const dot = std::min(key.find('.'), key.size());
-    auto const next = (*place)["properties"].find(std::string(key.substr(0, dot)));
-    if (next == (*place)["properties"].end()) return nullptr;
-    place = &*next;
-    key.remove_prefix(std::min(dot + 1, key.size()));
-  }
-  return place;
-}
-
 void add_parameters(Json& to, ParameterSections::Section const& section) {
-  for (auto const& p : section.table.all()) at_key(to, p.name) = value_of(p);
-  for (auto const& own : section.table.sections_of_alternatives())
-    if (auto* const found = find_table(to, own.prefix); found != nullptr && found->contains("properties"))
-      (*found)["description"] = "Used only with " + own.only_with;
+  for (auto const& p : section.table.all()) {
+    auto& value = at_key(to, p.name) = value_of(p);
+    auto text = value["description"].get<std::string>();
+    for (auto const& condition : p.only_when) text += ". Only with " + condition.within(section.name).text();
+    value["description"] = std::move(text);
+  }
 }
 
 Json list_of_includes(std::vector<std::string> const& presets) {
