@@ -14,7 +14,7 @@ using namespace farfault::cli;
 
 namespace {
 
-std::string sentence(std::vector<std::vector<Fact>> const& by_rank) {
+std::string sentence(std::vector<std::vector<cli::Fact>> const& by_rank) {
   return disagreement(by_rank).value_or("they agree");
 }
 
@@ -26,7 +26,7 @@ std::string missing(std::uint32_t ranks, std::map<std::string, std::string> cons
   return why.value_or("nothing");
 }
 
-std::vector<Fact> facts_with(std::vector<std::string> const& sets) {
+std::vector<cli::Fact> facts_with(std::vector<std::string> const& sets) {
   RunOptions options;
   options.config_path = "paper-gmmu-bypass";
   options.sets = sets;
@@ -45,7 +45,7 @@ TEST_CASE("ranks with the same facts agree, whatever the origins of the facts") 
 }
 
 TEST_CASE("the first fact that differs from rank 0 is reported with both values and their origins") {
-  std::vector<Fact> const ours{{"a", "1", ""}, {"gpu.l1_tlb.latency", "1", "default"}, {"c", "1", ""}};
+  std::vector<cli::Fact> const ours{{"a", "1", ""}, {"gpu.l1_tlb.latency", "1", "default"}, {"c", "1", ""}};
   auto theirs = ours;
   theirs[1].value = "3";
   theirs[1].origin = "/r2/c.toml:4";
@@ -56,7 +56,7 @@ TEST_CASE("the first fact that differs from rank 0 is reported with both values 
 }
 
 TEST_CASE("a fact that only one of two ranks has is a difference") {
-  std::vector<Fact> const one{{"a", "1", ""}}, two{{"a", "1", ""}, {"b", "2", ""}};
+  std::vector<cli::Fact> const one{{"a", "1", ""}}, two{{"a", "1", ""}, {"b", "2", ""}};
   CHECK(sentence({two, one}) == "rank 1 has no b where rank 0 has 2; all ranks must simulate the same model");
   CHECK(sentence({one, two}) ==
         "rank 1 has b = 2 where rank 0 has none; all ranks must simulate the same model");
@@ -91,7 +91,7 @@ TEST_CASE("all parameters, options that affect the run, and the workload are fac
         "--checkpoint-every", "--checkpoint-minutes", "--resume", "--trace", "--trace-output",
         "--trace-sample", "--trace-limit", "run.seed", "run.sample_interval", "machine.topology",
         "workload.stream.bytes", "workload"}) {
-    auto const has = [&](Fact const& fact) { return fact.subject == subject; };
+    auto const has = [&](cli::Fact const& fact) { return fact.subject == subject; };
     CHECK_MESSAGE(std::count_if(ours.begin(), ours.end(), has) == 1, subject);
   }
 }
