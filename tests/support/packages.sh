@@ -14,7 +14,7 @@ farfault_extras="ccache libmetis-doc python3-h5py python3-xarray python3-h5netcd
   python3-netcdf4 python3-jsonschema hdf5-tools python3-pip python3-setuptools python3-wheel"
 # The handbook (docs/build) and its tests.
 farfault_site="python3-sphinx python3-myst-parser furo python3-h5py"
-# Optional, for .ci/run: fuzz harnesses, source formatting, instruction counts, batch scripts in Slurm, Debian packages,
+# Optional, for .ci/run: the handbook, fuzz harnesses, source formatting, instruction counts, batch scripts in Slurm, Debian packages,
 # results from an HDF5 library with MPI.
 farfault_ci_extras="$farfault_site libhdf5-openmpi-dev clang libclang-rt-14-dev clang-format valgrind slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
   dpkg-dev lintian"
