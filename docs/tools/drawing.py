@@ -40,7 +40,7 @@ def arrow(x0, x1, y):
 def svg(story):
     column = min(150, WIDTH // len(story.actors))
     place = {actor: LEFT + column * (i + 0.5) for i, actor in enumerate(story.actors)}
-    width, height = LEFT + column * len(story.actors) + 60, HEAD + ROW * (len(story.steps) + 1)
+    width, height = LEFT + column * len(story.actors) + 20, HEAD + ROW * (len(story.steps) + 1)
     start = min(s.at if isinstance(s, Message) else s.begin for s in story.steps)
     out = [f'<svg class="drawing" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
            f'role="img" font-family="sans-serif" fill="currentColor" stroke="none">', f"<title>{html.escape(story.title)}</title>"]
@@ -59,7 +59,8 @@ def svg(story):
             x = place[step.actor]
             out.append(f'<g class="stage"{attributes(at=step.begin, end=step.end, on=step.actor, text=step.text)}>')
             out.append(f'<rect x="{x - 4:g}" y="{y - 11:g}" width="8" height="22" fill="currentColor" fill-opacity="0.55"/>')
-            out.append(text(x + 9, y + 4, f"{step.text} {duration(step.end - step.begin)}", size=11))
+            is_last = step.actor == story.actors[-1]  # no room on the right of the last column
+            out.append(text(x + (-9 if is_last else 9), y + 4, f"{step.text} {duration(step.end - step.begin)}", "end" if is_last else "start", 11))
         out.append("</g>")
     out.append("</svg>")
     return "\n".join(out) + "\n"
