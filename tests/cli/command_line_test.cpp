@@ -165,7 +165,7 @@ TEST_CASE("params lists each parameter with default, unit, range, source and con
   CHECK(std::count(json.out.begin(), json.out.end(), '\n') == 1);
   auto const one = "gpu.router.gmmu_bypass.counter_bits";
   CHECK(contains(farfault_program({"params", one}).out,
-                 "\n      only with gpu.router.policy = \"gmmu_bypass\"\n"));
+                 "\n      Only with  gpu.router.policy = \"gmmu_bypass\"\n"));
   CHECK(contains(farfault_program({"params", one, "--json"}).out,
                  ",\"only_with\":[\"gpu.router.policy = \\\"gmmu_bypass\\\"\"]}"));
   auto const wrong = farfault_program({"params", "no_such_section_at_all"});

@@ -181,10 +181,12 @@ def finds_what_is_wrong(build):
         failures = []
         folder, real = Folder(build), globals()["check"]
         globals()["check"] = lambda holds, what: None if holds else failures.append(what)
+        run_page(folder, "page", text)
+        found = len(failures)
         updated = run_page(folder, "page", text, update=True)
         globals()["check"] = real
         subprocess.run(["rm", "-rf", folder.path], check=True)
-        check(bool(failures) == (number > 0), f"a planted error is found, and only that: {number}: {failures}")
+        check((found > 0) == (number > 0), f"a planted error is found, and only that: {number}: {failures}")
         if number == 1:
             check("  a line   1\n..." in updated, f"--update writes the printed line: {updated}")
 

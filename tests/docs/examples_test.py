@@ -121,7 +121,7 @@ def main():
         for name in words[1:] or [n for n in names if n not in EXTENSIONS]:
             run_example(name, folder, update)
     print(checks.counts())
-    return 0 if checks.failed == 0 else 1
+    return 0 if checks.failed() == 0 else 1
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ def main():
     crowded = {f"cli/src/trace/new_{number}.cpp": "" for number in range(MOST_SOURCES)}
     check(any("at most 20" in fault for fault in faults(tree | crowded)), "a folder with too many sources is not found")
     print(checks.counts())
-    return 1 if checks.failed else 0
+    return 1 if checks.failed() else 0
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/release
 FOLDER = ROOT / "build/docs_test"  # not the handbook that is installed, which another test may be packing
 SITE = FOLDER / "html"
 # Words that users search for, and a page that must be found.
-SEARCHED = {"far-fault": "concepts/sequences", "TLB shootdown": "glossary", "Slurm": "reference/commands", "oversubscription": "glossary"}
+SEARCHED = {"far-fault": "concepts/fault", "TLB shootdown": "developing/glossary", "Slurm": "reference/commands", "oversubscription": "developing/glossary"}
 
 
 # Elements that are cut off at the right, as no element around them scrolls.

@@ -68,4 +68,4 @@ for page in sorted((ROOT / "docs").rglob("*.md")):
 print("\n".join(wrong), end="\n" if wrong else "")
 check(not wrong and diagrams > 0, "the states of each diagram are the enumerators of its enum")
 print(checks.counts())
-sys.exit(checks.failed != 0)
+sys.exit(checks.failed() != 0)

@@ -119,7 +119,7 @@ def main():
     measured = gpu_rows((STUDIES / "hardware/results.md").read_text(encoding="utf-8"))[:6]
     check(len(shown) == 6 and shown == measured, f"docs/validation/hardware.md has {shown}, the results have {measured}")
     print(checks.counts())
-    return 1 if checks.failed else 0
+    return 1 if checks.failed() else 0
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ sys.exit(not eval(sys.argv[2]))' "$result" "$2"
 program=$scratch/one/by_region
 words=(run paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=256
   --set workload.transpose.height=256 --set gpu.sms=4 --set memory.placement=interleave)
-check "params lists a policy's parameter" eval '"$program" params gpu.router.by_region | grep -A4 " gpu.router.by_region.regions$" | grep -q "Default  1024"'
+check "params lists a policy's parameter" eval '"$program" params gpu.router.by_region | grep -A4 " gpu.router.by_region.regions$" | grep -q "Default  *1024"'
 check "params lists the policy among the others" eval '"$program" params gpu.router | grep -q "  by_region    Unit that resolved"'
 check "another program does not know it" eval '! "$farfault" params gpu.router | grep -q by_region'
 same_digest by_region "$program" "${words[@]}" --set gpu.router.policy=by_region --set gpu.router.by_region.regions=64
@@ -131,7 +131,7 @@ program=$scratch/several/several
 words=(run small-gather --set memory.frame_allocation=large_frames --set memory.large_frames.pages=64
   --set memory.placement=first_touch --set workload.gather.reads=16384 --set gpu.dram.capped_row_hits.cap=1)
 check "a workload is listed" eval '"$program" workloads | grep -q "gather .*random elements"'
-check "a workload's parameters are listed" eval '"$program" params workload.gather | grep -q "workload.gather.elements = 1048576"'
+check "a workload's parameters are listed" eval '"$program" params workload.gather | grep -A5 " workload.gather.elements$" | grep -q "Default  *1048576"'
 same_digest several "$program" "${words[@]}"
 holds "several: their parameters are in the resolved configuration" '"cap = 1\n" in config and "pages = 64\n" in config'
 holds "several: both halves of the TLB have hits" \
