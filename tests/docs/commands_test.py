@@ -101,9 +101,10 @@ class Folder:
         """A library or program that the command needs and that is missing, or None."""
         if re.match(r"(?:\w+=\S+ )*mpirun\b", command):
             return None if self.run("command -v mpirun").returncode == 0 else "mpirun"
-        python = re.match(r"((?:\w+=\S+ )*python3) -c", command)
+        python = re.match(r"((?:\w+=\S+ )*python3) (-c|\S+\.py)", command)
         if python:
-            modules = ", ".join(modules_of(command))
+            script = command if python[2] == "-c" else (ROOT / python[2]).read_text(encoding="utf-8")
+            modules = ", ".join(modules_of(script))
             return None if self.run(f"{python[1]} -c 'import {modules}'").returncode == 0 else modules
         return None
 
