@@ -6,12 +6,10 @@
 // - evicts(): one more unit starts to be evicted. Called repeatedly while the batch needs more frames than
 //   are free or will become free.
 // - writes_out(): the oldest unmapped unit is transferred now.
-// - reads_in(): a page that could take a free frame is transferred now. Must be true if no transfer from the
-// GPU
-//   is in flight.
-// - All are called again after every start or completion. evicts() and writes_out() must be true if nothing
-// else
-//   is in flight and a page waits for a frame.
+// - reads_in(): a page that could take a free frame is transferred now. Must be true if no transfer from
+//   the GPU is in flight.
+// - All are called again after every start or completion. evicts() and writes_out() must be true if
+//   nothing else is in flight and a page waits for a frame.
 // - If takes_time() is false, evictions need neither time nor transfers.
 #pragma once
 

@@ -5,7 +5,7 @@
 //   Prefetching does not cross blocks.
 // - choose() is called for each block of a batch. A page's number is its position in the block. `faulted`:
 //   pages that have faulted and migrate. `resident`: pages on the GPU that are not in flight. `candidates`:
-//   candidates. Returns a subset of `candidates`.
+//   all other pages. Returns a subset of `candidates`.
 #pragma once
 
 #include <bitset>

@@ -3,8 +3,7 @@
 // did not serve the access, or the GPU that faulted.
 //
 // - recorded_by_gpu() is called for each kind of fault when a simulation is built. It depends on the
-// parameters
-//   only.
+//   parameters only.
 // - If it returns true, the IOMMU responds that the fault is not recorded, and keeps nothing. The GPU's GMMU
 //   records the fault in its own fault buffer and sends a fault packet over the fabric to the CPU, for the
 //   driver.

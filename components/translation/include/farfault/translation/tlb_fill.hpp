@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fill policy of the L2 TLB: selects the translations that enter the TLB when their walk ends, and may keep
-// others in a cache of its own. An `Requester` is the source of a request to the TLB.
+// others in a cache of its own. A `Requester` is the source of a request to the TLB.
 //
-// - lookup_bypassed(), called for a page that misses the TLB, or is read-only there, looks up the policy's
-// own cache,
-//   in parallel with the TLB; a result allows the access and counts as a hit. It returns only translations
+// - lookup_bypassed() looks up the policy's own cache, in parallel with the TLB, for a page that misses the
+//   TLB or is read-only there. A result allows the access and counts as a hit. It returns only translations
 //   that keep_bypassed() received and that have not been invalidated since.
 // - looked_up() is called for every look-up that ends in a hit, in either cache, or in a miss, merged misses
 //   included. A request that stalls for an MSHR is looked up later.
