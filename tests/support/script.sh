@@ -16,11 +16,13 @@ data=${FARFAULT_DATA:-$source_dir/../shared/data}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 declare -A failures=() # of each test, by its line
+failed_checks=()       # repeated at the end, for those who see only that
 
 # The line of the script itself, not of its functions: bash lists the callers' lines, the outermost before a final 0.
 pass() { : "${failures[${BASH_LINENO[-2]}]:=0}"; }
 fail() {
   failures[${BASH_LINENO[-2]}]=1
+  failed_checks+=("FAILED: $*")
   echo "FAILED: $*"
 }
 check() {
@@ -31,6 +33,7 @@ check() {
 finish() {
   local failed=0 each
   for each in "${failures[@]}"; do failed=$((failed + each)); done
+  [ "$failed" -eq 0 ] || printf '%s\n' "${failed_checks[@]}"
   echo "$((${#failures[@]} - failed)) passed, $failed failed"
   [ "$failed" -eq 0 ]
 }
