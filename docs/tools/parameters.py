@@ -27,7 +27,7 @@ def entry(p, level):
     """A parameter: its anchor, key, text, choices and facts."""
     lines = [target(p.key), f"{'#' * level} `{p.key}`" if level else f"**`{p.key}`**", "", md.sentence(p.text), ""]
     if p.choices:
-        lines += [*(f"- `{c.name}`" + (f": {md.text(c.text)}" if c.text else "") for c in p.choices), ""]
+        lines += [*(f"- `{c.name}`: {md.text(c.text)}" for c in p.choices), ""]
     return "\n".join([*lines, "```{container} facts", facts_of(p), "```", ""])
 
 

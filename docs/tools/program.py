@@ -14,12 +14,6 @@ Statistic = collections.namedtuple("Statistic", "path unit kind text")
 Command = collections.namedtuple("Command", "name text help")
 
 
-def opening(text, choices):
-    """The text up to the sentences of its alternatives, which `choices` has: ". NAME: SENTENCE; NAME: ..." or ": NAME, ..."."""
-    ends = [text.find(form.format(c.name)) for c in choices if c.text for form in (". {}: ", ": {}, ")]
-    return text[:min((e for e in ends if e >= 0), default=len(text))]
-
-
 class Program:
     def __init__(self, path):
         self.path = os.path.abspath(path)
@@ -36,7 +30,7 @@ class Program:
         found = []
         for p in listed:
             choices = [Choice(c["name"], c["text"]) for c in p.get("choices", [])]
-            found.append(Parameter(p["key"], p["unit"], p["default"], p["range"], opening(p["text"], choices), p["source"], choices))
+            found.append(Parameter(p["key"], p["unit"], p["default"], p["range"], p["text"], p["source"], choices))
         return found
 
     def sections(self):

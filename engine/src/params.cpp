@@ -194,9 +194,11 @@ ParamTable::Declared ParamTable::alternatives(std::string_view name, std::string
                                               std::string_view source) {
   std::string list;
   std::vector<std::string> names;
+  std::vector<Choice> choices;
   for (auto const& a : all) {
     list += (list.empty() ? "one of: " : ", ") + a.name;
     names.push_back(a.name);
+    choices.push_back({a.name, a.text});
   }
   auto set = [names, list, &chosen](std::string_view word) {
     if (std::find(names.begin(), names.end(), word) == names.end())
@@ -205,7 +207,8 @@ ParamTable::Declared ParamTable::alternatives(std::string_view name, std::string
   };
   auto get = [&chosen] { return chosen; };
   auto const first = params_.size();
-  add({std::string(name), ParamKind::choice, get(), list, std::string(text), std::string(source), set, get});
+  add({std::string(name), ParamKind::choice, get(), list, std::string(text), std::string(source), set, get,
+       std::move(choices)});
   for (auto const& a : all) {
     auto const section = a.prefix + a.name;
     auto const number = sections_.size();
@@ -287,6 +290,9 @@ ParamTable::Declared ParamTable::add(Param p) {
   }
   if (p.source.empty())
     throw UserError("parameter " + p.name + " has no source; write \"assumed\" if none exists");
+  for (auto const& c : p.choices)
+    if (c.text.empty())
+      throw UserError("parameter " + p.name + ": its value '" + shown(c.name) + "' has no text");
   params_.push_back(std::move(p));
   return {*this, params_.size() - 1};
 }

@@ -43,7 +43,8 @@ struct Spec {
   void describe(ParamTable& t) {
     t.count("queues", queues, {1, 3}, "queues", "assumed");
     t.count("silver", silver, {1, 64}, "silver", "assumed").only_when(sibling("queues").is(3));
-    t.choice("fabric", fabric, {{"none", Fabric::none}, {"mesh", Fabric::mesh}, {"ring", Fabric::ring}},
+    t.choice("fabric", fabric,
+             {{"none", Fabric::none, "none"}, {"mesh", Fabric::mesh, "mesh"}, {"ring", Fabric::ring, "ring"}},
              "fabric", "assumed");
     t.count("links", links, {1, 8}, "links", "assumed").only_when(sibling("fabric").is_not("none"));
     t.count("hops", hops, {1, 8}, "hops", "assumed").only_when(sibling("fabric").is_one_of({"none", "ring"}));
@@ -58,8 +59,8 @@ struct Spec {
         .only_when(setting("other.queues").is(1))
         .only_when(kNetwork);
     t.alternatives("order", order,
-                   {{"fifo", "", [](ParamTable&) {}},
-                    {"by_age", "", [this](ParamTable& inner) { by_age.describe(inner); }}},
+                   {{"fifo", "fifo", "", [](ParamTable&) {}},
+                    {"by_age", "by age", "", [this](ParamTable& inner) { by_age.describe(inner); }}},
                    "order", "assumed");
   }
 };

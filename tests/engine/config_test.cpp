@@ -27,8 +27,8 @@ struct Spec {
     t.number("share", share, {0, 1}, "share", "assumed");
     t.flag("on", on, "whether", "assumed");
     t.text("label", label, "a label", "assumed");
-    t.choice("kind", kind, {{"plain", Kind::plain}, {"compressed", Kind::compressed}}, "organization",
-             "assumed");
+    t.choice("kind", kind, {{"plain", Kind::plain, "plain"}, {"compressed", Kind::compressed, "compressed"}},
+             "organization", "assumed");
     t.duration("latency", latency, {1ns, 1us}, "latency", "assumed");
   }
 };

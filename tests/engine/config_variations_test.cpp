@@ -28,9 +28,9 @@ struct Spec {
     t.count_or_text("sms", sms, "sms", "assumed");
     t.duration("latency", latency, {1ns, 1us}, "latency", "assumed");
     t.alternatives("order", order,
-                   {{"fifo", "", [](ParamTable&) {}},
-                    {"by_age", "", [this](ParamTable& inner) { by_age.describe(inner); }},
-                    {"by_size", "", [this](ParamTable& inner) { by_size.describe(inner); }}},
+                   {{"fifo", "fifo", "", [](ParamTable&) {}},
+                    {"by_age", "by age", "", [this](ParamTable& inner) { by_age.describe(inner); }},
+                    {"by_size", "by size", "", [this](ParamTable& inner) { by_size.describe(inner); }}},
                    "order", "assumed");
   }
 };

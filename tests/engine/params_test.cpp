@@ -31,8 +31,10 @@ struct Spec {
     t.number("share", share, {0, 1}, "share", "assumed");
     t.flag("on", on, "whether", "assumed");
     t.text("label", label, "a label", "assumed");
-    t.choice("kind", kind, {{"plain", Kind::plain}, {"compressed", Kind::compressed}}, "organization",
-             "assumed");
+    t.choice("kind", kind,
+             {{"plain", Kind::plain, "one page per entry"},
+              {"compressed", Kind::compressed, "several pages per entry"}},
+             "organization", "assumed");
     t.duration("latency", latency, {1ns, 1us}, "latency", "assumed");
     t.bytes("page", page, {{4096}, {2u << 20}}, "page size", "assumed");
     t.bandwidth("link", link, {{1}, {1'000'000'000'000}}, "bandwidth", "assumed");
@@ -68,6 +70,21 @@ TEST_CASE("a declaration gives name, default, range and source as text") {
   CHECK(t.find("share")->default_value == "0.5");
   CHECK(t.find("inner.ways")->default_value == "8");
   CHECK(t.find("ways") == nullptr);
+}
+
+TEST_CASE("each value of a choice has a text; a declaration without one is refused") {
+  Spec spec;
+  ParamTable t;
+  spec.describe(t);
+  auto const& choices = t.find("kind")->choices;
+  REQUIRE(choices.size() == 2);
+  CHECK(choices[1].name == "compressed");
+  CHECK(choices[1].text == "several pages per entry");
+  CHECK(t.find("entries")->choices.empty());
+  CHECK_THROWS_WITH_AS(
+      t.choice("other", spec.kind, {{"plain", Kind::plain, "a text"}, {"compressed", Kind::compressed, ""}},
+               "other", "assumed"),
+      "parameter other: its value 'compressed' has no text", UserError);
 }
 
 TEST_CASE("a spec with other defaults sets the sources of declared parameters") {

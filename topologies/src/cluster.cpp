@@ -293,12 +293,15 @@ class Cluster {
 }  // namespace
 
 void ClusterSpec::describe(ParamTable& t) {
-  t.choice("shape", shape,
-           {{"fat_tree", ClusterShape::fat_tree},
-            {"rail_optimized", ClusterShape::rail_optimized},
-            {"dragonfly", ClusterShape::dragonfly},
-            {"torus", ClusterShape::torus}},
-           "Network topology of the cluster", "assumed")
+  t.choice(
+       "shape", shape,
+       {{"fat_tree", ClusterShape::fat_tree, "fat tree (folded Clos) of one to three levels of switches"},
+        {"rail_optimized", ClusterShape::rail_optimized,
+         "one leaf switch per rail (NICs of one number in all machines), or several; spine switches above"},
+        {"dragonfly", ClusterShape::dragonfly,
+         "groups of fully connected routers, one link between every two groups"},
+        {"torus", ClusterShape::torus, "three-dimensional torus with one router per machine"}},
+       "Network topology of the cluster", "assumed")
       .only_when(sibling("machines").is_above(1));
   t.count("machines", machines, {1, kMaxNodes}, "Number of copies of the machine", "assumed");
   auto const if_several = t.only_when(sibling("machines").is_above(1));

@@ -14,8 +14,10 @@ void GenericSpec::describe(ParamTable& t) {
   t.count("gpus", gpus, {1, kMaxGpus}, "Number of GPUs", "GMMU Bypass: 4");
   t.count("gpus_per_switch", gpus_per_switch, {1, kMaxGpus}, "GPUs per PCIe switch", "MGPUSim: 2");
   t.count("nics_per_switch", nics_per_switch, {0, 64}, "NICs per PCIe switch", "assumed");
-  t.choice("fabric", fabric, {{"pcie", GenericFabric::pcie}, {"nvlink_mesh", GenericFabric::nvlink_mesh}},
-           "Interconnect between GPUs: PCIe only, or also a full mesh of NVLinks", "GMMU Bypass: pcie");
+  t.choice("fabric", fabric,
+           {{"pcie", GenericFabric::pcie, "PCIe only"},
+            {"nvlink_mesh", GenericFabric::nvlink_mesh, "PCIe, and a full mesh of NVLinks between the GPUs"}},
+           "Interconnect between GPUs", "GMMU Bypass: pcie");
   t.count("nvlinks_per_pair", nvlinks_per_pair, {1, 18}, "NVLinks between each pair of GPUs of a mesh",
           "assumed");
 }

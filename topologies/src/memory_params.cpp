@@ -30,10 +30,9 @@ void MemoryParams::describe(ParamTable& t) {
   frame_allocation.describe(t, "frame_allocation", "Frame allocator",
                             "assumed: as Linux's free pages per CPU");
   t.choice("first_touch_by", first_touch_by,
-           {{"driver", FirstTouchBy::driver}, {"iommu", FirstTouchBy::iommu}},
-           "Component that maps a page at first touch: the driver (driver.fault_latency each), or the IOMMU "
-           "after its walk",
-           "assumed: a page fault is handled by the driver")
+           {{"driver", FirstTouchBy::driver, "the driver, after a fault of driver.fault_latency"},
+            {"iommu", FirstTouchBy::iommu, "the IOMMU, after its walk"}},
+           "Component that maps a page at first touch", "assumed: a page fault is handled by the driver")
       .only_when(facts::kFirstTouch);
   t.flag("first_touch_copy", first_touch_copy,
          "Copy host-written pages from CPU memory to the GPU at first touch. false: contents are assumed to "

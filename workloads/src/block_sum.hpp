@@ -19,8 +19,10 @@ enum class Precision : std::uint32_t { floats, doubles, both };
 
 inline void describe_precision(ParamTable& t, Precision& precision, char const* source) {
   t.choice("precision", precision,
-           {{"single", Precision::floats}, {"double", Precision::doubles}, {"both", Precision::both}},
-           "Precision. both: single, then double", source);
+           {{"single", Precision::floats, "32-bit floating point"},
+            {"double", Precision::doubles, "64-bit floating point"},
+            {"both", Precision::both, "single, then double"}},
+           "Precision", source);
 }
 
 struct ElementSize {

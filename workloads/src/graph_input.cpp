@@ -22,11 +22,12 @@ void GraphSpec::describe(ParamTable& t) {
          "File of a graph (Matrix Market, SNAP, METIS; plain, .gz, .xz). Empty: generated R-MAT graph",
          "assumed");
   t.choice("format", format,
-           {{"auto", GraphFormat::automatic},
-            {"matrix-market", GraphFormat::matrix_market},
-            {"snap", GraphFormat::snap},
-            {"metis", GraphFormat::metis}},
-           "Format of the file. auto: detected from the content", "assumed");
+           {{"auto", GraphFormat::automatic, "detected from the content"},
+            {"matrix-market", GraphFormat::matrix_market,
+             "Matrix Market: size line, then one entry per line, from 1"},
+            {"snap", GraphFormat::snap, "SNAP: one edge per line, # starts a comment"},
+            {"metis", GraphFormat::metis, "METIS: line i has the neighbors of vertex i, from 1"}},
+           "Format of the file", "assumed");
   t.flag("undirected", undirected, "Add the reverse of every edge of a directed graph", "assumed");
   t.section("rmat", rmat);
 }

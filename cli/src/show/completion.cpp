@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "choice_texts.hpp"
 #include "farfault/engine/error.hpp"
 
 namespace farfault::cli {
@@ -68,7 +67,7 @@ void add_settings(CompletionSource const& source, std::string const& below, Cand
     if (!name.starts_with(below)) return;
     if (equals == std::string::npos) return to.add(name + "=", p.text);
     if (name != key) return;
-    for (auto const& a : choice_texts(p).alternatives) to.add(key + "=" + a.name, a.text);
+    for (auto const& c : p.choices) to.add(key + "=" + c.name, c.text);
     if (key == "workload.name")
       for (auto const& value : source.workloads) to.add(key + "=" + value, {});
     if (p.kind == ParamKind::flag)

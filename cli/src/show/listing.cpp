@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "choice_texts.hpp"
 #include "listing_layout.hpp"
 
 namespace farfault::cli {
@@ -28,15 +27,16 @@ std::vector<std::string> conditions_of(ParameterSections::Section const& section
 }
 
 bool is_found(Param const& p, std::string const& key, std::vector<std::string> const& words) {
-  return has_words(key + "\n" + p.text + "\n" + p.range + "\n" + p.source, words);
+  auto all = key + "\n" + p.text + "\n" + p.range + "\n" + p.source;
+  for (auto const& c : p.choices) all += "\n" + c.text;
+  return has_words(all, words);
 }
 
 ListedItem item_of(ParameterSections::Section const& section, Param const& p, std::string const& key) {
-  auto const choice = choice_texts(p);
-  ListedItem item{key, choice.text, {}, {}};
-  for (auto const& a : choice.alternatives) item.alternatives.emplace_back(a.name, a.text);
-  if (choice.alternatives.empty()) item.properties.emplace_back("Unit", unit_of(p.kind));
-  if (choice.alternatives.empty() && !p.range.empty() && p.kind != ParamKind::flag)
+  ListedItem item{key, p.text, {}, {}};
+  for (auto const& c : p.choices) item.alternatives.emplace_back(c.name, c.text);
+  if (p.choices.empty()) item.properties.emplace_back("Unit", unit_of(p.kind));
+  if (p.choices.empty() && !p.range.empty() && p.kind != ParamKind::flag)
     item.properties.emplace_back("Range", p.range);
   item.properties.emplace_back("Default", p.default_value.empty() ? "\"\"" : p.default_value);
   item.properties.emplace_back("Source", p.source);
@@ -55,8 +55,7 @@ Json json_of(ParameterSections::Section const& section, Param const& p, std::str
                  {"text", p.text},
                  {"source", p.source},
                  {"only_with", conditions_of(section, p)}};
-  for (auto const& a : choice_texts(p).alternatives)
-    object["choices"].push_back({{"name", a.name}, {"text", a.text}});
+  for (auto const& c : p.choices) object["choices"].push_back({{"name", c.name}, {"text", c.text}});
   return object;
 }
 

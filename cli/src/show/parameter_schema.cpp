@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "choice_texts.hpp"
 #include "farfault/cli/listing.hpp"
 #include "farfault/protocols/applications.hpp"
 
@@ -50,13 +49,12 @@ Json& at_key(Json& root, std::string_view key) {
   return *place;
 }
 
-// The values of a text; null stands for a missing description.
-void offer(Json& value, std::vector<ChoiceTexts::Alternative> const& names) {
+void offer(Json& value, std::vector<Choice> const& names) {
   auto& list = value["enum"] = Json::array();
   auto texts = Json::array();
   for (auto const& [name, text] : names) {
     list.push_back(name);
-    texts.push_back(text.empty() ? Json() : Json(text));
+    texts.push_back(text);
   }
   value["x-taplo"]["docs"]["enumValues"] = std::move(texts);
 }
@@ -69,9 +67,8 @@ void limit(Json& value, std::string const& range) {
 }
 
 Json value_of(Param const& p) {
-  auto const choice = choice_texts(p);
-  auto text = choice.text + "\n\n";
-  if (choice.alternatives.empty()) text += "Unit: " + std::string(unit_of(p.kind)) + ". ";
+  auto text = p.text + "\n\n";
+  if (p.choices.empty()) text += "Unit: " + std::string(unit_of(p.kind)) + ". ";
   if (p.range.find(" to ") != p.range.npos) text += "Range: " + p.range + ". ";
   Json value = {{"description", text + "Source of the default: " + p.source}, {"type", "string"}};
   if (!p.default_value.empty()) value["default"] = p.default_value;
@@ -91,7 +88,7 @@ Json value_of(Param const& p) {
       value["minimum"] = 0;
       break;
     case ParamKind::choice:
-      offer(value, choice.alternatives);
+      offer(value, p.choices);
       break;
     case ParamKind::duration:
     case ParamKind::bytes:
@@ -128,7 +125,7 @@ void print_schema(ParameterSections const& sections, std::vector<std::string> co
                   std::ostream& out) {
   auto root = table("Configuration of a run of Farfault " FARFAULT_VERSION);
   root["properties"]["include"] = list_of_includes(presets);
-  std::vector<ChoiceTexts::Alternative> workloads;
+  std::vector<Choice> workloads;
   auto parameters_of_workloads = Json::object(), definitions = Json::object();
   for (auto const& s : sections.all()) {
     if (!s.name.starts_with(kWorkload)) continue;

@@ -37,12 +37,12 @@ struct Spec {
     t.bytes("bytes", bytes, {ByteSize{4096}, ByteSize{1ULL << 44}},
             "Size of the array, a multiple of parts x page size", "assumed");
     t.count("parts", parts, {2, 65535}, "Parts of the array, one per GPU", "GMMU Bypass, Table 1: 4");
-    t.choice("pattern", pattern, {{"pair", Pattern::pair}, {"all_to_all", Pattern::all_to_all}},
-             "Access pattern. pair: blocks of one part access another part; all_to_all: blocks of each part "
-             "access all others",
-             "assumed");
-    t.choice("access", access, {{"read", Direction::read}, {"write", Direction::write}},
-             "Direction of the accesses. read: loads; write: stores", "assumed");
+    t.choice("pattern", pattern,
+             {{"pair", Pattern::pair, "blocks of one part access another part"},
+              {"all_to_all", Pattern::all_to_all, "blocks of each part access all others"}},
+             "Access pattern", "assumed");
+    t.choice("access", access, {{"read", Direction::read, "loads"}, {"write", Direction::write, "stores"}},
+             "Direction of the accesses", "assumed");
     t.count("from", from, {0, 65534}, "Accessing part of pattern pair", "assumed");
     t.count("to", to, {0, 65534}, "Accessed part of pattern pair", "assumed");
     t.flag("warm_up", warm_up, "Run a first kernel that accesses each page once to warm up the TLBs",

@@ -35,8 +35,9 @@ struct Spec {
   void describe(ParamTable& t) {
     graph.describe(t);
     t.count("iterations", iterations, {1, 10'000}, "Multiplications, one kernel each", "assumed");
-    t.choice("mapping", mapping, {{"warp", Mapping::warp}, {"thread", Mapping::thread}},
-             "Threads per matrix row. warp: one warp; thread: one thread", "Hetero-Mark, PR");
+    t.choice("mapping", mapping,
+             {{"warp", Mapping::warp, "one warp"}, {"thread", Mapping::thread, "one thread"}},
+             "Threads per matrix row", "Hetero-Mark, PR");
     t.count("block", block, {32, 1024}, "Threads per block, a multiple of the warp width", "MGPUSim, PR");
   }
 };

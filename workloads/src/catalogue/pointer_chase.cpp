@@ -43,9 +43,10 @@ struct Spec {
             "Chains, one kernel and one buffer each: chain0, chain1, ... (a single chain: chain)", "assumed");
     t.count("streams", streams, {1, 64}, "Streams; the kernels of the chains are assigned round-robin",
             "assumed");
-    t.choice("order", order, {{"random", Order::random}, {"lines", Order::ascending}},
-             "Order of the chain. random: one random cycle; lines: ascending addresses, for cold misses",
-             "assumed");
+    t.choice("order", order,
+             {{"random", Order::random, "one random cycle"},
+              {"lines", Order::ascending, "ascending addresses, for cold misses"}},
+             "Order of the chain", "assumed");
   }
 };
 

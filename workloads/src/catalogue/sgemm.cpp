@@ -29,7 +29,8 @@ struct Spec {
     t.count("m", m, {16, 1ULL << 20}, "Rows of A and C, a multiple of the tile", "assumed");
     t.count("n", n, {16, 1ULL << 20}, "Columns of B and C, a multiple of the tile", "assumed");
     t.count("k", k, {16, 1ULL << 20}, "Columns of A and rows of B, a multiple of the tile", "assumed");
-    t.choice("tile", tile, {{"16", Tile::small}, {"32", Tile::large}},
+    t.choice("tile", tile,
+             {{"16", Tile::small, "256 threads per block"}, {"32", Tile::large, "1,024 threads per block"}},
              "Elements along each side of a tile, and threads along each side of a block",
              "CUDA samples, matrixMul: 32");
   }

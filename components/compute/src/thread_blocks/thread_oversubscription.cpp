@@ -33,10 +33,11 @@ class ThreadOversubscription final : public ThreadBlocks {
     SavedIn saved_in = SavedIn::memory;
     std::uint32_t warp_bytes = 80;
     void describe(ParamTable& t) {
-      t.choice(
-          "trigger", trigger, {{"faults", SwapTrigger::faults}, {"long_latency", SwapTrigger::accesses}},
-          "Stall of all warps at which a block is swapped out: page faults only, or accesses of any kind",
-          "Batch-aware unified memory (ASPLOS 2020), section 4.1: faults; Fig. 5: long_latency");
+      t.choice("trigger", trigger,
+               {{"faults", SwapTrigger::faults, "page faults only"},
+                {"long_latency", SwapTrigger::accesses, "memory accesses of any kind"}},
+               "What all warps of a block wait for when it is swapped out",
+               "Batch-aware unified memory (ASPLOS 2020), section 4.1: faults; Fig. 5: long_latency");
       t.count("blocks", blocks, {1, kMaxExtra},
               "Maximum extra blocks held by an SM in addition to issuing blocks", "assumed");
       t.count("period", period, {1000, 1'000'000'000},
@@ -46,26 +47,32 @@ class ThreadOversubscription final : public ThreadBlocks {
               "Decrease of the mean page lifetime below its reference, in percent, at which the number of "
               "extra blocks shrinks",
               "Batch-aware unified memory (ASPLOS 2020), section 5.1: 20");
-      t.choice("mean", mean, {{"running", Mean::running}, {"period", Mean::period}},
-               "Evicted pages in the mean page lifetime: all so far, or of the period",
+      t.choice("mean", mean,
+               {{"running", Mean::running, "all pages evicted so far"},
+                {"period", Mean::period, "pages evicted in the period"}},
+               "Pages in the mean page lifetime",
                "Batch-aware unified memory (ASPLOS 2020), section 5.1: the running average");
-      t.choice("reference", reference, {{"highest", Reference::highest}, {"previous", Reference::previous}},
-               "Reference of the mean page lifetime: the highest so far, or the mean of the previous period",
+      t.choice("reference", reference,
+               {{"highest", Reference::highest, "the highest mean so far"},
+                {"previous", Reference::previous, "the mean of the previous period"}},
+               "Value with which the mean page lifetime is compared",
                "assumed; Batch-aware unified memory (ASPLOS 2020), section 4.1: \"decreased by a certain "
                "threshold\"");
       t.choice("decrease", decrease,
-               {{"limits", Decrease::limits}, {"one_less", Decrease::one_less}, {"none", Decrease::none}},
-               "Extra blocks after a decrease of the mean page lifetime: limits, one less, as the new "
-               "maximum; one_less, one less, may grow again; none, zero from then on",
+               {{"limits", Decrease::limits, "one less, as the new maximum"},
+                {"one_less", Decrease::one_less, "one less, may grow again"},
+                {"none", Decrease::none, "zero from then on"}},
+               "Extra blocks after a decrease of the mean page lifetime",
                "Batch-aware unified memory (ASPLOS 2020), section 4.1: \"decrementing (and limiting)\"");
-      t.choice("saves", saves, {{"always", Saves::always}, {"as_needed", Saves::as_needed}},
-               "Saving of registers and shared memory of a swapped-out block: always, or only if the next "
-               "block needs the room",
+      t.choice("saves", saves,
+               {{"always", Saves::always, "always"},
+                {"as_needed", Saves::as_needed, "only if the next block needs the room"}},
+               "When registers and shared memory of a swapped-out block are saved",
                "Batch-aware unified memory (ASPLOS 2020), section 5.1: whenever a context switch occurs");
-      t.choice(
-          "saved_in", saved_in, {{"memory", SavedIn::memory}, {"shared_memory", SavedIn::shared_memory}},
-          "Memory for saved contexts: the GPU's memory, or shared memory of unlimited size (close to ideal)",
-          "Batch-aware unified memory (ASPLOS 2020), section 6.5");
+      t.choice("saved_in", saved_in,
+               {{"memory", SavedIn::memory, "the GPU's memory"},
+                {"shared_memory", SavedIn::shared_memory, "shared memory of unlimited size, close to ideal"}},
+               "Memory for saved contexts", "Batch-aware unified memory (ASPLOS 2020), section 6.5");
       t.count("warp_bytes", warp_bytes, {0, 4096},
               "Bytes of a warp's state saved and restored in addition to its registers",
               "Batch-aware unified memory (ASPLOS 2020), footnote 5: 5 KB for 64 warps");

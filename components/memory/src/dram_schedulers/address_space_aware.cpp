@@ -59,14 +59,16 @@ class AddressSpaceAware final : public DramScheduler {
               "Epoch length in GPU cycles: time between updates of the applications' quotas",
               "MASK, sections 5.2 and 5.4: 100K cycles")
           .only_when(sibling("queues").is(3));
-      t.choice("priority", priority, {{"bank", Before::bank}, {"channel", Before::channel}},
-               "Scope of the priority between queues: bank, over requests for the same bank only; channel, "
-               "over all requests, the bus waits for it",
+      t.choice("priority", priority,
+               {{"bank", Before::bank, "over requests for the same bank only"},
+                {"channel", Before::channel, "over all requests, the bus waits for it"}},
+               "Scope of the priority between queues",
                "CMU-SAFARI/Mosaic, dram_sched.cc: bank; MASK, section 5.4: always, without a scope")
           .only_when(sibling("queues").is_above(1));
-      t.choice("overflow", overflow, {{"normal", Overflow::normal}, {"waits", Overflow::waits}},
-               "Reads of the silver queue's application if this queue is full: normal, use the normal queue; "
-               "waits, wait for an entry",
+      t.choice("overflow", overflow,
+               {{"normal", Overflow::normal, "use the normal queue"},
+                {"waits", Overflow::waits, "wait for an entry"}},
+               "Reads of the silver queue's application if this queue is full",
                "normal; MASK, section 5.4: waits (the normal queue has the requests \"from all other "
                "applications\")")
           .only_when(sibling("queues").is(3));

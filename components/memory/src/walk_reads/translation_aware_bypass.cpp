@@ -47,12 +47,14 @@ class TranslationAwareBypass final : public WalkReads {
               "Additional MSHRs of a slice for reads that bypass. 0: use the cache's MSHRs",
               "0; MASK, section 5.3: these reads skip the cache, without naming their MSHRs")
           .only_when(sibling("sampled").is_above(1));
-      t.choice("unmeasured", unmeasured, {{"kept", Unmeasured::kept}, {"forgotten", Unmeasured::forgotten}},
-               "Hit rate of a depth, or of warps, after an epoch without look-ups: kept, unchanged; "
-               "forgotten, none (a depth without a rate does not bypass)",
+      t.choice("unmeasured", unmeasured,
+               {{"kept", Unmeasured::kept, "unchanged"},
+                {"forgotten", Unmeasured::forgotten, "none; a depth without a rate does not bypass"}},
+               "Hit rate of a depth, or of warps, after an epoch without look-ups",
                "kept; MASK does not specify how a bypassed depth's hit rate is measured");
       t.choice("data_rate", data_rate,
-               {{"loads_and_stores", DataRate::loads_and_stores}, {"loads", DataRate::loads}},
+               {{"loads_and_stores", DataRate::loads_and_stores, "loads and stores"},
+                {"loads", DataRate::loads, "loads only"}},
                "Requests of warps whose hit rate is compared with a depth's",
                "loads_and_stores; MASK, section 5.3: \"data demand requests\"");
     }

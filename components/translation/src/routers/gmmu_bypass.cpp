@@ -27,9 +27,10 @@ class GmmuBypass final : public Router {
                "GMMU Bypass, section 6.1: 0.15");
       t.count("counter_bits", counter_bits, {1, 24}, "Width of the two saturating counters in bits",
               "GMMU Bypass, section 6.3: 8");
-      t.choice("overflow", overflow, {{"halves", Overflow::halves}, {"sticks", Overflow::sticks}},
-               "At the maximum of a counter: both are halved, or the counter stays at its maximum",
-               "assumed: halves");
+      t.choice("overflow", overflow,
+               {{"halves", Overflow::halves, "both counters are halved"},
+                {"sticks", Overflow::sticks, "it stays at its maximum"}},
+               "What happens when a counter would exceed its maximum", "assumed: halves");
     }
   };
 

@@ -89,22 +89,23 @@ class Compressed final : public TlbOrganization {
       t.count("sets_per_base", sets_per_base, {0, 65536},
               "Sets that share a base. Must divide the number of sets. 0: all sets",
               "TLB compression, section 4.3: 1; 2 and 4 in section 5.2, all in section 4.7 (L1)");
-      t.choice("rebasing", rebasing,
-               {{"cumulative", Rebasing::cumulative},
-                {"consecutive", Rebasing::consecutive},
-                {"stream", Rebasing::stream},
-                {"none", Rebasing::none}},
-               "Uncompressed translations that decrement the re-basing counter: all insertions (cumulative); "
-               "insertions without a compressed one in between (consecutive); hits and insertions without a "
-               "compressed one in between (stream); none: no re-basing",
-               "TLB compression, section 4.5: cumulative; section 5.2: consecutive or stream");
+      t.choice(
+          "rebasing", rebasing,
+          {{"cumulative", Rebasing::cumulative, "all insertions"},
+           {"consecutive", Rebasing::consecutive, "insertions; a compressed insertion resets the counter"},
+           {"stream", Rebasing::stream,
+            "insertions and hits; a compressed insertion or hit resets the counter"},
+           {"none", Rebasing::none, "none, the base never changes"}},
+          "Uncompressed translations that decrement the re-basing counter",
+          "TLB compression, section 4.5: cumulative; section 5.2: consecutive or stream");
       t.count("rebase_after", rebase_after, {1, 1'000'000},
               "Uncompressed translations counted before re-basing", "TLB compression, section 4.5: 16")
           .only_when(sibling("rebasing").is_not("none"));
-      t.choice("base", base, {{"next", NewBase::next}, {"searched", NewBase::searched}},
-               "Source of the new base: the next translation filled, or the uncompressed translation closest "
-               "to all others of its sets",
-               "TLB compression, section 4.6: the next")
+      t.choice("base", base,
+               {{"next", NewBase::next, "the next translation filled"},
+                {"searched", NewBase::searched,
+                 "the uncompressed translation closest to all others of its sets"}},
+               "Source of the new base", "TLB compression, section 4.6: the next")
           .only_when(sibling("rebasing").is_not("none"));
       t.count("latency", latency, {0, 10'000},
               "Additional hit latency of a compressed translation in cycles. 0: none, required in all TLBs "

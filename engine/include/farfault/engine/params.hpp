@@ -10,8 +10,8 @@
 // A parameter without effect under some settings declares when it has one (condition.hpp):
 //   t.count("silver", silver, {1, 4096}, "...", "...").only_when(sibling("queues").is(3));
 // Errors: set() throws UserError with the value and the rule; the caller adds file and line. An invalid
-// declaration (a duplicate name, a name below another parameter's, no source, a default outside its range)
-// throws UserError.
+// declaration (a duplicate name, a name below another parameter's, no source, a value of a choice without
+// text, a default outside its range) throws UserError.
 #pragma once
 
 #include <cstdint>
@@ -50,15 +50,22 @@ enum class ParamKind {
   count_or_text
 };
 
+// One of the values of a choice.
+struct Choice {
+  std::string name;
+  std::string text;
+};
+
 struct Param {
   std::string name;
   ParamKind kind;
   std::string default_value;  // as text, in the unit's own notation
   std::string range;          // "1 to 65536", "one of: plain, compressed", or empty
-  std::string text;
+  std::string text;           // what it sets; values of a choice have their own
   std::string source;
   std::function<void(std::string_view)> set;  // from text; numbers and flags in TOML notation
   std::function<std::string()> get;           // the current value as text
+  std::vector<Choice> choices = {};           // of a choice, in the order of declaration; else empty
   std::vector<Condition> only_when = {};      // it has an effect if all hold; siblings by their name here
 };
 
@@ -132,16 +139,22 @@ class ParamTable {
   Declared frequency(std::string_view name, Frequency& field, Range<Frequency> range, std::string_view text,
                      std::string_view source);
 
-  // An enumeration, selected by name.
+  // A value of an enumeration, selected by its name, with a text.
   template <class E>
-  Declared choice(std::string_view name, E& field,
-                  std::initializer_list<std::pair<std::string_view, E>> names, std::string_view text,
-                  std::string_view source);
+  struct Named {
+    std::string_view name;
+    E value;
+    std::string_view text;
+  };
+  template <class E>
+  Declared choice(std::string_view name, E& field, std::initializer_list<Named<E>> values,
+                  std::string_view text, std::string_view source);
 
   // One of several alternatives, selected by name, each with its own parameters under prefix and name
   // (policy.hpp).
   struct Alternative {
     std::string name;
+    std::string text;
     std::string prefix;
     std::function<void(ParamTable&)> describe;
   };
@@ -188,11 +201,16 @@ class ParamTable {
 
 template <class E>
 ParamTable::Declared ParamTable::choice(std::string_view name, E& field,
-                                        std::initializer_list<std::pair<std::string_view, E>> names,
-                                        std::string_view text, std::string_view source) {
-  std::vector<std::pair<std::string, E>> known(names.begin(), names.end());
+                                        std::initializer_list<Named<E>> values, std::string_view text,
+                                        std::string_view source) {
+  std::vector<std::pair<std::string, E>> known;
+  std::vector<Choice> choices;
   std::string list;
-  for (auto const& [word, value] : known) list += (list.empty() ? "one of: " : ", ") + word;
+  for (auto const& v : values) {
+    known.emplace_back(v.name, v.value);
+    choices.push_back({std::string(v.name), std::string(v.text)});
+    list += (list.empty() ? "one of: " : ", ") + std::string(v.name);
+  }
   auto get = [known, &field] {
     for (auto const& [word, value] : known)
       if (value == field) return word;
@@ -207,8 +225,8 @@ ParamTable::Declared ParamTable::choice(std::string_view name, E& field,
     }
     throw UserError("'" + shown(word) + "' is not " + list);
   };
-  return add(
-      {std::string(name), ParamKind::choice, get(), list, std::string(text), std::string(source), set, get});
+  return add({std::string(name), ParamKind::choice, get(), list, std::string(text), std::string(source), set,
+              get, std::move(choices)});
 }
 
 }  // namespace farfault

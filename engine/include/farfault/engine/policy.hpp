@@ -381,14 +381,11 @@ ParamTable::Declared PolicyChoice<I>::describe(ParamTable& t, std::string_view n
           if (find(n) != nullptr) throw UserError("policy '" + shown(n) + "' already exists");
           alternatives_->push_back({n, what, m.copy()});
         });
-  auto whole = std::string(text) + ". ";
   std::vector<ParamTable::Alternative> described;
-  for (auto& a : *alternatives_) {
-    whole += (&a == &alternatives_->front() ? "" : "; ") + a.name + ": " + a.text;
+  for (auto& a : *alternatives_)
     described.push_back(
-        {a.name, prefix_, [maker = a.maker.get()](ParamTable& table) { maker->describe(table); }});
-  }
-  return t.alternatives(name, chosen_, std::move(described), whole, source);
+        {a.name, a.text, prefix_, [maker = a.maker.get()](ParamTable& table) { maker->describe(table); }});
+  return t.alternatives(name, chosen_, described, text, source);
 }
 
 template <class I>

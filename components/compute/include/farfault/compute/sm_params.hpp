@@ -64,9 +64,11 @@ struct SmParams {
             "Cycles from the end of a group of shared-memory accesses to the warp's next instruction. 0: "
             "dependent_latency only",
             "assumed; Volta: 19 (Jia et al., arXiv:1804.06826)");
-    t.choice("issue", issue, {{"one_of_each_kind", IssueRule::one_of_each_kind}, {"one", IssueRule::one}},
-             "Instructions issued by a scheduler per cycle: one of each kind (vector, scalar, shared memory, "
-             "memory) from different warps, or one of any kind",
+    t.choice("issue", issue,
+             {{"one_of_each_kind", IssueRule::one_of_each_kind,
+               "one of each kind (vector, scalar, shared memory, memory), from different warps"},
+              {"one", IssueRule::one, "one of any kind"}},
+             "Instructions issued by a scheduler per cycle",
              "GCN3 ISA: one_of_each_kind; NVIDIA white papers from Volta on: one");
     warp_order.describe(t, "warp_order", "Warp scheduling: selection of a ready warp",
                         "assumed; GPGPU-Sim's default is greedy-then-oldest");

@@ -81,8 +81,9 @@ struct FabricParams {
             "assumed: enough for the full bandwidth of a link; twice, because the receiver may hold half of "
             "the credits");
     t.choice("network_spread", network_spread,
-             {{"packet", NetworkSpread::packet}, {"flow", NetworkSpread::flow}},
-             "Load balancing over equally short network links: per packet, or per flow (pair of nodes)",
+             {{"packet", NetworkSpread::packet, "per packet"},
+              {"flow", NetworkSpread::flow, "per flow: a pair of nodes keeps its link"}},
+             "Load balancing over equally short network links",
              "NVIDIA Quantum InfiniBand: adaptive routing of each packet; ECMP (RFC 2992): flow");
     t.duration("service_time", service_time, {Duration{1}, 1ms},
                "Loaded latency of a remote line. Sizes inbound and memory_credits", "assumed");

@@ -57,12 +57,14 @@ struct L2CacheParams : SlicedCacheParams {
          "with miss_path memory only",
          "assumed; NVIDIA A100 by MT4G (arXiv:2511.05958): 134 additional cycles for a hit in the far half")
         .only_when(sibling("partitions").is_above(1));
-    t.choice("miss_path", miss_path, {{"home_slice", MissPath::home_slice}, {"memory", MissPath::memory}},
-             "Source of a line of another partition: home_slice, its home slice, with hardware coherence; "
-             "memory, its memory, all slices are written back and emptied after a kernel",
-             "NVIDIA A100 white paper: coherent in hardware; MI300X: memory (LLVM, AMDGPUUsage, gfx942: "
-             "buffer_wbl2, "
-             "buffer_inv)")
+    t.choice(
+         "miss_path", miss_path,
+         {{"home_slice", MissPath::home_slice, "its home slice, with hardware coherence"},
+          {"memory", MissPath::memory, "its memory; all slices are written back and emptied after a kernel"}},
+         "Source of a line of another partition",
+         "NVIDIA A100 white paper: coherent in hardware; MI300X: memory (LLVM, AMDGPUUsage, gfx942: "
+         "buffer_wbl2, "
+         "buffer_inv)")
         .only_when(sibling("partitions").is_above(1));
     t.flag(
          "write_back_at_kernel_end", write_back_at_kernel_end,

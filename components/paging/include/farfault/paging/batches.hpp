@@ -83,18 +83,18 @@ struct BatchParams {
     t.bytes("eviction_unit", eviction_unit, {ByteSize{4096}, ByteSize{std::uint64_t{2} << 20}},
             "Aligned virtual bytes evicted together. Must be a power of two",
             "NVIDIA's driver (uvm_pmm_gpu.c): root chunks of 2 MiB");
-    t.choice(
-        "clean_pages", clean_pages,
-        {{"transferred", CleanPages::transferred}, {"dropped", CleanPages::dropped}},
-        "Handling of clean evicted pages, whose data CPU memory holds: transferred to the CPU, or dropped",
-        "Batch-aware unified memory (ASPLOS 2020), section 3, and NVIDIA's driver: transferred");
-    t.choice(
-         "lifetimes", lifetimes,
-         {{"all", CountedLifetimes::all}, {"after_first_eviction", CountedLifetimes::after_first_eviction}},
-         "Evicted pages whose lifetimes gpu.sm.thread_blocks gets: all, or only pages that arrived after "
-         "their GPU's first eviction",
-         "assumed; Batch-aware unified memory (ASPLOS 2020), section 4.1: \"an indicator of premature "
-         "evictions\"")
+    t.choice("clean_pages", clean_pages,
+             {{"transferred", CleanPages::transferred, "transferred to the CPU"},
+              {"dropped", CleanPages::dropped, "dropped"}},
+             "Handling of clean evicted pages, whose data CPU memory holds",
+             "Batch-aware unified memory (ASPLOS 2020), section 3, and NVIDIA's driver: transferred");
+    t.choice("lifetimes", lifetimes,
+             {{"all", CountedLifetimes::all, "all"},
+              {"after_first_eviction", CountedLifetimes::after_first_eviction,
+               "pages that arrived after their GPU's first eviction"}},
+             "Evicted pages whose lifetimes gpu.sm.thread_blocks gets",
+             "assumed; Batch-aware unified memory (ASPLOS 2020), section 4.1: \"an indicator of premature "
+             "evictions\"")
         .only_when(facts::kAdaptiveBlocks);
   }
   bool in_batches() const { return replay.make({})->in_batches(); }
