@@ -122,6 +122,8 @@ void MachineConfig::fit_to(Machine const& chosen, Config& config) const {
   config.exclude_unused({
       {facts::kCluster, chosen.machines() > 1},
       {facts::kSwitches, cluster.machines > 1 && std::ranges::any_of(chosen.links, joins_switches)},
+      {facts::kNvlinks, chosen.count(LinkKind::nvlink) != 0},
+      {facts::kNetwork, chosen.count(LinkKind::network) != 0},
       {facts::kNicBandwidths, chosen.count(LinkKind::network) != 0 && chosen.states_nic_bandwidth()},
       {facts::kNics, chosen.count(NodeKind::nic) != 0},
   });

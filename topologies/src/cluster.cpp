@@ -305,17 +305,22 @@ void ClusterSpec::describe(ParamTable& t) {
       .only_when(sibling("machines").is_above(1));
   t.count("machines", machines, {1, kMaxNodes}, "Number of copies of the machine", "assumed");
   auto const if_several = t.only_when(sibling("machines").is_above(1));
-  t.count("radix", radix, {2, 4096}, "Ports per network switch (fat_tree, rail_optimized)",
-          "NVIDIA Quantum-2: 64 ports of 400 Gbit/s");
+  t.count("radix", radix, {2, 4096}, "Ports per network switch", "NVIDIA Quantum-2: 64 ports of 400 Gbit/s")
+      .only_when(sibling("shape").is_one_of({"fat_tree", "rail_optimized"}));
   t.bandwidth("switch_bandwidth", switch_bandwidth, {Bandwidth{0}, kHighestBandwidth},
               "Bandwidth per direction of a link between two network switches. 0: that of the fastest NIC",
               "NVIDIA DGX H100 SuperPOD: compute fabric of one speed, 400 Gbit/s")
       .only_when(facts::kSwitches);
+  auto const is_dragonfly = sibling("shape").is("dragonfly");
   t.count("routers_per_group", routers_per_group, {1, 1024}, "Routers per dragonfly group",
-          "balanced dragonfly (Kim et al., ISCA 2008): twice the NICs per router");
-  t.count("nics_per_router", nics_per_router, {1, 1024}, "NICs per dragonfly router", "assumed");
+          "balanced dragonfly (Kim et al., ISCA 2008): twice the NICs per router")
+      .only_when(is_dragonfly);
+  t.count("nics_per_router", nics_per_router, {1, 1024}, "NICs per dragonfly router", "assumed")
+      .only_when(is_dragonfly);
   t.count("global_links_per_router", global_links_per_router, {1, 1024}, "Global links per dragonfly router",
-          "balanced dragonfly (Kim et al., ISCA 2008): as many as NICs per router");
+          "balanced dragonfly (Kim et al., ISCA 2008): as many as NICs per router")
+      .only_when(is_dragonfly);
+  auto const if_torus = t.only_when(sibling("shape").is("torus"));
   t.count("x", x, {0, 4096}, "Machines along the first axis of a torus. 0 for all axes: nearly cubic",
           "assumed");
   t.count("y", y, {0, 4096}, "Machines along the second axis of a torus", "assumed");

@@ -19,7 +19,8 @@ void GenericSpec::describe(ParamTable& t) {
             {"nvlink_mesh", GenericFabric::nvlink_mesh, "PCIe, and a full mesh of NVLinks between the GPUs"}},
            "Interconnect between GPUs", "GMMU Bypass: pcie");
   t.count("nvlinks_per_pair", nvlinks_per_pair, {1, 18}, "NVLinks between each pair of GPUs of a mesh",
-          "assumed");
+          "assumed")
+      .only_when(sibling("fabric").is("nvlink_mesh"));
 }
 
 Machine generate_generic(GenericSpec const& spec, LinkDefaults const& defaults) {

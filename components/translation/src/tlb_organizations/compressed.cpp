@@ -116,7 +116,8 @@ class Compressed final : public TlbOrganization {
               "assumed: shared; in the paper all pages have one size");
       t.count("large_ways", large_ways, {0, 65536},
               "Ways of the entries for large pages. Must divide large_entries. 0: fully associative",
-              "assumed: fully associative, as in Mosaic (MICRO 2017), Table 1");
+              "assumed: fully associative, as in Mosaic (MICRO 2017), Table 1")
+          .only_when(sibling("large_entries").is_above(0));
     }
   };
 

@@ -56,9 +56,11 @@ struct FabricParams {
         "Header bytes of a packet, except on NVLink and on networks of NICs with known bandwidth",
         "PCIe 3.0: 4 framing + 12..16 header + 4 LCRC, rounded to 24; assumed for xGMI and other networks");
     t.count(
-        "nvlink_flit_bytes", nvlink_flit_bytes, {1, 128},
-        "Bytes of an NVLink flit, a power of two. A packet is one header flit and its payload in whole flits",
-        "WikiChip, NVLink: packets of 1 to 18 flits of 128 bits; 64 bytes take a header flit and 4 of data");
+         "nvlink_flit_bytes", nvlink_flit_bytes, {1, 128},
+         "Bytes of an NVLink flit, a power of two. A packet is one header flit and its payload in whole "
+         "flits",
+         "WikiChip, NVLink: packets of 1 to 18 flits of 128 bits; 64 bytes take a header flit and 4 of data")
+        .only_when(facts::kNvlinks);
     t.count(
          "network_header_bytes", network_header_bytes, {1, 1024},
          "Header bytes of a network packet, divided among the lines of network_mtu and rounded up per line",
@@ -84,7 +86,8 @@ struct FabricParams {
              {{"packet", NetworkSpread::packet, "per packet"},
               {"flow", NetworkSpread::flow, "per flow: a pair of nodes keeps its link"}},
              "Load balancing over equally short network links",
-             "NVIDIA Quantum InfiniBand: adaptive routing of each packet; ECMP (RFC 2992): flow");
+             "NVIDIA Quantum InfiniBand: adaptive routing of each packet; ECMP (RFC 2992): flow")
+        .only_when(facts::kNetwork);
     t.duration("service_time", service_time, {Duration{1}, 1ms},
                "Loaded latency of a remote line. Sizes inbound and memory_credits", "assumed");
     t.count(

@@ -71,9 +71,9 @@ struct BatchParams {
                "mapping). 0: none",
                "assumed; Allen and Ge, SC 2021, name both as the larger part of a batch");
     t.duration("least_stay", least_stay, {0ns, 1s},
-               "Minimum time on a GPU before a batch of another GPU may take the page, unless replay = page. "
-               "0: none",
-               "assumed: longer than a replayed access, shorter than a batch");
+               "Minimum time on a GPU before a batch of another GPU may take the page. 0: none",
+               "assumed: longer than a replayed access, shorter than a batch")
+        .only_when(sibling("replay").is_not("page"));
     prefetch.describe(t, "prefetch", "Prefetcher within a 2 MiB block",
                       "NVIDIA's driver (uvm_perf_prefetch.c): tree");
     eviction_order.describe(t, "eviction_order", "Eviction policy of a full GPU",

@@ -30,6 +30,8 @@ inline constexpr Fact kAdaptiveBlocks{"a gpu.sm.thread_blocks that adapts to evi
 // Facts about the selected machine.
 inline constexpr Fact kCluster{"a cluster: machine.cluster.machines above 1"};
 inline constexpr Fact kSwitches{"a cluster of several switches"};
+inline constexpr Fact kNvlinks{"a machine with NVLinks"};
+inline constexpr Fact kNetwork{"a machine with network links"};
 inline constexpr Fact kNicBandwidths{"a network of NICs whose bandwidth is known"};
 inline constexpr Fact kNics{"a machine with NICs"};
 

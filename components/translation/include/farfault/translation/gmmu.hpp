@@ -89,12 +89,14 @@ struct GmmuParams {
             "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024")
         .only_when(facts::kFaultsAtGpus);
     t.count(
-        "faults_per_utlb", faults_per_utlb, {0, 65536},
-        "Maximum outstanding faults of a uTLB, with batches. 0: unlimited (l1_tlb.faulted_pages limits each "
-        "SM)",
-        "0: no limit in Batch-aware unified memory (ASPLOS 2020); Allen and Ge, SC 2021, on a Titan V: 56");
+         "faults_per_utlb", faults_per_utlb, {0, 65536},
+         "Maximum outstanding faults of a uTLB. 0: unlimited (l1_tlb.faulted_pages limits each "
+         "SM)",
+         "0: no limit in Batch-aware unified memory (ASPLOS 2020); Allen and Ge, SC 2021, on a Titan V: 56")
+        .only_when(facts::kBatches);
     t.count("sms_per_utlb", sms_per_utlb, {1, 1024}, "Adjacent SMs that share a uTLB",
-            "none, see faults_per_utlb; Allen and Ge, SC 2021: adjacent SMs share one");
+            "none, see faults_per_utlb; Allen and Ge, SC 2021: adjacent SMs share one")
+        .only_when(facts::kBatches);
     t.flag("walk_reads_first_entry", walk_reads_first_entry,
            "Read the first base-page entry of a coalesced large page for its frame. false: the walk ends at "
            "the entry above",
