@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """results.json.xz: every figure of every run of a study, compressed JSON.
 
-The same figures give the same bytes. Read it with `xz -dc results.json.xz`, or with read().
+The same figures give the same bytes. Fractions have nine significant digits: more would be most of the file. Read it with `xz -dc results.json.xz`, or with read().
 """
 import json
 import lzma
@@ -10,10 +10,18 @@ from pathlib import Path
 NAME = "results.json.xz"
 
 
+def rounded(value):
+    if isinstance(value, float):
+        return float(f"{value:.9g}")
+    if isinstance(value, dict):
+        return {name: rounded(inner) for name, inner in value.items()}
+    return [rounded(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
 def write(folder, **document):
     """Lists are written with one item per line. Replaces the file."""
     parts = []
-    for name, value in document.items():
+    for name, value in rounded(document).items():
         if isinstance(value, list):
             text = "[\n" + ",\n".join("  " + json.dumps(item) for item in value) + "\n ]"
         else:

@@ -2,16 +2,11 @@
 """The plot of interactions: one matrix per number of GPUs, with the effect of each mechanism alone on the diagonal."""
 import math
 
-import matplotlib
+import vector
+from matplotlib import pyplot as plt
 
-matplotlib.use("svg")
-matplotlib.rcParams["svg.hashsalt"] = "combined"  # equal data gives equal files
-matplotlib.rcParams["svg.fonttype"] = "none"
-matplotlib.rcParams["font.sans-serif"] = ["DejaVu Sans"]
-import matplotlib.pyplot as plt  # noqa: E402
-
-from provenance import sentence  # noqa: E402
-from study import NAMES  # noqa: E402
+from provenance import sentence
+from study import NAMES
 
 LIMIT = math.log(2)  # colours saturate at a factor of 2
 TITLE = "Effects of six mechanisms alone (diagonal) and their pairwise interactions"
@@ -52,5 +47,4 @@ def draw(path, grids, made):
     bar = fig.colorbar(colours, ax=axes, shrink=0.6, ticks=[-LIMIT, -LIMIT / 2, 0, LIMIT / 2, LIMIT])
     bar.ax.set_yticklabels(["0.5", "0.71", "1", "1.41", "2"], fontsize=8)
     fig.suptitle(f"{TITLE}, as factors of performance\nabove the diagonal: without other mechanisms; below: mean over all combinations of the others", fontsize=9)
-    fig.savefig(path, metadata={"Date": None, "Creator": None, "Title": TITLE, "Description": sentence(made)})
-    plt.close(fig)
+    vector.save(fig, path, TITLE, sentence(made))

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The paper's figures as SVG files: one file per figure, one row per placement."""
-import matplotlib
+import vector
+from matplotlib import pyplot as plt
 
-matplotlib.use("Agg")
-matplotlib.rcParams["svg.hashsalt"] = "gmmu_bypass"  # equal data gives equal files
-matplotlib.rcParams["svg.fonttype"] = "none"
-matplotlib.rcParams["font.sans-serif"] = ["DejaVu Sans"]
-import matplotlib.pyplot as plt  # noqa: E402
-
-import figures  # noqa: E402
-from figures import PAPER  # noqa: E402
-from provenance import sentence  # noqa: E402
-from study import WORKLOADS, show_bytes  # noqa: E402
+import figures
+from figures import PAPER
+from provenance import sentence
+from study import WORKLOADS, show_bytes
 
 FIGURES = [
     ("fig3.svg", "Fig. 3: performance over distributed",
@@ -30,13 +25,12 @@ def draw(folder, results, made):
     """Writes the figures with the provenance mark; returns (file name, title) of each."""
     words = sentence(made) + " " + ", ".join(f"{p}: {show_bytes(n)} per workload" for p, n in made["footprints"].items())
     for file, title, bars, line in FIGURES:
-        fig, axes = plt.subplots(len(results), 1, figsize=(8, 2.4 * len(results) + 0.6), squeeze=False,
+        fig, axes = plt.subplots(len(results), 1, figsize=(8, 2.4 * len(results) + 0.6), squeeze=False, sharex=True,
                                  constrained_layout=True)
         for ax, (placement, runs) in zip(axes[:, 0], results.items()):
             panel(ax, placement, runs, bars, line)
         fig.suptitle(title)
-        fig.savefig(folder / file, metadata={"Date": None, "Creator": None, "Title": title, "Description": words})
-        plt.close(fig)
+        vector.save(fig, folder / file, title, words)
     return [(file, title) for file, title, _, _ in FIGURES]
 
 
@@ -48,7 +42,7 @@ def panel(ax, placement, runs, bars, line):
         values = list(s[name].values())
         values.append(figures.mean(values))
         at = [x - 0.4 + width * (i + 0.5) for x in range(len(labels))]
-        ax.bar(at, [v or 0 for v in values], width, label=label, color=f"C{i}")
+        vector.bars(ax, at, [v or 0 for v in values], width, label=label, color=f"C{i}")
         stated = PAPER["averages"].get(name, {}).get("value")
         if stated is not None:
             ax.plot([at[-1] - width / 2, at[-1] + width / 2], [stated] * 2, color="black", lw=2,

@@ -3,17 +3,15 @@
 import csv
 import statistics
 
-import matplotlib
+import vector
+from matplotlib import pyplot as plt
+from matplotlib.ticker import NullLocator
 
-matplotlib.use("svg")
-import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.ticker import NullLocator  # noqa: E402
-
-import records  # noqa: E402
-import study  # noqa: E402
-from measure import PUBLISHED  # noqa: E402
-from provenance import sentence  # noqa: E402
-from study import GPUS, KIB, MEASURED, MIB  # noqa: E402
+import records
+import study
+from measure import PUBLISHED
+from provenance import sentence
+from study import GPUS, KIB, MEASURED, MIB
 
 
 def error(model, measured):
@@ -143,10 +141,7 @@ def plot(folder, found, made):
         ax.set(xscale="log", title=GPUS[g], xlabel="footprint, MiB", ylabel="ns per load", ylim=(0, None))
         ax.xaxis.set_minor_locator(NullLocator())
         ax.legend(fontsize=7, loc="upper left")
-    matplotlib.rcParams["svg.hashsalt"] = "farfault"
-    matplotlib.rcParams |= {"svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"]}
-    figure.savefig(folder / "chase.svg", metadata={"Date": None, "Title": "Pointer chase: load latency by footprint", "Description": sentence(made)})
-    plt.close(figure)
+    vector.save(figure, folder / "chase.svg", "Pointer chase: load latency by footprint", sentence(made))
 
 
 def write(folder, found, made):
