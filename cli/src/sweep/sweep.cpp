@@ -206,11 +206,12 @@ class Sweep {
     auto const distinct = plan_->distinct().size();
     auto const without_input = plan_->without_input().size();
     auto const repeated = options_.part ? 0 : points_.count() - distinct - without_input;
-    out_ << fmt::format(
-        "  {} runs{}: {} completed, {} cached, {} failed, {} missing\n",
-        options_.part ? distinct + without_input : points_.count(),
-        repeated == 0 ? "" : fmt::format(" ({} duplicates)", repeated), made_, already_, failed,
-        options_.part ? missing_.size() + without_input - made_ - failed : count(RunTable::State::missing));
+    auto const missing =
+        options_.part ? missing_.size() + without_input - made_ - failed : count(RunTable::State::missing);
+    out_ << fmt::format("  {} runs{}: {} completed, {} cached, {} failed, {} missing\n",
+                        options_.part ? distinct + without_input : points_.count(),
+                        repeated == 0 ? "" : fmt::format(" ({} duplicates)", repeated), made_, already_,
+                        failed, missing);
     print_stale();
     if (!options_.part) {
       plan_->checked().write();
@@ -228,7 +229,9 @@ class Sweep {
       fmt::print(
           err_, "farfault: {} runs are in progress in another process; rerun this command when it finishes\n",
           skipped_);
-    return failed == 0 && skipped_ == 0 ? kDone : kRunFailed;
+    if (options_.collect && missing != 0)
+      fmt::print(err_, "farfault: {} runs are missing; execute the sweep again without --collect\n", missing);
+    return failed == 0 && missing == 0 ? kDone : kRunFailed;
   }
 
   // A killed sweep leaves the logs of finished runs. Another part of the sweep may still be running.
