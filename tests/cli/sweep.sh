@@ -147,6 +147,9 @@ check "the same part again gets a message: $(cat "$scratch/second")" test "$rc" 
   "farfault: 1 runs are in progress in another process; rerun this command when it finishes"
 kill -TERM "$running"
 wait "$running"
+rc=$?
+check "a stopped part names the sweep, not its own command: $rc, $(cat "$scratch/err")" test "$rc" -eq 3 -a "$(cat "$scratch/err")" = \
+  "farfault: stopped by SIGTERM; execute the sweep again to submit the missing runs"
 for part in 1 2 3 4; do
   "$farfault" sweep "$scratch/shared/study.toml" --set workload.stream.bytes=4MiB --progress off --part "$part/4" \
     >"$scratch/part$part" 2>&1 &

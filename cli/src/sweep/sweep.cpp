@@ -221,8 +221,10 @@ class Sweep {
            << one_line(csv_path(plan_->folder())) << "\n";
     }
     if (stopped_by != 0) {
-      fmt::print(err_, "farfault: stopped by {}; rerun this command to execute the missing runs\n",
-                 signal_name(stopped_by));
+      fmt::print(err_, "farfault: stopped by {}; {}\n", signal_name(stopped_by),
+                 // The user of an array job never typed the command of a part.
+                 options_.part ? "execute the sweep again to submit the missing runs"
+                               : "rerun this command to execute the missing runs");
       return kSaved;
     }
     if (skipped_ != 0)
