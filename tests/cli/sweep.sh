@@ -231,6 +231,8 @@ printf '[sweep.slurm]\nparts = 3\noptions = ["--partition=long", "--time=10"]\n'
 (cd "$scratch/slurm" && "$farfault" sweep study.toml --slurm --dry-run) >"$scratch/out"
 check "a dry run submits no job" test ! -e "$scratch/slurm/out" -a ! -e "$SUBMITTED"
 check "a dry run prints the parts" grep -q 'array job of 3 parts' "$scratch/out"
+check "a dry run prints the time of the largest part: $(cat "$scratch/out")" \
+  grep -qE '^  part      .* for 2 runs, 1 at a time$' "$scratch/out"
 (cd "$scratch/slurm" && PATH=$scratch/bin:$PATH "$farfault" sweep study.toml --slurm --jobs 2) >"$scratch/out" 2>&1
 rc=$?
 check "the array job is submitted: $(cat "$scratch/out")" test "$rc" -eq 0

@@ -216,7 +216,7 @@ TEST_CASE(
   auto const r = s.sweep({"--dry-run", "--slurm"});
   CHECK(r.code == 0);
   auto const lines = lines_of(r.out);
-  REQUIRE(lines.size() == 5);
+  REQUIRE(lines.size() == 6);
   CHECK(lines[0] == "  4 runs, 0 cached");
   CHECK(lines[1] == "  missing   4");
   CHECK(lines[2].starts_with("  time      "));
@@ -224,7 +224,36 @@ TEST_CASE(
   CHECK(lines[2].find(" concurrent runs, if all take as long as the first, ") != std::string::npos);
   CHECK(lines[3] == "  folder    " + s.out.string());
   CHECK(lines[4] == "  slurm     array job of 4 parts, script " + (s.out / "sweep.sbatch").string());
+  CHECK(lines[5].starts_with("  part      "));
+  CHECK(lines[5].ends_with(" for 1 runs, 1 at a time"));
   CHECK_FALSE(fs::exists(s.out));
+}
+
+TEST_CASE("sweep: a dry run of an array job prints the time of the part that takes longest") {
+  auto const study = [](std::string const& cost) {
+    return "[sweep.slurm]\nparts = 2\n[[sweep.list]]\ngpu.l2_tlb.entries = 64\n"
+           "[[sweep.list]]\ngpu.l2_tlb.entries = 128\ncost = " +
+           cost + "\n[[sweep.list]]\ngpu.l2_tlb.entries = 512\n";
+  };
+  SmallStudy const s("dry_parts", study("1"));
+  auto const part = [&](std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"--dry-run", "--slurm"});
+    auto const lines = lines_of(s.sweep(more).out);
+    REQUIRE(!lines.empty());
+    return lines.back();
+  };
+  // The first and the third run are one part.
+  CHECK(part().ends_with(" for 2 runs, 1 at a time"));
+  CHECK(part({"--jobs", "2"}).ends_with(" for 2 runs, 2 at a time"));
+  s.write(study("1e6"));
+  CHECK(part().starts_with("  part      about "));
+  CHECK(part().ends_with(" for 1 runs, 1 at a time"));
+  // Cached runs take no time.
+  s.write(study("1"));
+  REQUIRE(s.sweep({"--part", "1/2"}).code == 0);
+  CHECK(part().ends_with(" for 1 runs, 1 at a time"));
+  REQUIRE(s.sweep().code == 0);
+  CHECK(part().starts_with("  slurm     array job of 2 parts, "));
 }
 
 TEST_CASE("sweep: an error in the study is one sentence with its line, before any run") {

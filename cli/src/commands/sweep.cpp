@@ -84,9 +84,10 @@ void add_sweep(CommandSet& set) {
        "--total-memory", o->total_memory,
        "Memory of all concurrent runs, each counted with its --memory (default: memory of this machine)")
       ->type_name("SIZE");
-  auto* const dry = c->add_flag("--dry-run", o->sweep.dry_run,
-                                "Print the number of runs, their estimated time and the folder; write no "
-                                "result. Without cached results, one run is simulated for up to a minute");
+  auto* const dry = c->add_flag(
+      "--dry-run", o->sweep.dry_run,
+      "Print the number of runs, their estimated time and the folder, and with --slurm "
+      "the time of a part; write no result. Without cached results, one run is simulated for up to a minute");
   auto* const part =
       c->add_option("--part", o->part, "Execute the I-th of N shares of the runs, and write no table")
           ->type_name("I/N");
