@@ -27,6 +27,22 @@ std::uint64_t chosen_bytes(ByteSize set, std::uint64_t share) {
   return set.bytes != 0 ? set.bytes : std::clamp(share / kMib * kMib, kMib, InputLimits::kMaxBytes.bytes);
 }
 
+// The end of the parameter's range.
+std::uint64_t highest(std::string_view name) {
+  using L = InputLimits;
+  return name == "nodes"      ? L::kMaxNodes
+         : name == "links"    ? L::kMaxLinks
+         : name == "vertices" ? L::kMaxVertices
+         : name == "edges"    ? L::kMaxEdges
+                              : L::kMaxBytes.bytes;
+}
+
+std::string text_of(std::string const& name, std::uint64_t value, std::string const& written) {
+  auto const key = "limits." + name;
+  if (value >= highest(name)) return key + ", whose maximum is " + written;
+  return key + " (now " + written + "); --set " + key + "=N raises it";
+}
+
 }  // namespace
 
 void InputLimits::describe(ParamTable& t) {
@@ -110,11 +126,11 @@ std::vector<std::string> cgroup_limit_files(std::string_view groups) {
 }
 
 std::string limit_text(std::string const& name, std::uint64_t value) {
-  return "limits." + name + " = " + std::to_string(value);
+  return text_of(name, value, std::to_string(value));
 }
 
 std::string limit_text(std::string const& name, ByteSize value) {
-  return "limits." + name + " = " + to_text(value);
+  return text_of(name, value.bytes, to_text(value));
 }
 
 }  // namespace farfault

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
+#include <vector>
 
 #include "farfault/engine/error.hpp"
 
@@ -37,6 +39,18 @@ constexpr auto kWords =
     "lane\tglossary.html#term-lane-engine\tterm\n"
     "TLB\tglossary.html#term-tlb\tterm\n"
     "tlb\tglossary.html#term-tlb\tterm\n";
+
+constexpr auto kNames =
+    "driver.batch.eviction_order\tdriver.html#order\tparameter\n"
+    "gpu.gmmu.walkers\tgpu.html#walkers\tparameter\n"
+    "iommu.walkers\tiommu.html#walkers\tparameter\n"
+    "iommu.walkers\tiommu.html#walkers\tterm\n"
+    "/timeseries/driver/busy_time\tstatistics.html#driver-busy\tstatistic\n"
+    "/timeseries/driver/page_lifetime\tstatistics.html#lifetime\tstatistic\n"
+    "/timeseries/l2_tlb/busy_time\tstatistics.html#l2-busy\tstatistic\n"
+    "/tables/fault_batches\ttables.html#batches\ttable\n"
+    "/tables/fault_batches/pages\ttables.html#pages\tstatistic\n"
+    "pages\tglossary.html#pages\tterm\n";
 
 std::string refusal(auto const& body) {
   try {
@@ -73,13 +87,59 @@ TEST_CASE("a word has the places that define it, each once, whatever its case") 
   CHECK(handbook_places(folder, "Tlb") == std::vector{folder + "/glossary.html#term-tlb"});
 }
 
-TEST_CASE("a word that the handbook does not define is refused, with the nearest one or the search") {
-  Installed const i("docs/html", kWords);
+TEST_CASE("the last part of a key or path, or a statistic as compare prints it, has the place of its name") {
+  Installed const i("docs/html", kNames);
   auto const folder = handbook_folder(i.program);
-  CHECK(refusal([&] { handbook_places(folder, "gpu.l2_tlb.entry"); }) ==
-        "the handbook does not define 'gpu.l2_tlb.entry'; did you mean 'gpu.l2_tlb.entries'?");
-  CHECK(refusal([&] { handbook_places(folder, "quantum chromodynamics"); }) ==
-        "the handbook does not define 'quantum chromodynamics'; its search is in " + folder + "/search.html");
+  for (auto const& [word, place] :
+       std::vector<std::pair<std::string, std::string>>{{"eviction_order", "driver.html#order"},
+                                                        {"batch.Eviction_Order", "driver.html#order"},
+                                                        {"gmmu.walkers", "gpu.html#walkers"},
+                                                        {"fault_batches", "tables.html#batches"},
+                                                        {"page_lifetime", "statistics.html#lifetime"},
+                                                        {"driver/page_lifetime", "statistics.html#lifetime"},
+                                                        {"driver_page_lifetime", "statistics.html#lifetime"},
+                                                        {"l2_tlb_busy_time", "statistics.html#l2-busy"},
+                                                        {"fault_batches/pages", "tables.html#pages"}}) {
+    CAPTURE(word);
+    CHECK(handbook_places(folder, word) == std::vector{folder + "/" + place});
+  }
+}
+
+TEST_CASE("a word that is the end of several names lists each name once, with its page") {
+  Installed const i("docs/html", kNames);
+  auto const folder = handbook_folder(i.program);
+  CHECK(handbook_places(folder, "walkers") ==
+        std::vector{"gpu.gmmu.walkers  " + folder + "/gpu.html#walkers",
+                    "iommu.walkers     " + folder + "/iommu.html#walkers"});
+  CHECK(handbook_places(folder, "busy_time") ==
+        std::vector{"/timeseries/driver/busy_time  " + folder + "/statistics.html#driver-busy",
+                    "/timeseries/l2_tlb/busy_time  " + folder + "/statistics.html#l2-busy"});
+  // A whole name comes first.
+  CHECK(handbook_places(folder, "pages") == std::vector{folder + "/glossary.html#pages"});
+}
+
+TEST_CASE("a word that the handbook does not define is refused, with a near name and where to look") {
+  Installed const i("docs/html", std::string(kWords) + kNames);
+  auto const folder = handbook_folder(i.program);
+  auto const where = [&](std::string const& word) {
+    return "the pages are in " + folder + "/guide, their search is " + folder +
+           "/search.html, and farfault params --search " + word + " searches parameters";
+  };
+  auto const sentence = [&](std::string const& word) {
+    return refusal([&] { handbook_places(folder, word); });
+  };
+  CHECK(sentence("gpu.l2_tlb.entry") ==
+        "the handbook does not define 'gpu.l2_tlb.entry'; did you mean 'gpu.l2_tlb.entries'? If not, " +
+            where("gpu.l2_tlb.entry"));
+  CHECK(sentence("eviction_ordr") ==
+        "the handbook does not define 'eviction_ordr'; did you mean 'eviction_order'? If not, " +
+            where("eviction_ordr"));
+  // A name that differs in more than a third of the letters is not suggested. An end begins after a dot or
+  // slash.
+  for (std::string const word : {"quantum chromodynamics", "lime", "order", "_order", "time", "busy_ta"}) {
+    CAPTURE(word);
+    CHECK(sentence(word) == "the handbook does not define '" + word + "'; " + where(word));
+  }
 }
 
 TEST_CASE("an invalid or missing list of words is refused with its line") {

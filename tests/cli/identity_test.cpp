@@ -2,10 +2,14 @@
 // The identity of a run: its configuration and the content of its input files, never their names.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 
 #include "capture.hpp"
+#include "farfault/engine/checkpoint.hpp"
+#include "farfault/engine/event.hpp"
 #include "farfault/results/digest.hpp"
 #include "farfault/results/reader.hpp"
 
@@ -173,6 +177,44 @@ TEST_CASE("a checkpoint is rejected if an input file of its run has changed") {
                                  "machine.topology=" + (here / "data/renamed.toml")});
   CHECK(run("paper-gmmu-bypass", resumed).code == 0);
   CHECK(farfault::results::result_digest("out.h5") == digest);
+}
+
+TEST_CASE("a checkpoint with the state of other components is rejected with the remedy") {
+  Folder const here;
+  std::vector<std::string> words{"--set", "workload.name=stream",     "--set", "workload.stream.bytes=16KiB",
+                                 "--set", "run.sample_interval=100ns"};
+  auto saving = words;
+  saving.insert(saving.end(), {"--checkpoint", "c.ckpt", "--checkpoint-every", "1us"});
+  auto const r = run("paper-gmmu-bypass", saving);
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  auto const sound = farfault::read_checkpoint("c.ckpt");
+  REQUIRE(sound.parts.size() == 1);
+  words.insert(words.end(), {"--resume", "c.ckpt"});
+  auto const refused = [&](farfault::Checkpoint const& changed, std::string const& why) {
+    fs::remove("c.ckpt");
+    farfault::write_checkpoint("c.ckpt", changed);
+    auto const resumed = run("paper-gmmu-bypass", words);
+    CHECK(resumed.code == 2);
+    CHECK(resumed.err ==
+          "farfault: checkpoint c.ckpt was saved by a different version of farfault, or is damaged (" + why +
+              "); resume with the version that saved it, or omit --resume to start the run from the "
+              "beginning\n");
+  };
+  auto changed = sound;
+  changed.parts[0].pop_back();
+  refused(changed, "saved state is too short for its component");
+  changed = sound;
+  changed.parts[0].push_back(std::byte{0});
+  refused(changed, "saved state is too long");
+  changed = sound;
+  std::fill_n(changed.parts[0].begin(), sizeof(farfault::ComponentId), std::byte{0xFE});
+  refused(changed, "saved state belongs to a different model");
+  changed = sound;
+  changed.run.pop_back();
+  refused(changed, "saved state is too short for its component");
+  fs::remove("c.ckpt");
+  farfault::write_checkpoint("c.ckpt", sound);
+  CHECK(run("paper-gmmu-bypass", words).code == 0);
 }
 
 TEST_CASE("an input file in a configuration is resolved relative to the configuration") {

@@ -110,16 +110,20 @@ TEST_CASE("inspect has options for the input limits") {
   auto const graph = scratch("limited.txt", "# c\n1 2\n2 3\n3 4\n");
   auto r = farfault_program({"inspect", graph, "--set", "limits.edges=2"});
   CHECK(r.code == 2);
-  CHECK(r.err == "farfault: " + graph + ":4: there are more edges than limits.edges = 2\n");
+  CHECK(r.err == "farfault: " + graph +
+                     ":4: there are more edges than limits.edges (now 2); --set limits.edges=N raises it\n");
   r = farfault_program({"inspect", graph, "--set", "limits.edges=3", "--set", "limits.vertices=3"});
-  CHECK(r.err == "farfault: " + graph + ":5: 4 vertices are more than limits.vertices = 3\n");
+  CHECK(r.err ==
+        "farfault: " + graph +
+            ":5: 4 vertices are more than limits.vertices (now 3); --set limits.vertices=N raises it\n");
   CHECK(farfault_program({"inspect", graph, "--set", "limits.edges=3"}).code == 0);
   r = farfault_program({"inspect", graph, "--set", "limits.edge=3"});
   CHECK(r.code == 2);
   CHECK(r.err.find("limits.edges") != std::string::npos);
   auto const model = scratch("limited.yaml", "switches:\nblocks:\n- nodes: [\"n[1-100]\"]\n");
   r = farfault_program({"inspect", model, "--set", "limits.nodes=99"});
-  CHECK(r.err == "farfault: " + model + ":3: there are more nodes than limits.nodes = 99\n");
+  CHECK(r.err == "farfault: " + model +
+                     ":3: there are more nodes than limits.nodes (now 99); --set limits.nodes=N raises it\n");
 }
 
 TEST_CASE("only topologies are drawn") {

@@ -58,10 +58,31 @@ TEST_CASE("params: the alternatives of a choice have one line each, with their t
                  "        first_touch  GPU that touches the page first\n"
                  "        interleave   GPUs round-robin\n"
                  "        recorded     device in the page map recorded.map\n"
-                 "      Default  interleave\n"));
+                 "      Default     interleave\n"));
   CHECK(contains(listed("gpu.l2_cache.miss_path"),
                  "\n      Source of a line of another partition\n"
                  "        home_slice  its home slice, with hardware coherence\n"));
+}
+
+TEST_CASE("params: a choice of a policy lists the parameters of each implementation") {
+  auto const order = listed("driver.batch.eviction_order");
+  CHECK(contains(order,
+                 "\n      Default     aged_lru\n"
+                 "      Source      NVIDIA's driver (uvm_pmm_gpu.c): aged_lru\n"
+                 "      Parameters  driver.batch.lru.epoch\n"
+                 "      Parameters  driver.batch.random.seed\n"
+                 "      Only with   "));
+  CHECK(contains(listed("gpu.router.policy"),
+                 "\n      Parameters  gpu.router.gmmu_bypass.epoch, gpu.router.gmmu_bypass.t1,\n"
+                 "                  gpu.router.gmmu_bypass.t2, gpu.router.gmmu_bypass.counter_bits,\n"
+                 "                  gpu.router.gmmu_bypass.overflow\n"));
+  CHECK(contains(listed("gpu.scalar_cache.tlb_replacement"),
+                 "\n      Parameters  gpu.scalar_cache.tlb_random.seed\n"));
+  CHECK_FALSE(contains(listed("memory.scope"), "Parameters"));
+  CHECK_FALSE(contains(listed("gpu.router.gmmu_bypass"), "Parameters"));
+  CHECK(contains(
+      farfault_program({"params", "driver.batch.eviction_order", "--json"}).out,
+      "{\"name\":\"random\",\"text\":\"random unit\",\"parameters\":[\"driver.batch.random.seed\"]}"));
 }
 
 TEST_CASE("params: a choice has its values and their texts, and no other parameter has any") {
@@ -87,8 +108,10 @@ TEST_CASE("listings are wrapped between words to the width of the terminal") {
     std::size_t longest = 0, blank_ends = 0;
     for (std::string line; std::getline(lines, line);) {
       if (line.ends_with(' ')) ++blank_ends;
-      constexpr std::string_view kCondition = "      Only with  ";
-      auto const words = line.find_first_not_of(' ', line.starts_with(kCondition) ? kCondition.size() : 0);
+      std::size_t label = 0;
+      for (std::string_view const name : {"      Only with  ", "      Parameters  "})
+        if (line.starts_with(name)) label = name.size();
+      auto const words = line.find_first_not_of(' ', label);
       if (words != line.npos && line.find(' ', words) == line.npos) continue;  // one word, of any length
       longest = std::max(longest, line.size());
     }
@@ -150,7 +173,8 @@ TEST_CASE("params --json: a choice lists its alternatives with their texts") {
   auto const r = farfault_program({"params", "memory.scope", "--json"});
   CHECK(contains(r.out,
                  "\"choices\":[{\"name\":\"cluster\",\"text\":\"all machines (unified memory, one driver, "
-                 "kernels over all GPUs)\"},{\"name\":\"node\",\"text\":\"each machine separately"));
+                 "kernels over all GPUs)\",\"parameters\":[]},{\"name\":\"node\",\"text\":\"each machine "
+                 "separately"));
   CHECK_FALSE(contains(farfault_program({"params", "gpu.sms", "--json"}).out, "choices"));
 }
 

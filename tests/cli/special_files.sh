@@ -39,8 +39,9 @@ for thing in "fifo:it is a FIFO, not a regular file; copy its contents to a file
     --set workload.trace.file="$name"
   refused "cannot read '$name': $why" "${run[@]}" --profile "$name"
 done
-refused "checkpoint fifo is not a regular file" "${run[@]}" --resume fifo
-refused "checkpoint loop cannot be read: Too many levels of symbolic links" "${run[@]}" --resume loop
+begin="omit --resume to start the run from the beginning"
+refused "checkpoint fifo is not a regular file; $begin" "${run[@]}" --resume fifo
+refused "checkpoint loop cannot be read: Too many levels of symbolic links; $begin" "${run[@]}" --resume loop
 name=$(printf 'x%.0s' {1..300})
 refused "cannot read '$name': File name too long" "$farfault" validate "$name"
 

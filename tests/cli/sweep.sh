@@ -106,8 +106,11 @@ for more in '' --part=1/2 --collect --slurm; do
   check "with one sentence: $(cat "$scratch/second")" \
     test "$(cat "$scratch/second")" = "$at_work rerun this command afterwards" -a ! -s "$scratch/second.out"
 done
-"${shared[@]}" --output "$scratch/shared/other" --collect >/dev/null
-check "a sweep in another folder is accepted" test $? -eq 0
+four_missing="farfault: 4 runs are missing; execute the sweep again without --collect"
+"${shared[@]}" --output "$scratch/shared/other" --collect >/dev/null 2>"$scratch/second"
+rc=$?
+check "a sweep in another folder is accepted: exit code 1 and 4 missing runs, not $rc and $(cat "$scratch/second")" \
+  test "$rc" -eq 1 -a "$(cat "$scratch/second")" = "$four_missing"
 check "the first one continues" kill -0 "$running"
 check "none of its runs fails" test -z "$(compgen -G "$scratch/shared/out/runs/*.failed")"
 child=$(children_of "$running")
@@ -116,7 +119,8 @@ kill -KILL "$running"
 wait "$running" 2>/dev/null
 "${shared[@]}" --collect >"$scratch/out" 2>"$scratch/err"
 rc=$?
-check "after it is killed, another sweep can start: $(cat "$scratch/err")" test "$rc" -eq 0
+check "after it is killed, another sweep can start: $(cat "$scratch/err")" \
+  test "$rc" -eq 1 -a "$(cat "$scratch/err")" = "$four_missing"
 kill -CONT "$child"
 while kill -0 "$child" 2>/dev/null; do sleep 0.02; done
 
@@ -133,14 +137,19 @@ done
 rc=$?
 check "a sweep is rejected while its parts run: $(cat "$scratch/second")" test "$rc" -eq 2 -a "$(cat "$scratch/second")" = \
   "farfault: parts of a sweep are running in '$scratch/shared/out'; rerun this command afterwards"
-"${shared[@]}" --collect >/dev/null
-check "the table can be collected while a part runs" test $? -eq 0
+"${shared[@]}" --collect >/dev/null 2>"$scratch/second"
+rc=$?
+check "the table can be collected while a part runs: $(cat "$scratch/second")" \
+  test "$rc" -eq 1 -a "$(cat "$scratch/second")" = "$four_missing"
 "${shared[@]}" --part 1/4 >"$scratch/second.out" 2>"$scratch/second"
 rc=$?
 check "the same part again gets a message: $(cat "$scratch/second")" test "$rc" -eq 1 -a "$(cat "$scratch/second")" = \
   "farfault: 1 runs are in progress in another process; rerun this command when it finishes"
 kill -TERM "$running"
 wait "$running"
+rc=$?
+check "a stopped part names the sweep, not its own command: $rc, $(cat "$scratch/err")" test "$rc" -eq 3 -a "$(cat "$scratch/err")" = \
+  "farfault: stopped by SIGTERM; execute the sweep again to submit the missing runs"
 for part in 1 2 3 4; do
   "$farfault" sweep "$scratch/shared/study.toml" --set workload.stream.bytes=4MiB --progress off --part "$part/4" \
     >"$scratch/part$part" 2>&1 &
@@ -174,7 +183,10 @@ with h5py.File(sys.argv[1], "r+") as f: f["summary/machine/end"][...] += 1' "$1"
   IFS=, read -r -a cells < <(grep '^1,' "$scratch/before.csv")
   result=$scratch/small/out/${cells[3]}
   changes "$result"
-  "${small[@]}" --collect >"$scratch/out"
+  "${small[@]}" --collect >"$scratch/out" 2>"$scratch/err"
+  rc=$?
+  check "a table with a missing run has exit code 1, not $rc: $(cat "$scratch/err")" \
+    test "$rc" -eq 1 -a "$(cat "$scratch/err")" = "farfault: 1 runs are missing; execute the sweep again without --collect"
   check "a changed result is reported: $(cat "$scratch/out")" \
     grep -qx '  stale     1 existing results are outdated, modified or incomplete' "$scratch/out"
   check "its row has the reason" grep -q '^1,missing,the existing result was modified after its run,' "$scratch/small/out/sweep.csv"
@@ -219,6 +231,8 @@ printf '[sweep.slurm]\nparts = 3\noptions = ["--partition=long", "--time=10"]\n'
 (cd "$scratch/slurm" && "$farfault" sweep study.toml --slurm --dry-run) >"$scratch/out"
 check "a dry run submits no job" test ! -e "$scratch/slurm/out" -a ! -e "$SUBMITTED"
 check "a dry run prints the parts" grep -q 'array job of 3 parts' "$scratch/out"
+check "a dry run prints the time of the largest part: $(cat "$scratch/out")" \
+  grep -qE '^  part      .* for 2 runs, 1 at a time$' "$scratch/out"
 (cd "$scratch/slurm" && PATH=$scratch/bin:$PATH "$farfault" sweep study.toml --slurm --jobs 2) >"$scratch/out" 2>&1
 rc=$?
 check "the array job is submitted: $(cat "$scratch/out")" test "$rc" -eq 0

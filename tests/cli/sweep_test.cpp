@@ -76,6 +76,8 @@ TEST_CASE("sweep: only missing runs and runs with outdated inputs are executed")
   std::ofstream(third) << "no result";
   // No value of these files is used; the table has the reason.
   r = s.sweep({"--collect"});
+  CHECK(r.code == 1);
+  CHECK(r.err == "farfault: 2 runs are missing; execute the sweep again without --collect\n");
   CHECK(lines_of(r.out)[1] == "  stale     2 existing results are outdated, modified or incomplete");
   CHECK(s.column("state") == Words{"missing", "done", "missing", "done", "done", "done"});
   CHECK(s.column("error") ==
@@ -168,19 +170,19 @@ TEST_CASE("sweep: random values depend on the study's seed, and additional sampl
            "gpu.router.policy = [\"distributed\", \"gmmu_bypass\"]\n";
   };
   SmallStudy const s("random", random("6", "1"));
-  CHECK(s.sweep({"--collect"}).code == 0);
+  CHECK(s.sweep({"--collect"}).code == 1);
   auto const entries = s.column("gpu.l2_tlb.entries"), bytes = s.column("workload.stream.bytes");
   CHECK(std::set(bytes.begin(), bytes.end()).size() > 2);
   for (auto const& e : entries) CHECK((e == "64" || e == "128" || e == "256" || e == "512" || e == "1024"));
   for (auto const& b : bytes) CHECK(std::stoul(b) % 4 == 0);
   auto const csv = s.csv();
-  CHECK(s.sweep({"--collect"}).code == 0);
+  CHECK(s.sweep({"--collect"}).code == 1);
   CHECK(s.csv() == csv);
   s.write(random("8", "1"));
-  CHECK(s.sweep({"--collect"}).code == 0);
+  CHECK(s.sweep({"--collect"}).code == 1);
   CHECK(s.csv().starts_with(csv));
   s.write(random("6", "2"));
-  CHECK(s.sweep({"--collect"}).code == 0);
+  CHECK(s.sweep({"--collect"}).code == 1);
   CHECK(s.csv() != csv);
   // The drawn values are fixed: different ones would invalidate the results of all random studies.
   CHECK(s.column("gpu.l2_tlb.entries") == Words{"256", "128", "256", "512", "128", "256"});
@@ -194,12 +196,17 @@ TEST_CASE("sweep: parts share the runs, and the table collected from all parts i
   CHECK(parts.sweep({"--part", "2/3"}).code == 0);
   CHECK(parts.results() == 1);
   CHECK_FALSE(fs::exists(parts.out / "sweep.h5"));
-  CHECK(parts.sweep({"--collect"}).code == 0);
+  auto const collected = parts.sweep({"--collect"});
+  CHECK(collected.code == 1);
+  CHECK(collected.out.starts_with("  4 runs: 0 completed, 1 cached, 0 failed, 3 missing\n"));
+  CHECK(collected.err == "farfault: 3 runs are missing; execute the sweep again without --collect\n");
   CHECK(parts.column("state") == Words{"missing", "done", "missing", "missing"});
   CHECK(parts.sweep({"--part", "1/3"}).code == 0);
   CHECK(parts.sweep({"--part", "3/3"}).code == 0);
   CHECK(parts.results() == 4);
-  CHECK(parts.sweep({"--collect"}).code == 0);
+  auto const complete = parts.sweep({"--collect"});
+  CHECK(complete.code == 0);
+  CHECK(complete.err == "");
   CHECK(parts.csv() == whole.csv());
 }
 
@@ -209,7 +216,7 @@ TEST_CASE(
   auto const r = s.sweep({"--dry-run", "--slurm"});
   CHECK(r.code == 0);
   auto const lines = lines_of(r.out);
-  REQUIRE(lines.size() == 5);
+  REQUIRE(lines.size() == 6);
   CHECK(lines[0] == "  4 runs, 0 cached");
   CHECK(lines[1] == "  missing   4");
   CHECK(lines[2].starts_with("  time      "));
@@ -217,7 +224,36 @@ TEST_CASE(
   CHECK(lines[2].find(" concurrent runs, if all take as long as the first, ") != std::string::npos);
   CHECK(lines[3] == "  folder    " + s.out.string());
   CHECK(lines[4] == "  slurm     array job of 4 parts, script " + (s.out / "sweep.sbatch").string());
+  CHECK(lines[5].starts_with("  part      "));
+  CHECK(lines[5].ends_with(" for 1 runs, 1 at a time"));
   CHECK_FALSE(fs::exists(s.out));
+}
+
+TEST_CASE("sweep: a dry run of an array job prints the time of the part that takes longest") {
+  auto const study = [](std::string const& cost) {
+    return "[sweep.slurm]\nparts = 2\n[[sweep.list]]\ngpu.l2_tlb.entries = 64\n"
+           "[[sweep.list]]\ngpu.l2_tlb.entries = 128\ncost = " +
+           cost + "\n[[sweep.list]]\ngpu.l2_tlb.entries = 512\n";
+  };
+  SmallStudy const s("dry_parts", study("1"));
+  auto const part = [&](std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"--dry-run", "--slurm"});
+    auto const lines = lines_of(s.sweep(more).out);
+    REQUIRE(!lines.empty());
+    return lines.back();
+  };
+  // The first and the third run are one part.
+  CHECK(part().ends_with(" for 2 runs, 1 at a time"));
+  CHECK(part({"--jobs", "2"}).ends_with(" for 2 runs, 2 at a time"));
+  s.write(study("1e6"));
+  CHECK(part().starts_with("  part      about "));
+  CHECK(part().ends_with(" for 1 runs, 1 at a time"));
+  // Cached runs take no time.
+  s.write(study("1"));
+  REQUIRE(s.sweep({"--part", "1/2"}).code == 0);
+  CHECK(part().ends_with(" for 1 runs, 1 at a time"));
+  REQUIRE(s.sweep().code == 0);
+  CHECK(part().starts_with("  slurm     array job of 2 parts, "));
 }
 
 TEST_CASE("sweep: an error in the study is one sentence with its line, before any run") {
@@ -396,7 +432,7 @@ TEST_CASE("sweep: the example study of the handbook is valid") {
   std::ofstream(study) << page.substr(begin, page.find("```", begin) - begin);
   std::ofstream(folder / "run.toml") << "include = [\"paper-gmmu-bypass\"]\n";
   auto const r = farfault_program({"sweep", study, "--collect", "--progress", "off"});
-  CHECK_MESSAGE(r.code == 0, r.err);
+  CHECK_MESSAGE(r.code == 1, r.err);
   CHECK(r.out.starts_with("  400 runs: 0 completed, 0 cached, 0 failed, 400 missing\n"));
 }
 

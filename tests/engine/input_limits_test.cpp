@@ -52,6 +52,13 @@ TEST_CASE("the default values are the same on every machine") {
     CAPTURE(p.name);
     CHECK((p.default_value == "0" || p.default_value == "0 B"));
   }
-  CHECK(limit_text("edges", std::uint64_t{5}) == "limits.edges = 5");
-  CHECK(limit_text("names", ByteSize{2048}) == "limits.names = 2 KiB");
+}
+
+TEST_CASE("a message has the current limit and how to raise it, unless it is at its maximum") {
+  CHECK(limit_text("edges", std::uint64_t{5}) == "limits.edges (now 5); --set limits.edges=N raises it");
+  CHECK(limit_text("names", ByteSize{2048}) == "limits.names (now 2 KiB); --set limits.names=N raises it");
+  CHECK(limit_text("nodes", std::uint64_t{999'999}) ==
+        "limits.nodes (now 999999); --set limits.nodes=N raises it");
+  CHECK(limit_text("nodes", std::uint64_t{1'000'000}) == "limits.nodes, whose maximum is 1000000");
+  CHECK(limit_text("links", std::uint64_t{4'000'000}) == "limits.links, whose maximum is 4000000");
 }

@@ -358,3 +358,16 @@ TEST_CASE("applications: the driver has the GPUs of each application") {
   CHECK(run.assembly().instances()[0].driver->spec().gpus_of_application ==
         std::vector<std::vector<std::uint32_t>>{{1, 2}, {0, 1, 2, 3}});
 }
+
+TEST_CASE("applications: a GPU or SM that does not exist is rejected in one sentence") {
+  auto const refused = [](Application const& second, std::string const& sentence) {
+    CHECK_THROWS_WITH_AS(
+        ModelRun(fir(), application_on("first", 0, {}), {{"fir", "size = \"1 MiB\"", second}}),
+        sentence.c_str(), UserError);
+  };
+  auto on_gpus = application_on("second", 1, {});
+  on_gpus.gpus = {2, 9};
+  refused(on_gpus, "application 'second' is assigned to GPU 9, but the machine has 4, numbered from 0");
+  refused(application_on("second", 1, range(6, 9)),
+          "application 'second' is assigned to SM 8, but a GPU has 8, numbered from 0");
+}

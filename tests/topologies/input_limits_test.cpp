@@ -34,13 +34,15 @@ TEST_CASE("a range of a topograph model is checked against the limits during exp
   InputLimits limits;
   limits.names = {1 << 20};
   CHECK(refusal(topograph(std::string(200, 'k') + "[1-100000]"), limits) ==
-        "f:5: the names up to here take more than limits.names = 1 MiB");
+        "f:5: the names up to here take more than limits.names (now 1 MiB); --set limits.names=N raises it");
   CHECK(refusal(topograph(std::string(1000, 'k') + "[1-100000]")) ==
         "f:5: the name '" + std::string(80, 'k') + "...' has 1001 bytes, but it may have at most 255");
   limits = {};
   limits.nodes = 50;
-  CHECK(refusal(topograph("n[1-51]"), limits) == "f:5: there are more nodes than limits.nodes = 50");
-  CHECK(refusal(topograph("n[1-50]"), limits) == "f: there are more nodes than limits.nodes = 50");
+  CHECK(refusal(topograph("n[1-51]"), limits) ==
+        "f:5: there are more nodes than limits.nodes (now 50); --set limits.nodes=N raises it");
+  CHECK(refusal(topograph("n[1-50]"), limits) ==
+        "f: there are more nodes than limits.nodes (now 50); --set limits.nodes=N raises it");
   limits.nodes = 6 * 50 + 1;
   CHECK(refusal(topograph("n[1-50]"), limits) == "accepted");
 }
@@ -52,7 +54,9 @@ TEST_CASE("names of nodes are checked against the limits in every format") {
   auto const toml = "[[node]]\nname = \"" + name + "\"\nkind = \"gpu\"\n[[node]]\nname = \"c" + name +
                     "\"\nkind = \"cpu\"\n[[link]]\na = \"" + name + "\"\nb = \"c" + name +
                     "\"\nkind = \"pcie\"\n";
-  CHECK(refusal(toml, limits) == "f: the names of the first 2 nodes take more than limits.names = 100 B");
+  CHECK(refusal(toml, limits) ==
+        "f: the names of the first 2 nodes take more than limits.names (now 100 B); --set limits.names=N "
+        "raises it");
   limits.names = {121};
   CHECK(refusal(toml, limits) == "accepted");
 }
@@ -62,9 +66,11 @@ TEST_CASE("the links of a bandwidth matrix are counted before any is created") {
   limits.links = 40 + 780;  // PCIe, NVLink
   CHECK(refusal(test::hwloc_matrix(40), limits) == "accepted");
   limits.links = 40 + 779;
-  CHECK(refusal(test::hwloc_matrix(40), limits) == "f: there are 820 links, more than limits.links = 819");
+  CHECK(refusal(test::hwloc_matrix(40), limits) ==
+        "f: there are 820 links, more than limits.links (now 819); --set limits.links=N raises it");
   limits.links = 39;
-  CHECK(refusal(test::hwloc_matrix(40), limits) == "f: there are more links than limits.links = 39");
+  CHECK(refusal(test::hwloc_matrix(40), limits) ==
+        "f: there are more links than limits.links (now 39); --set limits.links=N raises it");
 }
 
 TEST_CASE("a name of more than 255 bytes is rejected, and truncated in the message") {

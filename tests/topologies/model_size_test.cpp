@@ -39,7 +39,8 @@ TEST_CASE("a machine that needs more memory than limits.model is rejected with i
   auto const wide = generate_generic({15'000, 15'000, 0, GenericFabric::pcie, 1});
   auto const text = refusal(generate_generic({8000, 8000, 0, GenericFabric::pcie, 1}), model_of(17));
   CHECK(text.find("machine 'generic': simulating 8000 GPUs and 3 other nodes needs about ") == 0);
-  CHECK(text.find("more than limits.model = 17 GiB") != std::string::npos);
+  CHECK(text.find("more than limits.model (now 17 GiB); --set limits.model=N raises it") !=
+        std::string::npos);
   CHECK(text.find("(GPUs: ") != std::string::npos);
   MachineConfig tiny;
   tiny.gpu.sms = 1;

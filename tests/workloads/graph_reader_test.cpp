@@ -200,7 +200,7 @@ TEST_CASE("graphs: an error in a file is reported with its line, the value and t
   GraphOptions few;
   few.limits.edges = 2;
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 3\n", few) ==
-        "g.mtx:2: 3 entries are more than limits.edges = 2");
+        "g.mtx:2: 3 entries are more than limits.edges (now 2); --set limits.edges=N raises it");
   CHECK(complaint("g.mtx", market + "real general\n3 3 1\n1 2\n") ==
         "g.mtx:3: expected a value, a number; found the end of the line");
   CHECK(complaint("g.mtx", market + "pattern general\n3 4 1\n1 2\n") ==
@@ -214,7 +214,7 @@ TEST_CASE("graphs: an error in a file is reported with its line, the value and t
   CHECK(complaint("g.txt", "# c\n1 2\n1 4294967295\n") ==
         "g.txt:3: the target vertex 4294967295 is more than 4294967294");
   CHECK(complaint("g.txt", "# c\n1 2\n2 3\n3 4\n", few) ==
-        "g.txt:4: there are more edges than limits.edges = 2");
+        "g.txt:4: there are more edges than limits.edges (now 2); --set limits.edges=N raises it");
   CHECK(complaint("g.graph", "3 2\n2\n1 3\n") ==
         "g.graph:4: the header specifies 3 vertices, but the file ends after 2");
   CHECK(complaint("g.graph", "3 2\n2\n1 4\n2\n") ==
@@ -232,16 +232,18 @@ TEST_CASE("graphs: the unpacked size of a compressed file is limited, the size o
   for (int i = 0; i < 10'000; ++i) text += "1 2\n";
   GraphOptions options;
   options.limits.unpacked = ByteSize{30'000};
-  CHECK(complaint("g.gz", gzipped(text), options) ==
-        "g.gz: decompresses to more text than limits.unpacked = 30 kB");
-  CHECK(complaint("g.xz", xz_of(text), options) ==
-        "g.xz: decompresses to more text than limits.unpacked = 30 kB");
+  CHECK(
+      complaint("g.gz", gzipped(text), options) ==
+      "g.gz: decompresses to more text than limits.unpacked (now 30 kB); --set limits.unpacked=N raises it");
+  CHECK(
+      complaint("g.xz", xz_of(text), options) ==
+      "g.xz: decompresses to more text than limits.unpacked (now 30 kB); --set limits.unpacked=N raises it");
   CHECK(complaint("g.txt", text, options) == "no error");
   options.limits.unpacked = ByteSize{40'000};
   CHECK(complaint("g.gz", gzipped(text), options) == "no error");
   options.limits.edges = 9'999;
   CHECK(complaint("g.gz", gzipped(text), options) ==
-        "g.gz:10000: there are more edges than limits.edges = 9999");
+        "g.gz:10000: there are more edges than limits.edges (now 9999); --set limits.edges=N raises it");
 }
 
 TEST_CASE("graphs: the number of vertices is limited in every format and in the generator") {
@@ -250,20 +252,22 @@ TEST_CASE("graphs: the number of vertices is limited in every format and in the 
   auto const market = std::string(kMarket) + "pattern general\n";
   CHECK(complaint("g.mtx", market + "3 3 1\n1 2\n", options) == "no error");
   CHECK(complaint("g.mtx", market + "4 4 1\n1 2\n", options) ==
-        "g.mtx:2: 4 vertices are more than limits.vertices = 3");
+        "g.mtx:2: 4 vertices are more than limits.vertices (now 3); --set limits.vertices=N raises it");
   CHECK(complaint("g.graph", "4 2\n2\n1\n4\n3\n", options) ==
-        "g.graph:1: 4 vertices are more than limits.vertices = 3");
+        "g.graph:1: 4 vertices are more than limits.vertices (now 3); --set limits.vertices=N raises it");
   CHECK(complaint("g.txt", "# c\n1 2\n3 4\n", options) ==
-        "g.txt:4: 4 vertices are more than limits.vertices = 3");
+        "g.txt:4: 4 vertices are more than limits.vertices (now 3); --set limits.vertices=N raises it");
   RmatOptions rmat;
   rmat.scale = 2;
   rmat.limits.vertices = 3;
-  CHECK(error_of([&] { generate_rmat(rmat); }) ==
-        "R-MAT scale 2 gives 4 vertices, more than limits.vertices = 3");
+  CHECK(
+      error_of([&] { generate_rmat(rmat); }) ==
+      "R-MAT scale 2 gives 4 vertices, more than limits.vertices (now 3); --set limits.vertices=N raises it");
   rmat.limits.vertices = 4;
   rmat.limits.edges = 63;
   CHECK(error_of([&] { generate_rmat(rmat); }) ==
-        "R-MAT scale 2 with edge factor 16 gives 64 edges, more than limits.edges = 63");
+        "R-MAT scale 2 with edge factor 16 gives 64 edges, more than limits.edges (now 63); --set "
+        "limits.edges=N raises it");
 }
 
 TEST_CASE("graphs: vertex numbers far apart are ranked like consecutive ones") {

@@ -107,9 +107,9 @@ void Assembly::check_applications() const {
   auto const check = [](Application const& a, std::vector<std::uint32_t> const& chosen, std::size_t there_are,
                         std::string const& what, std::string const& where) {
     if (!chosen.empty() && chosen.back() >= there_are)
-      throw UserError("application '" + a.name + "' is to run on " + what + " " +
-                      std::to_string(chosen.back()) + "' is assigned to " + where + " has " +
-                      std::to_string(there_are) + ", numbered from 0");
+      throw UserError("application '" + a.name + "' is assigned to " + what + " " +
+                      std::to_string(chosen.back()) + ", but " + where + " has " + std::to_string(there_are) +
+                      ", numbered from 0");
   };
   for (auto const& application : applications_) {
     for (auto const& instance : instances_)

@@ -16,6 +16,8 @@ void add_docs(CommandSet& set) {
                           "farfault docs\n"
                           "  farfault docs gpu.l2_tlb.entries         # a parameter\n"
                           "  farfault docs /timeseries/l2_tlb/hits    # a statistic\n"
+                          "  farfault docs eviction_order             # the last part of a key or path\n"
+                          "  farfault docs driver_busy_time           # a statistic as compare prints it\n"
                           "  farfault docs far-fault                  # a term of the glossary",
                           [&set, word] {
                             auto const folder = handbook_folder(program_path());
@@ -29,7 +31,9 @@ void add_docs(CommandSet& set) {
                               set.out() << place << "\n";
                             return kDone;
                           });
-  c->add_option("word", *word, "Parameter, statistic, table, command, preset, workload or term")
+  c->add_option("word", *word,
+                "Parameter, statistic, table, command, preset, workload or term; if several names end with "
+                "it, all are listed with their pages")
       ->type_name("WORD");
 }
 

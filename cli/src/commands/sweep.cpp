@@ -56,7 +56,7 @@ void add_sweep(CommandSet& set) {
       "is cached. The table is DIR/sweep.h5 and DIR/sweep.csv, the results are in DIR/runs.\n"
       "\n"
       "Exit codes:\n"
-      "  0 done, 1 some runs failed (see the table), 2 invalid study, 3 stopped by a signal",
+      "  0 done, 1 some runs failed or are missing (see the table), 2 invalid study, 3 stopped by a signal",
       [&set, o] {
         o->sweep.threads = o->threads.value_or(1);
         o->sweep.progress = progress_mode(o->progress);
@@ -84,14 +84,17 @@ void add_sweep(CommandSet& set) {
        "--total-memory", o->total_memory,
        "Memory of all concurrent runs, each counted with its --memory (default: memory of this machine)")
       ->type_name("SIZE");
-  auto* const dry = c->add_flag("--dry-run", o->sweep.dry_run,
-                                "Print the number of runs, their estimated time and the folder; write no "
-                                "result. Without cached results, one run is simulated for up to a minute");
+  auto* const dry = c->add_flag(
+      "--dry-run", o->sweep.dry_run,
+      "Print the number of runs, their estimated time and the folder, and with --slurm "
+      "the time of a part; write no result. Without cached results, one run is simulated for up to a minute");
   auto* const part =
       c->add_option("--part", o->part, "Execute the I-th of N shares of the runs, and write no table")
           ->type_name("I/N");
-  auto* const collect = c->add_flag("--collect", o->sweep.collect,
-                                    "Write the table of the existing results, and execute no runs");
+  auto* const collect =
+      c->add_flag("--collect", o->sweep.collect,
+                  "Write the table of the existing results, and execute no runs; the exit code is 1 "
+                  "if runs are missing");
   auto* const slurm = c->add_flag("--slurm", o->sweep.slurm, "Write a Slurm array job, and submit it");
   collect->excludes(part)->excludes(dry)->excludes(slurm);
   slurm->excludes(part);

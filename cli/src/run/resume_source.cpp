@@ -8,6 +8,8 @@ namespace farfault::cli {
 
 namespace {
 
+constexpr char const* kRemedy = "; omit --resume to start the run from the beginning";
+
 std::string why_unusable(std::string const& path, std::optional<Checkpoint>& into) {
   try {
     into = read_checkpoint(path);
@@ -32,9 +34,9 @@ ResumeSource find_resume_source(std::string const& asked, std::string const& wri
   auto const why =
       is_there(asked) ? why_unusable(asked, source.checkpoint) : "checkpoint " + asked + " is missing";
   if (source.checkpoint) return source;
-  if (!is_there(previous)) throw UserError(why);
+  if (!is_there(previous)) throw UserError(why + kRemedy);
   auto const why_previous = why_unusable(previous, source.checkpoint);
-  if (!source.checkpoint) throw UserError(why + "; " + why_previous);
+  if (!source.checkpoint) throw UserError(why + "; " + why_previous + kRemedy);
   source.path = previous;
   source.note = why + "; the run resumes from the previous one, " + previous;
   return source;

@@ -122,10 +122,18 @@ void RunDriver::resume() {
                       " belongs to a different run: its configuration or input files do not match " +
                       options_.config_path);
     if (transport_.ranks() > 1) facts_of_start_.push_back(fact_of_checkpoint(saved));
-    engine_.load(saved.parts);
     DriverState state;
-    Loader loader(saved.run);
-    loader(state);
+    try {
+      engine_.load(saved.parts);
+      Loader loader(saved.run);
+      loader(state);
+    } catch (UserError const& e) {
+      // Its checksum matches, so another version of a component saved it, or the file was edited.
+      throw UserError("checkpoint " + source.path +
+                      " was saved by a different version of farfault, or is damaged (" + e.what() +
+                      "); resume with the version that saved it, or omit --resume to start the run from the "
+                      "beginning");
+    }
     next_sample_ = state.next_sample;
     last_checkpoint_ = saved.header.time;
     resume_at_ = results::Position{state.samples, state.rows};

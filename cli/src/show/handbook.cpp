@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "handbook.hpp"
 
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
@@ -31,6 +33,60 @@ bool has_value(char const* variable) {
   return value != nullptr && *value != '\0';
 }
 
+struct DefinedName {
+  std::string name;
+  std::string place;
+  bool operator==(DefinedName const&) const = default;
+};
+
+std::vector<DefinedName> read_names(std::string const& folder) {
+  auto const path = folder + "/words.tsv";
+  auto const input = open_input(path);
+  if (!input.file.is_open()) throw UserError("cannot read '" + path + "': " + input.why_not);
+  std::istringstream lines(read_bytes(input.file, kMaxBytes));
+  std::vector<DefinedName> names;
+  for (std::string line; std::getline(lines, line);) {
+    auto const name_end = line.find('\t');
+    auto const page_end = line.find('\t', name_end + 1);
+    if (name_end == line.npos || page_end == line.npos)
+      throw UserError(
+          path + ":" + std::to_string(names.size() + 1) +
+          " is invalid: a line has a name, a page and a kind, separated by tabs; install the handbook again");
+    names.push_back(
+        {line.substr(0, name_end), folder + "/" + line.substr(name_end + 1, page_end - name_end - 1)});
+  }
+  return names;
+}
+
+// True if `word` is the end of a key or path, or a statistic as `farfault compare` prints it: KIND_NAME.
+bool abbreviates(std::string const& word, std::string const& name) {
+  constexpr std::string_view kSeries = "/timeseries/";
+  if (name.starts_with(kSeries)) {
+    auto compared = name.substr(kSeries.size());
+    std::ranges::replace(compared, '/', '_');
+    if (compared == word) return true;
+  }
+  if (name.size() <= word.size() || !name.ends_with(word)) return false;
+  auto const before = name[name.size() - word.size() - 1];
+  return before == '.' || before == '/';
+}
+
+[[noreturn]] void refuse(std::string const& word, std::vector<DefinedName> const& names,
+                         std::string const& folder) {
+  std::vector<std::string> known;
+  for (auto const& n : names) {
+    known.push_back(n.name);
+    auto const last = n.name.find_last_of("./");
+    if (last != n.name.npos) known.push_back(n.name.substr(last + 1));
+  }
+  auto near = nearest_name(word, known);
+  if (3 * edit_distance(word, near) > word.size()) near.clear();
+  throw UserError("the handbook does not define '" + shown(word) + "'; " +
+                  (near.empty() ? "" : "did you mean '" + near + "'? If not, ") + "the pages are in " +
+                  folder + "/guide, their search is " + folder +
+                  "/search.html, and farfault params --search " + shown(word) + " searches parameters");
+}
+
 }  // namespace
 
 std::string handbook_folder(std::string const& program) {
@@ -44,31 +100,24 @@ std::string handbook_folder(std::string const& program) {
 }
 
 std::vector<std::string> handbook_places(std::string const& folder, std::string const& word) {
-  auto const path = folder + "/words.tsv";
-  auto const input = open_input(path);
-  if (!input.file.is_open()) throw UserError("cannot read '" + path + "': " + input.why_not);
-  std::istringstream lines(read_bytes(input.file, kMaxBytes));
-  std::vector<std::string> places, names;
-  std::size_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    auto const name_end = line.find('\t');
-    auto const page_end = line.find('\t', name_end + 1);
-    if (name_end == line.npos || page_end == line.npos)
-      throw UserError(
-          path + ":" + std::to_string(number) +
-          " is invalid: a line has a name, a page and a kind, separated by tabs; install the handbook again");
-    auto name = line.substr(0, name_end);
-    auto place = folder + "/" + line.substr(name_end + 1, page_end - name_end - 1);
-    if (lower_case(name) == lower_case(word) && std::ranges::find(places, place) == places.end())
-      places.push_back(std::move(place));
-    names.push_back(std::move(name));
-  }
+  auto const names = read_names(folder);
+  auto const wanted = lower_case(word);
+  std::vector<std::string> places;
+  for (auto const& n : names)
+    if (lower_case(n.name) == wanted && std::ranges::find(places, n.place) == places.end())
+      places.push_back(n.place);
   if (!places.empty()) return places;
-  auto const near = nearest_name(word, names);
-  throw UserError(
-      "the handbook does not define '" + shown(word) + "'" +
-      (near.empty() ? "; its search is in " + folder + "/search.html" : "; did you mean '" + near + "'?"));
+  std::vector<DefinedName> found;
+  std::size_t widest = 0;
+  for (auto const& n : names) {
+    if (!abbreviates(wanted, lower_case(n.name)) || std::ranges::find(found, n) != found.end()) continue;
+    found.push_back(n);
+    widest = std::max(widest, n.name.size());
+  }
+  if (found.empty()) refuse(word, names, folder);
+  if (found.size() == 1) return {found[0].place};
+  for (auto const& n : found) places.push_back(fmt::format("{:<{}}  {}", n.name, widest, n.place));
+  return places;
 }
 
 bool open_in_browser(std::string const& page) {

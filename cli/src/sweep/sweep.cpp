@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -146,48 +145,79 @@ class Sweep {
     if (options_.slurm) {
       auto const job = slurm_job(study_, plan_->folder(), plan_->distinct().size());
       out_ << "  slurm     array job of " << job.parts << " parts, script " << one_line(job.script) << "\n";
+      print_part(job.parts);
       print_slurm_options(study_, out_);
     }
     return kDone;
+  }
+
+  // Cost of these runs, `jobs` at a time. Equal runs are executed in rounds.
+  double cost_of_turns(std::vector<std::size_t> const& runs, std::uint32_t jobs) const {
+    double all = 0, longest = 0, shortest = plan_->cost(runs.front());
+    for (auto const run : runs) {
+      all += plan_->cost(run);
+      longest = std::max(longest, plan_->cost(run));
+      shortest = std::min(shortest, plan_->cost(run));
+    }
+    if (shortest < longest) return std::max(all / static_cast<double>(jobs), longest);
+    return static_cast<double>((runs.size() + jobs - 1) / jobs) * longest;
+  }
+
+  static std::string estimated(double seconds) {
+    return seconds < 1 ? "less than a second" : "about " + wall_time(seconds);
   }
 
   // Estimates the time from cached runs, or from a run that is executed only to be measured. Returns the
   // signal that stopped it, or 0.
   int estimate() {
     auto const less = [&](std::size_t a, std::size_t b) { return plan_->cost(a) < plan_->cost(b); };
-    auto const shortest = *std::min_element(missing_.begin(), missing_.end(), less);
-    auto const longest = plan_->cost(*std::max_element(missing_.begin(), missing_.end(), less));
-    bool const alike = plan_->cost(shortest) >= longest;
-    auto const name = alike ? std::string("the first run") : plan_->table().name_of(shortest);
-    auto seconds = plan_->time_of_cost();  // for a cost of 1
+    auto const [shortest, longest] = std::minmax_element(missing_.begin(), missing_.end(), less);
+    bool const alike = plan_->cost(*shortest) >= plan_->cost(*longest);
+    auto const name = alike ? std::string("the first run") : plan_->table().name_of(*shortest);
+    time_of_cost_ = plan_->time_of_cost();
     std::string from = "estimated from the cached runs";
-    if (seconds == 0) {
-      auto const probe = measure(*plan_, shortest, options_, kLongestProbe);
+    if (time_of_cost_ == 0) {
+      auto const probe = measure(*plan_, *shortest, options_, kLongestProbe);
       if (probe.stopped_by != 0) return probe.stopped_by;
       if (!probe.failure.empty()) {
-        out_ << "  time      unknown: " << plan_->table().name_of(shortest) << " fails: " << probe.failure
+        out_ << "  time      unknown: " << plan_->table().name_of(*shortest) << " fails: " << probe.failure
              << "\n";
         return 0;
       }
+      is_least_time_ = !probe.ended;
+      time_of_cost_ = (probe.ended ? probe.seconds : kLongestProbe) / plan_->cost(*shortest);
       if (!probe.ended) {
         out_ << "  time      more than " << wall_time(kLongestProbe) << " each: " << name
              << " did not complete in that time\n";
         return 0;
       }
-      seconds = probe.seconds / plan_->cost(shortest);
       from = fmt::format("{}, {:.2g} s with {} MiB of memory",
                          alike ? "if all take as long as the first" : "scaled by cost from " + name,
                          probe.seconds, (probe.peak_bytes >> 20) + 1);
     }
-    double all = 0;
-    for (auto const run : missing_) all += plan_->cost(run);
-    // Equal runs are executed in rounds.
-    auto const turns = alike ? std::ceil(all / longest / jobs_) * longest
-                             : std::max(all / static_cast<double>(jobs_), longest);
-    auto const time = seconds * turns;
     out_ << fmt::format("  time      {} with {} concurrent runs, {}\n",
-                        time < 1 ? "less than a second" : "about " + wall_time(time), jobs_, from);
+                        estimated(time_of_cost_ * cost_of_turns(missing_, jobs_)), jobs_, from);
     return 0;
+  }
+
+  // Prints the time of the part that takes longest, for --time of the array job.
+  void print_part(std::uint64_t parts) {
+    if (time_of_cost_ == 0) return;
+    auto const asked = options_.jobs.value_or(1);
+    auto const jobs = options_.total_memory ? std::min(jobs_, asked) : asked;
+    std::vector<std::vector<std::size_t>> runs_of(parts);
+    for (auto const run : missing_) runs_of[run % parts].push_back(run);
+    double longest = 0;
+    std::size_t runs = 0;
+    for (auto const& part : runs_of) {
+      auto const cost = part.empty() ? 0 : cost_of_turns(part, jobs);
+      if (cost <= longest) continue;
+      longest = cost;
+      runs = part.size();
+    }
+    auto const time = time_of_cost_ * longest;
+    out_ << fmt::format("  part      {} for {} runs, {} at a time\n",
+                        is_least_time_ ? "more than " + wall_time(time) : estimated(time), runs, jobs);
   }
 
   int run() {
@@ -206,11 +236,12 @@ class Sweep {
     auto const distinct = plan_->distinct().size();
     auto const without_input = plan_->without_input().size();
     auto const repeated = options_.part ? 0 : points_.count() - distinct - without_input;
-    out_ << fmt::format(
-        "  {} runs{}: {} completed, {} cached, {} failed, {} missing\n",
-        options_.part ? distinct + without_input : points_.count(),
-        repeated == 0 ? "" : fmt::format(" ({} duplicates)", repeated), made_, already_, failed,
-        options_.part ? missing_.size() + without_input - made_ - failed : count(RunTable::State::missing));
+    auto const missing =
+        options_.part ? missing_.size() + without_input - made_ - failed : count(RunTable::State::missing);
+    out_ << fmt::format("  {} runs{}: {} completed, {} cached, {} failed, {} missing\n",
+                        options_.part ? distinct + without_input : points_.count(),
+                        repeated == 0 ? "" : fmt::format(" ({} duplicates)", repeated), made_, already_,
+                        failed, missing);
     print_stale();
     if (!options_.part) {
       plan_->checked().write();
@@ -220,15 +251,19 @@ class Sweep {
            << one_line(csv_path(plan_->folder())) << "\n";
     }
     if (stopped_by != 0) {
-      fmt::print(err_, "farfault: stopped by {}; rerun this command to execute the missing runs\n",
-                 signal_name(stopped_by));
+      fmt::print(err_, "farfault: stopped by {}; {}\n", signal_name(stopped_by),
+                 // The user of an array job never typed the command of a part.
+                 options_.part ? "execute the sweep again to submit the missing runs"
+                               : "rerun this command to execute the missing runs");
       return kSaved;
     }
     if (skipped_ != 0)
       fmt::print(
           err_, "farfault: {} runs are in progress in another process; rerun this command when it finishes\n",
           skipped_);
-    return failed == 0 && skipped_ == 0 ? kDone : kRunFailed;
+    if (options_.collect && missing != 0)
+      fmt::print(err_, "farfault: {} runs are missing; execute the sweep again without --collect\n", missing);
+    return failed == 0 && missing == 0 ? kDone : kRunFailed;
   }
 
   // A killed sweep leaves the logs of finished runs. Another part of the sweep may still be running.
@@ -271,6 +306,8 @@ class Sweep {
   std::optional<FolderLock> lock_;
   std::vector<std::size_t> missing_;
   std::size_t already_ = 0, made_ = 0, skipped_ = 0;
+  double time_of_cost_ = 0;     // estimated seconds of a run with cost 1; 0: unknown
+  bool is_least_time_ = false;  // it takes longer
 };
 
 }  // namespace

@@ -45,7 +45,7 @@ struct SweepOptions {
   Extensions extensions;
 };
 
-// Returns the exit code: 0 done, 1 some runs failed, 3 stopped by a signal.
+// Returns the exit code: 0 done, 1 some runs failed or are missing, 3 stopped by a signal.
 int sweep(SweepOptions const& options, std::ostream& out, std::ostream& err);
 
 }  // namespace farfault::cli

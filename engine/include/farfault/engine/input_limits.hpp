@@ -44,7 +44,8 @@ ByteSize usable_memory();
 // first.
 std::vector<std::string> cgroup_limit_files(std::string_view groups);
 
-// "limits.edges = 1000", for messages.
+// The end of a message: "limits.edges (now 1000); --set limits.edges=N raises it". The value may be set or a
+// share of the memory.
 std::string limit_text(std::string const& name, std::uint64_t value);
 std::string limit_text(std::string const& name, ByteSize value);
 
