@@ -36,10 +36,10 @@ class ThreadOversubscription final : public ThreadBlocks {
       t.choice("trigger", trigger,
                {{"faults", SwapTrigger::faults, "page faults only"},
                 {"long_latency", SwapTrigger::accesses, "memory accesses of any kind"}},
-               "What all warps of a block wait for when it is swapped out",
+               "Stall of all warps of a block at which the block is swapped out",
                "Batch-aware unified memory (ASPLOS 2020), section 4.1: faults; Fig. 5: long_latency");
       t.count("blocks", blocks, {1, kMaxExtra},
-              "Maximum extra blocks held by an SM in addition to issuing blocks", "assumed");
+              "Maximum extra blocks of an SM, in addition to issuing blocks", "assumed");
       t.count("period", period, {1000, 1'000'000'000},
               "Cycles between changes of the number of extra blocks, by one",
               "Batch-aware unified memory (ASPLOS 2020), section 5.1");
@@ -65,9 +65,9 @@ class ThreadOversubscription final : public ThreadBlocks {
                "Extra blocks after a decrease of the mean page lifetime",
                "Batch-aware unified memory (ASPLOS 2020), section 4.1: \"decrementing (and limiting)\"");
       t.choice("saves", saves,
-               {{"always", Saves::always, "always"},
+               {{"always", Saves::always, "at every swap"},
                 {"as_needed", Saves::as_needed, "only if the next block needs the room"}},
-               "When registers and shared memory of a swapped-out block are saved",
+               "Saving of a swapped-out block's registers and shared memory",
                "Batch-aware unified memory (ASPLOS 2020), section 5.1: whenever a context switch occurs");
       t.choice("saved_in", saved_in,
                {{"memory", SavedIn::memory, "the GPU's memory"},
@@ -155,8 +155,9 @@ class ThreadOversubscription final : public ThreadBlocks {
 }  // namespace
 
 void thread_oversubscription(PolicyList<ThreadBlocks>& list) {
-  list.add<ThreadOversubscription>("thread_oversubscription",
-                                   "extra blocks, swapped in for blocks stalled on page faults");
+  list.add<ThreadOversubscription>(
+      "thread_oversubscription",
+      "extra blocks, swapped in for blocks stalled on page faults (Batch-aware unified memory, ASPLOS 2020)");
 }
 
 }  // namespace farfault::thread_blocks

@@ -45,7 +45,8 @@ class BypassFromDepth final : public WalkReads {
 }  // namespace
 
 void bypass_from_depth(PolicyList<WalkReads>& list) {
-  list.add<BypassFromDepth>("bypass_from_depth", "bypass from a depth of the page table on");
+  list.add<BypassFromDepth>(
+      "bypass_from_depth", "reads at depth gpu.l2_cache.bypass_from_depth.depth and deeper bypass the cache");
 }
 
 }  // namespace farfault::walk_reads

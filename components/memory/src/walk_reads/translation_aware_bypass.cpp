@@ -37,26 +37,27 @@ class TranslationAwareBypass final : public WalkReads {
       t.count("sampled", sampled, {1, 1 << 20},
               "One in this many page-table lines never bypasses, to measure a bypassed depth's hit rate. 1: "
               "no read bypasses",
-              "assumed; MASK does not specify how a bypassed depth's hit rate is measured");
-      t.flag(
-           "overtakes", overtakes, "Serve reads that bypass before requests stalled at the slice",
-           "off; MASK, section 7.1: on (\"a lower L2 cache queuing latency for bypassed address translation "
-           "requests\")")
+              "assumed; MASK (ASPLOS 2018) does not specify how a bypassed depth's hit rate is measured");
+      t.flag("overtakes", overtakes, "Serve reads that bypass before requests stalled at the slice",
+             "assumed: off; MASK (ASPLOS 2018), section 7.1: on (\"a lower L2 cache queuing latency for "
+             "bypassed address translation requests\")")
           .only_when(sibling("sampled").is_above(1));
       t.count("own_mshrs", own_mshrs, {0, 4096},
               "Additional MSHRs of a slice for reads that bypass. 0: use the cache's MSHRs",
-              "0; MASK, section 5.3: these reads skip the cache, without naming their MSHRs")
+              "assumed: 0; MASK (ASPLOS 2018), section 5.3: these reads skip the cache, without naming their "
+              "MSHRs")
           .only_when(sibling("sampled").is_above(1));
-      t.choice("unmeasured", unmeasured,
-               {{"kept", Unmeasured::kept, "unchanged"},
-                {"forgotten", Unmeasured::forgotten, "none; a depth without a rate does not bypass"}},
-               "Hit rate of a depth, or of warps, after an epoch without look-ups",
-               "kept; MASK does not specify how a bypassed depth's hit rate is measured");
+      t.choice(
+          "unmeasured", unmeasured,
+          {{"kept", Unmeasured::kept, "unchanged"},
+           {"forgotten", Unmeasured::forgotten, "none; a depth without a rate does not bypass"}},
+          "Hit rate of a depth, or of warps, after an epoch without look-ups",
+          "assumed: kept; MASK (ASPLOS 2018) does not specify how a bypassed depth's hit rate is measured");
       t.choice("data_rate", data_rate,
                {{"loads_and_stores", DataRate::loads_and_stores, "loads and stores"},
                 {"loads", DataRate::loads, "loads only"}},
                "Requests of warps whose hit rate is compared with a depth's",
-               "loads_and_stores; MASK, section 5.3: \"data demand requests\"");
+               "assumed: loads_and_stores; MASK (ASPLOS 2018), section 5.3: \"data demand requests\"");
     }
   };
 
@@ -178,8 +179,9 @@ class TranslationAwareBypass final : public WalkReads {
 }  // namespace
 
 void translation_aware_bypass(PolicyList<WalkReads>& list) {
-  list.add<TranslationAwareBypass>("translation_aware_bypass",
-                                   "bypass of depths with a lower hit rate than requests of warps");
+  list.add<TranslationAwareBypass>(
+      "translation_aware_bypass",
+      "reads of a depth bypass the cache if its hit rate is below that of warp requests (MASK, ASPLOS 2018)");
 }
 
 }  // namespace farfault::walk_reads

@@ -12,8 +12,8 @@ struct Block final : FaultReplay {
 }  // namespace
 
 void block(PolicyList<FaultReplay>& list) {
-  list.add<Block>("block",
-                  "one replay when all pages of a 2 MiB block are mapped, and one at the end of the batch");
+  list.add<Block>(
+      "block", "one replay when all pages of a VA block (2 MiB) are mapped, and one at the end of the batch");
 }
 
 }  // namespace farfault::fault_replays

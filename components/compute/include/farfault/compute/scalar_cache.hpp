@@ -61,7 +61,7 @@ struct ScalarCacheParams {
             "assumed (MGPUSim 4.2: 128)");
     t.count("tlb_entries", tlb_entries, {1, 4096}, "Entries of the cache's TLB, fully associative",
             "MGPUSim 4.2 (shader array builder): 64");
-    t.count("tlb_mshrs", tlb_mshrs, {1, 4096}, "Maximum pages with an outstanding miss",
+    t.count("tlb_mshrs", tlb_mshrs, {1, 4096}, "Maximum pages with an outstanding miss of the cache's TLB",
             "assumed (MGPUSim 4.2: 64)");
     tlb.describe(t, "tlb_", "Akita 4.9 (mem/vm/tlb): least recently used");
     t.count("requests", requests, {1, 1024}, "Maximum outstanding requests of an SM at its scalar cache",

@@ -73,13 +73,14 @@ struct GmmuParams {
   bool walk_reads_first_entry = true;
   std::uint32_t table_writes = 8;
   void describe(ParamTable& t) {
-    t.count("walkers", walkers, {1, 4096}, "Page walkers: concurrent page walks", "GMMU Bypass, Table 1: 64");
+    t.count("walkers", walkers, {1, 4096}, "Page walkers: concurrent page walks",
+            "GMMU Bypass (NPC 2020), Table 1: 64");
     t.count("walk_cache", walk_cache, {0, 65536}, "Entries of the walk cache. 0: no walk cache", "assumed")
         .only_when(sibling("walk_latency").is(0));
     walk_cache_policies.describe(t);
     t.count("walk_latency", walk_latency, {0, 1'000'000},
             "Fixed page-walk latency in cycles. 0: walk the table through the L2 cache",
-            "0: page walks as in hardware; fixed in MGPUSim's MMU, see iommu.walk_latency");
+            "assumed: 0, page walks as in hardware; MGPUSim's MMU: fixed, 100 cycles, none before 2021");
     t.count("latency", latency, {1, 10000},
             "Latency in cycles from a request to its first page-table read or to the IOMMU", "assumed");
     t.count("pending", pending, {1, 65536}, "Maximum outstanding requests", "assumed");
@@ -88,14 +89,13 @@ struct GmmuParams {
             "next replay",
             "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024")
         .only_when(facts::kFaultsAtGpus);
-    t.count(
-         "faults_per_utlb", faults_per_utlb, {0, 65536},
-         "Maximum outstanding faults of a uTLB. 0: unlimited (l1_tlb.faulted_pages limits each "
-         "SM)",
-         "0: no limit in Batch-aware unified memory (ASPLOS 2020); Allen and Ge, SC 2021, on a Titan V: 56")
+    t.count("faults_per_utlb", faults_per_utlb, {0, 65536},
+            "Maximum outstanding faults per uTLB. 0: unlimited; gpu.l1_tlb.faulted_pages limits each SM",
+            "Batch-aware unified memory (ASPLOS 2020): no limit; Allen and Ge, SC 2021, on a Titan V: 56")
         .only_when(facts::kBatches);
-    t.count("sms_per_utlb", sms_per_utlb, {1, 1024}, "Adjacent SMs that share a uTLB",
-            "none, see faults_per_utlb; Allen and Ge, SC 2021: adjacent SMs share one")
+    t.count("sms_per_utlb", sms_per_utlb, {1, 1024},
+            "Adjacent SMs per uTLB, the unit whose outstanding faults faults_per_utlb limits",
+            "assumed: 1; Allen and Ge, SC 2021: adjacent SMs share a uTLB")
         .only_when(facts::kBatches);
     t.flag("walk_reads_first_entry", walk_reads_first_entry,
            "Read the first base-page entry of a coalesced large page for its frame. false: the walk ends at "
