@@ -113,11 +113,11 @@ class AddressSpaceAware final : public DramScheduler {
   static auto stats() {
     using A = AddressSpaceAware const&;
     return std::array<Stat<AddressSpaceAware>, 5>{{
-        {"golden_lines", "count", "Lines read from the golden queue, for page walks", StatKind::counter,
-         [](A a) { return a.served_[kGolden]; }},
-        {"silver_lines", "count", "Lines read from the silver queue, for warps", StatKind::counter,
-         [](A a) { return a.served_[kSilver]; }},
-        {"normal_lines", "count", "Lines read or written from the normal queue, for all other requests",
+        {"golden_lines", "count", "Lines read for requests of the golden queue (page-walk reads)",
+         StatKind::counter, [](A a) { return a.served_[kGolden]; }},
+        {"silver_lines", "count", "Lines read for requests of the silver queue (reads of warps)",
+         StatKind::counter, [](A a) { return a.served_[kSilver]; }},
+        {"normal_lines", "count", "Lines read or written for requests of the normal queue (all others)",
          StatKind::counter, [](A a) { return a.served_[kNormal]; }},
         {"walk_wait", "ps", "Queueing time of lines read for page walks, summed over lines",
          StatKind::counter, [](A a) { return a.walk_wait_; }},

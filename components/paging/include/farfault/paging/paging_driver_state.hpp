@@ -305,7 +305,8 @@ struct PagingDriverState {
          "Pages in flight: migrated, evicted, copied at first touch or by a program, allocated or freed",
          StatKind::level, [](S s) { return s.moves.size() - s.free_moves.size(); }},
         {"busy_time", "ps",
-         "Driver busy time: batch durations, plus time for other faults divided by faults_at_a_time",
+         "Driver busy time: duration of batches, plus driver time of other faults, allocations and frees "
+         "divided by driver.faults_at_a_time",
          StatKind::counter, [](S s) { return s.busy_time(); }},
         Stat<PagingDriverState>{"batches", "count", "Fault batches served", StatKind::counter,
                                 [](S s) { return s.batch.counts.batches; }}

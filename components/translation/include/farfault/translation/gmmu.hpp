@@ -155,15 +155,18 @@ struct GmmuRequesterStats {
         Stat<GmmuRequesterStats>{"page_faults", "count", "Page faults on unmapped pages, sent to the driver",
                                  StatKind::counter, [](S s) { return s.page_faults; }}
             .only_when<&GmmuSpec::records_faults>(),
-        Stat<GmmuRequesterStats>{"remote_faults", "count",
-                                 "Page faults on pages mapped on another device or migrating to one",
-                                 StatKind::counter, [](S s) { return s.remote_faults; }}
+        Stat<GmmuRequesterStats>{
+            "remote_faults", "count",
+            "Page faults on pages that are mapped on another device, have copies, or are being moved",
+            StatKind::counter, [](S s) { return s.remote_faults; }}
             .only_when<&GmmuSpec::records_faults>(),
         Stat<GmmuRequesterStats>{"merged_faults", "count",
                                  "Faults on a page that is already in the fault buffer", StatKind::counter,
                                  [](S s) { return s.merged_faults; }}
             .only_when<&GmmuSpec::records_faults>(),
-        Stat<GmmuRequesterStats>{"refused_faults", "count", "Faults that found the fault buffer full",
+        Stat<GmmuRequesterStats>{"refused_faults", "count",
+                                 "Faults that found the fault buffer full, raised again when an entry is "
+                                 "free. With batches: see dropped_faults",
                                  StatKind::counter, [](S s) { return s.refused_faults; }}
             .only_when<&GmmuSpec::records_faults>(),
     });
@@ -248,22 +251,24 @@ struct GmmuState {
         {"walks", "count", "Page walks started", StatKind::counter, [](S s) { return s.walker.walks(); }},
         {"page_table_reads", "count", "Page-table entries read by page walks", StatKind::counter,
          [](S s) { return s.walker.reads(); }},
-        {"late_responses", "count", "Responses discarded because the request already had one",
+        {"late_responses", "count",
+         "Second responses to requests sent to both the page walkers and the IOMMU, discarded",
          StatKind::counter, [](S s) { return s.stats.late_responses; }},
         {"responses", "count", "Responses sent to the L2 TLB", StatKind::counter,
          [](S s) { return s.stats.responses; }},
         {"faulted_responses", "count", "Responses sent to the L2 TLB that report a page fault",
          StatKind::counter, [](S s) { return s.stats.faulted_responses; }},
-        {"replays", "count", "Replays of one faulted page or of all pages", StatKind::counter,
-         [](S s) { return s.stats.replays; }},
+        {"replays", "count", "Replays, each of the accesses stalled on one page or of all stalled accesses",
+         StatKind::counter, [](S s) { return s.stats.replays; }},
         {"total_latency", "ps", "Time from request to response, summed over responses", StatKind::counter,
          [](S s) { return s.latency_ps; }},
         {"invalidations", "count", "Invalidation requests received", StatKind::counter,
          [](S s) { return s.stats.invalidations; }},
         {"busy_walkers", "count", "Page walkers in use", StatKind::level,
          [](S s) { return s.walker.busy(); }},
-        {"walker_busy_time", "ps", "Mean busy time of a page walker, completed walks only", StatKind::counter,
-         [](S s) { return s.walk_ps / s.walker.walkers(); }},
+        {"walker_busy_time", "ps",
+         "Busy time of the page walkers, divided by their number; counted when a walk completes",
+         StatKind::counter, [](S s) { return s.walk_ps / s.walker.walkers(); }},
         {"walk_latency", "ns", "Latency of a page walk, without queueing", StatKind::histogram, nullptr, 24,
          [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
         {"queue_depth", "count", "Queue depth seen by an arriving request: outstanding and stalled requests",

@@ -132,7 +132,7 @@ struct L2TlbState {
          [](S s) { return s.invalidated_entries; }},
         {"outstanding_misses", "count", "Pages with an outstanding miss", StatKind::level,
          [](S s) { return std::uint64_t{s.mshrs.in_use()}; }},
-        {"busy_time", "ps", "Busy time per port: one cycle per look-up", StatKind::counter,
+        {"busy_time", "ps", "Busy time of the look-up ports, divided by their number", StatKind::counter,
          [](S s) { return s.busy_ps / s.ports.number(); }},
         {"mshr_stall_time", "ps", "Time with requests stalled without a free MSHR", StatKind::counter,
          [](S s) { return s.mshr_stall.ps(); }},
