@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch-aware unified memory (ASPLOS 2020), section 4.1 and Fig. 6.
 //
-// Each SM initially holds one block more than can issue; after each period one more or, if the mean
-// lifetime of pages has decreased by more than a threshold, one less. The paper calls the compared value the
-// running average, taken each 100,000 cycles. The paper leaves three points open, each with
-// a parameter: the mean is over all pages
-// evicted so far, or over the period; the reference is its highest value, or the value at the end of the
-// previous period; after a decrease, "decrementing (and limiting)", the number is a bound
-// from then on, may grow again, or becomes zero. Without evictions the mean is unchanged; without a mean
-// of the period the number grows. A bound on the number is assumed.
+// Each SM initially holds one block more than can issue; after each period one more or, if the mean lifetime
+// of pages has decreased by more than a threshold, one less. The paper calls the compared value the running
+// average, taken each 100,000 cycles. It leaves three points open, each with a parameter:
+// - mean: over all pages evicted so far, or over the period;
+// - reference: its highest value, or the value at the end of the previous period;
+// - decrease ("decrementing (and limiting)"): the number is a bound from then on, may grow again, or becomes
+//   zero.
+// Without evictions the mean is unchanged; without a mean of the period the number grows. A bound on the
+// number is assumed.
 #include <algorithm>
 
 #include "farfault/compute/thread_blocks.hpp"

@@ -6,7 +6,9 @@ namespace {
 
 // UVM_PERF_FAULT_REPLAY_POLICY_BLOCK (uvm_gpu.h).
 struct Block final : FaultReplay {
-  Action after(Point m) const override { return m == Point::buffer_empty ? Action::none : Action::replay; }
+  Action after(Point point) const override {
+    return point == Point::buffer_empty ? Action::none : Action::replay;
+  }
 };
 
 }  // namespace

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters of an SM, by stream; each is also a column of the table of kernels (host.hpp).
 //
-// Latency stack. access_time is the time of all transactions from issue to data, or to the
-// acknowledgement of a store, summed; each moment of it belongs to one stage. It is the number of outstanding
-// transactions integrated over time (Little's law), while a stage is added when it ends. The difference is
-// time_under_way: the time of outstanding transactions in their current stages (for stores, until all
-// stores of their warp are acknowledged).
-// - The stages and time_under_way add up to access_time exactly, in every sample and at the end of a stopped
-//   run; the stages alone do when no transaction is outstanding, for an SM and for a kernel.
-// - A transaction merged with an earlier request in an MSHR counts the last part of that request's stages
-//   (protocols/stages.hpp).
-// - Scalar loads and contexts of thread blocks are not included.
-//
-// SM states are counted over the SM's whole time (SmState), and by stream over resident_time, the time in
-// which it holds thread blocks of the stream: there the state is that of the stream's own warps, by the same
-// rule (Residents). The parts of a kernel or an application add up to its resident_time exactly. Kernels that
-// share an SM have separate parts: one may wait while another executes.
+// - Latency stack: access_time is the time from issue to data (stores: to the acknowledgement), summed over
+//   transactions. It grows continuously (Little's law: outstanding transactions x time); stages grow at
+//   their end.
+// - time_under_way: access_time of outstanding transactions in their current stage (stores: until all stores
+//   of their warp are acknowledged). 0 if no transaction is outstanding.
+// - Exact: stages + time_under_way = access_time, in every sample and at the end of a stopped run.
+// - A transaction merged in an MSHR counts the last part of the request's stages (protocols/stages.hpp).
+// - Excluded: scalar loads, contexts of thread blocks.
+// - SM states: SmTime over the SM's whole time; resident_* by stream, while the SM holds blocks of the
+//   stream, with the state of the stream's own warps by the same rule (Residents). The parts of a kernel or
+//   an application add up to its resident_time exactly.
 #pragma once
 
 #include <algorithm>
@@ -57,8 +53,9 @@ struct AccessStages {
   }
 };
 
-// The state of an SM at each moment. While no warp executes or could issue, it is what most
-// of its warps wait for; in a tie, the first one below.
+// State of an SM. active: a warp executes or could issue. stopped: by the driver or the thread-block policy.
+// idle: no warp is in its slots. Otherwise the most frequent stall cause of its warps; in a tie, the first
+// one below.
 enum class SmActivity : std::uint8_t {
   active,
   memory_stall,
@@ -293,8 +290,8 @@ struct OutstandingAccesses {
   }
 };
 
-// The streams with blocks on an SM, and the state of each stream's warps. For a single stream it is
-// the SM's state: its share is a difference of the SM's own times, at no cost per event.
+// The streams with blocks on an SM, and the state of each stream's warps. The times of a single stream are
+// differences of the SM's times, at no cost per event.
 class Residents {
  public:
   Residents() = default;
