@@ -322,8 +322,8 @@ TEST_CASE("preoccupied memory that leaves no room for the applications' data is 
       "memory.fragmentation_index=1", "memory.fragmentation_occupancy=0.998",
       "gpu.dram.capacity=16MiB",      "cpu.dram.capacity=2MiB"};
   CHECK(refusal(large, occupied) ==
-        "workload 'transpose' needs at least 4 MiB, more than the machine's memory (gpu.dram.capacity, "
-        "cpu.dram.capacity, less the pages occupied by memory.fragmentation_index)");
+        "workload 'transpose' needs at least 4 MiB, more than the machine's memory, less the pages "
+        "occupied by memory.fragmentation_index; increase gpu.dram.capacity or cpu.dram.capacity");
   std::vector<std::string> in_batches(occupied.begin(), occupied.end() - 1);
   for (auto const* more :
        {"memory.placement=first_touch", "memory.fault_path=gpu", "driver.batch.replay=batch",

@@ -179,7 +179,7 @@ TEST_CASE("statistics lists the recorded statistics by path, for chosen policies
   CHECK(r.code == 0);
   CHECK(contains(r.out, "/timeseries/gmmu, 4 instances\n"));
   CHECK(contains(r.out, "\n  walk_latency\n"));
-  CHECK(contains(r.out, "/tables/kernels: One row per completed kernel\n"));
+  CHECK(contains(r.out, "/tables/kernels: One row per completed kernel. Statistics of SMs"));
   auto const of_kernels = r.out.substr(r.out.find("/tables/kernels"));
   CHECK(contains(of_kernels, "\n  finished\n"));
   CHECK(contains(of_kernels, "\n  l1_tlb_misses\n"));

@@ -57,11 +57,11 @@ TEST_CASE("params: the alternatives of a choice have one line each, with their t
                  "        cpu          CPU memory\n"
                  "        first_touch  GPU that touches the page first\n"
                  "        interleave   GPUs round-robin\n"
-                 "        recorded     device in the page map recorded.map\n"
+                 "        recorded     device in the page map memory.recorded.map\n"
                  "      Default     interleave\n"));
   CHECK(contains(listed("gpu.l2_cache.miss_path"),
-                 "\n      Source of a line of another partition\n"
-                 "        home_slice  its home slice, with hardware coherence\n"));
+                 "\n      Source of a line whose home slice is in another partition\n"
+                 "        home_slice  its home slice; hardware keeps the copies coherent\n"));
 }
 
 TEST_CASE("params: a choice of a policy lists the parameters of each implementation") {

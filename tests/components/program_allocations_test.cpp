@@ -388,7 +388,7 @@ TEST_CASE("initial memory: a program's allocations are planned without frames; o
 TEST_CASE("initial memory: a program's allocations share no page with another buffer") {
   CHECK(PlannedBench({Operation::allocate(0, 100)}, {{"a", 0, 100, true}, {"b", 4000, 50, true}}).refused() ==
         "workload 'w' allocates buffer 'a', which shares a page with buffer 'b': a buffer that a program "
-        "allocates must not share pages (memory.page_size)");
+        "allocates must not share pages; reduce memory.page_size");
   CHECK(PlannedBench({Operation::allocate(0, 100)}, {{"a", 0, 100, true}, {"b", 4096, 50, true}})
             .refused()
             .empty());
@@ -407,8 +407,8 @@ TEST_CASE("initial memory: a program needs its peak allocation in addition to pe
   auto more = buffers;
   more[2].bytes += 1;
   CHECK(PlannedBench(in_turn, more, 10).refused() ==
-        "workload 'w' needs at least 112 KiB, more than the machine's memory (gpu.dram.capacity, "
-        "cpu.dram.capacity)");
+        "workload 'w' needs at least 112 KiB, more than the machine's memory; increase gpu.dram.capacity or "
+        "cpu.dram.capacity");
   std::swap(in_turn[1], in_turn[2]);
   CHECK(!PlannedBench(in_turn, buffers, 10).refused().empty());
 }

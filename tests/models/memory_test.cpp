@@ -279,8 +279,8 @@ TEST_CASE("impossible refreshes and write batches are rejected in one sentence")
   CHECK(mistake(batched + "gpu.dram.frfcfs_batched.write_high = 4\n")
             .find("gpu.dram.frfcfs_batched.write_high = 4: must be above write_low, 8") != std::string::npos);
   CHECK(mistake(batched + "gpu.dram.queue = 16\n")
-            .find("gpu.dram.frfcfs_batched.write_high = 32: must be at most the channel's queue, 16") !=
-        std::string::npos);
+            .find("gpu.dram.frfcfs_batched.write_high = 32: must be at most the DRAM's queue (gpu.dram.queue "
+                  "or cpu.dram.queue), 16") != std::string::npos);
   CHECK(mistake(batched + "gpu.dram.frfcfs_batched.write_low = 40\n")
             .find("gpu.dram.frfcfs_batched.write_high = 32: must be above write_low, 40") !=
         std::string::npos);

@@ -104,8 +104,8 @@ TEST_CASE("copies: insufficient memory for the host's pages and the pages of fir
   } catch (UserError const& e) {
     refused = e.what();
   }
-  CHECK(refused.find("and the host buffers of copies exceed") != std::string::npos);
-  CHECK(refused.find("gpu.dram.capacity, cpu.dram.capacity") != std::string::npos);
+  CHECK(refused.find("and the host's buffers of copies exceed") != std::string::npos);
+  CHECK(refused.find("; increase gpu.dram.capacity or cpu.dram.capacity") != std::string::npos);
   text.replace(text.find("6 MiB"), 5, "8 MiB");
   ModelRun enough(text, workloads::add_copies);
   enough.run();

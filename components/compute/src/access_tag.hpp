@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: the tag of an SM's memory request. Its lower bits hold a number: the MSHR or, for
-// a store, the warp's context.
+// Private: the tag of an SM's memory request. Its lower bits hold a number: the MSHR or, for a store, the
+// warp's context.
 #pragma once
 
 #include <cstdint>

@@ -68,16 +68,18 @@ bool Host::is_running(std::uint32_t application) const {
 }
 
 std::vector<TableInfo> Host::tables() const {
-  TableInfo kernels{
-      "kernels",
-      "One row per completed kernel",
-      {{"kernel", "count", "Kernel number, from 0", ColumnType::u64},
-       {"name", "text", "Kernel name", ColumnType::text},
-       {"blocks", "count", "Thread blocks of the grid", ColumnType::u64},
-       {"launched", "ps", "Launch time at the host", ColumnType::u64},
-       {"reached_gpus", "ps", "Arrival time of the launch at the GPUs", ColumnType::u64},
-       {"left_gpus", "ps", "Completion time of the last block on the last GPU", ColumnType::u64},
-       {"finished", "ps", "Completion time at the host", ColumnType::u64}}};
+  TableInfo kernels{"kernels",
+                    "One row per completed kernel. Statistics of SMs are summed over all SMs that ran it",
+                    {{"kernel", "count", "Kernel number, from 0", ColumnType::u64},
+                     {"name", "text", "Kernel name", ColumnType::text},
+                     {"blocks", "count", "Thread blocks of the grid", ColumnType::u64},
+                     {"launched", "ps", "Launch time at the host", ColumnType::u64},
+                     {"reached_gpus", "ps", "Arrival time of the launch at the GPUs", ColumnType::u64},
+                     {"left_gpus", "ps",
+                      "Completion time of the kernel's last thread block on any GPU. With a single GPU, "
+                      "after its L2 write-back",
+                      ColumnType::u64},
+                     {"finished", "ps", "Completion time at the host", ColumnType::u64}}};
   TableInfo copies{
       "copies",
       "One row per copy between the host and the GPUs, in the order of completion",

@@ -4,8 +4,10 @@
 namespace farfault {
 
 TableInfo runs_table(bool names_applications) {
-  TableInfo table{
-      "runs", "One row per completed run of an application's program, in the order of completion", {}};
+  TableInfo table{"runs",
+                  "One row per completed run of an application's program, in the order of completion. "
+                  "Statistics of SMs are summed over its kernels",
+                  {}};
   if (names_applications)
     table.columns.push_back({"application", "text", "Application of the program", ColumnType::text});
   table.columns.insert(

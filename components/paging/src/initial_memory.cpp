@@ -77,9 +77,9 @@ void InitialMemory::check_room() const {
   throw UserError(
       (buffers_.size() > 1 ? "the applications need at least "
                            : "workload '" + first.name() + "' needs at least ") +
-      to_text(ByteSize{needed_pages() << spec_.page_bits}) +
-      ", more than the machine's memory (gpu.dram.capacity, cpu.dram.capacity" +
-      (spec_.fragmentation.any() ? ", less the pages occupied by memory.fragmentation_index)" : ")"));
+      to_text(ByteSize{needed_pages() << spec_.page_bits}) + ", more than the machine's memory" +
+      (spec_.fragmentation.any() ? ", less the pages occupied by memory.fragmentation_index" : "") +
+      "; increase gpu.dram.capacity or cpu.dram.capacity");
 }
 
 std::uint64_t InitialMemory::all_pages() const {
@@ -101,10 +101,10 @@ std::vector<PageRange> InitialMemory::allocated_pages() const {
           auto const& r = buffers_[other][b];
           bool const apart = r.first + r.count <= range.first || range.first + range.count <= r.first;
           if (apart || (other == a && b == mine)) continue;
-          throw UserError("workload '" + workload.name() + "' allocates buffer '" +
-                          workload.buffers()[mine].name + "', which shares a page with buffer '" +
-                          applications()[other].workload->buffers()[b].name +
-                          "': a buffer that a program allocates must not share pages (memory.page_size)");
+          throw UserError(
+              "workload '" + workload.name() + "' allocates buffer '" + workload.buffers()[mine].name +
+              "', which shares a page with buffer '" + applications()[other].workload->buffers()[b].name +
+              "': a buffer that a program allocates must not share pages; reduce memory.page_size");
         }
       allocated.push_back(range);
     }
@@ -206,20 +206,20 @@ void InitialMemory::place_host_pages() {
       copied.push_back({first, ((base + o.bytes - 1) >> spec_.page_bits) - first + 1});
     }
   host_pages_ = HostPages(std::move(copied), 0);
-  host_pages_.each([&](std::uint64_t page, std::uint64_t& frame) {
-    if (cpu_frames_->empty())
-      throw UserError("the host buffers of copies need " +
-                      to_text(ByteSize{host_pages_.pages() << spec_.page_bits}) +
-                      ", more than the free CPU memory (cpu.dram.capacity)");
-    frame = cpu_frames_->allocate(page);
-  });
+  auto const free = cpu_frames_->available();
+  if (host_pages_.pages() > free)
+    throw UserError(
+        "copies between the host and GPUs need " + to_text(ByteSize{host_pages_.pages() << spec_.page_bits}) +
+        " of CPU memory for the host's buffers, but only " + to_text(ByteSize{free << spec_.page_bits}) +
+        " is free after page placement; increase cpu.dram.capacity");
+  host_pages_.each([&](std::uint64_t page, std::uint64_t& frame) { frame = cpu_frames_->allocate(page); });
   if (host_pages_.empty()) return;
   auto const all = all_pages();
   auto const needed = needed_pages() + host_pages_.pages();
   if (needed > all)
-    throw UserError("the workload's pages and the host buffers of copies exceed the machine's memory by " +
+    throw UserError("the workload's pages and the host's buffers of copies exceed the machine's memory by " +
                     to_text(ByteSize{(needed - all) << spec_.page_bits}) +
-                    " (gpu.dram.capacity, cpu.dram.capacity)");
+                    "; increase gpu.dram.capacity or cpu.dram.capacity");
 }
 
 std::uint64_t InitialMemory::unmapped_pages() const {

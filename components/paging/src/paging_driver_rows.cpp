@@ -15,7 +15,7 @@ std::vector<TableInfo> PagingDriver::tables() const {
                        {"mapped", "ps", "Simulated time of the mapping", ColumnType::u64}}});
   if (spec().maps_at_first_touch && spec().large.any())
     tables[0].columns.push_back({"base_pages", "count",
-                                 "Base pages of the page. The page number is that of the first",
+                                 "Base pages of the page. Column page has the number of the first",
                                  ColumnType::u64});
   if (spec().maps_at_first_touch && rows_name_applications())
     tables[0].columns.push_back(
@@ -38,13 +38,14 @@ std::vector<TableInfo> PagingDriver::tables() const {
         {"application", "text", "Application that accessed the page", ColumnType::text});
   if (spec().in_batches) tables.push_back(table_of_batches());
   if (spec().coalesces)
-    tables.push_back({"page_sizes",
-                      "One row per large page coalesced or splintered during the run, in the order of the "
-                      "driver's requests",
-                      {{"page", "count", "Virtual page number of the first base page", ColumnType::u64},
-                       {"change", "text", "Change: coalesced or splintered", ColumnType::text},
-                       {"time", "ps", "Simulated time of the driver's request", ColumnType::u64},
-                       {"base_pages", "count", "Base pages of the large page", ColumnType::u64}}});
+    tables.push_back(
+        {"page_sizes",
+         "One row per large page coalesced or splintered during the run, in the order of the "
+         "driver's requests",
+         {{"page", "count", "Virtual page number of the large page's first base page", ColumnType::u64},
+          {"change", "text", "Change: coalesced or splintered", ColumnType::text},
+          {"time", "ps", "Simulated time of the driver's request", ColumnType::u64},
+          {"base_pages", "count", "Base pages of the large page", ColumnType::u64}}});
   if (relocates()) tables.push_back(table_of_relocations());
   if (spec().programs != nullptr) tables.push_back(table_of_placement());
   return tables;
@@ -124,10 +125,10 @@ TableInfo PagingDriver::table_of_batches() const {
            count("prefetched_pages", "Prefetched pages migrated or mapped"),
            count("evicted_pages", "Pages evicted"),
            count("dropped_pages", "Evicted pages not transferred because they were clean or had copies"),
-           {"bytes_in", "bytes", "Bytes transferred to the GPU", ColumnType::u64},
-           {"bytes_out", "bytes", "Bytes transferred from the GPU", ColumnType::u64},
+           {"bytes_in", "bytes", "Bytes of pages transferred to the GPU", ColumnType::u64},
+           {"bytes_out", "bytes", "Bytes of evicted pages transferred from the GPU", ColumnType::u64},
            count("sms", "SMs and scalar caches that raised the faults"),
-           count("blocks", "2 MiB blocks with faulted pages to serve")}};
+           count("blocks", "VA blocks (2 MiB) with faulted pages to serve")}};
 }
 
 void PagingDriver::take_batches(PagingDriverState& s, std::uint32_t table, TableRows& rows) const {

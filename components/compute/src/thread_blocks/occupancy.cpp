@@ -9,7 +9,9 @@ struct Occupancy final : ThreadBlocks {};
 }  // namespace
 
 void occupancy(PolicyList<ThreadBlocks>& list) {
-  list.add<Occupancy>("occupancy", "blocks that can issue, without swapping");
+  list.add<Occupancy>(
+      "occupancy",
+      "blocks within the SM's limits on warps, threads, blocks, registers and shared memory; no swapping");
 }
 
 }  // namespace farfault::thread_blocks

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch-aware unified memory (ASPLOS 2020), section 4.1 and Fig. 6.
 //
-// Each SM initially holds one block more than can issue; after each period one more or, if the mean
-// lifetime of pages has decreased by more than a threshold, one less. The paper calls the compared value the
-// running average, taken each 100,000 cycles. The paper leaves three points open, each with
-// a parameter: the mean is over all pages
-// evicted so far, or over the period; the reference is its highest value, or the value at the end of the
-// previous period; after a decrease, "decrementing (and limiting)", the number is a bound
-// from then on, may grow again, or becomes zero. Without evictions the mean is unchanged; without a mean
-// of the period the number grows. A bound on the number is assumed.
+// Each SM initially holds one block more than can issue; after each period one more or, if the mean lifetime
+// of pages has decreased by more than a threshold, one less. The paper calls the compared value the running
+// average, taken each 100,000 cycles. It leaves three points open, each with a parameter:
+// - mean: over all pages evicted so far, or over the period;
+// - reference: its highest value, or the value at the end of the previous period;
+// - decrease ("decrementing (and limiting)"): the number is a bound from then on, may grow again, or becomes
+//   zero.
+// Without evictions the mean is unchanged; without a mean of the period the number grows. A bound on the
+// number is assumed.
 #include <algorithm>
 
 #include "farfault/compute/thread_blocks.hpp"
@@ -36,10 +37,10 @@ class ThreadOversubscription final : public ThreadBlocks {
       t.choice("trigger", trigger,
                {{"faults", SwapTrigger::faults, "page faults only"},
                 {"long_latency", SwapTrigger::accesses, "memory accesses of any kind"}},
-               "What all warps of a block wait for when it is swapped out",
+               "Stall of all warps of a block at which the block is swapped out",
                "Batch-aware unified memory (ASPLOS 2020), section 4.1: faults; Fig. 5: long_latency");
       t.count("blocks", blocks, {1, kMaxExtra},
-              "Maximum extra blocks held by an SM in addition to issuing blocks", "assumed");
+              "Maximum extra blocks of an SM, in addition to issuing blocks", "assumed");
       t.count("period", period, {1000, 1'000'000'000},
               "Cycles between changes of the number of extra blocks, by one",
               "Batch-aware unified memory (ASPLOS 2020), section 5.1");
@@ -65,9 +66,9 @@ class ThreadOversubscription final : public ThreadBlocks {
                "Extra blocks after a decrease of the mean page lifetime",
                "Batch-aware unified memory (ASPLOS 2020), section 4.1: \"decrementing (and limiting)\"");
       t.choice("saves", saves,
-               {{"always", Saves::always, "always"},
+               {{"always", Saves::always, "at every swap"},
                 {"as_needed", Saves::as_needed, "only if the next block needs the room"}},
-               "When registers and shared memory of a swapped-out block are saved",
+               "Saving of a swapped-out block's registers and shared memory",
                "Batch-aware unified memory (ASPLOS 2020), section 5.1: whenever a context switch occurs");
       t.choice("saved_in", saved_in,
                {{"memory", SavedIn::memory, "the GPU's memory"},
@@ -155,8 +156,9 @@ class ThreadOversubscription final : public ThreadBlocks {
 }  // namespace
 
 void thread_oversubscription(PolicyList<ThreadBlocks>& list) {
-  list.add<ThreadOversubscription>("thread_oversubscription",
-                                   "extra blocks, swapped in for blocks stalled on page faults");
+  list.add<ThreadOversubscription>(
+      "thread_oversubscription",
+      "extra blocks, swapped in for blocks stalled on page faults (Batch-aware unified memory, ASPLOS 2020)");
 }
 
 }  // namespace farfault::thread_blocks

@@ -21,7 +21,10 @@ class Throttling final : public ThreadBlocks {
     void describe(ParamTable& t) {
       t.count("detection", detection, {1000, 1'000'000'000}, "Cycles of a detection epoch", "assumed");
       t.count("execution", execution, {1000, 1'000'000'000}, "Cycles of an execution epoch", "assumed");
-      t.count("step", step, {1, 1024}, "SMs disabled or enabled after a detection epoch", "assumed");
+      t.count("step", step, {1, 1024},
+              "SMs disabled after a detection epoch in which evicted pages were faulted on again; otherwise, "
+              "SMs enabled",
+              "assumed");
     }
   };
   Throttling(Params const& p, Setup const& setup)
@@ -73,8 +76,9 @@ class Throttling final : public ThreadBlocks {
 }  // namespace
 
 void throttling(PolicyList<ThreadBlocks>& list) {
-  list.add<Throttling>("throttling",
-                       "as occupancy, with some SMs disabled while evicted pages are faulted on again");
+  list.add<Throttling>(
+      "throttling",
+      "as occupancy, but some SMs are disabled while evicted pages are faulted on again (ETC, ASPLOS 2019)");
 }
 
 }  // namespace farfault::thread_blocks

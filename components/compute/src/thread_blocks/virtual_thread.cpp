@@ -15,7 +15,7 @@ class VirtualThread final : public ThreadBlocks {
     std::uint32_t warp_bytes = 80;
     void describe(ParamTable& t) {
       t.count("blocks", blocks, {1, kMaxExtra},
-              "Maximum extra blocks held by an SM in addition to issuing blocks",
+              "Maximum extra blocks of an SM, in addition to issuing blocks",
               "assumed: the limit of the model");
       t.count("warp_bytes", warp_bytes, {0, 4096},
               "Bytes of a warp's state saved and restored in addition to its registers",
@@ -40,9 +40,9 @@ class VirtualThread final : public ThreadBlocks {
 }  // namespace
 
 void virtual_thread(PolicyList<ThreadBlocks>& list) {
-  list.add<VirtualThread>(
-      "virtual_thread",
-      "as many blocks as registers and shared memory hold, swapped in for blocks stalled on accesses");
+  list.add<VirtualThread>("virtual_thread",
+                          "as many blocks as registers and shared memory hold, swapped in for blocks stalled "
+                          "on memory accesses (Virtual Thread, ISCA 2016)");
 }
 
 }  // namespace farfault::thread_blocks

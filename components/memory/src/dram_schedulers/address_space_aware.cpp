@@ -43,34 +43,36 @@ class AddressSpaceAware final : public DramScheduler {
               "MASK (ASPLOS 2018), section 7.4: 16")
           .only_when(sibling("queues").is_above(1));
       t.count("silver", silver, {1, 4096},
-              "Lines of the silver queue, for reads of one application at a time", "MASK, section 7.4: 64")
+              "Lines of the silver queue, for reads of one application at a time",
+              "MASK (ASPLOS 2018), section 7.4: 64")
           .only_when(sibling("queues").is(3));
-      t.count("normal", normal, {1, 4096}, "Lines of the normal queue, for all other requests",
-              "MASK, section 7.4: 192");
+      t.count("normal", normal, {1, 4096}, "Lines of the normal queue, for requests of neither other queue",
+              "MASK (ASPLOS 2018), section 7.4: 192");
       t.count("queues", queues, {1, 3},
               "Number of queues. 3: golden, silver and normal; 2: golden and normal; 1: normal (FR-FCFS)",
-              "MASK, section 5.4: 3");
-      t.count(
-           "thresh_max", thresh_max, {0, 1'000'000},
-           "Sum of all applications' quotas of the silver queue, in lines. 0: no line uses the silver queue",
-           "MASK, section 6: 500")
+              "MASK (ASPLOS 2018), section 5.4: 3");
+      t.count("thresh_max", thresh_max, {0, 1'000'000},
+              "Sum of all applications' quotas of the silver queue, in lines per DRAM channel (MASK: "
+              "Thresh_max). 0: the silver queue is not used",
+              "MASK (ASPLOS 2018), section 6: 500")
           .only_when(sibling("queues").is(3));
       t.count("epoch", epoch, {1, 1'000'000'000},
               "Epoch length in GPU cycles: time between updates of the applications' quotas",
-              "MASK, sections 5.2 and 5.4: 100K cycles")
+              "MASK (ASPLOS 2018), sections 5.2 and 5.4: 100K cycles")
           .only_when(sibling("queues").is(3));
-      t.choice("priority", priority,
-               {{"bank", Before::bank, "over requests for the same bank only"},
-                {"channel", Before::channel, "over all requests, the bus waits for it"}},
-               "Scope of the priority between queues",
-               "CMU-SAFARI/Mosaic, dram_sched.cc: bank; MASK, section 5.4: always, without a scope")
+      t.choice(
+           "priority", priority,
+           {{"bank", Before::bank, "over requests for the same bank only"},
+            {"channel", Before::channel, "over all requests, the bus waits for it"}},
+           "Scope of the priority between queues",
+           "CMU-SAFARI/Mosaic, dram_sched.cc: bank; MASK (ASPLOS 2018), section 5.4: always, without a scope")
           .only_when(sibling("queues").is_above(1));
       t.choice("overflow", overflow,
                {{"normal", Overflow::normal, "use the normal queue"},
                 {"waits", Overflow::waits, "wait for an entry"}},
                "Reads of the silver queue's application if this queue is full",
-               "normal; MASK, section 5.4: waits (the normal queue has the requests \"from all other "
-               "applications\")")
+               "assumed: normal; MASK (ASPLOS 2018), section 5.4: waits (the normal queue has the requests "
+               "\"from all other applications\")")
           .only_when(sibling("queues").is(3));
     }
   };
@@ -111,11 +113,11 @@ class AddressSpaceAware final : public DramScheduler {
   static auto stats() {
     using A = AddressSpaceAware const&;
     return std::array<Stat<AddressSpaceAware>, 5>{{
-        {"golden_lines", "count", "Lines read from the golden queue, for page walks", StatKind::counter,
-         [](A a) { return a.served_[kGolden]; }},
-        {"silver_lines", "count", "Lines read from the silver queue, for warps", StatKind::counter,
-         [](A a) { return a.served_[kSilver]; }},
-        {"normal_lines", "count", "Lines read or written from the normal queue, for all other requests",
+        {"golden_lines", "count", "Lines read for requests of the golden queue (page-walk reads)",
+         StatKind::counter, [](A a) { return a.served_[kGolden]; }},
+        {"silver_lines", "count", "Lines read for requests of the silver queue (reads of warps)",
+         StatKind::counter, [](A a) { return a.served_[kSilver]; }},
+        {"normal_lines", "count", "Lines read or written for requests of the normal queue (all others)",
          StatKind::counter, [](A a) { return a.served_[kNormal]; }},
         {"walk_wait", "ps", "Queueing time of lines read for page walks, summed over lines",
          StatKind::counter, [](A a) { return a.walk_wait_; }},

@@ -25,7 +25,8 @@ class FrFcfsBatched final : public DramScheduler {
     if (p.write_low >= p.write_high)
       throw UserError(wrong + "above write_low, " + std::to_string(p.write_low));
     if (p.write_high > setup.queue)
-      throw UserError(wrong + "at most the channel's queue, " + std::to_string(setup.queue));
+      throw UserError(wrong + "at most the DRAM's queue (gpu.dram.queue or cpu.dram.queue), " +
+                      std::to_string(setup.queue));
   }
 
   std::size_t pick(View const& v) override {

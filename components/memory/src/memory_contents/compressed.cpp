@@ -15,8 +15,8 @@ class Compressed final : public MemoryContents {
     Duration latency = 10ns;
     void describe(ParamTable& t) {
       t.number("ratio", ratio, {1, 16}, "Compression ratio: pages held per uncompressed page", "assumed");
-      t.duration("latency", latency, {0ns, 1us},
-                 "Additional latency of an access to compressed contents. 0: none", "assumed");
+      t.duration("latency", latency, {0ns, 1us}, "Latency added to every access to the GPU's DRAM. 0: none",
+                 "assumed");
     }
   };
   explicit Compressed(Params const& p)

@@ -33,8 +33,9 @@ class BypassFromDepth final : public WalkReads {
   auto members() { return std::tie(depth_, bypassed_); }
   static auto stats() {
     return std::array<Stat<BypassFromDepth>, 1>{
-        {{"bypassed_reads", "count", "Page-walk reads that bypassed the cache, neither hits nor misses",
-          StatKind::counter, [](BypassFromDepth const& b) { return b.bypassed_; }}}};
+        {{"bypassed_reads", "count",
+          "Page-walk reads that bypassed the L2 cache. Not counted as hits or misses", StatKind::counter,
+          [](BypassFromDepth const& b) { return b.bypassed_; }}}};
   }
 
  private:
@@ -45,7 +46,8 @@ class BypassFromDepth final : public WalkReads {
 }  // namespace
 
 void bypass_from_depth(PolicyList<WalkReads>& list) {
-  list.add<BypassFromDepth>("bypass_from_depth", "bypass from a depth of the page table on");
+  list.add<BypassFromDepth>(
+      "bypass_from_depth", "reads at depth gpu.l2_cache.bypass_from_depth.depth and deeper bypass the cache");
 }
 
 }  // namespace farfault::walk_reads

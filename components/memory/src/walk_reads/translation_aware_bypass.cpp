@@ -37,26 +37,27 @@ class TranslationAwareBypass final : public WalkReads {
       t.count("sampled", sampled, {1, 1 << 20},
               "One in this many page-table lines never bypasses, to measure a bypassed depth's hit rate. 1: "
               "no read bypasses",
-              "assumed; MASK does not specify how a bypassed depth's hit rate is measured");
-      t.flag(
-           "overtakes", overtakes, "Serve reads that bypass before requests stalled at the slice",
-           "off; MASK, section 7.1: on (\"a lower L2 cache queuing latency for bypassed address translation "
-           "requests\")")
+              "assumed; MASK (ASPLOS 2018) does not specify how a bypassed depth's hit rate is measured");
+      t.flag("overtakes", overtakes, "Serve reads that bypass before requests stalled at the slice",
+             "assumed: off; MASK (ASPLOS 2018), section 7.1: on (\"a lower L2 cache queuing latency for "
+             "bypassed address translation requests\")")
           .only_when(sibling("sampled").is_above(1));
       t.count("own_mshrs", own_mshrs, {0, 4096},
               "Additional MSHRs of a slice for reads that bypass. 0: use the cache's MSHRs",
-              "0; MASK, section 5.3: these reads skip the cache, without naming their MSHRs")
+              "assumed: 0; MASK (ASPLOS 2018), section 5.3: these reads skip the cache, without naming their "
+              "MSHRs")
           .only_when(sibling("sampled").is_above(1));
-      t.choice("unmeasured", unmeasured,
-               {{"kept", Unmeasured::kept, "unchanged"},
-                {"forgotten", Unmeasured::forgotten, "none; a depth without a rate does not bypass"}},
-               "Hit rate of a depth, or of warps, after an epoch without look-ups",
-               "kept; MASK does not specify how a bypassed depth's hit rate is measured");
+      t.choice(
+          "unmeasured", unmeasured,
+          {{"kept", Unmeasured::kept, "unchanged"},
+           {"forgotten", Unmeasured::forgotten, "none; a depth without a rate does not bypass"}},
+          "Hit rate of a depth, or of warps, after an epoch without look-ups",
+          "assumed: kept; MASK (ASPLOS 2018) does not specify how a bypassed depth's hit rate is measured");
       t.choice("data_rate", data_rate,
                {{"loads_and_stores", DataRate::loads_and_stores, "loads and stores"},
                 {"loads", DataRate::loads, "loads only"}},
                "Requests of warps whose hit rate is compared with a depth's",
-               "loads_and_stores; MASK, section 5.3: \"data demand requests\"");
+               "assumed: loads_and_stores; MASK (ASPLOS 2018), section 5.3: \"data demand requests\"");
     }
   };
 
@@ -92,24 +93,29 @@ class TranslationAwareBypass final : public WalkReads {
   static auto stats() {
     using T = TranslationAwareBypass const&;
     return std::array<Stat<TranslationAwareBypass>, 11>{{
-        {"bypassed_reads", "count", "Page-walk reads that bypassed the cache, neither hits nor misses",
-         StatKind::counter, [](T t) { return t.bypassed_; }},
-        {"bypassed_depths", "count", "Depths whose reads bypass the cache, summed over slices",
+        {"bypassed_reads", "count",
+         "Page-walk reads that bypassed the L2 cache. Not counted as hits or misses", StatKind::counter,
+         [](T t) { return t.bypassed_; }},
+        {"bypassed_depths", "count", "Page-table depths whose reads bypass the L2 cache, summed over slices",
          StatKind::level, [](T t) { return static_cast<std::uint64_t>(std::popcount(t.passes_)); }},
-        {"changes", "count", "Times that a depth started or stopped bypassing the cache", StatKind::counter,
-         [](T t) { return t.changes_; }},
-        {"root_reads", "count", "Reads of page-table roots that were looked up", StatKind::counter,
-         reads_at<1>},
-        {"root_hits", "count", "Reads of page-table roots that hit", StatKind::counter, hits_at<1>},
-        {"second_reads", "count", "Reads one level below the root that were looked up", StatKind::counter,
-         reads_at<2>},
-        {"second_hits", "count", "Reads one level below the root that hit", StatKind::counter, hits_at<2>},
-        {"third_reads", "count", "Reads two levels below the root that were looked up", StatKind::counter,
-         reads_at<3>},
-        {"third_hits", "count", "Reads two levels below the root that hit", StatKind::counter, hits_at<3>},
-        {"fourth_reads", "count", "Reads three levels below the root that were looked up", StatKind::counter,
-         reads_at<4>},
-        {"fourth_hits", "count", "Reads three levels below the root that hit", StatKind::counter, hits_at<4>},
+        {"changes", "count", "Times that a page-table depth started or stopped bypassing the L2 cache",
+         StatKind::counter, [](T t) { return t.changes_; }},
+        {"root_reads", "count", "Page-walk reads of the page-table root looked up in the L2 cache",
+         StatKind::counter, reads_at<1>},
+        {"root_hits", "count", "Page-walk reads of the page-table root that hit the L2 cache",
+         StatKind::counter, hits_at<1>},
+        {"second_reads", "count", "Page-walk reads one level below the root looked up in the L2 cache",
+         StatKind::counter, reads_at<2>},
+        {"second_hits", "count", "Page-walk reads one level below the root that hit the L2 cache",
+         StatKind::counter, hits_at<2>},
+        {"third_reads", "count", "Page-walk reads two levels below the root looked up in the L2 cache",
+         StatKind::counter, reads_at<3>},
+        {"third_hits", "count", "Page-walk reads two levels below the root that hit the L2 cache",
+         StatKind::counter, hits_at<3>},
+        {"fourth_reads", "count", "Page-walk reads three levels below the root looked up in the L2 cache",
+         StatKind::counter, reads_at<4>},
+        {"fourth_hits", "count", "Page-walk reads three levels below the root that hit the L2 cache",
+         StatKind::counter, hits_at<4>},
     }};
   }
 
@@ -178,8 +184,9 @@ class TranslationAwareBypass final : public WalkReads {
 }  // namespace
 
 void translation_aware_bypass(PolicyList<WalkReads>& list) {
-  list.add<TranslationAwareBypass>("translation_aware_bypass",
-                                   "bypass of depths with a lower hit rate than requests of warps");
+  list.add<TranslationAwareBypass>(
+      "translation_aware_bypass",
+      "reads of a depth bypass the cache if its hit rate is below that of warp requests (MASK, ASPLOS 2018)");
 }
 
 }  // namespace farfault::walk_reads

@@ -14,7 +14,7 @@ class Random final : public EvictionOrder {
   struct Params {
     std::uint64_t seed = 1;
     void describe(ParamTable& t) {
-      t.count("seed", seed, {0, UINT64_MAX}, "Random seed", "simulator setting");
+      t.count("seed", seed, {0, UINT64_MAX}, "Random seed, the same for each GPU", "simulator setting");
     }
   };
   Random(Params const& p, Setup const& setup) : place_(setup.page_bits, setup.spaces), draws_(p.seed) {}

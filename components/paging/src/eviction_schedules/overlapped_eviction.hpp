@@ -17,9 +17,11 @@ class OverlappedEviction : public EvictionSchedule {
   struct Params {
     std::uint32_t ahead = 1;
     void describe(ParamTable& t) {
-      t.count("ahead", ahead, {0, 64},
-              "Units unmapped in advance while pages migrate in, and as many waiting at the copy engine",
-              "assumed: Fig. 10 shows back-to-back transfers only");
+      t.count(
+          "ahead", ahead, {0, 64},
+          "Maximum eviction units unmapped in advance while pages migrate in; as many more are queued at the "
+          "copy engine",
+          "assumed; Batch-aware unified memory (ASPLOS 2020), Fig. 10, shows back-to-back transfers only");
     }
   };
   explicit OverlappedEviction(Params const& p) : ahead_(p.ahead) {}

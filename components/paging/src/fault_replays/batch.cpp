@@ -6,7 +6,7 @@ namespace {
 
 // UVM_PERF_FAULT_REPLAY_POLICY_BATCH (uvm_gpu.h).
 struct Batch final : FaultReplay {
-  Action after(Point m) const override { return m == Point::served ? Action::replay : Action::none; }
+  Action after(Point point) const override { return point == Point::served ? Action::replay : Action::none; }
 };
 
 }  // namespace

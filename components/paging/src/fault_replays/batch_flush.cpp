@@ -7,8 +7,8 @@ namespace {
 // UVM_PERF_FAULT_REPLAY_POLICY_BATCH_FLUSH, the driver's default (uvm_gpu.h). Entries that arrived during the
 // batch are dropped; these accesses fault again if they still have to.
 struct BatchFlush final : FaultReplay {
-  Action after(Point m) const override {
-    return m == Point::served ? Action::flush_and_replay : Action::none;
+  Action after(Point point) const override {
+    return point == Point::served ? Action::flush_and_replay : Action::none;
   }
 };
 

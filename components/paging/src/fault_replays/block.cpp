@@ -6,14 +6,16 @@ namespace {
 
 // UVM_PERF_FAULT_REPLAY_POLICY_BLOCK (uvm_gpu.h).
 struct Block final : FaultReplay {
-  Action after(Point m) const override { return m == Point::buffer_empty ? Action::none : Action::replay; }
+  Action after(Point point) const override {
+    return point == Point::buffer_empty ? Action::none : Action::replay;
+  }
 };
 
 }  // namespace
 
 void block(PolicyList<FaultReplay>& list) {
-  list.add<Block>("block",
-                  "one replay when all pages of a 2 MiB block are mapped, and one at the end of the batch");
+  list.add<Block>(
+      "block", "one replay when all pages of a VA block (2 MiB) are mapped, and one at the end of the batch");
 }
 
 }  // namespace farfault::fault_replays

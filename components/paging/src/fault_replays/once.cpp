@@ -6,7 +6,9 @@ namespace {
 
 // UVM_PERF_FAULT_REPLAY_POLICY_ONCE (uvm_gpu.h).
 struct Once final : FaultReplay {
-  Action after(Point m) const override { return m == Point::buffer_empty ? Action::replay : Action::none; }
+  Action after(Point point) const override {
+    return point == Point::buffer_empty ? Action::replay : Action::none;
+  }
 };
 
 }  // namespace

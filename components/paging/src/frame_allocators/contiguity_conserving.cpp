@@ -132,11 +132,12 @@ class ContiguityConserving final : public FrameAllocator {
         {"large_frames_assigned", "count", "Large frames assigned to one aligned region of a buffer",
          StatKind::counter, [](A a) { return a.assigned_; }},
         {"shared_allocations", "count",
-         "Frames allocated against the soft guarantee, in a large frame with other data", StatKind::counter,
-         [](A a) { return a.against_; }},
+         "Frames allocated in a large frame with data of another address space or of no application "
+         "(Mosaic's soft guarantee not kept)",
+         StatKind::counter, [](A a) { return a.against_; }},
         {"emergency_allocations", "count",
-         "Frames allocated from the emergency list because no large frame was free or could be emptied in "
-         "time",
+         "Frames allocated from Mosaic's emergency frame list: no large frame was free, and none could be "
+         "emptied by compaction",
          StatKind::counter, [](A a) { return a.emergency_; }},
         {"kept_frames", "count",
          "Free base frames in large frames that belong to one address space (memory bloat)", StatKind::level,

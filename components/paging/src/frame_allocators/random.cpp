@@ -20,7 +20,7 @@ class Random final : public FrameAllocator {
   struct Params {
     std::uint64_t seed = 1;
     void describe(ParamTable& t) {
-      t.count("seed", seed, {0, 1'000'000'000}, "Random seed of the frame order", "assumed");
+      t.count("seed", seed, {0, 1'000'000'000}, "Random seed of the frame order", "simulator setting");
     }
   };
 

@@ -10,9 +10,9 @@ struct Contiguous final : PagePlacement {
     memory.each_page([&](PageRange const& buffer, std::uint64_t page, unsigned) {
       auto const part = (page - buffer.first) * memory.gpus() / buffer.count;
       if (!memory.place_near(page, static_cast<std::uint32_t>(part)))
-        throw UserError(
-            "workload '" + memory.workload().name() +
-            "' does not fit in memory: no free frame is left (gpu.dram.capacity, cpu.dram.capacity)");
+        throw UserError("workload '" + memory.workload().name() +
+                        "' does not fit in memory: no free frame is left; increase gpu.dram.capacity or "
+                        "cpu.dram.capacity");
     });
   }
 };

@@ -10,8 +10,8 @@ struct OnCpu final : PagePlacement {
     memory.each_page([&](PageRange const&, std::uint64_t page, unsigned) {
       if (!memory.place(page, kFirstCpu))
         throw UserError("workload '" + memory.workload().name() +
-                        "' does not fit in CPU memory, where memory.placement = cpu places all pages "
-                        "(cpu.dram.capacity)");
+                        "' does not fit in CPU memory, where memory.placement = cpu places all pages; "
+                        "increase cpu.dram.capacity or choose another memory.placement");
     });
   }
 };

@@ -10,9 +10,9 @@ struct Interleave final : PagePlacement {
     memory.each_page([&](PageRange const&, std::uint64_t page, unsigned size) {
       if (!memory.place_near(page,
                              static_cast<std::uint32_t>((memory.in_space(page) >> size) % memory.gpus())))
-        throw UserError(
-            "workload '" + memory.workload().name() +
-            "' does not fit in memory: no free frame is left (gpu.dram.capacity, cpu.dram.capacity)");
+        throw UserError("workload '" + memory.workload().name() +
+                        "' does not fit in memory: no free frame is left; increase gpu.dram.capacity or "
+                        "cpu.dram.capacity");
     });
   }
 };

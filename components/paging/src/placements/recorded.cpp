@@ -39,7 +39,7 @@ class Recorded final : public PagePlacement {
       t.file("map", map,
              "Page-map file (heading page,device; lines such as 1048576,gpu0). Unlisted pages are mapped at "
              "first touch",
-             "none");
+             "simulator setting");
     }
   };
 
@@ -77,7 +77,7 @@ class Recorded final : public PagePlacement {
       }
       if (!memory.place(m.page, *device))
         map.refuse(m, page + " does not fit in the memory of " + map.devices[m.device] +
-                          " (gpu.dram.capacity, cpu.dram.capacity)");
+                          "; increase gpu.dram.capacity or cpu.dram.capacity");
     }
   }
   bool leaves_out() const override { return true; }
@@ -92,7 +92,7 @@ class Recorded final : public PagePlacement {
 }  // namespace
 
 void recorded(PolicyList<PagePlacement>& list) {
-  list.add<Recorded>("recorded", "device in the page map recorded.map");
+  list.add<Recorded>("recorded", "device in the page map memory.recorded.map");
 }
 
 }  // namespace farfault::placements

@@ -13,7 +13,7 @@ class Sequential final : public Prefetcher {
     ByteSize bytes{std::uint64_t{512} << 10};
     void describe(ParamTable& t) {
       t.bytes("bytes", bytes, {ByteSize{4096}, ByteSize{std::uint64_t{2} << 20}},
-              "Bytes prefetched after a faulted page, within its 2 MiB block",
+              "Bytes prefetched after a faulted page, within its VA block (2 MiB)",
               "assumed; Zheng et al., HPCA 2016, give no distance");
     }
   };

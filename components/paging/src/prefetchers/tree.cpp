@@ -67,7 +67,7 @@ class Tree final : public Prefetcher {
 
 void tree(PolicyList<Prefetcher>& list) {
   list.add<Tree>("tree",
-                 "largest subtree of the block around a faulted page whose density exceeds the threshold");
+                 "largest subtree of the VA block around a faulted page whose density exceeds the threshold");
 }
 
 }  // namespace farfault::prefetchers

@@ -14,7 +14,7 @@ class Migrate final : public RemoteTouch {
     void describe(ParamTable& t) {
       t.count("after", after, {1, 1 << 30},
               "Consecutive translation requests of one GPU for a remote page that trigger its migration",
-              "GMMU Bypass, section 2.2: the first");
+              "GMMU Bypass (NPC 2020), section 2.2: the first");
     }
   };
 

@@ -11,7 +11,8 @@ class Random final : public Replacement {
   struct Params {
     std::uint64_t seed = 1;
     void describe(ParamTable& t) {
-      t.count("seed", seed, {1, std::uint64_t{1} << 62}, "Random seed", "assumed");
+      t.count("seed", seed, {1, std::uint64_t{1} << 62}, "Random seed, the same for each array",
+              "simulator setting");
     }
   };
   explicit Random(Params const& p) : state_(p.seed) {}

@@ -20,17 +20,22 @@ class GmmuBypass final : public Router {
     std::uint32_t counter_bits = 8;
     Overflow overflow = Overflow::halves;
     void describe(ParamTable& t) {
-      t.duration("epoch", epoch, {1ns, 1s}, "Length of a sampling epoch", "GMMU Bypass, section 6.1: 10 us");
-      t.number("t1", t1, {0.0, 1.0}, "Share of local pages above which requests are sent to the GMMU only",
-               "GMMU Bypass, section 6.1: 0.85");
-      t.number("t2", t2, {0.0, 1.0}, "Share of local pages below which requests are sent to the IOMMU only",
-               "GMMU Bypass, section 6.1: 0.15");
+      t.duration("epoch", epoch, {1ns, 1s}, "Length of a sampling epoch",
+                 "GMMU Bypass (NPC 2020), section 6.1: 10 us");
+      t.number("t1", t1, {0.0, 1.0},
+               "Fraction of an epoch's translations that are of local pages, above which the next epoch's "
+               "requests are sent to the GMMU only",
+               "GMMU Bypass (NPC 2020), section 6.1: 0.85");
+      t.number("t2", t2, {0.0, 1.0},
+               "Fraction of an epoch's translations that are of local pages, below which the next epoch's "
+               "requests are sent to the IOMMU only. Must not be above t1",
+               "GMMU Bypass (NPC 2020), section 6.1: 0.15");
       t.count("counter_bits", counter_bits, {1, 24}, "Width of the two saturating counters in bits",
-              "GMMU Bypass, section 6.3: 8");
+              "GMMU Bypass (NPC 2020), section 6.3: 8");
       t.choice("overflow", overflow,
                {{"halves", Overflow::halves, "both counters are halved"},
                 {"sticks", Overflow::sticks, "it stays at its maximum"}},
-               "What happens when a counter would exceed its maximum", "assumed: halves");
+               "Reaction to the overflow of a counter", "assumed: halves");
     }
   };
 
@@ -84,9 +89,11 @@ class GmmuBypass final : public Router {
          [](R r) { return r.local_epochs_; }},
         {"remote_epochs", "count", "Epochs with a translation that were predicted remote", StatKind::counter,
          [](R r) { return r.remote_epochs_; }},
-        {"correct_local_epochs", "count", "Epochs predicted local with a share of local pages above t1",
+        {"correct_local_epochs", "count",
+         "Epochs predicted local whose fraction of local pages was above gpu.router.gmmu_bypass.t1",
          StatKind::counter, [](R r) { return r.correct_local_epochs_; }},
-        {"correct_remote_epochs", "count", "Epochs predicted remote with a share of local pages below t2",
+        {"correct_remote_epochs", "count",
+         "Epochs predicted remote whose fraction of local pages was below gpu.router.gmmu_bypass.t2",
          StatKind::counter, [](R r) { return r.correct_remote_epochs_; }},
         {"local_pages", "count", "Counter of local pages in the current epoch", StatKind::level,
          [](R r) { return r.local_; }},

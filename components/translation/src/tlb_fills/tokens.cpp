@@ -61,33 +61,33 @@ class Tokens final : public TlbFill {
                "assumed; MASK's published code: 0.1 of all tokens");
       t.number("threshold", threshold, {0.0, 1.0},
                "Change of the miss rate between epochs above which tokens are added or removed",
-               "MASK, section 5.2: 2%");
+               "MASK (ASPLOS 2018), section 5.2: 2%");
       t.choice("change", change,
                {{"points", Change::points, "absolute change of the miss rate (0.02: 50% to 52%)"},
                 {"relative", Change::relative, "change relative to the previous rate (0.02: 50% to 51%)"}},
-               "Unit of threshold", "assumed: points; MASK, section 5.2: 2%, without a unit");
+               "Unit of threshold", "assumed: points; MASK (ASPLOS 2018), section 5.2: 2%, without a unit");
       t.count("epoch", epoch, {1, 1'000'000'000},
               "Epoch length in GPU cycles: time between changes of the tokens",
-              "MASK, section 5.2: 100K cycles");
+              "MASK (ASPLOS 2018), section 5.2: 100K cycles");
       t.count("bypass_entries", bypass_entries, {1, 65536}, "Entries of the bypass cache, fully associative",
-              "MASK, section 5.2: 32");
+              "MASK (ASPLOS 2018), section 5.2: 32");
       t.choice("invalidation", invalidation,
-               {{"page", Empties::page, "those of its page"}, {"all", Empties::all, "all"}},
+               {{"page", Empties::page, "translations of its page"}, {"all", Empties::all, "all"}},
                "Translations removed from the GPU's TLBs and the bypass cache when a page-table entry is "
                "invalidated",
-               "page; MASK, section 5.2: all");
+               "assumed: page; MASK (ASPLOS 2018), section 5.2: all");
       t.choice("direction", direction,
                {{"none", Direction::none, "down with a higher miss rate, up with a lower one"},
                 {"hill_climbing", Direction::hill_climbing,
                  "a higher miss rate reverses the last change, a lower one repeats it"}},
                "Direction of a change of the tokens",
-               "MASK, section 5.2: none; section 7.4 has a direction register for each application, without "
-               "its use");
-      t.choice(
-          "warps", warps,
-          {{"start", Warps::start, "all since the start"}, {"epoch", Warps::epoch, "those of the epoch"}},
-          "Requests that determine an application's number of warps",
-          "start; MASK, section 7.4: a bit for each warp, reset every epoch");
+               "MASK (ASPLOS 2018), section 5.2: none; section 7.4 has a direction register for each "
+               "application, without its use");
+      t.choice("warps", warps,
+               {{"start", Warps::start, "all requests since the start"},
+                {"epoch", Warps::epoch, "requests of the epoch"}},
+               "Requests that determine an application's number of warps",
+               "assumed: start; MASK (ASPLOS 2018), section 7.4: a bit for each warp, reset every epoch");
     }
   };
 

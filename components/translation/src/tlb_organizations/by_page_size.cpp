@@ -22,7 +22,7 @@ class ByPageSize final : public TlbOrganization {
               "Entries for large pages, in addition to the entries for base pages",
               "Mosaic (MICRO 2017), Table 1: 16 at the L1, 256 at the L2 TLB");
       t.count("large_ways", large_ways, {0, 65536},
-              "Ways of the entries for large pages. Must divide large_entries. 0: fully associative",
+              "Ways of the array for large pages. Must divide large_entries. 0: fully associative",
               "Mosaic (MICRO 2017), Table 1: fully associative");
     }
   };

@@ -79,16 +79,18 @@ class Compressed final : public TlbOrganization {
               "TLB compression (PACT 2020), section 4.2: 2; 3 in section 5.2");
       t.count("compressed_percent", compressed_percent, {0, 100},
               "Percentage of a set's ways that are compressed. Must yield a whole number of ways",
-              "TLB compression, section 4.6: 50; 25 and 75 in section 5.2");
+              "TLB compression (PACT 2020), section 4.6: 50; 25 and 75 in section 5.2");
       t.count("virtual_delta", virtual_delta, {1, 63},
-              "Virtual delta in bits: low bits of the virtual page number above the set index",
-              "TLB compression, section 4.2: 13");
+              "Width of the virtual delta in bits: the part of the virtual page number, above the set index, "
+              "that a compressed translation stores. The base has the higher bits",
+              "TLB compression (PACT 2020), section 4.2: 13");
       t.count("physical_delta", physical_delta, {1, 63},
-              "Physical delta in bits: low bits of the physical page number",
-              "TLB compression, section 4.2: 9");
+              "Width of the physical delta in bits: the low part of the physical page number that a "
+              "compressed translation stores. The base has the higher bits",
+              "TLB compression (PACT 2020), section 4.2: 9");
       t.count("sets_per_base", sets_per_base, {0, 65536},
               "Sets that share a base. Must divide the number of sets. 0: all sets",
-              "TLB compression, section 4.3: 1; 2 and 4 in section 5.2, all in section 4.7 (L1)");
+              "TLB compression (PACT 2020), section 4.3: 1; 2 and 4 in section 5.2, all in section 4.7 (L1)");
       t.choice(
           "rebasing", rebasing,
           {{"cumulative", Rebasing::cumulative, "all insertions"},
@@ -97,25 +99,28 @@ class Compressed final : public TlbOrganization {
             "insertions and hits; a compressed insertion or hit resets the counter"},
            {"none", Rebasing::none, "none, the base never changes"}},
           "Uncompressed translations that decrement the re-basing counter",
-          "TLB compression, section 4.5: cumulative; section 5.2: consecutive or stream");
+          "TLB compression (PACT 2020), section 4.5: cumulative; section 5.2: consecutive or stream");
       t.count("rebase_after", rebase_after, {1, 1'000'000},
-              "Uncompressed translations counted before re-basing", "TLB compression, section 4.5: 16")
+              "Uncompressed translations counted before re-basing",
+              "TLB compression (PACT 2020), section 4.5: 16")
           .only_when(sibling("rebasing").is_not("none"));
       t.choice("base", base,
                {{"next", NewBase::next, "the next translation filled"},
                 {"searched", NewBase::searched,
-                 "the uncompressed translation closest to all others of its sets"}},
-               "Source of the new base", "TLB compression, section 4.6: the next")
+                 "the translation in the uncompressed ways from which the others of its sets differ in the "
+                 "fewest low bits"}},
+               "New base when the re-basing counter reaches zero",
+               "TLB compression (PACT 2020), section 4.6: the next")
           .only_when(sibling("rebasing").is_not("none"));
       t.count("latency", latency, {0, 10'000},
-              "Additional hit latency of a compressed translation in cycles. 0: none, required in all TLBs "
+              "Additional latency of a hit on a compressed translation, in cycles. Must be 0 in all TLBs "
               "except the L2 TLB",
-              "TLB compression, section 4.4: 0, bases and deltas are compared in parallel");
+              "TLB compression (PACT 2020), section 4.4: 0, bases and deltas are compared in parallel");
       t.count("large_entries", large_entries, {0, 65536},
               "Entries for large pages, in addition to the entries for base pages. 0: shared entries",
               "assumed: shared; in the paper all pages have one size");
       t.count("large_ways", large_ways, {0, 65536},
-              "Ways of the entries for large pages. Must divide large_entries. 0: fully associative",
+              "Ways of the array for large pages. Must divide large_entries. 0: fully associative",
               "assumed: fully associative, as in Mosaic (MICRO 2017), Table 1")
           .only_when(sibling("large_entries").is_above(0));
     }

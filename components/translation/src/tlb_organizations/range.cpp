@@ -40,7 +40,8 @@ class Range final : public TlbOrganization {
               "Entries for ranges, fully associative, in addition to the entries for pages",
               "assumed: 32, as in Redundant Memory Mappings (ISCA 2015)");
       t.count("fetched_pages", fetched_pages, {0, 1 << 20},
-              "Maximum contiguous neighbours in the page table filled on each side of a filled page. 0: none",
+              "Maximum contiguous pages on each side of a filled page that are filled with it from the page "
+              "table. 0: none",
               "assumed: all, as with a range table (ISCA 2015)");
     }
   };

@@ -40,7 +40,8 @@ class Unified final : public WalkCache {
 
 void unified(PolicyList<WalkCache>& list) {
   list.add<Unified>(
-      "unified", "one fully associative array for the nodes of all levels, searched from the deepest level");
+      "unified",
+      "one fully associative array for all levels; a walk starts at the deepest entry cached on its path");
 }
 
 }  // namespace farfault::walk_caches

@@ -3,8 +3,7 @@
 // each of its events. The SM is unaware of it.
 //
 // - Method: one event's effects follow from the State before and after it: the transactions that its
-// load/store
-//   unit has passed, in order, one per cycle, and the place where each waits now.
+//   load/store unit has passed, in order, one per cycle, and the place where each waits now.
 // - Guarantee: times are split as in the latency stack (sm_latency.cpp); if every transaction is traced, they
 //   add up to it exactly. If a response has the durations of its stages but not their times, the stages are
 //   placed in order, followed by the response's way back.

@@ -10,8 +10,9 @@
 //   gpu.sm.thread_blocks accepts it (thread_blocks.hpp).
 // - Counters: SMs report a kernel's counters with its last block on the SM; the sums are sent to the host
 //   with the kernel's end (kernel_counts.hpp).
-// - Write-back of L2 caches at the end of a kernel (host.hpp): a single GPU starts it after its last
-//   block; one of several reports its last block, and starts it at the host's request.
+// - Write-back of L2 caches at the end of a kernel (host.hpp): with one GPU, the dispatcher starts it after
+//   the last block. With several, each dispatcher reports its last block to the host and starts the
+//   write-back when it receives KernelEnd.
 #pragma once
 
 #include <array>
@@ -51,18 +52,18 @@ struct DispatcherSpec {
 // The blocks of an SM.
 struct SmBlocks {
   SmUse use{};
-  std::uint64_t extra = 0;  // of these, blocks beyond the limits of issue
+  std::uint64_t extra = 0;  // blocks of the SM beyond its issue limits
 };
 
-// A kernel: its blocks on this GPU, counted from 0.
+// The running kernel of a stream and its blocks on this GPU, which are numbered from 0.
 struct KernelShare {
   std::uint32_t kernel = 0;
   std::uint32_t launch = 0;
-  std::uint32_t slices_writing = 0;
+  std::uint32_t slices_writing = 0;  // L2 slices that have not completed the write-back at the kernel's end
   std::uint32_t unused = 0;
-  std::uint64_t next = 0;
-  std::uint64_t count = 0;
-  std::uint64_t running = 0;
+  std::uint64_t next = 0;     // next block to dispatch
+  std::uint64_t count = 0;    // blocks of this GPU
+  std::uint64_t running = 0;  // blocks on SMs
 };
 
 struct DispatcherStats {

@@ -10,8 +10,7 @@
 // - Relaunch: a relaunched application also starts again after that, until every application of the host has
 //   run as often as it repeats. From then on no operation starts; running operations complete.
 // - Write-back of L2 caches at the end of a kernel: the kernel completes when all slices have written back.
-// As
-//   GPUs also write to slices of other GPUs, each of several GPUs reports its last block; the host then
+//   GPUs also write to slices of other GPUs: with several GPUs, each reports its last block; the host then
 //   requests the write-back from all its GPUs, and each reports again.
 // - Table of kernels: a row has the kernel's counts on all its SMs, a column per statistic of SmStats.
 //   Over all completed kernels, with none running, they add up to the statistics of the SMs. Operations

@@ -5,7 +5,8 @@
 // Guarantees: an increase of any size is reported exactly. Reports are complete: the message that a block, or
 // the kernel, has ended carries the number of report messages; a missing one at the kernel's end aborts the
 // program.
-// Cost: one byte per seven bits of an increase, 34 per message; no allocation.
+// Cost: for each counter up to the last one that has increased, one byte per seven bits of its increase, at
+// least one; 34 bytes per message; no allocation.
 #pragma once
 
 #include <algorithm>

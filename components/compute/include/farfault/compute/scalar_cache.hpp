@@ -2,19 +2,17 @@
 // The scalar cache of a few SMs (GCN: of up to four CUs; NVIDIA: the constant cache of one SM): serves reads
 // that a warp makes once for all its lanes.
 //
-// - Requests take a cycle of the port, are translated by the cache's own TLB, whose misses are sent to the L2
-//   TLB, and are looked up. Misses are merged by line and read from the L2 cache or, over the RDMA engine,
-//   from another device.
-// - Stalls: requests without an MSHR wait in order; hits, and requests that need none or find one, pass them.
-// - The cache is read-only and is invalidated when another kernel of any application starts.
-// - Kernel arguments are in the memory of the kernel's own GPU, written there by the launch, and are not
-//   translated.
-// - Invalidations drop the page's translation at once, and its lines when the reads that used
-//   the translation are done; then they are acknowledged.
-// - Faults: requests for a faulted page are kept until its replay. Their SMs are notified of the replay. The
-//   requests are then looked up again before stalled requests, or, if the page has migrated, read with the
-//   frame in the replay. Translated requests are read in order, before all other waiting requests, and an
-//   invalidation waits for them.
+// - Request: one port cycle, a look-up in the cache's own TLB (misses: L2 TLB), a look-up in the cache.
+//   Misses are merged by line and read from the L2 cache or, over the RDMA engine, from another device.
+// - Stalls: a request without a free MSHR stalls, in order with other stalled requests. Later requests that
+//   need no new MSHR, or get one, proceed.
+// - Read-only; cleared at the first request of each kernel launch, of any application.
+// - Kernel arguments are in the memory of the kernel's own GPU, written by the launch, and not translated.
+// - Invalidation: drops the page's translation at once, and its lines when the reads that used the
+//   translation are done; then it is acknowledged.
+// - Fault: a request to a faulted page stalls until its replay; its SM is notified of both.
+// - Order after a response: requests with a physical address (translated, or replayed with the frame of a
+//   migrated page), then other replayed requests, looked up again, then stalled requests.
 #pragma once
 
 #include <array>
@@ -61,7 +59,7 @@ struct ScalarCacheParams {
             "assumed (MGPUSim 4.2: 128)");
     t.count("tlb_entries", tlb_entries, {1, 4096}, "Entries of the cache's TLB, fully associative",
             "MGPUSim 4.2 (shader array builder): 64");
-    t.count("tlb_mshrs", tlb_mshrs, {1, 4096}, "Maximum pages with an outstanding miss",
+    t.count("tlb_mshrs", tlb_mshrs, {1, 4096}, "Maximum pages with an outstanding miss of the cache's TLB",
             "assumed (MGPUSim 4.2: 64)");
     tlb.describe(t, "tlb_", "Akita 4.9 (mem/vm/tlb): least recently used");
     t.count("requests", requests, {1, 1024}, "Maximum outstanding requests of an SM at its scalar cache",
@@ -72,9 +70,9 @@ struct ScalarCacheParams {
 struct ScalarCacheSpec {
   ScalarCacheParams params;
   Clock clock{1'000'000'000};
-  std::uint32_t index = 0;        // among the clients of the L2 TLB
-  std::uint16_t memory_port = 0;  // and among the clients of the L2 slices
-  std::uint16_t remote_port = 0;  // and of the RDMA engine
+  std::uint32_t index = 0;        // number of this cache among the clients of the L2 TLB
+  std::uint16_t memory_port = 0;  // its number among the clients of the L2 slices
+  std::uint16_t remote_port = 0;  // its number among the clients of the RDMA engine
   DeviceId device = 0;
   std::uint32_t line_bytes = 64;
   unsigned page_bits = 12;
@@ -98,12 +96,15 @@ struct ScalarCacheStats {
   static std::span<Stat<ScalarCacheStats> const> list() {
     using S = ScalarCacheStats const&;
     static constexpr auto all = std::to_array<Stat<ScalarCacheStats>>({
-        {"hits", "count", "Requests that hit", StatKind::counter, [](S s) { return s.hits; }},
-        {"misses", "count", "Requests that missed, merged ones included", StatKind::counter,
+        {"hits", "count", "Requests that hit the scalar cache", StatKind::counter,
+         [](S s) { return s.hits; }},
+        {"misses", "count", "Requests that missed the scalar cache, merged ones included", StatKind::counter,
          [](S s) { return s.misses; }},
-        {"tlb_hits", "count", "Requests that hit the cache's TLB. Kernel arguments need no translation",
+        {"tlb_hits", "count",
+         "Requests that hit the scalar cache's TLB. Reads of kernel arguments are not translated and not "
+         "counted",
          StatKind::counter, [](S s) { return s.tlb_hits; }},
-        {"tlb_misses", "count", "Requests that missed the cache's TLB", StatKind::counter,
+        {"tlb_misses", "count", "Requests that missed the scalar cache's TLB", StatKind::counter,
          [](S s) { return s.tlb_misses; }},
         {"remote_accesses", "count", "Lines read from the memory of another device", StatKind::counter,
          [](S s) { return s.remote_accesses; }},

@@ -215,50 +215,62 @@ struct SmState {
          [](S s) { return s.units.shared_bytes(); }},
         {"l1_tlb_invalidated", "count", "L1 TLB entries removed by invalidations", StatKind::counter,
          [](S s) { return s.l1_tlb_invalidated; }},
-        Stat<SmState>{"active_time", "ps", "Time in which a warp executed or could issue", StatKind::counter,
-                      [](S s) { return s.times.activity.in(SmActivity::active); }}
+        Stat<SmState>{"active_time", "ps", "Time in which a warp executed or could issue, summed over SMs",
+                      StatKind::counter, [](S s) { return s.times.activity.in(SmActivity::active); }}
             .stored_summed(),
-        Stat<SmState>{"memory_stall_time", "ps", "Issue-stall time dominated by memory accesses",
+        Stat<SmState>{"memory_stall_time", "ps",
+                      "Time in which no warp executed or could issue, with memory accesses as the most "
+                      "frequent stall cause, summed over SMs",
                       StatKind::counter, [](S s) { return s.times.activity.in(SmActivity::memory_stall); }}
             .stored_summed(),
-        Stat<SmState>{"fault_stall_time", "ps", "Issue-stall time dominated by page faults",
+        Stat<SmState>{"fault_stall_time", "ps",
+                      "Time in which no warp executed or could issue, with page faults as the most frequent "
+                      "stall cause, summed over SMs",
                       StatKind::counter, [](S s) { return s.times.activity.in(SmActivity::fault_stall); }}
             .stored_summed(),
         Stat<SmState>{"load_store_stall_time", "ps",
-                      "Issue-stall time dominated by a stalled load/store unit", StatKind::counter,
+                      "Time in which no warp executed or could issue, with the load/store unit as the most "
+                      "frequent stall cause, summed over SMs",
+                      StatKind::counter,
                       [](S s) { return s.times.activity.in(SmActivity::load_store_stall); }}
             .stored_summed(),
         Stat<SmState>{"scalar_stall_time", "ps",
-                      "Issue-stall time dominated by warps waiting to send scalar-cache requests",
+                      "Time in which no warp executed or could issue, with the limit of scalar-cache "
+                      "requests as the most frequent stall cause, summed over SMs",
                       StatKind::counter, [](S s) { return s.times.activity.in(SmActivity::scalar_stall); }}
             .stored_summed(),
-        Stat<SmState>{"barrier_stall_time", "ps", "Issue-stall time dominated by barriers", StatKind::counter,
-                      [](S s) { return s.times.activity.in(SmActivity::barrier_stall); }}
+        Stat<SmState>{"barrier_stall_time", "ps",
+                      "Time in which no warp executed or could issue, with barriers as the most frequent "
+                      "stall cause, summed over SMs",
+                      StatKind::counter, [](S s) { return s.times.activity.in(SmActivity::barrier_stall); }}
             .stored_summed(),
-        Stat<SmState>{"stopped_time", "ps",
-                      "Time in which the SM was stopped by the driver or the thread-block policy",
-                      StatKind::counter, [](S s) { return s.times.activity.in(SmActivity::stopped); }}
+        Stat<SmState>{
+            "stopped_time", "ps",
+            "Time in which the SM was stopped by the driver or the thread-block policy, summed over SMs",
+            StatKind::counter, [](S s) { return s.times.activity.in(SmActivity::stopped); }}
             .stored_summed(),
         Stat<SmState>{"l1_tlb_mshr_wait_time", "ps",
-                      "Stall time of the load/store unit without a free L1 TLB MSHR", StatKind::counter,
+                      "Stall time of the load/store unit without a free L1 TLB MSHR, summed over SMs",
+                      StatKind::counter,
                       [](S s) { return s.times.load_store.in(LoadStoreStall::l1_tlb_mshr); }}
             .stored_summed(),
         Stat<SmState>{"faulted_wait_time", "ps",
-                      "Stall time of the load/store unit at the limit of faulted pages or faulted accesses",
+                      "Stall time of the load/store unit at the limit of faulted pages or faulted accesses, "
+                      "summed over SMs",
                       StatKind::counter, [](S s) { return s.times.load_store.in(LoadStoreStall::faulted); }}
             .stored_summed(),
         Stat<SmState>{"l1_mshr_wait_time", "ps",
-                      "Stall time of the load/store unit without a free L1 cache MSHR", StatKind::counter,
-                      [](S s) { return s.times.load_store.in(LoadStoreStall::l1_mshr); }}
+                      "Stall time of the load/store unit without a free L1 cache MSHR, summed over SMs",
+                      StatKind::counter, [](S s) { return s.times.load_store.in(LoadStoreStall::l1_mshr); }}
             .stored_summed(),
         Stat<SmState>{"l2_credit_wait_time", "ps",
-                      "Stall time of the load/store unit without a credit of an L2 slice", StatKind::counter,
-                      [](S s) { return s.times.load_store.in(LoadStoreStall::l2_credit); }}
+                      "Stall time of the load/store unit without a credit of an L2 slice, summed over SMs",
+                      StatKind::counter, [](S s) { return s.times.load_store.in(LoadStoreStall::l2_credit); }}
             .stored_summed(),
-        Stat<SmState>{"remote_credit_wait_time", "ps",
-                      "Stall time of the load/store unit without a credit for remote accesses",
-                      StatKind::counter,
-                      [](S s) { return s.times.load_store.in(LoadStoreStall::remote_credit); }}
+        Stat<SmState>{
+            "remote_credit_wait_time", "ps",
+            "Stall time of the load/store unit without a credit for remote accesses, summed over SMs",
+            StatKind::counter, [](S s) { return s.times.load_store.in(LoadStoreStall::remote_credit); }}
             .stored_summed(),
         Stat<SmState>{"load_latency", "ps", "Latency of loads from issue to data", StatKind::histogram,
                       nullptr, SmTimes::kBins,
@@ -274,7 +286,8 @@ struct SmState {
         {"warps_in_faults", "count", "Warps stalled only by page faults", StatKind::level,
          [](S s) { return std::uint64_t{s.warps.waiting_for_faults().warps}; }},
         {"blocks_in_faults", "count",
-         "Thread blocks whose live warps are all stalled by page faults, or at a barrier behind these warps",
+         "Thread blocks whose unfinished warps are all stalled on page faults or at a barrier, at least one "
+         "of them on a page fault",
          StatKind::level, [](S s) { return std::uint64_t{s.warps.waiting_for_faults().blocks}; }},
         Stat<SmState>{"waiting_blocks", "count",
                       "Thread blocks that cannot issue: not started or swapped out", StatKind::level,

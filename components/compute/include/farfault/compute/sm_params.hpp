@@ -72,7 +72,7 @@ struct SmParams {
              "GCN3 ISA: one_of_each_kind; NVIDIA white papers from Volta on: one");
     warp_order.describe(t, "warp_order", "Warp scheduling: selection of a ready warp",
                         "assumed; GPGPU-Sim's default is greedy-then-oldest");
-    thread_blocks.describe(t, "thread_blocks", "Thread blocks held by an SM, and their swapping",
+    thread_blocks.describe(t, "thread_blocks", "Thread-block policy: blocks held by an SM, and swapping",
                            "CUDA: occupancy");
   }
 };
@@ -88,8 +88,9 @@ struct L1TlbParams {
   TlbPolicies policies;
   void describe(ParamTable& t) {
     t.count("entries", entries, {1, 65536}, "Entries of the L1 TLB",
-            "GMMU Bypass, Table 1: 1 set of 32 ways");
-    t.count("ways", ways, {1, 65536}, "Ways of the L1 TLB. Must divide entries", "GMMU Bypass, Table 1");
+            "GMMU Bypass (NPC 2020), Table 1: 1 set of 32 ways");
+    t.count("ways", ways, {1, 65536}, "Ways of the L1 TLB. Must divide entries",
+            "GMMU Bypass (NPC 2020), Table 1");
     t.count("latency", latency, {1, 1000}, "Look-up latency in cycles",
             "MGPUSim 4.2 (shader array builder): 1");
     t.count("mshrs", mshrs, {1, 4096}, "Maximum pages with an outstanding miss",

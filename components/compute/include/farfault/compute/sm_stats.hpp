@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters of an SM, by stream; each is also a column of the table of kernels (host.hpp).
 //
-// Latency stack. access_time is the time of all transactions from issue to data, or to the
-// acknowledgement of a store, summed; each moment of it belongs to one stage. It is the number of outstanding
-// transactions integrated over time (Little's law), while a stage is added when it ends. The difference is
-// time_under_way: the time of outstanding transactions in their current stages (for stores, until all
-// stores of their warp are acknowledged).
-// - The stages and time_under_way add up to access_time exactly, in every sample and at the end of a stopped
-//   run; the stages alone do when no transaction is outstanding, for an SM and for a kernel.
-// - A transaction merged with an earlier request in an MSHR counts the last part of that request's stages
-//   (protocols/stages.hpp).
-// - Scalar loads and contexts of thread blocks are not included.
-//
-// SM states are counted over the SM's whole time (SmState), and by stream over resident_time, the time in
-// which it holds thread blocks of the stream: there the state is that of the stream's own warps, by the same
-// rule (Residents). The parts of a kernel or an application add up to its resident_time exactly. Kernels that
-// share an SM have separate parts: one may wait while another executes.
+// - Latency stack: access_time is the time from issue to data (stores: to the acknowledgement), summed over
+//   transactions. It grows continuously (Little's law: outstanding transactions x time); stages grow at
+//   their end.
+// - time_under_way: access_time of outstanding transactions in their current stage (stores: until all stores
+//   of their warp are acknowledged). 0 if no transaction is outstanding.
+// - Exact: stages + time_under_way = access_time, in every sample and at the end of a stopped run.
+// - A transaction merged in an MSHR counts the last part of the request's stages (protocols/stages.hpp).
+// - Excluded: scalar loads, contexts of thread blocks.
+// - SM states: SmTime over the SM's whole time; resident_* by stream, while the SM holds blocks of the
+//   stream, with the state of the stream's own warps by the same rule (Residents). The parts of a kernel or
+//   an application add up to its resident_time exactly.
 #pragma once
 
 #include <algorithm>
@@ -57,8 +53,9 @@ struct AccessStages {
   }
 };
 
-// The state of an SM at each moment. While no warp executes or could issue, it is what most
-// of its warps wait for; in a tie, the first one below.
+// State of an SM. active: a warp executes or could issue. stopped: by the driver or the thread-block policy.
+// idle: no warp is in its slots. Otherwise the most frequent stall cause of its warps; in a tie, the first
+// one below.
 enum class SmActivity : std::uint8_t {
   active,
   memory_stall,
@@ -141,16 +138,18 @@ struct SmStats {
          "Transactions that missed the L1 TLB and were translated by the IOMMU", StatKind::counter,
          [](S s) { return s.iommu_translations; }},
         {"fault_translations", "count",
-         "Transactions that missed the L1 TLB and whose page was faulted, or mapped by their fault",
-         StatKind::counter, [](S s) { return s.fault_translations; }},
+         "Transactions that missed the L1 TLB and raised a page fault or stalled on one", StatKind::counter,
+         [](S s) { return s.fault_translations; }},
         {"l1_hits", "count", "Loads that hit the L1 cache", StatKind::counter, [](S s) { return s.l1_hits; }},
         {"l1_misses", "count", "Loads that missed the L1 cache", StatKind::counter,
          [](S s) { return s.l1_misses; }},
         {"stores", "count", "Store transactions, written through", StatKind::counter,
          [](S s) { return s.stores; }},
-        {"l2_hits", "count", "Requests that hit this GPU's L2 cache. Merged requests count once",
+        {"l2_hits", "count",
+         "Requests to the L2 cache of the SM's GPU that hit. Requests merged in the L1 cache count once",
          StatKind::counter, [](S s) { return s.l2_hits; }},
-        {"l2_misses", "count", "Requests that missed this GPU's L2 cache. Merged requests count once",
+        {"l2_misses", "count",
+         "Requests to the L2 cache of the SM's GPU that missed. Requests merged in the L1 cache count once",
          StatKind::counter, [](S s) { return s.l2_misses; }},
         {"remote_accesses", "count", "Accesses to the memory of another device", StatKind::counter,
          [](S s) { return s.remote_accesses; }},
@@ -163,96 +162,109 @@ struct SmStats {
         {"blocks", "count", "Thread blocks completed", StatKind::counter, [](S s) { return s.blocks; }},
         {"faulted", "count", "Transactions stalled by a page fault", StatKind::counter,
          [](S s) { return s.faulted; }},
-        {"replayed", "count", "Transactions resumed by a replay of their page", StatKind::counter,
+        {"replayed", "count", "Transactions resumed by a replay", StatKind::counter,
          [](S s) { return s.replayed; }},
         Stat<SmStats>{"access_time", "ps",
                       "Time of transactions from issue to data or acknowledgement, summed over transactions",
                       StatKind::counter, [](S s) { return s.whole_access_time(); }}
             .stored_summed(),
         Stat<SmStats>{"time_under_way", "ps",
-                      "Access time of outstanding transactions in their current stage", StatKind::level,
-                      [](S s) { return s.whole_access_time() - s.stages.sum(); }}
+                      "Part of access_time of outstanding transactions since the start of their current "
+                      "stage, in no time_in_* statistic yet",
+                      StatKind::level, [](S s) { return s.whole_access_time() - s.stages.sum(); }}
             .stored_summed()
             .stored_in_summary(),
         Stat<SmStats>{"time_in_load_store", "ps",
-                      "Access time spent in the load/store unit, waiting for issue, an MSHR or a credit",
+                      "Part of access_time in the load/store unit: waiting for issue, an MSHR or a credit",
                       StatKind::counter, [](S s) { return s.stages.load_store; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_l1_tlb", "ps", "Access time spent on L1 TLB look-ups", StatKind::counter,
+        Stat<SmStats>{"time_in_l1_tlb", "ps", "Part of access_time for L1 TLB look-ups", StatKind::counter,
                       [](S s) { return s.stages.l1_tlb; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_l2_tlb", "ps",
-                      "Access time from an L1 TLB miss to its response, without the stages behind the L2 TLB",
-                      StatKind::counter, [](S s) { return s.stages.l2_tlb; }}
+        Stat<SmStats>{
+            "time_in_l2_tlb", "ps",
+            "Part of access_time from an L1 TLB miss to its response, without GMMU, IOMMU and links",
+            StatKind::counter, [](S s) { return s.stages.l2_tlb; }}
             .stored_summed(),
         Stat<SmStats>{"time_in_walk_queue", "ps",
-                      "Access time spent at the GMMU before the start of a page walk", StatKind::counter,
+                      "Part of access_time at the GMMU before the start of a page walk", StatKind::counter,
                       [](S s) { return s.stages.walk_queue; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_walk", "ps", "Access time spent on page walks of the GMMU", StatKind::counter,
-                      [](S s) { return s.stages.walk; }}
+        Stat<SmStats>{"time_in_walk", "ps", "Part of access_time for page walks of the GMMU",
+                      StatKind::counter, [](S s) { return s.stages.walk; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_iommu", "ps", "Access time spent at the IOMMU, in its queue and walks",
+        Stat<SmStats>{"time_in_iommu", "ps", "Part of access_time at the IOMMU, in its queue and walks",
                       StatKind::counter, [](S s) { return s.stages.iommu; }}
             .stored_summed(),
         Stat<SmStats>{"time_in_fault", "ps",
-                      "Access time spent waiting for the replay of a faulted page, or at an IOMMU that maps "
-                      "the page without a replay",
+                      "Part of access_time from a fault response to the replay, or at an IOMMU that maps the "
+                      "page without a replay",
                       StatKind::counter, [](S s) { return s.stages.fault; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_l1_cache", "ps", "Access time spent on L1 cache look-ups", StatKind::counter,
-                      [](S s) { return s.stages.l1_cache; }}
+        Stat<SmStats>{"time_in_l1_cache", "ps", "Part of access_time for L1 cache look-ups",
+                      StatKind::counter, [](S s) { return s.stages.l1_cache; }}
             .stored_summed(),
-        Stat<SmStats>{
-            "time_in_l2_cache", "ps",
-            "Access time from an L1 cache miss or store to the response of this GPU's L2 cache, without DRAM",
-            StatKind::counter, [](S s) { return s.stages.l2_cache; }}
+        Stat<SmStats>{"time_in_l2_cache", "ps",
+                      "Part of access_time from an L1 cache miss or store to the response of the L2 cache of "
+                      "the SM's GPU, without DRAM",
+                      StatKind::counter, [](S s) { return s.stages.l2_cache; }}
             .stored_summed(),
         Stat<SmStats>{"time_in_dram_queue", "ps",
-                      "Access time spent in the queues of this GPU's DRAM channels", StatKind::counter,
-                      [](S s) { return s.stages.dram_queue; }}
+                      "Part of access_time in the queues of the DRAM channels of the SM's GPU",
+                      StatKind::counter, [](S s) { return s.stages.dram_queue; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_dram", "ps", "Access time spent in this GPU's DRAM", StatKind::counter,
+        Stat<SmStats>{"time_in_dram", "ps",
+                      "Part of access_time in the DRAM of the SM's GPU, without queueing", StatKind::counter,
                       [](S s) { return s.stages.dram; }}
             .stored_summed(),
-        Stat<SmStats>{"time_in_links", "ps", "Access time spent on interconnect links", StatKind::counter,
+        Stat<SmStats>{"time_in_links", "ps", "Part of access_time on interconnect links", StatKind::counter,
                       [](S s) { return s.stages.links; }}
             .stored_summed(),
         Stat<SmStats>{"time_in_remote_memory", "ps",
-                      "Access time spent in the cache and memory of another device", StatKind::counter,
-                      [](S s) { return s.stages.remote_memory; }}
+                      "Part of access_time in the cache and memory of another device, queueing included",
+                      StatKind::counter, [](S s) { return s.stages.remote_memory; }}
             .stored_summed(),
         Stat<SmStats>{
-            "resident_time", "ps", "Time in which SMs held thread blocks, summed over SMs", StatKind::counter,
+            "resident_time", "ps", "Time in which an SM held thread blocks, summed over SMs",
+            StatKind::counter,
             [](S s) { return std::accumulate(s.resident.begin(), s.resident.end(), std::uint64_t{0}); }}
             .stored_summed(),
         Stat<SmStats>{"resident_active_time", "ps",
-                      "Resident time in which a warp of these blocks executed or could issue",
+                      "Part of resident_time in which a warp of these blocks executed or could issue",
                       StatKind::counter, [](S s) { return s.resident_in(SmActivity::active); }}
             .stored_summed(),
         Stat<SmStats>{"resident_memory_stall_time", "ps",
-                      "Resident issue-stall time dominated by memory accesses", StatKind::counter,
-                      [](S s) { return s.resident_in(SmActivity::memory_stall); }}
+                      "Part of resident_time in which no warp of these blocks executed or could issue, with "
+                      "memory accesses as the most frequent stall cause",
+                      StatKind::counter, [](S s) { return s.resident_in(SmActivity::memory_stall); }}
             .stored_summed(),
-        Stat<SmStats>{"resident_fault_stall_time", "ps", "Resident issue-stall time dominated by page faults",
+        Stat<SmStats>{"resident_fault_stall_time", "ps",
+                      "Part of resident_time in which no warp of these blocks executed or could issue, with "
+                      "page faults as the most frequent stall cause",
                       StatKind::counter, [](S s) { return s.resident_in(SmActivity::fault_stall); }}
             .stored_summed(),
         Stat<SmStats>{"resident_load_store_stall_time", "ps",
-                      "Resident issue-stall time dominated by the load/store unit", StatKind::counter,
-                      [](S s) { return s.resident_in(SmActivity::load_store_stall); }}
+                      "Part of resident_time in which no warp of these blocks executed or could issue, with "
+                      "the load/store unit as the most frequent stall cause",
+                      StatKind::counter, [](S s) { return s.resident_in(SmActivity::load_store_stall); }}
             .stored_summed(),
         Stat<SmStats>{"resident_scalar_stall_time", "ps",
-                      "Resident issue-stall time dominated by the scalar cache", StatKind::counter,
-                      [](S s) { return s.resident_in(SmActivity::scalar_stall); }}
+                      "Part of resident_time in which no warp of these blocks executed or could issue, with "
+                      "the limit of scalar-cache requests as the most frequent stall cause",
+                      StatKind::counter, [](S s) { return s.resident_in(SmActivity::scalar_stall); }}
             .stored_summed(),
-        Stat<SmStats>{"resident_barrier_stall_time", "ps", "Resident issue-stall time dominated by barriers",
+        Stat<SmStats>{"resident_barrier_stall_time", "ps",
+                      "Part of resident_time in which no warp of these blocks executed or could issue, with "
+                      "barriers as the most frequent stall cause",
                       StatKind::counter, [](S s) { return s.resident_in(SmActivity::barrier_stall); }}
             .stored_summed(),
-        Stat<SmStats>{"resident_stopped_time", "ps",
-                      "Resident time in which the SM was stopped by the driver or the thread-block policy",
-                      StatKind::counter, [](S s) { return s.resident_in(SmActivity::stopped); }}
+        Stat<SmStats>{
+            "resident_stopped_time", "ps",
+            "Part of resident_time in which the SM was stopped by the driver or the thread-block policy",
+            StatKind::counter, [](S s) { return s.resident_in(SmActivity::stopped); }}
             .stored_summed(),
-        Stat<SmStats>{"resident_outside_time", "ps", "Resident time with all blocks swapped out",
+        Stat<SmStats>{"resident_outside_time", "ps",
+                      "Part of resident_time in which all of these blocks were swapped out",
                       StatKind::counter, [](S s) { return s.resident_in(SmActivity::idle); }}
             .stored_summed(),
     });
@@ -278,8 +290,8 @@ struct OutstandingAccesses {
   }
 };
 
-// The streams with blocks on an SM, and the state of each stream's warps. For a single stream it is
-// the SM's state: its share is a difference of the SM's own times, at no cost per event.
+// The streams with blocks on an SM, and the state of each stream's warps. The times of a single stream are
+// differences of the SM's times, at no cost per event.
 class Residents {
  public:
   Residents() = default;

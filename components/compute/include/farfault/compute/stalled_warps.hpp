@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The maximum number of warps of an SM stalled on one translation, per application, since the SM last
-// reported it (WalkPressure). Without applications nothing is counted, at no cost.
+// Maximum number of warps of an SM stalled on one translation, per application (for WalkPressure).
 //
-// Warps are added in order of arrival. Consecutive transactions of a warp count as one warp; a warp that
-// appears again after another counts twice.
+// - begin() at each translation that arrives, then add() per transaction that waited for it, in order of
+//   arrival. take() returns the maximum since the last take() and resets it.
+// - Consecutive transactions of one warp count once; a warp that appears again after another counts again.
+// - Values saturate at WalkPressure::kMax (63). Constructed with 0 applications, nothing is counted.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,6 @@ class StalledWarps {
   StalledWarps() = default;
   explicit StalledWarps(std::uint32_t applications) : most_(applications) {}
 
-  // A translation has arrived: calls of add() follow, one per transaction that waited for it.
   void begin() { warps_ = 0; }
   void add(std::uint8_t application, std::uint16_t warp) {
     if (most_.empty() || (warps_ != 0 && warp == last_)) return;

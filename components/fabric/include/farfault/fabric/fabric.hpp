@@ -89,7 +89,8 @@ struct FabricParams {
              "NVIDIA Quantum InfiniBand: adaptive routing of each packet; ECMP (RFC 2992): flow")
         .only_when(facts::kNetwork);
     t.duration("service_time", service_time, {Duration{1}, 1ms},
-               "Loaded latency of a remote line. Sizes inbound and memory_credits", "assumed");
+               "Loaded latency of a remote line, from which inbound and memory_credits follow if they are 0",
+               "assumed");
     t.count(
         "inbound", inbound, {0, 1 << 20},
         "Maximum outstanding lines of other devices' requests. 0: lines that the links carry in service_time",

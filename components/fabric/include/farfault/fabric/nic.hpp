@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A NIC: forwards packets between PCIe and the network, and is a device whose doorbells and buffers other
-// devices can address.
+// A NIC: forwards packets between PCIe and the network; other devices access its doorbells and buffers.
 //
-// - Accesses to its memory take nic.latency each way, in addition to the port.
-// - Concurrent accesses are limited as for any device: fabric.inbound, or the lines that its links carry in
-//   fabric.service_time. Nothing else limits them. Memory contents are not simulated.
+// - Latency: nic.latency between its port and its memory, each way.
+// - Outstanding accesses: at most fabric.inbound; if that is 0, the lines that its links carry in
+//   fabric.service_time. Memory contents are not simulated.
 // - A NIC sends no requests; copy engines move data to and from it.
 // - Errors: a paging or translation packet sent to a NIC stops the program.
 #pragma once
@@ -27,7 +26,7 @@ class Nic final : public FabricPort {
   using FabricPort::FabricPort;
   // The NIC's own memory, behind memory_request and memory_response.
   In<MemRequest> access = in<&Nic::on_access>("access");
-  Out<MemResponse> response = out<MemResponse>("answer");
+  Out<MemResponse> response = out<MemResponse>("response");
 
   void on_access(MemRequest const& m, Cx& cx) const;
 

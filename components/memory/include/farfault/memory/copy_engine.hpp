@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copy engine (DMA) of a GPU: copies bytes between the memories of any two devices.
 //
-// - An order is (from, to, bytes, tag): whole lines, except a last one that may be shorter. An order is
-//   complete, and its tag returned, when all its writes are acknowledged.
-// - Orders that write this GPU's memory (in) and all others (out) are independent: both directions of a link
-//   can be full.
-// - Orders of a direction start in order of arrival and overlap: lines are read in order, at most one per
-//   cycle and direction and at most `window` in flight; each is written when it has arrived.
-// - Lines of this GPU's memory are accessed through their L2 slice, others through the RDMA engine.
-// - Consecutive lines in a block of memory are one message, a train (parts/train.hpp). Each line takes its
-//   own cycle to be read and is written no earlier than it arrives; the time of a single order equals that of
-//   its separate lines to the picosecond. A train waits until the window, or the credits of its slice, have
-//   room for all of it. The lines of a response stay together, split only at block boundaries of the other
-//   memory.
-// - Assumed: orders overlap. MGPUSim 4.2 (page migration controller): one page at a time, in pieces of a
-//   cache line.
+// - Order: (from, to, bytes, tag), in whole lines, except a last one that may be shorter. It is complete,
+//   and its tag returned, when all its writes are acknowledged.
+// - Directions are independent: in (to this GPU's memory) and out (all others).
+// - Per direction: orders start in order of arrival and overlap; at most one line is read per cycle, and at
+//   most `window` lines are in flight. Each line is written when it has arrived.
+// - Lines of this GPU's memory are accessed through their L2 slice, with `slice_credits` per slice, others
+//   through the RDMA engine.
+// - Consecutive lines in a block of memory are one message, a train (parts/train.hpp), which needs window
+//   and credits for all its lines. A single order takes exactly the time of its separate lines.
+// - Assumed: orders overlap. MGPUSim 4.2: one page at a time, in pieces of a cache line.
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "farfault/engine/component.hpp"

@@ -49,7 +49,8 @@ struct DramParams {
   Duration t_rtw = 0ns;
   void describe(ParamTable& t) {
     t.bytes("capacity", capacity, {ByteSize{1 << 20}, ByteSize{std::uint64_t{1} << 44}},
-            "Capacity of all channels", "GMMU Bypass, Table 1: 8 x 512 MB");
+            "Memory capacity of one GPU or CPU, all channels together",
+            "GMMU Bypass (NPC 2020), Table 1: 8 x 512 MB");
     t.count("channels", channels, {0, 1024},
             "DRAM channels. Must divide the number of slices of the last-level cache or be a multiple of it. "
             "0: one per slice",
@@ -71,19 +72,20 @@ struct DramParams {
     t.count("queue", queue, {1, 4096}, "Maximum queued requests of a channel",
             "Accel-Sim, SM7_QV100: FR-FCFS queue of 64");
     t.count("walk_queue", walk_queue, {0, 4095},
-            "Queue entries for page-walk reads, which use no other entries. 0: no reserved entries",
-            "0; MASK (ASPLOS 2018), section 7.4: 16, the golden queue");
+            "Entries of queue for page-walk reads only, which then use no others. Must be below queue. 0: "
+            "none, shared by all requests",
+            "assumed: 0; MASK (ASPLOS 2018), section 7.4: 16, the golden queue");
     scheduler.describe(t, "scheduler", "Scheduling policy", "FR-FCFS: Rixner et al., ISCA 2000");
     t.duration("t_refi", t_refi, {0ns, 1ms}, "Interval between refreshes of all banks. 0: no refresh",
-               "off; HBM2, HBM3, and DDR4 above 85 C: 3900 ns (JESD235, JESD238, JESD79-4)");
+               "assumed: off; HBM2, HBM3, and DDR4 above 85 C: 3900 ns (JESD235, JESD238, JESD79-4)");
     t.duration("t_rfc", t_rfc, {0ns, 100us}, "Duration of a refresh. 0: no refresh",
-               "off; Ramulator 2, HBM2 and HBM3: 160, 260, 350 and 450 ns at 2, 4, 8 and 16 Gb a channel; "
-               "DRAMsim3, HBM2_8Gb_x128: 260")
+               "assumed: off; Ramulator 2, HBM2 and HBM3: 160, 260, 350 and 450 ns at 2, 4, 8 and 16 Gb per "
+               "channel; DRAMsim3, HBM2_8Gb_x128: 260")
         .only_when(sibling("t_refi").is_above(0));
     t.duration("t_wtr", t_wtr, {0ns, 1us}, "Turn-around time from write data to a read command. 0: none",
-               "off; DRAMsim3: HBM2_8Gb_x128 6 to 8 ns, DDR4_8Gb_x8_3200 2.5 to 7.5 ns");
+               "assumed: off; DRAMsim3: HBM2_8Gb_x128 6 to 8 ns, DDR4_8Gb_x8_3200 2.5 to 7.5 ns");
     t.duration("t_rtw", t_rtw, {0ns, 1us}, "Turn-around time from read data to write data. 0: none",
-               "off; Ramulator 2, HBM3: 2 cycles of 1 ns; DRAMsim3: 1 cycle");
+               "assumed: off; Ramulator 2, HBM3: 2 cycles of 1 ns; DRAMsim3: 1 cycle");
   }
   // Queue entries for requests other than reads of page walks.
   std::uint32_t shared_queue() const { return queue - walk_queue; }

@@ -48,33 +48,34 @@ struct L2CacheParams : SlicedCacheParams {
   PolicyChoice<WalkReads> walk_reads{"cached"};
   void describe(ParamTable& t) {
     SlicedCacheParams::describe(t);
-    t.count("partitions", partitions, {1, 64},
-            "Partitions, each with an equal share of the slices and of the SMs",
-            "1; NVIDIA A100 white paper: two halves; AMD CDNA 3 white paper: one for each of 8 XCDs");
+    t.count(
+        "partitions", partitions, {1, 64},
+        "Partitions, each with an equal share of the slices and of the SMs",
+        "assumed: 1; NVIDIA A100 white paper: two halves; AMD CDNA 3 white paper: one for each of 8 XCDs");
     t.count(
          "partition_latency", partition_latency, {0, 10000},
          "One-way latency in cycles from a slice to the home slice or memory of another partition. 0: none, "
-         "with miss_path memory only",
+         "only with miss_path = \"memory\"",
          "assumed; NVIDIA A100 by MT4G (arXiv:2511.05958): 134 additional cycles for a hit in the far half")
         .only_when(sibling("partitions").is_above(1));
-    t.choice(
-         "miss_path", miss_path,
-         {{"home_slice", MissPath::home_slice, "its home slice, with hardware coherence"},
-          {"memory", MissPath::memory, "its memory; all slices are written back and emptied after a kernel"}},
-         "Source of a line of another partition",
-         "NVIDIA A100 white paper: coherent in hardware; MI300X: memory (LLVM, AMDGPUUsage, gfx942: "
-         "buffer_wbl2, "
-         "buffer_inv)")
+    t.choice("miss_path", miss_path,
+             {{"home_slice", MissPath::home_slice, "its home slice; hardware keeps the copies coherent"},
+              {"memory", MissPath::memory,
+               "the partition's memory; at the end of a kernel every slice writes back its dirty lines and "
+               "drops all lines"}},
+             "Source of a line whose home slice is in another partition",
+             "NVIDIA A100 white paper: coherent in hardware; MI300X: memory (LLVM, AMDGPUUsage, gfx942: "
+             "buffer_wbl2, buffer_inv)")
         .only_when(sibling("partitions").is_above(1));
-    t.flag(
-         "write_back_at_kernel_end", write_back_at_kernel_end,
-         "Write dirty lines to memory before a kernel completes",
-         "off; AMD gfx90a, gfx942: buffer_wbl2 at a release to the system (LLVM, AMDGPUUsage, memory model)")
+    t.flag("write_back_at_kernel_end", write_back_at_kernel_end,
+           "Write dirty lines to memory before a kernel completes",
+           "assumed: off; AMD gfx90a, gfx942: buffer_wbl2 at a release to the system (LLVM, AMDGPUUsage, "
+           "memory model)")
         .only_when(sibling("miss_path").is("home_slice") || sibling("partitions").is(1));
     t.count("ports", ports, {1, 64}, "Look-ups started and responses sent per cycle and slice",
-            "1; MASK, Mosaic (MICRO 2017), Table 1: 2");
-    walk_reads.describe(t, "walk_reads", "Caching of page-walk reads",
-                        "GMMU Bypass, Mosaic: as all other requests");
+            "assumed: 1; MASK (ASPLOS 2018) and Mosaic (MICRO 2017), Table 1: 2");
+    walk_reads.describe(t, "walk_reads", "L2 policy for page-walk reads",
+                        "GMMU Bypass (NPC 2020), Mosaic (MICRO 2017): as all other requests");
   }
   std::uint32_t slices_per_partition() const { return slices / partitions; }
   bool software_coherent() const { return partitions > 1 && miss_path == MissPath::memory; }

@@ -98,13 +98,10 @@ struct L2RequesterStats {
   static std::span<Stat<L2RequesterStats> const> list() {
     using S = L2RequesterStats const&;
     static constexpr auto all = std::to_array<Stat<L2RequesterStats>>({
-        {"data_requests", "count", "Requests of warps", StatKind::counter,
-         [](S s) { return s.data_requests; }},
-        {"data_hits", "count", "Requests of warps that hit", StatKind::counter,
-         [](S s) { return s.data_hits; }},
-        {"walk_reads", "count", "Read requests of page walks", StatKind::counter,
-         [](S s) { return s.walk_reads; }},
-        {"walk_hits", "count", "Read requests of page walks that hit", StatKind::counter,
+        {"data_requests", "count", "Warp requests", StatKind::counter, [](S s) { return s.data_requests; }},
+        {"data_hits", "count", "Warp requests that hit", StatKind::counter, [](S s) { return s.data_hits; }},
+        {"walk_reads", "count", "Page-walk reads", StatKind::counter, [](S s) { return s.walk_reads; }},
+        {"walk_hits", "count", "Page-walk reads that hit", StatKind::counter,
          [](S s) { return s.walk_hits; }},
     });
     return all;
@@ -216,11 +213,11 @@ struct L2SliceState {
          StatKind::counter, [](S s) { return s.stats.kernel_end_writebacks; }},
         {"page_writebacks", "count", "Dirty lines flushed by page migration", StatKind::counter,
          [](S s) { return s.stats.page_writebacks; }},
-        {"copy_requests", "count", "Requests of copy engines", StatKind::counter,
+        {"copy_requests", "count", "Copy-engine requests", StatKind::counter,
          [](S s) { return s.stats.copy_requests; }},
-        {"copy_hits", "count", "Requests of copy engines that hit", StatKind::counter,
+        {"copy_hits", "count", "Copy-engine requests that hit", StatKind::counter,
          [](S s) { return s.stats.copy_hits; }},
-        {"busy_time", "ps", "Busy time per port", StatKind::counter,
+        {"busy_time", "ps", "Busy time of the look-up ports, divided by their number", StatKind::counter,
          [](S s) { return s.stats.busy_ps / s.ports.number(); }},
         {"mshr_stall_time", "ps", "Time with requests stalled without a free MSHR or write-back entry",
          StatKind::counter, [](S s) { return s.stall.ps(); }},

@@ -20,7 +20,7 @@ struct MemoryCacheParams {
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{0}, ByteSize{std::uint64_t{1} << 34}},
             "Capacity of the caches in front of all DRAM channels. 0: no caches",
-            "none; AMD CDNA 3 white paper, MI300X: 256 MB, 2 MB for each of 128 channels");
+            "assumed: none; AMD CDNA 3 white paper, MI300X: 256 MB, 2 MB for each of 128 channels");
     auto const if_present = t.only_when(sibling("size").is_above(0));
     t.count("ways", ways, {1, 1024}, "Ways of each cache", "AMD CDNA 3 white paper: 16");
     replacement.describe(t, "replacement", "Replacement policy", "assumed");

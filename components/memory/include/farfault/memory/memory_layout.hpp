@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layout of a device's memory over its L2 slices and DRAM channels, and the connections between these.
 //
-// - Blocks of `interleave` bytes rotate over the slices: an address has one home slice.
+// - Blocks of `interleave` bytes rotate over all slices: an address has one home slice.
 // - With fewer channels than slices, neighbouring slices share a channel; with more, the blocks of a slice
 //   rotate over its channels.
-// - The slices form `copies` equal groups. Each group may hold every address and reaches all channels
-//   (partitions of an L2 cache that access memory directly).
-// - The number of slices divides that of channels or vice versa; copies divide slices.
-// - Slices and channels form `banks()` disjoint groups: no group reaches the channels of another.
+// - copies: number of equal groups of slices (partitions of an L2 cache that access memory directly). A slice
+//   of each other group may hold a copy of a line, and each group reaches all channels.
+// - banks(): number of disjoint groups of slices and channels (not DRAM banks). A slice reaches only the
+//   channels of its group.
+// - Requires (config_rules.cpp checks it): slices divide channels or vice versa; copies divide slices.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +44,7 @@ struct MemoryLayout {
 
  private:
   std::uint32_t joint() const { return std::min(slices, channels); }
-  std::uint32_t run() const { return slices / copies; }
+  std::uint32_t run() const { return slices / copies; }  // slices of one copy
 };
 
 }  // namespace farfault

@@ -21,10 +21,11 @@ struct PageWalkCacheParams {
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{0}, ByteSize{1 << 24}},
             "Capacity of the page-walk cache, between a GPU's page walkers and its L2 cache. 0: no cache",
-            "none; MASK (ASPLOS 2018), Table 1, baseline PWCache: 8 KiB");
+            "assumed: none; MASK (ASPLOS 2018), Table 1, baseline PWCache: 8 KiB");
     auto const if_present = t.only_when(sibling("size").is_above(0));
-    t.count("ways", ways, {1, 1024}, "Ways of the page-walk cache", "MASK, Table 1: 16");
-    t.count("latency", latency, {1, 10000}, "Cycles from look-up to response", "MASK, Table 1: 10");
+    t.count("ways", ways, {1, 1024}, "Ways of the page-walk cache", "MASK (ASPLOS 2018), Table 1: 16");
+    t.count("latency", latency, {1, 10000}, "Cycles from look-up to response",
+            "MASK (ASPLOS 2018), Table 1: 10");
     t.count("mshrs", mshrs, {1, 4096}, "Maximum lines with an outstanding miss",
             "assumed: one for each of 64 walkers");
     replacement.describe(t, "replacement", "Replacement policy", "assumed");

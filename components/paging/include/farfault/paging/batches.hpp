@@ -57,24 +57,24 @@ struct BatchParams {
                "assumed");
     t.duration(
         "time", time, {1ns, 1s},
-        "Driver time from the start of a batch to work on its first block (reading and sorting faults)",
+        "Driver time from the start of a batch to work on its first VA block (reading and sorting faults)",
         "assumed");
-    t.duration("block_time", block_time, {0ns, 1s}, "Driver time per 2 MiB block of a batch. 0: none",
-               "assumed");
+    t.duration("block_time", block_time, {0ns, 1s},
+               "Driver time per VA block (2 MiB of virtual addresses) of a batch. 0: none", "assumed");
     t.duration("page_time", page_time, {0ns, 1s}, "Driver time per faulted page of a batch. 0: none",
                "assumed");
     t.duration("prefetched_page_time", prefetched_page_time, {0ns, 1s},
                "Driver time per prefetched page of a batch. 0: none", "assumed: same as for a faulted page")
         .only_when(sibling("prefetch").is_not("none"));
     t.duration("first_touch_time", first_touch_time, {0ns, 1s},
-               "Additional driver time the first time a GPU's batch serves a block (CPU unmapping, DMA "
+               "Additional driver time the first time a GPU's batch serves a VA block (CPU unmapping, DMA "
                "mapping). 0: none",
                "assumed; Allen and Ge, SC 2021, name both as the larger part of a batch");
     t.duration("least_stay", least_stay, {0ns, 1s},
                "Minimum time on a GPU before a batch of another GPU may take the page. 0: none",
                "assumed: longer than a replayed access, shorter than a batch")
         .only_when(sibling("replay").is_not("page"));
-    prefetch.describe(t, "prefetch", "Prefetcher within a 2 MiB block",
+    prefetch.describe(t, "prefetch", "Prefetcher within a VA block (2 MiB)",
                       "NVIDIA's driver (uvm_perf_prefetch.c): tree");
     eviction_order.describe(t, "eviction_order", "Eviction policy of a full GPU",
                             "NVIDIA's driver (uvm_pmm_gpu.c): aged_lru");
@@ -85,7 +85,7 @@ struct BatchParams {
             "NVIDIA's driver (uvm_pmm_gpu.c): root chunks of 2 MiB");
     t.choice("clean_pages", clean_pages,
              {{"transferred", CleanPages::transferred, "transferred to the CPU"},
-              {"dropped", CleanPages::dropped, "dropped"}},
+              {"dropped", CleanPages::dropped, "dropped without a transfer"}},
              "Handling of clean evicted pages, whose data CPU memory holds",
              "Batch-aware unified memory (ASPLOS 2020), section 3, and NVIDIA's driver: transferred");
     t.choice("lifetimes", lifetimes,

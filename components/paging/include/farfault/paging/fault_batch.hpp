@@ -30,6 +30,7 @@ class FaultBatch {
   void clear() { entries_.clear(); }
   void add(Entry const& entry) { entries_.push_back(entry); }
   std::uint64_t entries() const { return entries_.size(); }
+  // Requires entries() > 0.
   Time first_raised() const { return std::ranges::min(entries_, {}, &Entry::raised).raised; }
   // Number of distinct clients.
   std::uint64_t clients() const {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policy for fault service: one by one or in batches, and the time at which a GPU replays faulted accesses.
+// Fault-replay policy: selects single or batched fault service, and the points at which a GPU replays
+// faulted accesses.
 //
-// - in_batches() and by_page() are functions of the parameters only. If in_batches() is false, each fault is
-//   served on arrival, and no other function is called.
-// - by_page(): each page that arrives wakes the accesses stalled on it.
-// - Otherwise after() is called at each Moment, and its result is ordered at once. `served` is the last
-//   moment of a batch.
-// - A policy that is not by page must order a replay after every batch, at the latest when the fault buffer
-//   is empty: the GPU's accesses stall until then.
+// - in_batches(), by_page() and after() depend on the parameters and the argument only.
+// - in_batches() is false: each fault is served on arrival; no other function is called.
+// - by_page() is true: each page that is mapped wakes the accesses stalled on it; after() must return none.
+// - after() is called at each Point, and its Action is ordered at once if there are faults to replay; it is
+//   also called as a query. `served` is the last Point of a batch.
+// - A policy that is not by page must return a replay for `served` or `buffer_empty`: the GPU's accesses
+//   stall until then.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One record per page, empty at first. A radix table finds it by page number, so that sparse address spaces
-// cost only the part that is used.
+// Records of pages, found by page number in a radix table.
+//
+// - of(): the page's record, created if there is none. The reference, and pointers of find(), are valid until
+//   the next of().
+// - find(): null if of() was never called for the page. forget() resets a record to Record{}, and find()
+//   still returns it.
+// - Memory: the used part of the table and one Record per page ever passed to of(); none is released.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +23,6 @@ class PageRecords {
   PageRecords() = default;
   explicit PageRecords(unsigned page_bits, std::uint32_t spaces = 1) : number_of_(0, page_bits, spaces) {}
 
-  // Null: no record yet.
   Record const* find(std::uint64_t page) const {
     auto const number = number_of_.find_mapped(page);
     return number ? &records_[number->frame / kUnit] : nullptr;
@@ -28,7 +32,6 @@ class PageRecords {
     number_of_.map(page, records_.size() * kUnit);
     return records_.emplace_back();
   }
-  // Resets the page's record.
   void forget(std::uint64_t page) {
     if (auto const number = number_of_.find_mapped(page)) records_[number->frame / kUnit] = {};
   }

@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory manager of the driver: page placement, first touch, migration, read-only copies, batches of faults,
-// eviction, and moves within a GPU's memory. A cluster has one per machine, or one for all machines
-// (memory_scope.hpp).
+// eviction, moves within a GPU's memory. A cluster has one per machine, or one for all (memory_scope.hpp).
 //
-// Models (details in the source file of each):
-// - First touch and migration to a GPU that accesses the page (GMMU Bypass, section 2.2): paging_driver.cpp.
-// - Read-only copies (memory.remote_touch = duplicate): paging_driver_copies.cpp.
-// - Copies, allocations and frees of programs (operation.hpp): paging_driver_orders.cpp,
-//   paging_driver_allocations.cpp.
-// - Batches (driver.batch.replay other than each_fault; Batch-aware unified memory, ASPLOS 2020, sections 2.2
-//   and 3; NVIDIA's driver): paging_driver_batches.cpp, paging_driver_evictions.cpp.
-// - Compaction and coalescing (Mosaic, MICRO 2017, sections 4.4 and 5): paging_driver_relocations.cpp.
-//
-// Guarantees: the driver selects all frames, so that all IOMMUs agree. A frame is released only after every
-// IOMMU has acknowledged that no access can reach it. A page takes part in one operation at a time.
-//
-// Limits: `migrations` pages in flight, for any reason, others wait in order; `faults_at_a_time` faults
-// served at once; one batch at a time. Without batches, a GPU whose memory is full receives no pages and
-// accesses them remotely.
-//
-// Driver time: `fault_latency` per first touch or migration, `allocation_latency` per allocated or freed
-// page; in batches the `batch.*_time` parameters.
+// - Models: first touch and migration (GMMU Bypass, section 2.2), read-only copies, batches and evictions
+//   (Batch-aware unified memory, ASPLOS 2020, sections 2.2 and 3; NVIDIA's driver), compaction and coalescing
+//   (Mosaic, MICRO 2017, sections 4.4 and 5), operations of programs. Details: paging_driver*.cpp.
+// - Guarantees: the driver selects all frames, so that all IOMMUs agree. A frame is released only after
+//   every IOMMU has acknowledged that no access can reach it. A page takes part in one operation at a time.
+// - Limits: driver.migrations pages in flight for any reason, further ones wait in order;
+//   driver.faults_at_a_time faults served concurrently; one batch at a time.
+// - Without batches, a GPU whose memory is full receives no pages and accesses them remotely.
+// - Driver time: driver.fault_latency per first touch or migration, driver.allocation_latency per allocated
+//   or freed page; in batches the driver.batch.*_time parameters.
 #pragma once
 
 #include <string>
@@ -209,7 +200,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void not_resident(std::uint64_t page, DeviceId device, PagingDriverState& s) const;
   unsigned unit_size() const;
   std::uint64_t unit_of(std::uint64_t page) const { return first_of(page, unit_size()); }
-  // Time from now until the driver has taken its turn and worked for `takes`.
+  // Queueing time for the driver plus `takes`, which is added to the driver's work.
   Duration busy(Duration takes, Cx& cx) const;
   // The same for a fault of this kind; zero for first touches that the IOMMU maps.
   Duration work(FaultKind kind, Duration takes, Cx& cx) const;

@@ -46,8 +46,8 @@ struct DriverParams {
     t.count("faults_at_a_time", faults_at_a_time, {1, 65536},
             "Faults served concurrently, each for fault_latency. Other faults, allocations and frees wait in "
             "order",
-            "one: a driver's bottom half is one thread; Mosaic (MICRO 2017), section 3.2, gives the latency "
-            "of a single fault");
+            "assumed: 1, a driver's bottom half is one thread; Mosaic (MICRO 2017), section 3.2, gives the "
+            "latency of a single fault");
     t.duration("notify_latency", notify_latency, {1ns, 1s},
                "Latency between the driver and the IOMMU or a copy engine, each way", "assumed");
     t.count("migrations", migrations, {1, 4096},
@@ -305,7 +305,8 @@ struct PagingDriverState {
          "Pages in flight: migrated, evicted, copied at first touch or by a program, allocated or freed",
          StatKind::level, [](S s) { return s.moves.size() - s.free_moves.size(); }},
         {"busy_time", "ps",
-         "Driver busy time: batch durations, plus time for other faults divided by faults_at_a_time",
+         "Driver busy time: duration of batches, plus driver time of other faults, allocations and frees "
+         "divided by driver.faults_at_a_time",
          StatKind::counter, [](S s) { return s.busy_time(); }},
         Stat<PagingDriverState>{"batches", "count", "Fault batches served", StatKind::counter,
                                 [](S s) { return s.batch.counts.batches; }}

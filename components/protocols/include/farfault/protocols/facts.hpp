@@ -12,8 +12,7 @@ namespace farfault::facts {
 inline constexpr Fact kBuffersAreChosen{"memory.page_sizes = \"by_buffer\""};
 inline constexpr Fact kLargePages{
     "a memory.large_pages other than \"none\", a memory.page_sizes or memory.frame_allocation that uses "
-    "large "
-    "pages, or memory.fragmentation_index above 0"};
+    "large pages, or memory.fragmentation_index above 0"};
 inline constexpr Fact kCoalescing{"a memory.page_sizes that coalesces base pages"};
 inline constexpr Fact kCompaction{"a memory.compaction that moves pages"};
 inline constexpr Fact kRelocations{
@@ -21,10 +20,14 @@ inline constexpr Fact kRelocations{
 
 inline constexpr Fact kFirstTouch{"a memory.placement that maps pages at first touch"};
 inline constexpr Fact kReplays{
-    "memory.first_touch_by = \"driver\" and pages mapped at first touch, or pages that move"};
+    "a memory.remote_touch that moves pages, a memory.compaction or memory.page_sizes that moves pages "
+    "within a GPU's memory, or memory.first_touch_by = \"driver\" with a memory.placement that maps pages at "
+    "first touch"};
 inline constexpr Fact kFaultsAtIommu{"faults recorded by the IOMMU (memory.fault_path)"};
 inline constexpr Fact kFaultsAtGpus{"faults recorded by a GPU (memory.fault_path)"};
-inline constexpr Fact kBatches{"driver.batch.replay other than \"each_fault\", and faults that are replayed"};
+inline constexpr Fact kBatches{
+    "driver.batch.replay other than \"each_fault\", and the settings under which memory.fault_path has an "
+    "effect"};
 inline constexpr Fact kAdaptiveBlocks{"a gpu.sm.thread_blocks that adapts to evictions"};
 
 // Facts about the selected machine.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages between components: trivially copyable, at most 40 bytes. Sizes on a wire follow the
-// modelled protocol (header and payload), never sizeof.
+// Messages between components: trivially copyable, at most 40 bytes. The size of a message on a link is that
+// of the modelled protocol (header and Packet::payload), never sizeof.
 //
 // - A PhysAddr holds the device in its upper 16 bits (GPU g: g; CPU c: kFirstCpu + c; NIC n: kFirstNic + n)
 //   and an offset in that device's memory below. A frame is the PhysAddr of a page, on a GPU or a CPU.
-// - A page number is always that of a base page (memory.page_size), even within a large page. `size` is the
-//   base-2 logarithm of the page's base pages; 0: base page. Large pages and their frames are aligned to
-//   their size.
+// - A page number is always that of a base page (memory.page_size), even within a large page. `size`: log2 of
+//   the number of base pages in the page; 0: base page. Large pages and their frames are aligned to their
+//   size.
 // - The frame in a translation is that of the whole page, for any requested base page in it.
 #pragma once
 
@@ -59,9 +59,10 @@ constexpr bool is_read_only(PhysAddr frame) {
 
 enum class Access : std::uint8_t { read, write };
 
-// Purpose of a memory request: a warp's access, a copy engine's access, the write-back of a dirty line, the
-// save or restore of a thread block's context, a write of page-table entries, or a page walk's read of an
-// entry: of the root (walk), or n levels below it (walk_read(n)).
+// Purpose of a memory request.
+// - data: access of a warp. copy: access of a copy engine. write_back: dirty line of a cache.
+// - context: save or restore of a thread block. table_write: write of page-table entries.
+// - walk: a page walk's read of an entry of the root. walk_read(n): n levels below the root.
 enum class RequestKind : std::uint8_t { data, copy, write_back, context, table_write, walk };
 
 constexpr RequestKind walk_read(unsigned levels_below_root) {
@@ -84,18 +85,19 @@ inline constexpr Requester kWriteBack{0, 0, RequestKind::write_back};
 
 // Source of a response, for the requester's statistics: shared devices need not know kernels.
 // - memory, cache: a memory access (read or write) missed or hit the L2 cache of its device.
-// - l2_tlb, gmmu, iommu: the translation was found in the L2 TLB, in the GPU's own page table, or by the
-//   IOMMU. A TLB passes the source of a fill on to all merged misses.
-// - fault: no table mapped the page to this frame when the translation was requested.
-// - nothing: the access is faulted and receives no translation. The requester stalls it until the page is
-//   replayed and then requests the translation again.
-// - unrecorded: as `nothing`, and the requester records the fault and sends it to the driver.
-// - replay: an unsolicited translation to each GPU that received `nothing`. It holds the page's current
-//   frame, or no frame: then the translation may only be requested again. It stays behind all earlier
-//   messages about the page and is not cached in TLBs.
-// - settled: the replay of a page that was to migrate and whose final device the driver has decided. It is
-//   used directly and fills the TLBs: if it were requested again, the page could move each time before the
-//   access is made. A later invalidation finds it.
+// - l2_tlb, gmmu, iommu: the translation is from the L2 TLB, the GPU's own page table, or the IOMMU. A TLB
+//   passes the source of a fill on to all merged misses.
+// - fault: a translation. The page was mapped by a fault while the request waited at the IOMMU.
+// - nothing: a fault response, without a translation. The requester stalls the access until the page is
+//   replayed, then requests the translation again.
+// - unrecorded: as `nothing`, but the fault has no record: the requesting GPU records it and sends it to the
+//   driver.
+// - replay: sent without a request to each GPU that received `nothing`: the access is issued again. It has
+//   the page's current frame or none, stays behind all earlier messages about the page and is not cached in
+//   TLBs.
+// - settled: the replay of a page that was to migrate and whose final device the driver has decided. Its
+//   frame is used directly and fills the TLBs: if it were requested again, the page could move each time
+//   before the access is made. A later invalidation finds it.
 //
 // If the driver serves faults in batches, one replay may cover all pages (kEveryPage): all stalled accesses
 // are issued again.
@@ -116,9 +118,9 @@ constexpr bool is_replay(FoundBy f) {
   return f == FoundBy::replay || f == FoundBy::settled;
 }
 
-// Consecutive whole cache lines in one message: `more` lines in addition to the addressed one. The message
-// arrives with the first line; each further line follows `gap` picoseconds after the previous one. All lines
-// are in one page, L2 slice, DRAM channel and row (parts/train.hpp).
+// Train: several consecutive whole cache lines in one message, all in one page, L2 slice, DRAM channel and
+// row (parts/train.hpp). The message arrives with the first line. more: lines in addition to the addressed
+// one. gap: picoseconds from each line to the next.
 struct Train {
   std::uint32_t more = 0;
   std::uint32_t gap = 0;
@@ -270,22 +272,35 @@ constexpr Channel channel_of(PacketKind k) {
              : Channel::response;
 }
 
+// Message between devices. Fields by kind; a field that is not listed is 0:
+//   kind                              address   frame   bytes              device  requester
+//   read_request, write_request       physical  Train   per line           -       all
+//   read_response, write_response     physical  Train   per line           held    kind
+//   translate_request                 page      -       Access             GPU     application
+//   translate_response                page      frame   size (1)           held    -
+//   invalidate_, flush_, map_request  page      frame   size               -       -
+//   invalidate_response               -         -       -                  GPU     -
+//   page_fault                        page      raised  FaultKind (2)      GPU     application (3)
+//   fault_order                       -         -       FaultOrder::retry  GPU     (3)
+// frame, size: of the page. raised: PageFault::raised in ps. GPU: the one that sent the request, the fault or
+// the acknowledgement; of a fault_order, the receiver. held: time from the request's arrival to the response
+// (pack_duration). (1) FoundBy::unrecorded: FaultKind. (2) with kRaisedByWrite. (3) `space`: FaultNote,
+// FaultOrderKind. `tag` is private to the sender of a request; of invalidations the number of the move, of a
+// page_fault PageFault::entry, of a fault_order FaultOrder::entries.
 struct Packet {
-  std::uint64_t address;  // memory access: physical; translation: virtual page number
-  PhysAddr frame;         // translation response, invalidation, flush, allocated page; memory access: Train
+  std::uint64_t address;
+  PhysAddr frame;
   std::uint32_t tag;
   NodeId source;
   NodeId destination;
   std::uint16_t payload;  // bytes on the wire in addition to the header, per line
   std::uint16_t via;      // receiver's number of the link on which it arrived
   PacketKind kind;
-  std::uint8_t bytes;    // memory access: its size; translation response, invalidation, allocated page: page
-                         // size; translation request: Access; fault: FaultKind and kRaisedByWrite
-  std::uint16_t device;  // translation request, fault: requesting GPU; response to a memory access or a
-                         // translation: time that its sender held the request (pack_duration)
-  std::uint32_t flow;    // selects among equally short routes from here on
-  FoundBy found_by;      // responses only
-  Requester requester;   // memory access; translation request and fault: the application only
+  std::uint8_t bytes;
+  std::uint16_t device;
+  std::uint32_t flow;  // selects among equally short routes from here on
+  FoundBy found_by;    // responses only
+  Requester requester;
 
   Train train() const { return kind < PacketKind::translate_request ? std::bit_cast<Train>(frame) : Train{}; }
   void set_train(Train t) {
@@ -420,6 +435,8 @@ struct FaultOrder {
   FaultOrderKind kind = FaultOrderKind::drain;
   std::uint8_t retry = 0;
 };
+// From the driver to an IOMMU: answer to a PageFault. frame: of the page; kNoFrame: the page is unmapped.
+// entry: that of the PageFault.
 struct PageMapped {
   std::uint64_t page;
   PhysAddr frame;
@@ -461,17 +478,16 @@ struct CopyDone {
   std::uint32_t tag;
 };
 
-// From the driver to a GPU's dispatcher: lifetimes of pages that were evicted from the GPU. From the
-// dispatcher to an SM (BlockControl): how many additional blocks it may hold swapped out, and whether it
-// stops issuing.
+// From the driver to a GPU's dispatcher: lifetimes of pages evicted from the GPU.
 struct PageLifetimes {
   std::uint64_t pages = 0;
   std::uint64_t premature = 0;    // pages that were faulted on again after an eviction
   std::uint64_t lifetime_ps = 0;  // sum of the times from arrival to eviction
 };
+// From a dispatcher to an SM.
 struct BlockControl {
-  std::uint32_t extra = 0;
-  std::uint32_t stopped = 0;
+  std::uint32_t extra = 0;    // maximum number of begun blocks that wait (ThreadBlocks::extra)
+  std::uint32_t stopped = 0;  // 1: the SM stops issuing
 };
 // From the driver to a GPU's dispatcher: its SMs stop issuing while pages are moved within its memory, or
 // resume.

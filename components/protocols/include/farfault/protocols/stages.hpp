@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages of an access: time that a response spent in each, so that a requester can separate its own time from
-// that of the stages behind it.
+// Latency breakdown of an access: its time in each stage beyond the requester, returned with the response.
 //
-// - A response carries the time in each stage in picoseconds, saturated at kLongest (4.29 ms).
-// - A requester that waited for the whole response attributes the remainder to itself, or to a saturated
-//   stage.
-// - A requester that joined an outstanding request waited only for its last part: last_of() cuts the stages
-//   down to that, from the end backwards. The stages therefore never exceed the time waited, and no remainder
-//   is lost.
-// - Cost: a few additions per response. Between devices a duration takes 16 bits (pack_duration), with a
-//   relative error below 0.1%.
+// - Picoseconds, saturated at kLongest (4.29 ms).
+// - A requester subtracts the stages from the time that it waited. The remainder is its own time or, if a
+//   stage is saturated (at_limit()), belongs to that stage.
+// - A requester merged into an outstanding request waited for the end of it only: last_of(waited) keeps the
+//   last `waited` of the stages, so that their sum never exceeds the time waited.
+// - Between devices a duration takes 16 bits (pack_duration), with a relative error below 0.1%.
+// - Cost: a few additions per response.
 #pragma once
 
 #include <algorithm>
@@ -35,13 +33,14 @@ constexpr std::uint32_t unpack_duration(std::uint16_t packed) {
   return static_cast<std::uint32_t>(packed & 0x7ffU) << (packed >> 11U);
 }
 
-// A stage of this time took this long or longer; also after pack_duration.
+// Value of a saturated stage, also after pack_duration.
 constexpr std::uint32_t kLongest = unpack_duration(pack_duration(std::numeric_limits<std::uint32_t>::max()));
 
+// The time waited in ps; 0 if negative.
 constexpr std::uint64_t time_left(Duration waited) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(waited.count(), 0));
 }
-// Takes up to `stage` from the time left.
+// min(stage, left), subtracted from `left`.
 constexpr std::uint32_t take_up_to(std::uint64_t& left, std::uint32_t stage) {
   auto const taken = static_cast<std::uint32_t>(std::min<std::uint64_t>(stage, left));
   left -= taken;
@@ -65,7 +64,8 @@ struct MemoryStages {
     return cut;
   }
   Duration sum() const { return Duration{std::int64_t{dram_queue} + dram + device}; }
-  // The saturated stage that the remainder belongs to, or null.
+  // The saturated stage that the remainder belongs to, or null. `dram` never saturates: the parameters bound
+  // an access to less than 1 ms.
   std::uint32_t MemoryStages::*at_limit() const {
     if (device >= kLongest) return &MemoryStages::device;
     return dram_queue >= kLongest ? &MemoryStages::dram_queue : nullptr;
@@ -73,8 +73,9 @@ struct MemoryStages {
   friend bool operator==(MemoryStages const&, MemoryStages const&) = default;
 };
 
-// Stages of a translation behind the L2 TLB: wait for a GMMU walker, its walk, links to the IOMMU and back,
-// and the IOMMU. They are in time order, except that all link time counts as before the IOMMU.
+// Stages of a translation beyond the L2 TLB: wait for a GMMU walker, its walk, links to the IOMMU and back,
+// and the IOMMU, fault service included if the translation has FoundBy::fault. They are in time order, except
+// that all link time counts as before the IOMMU.
 struct TranslationStages {
   std::uint32_t walk_queue = 0;
   std::uint32_t walk = 0;
@@ -92,7 +93,7 @@ struct TranslationStages {
     return cut;
   }
   Duration sum() const { return Duration{std::int64_t{walk_queue} + walk + link + iommu}; }
-  // As MemoryStages::at_limit().
+  // As MemoryStages::at_limit(). A saturated `link` is not reported: its excess counts as the requester's.
   std::uint32_t TranslationStages::*at_limit() const {
     if (iommu >= kLongest) return &TranslationStages::iommu;
     if (walk >= kLongest) return &TranslationStages::walk;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workload: named buffers in one virtual address space, kernels on them, and the operations that launch the
-// kernels. By default all kernels run in order in one stream (operation.hpp).
-// - Immutable once built; safe to read from all threads.
-// - Operations that break a rule are the caller's error and stop the program.
+// A workload: named buffers in one virtual address space, kernels that access them, and the operations that
+// launch the kernels.
+//
+// - Without operations, each kernel is launched once, in order, in stream 0.
+// - Const members are safe to call from all threads; set_operations() must not be called during a run.
+// - Operations that break a rule of operation.hpp are the caller's error and stop the program (FF_CHECK).
 #pragma once
 
 #include <algorithm>
@@ -65,6 +67,7 @@ class Workload {
     return static_cast<std::size_t>(b - buffers_.begin());
   }
 
+  // Bytes of all buffers.
   std::uint64_t footprint() const {
     std::uint64_t sum = 0;
     for (auto const& b : buffers_) sum += b.bytes;

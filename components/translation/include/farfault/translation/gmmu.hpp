@@ -73,13 +73,14 @@ struct GmmuParams {
   bool walk_reads_first_entry = true;
   std::uint32_t table_writes = 8;
   void describe(ParamTable& t) {
-    t.count("walkers", walkers, {1, 4096}, "Page walkers: concurrent page walks", "GMMU Bypass, Table 1: 64");
+    t.count("walkers", walkers, {1, 4096}, "Page walkers: concurrent page walks",
+            "GMMU Bypass (NPC 2020), Table 1: 64");
     t.count("walk_cache", walk_cache, {0, 65536}, "Entries of the walk cache. 0: no walk cache", "assumed")
         .only_when(sibling("walk_latency").is(0));
     walk_cache_policies.describe(t);
     t.count("walk_latency", walk_latency, {0, 1'000'000},
             "Fixed page-walk latency in cycles. 0: walk the table through the L2 cache",
-            "0: page walks as in hardware; fixed in MGPUSim's MMU, see iommu.walk_latency");
+            "assumed: 0, page walks as in hardware; MGPUSim's MMU: fixed, 100 cycles, none before 2021");
     t.count("latency", latency, {1, 10000},
             "Latency in cycles from a request to its first page-table read or to the IOMMU", "assumed");
     t.count("pending", pending, {1, 65536}, "Maximum outstanding requests", "assumed");
@@ -88,14 +89,13 @@ struct GmmuParams {
             "next replay",
             "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024")
         .only_when(facts::kFaultsAtGpus);
-    t.count(
-         "faults_per_utlb", faults_per_utlb, {0, 65536},
-         "Maximum outstanding faults of a uTLB. 0: unlimited (l1_tlb.faulted_pages limits each "
-         "SM)",
-         "0: no limit in Batch-aware unified memory (ASPLOS 2020); Allen and Ge, SC 2021, on a Titan V: 56")
+    t.count("faults_per_utlb", faults_per_utlb, {0, 65536},
+            "Maximum outstanding faults per uTLB. 0: unlimited; gpu.l1_tlb.faulted_pages limits each SM",
+            "Batch-aware unified memory (ASPLOS 2020): no limit; Allen and Ge, SC 2021, on a Titan V: 56")
         .only_when(facts::kBatches);
-    t.count("sms_per_utlb", sms_per_utlb, {1, 1024}, "Adjacent SMs that share a uTLB",
-            "none, see faults_per_utlb; Allen and Ge, SC 2021: adjacent SMs share one")
+    t.count("sms_per_utlb", sms_per_utlb, {1, 1024},
+            "Adjacent SMs per uTLB, the unit whose outstanding faults faults_per_utlb limits",
+            "assumed: 1; Allen and Ge, SC 2021: adjacent SMs share a uTLB")
         .only_when(facts::kBatches);
     t.flag("walk_reads_first_entry", walk_reads_first_entry,
            "Read the first base-page entry of a coalesced large page for its frame. false: the walk ends at "
@@ -155,15 +155,18 @@ struct GmmuRequesterStats {
         Stat<GmmuRequesterStats>{"page_faults", "count", "Page faults on unmapped pages, sent to the driver",
                                  StatKind::counter, [](S s) { return s.page_faults; }}
             .only_when<&GmmuSpec::records_faults>(),
-        Stat<GmmuRequesterStats>{"remote_faults", "count",
-                                 "Page faults on pages mapped on another device or migrating to one",
-                                 StatKind::counter, [](S s) { return s.remote_faults; }}
+        Stat<GmmuRequesterStats>{
+            "remote_faults", "count",
+            "Page faults on pages that are mapped on another device, have copies, or are being moved",
+            StatKind::counter, [](S s) { return s.remote_faults; }}
             .only_when<&GmmuSpec::records_faults>(),
         Stat<GmmuRequesterStats>{"merged_faults", "count",
                                  "Faults on a page that is already in the fault buffer", StatKind::counter,
                                  [](S s) { return s.merged_faults; }}
             .only_when<&GmmuSpec::records_faults>(),
-        Stat<GmmuRequesterStats>{"refused_faults", "count", "Faults that found the fault buffer full",
+        Stat<GmmuRequesterStats>{"refused_faults", "count",
+                                 "Faults that found the fault buffer full, raised again when an entry is "
+                                 "free. With batches: see dropped_faults",
                                  StatKind::counter, [](S s) { return s.refused_faults; }}
             .only_when<&GmmuSpec::records_faults>(),
     });
@@ -248,22 +251,24 @@ struct GmmuState {
         {"walks", "count", "Page walks started", StatKind::counter, [](S s) { return s.walker.walks(); }},
         {"page_table_reads", "count", "Page-table entries read by page walks", StatKind::counter,
          [](S s) { return s.walker.reads(); }},
-        {"late_responses", "count", "Responses discarded because the request already had one",
+        {"late_responses", "count",
+         "Second responses to requests sent to both the page walkers and the IOMMU, discarded",
          StatKind::counter, [](S s) { return s.stats.late_responses; }},
         {"responses", "count", "Responses sent to the L2 TLB", StatKind::counter,
          [](S s) { return s.stats.responses; }},
         {"faulted_responses", "count", "Responses sent to the L2 TLB that report a page fault",
          StatKind::counter, [](S s) { return s.stats.faulted_responses; }},
-        {"replays", "count", "Replays of one faulted page or of all pages", StatKind::counter,
-         [](S s) { return s.stats.replays; }},
+        {"replays", "count", "Replays, each of the accesses stalled on one page or of all stalled accesses",
+         StatKind::counter, [](S s) { return s.stats.replays; }},
         {"total_latency", "ps", "Time from request to response, summed over responses", StatKind::counter,
          [](S s) { return s.latency_ps; }},
         {"invalidations", "count", "Invalidation requests received", StatKind::counter,
          [](S s) { return s.stats.invalidations; }},
         {"busy_walkers", "count", "Page walkers in use", StatKind::level,
          [](S s) { return s.walker.busy(); }},
-        {"walker_busy_time", "ps", "Mean busy time of a page walker, completed walks only", StatKind::counter,
-         [](S s) { return s.walk_ps / s.walker.walkers(); }},
+        {"walker_busy_time", "ps",
+         "Busy time of the page walkers, divided by their number; counted when a walk completes",
+         StatKind::counter, [](S s) { return s.walk_ps / s.walker.walkers(); }},
         {"walk_latency", "ns", "Latency of a page walk, without queueing", StatKind::histogram, nullptr, 24,
          [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
         {"queue_depth", "count", "Queue depth seen by an arriving request: outstanding and stalled requests",

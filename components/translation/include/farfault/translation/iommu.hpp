@@ -71,7 +71,8 @@ struct IommuParams {
   void describe(ParamTable& t) {
     t.frequency("clock", clock, {Frequency{1'000'000}, Frequency{100'000'000'000}},
                 "Clock frequency of the IOMMU", "MGPUSim 4.2: 1 GHz");
-    t.count("walkers", walkers, {1, 4096}, "Page walkers: concurrent page walks", "GMMU Bypass, Table 1: 8");
+    t.count("walkers", walkers, {1, 4096}, "Page walkers: concurrent page walks",
+            "GMMU Bypass (NPC 2020), Table 1: 8");
     t.count("tlb_entries", tlb_entries, {0, 1 << 20}, "Entries of the IOMMU's TLB. 0: no TLB", "assumed");
     {
       auto const if_present = t.only_when(sibling("tlb_entries").is_above(0));
@@ -84,9 +85,10 @@ struct IommuParams {
     walk_cache_policies.describe(t);
     t.count("walk_latency", walk_latency, {0, 1'000'000},
             "Fixed page-walk latency in cycles. 0: walk the table in the CPU's memory",
-            "0: page walks as in hardware; fixed in MGPUSim's MMU: 100 cycles, none before 2021");
+            "assumed: 0, page walks as in hardware; MGPUSim's MMU: fixed, 100 cycles, none before 2021");
     t.flag("walk_reads_first_entry", walk_reads_first_entry,
-           "Like gpu.gmmu.walk_reads_first_entry, for the IOMMU's walks",
+           "IOMMU walks read the first base-page entry of a coalesced large page for its frame. false: the "
+           "walk ends at the entry above",
            "Mosaic (MICRO 2017), section 4.3 and Fig. 7")
         .only_when(facts::kCoalescing);
     t.flag("merge", merge, "Merge requests for a page with an outstanding walk",
@@ -172,11 +174,13 @@ struct IommuRequesterStats {
          StatKind::counter, [](S s) { return s.merged_misses; }},
         {"page_faults", "count", "Page faults on unmapped pages, sent to the driver", StatKind::counter,
          [](S s) { return s.page_faults; }},
-        {"remote_faults", "count", "Page faults on pages mapped on another device or migrating to one",
+        {"remote_faults", "count",
+         "Page faults on pages that are mapped on another device, have copies, or are being moved",
          StatKind::counter, [](S s) { return s.remote_faults; }},
         {"merged_faults", "count", "Faults on a page that is already in the fault buffer", StatKind::counter,
          [](S s) { return s.merged_faults; }},
-        {"refused_faults", "count", "Faults that found the fault buffer full", StatKind::counter,
+        {"refused_faults", "count",
+         "Faults that found the fault buffer full, raised again when an entry is free", StatKind::counter,
          [](S s) { return s.refused_faults; }},
     });
     return all;
@@ -224,8 +228,9 @@ struct IommuState {
          [](S s) { return s.stats.invalidations; }},
         {"busy_walkers", "count", "Page walkers in use", StatKind::level,
          [](S s) { return s.walker.busy(); }},
-        {"walker_busy_time", "ps", "Mean busy time of a page walker, completed walks only", StatKind::counter,
-         [](S s) { return s.walk_ps / s.walker.walkers(); }},
+        {"walker_busy_time", "ps",
+         "Busy time of the page walkers, divided by their number; counted when a walk completes",
+         StatKind::counter, [](S s) { return s.walk_ps / s.walker.walkers(); }},
         {"recorded_faults", "count", "Pages in the fault buffer", StatKind::level,
          [](S s) { return std::uint64_t{s.faults.in_use()}; }},
         {"walk_latency", "ns", "Latency of a page walk, without queueing", StatKind::histogram, nullptr, 24,

@@ -41,19 +41,21 @@ struct L2TlbParams {
   PolicyChoice<TlbFill> fill{"always"};
   void describe(ParamTable& t) {
     t.count("entries", entries, {0, 1 << 20}, "Entries of the L2 TLB. 0: no L2 TLB; L1 misses go to the GMMU",
-            "GMMU Bypass, Table 1: 8 sets of 32 ways");
-    t.count("ways", ways, {1, 65536}, "Ways of the L2 TLB. Must divide entries", "GMMU Bypass, Table 1")
+            "GMMU Bypass (NPC 2020), Table 1: 8 sets of 32 ways");
+    t.count("ways", ways, {1, 65536}, "Ways of the L2 TLB. Must divide entries",
+            "GMMU Bypass (NPC 2020), Table 1")
         .only_when(sibling("entries").is_above(0));
     t.count("latency", latency, {1, 10000}, "Look-up latency in cycles", "Akita 4.9 (mem/vm/tlb builder): 4");
     t.count("mshrs", mshrs, {1, 4096}, "Maximum pages with an outstanding miss",
             "Akita 4.9: 64 (R9 Nano builder)");
     t.count("ports", ports, {1, 64}, "Look-ups started per cycle",
-            "1; MASK, Mosaic (MICRO 2017), Table 1: 2");
+            "assumed: 1; MASK (ASPLOS 2018) and Mosaic (MICRO 2017), Table 1: 2");
     {
       auto const if_present = t.only_when(sibling("entries").is_above(0));
       policies.describe(t, "", "Akita 4.9 (mem/vm/tlb): least recently used");
     }
-    fill.describe(t, "fill", "Translations that fill the TLB after a walk", "GMMU Bypass, Mosaic: all");
+    fill.describe(t, "fill", "Translations that fill the TLB after a walk",
+                  "GMMU Bypass (NPC 2020), Mosaic (MICRO 2017): all");
   }
 };
 
@@ -130,7 +132,7 @@ struct L2TlbState {
          [](S s) { return s.invalidated_entries; }},
         {"outstanding_misses", "count", "Pages with an outstanding miss", StatKind::level,
          [](S s) { return std::uint64_t{s.mshrs.in_use()}; }},
-        {"busy_time", "ps", "Busy time per port: one cycle per look-up", StatKind::counter,
+        {"busy_time", "ps", "Busy time of the look-up ports, divided by their number", StatKind::counter,
          [](S s) { return s.busy_ps / s.ports.number(); }},
         {"mshr_stall_time", "ps", "Time with requests stalled without a free MSHR", StatKind::counter,
          [](S s) { return s.mshr_stall.ps(); }},

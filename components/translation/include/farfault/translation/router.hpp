@@ -51,7 +51,7 @@ class Router {
 struct RouterParams {
   PolicyChoice<Router> policy{"distributed"};
   void describe(ParamTable& t) {
-    policy.describe(t, "policy", "Routing of L2 TLB misses", "GMMU Bypass, sections 2.3 and 4");
+    policy.describe(t, "policy", "Routing of L2 TLB misses", "GMMU Bypass (NPC 2020), sections 2.3 and 4");
   }
 };
 
