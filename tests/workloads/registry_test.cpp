@@ -23,6 +23,30 @@ TEST_CASE("registry: names are unique and described, and create their workload")
   }
 }
 
+TEST_CASE(
+    "registry: parameters of a generated graph have an effect without a graph file, its format with one") {
+  int generated = 0, formats = 0;
+  for (auto const& info : all()) {
+    CAPTURE(std::string(info.name));
+    auto const builder = info.make();
+    ParamTable table;
+    builder->describe(table);
+    if (table.find("graph") == nullptr) continue;
+    for (auto const& param : table.all()) {
+      CAPTURE(param.name);
+      bool const is_generated = param.name.starts_with("rmat.") || param.name == "side";
+      bool const is_format = param.name == "format";
+      REQUIRE(param.only_when.size() == std::size_t{is_generated || is_format});
+      if (is_generated) CHECK(param.only_when[0].text() == "graph = \"\"");
+      if (is_format) CHECK(param.only_when[0].text() == "graph other than \"\"");
+      generated += is_generated ? 1 : 0;
+      formats += is_format ? 1 : 0;
+    }
+  }
+  CHECK(formats > 10);
+  CHECK(generated == 6 * formats + 2);
+}
+
 TEST_CASE("registry: an unknown name is answered with the nearest one") {
   CHECK(error_of([] { make("vectorad"); }) == "unknown workload 'vectorad'; did you mean 'vectoradd'?");
 }

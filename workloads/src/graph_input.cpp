@@ -27,9 +27,10 @@ void GraphSpec::describe(ParamTable& t) {
              "Matrix Market: size line, then one entry per line, from 1"},
             {"snap", GraphFormat::snap, "SNAP: one edge per line, # starts a comment"},
             {"metis", GraphFormat::metis, "METIS: line i has the neighbors of vertex i, from 1"}},
-           "Format of the file", "assumed");
+           "Format of the file", "assumed")
+      .only_when(sibling("graph").is_not(""));
   t.flag("undirected", undirected, "Add the reverse of every edge of a directed graph", "assumed");
-  t.section("rmat", rmat);
+  t.section("rmat", rmat).only_when(sibling("graph").is(""));
 }
 
 CsrGraph load_graph(GraphSpec const& spec, BuildContext const& context, std::vector<InputFile>& inputs) {

@@ -46,7 +46,8 @@ struct Spec {
     t.count("side", side, {1, 256},
             "Cubes of six elements along each side of the generated mesh (default: 93,750 elements; Rodinia: "
             "about 97,000, as with side 25, and 193,000, as with side 32)",
-            "Rodinia, cfd: fvcorr.domn.097K; a regular mesh is assumed");
+            "Rodinia, cfd: fvcorr.domn.097K; a regular mesh is assumed")
+        .only_when(sibling("graph").is(""));
     t.count("iterations", iterations, {1, 100'000}, "Time steps (Rodinia: 2000)", "assumed");
     t.count("block", block, {32, 1024}, "Threads per block, a multiple of the warp width", "Rodinia, cfd");
   }

@@ -43,8 +43,8 @@ struct Spec {
              "Access pattern", "assumed");
     t.choice("access", access, {{"read", Direction::read, "loads"}, {"write", Direction::write, "stores"}},
              "Direction of the accesses", "assumed");
-    t.count("from", from, {0, 65534}, "Accessing part of pattern pair", "assumed");
-    t.count("to", to, {0, 65534}, "Accessed part of pattern pair", "assumed");
+    t.count("from", from, {0, 65534}, "Accessing part", "assumed").only_when(sibling("pattern").is("pair"));
+    t.count("to", to, {0, 65534}, "Accessed part", "assumed").only_when(sibling("pattern").is("pair"));
     t.flag("warm_up", warm_up, "Run a first kernel that accesses each page once to warm up the TLBs",
            "assumed");
     t.count("bytes_per_lane", bytes_per_lane, {1, 16}, "Bytes per lane and access: 1, 2, 4, 8 or 16",

@@ -41,7 +41,8 @@ struct Spec {
            "assumed");
     t.count("side", side, {1, 128},
             "Points along each side of the generated mesh; default: 32,768 rows with a mean of 25.3 entries",
-            "assumed: a regular mesh with rows about as long as Dubcova3's");
+            "assumed: a regular mesh with rows about as long as Dubcova3's")
+        .only_when(sibling("graph").is(""));
     t.count("iterations", iterations, {1, 100'000}, "Products, in sequence (Parboil: 50)",
             "assumed, smaller than published to shorten runs");
     t.count("block", block, {32, 1024}, "Threads per block, a multiple of the warp width",
