@@ -99,7 +99,8 @@ TEST_CASE("registry: buffers beyond the end of the address space are rejected") 
   context.buffers.next = (1ULL << 47) - (2ULL << 20);
   CHECK(error_of([&] {
           build("vectoradd", {{"elements", "1000"}}, context);
-        }) == "buffer 'b' of 4 kB does not fit: a workload's buffers must be below address 2^47");
+        }) ==
+        "buffer 'b' of 4 kB does not fit: buffers must be below address 2^47 (128 TiB); make them smaller");
 }
 
 TEST_CASE("registry: small buffers are in a separate segment if configured, and kernels access them") {
@@ -139,8 +140,8 @@ TEST_CASE("registry: small buffers that exceed their segment are rejected") {
   CHECK(error_of([&] {
           build("vectoradd", {{"elements", "1000"}}, context);
         }) ==
-        "buffer 'a' of 4 kB does not fit: the segment of small buffers has 3GiB, in units of 2MiB per "
-        "buffer; lower small_buffers");
+        "buffer 'a' of 4 kB does not fit: the segment of small buffers is 3 GiB, and each buffer takes a "
+        "multiple of 2 MiB; lower small_buffers");
 }
 
 TEST_CASE("registry: any step may be read in any order and gives the same instruction") {
