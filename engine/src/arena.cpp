@@ -46,8 +46,10 @@ void try_threads(std::uint32_t count) {
   } catch (std::exception const&) {
     auto const started = threads.size();
     end_all();
-    throw RunError("of " + std::to_string(count + 1) + " requested threads the system allows " +
-                   std::to_string(started + 1) + ": reduce --threads, or raise its memory and thread limits");
+    throw RunError("the system allows only " + std::to_string(started + 1) + " of the " +
+                   std::to_string(count + 1) +
+                   " requested threads; reduce --threads, or raise the limits on memory and threads of the "
+                   "process");
   }
   end_all();
 }

@@ -14,7 +14,10 @@ constexpr std::size_t kMaxKept = 1000;  // a file of 16 MiB can hold a million m
 
 std::string unknown(std::string_view what, std::string const& key, auto const& names) {
   constexpr std::size_t kLongest = 200;
-  auto const near = key.size() > kLongest ? std::string() : nearest_name(key, names);
+  auto near = key.size() > kLongest ? std::string() : nearest_name(key, names);
+  // Keys of one section have most letters in common: the last part of the key decides what is near.
+  auto const last = key.size() - (key.rfind('.') + 1);
+  if (!near.empty() && edit_distance(key, near) >= last / 2 + 2) near.clear();
   return "unknown " + std::string(what) + " '" + shown(key) + "'" +
          (near.empty() ? "" : "; did you mean '" + near + "'?");
 }

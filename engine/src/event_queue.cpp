@@ -11,9 +11,9 @@ namespace farfault {
 
 namespace {
 
-constexpr unsigned kMaxBits = 20;        // of a time within a window
+constexpr unsigned kMaxBits = 20;        // maximum bits of a time within a window
 constexpr std::uint32_t kFewEvents = 8;  // windows of up to this many events are sorted without keys
-constexpr unsigned kOneKeyBits = 7;      // of the number of an event in a window
+constexpr unsigned kOneKeyBits = 7;      // bits of the number of an event in a window
 constexpr std::size_t kOneKey = 1U << kOneKeyBits;  // up to this many events are sorted by one key each
 constexpr std::size_t kInsertionSort = 32;          // below this many keys, insertion sort is the fastest
 
@@ -193,6 +193,8 @@ inline void EventQueue::sort_few(Event const* events, std::uint32_t n) {
   }
 }
 
+// Up to 8 events are compared directly; up to 128 are sorted by one key of time, port and number; more are
+// sorted by time (counting sort), then by port.
 bool EventQueue::open_next(Time horizon) {
   close_window();
   auto const first = first_bin();

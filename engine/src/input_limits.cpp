@@ -49,21 +49,21 @@ void InputLimits::describe(ParamTable& t) {
   Range<ByteSize> const bytes{ByteSize{0}, kMaxBytes};
   t.bytes("names", names, bytes,
           "Maximum size of the names in a file, with ranges and lists expanded. 0: 1/64 of the memory",
-          "assumed");
+          "simulator setting");
   t.count("nodes", nodes, {0, kMaxNodes},
           "Maximum nodes in a machine file. 0: as many as fit in 1/16 of the memory, at most 1,000,000",
-          "assumed");
+          "simulator setting");
   t.count("links", links, {0, kMaxLinks},
           "Maximum links in a machine file. 0: as many as fit in 1/16 of the memory, at most 4,000,000",
-          "assumed");
+          "simulator setting");
   t.count("vertices", vertices, {0, kMaxVertices},
-          "Maximum vertices of a graph. 0: as many as fit in 1/4 of the memory", "assumed");
+          "Maximum vertices of a graph. 0: as many as fit in 1/4 of the memory", "simulator setting");
   t.count("edges", edges, {0, kMaxEdges}, "Maximum edges of a graph. 0: as many as fit in half of the memory",
-          "assumed");
+          "simulator setting");
   t.bytes("unpacked", unpacked, bytes, "Maximum size of a decompressed file. 0: the size of the memory",
-          "assumed");
+          "simulator setting");
   t.bytes("model", model, bytes, "Maximum host memory for the simulated machine. 0: 3/4 of the memory",
-          "assumed");
+          "simulator setting");
 }
 
 InputLimits InputLimits::of_memory(ByteSize memory) const {

@@ -23,13 +23,14 @@ std::string to_text(double x) {
   return {buffer.data(), end};
 }
 
+// A number of more than 64 bits gives the largest number, which every range excludes.
 std::uint64_t parse_count(std::string_view text) {
   std::uint64_t n = 0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error == std::errc::result_out_of_range) throw UserError("'" + shown(text) + "' is too large");
-  if (error != std::errc{} || end != text.data() + text.size())
+  bool const is_large = error == std::errc::result_out_of_range;
+  if ((error != std::errc{} && !is_large) || end != text.data() + text.size())
     throw UserError("'" + shown(text) + "' is not a non-negative integer");
-  return n;
+  return is_large ? std::numeric_limits<std::uint64_t>::max() : n;
 }
 
 double parse_number(std::string_view text) {
@@ -43,7 +44,7 @@ double parse_number(std::string_view text) {
 bool parse_flag(std::string_view text) {
   if (text == "true") return true;
   if (text == "false") return false;
-  throw UserError("'" + shown(text) + "' is not true or false");
+  throw UserError("'" + shown(text) + "' is not one of: true, false");
 }
 
 // A parameter with a range: `parse` makes a T of text; `field` may be narrower than T if its range fits.
@@ -158,7 +159,8 @@ ParamTable::Declared ParamTable::count_or_text(std::string_view name, std::strin
   params_.back().set = [&field](std::string_view word) {
     bool const digits = !word.empty() && word.find_first_not_of("0123456789") == word.npos;
     auto const count = digits ? parse_count(word) : 0;
-    if (count > kMaxCount) throw UserError("'" + shown(word) + "' is too large");
+    if (count > kMaxCount)
+      throw UserError("'" + shown(word) + "' is above the maximum, " + to_text(kMaxCount));
     field = digits ? to_text(count) : std::string(word);
   };
   return declared;
@@ -232,7 +234,7 @@ ParamTable::Declared ParamTable::alternatives(std::string_view name, std::string
     };
     if (same != own && has_parameters())
       throw UserError("the parameters of " + own->of + " and of " + same->of + " would share the table " +
-                      same->prefix);
+                      same->prefix + "; rename one of the two values");
   }
   return {*this, first};
 }

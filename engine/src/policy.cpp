@@ -14,7 +14,10 @@ void check_stats(std::vector<StatInfo> const& stats) {
     if (!is_key(s.name))
       throw UserError("statistic '" + shown(s.name) + "': a name may hold only letters, digits, '_' and '-'");
     auto const statistic = "statistic " + std::string(s.name);
-    if (is_coordinate(s.name)) throw UserError(statistic + ": this name is reserved in results");
+    if (is_coordinate(s.name))
+      throw UserError(statistic +
+                      ": this name is reserved (time_ps, instance, application, and all that start "
+                      "with bin); choose another name");
     if (!names.insert(s.name).second) throw UserError(statistic + " is declared twice");
   }
 }
@@ -30,7 +33,7 @@ void Policies::check() const {
     try {
       auto const facts = a.facts(a.maker.get());
       if (std::ranges::find(facts.names_taken, a.name) != facts.names_taken.end())
-        throw UserError("a built-in policy has this name");
+        throw UserError("a built-in policy of the same interface has this name; choose another name");
       check_stats(facts.stats);
     } catch (UserError const& e) {
       throw UserError(policy + ": " + e.what());

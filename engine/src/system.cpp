@@ -49,7 +49,9 @@ void System::link(PortId from, PortId to, Latency latency) {
 void System::link_family(PortId from, FamilyPorts& to, Latency latency) {
   auto& port = outs_.at(from);
   if (port.connected) throw UserError("port " + out_name(from) + " is connected twice");
-  if (to.ids.empty()) throw UserError("port " + out_name(from) + " is connected to an empty port family");
+  if (to.ids.empty())
+    throw UserError("port " + out_name(from) +
+                    " is connected to a port family without in-ports; list them in System::family()");
   // Once for all its senders: in a large model every process may send to all others.
   if (!to.linked)
     for (auto const id : to.ids) ins_.at(id).connected = true;

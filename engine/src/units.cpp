@@ -72,6 +72,17 @@ std::string names_of(Quantity const& q) {
   return list;
 }
 
+// The shortest of the exact whole-number forms; of two equally short forms, the earlier unit of the list.
+std::string render(std::uint64_t value, Quantity const& q) {
+  std::string best;
+  for (auto const& unit : q.units) {
+    if (unit.divisor != 1 || value % unit.scale != 0 || (value == 0 && unit.scale != 1)) continue;
+    auto const form = std::to_string(value / unit.scale) + " " + std::string(unit.name);
+    if (best.empty() || form.size() < best.size()) best = form;
+  }
+  return best;
+}
+
 // Decimal text of a quantity to whole base units, exactly: no floating point is used.
 std::uint64_t parse(std::string_view text, Quantity const& q) {
   auto const whole = trimmed(text);
@@ -103,23 +114,12 @@ std::uint64_t parse(std::string_view text, Quantity const& q) {
     if (unit.name != name) continue;
     auto const scaled = mantissa * unit.scale;
     auto const divisor = power * unit.divisor;
-    if (scaled / divisor > q.most) fail(whole, "is too large");
+    if (scaled / divisor > q.most) fail(whole, "is above the maximum, " + render(q.most, q));
     if (scaled % divisor != 0) fail(whole, "is not a whole multiple of " + std::string(q.finest));
     return static_cast<std::uint64_t>(scaled / divisor);
   }
   if (name.substr(0, 2) == "KB") fail(whole, "is ambiguous: kB means 1000 bytes and KiB 1024");
   fail(whole, expected + " (units: " + names_of(q) + ")");
-}
-
-// The shortest of the exact whole-number forms; of two equally short forms, the earlier unit of the list.
-std::string render(std::uint64_t value, Quantity const& q) {
-  std::string best;
-  for (auto const& unit : q.units) {
-    if (unit.divisor != 1 || value % unit.scale != 0 || (value == 0 && unit.scale != 1)) continue;
-    auto const form = std::to_string(value / unit.scale) + " " + std::string(unit.name);
-    if (best.empty() || form.size() < best.size()) best = form;
-  }
-  return best;
 }
 
 }  // namespace

@@ -156,7 +156,11 @@ TEST_CASE("an application names a workload; parameters of other workloads are ch
   CHECK(applications_of(changed.model).find("relu") == std::string::npos);
   CHECK(refusal_of("fir.taps = 0\n") == "4: application.fir.fir.taps: '0' is outside 1 to 4096");
   CHECK(refusal(kBase + "[[application]]\nname = \"t\"\nworkload = \"trace\"\n") ==
-        "application 't': trace: the parameter 'file' must name a trace");
+        "2: application.t.trace.file = \"\": must name a trace");
+  CHECK(refusal_of("fir.size = \"16KiB\"\n", "stream.bytes_per_lane = 3\n") ==
+        "7: application.stream.stream.bytes_per_lane = 3: must be 1, 2, 4, 8 or 16");
+  CHECK(refusal(kBase + "workload.name = \"lud\"\n", {"workload.lud.side=40"}) ==
+        "--set: workload.lud.side = 40: must be a multiple of 16");
 }
 
 TEST_CASE("each machine of a cluster has its own GPUs, unless the machines share memory") {
@@ -190,7 +194,7 @@ TEST_CASE("relaunch is a flag of an application") {
   Built const built(kTwo, {"application.sort.relaunch=true"});
   CHECK_FALSE(built[0].relaunch);
   CHECK(built[1].relaunch);
-  CHECK(refusal_of("relaunch = 2\n") == "4: application.fir.relaunch: '2' is not true or false");
+  CHECK(refusal_of("relaunch = 2\n") == "4: application.fir.relaunch: '2' is not one of: true, false");
 }
 
 TEST_CASE("each application has its own address space unless it names one, and spaces are numbered densely") {
@@ -243,10 +247,11 @@ TEST_CASE(
       "gpu.warp_width = 32\n[[application]]\nname = \"a\"\nworkload = \"stream\"\nspace = 1\nstream.bytes = "
       "\"16KiB\"\n"
       "[[application]]\nname = \"b\"\nworkload = \"trace\"\nspace = 1\ntrace.file = \"k.traceg\"\n";
-  CHECK(refusal(traces) ==
-        "11: application.b.space = 1: buffer 'region0' of application 'b', at 0x100000000 to 0x10000ffff, "
-        "overlaps buffer 'array' of 'a', at 0x100000000 to 0x100003fff, in whole pages; use separate address "
-        "spaces");
+  CHECK(
+      refusal(traces) ==
+      "11: application.b.space = 1: buffer 'region0' of application 'b' (pages from 0x100000000 to "
+      "0x10000ffff) overlaps buffer 'array' of application 'a' (pages from 0x100000000 to 0x100003fff); give "
+      "the applications different values of space");
   Built const apart(traces, {"application.b.space=2"});
   CHECK(apart[1].space == 1);
 }
@@ -331,7 +336,7 @@ TEST_CASE("preoccupied memory that leaves no room for the applications' data is 
     in_batches.emplace_back(more);
   CHECK(refusal(large, in_batches) ==
         "memory.fragmentation_index leaves a GPU 7 free pages, fewer than the 16 of a "
-        "driver.batch.eviction_unit");
+        "driver.batch.eviction_unit; lower one of the two");
   auto whole = occupied;
   whole[3] = "memory.fragmentation_occupancy=1";
   CHECK(refusal(large, whole) ==

@@ -125,7 +125,7 @@ TEST_CASE("an invalid command line gives one sentence and exit code 2") {
   check_wrong({"run", "a.toml", "--threads", "0"},
               "--threads: Value 0 not in range 1 to 4096 (see farfault run --help)");
   check_wrong({"run", "a.toml", "--until", "5"}, "--until '5' has no unit; write a time such as '5 us'");
-  check_wrong({"run", "a.toml", "--trace", "1us,2"}, "--trace: '2' has no unit; write a time such as '5 us'");
+  check_wrong({"run", "a.toml", "--trace", "1us,2"}, "--trace '2' has no unit; write a time such as '5 us'");
   check_wrong({"run", "a.toml", "--until", "0 s"}, "--until '0 s' must be greater than zero");
   check_wrong({"run", "a.toml", "--progress", "maybe"}, "--progress 'maybe' is not one of: auto, on, off");
   check_wrong({"workloads", "--nosuch"},

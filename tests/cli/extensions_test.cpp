@@ -98,7 +98,8 @@ std::string refusal_of_stats(std::vector<char const*> names) {
 
 TEST_CASE("an external policy needs a name that is unique within its interface") {
   CHECK(refusal(policies().add<Here>("oracle", "x")) ==
-        "farfault: policy 'oracle': a built-in policy has this name\n");
+        "farfault: policy 'oracle': a built-in policy of the same interface has this name; choose another "
+        "name\n");
   CHECK(refusal(policies().add<Here>("mine", "x").add<Here>("mine", "x")) ==
         "farfault: policy 'mine' is added twice\n");
   CHECK(refusal(policies().add<Here>("a policy", "x")) ==
@@ -143,7 +144,9 @@ TEST_CASE("a statistic of an external policy is declared once, with a valid name
   CHECK(refusal_of_stats({"a/b"}) ==
         "farfault: policy 'mine': statistic 'a/b': a name may hold only letters, digits, '_' and '-'\n");
   CHECK(refusal_of_stats({"instance"}) ==
-        "farfault: policy 'mine': statistic instance: this name is reserved in results\n");
+        "farfault: policy 'mine': statistic instance: this name is reserved (time_ps, instance, application, "
+        "and "
+        "all that start with bin); choose another name\n");
 }
 
 TEST_CASE("an external workload needs a unique name and unique parameters") {

@@ -18,5 +18,5 @@ refused() { # WHAT LIMIT WORD ...: runs with `ulimit LIMIT`
 
 # The default stack of a thread takes 8 MB of address space.
 refused "64 threads in 300 MB" "-v 300000" --threads 64 --partitions split
-check "the message has the number of threads" grep -q 'of 64 requested threads the system allows [0-9]*' "$scratch/err"
+check "the message has the number of threads" grep -q 'the system allows only [0-9]* of the 64 requested threads; ' "$scratch/err"
 finish

@@ -41,6 +41,7 @@ TEST_CASE("a machine too large for the memory is rejected before the run, with t
   CHECK(r.out == "");
   CHECK(r.err.find("farfault: machine 'generic': simulating 20000 GPUs and 3 other nodes needs about ") !=
         std::string::npos);
-  CHECK(r.err.find("more than limits.model (now 16 GiB); --set limits.model=N raises it\n") !=
-        std::string::npos);
+  CHECK(r.err.find(
+            "more than limits.model (now 16 GiB); --set limits.model=N raises it; use a machine or a batch "
+            "job with more memory, or simulate fewer GPUs\n") != std::string::npos);
 }

@@ -67,29 +67,29 @@ refused "cannot write 'e': it is a symbolic link" "${run[@]}" --trace 0us,1us --
 refused "cannot write 'a.h5.partial': it is a symbolic link" "${run[@]}" --output a.h5
 refused "cannot write 'c.writing': it is a symbolic link" "${run[@]}" --checkpoint c
 refused "cannot write 'd.lock': it is a symbolic link" "${run[@]}" --checkpoint d
-refused "--checkpoint 'precious' would overwrite a file that is not a checkpoint" "${run[@]}" --checkpoint precious
-refused "--output 'precious' would overwrite a file that is not the result of a run; choose another output name or remove the file" \
+refused "--checkpoint 'precious' would overwrite a file that is not a checkpoint; choose another name or remove the file" "${run[@]}" --checkpoint precious
+refused "--output 'precious' would overwrite a file that is not the result of a run; choose another name or remove the file" \
   "${run[@]}" --output precious
 for suffix in partial partial.new; do
   cp precious "p.h5.$suffix"
-  refused "--output 'p.h5' would overwrite 'p.h5.$suffix', a file that is not the result of a run; choose another output name or remove the file" \
+  refused "--output 'p.h5' would overwrite 'p.h5.$suffix', a file that is not the result of a run; choose another name or remove the file" \
     "${run[@]}" --output p.h5
   rm "p.h5.$suffix"
 done
 for suffix in previous writing; do
   cp precious "c2.$suffix"
-  refused "--checkpoint 'c2' would overwrite 'c2.$suffix', a file that is not a checkpoint" "${run[@]}" --checkpoint c2
+  refused "--checkpoint 'c2' would overwrite 'c2.$suffix', a file that is not a checkpoint; choose another name or remove the file" "${run[@]}" --checkpoint c2
   rm "c2.$suffix"
 done
 cp precious c2.lock
-refused "--checkpoint 'c2' would overwrite 'c2.lock', a file that is not the lock of a checkpoint" "${run[@]}" --checkpoint c2
+refused "--checkpoint 'c2' would overwrite 'c2.lock', a file that is not the lock of a checkpoint; choose another name or remove the file" "${run[@]}" --checkpoint c2
 rm c2.lock
 cp precious s.json.writing
-refused "--summary-json 's.json' would overwrite 's.json.writing', a file that is not the summary of a run" "${run[@]}" \
+refused "--summary-json 's.json' would overwrite 's.json.writing', a file that is not the summary of a run; choose another name or remove the file" "${run[@]}" \
   --summary-json s.json
 rm s.json.writing
 cp precious t.pftrace.writing
-refused "the trace 't.pftrace' would overwrite 't.pftrace.writing', a file that is not a trace of Farfault" "${run[@]}" \
+refused "the trace 't.pftrace' would overwrite 't.pftrace.writing', a file that is not a trace of Farfault; choose another name or remove the file" "${run[@]}" \
   --output t.h5 --trace 0us,1us
 rm t.pftrace.writing
 chmod a-w precious
@@ -112,7 +112,7 @@ for name in study.toml ./study.toml folder/../study.toml "$scratch/study.toml" l
   refused "--output '$name' would overwrite the configuration 'study.toml'" "${study[@]}" --output "$name"
 done
 refused "--output 'base.toml' would overwrite the configuration 'base.toml'" "${study[@]}" --output base.toml
-refused "--output 'machine.toml' would overwrite a file that is not the result of a run; choose another output name or remove the file" "${study[@]}" \
+refused "--output 'machine.toml' would overwrite a file that is not the result of a run; choose another name or remove the file" "${study[@]}" \
   --set machine.topology=machine.toml --output machine.toml
 cp study.toml study.h5
 refused "the output 'study.h5' would overwrite the configuration 'study.h5'" "$farfault" run study.h5 "${small[@]}"

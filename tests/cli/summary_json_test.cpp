@@ -118,8 +118,9 @@ TEST_CASE("--summary-json overwrites no other files") {
   };
   auto const notes = (folder / "notes").string();
   write(notes, "{\"kind\":\"result\"}");
-  CHECK(refused(notes) ==
-        "--summary-json '" + notes + "' would overwrite a file that is not the summary of a run");
+  CHECK(refused(notes) == "--summary-json '" + notes +
+                              "' would overwrite a file that is not the summary of a run; choose another "
+                              "name or remove the file");
   CHECK(content(notes) == "{\"kind\":\"result\"}");
   CHECK(refused(output.string()) == "--output '" + output.string() + "' and --summary-json '" +
                                         output.string() + "' would both write '" + output.string() + "'");

@@ -56,7 +56,7 @@ TEST_CASE("a window has a start, a later end, and an optional list of components
   CHECK(refusal({"--trace", "20us,10us"}) == "farfault: --trace '20us,10us' must end after its start\n");
   CHECK(refusal({"--trace", "10us,10us"}) == "farfault: --trace '10us,10us' must end after its start\n");
   CHECK(refusal({"--trace", "10,20us"}) ==
-        "farfault: --trace: '10' has no unit; write a time such as '5 us'\n");
+        "farfault: --trace '10' has no unit; write a time such as '5 us'\n");
   CHECK(refusal({"--trace", "10us,20us,"}) ==
         "farfault: --trace '10us,20us,' contains an empty component name\n");
   CHECK(refusal({"--trace", "-10us,20us"}).find("farfault: --trace") == 0);
@@ -91,7 +91,9 @@ TEST_CASE("a trace never overwrites a file that is not a trace, nor a file of th
   auto const other = (folder() / "other").string();
   std::ofstream(other) << "mine";
   CHECK(refusal({"--trace", "1us,2us", "--trace-output", other}) ==
-        "farfault: the trace '" + other + "' would overwrite a file that is not a trace of Farfault\n");
+        "farfault: the trace '" + other +
+            "' would overwrite a file that is not a trace of Farfault; choose another name or remove the "
+            "file\n");
   std::ifstream kept(other);
   CHECK(std::string(std::istreambuf_iterator<char>(kept), {}) == "mine");
   auto const output = (folder() / "traced.h5").string();
@@ -143,9 +145,11 @@ TEST_CASE("inspect rejects a trace that is truncated, modified in any byte, or h
     auto const r = inspected(bytes);
     CHECK(r.code == 2);
     CHECK(r.out == "");
-    auto const begin = "farfault: " + file + ": the trace is damaged: ";
+    auto const begin = "farfault: " + file + ": the Perfetto trace is damaged: ";
+    std::string const end = "; write it again with farfault run --trace\n";
     REQUIRE(r.err.starts_with(begin));
-    return r.err.substr(begin.size());
+    REQUIRE(r.err.ends_with(end));
+    return r.err.substr(begin.size(), r.err.size() - begin.size() - end.size()) + "\n";
   };
   CHECK(inspected(whole).code == 0);
   constexpr std::size_t kLastPacket = 15;

@@ -140,11 +140,12 @@ TEST_CASE("a result that cannot be renamed reports the reason and the remaining 
   sample::append(writer, 0, 3);
   sample::end(writer);
   std::filesystem::create_directory(path);  // after the path was checked
-  CHECK_THROWS_WITH_AS(writer.finish("completed"),
-                       ("cannot rename '" + path + ".partial' to '" + path + "': Is a directory; '" + path +
-                        ".partial' has the result up to the last flush, and '" + path + "' is untouched")
-                           .c_str(),
-                       RunError);
+  CHECK_THROWS_WITH_AS(
+      writer.finish("completed"),
+      ("cannot rename '" + path + ".partial' to '" + path + "': Is a directory; '" + path +
+       ".partial' has the result up to the last flush; nothing was written to '" + path + "'")
+          .c_str(),
+      RunError);
   CHECK(validate(path + ".partial") == std::vector<std::string>{});
 }
 

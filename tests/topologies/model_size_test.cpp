@@ -39,14 +39,14 @@ TEST_CASE("a machine that needs more memory than limits.model is rejected with i
   auto const wide = generate_generic({15'000, 15'000, 0, GenericFabric::pcie, 1});
   auto const text = refusal(generate_generic({8000, 8000, 0, GenericFabric::pcie, 1}), model_of(17));
   CHECK(text.find("machine 'generic': simulating 8000 GPUs and 3 other nodes needs about ") == 0);
-  CHECK(text.find("more than limits.model (now 17 GiB); --set limits.model=N raises it") !=
+  CHECK(text.find("more than limits.model (now 17 GiB); --set limits.model=N raises it; use a machine") !=
         std::string::npos);
-  CHECK(text.find("(GPUs: ") != std::string::npos);
+  CHECK(text.find("(largest part, GPUs: ") != std::string::npos);
   MachineConfig tiny;
   tiny.gpu.sms = 1;
   tiny.l2_cache.slices = 1;
   CHECK_THROWS_WITH_AS(check_model_size(wide, tiny, model_of(17)),
-                       doctest::Contains("(pairs of switch links: 30"), UserError);
+                       doctest::Contains("(largest part, pairs of switch links: 30"), UserError);
   CHECK(refusal(wide, model_of(1024)) == "accepted");
 }
 

@@ -178,10 +178,11 @@ TEST_CASE("cfd: a graph gives the elements; one with more than four neighbours i
   TempFile const star("star.graph", "6 5\n2 3 4 5 6\n1\n1\n1\n1\n1\n");
   CHECK(error_of([&] {
           build("cfd", {{"graph", star.path()}});
-        }) == "cfd: vertex 0 of " + star.path() + " has 5 neighbours, but an element has four faces");
+        }) == "cfd: vertex 0 of " + star.path() +
+                  " has 5 neighbours; each vertex is an element of the mesh, with at most 4, one per face");
   CHECK(error_of([] {
           build("cfd", {{"block", "100"}});
-        }) == "cfd: block 100 is not a multiple of the warp's 32 threads");
+        }) == "block = 100: must be a multiple of the warp width, 32");
 }
 
 TEST_CASE("cfd: runs on a real mesh") {

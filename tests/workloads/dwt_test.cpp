@@ -158,10 +158,12 @@ TEST_CASE(
 }
 
 TEST_CASE("dwt: levels for which the image is too small are rejected") {
-  CHECK(error_of([] {
-          build("dwt", {{"image_width", "256"}, {"image_height", "128"}, {"levels", "3"}});
-        }) ==
-        "dwt: the last of 3 levels of 256 x 128 pixels has a side of less than 33, too short for mirroring");
+  CHECK(
+      error_of([] {
+        build("dwt", {{"image_width", "256"}, {"image_height", "128"}, {"levels", "3"}});
+      }) ==
+      "levels = 3: the last level of an image of 256 x 128 pixels must have at least 33 pixels per side, for "
+      "mirroring");
 }
 
 }  // namespace farfault::workloads

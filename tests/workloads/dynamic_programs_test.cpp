@@ -188,14 +188,14 @@ TEST_CASE("fw: three loads for each pair and kernel; the lanes of a warp are a r
 
 TEST_CASE("fw: graphs that are not a multiple of a block, and records that are too long, are rejected") {
   TempFile const file("odd.graph", kHandGraph);
-  CHECK(
-      error_of([&] {
-        build("fw", {{"graph", file.path()}});
-      }) ==
-      "fw: the graph has 5 vertices; they must be a multiple of 16, the side of a block, and at most 16384");
+  CHECK(error_of([&] {
+          build("fw", {{"graph", file.path()}});
+        }) ==
+        "fw: the graph has 5 vertices; the number must be a multiple of 16, the side of a block, and at most "
+        "16384");
   CHECK(error_of([] {
           build("fw", {{"rmat.scale", "12"}, {"rmat.edge_factor", "1"}, {"steps", "600"}});
-        }) == "fw: 600 steps of 4096 vertices need a record of more than 1 GiB");
+        }) == "fw: 600 steps of 4096 vertices need more than 1 GiB of host memory, the maximum; lower steps");
 }
 
 }  // namespace farfault::workloads

@@ -116,10 +116,10 @@ TEST_CASE("bfs: a warp that finds a vertex sets the flag once, and the last leve
 TEST_CASE("bfs: a source outside the graph and a block of incomplete warps are rejected") {
   CHECK(error_of([] {
           build("bfs", {{"rmat.scale", "8"}, {"source", "256"}});
-        }) == "bfs: source 256 is not one of the graph's 256 vertices, which are numbered from 0");
+        }) == "source = 256: must be a vertex of the graph, 0 to 255");
   CHECK(error_of([] {
           build("bfs", {{"rmat.scale", "8"}, {"block", "48"}});
-        }) == "bfs: block 48 is not a multiple of the warp's 32 threads");
+        }) == "block = 48: must be a multiple of the warp width, 32");
 }
 
 TEST_CASE("bfs: a path with so many levels that the frontiers would take gigabytes is rejected") {
@@ -128,7 +128,9 @@ TEST_CASE("bfs: a path with so many levels that the frontiers would take gigabyt
   TempFile const file("path.txt", text);
   CHECK(error_of([&] {
           build("bfs", {{"graph", file.path()}});
-        }) == "bfs: 400001 levels of 400001 vertices need more than 1 GiB for the frontiers");
+        }) ==
+        "bfs: the frontiers of 400001 levels of 400001 vertices need more than 1 GiB of host memory, the "
+        "maximum; use a graph with a smaller diameter");
 }
 
 TEST_CASE("bfs: relative names of graphs start at the base folder") {

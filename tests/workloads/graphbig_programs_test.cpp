@@ -311,21 +311,22 @@ TEST_CASE("graphbig: invalid parameters and graphs are rejected") {
     return error_of([&] { build(name, settings); });
   };
   CHECK(refusal("bfs_tf", {{"rmat.scale", "8"}, {"source", "256"}}) ==
-        "bfs_tf: source 256 is not one of the graph's 256 vertices, which are numbered from 0");
+        "source = 256: must be a vertex of the graph, 0 to 255");
   CHECK(refusal("bfs_twc", {{"rmat.scale", "8"}, {"block", "48"}}) ==
-        "bfs_twc: block 48 is not a multiple of the warp's 32 threads");
+        "block = 48: must be a multiple of the warp width, 32");
   for (std::string const name : {"kcore", "gc_ttc", "gc_dtc"})
     CHECK(refusal(name, {{"rmat.scale", "8"}, {"undirected", "false"}}) ==
-          name + ": the graph is directed, but the algorithm requires an undirected graph; " +
-              "set undirected = true to add reverse edges");
+          "undirected = false: must be true, because the graph is directed and the algorithm needs an "
+          "undirected graph");
   CHECK(refusal("gc_dtc", {{"rmat.scale", "8"}, {"worklist", "255"}}) ==
-        "gc_dtc: worklist 255 is too small for the graph's 256 vertices");
+        "worklist = 255: must be 0 or at least the number of vertices, 256");
   CHECK(refusal("bc", {{"rmat.scale", "16"}, {"rmat.edge_factor", "1"}, {"roots", "65536"}}) ==
-        "bc: 65536 searches need a record of more than 1 GiB");
+        "bc: 65536 searches need more than 1 GiB of host memory, the maximum; use a smaller graph");
   TempFile const file("path.txt", path_of(530'000));
   for (auto const* name : {"bfs_ttc", "sssp_twc"})
     CHECK(refusal(name, {{"graph", file.path()}}) ==
-          std::string(name) + ": the graph requires 1060001 kernels, more than the maximum of 1048576");
+          std::string(name) + ": the graph needs 1060001 kernel launches, more than the maximum, 1048576; " +
+              "use a smaller graph");
 }
 
 TEST_CASE("graphbig: a directed graph is searched along its edges if configured") {

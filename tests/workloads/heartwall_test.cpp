@@ -254,10 +254,13 @@ TEST_CASE("heartwall: every tenth frame updates the patterns and moves the point
 }
 
 TEST_CASE("heartwall: points too close to the frame's border are rejected") {
-  CHECK(error_of([] {
-          build("heartwall",
-                {{"frame_rows", "64"}, {"frame_cols", "64"}, {"points", "1"}, {"search_half", "40"}});
-        }) == "heartwall: the area of a point at row 43 and column 32 exceeds the frame of 64 x 64");
+  CHECK(
+      error_of([] {
+        build("heartwall",
+              {{"frame_rows", "64"}, {"frame_cols", "64"}, {"points", "1"}, {"search_half", "40"}});
+      }) ==
+      "heartwall: the area of a point at row 43 and column 32 exceeds the frame of 64 x 64 pixels; increase "
+      "frame_rows and frame_cols, or lower pattern_half and search_half");
 }
 
 }  // namespace farfault::workloads

@@ -23,6 +23,30 @@ TEST_CASE("registry: names are unique and described, and create their workload")
   }
 }
 
+TEST_CASE(
+    "registry: parameters of a generated graph have an effect without a graph file, its format with one") {
+  int generated = 0, formats = 0;
+  for (auto const& info : all()) {
+    CAPTURE(std::string(info.name));
+    auto const builder = info.make();
+    ParamTable table;
+    builder->describe(table);
+    if (table.find("graph") == nullptr) continue;
+    for (auto const& param : table.all()) {
+      CAPTURE(param.name);
+      bool const is_generated = param.name.starts_with("rmat.") || param.name == "side";
+      bool const is_format = param.name == "format";
+      REQUIRE(param.only_when.size() == std::size_t{is_generated || is_format});
+      if (is_generated) CHECK(param.only_when[0].text() == "graph = \"\"");
+      if (is_format) CHECK(param.only_when[0].text() == "graph other than \"\"");
+      generated += is_generated ? 1 : 0;
+      formats += is_format ? 1 : 0;
+    }
+  }
+  CHECK(formats > 10);
+  CHECK(generated == 6 * formats + 2);
+}
+
 TEST_CASE("registry: an unknown name is answered with the nearest one") {
   CHECK(error_of([] { make("vectorad"); }) == "unknown workload 'vectorad'; did you mean 'vectoradd'?");
 }
@@ -75,7 +99,8 @@ TEST_CASE("registry: buffers beyond the end of the address space are rejected") 
   context.buffers.next = (1ULL << 47) - (2ULL << 20);
   CHECK(error_of([&] {
           build("vectoradd", {{"elements", "1000"}}, context);
-        }) == "buffer 'b' of 4 kB does not fit: a workload's buffers must be below address 2^47");
+        }) ==
+        "buffer 'b' of 4 kB does not fit: buffers must be below address 2^47 (128 TiB); make them smaller");
 }
 
 TEST_CASE("registry: small buffers are in a separate segment if configured, and kernels access them") {
@@ -115,8 +140,8 @@ TEST_CASE("registry: small buffers that exceed their segment are rejected") {
   CHECK(error_of([&] {
           build("vectoradd", {{"elements", "1000"}}, context);
         }) ==
-        "buffer 'a' of 4 kB does not fit: the segment of small buffers has 3GiB, in units of 2MiB per "
-        "buffer; lower small_buffers");
+        "buffer 'a' of 4 kB does not fit: the segment of small buffers is 3 GiB, and each buffer takes a "
+        "multiple of 2 MiB; lower small_buffers");
 }
 
 TEST_CASE("registry: any step may be read in any order and gives the same instruction") {

@@ -144,7 +144,7 @@ TEST_CASE("sad: blocks and accesses follow from the frame's size") {
 TEST_CASE("sad: a frame with a fractional number of macroblocks is rejected") {
   CHECK(error_of([] {
           build("sad", {{"width", "100"}});
-        }) == "sad: width 100 is not a multiple of the macroblock's 16 pixels");
+        }) == "width = 100: must be a multiple of 16, the side of a macroblock");
 }
 
 }  // namespace farfault::workloads

@@ -236,7 +236,9 @@ TEST_CASE("srad: warps without an adding thread do not access shared memory in a
 TEST_CASE("srad: more pixels than the kernels can number are rejected") {
   CHECK(error_of([] {
           build("srad", {{"rows", "65536"}, {"cols", "65536"}});
-        }) == "srad: 65536 x 65536 pixels exceed the 2147483136 that the kernels can index");
+        }) ==
+        "srad: 65536 x 65536 pixels exceed 2147483136, the maximum that the kernels can index; lower rows or "
+        "cols");
 }
 
 TEST_CASE("backprop: the kernels' loads give the hidden layer's sums and the updated weights") {
@@ -335,9 +337,7 @@ TEST_CASE("backprop: warps without an adding row do not access shared memory whe
 }
 
 TEST_CASE("backprop: inputs that are not a multiple of the block are rejected") {
-  CHECK(error_of([] {
-          build("backprop", {{"inputs", "100"}});
-        }) == "backprop: inputs 100 are not a multiple of the block's 16");
+  CHECK(error_of([] { build("backprop", {{"inputs", "100"}}); }) == "inputs = 100: must be a multiple of 16");
 }
 
 }  // namespace farfault::workloads

@@ -93,11 +93,16 @@ void Assembly::check_applications() const {
   auto const room =
       (config_.dram.capacity.bytes - InitialMemory::data_bytes(config_.dram.capacity.bytes)) / 2;
   auto const contexts = sms_ * SmSpec::areas(config_.sm) * SmSpec::area_bytes(config_.sm);
-  if (contexts > room)
-    throw UserError("gpu.sm.thread_blocks = " + config_.sm.thread_blocks.name() + ": the contexts of " +
-                    std::to_string(sms_) + " SMs may need " + to_text(ByteSize{contexts}) +
-                    " of a GPU's memory, more than a sixteenth of its gpu.dram.capacity, " +
-                    to_text(ByteSize{room}));
+  bool const in_memory =
+      config_.sm.thread_blocks.make({})->context().saved_in == ThreadBlocks::SavedIn::memory;
+  if (in_memory && contexts > room)
+    throw UserError("gpu.sm.thread_blocks = " + config_.sm.thread_blocks.name() +
+                    ": the saved contexts of swapped-out thread blocks may take " +
+                    to_text(ByteSize{contexts}) + " of a GPU's memory on " + std::to_string(sms_) +
+                    " SMs, but at most " + to_text(ByteSize{room}) +
+                    ", 1/16 of gpu.dram.capacity, is reserved for them; increase gpu.dram.capacity or lower "
+                    "the extra blocks in gpu.sm." +
+                    config_.sm.thread_blocks.section());
   for (std::uint32_t k = 0; k < applications_.kernels(); ++k) {
     auto const& shape = applications_.kernel(k).shape();
     auto const lacking = Dispatcher::why_not(shape, config_.sm, config_.gpu.warp_width);

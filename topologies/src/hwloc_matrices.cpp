@@ -174,7 +174,8 @@ class Matrices {
     if (error != std::errc{} || end != text.data() + text.size() ||
         megabytes > kHighestBandwidth.bytes_per_second / kMegabyte) {
       throw UserError(o_.where + ": the matrix " + name + " has the value '" + shown(text) +
-                      "', but it must be a whole number of MB/s");
+                      "', but it must be a whole number of MB/s, at most " +
+                      std::to_string(kHighestBandwidth.bytes_per_second / kMegabyte));
     }
     return megabytes;
   }

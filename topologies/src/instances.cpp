@@ -180,13 +180,17 @@ void Assembly::add_host_and_driver(Instance& instance) {
   driver.large_size = config_.memory.large_frame_size();
   describe_relocations(driver);
   driver.large_regions = memory.large_regions();
-  bool const orders = std::ranges::any_of(applications_, [](Application const& a) {
+  auto const ordering = std::ranges::find_if(applications_, [](Application const& a) {
     return std::ranges::any_of(a.workload->operations(), &Operation::is_of_driver);
   });
+  bool const orders = ordering != applications_.end();
   if (orders && driver.makes_copies)
     throw UserError("memory.remote_touch = " + config_.memory.remote_touch.name() +
-                    ": pages that programs copy, allocate or free cannot have copies on other GPUs, but an "
-                    "application does so");
+                    ": pages that a program copies, allocates or frees cannot have copies on other GPUs, but "
+                    "application '" +
+                    ordering->name +
+                    "' has such operations; choose another memory.remote_touch, or set copies and allocates "
+                    "of the application to false");
   if (orders) driver.host_pages = &memory.host_pages();
   driver.planned = &memory.planned();
   driver.applications = applications_.names();
@@ -245,7 +249,7 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
   if (driver.usable_frames() < unit)
     throw UserError("memory.fragmentation_index leaves a GPU " + std::to_string(driver.usable_frames()) +
                     " free pages, fewer than the " + std::to_string(unit) +
-                    " of a driver.batch.eviction_unit");
+                    " of a driver.batch.eviction_unit; lower one of the two");
   if (config_.memory.gpu_share >= 1) return;
   auto const share = std::ceil(static_cast<double>(pages) * config_.memory.gpu_share /
                                static_cast<double>(instance.gpus.size()));
@@ -253,12 +257,15 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
   driver.frames_per_gpu = std::min(driver.frames_per_gpu, room);
   auto const has = "memory.gpu_share leaves a GPU " + std::to_string(driver.frames_per_gpu) + " pages, ";
   if (driver.frames_per_gpu < unit)
-    throw UserError(has + "fewer than the " + std::to_string(unit) + " of a driver.batch.eviction_unit");
+    throw UserError(has + "fewer than the " + std::to_string(unit) +
+                    " of a driver.batch.eviction_unit; increase memory.gpu_share or lower "
+                    "driver.batch.eviction_unit");
   std::vector<std::uint64_t> placed(instance.gpus.size());
   for (auto const& p : memory.placed())
     if (p.device < kFirstCpu && ++placed[p.device] > driver.frames_per_gpu)
       throw UserError(has + "fewer than memory.placement = " + config_.memory.placement.name() +
-                      " places there before the first kernel");
+                      " places there before the first kernel; increase memory.gpu_share or choose another "
+                      "memory.placement");
   if (config_.memory.has_large_frames())
     check_large_frames(instance, driver.frames_per_gpu, "memory.gpu_share");
   check_placed(instance, driver);
@@ -278,10 +285,13 @@ void Assembly::check_placed(Instance const& instance, PagingDriverSpec const& dr
     auto const frame =
         p.size != 0 ? of_gpu.allocate_large(p.page, p.size) : std::optional(of_gpu.allocate(p.page));
     if (frame != offset_of(memory.iommu_table().find_mapped(p.page)->frame) >> page_bits_)
-      throw UserError("memory.gpu_share leaves a GPU " + std::to_string(driver.frames_per_gpu) +
-                      " pages, in which memory.frame_allocation = " + config_.memory.frame_allocation.name() +
-                      " selects different frames for the pages that memory.placement = " +
-                      config_.memory.placement.name() + " places there before the first kernel");
+      throw UserError(
+          "memory.gpu_share leaves a GPU " + std::to_string(driver.frames_per_gpu) +
+          " pages, too few to keep the frames that memory.placement = " + config_.memory.placement.name() +
+          " assigned before the first kernel, because memory.frame_allocation = " +
+          config_.memory.frame_allocation.name() +
+          " assigns other frames in a smaller memory; increase memory.gpu_share, or choose another "
+          "memory.placement or memory.frame_allocation");
   }
 }
 

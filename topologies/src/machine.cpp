@@ -66,8 +66,9 @@ void check_links(Machine const& m, std::string const& where) {
   seen.reserve(m.links.size());
   for (auto const& link : m.links) {
     if (link.a >= m.nodes.size() || link.b >= m.nodes.size()) {
-      throw UserError(where + ": a link names node " + std::to_string(std::max(link.a, link.b)) +
-                      ", but there are only " + std::to_string(m.nodes.size()) + " nodes");
+      throw UserError(where + ": link " + std::to_string(&link - m.links.data()) +
+                      " of the list ends at node " + std::to_string(std::max(link.a, link.b)) +
+                      ", but the nodes are numbered 0 to " + std::to_string(m.nodes.size() - 1));
     }
     // Composed only for an error message: a machine may have millions of links.
     auto const text = [&] {

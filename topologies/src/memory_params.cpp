@@ -9,8 +9,7 @@ namespace farfault::topologies {
 
 void MemoryParams::describe(ParamTable& t) {
   t.bytes("page_size", page_size, {ByteSize{4096}, ByteSize{2 * 1024 * 1024}},
-          "Page size; base page size, if there are large pages: 4KiB, 64KiB or 2MiB",
-          "GMMU Bypass, section 5.1: 4 KB");
+          "Base page size: 4KiB, 64KiB or 2MiB", "GMMU Bypass, section 5.1: 4 KB");
   t.count("train", train, {1, 16},
           "Maximum consecutive lines per simulator message; timing is kept per line, interleaving is not. 1: "
           "single lines",
@@ -67,8 +66,8 @@ void MemoryParams::describe(ParamTable& t) {
   t.flag(
        "moves_stall_gpu", moves_stall_gpu,
        "Stall all SMs of a GPU while pages move within its memory. false: only accesses to these pages stall",
-       "Mosaic (MICRO 2017), section 5, on compaction: stalling the entire GPU; with a migrating coalescer, "
-       "SMs stall for a part of the time (its Fig. 6a)")
+       "Mosaic (MICRO 2017), section 5, compaction: the entire GPU stalls; Fig. 6a, migrating coalescer: SMs "
+       "stall for a part of the time")
       .only_when(facts::kRelocations);
   t.number(
       "fragmentation_index", fragmentation_index, {0, 1},

@@ -71,8 +71,11 @@ std::uint64_t total_of(std::array<Part, 5> const& parts) {
   return static_cast<std::uint64_t>(std::min(sum, 1e18));
 }
 
-std::string in_mib(std::uint64_t bytes) {
-  return std::to_string((bytes + (1U << 20U) - 1) >> 20U) + " MiB";
+// With one decimal place, rounded up.
+std::string in_gib(std::uint64_t bytes) {
+  constexpr std::uint64_t kTenth = (std::uint64_t{1} << 30U) / 10;
+  auto const tenths = bytes / kTenth + 1;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
 }
 
 }  // namespace
@@ -90,8 +93,9 @@ void check_model_size(Machine const& machine, MachineConfig const& config, Input
   throw UserError(
       "machine '" + shown(machine.name) + "': simulating " + std::to_string(machine.count(NodeKind::gpu)) +
       " GPUs and " + std::to_string(machine.nodes.size() - machine.count(NodeKind::gpu)) +
-      " other nodes needs about " + in_mib(total) + " (" + largest.name + ": " +
-      in_mib(static_cast<std::uint64_t>(largest.bytes)) + "), more than " + limit_text("model", most));
+      " other nodes needs about " + in_gib(total) + " of host memory (largest part, " + largest.name + ": " +
+      in_gib(static_cast<std::uint64_t>(largest.bytes)) + "), more than " + limit_text("model", most) +
+      "; use a machine or a batch job with more memory, or simulate fewer GPUs");
 }
 
 }  // namespace farfault::topologies

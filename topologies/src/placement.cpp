@@ -28,8 +28,9 @@ std::vector<std::uint32_t> Assembly::gpus_of_components() const {
 Placement Assembly::placement(Granularity granularity, std::uint32_t ranks,
                               std::vector<std::uint64_t> const& node_loads) const {
   if (!node_loads.empty() && node_loads.size() != machine_.nodes.size())
-    throw UserError("the profile is of a machine with " + std::to_string(node_loads.size()) +
-                    " nodes, but this machine has " + std::to_string(machine_.nodes.size()));
+    throw UserError("the result in --profile is of a machine with " + std::to_string(node_loads.size()) +
+                    " nodes, but this machine has " + std::to_string(machine_.nodes.size()) +
+                    "; use a result of this machine, or omit --profile");
   Placement placement;
   if (granularity == Granularity::one) return placement;
   // Partitions are numbered in the order of their first component.

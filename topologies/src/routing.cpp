@@ -79,8 +79,11 @@ void find_costs(Graph const& graph, std::uint32_t destination, std::vector<Cost>
 }  // namespace
 
 void RoutingSpec::describe(ParamTable& t) {
-  t.bytes("message", message, {ByteSize{1}, ByteSize{1U << 20U}},
-          "Message size for which shortest paths minimize the travel time", "assumed: one 4 KiB page");
+  t.bytes(
+      "message", message, {ByteSize{1}, ByteSize{1U << 20U}},
+      "Message size for route selection: the cost of a link is its latency plus the transfer time of this "
+      "size",
+      "assumed: one 4 KiB page");
 }
 
 Routes::Routes(Machine const& machine, RoutingSpec const& spec) : machine_(machine) {

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "farfault/engine/error.hpp"
+#include "farfault/workloads/registry.hpp"
 #include "random.hpp"
 
 namespace farfault::workloads {
@@ -67,8 +67,8 @@ void insert(BarnesHut& t, Point const& centre, std::uint32_t body) {
     std::uint8_t other, own;
     do {
       if (--t.bottom <= t.bodies)
-        throw UserError("bh: the tree of " + std::to_string(t.bodies) +
-                        " bodies exceeds the maximum number of cells");
+        throw ParameterError("bodies", t.bodies,
+                             "their tree needs more cells than its array has; use fewer bodies");
       ++depth;
       t.octants[slot] = static_cast<std::int32_t>(t.bottom);
       half /= 2;

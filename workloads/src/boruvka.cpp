@@ -106,8 +106,9 @@ Forest boruvka(CsrGraph const& g, std::uint32_t max_weight, std::uint64_t seed, 
     bytes +=
         std::uint64_t{28} * n + g.targets.size() / 8 + f.rounds.back().passes.size() * std::uint64_t{4} * n;
     if (bytes > max_bytes)
-      throw UserError("mst: the rounds on " + std::to_string(n) + " vertices need a record of more than " +
-                      std::to_string(max_bytes >> 20) + " MiB");
+      throw UserError("mst: the rounds on " + std::to_string(n) + " vertices need more than " +
+                      std::to_string(max_bytes >> 20) +
+                      " MiB of host memory, the maximum; use a smaller graph");
   }
   return f;
 }

@@ -37,7 +37,8 @@ std::vector<std::int32_t> faces_of_graph(CsrGraph const& graph, std::string cons
     auto const count = graph.offsets[v + 1] - graph.offsets[v];
     if (count > kFaces)
       throw UserError("cfd: vertex " + std::to_string(v) + " of " + shown(file) + " has " +
-                      std::to_string(count) + " neighbours, but an element has four faces");
+                      std::to_string(count) +
+                      " neighbours; each vertex is an element of the mesh, with at most 4, one per face");
     for (std::uint64_t f = 0; f < count; ++f)
       list[f * graph.vertices + v] = static_cast<std::int32_t>(graph.targets[graph.offsets[v] + f]);
   }

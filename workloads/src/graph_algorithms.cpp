@@ -7,16 +7,15 @@
 #include <string>
 #include <utility>
 
-#include "farfault/engine/error.hpp"
+#include "farfault/workloads/registry.hpp"
 #include "random.hpp"
 
 namespace farfault::workloads {
 
-std::uint64_t start_vertex(std::string_view workload, CsrGraph const& graph, std::uint64_t source) {
+std::uint64_t start_vertex(CsrGraph const& graph, std::uint64_t source) {
   if (source >= graph.vertices)
-    throw UserError(std::string(workload) + ": source " + std::to_string(source) +
-                    " is not one of the graph's " + std::to_string(graph.vertices) +
-                    " vertices, which are numbered from 0");
+    throw ParameterError("source", source,
+                         "must be a vertex of the graph, 0 to " + std::to_string(graph.vertices - 1));
   for (std::uint64_t i = 0; i < graph.vertices; ++i) {
     auto const v = (source + i) % graph.vertices;
     if (graph.offsets[v] < graph.offsets[v + 1]) return v;

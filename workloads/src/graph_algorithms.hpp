@@ -29,9 +29,9 @@ class Bits {
   std::vector<std::uint64_t> words_;
 };
 
-// Returns `source`, or the next vertex after it (cyclically) that has an edge. Throws UserError if `source`
-// is not a vertex.
-std::uint64_t start_vertex(std::string_view workload, CsrGraph const& graph, std::uint64_t source);
+// Returns `source`, or the next vertex after it (cyclically) that has an edge. Throws ParameterError if
+// `source` is not a vertex.
+std::uint64_t start_vertex(CsrGraph const& graph, std::uint64_t source);
 
 struct BreadthFirst {
   std::vector<std::uint32_t> level;  // per vertex; kNever: not reached

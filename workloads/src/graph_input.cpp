@@ -8,28 +8,36 @@ namespace farfault::workloads {
 
 void RmatSpec::describe(ParamTable& t) {
   t.count("scale", scale, {1, 31}, "log2 of the number of vertices", "assumed");
-  t.count("edge_factor", edge_factor, {1, 4096}, "Edges per vertex",
-          "Graph500 (16) unless the workload sets another value");
-  t.number("a", a, {0.0, 1.0}, "Probability of the first quadrant", "Graph500");
-  t.number("b", b, {0.0, 1.0}, "Probability of the second quadrant", "Graph500");
-  t.number("c", c, {0.0, 1.0}, "Probability of the third quadrant. a = b = c = 0.25: uniform graph",
+  t.count("edge_factor", edge_factor, {1, 4096},
+          "Generated edges per vertex, without the reverse edges that undirected = true adds",
+          "Graph500: 16");
+  t.number("a", a, {0.0, 1.0},
+           "R-MAT probability a: upper left quadrant of the adjacency matrix, at each level. a + b + c must "
+           "not exceed 1",
+           "Graph500");
+  t.number("b", b, {0.0, 1.0}, "R-MAT probability b: upper right quadrant of the adjacency matrix",
+           "Graph500");
+  t.number("c", c, {0.0, 1.0},
+           "R-MAT probability c: lower left quadrant of the adjacency matrix; the lower right one has the "
+           "rest. a = b = c = 0.25: uniform graph",
            "Graph500");
   t.flag("scramble", scramble, "Renumber the vertices randomly", "Graph500");
 }
 
 void GraphSpec::describe(ParamTable& t) {
   t.file("graph", file,
-         "File of a graph (Matrix Market, SNAP, METIS; plain, .gz, .xz). Empty: generated R-MAT graph",
-         "assumed");
+         "Graph file (Matrix Market, SNAP or METIS; plain, .gz or .xz). Empty: generated R-MAT graph",
+         "simulator setting");
   t.choice("format", format,
            {{"auto", GraphFormat::automatic, "detected from the content"},
             {"matrix-market", GraphFormat::matrix_market,
              "Matrix Market: size line, then one entry per line, from 1"},
             {"snap", GraphFormat::snap, "SNAP: one edge per line, # starts a comment"},
             {"metis", GraphFormat::metis, "METIS: line i has the neighbors of vertex i, from 1"}},
-           "Format of the file", "assumed");
+           "Format of the graph file", "simulator setting")
+      .only_when(sibling("graph").is_not(""));
   t.flag("undirected", undirected, "Add the reverse of every edge of a directed graph", "assumed");
-  t.section("rmat", rmat);
+  t.section("rmat", rmat).only_when(sibling("graph").is(""));
 }
 
 CsrGraph load_graph(GraphSpec const& spec, BuildContext const& context, std::vector<InputFile>& inputs) {
@@ -52,18 +60,17 @@ CsrGraph load_graph(GraphSpec const& spec, BuildContext const& context, std::vec
   return graph;
 }
 
-void check_whole_warps(std::string_view workload, std::uint32_t block, BuildContext const& context) {
+void check_whole_warps(std::uint32_t block, BuildContext const& context) {
   if (block % context.warp_width != 0)
-    throw UserError(std::string(workload) + ": block " + std::to_string(block) +
-                    " is not a multiple of the warp's " + std::to_string(context.warp_width) + " threads");
+    throw ParameterError("block", block,
+                         "must be a multiple of the warp width, " + std::to_string(context.warp_width));
 }
 
-void check_undirected(std::string_view workload, CsrGraph const& graph) {
+void check_undirected(CsrGraph const& graph) {
   if (graph.directed)
-    throw UserError(
-        std::string(workload) +
-        ": the graph is directed, but the algorithm requires an undirected graph; set undirected = true "
-        "to add reverse edges");
+    throw ParameterError("undirected", "false",
+                         "must be true, because the graph is directed and the algorithm needs an undirected "
+                         "graph");
 }
 
 }  // namespace farfault::workloads

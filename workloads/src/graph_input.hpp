@@ -35,10 +35,10 @@ struct GraphSpec {
 // offsets have 32 bits.
 CsrGraph load_graph(GraphSpec const& spec, BuildContext const& context, std::vector<InputFile>& inputs);
 
-// Throws UserError unless `block` threads are a multiple of the warp width.
-void check_whole_warps(std::string_view workload, std::uint32_t block, BuildContext const& context);
+// Throws ParameterError unless `block` threads are a multiple of the warp width.
+void check_whole_warps(std::uint32_t block, BuildContext const& context);
 
-// Throws UserError if the graph is directed.
-void check_undirected(std::string_view workload, CsrGraph const& graph);
+// Throws ParameterError for the parameter `undirected` if the graph is directed.
+void check_undirected(CsrGraph const& graph);
 
 }  // namespace farfault::workloads

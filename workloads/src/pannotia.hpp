@@ -46,10 +46,10 @@ struct PannotiaSpec {
   void describe(ParamTable& t) {
     graph.describe(t);
     t.set_source("rmat.edge_factor",
-                 "about that of coAuthorsDBLP, the suite's co-authorship network, with 6.5");
+                 "about that of coAuthorsDBLP, Pannotia's co-authorship network, with 6.5");
     if (even)
       for (auto const* name : {"rmat.a", "rmat.b", "rmat.c"})
-        t.set_source(name, "assumed, for degrees as even as in the suite's ecology1 and G3_circuit");
+        t.set_source(name, "assumed: even degrees, as in Pannotia's inputs ecology1 and G3_circuit");
     t.count("block", block, {32, 1024}, "Threads per block, a multiple of the warp width", "Pannotia");
   }
 };
@@ -72,7 +72,7 @@ class PannotiaProgram {
   PannotiaProgram(std::string name, PannotiaSpec const& spec, BuildContext const& context,
                   PannotiaGraph& graph)
       : name_(std::move(name)), width_(context.warp_width), block_(spec.block), layout_(context.buffers) {
-    check_whole_warps(name_, spec.block, context);
+    check_whole_warps(spec.block, context);
     graph.csr = load_graph(spec.graph, context, inputs_);
     graph.rows = layout_.add("row", 4 * graph.csr.vertices);
     graph.columns = layout_.add("column", 4 * graph.csr.targets.size());
@@ -85,7 +85,8 @@ class PannotiaProgram {
   void per_thread(std::string kernel, std::uint32_t registers, V visit) {
     constexpr std::size_t kMax = 1U << 20;  // kernels of about 250 bytes each
     if (kernels_.size() == kMax)
-      throw UserError(name_ + ": the graph requires more than " + std::to_string(kMax) + " kernels");
+      throw UserError(name_ + ": the graph needs more than " + std::to_string(kMax) +
+                      " kernel launches, the maximum; use a smaller graph");
     KernelShape shape{std::move(kernel), ceil_div(visit.items(), block_), block_, registers, 0};
     kernels_.push_back(std::make_unique<ThreadCentric<V>>(std::move(shape), width_, std::move(visit)));
   }

@@ -7,14 +7,16 @@ namespace farfault::workloads {
 
 void PropertyGraphSpec::describe(ParamTable& t) {
   graph.describe(t);
-  t.count("block", block, {32, 1024}, "Threads per block; reduced if the total is smaller",
+  t.count("block", block, {32, 1024},
+          "Threads per block, a multiple of the warp width; at most the vertices that the kernel processes",
           "GraphBIG, gpu_bench: the maximum of the GPU");
 }
 
 void TraversalSpec::describe(ParamTable& t) {
   PropertyGraphSpec::describe(t);
   t.count("source", source, {0, 0xffff'ffff},
-          "Start vertex. If it has no edges, the next vertex with an edge", "GraphBIG, gpu_bench: root");
+          "Start vertex, numbered from 0. If it has no edges: the next vertex that has one",
+          "GraphBIG, gpu_bench: option root");
 }
 
 void ChunkSpec::describe(ParamTable& t) {
@@ -24,32 +26,36 @@ void ChunkSpec::describe(ParamTable& t) {
 PropertyGraphProgram::PropertyGraphProgram(std::string name, PropertyGraphSpec const& spec,
                                            BuildContext const& context, PropertyGraph& graph)
     : name_(std::move(name)), width_(context.warp_width), block_(spec.block), layout_(context.buffers) {
-  check_whole_warps(name_, spec.block, context);
+  check_whole_warps(spec.block, context);
   graph.csr = load_graph(spec.graph, context, inputs_);
   graph.vertices = layout_.add("vertices", 8 * (graph.csr.vertices + 1));
   graph.edges = layout_.add("edges", 8 * graph.csr.targets.size());
 }
 
 void PropertyGraphProgram::needs_undirected(PropertyGraph const& graph) const {
-  check_undirected(name_, graph.csr);
+  check_undirected(graph.csr);
 }
 
 void PropertyGraphProgram::check_kernels(std::uint64_t count) const {
   constexpr std::uint64_t kMax = 1ULL << 20;  // kernels of about 250 bytes each
   if (count > kMax)
-    throw UserError(name_ + ": the graph requires " + std::to_string(count) +
-                    " kernels, more than the maximum of " + std::to_string(kMax));
+    throw UserError(name_ + ": the graph needs " + std::to_string(count) +
+                    " kernel launches, more than the maximum, " + std::to_string(kMax) +
+                    "; use a smaller graph");
 }
 
 void PropertyGraphProgram::check_record(std::uint64_t bytes, std::string const& what) const {
-  if (bytes > (1ULL << 30)) throw UserError(name_ + ": " + what + " need a record of more than 1 GiB");
+  if (bytes > (1ULL << 30))
+    throw UserError(name_ + ": " + what +
+                    " need more than 1 GiB of host memory, the maximum; use a smaller graph");
 }
 
 std::uint64_t PropertyGraphProgram::worklist_entries(std::uint64_t asked, PropertyGraph const& graph) const {
   if (asked == 0) return graph.csr.vertices;
   if (asked < graph.csr.vertices)
-    throw UserError(name_ + ": worklist " + std::to_string(asked) + " is too small for the graph's " +
-                    std::to_string(graph.csr.vertices) + " vertices");
+    throw ParameterError(
+        "worklist", asked,
+        "must be 0 or at least the number of vertices, " + std::to_string(graph.csr.vertices));
   return asked;
 }
 

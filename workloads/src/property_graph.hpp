@@ -74,13 +74,14 @@ class PropertyGraphProgram {
 
   BufferLayout& layout() { return layout_; }
 
-  // Throws UserError for a directed graph, for which the algorithm is undefined.
+  // Throws ParameterError for a directed graph, for which the algorithm is undefined.
   void needs_undirected(PropertyGraph const& graph) const;
   // Throws UserError if `count` kernels would take gigabytes: a long path has many levels.
   void check_kernels(std::uint64_t count) const;
   // Throws UserError if `bytes`, the size of the host's record of `what`, exceed 1 GiB.
   void check_record(std::uint64_t bytes, std::string const& what) const;
-  // Returns `asked`, or the graph's number of vertices if it is 0. Throws UserError if `asked` is less.
+  // Returns `asked`, the parameter `worklist`, or the graph's number of vertices if it is 0. Throws
+  // ParameterError if `asked` is less.
   std::uint64_t worklist_entries(std::uint64_t asked, PropertyGraph const& graph) const;
 
   // One thread per item of the visit.

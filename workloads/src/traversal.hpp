@@ -24,8 +24,8 @@ struct Search : PropertyGraph {
   VirtAddr level_of(std::uint64_t v) const { return levels + 4 * v; }
 };
 
-inline void prepare(PropertyGraphProgram& program, Search& run, std::string_view name, std::uint64_t source) {
-  run.source = start_vertex(name, run.csr, source);
+inline void prepare(PropertyGraphProgram& program, Search& run, std::uint64_t source) {
+  run.source = start_vertex(run.csr, source);
   run.search = breadth_first(run.csr, run.source);
   program.check_kernels(1 + 2 * (run.search.depth + std::uint64_t{1}));
   run.levels = program.layout().add_result("levels", 4 * run.csr.vertices);

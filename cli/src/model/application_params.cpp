@@ -31,21 +31,27 @@ void ApplicationParams::describe(ParamTable& t) {
   t.text("name", name,
          "Name in results, messages and --set application.NAME.sms=15: letters, digits, '_' and '-', not "
          "digits alone. Default: name of the workload",
-         "assumed");
-  t.text("workload", workload, "Workload to run; its parameters are in the subtable of this name", "assumed");
+         "simulator setting");
+  t.text("workload", workload, "Workload to run; its parameters are in the subtable of this name",
+         "simulator setting");
   t.count_or_text(
       "space", space,
       "Address space: \"own\", or a number from 0 to 127; applications with the same number share a space",
       "assumed");
-  t.text("gpus", gpus, "GPUs of the host that run it: \"all\", or a list such as \"0-2, 5\"", "assumed");
+  t.text(
+      "gpus", gpus,
+      "GPUs that run the application, numbered from 0 within a host: \"all\", or a list such as \"0-2, 5\"",
+      "simulator setting");
   t.count_or_text(
       "sms", sms,
-      "SMs on each of these GPUs: \"all\"; a list such as \"0-14, 20\" (SM 2 alone: \"2-2\"); a count: the "
+      "SMs on each GPU of the application: \"all\"; a list such as \"0-14, 20\" (SM 2 alone: \"2-2\"); a "
+      "count: the "
       "lowest SMs not taken by lists and earlier counts on these GPUs; \"equal\": an equal share of the SMs "
       "not taken by lists and counts, among the applications on these GPUs with this value",
-      "assumed");
-  t.duration("start", start, {0ns, 3600s}, "Simulated time of the first launch", "assumed");
-  t.count("repeats", repeats, {1, 1'000'000}, "Number of consecutive executions of the program", "assumed");
+      "simulator setting");
+  t.duration("start", start, {0ns, 3600s}, "Simulated time of the first launch", "simulator setting");
+  t.count("repeats", repeats, {1, 1'000'000}, "Number of consecutive executions of the program",
+          "simulator setting");
   t.flag("relaunch", relaunch,
          "Run the program again after its repeats, until every application of the host has completed its "
          "repeats. After that, no operation starts, and running ones complete",
@@ -64,10 +70,11 @@ void ProgramParams::describe(ParamTable& t) {
          "Allocate memory when the program starts and free it when the program ends. Otherwise memory is "
          "allocated for the whole run",
          "assumed");
-  t.bytes("small_buffers", small_buffers, {ByteSize{0}, ByteSize{1ULL << 30U}},
-          "Size below which a buffer is placed in a separate segment, far below the others. 0: all buffers "
-          "are adjacent",
-          "assumed: adjacent; glibc's malloc: 128KiB");
+  t.bytes(
+      "small_buffers", small_buffers, {ByteSize{0}, ByteSize{1ULL << 30U}},
+      "Buffers below this size are placed in a separate segment, from 1 GiB on; all others start at 4 GiB. "
+      "0: one segment",
+      "assumed: one segment; glibc's malloc: 128 KiB");
 }
 
 Share Share::list(std::string_view text, std::string_view forms) {

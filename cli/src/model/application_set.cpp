@@ -347,6 +347,11 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
     context.buffers.small_below = one.params.program.small_buffers.bytes;
     try {
       workloads_.push_back(one.builder->build(context));
+    } catch (workloads::ParameterError const& e) {
+      auto const table = one.key + "." + one.params.workload + ".";
+      auto const value = config.where(table + e.name());
+      auto const where = value.empty() ? config.where(one.key) : value;
+      throw UserError((where.empty() ? "" : where + ": ") + table + e.what());
     } catch (UserError const& e) {
       if (!listed_) throw;
       throw UserError("application '" + one.params.name + "': " + e.what());
@@ -357,9 +362,11 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
     if (program.allocates) workloads::add_allocations(workload);
     check_overlap(config, workloads_.size() - 1, context.page_bytes);
     if (workload.kernel_count() * std::uint64_t{one.params.repeats} >= Applications::kMaxLaunches)
-      throw UserError(fmt::format(
-          "{}.repeats = {}: with {} kernels per execution, the number of launches reaches the limit, {}",
-          one.key, one.params.repeats, workload.kernel_count(), Applications::kMaxLaunches));
+      throw UserError(
+          fmt::format("{}.repeats = {}: must be at most {}; each execution launches {} kernels, and the "
+                      "total must be below {}",
+                      one.key, one.params.repeats, (Applications::kMaxLaunches - 1) / workload.kernel_count(),
+                      workload.kernel_count(), Applications::kMaxLaunches));
     // Buffers with addresses from the workload's input do not determine the next free address.
     auto const& buffers = workload.buffers();
     auto const is_first = [&](VirtAddr a) {
@@ -413,8 +420,9 @@ void ApplicationSet::check_overlap(Config const& config, std::size_t application
     auto const key = all_[application].key + ".space";
     auto const where = config.where(key);
     throw UserError(
-        fmt::format("{}{} = {}: buffer '{}' of application '{}', at {:#x} to {:#x}, overlaps buffer '{}' of "
-                    "'{}', at {:#x} to {:#x}, in whole pages; use separate address spaces",
+        fmt::format("{}{} = {}: buffer '{}' of application '{}' (pages from {:#x} to {:#x}) overlaps buffer "
+                    "'{}' of application '{}' (pages from {:#x} to {:#x}); give the applications different "
+                    "values of space",
                     where.empty() ? "" : where + ": ", key, all_[application].params.space, shown(*mine.name),
                     all_[application].params.name, mine.base, mine.end - 1, shown(*other.name),
                     all_[other.application].params.name, other.base, other.end - 1));

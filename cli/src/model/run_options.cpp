@@ -6,19 +6,20 @@
 namespace farfault::cli {
 
 void RunParams::describe(ParamTable& t) {
-  t.count("seed", seed, {0, ~std::uint64_t{0} >> 1}, "Random seed of generated data", "assumed");
+  t.count("seed", seed, {0, ~std::uint64_t{0} >> 1}, "Random seed of generated data", "simulator setting");
   t.duration("sample_interval", sample_interval, {1ns, 3600s},
              "Simulated time between samples of the statistics. An explicit value is constant; the default "
-             "doubles (see sample_doubling)",
-             "assumed");
+             "doubles (run.sample_doubling)",
+             "simulator setting");
   t.count("sample_doubling", sample_doubling, {0, 1'000'000'000},
           "Samples after which the interval doubles, which limits long runs to about 30,000 samples. 0: "
-          "constant interval, the default with an explicit sample_interval",
-          "assumed");
+          "constant interval, the default with an explicit run.sample_interval",
+          "simulator setting");
 }
 
 void WorkloadChoice::describe(ParamTable& t) {
-  t.text("name", name, "Workload to run; its parameters are in the subtable of this name", "assumed");
+  t.text("name", name, "Workload to run; its parameters are in the subtable of this name",
+         "simulator setting");
   program.describe(t);
 }
 

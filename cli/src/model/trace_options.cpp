@@ -22,7 +22,7 @@ Time time_of(std::string const& text) {
   try {
     return Time{parse_duration(text)};
   } catch (UnitError const& e) {
-    throw UserError(std::string("--trace: ") + e.what());
+    throw UserError(std::string("--trace ") + e.what());
   }
 }
 

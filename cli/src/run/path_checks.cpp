@@ -62,7 +62,8 @@ void check_is(std::string const& path, std::string const& option, char const* ki
   if (!is_there(path) || error || empty || link || is_of_kind(path)) return;
   auto const what =
       option.find("'" + path + "'") == option.npos ? "'" + path + "', a file" : std::string("a file");
-  throw UserError(option + " would overwrite " + what + " that is not " + kind);
+  throw UserError(option + " would overwrite " + what + " that is not " + kind +
+                  "; choose another name or remove the file");
 }
 
 // Links in it are not followed.
@@ -115,7 +116,7 @@ void check_output_place(RunOptions const& options) {
   auto const option = (options.output.empty() ? "the output '" : "--output '") + path + "'";
   auto const what = lost == path ? std::string("a file") : "'" + lost + "', a file";
   throw UserError(option + " would overwrite " + what +
-                  " that is not the result of a run; choose another output name or remove the file");
+                  " that is not the result of a run; choose another name or remove the file");
 }
 
 }  // namespace

@@ -73,7 +73,10 @@ std::string description(std::string const& file, InspectForm form, InputLimits c
   if (!is_there(file)) {
     auto const names = topologies::builtin_machines();
     if (std::find(names.begin(), names.end(), file) != names.end()) return topology(file, form, limits, more);
-    throw UserError(one_line(file) + ": neither a file nor a built-in machine");
+    auto const near = nearest_name(file, names);
+    throw UserError(fmt::format("{}: neither a file nor a built-in machine ({}){}", one_line(file),
+                                fmt::join(names, ", "),
+                                near.empty() ? std::string() : "; did you mean '" + near + "'?"));
   }
   auto const folder = fs::is_directory(status);  // a trace may be one
   auto const why_not = why_not_readable(file);
@@ -85,7 +88,8 @@ std::string description(std::string const& file, InspectForm form, InputLimits c
   auto const saved = !folder && !result && looks_like_checkpoint(file);
   if (!folder && !result && !saved && topologies::looks_like_machine(file, more))
     return topology(file, form, limits, more);
-  if (form == InspectForm::dot) throw UserError(one_line(file) + ": --dot requires a topology");
+  if (form == InspectForm::dot)
+    throw UserError(one_line(file) + ": not a machine; --dot works only for machines");
   if (saved) return checkpoint(file, form);
   if (result && results::looks_like_sweep(file)) {
     auto const summary = results::read_sweep(file);
@@ -97,7 +101,8 @@ std::string description(std::string const& file, InspectForm form, InputLimits c
   }
   if (!folder && looks_like_trace(file)) {
     if (auto const damage = why_no_whole_trace(file); !damage.empty())
-      throw UserError(one_line(file) + ": the trace is damaged: " + damage);
+      throw UserError(one_line(file) + ": the Perfetto trace is damaged: " + damage +
+                      "; write it again with farfault run --trace");
     auto const bytes = fs::file_size(file, error);
     return json ? fmt::format(R"({{"kind":"perfetto_trace","bytes":{}}})", bytes)
                 : fmt::format("Perfetto trace of a run, {} bytes; open it at https://ui.perfetto.dev", bytes);
@@ -107,7 +112,7 @@ std::string description(std::string const& file, InspectForm form, InputLimits c
   if (!folder && workloads::looks_like_graph(file))
     return json ? workloads::describe_graph_json(file, limits) : workloads::describe_graph_text(file, limits);
   throw UserError(one_line(file) +
-                  ": not a topology, graph, trace, result or checkpoint that farfault supports");
+                  ": not a machine, graph, trace, result or checkpoint that farfault supports");
 }
 
 }  // namespace

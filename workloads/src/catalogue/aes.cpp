@@ -115,7 +115,7 @@ class Encrypt final : public LinearKernel {
 
 Workload build(Spec const& spec, BuildContext const& context) {
   if ((spec.pattern.bytes & (spec.pattern.bytes - 1)) != 0)
-    throw UserError("aes: pattern " + to_text(spec.pattern) + " is not a power of two");
+    throw ParameterError("pattern", spec.pattern, "must be a power of two");
   auto const blocks = spec.size.bytes / 16;
   BufferLayout layout(context.buffers);
   auto const text = layout.add("text", 16 * blocks);

@@ -182,9 +182,7 @@ class AdjustWeights final : public LayerKernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  if (spec.inputs % kHidden != 0)
-    throw UserError("backprop: inputs " + std::to_string(spec.inputs) +
-                    " are not a multiple of the block's 16");
+  if (spec.inputs % kHidden != 0) throw ParameterError("inputs", spec.inputs, "must be a multiple of 16");
   BufferLayout layout(context.buffers);
   auto const weights = 4 * (spec.inputs + 1) * (kHidden + 1);
   Network network{};

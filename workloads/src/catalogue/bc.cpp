@@ -130,7 +130,7 @@ struct Sum : OfRoot {
 Workload build(Spec const& spec, BuildContext const& context) {
   auto run = std::make_shared<Run>();
   PropertyGraphProgram program("bc", spec, context, *run);
-  auto const first = start_vertex("bc", run->csr, spec.source);
+  auto const first = start_vertex(run->csr, spec.source);
   auto const n = run->csr.vertices;
   auto const roots = std::min<std::uint64_t>(spec.roots, n);
   program.check_record(roots * (4 * n + run->csr.targets.size() / 8), std::to_string(roots) + " searches");

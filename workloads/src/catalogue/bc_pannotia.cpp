@@ -25,7 +25,8 @@ struct Spec : PannotiaSpec {
   void describe(ParamTable& t) {
     PannotiaSpec::describe(t);
     t.count("source", source, {0, 0xffff'ffff},
-            "First root. If it has no edges, the next vertex with an edge", "Pannotia, bc");
+            "First root, a vertex numbered from 0. If it has no edges: the next vertex that has one",
+            "Pannotia, bc");
     t.count("roots", roots, {1, 1U << 20}, "Roots, consecutive from the first (Pannotia: all vertices)",
             "assumed");
   }
@@ -118,11 +119,14 @@ struct Backward : OfRoot {
 Workload build(Spec const& spec, BuildContext const& context) {
   auto run = std::make_shared<Run>();
   PannotiaProgram program("bc_pannotia", spec, context, *run);
-  auto const first = start_vertex("bc_pannotia", run->csr, spec.source);
+  auto const first = start_vertex(run->csr, spec.source);
   auto const n = run->csr.vertices;
   auto const roots = std::min<std::uint64_t>(spec.roots, n);
   if (roots * (4 * n + run->csr.targets.size() / 8) > (1ULL << 30))
-    throw UserError("bc_pannotia: " + std::to_string(roots) + " searches need a record of more than 1 GiB");
+    throw UserError(
+        "bc_pannotia: " + std::to_string(roots) +
+        " searches need more than 1 GiB of host memory, the maximum; use a smaller graph or lower "
+        "roots");
   run->reversed.csr = transposed(run->csr);
   auto& layout = program.layout();
   run->reversed.rows = layout.add("row_reversed", 4 * n);

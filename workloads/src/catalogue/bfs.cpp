@@ -34,7 +34,7 @@ struct Spec {
   void describe(ParamTable& t) {
     graph.describe(t);
     t.count("source", source, {0, 0xffff'ffff},
-            "Start vertex. If it has no edges, the next vertex with an edge", "assumed");
+            "Start vertex, numbered from 0. If it has no edges: the next vertex that has one", "assumed");
     t.count("block", block, {32, 1024}, "Threads per block, a multiple of the warp width", "SHOC, BFS");
   }
 };
@@ -180,12 +180,12 @@ class BfsLevel final : public LinearKernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  check_whole_warps("bfs", spec.block, context);
+  check_whole_warps(spec.block, context);
   std::vector<InputFile> inputs;
   auto search = std::make_shared<Search>();
   search->graph = load_graph(spec.graph, context, inputs);
   auto const& graph = search->graph;
-  auto [level, depth, finds] = breadth_first(graph, start_vertex("bfs", graph, spec.source));
+  auto [level, depth, finds] = breadth_first(graph, start_vertex(graph, spec.source));
   search->finds = std::move(finds);
   auto const width = context.warp_width;
   search->warp_shift = static_cast<std::uint32_t>(std::countr_zero(width));
@@ -193,8 +193,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
   // A level takes 16 bytes per 64 warps: the worst case is a long path with many levels.
   auto const warps = ceil_div(graph.vertices, width);
   if ((depth + 1ULL) * (warps / 64 + 1) * 16 > (1ULL << 30))
-    throw UserError("bfs: " + std::to_string(depth + 1) + " levels of " + std::to_string(graph.vertices) +
-                    " vertices need more than 1 GiB for the frontiers");
+    throw UserError("bfs: the frontiers of " + std::to_string(depth + 1) + " levels of " +
+                    std::to_string(graph.vertices) +
+                    " vertices need more than 1 GiB of host memory, the maximum; use a graph with a smaller "
+                    "diameter");
   std::vector<ActiveWarps> active(depth + 1ULL, ActiveWarps(warps));
   for (std::uint64_t v = 0; v < graph.vertices; ++v) {
     if (level[v] == kNever) continue;

@@ -69,7 +69,7 @@ struct Level : Visit {
 Workload build(Spec const& spec, BuildContext const& context) {
   auto run = std::make_shared<ListSearch>();
   PropertyGraphProgram program("bfs_dwc", spec, context, *run);
-  prepare(program, *run, "bfs_dwc", spec.source);
+  prepare(program, *run, spec.source);
   run->lists = frontiers(run->csr, run->search, run->source, spec.chunks.chunk);
   auto const entries = program.worklist_entries(spec.worklist, *run);
   for (std::size_t i = 0; i < 2; ++i) {

@@ -44,9 +44,10 @@ struct Spec {
     for (auto const* name : {"rmat.a", "rmat.b", "rmat.c"})
       t.set_source(name, "Rodinia, bfs, graphgen.cpp: uniform random edges");
     t.count("source", source, {0, 0xffff'ffff},
-            "Start vertex. If it has no edges, the next vertex with an edge", "Rodinia, bfs");
+            "Start vertex, numbered from 0. If it has no edges: the next vertex that has one",
+            "Rodinia, bfs");
     t.count("block", block, {32, 1024},
-            "Threads per block, a multiple of the warp width; reduced if the total is smaller",
+            "Threads per block, a multiple of the warp width; at most the number of vertices",
             "Rodinia, bfs");
   }
 };
@@ -118,15 +119,16 @@ struct Update : Visit {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  check_whole_warps("bfs_rodinia", spec.block, context);
+  check_whole_warps(spec.block, context);
   std::vector<InputFile> inputs;
   auto run = std::make_shared<Search>();
   run->csr = load_graph(spec.graph, context, inputs);
-  run->search = breadth_first(run->csr, start_vertex("bfs_rodinia", run->csr, spec.source));
+  run->search = breadth_first(run->csr, start_vertex(run->csr, spec.source));
   constexpr std::uint64_t kMaxLevels = 1ULL << 19;  // levels of two kernels of about 250 bytes each
   if (run->search.depth >= kMaxLevels)
-    throw UserError("bfs_rodinia: the search needs " + std::to_string(run->search.depth + 1ULL) +
-                    " levels, more than the maximum of " + std::to_string(kMaxLevels));
+    throw UserError("bfs_rodinia: the search has " + std::to_string(run->search.depth + 1ULL) +
+                    " levels, more than the maximum, " + std::to_string(kMaxLevels) +
+                    "; use a graph with a smaller diameter");
   auto const n = run->csr.vertices;
   BufferLayout layout(context.buffers);
   run->nodes = layout.add("nodes", 8 * n);

@@ -46,7 +46,7 @@ struct Round : OfLevel {
 Workload build(TraversalSpec const& spec, BuildContext const& context) {
   auto run = std::make_shared<Search>();
   PropertyGraphProgram program("bfs_ta", spec, context, *run);
-  prepare(program, *run, "bfs_ta", spec.source);
+  prepare(program, *run, spec.source);
   run->changed = program.layout().add("changed", 1);
   initialize_levels(program, *run);
   for (std::uint32_t l = 0; l <= run->search.depth; ++l)

@@ -61,7 +61,7 @@ struct Update : Visit {
 Workload build(TraversalSpec const& spec, BuildContext const& context) {
   auto run = std::make_shared<FrontierSearch>();
   PropertyGraphProgram program("bfs_tf", spec, context, *run);
-  prepare(program, *run, "bfs_tf", spec.source);
+  prepare(program, *run, spec.source);
   auto const n = run->csr.vertices;
   run->frontier = program.layout().add_result("frontier", n);
   run->updating = program.layout().add_result("updating", n);

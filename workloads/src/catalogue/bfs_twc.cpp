@@ -35,7 +35,7 @@ struct Level : OfLevel {
 Workload build(Spec const& spec, BuildContext const& context) {
   auto run = std::make_shared<Search>();
   PropertyGraphProgram program("bfs_twc", spec, context, *run);
-  prepare(program, *run, "bfs_twc", spec.source);
+  prepare(program, *run, spec.source);
   run->changed = program.layout().add("changed", 1);
   initialize_levels(program, *run);
   for (std::uint32_t l = 0; l <= run->search.depth; ++l)

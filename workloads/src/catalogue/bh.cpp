@@ -212,8 +212,9 @@ class Force final : public LinearKernel {
       }
       steps_.push_back(step);
       if (looks_.size() > (1U << 26))
-        throw UserError("bh: the forces on " + std::to_string(tree.bodies) +
-                        " bodies need a record of more than 1 GiB");
+        throw ParameterError(
+            "bodies", tree.bodies,
+            "their forces need more than 1 GiB of host memory, the maximum; use fewer bodies");
     }
     first_.push_back(looks_.size());
   }

@@ -39,14 +39,16 @@ struct Spec {
   std::uint32_t block = 192;
 
   void describe(ParamTable& t) {
-    t.file("graph", file,
-           "File of a graph (Matrix Market, SNAP, METIS; plain, .gz, .xz) whose vertices are the elements. "
-           "Empty: generated mesh",
-           "assumed");
+    t.file(
+        "graph", file,
+        "Graph file (Matrix Market, SNAP or METIS; plain, .gz or .xz); its vertices are the elements, with "
+        "at most 4 neighbours each. Empty: generated mesh",
+        "simulator setting");
     t.count("side", side, {1, 256},
             "Cubes of six elements along each side of the generated mesh (default: 93,750 elements; Rodinia: "
             "about 97,000, as with side 25, and 193,000, as with side 32)",
-            "Rodinia, cfd: fvcorr.domn.097K; a regular mesh is assumed");
+            "Rodinia, cfd: fvcorr.domn.097K; a regular mesh is assumed")
+        .only_when(sibling("graph").is(""));
     t.count("iterations", iterations, {1, 100'000}, "Time steps (Rodinia: 2000)", "assumed");
     t.count("block", block, {32, 1024}, "Threads per block, a multiple of the warp width", "Rodinia, cfd");
   }
@@ -310,7 +312,7 @@ std::shared_ptr<std::vector<Faces> const> faces_of(Mesh const& mesh, std::uint32
 }
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  check_whole_warps("cfd", spec.block, context);
+  check_whole_warps(spec.block, context);
   std::vector<InputFile> inputs;
   auto const mesh = std::make_shared<Mesh const>(make_mesh(spec, context, inputs));
   auto const width = context.warp_width;

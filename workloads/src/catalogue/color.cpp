@@ -122,7 +122,7 @@ struct AssignColour : OfRun {
 Workload build(Spec const& spec, BuildContext const& context) {
   auto run = std::make_shared<Run>();
   PannotiaProgram program("color", spec, context, *run);
-  check_undirected("color", run->csr);
+  check_undirected(run->csr);
   colour(*run, context.seed);
   auto const bytes = 4 * run->csr.vertices;
   run->numbers = program.layout().add("numbers", bytes);

@@ -116,10 +116,8 @@ class Pass final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  if (spec.width % 64 != 0)
-    throw UserError("convolution: width " + std::to_string(spec.width) + " is not a multiple of 64");
-  if (spec.height % 32 != 0)
-    throw UserError("convolution: height " + std::to_string(spec.height) + " is not a multiple of 32");
+  if (spec.width % 64 != 0) throw ParameterError("width", spec.width, "must be a multiple of 64");
+  if (spec.height % 32 != 0) throw ParameterError("height", spec.height, "must be a multiple of 32");
   BufferLayout layout(context.buffers);
   auto const bytes = 4 * spec.width * spec.height;
   auto const input = layout.add("input", bytes);

@@ -208,9 +208,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const pixels = spec.width * spec.height;
   auto const halved = [&](std::uint64_t size, std::uint32_t times) { return ceil_div(size, 1ULL << times); };
   if (std::min(halved(spec.width, spec.levels - 1), halved(spec.height, spec.levels - 1)) < 33)
-    throw UserError("dwt: the last of " + std::to_string(spec.levels) + " levels of " +
-                    std::to_string(spec.width) + " x " + std::to_string(spec.height) +
-                    " pixels has a side of less than 33, too short for mirroring");
+    throw ParameterError("levels", spec.levels,
+                         "the last level of an image of " + std::to_string(spec.width) + " x " +
+                             std::to_string(spec.height) +
+                             " pixels must have at least 33 pixels per side, for mirroring");
   BufferLayout layout(context.buffers);
   // Rounded up to whole blocks, which read beyond the last pixel.
   auto const source = layout.add("source", ceil_div(pixels, kBlock) * kBlock * 3);

@@ -35,7 +35,7 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.bytes("bytes", bytes, {ByteSize{4096}, ByteSize{1ULL << 44}},
-            "Size of the array, a multiple of parts x page size", "assumed");
+            "Size of the array, a multiple of `parts` x memory.page_size", "assumed");
     t.count("parts", parts, {2, 65535}, "Parts of the array, one per GPU", "GMMU Bypass, Table 1: 4");
     t.choice("pattern", pattern,
              {{"pair", Pattern::pair, "blocks of one part access another part"},
@@ -43,8 +43,8 @@ struct Spec {
              "Access pattern", "assumed");
     t.choice("access", access, {{"read", Direction::read, "loads"}, {"write", Direction::write, "stores"}},
              "Direction of the accesses", "assumed");
-    t.count("from", from, {0, 65534}, "Accessing part of pattern pair", "assumed");
-    t.count("to", to, {0, 65534}, "Accessed part of pattern pair", "assumed");
+    t.count("from", from, {0, 65534}, "Accessing part", "assumed").only_when(sibling("pattern").is("pair"));
+    t.count("to", to, {0, 65534}, "Accessed part", "assumed").only_when(sibling("pattern").is("pair"));
     t.flag("warm_up", warm_up, "Run a first kernel that accesses each page once to warm up the TLBs",
            "assumed");
     t.count("bytes_per_lane", bytes_per_lane, {1, 16}, "Bytes per lane and access: 1, 2, 4, 8 or 16",
@@ -121,22 +121,20 @@ class Exchange final : public LinearKernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  auto const need = [](bool holds, std::string const& sentence) {
-    if (!holds) throw UserError("exchange: " + sentence);
+  auto const need = [](bool holds, char const* name, auto value, std::string const& rule) {
+    if (!holds) throw ParameterError(name, value, rule);
   };
-  need((spec.bytes_per_lane & (spec.bytes_per_lane - 1)) == 0,
-       "bytes_per_lane " + std::to_string(spec.bytes_per_lane) + " is not one of: 1, 2, 4, 8, 16");
-  need(spec.block % 64 == 0, "block " + std::to_string(spec.block) + " is not a multiple of 64");
+  need((spec.bytes_per_lane & (spec.bytes_per_lane - 1)) == 0, "bytes_per_lane", spec.bytes_per_lane,
+       "must be 1, 2, 4, 8 or 16");
+  need(spec.block % 64 == 0, "block", spec.block, "must be a multiple of 64");
   auto const unit = std::uint64_t{spec.parts} * context.page_bytes;
-  need(
-      spec.bytes.bytes % unit == 0,
-      "bytes " + to_text(spec.bytes) + " is not a multiple of parts x page size, " + to_text(ByteSize{unit}));
+  need(spec.bytes.bytes % unit == 0, "bytes", spec.bytes,
+       "must be a multiple of parts x memory.page_size, " + to_text(ByteSize{unit}));
   if (spec.pattern == Pattern::pair) {
-    need(spec.from < spec.parts,
-         "from " + std::to_string(spec.from) + " is not below parts, " + std::to_string(spec.parts));
-    need(spec.to < spec.parts,
-         "to " + std::to_string(spec.to) + " is not below parts, " + std::to_string(spec.parts));
-    need(spec.from != spec.to, "from and to are both " + std::to_string(spec.to));
+    auto const below_parts = "must be below parts, " + std::to_string(spec.parts);
+    need(spec.from < spec.parts, "from", spec.from, below_parts);
+    need(spec.to < spec.parts, "to", spec.to, below_parts);
+    need(spec.from != spec.to, "to", spec.to, "must differ from `from`");
   }
   BufferLayout layout(context.buffers);
   auto const base = layout.add("array", spec.bytes.bytes);

@@ -43,7 +43,7 @@ struct Spec {
     t.set_source("rmat.scale", "Pannotia, floydwarshall/512_65536.gr");
     t.set_source("rmat.edge_factor", "Pannotia, floydwarshall/512_65536.gr");
     for (auto const* name : {"rmat.a", "rmat.b", "rmat.c"})
-      t.set_source(name, "uniform random edges, assumed");
+      t.set_source(name, "assumed: uniform random edges");
     t.count("max_weight", max_weight, {0, kFar - 1}, "Maximum edge weight; weights are random from 0 to this",
             "Pannotia, floydwarshall/512_65536.gr");
     t.count("steps", steps, {0, 1ULL << 14},
@@ -155,11 +155,11 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const n = graph.vertices;
   if (n % kSide != 0 || n > (1ULL << 14))
     throw UserError("fw: the graph has " + std::to_string(n) +
-                    " vertices; they must be a multiple of 16, the side of a block, and at most 16384");
+                    " vertices; the number must be a multiple of 16, the side of a block, and at most 16384");
   auto const steps = spec.steps == 0 ? n : std::min(spec.steps, n);
   if (steps * (n * n / 8) > (1ULL << 30))
     throw UserError("fw: " + std::to_string(steps) + " steps of " + std::to_string(n) +
-                    " vertices need a record of more than 1 GiB");
+                    " vertices need more than 1 GiB of host memory, the maximum; lower steps");
   BufferLayout layout(context.buffers);
   auto const distance = layout.add("distance", 4 * n * n);
   Matrices const matrices{n, distance, layout.add_result("through", 4 * n * n)};

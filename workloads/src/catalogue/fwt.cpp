@@ -25,11 +25,10 @@ struct Spec {
   std::uint32_t log2_filter = 7;
 
   void describe(ParamTable& t) {
-    t.count(
-        "log2_data", log2_data, {2, 30},
-        "log2 of the number of floats in the data and in the zero-padded filter (published: 23, 9x the run "
-        "time)",
-        "assumed");
+    t.count("log2_data", log2_data, {2, 30},
+            "log2 of the number of floats in the data and in the zero-padded filter (published: 23, which "
+            "takes 9 times as long)",
+            "assumed");
     t.count("log2_filter", log2_filter, {0, 30},
             "log2 of the number of filter floats copied to the GPU; no other effect",
             "CUDA samples, fastWalshTransform");
@@ -160,8 +159,8 @@ class Modulate final : public Kernel {
 
 Workload build(Spec const& spec, BuildContext const& context) {
   if (spec.log2_filter > spec.log2_data)
-    throw UserError("fwt: a filter of 2^" + std::to_string(spec.log2_filter) +
-                    " floats is longer than the data of 2^" + std::to_string(spec.log2_data));
+    throw ParameterError("log2_filter", spec.log2_filter,
+                         "must be at most log2_data, " + std::to_string(spec.log2_data));
   auto const elements = std::uint64_t{1} << spec.log2_data;
   auto const width = context.warp_width;
   BufferLayout layout(context.buffers);

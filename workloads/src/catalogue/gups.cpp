@@ -90,7 +90,7 @@ class Gups final : public LinearKernel {
 
 Workload build(Spec const& spec, BuildContext const& context) {
   if (!std::has_single_bit(spec.table.bytes))
-    throw UserError("gups: table " + to_text(spec.table) + " is not a power of two");
+    throw ParameterError("table", spec.table, "must be a power of two");
   BufferLayout layout(context.buffers);
   auto const table = layout.add("table", spec.table.bytes);
   auto const starts = layout.add("starts", 8 * spec.blocks * spec.block);

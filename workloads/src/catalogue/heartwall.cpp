@@ -313,7 +313,8 @@ Workload build(Spec const& spec, BuildContext const& context) {
     if (row < margin || column < margin || row + margin > spec.rows || column + margin > spec.cols)
       throw UserError("heartwall: the area of a point at row " + std::to_string(row) + " and column " +
                       std::to_string(column) + " exceeds the frame of " + std::to_string(spec.rows) + " x " +
-                      std::to_string(spec.cols));
+                      std::to_string(spec.cols) +
+                      " pixels; increase frame_rows and frame_cols, or lower pattern_half and search_half");
   Sizes const sizes{spec.pattern_half, spec.search_half, spec.frames};
   BufferLayout layout(context.buffers);
   constexpr std::uint64_t kPiece = 512;  // granularity of separate arrays in bytes; assumed

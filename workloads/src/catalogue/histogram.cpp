@@ -311,10 +311,8 @@ class Final final : public HistogramKernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  if (spec.cols % 2 != 0)
-    throw UserError("histogram: " + std::to_string(spec.cols) + " cols are not an even number");
-  if (spec.bins % 4 != 0)
-    throw UserError("histogram: bins " + std::to_string(spec.bins) + " are not a multiple of 4");
+  if (spec.cols % 2 != 0) throw ParameterError("cols", spec.cols, "must be even");
+  if (spec.bins % 4 != 0) throw ParameterError("bins", spec.bins, "must be a multiple of 4");
   auto image = std::make_shared<Image>();
   image->input = {spec.rows,
                   spec.cols,

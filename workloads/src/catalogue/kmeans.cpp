@@ -133,9 +133,10 @@ std::uint32_t rounds_of(Spec const& spec, std::uint64_t points, std::uint64_t se
 Workload build(Spec const& spec, BuildContext const& context) {
   auto const points = spec.size.bytes / (8 * std::uint64_t{spec.features} + 4);
   if (points < spec.clusters)
-    throw UserError("kmeans: size " + to_text(spec.size) + " holds " + std::to_string(points) +
-                    " points of " + std::to_string(spec.features) + " features, fewer than the " +
-                    std::to_string(spec.clusters) + " clusters");
+    throw ParameterError("size", spec.size,
+                         "must hold at least one point per cluster, " + std::to_string(spec.clusters) +
+                             ", but holds " + std::to_string(points) + " of " +
+                             std::to_string(spec.features) + " features");
   BufferLayout layout(context.buffers);
   auto const feature = layout.add("feature", 4 * points * spec.features);
   auto const swapped = layout.add_result("feature_swap", 4 * points * spec.features);

@@ -161,7 +161,7 @@ class Laplace final : public Kernel {
 Workload build(Spec const& spec, BuildContext const& context) {
   auto const alignment = spec.row_alignment.bytes;
   if (!std::has_single_bit(alignment))
-    throw UserError("laplace3d: row_alignment " + to_text(spec.row_alignment) + " is not a power of two");
+    throw ParameterError("row_alignment", spec.row_alignment, "must be a power of two");
   BufferLayout layout(context.buffers);
   auto const bytes = ceil_div(4 * spec.nx, alignment) * alignment * spec.ny * spec.nz;
   VirtAddr const u[2] = {layout.add("u1", bytes), layout.add_result("u2", bytes)};

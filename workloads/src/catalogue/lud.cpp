@@ -183,9 +183,7 @@ class Internal final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  if (spec.side % kTile != 0)
-    throw UserError("lud: side " + std::to_string(spec.side) +
-                    " is not a multiple of the tile's 16 elements");
+  if (spec.side % kTile != 0) throw ParameterError("side", spec.side, "must be a multiple of 16");
   BufferLayout layout(context.buffers);
   auto const base = layout.add("matrix", 4 * spec.side * spec.side);
   std::vector<std::unique_ptr<Kernel const>> kernels;

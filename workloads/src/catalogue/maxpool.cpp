@@ -119,20 +119,22 @@ class MaxPool final : public LinearKernel {
 
 Workload build(Spec const& spec, BuildContext const& context) {
   if (spec.height + 2 * spec.pad < spec.window || spec.width + 2 * spec.pad < spec.window)
-    throw UserError("maxpool: a window of " + std::to_string(spec.window) +
-                    " is larger than the padded plane of " + std::to_string(spec.height + 2 * spec.pad) +
-                    " by " + std::to_string(spec.width + 2 * spec.pad));
+    throw ParameterError("window", spec.window,
+                         "must not exceed the padded plane, " + std::to_string(spec.height + 2 * spec.pad) +
+                             " x " + std::to_string(spec.width + 2 * spec.pad));
   if (spec.pad >= spec.window)
-    throw UserError("maxpool: pad " + std::to_string(spec.pad) + " is not below the window of " +
-                    std::to_string(spec.window) + ", so some windows would be empty");
+    throw ParameterError(
+        "pad", spec.pad,
+        "must be below window, " + std::to_string(spec.window) + "; otherwise some windows are empty");
   auto const out_height = (spec.height + 2 * spec.pad - spec.window) / spec.stride + 1;
   auto const out_width = (spec.width + 2 * spec.pad - spec.window) / spec.stride + 1;
   auto const in_plane = std::uint64_t{spec.height} * spec.width;
   auto const out_plane = std::uint64_t{out_height} * out_width;
   auto const planes = spec.size.bytes / (4 * (in_plane + 2 * out_plane));
   if (planes == 0)
-    throw UserError("maxpool: size " + to_text(spec.size) + " is too small for one plane with its output, " +
-                    to_text(ByteSize{4 * (in_plane + 2 * out_plane)}));
+    throw ParameterError("size", spec.size,
+                         "must be at least one plane with its output and mask, " +
+                             to_text(ByteSize{4 * (in_plane + 2 * out_plane)}));
   BufferLayout layout(context.buffers);
   auto const in = layout.add("bottom", 4 * in_plane * planes);
   auto const top = layout.add_result("top", 4 * out_plane * planes);

@@ -139,7 +139,7 @@ struct TakeOver : OfRun {
 Workload build(Spec const& spec, BuildContext const& context) {
   auto run = std::make_shared<Run>();
   PannotiaProgram program("mis", spec, context, *run);
-  check_undirected("mis", run->csr);
+  check_undirected(run->csr);
   decide(*run, context.seed);
   auto const bytes = 4 * run->csr.vertices;
   run->numbers = program.layout().add("numbers", bytes);

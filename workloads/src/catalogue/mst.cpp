@@ -423,7 +423,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   std::vector<InputFile> inputs;
   auto run = std::make_shared<Run>();
   run->csr = load_graph(spec.graph, context, inputs);
-  check_undirected("mst", run->csr);
+  check_undirected(run->csr);
   run->forest = boruvka(run->csr, spec.max_weight, context.seed);
   auto const n = run->csr.vertices, m = run->csr.targets.size();
   BufferLayout layout(context.buffers);

@@ -142,11 +142,12 @@ class Match final : public LinearKernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  check_whole_warps("mummer", spec.block, context);
-  if (spec.shortest > spec.length || spec.length > spec.reference)
-    throw UserError("mummer: shortest match <= query length <= reference is required; they are " +
-                    std::to_string(spec.shortest) + ", " + std::to_string(spec.length) + " and " +
-                    std::to_string(spec.reference) + " bases");
+  check_whole_warps(spec.block, context);
+  if (spec.shortest > spec.length)
+    throw ParameterError("shortest", spec.shortest, "must be at most length, " + std::to_string(spec.length));
+  if (spec.length > spec.reference)
+    throw ParameterError("length", spec.length,
+                         "must be at most reference, " + std::to_string(spec.reference));
   auto const sequence = random_bases(spec.reference, context.seed);
   auto const tree = build_suffix_tree(sequence);
   auto const queries = make_queries(sequence, spec.queries, spec.length, spec.foreign, context.seed);

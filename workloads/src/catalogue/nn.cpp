@@ -27,8 +27,8 @@ struct Spec {
   std::uint64_t images = 4;
 
   void describe(ParamTable& t) {
-    t.count("images", images, {1, 1 << 16}, "Images of 29x29 pixels (published: 28, 7x the run time)",
-            "assumed");
+    t.count("images", images, {1, 1 << 16},
+            "Images of 29x29 pixels (published: 28, which takes 7 times as long)", "assumed");
   }
 };
 

@@ -92,9 +92,7 @@ class AntiDiagonal final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  if (spec.length % kTile != 0)
-    throw UserError("nw: length " + std::to_string(spec.length) +
-                    " is not a multiple of the tile's 16 elements");
+  if (spec.length % kTile != 0) throw ParameterError("length", spec.length, "must be a multiple of 16");
   BufferLayout layout(context.buffers);
   auto const bytes = 4 * (spec.length + 1) * (spec.length + 1);
   auto const reference = layout.add("reference", bytes);

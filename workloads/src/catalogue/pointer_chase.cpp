@@ -87,8 +87,7 @@ class PointerChase final : public Kernel {
 
 Workload build(Spec const& spec, BuildContext const& context) {
   if (spec.stride.bytes % 8 != 0)
-    throw UserError("pointer_chase: stride " + to_text(spec.stride) +
-                    " is not a multiple of a pointer's 8 B");
+    throw ParameterError("stride", spec.stride, "must be a multiple of 8 B, the size of a pointer");
   BufferLayout layout(context.buffers);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   std::vector<Operation> operations;

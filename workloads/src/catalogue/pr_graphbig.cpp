@@ -22,10 +22,13 @@ struct Spec : PropertyGraphSpec {
   void describe(ParamTable& t) {
     PropertyGraphSpec::describe(t);
     t.number("damping", damping, {0.0, 1.0}, "Fraction of a rank that is propagated",
-             "GraphBIG, bench_pageRank: damp");
-    t.number("error", error, {0.0, 1.0}, "Convergence threshold: difference between the ranks of two rounds",
-             "GraphBIG, bench_pageRank: quad");
-    t.count("max_rounds", max_rounds, {1, 10'000}, "Maximum rounds", "GraphBIG, bench_pageRank: maxiter");
+             "GraphBIG, bench_pageRank: option damp");
+    t.number("error", error, {0.0, 1.0},
+             "Convergence threshold: the rounds end when the Euclidean norm of the change of the ranks is "
+             "below it",
+             "GraphBIG, bench_pageRank: option quad");
+    t.count("max_rounds", max_rounds, {1, 10'000}, "Maximum rounds",
+            "GraphBIG, bench_pageRank: option maxiter");
   }
 };
 

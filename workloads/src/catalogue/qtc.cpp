@@ -253,11 +253,13 @@ Workload build(Spec const& spec, BuildContext const& context) {
       std::make_shared<QtRun>(QtRun{QtClustering(qt_points(spec.points, context.seed), spec.threshold)});
   auto const points = run->points(), row = run->row();
   if (row == 0)
-    throw UserError("qtc: none of the " + std::to_string(points) +
-                    " points has a neighbour within threshold " + std::to_string(spec.threshold));
+    throw ParameterError("threshold", spec.threshold,
+                         "must be higher, because none of the " + std::to_string(points) +
+                             " points has a neighbour within it");
   if (row > std::uint64_t{kKept} * kQtThreads)
-    throw UserError("qtc: a point has " + std::to_string(row) + " neighbours within threshold " +
-                    std::to_string(spec.threshold) + ", more than the 768 that a block keeps in registers");
+    throw ParameterError("threshold", spec.threshold,
+                         "must be lower, because a point has " + std::to_string(row) +
+                             " neighbours within it, more than the 768 that a block keeps in registers");
   run->clustering.run(kMaxBlocks, spec.clusters);
   auto const blocks = std::min<std::uint64_t>(points, kMaxBlocks);
   BufferLayout layout(context.buffers);

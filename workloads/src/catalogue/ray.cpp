@@ -204,8 +204,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   };
   for (auto const& s : {Side{"width", spec.width, kX}, {"height", spec.height, kY}})
     if (s.value % s.multiple != 0)
-      throw UserError("ray: " + std::string(s.name) + " " + std::to_string(s.value) +
-                      " is not a multiple of the block's " + std::to_string(s.multiple) + " pixels");
+      throw ParameterError(s.name, s.value, "must be a multiple of " + std::to_string(s.multiple));
   auto image = std::make_shared<Image>();
   image->width = spec.width;
   image->height = spec.height;

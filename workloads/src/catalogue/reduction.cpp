@@ -77,8 +77,7 @@ class Reduce final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  if (spec.size.bytes % 4096 != 0)
-    throw UserError("reduction: size " + to_text(spec.size) + " is not a multiple of 4 KiB");
+  if (spec.size.bytes % 4096 != 0) throw ParameterError("size", spec.size, "must be a multiple of 4 KiB");
   BufferLayout layout(context.buffers);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   std::vector<Operation> operations;

@@ -232,8 +232,7 @@ class Sad16 final : public LargerSad {
 Workload build(Spec const& spec, BuildContext const& context) {
   for (auto const& [name, value] : {std::pair{"width", spec.width}, {"height", spec.height}})
     if (value % 16 != 0)
-      throw UserError("sad: " + std::string(name) + " " + std::to_string(value) +
-                      " is not a multiple of the macroblock's 16 pixels");
+      throw ParameterError(name, value, "must be a multiple of 16, the side of a macroblock");
   BufferLayout layout(context.buffers);
   Frames frames{spec.width, spec.height, 0, 0, 0};
   frames.current = layout.add("current", 2 * spec.width * spec.height);

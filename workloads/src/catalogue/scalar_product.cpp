@@ -129,8 +129,7 @@ class ScalarProduct final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  if (spec.length % kAlignment != 0)
-    throw UserError("scalar_product: length " + std::to_string(spec.length) + " is not a multiple of 64");
+  if (spec.length % kAlignment != 0) throw ParameterError("length", spec.length, "must be a multiple of 64");
   BufferLayout layout(context.buffers);
   auto const a = layout.add("a", 4 * spec.vectors * spec.length);
   auto const b = layout.add("b", 4 * spec.vectors * spec.length);

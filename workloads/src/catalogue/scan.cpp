@@ -214,7 +214,7 @@ class BottomScan final : public ScanKernel {
 
 Workload build(Spec const& spec, BuildContext const& context) {
   if (spec.size.bytes % 32 != 0)
-    throw UserError("scan: size " + to_text(spec.size) + " is not a multiple of four doubles, 32 B");
+    throw ParameterError("size", spec.size, "must be a multiple of 32 B, four doubles");
   BufferLayout layout(context.buffers);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   std::vector<Operation> operations;

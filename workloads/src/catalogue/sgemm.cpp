@@ -26,9 +26,9 @@ struct Spec {
   Tile tile = Tile::large;
 
   void describe(ParamTable& t) {
-    t.count("m", m, {16, 1ULL << 20}, "Rows of A and C, a multiple of the tile", "assumed");
-    t.count("n", n, {16, 1ULL << 20}, "Columns of B and C, a multiple of the tile", "assumed");
-    t.count("k", k, {16, 1ULL << 20}, "Columns of A and rows of B, a multiple of the tile", "assumed");
+    t.count("m", m, {16, 1ULL << 20}, "Rows of A and C, a multiple of `tile`", "assumed");
+    t.count("n", n, {16, 1ULL << 20}, "Columns of B and C, a multiple of `tile`", "assumed");
+    t.count("k", k, {16, 1ULL << 20}, "Columns of A and rows of B, a multiple of `tile`", "assumed");
     t.choice("tile", tile,
              {{"16", Tile::small, "256 threads per block"}, {"32", Tile::large, "1,024 threads per block"}},
              "Elements along each side of a tile, and threads along each side of a block",
@@ -116,8 +116,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const side = static_cast<std::uint64_t>(spec.tile);
   for (auto const& [name, value] : {std::pair{"m", spec.m}, {"n", spec.n}, {"k", spec.k}})
     if (value % side != 0)
-      throw UserError("sgemm: " + std::string(name) + " " + std::to_string(value) +
-                      " is not a multiple of the tile's " + std::to_string(side) + " elements");
+      throw ParameterError(name, value, "must be a multiple of tile, " + std::to_string(side));
   BufferLayout layout(context.buffers);
   auto const a = layout.add("a", 4 * spec.m * spec.k);
   auto const b = layout.add("b", 4 * spec.k * spec.n);

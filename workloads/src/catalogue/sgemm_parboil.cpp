@@ -117,8 +117,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   };
   for (auto const& s : {Side{"m", spec.m, kThreads}, {"n", spec.n, kColumns}, {"k", spec.k, kDepth}})
     if (s.value % s.multiple != 0)
-      throw UserError("sgemm_parboil: " + std::string(s.name) + " " + std::to_string(s.value) +
-                      " is not a multiple of the tile's " + std::to_string(s.multiple) + " elements");
+      throw ParameterError(s.name, s.value, "must be a multiple of " + std::to_string(s.multiple));
   BufferLayout layout(context.buffers);
   auto const a = layout.add("a", 4 * spec.m * spec.k);
   auto const b = layout.add("b_transposed", 4 * spec.k * spec.n);

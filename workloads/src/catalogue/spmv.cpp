@@ -35,13 +35,14 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.file("graph", file,
-           "File of a matrix or graph (Matrix Market, SNAP, METIS; plain, .gz, .xz), one entry per edge and "
+           "Matrix or graph file (Matrix Market, SNAP or METIS; plain, .gz or .xz), one entry per edge and "
            "direction. Empty: generated mesh. Parboil's largest matrix: Dubcova3, 146,689 rows, mean 24.8 "
            "entries",
-           "assumed");
+           "simulator setting");
     t.count("side", side, {1, 128},
             "Points along each side of the generated mesh; default: 32,768 rows with a mean of 25.3 entries",
-            "assumed: a regular mesh with rows about as long as Dubcova3's");
+            "assumed: a regular mesh with rows about as long as Dubcova3's")
+        .only_when(sibling("graph").is(""));
     t.count("iterations", iterations, {1, 100'000}, "Products, in sequence (Parboil: 50)",
             "assumed, smaller than published to shorten runs");
     t.count("block", block, {32, 1024}, "Threads per block, a multiple of the warp width",
@@ -183,7 +184,7 @@ class Product final : public LinearKernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  check_whole_warps("spmv", spec.block, context);
+  check_whole_warps(spec.block, context);
   std::vector<InputFile> inputs;
   GraphSpec graph;
   graph.file = spec.file;

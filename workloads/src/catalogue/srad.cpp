@@ -326,7 +326,8 @@ Workload build(Spec const& spec, BuildContext const& context) {
   image.cols = spec.cols;
   if (image.count() > kMaxPixels)
     throw UserError("srad: " + std::to_string(spec.rows) + " x " + std::to_string(spec.cols) +
-                    " pixels exceed the " + std::to_string(kMaxPixels) + " that the kernels can index");
+                    " pixels exceed " + std::to_string(kMaxPixels) +
+                    ", the maximum that the kernels can index; lower rows or cols");
   BufferLayout layout(context.buffers);
   auto const bytes = 4 * image.count();
   image.pixels = layout.add("image", bytes);

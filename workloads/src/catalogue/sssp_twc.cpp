@@ -85,8 +85,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto run = std::make_shared<Paths>();
   PropertyGraphProgram program("sssp_twc", spec, context, *run);
   auto const n = run->csr.vertices;
-  run->paths = shortest_paths(run->csr, start_vertex("sssp_twc", run->csr, spec.source), spec.max_weight,
-                              context.seed);
+  run->paths = shortest_paths(run->csr, start_vertex(run->csr, spec.source), spec.max_weight, context.seed);
   auto const rounds = run->paths.rounds;
   program.check_kernels(1 + 2 * std::uint64_t{rounds});
   run->distance = program.layout().add_result("distance", 4 * n);

@@ -105,10 +105,8 @@ class Stencil final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  if (spec.rows % kRows != 0)
-    throw UserError("stencil2d: " + std::to_string(spec.rows) + " rows are not a multiple of the tile's 16");
-  if (spec.cols % kColumns != 0)
-    throw UserError("stencil2d: " + std::to_string(spec.cols) + " cols are not a multiple of the tile's 64");
+  if (spec.rows % kRows != 0) throw ParameterError("rows", spec.rows, "must be a multiple of 16");
+  if (spec.cols % kColumns != 0) throw ParameterError("cols", spec.cols, "must be a multiple of 64");
   BufferLayout layout(context.buffers);
   auto const bytes = 4 * (spec.rows + 2) * padded(spec.cols);
   VirtAddr const data[2] = {layout.add("data0", bytes), layout.add("data1", bytes)};

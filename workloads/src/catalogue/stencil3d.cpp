@@ -129,11 +129,8 @@ class Stencil3d final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  if (spec.x % kX != 0)
-    throw UserError("stencil3d: x " + std::to_string(spec.x) +
-                    " is not a multiple of the tile's 32 elements");
-  if (spec.y % kY != 0)
-    throw UserError("stencil3d: y " + std::to_string(spec.y) + " is not a multiple of the tile's 8 rows");
+  if (spec.x % kX != 0) throw ParameterError("x", spec.x, "must be a multiple of 32");
+  if (spec.y % kY != 0) throw ParameterError("y", spec.y, "must be a multiple of 8");
   BufferLayout layout(context.buffers);
   auto const bytes = 4 * spec.x * spec.y * spec.z;
   auto const from = layout.add("input", bytes);

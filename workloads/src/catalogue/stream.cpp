@@ -82,8 +82,7 @@ class Stream final : public LinearKernel {
 
 Workload build(Spec const& spec, BuildContext const& context) {
   if ((spec.bytes_per_lane & (spec.bytes_per_lane - 1)) != 0)
-    throw UserError("stream: bytes_per_lane " + std::to_string(spec.bytes_per_lane) +
-                    " is not one of: 1, 2, 4, 8, 16");
+    throw ParameterError("bytes_per_lane", spec.bytes_per_lane, "must be 1, 2, 4, 8 or 16");
   auto const elements = spec.bytes.bytes / spec.bytes_per_lane;
   auto const blocks = ceil_div(elements, std::uint64_t{spec.block} * spec.accesses_per_thread);
   BufferLayout layout(context.buffers);

@@ -42,7 +42,7 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.count("points", points, {32, 1ULL << 24},
-            "Points in one chunk, a multiple of the block (Rodinia: 65536)", "assumed");
+            "Points of the stream's single chunk, a multiple of `block` (Rodinia: 65536)", "assumed");
     t.count("dimensions", dimensions, {1, 4096}, "Coordinates per point (Rodinia: 256)", "assumed");
     t.count("fewest", fewest, {2, 4096}, "Minimum centres", "Rodinia, streamcluster");
     t.count("most", most, {2, 4096}, "Maximum centres", "Rodinia, streamcluster");
@@ -173,14 +173,14 @@ class Gain final : public LinearKernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  check_whole_warps("streamcluster", spec.block, context);
+  check_whole_warps(spec.block, context);
   if (spec.points % spec.block != 0)
-    throw UserError("streamcluster: " + std::to_string(spec.points) +
-                    " points are not a multiple of the block's " + std::to_string(spec.block) + " threads");
-  if (spec.fewest > spec.most || spec.points <= spec.most)
-    throw UserError("streamcluster: fewest <= most < points is required; they are " +
-                    std::to_string(spec.fewest) + ", " + std::to_string(spec.most) + " and " +
-                    std::to_string(spec.points));
+    throw ParameterError("points", spec.points, "must be a multiple of block, " + std::to_string(spec.block));
+  if (spec.fewest > spec.most)
+    throw ParameterError("fewest", spec.fewest,
+                         "must not exceed the maximum, most = " + std::to_string(spec.most));
+  if (spec.most >= spec.points)
+    throw ParameterError("most", spec.most, "must be below points, " + std::to_string(spec.points));
   auto const set = generate_points(spec.points, spec.dimensions, context.seed);
   auto evaluations = search_centres(set, {spec.fewest, spec.most, spec.evaluations}, context.seed);
   std::uint64_t entries = spec.most + 1;  // entries in a row of `work`

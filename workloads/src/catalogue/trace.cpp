@@ -340,14 +340,15 @@ struct Spec {
   std::uint64_t max_instructions = TraceOptions{}.max_instructions;
 
   void describe(ParamTable& t) {
-    t.file("file", file, "Accel-Sim kernel list, folder with kernelslist.g, or one .traceg file", "assumed");
+    t.file("file", file, "Accel-Sim kernel list, folder with kernelslist.g, or one .traceg file",
+           "simulator setting");
     t.count("max_instructions", max_instructions, {1, 4'000'000'000},
             "Maximum memory instructions and runs of other instructions in a trace, 24 B each", "assumed");
   }
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  if (spec.file.empty()) throw UserError("trace: the parameter 'file' must name a trace");
+  if (spec.file.empty()) throw ParameterError("file", "\"\"", "must name a trace");
   std::filesystem::path path(spec.file);
   if (path.is_relative() && !context.base_folder.empty()) path = context.base_folder / path;
   return read_trace(path.string(), context, {spec.max_instructions});

@@ -94,10 +94,8 @@ class Transpose final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  for (auto const side : {spec.width, spec.height})
-    if (side % kTile != 0)
-      throw UserError("transpose: side " + std::to_string(side) +
-                      " is not a multiple of the tile's 64 elements");
+  for (auto const& [name, side] : {std::pair{"width", spec.width}, {"height", spec.height}})
+    if (side % kTile != 0) throw ParameterError(name, side, "must be a multiple of 64");
   BufferLayout layout(context.buffers);
   auto const in = layout.add("input", 4 * spec.width * spec.height);
   auto const out = layout.add_result("output", 4 * spec.width * spec.height);

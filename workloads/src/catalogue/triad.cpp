@@ -26,13 +26,13 @@ struct Spec {
   std::uint32_t streams = 2;
 
   void describe(ParamTable& t) {
-    t.bytes(
-        "size", size, {ByteSize{512}, ByteSize{1ULL << 32}},
-        "Size of each vector and of each of the six buffers, which hold the largest part: `smallest` times "
-        "a power of two (published: 16 MiB, 5x the run time)",
-        "assumed");
+    t.bytes("size", size, {ByteSize{512}, ByteSize{1ULL << 32}},
+            "Size of each vector and of each of the six GPU buffers: `smallest` times a power of two (SHOC: "
+            "16 MiB, which takes 5 times as long)",
+            "assumed");
     t.bytes("smallest", smallest, {ByteSize{512}, ByteSize{1ULL << 32}},
-            "Smallest part, a multiple of a block's 512 bytes; each further part is twice as large",
+            "Size of the smallest parts in which a vector is copied, a multiple of 512 B; then doubled up to "
+            "`size`",
             "SHOC, Triad");
     t.count("passes", passes, {1, 1000}, "Passes over all sizes (published: 10)", "assumed");
     t.count("streams", streams, {1, 2}, "Streams. 1: one for both sets of buffers; 2: one per set",
@@ -134,12 +134,12 @@ class Program {
 
 Workload build(Spec const& spec, BuildContext const& context) {
   if (spec.smallest.bytes % (4 * kThreads) != 0)
-    throw UserError("triad: smallest " + to_text(spec.smallest) + " is not a multiple of a block's 512 B");
+    throw ParameterError("smallest", spec.smallest, "must be a multiple of 512 B, the data of a block");
   auto part = spec.smallest.bytes;
   while (part < spec.size.bytes) part *= 2;
   if (part != spec.size.bytes)
-    throw UserError("triad: size " + to_text(spec.size) + " is not a power of two times smallest, " +
-                    to_text(spec.smallest));
+    throw ParameterError("size", spec.size,
+                         "must be a power of two times smallest, " + to_text(spec.smallest));
   BufferLayout layout(context.buffers);
   Set sets[2];
   for (auto& set : sets) {

@@ -2,8 +2,7 @@
 // Lists of parameters, workloads and statistics: `farfault params`, `farfault workloads` and `farfault
 // statistics`; a schema of configuration files.
 //
-// Guarantees: the lists are generated from the declarations of parameters, workloads and components, the
-// only description of each.
+// - Source: the declarations of parameters, workloads and components, the only description of each.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@ struct ListingOptions {
   std::string section;              // of parameters: only keys at and below it
   std::vector<std::string> search;  // only entries with all of these words; empty: all entries
   bool json = false;                // one JSON object
-  std::size_t columns = 100;        // width of a line for people
+  std::size_t columns = 100;        // line width of the text output; unused with json
 };
 
 // Throw UserError if no entry is listed.

@@ -10,14 +10,12 @@
 //     return counted_by_application<&State::counts>(spec().applications);  // their names
 //   }
 //
-// The component's own statistics then have the sum of each counter over all applications and, if there are
-// several, additional statistics per application (Component::stat_groups). Applications are numbered from 0;
-// the first needs no indirection, since most runs have one.
-//
-// A component may count per stream of an application: ByStream<Counts>, indexed by stream number and
-// declared with the application of each stream:
-//
-//   return counted_by_application<&State::counts>(names, application_of_stream);
+// - The component's own statistics have the sum of each counter over all applications. If there are several
+//   applications, their counters are additional statistics (Component::stat_groups).
+// - Applications are numbered from 0. The counters of application 0 are stored inline, because most runs have
+//   one application. size() is at least 1, also for ByApplication(0).
+// - ByStream<Counts>: counters by stream number, declared with the application of each stream:
+//     return counted_by_application<&State::counts>(names, application_of_stream);
 #pragma once
 
 #include <cstdint>

@@ -11,15 +11,13 @@
 //     void on_req(MemReq const& m, Cx& cx) const { cx.send(rsp, MemRsp{m.tag}, spec().access); }
 //   };
 //
-// A State declares its statistics in a static list() (probes.hpp).
-//
-// Guarantees:
-// - Handlers are const: only State changes. They must not throw.
-// - A message arrives at now + the link's latency + `extra` (extra >= 0), never earlier.
-// - A timer reaches only its own component, strictly later than now.
-// - Handlers are template arguments: dispatch is one table look-up.
-// - State is created only on the rank that owns the component. State that cannot be saved does not compile
-//   (archive.hpp).
+// - Statistics: a static list() of the State (probes.hpp). Links: System::connect() (system.hpp).
+// - Requirements: handlers are const, change only the State and must not throw. The `extra` delay of a send
+//   is not negative.
+// - Guarantees: a message arrives at now + the link's latency + `extra`. A timer reaches only its own
+//   component, strictly later than now. State exists only on the rank (MPI process) that owns the component;
+//   State that cannot be saved does not compile (archive.hpp).
+// - Cost: handlers are template arguments, so dispatch is one table look-up.
 #pragma once
 
 #include <algorithm>
@@ -43,6 +41,7 @@
 
 namespace farfault {
 
+// An in-port of messages M.
 template <Message M>
 struct In {
   PortId id = 0;
@@ -59,15 +58,17 @@ struct Family {
   FamilyPorts* ports = nullptr;  // owned by the System
 };
 
+// An out-port of messages M; System::connect() links it to an In or a Family, with a latency.
 template <Message M>
 struct Out {
   PortId id = 0;
-  PortId to = 0;
+  PortId to = 0;  // of an In
   Duration latency{};
-  PortId const* family = nullptr;
+  PortId const* family = nullptr;  // the in-ports of a Family
   std::uint32_t family_size = 0;
 };
 
+// A timer: messages from a component to itself (Context::wake).
 template <Message M>
 struct Self {
   PortId in = 0;
@@ -104,8 +105,8 @@ class alignas(64) AnyComponent {
   // Its own statistics, with counters by application summed; the counters of each application, if there are
   // several; the statistics of its policies.
   virtual std::vector<StatGroup> stat_groups() const = 0;
-  // Called before a sample of time `at`, when all earlier events are done: brings time-based counters up to
-  // it. Returns true if they grow without events, so that it must be called again for the next sample.
+  // Advances time-based counters to `at`, the time of the next sample; all earlier events are done. Returns
+  // true if these counters also grow without events: it is then called before every sample.
   virtual bool settle(Time at) = 0;
   // Writes the values of each statistic of stat_groups().
   virtual void sample(std::uint64_t* out) const = 0;
@@ -133,6 +134,7 @@ class alignas(64) AnyComponent {
   std::uint64_t sequence_ = 0;
 };
 
+// The arguments that System::add() passes to a component's constructor.
 template <class Spec>
 struct Slot {
   System& system;
@@ -238,6 +240,7 @@ class Component : public AnyComponent {
     std::uint64_t* (*of_one)(State const&, ApplicationStats const&, std::uint32_t, std::uint64_t*) = nullptr;
     std::uint64_t* (*of_all)(State const&, ApplicationStats const&, std::uint64_t*) = nullptr;
 
+    // Number of applications with separate statistics; 0 if there is only one.
     std::uint32_t apart() const { return names.size() > 1 ? static_cast<std::uint32_t>(names.size()) : 0; }
   };
   virtual ApplicationStats application_stats() const { return {}; }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pending events of one partition, in the engine's order.
 //
-// Structure: a hierarchical wheel of bins, each one window of time wide, 1,024 bins per level. Events are
-// appended to their bin unsorted. When a window opens, up to 8 events are compared directly; up to 128 are
-// sorted by one key of time, port and number; more are sorted by time (counting sort), then by port.
-// Events scheduled inside the open window go to a separate small heap.
-// Guarantees: pop order is exactly precedes(); no allocation once the pool has grown to the largest number of
-// pending events; any time not before the last popped event may be pushed, in any order. Not thread-safe.
-// Cost: one append and one 64-byte read per event, and one more move per wheel level that it descends.
+// - Structure: a hierarchical timing wheel, 1,024 bins per level; a bin of the lowest level is one window.
+//   Events scheduled inside the open window go to a small heap.
+// - Guarantees: pop order is exactly precedes(); no allocation once the pool has grown to the largest number
+//   of pending events; any time not before the last popped event may be pushed, in any order.
+// - Cost: one append and one 64-byte read per event, and one more move per wheel level that it descends.
+// - Limit: not thread-safe.
 #pragma once
 
 #include <array>
@@ -26,11 +25,11 @@ class EventQueue {
  public:
   static constexpr Time kNever = Time::max();
 
-  // The window is the largest power of two of picoseconds not above `lookahead` (2 to 2^20): with every delay
-  // at least that long, no event is scheduled inside the open window.
+  // Window: the largest power of two of picoseconds not above `lookahead` (2 to 2^20). No event is scheduled
+  // inside the open window if every delay is at least `lookahead`.
   explicit EventQueue(Duration lookahead = 1us);
-  // A window is a cycle of this clock (2 to 2^20 ps): if most events are at its edges, most windows have
-  // events of one instant. Events sent within the open window's cycle go to the heap.
+  // Window: one cycle of the clock (2 to 2^20 ps). For models with most events at its edges: a window then
+  // has events of one time, and events sent within the open cycle go to the heap.
   explicit EventQueue(Clock cycle);
 
   void push(Event const& e) { place(e.when, e.sequence, e.to, e.from).payload = e.payload; }
@@ -59,10 +58,10 @@ class EventQueue {
   }
 
   // Calls f(Event const&) for the first events, in order, while they are earlier than `horizon` and at most
-  // `limit` of them; f may push. Returns their number. In windows with enough events, the ports of later
-  // events are announced for prefetching: `fetch_early(PortId)` for what fetch_late() reads, then
-  // `fetch_late(PortId)` for what f reads. Not all are announced, and an announced event may not be handled
-  // in this call.
+  // `limit` of them; f may push. Returns their number.
+  // Prefetch hints for the port of a later event: first fetch_early(PortId), to prefetch what fetch_late()
+  // reads, then fetch_late(PortId), to prefetch what f reads. An event may get no hint (windows with up to 9
+  // remaining events give none), and an event with a hint may be handled in a later call.
   template <class F, class Early, class Late>
   std::uint64_t run(Time horizon, std::uint64_t limit, F&& f, Early&& fetch_early, Late&& fetch_late);
 
@@ -118,7 +117,9 @@ class EventQueue {
   Event& at(std::uint32_t i) { return chunk(i >> kChunkBits)[i & (kChunk - 1)]; }
   Event const& at(std::uint32_t i) const { return chunk(i >> kChunkBits)[i & (kChunk - 1)]; }
 
-  // Exact for some hours of simulated time; later, a time just before an edge may count to the edge's window.
+  // Ascending in time. Exact if a window is a power of two of picoseconds, and for other windows of whole
+  // picoseconds up to 2^64 / window ps (1 GHz: 5.1 h); otherwise a time just before an edge may count to the
+  // window that starts there.
   std::uint64_t window_of(Time when) const {
     __extension__ using Wide = unsigned __int128;
     auto const ps = static_cast<std::uint64_t>(picoseconds(when)) + before_edge_;
@@ -192,15 +193,15 @@ class EventQueue {
 
   std::uint64_t windows_per_ps_ = 0;  // times 2^64
   std::uint64_t before_edge_ = 0;     // added to a time: 1 if the edges of windows are rounded down
-  unsigned window_bits_ = 0;          // of a time within a window
+  unsigned window_bits_ = 0;          // number of bits of a time within a window
   std::uint64_t open_window_ = 0;  // bins hold later windows only; events of this one or before go to near_
   std::uint64_t size_ = 0;
 
   std::vector<Event const*> order_;  // the open window's events, sorted: the first `sorted_`
   std::size_t sorted_ = 0;
   std::size_t cursor_ = 0;
-  std::uint32_t open_chunk_ = kNone;        // of a window of few events,
-  std::vector<std::uint32_t> open_chunks_;  // or of more
+  std::uint32_t open_chunk_ = kNone;        // the open window's chunk, if it has few events in one chunk
+  std::vector<std::uint32_t> open_chunks_;  // the open window's chunks otherwise
 
   std::vector<Near> near_;  // a 4-ary heap
   std::vector<Event> near_slots_;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files named by a user: opened without blocking, and without destroying files by mistake.
 //
-// Guarantees: no call blocks on a FIFO or a device, and none throws a std::filesystem error; a file is
-// written through no link, and by one process at a time. Errors: UserError, one sentence.
+// - Guarantees: no call blocks on a FIFO or a device, and none throws a std::filesystem error. A file of
+//   create_locked() is never opened through a symbolic link, and has one writer at a time if the file system
+//   supports locks.
+// - Errors: UserError, one sentence; read_bytes() and write_bytes() throw std::system_error.
 #pragma once
 
 #include <cstdint>
@@ -44,21 +46,22 @@ struct Input {
   std::string why_not;
   std::uint64_t bytes = 0;  // size of the file when it was opened
 };
-// Opens every file named by a user (tests/cli/special_files.sh checks that no other function is used), except
-// results, which HDF5 opens in a child process under limits. Follows links.
+// All input files named by a user are opened with this function (checked by tests/cli/special_files.sh).
+// Exception: results, which a child process with limited memory and time opens with HDF5. Follows links.
 Input open_input(std::string const& path);
 // The bytes of `file` from its current position, at most `most`. Throws std::system_error.
 std::string read_bytes(FileHandle const& file, std::uint64_t most);
 // The first bytes of a file, at most `most`; empty if it cannot be read.
 std::string first_bytes(std::string const& path, std::uint64_t most);
 
-// True if anything has this name, a broken link included.
+// True if `path` exists; a broken link counts.
 bool is_there(std::string const& path);
 
 // Throws UserError if a file of this name could not be replaced by a new one: the existing file is not a
 // regular file (through links as well), or may not be written.
 void check_replaceable(std::string const& path);
-// The same for a file that is written in place: a link is refused as well.
+// Throws UserError if `path` exists and is a symbolic link or not a regular file. Does not check the
+// permission to write: call check_replaceable() as well.
 void check_not_a_link(std::string const& path);
 
 // Creates `path`, or empties an existing file, and locks it until the handle is closed. Throws
@@ -67,7 +70,8 @@ void check_not_a_link(std::string const& path);
 // for an auxiliary file.
 FileHandle create_locked(std::string const& path, std::string const& owner = {});
 
-// True if another process, or another handle of this one, holds that lock.
+// True if another process, or another handle of this one, holds the lock of create_locked(). False if the
+// system has no locks of open files (F_OFD_SETLK).
 bool is_locked(std::string const& path);
 
 // True if both are one file, by device and inode; missing files are compared by their full names.

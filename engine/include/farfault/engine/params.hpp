@@ -6,7 +6,8 @@
 //   void describe(ParamTable& t) { t.count("entries", entries, {1, 65536}, "TLB entries", "GMMU Bypass, Table
 //   1"); }
 // binds each member to a name, a range, one line of text and the source of the default ("assumed" if it has
-// none). A ParamTable refers to the described Spec instance and must not outlive it.
+// none, "simulator setting" if it is no property of hardware or software). A ParamTable refers to the
+// described Spec instance and must not outlive it.
 // A parameter without effect under some settings declares when it has one (condition.hpp):
 //   t.count("silver", silver, {1, 4096}, "...", "...").only_when(sibling("queues").is(3));
 // Errors: set() throws UserError with the value and the rule; the caller adds file and line. An invalid

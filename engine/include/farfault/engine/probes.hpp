@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statistics and their descriptions.
 //
-// A component declares each statistic once, in the static list() of its State (or of the struct that holds
-// its counters); the value is a plain integer there. A counter only grows, a level is a momentary amount, a
-// histogram is `bins` counters whose bin b counts values in [2^(b-1), 2^b) (bin 0: zero). Ratios are left to
-// the reader of the results. A statistic that exists only in some configurations names the property of the
-// component's Spec: Stat<State>{...}.only_when<&Spec::in_batches>().
+// - Declaration: once, in the static list() of a component's State, or of the struct that holds its counters.
+//   The value is a plain integer there.
+// - counter: never decreases. level: the value at the time of the sample. histogram: `bins` counters; bin 0
+//   counts zeros, bin b counts values in [2^(b-1), 2^b).
+// - Ratios are not stored: compute them from the results.
+// - A statistic that exists only in some configurations names the property of the component's Spec:
+//   Stat<State>{...}.only_when<&Spec::in_batches>().
 #pragma once
 
 #include <algorithm>
@@ -30,10 +32,9 @@ struct StatInfo {
   std::string_view unit;  // "count", "ps", "bytes"
   std::string_view text;  // one sentence
   StatKind kind = StatKind::counter;
-  std::uint32_t bins = 1;  // values per sample: 1, except for histograms
-  bool summed = false;     // stored as a sum over the like components of a device, if it has many of them
-  bool in_summary =
-      false;  // included in the summary, like counters: a level that is meaningful at the end of a run
+  std::uint32_t bins = 1;   // values per sample: 1, except for histograms
+  bool summed = false;      // stored as the sum over the components of this kind on a GPU (group sm.by_gpu)
+  bool in_summary = false;  // of a level: included in the summary, because its last value is meaningful
 };
 static_assert(std::is_trivially_copyable_v<StatInfo>, "copied for each component of a machine");
 
@@ -112,7 +113,7 @@ struct Stat {
   }
 };
 
-// Statistics that are stored together, as /timeseries/<kind>.
+// The statistics of one component that are stored together, as /timeseries/<kind>.
 struct StatGroup {
   std::string kind;
   std::vector<StatInfo> stats;
@@ -139,12 +140,13 @@ class StatSource {
   StatSource& operator=(StatSource&&) = default;
 };
 
-// Names in a group of series that are not statistics and therefore reserved.
+// True for the coordinates of a group in a result (bin, bin_2, ... of histograms), which no statistic may be
+// named after: all names that start with "bin" are reserved.
 inline bool is_coordinate(std::string_view name) {
   return name == "time_ps" || name == "instance" || name == "application" || name.starts_with("bin");
 }
 
-// All components of one kind: /timeseries/<kind>/<metric>[time, instance].
+// The same statistics of all components of a kind: /timeseries/<kind>/<statistic>[time, instance].
 struct SeriesGroup {
   std::string kind;                    // "l2_tlb"
   std::vector<std::string> instances;  // component paths, in declaration order: "gpu0.l2_tlb"; for one

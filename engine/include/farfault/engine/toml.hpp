@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// toml++, with three defects of its parser fixed. Include this instead of <toml++/toml.h>, and only in .cpp
-// files: it is large, and the program must hold one version of the parser's inline functions.
+// toml++ 3.3.0 with three defects of its parser fixed. Include this instead of <toml++/toml.h>, and only in
+// .cpp files: it is large, and the program must hold one version of the parser's inline functions.
 //
-// - Some malformed texts violate the parser's own assertions, which a release build compiles to
-//   assumptions. Here they are checked in every build and end the parse.
-// - Its character classes return nothing for some letters outside ASCII (e.g. 0xE9); here they return false.
-// - A dotted key nests one table per dot without a limit, and the tables are destroyed recursively: a
-//   hostile line would exhaust the stack. Lines with more dots than any valid configuration are refused.
+// - Malformed texts can violate the parser's assertions, which is undefined behaviour in a release build.
+//   Here assertions are checked in every build and end the parse.
+// - Some character-class functions end without a return value for letters outside ASCII (such as 0xE9). Here
+//   they return false.
+// - A dotted key creates one table per dot, and tables are destroyed recursively: a line with many dots would
+//   exhaust the stack. Lines with more than 4,096 dots are refused; a valid key has at most 15.
 #pragma once
 
 #include <optional>
@@ -16,6 +17,7 @@
 
 namespace farfault {
 
+// Called by a failed TOML_ASSERT; the exception that it throws ends parse_toml().
 [[noreturn]] void toml_parser_lost();
 
 }  // namespace farfault
@@ -41,9 +43,9 @@ struct TomlError {
   int line;
   std::string why;
 };
-// As above, but collects mistakes: duplicate keys are added to
-// `errors`, and the first value of each counts. Returns nullopt for invalid TOML, with the reason in
-// `errors`.
+// As above, but continues after duplicate keys: the first value counts, and each duplicate is added to
+// `errors` (at most 20, in texts up to 1 MiB, on lines without brackets or multi-line strings). Returns
+// nullopt for any other error, with the reason in `errors`.
 std::optional<toml::table> parse_toml(std::string_view text, std::vector<TomlError>& errors);
 
 }  // namespace farfault

@@ -4,6 +4,14 @@
 #include "farfault/engine/error.hpp"
 
 namespace farfault::results {
+namespace {
+
+UserError incomplete() {
+  return UserError(
+      "the process that reads the file sent an incomplete answer; check the file with `farfault validate`");
+}
+
+}  // namespace
 
 void Pack::put(std::uint64_t value) {
   for (int shift = 0; shift < 64; shift += 8) bytes_ += static_cast<char>(value >> shift & 255);
@@ -15,7 +23,7 @@ void Pack::put(std::string_view text) {
 }
 
 std::uint64_t Pack::number() {
-  if (bytes_.size() - at_ < 8) throw UserError("the reader process sent an incomplete answer");
+  if (bytes_.size() - at_ < 8) throw incomplete();
   std::uint64_t value = 0;
   for (std::size_t i = 8; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes_[at_ + i]);
   at_ += 8;
@@ -24,7 +32,7 @@ std::uint64_t Pack::number() {
 
 std::string Pack::text() {
   auto const size = number();
-  if (size > bytes_.size() - at_) throw UserError("the reader process sent an incomplete answer");
+  if (size > bytes_.size() - at_) throw incomplete();
   auto text = bytes_.substr(at_, size);
   at_ += size;
   return text;

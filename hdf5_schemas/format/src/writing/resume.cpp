@@ -124,7 +124,7 @@ ResultWriter ResultWriter::resume(std::string path, RunHeader const& header, Pos
     impl->partial = partial;
   } catch (std::exception const& problem) {
     discard();
-    throw RunError(std::string(problem.what()) + "; '" + source + "' is untouched");
+    throw RunError(std::string(problem.what()) + "; '" + source + "' is unchanged");
   }
   return ResultWriter(std::move(impl));
 }

@@ -83,7 +83,7 @@ void write_sweep(std::string const& path, SweepTable const& table) {
     problem = failure.what();
   }
   std::remove(partial.c_str());
-  throw RunError((file.failed() ? file.failure() : problem) + "; '" + path + "' is untouched");
+  throw RunError((file.failed() ? file.failure() : problem) + "; nothing was written to '" + path + "'");
 }
 
 }  // namespace farfault::results

@@ -50,8 +50,8 @@ std::string ResultWriter::Impl::failure(std::string const& why) const {
 }
 
 std::string ResultWriter::Impl::what_remains() const {
-  return (flushed ? "; '" + partial + "' has the result up to the last flush, and '" : "; '") + path +
-         "' is untouched";
+  return (flushed ? "; '" + partial + "' has the result up to the last flush" : std::string()) +
+         "; nothing was written to '" + path + "'";
 }
 
 void ResultWriter::Impl::write_samples(Samples const& some, bool last) {

@@ -24,7 +24,7 @@ struct ResultWriter::Impl {
   template <class Action>
   void attempt(Action action) {
     FF_CHECK(!finished, "a finished result was written to");
-    if (broken) throw RunError(failure("an earlier write failed"));
+    if (broken) throw RunError(failure("an earlier write failed, see the first error"));
     try {
       action();
     } catch (Hdf5Failure const& problem) {

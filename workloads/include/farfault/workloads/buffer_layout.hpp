@@ -52,9 +52,9 @@ class BufferLayout {
     auto const limit = is_small ? kFirstAddress : kAddressLimit;
     if (next > limit || bytes > limit - next)
       throw UserError("buffer '" + name + "' of " + to_text(ByteSize{bytes}) + " does not fit: " +
-                      (is_small ? "the segment of small buffers has 3GiB, in units of 2MiB per buffer; "
-                                  "lower small_buffers"
-                                : "a workload's buffers must be below address 2^47"));
+                      (is_small ? "the segment of small buffers is 3 GiB, and each buffer takes a multiple "
+                                  "of 2 MiB; lower small_buffers"
+                                : "buffers must be below address 2^47 (128 TiB); make them smaller"));
     auto const base = next;
     next += (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     buffers_.push_back({std::move(name), base, bytes, host_written});

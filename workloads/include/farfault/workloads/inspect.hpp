@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Output of `farfault inspect` for graphs and traces.
 //
-// looks_like_* examine the first 64 KiB and never throw. describe_* read and check the whole file; they throw
-// UserError as the readers do. JSON is one line.
+// - looks_like_*: examine the first 64 KiB (of the folder of a trace: of its kernelslist.g). Return false for
+//   input that cannot be read.
+// - describe_*: read and check the whole input. Throw UserError if it is invalid.
+// - JSON: one line; the key "kind" is "graph" or "trace".
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 //   describe() is valid as long as the builder. build() is a pure function of the parameters, the context and
 //   the content of the input files.
 // - Errors: make() throws UserError for an unknown name and names the nearest known one. build() throws
-//   UserError for inconsistent parameters and for unreadable input.
+//   ParameterError for a parameter's value, and UserError for unreadable or unsuitable input.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,10 @@
 #include <string_view>
 #include <vector>
 
+#include "farfault/engine/error.hpp"
 #include "farfault/engine/input_limits.hpp"
 #include "farfault/engine/params.hpp"
+#include "farfault/engine/units.hpp"
 #include "farfault/protocols/workload.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
 
@@ -31,6 +33,23 @@ struct BuildContext {
   std::uint64_t seed = 1;           // seed of generated data
   BufferSegments buffers{};         // unused if the input has addresses
   InputLimits limits{};             // limits of input files
+};
+
+// A parameter's value that does not fit the other parameters, the input or the machine:
+// "width = 100: must be a multiple of 64". The caller adds the table and the place of the parameter.
+class ParameterError : public UserError {
+ public:
+  ParameterError(std::string_view name, std::string const& value, std::string const& rule)
+      : UserError(std::string(name) + " = " + value + ": " + rule), name_(name) {}
+  ParameterError(std::string_view name, std::uint64_t value, std::string const& rule)
+      : ParameterError(name, std::to_string(value), rule) {}
+  ParameterError(std::string_view name, ByteSize value, std::string const& rule)
+      : ParameterError(name, to_text(value), rule) {}
+
+  std::string const& name() const { return name_; }
+
+ private:
+  std::string name_;
 };
 
 class WorkloadBuilder {
