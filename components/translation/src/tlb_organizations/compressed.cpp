@@ -113,8 +113,8 @@ class Compressed final : public TlbOrganization {
                "TLB compression (PACT 2020), section 4.6: the next")
           .only_when(sibling("rebasing").is_not("none"));
       t.count("latency", latency, {0, 10'000},
-              "Additional latency of a hit on a compressed translation, in cycles. Must be 0 in all TLBs "
-              "except the L2 TLB",
+              "Additional latency of a hit on a compressed translation, in cycles. 0: none, required in all "
+              "TLBs except the L2 TLB",
               "TLB compression (PACT 2020), section 4.4: 0, bases and deltas are compared in parallel");
       t.count("large_entries", large_entries, {0, 65536},
               "Entries for large pages, in addition to the entries for base pages. 0: shared entries",
