@@ -133,7 +133,7 @@ TEST_CASE("parameters of two policies cannot share a table") {
   declared = {{"one"}};
   CHECK(refusal(policies().add<OrganizationWithParams>("random", "x")) ==
         "farfault: the parameters of replacement = \"random\" and of organization = \"random\" would share "
-        "the table random\n");
+        "the table random; rename one of the two values\n");
   declared = {};  // two extensions without parameters do not conflict
   CHECK(call(policies().add<OrganizationWithParams>("lru", "x"), {"params", "gpu.l2_tlb"}).code == 0);
 }

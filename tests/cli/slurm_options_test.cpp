@@ -149,7 +149,8 @@ TEST_CASE("sweep: the sbatch options of a study are printed before any submissio
   SmallStudy const s("slurm_printed",
                      "seeds = 2\n[sweep.slurm]\noptions = [\"--partition=long\", \"-t10\"]\n");
   auto const dry = lines_of(s.sweep({"--dry-run", "--slurm"}).out);
-  REQUIRE(dry.size() == 6);
-  CHECK(dry[5] == "  options   --partition=long -t10 (from the study)");
+  REQUIRE(dry.size() == 7);
+  CHECK(dry[5].starts_with("  part      "));
+  CHECK(dry[6] == "  options   --partition=long -t10 (from the study)");
   CHECK(s.sweep({"--dry-run"}).out.find("options") == std::string::npos);
 }

@@ -157,5 +157,5 @@ check "a machine file is recognised" eval '"$program" inspect "$scratch/six" --j
 check "a machine file runs" run_with "$program" run small-gather --set machine.topology="$scratch/six"
 echo 'ring 2 GPUs' >"$scratch/two"
 refuses "two: must be 'ring N GPUs'" "$program" inspect "$scratch/two"
-refuses "two: not a topology" "$farfault" inspect "$scratch/two"
+refuses "two: not a machine" "$farfault" inspect "$scratch/two"
 finish

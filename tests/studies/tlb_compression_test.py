@@ -91,8 +91,8 @@ def check_report(folder, measured):
     m = {(b, d): measured["benchmarks"][AS, b, d] for b in SMALL for d in study.DESIGNS}
     ratios = [m[b, "plain"]["cycles"] / m[b, "compressed"]["cycles"] for b in SMALL]
     told = rows["compressed, all 22"]["measured"]
-    check(abs(told - sum(ratios) / 2) < 1e-9, f"speedup {told}, {ratios}")
-    check(abs(rows["compressed, all 22, geometric mean"]["measured"] - (ratios[0] * ratios[1]) ** 0.5) < 1e-9, "geometric mean")
+    check(abs(told - sum(ratios) / 2) < 1e-8, f"speedup {told}, {ratios}")
+    check(abs(rows["compressed, all 22, geometric mean"]["measured"] - (ratios[0] * ratios[1]) ** 0.5) < 1e-8, "geometric mean")
     check(abs(rows["compressed, the 16 memory-intensive or irregular"]["measured"] - ratios[1]) < 1e-9, "bfs is irregular")
     check(abs(rows["compressed, the other 6"]["measured"] - ratios[0]) < 1e-9, "hotspot is regular")
     told = [rows[f"compressed, L2 hit rate, {how}"]["measured"] for how in ("points", "relative")]
@@ -137,7 +137,7 @@ def check_report(folder, measured):
     del measured["benchmarks"][AS, "bfs", "plain"]
     report.write(folder, measured, MADE, SMALL)
     rows = records.read(folder)["overview"]
-    check(rows["compressed, the 16 memory-intensive or irregular"]["measured"] is None and rows["compressed, the most"]["measured"] == ratios[0], "missing runs are omitted")
+    check(rows["compressed, the 16 memory-intensive or irregular"]["measured"] is None and abs(rows["compressed, the most"]["measured"] - ratios[0]) < 1e-8, "missing runs are omitted")
 
 
 def refused(program, *arguments):

@@ -26,9 +26,10 @@ IDLE = {"cpu.dram.capacity": "never full", "driver.allocation_latency": "program
     ("fabric.buffer", "fabric.inbound", "fabric.memory_credits", "gpu.l1_cache.remote_credits"),
     "0: follows other parameters; among the variations above")
 GIVEN = {key: "none in the preset; among the variations above" for key in ("iommu.tlb_entries", "iommu.tlb_ways")}
+GIVEN |= {key: "an axis of the grid in results.md" for key in ("gpu.gmmu.walk_latency", "iommu.walk_latency")}
 GIVEN |= {key: "among the readings in results.md" for key in ("gpu.gmmu.walk_cache", "iommu.walk_cache", "iommu.merge",
                                                               "memory.first_touch_by", "memory.first_touch_copy")}
-FAULTS = ("driver.fault_latency", "driver.notify_latency", "memory.fault_path", "gpu.l1_tlb.faulted_accesses")  # used only if the driver maps or moves pages
+FAULTS = ("driver.fault_latency", "driver.notify_latency", "gpu.gmmu.sms_per_utlb", "memory.fault_path", "gpu.l1_tlb.faulted_accesses")  # used only if the driver maps or moves pages
 MOVES = ("driver.migrations", "gpu.copy_engine.")           # used only if pages move
 
 
@@ -112,6 +113,9 @@ def assumed(parameters):
                 left_out.append((key, "no alternative"))
                 continue
             varied.append((key, p["default"], [(n, {key: f'"{n}"'}, 1) for n in names if n != p["default"]]))
+        elif p["unit"] == "true or false":
+            other = "false" if p["default"] == "true" else "true"
+            varied.append((key, p["default"], [(other, {key: other}, 1)]))
         else:
             values = []
             for factor in (0.5, 2):

@@ -48,10 +48,10 @@ struct L2CacheParams : SlicedCacheParams {
   PolicyChoice<WalkReads> walk_reads{"cached"};
   void describe(ParamTable& t) {
     SlicedCacheParams::describe(t);
-    t.count(
-        "partitions", partitions, {1, 64},
-        "Partitions, each with an equal share of the slices and of the SMs",
-        "assumed: 1; NVIDIA A100 white paper: two halves; AMD CDNA 3 white paper: one for each of 8 XCDs");
+    t.count("partitions", partitions, {1, 64},
+            "Partitions, each with an equal share of the slices and of the SMs",
+            "MGPUSim 4.2, R9 Nano: 1; NVIDIA A100 white paper: two halves; AMD CDNA 3 white paper: one for "
+            "each of 8 XCDs");
     t.count(
          "partition_latency", partition_latency, {0, 10000},
          "One-way latency in cycles from a slice to the home slice or memory of another partition. 0: none, "

@@ -46,7 +46,7 @@ struct DriverParams {
     t.count("faults_at_a_time", faults_at_a_time, {1, 65536},
             "Faults served concurrently, each for fault_latency. Other faults, allocations and frees wait in "
             "order",
-            "assumed: 1, a driver's bottom half is one thread; Mosaic (MICRO 2017), section 3.2, gives the "
+            "1, because a driver's bottom half is one thread; Mosaic (MICRO 2017), section 3.2, gives the "
             "latency of a single fault");
     t.duration("notify_latency", notify_latency, {1ns, 1s},
                "Latency between the driver and the IOMMU or a copy engine, each way", "assumed");

@@ -111,7 +111,7 @@ struct TlbPolicies {
   // `prefix` precedes the names in a section that configures more than the TLB ("tlb_").
   void describe(ParamTable& t, std::string const& prefix, std::string_view replacement_source) {
     organization.describe(t, prefix + "organization", "TLB organization",
-                          "assumed: plain; GMMU Bypass (NPC 2020) specifies only sets and ways", prefix);
+                          "GMMU Bypass (NPC 2020), which specifies only sets and ways: plain", prefix);
     replacement.describe(t, prefix + "replacement", "Replacement policy of the TLB", replacement_source,
                          prefix);
   }
