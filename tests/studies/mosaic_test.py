@@ -2,6 +2,7 @@
 """The study of Mosaic with small applications. Each design has one digest on one and two threads; every run has a valid configuration and
 a unique name and identity; and the report has each part, with speedups as the paper defines them."""
 import json
+import math
 import re
 import subprocess
 import sys
@@ -103,7 +104,7 @@ def main():
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
         averages = records.read(folder / "tables")["averages"]
         check(set(averages) == set(report.PAPER["averages"]), "averages differ from the paper's")
-        check(abs(averages["bloat_of_large"] - ray["large"]["mapped_bytes"] / ray["gpu_mmu"]["mapped_bytes"]) < 1e-8, "bloat")
+        check(math.isclose(averages["bloat_of_large"], ray["large"]["mapped_bytes"] / ray["gpu_mmu"]["mapped_bytes"], rel_tol=1e-8), "bloat")
     print(checks.counts())
     return 1 if checks.failed() else 0
 
