@@ -26,7 +26,7 @@ def bars(ax, at, heights, width, **style):
 def small(svg):
     """With a tenth of a point as the resolution, and without indentation."""
     svg = re.sub(r"-?\d+\.\d\d+", lambda m: f"{float(m[0]):.1f}".removesuffix(".0").replace("-0", "0"), svg)
-    svg = re.sub(r'(?<= d=")[^"]*', lambda m: re.sub(r"\s*([A-Za-z])\s*", r"\1", m[0]), svg)
+    svg = re.sub(r'(?<= d=")[^"]*', lambda m: re.sub(r"\s*([A-Za-z])\s*", r"\1", m[0].strip()), svg)
     return re.sub(r">\s+<", ">\n<", svg)
 
 
