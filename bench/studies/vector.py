@@ -23,11 +23,19 @@ def bars(ax, at, heights, width, **style):
     ax.autoscale_view()
 
 
+def short(number):
+    text = f"{float(number):.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def small_tag(tag):
+    tag = re.sub(r"-?\d+\.\d\d+", lambda m: short(m[0]), tag)
+    return re.sub(r'(?<= d=")[^"]*', lambda m: re.sub(r"\s*([A-Za-z])\s*", r"\1", m[0].strip()), tag)
+
+
 def small(svg):
-    """With a tenth of a point as the resolution, and without indentation."""
-    svg = re.sub(r"-?\d+\.\d\d+", lambda m: f"{float(m[0]):.1f}".removesuffix(".0").replace("-0", "0"), svg)
-    svg = re.sub(r'(?<= d=")[^"]*', lambda m: re.sub(r"\s*([A-Za-z])\s*", r"\1", m[0].strip()), svg)
-    return re.sub(r">\s+<", ">\n<", svg)
+    """With a tenth of a point as the resolution, and without indentation. Texts stay."""
+    return re.sub(r">\s+<", ">\n<", re.sub(r"<[^>]*>", lambda m: small_tag(m[0]), svg))
 
 
 def save(figure, path, title, description):

@@ -30,6 +30,7 @@ try:
     import records
     import report
     import study
+    import vector
     from configuration import StudyError, flat
     from interactions import Grid, performance, classify, spread
 except ModuleNotFoundError as missing:
@@ -290,7 +291,10 @@ def main():
                 check(all(sum(row[n] for row in rows) > 0 for n in names), f"{mechanism} has no effect in any cell")
             check(len({row["digest"] for row in rows}) == 64, "two cells have equal results")
             check_tables((folder / "out/results.md").read_text(), rows)
-            check((folder / "out/interactions.svg").read_text().count("GPUs</text>") == 1, "the figure")
+            figure = (folder / "out/interactions.svg").read_text()
+            check(figure.count("GPUs</text>") == 1 and len(re.findall(r">\d\.\d\d</text>", figure)) >= 36, "the figure")
+            check(vector.small('<g>\n  <path d="M -0.449 1.25 \nL 3.04 -0.01\nz\n"/>\n <text x="2.349">0.449</text>\n</g>') ==
+                  '<g>\n<path d="M-0.4 1.2L3 0z"/>\n<text x="2.3">0.449</text>\n</g>', "a figure without indentation")
             check_elsewhere(program, folder, rows, cells_on_ranks())
             check_missing(folder / "part", rows)
     print(checks.counts())
