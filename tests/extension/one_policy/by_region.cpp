@@ -23,7 +23,7 @@ struct ByRegion final : farfault::Router {
     last_[slot(r)] = found;
   }
 
-  auto members() { return std::tie(last_, right_, wrong_); }  // saved, loaded and hashed
+  auto members() { return std::tie(last_, right_, wrong_); }  // every member
   static auto stats() {                                       // /timeseries/gpu.router, when it is chosen
     using R = ByRegion const&;
     constexpr auto kCounter = farfault::StatKind::counter;
