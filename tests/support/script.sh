@@ -16,7 +16,7 @@ data=${FARFAULT_DATA:-$source_dir/../shared/data}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 declare -A failures=() # of each test, by its line
-failed_checks=()       # repeated at the end, for those who see only that
+failed_checks=()       # repeated at the end of the output
 
 # The line of the script itself, not of its functions: bash lists the callers' lines, the outermost before a final 0.
 pass() { : "${failures[${BASH_LINENO[-2]}]:=0}"; }
