@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The execution units of an SM, shared by its warps: SIMDs, the scalar unit, shared memory.
+// The execution units of an SM, shared by its warps: SIMDs, the scalar unit, shared memory. The model and its
+// closed forms: docs/model/sm.md.
 //
 // - Groups: instructions are given to the units in groups. A unit takes groups in order of arrival and is
 //   busy for as long as their instructions take, so it neither exceeds its rate nor idles while a group
-//   waits. Hardware interleaves groups of different warps per instruction; the latency of a group's
-//   dependent instructions therefore counts from its issue and overlaps with other groups.
-// - SIMD: a warp belongs to one, its slot modulo their number (GCN: a wavefront stays on its SIMD; Volta:
-//   warp modulo 4, Jia et al., arXiv:1804.06826).
-// - Issue: GCN issues instructions of different kinds in the same cycle, from different wavefronts, memory
-//   instructions among them (GCN3 ISA manual, "Instruction Issue"). A scheduler of an NVIDIA SM issues one
-//   instruction of any kind per cycle (V100 white paper: "1 warp instruction per clock"); with
-//   `single_issue` every instruction takes an issue slot.
-// - Closed forms, for w warps on an SM that each execute n instructions: vector instructions take
-//   n x ceil(w / simds) x ceil(width / lanes) cycles, scalar ones n x w / rate, shared-memory ones
-//   n x w x width x bytes / bandwidth; all kinds together, with `single_issue`, at least n x ceil(w / simds);
-//   a single warp takes n x the dependent latency, if that is more.
+//   waits.
+// - Hardware interleaves groups of different warps per instruction; the latency of a group's dependent
+//   instructions therefore counts from its issue and overlaps with other groups.
+// - A warp belongs to one SIMD: its slot modulo their number.
 // - Cost: no events, no loops.
 #pragma once
 
@@ -36,6 +29,8 @@ struct ExecutionRates {
   std::uint32_t dependent_latency;
   std::uint32_t shared_latency;
   std::uint32_t warp_width;
+  // Every instruction takes an issue slot of its SIMD. False: instructions of different kinds issue in the
+  // same cycle, from different warps, memory instructions among them.
   bool single_issue = false;
 };
 

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program on the host: runs each application's operations, in streams (operation.hpp); applications run
-// concurrently.
+// concurrently. The model: docs/model/programs.md.
 //
 // - Kernels run on all GPUs of their application (unified model: one kernel whose blocks are spread over
 //   several GPUs). Copies, allocations and frees are carried out by the driver.
 // - Streams start with their application. An operation starts when the previous one in its stream has
 //   completed: a kernel when all GPUs have reported its last block, any other when the driver has reported
-//   its end. When all streams have completed, they start again, as often as the application repeats.
-// - Relaunch: a relaunched application also starts again after that, until every application of the host has
-//   run as often as it repeats. From then on no operation starts; running operations complete.
-// - Write-back of L2 caches at the end of a kernel: the kernel completes when all slices have written back.
-//   GPUs also write to slices of other GPUs: with several GPUs, each reports its last block; the host then
-//   requests the write-back from all its GPUs, and each reports again.
-// - Table of kernels: a row has the kernel's counts on all its SMs, a column per statistic of SmStats.
-//   Over all completed kernels, with none running, they add up to the statistics of the SMs. Operations
-//   running at the end of a stopped run are in a separate table.
+//   its end.
+// - Guarantee: over all completed kernels, with none running, the counts in the table of kernels add up to
+//   the statistics of the SMs.
 #pragma once
 
 #include <array>
@@ -140,7 +134,10 @@ class Host final : public Component<HostSpec, HostState> {
   In<KernelDone> kernel_done = in<&Host::on_done>("kernel_done");
   Self<StartApplication> begin = timer<&Host::on_begin>("begin");
   Out<LaunchKernel> launch = out<LaunchKernel>("launch");
-  Out<KernelEnd> kernel_end;  // if it requests a write-back
+  // Only with several GPUs whose L2 caches are written back at the end of a kernel. GPUs also write to slices
+  // of other GPUs, so each reports its last block first; the host then requests the write-back from all its
+  // GPUs, and each reports again.
+  Out<KernelEnd> kernel_end;
   // If an application copies, allocates or frees.
   Out<MemoryOrder> memory_order;
   In<MemoryOrderDone> order_done;
@@ -149,6 +146,8 @@ class Host final : public Component<HostSpec, HostState> {
   std::string waiting_for() const override;
   HostState initial() const override;
   ApplicationStats application_stats() const override;
+  // kernels: a row has the kernel's counts on all its SMs, a column per statistic of SmStats. Operations
+  // running at the end of a stopped run are in a separate table.
   std::vector<TableInfo> tables() const override;
   void final_rows(TableRows& rows) const override;
 
@@ -178,7 +177,9 @@ class Host final : public Component<HostSpec, HostState> {
     return s.streams[stream].next == of_stream_[stream].size();
   }
   void begin_run(std::uint32_t application, Cx& cx) const;
-  // Called when all its streams have completed; true if they start again.
+  // Called when all its streams have completed; true if they start again: as often as the application repeats
+  // and, if it is relaunched, until every application of the host has run as often as it repeats. From then
+  // on no operation starts.
   bool end_run(std::uint32_t application, Cx& cx) const;
   // Starts all operations of the application's streams that can start.
   void continue_streams(std::uint32_t application, Cx& cx) const;

@@ -1,34 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A streaming multiprocessor (compute unit): warps, scheduler, coalescer, L1 TLB and L1 cache. Overview:
+// A streaming multiprocessor (compute unit): warps, scheduler, coalescer, L1 TLB and L1 cache. The model:
 // docs/model/sm.md; faults: docs/model/paging.md; counters: docs/model/statistics.md.
 //
 // - Events: only misses, stores and wake-ups. Issue and coalescing are function calls; the L1 TLB and the L1
 //   cache look up one line transaction per cycle.
-// - Computation: groups of instructions occupy the SIMDs, the scalar unit and the shared memory, which all
-//   warps share (execution_units.hpp); one wake-up per group. Memory instructions do not wait behind the
-//   groups, and take an issue slot of their SIMD.
 // - Time: a value that arrives at a clock edge is usable at the next one.
-// - Loads do not block a warp; an instruction marked wait_loads does (AMD's s_waitcnt, NVIDIA's scoreboard).
-//   A warp retires when its loads have returned and its stores are acknowledged.
-// - L1 cache: write-through without write-allocation; invalidated when another kernel of any application
-//   starts on the SM (gfx9, NVIDIA from Fermi on); holds remote lines as well. Scalar loads use the scalar
-//   cache (scalar_cache.hpp), a separate component.
 // - Back-pressure: without a free MSHR, a credit or room for faulted transactions, the load/store unit stalls
-//   in order.
-// - Invalidations drop the page's translation at once, and its lines when the accesses translated before are
-//   done; then they are acknowledged. Warps keep running meanwhile.
-// - Faulted transactions leave the L1 TLB's MSHR and no longer block others; further transactions of the page
-//   join them. After the page's replay they precede new transactions, one per cycle: looked up again, or with
-//   the frame of a migrated page.
-// - Thread-block swaps (thread_blocks.hpp) transfer one context at a time. A context in memory is transferred
-//   as lines, at most one per cycle, to and from the L2 slices; these requests share the SM's credits with
-//   its accesses, which take precedence. A fresh block has nothing to restore. Outstanding accesses of a
-//   swapped-out block complete.
-// - Counters (SmStats) are kept by stream. A stream runs one kernel at a time, and a block ends after all its
-//   accesses, so the increase of a stream's counters at the SM's last block of a kernel is the kernel's. A
-//   transaction that misses the L1 TLB counts once, for the source of its translation, or for the fault if it
-//   was ever kept for a faulted page: the four sums add up to the misses. A request to an L2 cache counts for
-//   the kernel of its transaction; transactions merged with it in the L1 do not count.
+//   in order. Faulted transactions do not block others.
+// - Guarantees: a block ends after all its accesses. An invalidation is acknowledged when the accesses
+//   translated before are done; warps keep running meanwhile.
+// - Counters (SmStats) are kept by stream. A stream runs one kernel at a time, so the increase of its
+//   counters at the SM's last block of a kernel is the kernel's.
 // - Not modelled: instruction fetch.
 #pragma once
 
@@ -125,7 +107,7 @@ struct LsuItem {
   std::uint8_t space = 0;
   std::uint8_t application = 0;
   std::uint8_t stream = 0;
-  std::uint8_t has_faulted = 0;  // it has been kept for a faulted page
+  std::uint8_t has_faulted = 0;  // it has been kept for a faulted page (fault_translations)
 };
 
 // A load that waits for its line, in 16 bytes because there are many.
@@ -357,6 +339,8 @@ class Sm final : public Component<SmSpec, SmState> {
   bool settle(SmState& s, Time at) const override;
   // For the warp in a slot, whose context is `context`.
   void issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const;
+  // Occupies the execution units (execution_units.hpp), with one wake-up for the whole group. Memory
+  // instructions do not wait behind groups.
   void compute(std::uint32_t context, Work const& work, std::uint64_t cycle, SmStats& stats,
                SmState& s) const;
   void scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint64_t cycle, Cx& cx) const;
@@ -383,6 +367,8 @@ class Sm final : public Component<SmSpec, SmState> {
   void swap_in(std::uint32_t block, Cx& cx) const;
   void arrive(std::uint32_t block, Cx& cx) const;
   void move_context(std::uint32_t block, Access access, bool all, Cx& cx) const;
+  // A context in memory is transferred as lines, at most one per cycle, to and from the L2 slices. The
+  // requests share the SM's credits with its accesses, which take precedence.
   void send_context(Cx& cx) const;
   void on_context(MemResponse const& m, Cx& cx) const;
   void end_context_transfer(Cx& cx) const;

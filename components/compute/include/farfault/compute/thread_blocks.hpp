@@ -2,25 +2,15 @@
 // Thread-block policy: the number of blocks that an SM holds beyond the blocks that can issue, and when a
 // block is swapped out.
 //
-// Model: the SM's limits (max_warps, max_threads, max_blocks) bound the blocks that issue at a time; its
-// registers and shared memory bound the blocks whose contents it keeps (capacity). A block beyond either
-// waits, fresh or swapped out. A swapped-out block leaves its slots; its context is saved, and restored
-// before it issues again. The context is the state of its warps and, always or if the next block needs the
-// room, its registers and shared memory.
-//
-// Contract:
+// - Model: the SM's limits (max_warps, max_threads, max_blocks) bound the blocks that issue at a time; its
+//   registers and shared memory bound the blocks whose contents it keeps (capacity). A block beyond either
+//   waits, fresh or swapped out. A swapped-out block leaves its slots; its context is saved, and restored
+//   before it issues again.
 // - swap_trigger(), max_extra() and context() are functions of the parameters alone.
-// - takes() is called before a block is assigned to an SM on which it cannot issue at once; an SM has at most
-//   max_extra() of these.
-// - extra() and running_sms() may change only in period_ended(), which is called after each period() of
-//   simulated time while blocks run. With a period of zero it is never called, and evictions are not counted.
-// - If is_steady() is true, the call for periods without evictions may be delayed until a page is evicted;
-//   extra(), running_sms() and is_steady() must not change at the end of these periods.
-// - SMs from number running_sms() on issue nothing and get no blocks.
+// - extra() and running_sms() may change only in period_ended().
 // - Each GPU has its own object; its SMs create one for results that depend on parameters alone.
-//
-// Sources: Yoon et al., "Virtual Thread", ISCA 2016, as described in Batch-aware unified memory (ASPLOS
-// 2020), section 4.1.
+// - Sources: Yoon et al., "Virtual Thread", ISCA 2016, as described in Batch-aware unified memory (ASPLOS
+//   2020), section 4.1.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +40,8 @@ class ThreadBlocks {
   // When a swapped-out block's registers and shared memory are saved: if the next block needs the room, or
   // always.
   enum class Saves : std::uint8_t { as_needed, always };
+  // The context of a swapped-out block: the state of its warps and, as Saves selects, its registers and
+  // shared memory.
   struct Context {
     SavedIn saved_in = SavedIn::memory;
     std::uint32_t warp_bytes = 0;  // state of a warp, without its registers
@@ -66,17 +58,23 @@ class ThreadBlocks {
   virtual SwapTrigger swap_trigger() const { return SwapTrigger::none; }
   virtual std::uint32_t max_extra() const { return 0; }
   virtual Context context() const { return {}; }
-  // True if an SM that holds `held` extra blocks accepts one more, with or without free registers and shared
-  // memory for it.
+  // True if an SM that holds `held` extra blocks, fewer than max_extra(), accepts one more, with or without
+  // free registers and shared memory for it. Called before a block is assigned to an SM on which it cannot
+  // issue at once.
   virtual bool takes(std::uint32_t held, bool has_capacity) const {
     static_cast<void>(has_capacity);
     return held < extra();
   }
   // Maximum number of begun blocks per SM that wait.
   virtual std::uint32_t extra() const { return 0; }
+  // SMs from this number on issue nothing and get no blocks.
   virtual std::uint32_t running_sms() const { return ~0U; }
+  // Zero: period_ended() is never called, and evictions are not counted.
   virtual Duration period() const { return Duration::zero(); }
+  // Called after each period() of simulated time while blocks run.
   virtual void period_ended(Evictions const& of_period) { static_cast<void>(of_period); }
+  // If true, the call for periods without evictions may be delayed until a page is evicted; extra(),
+  // running_sms() and is_steady() must not change at the end of these periods.
   virtual bool is_steady() const { return false; }
 };
 

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fabric: switches, and the ports that attach GPUs, CPUs and NICs.
+// The fabric: switches, and the ports that attach GPUs, CPUs and NICs. The model: docs/model/fabric.md.
 //
 // - Links: serialization at the link's bandwidth; credits for the bytes of the receiver's buffer, one buffer
 //   per virtual channel and link (credit-based flow control of PCIe and NVLink).
-// - Switches: store and forward (virtual cut-through is not modelled). Credits return when the packet has
-//   left. An output serves packets in order of arrival, responses before requests, so a source's share of a
-//   saturated output is that of its buffers.
+// - Switches: store and forward. Credits return when the packet has left. An output serves packets in order
+//   of arrival, responses before requests.
 // - Ports: translations and data have separate queues, served alternately (MGPUSim 4.2: two ports at the PCIe
 //   endpoint).
-// - Routing: a table indexed by destination node. Data is striped over equally short routes per packet. A
-//   port counts packets to each destination with and without data separately; otherwise a kernel that
-//   alternates loads and stores would send all data over one of two links. Translations and invalidations of
-//   a page take one route, a hash of the page, and arrive in the order in which they were sent.
-// - Parallelism: each output of a switch is a component, so a busy switch does not serialize the simulation.
-//   Outputs share only the input buffers, which only the sender's credits track. The sender looks up the
-//   output in the switch's table, as in look-ahead routing.
+// - Guarantee: translations and invalidations of a page take one route, and arrive in the order in which they
+//   were sent. Data is striped over equally short routes per packet.
+// - Not modelled: virtual cut-through.
 #pragma once
 
 #include <array>
@@ -127,7 +122,8 @@ struct LinkEnd {
   std::uint64_t buffer = 0;   // bytes per channel at the far end
   std::uint32_t batch = 1;    // bytes of arrived packets after which this node returns credits
   std::uint16_t far_via = 0;  // number of the link at the far node
-  // Routing table of a switch at the far end, to select its output; null: a device, which has one input.
+  // Routing table of a switch at the far end, in which the sender looks up its output (look-ahead routing);
+  // null: a device, which has one input.
   RouteTable const* far_route = nullptr;
   std::uint32_t number = 0;   // number of the link in the machine
   std::string far_name = {};  // name of the far node
@@ -170,6 +166,8 @@ struct SwitchOutputState {
   }
 };
 
+// An output of a switch. Each is a component, so that a busy switch does not serialize the simulation.
+// Outputs share only the input buffers, which only the sender's credits track.
 class SwitchOutput final : public Component<SwitchOutputSpec, SwitchOutputState> {
  public:
   explicit SwitchOutput(Slot<SwitchOutputSpec> slot);
@@ -257,8 +255,10 @@ struct PortStats {
 struct PortState {
   std::vector<Egress> egress;
   std::vector<std::uint32_t> unreturned;  // credit bytes to return, by link and channel
-  std::vector<std::uint32_t> next_flow;   // by destination node: without payload, with payload
-  std::vector<Traffic> sent;              // by destination node
+  // Flow of the next data packet, by destination node: without payload, with payload. A common count would
+  // send all payload over one of two links if a kernel alternates loads and stores.
+  std::vector<std::uint32_t> next_flow;
+  std::vector<Traffic> sent;  // by destination node
   std::vector<Outbound> outbound;
   FreeNumbers free_outbound;
   std::vector<Inbound> inbound;
@@ -337,6 +337,8 @@ class FabricPort : public Component<PortSpec, PortState> {
  protected:
   std::uint16_t payload_of(Packet const& p) const;
   std::uint16_t payload_of_copy(Packet const& p) const;
+  // Sends a packet of this device. The flow of translations and invalidations is a hash of the page, that of
+  // data counts packets.
   void post(Packet p, Cx& cx) const;
   // Handles a response, a translation or an invalidation; the caller returns the packet's credit.
   virtual void receive(Packet const& m, Cx& cx) const = 0;

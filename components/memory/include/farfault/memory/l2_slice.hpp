@@ -1,43 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slice of a device's last-level cache, or of a cache in front of a DRAM channel: a bank with tags, MSHRs and
-// a response port. Write-back; a write miss allocates its line without a fetch (sectored lines with byte
-// masks, as in gfx9 and NVIDIA GPUs).
+// a response port. The model: docs/model/memory.md.
 //
-// Timing:
-// - A request takes `cycles_per_line` cycles of the slice, one in an L2 cache, in order of arrival
-//   (simultaneous ones in port order). A hit responds `latency` cycles later; a response takes the response
-//   port as long. `ports` sets the number of look-ups, and of responses, per cycle.
-// - The slice includes its output port of the crossbar. The crossbar has one stage and output queues; its
-//   latency is that of the links.
-// - Misses go to one or several DRAM channels, or slices of a cache in front of them, with separate credits
-//   per channel; if the channel reserves entries for reads of page walks, with separate credits for these.
-// - A train (parts/train.hpp) is looked up line by line. Lines with equal responses return as one train, and
-//   misses go to memory as one. From the first miss on, the remaining lines wait until there is room for all
-//   of them.
-// - A response reports whether the line was cached at its look-up: a hit here or in its home slice, but not
-//   in a memory-side cache.
-//
-// Bypass (walk_reads.hpp): page-walk reads are normal requests unless they bypass the cache. A bypassing read
-// takes no cycle of the slice, is not looked up, and does not fill the cache. It queues behind stalled
-// requests, or overtakes them and waits only for other bypassing reads. It uses an MSHR and merges with
-// outstanding reads of its line; a read that merges with it and is cached fills the line. MSHRs that only
-// bypassing reads use (`own_mshrs`) are merged with by these alone. A line that is dirty in the slice is
-// always read there, because memory has an old copy.
-//
-// Partitions: the SMs and scalar caches of a partition use only its slices, so an address has a slice in each
-// partition. Its home slice is next to its memory, and all other clients use it. `miss_path` sets what
-// another slice does:
-// - `home_slice`: it fetches the line from the home slice, keeps it clean, and forwards writes. Hardware
-//   keeps the copies coherent; that traffic is not modelled, and a copy is assumed to be updated with its
-//   home. Requests of other partitions have separate queues and MSHRs at both ends, so that no cyclic wait is
-//   possible; a slice alternates between its two queues.
-// - `memory`: it treats the line as its own; its memory is `partition_latency` further away in each
-//   direction. Software keeps the copies coherent: at the end of a kernel every slice writes its dirty lines
-//   back and drops all lines, and it does so for the lines of a page that moves away.
-//
-// Flush: requested by the dispatcher (end of a kernel) or the GMMU (a page moves away). A slice writes its
-// dirty lines to memory, one per cycle within its credits, and responds when these writes are acknowledged.
-// Flushes are serialized. They do not wait for earlier write-backs.
+// - Timing: a request takes `cycles_per_line` cycles of the slice, in order of arrival (simultaneous ones in
+//   port order). A hit responds `latency` cycles later; a response takes the response port as long. `ports`
+//   sets the number of look-ups, and of responses, per cycle.
+// - Write-back; a write miss allocates its line without a fetch.
+// - Misses go to one or several DRAM channels, or slices of a cache in front of them.
+// - Back-pressure: a request without an MSHR, a credit or room for its victim stalls all later ones, except
+//   page-walk reads that overtake them (walk_reads.hpp).
+// - Guarantees: a dirty line is never read from memory. Requests of other partitions cause no cyclic wait
+//   (FarState).
 #pragma once
 
 #include <array>
@@ -128,6 +101,7 @@ struct L2Waiter {
   std::uint32_t tag = 0;
   std::uint16_t from = 0;
   std::uint8_t far = 0;  // the requester is a slice of another partition
+  // cache: a hit here or in the home slice, not in a memory-side cache.
   FoundBy found_by = FoundBy::memory;
   Time since{};  // end of its look-up
 };
@@ -138,7 +112,8 @@ struct FarWrite {
   std::uint32_t lines = 0;
 };
 
-// Outstanding accesses to slices of other partitions; empty without partitions.
+// Outstanding accesses to slices of other partitions; empty without partitions. They have separate queues and
+// MSHRs at both ends, so that no cyclic wait is possible; a slice alternates between its two queues.
 struct FarState {
   FarState() = default;
   explicit FarState(L2CacheParams const& p);
@@ -152,6 +127,9 @@ struct FarState {
   std::uint64_t turn = 0;              // 1: these requests are next when a resource is free
 };
 
+// Flushes for the dispatcher (end of a kernel) and the GMMU (a page moves away), one at a time. Dirty lines
+// are written to memory, one per cycle within the credits; the response follows the last acknowledgement.
+// Flushes do not wait for earlier write-backs.
 struct FlushState {
   Ring<Flush> pending;       // the first one is in progress
   std::uint64_t next = 0;    // next place in the cache to check
@@ -264,7 +242,8 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
 
  private:
   bool settle(L2SliceState& s, Time at) const override { return s.stall.settle(at); }
-  // Lines of one event that form one message; sent when a line does not continue the run.
+  // Lines of one event that form one message, such as lines of a train with equal responses, or its misses;
+  // sent when a line does not continue the run.
   struct Run {
     PhysAddr address = 0;
     Time first{};
@@ -309,8 +288,12 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
 
   // False if lines must stall; `m` is then reduced to these lines.
   bool serve(MemRequest& m, bool far, Outgoing& outgoing, Cx& cx) const;
-  // True if the request is a page-walk read that bypasses the cache.
+  // True if the request is a page-walk read that bypasses the cache; never for a dirty line, of which memory
+  // has an old copy.
   bool bypasses(MemRequest const& m, Cx& cx) const;
+  // Takes no cycle of the slice. The read has an MSHR or merges with an outstanding read of its line; a
+  // cached read that merges with it fills the line. Only bypassing reads merge with one in `own_mshrs`. False
+  // if it must stall.
   [[gnu::noinline]] bool bypass(MemRequest const& m, Outgoing& outgoing, Cx& cx) const;
   [[gnu::noinline]] bool bypass_with_own_mshr(MemRequest const& m, Outgoing& outgoing, Cx& cx) const;
   [[gnu::noinline]] void on_bypass_response(MemResponse const& m, Outgoing& outgoing, Cx& cx) const;
@@ -319,7 +302,8 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   bool stalls(L2SliceState const& s) const {
     return !s.stalled.empty() || !s.far.stalled.empty() || (overtakes_ && !s.stalled_bypasses.empty());
   }
-  // Serves one line of a request that has `left` lines, including this one; false if they must stall.
+  // Serves one line of a request that has `left` lines, including this one; false if they must stall. A miss
+  // needs room for all of them.
   bool serve_line(MemRequest const& m, bool far, std::uint32_t left, Time at, Outgoing& outgoing,
                   Cx& cx) const;
   bool serve_from_home(MemRequest const& m, std::uint64_t line, std::uint32_t left, L2Waiter waiter,

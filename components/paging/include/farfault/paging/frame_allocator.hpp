@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policy that selects a free frame of one memory for a page.
 //
-// - Frames are base-page frames, numbered from 0; all are free at first. A page number includes its address
-//   space (kernel.hpp).
-// - allocate(): a free frame for a page; one must be free. release(): returns it. A frame holds at most one
-//   page.
-// - allocate_large(): first of 2^size free frames, contiguous and aligned to their number, for a large page
-//   given by its first base page. The frames are released one by one. Nothing: no change; the page is
-//   allocated as base pages.
-// - occupy(): takes a given free frame for data of no application (fragmentation). It is called before the
-//   first allocation, in any order, for up to all frames, and must not search; it may also be called later.
-//   release() frees it.
+// - Frames are base-page frames, numbered from 0; all are free at first. A frame holds at most one page. A
+//   page number includes its address space (kernel.hpp).
 // - Deterministic: allocators of equal setup return equal frames for equal calls.
 // - Compaction (Mosaic, MICRO 2017, section 4.4), if compacts() and Setup::max_moved is not 0:
-//   plan_emptying() plans moves that empty a large frame, and allocates their destinations. Sources stay in
-//   use until released, after each move; if a page does not move, its destination is released. Until
-//   end_emptying(), frames of that large frame are allocated only if no other is free. end_emptying() returns
-//   whether it is free.
+//   plan_emptying() plans moves that empty a large frame; the owner makes them, then calls end_emptying().
 #pragma once
 
 #include <cstdint>
@@ -59,13 +48,18 @@ class FrameAllocator {
   virtual bool uses_large_frames() const { return false; }
   bool empty() const { return available() == 0; }
   virtual std::uint64_t available() const = 0;  // free frames
+  // A free frame for a page; one must be free.
   virtual std::uint64_t allocate(std::uint64_t page) = 0;
+  // First of 2^size free frames, contiguous and aligned to their number, for a large page given by its first
+  // base page. The frames are released one by one. Nothing: no change; the page is allocated as base pages.
   virtual std::optional<std::uint64_t> allocate_large(std::uint64_t page, unsigned size) {
     static_cast<void>(page);
     static_cast<void>(size);
     return std::nullopt;
   }
   virtual void release(std::uint64_t frame) = 0;
+  // Takes a given free frame for data of no application (fragmentation), until release(). Called before the
+  // first allocation, in any order, for up to all frames, and must not search; it may also be called later.
   virtual void occupy(std::uint64_t frame) = 0;
 
   virtual bool compacts() const { return false; }
@@ -74,13 +68,16 @@ class FrameAllocator {
     static_cast<void>(page);
     return false;
   }
-  // Moves that empty a large frame whose pages may all move. False: none can be emptied, and nothing has
-  // changed.
+  // Moves that empty a large frame whose pages may all move; their destinations are allocated. Sources stay
+  // in use until released, after each move; if a page does not move, its destination is released. False: none
+  // can be emptied, and nothing has changed.
   virtual bool plan_emptying(MayMove const& may_move, std::vector<Move>& moves) {
     static_cast<void>(may_move);
     static_cast<void>(moves);
     return false;
   }
+  // Returns whether the large frame is free. Until this call, its frames are allocated only if no other is
+  // free.
   virtual bool end_emptying() { return false; }
 };
 

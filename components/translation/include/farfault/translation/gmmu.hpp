@@ -1,42 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU memory management unit: router, page walkers with a walk cache, the GPU's page table and fault buffer,
-// and the requests to the IOMMU.
+// and the requests to the IOMMU. The model: docs/model/translation.md; faults: docs/model/paging.md.
 //
-// Translation:
-// - The page table holds only pages in this GPU's memory (GMMU Bypass, section 2.3). A walk for a remote page
-//   ends at an entry that is not present; the request is then forwarded to the IOMMU, unless it was already
-//   sent there.
-// - A walk reads each entry through the L2 cache, or takes `walk_latency`.
-// - A read of a page that this GPU has a copy of is walked here, even if the router selects the IOMMU.
-// - Every request gets exactly one response, from the first look-up that finds the page. A second result is
-//   discarded, but its walk has occupied a walker.
-// - The router observes a request when its walk ends or the IOMMU responds. A page that a fault of the
-//   request has put into this GPU's memory (first touch, migration) counts as remote: the request needs the
-//   IOMMU. So does a faulted page.
-// - The GMMU writes an entry when the IOMMU returns or replays a frame of this GPU (first touch, migration),
-//   and when a program allocates a page here.
-//
-// Faults:
-// - A fault response of the IOMMU ends the request and frees its resources. The replay is forwarded to the L2
-//   TLB behind all earlier responses.
-// - A fault that the IOMMU has not recorded (fault_path.hpp) allocates an entry in this GPU's fault buffer
-//   and sends a packet to the driver; further requests for the page are merged. If the buffer is full, the
-//   SMs are notified to request the page again when an entry is free (fault_buffer.hpp). The replay that
-//   answers the packet frees the entry; without a frame it reports that the page is unmapped
-//   (paging_driver.hpp), and ends here.
-// - Batches: the fault buffer has one entry per L2 TLB client that gets a fault response (raw_faults.hpp),
-//   within the limit of its uTLB (utlb_faults.hpp). The first entry interrupts the driver, which then reads
-//   the entries, one per cycle, and replays.
-//
-// Invalidations:
-// - An invalidation clears the page's entry, is forwarded to the TLBs behind all earlier responses, and is
-//   acknowledged when they have acknowledged it.
-// - If the L2 slices of several partitions may hold lines of a page (software coherence), the driver requests
-//   a flush in a separate step, once no GPU can access the frame. All slices write the page's lines back and
-//   drop them; then the flush is acknowledged.
-// - Coalescing (paging/page_sizes.hpp): a large page is made as soon as the table has all of its base pages
-//   in its frame. It is splintered before one of them is unmapped, and the invalidation is forwarded when the
-//   table is written (coalescing.hpp). The entries are written through the L2 cache.
+// - The page table holds only pages in this GPU's memory (GMMU Bypass, NPC 2020, section 2.3). A request
+//   whose walk finds no page is forwarded to the IOMMU, unless it was already sent there.
+// - Guarantees: every request gets exactly one response, from the first look-up that finds the page or
+//   faults. A second result is discarded, but its walk has occupied a walker.
+// - Order: replays and invalidations are forwarded to the L2 TLB behind all earlier responses. An
+//   invalidation clears the page's entry, and is acknowledged when the TLBs have acknowledged it.
+// - Faults that the IOMMU has not recorded (fault_path.hpp) are recorded here: fault_buffer.hpp, or with
+//   batches raw_faults.hpp and utlb_faults.hpp.
+// - Limits: `pending` requests; further ones stall in order.
 #pragma once
 
 #include <array>
@@ -326,7 +300,9 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   Out<TranslateRequest> to_iommu = out<TranslateRequest>("to_iommu");
   Out<Invalidate> to_tlb = out<Invalidate>("to_tlb");
   Out<Invalidated> acknowledge = out<Invalidated>("acknowledge");
-  // Only if there are slices to flush.
+  // Only if the L2 slices of several partitions may hold lines of a page (software coherence). The driver
+  // orders the flush of a page once no GPU can access its frame; the flush is acknowledged when all slices
+  // have written its lines back and dropped them.
   In<Flushed> flushed;
   Out<Flush> flush;
   // Only if the GMMU records faults.
@@ -355,20 +331,28 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   bool settle(GmmuState& s, Time at) const override { return s.buffer_full.settle(at); }
   // Admits a request that arrived at `since`.
   void admit(TranslateRequest const& m, Time since, Cx& cx) const;
-  // Maps the page that holds base page `page`; it is in this GPU's memory.
+  // Maps the page that holds base page `page`; it is in this GPU's memory: the IOMMU has returned or replayed
+  // its frame (first touch, migration), or a program allocates it.
   void map(std::uint64_t page, PageTranslation const& to, Cx& cx) const;
   void unmap(Invalidate const& m, Cx& cx) const;
   void write_entries(Cx& cx) const;
   void start_walks(Cx& cx) const;
   void walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const;
   void request_from_iommu(std::uint32_t id, Cx& cx) const;
+  // True for a read of a page that this GPU has a copy of, which is walked here even if the router selects
+  // the IOMMU.
   static bool is_local_copy(TranslateRequest const& m, GmmuState const& s);
   void record_fault(TranslateResponse const& m, Cx& cx) const;
+  // Sends the entries that the driver reads, one per cycle.
   void drain(FaultOrder const& m, Cx& cx) const;
+  // Forwards a replay. One that answers a fault packet of this GPU frees its fault-buffer entry; without a
+  // frame it reports that the page is unmapped, and is not forwarded.
   void replay(TranslateResponse const& m, Cx& cx) const;
   // Replays the faults of a page of a batch.
   void page_replayed(std::uint64_t page, Cx& cx) const;
   void retry(Cx& cx) const;
+  // A page that a fault of the request has put into this GPU's memory (first touch, migration) is not local:
+  // the request needs the IOMMU. So does a faulted page.
   void observe(GmmuPending& pending, bool local, Cx& cx) const;
   // Ends a look-up of the request: with a frame, without one, or with a fault.
   void lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy found_by,

@@ -1,35 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // IOMMU of a CPU: a TLB, page walkers over the table of all mapped pages, and the page faults to the driver.
+// The model: docs/model/translation.md; faults: docs/model/paging.md.
 //
-// Translation:
-// - Requests for one page are merged; without `merge`, each has its own walk. A walk reads each entry from
-//   the CPU's memory, or takes `walk_latency`. A page without an entry faults.
-// - A response has the frame, on any device, and whether a fault has placed the page there (ATS).
-// - With several CPUs, each has a copy of the table in its own memory, so that walks are local.
-//
-// Faults:
-// - A fault that the driver serves occupies only a fault-buffer entry. All waiting requests get a fault
-//   response, and a replay when the driver has answered, behind all earlier responses. No fault is lost when
-//   the buffer is full (fault_buffer.hpp). With FirstTouchBy::iommu, the requests of the walk wait until the
-//   page is mapped, and get the frame.
-// - A page on another device than the requesting GPU also faults if the remote-access policy decides so: the
-//   driver migrates the page or declines, and the replay has the location of the page (FoundBy::settled).
-// - With read copies, a read of a remote page and a write of a page that has copies fault, each request by
-//   itself. A copy is in the table of its GPU only.
-// - A request for a page that is unmapped and not yet remapped faults too; it does not cause a migration.
-// - If GPUs record their faults (fault_path.hpp), the response is that the fault is not recorded, and nothing
-//   is kept here. The driver's answer is written to the table, and the replay is sent to that GPU only.
-//
-// Mapping and unmapping:
-// - When a page is unmapped, invalidations go to the GPU that holds it and to all GPUs that have its
-//   translation, also by a replay, behind all earlier responses (ATS invalidation).
-// - A page that a program allocates is written to the table, and the GPU that has its frame is notified; so
-//   is a GPU that gets a copy or must drop it. A page that a program frees is invalidated at all GPUs. Until
-//   it is mapped again, a request for it is one for an unmapped page; if the driver answers that it is
-//   unmapped, the requests get a fault response and no replay.
-// - Base pages on GPUs are coalesced and splintered in this table as in a GPU's (gmmu.hpp), by the driver's
-//   writes, which take no time. A GPU that has the translation of a large page is notified when any of its
-//   base pages moves away.
+// - A response has the page's frame, on any device, and whether a fault has placed the page there (ATS).
+// - Faults: a page without an entry; a page on another device, if the remote-access policy decides so; a page
+//   that is being moved. A fault that the driver serves occupies only a fault-buffer entry, or nothing if
+//   GPUs record their faults (fault_path.hpp).
+// - Guarantees: every request gets exactly one response. No fault is lost (fault_buffer.hpp). Replays and
+//   invalidations are sent behind all earlier responses (ATS invalidation).
+// - Limits: `pages` walks and faults. A request that needs one more stalls in order; hits and merged requests
+//   pass it.
+// - The driver's writes to the table take no time, also to coalesce and splinter the base pages of large
+//   pages on GPUs.
 #pragma once
 
 #include <array>
@@ -201,7 +183,9 @@ struct IommuState {
   PageTable table;
   Policy<RemoteTouch> remote_touch;
   PageDirectory directory;
-  MshrTable<IommuWaiter> moving;             // pages unmapped and not yet remapped; never has waiters
+  // Pages unmapped and not yet remapped; never has waiters. A request for one faults, and causes no
+  // migration.
+  MshrTable<IommuWaiter> moving;
   std::vector<std::uint32_t> invalidations;  // not acknowledged yet, by move
   std::vector<Time> walk_began;              // by walker
   std::vector<Time> fault_raised;            // by entry of `pages`
@@ -299,13 +283,16 @@ class Iommu final : public Component<IommuSpec, IommuState> {
                Cx& cx) const;
   void finish(std::uint32_t entry, Translation const& found, Cx& cx) const;
   void resume_stalled(Cx& cx) const;
+  // Records that the GPU has the page's translation, by a response or a replay: it gets an invalidation when
+  // the page, or any base page of a large page, moves away.
   void learn(std::uint64_t page, PageTranslation const& to, std::uint16_t gpu, IommuState& s) const;
   // Responds to all waiters of the entry, in order, one per cycle, and frees it.
   void respond_all(std::uint32_t entry, Translation const& found, Cx& cx) const;
   bool pages_move(IommuState const& s) const {
     return spec().pages_are_moved || s.remote_touch->moves_pages();
   }
-  // Response to one of several merged requests.
+  // Response to one of several merged requests. With read copies, a read of a remote page and a write of a
+  // page that has copies fault, each request by itself.
   Translation own_response(IommuWaiter const& to, std::uint64_t page, Translation const& found,
                            IommuState& s) const;
   // Sends fault responses to the requests of the entry, or to a single request; they then occupy nothing
@@ -322,6 +309,9 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   static Translation unrecorded(FaultKind kind) {
     return {{kNoFrame, static_cast<std::uint8_t>(kind)}, FoundBy::unrecorded};
   }
+  // Writes the driver's answer to the table and replays the fault; one that a GPU has recorded, to that GPU
+  // only. The driver has migrated the page or declined; the replay has its location (FoundBy::settled). An
+  // answer that the page is unmapped has no replay.
   void end_fault(PageMapped const& m, Cx& cx) const;
   // `tag` of the packet: 0, or 1 + the number of the GPU's own fault-buffer entry.
   void replay(std::uint64_t page, Translation const& to, FaultBuffer::Requester const& requester,
@@ -330,6 +320,10 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void raise(std::uint32_t entry, IommuWaiter const& first, Cx& cx) const;
   // Packet to a GPU about a page that moves away.
   static Packet unmap_packet(PacketKind kind, PageMove const& m, IommuGpu const& gpu);
+  // Steps of a move. unmap: invalidations go to the GPU that holds the page and to all GPUs that have its
+  // translation. forget: to all GPUs; until the page is mapped again, a request for it is one for an unmapped
+  // page. map: writes the table, and notifies the GPU that has the frame or gets a copy. drop: notifies the
+  // GPU that has the copy. A copy is in the table of its GPU only.
   void unmap(PageMove const& m, Cx& cx) const;
   template <class Holds>
   std::uint32_t send_to_holders(PacketKind kind, PageMove const& m, Holds&& holds, Cx& cx) const;

@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Radix page table with physical node addresses, as a page walker reads it.
+// Radix page table with physical node addresses, as a page walker reads it: entries of 8 bytes, nodes of 512
+// entries (x86-64 and AMD GPUs). Each address space has its own root.
 //
-// - Entries have 8 bytes, nodes 512 entries (x86-64 and AMD GPUs): four levels for 4 KiB pages over 48 bits,
-//   one level less for each factor of 512 of the page size. Level 0 is the root. Nodes of the last level take
-//   the remaining bits: for 64 KiB pages they have 32 entries, 2 MiB of address space, so that the levels
-//   above equal the levels of 4 KiB pages, and a 2 MiB large page is a leaf one level up. These are NVIDIA's
-//   big pages: Linux driver (open-gpu-kernel-modules), uvm_pascal_mmu.c, page directory 0 with 2 MiB per
-//   entry and page tables of 256 bytes.
-// - Nodes are allocated in order in the physical range that starts at `base`, each aligned to its size. Small
-//   nodes are packed, as the driver does; otherwise only 1/16 of the memory would hold entries, and these
-//   would map to a few cache slices only.
-// - The table is sparse: a node exists once a page below it was mapped, and is never removed.
-// - Each address space has its own root. The bits of a page number above the indices of all levels select the
-//   space.
+// - Four levels for 4 KiB pages over 48 bits, one level less for each factor of 512 of the page size. Level 0
+//   is the root.
 // - A leaf at the last level maps a base page; one at a level above maps a large page of as many base pages
 //   as a last node has entries, 512 times as many, and so on. Pages do not overlap: no large page can replace
 //   a node.
-// - Coalescing (Mosaic, MICRO 2017, sections 4.3 and 4.4, Fig. 7): the base pages of one last node become a
-//   large page in place, with the large-page bit in the entry above the node and the disabled bit in each
-//   base entry. A walk takes the large page's frame from the node's first entry. Splintering clears the bits.
-//   A base page that is unmapped while it is coalesced keeps its frame until then, as part of the large page.
+// - Nodes are allocated in order in the physical range that starts at `base`, each aligned to its size. The
+//   table is sparse: a node exists once a page below it was mapped, and is never removed.
+// - Coalescing in place: Mosaic (MICRO 2017), sections 4.3 and 4.4, Fig. 7.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +24,10 @@
 namespace farfault {
 
 // Levels of a table of pages of 2^page_bits bytes over an address space.
+// Nodes of the last level take the bits that remain: for 64 KiB pages they have 32 entries, 2 MiB of address
+// space, so that the levels above equal the levels of 4 KiB pages, and a 2 MiB large page is a leaf one level
+// up. These are NVIDIA's big pages: Linux driver (open-gpu-kernel-modules), uvm_pascal_mmu.c, page directory
+// 0 with 2 MiB per entry and page tables of 256 bytes.
 class PageLevels {
  public:
   static constexpr unsigned kIndexBits = 9;
@@ -94,6 +88,7 @@ class PageTable {
   PageLevels const& levels() const { return levels_; }
   std::uint64_t nodes() const { return nodes_; }
   std::uint64_t bytes() const { return entries_.size() * kEntryBytes; }  // from the base
+  // Address space: the bits of a page number above the indices of all levels.
   std::uint64_t space_of(std::uint64_t page) const { return levels_.path_to(page, 0); }
   // Node at which walks for the page begin.
   std::uint64_t root_of(std::uint64_t page) const { return number_at(space_of(page) << kIndexBits); }
@@ -105,7 +100,8 @@ class PageTable {
   // True if a page of this size can be mapped there: no large page contains it, and no node exists below it.
   bool takes(std::uint64_t page, unsigned size) const;
   // Unmaps the page that holds base page `page`: clears its entry or, if it is coalesced, marks it as
-  // unmapped. False if no page is mapped there. Nodes remain.
+  // unmapped; it then keeps its frame, as part of the large page, until it is splintered. False if no page is
+  // mapped there. Nodes remain.
   bool unmap(std::uint64_t page);
   // Page that holds base page `page`, as a walk finds it: the large page, if it is coalesced.
   std::optional<PageTranslation> find(std::uint64_t page) const;
@@ -120,10 +116,12 @@ class PageTable {
   bool can_coalesce(std::uint64_t page) const;
   // True if the base pages around `page` are all mapped, not coalesced, and in frames of one device.
   bool is_full_on_one_device(std::uint64_t page) const;
-  // Requires can_coalesce().
+  // The base pages of one last node become a large page in place, with the large-page bit in the entry above
+  // the node and the disabled bit in each base entry. A walk takes the large page's frame from the node's
+  // first entry. Requires can_coalesce().
   void coalesce(std::uint64_t page);
-  // Requires is_coalesced(). Calls unmapped(base page, frame) for base pages that were unmapped while
-  // coalesced.
+  // Clears these bits. Requires is_coalesced(). Calls unmapped(base page, frame) for base pages that were
+  // unmapped while coalesced.
   template <class F>
   void splinter(std::uint64_t page, F&& unmapped) {
     auto const first = page >> coalesced_size() << coalesced_size();
@@ -189,6 +187,8 @@ class PageTable {
   std::uint64_t entry_of(std::uint64_t node, unsigned level, std::uint64_t page) const {
     return (node << levels_.last_bits()) + levels_.index(page, level);
   }
+  // Small nodes are packed, as NVIDIA's driver does; otherwise only 1/16 of the memory would hold entries,
+  // and these would map to a few cache slices only.
   std::uint64_t new_node(unsigned level);
   bool is_leaf(std::uint64_t entry, unsigned level) const {
     return levels_.is_last(level) || (entry & kLarge) != 0;

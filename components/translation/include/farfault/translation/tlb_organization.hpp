@@ -5,20 +5,10 @@
 // - A translation is that of a page of any size that the owner has declared. It covers all base pages in the
 //   page; look-ups, fills and invalidations name any one of them. Page numbers have 52 bits and include the
 //   address space.
-// - fill() inserts a translation or replaces the former one of the page. It remains until it is invalidated,
-//   or evicted by another fill or invalidation. Entries of other page sizes are not removed.
-// - lookup() returns a translation that covers the base page, was filled and has not been invalidated since;
-//   of several fills of a page, the last. It counts as a use. If a large page and base pages in it are both
-//   present, as after coalescing in place, it returns any of them: they agree.
-// - invalidate() removes every translation that covers the base page, of any size, and returns whether there
-//   was one. It may remove others.
 // - The owner fills a page that overlaps one of another size only if both give the same frames, or if the
 //   other has been invalidated since its fill.
-// - The owner sets the number of `entries`; 0: every look-up misses. The organization defines how many
-//   translations an entry holds, and whether the capacity is limited. It may also hold the mappings of time
-//   zero (`mapped`), as if they had been filled.
-// - hit_delay() is the additional latency of the last hit, in cycles. Owners that set `takes_delays` add it;
-//   without `takes_delays` it is 0.
+// - Capacity: the owner sets the number of `entries`; the organization defines how many translations an entry
+//   holds, and whether the capacity is limited.
 // - Steady state allocates no memory, unless the capacity is unlimited.
 #pragma once
 
@@ -41,19 +31,29 @@ class TlbOrganization : public HasArrays {
  public:
   using Interface = TlbOrganization;
   struct Setup {
-    std::uint32_t entries;
-    std::uint32_t ways;  // a divisor of entries, unless entries is 0
+    std::uint32_t entries;  // 0: every look-up misses
+    std::uint32_t ways;     // a divisor of entries, unless entries is 0
     unsigned page_bits;
     PolicyChoice<Replacement> const& replacement;  // for its arrays
     std::uint32_t sizes = 1;                       // bit s: pages of 2^s base pages; bit 0 is always set
-    PageTable const* mapped = nullptr;             // at time zero, of these sizes; outlives the TLB
-    bool takes_delays = false;
+    // Mappings of time zero, of these sizes; outlives the TLB. The organization may hold them as if they had
+    // been filled.
+    PageTable const* mapped = nullptr;
+    bool takes_delays = false;  // the owner adds hit_delay()
   };
   static PolicyList<TlbOrganization> known();
 
+  // Returns a translation that covers the base page, was filled and has not been invalidated since; of
+  // several fills of a page, the last. It counts as a use. If a large page and base pages in it are both
+  // present, as after coalescing in place, it returns any of them: they agree.
   virtual std::optional<PageTranslation> lookup(std::uint64_t page) = 0;
+  // Inserts a translation or replaces the former one of the page. It remains until it is invalidated, or
+  // evicted by another fill or invalidation. Entries of other page sizes are not removed.
   virtual void fill(std::uint64_t page, PageTranslation const& translation) = 0;
+  // Removes every translation that covers the base page, of any size, and returns whether there was one. It
+  // may remove others.
   virtual bool invalidate(std::uint64_t page) = 0;
+  // Additional latency of the last hit, in cycles; 0 without `takes_delays`.
   virtual std::uint64_t hit_delay() const { return 0; }
 
   // Calls f for every translation, with the first base page of its page.
