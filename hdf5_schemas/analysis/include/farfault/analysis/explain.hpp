@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explains the run time: SM activity, time of accesses by stage (total and per kernel), utilization of
-// resources, and the bottleneck.
+// resources, and the bottleneck. Definitions: docs/model/statistics.md, "Bottleneck".
 //
-// Resources are components with a busy time (statistics busy_time, walker_busy_time) and bounded buffers
-// (MSHRs, link credits, fault buffers). A buffer is busy while it is full and a request waits (stall
-// statistics). The busiest instance represents its kind. Weight: utilization * share of access time in the
-// stages that lead to the resource. This share excludes the load/store unit, where requests wait for a later
-// stage, unless the resource stalls the load/store unit itself. Page walks read memory, so walk stages also
-// count for DRAM and the L2 cache: shares overlap.
-//
-// The bottleneck is the first that applies, and the first of the list if it is a resource:
-// - Gaps: no kernel on a GPU for 50% of the run.
-// - Execution: SMs execute for 50% of the time that they have warps, and are idle for less than 50%.
-// - Resource: the heaviest that works for 50% of the run; else the heaviest that is full for 50%, if 10% of
-//   access time waits there (a buffer that is full because of a busy resource behind it is an effect).
-// - Phase: the heaviest resource that works for 90% of at least two twentieths of the run.
-// - Execution, with SMs that are idle for 50% or more.
-// - Latency.
-//
-// Errors: UserError, one sentence, for a file that is not a result or has no summary yet. Untrusted files:
-// reader.hpp.
+// - Resources: components with a busy time (statistics busy_time, walker_busy_time) and bounded buffers
+//   (stall statistics: MSHRs, link credits, fault buffers). The busiest instance represents its kind.
+// - Limits: kMaxKernels, kMaxOutstanding.
+// - Errors: UserError, one sentence, for a file that is not a result or has no summary yet. Untrusted files:
+//   reader.hpp.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +29,7 @@ struct Resource {
   std::string full;               // bounded buffers only: predicate for "no space left"
   double busy = 0;                // share of the run in which it worked, or was full
   double average = 0;             // mean of `busy` over all instances
-  double waited = 0;              // share of access time in its stages
+  double waited = 0;              // share of access time in the stages that lead to it; shares overlap
   double weight = 0;              // busy * waited
   std::vector<double> over_time;  // utilization in twentieths of the run; empty: unknown
   std::string over_time_of;       // owner of over_time, if not this resource
@@ -73,6 +60,7 @@ struct RankUse {
   double waited = 0;  // share of wall-clock time
 };
 
+// The bottleneck; resource, phase: the first of `resources`.
 enum class Bound : std::uint8_t { execution, resource, phase, latency, gaps };
 
 struct Explanation {

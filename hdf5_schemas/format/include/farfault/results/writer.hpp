@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the HDF5 file of one run. Layout: docs/reference/hdf5.md.
+// Writes the HDF5 file of one run. Layout: docs/reference/hdf5.md; failures: docs/reference/failures.md.
 //
-// Guarantees:
-// - Output is written to "<path>.partial"; finish() renames it to <path>, which is not touched before. A
+// - Output is written to "<path>.partial"; finish() renames it to <path>, which is not touched before.
+// - Only results are replaced: <path> and "<path>.partial" must be missing, empty, or results of a run. A
 //   "<path>.partial" that is a link, and a <path> that is not a regular file, are refused.
-// - Only results are replaced: <path> and "<path>.partial" must be missing, empty, or results of a run.
-// - After a kill at any moment between flushes, "<path>.partial" has the state of the last flush. Space of
-//   replaced chunks is reused only after the flush that makes it unreachable.
-// - Appending copies into memory. After kBufferBytes, complete chunks are written; nothing refers to them
-//   until the next flush. The caller decides how often to flush.
+// - After a kill at any moment between flushes, "<path>.partial" has the state of the last flush.
 // - Equal calls produce equal bytes: no timestamps, no addresses, no order except the order of calls.
 // - A failed write (a full disk) throws one RunError. Every later call except the destructor throws it again,
-//   and "<path>.partial" keeps its last flush. The destructor never throws and leaves "<path>.partial" in
-//   place.
-// Errors: UserError at construction if the path is not writable, another run is writing it, or (resume) the
-// earlier file does not fit; RunError afterwards. Not thread-safe. With several ranks, only rank 0 has a
-// writer.
+//   and "<path>.partial" keeps its last flush.
+// - Errors: UserError at construction if the path is not writable, another run is writing it, or (resume) the
+//   earlier file does not fit; RunError afterwards.
+// - Not thread-safe. With several ranks, only rank 0 has a writer.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +28,8 @@ namespace farfault::results {
 
 using farfault::Cell;
 
+// Appended data in memory; beyond it, complete chunks are written. Nothing refers to them until the next
+// flush, and the space of replaced chunks is reused only after the flush that makes it unreachable.
 inline constexpr std::size_t kBufferBytes = std::size_t{8} << 20;
 
 // The amount of data in a file. A checkpoint stores it, and a resumed run appends from there.
@@ -56,12 +53,14 @@ class ResultWriter {
 
   ResultWriter(ResultWriter&&) noexcept;
   ResultWriter& operator=(ResultWriter&&) noexcept;
+  // Never throws, and leaves "<path>.partial" in place.
   ~ResultWriter();
 
-  // Values in the order of the description: group, stat, instance, bin.
+  // Appending copies into memory. Values in the order of the description: group, stat, instance, bin.
   void append_sample(Time time, std::span<std::uint64_t const> values);
   void append_row(std::size_t table, std::span<Cell const> row);
 
+  // The caller decides how often to flush.
   void flush();
   Position position() const;  // of the appended data; call flush() before relying on it
 
