@@ -12,10 +12,6 @@
 //
 // - The component's own statistics have the sum of each counter over all applications. If there are several
 //   applications, their counters are additional statistics (Component::stat_groups).
-// - Applications are numbered from 0. The counters of application 0 are stored inline, because most runs have
-//   one application. size() is at least 1, also for ByApplication(0).
-// - ByStream<Counts>: counters by stream number, declared with the application of each stream:
-//     return counted_by_application<&State::counts>(names, application_of_stream);
 #pragma once
 
 #include <cstdint>
@@ -27,7 +23,7 @@
 
 namespace farfault {
 
-// Counts must be plain counters, with a list() of all of them.
+// Counts must be plain counters, with a list() of all of them. Applications are numbered from 0.
 template <class Counts>
 class ByApplication {
  public:
@@ -36,6 +32,7 @@ class ByApplication {
   ByApplication() = default;
   explicit ByApplication(std::uint32_t applications) : others_(applications == 0 ? 0 : applications - 1) {}
 
+  // At least 1, also for ByApplication(0).
   std::uint32_t size() const { return static_cast<std::uint32_t>(others_.size()) + 1; }
   Counts& operator[](std::uint32_t application) {
     FF_INVARIANT(application < size(), "application index out of range");
@@ -54,10 +51,12 @@ class ByApplication {
   auto members() { return std::tie(first_, others_); }
 
  private:
-  Counts first_{};
+  Counts first_{};  // of application 0, stored inline because most runs have one application
   std::vector<Counts> others_;
 };
 
+// Counters by stream number, declared with the application of each stream:
+//   return counted_by_application<&State::counts>(names, application_of_stream);
 template <class Counts>
 using ByStream = ByApplication<Counts>;
 

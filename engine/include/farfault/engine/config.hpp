@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A configuration: TOML files with includes and overrides, read strictly.
 //
-// Guarantees: every key of every file is bound to exactly one declared parameter, or is a mistake that
-// names the file, the line, the key and the nearest known name. A later layer overrides an earlier one
-// (included files in order, then the including file, then --set). The resolved text lists every
-// declared parameter in use, defaults included, and reads back to the same configuration. The interface has
-// no TOML types.
-//
-// Notation: tables are joined by dots ("gpu.l2_tlb.entries"). An array of tables [[link]] becomes the tables
-// link.0, link.1, ... and, like any array, replaces the one of an earlier layer as a whole. The reader of an
-// array may name its tables: link.0 becomes link.west, and a later layer, such as --set, may
-// have set link.west.latency.
-//
-// Variation: vary() changes the values of the keys of may_vary() in a bound configuration without reading it
-// again. The result equals a configuration read with these values, except unused().
-//
-// Limits: files of 16 MiB, includes and tables 16 deep, each file included once.
-//
-// Errors: mistakes are collected while files are read and parameters bound, one sentence each with file,
-// line, key, value and rule; reject_errors() throws them all as one UserError. In a file that is not valid
-// TOML, the first mistake hides the rest of the file. An unreadable file throws at once.
+// - Guarantees: every key of every file is bound to exactly one declared parameter, or is a mistake that
+//   names the file, the line, the key and the nearest known name. A later layer overrides an earlier one
+//   (included files in order, then the including file, then --set). The resolved text lists every declared
+//   parameter in use, defaults included, and reads back to the same configuration. The interface has no TOML
+//   types.
+// - Notation: tables are joined by dots ("gpu.l2_tlb.entries"). An array of tables [[link]] becomes the
+//   tables link.0, link.1, ... and, like any array, replaces the one of an earlier layer as a whole.
+// - Limits: files of 16 MiB, includes and tables 16 deep, each file included once.
+// - Errors: mistakes are collected while files are read and parameters bound, one sentence each with file,
+//   line, key, value and rule; reject_errors() throws them all as one UserError. In a file that is not valid
+//   TOML, the first mistake hides the rest of the file. An unreadable file throws at once.
 #pragma once
 
 #include <cstddef>
@@ -89,8 +81,8 @@ class Config {
   void exclude(std::string_view key, std::string_view only_with);
   // Number of tables in the array `section`; 0 if the array is missing.
   std::size_t array_size(std::string_view section) const;
-  // Names table `number` of the array `section`: keys below "link.0" become keys below
-  // "link.west", unless set by that name. resolved() writes named tables as the array.
+  // Names table `number` of the array `section`: keys below "link.0" become keys below "link.west", unless a
+  // later layer, such as --set, has set them by that name. resolved() writes named tables as the array.
   void name_table(std::string_view section, std::size_t number, std::string_view name);
   // The value of `key` as written, before a parameter claims it.
   std::optional<Entry> peek(std::string_view key) const;
@@ -144,8 +136,9 @@ class Config {
   void keep(std::string_view key) { variable_.erase(std::string(key)); }
   // True if vary() may set `key`: it was set at this place and bound to a parameter of a lasting Spec.
   bool can_vary(std::string_view key, std::string const& file, int line) const;
-  // As set(), for a key that can_vary() accepts. Returns false if bind() would refuse the value, or if it is
-  // an array or a table.
+  // As set(), for a key that can_vary() accepts: changes its value in the bound configuration without reading
+  // it again. The result equals a configuration read with these values, except unused(). Returns false if
+  // bind() would refuse the value, or if it is an array or a table.
   bool vary(std::string_view key, std::string_view value, std::string const& file, int line);
   // After the last vary(): discards all mistakes, forgets the facts and leaves out the parameters whose
   // conditions do not hold now. Callers of exclude_unused() repeat their call.
