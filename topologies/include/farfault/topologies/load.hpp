@@ -2,19 +2,15 @@
 // Machines from files and by name.
 //
 // - A machine is given by a built-in name ("dgx1") or by a file, whose format is detected by its content,
-//   never by its name.
-// - Machine::format is "builtin", "nccl-xml" (NCCL/RCCL topology XML), "hwloc-xml" (hwloc XML, versions 1 to
-//   3), "graphml", "toml" (machine TOML), "ibnetdiscover" (its output), "topograph-yaml" (topograph cluster
-//   models), or "generated" (generators.hpp).
+//   never by its name. Formats of extensions are tried first, in their order.
 // - Values that the source lacks are taken from LinkDefaults or left out, with a sentence in
 //   Machine::assumed.
-// - Guarantees: the machine has passed validate(). Time and memory grow with the described machine, at most
-//   as n log n.
+// - Guarantees: the machine, of a built-in or an added format, has passed validate(). Time and memory grow
+//   with the described machine, at most as n log n.
 // - Limits: files of at most 64 MiB (YAML: 8 MiB), 4 million XML tags and attributes, and the numbers of
 //   names, nodes and links in InputLimits. Hostile files (deep nesting, truncation, dangling references)
 //   cause a UserError.
 // - Errors: UserError with the file (or name); for TOML also the line, the value and the rule.
-// - Formats of extensions are tried first, in their order; their machines are validated too.
 #pragma once
 
 #include <string>
@@ -50,7 +46,7 @@ Machine parse_machine(std::string_view text, std::string const& name, LinkDefaul
 // Names of the built-in machines, sorted.
 std::vector<std::string> builtin_machines();
 
-// True if the file begins like one of the formats above: cheap, reads 64 KiB, never throws.
+// True if the file begins like one of the formats: cheap, reads 64 KiB, never throws.
 bool looks_like_machine(std::string const& path, MachineFormats const& more = {});
 
 }  // namespace farfault::topologies

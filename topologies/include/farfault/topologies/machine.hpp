@@ -83,7 +83,10 @@ struct MachineSource {
 
 struct Machine {
   std::string name;
-  std::string format;  // "nccl-xml", "hwloc-xml", "graphml", "toml", "ibnetdiscover", ...; see load.hpp
+  // "builtin", "nccl-xml" (NCCL/RCCL topology XML), "hwloc-xml" (hwloc XML, versions 1 to 3), "graphml",
+  // "toml" (machine TOML), "ibnetdiscover" (its output), "topograph-yaml" (topograph cluster models), or
+  // "generated" (generators.hpp).
+  std::string format;
   std::vector<MachineNode> nodes;
   std::vector<MachineLink> links;
   std::optional<MachineSource> source;  // none for a built-in or generated machine
