@@ -50,7 +50,7 @@ std::uint64_t Engine::state_digest() {
     if (!impl_->map.is_local(id)) continue;
     Hasher hasher;
     hasher.mix(id);
-    impl_->system.component(id).hash(hasher);
+    impl_->system.component(id).archive(hasher);
     sum += hasher.value();
   }
   return impl_->transport.sum(sum);
@@ -68,7 +68,7 @@ std::vector<std::byte> Engine::save() {
     if (!i.map.is_local(id)) continue;
     state.clear();
     Saver component(state);
-    i.system.component(id).save(component);
+    i.system.component(id).archive(component);
     saver(id, state);
   }
   auto end = kEndOfComponents;
@@ -98,7 +98,7 @@ void Engine::load(std::vector<std::vector<std::byte>> const& parts) {
       loader(state);
       if (!i.map.is_local(id)) continue;
       Loader component(state);
-      i.system.component(id).load(component);
+      i.system.component(id).archive(component);
       if (!component.at_end())
         throw UserError("saved state of " + i.system.component(id).path() + " is too long");
     }

@@ -351,7 +351,7 @@ TEST_CASE("relaunch: no run begins that would exceed the maximum number of launc
     auto sent = b.host.messages_sent();
     saver(sent, s);
     Loader loader(bytes);
-    static_cast<AnyComponent&>(b.host).load(loader);
+    static_cast<AnyComponent&>(b.host).archive(loader);
     b.run();
     CHECK(b.launches_of(0).size() == runs);
     CHECK(b.launches_of(1).size() == runs);

@@ -120,8 +120,8 @@ TEST_CASE("latency stack: a run has the same counts at its end with and without 
     CHECK(plain.total("sm", stat) == settled.total("sm", stat));
   for (ComponentId id = 0; id < plain.system().component_count(); ++id) {
     Hasher a, b;
-    plain.system().component(id).hash(a);
-    settled.system().component(id).hash(b);
+    plain.system().component(id).archive(a);
+    settled.system().component(id).archive(b);
     CHECK(a.value() == b.value());
   }
 }

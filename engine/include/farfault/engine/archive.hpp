@@ -5,8 +5,10 @@
 // - Bytes (plain data);
 // - std::vector, std::array and std::optional of Persistable;
 // - an aggregate, whose members are found automatically;
-// - a class with archive(Saver&), archive(Loader&) and archive(Hasher&);
+// - a class with archive(Archive&);
 // - a class that lists its members: auto members() { return std::tie(first_, second_); }
+// - Fixed<T>, a member that never changes, such as parameters, and Remembered<T>, a value that can be
+//   recomputed: listed, but neither saved nor hashed.
 // The list must be complete: the sizes of the members (and of a pointer, in a class with virtual functions)
 // must add up to that of the object, so the class must have no padding (fill it with members). Any other
 // type, or a forgotten member, does not compile. The byte stream has no padding and is the same on every
@@ -135,20 +137,16 @@ inline constexpr bool lists_all_members = SizeOfMembers<decltype(std::declval<T&
                                               (std::is_polymorphic_v<T> ? sizeof(void*) : 0) ==
                                           sizeof(T);
 
-template <class T, class A>
-concept ArchivesItself = requires(T& t, A& a) {
-  t.archive(a);
-};
-
 }  // namespace detail
+
+class Archive;
 
 // A member that never changes, such as parameters: neither saved nor hashed.
 template <class T>
 struct Fixed {
   T value;
   T const* operator->() const { return &value; }
-  template <class A>
-  void archive(A&) {}
+  void archive(Archive&) {}
 };
 
 // A value cached for speed that can be recomputed from the rest of the state; it holds its inputs as its key.
@@ -156,48 +154,55 @@ struct Fixed {
 template <class T>
 struct Remembered {
   T value{};
-  template <class A>
-  void archive(A&) {}
+  void archive(Archive&) {}
 };
 
-// Common base of the three archives: decomposes a value into bytes. `Final` supplies raw(void*, n) and
-// size(n).
-template <class Final>
+// Decomposes a value into bytes. One instantiation per type serves saving, loading and hashing: three would
+// make large States slow to compile.
 class Archive {
  public:
+  Archive(Archive const&) = delete;
+  Archive& operator=(Archive const&) = delete;
   template <class... T>
   void operator()(T&... fields) {
     (one(fields), ...);
   }
 
+ protected:
+  Archive() = default;
+  ~Archive() = default;
+
  private:
-  Final& self() { return static_cast<Final&>(*this); }
+  virtual void bytes(std::byte* p, std::size_t n) = 0;
+  virtual void size(std::uint64_t& n) = 0;  // elements of a vector; 0 or 1 for an optional
 
   template <class T>
   void one(T& t) {
     if constexpr (Bytes<T>) {
-      if constexpr (!std::is_empty_v<T>) self().raw(reinterpret_cast<std::byte*>(&t), sizeof(T));
+      if constexpr (!std::is_empty_v<T>) bytes(reinterpret_cast<std::byte*>(&t), sizeof(T));
     } else if constexpr (detail::IsVector<T>::value) {
       std::uint64_t n = t.size();
-      self().size(n);
+      size(n);
       t.resize(n);
       if constexpr (Bytes<typename detail::IsVector<T>::element>)
-        self().raw(reinterpret_cast<std::byte*>(t.data()), n * sizeof(typename detail::IsVector<T>::element));
+        bytes(reinterpret_cast<std::byte*>(t.data()), n * sizeof(typename detail::IsVector<T>::element));
       else
         for (auto& element : t) one(element);
     } else if constexpr (detail::IsArray<T>::value) {
       for (auto& element : t) one(element);
     } else if constexpr (detail::IsOptional<T>::value) {
       std::uint64_t has = t.has_value() ? 1 : 0;
-      self().size(has);
+      size(has);
       if (has != 0 && !t) t.emplace();
       if (has == 0) t.reset();
       if (t) one(*t);
-    } else if constexpr (detail::ArchivesItself<T, Final>) {
-      t.archive(self());
+    } else if constexpr (requires { t.archive(*this); }) {
+      t.archive(*this);
     } else if constexpr (detail::HasMembers<T>) {
-      static_assert(detail::lists_all_members<T>,
-                    "members() omits a member, or the class has padding: fill it with members");
+      static_assert(
+          detail::lists_all_members<T>,
+          "members() omits a member (a constant one is a Fixed<T>), or the class has padding: fill it with "
+          "members");
       std::apply([&](auto&... members) { (one(members), ...); }, t.members());
     } else {
       static_assert(std::is_aggregate_v<T>, "this state cannot be saved: add members() to its type");
@@ -206,36 +211,38 @@ class Archive {
   }
 };
 
-class Saver : public Archive<Saver> {
+class Saver final : public Archive {
  public:
   explicit Saver(std::vector<std::byte>& out) : out_(out) {}
-  void raw(std::byte const* p, std::size_t n) { out_.insert(out_.end(), p, p + n); }
-  void size(std::uint64_t& n) { raw(reinterpret_cast<std::byte const*>(&n), sizeof n); }
 
  private:
+  void bytes(std::byte* p, std::size_t n) override { out_.insert(out_.end(), p, p + n); }
+  void size(std::uint64_t& n) override { bytes(reinterpret_cast<std::byte*>(&n), sizeof n); }
+
   std::vector<std::byte>& out_;
 };
 
 // Throws UserError if the bytes run out or a size is impossible: the file is corrupt.
-class Loader : public Archive<Loader> {
+class Loader final : public Archive {
  public:
   explicit Loader(std::span<std::byte const> in) : in_(in) {}
-  void raw(std::byte* p, std::size_t n) {
+  bool at_end() const { return in_.empty(); }
+
+ private:
+  void bytes(std::byte* p, std::size_t n) override {
     if (n > in_.size()) throw UserError("saved state is too short for its component");
     if (n != 0) std::memcpy(p, in_.data(), n);
     in_ = in_.subspan(n);
   }
-  void size(std::uint64_t& n) {
-    raw(reinterpret_cast<std::byte*>(&n), sizeof n);
+  void size(std::uint64_t& n) override {
+    bytes(reinterpret_cast<std::byte*>(&n), sizeof n);
     if (n > in_.size()) throw UserError("saved state has an element count beyond its end");
   }
-  bool at_end() const { return in_.empty(); }
 
- private:
   std::span<std::byte const> in_;
 };
 
-class Hasher : public Archive<Hasher> {
+class Hasher final : public Archive {
  public:
   void raw(std::byte const* p, std::size_t n) {
     for (; n >= 8; p += 8, n -= 8) {
@@ -247,7 +254,6 @@ class Hasher : public Archive<Hasher> {
     for (std::size_t i = 0; i < n; ++i) rest = (rest << 8) | static_cast<std::uint64_t>(p[i]);
     if (n != 0) mix(rest);
   }
-  void size(std::uint64_t& n) { mix(n); }
   void mix(std::uint64_t word) {
     value_ = (value_ ^ word) * 0x9E3779B97F4A7C15ULL;
     value_ ^= value_ >> 29;
@@ -255,6 +261,9 @@ class Hasher : public Archive<Hasher> {
   std::uint64_t value() const { return value_; }
 
  private:
+  void bytes(std::byte* p, std::size_t n) override { raw(p, n); }
+  void size(std::uint64_t& n) override { mix(n); }
+
   std::uint64_t value_ = 0xCBF29CE484222325ULL;
 };
 

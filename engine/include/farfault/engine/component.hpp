@@ -99,9 +99,7 @@ class alignas(64) AnyComponent {
 
   virtual void create_state() = 0;
   virtual bool has_state() const = 0;
-  virtual void save(Saver&) = 0;
-  virtual void load(Loader&) = 0;
-  virtual void hash(Hasher&) = 0;
+  virtual void archive(Archive&) = 0;  // saves, loads or hashes the State
   // Its own statistics, with counters by application summed; the counters of each application, if there are
   // several; the statistics of its policies.
   virtual std::vector<StatGroup> stat_groups() const = 0;
@@ -255,9 +253,7 @@ class Component : public AnyComponent {
       state_ = std::make_unique<State>(initial());
   }
   bool has_state() const final { return static_cast<bool>(state_); }
-  void save(Saver& a) final { a(sequence_, *state_); }
-  void load(Loader& a) final { a(sequence_, *state_); }
-  void hash(Hasher& a) final { a(sequence_, *state_); }
+  void archive(Archive& a) final { a(sequence_, *state_); }
   std::vector<StatGroup> stat_groups() const final {
     auto const counted = application_stats();
     auto const own = own_stats();

@@ -22,7 +22,7 @@
 //     };
 //     explicit ByAge(Params const& p) : last_(p.classes) {}  // or (Params, Setup), (Setup), ()
 //     std::size_t next(Waiting const& w, Time now) override;
-//     auto members() { return std::tie(last_, seen_); }   // saved, loaded, hashed; unless it has no state
+//     auto members() { return std::tie(last_, seen_); }   // every member; omitted without state
 //     static auto stats() { return std::array<Stat<ByAge>, 1>{{...}}; }   // optional
 //   };
 //
@@ -62,9 +62,7 @@ class PolicyMaker {
   virtual std::unique_ptr<I> make(typename I::Setup const& setup) const = 0;
   virtual std::vector<StatInfo> stats() const = 0;
   virtual void sample(I const& object, std::uint64_t* out) const = 0;
-  virtual void save(I& object, Saver& a) const = 0;
-  virtual void load(I& object, Loader& a) const = 0;
-  virtual void hash(I& object, Hasher& a) const = 0;
+  virtual void archive(I& object, Archive& a) const = 0;
 };
 
 namespace detail {
@@ -115,16 +113,11 @@ class MakerOf final : public PolicyMaker<typename T::Interface> {
     if constexpr (requires { T::stats(); })
       for (auto const& s : T::stats()) out = s.add(static_cast<T const&>(object), out);
   }
-  void save(I& object, Saver& a) const override { visit(object, a); }
-  void load(I& object, Loader& a) const override { visit(object, a); }
-  void hash(I& object, Hasher& a) const override { visit(object, a); }
-
- private:
-  template <class A>
-  static void visit(I& object, A& a) {
+  void archive(I& object, Archive& a) const override {
     if constexpr (HasMembers<T>) a(static_cast<T&>(object));
   }
 
+ private:
   Params params_;
 };
 
@@ -243,14 +236,8 @@ class Policy final : public StatSource {
   void sample(std::uint64_t* out) const override {
     if (object_) maker_->sample(*object_, out);
   }
-  void archive(Saver& a) {
-    if (object_) maker_->save(*object_, a);
-  }
-  void archive(Loader& a) {
-    if (object_) maker_->load(*object_, a);
-  }
-  void archive(Hasher& a) {
-    if (object_) maker_->hash(*object_, a);
+  void archive(Archive& a) {
+    if (object_) maker_->archive(*object_, a);
   }
 
  private:
@@ -274,10 +261,7 @@ class PolicyArray final : public StatSource {
   void sample(std::uint64_t* out) const override {
     for (auto const& object : objects_) object.sample(out);
   }
-  template <class A>
-  void archive(A& a) {
-    a(objects_);
-  }
+  void archive(Archive& a) { a(objects_); }
 
  private:
   std::vector<Policy<I>> objects_;
