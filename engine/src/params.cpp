@@ -77,6 +77,13 @@ Range<std::uint64_t> within(Range<std::uint64_t> range, std::uint64_t most) {
   return {range.low, std::min(range.high, most)};
 }
 
+// "one of: plain, compressed"
+std::string one_of(std::vector<Choice> const& choices) {
+  std::string list;
+  for (auto const& c : choices) list += (list.empty() ? "one of: " : ", ") + c.name;
+  return list;
+}
+
 }  // namespace
 
 bool is_key(std::string_view word) {
@@ -191,19 +198,37 @@ ParamTable::Declared ParamTable::frequency(std::string_view name, Frequency& fie
   return add(ranged<Frequency>(name, ParamKind::frequency, field, range, text, source, parse_frequency));
 }
 
+ParamTable::Declared ParamTable::choice(std::string_view name, EnumField field,
+                                        std::vector<Named<std::uint64_t>> const& values,
+                                        std::string_view text, std::string_view source) {
+  std::vector<std::uint64_t> numbers;
+  std::vector<Choice> choices;
+  for (auto const& v : values) {
+    numbers.push_back(v.value);
+    choices.push_back({std::string(v.name), std::string(v.text)});
+  }
+  auto const list = one_of(choices);
+  auto get = [numbers, choices, field] {
+    auto const i = std::ranges::find(numbers, field.get(field.at)) - numbers.begin();
+    return i < std::ssize(choices) ? choices[static_cast<std::size_t>(i)].name : "?";
+  };
+  auto set = [numbers, choices, list, field](std::string_view word) {
+    auto const i = std::ranges::find(choices, word, &Choice::name) - choices.begin();
+    if (i == std::ssize(choices)) throw UserError("'" + shown(word) + "' is not " + list);
+    field.set(field.at, numbers[static_cast<std::size_t>(i)]);
+  };
+  return add({std::string(name), ParamKind::choice, get(), list, std::string(text), std::string(source), set,
+              get, std::move(choices)});
+}
+
 ParamTable::Declared ParamTable::alternatives(std::string_view name, std::string& chosen,
                                               std::vector<Alternative> const& all, std::string_view text,
                                               std::string_view source) {
-  std::string list;
-  std::vector<std::string> names;
   std::vector<Choice> choices;
-  for (auto const& a : all) {
-    list += (list.empty() ? "one of: " : ", ") + a.name;
-    names.push_back(a.name);
-    choices.push_back({a.name, a.text});
-  }
-  auto set = [names, list, &chosen](std::string_view word) {
-    if (std::find(names.begin(), names.end(), word) == names.end())
+  for (auto const& a : all) choices.push_back({a.name, a.text});
+  auto const list = one_of(choices);
+  auto set = [choices, list, &chosen](std::string_view word) {
+    if (std::ranges::find(choices, word, &Choice::name) == choices.end())
       throw UserError("'" + shown(word) + "' is not " + list);
     chosen = word;
   };

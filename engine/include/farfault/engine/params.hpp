@@ -3,10 +3,11 @@
 // configuration in every result, and the error messages.
 //
 // A Spec is a plain struct whose member initialisers are the only place of defaults. Its
-//   void describe(ParamTable& t) { t.count("entries", entries, {1, 65536}, "TLB entries", "GMMU Bypass, Table
-//   1"); }
+//   void describe(ParamTable& t) {
+//     t.count("entries", entries, {1, 65536}, "TLB entries", "GMMU Bypass (NPC 2020), Table 1");
+//   }
 // binds each member to a name, a range, one line of text and the source of the default ("assumed" if it has
-// none, "simulator setting" if it is no property of hardware or software). A ParamTable refers to the
+// none, "simulator setting" for a property of neither hardware nor software). A ParamTable refers to the
 // described Spec instance and must not outlive it.
 // A parameter without effect under some settings declares when it has one (condition.hpp):
 //   t.count("silver", silver, {1, 4096}, "...", "...").only_when(sibling("queues").is(3));
@@ -149,7 +150,15 @@ class ParamTable {
   };
   template <class E>
   Declared choice(std::string_view name, E& field, std::initializer_list<Named<E>> values,
-                  std::string_view text, std::string_view source);
+                  std::string_view text, std::string_view source) {
+    std::vector<Named<std::uint64_t>> numbers;
+    for (auto const& v : values) numbers.push_back({v.name, static_cast<std::uint64_t>(v.value), v.text});
+    return choice(
+        name,
+        {&field, [](void const* at) { return static_cast<std::uint64_t>(*static_cast<E const*>(at)); },
+         [](void* at, std::uint64_t number) { *static_cast<E*>(at) = static_cast<E>(number); }},
+        numbers, text, source);
+  }
 
   // One of several alternatives, selected by name, each with its own parameters under prefix and name
   // (policy.hpp).
@@ -187,6 +196,14 @@ class ParamTable {
     std::string prefix;
     std::string of;
   };
+  // A field of any enumeration: `choice` is compiled once for all.
+  struct EnumField {
+    void* at;
+    std::uint64_t (*get)(void const* at);
+    void (*set)(void* at, std::uint64_t number);
+  };
+  Declared choice(std::string_view name, EnumField field, std::vector<Named<std::uint64_t>> const& values,
+                  std::string_view text, std::string_view source);
   Declared add(Param p);
   std::string_view section_here() const {
     return std::string_view(prefix_).substr(0, prefix_.empty() ? 0 : prefix_.size() - 1);
@@ -199,35 +216,5 @@ class ParamTable {
   std::vector<Param> params_;
   std::vector<Section> sections_;
 };
-
-template <class E>
-ParamTable::Declared ParamTable::choice(std::string_view name, E& field,
-                                        std::initializer_list<Named<E>> values, std::string_view text,
-                                        std::string_view source) {
-  std::vector<std::pair<std::string, E>> known;
-  std::vector<Choice> choices;
-  std::string list;
-  for (auto const& v : values) {
-    known.emplace_back(v.name, v.value);
-    choices.push_back({std::string(v.name), std::string(v.text)});
-    list += (list.empty() ? "one of: " : ", ") + std::string(v.name);
-  }
-  auto get = [known, &field] {
-    for (auto const& [word, value] : known)
-      if (value == field) return word;
-    return std::string("?");
-  };
-  auto set = [known, list, &field](std::string_view word) {
-    for (auto const& [candidate, value] : known) {
-      if (candidate == word) {
-        field = value;
-        return;
-      }
-    }
-    throw UserError("'" + shown(word) + "' is not " + list);
-  };
-  return add({std::string(name), ParamKind::choice, get(), list, std::string(text), std::string(source), set,
-              get, std::move(choices)});
-}
 
 }  // namespace farfault
