@@ -300,4 +300,6 @@ void Dispatcher::on_flushed(Flushed const& m, Cx& cx) const {
   if (--share.slices_writing == 0) notify_host(m.number, cx);
 }
 
+template class Component<DispatcherSpec, DispatcherState>;
+
 }  // namespace farfault

@@ -340,4 +340,6 @@ void Host::end_operation(std::uint32_t stream, Cx& cx) const {
   ++run.next;
 }
 
+template class Component<HostSpec, HostState>;
+
 }  // namespace farfault

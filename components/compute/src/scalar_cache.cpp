@@ -248,4 +248,6 @@ void ScalarCache::acknowledge_invalidations(Cx& cx) const {
   });
 }
 
+template class Component<ScalarCacheSpec, ScalarCacheState>;
+
 }  // namespace farfault

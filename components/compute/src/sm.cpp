@@ -320,4 +320,6 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   s.warps.wake(context, cx.now() + Duration{1});
 }
 
+template class Component<SmSpec, SmState>;
+
 }  // namespace farfault

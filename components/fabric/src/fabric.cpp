@@ -276,4 +276,8 @@ void FabricPort::on_memory(MemResponse const& m, Cx& cx) const {
   serve_stalled(cx);
 }
 
+template class Component<SwitchOutputSpec, SwitchOutputState>;
+
+template class Component<PortSpec, PortState>;
+
 }  // namespace farfault

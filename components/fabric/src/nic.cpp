@@ -3,6 +3,8 @@
 
 namespace farfault {
 
+Nic::Nic(Slot<PortSpec> slot) : FabricPort(std::move(slot)) {}
+
 void Nic::on_access(MemRequest const& m, Cx& cx) const {
   cx.send(response, MemResponse{m.address, m.tag, m.access, FoundBy::memory, {}, m.train});
 }

@@ -19,6 +19,8 @@ std::uint32_t CopyEngineParams::slice_credits_of(std::uint32_t lines, std::uint3
   return std::max((2 * lines + used - 1) / used, 4 * train);
 }
 
+CopyEngine::CopyEngine(Slot<CopyEngineSpec> slot) : Component(std::move(slot)) {}
+
 CopyEngineState CopyEngine::initial() const {
   CopyEngineState s;
   for (auto& lane : s.lanes) {
@@ -177,5 +179,7 @@ void CopyEngine::write_arrived(std::uint32_t lane, Cx& cx) const {
     piece.at += after(n);
   }
 }
+
+template class Component<CopyEngineSpec, CopyEngineState>;
 
 }  // namespace farfault

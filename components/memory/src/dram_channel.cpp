@@ -136,4 +136,6 @@ void DramChannel::transfer(DramPending const& chosen, Cx& cx) const {
           served);
 }
 
+template class Component<DramChannelSpec, DramChannelState>;
+
 }  // namespace farfault

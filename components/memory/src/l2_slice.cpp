@@ -401,4 +401,6 @@ bool L2Slice::write_dirty(Flush const& wanted, Run& run, Cx& cx) const {
   return s.flush.writes == 0;
 }
 
+template class Component<L2SliceSpec, L2SliceState>;
+
 }  // namespace farfault

@@ -410,4 +410,6 @@ void PagingDriver::end_move(PageMigration const& done, std::uint32_t number, Cx&
   respond(done.fault, {done.to, 0}, Duration::zero(), cx);
 }
 
+template class Component<PagingDriverSpec, PagingDriverState>;
+
 }  // namespace farfault

@@ -323,4 +323,6 @@ void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy f
   }
 }
 
+template class Component<GmmuSpec, GmmuState>;
+
 }  // namespace farfault

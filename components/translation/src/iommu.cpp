@@ -7,6 +7,8 @@
 
 namespace farfault {
 
+Iommu::Iommu(Slot<IommuSpec> slot) : Component(std::move(slot)) {}
+
 IommuState Iommu::initial() const {
   auto const& p = spec().params;
   IommuState s;
@@ -335,5 +337,7 @@ void Iommu::respond(IommuWaiter const& to, std::uint64_t page, Translation const
   p.device = pack_duration(stage_time(cx.now() + extra - to.since));
   cx.send(response, p, extra);
 }
+
+template class Component<IommuSpec, IommuState>;
 
 }  // namespace farfault

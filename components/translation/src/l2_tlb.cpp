@@ -182,4 +182,6 @@ void L2Tlb::on_sm_invalidated(Invalidated const& m, Cx& cx) const {
   if (--left == 0) cx.send(acknowledge, m);
 }
 
+template class Component<L2TlbSpec, L2TlbState>;
+
 }  // namespace farfault

@@ -174,5 +174,6 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   std::vector<std::vector<std::uint32_t>> sms_;
   std::vector<std::uint32_t> number_;
 };
+extern template class Component<DispatcherSpec, DispatcherState>;  // compiled in dispatcher.cpp
 
 }  // namespace farfault

@@ -190,5 +190,6 @@ class Host final : public Component<HostSpec, HostState> {
 
   std::vector<std::vector<std::uint32_t>> of_stream_;  // operations of its application
 };
+extern template class Component<HostSpec, HostState>;  // compiled in host.cpp
 
 }  // namespace farfault

@@ -173,5 +173,6 @@ class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
   void resume(Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;
 };
+extern template class Component<ScalarCacheSpec, ScalarCacheState>;  // compiled in scalar_cache.cpp
 
 }  // namespace farfault

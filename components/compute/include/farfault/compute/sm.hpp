@@ -444,6 +444,7 @@ class Sm final : public Component<SmSpec, SmState> {
   Duration l1_tlb_latency_;
   Duration l1_cache_latency_;
 };
+extern template class Component<SmSpec, SmState>;  // compiled in sm.cpp
 
 // Number in the tag of a request that moves a context.
 inline constexpr std::uint32_t kContextNumber = 0xffff;

@@ -189,6 +189,7 @@ class SwitchOutput final : public Component<SwitchOutputSpec, SwitchOutputState>
   bool settle(SwitchOutputState& s, Time at) const override { return s.egress.settle(at); }
   auto departure(Cx& cx) const;
 };
+extern template class Component<SwitchOutputSpec, SwitchOutputState>;  // compiled in fabric.cpp
 
 // Nodes of the machine's devices.
 struct DeviceNodes {
@@ -351,6 +352,7 @@ class FabricPort : public Component<PortSpec, PortState> {
   void serve_stalled(Cx& cx) const;
   auto departure(std::uint32_t link, Cx& cx) const;
 };
+extern template class Component<PortSpec, PortState>;  // compiled in fabric.cpp
 
 class Rdma final : public FabricPort {
  public:

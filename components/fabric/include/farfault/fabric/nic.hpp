@@ -23,7 +23,7 @@ struct NicParams {
 
 class Nic final : public FabricPort {
  public:
-  using FabricPort::FabricPort;
+  explicit Nic(Slot<PortSpec> slot);
   // The NIC's own memory, behind memory_request and memory_response.
   In<MemRequest> access = in<&Nic::on_access>("access");
   Out<MemResponse> response = out<MemResponse>("response");

@@ -124,7 +124,7 @@ struct CopyEngineState {
 
 class CopyEngine final : public Component<CopyEngineSpec, CopyEngineState> {
  public:
-  using Component::Component;
+  explicit CopyEngine(Slot<CopyEngineSpec> slot);
   In<CopyOrder> copy = in<&CopyEngine::on_copy>("copy");
   In<MemResponse> remote_response = in<&CopyEngine::on_remote>("remote_response");
   In<MemResponse> memory_response = in<&CopyEngine::on_memory>("memory_response");
@@ -162,5 +162,6 @@ class CopyEngine final : public Component<CopyEngineSpec, CopyEngineState> {
   void end_lines(std::uint32_t lane, std::uint32_t run, Train train, Cx& cx) const;
   void write_arrived(std::uint32_t lane, Cx& cx) const;
 };
+extern template class Component<CopyEngineSpec, CopyEngineState>;  // compiled in copy_engine.cpp
 
 }  // namespace farfault

@@ -198,5 +198,6 @@ class DramChannel final : public Component<DramChannelSpec, DramChannelState> {
     return {spec().params.t_cl, spec().params.t_rcd, spec().params.t_rp, spec().params.t_ras};
   }
 };
+extern template class Component<DramChannelSpec, DramChannelState>;  // compiled in dram_channel.cpp
 
 }  // namespace farfault

@@ -288,8 +288,8 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
 
   // False if lines must stall; `m` is then reduced to these lines.
   bool serve(MemRequest& m, bool far, Outgoing& outgoing, Cx& cx) const;
-  // True if the request is a page-walk read that bypasses the cache; never for a dirty line, of which memory
-  // has an old copy.
+  // True if the request is a page-walk read that bypasses the cache; never for a dirty line, because
+  // memory has an old copy of it.
   bool bypasses(MemRequest const& m, Cx& cx) const;
   // Takes no cycle of the slice. The read has an MSHR or merges with an outstanding read of its line; a
   // cached read that merges with it fills the line. Only bypassing reads merge with one in `own_mshrs`. False
@@ -370,5 +370,6 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   std::uint32_t own_mshrs_ = 0;  // MSHRs for bypassing reads only
   bool counts_stores_ = true;    // in the hit rate of warps' requests
 };
+extern template class Component<L2SliceSpec, L2SliceState>;  // compiled in l2_slice.cpp
 
 }  // namespace farfault

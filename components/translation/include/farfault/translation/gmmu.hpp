@@ -358,5 +358,6 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy found_by,
                    TranslationStages const& stages, Cx& cx) const;
 };
+extern template class Component<GmmuSpec, GmmuState>;  // compiled in gmmu.cpp
 
 }  // namespace farfault

@@ -238,7 +238,7 @@ struct IommuState {
 
 class Iommu final : public Component<IommuSpec, IommuState> {
  public:
-  using Component::Component;
+  explicit Iommu(Slot<IommuSpec> slot);
   In<Packet> request = in<&Iommu::on_request>("request");
   In<MemResponse> entry_read = in<&Iommu::on_entry>("entry_read");
   In<PageMapped> mapped = in<&Iommu::on_mapped>("mapped");
@@ -333,5 +333,6 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void map(PageMove const& m, Cx& cx) const;
   void drop(PageMove const& m, Cx& cx) const;
 };
+extern template class Component<IommuSpec, IommuState>;  // compiled in iommu.cpp
 
 }  // namespace farfault

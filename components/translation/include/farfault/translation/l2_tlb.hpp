@@ -174,5 +174,6 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   void fill(TranslateResponse const& m, Cx& cx) const;
   void report_pressure(Cx& cx) const;
 };
+extern template class Component<L2TlbSpec, L2TlbState>;  // compiled in l2_tlb.cpp
 
 }  // namespace farfault
