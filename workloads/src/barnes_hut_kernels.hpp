@@ -29,7 +29,7 @@ struct OfRun : Visit {
   VirtAddr at(VirtAddr base, std::uint64_t i) const { return run->at(base, i); }
 };
 
-struct Initialize : OfRun {
+struct InitializeTree : OfRun {
   static constexpr std::uint32_t arguments = 1;
   static constexpr std::array head{store(4), store(4), store(4), store(4)};
   std::uint64_t items() const { return 1; }

@@ -33,7 +33,7 @@ void GraphSpec::describe(ParamTable& t) {
             {"matrix-market", GraphFormat::matrix_market,
              "Matrix Market: size line, then one entry per line, from 1"},
             {"snap", GraphFormat::snap, "SNAP: one edge per line, # starts a comment"},
-            {"metis", GraphFormat::metis, "METIS: line i has the neighbors of vertex i, from 1"}},
+            {"metis", GraphFormat::metis, "METIS: line i has the neighbours of vertex i, from 1"}},
            "Format of the graph file", "simulator setting")
       .only_when(sibling("graph").is_not(""));
   t.flag("undirected", undirected, "Add the reverse of every edge of a directed graph", "assumed");

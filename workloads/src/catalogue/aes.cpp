@@ -15,7 +15,7 @@
 #include "random.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::aes {
 namespace {
 
 struct Spec {
@@ -25,7 +25,7 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{16}, ByteSize{1ULL << 40}}, "Size of the text, encrypted in place",
-            "GMMU Bypass, Table 2");
+            "GMMU Bypass (NPC 2020), Table 2");
     t.bytes("pattern", pattern, {ByteSize{1024}, ByteSize{64ULL << 20}},
             "Period of the generated plaintext, a power of two", "assumed; MGPUSim: random bytes throughout");
     t.count("block", block, {1, 1024}, "Threads per block", "MGPUSim, AES");
@@ -130,9 +130,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo aes_info() {
+WorkloadInfo info() {
   return {"aes", "AES-256 encryption with data-dependent S-box lookups (Hetero-Mark)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::aes

@@ -7,7 +7,7 @@
 #include "matrix_vector.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::atax {
 namespace {
 
 Workload build(MatrixSize const& spec, BuildContext const& context) {
@@ -28,9 +28,9 @@ Workload build(MatrixSize const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo atax_info() {
+WorkloadInfo info() {
   return {"atax", "y = A^T (A x), one thread per result element (PolyBench/GPU)",
           &SpecBuilder<MatrixSize, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::atax

@@ -22,7 +22,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::backprop {
 namespace {
 
 constexpr std::uint32_t kHidden = 16;  // hidden units, and threads along a block's side
@@ -200,9 +200,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo backprop_info() {
+WorkloadInfo info() {
   return {"backprop", "Training step of a network with one hidden layer (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::backprop

@@ -13,7 +13,7 @@
 #include "property_graph.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::bc {
 namespace {
 
 struct Spec : TraversalSpec {
@@ -157,9 +157,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo bc_info() {
+WorkloadInfo info() {
   return {"bc", "Betweenness centrality, topological, thread-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::bc

@@ -14,7 +14,7 @@
 #include "pannotia.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::bc_pannotia {
 namespace {
 
 struct Spec : PannotiaSpec {
@@ -153,9 +153,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo bc_pannotia_info() {
+WorkloadInfo info() {
   return {"bc_pannotia", "Betweenness centrality, one kernel per level forward and backward (Pannotia)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::bc_pannotia

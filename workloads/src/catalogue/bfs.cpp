@@ -18,7 +18,7 @@
 #include "graph_input.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::bfs {
 namespace {
 
 struct Spec {
@@ -224,9 +224,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo bfs_info() {
+WorkloadInfo info() {
   return {"bfs", "Level-synchronous breadth-first search, one thread per vertex (SHOC, GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::bfs

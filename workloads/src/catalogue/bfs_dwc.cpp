@@ -8,7 +8,7 @@
 // here. GraphBIG also writes them whenever a thread holds 128 entries; here only at the end.
 #include "traversal.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::bfs_dwc {
 namespace {
 
 struct Spec : TraversalSpec {
@@ -84,9 +84,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo bfs_dwc_info() {
+WorkloadInfo info() {
   return {"bfs_dwc", "Breadth-first search, data-driven, warp-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::bfs_dwc

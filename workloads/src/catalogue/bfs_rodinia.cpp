@@ -22,7 +22,7 @@
 #include "graph_kernel.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::bfs_rodinia {
 namespace {
 
 struct Spec {
@@ -155,9 +155,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo bfs_rodinia_info() {
+WorkloadInfo info() {
   return {"bfs_rodinia", "Breadth-first search with masks, two kernels per level (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::bfs_rodinia

@@ -10,7 +10,7 @@
 // that fewer rounds may suffice.
 #include "traversal.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::bfs_ta {
 namespace {
 
 struct Round : OfLevel {
@@ -56,9 +56,9 @@ Workload build(TraversalSpec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo bfs_ta_info() {
+WorkloadInfo info() {
   return {"bfs_ta", "Breadth-first search, topological, with atomics (GraphBIG)",
           &SpecBuilder<TraversalSpec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::bfs_ta

@@ -8,7 +8,7 @@
 // next frontier is added to the current one, marked visited, and removed from the next; the flag is written.
 #include "traversal.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::bfs_tf {
 namespace {
 
 struct FrontierSearch : Search {
@@ -79,9 +79,9 @@ Workload build(TraversalSpec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo bfs_tf_info() {
+WorkloadInfo info() {
   return {"bfs_tf", "Breadth-first search, topological, with a frontier (GraphBIG)",
           &SpecBuilder<TraversalSpec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::bfs_tf

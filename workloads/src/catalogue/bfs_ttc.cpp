@@ -5,7 +5,7 @@
 // and the level of each neighbour; for an unset level it writes the flag, then the level.
 #include "traversal.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::bfs_ttc {
 namespace {
 
 struct Level : OfLevel {
@@ -35,9 +35,9 @@ Workload build(TraversalSpec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo bfs_ttc_info() {
+WorkloadInfo info() {
   return {"bfs_ttc", "Breadth-first search, topological, thread-centric (GraphBIG)",
           &SpecBuilder<TraversalSpec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::bfs_ttc

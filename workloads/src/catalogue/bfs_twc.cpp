@@ -6,7 +6,7 @@
 // unset level they write the level, then the flag.
 #include "traversal.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::bfs_twc {
 namespace {
 
 struct Spec : TraversalSpec {
@@ -45,9 +45,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo bfs_twc_info() {
+WorkloadInfo info() {
   return {"bfs_twc", "Breadth-first search, topological, warp-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::bfs_twc

@@ -29,7 +29,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::bh {
 namespace {
 
 using namespace gravity;
@@ -328,7 +328,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
         shape_of(name, visit.items(), block, registers, shared), width, std::move(visit)));
   };
   OfRun const of{{}, run};
-  each("InitializationKernel", 1, 5, Initialize{of});
+  each("InitializationKernel", 1, 5, InitializeTree{of});
   kernels.push_back(std::make_unique<BoundingBox>(width, run));
   each("ClearKernel1", 1024, 12, ClearChildren{of});
   kernels.push_back(std::make_unique<TreeBuilding>(width, run));
@@ -342,9 +342,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo bh_info() {
+WorkloadInfo info() {
   return {"bh", "Barnes-Hut n-body simulation with an octree, one time step (LonestarGPU)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::bh

@@ -8,7 +8,7 @@
 #include "matrix_vector.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::bicg {
 namespace {
 
 Workload build(MatrixSize const& spec, BuildContext const& context) {
@@ -30,9 +30,9 @@ Workload build(MatrixSize const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo bicg_info() {
+WorkloadInfo info() {
   return {"bicg", "s = A^T r and q = A p, one thread per result element (PolyBench/GPU)",
           &SpecBuilder<MatrixSize, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::bicg

@@ -12,7 +12,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::blackscholes {
 namespace {
 
 struct Spec {
@@ -104,10 +104,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo blackscholes_info() {
+WorkloadInfo info() {
   return {"blackscholes",
           "Black-Scholes prices of European options, a grid-stride loop over five arrays (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::blackscholes

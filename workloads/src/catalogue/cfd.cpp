@@ -26,7 +26,7 @@
 #include "graph_input.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::cfd {
 namespace {
 
 constexpr std::uint32_t kVariables = 5;  // density, momentum (3), energy
@@ -344,9 +344,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo cfd_info() {
+WorkloadInfo info() {
   return {"cfd", "Flow around a body on a tetrahedral mesh: fluxes through faces (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::cfd

@@ -18,7 +18,7 @@
 #include "pannotia.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::color {
 namespace {
 
 struct Spec : PannotiaSpec {
@@ -140,9 +140,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo color_info() {
+WorkloadInfo info() {
   return {"color", "Graph colouring, two colours per round for maximum and minimum numbers (Pannotia)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::color

@@ -12,7 +12,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::conv2d {
 namespace {
 
 constexpr std::uint32_t kWide = 32, kHigh = 8;
@@ -97,9 +97,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo conv2d_info() {
+WorkloadInfo info() {
   return {"conv2d", "2D convolution with a 3x3 filter, one thread per element (PolyBench/GPU, 2DCONV)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::conv2d

@@ -14,7 +14,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::convolution {
 namespace {
 
 constexpr std::uint32_t kColumns = 16;  // threads of a block along a row
@@ -140,9 +140,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo convolution_info() {
+WorkloadInfo info() {
   return {"convolution", "Separable convolution of an image, rows then columns (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::convolution

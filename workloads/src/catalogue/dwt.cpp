@@ -22,7 +22,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::dwt {
 namespace {
 
 constexpr std::uint32_t kRows = 8;     // rows of a window
@@ -238,9 +238,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo dwt_info() {
+WorkloadInfo info() {
   return {"dwt", "Wavelet transform of an image, 5/3 filter, several levels (Rodinia, dwt2d)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::dwt

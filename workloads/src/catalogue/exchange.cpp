@@ -15,7 +15,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::exchange {
 namespace {
 
 enum class Pattern : std::uint8_t { pair, all_to_all };
@@ -36,7 +36,8 @@ struct Spec {
   void describe(ParamTable& t) {
     t.bytes("bytes", bytes, {ByteSize{4096}, ByteSize{1ULL << 44}},
             "Size of the array, a multiple of `parts` x memory.page_size", "assumed");
-    t.count("parts", parts, {2, 65535}, "Parts of the array, one per GPU", "GMMU Bypass, Table 1: 4");
+    t.count("parts", parts, {2, 65535}, "Parts of the array, one per GPU",
+            "GMMU Bypass (NPC 2020), Table 1: 4");
     t.choice("pattern", pattern,
              {{"pair", Pattern::pair, "blocks of one part access another part"},
               {"all_to_all", Pattern::all_to_all, "blocks of each part access all others"}},
@@ -155,9 +156,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo exchange_info() {
+WorkloadInfo info() {
   return {"exchange", "GPUs read or write each other's memory, a pair or all to all: link bandwidth",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::exchange

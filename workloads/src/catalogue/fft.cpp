@@ -9,7 +9,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::fft {
 namespace {
 
 constexpr std::uint32_t kPoints = 512;
@@ -22,7 +22,7 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{kPoints * kComplex}, ByteSize{1ULL << 40}},
-            "Total size of all transforms, 4 KiB each", "GMMU Bypass, Table 2");
+            "Total size of all transforms, 4 KiB each", "GMMU Bypass (NPC 2020), Table 2");
     t.count("passes", passes, {1, 10'000}, "Kernels, alternately forward and inverse",
             "SHOC, FFT (one of each)");
   }
@@ -107,9 +107,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo fft_info() {
+WorkloadInfo info() {
   return {"fft", "Batch of 512-point radix-8 transforms, one block each (SHOC)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::fft

@@ -9,7 +9,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::fir {
 namespace {
 
 // Vector instructions for the address of a sample, including the selection of input or history, and of the
@@ -24,7 +24,7 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{64}, ByteSize{1ULL << 40}},
-            "Total size of the samples and filtered samples", "GMMU Bypass, Table 2");
+            "Total size of the samples and filtered samples", "GMMU Bypass (NPC 2020), Table 2");
     t.count("taps", taps, {1, 4096}, "Filter coefficients", "Hetero-Mark and MGPUSim, FIR");
     t.count("block", block, {1, 1024}, "Threads per block", "MGPUSim, FIR");
   }
@@ -81,9 +81,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo fir_info() {
+WorkloadInfo info() {
   return {"fir", "Finite impulse response filter, one thread per sample (Hetero-Mark)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::fir

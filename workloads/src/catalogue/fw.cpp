@@ -21,7 +21,7 @@
 #include "graph_input.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::fw {
 namespace {
 
 constexpr std::uint32_t kSide = 16;
@@ -172,9 +172,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo fw_info() {
+WorkloadInfo info() {
   return {"fw", "All-pairs shortest paths by Floyd-Warshall, one kernel per vertex (Pannotia)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::fw

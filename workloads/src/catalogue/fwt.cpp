@@ -14,7 +14,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::fwt {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
@@ -187,9 +187,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo fwt_info() {
+WorkloadInfo info() {
   return {"fwt", "Dyadic convolution by fast Walsh transforms, in place (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::fwt

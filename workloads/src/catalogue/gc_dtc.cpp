@@ -8,7 +8,7 @@
 // vertices.
 #include "graph_colouring.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::gc_dtc {
 namespace {
 
 struct Spec : PropertyGraphSpec {
@@ -73,9 +73,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo gc_dtc_info() {
+WorkloadInfo info() {
   return {"gc_dtc", "Graph colouring, data-driven, thread-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::gc_dtc

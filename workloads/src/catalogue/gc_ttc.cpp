@@ -5,7 +5,7 @@
 // describes the rest. A thread that cannot colour its vertex yet writes the flag of another round.
 #include "graph_colouring.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::gc_ttc {
 namespace {
 
 struct Run : ColouredGraph {
@@ -38,9 +38,9 @@ Workload build(PropertyGraphSpec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo gc_ttc_info() {
+WorkloadInfo info() {
   return {"gc_ttc", "Graph colouring, topological, thread-centric (GraphBIG)",
           &SpecBuilder<PropertyGraphSpec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::gc_ttc

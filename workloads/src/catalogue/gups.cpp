@@ -20,7 +20,7 @@
 #include "gups_sequence.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::gups {
 namespace {
 
 struct Spec {
@@ -103,9 +103,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo gups_info() {
+WorkloadInfo info() {
   return {"gups", "RandomAccess: atomic updates of random table elements (HPC Challenge)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::gups

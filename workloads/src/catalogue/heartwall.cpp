@@ -26,10 +26,9 @@
 #include "heartwall_phases.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::heartwall {
 namespace {
 
-using namespace heartwall;
 
 struct Spec {
   std::uint64_t rows = 609;
@@ -344,9 +343,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo heartwall_info() {
+WorkloadInfo info() {
   return {"heartwall", "Tracking of points on a heart's walls by correlation, one block per point (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::heartwall

@@ -27,7 +27,7 @@
 #include "histogram_pixels.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::histogram {
 namespace {
 
 constexpr std::uint32_t kRows = 16;  // rows of a block of `intermediates`
@@ -344,9 +344,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo histogram_info() {
+WorkloadInfo info() {
   return {"histogram", "Histogram with many bins, by ranges in shared memory (Parboil, histo)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::histogram

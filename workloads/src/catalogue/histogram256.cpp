@@ -21,7 +21,7 @@
 #include "random.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::histogram256 {
 namespace {
 
 constexpr std::uint32_t kBins = 256;
@@ -163,9 +163,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo histogram256_info() {
+WorkloadInfo info() {
   return {"histogram256", "Histogram of bytes in shared memory, partial histograms merged (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::histogram256

@@ -19,7 +19,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::hotspot {
 namespace {
 
 constexpr std::uint32_t kSide = 16;  // threads along a block's side, and cells along a tile's
@@ -139,9 +139,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo hotspot_info() {
+WorkloadInfo info() {
   return {"hotspot", "Chip temperature, several stencil iterations per kernel (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::hotspot

@@ -10,7 +10,7 @@
 #include "property_graph.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::kcore {
 namespace {
 
 struct Spec : PropertyGraphSpec {
@@ -110,9 +110,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo kcore_info() {
+WorkloadInfo info() {
   return {"kcore", "k-core decomposition, topological, thread-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::kcore

@@ -14,7 +14,7 @@
 #include "random.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::kmeans {
 namespace {
 
 struct Spec {
@@ -28,7 +28,7 @@ struct Spec {
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{1024}, ByteSize{1ULL << 40}},
             "Total size of points, transposed points and memberships; determines the number of points",
-            "GMMU Bypass, Table 2");
+            "GMMU Bypass (NPC 2020), Table 2");
     t.count("features", features, {1, 4096}, "Coordinates per point", "MGPUSim, KMeans");
     t.count("clusters", clusters, {1, 4096}, "Clusters", "MGPUSim, KMeans");
     t.count("max_rounds", max_rounds, {1, 10'000}, "Maximum rounds", "MGPUSim, KMeans");
@@ -156,9 +156,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo kmeans_info() {
+WorkloadInfo info() {
   return {"kmeans", "k-means: transpose of the points, then nearest centres in each round (Hetero-Mark)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::kmeans

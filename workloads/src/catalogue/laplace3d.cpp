@@ -19,7 +19,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::laplace3d {
 namespace {
 
 constexpr std::uint32_t kX = 32, kY = 4;  // threads, and nodes of a tile
@@ -173,9 +173,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo laplace3d_info() {
+WorkloadInfo info() {
   return {"laplace3d", "Jacobi iterations of the 3D Laplace equation (LPS of ISPASS-2009)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::laplace3d

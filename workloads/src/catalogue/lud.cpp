@@ -16,7 +16,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::lud {
 namespace {
 
 constexpr std::uint32_t kTile = 16;
@@ -200,9 +200,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo lud_info() {
+WorkloadInfo info() {
   return {"lud", "LU decomposition by tiles along the diagonal, in place (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::lud

@@ -21,10 +21,9 @@
 #include "lulesh_programs.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::lulesh {
 namespace {
 
-using namespace lulesh;
 
 struct Spec {
   std::uint64_t side = 20;
@@ -138,9 +137,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo lulesh_info() {
+WorkloadInfo info() {
   return {"lulesh", "Shock hydrodynamics on a cube of hexahedra, 28 kernels per time step (LULESH 1.0)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::lulesh

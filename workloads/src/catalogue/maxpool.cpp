@@ -8,7 +8,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::maxpool {
 namespace {
 
 struct Spec {
@@ -23,7 +23,7 @@ struct Spec {
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{64}, ByteSize{1ULL << 40}},
             "Total size of input, output and mask; determines the number of planes (batch x channels)",
-            "GMMU Bypass, Table 2");
+            "GMMU Bypass (NPC 2020), Table 2");
     t.count("height", height, {1, 16384}, "Input-plane rows", "assumed");
     t.count("width", width, {1, 16384}, "Input-plane columns", "assumed");
     t.count("window", window, {1, 64}, "Pooling-window rows and columns", "assumed");
@@ -149,9 +149,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo maxpool_info() {
+WorkloadInfo info() {
   return {"maxpool", "Maximum pooling over planes, one thread per output (DNN)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::maxpool

@@ -16,7 +16,7 @@
 #include "pannotia.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::mis {
 namespace {
 
 struct Spec : PannotiaSpec {
@@ -160,9 +160,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo mis_info() {
+WorkloadInfo info() {
   return {"mis", "Maximal independent set, three kernels per round (Pannotia)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::mis

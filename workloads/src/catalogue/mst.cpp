@@ -30,7 +30,7 @@
 #include "graph_input.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::mst {
 namespace {
 
 struct Spec {
@@ -464,9 +464,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo mst_info() {
+WorkloadInfo info() {
   return {"mst", "Minimum spanning tree by Boruvka's algorithm, components as trees (LonestarGPU)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::mst

@@ -28,7 +28,7 @@
 #include "spec_builder.hpp"
 #include "suffix_tree.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::mummer {
 namespace {
 
 constexpr std::uint32_t kPixel = 16;  // a node, or its children
@@ -171,9 +171,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo mummer_info() {
+WorkloadInfo info() {
   return {"mummer", "Exact matches of queries through a suffix tree (MUMmerGPU, Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::mummer

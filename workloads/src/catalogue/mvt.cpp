@@ -8,7 +8,7 @@
 #include "matrix_vector.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::mvt {
 namespace {
 
 struct Spec {
@@ -40,9 +40,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo mvt_info() {
+WorkloadInfo info() {
   return {"mvt", "x1 + A y1 and x2 + A^T y2, one thread per result element (PolyBench/GPU)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::mvt

@@ -20,7 +20,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::nn {
 namespace {
 
 struct Spec {
@@ -153,9 +153,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo nn_info() {
+WorkloadInfo info() {
   return {"nn", "Digit-recognition neural network, four layers, one kernel each (ISPASS-2009)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::nn

@@ -17,7 +17,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::nw {
 namespace {
 
 constexpr std::uint32_t kTile = 16;
@@ -105,9 +105,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo nw_info() {
+WorkloadInfo info() {
   return {"nw", "Needleman-Wunsch alignment, one kernel per anti-diagonal of tiles (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::nw

@@ -15,7 +15,7 @@
 #include "graph_input.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::pagerank {
 namespace {
 
 enum class Mapping { warp, thread };
@@ -35,7 +35,7 @@ struct Spec {
   void describe(ParamTable& t) {
     graph.describe(t);
     for (auto const* name : {"rmat.scale", "rmat.edge_factor"})
-      t.set_source(name, "assumed: 62 MiB in total, the closest to GMMU Bypass, Table 2: 64 MB");
+      t.set_source(name, "assumed: 62 MiB in total, the closest to GMMU Bypass (NPC 2020), Table 2: 64 MB");
     t.count("iterations", iterations, {1, 10'000}, "Multiplications, one kernel each", "assumed");
     t.choice("mapping", mapping,
              {{"warp", Mapping::warp, "one warp"}, {"thread", Mapping::thread, "one thread"}},
@@ -214,9 +214,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo pagerank_info() {
+WorkloadInfo info() {
   return {"pagerank", "PageRank as sparse matrix-vector products, one warp per row (Hetero-Mark)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::pagerank

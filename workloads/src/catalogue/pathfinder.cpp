@@ -19,7 +19,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::pathfinder {
 namespace {
 
 constexpr std::uint32_t kBlock = 256;
@@ -134,9 +134,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo pathfinder_info() {
+WorkloadInfo info() {
   return {"pathfinder", "Minimum-cost path down a grid, several rows per kernel (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::pathfinder

@@ -20,7 +20,7 @@
 #include "random.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::pointer_chase {
 namespace {
 
 enum class Order { random, ascending };
@@ -102,9 +102,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo pointer_chase_info() {
+WorkloadInfo info() {
   return {"pointer_chase", "One lane follows a chain of pointers: unloaded latency",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::pointer_chase

@@ -11,7 +11,7 @@
 #include "property_graph.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::pr_graphbig {
 namespace {
 
 struct Spec : PropertyGraphSpec {
@@ -100,9 +100,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo pr_graphbig_info() {
+WorkloadInfo info() {
   return {"pr_graphbig", "PageRank, pushed along edges, topological, thread-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::pr_graphbig

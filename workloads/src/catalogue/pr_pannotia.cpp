@@ -9,7 +9,7 @@
 #include "pannotia.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::pr_pannotia {
 namespace {
 
 struct Spec : PannotiaSpec {
@@ -78,9 +78,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo pr_pannotia_info() {
+WorkloadInfo info() {
   return {"pr_pannotia", "PageRank, pushed along edges by atomics, two kernels per iteration (Pannotia)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::pr_pannotia

@@ -30,7 +30,7 @@
 #include "qt_trim.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::qtc {
 namespace {
 
 constexpr std::uint32_t kMaxBlocks = 256;
@@ -286,9 +286,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo qtc_info() {
+WorkloadInfo info() {
   return {"qtc", "Quality-threshold clustering of points, one cluster per round (SHOC)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::qtc

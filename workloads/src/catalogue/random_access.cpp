@@ -17,7 +17,7 @@
 #include "random.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::random_access {
 namespace {
 
 struct Spec {
@@ -102,9 +102,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo random_access_info() {
+WorkloadInfo info() {
   return {"random_access", "Random reads or updates of one array by all threads",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::random_access

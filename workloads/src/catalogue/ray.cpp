@@ -25,7 +25,7 @@
 #include "ray_paths.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::ray {
 namespace {
 
 constexpr std::uint32_t kX = 16, kY = 8;  // threads of a block, and its pixels
@@ -240,9 +240,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo ray_info() {
+WorkloadInfo info() {
   return {"ray", "Ray tracing of a plane and three spheres, with reflections (RAY of ISPASS-2009)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::ray

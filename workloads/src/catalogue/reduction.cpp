@@ -15,7 +15,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::reduction {
 namespace {
 
 constexpr std::uint64_t kPair = 2 * kSumThreads;  // elements that a block reads in a round
@@ -100,8 +100,8 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo reduction_info() {
+WorkloadInfo info() {
   return {"reduction", "Sum of an array by 64 blocks, repeated (SHOC)", &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::reduction

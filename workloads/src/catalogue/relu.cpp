@@ -8,7 +8,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::relu {
 namespace {
 
 struct Spec {
@@ -17,7 +17,7 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.bytes("size", size, {ByteSize{64}, ByteSize{1ULL << 40}}, "Total size of input and output",
-            "GMMU Bypass, Table 2");
+            "GMMU Bypass (NPC 2020), Table 2");
     t.count("block", block, {1, 1024}, "Threads per block", "MGPUSim, DNN suite, relu");
   }
 };
@@ -63,8 +63,8 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo relu_info() {
+WorkloadInfo info() {
   return {"relu", "ReLU over a tensor, one thread per element (DNN)", &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::relu

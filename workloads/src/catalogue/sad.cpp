@@ -24,7 +24,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::sad {
 namespace {
 
 constexpr std::uint32_t kRange = 16;  // search range in pixels to each side
@@ -247,9 +247,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo sad_info() {
+WorkloadInfo info() {
   return {"sad", "Sums of absolute differences between blocks of two video frames (Parboil)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::sad

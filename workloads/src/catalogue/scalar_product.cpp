@@ -13,7 +13,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::scalar_product {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
@@ -141,9 +141,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo scalar_product_info() {
+WorkloadInfo info() {
   return {"scalar_product", "Scalar products of pairs of vectors, each by one block (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::scalar_product

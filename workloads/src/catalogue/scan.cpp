@@ -17,7 +17,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::scan {
 namespace {
 
 constexpr std::uint32_t kVector = 4;  // elements of a thread in a window
@@ -242,9 +242,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo scan_info() {
+WorkloadInfo info() {
   return {"scan", "Prefix sums of an array: block sums, their scan, scans of the blocks (SHOC)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::scan

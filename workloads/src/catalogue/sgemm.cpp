@@ -14,7 +14,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::sgemm {
 namespace {
 
 enum class Tile : std::uint32_t { small = 16, large = 32 };
@@ -128,9 +128,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo sgemm_info() {
+WorkloadInfo info() {
   return {"sgemm", "C = A x B in single precision with shared-memory tiles (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::sgemm

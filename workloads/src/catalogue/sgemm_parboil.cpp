@@ -18,7 +18,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::sgemm_parboil {
 namespace {
 
 constexpr std::uint32_t kColumns = 16;                 // columns of a block's tile of C, and threads in x
@@ -129,9 +129,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo sgemm_parboil_info() {
+WorkloadInfo info() {
   return {"sgemm_parboil", "C = A x B in single precision with register tiles, MM of MAFIA (Parboil sgemm)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::sgemm_parboil

@@ -22,7 +22,7 @@
 #include "graph_input.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::spmv {
 namespace {
 
 constexpr std::uint64_t kGroup = 32;  // rows padded to the same length
@@ -207,9 +207,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo spmv_info() {
+WorkloadInfo info() {
   return {"spmv", "Sparse matrix-vector product, jagged diagonals, one thread per row (Parboil)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::spmv

@@ -26,7 +26,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::srad {
 namespace {
 
 constexpr std::uint32_t kBlock = 512;
@@ -361,9 +361,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo srad_info() {
+WorkloadInfo info() {
   return {"srad", "Speckle-reducing anisotropic diffusion of an image (Rodinia, srad_v1)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::srad

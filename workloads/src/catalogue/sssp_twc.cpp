@@ -8,7 +8,7 @@
 // distance with their distance.
 #include "traversal.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::sssp_twc {
 namespace {
 
 struct Spec : TraversalSpec {
@@ -104,9 +104,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo sssp_twc_info() {
+WorkloadInfo info() {
   return {"sssp_twc", "Single-source shortest paths, topological, warp-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::sssp_twc

@@ -10,7 +10,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::stencil2d {
 namespace {
 
 constexpr std::uint32_t kRows = 16;       // rows of a block's tile
@@ -24,9 +24,9 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.count("rows", rows, {kRows, 1ULL << 20}, "Rows without the halo, a multiple of 16",
-            "GMMU Bypass, Table 2 (64 MiB in total); shape assumed");
+            "GMMU Bypass (NPC 2020), Table 2 (64 MiB in total); shape assumed");
     t.count("cols", cols, {kColumns, 1ULL << 20}, "Columns without the halo, a multiple of 64",
-            "GMMU Bypass, Table 2 (64 MiB in total); shape assumed");
+            "GMMU Bypass (NPC 2020), Table 2 (64 MiB in total); shape assumed");
     t.count("iterations", iterations, {1, 10'000}, "Kernels; each reads one array and writes the other",
             "MGPUSim, stencil2d");
   }
@@ -118,9 +118,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo stencil2d_info() {
+WorkloadInfo info() {
   return {"stencil2d", "Nine-point stencil with a shared-memory tile, iterated (SHOC)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::stencil2d

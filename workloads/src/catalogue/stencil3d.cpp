@@ -22,7 +22,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::stencil3d {
 namespace {
 
 constexpr std::uint32_t kX = 32, kY = 8;  // threads, and elements of a tile
@@ -144,9 +144,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo stencil3d_info() {
+WorkloadInfo info() {
   return {"stencil3d", "Eighth-order 3D stencil with shared-memory tiles (3DS of MAFIA)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::stencil3d

@@ -15,7 +15,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::stencil_parboil {
 namespace {
 
 constexpr std::uint32_t kWide = 32, kHigh = 4;
@@ -140,9 +140,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo stencil_parboil_info() {
+WorkloadInfo info() {
   return {"stencil_parboil", "Seven-point 3D stencil, two columns per thread (Parboil)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::stencil_parboil

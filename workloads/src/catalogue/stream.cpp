@@ -13,7 +13,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::stream {
 namespace {
 
 struct Spec {
@@ -97,9 +97,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo stream_info() {
+WorkloadInfo info() {
   return {"stream", "Coalesced reads (and writes) of one array by all warps: bandwidth",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::stream

@@ -23,7 +23,7 @@
 #include "spec_builder.hpp"
 #include "streamcluster_search.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::streamcluster {
 namespace {
 
 // A point in memory: weight, a pointer of 8 bytes, the centre's number, the cost.
@@ -203,9 +203,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo streamcluster_info() {
+WorkloadInfo info() {
   return {"streamcluster", "Clustering by local search: the saving of a candidate centre (Rodinia)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::streamcluster

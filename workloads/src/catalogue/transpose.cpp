@@ -10,7 +10,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::transpose {
 namespace {
 
 constexpr std::uint32_t kSide = 16;         // threads along a block's side
@@ -23,9 +23,9 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.count("width", width, {kTile, 1ULL << 20}, "Input columns, a multiple of 64",
-            "GMMU Bypass, Table 2 (64 MiB in total); shape assumed");
+            "GMMU Bypass (NPC 2020), Table 2 (64 MiB in total); shape assumed");
     t.count("height", height, {kTile, 1ULL << 20}, "Input rows, a multiple of 64",
-            "GMMU Bypass, Table 2 (64 MiB in total); shape assumed");
+            "GMMU Bypass (NPC 2020), Table 2 (64 MiB in total); shape assumed");
   }
 };
 
@@ -106,9 +106,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo transpose_info() {
+WorkloadInfo info() {
   return {"transpose", "Matrix transpose through a shared-memory tile (AMD APP SDK)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::transpose

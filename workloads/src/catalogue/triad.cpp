@@ -14,7 +14,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::triad {
 namespace {
 
 constexpr std::uint32_t kThreads = 128;
@@ -156,9 +156,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo triad_info() {
+WorkloadInfo info() {
   return {"triad", "c = a + s b with vectors copied to the GPU and back in parts of all sizes (SHOC)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::triad

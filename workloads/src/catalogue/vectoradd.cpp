@@ -7,7 +7,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "spec_builder.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::vectoradd {
 namespace {
 
 struct Spec {
@@ -63,9 +63,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 }  // namespace
 
-WorkloadInfo vectoradd_info() {
+WorkloadInfo info() {
   return {"vectoradd", "c = a + b of float vectors, one thread per element (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::vectoradd
