@@ -76,7 +76,8 @@ can_fuzz() {
 extern "C" int LLVMFuzzerTestOneInput(unsigned char const*, std::size_t) { return 0; }'
 }
 
-# build_preset PRESET [TARGET ...]: configures a preset and builds the targets (default: all) with minimal output.
+# build_preset PRESET [TARGET ...]: configures a preset, with the CMake options in $farfault_cmake_options, and builds the targets
+# (default: all) with minimal output.
 build_preset() {
   local preset=$1 log=build/$1.log began=$SECONDS
   shift
@@ -84,7 +85,8 @@ build_preset() {
   local targets=()
   [ $# -gt 0 ] && targets=(--target "$@")
   echo "Building ($preset) ..." >&2
-  if ! { cmake --preset "$preset" && cmake --build --preset "$preset" "${targets[@]}"; } >"$log" 2>&1; then
+  # shellcheck disable=SC2086
+  if ! { cmake --preset "$preset" ${farfault_cmake_options:-} && cmake --build --preset "$preset" "${targets[@]}"; } >"$log" 2>&1; then
     grep -E -A12 'error|Error|FAILED' "$log" | head -40 >&2
     echo "farfault: the build failed; see $log" >&2
     exit 1

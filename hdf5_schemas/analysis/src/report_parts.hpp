@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: the parts of report data (farfault/results/report.hpp), each from an open result.
+// Private: the parts of report data (farfault/analysis/report.hpp), each from an open result.
 #pragma once
 
 #include <cstdint>
