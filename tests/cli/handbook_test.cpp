@@ -114,7 +114,7 @@ TEST_CASE("a word that is the end of several names lists each name once, with it
   CHECK(handbook_places(folder, "busy_time") ==
         std::vector{"/timeseries/driver/busy_time  " + folder + "/statistics.html#driver-busy",
                     "/timeseries/l2_tlb/busy_time  " + folder + "/statistics.html#l2-busy"});
-  // A whole name comes first.
+  // A whole name precedes names that end with it.
   CHECK(handbook_places(folder, "pages") == std::vector{folder + "/glossary.html#pages"});
 }
 

@@ -106,7 +106,7 @@ for more in '' --part=1/2 --collect --slurm; do
   check "with one sentence: $(cat "$scratch/second")" \
     test "$(cat "$scratch/second")" = "$at_work rerun this command afterwards" -a ! -s "$scratch/second.out"
 done
-four_missing="farfault: 4 runs are missing; execute the sweep again without --collect"
+four_missing="farfault: 4 runs are missing; execute the sweep again without --collect (as a Slurm job: with --slurm)"
 "${shared[@]}" --output "$scratch/shared/other" --collect >/dev/null 2>"$scratch/second"
 rc=$?
 check "a sweep in another folder is accepted: exit code 1 and 4 missing runs, not $rc and $(cat "$scratch/second")" \
@@ -186,7 +186,7 @@ with h5py.File(sys.argv[1], "r+") as f: f["summary/machine/end"][...] += 1' "$1"
   "${small[@]}" --collect >"$scratch/out" 2>"$scratch/err"
   rc=$?
   check "a table with a missing run has exit code 1, not $rc: $(cat "$scratch/err")" \
-    test "$rc" -eq 1 -a "$(cat "$scratch/err")" = "farfault: 1 runs are missing; execute the sweep again without --collect"
+    test "$rc" -eq 1 -a "$(cat "$scratch/err")" = "farfault: 1 runs are missing; execute the sweep again without --collect (as a Slurm job: with --slurm)"
   check "a changed result is reported: $(cat "$scratch/out")" \
     grep -qx '  stale     1 existing results are outdated, modified or incomplete' "$scratch/out"
   check "its row has the reason" grep -q '^1,missing,the existing result was modified after its run,' "$scratch/small/out/sweep.csv"

@@ -77,7 +77,9 @@ TEST_CASE("sweep: only missing runs and runs with outdated inputs are executed")
   // No value of these files is used; the table has the reason.
   r = s.sweep({"--collect"});
   CHECK(r.code == 1);
-  CHECK(r.err == "farfault: 2 runs are missing; execute the sweep again without --collect\n");
+  CHECK(r.err ==
+        "farfault: 2 runs are missing; execute the sweep again without --collect (as a Slurm job: with "
+        "--slurm)\n");
   CHECK(lines_of(r.out)[1] == "  stale     2 existing results are outdated, modified or incomplete");
   CHECK(s.column("state") == Words{"missing", "done", "missing", "done", "done", "done"});
   CHECK(s.column("error") ==
@@ -199,7 +201,9 @@ TEST_CASE("sweep: parts share the runs, and the table collected from all parts i
   auto const collected = parts.sweep({"--collect"});
   CHECK(collected.code == 1);
   CHECK(collected.out.starts_with("  4 runs: 0 completed, 1 cached, 0 failed, 3 missing\n"));
-  CHECK(collected.err == "farfault: 3 runs are missing; execute the sweep again without --collect\n");
+  CHECK(collected.err ==
+        "farfault: 3 runs are missing; execute the sweep again without --collect (as a Slurm job: with "
+        "--slurm)\n");
   CHECK(parts.column("state") == Words{"missing", "done", "missing", "missing"});
   CHECK(parts.sweep({"--part", "1/3"}).code == 0);
   CHECK(parts.sweep({"--part", "3/3"}).code == 0);

@@ -11,9 +11,9 @@ namespace farfault::topologies {
 void GpuParams::describe(ParamTable& t) {
   t.count("sms", sms, {0, 1024},
           "Streaming multiprocessors (compute units) per GPU. 0: as the topology states, else 36",
-          "GMMU Bypass, Table 1: 36");
+          "GMMU Bypass (NPC 2020), Table 1: 36");
   t.frequency("clock", clock, {Frequency{1'000'000}, Frequency{100'000'000'000}},
-              "Clock of SMs, caches and TLBs", "GMMU Bypass, Table 1: 1.0 GHz");
+              "Clock of SMs, caches and TLBs", "GMMU Bypass (NPC 2020), Table 1: 1.0 GHz");
   t.count("warp_width", warp_width, {1, kMaxLanes}, "Lanes per warp (wavefront)", "AMD GCN: 64; NVIDIA: 32");
   t.count("line_bytes", line_bytes, {32, 128}, "Cache line size in bytes, a power of two",
           "AMD GCN: 64; NVIDIA: 128");
@@ -67,7 +67,7 @@ void MachineParams::describe(ParamTable& t) {
   t.file("topology", topology,
          "Built-in machine, file (NCCL/RCCL XML, hwloc XML, GraphML, TOML, ibnetdiscover, topograph), or "
          "generic",
-         "GMMU Bypass, Table 1");
+         "GMMU Bypass (NPC 2020), Table 1");
 }
 
 void MachineConfig::bind(Config& config, Policies const* more) {

@@ -11,13 +11,13 @@ constexpr std::uint32_t kMaxMeshedGpus = 2048;  // two million links
 
 void GenericSpec::describe(ParamTable& t) {
   auto const if_generated = t.only_when(setting("machine.topology").is("generic"));
-  t.count("gpus", gpus, {1, kMaxGpus}, "Number of GPUs", "GMMU Bypass: 4");
+  t.count("gpus", gpus, {1, kMaxGpus}, "Number of GPUs", "GMMU Bypass (NPC 2020): 4");
   t.count("gpus_per_switch", gpus_per_switch, {1, kMaxGpus}, "GPUs per PCIe switch", "MGPUSim: 2");
   t.count("nics_per_switch", nics_per_switch, {0, 64}, "NICs per PCIe switch", "assumed");
   t.choice("fabric", fabric,
            {{"pcie", GenericFabric::pcie, "PCIe only"},
             {"nvlink_mesh", GenericFabric::nvlink_mesh, "PCIe, and a full mesh of NVLinks between the GPUs"}},
-           "Interconnect between GPUs", "GMMU Bypass: pcie");
+           "Interconnect between GPUs", "GMMU Bypass (NPC 2020): pcie");
   t.count("nvlinks_per_pair", nvlinks_per_pair, {1, 18}, "NVLinks between each pair of GPUs of a mesh",
           "assumed")
       .only_when(sibling("fabric").is("nvlink_mesh"));

@@ -10,7 +10,7 @@ void LinkDefaults::describe(ParamTable& t) {
              "half of the 140 ns switch of MGPUSim's PCIe connector; for real machines assumed");
   t.bandwidth("pcie_bandwidth", pcie_bandwidth, bandwidths,
               "Bandwidth per direction of a PCIe slot without a stated speed or width",
-              "PCIe 3.0: 8 GT/s x 16 lanes / 8 (16 GB/s, as GMMU Bypass counts it)");
+              "PCIe 3.0: 8 GT/s x 16 lanes / 8 (16 GB/s, as GMMU Bypass (NPC 2020) counts it)");
   t.duration("nvlink_latency", nvlink_latency, latencies, "Latency of an NVLink", "assumed");
   t.bandwidth("nvlink_bandwidth", nvlink_bandwidth, bandwidths,
               "Bandwidth per direction of one NVLink 2, 3 or 4 (V100, A100, H100)",

@@ -9,16 +9,16 @@ namespace farfault::topologies {
 
 void MemoryParams::describe(ParamTable& t) {
   t.bytes("page_size", page_size, {ByteSize{4096}, ByteSize{2 * 1024 * 1024}},
-          "Base page size: 4KiB, 64KiB or 2MiB", "GMMU Bypass, section 5.1: 4 KB");
+          "Base page size: 4KiB, 64KiB or 2MiB", "GMMU Bypass (NPC 2020), section 5.1: 4 KB");
   t.count("train", train, {1, 16},
           "Maximum consecutive lines per simulator message; timing is kept per line, interleaving is not. 1: "
           "single lines",
           "simulator setting for speed; its effect is measured in bench/studies/trains");
   page_sizes.describe(t, "page_sizes", "Page-size and coalescing policy",
-                      "GMMU Bypass, section 5.1: one page size");
+                      "GMMU Bypass (NPC 2020), section 5.1: one page size");
   t.text("large_pages", large_pages,
          "Buffers with large pages, where a whole one fits: none, all, or names separated by commas",
-         "GMMU Bypass, section 5.1: one page size")
+         "GMMU Bypass (NPC 2020), section 5.1: one page size")
       .only_when(facts::kBuffersAreChosen);
   t.bytes("large_page_size", large_page_size, {ByteSize{4096}, ByteSize{1 << 30}},
           "Large page size: 512 or 512 x 512 base pages, with 64KiB base pages 32 or 32 x 512",
@@ -39,7 +39,7 @@ void MemoryParams::describe(ParamTable& t) {
          "assumed")
       .only_when(facts::kFirstTouch);
   remote_touch.describe(t, "remote_touch", "Remote-access policy",
-                        "GMMU Bypass, section 2.2: direct cache access, page migration");
+                        "GMMU Bypass (NPC 2020), section 2.2: direct cache access, page migration");
   fault_path
       .describe(t, "fault_path", "Fault path: component that records faults and notifies the driver",
                 "assumed: PCIe ATS, where the IOMMU has a page request queue; NVIDIA: gpu")

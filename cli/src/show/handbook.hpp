@@ -15,9 +15,9 @@ namespace farfault::cli {
 std::string handbook_folder(std::string const& program);
 
 // The places that define `word` (a parameter, statistic, command or term; case does not matter), as paths
-// with anchors. If it is no name, but the last part or parts of names, or a statistic as `farfault compare`
-// prints it: the place of the name or, of several names, a line "NAME  PLACE" for each. Throws UserError if
-// the handbook does not define it.
+// with anchors. For the last part or parts of names, or a statistic as `farfault compare` prints it: the
+// place of the name or, of several names, a line "NAME  PLACE" for each. Throws UserError if the handbook
+// does not define it.
 std::vector<std::string> handbook_places(std::string const& folder, std::string const& word);
 
 // Shows a page in the user's browser. False without a display or xdg-open.

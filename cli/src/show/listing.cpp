@@ -38,7 +38,7 @@ Dependents dependents_in(ParameterSections const& sections) {
   return all;
 }
 
-// The parameters of one value of a choice: of a policy, those of its implementation.
+// The parameters of one value of a choice, such as the parameters of a policy.
 std::vector<std::string> parameters_of(ParameterSections::Section const& section, Param const& p,
                                        Choice const& choice, Dependents const& dependents) {
   auto const found = dependents.find(sibling(p.name).is(choice.name).within(section.name).text());

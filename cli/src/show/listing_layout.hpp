@@ -5,7 +5,7 @@
 //       Routing of L2 TLB misses
 //         centralized  always to the IOMMU
 //       Default  gmmu_bypass
-//       Source   GMMU Bypass, section 3
+//       Source   GMMU Bypass (NPC 2020), section 3
 //
 // Lines are wrapped between words, to at least kNarrowest columns; a longer word has its own line.
 #pragma once

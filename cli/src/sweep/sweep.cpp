@@ -262,7 +262,10 @@ class Sweep {
           err_, "farfault: {} runs are in progress in another process; rerun this command when it finishes\n",
           skipped_);
     if (options_.collect && missing != 0)
-      fmt::print(err_, "farfault: {} runs are missing; execute the sweep again without --collect\n", missing);
+      fmt::print(err_,
+                 "farfault: {} runs are missing; execute the sweep again without --collect "
+                 "(as a Slurm job: with --slurm)\n",
+                 missing);
     return failed == 0 && missing == 0 ? kDone : kRunFailed;
   }
 

@@ -33,7 +33,7 @@ struct StatInfo {
   std::string_view text;  // one sentence
   StatKind kind = StatKind::counter;
   std::uint32_t bins = 1;   // values per sample: 1, except for histograms
-  bool summed = false;      // stored as the sum over the components of this kind on a GPU (group sm.by_gpu)
+  bool summed = false;      // stored as the sum over the components of this kind on a device
   bool in_summary = false;  // of a level: included in the summary, because its last value is meaningful
 };
 static_assert(std::is_trivially_copyable_v<StatInfo>, "copied for each component of a machine");

@@ -2,7 +2,8 @@
 // Memory manager of the driver: page placement, first touch, migration, read-only copies, batches of faults,
 // eviction, moves within a GPU's memory. A cluster has one per machine, or one for all (memory_scope.hpp).
 //
-// - Models: first touch and migration (GMMU Bypass, section 2.2), read-only copies, batches and evictions
+// - Models: first touch and migration (GMMU Bypass, NPC 2020, section 2.2), read-only copies, batches and
+// evictions
 //   (Batch-aware unified memory, ASPLOS 2020, sections 2.2 and 3; NVIDIA's driver), compaction and coalescing
 //   (Mosaic, MICRO 2017, sections 4.4 and 5), operations of programs. Details: paging_driver*.cpp.
 // - Guarantees: the driver selects all frames, so that all IOMMUs agree. A frame is released only after
@@ -205,5 +206,6 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   // The same for a fault of this kind; zero for first touches that the IOMMU maps.
   Duration work(FaultKind kind, Duration takes, Cx& cx) const;
 };
+extern template class Component<PagingDriverSpec, PagingDriverState>;  // compiled in paging_driver.cpp
 
 }  // namespace farfault

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Remote-access policy: a GPU's access to a page on another device is served remotely, or the page migrates
-// to the GPU, or the GPU gets a copy (GMMU Bypass, section 2.2). Each IOMMU has its own object, which sees
-// the requests of its GPUs.
+// to the GPU, or the GPU gets a copy (GMMU Bypass, NPC 2020, section 2.2). Each IOMMU has its own object,
+// which sees the requests of its GPUs.
 //
 // - moves_pages(): pages may migrate. may_move(): touches of a page at `frame` by `gpu` are counted. Both are
 //   functions of the parameters and arguments only.

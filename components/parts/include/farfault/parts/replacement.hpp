@@ -4,7 +4,10 @@
 // - victim() is called when a key is inserted into a set without an empty way, and returns a way of the set.
 //   The new key replaces the key there.
 // - The view has the keys of the set and the time of each one's last use, counted in uses of the whole array
-//   (an insertion is a use).
+//   (an insertion is a use). The times of a set differ, so they order its keys by recency. The view has no
+//   current time.
+// - Each array has its own object, with the same parameters: a policy that draws random numbers has the same
+//   sequence in each array.
 // - wants() is called once, before any other function, and enables data that has a cost. insertions: the
 //   insertion time of each key, on the same clock. uses: calls of used() at each hit, and of inserted() after
 //   each insertion into an empty way or a victim's.
