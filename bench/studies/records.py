@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """results.json.xz: every figure of every run of a study, compressed JSON.
 
-The same figures give the same bytes. Fractions have nine significant digits: more would be most of the file. Read it with `xz -dc results.json.xz`, or with read().
+The same figures give the same bytes. Fractions of a run have six significant digits (means nine), and its digest has 16 of 32 hexadecimal digits: more
+would be most of the file. Read it with `xz -dc results.json.xz`, or with read().
 """
 import json
 import lzma
@@ -10,22 +11,22 @@ from pathlib import Path
 NAME = "results.json.xz"
 
 
-def rounded(value):
+def rounded(value, digits):
     if isinstance(value, float):
-        return float(f"{value:.9g}")
+        return float(f"{value:.{digits}g}")
     if isinstance(value, dict):
-        return {name: rounded(inner) for name, inner in value.items()}
-    return [rounded(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {name: inner[:16] if name == "digest" else rounded(inner, digits) for name, inner in value.items()}
+    return [rounded(inner, digits) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def write(folder, **document):
     """Lists are written with one item per line. Replaces the file."""
     parts = []
-    for name, value in rounded(document).items():
+    for name, value in document.items():
         if isinstance(value, list):
-            text = "[\n" + ",\n".join("  " + json.dumps(item) for item in value) + "\n ]"
+            text = "[\n" + ",\n".join("  " + json.dumps(item) for item in rounded(value, 6)) + "\n ]"
         else:
-            text = json.dumps(value, indent=1).replace("\n", "\n ")
+            text = json.dumps(rounded(value, 9), indent=1).replace("\n", "\n ")
         parts.append(f" {json.dumps(name)}: {text}")
     text = "{\n" + ",\n".join(parts) + "\n}\n"
     (Path(folder) / NAME).write_bytes(lzma.compress(text.encode(), check=lzma.CHECK_CRC32, preset=9 | lzma.PRESET_EXTREME))

@@ -33,9 +33,25 @@ def small_tag(tag):
     return re.sub(r'(?<= d=")[^"]*', lambda m: re.sub(r"\s*([A-Za-z])\s*", r"\1", m[0].strip()), tag)
 
 
+def named_styles(svg):
+    """Each style that occurs several times has a name: a class in the figure's style sheet."""
+    styles = re.findall(r' style="([^"]*)"', svg)
+    names = {style: f"s{i}" for i, style in enumerate(dict.fromkeys(s for s in styles if styles.count(s) > 1))}
+    svg = re.sub(r' style="([^"]*)"', lambda m: f' class="{names[m[1]]}"' if m[1] in names else m[0], svg)
+    sheet = "\n".join(f".{name}{{{style}}}" for style, name in names.items())
+    return svg.replace("</style>", f"\n{sheet}</style>", 1)
+
+
+def without_unused(svg):
+    """Without comments and without names of parts that nothing refers to."""
+    used = set(re.findall(r"#([^)\"]+)", svg))
+    return re.sub(r' id="([^"]*)"', lambda m: m[0] if m[1] in used else "", re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL))
+
+
 def small(svg):
     """With a tenth of a point as the resolution, and without indentation. Texts stay."""
-    return re.sub(r">\s+<", ">\n<", re.sub(r"<[^>]*>", lambda m: small_tag(m[0]), svg))
+    svg = re.sub(r">\s+<", ">\n<", re.sub(r"<[^>]*>", lambda m: small_tag(m[0]), svg))
+    return named_styles(without_unused(svg))
 
 
 def save(figure, path, title, description):

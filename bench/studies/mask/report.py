@@ -357,5 +357,5 @@ def write(folder, measured, made):
         if measured.get(name):
             for function in functions:
                 lines += function(f)
-    lines += ["", "The digest of each run is in results.json.xz."]
+    lines += ["", "The first half of each digest is in results.json.xz."]
     (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")

@@ -344,5 +344,5 @@ def write(folder, measured, made):
                 lines += function(f)
     if measured.get("homogeneous") or measured.get("heterogeneous"):
         lines += hit_rates(f)
-    lines += ["", "The digest of each run is in results.json.xz."]
+    lines += ["", "The first half of each digest is in results.json.xz."]
     (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")

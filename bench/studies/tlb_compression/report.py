@@ -204,5 +204,5 @@ def write(folder, measured, made, sizes, graphs=()):
     for name, section in sections.SECTIONS.items():
         if measured.get(name):
             lines += section(f, PAPER, graphs)
-    lines += ["", "The digest of each run is in results.json.xz."]
+    lines += ["", "The first half of each digest is in results.json.xz."]
     (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")

@@ -142,5 +142,5 @@ def write(folder, measured, made):
                 lines += function(f)
     if measured.get("checks"):
         lines += lines_check.section(measured)
-    lines += constants() + ["", "The digest of each run is in results.json.xz."]
+    lines += constants() + ["", "The first half of each digest is in results.json.xz."]
     (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")
