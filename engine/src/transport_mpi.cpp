@@ -106,9 +106,10 @@ class MpiTransport final : public Transport {
       done.bytes_sent += (1 + events.size()) * sizeof(Event);
     }
     done.messages_sent = neighbours.size();
-    if (of_all)
-      MPI_Iallreduce(&mine, &done.all.emplace(), 1, summary_, add_summaries_, MPI_COMM_WORLD,
-                     &first_.emplace_back());
+    if (of_all) {
+      done.all = Summary{};
+      MPI_Iallreduce(&mine, &*done.all, 1, summary_, add_summaries_, MPI_COMM_WORLD, &first_.emplace_back());
+    }
     std::size_t come = 0;
     std::uint32_t polls = 0;
     backoff_.wait_until([&] {
