@@ -88,7 +88,7 @@ OWN = {"gmmu_bypass": ["remote_predictions", "correct_remote_predictions"], "mos
 
 
 def close(a, b):
-    """Of figures in results.json.xz, which have six digits."""
+    """For figures in results.json.xz, which have six digits."""
     return a is not None and b is not None and abs(a - b) < 1e-5 * max(1, abs(a), abs(b))
 
 
@@ -298,6 +298,8 @@ def main():
                   '<g>\n<path d="M-0.4 1.2L3 0z"/>\n<text x="2.3">0.449</text>\n</g>', "a figure without indentation")
             check(vector.small('<svg><style>*{}</style><!-- b --><path id="a" style="fill: #fff"/><g id="b"><use href="#a" style="fill: #fff"/></g></svg>') ==
                   '<svg><style>*{}\n.s0{fill: #fff}</style><path id="a" class="s0"/><g><use href="#a" class="s0"/></g></svg>', "a figure with named styles")
+            run = {"digest": "0123456789abcdef0123456789abcdef", "shares": [0.123456789, 7]}
+            check(records.rounded(run, 6) == {"digest": "0123456789abcdef", "shares": [0.123457, 7]}, "the figures of a run are cut")
             check_elsewhere(program, folder, rows, cells_on_ranks())
             check_missing(folder / "part", rows)
     print(checks.counts())
