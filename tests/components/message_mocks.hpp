@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The usual mocks of the protocols' messages, compiled once, in message_mocks.cpp: compiling them takes up to a
-// third of the time of a test file. Part of the precompiled header of test_components.
+// The usual mocks of the protocols' messages, compiled once, in message_mocks.cpp: compiling them takes up to
+// a third of the time of a test file. Part of the precompiled header of test_components.
 #pragma once
 
 #include "farfault/protocols/messages.hpp"

@@ -29,7 +29,6 @@
 namespace farfault::workloads::heartwall {
 namespace {
 
-
 struct Spec {
   std::uint64_t rows = 609;
   std::uint64_t cols = 590;

@@ -24,7 +24,6 @@
 namespace farfault::workloads::lulesh {
 namespace {
 
-
 struct Spec {
   std::uint64_t side = 20;
   std::uint32_t steps = 2;
