@@ -12,6 +12,8 @@
 
 #include "farfault/engine/error.hpp"
 
+namespace handbook_test {
+
 using namespace farfault;
 using namespace farfault::cli;
 
@@ -158,3 +160,5 @@ TEST_CASE("without a display, no browser is started") {
   for (auto const* variable : {"DISPLAY", "WAYLAND_DISPLAY"}) ::unsetenv(variable);
   CHECK(!open_in_browser("/tmp/index.html"));
 }
+
+}  // namespace handbook_test

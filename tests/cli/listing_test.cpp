@@ -10,6 +10,8 @@
 #include "capture.hpp"
 #include "show/listing_layout.hpp"
 
+namespace listing_test {
+
 using namespace farfault;
 
 namespace {
@@ -198,3 +200,5 @@ TEST_CASE("statistics --search lists the statistics and columns with all words")
   CHECK(none.code == 2);
   CHECK(none.err == "farfault: no statistic contains 'nosuchword'; use fewer or shorter words\n");
 }
+
+}  // namespace listing_test

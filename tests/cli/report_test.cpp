@@ -16,6 +16,8 @@
 #include "show/report/page.hpp"
 #include "show/report/sections.hpp"
 
+namespace report_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -377,3 +379,5 @@ TEST_CASE("report: a file that is not a result is rejected in one sentence") {
   CHECK(refused({}).find("--help") != std::string::npos);
   CHECK(!fs::exists(output));
 }
+
+}  // namespace report_test

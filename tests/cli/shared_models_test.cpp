@@ -12,6 +12,8 @@
 #include "small_study.hpp"
 #include "sweep/plan.hpp"
 
+namespace shared_models_test {
+
 namespace fs = std::filesystem;
 using namespace farfault;
 using namespace farfault::cli;
@@ -266,3 +268,5 @@ TEST_CASE("sweep: an error in a later run has the same message as one in the fir
              "memory.page_size = {low = \"4 KiB\", high = \"8 KiB\", scale = \"powers_of_two\"}\n")
             .find("memory.page_size = 8 KiB: must be 4KiB, 64KiB or 2MiB") != std::string::npos);
 }
+
+}  // namespace shared_models_test

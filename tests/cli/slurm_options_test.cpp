@@ -9,6 +9,8 @@
 
 #include "small_study.hpp"
 
+namespace slurm_options_test {
+
 namespace fs = std::filesystem;
 using namespace farfault::cli;
 
@@ -154,3 +156,5 @@ TEST_CASE("sweep: the sbatch options of a study are printed before any submissio
   CHECK(dry[6] == "  options   --partition=long -t10 (from the study)");
   CHECK(s.sweep({"--dry-run"}).out.find("options") == std::string::npos);
 }
+
+}  // namespace slurm_options_test

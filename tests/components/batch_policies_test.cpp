@@ -15,6 +15,8 @@
 #include "farfault/paging/prefetcher.hpp"
 #include "policies.hpp"
 
+namespace batch_policies_test {
+
 using namespace farfault;
 
 namespace {
@@ -397,3 +399,5 @@ TEST_CASE("replay policies issue a replay at the same moments as NVIDIA's driver
   }
   CHECK(test::names_of_known<FaultReplay>().size() == 6);
 }
+
+}  // namespace batch_policies_test

@@ -15,6 +15,8 @@
 #include "farfault/protocols/kernel.hpp"
 #include "policies.hpp"
 
+namespace compaction_test {
+
 using namespace farfault;
 
 namespace {
@@ -368,3 +370,5 @@ TEST_CASE("fragmentation: seed, GPU and memory size determine the occupied frame
   CHECK(free_frames(1, 0) != free_frames(1, 1));
   CHECK(free_frames(1, 0) != free_frames(2, 0));
 }
+
+}  // namespace compaction_test

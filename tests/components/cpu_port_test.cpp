@@ -6,6 +6,8 @@
 
 #include "fabric_bench.hpp"
 
+namespace cpu_port_test {
+
 using namespace farfault;
 using namespace farfault::fabric_bench;
 
@@ -249,3 +251,5 @@ TEST_CASE(
   CHECK(overtaken[0] > 0);
   CHECK(overtaken[1] > 0);
 }
+
+}  // namespace cpu_port_test

@@ -17,6 +17,8 @@
 #include "farfault/translation/walker.hpp"
 #include "hand_kernel.hpp"
 
+namespace large_pages_test {
+
 using namespace farfault;
 
 namespace {
@@ -377,3 +379,5 @@ TEST_CASE(
                        {{0, kLarge}, 3}, {{0, 0}, 256}, {{kFirstCpu, 0}, 256}, {{kFirstCpu, kLarge}, 2}});
   CHECK(one.memory.iommu_table().mapped_pages() == 12 * 256);
 }
+
+}  // namespace large_pages_test

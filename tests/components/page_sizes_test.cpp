@@ -7,6 +7,8 @@
 #include "paging_driver_bench.hpp"
 #include "sm_bench.hpp"
 
+namespace page_sizes_test {
+
 using namespace farfault;
 using mock::always;
 using mock::in_use;
@@ -216,3 +218,5 @@ TEST_CASE("driver: while a base page of a large page is copied, no other part is
   CHECK(b.copies[1]->records()[0].message.bytes == 4096);
   CHECK(b.driver.state().table.mapped_pages() == 2);
 }
+
+}  // namespace page_sizes_test

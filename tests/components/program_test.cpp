@@ -10,6 +10,8 @@
 #include "hand_kernel.hpp"
 #include "mock.hpp"
 
+namespace program_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -238,3 +240,5 @@ TEST_CASE("pages in ranges: a page of several ranges counts once, in any order o
   CHECK(HostPages().empty());
   CHECK(HostPages().find(0) == nullptr);
 }
+
+}  // namespace program_test

@@ -12,6 +12,8 @@
 #include "hand_kernel.hpp"
 #include "mock.hpp"
 
+namespace relaunch_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -360,3 +362,5 @@ TEST_CASE("relaunch: no run begins that would exceed the maximum number of launc
     CHECK(b.host.has_finished(0));
   }
 }
+
+}  // namespace relaunch_test

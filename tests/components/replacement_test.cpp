@@ -14,6 +14,8 @@
 #include "farfault/parts/set_associative.hpp"
 #include "policies.hpp"
 
+namespace replacement_test {
+
 using namespace farfault;
 using test::chosen;
 
@@ -177,3 +179,5 @@ TEST_CASE("an array with zero slots can be constructed, sampled and saved") {
     CHECK(none.slots() == 0);
   }
 }
+
+}  // namespace replacement_test

@@ -12,6 +12,8 @@
 
 #include "choices.hpp"
 
+namespace tlb_organization_test {
+
 using namespace farfault;
 using test::kLru;
 
@@ -365,3 +367,5 @@ TEST_CASE("a plain TLB replaces entries by its replacement policy") {
   CHECK(left_by(kLru) == 1);
   CHECK(left_by(fifo) == 2);
 }
+
+}  // namespace tlb_organization_test

@@ -9,6 +9,8 @@
 #include "farfault/memory/walk_reads.hpp"
 #include "policies.hpp"
 
+namespace translation_aware_bypass_test {
+
 using namespace farfault;
 
 namespace {
@@ -162,3 +164,5 @@ TEST_CASE("translation-aware bypass: reads and hits of each depth are counted fr
   CHECK(s.stat("fourth_reads") == 17);
   CHECK(s.stat("fourth_hits") == 7);
 }
+
+}  // namespace translation_aware_bypass_test

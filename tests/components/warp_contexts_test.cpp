@@ -10,6 +10,8 @@
 #include <set>
 #include <vector>
 
+namespace warp_contexts_test {
+
 using namespace farfault;
 
 namespace {
@@ -357,3 +359,5 @@ TEST_CASE(
   }
   CHECK(equal);
 }
+
+}  // namespace warp_contexts_test

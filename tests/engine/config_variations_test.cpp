@@ -4,6 +4,8 @@
 
 #include "farfault/engine/config.hpp"
 
+namespace config_variations_test {
+
 using namespace farfault;
 
 namespace {
@@ -148,3 +150,5 @@ TEST_CASE("only a key set at its place and bound to a lasting Spec can vary") {
   CHECK_FALSE(config.can_vary("a.entries", kFile, 1));
   CHECK_FALSE(config.vary("a.entries", "4", kFile, 1));
 }
+
+}  // namespace config_variations_test

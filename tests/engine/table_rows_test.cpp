@@ -9,6 +9,8 @@
 
 #include "farfault/engine/histogram.hpp"
 
+namespace table_rows_test {
+
 using namespace farfault;
 
 TEST_CASE("a histogram counts zeros in bin 0, then by powers of two, and larger values in its last bin") {
@@ -52,3 +54,5 @@ TEST_CASE("rows arrive unchanged, with their component and table, numbers and an
   CHECK(std::pair(read[2].component, read[2].table) == std::pair(9U, 1U));
   for (std::size_t i = 0; i < 3; ++i) CHECK(read[i].cells == cells[i]);
 }
+
+}  // namespace table_rows_test

@@ -11,6 +11,8 @@
 #include "sample_digest.hpp"
 #include "scratch.hpp"
 
+namespace digest_test {
+
 using namespace farfault;
 using namespace farfault::results;
 
@@ -88,3 +90,5 @@ TEST_CASE("the digest covers every piece of a long dataset") {
         CHECK(digest_after_flip(path, dataset, row * 300 + column) != base);
       }
 }
+
+}  // namespace digest_test

@@ -18,6 +18,8 @@
 #include "sample.hpp"
 #include "scratch.hpp"
 
+namespace durability_test {
+
 using namespace farfault;
 using namespace farfault::results;
 
@@ -207,3 +209,5 @@ TEST_CASE("a full disk is one RunError at any point, keeps the last flush and do
   }
   CHECK(failures >= 15);
 }
+
+}  // namespace durability_test

@@ -10,6 +10,8 @@
 #include "scratch.hpp"
 #include "writing/rows.hpp"
 
+namespace packed_chunk_test {
+
 using namespace farfault;
 using namespace farfault::results;
 
@@ -89,3 +91,5 @@ TEST_CASE("a chunk equal to the previous one is packed equally, and a different 
     CHECK(pack(a) == first);
   }
 }
+
+}  // namespace packed_chunk_test

@@ -11,6 +11,8 @@
 
 #include "run_model.hpp"
 
+namespace applications_test {
+
 using namespace farfault;
 using test::application_on;
 using test::each;
@@ -371,3 +373,5 @@ TEST_CASE("applications: a GPU or SM that does not exist is rejected in one sent
   refused(application_on("second", 1, range(6, 9)),
           "application 'second' is assigned to SM 8, but a GPU has 8, numbered from 0");
 }
+
+}  // namespace applications_test

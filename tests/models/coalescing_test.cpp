@@ -9,6 +9,8 @@
 #include "farfault/workloads/allocations.hpp"
 #include "run_model.hpp"
 
+namespace coalescing_test {
+
 using namespace farfault;
 using test::each;
 using test::ModelRun;
@@ -255,3 +257,5 @@ TEST_CASE("page sizes: large pages alone take whole large frames for each buffer
     if (placement != "first_touch") CHECK(allocated.kernel_time() == large.kernel_time());
   }
 }
+
+}  // namespace coalescing_test

@@ -11,6 +11,8 @@
 
 #include "run_model.hpp"
 
+namespace nodes_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -319,3 +321,5 @@ TEST_CASE("an unknown scope is rejected with the list of scopes") {
   CHECK(refusal(std::string(kSmall) + kTransposed + "memory.scope = \"rack\"\n")
             .find("memory.scope: 'rack' is not one of: cluster, node") != std::string::npos);
 }
+
+}  // namespace nodes_test

@@ -8,6 +8,8 @@
 
 #include "run_model.hpp"
 
+namespace replacement_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -100,3 +102,5 @@ TEST_CASE("the statistics of a cache's or TLB's policy are stored under the key 
         "iommu.tlb_organization", "gpu.gmmu.walk_cache_organization", "iommu.walk_cache_organization"})
     CHECK(kinds.count(key) == 1);
 }
+
+}  // namespace replacement_test

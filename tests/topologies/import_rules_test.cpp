@@ -12,6 +12,8 @@
 #include "formats.hpp"
 #include "import_case.hpp"
 
+namespace import_rules_test {
+
 using namespace farfault;
 using namespace farfault::topologies;
 
@@ -129,3 +131,5 @@ TEST_CASE("every element that an importer reads has a catch-all rule") {
     CHECK(any);
   }
 }
+
+}  // namespace import_rules_test

@@ -9,6 +9,8 @@
 
 #include "farfault/topologies/load.hpp"
 
+namespace routing_test {
+
 using namespace farfault;
 using namespace farfault::topologies;
 
@@ -203,3 +205,5 @@ TEST_CASE("routes have the cost found by Bellman-Ford, on every built-in machine
     }
   }
 }
+
+}  // namespace routing_test

@@ -6,7 +6,7 @@
 #include "../../workloads/src/random.hpp"
 #include "warp_walk.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::dense_test {
 using namespace test;
 
 TEST_CASE("vectoradd: each thread reads a[i] and b[i] and writes c[i], once") {
@@ -327,4 +327,4 @@ TEST_CASE("stream: a lane width that is not a power of two is rejected") {
         }) == "bytes_per_lane = 12: must be 1, 2, 4, 8 or 16");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::dense_test

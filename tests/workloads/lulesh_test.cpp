@@ -7,7 +7,7 @@
 #include "../../workloads/src/lulesh_programs.hpp"
 #include "buffer_accesses.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::lulesh_test {
 using namespace test;
 using namespace test::meshes;
 
@@ -355,4 +355,4 @@ TEST_CASE("lulesh: a cube of one element is rejected") {
   CHECK(error_of([] { build("lulesh", {{"side", "1"}}); }).find("2 to 512") != std::string::npos);
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::lulesh_test

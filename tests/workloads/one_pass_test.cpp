@@ -8,7 +8,7 @@
 
 #include "pass_values.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::one_pass_test {
 using namespace test;
 using namespace test::passes;
 
@@ -216,4 +216,4 @@ TEST_CASE("scalar_product: loads, barriers and uses match the loops") {
         }) == "length = 1000: must be a multiple of 64");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::one_pass_test

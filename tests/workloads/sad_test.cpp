@@ -7,7 +7,7 @@
 
 #include "block_runs.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::sad_test {
 using namespace test;
 using namespace test::grids;
 
@@ -147,4 +147,4 @@ TEST_CASE("sad: a frame with a fractional number of macroblocks is rejected") {
         }) == "width = 100: must be a multiple of 16, the side of a macroblock");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::sad_test

@@ -7,7 +7,7 @@
 
 #include "lane_accesses.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::srad_test {
 using namespace test;
 using namespace test::lanes;
 namespace {
@@ -340,4 +340,4 @@ TEST_CASE("backprop: inputs that are not a multiple of the block are rejected") 
   CHECK(error_of([] { build("backprop", {{"inputs", "100"}}); }) == "inputs = 100: must be a multiple of 16");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::srad_test
