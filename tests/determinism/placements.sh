@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # One digest per model for any placement of its components: threads, MPI ranks, partitions, lanes merged or not.
 #
-#   tests/determinism/placements.sh [full [REPEATS]]   full: PHOLD and four models in every combination of threads
-#                                                      {1,2,4,8}, ranks {1,2,3} and partitions, REPEATS (2) times
+#   tests/determinism/placements.sh [all | full [REPEATS]]
+#     without argument: every model with seven of the placements below, which rotate
+#     all: every model with each placement
+#     full: PHOLD and four models in every combination of threads {1,2,4,8}, ranks {1,2,3} and partitions, REPEATS (2) times
 . "$(dirname "$0")/../support/script.sh"
 
 # ranks, threads, and further arguments
+reference_placement="1 1 --partitions one"
 alone=(
-  "1 1 --partitions one"
   "1 1 --partitions one"
   "1 1 --partitions device"
   "1 1 --partitions device --no-merge"
@@ -39,18 +41,18 @@ placed() { # RANKS THREADS WORD ...: runs the model under test; prints its diges
 }
 
 declare -A digests
-next_across=0
-# one_digest NAME WORD ...: runs the model with these arguments
+scope=${1:-} next_alone=0 next_across=0
+# one_digest NAME WORD ...: runs the model with these arguments. Consecutive models use consecutive placements; four
+# does not divide the number of placements of one process, so selections differ.
 one_digest() {
-  local name=$1 placements=("${alone[@]}") digest reference="" placement same=1
+  local name=$1 placements=("$reference_placement") digest reference="" placement same=1
   shift
   model=("$@")
-  # Starting ranks takes longer than the model: each model uses three placements in rotation.
-  if have_ranks; then
-    for _ in 1 2 3; do
-      placements+=("${across[next_across++ % ${#across[@]}]}")
-    done
-  fi
+  local few=4 few_across=2
+  [ "$scope" = all ] && few=${#alone[@]} few_across=${#across[@]}
+  for _ in $(seq "$few"); do placements+=("${alone[next_alone++ % ${#alone[@]}]}"); done
+  have_ranks || few_across=0
+  for _ in $(seq "$few_across"); do placements+=("${across[next_across++ % ${#across[@]}]}"); done
   for placement in "${placements[@]}"; do
     # shellcheck disable=SC2086
     digest=$(placed $placement)

@@ -3,9 +3,10 @@
 # A run that was stopped, killed, or lost a rank has the digest of an uninterrupted run when it is resumed with another
 # placement.
 #
-#   tests/determinism/resume.sh [KILLS [SEED]]    KILLS: number of random kill -9 (6); SEED: seed of their times
+#   tests/determinism/resume.sh [STOPS [SEED]]    STOPS (1): SIGTERMs per model, and a third of the number of kill -9;
+#                                                 SEED: seed of their times
 . "$(dirname "$0")/../support/script.sh"
-kills=${1:-6}
+stops=${1:-1}
 seed=${2:-$RANDOM}
 RANDOM=$seed
 echo "moments of seed $seed"
@@ -111,10 +112,10 @@ killed() { # NAME
   right "$1 that was killed"
 }
 
-try() {  # NAME: stops the model under test three times, and more often if it ended first each time
+try() {  # NAME: stops the model under test STOPS times, and more often if it ended first each time
   undisturbed "$1"
   interrupted=0
-  for _ in 1 2 3; do stopped_by TERM "$1" "1 1"; done
+  for _ in $(seq "$stops"); do stopped_by TERM "$1" "1 1"; done
   for _ in $(seq 20); do
     [ "$interrupted" -gt 0 ] && break
     stopped_by TERM "$1" "1 1"
@@ -210,7 +211,7 @@ model=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=
 every=(--checkpoint-minutes 0.002)
 undisturbed "stream, periodic checkpoints,"
 interrupted=0
-for _ in $(seq "$kills"); do killed "stream"; done
+for _ in $(seq $((3 * stops))); do killed "stream"; done
 for _ in $(seq 20); do
   [ "$interrupted" -gt 0 ] && break
   killed "stream"

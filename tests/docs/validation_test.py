@@ -32,7 +32,7 @@ def averages_of_paper(study):
 
 def gmmu_bypass():
     measured = {row["series"]: row for row in results("gmmu_bypass")["rows"]
-                if row["figure"] == "5" and row["placement"] == "first_touch" and row["workload"] == "average"}
+                if row["figure"] == "5" and row["placement"] == "recorded" and row["workload"] == "average"}
     both = [measured[f"bypass_over_{other}"] for other in ("distributed", "centralized")]
     return [row["measured"] for row in both], [row["paper"] for row in both]
 

@@ -121,6 +121,26 @@ def variations(program):
             all(len(set(v)) == len(v) > 1 for v in values.values()))
 
 
+def accepted_variations(program, folder):
+    """The program accepts the configuration of each variation; it refuses a combination that no machine has."""
+    found = sensitivity.Sensitivity(provenance.Program(program), ["relu"], ["recorded"], 0.25, folder).runs
+    runs = list(sweeps.by_name([by["relu"]["distributed"] for by in found.values()]).values())
+    pages = folder / "no_pages.csv"
+    pages.write_text("page,device\n")
+    sweep = sweeps.Sweep(provenance.Program(program), folder, None)
+
+    def collected(settings):
+        for run in runs:
+            run.settings = {**run.settings, **settings}
+        file = sweep._write("accepted", runs, {run.source.name: pages for run in runs})
+        return subprocess.run([program, "sweep", file, "--collect", "--progress", "off"], capture_output=True, text=True)
+
+    accepted, refused = collected({}), collected({"memory.compaction": '"cac"'})
+    if accepted.returncode != 1:  # 1: no run has a result yet
+        print(accepted.stderr)
+    return len(runs) > 60 and accepted.returncode == 1 and refused.returncode == 2 and "memory.compaction" in refused.stderr
+
+
 def main():
     program = (Path(sys.argv[1]).parent / "farfault").resolve()
     linked = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
@@ -137,6 +157,7 @@ def main():
             check(len(seen) == len(study.DESIGNS), f"{workload}: only {len(seen)} digests of {len(study.DESIGNS)} designs: {seen}")
         check(recorded(program, Path(scratch), ranks), "a recorded map")
         check(variations(program), "the variations")
+        check(accepted_variations(program, Path(scratch)), "configurations of the variations")
         check(one_name_each(program, Path(scratch)), "names of runs")
         check(grid_of_one_map(Path(scratch)), "the grid")
         check(one_map_with_room(program, Path(scratch)), "the page map with room")

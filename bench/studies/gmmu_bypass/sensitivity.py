@@ -22,7 +22,8 @@ MOVING = "first_touch"  # placement of the runs with migration
 OTHER = ("application.", "workload.", "run.", "limits.", "machine.", "links.", "routing.", "memory.placement")
 ABSENT = ("driver.batch.", "gpu.memory_cache.", "gpu.l2_cache.partition_latency", "gpu.sm.thread_oversubscription.",
           "gpu.sm.throttling.", "gpu.sm.virtual_thread.", "fabric.compressed.", "gpu.compressed.", "nic.")  # mechanisms that the preset does not use
-IDLE = {"cpu.dram.capacity": "never full", "driver.allocation_latency": "programs allocate nothing", "memory.compaction_threshold": "nothing is compacted"} | dict.fromkeys(
+IDLE = {"cpu.dram.capacity": "never full", "driver.allocation_latency": "programs allocate nothing",
+        "memory.compaction": "the preset's frames are of one size", "memory.compaction_threshold": "nothing is compacted"} | dict.fromkeys(
     ("fabric.buffer", "fabric.inbound", "fabric.memory_credits", "gpu.l1_cache.remote_credits"),
     "0: follows other parameters; among the variations above")
 GIVEN = {key: "none in the preset; among the variations above" for key in ("iommu.tlb_entries", "iommu.tlb_ways")}
