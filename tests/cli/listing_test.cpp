@@ -104,7 +104,7 @@ TEST_CASE("params: a choice has its values and their texts, and no other paramet
 }
 
 TEST_CASE("listings are wrapped between words to the width of the terminal") {
-  for (std::size_t columns : {20, 60, 100, 200}) {
+  for (std::size_t const columns : {20U, 60U, 100U, 200U}) {
     CAPTURE(columns);
     std::istringstream lines(listed("", columns));
     std::size_t longest = 0, blank_ends = 0;

@@ -235,7 +235,7 @@ TEST_CASE("report: links drawn as one show the utilization of the busiest at eac
     auto const name = "gpu" + std::to_string(g);
     run["nodes"].push_back({name, "gpu", ""});
     run["links"].push_back({0, g + 1, "pcie"});
-    auto const more = g == 3 ? 9 : 0;
+    auto const more = g == 3 ? 9U : 0U;
     run["link_use"].push_back(
         {{"link", g},
          {"from", name},

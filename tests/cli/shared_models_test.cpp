@@ -25,11 +25,11 @@ constexpr char const* kStudy = "a/study.toml";
 // Together these bases use the parameters of every kind of machine.
 constexpr char const* kBases[] = {
     "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"stream\"\n",
-    "include = [\"paper-batch-aware\"]\nworkload.name = \"stream\"\nmachine.topology = \"generic\"\n"
-    "machine.cluster.machines = 2\ngpu.l2_cache.partitions = 2\niommu.tlb_entries = 64\n"
-    "gpu.memory_cache.size = \"1 MiB\"\n",
-    "include = [\"paper-mosaic\"]\n[[application]]\nname = \"one\"\nworkload = \"stream\"\n[[application]]\n"
-    "name = \"two\"\nworkload = \"relu\"\n"};
+    ("include = [\"paper-batch-aware\"]\nworkload.name = \"stream\"\nmachine.topology = \"generic\"\n"
+     "machine.cluster.machines = 2\ngpu.l2_cache.partitions = 2\niommu.tlb_entries = 64\n"
+     "gpu.memory_cache.size = \"1 MiB\"\n"),
+    ("include = [\"paper-mosaic\"]\n[[application]]\nname = \"one\"\nworkload = \"stream\"\n[[application]]\n"
+     "name = \"two\"\nworkload = \"relu\"\n")};
 
 std::string toml_of(ParamKind kind, std::string const& text) {
   bool const bare = kind == ParamKind::count || kind == ParamKind::number || kind == ParamKind::flag ||

@@ -167,7 +167,7 @@ TEST_CASE(
   Sizes const sizes{4, 1, 256, 256};
   constexpr std::uint32_t kReads = 250;
   std::vector<std::uint64_t> overtaken;
-  for (std::size_t const congested : {0, 1}) {
+  for (std::size_t const congested : {0U, 1U}) {
     Bench b;
     auto gpu_spec = port_spec(0, 0, sizes, to_cpu);
     gpu_spec.outbound = kReads;

@@ -115,7 +115,7 @@ TEST_CASE("under every replacement policy, a loaded array continues like the sav
 TEST_CASE("fifo replaces the oldest key, however it is used") {
   PolicyChoice<Replacement> const choice("fifo");
   SetAssociative array(1, 3, choice);
-  for (std::uint64_t const key : {10, 11, 12}) array.insert(0, key);
+  for (std::uint64_t const key : {10U, 11U, 12U}) array.insert(0, key);
   array.find(0, 10);
   CHECK(array.insert(0, 13).evicted == 10);
   array.find(0, 11);

@@ -15,7 +15,7 @@ using namespace farfault;
 
 TEST_CASE("a histogram counts zeros in bin 0, then by powers of two, and larger values in its last bin") {
   Histogram<6> h;
-  for (std::uint64_t const v : {0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32}) h.add(v);
+  for (std::uint64_t const v : {0U, 1U, 2U, 3U, 4U, 7U, 8U, 15U, 16U, 31U, 32U}) h.add(v);
   h.add(std::numeric_limits<std::uint64_t>::max());
   CHECK(h.bins == std::array<std::uint64_t, 6>{1, 1, 2, 2, 2, 4});
 }

@@ -17,8 +17,6 @@ using test::ModelRun;
 
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
-
 PagingDriver const& driver_of(ModelRun& run) {
   PagingDriver const* driver = nullptr;
   each<PagingDriver>(run.system(), [&](PagingDriver const& d) { driver = &d; });

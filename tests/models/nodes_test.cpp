@@ -50,7 +50,9 @@ std::size_t check_equal(ModelRun& alone, ModelRun& cluster, std::uint32_t machin
   auto const expected = figures_of(alone, 0);
   auto const found = figures_of(cluster, machine);
   std::size_t compared = 0;
-  for (auto const& [path, values] : expected) {
+  for (auto const& component : expected) {
+    auto const& path = component.first;
+    auto const& values = component.second;
     auto const name = name_in(path, "m" + std::to_string(machine));
     INFO(path, " as ", name);
     REQUIRE(found.contains(name));

@@ -92,7 +92,7 @@ TEST_CASE("transpose: a tile's block writes at (column, row) the element read at
         }
       });
     });
-    for (int b = 0; b < 8; ++b) {
+    for (std::size_t b = 0; b < 8; ++b) {
       CHECK(read[b].size() == 64 * 64);
       CHECK(read[b] == written[b]);
     }
@@ -119,7 +119,7 @@ TEST_CASE("pointer_chase: every element is visited once per round, and each load
   std::set<VirtAddr> const distinct(loads.begin(), loads.begin() + 1000);
   CHECK(distinct.size() == 1000);
   CHECK(*distinct.rbegin() == buffer(w, "chain").base + 999 * 256);
-  for (int i = 0; i < 500; ++i) CHECK(loads[i] == loads[i + 1000]);
+  for (std::size_t i = 0; i < 500; ++i) CHECK(loads[i] == loads[i + 1000]);
   CHECK_FALSE(std::is_sorted(loads.begin(), loads.begin() + 1000));
   walk(w.kernel(0), 32, [](auto, auto, auto, WarpInstruction const& in) {
     CHECK(in.wait_loads);

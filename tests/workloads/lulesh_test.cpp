@@ -33,7 +33,9 @@ TEST_CASE("lulesh: no kernel reads unwritten data, and each writes all elements 
               REQUIRE_MESSAGE((b->host_written || written.contains(a)), b->name);
           });
         });
-        for (auto const& [array, where] : stores) {
+        for (auto const& stored : stores) {
+          auto const& array = stored.first;
+          auto const& where = stored.second;
           CAPTURE(array);
           if (name != "acceleration_boundary") CHECK(where.size() == buffer(w, array).bytes / 8);
           for (auto const& [a, count] : where) {
@@ -225,10 +227,11 @@ TEST_CASE("lulesh: the loads and stores of all kernels in two time steps match l
         });
       });
     }
-    for (auto const& [name, values] : memory) {
+    for (auto const& array : memory) {
+      auto const& name = array.first;
       CAPTURE(name);
       // The reductions are excluded.
-      if (!name.starts_with("min_dt")) CHECK(values == plain.arrays.at(name));
+      if (!name.starts_with("min_dt")) CHECK(array.second == plain.arrays.at(name));
     }
   }
 }
