@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace farfault::topologies::import_rules {
+namespace farfault::topologies::import_tests {
 
 struct ImportCase {
   std::string_view rule;
@@ -23,4 +23,4 @@ std::vector<ImportCase> hwloc_cases();
 std::vector<ImportCase> graph_cases();    // GraphML and TOML
 std::vector<ImportCase> cluster_cases();  // ibnetdiscover, topograph
 
-}  // namespace farfault::topologies::import_rules
+}  // namespace farfault::topologies::import_tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import_case.hpp"
 
-namespace farfault::topologies::import_rules::import_rules_cluster_test {
+namespace farfault::topologies::import_tests::import_rules_cluster_test {
 namespace {
 
 // Two adapters on one switch.
@@ -126,4 +126,4 @@ std::vector<ImportCase> cluster_cases() {
   };
 }
 
-}  // namespace farfault::topologies::import_rules::import_rules_cluster_test
+}  // namespace farfault::topologies::import_tests::import_rules_cluster_test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import_case.hpp"
 
-namespace farfault::topologies::import_rules::import_rules_graph_test {
+namespace farfault::topologies::import_tests::import_rules_graph_test {
 namespace {
 
 std::string graph(std::string const& inside, std::string const& attributes = "edgedefault=\"undirected\"",
@@ -139,4 +139,4 @@ std::vector<ImportCase> graph_cases() {
   };
 }
 
-}  // namespace farfault::topologies::import_rules::import_rules_graph_test
+}  // namespace farfault::topologies::import_tests::import_rules_graph_test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import_case.hpp"
 
-namespace farfault::topologies::import_rules::import_rules_hwloc_test {
+namespace farfault::topologies::import_tests::import_rules_hwloc_test {
 namespace {
 
 std::string topology(std::string const& inside, std::string const& version = "2.0") {
@@ -250,4 +250,4 @@ std::vector<ImportCase> hwloc_cases() {
   };
 }
 
-}  // namespace farfault::topologies::import_rules::import_rules_hwloc_test
+}  // namespace farfault::topologies::import_tests::import_rules_hwloc_test

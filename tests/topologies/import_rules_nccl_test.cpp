@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import_case.hpp"
 
-namespace farfault::topologies::import_rules::import_rules_nccl_test {
+namespace farfault::topologies::import_tests::import_rules_nccl_test {
 namespace {
 
 std::string const kLink = " link_speed=\"16.0 GT/s PCIe\" link_width=\"16\"";
@@ -293,4 +293,4 @@ std::vector<ImportCase> nccl_cases() {
   };
 }
 
-}  // namespace farfault::topologies::import_rules::import_rules_nccl_test
+}  // namespace farfault::topologies::import_tests::import_rules_nccl_test

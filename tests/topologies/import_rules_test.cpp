@@ -19,10 +19,10 @@ using namespace farfault::topologies;
 
 namespace {
 
-std::vector<test::ImportCase> all_cases() {
-  std::vector<test::ImportCase> all;
-  for (auto const& some :
-       {test::nccl_cases(), test::hwloc_cases(), test::graph_cases(), test::cluster_cases()})
+std::vector<import_tests::ImportCase> all_cases() {
+  std::vector<import_tests::ImportCase> all;
+  for (auto const& some : {import_tests::nccl_cases(), import_tests::hwloc_cases(),
+                           import_tests::graph_cases(), import_tests::cluster_cases()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
