@@ -19,10 +19,10 @@ using namespace farfault::topologies;
 
 namespace {
 
-std::vector<import_tests::ImportCase> all_cases() {
-  std::vector<import_tests::ImportCase> all;
-  for (auto const& some : {import_tests::nccl_cases(), import_tests::hwloc_cases(),
-                           import_tests::graph_cases(), import_tests::cluster_cases()})
+std::vector<ImportCase> all_cases() {
+  std::vector<ImportCase> all;
+  for (auto const& some : {import_rules_nccl_test::cases(), import_rules_hwloc_test::cases(),
+                           import_rules_graph_test::cases(), import_rules_cluster_test::cases()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
