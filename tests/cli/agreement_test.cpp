@@ -9,6 +9,8 @@
 #include "process/build_id.hpp"
 #include "process/launcher.hpp"
 
+namespace agreement_test {
+
 using namespace farfault;
 using namespace farfault::cli;
 
@@ -155,3 +157,5 @@ TEST_CASE("copies started without MPI by a launcher are distinguished from a sin
   // A batch script with several tasks that calls the program only once.
   CHECK(missing(1, {{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}) == "nothing");
 }
+
+}  // namespace agreement_test

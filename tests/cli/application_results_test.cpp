@@ -10,6 +10,8 @@
 #include "farfault/results/reader.hpp"
 #include "two_applications.hpp"
 
+namespace application_results_test {
+
 using namespace farfault;
 using namespace two_applications;
 
@@ -122,3 +124,5 @@ TEST_CASE("params lists the parameters of an application") {
   CHECK(called.out.find("\n      Unit     count or text\n      Default  own\n      Source   assumed\n") !=
         std::string::npos);
 }
+
+}  // namespace application_results_test

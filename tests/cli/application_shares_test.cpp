@@ -7,6 +7,8 @@
 
 #include "read_applications.hpp"
 
+namespace application_shares_test {
+
 using namespace farfault;
 using namespace two_applications;
 
@@ -131,3 +133,5 @@ TEST_CASE("equal shares of fewer SMs than applications are rejected in one sente
   CHECK(refusal_of("sms = \"Equal\"\n") ==
         "4: application.fir.sms: 'Equal' is not \"all\", \"equal\", a count, or a list such as \"0-14, 20\"");
 }
+
+}  // namespace application_shares_test

@@ -14,6 +14,8 @@
 #include "run/agreement.hpp"
 #include "run/opening.hpp"
 
+namespace applications_test {
+
 using namespace farfault;
 using namespace farfault::cli;
 using namespace two_applications;
@@ -342,3 +344,5 @@ TEST_CASE("preoccupied memory that leaves no room for the applications' data is 
   CHECK(refusal(large, whole) ==
         "memory.fragmentation_index = 1 and memory.fragmentation_occupancy = 1 leave no free page on a GPU");
 }
+
+}  // namespace applications_test

@@ -11,6 +11,8 @@
 #include "farfault/engine/error.hpp"
 #include "run/engine_values.hpp"
 
+namespace command_line_test {
+
 using namespace farfault;
 
 namespace {
@@ -201,3 +203,5 @@ TEST_CASE("workloads lists names and descriptions") {
   CHECK(contains(r.out, "  bfs "));
   CHECK(contains(farfault_program({"workloads", "--json"}).out, "{\"name\":\"bfs\",\"text\":\""));
 }
+
+}  // namespace command_line_test

@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 
+namespace command_output_test {
+
 using namespace farfault::cli;
 using namespace std::chrono_literals;
 
@@ -25,3 +27,5 @@ TEST_CASE("a command that is silent, prints endlessly or closes its output is ki
     CHECK(end.output.size() <= 65536);
   }
 }
+
+}  // namespace command_output_test

@@ -10,6 +10,8 @@
 #include "capture.hpp"
 #include "farfault/results/writer.hpp"
 
+namespace compare_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -156,3 +158,5 @@ TEST_CASE("compare: a value is printed with its change from A, unless A has none
                     "  figure_a  10  20 (x 2)  Of it.\n"
                     "  figure_c  10  20 (x 2)  Of it.\n"));
 }
+
+}  // namespace compare_test

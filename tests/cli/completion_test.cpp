@@ -8,6 +8,8 @@
 
 #include "capture.hpp"
 
+namespace completion_test {
+
 using namespace farfault;
 
 namespace {
@@ -92,3 +94,5 @@ TEST_CASE("completion: an unknown shell gives one sentence") {
   CHECK(r.code == 2);
   CHECK(r.err == "farfault: 'tcsh' is not one of: bash, zsh, fish\n");
 }
+
+}  // namespace completion_test

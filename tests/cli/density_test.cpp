@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace density_test {
+
 using farfault::cli::instead_of;
 using farfault::cli::RankDensity;
 using farfault::cli::text_of;
@@ -38,3 +40,5 @@ TEST_CASE(
   CHECK(instead_of(d, 1) == "one rank with threads is faster (no mpirun, --threads 2)");
   CHECK(instead_of(d, 4) == "one rank with threads is faster (no mpirun, --threads 8)");
 }
+
+}  // namespace density_test

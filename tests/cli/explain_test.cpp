@@ -8,6 +8,8 @@
 
 #include "capture.hpp"
 
+namespace explain_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -263,3 +265,5 @@ TEST_CASE("explain: a file that is not a result is rejected in one sentence") {
   CHECK(r.out == "");
   CHECK(r.err == "farfault: cannot read 'nothing.h5': no such file\n");
 }
+
+}  // namespace explain_test

@@ -10,6 +10,8 @@
 #include "farfault/translation/router.hpp"
 #include "farfault/translation/tlb_organization.hpp"
 
+namespace extensions_test {
+
 namespace {
 
 using namespace farfault;
@@ -198,3 +200,5 @@ TEST_CASE("the schema of configurations offers external policies, workloads and 
   CHECK(schema["definitions"]["workload.nothing"]["properties"]["one"]["default"] == 1);
   CHECK(schema["properties"]["include"]["items"]["anyOf"][0]["enum"].back() == "two");
 }
+
+}  // namespace extensions_test

@@ -7,10 +7,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <utility>
 #include <vector>
 
 #include "farfault/engine/error.hpp"
+
+namespace handbook_test {
 
 using namespace farfault;
 using namespace farfault::cli;
@@ -88,20 +89,22 @@ TEST_CASE("a word has the places that define it, each once, whatever its case") 
 }
 
 TEST_CASE("the last part of a key or path, or a statistic as compare prints it, has the place of its name") {
+  struct Case {
+    std::string word, place;
+  };
   Installed const i("docs/html", kNames);
   auto const folder = handbook_folder(i.program);
-  for (auto const& [word, place] :
-       std::vector<std::pair<std::string, std::string>>{{"eviction_order", "driver.html#order"},
-                                                        {"batch.Eviction_Order", "driver.html#order"},
-                                                        {"gmmu.walkers", "gpu.html#walkers"},
-                                                        {"fault_batches", "tables.html#batches"},
-                                                        {"page_lifetime", "statistics.html#lifetime"},
-                                                        {"driver/page_lifetime", "statistics.html#lifetime"},
-                                                        {"driver_page_lifetime", "statistics.html#lifetime"},
-                                                        {"l2_tlb_busy_time", "statistics.html#l2-busy"},
-                                                        {"fault_batches/pages", "tables.html#pages"}}) {
-    CAPTURE(word);
-    CHECK(handbook_places(folder, word) == std::vector{folder + "/" + place});
+  for (auto const& c : std::vector<Case>{{"eviction_order", "driver.html#order"},
+                                         {"batch.Eviction_Order", "driver.html#order"},
+                                         {"gmmu.walkers", "gpu.html#walkers"},
+                                         {"fault_batches", "tables.html#batches"},
+                                         {"page_lifetime", "statistics.html#lifetime"},
+                                         {"driver/page_lifetime", "statistics.html#lifetime"},
+                                         {"driver_page_lifetime", "statistics.html#lifetime"},
+                                         {"l2_tlb_busy_time", "statistics.html#l2-busy"},
+                                         {"fault_batches/pages", "tables.html#pages"}}) {
+    CAPTURE(c.word);
+    CHECK(handbook_places(folder, c.word) == std::vector{folder + "/" + c.place});
   }
 }
 
@@ -158,3 +161,5 @@ TEST_CASE("without a display, no browser is started") {
   for (auto const* variable : {"DISPLAY", "WAYLAND_DISPLAY"}) ::unsetenv(variable);
   CHECK(!open_in_browser("/tmp/index.html"));
 }
+
+}  // namespace handbook_test

@@ -13,6 +13,8 @@
 #include "farfault/results/digest.hpp"
 #include "farfault/results/reader.hpp"
 
+namespace identity_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -245,3 +247,5 @@ TEST_CASE("a segment for small buffers is rejected if the trace fixes the buffer
         "farfault: workload.small_buffers = 128 KiB: the input of workload 'trace' defines the addresses of "
         "the buffers; remove this parameter\n");
 }
+
+}  // namespace identity_test

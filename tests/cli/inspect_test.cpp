@@ -10,6 +10,8 @@
 #include "data.hpp"
 #include "farfault/engine/checkpoint.hpp"
 
+namespace inspect_test {
+
 namespace {
 
 std::string scratch(std::string const& name, std::string const& text) {
@@ -149,3 +151,5 @@ TEST_CASE("a checkpoint is described, and a damaged one is rejected") {
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
   CHECK(error_of(path).find("farfault: checkpoint " + path) == 0);
 }
+
+}  // namespace inspect_test

@@ -10,6 +10,8 @@
 #include "capture.hpp"
 #include "show/listing_layout.hpp"
 
+namespace listing_test {
+
 using namespace farfault;
 
 namespace {
@@ -102,7 +104,7 @@ TEST_CASE("params: a choice has its values and their texts, and no other paramet
 }
 
 TEST_CASE("listings are wrapped between words to the width of the terminal") {
-  for (std::size_t columns : {20, 60, 100, 200}) {
+  for (std::size_t const columns : {20U, 60U, 100U, 200U}) {
     CAPTURE(columns);
     std::istringstream lines(listed("", columns));
     std::size_t longest = 0, blank_ends = 0;
@@ -198,3 +200,5 @@ TEST_CASE("statistics --search lists the statistics and columns with all words")
   CHECK(none.code == 2);
   CHECK(none.err == "farfault: no statistic contains 'nosuchword'; use fewer or shorter words\n");
 }
+
+}  // namespace listing_test

@@ -8,6 +8,8 @@
 
 #include "capture.hpp"
 
+namespace machines_test {
+
 TEST_CASE("the example machine of the handbook runs") {
   std::ifstream in(FARFAULT_SOURCE_DIR "/docs/guide/machines.md");
   std::string const page(std::istreambuf_iterator<char>(in), {});
@@ -45,3 +47,5 @@ TEST_CASE("a machine too large for the memory is rejected before the run, with t
             "more than limits.model (now 16 GiB); --set limits.model=N raises it; use a machine or a batch "
             "job with more memory, or simulate fewer GPUs\n") != std::string::npos);
 }
+
+}  // namespace machines_test

@@ -8,6 +8,8 @@
 #include "capture.hpp"
 #include "model/model.hpp"
 
+namespace opening_test {
+
 using namespace farfault;
 using namespace farfault::cli;
 
@@ -48,3 +50,5 @@ TEST_CASE("a run prints its size to standard error, unless progress is off") {
         "farfault: stream: 1 kernel on 16.0 KiB; 1 rank of 1 thread\n");
   CHECK(err("off") == "");
 }
+
+}  // namespace opening_test

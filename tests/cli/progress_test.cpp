@@ -12,6 +12,8 @@
 #include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
 
+namespace progress_test {
+
 using namespace farfault;
 using namespace farfault::cli;
 
@@ -149,3 +151,5 @@ TEST_CASE("with progress off, nothing is written") {
   }
   CHECK(out.str() == "");
 }
+
+}  // namespace progress_test

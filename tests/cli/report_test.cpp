@@ -16,6 +16,8 @@
 #include "show/report/page.hpp"
 #include "show/report/sections.hpp"
 
+namespace report_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -233,7 +235,7 @@ TEST_CASE("report: links drawn as one show the utilization of the busiest at eac
     auto const name = "gpu" + std::to_string(g);
     run["nodes"].push_back({name, "gpu", ""});
     run["links"].push_back({0, g + 1, "pcie"});
-    auto const more = g == 3 ? 9 : 0;
+    auto const more = g == 3 ? 9U : 0U;
     run["link_use"].push_back(
         {{"link", g},
          {"from", name},
@@ -377,3 +379,5 @@ TEST_CASE("report: a file that is not a result is rejected in one sentence") {
   CHECK(refused({}).find("--help") != std::string::npos);
   CHECK(!fs::exists(output));
 }
+
+}  // namespace report_test

@@ -12,6 +12,8 @@
 #include "farfault/results/reader.hpp"
 #include "farfault/topologies/load.hpp"
 
+namespace run_test {
+
 namespace {
 
 std::filesystem::path folder() {
@@ -427,3 +429,5 @@ TEST_CASE("the critical path is printed with the speedup on 2 to 1024 cores, at 
     CHECK(reached >= 1 / (1.0 / cores + (1 - 1.0 / cores) / (infinite - 0.05)) - 0.005);
   }
 }
+
+}  // namespace run_test

@@ -14,6 +14,8 @@
 #include "farfault/results/reader.hpp"
 #include "model/model.hpp"
 
+namespace sample_schedule_test {
+
 using namespace farfault;
 using farfault::cli::SampleSchedule;
 
@@ -149,3 +151,5 @@ TEST_CASE("sampling that costs more than the simulation gives one warning") {
   CHECK(told.find("; set run.sample_interval above 1 ns\n") != std::string::npos);
   CHECK(std::count(told.begin(), told.end(), '\n') == 1);
 }
+
+}  // namespace sample_schedule_test

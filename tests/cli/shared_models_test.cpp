@@ -12,6 +12,8 @@
 #include "small_study.hpp"
 #include "sweep/plan.hpp"
 
+namespace shared_models_test {
+
 namespace fs = std::filesystem;
 using namespace farfault;
 using namespace farfault::cli;
@@ -23,11 +25,11 @@ constexpr char const* kStudy = "a/study.toml";
 // Together these bases use the parameters of every kind of machine.
 constexpr char const* kBases[] = {
     "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"stream\"\n",
-    "include = [\"paper-batch-aware\"]\nworkload.name = \"stream\"\nmachine.topology = \"generic\"\n"
-    "machine.cluster.machines = 2\ngpu.l2_cache.partitions = 2\niommu.tlb_entries = 64\n"
-    "gpu.memory_cache.size = \"1 MiB\"\n",
-    "include = [\"paper-mosaic\"]\n[[application]]\nname = \"one\"\nworkload = \"stream\"\n[[application]]\n"
-    "name = \"two\"\nworkload = \"relu\"\n"};
+    ("include = [\"paper-batch-aware\"]\nworkload.name = \"stream\"\nmachine.topology = \"generic\"\n"
+     "machine.cluster.machines = 2\ngpu.l2_cache.partitions = 2\niommu.tlb_entries = 64\n"
+     "gpu.memory_cache.size = \"1 MiB\"\n"),
+    ("include = [\"paper-mosaic\"]\n[[application]]\nname = \"one\"\nworkload = \"stream\"\n[[application]]\n"
+     "name = \"two\"\nworkload = \"relu\"\n")};
 
 std::string toml_of(ParamKind kind, std::string const& text) {
   bool const bare = kind == ParamKind::count || kind == ParamKind::number || kind == ParamKind::flag ||
@@ -266,3 +268,5 @@ TEST_CASE("sweep: an error in a later run has the same message as one in the fir
              "memory.page_size = {low = \"4 KiB\", high = \"8 KiB\", scale = \"powers_of_two\"}\n")
             .find("memory.page_size = 8 KiB: must be 4KiB, 64KiB or 2MiB") != std::string::npos);
 }
+
+}  // namespace shared_models_test

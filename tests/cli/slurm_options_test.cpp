@@ -9,6 +9,8 @@
 
 #include "small_study.hpp"
 
+namespace slurm_options_test {
+
 namespace fs = std::filesystem;
 using namespace farfault::cli;
 
@@ -30,7 +32,7 @@ TEST_CASE("sbatch options that the sweep sets are rejected, in full, abbreviated
   struct Case {
     std::string name, letter, why;
   };
-  for (auto const& [name, letter, why] : std::vector<Case>{
+  for (auto const& c : std::vector<Case>{
            {"output", "o", kFile},        {"error", "e", kFile},          {"input", "i", kFile},
            {"open-mode", "", kFile},      {"nodefile", "F", kFile},       {"bbf", "", kFile},
            {"export-file", "", kFile},    {"export", "", kProgram},       {"get-user-env", "", kProgram},
@@ -41,15 +43,15 @@ TEST_CASE("sbatch options that the sweep sets are rejected, in full, abbreviated
            {"ntasks", "n", kBySweep},     {"cpus-per-task", "c", kCores}, {"tres-per-task", "", kCores},
            {"parsable", "", kSubmission}, {"wait", "W", kSubmission},     {"test-only", "", kSubmission},
            {"help", "h", kSubmission},    {"usage", "u", kSubmission},    {"version", "V", kSubmission}}) {
-    CAPTURE(name);
-    CHECK(why_no_slurm_option("--" + name) == owned(name, why));
-    CHECK(why_no_slurm_option("--" + name + "=/some/file") == owned(name, why));
+    CAPTURE(c.name);
+    CHECK(why_no_slurm_option("--" + c.name) == owned(c.name, c.why));
+    CHECK(why_no_slurm_option("--" + c.name + "=/some/file") == owned(c.name, c.why));
     // sbatch accepts any unambiguous prefix of an option.
-    for (std::size_t n = 1; n < name.size(); ++n)
-      CHECK(why_no_slurm_option("--" + name.substr(0, n) + "=x").starts_with("cannot be set by a study ("));
-    if (letter.empty()) continue;
-    CHECK(why_no_slurm_option("-" + letter) == owned(name, why));
-    CHECK(why_no_slurm_option("-" + letter + "/some/file") == owned(name, why));
+    for (std::size_t n = 1; n < c.name.size(); ++n)
+      CHECK(why_no_slurm_option("--" + c.name.substr(0, n) + "=x").starts_with("cannot be set by a study ("));
+    if (c.letter.empty()) continue;
+    CHECK(why_no_slurm_option("-" + c.letter) == owned(c.name, c.why));
+    CHECK(why_no_slurm_option("-" + c.letter + "/some/file") == owned(c.name, c.why));
   }
 }
 
@@ -154,3 +156,5 @@ TEST_CASE("sweep: the sbatch options of a study are printed before any submissio
   CHECK(dry[6] == "  options   --partition=long -t10 (from the study)");
   CHECK(s.sweep({"--dry-run"}).out.find("options") == std::string::npos);
 }
+
+}  // namespace slurm_options_test

@@ -8,6 +8,8 @@
 
 #include "capture.hpp"
 
+namespace summary_json_test {
+
 namespace {
 
 using Json = nlohmann::json;
@@ -141,3 +143,5 @@ TEST_CASE("--summary-json overwrites no other files") {
   CHECK(refused((folder / "a.json").string()) ==
         "cannot write '" + (folder / "a.json.writing").string() + "': it is a symbolic link");
 }
+
+}  // namespace summary_json_test

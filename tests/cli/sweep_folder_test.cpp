@@ -7,6 +7,8 @@
 
 #include "small_study.hpp"
 
+namespace sweep_folder_test {
+
 namespace fs = std::filesystem;
 using namespace farfault::cli;
 
@@ -84,3 +86,5 @@ TEST_CASE(
   s.sweep({"--collect"});
   CHECK(content(s.out / "sweep.csv").find("secret") == std::string::npos);
 }
+
+}  // namespace sweep_folder_test

@@ -12,6 +12,8 @@
 #include "small_study.hpp"
 #include "sweep/run_table.hpp"
 
+namespace sweep_list_test {
+
 namespace fs = std::filesystem;
 using namespace farfault;
 using namespace farfault::cli;
@@ -315,3 +317,5 @@ TEST_CASE("sweep: two identical points are run once") {
   CHECK(s.column("name") == Words{"one", "as one"});
   CHECK(s.column("result_digest") == Words{digests[0], digests[0]});
 }
+
+}  // namespace sweep_list_test

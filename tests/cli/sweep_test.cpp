@@ -12,6 +12,8 @@
 #include "small_study.hpp"
 #include "sweep/plan.hpp"
 
+namespace sweep_test {
+
 namespace fs = std::filesystem;
 using namespace farfault;
 using namespace farfault::cli;
@@ -475,3 +477,5 @@ TEST_CASE("sweep: a grid with more than 1,000 keys is rejected") {
   SmallStudy const s("many_keys", grid);
   CHECK(s.error({"--dry-run"}) == s.file + ":8: [sweep.grid] has 1001 keys; at most 1000 are allowed\n");
 }
+
+}  // namespace sweep_test

@@ -10,6 +10,8 @@
 #include "capture.hpp"
 #include "farfault/engine/error.hpp"
 
+namespace trace_options_test {
+
 using namespace farfault;
 using namespace farfault::cli;
 
@@ -185,3 +187,5 @@ TEST_CASE("a trace beyond its limit reports the number of omitted accesses") {
   CHECK(r.err.find("farfault: the trace has 20 accesses and omits 236 that exceed the limit of 10 per SM; "
                    "see --trace-sample and --trace-limit\n") == 0);
 }
+
+}  // namespace trace_options_test

@@ -24,6 +24,8 @@
 #include "sweep/places.hpp"
 #include "sweep/run_list.hpp"
 
+namespace watch_test {
+
 using namespace farfault;
 using namespace farfault::cli;
 
@@ -358,3 +360,5 @@ TEST_CASE("a sweep's run list is read back unchanged, and any other file is reje
   std::ofstream(run_list_path(where)) << "0123\trun 0\n";
   CHECK_FALSE(read_run_list(where));
 }
+
+}  // namespace watch_test

@@ -8,6 +8,8 @@
 #include "memory_mock.hpp"
 #include "policies.hpp"
 
+namespace address_space_aware_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -375,3 +377,5 @@ TEST_CASE(
     CHECK(dram.waiting_for().empty());
   }
 }
+
+}  // namespace address_space_aware_test

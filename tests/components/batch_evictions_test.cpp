@@ -6,6 +6,8 @@
 
 #include "batch_bench.hpp"
 
+namespace batch_evictions_test {
+
 using namespace farfault;
 using namespace farfault::batch_bench;
 
@@ -217,3 +219,5 @@ TEST_CASE(
   CHECK(b.driver.state().batch.counts.lifetime_ps ==
         static_cast<std::uint64_t>((left(0) - arrived(0) + left(1) - arrived(1)) * 1000));
 }
+
+}  // namespace batch_evictions_test

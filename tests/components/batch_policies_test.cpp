@@ -15,6 +15,8 @@
 #include "farfault/paging/prefetcher.hpp"
 #include "policies.hpp"
 
+namespace batch_policies_test {
+
 using namespace farfault;
 
 namespace {
@@ -365,7 +367,7 @@ TEST_CASE("schedule 'ideal': units start as with 'unobtrusive' and are evicted i
     for (std::uint32_t in = 0; in < 6; ++in)
       for (std::uint32_t unmapping = 0; unmapping < 4; ++unmapping)
         for (std::uint32_t unmapped = 0; unmapped < 4; ++unmapped)
-          for (std::uint64_t const free : {0, 1}) {
+          for (std::uint64_t const free : {0U, 1U}) {
             auto const now = moment(free, false, in, unmapping, unmapped, 0);
             CHECK(ideal->evicts(now) == unobtrusive->evicts(now));
             CHECK(ideal->writes_out(now));
@@ -397,3 +399,5 @@ TEST_CASE("replay policies issue a replay at the same moments as NVIDIA's driver
   }
   CHECK(test::names_of_known<FaultReplay>().size() == 6);
 }
+
+}  // namespace batch_policies_test

@@ -9,6 +9,8 @@
 #include "policies.hpp"
 #include "story_bench.hpp"
 
+namespace batch_prefetching_test {
+
 using namespace farfault;
 using namespace farfault::story_bench;
 
@@ -118,3 +120,5 @@ TEST_CASE("batches: a prefetched page is only copied, even if the faulted page i
   CHECK(b.home(8) == kFirstCpu);
   CHECK(b.has_copy(8, 0));
 }
+
+}  // namespace batch_prefetching_test

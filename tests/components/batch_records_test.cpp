@@ -16,6 +16,8 @@
 #include "farfault/translation/raw_faults.hpp"
 #include "farfault/translation/utlb_faults.hpp"
 
+namespace batch_records_test {
+
 using namespace farfault;
 
 namespace {
@@ -298,3 +300,5 @@ TEST_CASE("unit list: any mix of insertions and removals matches a simple refere
     REQUIRE(order == Numbers(reference.begin(), reference.end()));
   }
 }
+
+}  // namespace batch_records_test

@@ -10,6 +10,8 @@
 #include "mock.hpp"
 #include "placed_pages.hpp"
 
+namespace batch_scripts_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -319,3 +321,5 @@ TEST_CASE(
   CHECK(b.driver.state().frames[0].available() == 1);
   CHECK(b.driver.waiting_for().empty());
 }
+
+}  // namespace batch_scripts_test

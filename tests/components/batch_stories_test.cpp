@@ -10,6 +10,8 @@
 #include "policies.hpp"
 #include "story_bench.hpp"
 
+namespace batch_stories_test {
+
 using namespace farfault;
 using namespace farfault::story_bench;
 
@@ -315,3 +317,5 @@ TEST_CASE("batches: the faults of a batch are replayed even if one of its pages 
   CHECK(alone.devices.state().notified.empty());
   CHECK(alone.state().stats[0].unallocated_faults == 1);
 }
+
+}  // namespace batch_stories_test

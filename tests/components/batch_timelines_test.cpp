@@ -6,6 +6,8 @@
 #include "batch_bench.hpp"
 #include "policies.hpp"
 
+namespace batch_timelines_test {
+
 using namespace farfault;
 using namespace farfault::batch_bench;
 
@@ -283,3 +285,5 @@ TEST_CASE("time line: without a prefetch, the same faults take one batch each") 
   auto const third = landed_after(worked_after(begin_after(90'000), 1, false), 1);
   CHECK(b.done() == Times{kLanded + 1, second + 1, third + 1});
 }
+
+}  // namespace batch_timelines_test

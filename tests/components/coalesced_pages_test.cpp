@@ -14,6 +14,8 @@
 #include "farfault/translation/coalescing.hpp"
 #include "gmmu_bench.hpp"
 
+namespace coalesced_pages_test {
+
 using namespace farfault;
 
 namespace {
@@ -455,3 +457,5 @@ TEST_CASE(
   CHECK(b.gmmu.state().table.find_mapped(kFirst + 511)->frame ==
         local_frame(kFirst + 511) + 511 * 4096);  // the mock's frame is that of the large page
 }
+
+}  // namespace coalesced_pages_test

@@ -15,6 +15,8 @@
 #include "farfault/protocols/kernel.hpp"
 #include "policies.hpp"
 
+namespace compaction_test {
+
 using namespace farfault;
 
 namespace {
@@ -333,22 +335,28 @@ TEST_CASE(
 }
 
 TEST_CASE("fragmentation: index and occupancy are shares of the large frames and of each one's base pages") {
+  struct Case {
+    double index, occupancy;
+    std::uint32_t large, taken;
+  };
   for (std::string const name : {"on_demand", "contiguity_conserving"}) {
     CAPTURE(name);
     PolicyChoice<FrameAllocator> const frames_choice(name);
     FrameAllocator::Setup const setup{1000, kPageBits, 1, 4, {}};  // 62 large frames and eight more frames
-    for (auto const& [index, occupancy, large, taken] :
-         {std::tuple{0.5, 0.25, 31U, 4U}, std::tuple{1.0, 1.0, 62U, 16U}, std::tuple{0.01, 0.5, 1U, 8U},
-          std::tuple{0.0, 0.5, 0U, 0U}, std::tuple{0.5, 0.01, 31U, 0U}}) {
-      CAPTURE(index);
+    for (auto const& c : {Case{0.5, 0.25, 31, 4},
+                          {1.0, 1.0, 62, 16},
+                          {0.01, 0.5, 1, 8},
+                          {0.0, 0.5, 0, 0},
+                          {0.5, 0.01, 31, 0}}) {
+      CAPTURE(c.index);
       auto frames = frames_choice.make(setup);
-      Fragmentation const f{index, occupancy, 3};
+      Fragmentation const f{c.index, c.occupancy, 3};
       f.occupy(*frames, setup, 0);
-      CHECK(f.frames(setup) == large * taken);
-      CHECK(frames->available() == 1000 - large * taken);
+      CHECK(f.frames(setup) == c.large * c.taken);
+      CHECK(frames->available() == 1000 - c.large * c.taken);
       std::vector<std::uint64_t> free_in(63);
       while (!frames->empty()) ++free_in[frames->allocate(1) / 16];
-      CHECK(std::ranges::count(free_in, 16U - taken) >= large);
+      CHECK(std::ranges::count(free_in, 16U - c.taken) >= c.large);
       CHECK(free_in[62] == 8);
     }
   }
@@ -368,3 +376,5 @@ TEST_CASE("fragmentation: seed, GPU and memory size determine the occupied frame
   CHECK(free_frames(1, 0) != free_frames(1, 1));
   CHECK(free_frames(1, 0) != free_frames(2, 0));
 }
+
+}  // namespace compaction_test

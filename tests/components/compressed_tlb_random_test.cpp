@@ -13,6 +13,8 @@
 
 #include "tlb_traffic.hpp"
 
+namespace compressed_tlb_random_test {
+
 using namespace farfault;
 using test::TlbTraffic;
 
@@ -303,3 +305,5 @@ TEST_CASE("compressed TLBs of every kind match a simple reference over a million
     CHECK(test::hash_of(copy.tlb) == test::hash_of(tlb.tlb));
   }
 }
+
+}  // namespace compressed_tlb_random_test

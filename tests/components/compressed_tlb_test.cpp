@@ -9,6 +9,8 @@
 
 #include "tlb_traffic.hpp"
 
+namespace compressed_tlb_test {
+
 using namespace farfault;
 using test::kLru;
 
@@ -421,3 +423,5 @@ TEST_CASE("compressed: incompatible parameters are rejected in one sentence") {
   CHECK(refusal({{"large_entries", "16"}, {"large_ways", "4"}, {"sets_per_base", "8"}}).empty());
   CHECK(refusal({{"compressed_percent", "0"}, {"ratio", "9"}}, 0, 16).empty());  // of no entries
 }
+
+}  // namespace compressed_tlb_test

@@ -13,6 +13,8 @@
 #include "farfault/protocols/kernel.hpp"
 #include "policies.hpp"
 
+namespace contiguity_conserving_test {
+
 using namespace farfault;
 
 namespace {
@@ -436,3 +438,5 @@ TEST_CASE("an allocator saved and loaded returns the same frames as the original
     REQUIRE(test::hash_of(other.frames) == test::hash_of(walk.frames));
   }
 }
+
+}  // namespace contiguity_conserving_test

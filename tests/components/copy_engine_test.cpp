@@ -9,6 +9,8 @@
 
 #include "memory_mock.hpp"
 
+namespace copy_engine_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -352,3 +354,5 @@ TEST_CASE("copy engine: the extra latency of copies with a CPU is added once per
     CHECK(with.remote->nanoseconds() == without.remote->nanoseconds());
   }
 }
+
+}  // namespace copy_engine_test

@@ -12,6 +12,8 @@
 #include "paging_driver_bench.hpp"
 #include "policies.hpp"
 
+namespace counted_faults_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -356,3 +358,5 @@ TEST_CASE("driver: copies, allocations and frees of a stream are counted for its
   CHECK(counts(driver, "freed_pages") == Counts{2, 0});
   CHECK(counts(driver, "pages_spilled") == Counts{0, 2});
 }
+
+}  // namespace counted_faults_test

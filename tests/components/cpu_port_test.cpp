@@ -6,6 +6,8 @@
 
 #include "fabric_bench.hpp"
 
+namespace cpu_port_test {
+
 using namespace farfault;
 using namespace farfault::fabric_bench;
 
@@ -165,7 +167,7 @@ TEST_CASE(
   Sizes const sizes{4, 1, 256, 256};
   constexpr std::uint32_t kReads = 250;
   std::vector<std::uint64_t> overtaken;
-  for (std::size_t const congested : {0, 1}) {
+  for (std::size_t const congested : {0U, 1U}) {
     Bench b;
     auto gpu_spec = port_spec(0, 0, sizes, to_cpu);
     gpu_spec.outbound = kReads;
@@ -249,3 +251,5 @@ TEST_CASE(
   CHECK(overtaken[0] > 0);
   CHECK(overtaken[1] > 0);
 }
+
+}  // namespace cpu_port_test

@@ -13,6 +13,8 @@
 #include "hand_kernel.hpp"
 #include "mock.hpp"
 
+namespace dispatcher_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -479,3 +481,5 @@ TEST_CASE("dispatcher: the driver stops all SMs, and resumes SMs that are not di
     CHECK(sm->records()[1].message.stopped == 0);
   }
 }
+
+}  // namespace dispatcher_test

@@ -7,6 +7,8 @@
 #include "memory_mock.hpp"
 #include "policies.hpp"
 
+namespace dram_channel_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -298,3 +300,5 @@ TEST_CASE("DRAM: lines read for page walks and copied lines of either direction 
   CHECK(b.dram.state().by_requester[0].data_reads == 1);
   CHECK(s.copies == 2);
 }
+
+}  // namespace dram_channel_test

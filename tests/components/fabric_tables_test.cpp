@@ -5,6 +5,8 @@
 #include "fabric_bench.hpp"
 #include "farfault/engine/table_rows.hpp"
 
+namespace fabric_tables_test {
+
 using namespace farfault;
 using namespace farfault::fabric_bench;
 
@@ -72,3 +74,5 @@ TEST_CASE("links: in a run stopped during a transmission, busy time is the elaps
   CHECK(rows[0][4] == Cell{std::uint64_t{1}});
   CHECK(rows[0][6] == Cell{std::uint64_t{2000}});
 }
+
+}  // namespace fabric_tables_test

@@ -7,6 +7,8 @@
 
 #include "batch_bench.hpp"
 
+namespace fault_batches_test {
+
 using namespace farfault;
 using namespace farfault::batch_bench;
 
@@ -227,3 +229,5 @@ TEST_CASE(
                         std::uint64_t{0}) == 1);
   CHECK(gmmu.state().read.empty());
 }
+
+}  // namespace fault_batches_test

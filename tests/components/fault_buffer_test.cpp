@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+namespace fault_buffer_test {
+
 using namespace farfault;
 
 namespace {
@@ -140,3 +142,5 @@ TEST_CASE(
     CHECK(mapped.size() > 30);
   }
 }
+
+}  // namespace fault_buffer_test

@@ -9,6 +9,8 @@
 #include <set>
 #include <vector>
 
+namespace faulted_accesses_test {
+
 using namespace farfault;
 
 namespace {
@@ -139,3 +141,5 @@ TEST_CASE("faulted accesses: the accesses of a settled page are released in orde
   CHECK(f.has_room());
   CHECK(f.again().empty());
 }
+
+}  // namespace faulted_accesses_test

@@ -12,6 +12,8 @@
 #include "farfault/paging/frame_allocator.hpp"
 #include "policies.hpp"
 
+namespace frame_orders_test {
+
 using namespace farfault;
 
 namespace {
@@ -118,3 +120,5 @@ TEST_CASE(
   CHECK(frames_of(*frames, 5, kSpace) == Frames{6, 7, 8, 9, 10});
   CHECK(frames->empty());
 }
+
+}  // namespace frame_orders_test

@@ -4,6 +4,8 @@
 
 #include "gmmu_bench.hpp"
 
+namespace gmmu_bypass_test {
+
 using namespace farfault;
 using namespace farfault::gmmu_bench;
 
@@ -167,3 +169,5 @@ TEST_CASE("GMMU bypass: the predictor is updated at the end of a walk, not at th
   CHECK(b.router("correct_remote_predictions") == 1);
   CHECK(b.gmmu.state().walker.walks() == 1);
 }
+
+}  // namespace gmmu_bypass_test

@@ -4,6 +4,8 @@
 
 #include "gmmu_bench.hpp"
 
+namespace gmmu_fault_test {
+
 using namespace farfault;
 using namespace farfault::gmmu_bench;
 
@@ -149,3 +151,5 @@ TEST_CASE(
   CHECK(bins[9] == 1);   // 500 ns
   CHECK(b.gmmu.state().raw_stats.flushed == 1);
 }
+
+}  // namespace gmmu_fault_test

@@ -4,6 +4,8 @@
 
 #include "gmmu_bench.hpp"
 
+namespace gmmu_test {
+
 using namespace farfault;
 using namespace farfault::gmmu_bench;
 
@@ -333,3 +335,5 @@ TEST_CASE("GMMU: a replay maps a page of this GPU, and is forwarded after earlie
   CHECK_FALSE(b.gmmu.state().table.find(502));
   CHECK(b.gmmu.state().stats.replays == 3);
 }
+
+}  // namespace gmmu_test

@@ -11,6 +11,8 @@
 #include "choices.hpp"
 #include "farfault/compute/thread_blocks.hpp"
 
+namespace held_blocks_test {
+
 using namespace farfault;
 
 namespace {
@@ -342,3 +344,5 @@ TEST_CASE("thread blocks: the state of a policy is saved and loaded") {
     CHECK(test::hash_of(p) == test::hash_of(q));
   }
 }
+
+}  // namespace held_blocks_test

@@ -11,6 +11,8 @@
 #include "hand_kernel.hpp"
 #include "mock.hpp"
 
+namespace host_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -186,3 +188,5 @@ TEST_CASE("host: a report after its kernel's end is an internal error") {
   CHECK(death.signal == SIGABRT);
   CHECK(death.printed.find("missing report of its counts") != std::string::npos);
 }
+
+}  // namespace host_test

@@ -7,6 +7,8 @@
 
 #include "iommu_bench.hpp"
 
+namespace iommu_fault_test {
+
 using namespace farfault;
 using namespace farfault::iommu_bench;
 
@@ -219,3 +221,5 @@ TEST_CASE("IOMMU: for any fault buffer and number of faults, each access is answ
     }
   }
 }
+
+}  // namespace iommu_fault_test

@@ -5,6 +5,8 @@
 #include "iommu_bench.hpp"
 #include "policies.hpp"
 
+namespace iommu_migration_test {
+
 using namespace farfault;
 using namespace farfault::iommu_bench;
 
@@ -418,3 +420,5 @@ TEST_CASE("IOMMU: a GPU that records its faults is invalidated if a replay has s
                        .moves = {{Time{1000ns}, unmap(1, kGpu1Page, kHere)}}});
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
 }
+
+}  // namespace iommu_migration_test

@@ -4,6 +4,8 @@
 
 #include "iommu_bench.hpp"
 
+namespace iommu_test {
+
 using namespace farfault;
 using namespace farfault::iommu_bench;
 
@@ -204,3 +206,5 @@ TEST_CASE("IOMMU: under random load every request is answered exactly once with 
   CHECK(iommu.state().walker.walks() == s.tlb_misses - s.merged_misses);
   CHECK(cache.records().size() == iommu.state().walker.reads());
 }
+
+}  // namespace iommu_test

@@ -15,6 +15,8 @@
 #include "policies.hpp"
 #include "sm_bench.hpp"
 
+namespace kernel_counts_test {
+
 using namespace farfault;
 using namespace farfault::sm_bench;
 
@@ -363,3 +365,5 @@ TEST_CASE("dispatcher: a report after its kernel's end is an internal error") {
   });
   CHECK(death.signal == SIGABRT);
 }
+
+}  // namespace kernel_counts_test

@@ -6,6 +6,8 @@
 #include "farfault/memory/l2_slice.hpp"
 #include "memory_mock.hpp"
 
+namespace l2_partitions_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -342,3 +344,5 @@ TEST_CASE("L2 partitions: a read or write sent to a home slice has the first req
   CHECK(home.records()[0].message.requester == asker);
   CHECK(home.records()[1].message.requester == asker);
 }
+
+}  // namespace l2_partitions_test

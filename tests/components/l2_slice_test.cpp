@@ -9,6 +9,8 @@
 #include "memory_mock.hpp"
 #include "policies.hpp"
 
+namespace l2_slice_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -331,3 +333,5 @@ TEST_CASE(
   CHECK(s.copy_requests == 2);
   CHECK(s.copy_hits == 2);
 }
+
+}  // namespace l2_slice_test

@@ -7,6 +7,8 @@
 #include "mock.hpp"
 #include "policies.hpp"
 
+namespace l2_tlb_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -349,3 +351,5 @@ TEST_CASE("L2 TLB: the replay of a settled page fills an entry, and is forwarded
   CHECK(b.tlb.state().invalidated_entries == 1);
   CHECK(b.tlb.state().stats[0].misses == 1);
 }
+
+}  // namespace l2_tlb_test

@@ -11,6 +11,8 @@
 #include "farfault/paging/paging_driver.hpp"
 #include "policies.hpp"
 
+namespace large_frames_test {
+
 using namespace farfault;
 
 namespace {
@@ -119,3 +121,5 @@ TEST_CASE("the driver's allocators exclude the frames of initially placed pages"
   CHECK(on == std::vector<std::uint64_t>{1792, 768});
   for (std::size_t gpu = 0; gpu < 2; ++gpu) CHECK(state.frames[gpu].available() == spec.frames_per_gpu);
 }
+
+}  // namespace large_frames_test

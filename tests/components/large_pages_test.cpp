@@ -17,6 +17,8 @@
 #include "farfault/translation/walker.hpp"
 #include "hand_kernel.hpp"
 
+namespace large_pages_test {
+
 using namespace farfault;
 
 namespace {
@@ -133,7 +135,7 @@ TEST_CASE("32 pages of 64 KiB make a large page of 2 MiB, and 512 of 2 MiB one o
   table.map(32 + 7, 0x4020'0000, 5);
   CHECK(table.mapped_pages() == 32);
   CHECK(table.nodes() == 3);
-  for (std::uint64_t const p : {32, 39, 63}) CHECK(table.find(p) == PageTranslation{0x4020'0000, 5});
+  for (std::uint64_t const p : {32U, 39U, 63U}) CHECK(table.find(p) == PageTranslation{0x4020'0000, 5});
   CHECK_FALSE(table.find(31).has_value());
   CHECK_FALSE(table.find(64).has_value());
   table.map(31, 0x7'0000);  // a base page in front
@@ -377,3 +379,5 @@ TEST_CASE(
                        {{0, kLarge}, 3}, {{0, 0}, 256}, {{kFirstCpu, 0}, 256}, {{kFirstCpu, kLarge}, 2}});
   CHECK(one.memory.iommu_table().mapped_pages() == 12 * 256);
 }
+
+}  // namespace large_pages_test

@@ -7,6 +7,8 @@
 
 #include "sm_bench.hpp"
 
+namespace latency_stack_test {
+
 using namespace farfault;
 using namespace farfault::sm_bench;
 
@@ -287,3 +289,5 @@ TEST_CASE("SM activity: a warp is stalled on faults once its other accesses have
   CHECK(t.in(SmActivity::fault_stall) == (1000 - 178) * kNs);
   CHECK(t.in(SmActivity::memory_stall) == (178 - 102 + 76) * kNs);
 }
+
+}  // namespace latency_stack_test

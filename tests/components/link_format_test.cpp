@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace link_format_test {
+
 using namespace farfault;
 
 TEST_CASE("link format: a header and the payload in whole units") {
@@ -40,3 +42,5 @@ TEST_CASE(
     }
   }
 }
+
+}  // namespace link_format_test

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+namespace memory_layout_test {
+
 using namespace farfault;
 
 namespace {
@@ -92,3 +94,5 @@ TEST_CASE("in any layout, channels get equal shares of consecutive blocks") {
     for (auto const n : blocks) CHECK(n == 10 * layout.slices);
   }
 }
+
+}  // namespace memory_layout_test

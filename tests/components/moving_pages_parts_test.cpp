@@ -18,6 +18,8 @@
 #include "farfault/translation/page_table.hpp"
 #include "policies.hpp"
 
+namespace moving_pages_parts_test {
+
 using namespace farfault;
 
 TEST_CASE("on_demand allocates frames in order, freed ones first, and no frame twice") {
@@ -198,3 +200,5 @@ TEST_CASE("a cache drops the lines of a range, clean and dirty, and keeps the ot
   // Dirty lines of the range are not written back when they are replaced.
   for (std::uint64_t line = 110; line < 120; ++line) CHECK(!cache.fill(line + 64, false));
 }
+
+}  // namespace moving_pages_parts_test

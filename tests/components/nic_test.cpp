@@ -7,6 +7,8 @@
 #include "fabric_bench.hpp"
 #include "farfault/memory/copy_engine.hpp"
 
+namespace nic_test {
+
 using namespace farfault;
 using namespace farfault::fabric_bench;
 
@@ -141,3 +143,5 @@ TEST_CASE("NIC: packets for other nodes pass it exactly as they pass a switch") 
     CHECK(arrived[0] == arrived[1]);
   }
 }
+
+}  // namespace nic_test

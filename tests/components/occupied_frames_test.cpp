@@ -8,6 +8,8 @@
 #include "farfault/paging/frame_allocator.hpp"
 #include "policies.hpp"
 
+namespace occupied_frames_test {
+
 using namespace farfault;
 
 TEST_CASE("on_demand skips occupied frames, and finds large frames between them") {
@@ -86,3 +88,5 @@ TEST_CASE("on_demand with occupied frames: no frame has two owners, and large on
   CHECK(large > 1000);
   CHECK(refused > 1000);
 }
+
+}  // namespace occupied_frames_test

@@ -10,6 +10,8 @@
 #include "placed_pages.hpp"
 #include "policies.hpp"
 
+namespace page_copies_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -243,3 +245,5 @@ TEST_CASE("driver: a GPU with remote reads of a page gets no copy until all copi
   CHECK(b.answer(6).frame == read_only(physical(2, 0)));
   CHECK(b.mapped->nanoseconds()[6] == 125001);
 }
+
+}  // namespace page_copies_test

@@ -9,6 +9,8 @@
 
 #include "farfault/engine/error.hpp"
 
+namespace page_map_test {
+
 using namespace farfault;
 using namespace farfault;
 
@@ -75,3 +77,5 @@ TEST_CASE("a page placed twice by a map is rejected with both lines") {
 TEST_CASE("a missing page map is rejected") {
   CHECK_THROWS_WITH_AS(load_page_map("no/such/file.csv"), "no/such/file.csv: no such file", UserError);
 }
+
+}  // namespace page_map_test

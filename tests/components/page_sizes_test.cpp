@@ -7,6 +7,8 @@
 #include "paging_driver_bench.hpp"
 #include "sm_bench.hpp"
 
+namespace page_sizes_test {
+
 using namespace farfault;
 using mock::always;
 using mock::in_use;
@@ -125,10 +127,10 @@ TEST_CASE("IOMMU: a walk to a large page returns its size and fills the TLB with
 
 TEST_CASE("driver: the first touch of a large page maps all of it, for one fault") {
   using namespace driver_bench;
-  DriverBench b(::driver_of(1024), {.faults = {{Time{100ns}, fault(7, 0, 1, 11)},
-                                               {Time{5us}, fault(300, 2, 0, 12)},
-                                               {Time{9us}, fault(600, 1, 0, 13)},
-                                               {Time{20us}, fault(2000, 1, 0, 14)}}});
+  DriverBench b(page_sizes_test::driver_of(1024), {.faults = {{Time{100ns}, fault(7, 0, 1, 11)},
+                                                              {Time{5us}, fault(300, 2, 0, 12)},
+                                                              {Time{9us}, fault(600, 1, 0, 13)},
+                                                              {Time{20us}, fault(2000, 1, 0, 14)}}});
   PageTranslation const first{physical(0, 512 << 12), kLarge};
   auto const of = [](PageMapped const& m) { return PageTranslation{m.frame, m.size}; };
   CHECK(b.mapped[1]->nanoseconds() == Times{1101});
@@ -149,7 +151,7 @@ TEST_CASE("driver: the first touch of a large page maps all of it, for one fault
 
 TEST_CASE("driver: a large page that would exceed the CPU's memory is mapped as base pages within it") {
   using namespace driver_bench;
-  auto spec = ::driver_of(1024);
+  auto spec = page_sizes_test::driver_of(1024);
   spec.placed = in_use({1024, 1024, 1024}, 0);
   spec.frames_of_cpu = 700;
   DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 0, 0, 11)}, {Time{5us}, fault(600, 1, 0, 12)}}});
@@ -163,7 +165,7 @@ TEST_CASE("driver: a large page that would exceed the CPU's memory is mapped as 
 
 TEST_CASE("driver: without a large frame, a large page is mapped as base pages and stays so") {
   using namespace driver_bench;
-  auto spec = ::driver_of(1024);
+  auto spec = page_sizes_test::driver_of(1024);
   spec.placed = in_use({600, 0, 0}, 0);
   DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 0, 0, 11)},
                                   {Time{5us}, fault(8, 1, 0, 12)},  // a GPU with free large frames
@@ -180,7 +182,7 @@ TEST_CASE("driver: without a large frame, a large page is mapped as base pages a
 
 TEST_CASE("driver: the contents of a large page are copied as a whole, and faults on any part wait") {
   using namespace driver_bench;
-  auto spec = ::driver_of(1024);
+  auto spec = page_sizes_test::driver_of(1024);
   spec.first_touch_copy = true;
   spec.host_written = {{0, 1024}};
   spec.placed = in_use({100, 200, 300}, 50);
@@ -206,7 +208,7 @@ TEST_CASE("driver: the contents of a large page are copied as a whole, and fault
 
 TEST_CASE("driver: while a base page of a large page is copied, no other part is mapped as a large page") {
   using namespace driver_bench;
-  auto spec = ::driver_of(1024);
+  auto spec = page_sizes_test::driver_of(1024);
   spec.first_touch_copy = true;
   spec.host_written = {{0, 1024}};
   spec.placed = in_use({600, 0, 0}, 0);
@@ -216,3 +218,5 @@ TEST_CASE("driver: while a base page of a large page is copied, no other part is
   CHECK(b.copies[1]->records()[0].message.bytes == 4096);
   CHECK(b.driver.state().table.mapped_pages() == 2);
 }
+
+}  // namespace page_sizes_test

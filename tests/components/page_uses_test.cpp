@@ -8,6 +8,8 @@
 #include "placed_pages.hpp"
 #include "sm_bench.hpp"
 
+namespace page_uses_test {
+
 using namespace farfault;
 using namespace farfault::sm_bench;
 
@@ -166,3 +168,5 @@ TEST_CASE("driver: a written page is transferred, even if clean pages are droppe
   CHECK(b.last().bytes_out == 4096);
   CHECK(b.copies->nanoseconds()[3] == 130'001);
 }
+
+}  // namespace page_uses_test

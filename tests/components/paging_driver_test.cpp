@@ -5,6 +5,8 @@
 #include "hand_kernel.hpp"
 #include "paging_driver_bench.hpp"
 
+namespace paging_driver_test {
+
 using namespace farfault;
 using namespace farfault::driver_bench;
 
@@ -419,3 +421,5 @@ TEST_CASE("driver: in the location of buffers, a large page counts for each buff
   CHECK(all == std::vector<std::vector<Cell>>{row("a", "gpu0", 10), row("a", "gpu1", 28),
                                               row("b", "gpu1", 484), row("b", "cpu0", 1)});
 }
+
+}  // namespace paging_driver_test

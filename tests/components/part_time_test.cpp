@@ -8,6 +8,8 @@
 
 #include "farfault/compute/sm_stats.hpp"
 
+namespace part_time_test {
+
 using namespace farfault;
 using namespace std::chrono_literals;
 
@@ -79,3 +81,5 @@ TEST_CASE("residents: with one stream it has the SM's activity; with several, ea
   CHECK(sum(0) == 20'000);
   CHECK(sum(1) == 13'000);
 }
+
+}  // namespace part_time_test

@@ -7,8 +7,9 @@
 #include <random>
 #include <vector>
 
-namespace farfault {
-namespace {
+namespace ports_test {
+
+using namespace farfault;
 
 TEST_CASE("ports: an access begins when the first port is free, as with a list of all ports") {
   for (std::uint32_t const number : {1U, 2U, 3U, 7U}) {
@@ -28,5 +29,4 @@ TEST_CASE("ports: an access begins when the first port is free, as with a list o
   }
 }
 
-}  // namespace
-}  // namespace farfault
+}  // namespace ports_test

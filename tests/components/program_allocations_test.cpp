@@ -6,6 +6,8 @@
 #include "paging_driver_bench.hpp"
 #include "policies.hpp"
 
+namespace program_allocations_test {
+
 using namespace farfault;
 using farfault::mock::Bench;
 using farfault::mock::in_use;
@@ -443,3 +445,5 @@ TEST_CASE(
   for (std::uint64_t p = 256; p < 277; ++p) CHECK(memory.place(p, 0));
   CHECK_THROWS_AS(memory.place_host_pages(), UserError);
 }
+
+}  // namespace program_allocations_test

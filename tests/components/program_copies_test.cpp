@@ -4,6 +4,8 @@
 
 #include "paging_driver_bench.hpp"
 
+namespace program_copies_test {
+
 using namespace farfault;
 using namespace farfault::driver_bench;
 
@@ -143,3 +145,5 @@ TEST_CASE("driver: a migrating page is copied on arrival, and a page being copie
   CHECK(b.order(1, 2).from == physical(0, 7 << 12));
   CHECK(b.driver->state().stats[0].migrations == 2);
 }
+
+}  // namespace program_copies_test

@@ -10,6 +10,8 @@
 #include "hand_kernel.hpp"
 #include "mock.hpp"
 
+namespace program_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -234,7 +236,10 @@ TEST_CASE("pages in ranges: a page of several ranges counts once, in any order o
   CHECK(*pages.find(100) == 1004);
   CHECK(*pages.find(104) == 1008);
   CHECK(*pages.find(200) == 1009);
-  for (std::uint64_t const outside : {0, 9, 13, 99, 105, 199, 201}) CHECK(pages.find(outside) == nullptr);
+  for (std::uint64_t const outside : {0U, 9U, 13U, 99U, 105U, 199U, 201U})
+    CHECK(pages.find(outside) == nullptr);
   CHECK(HostPages().empty());
   CHECK(HostPages().find(0) == nullptr);
 }
+
+}  // namespace program_test

@@ -13,6 +13,8 @@
 #include "farfault/translation/page_table.hpp"
 #include "tlb_traffic.hpp"
 
+namespace range_tlb_test {
+
 using namespace farfault;
 using test::kLru;
 using test::TlbTraffic;
@@ -423,3 +425,5 @@ TEST_CASE(
     REQUIRE(ranges + (listed.size() - pages) == runs);
   }
 }
+
+}  // namespace range_tlb_test

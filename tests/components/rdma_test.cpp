@@ -6,6 +6,8 @@
 
 #include "fabric_bench.hpp"
 
+namespace rdma_test {
+
 using namespace farfault;
 using namespace farfault::fabric_bench;
 
@@ -194,3 +196,5 @@ TEST_CASE("fabric: with short queues and traffic both ways, each access is answe
     for (auto* output : b.node) CHECK(output->waiting_for().empty());
   }
 }
+
+}  // namespace rdma_test

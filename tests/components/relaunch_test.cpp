@@ -12,6 +12,8 @@
 #include "hand_kernel.hpp"
 #include "mock.hpp"
 
+namespace relaunch_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -185,9 +187,10 @@ TEST_CASE("relaunch: a row of the table of runs has the statistics of that run's
       {"run", 1},         {"started", 112'000},  {"finished", 124'000}, {"kernels", 2},
       {"blocks", 2},      {"instructions", 310}, {"l1_tlb_hits", 19},   {"l1_tlb_misses", 6},
       {"l2_tlb_hits", 4}, {"stores", 0},         {"transactions", 0}};
-  for (auto const& [column, value] : expected) {
+  for (auto const& entry : expected) {
+    auto const& column = entry.first;
     CAPTURE(column);
-    CHECK(second.at(column) == Cell{value});
+    CHECK(second.at(column) == Cell{entry.second});
   }
   CHECK(rows[2].at("application") == Cell{std::string("long")});
   CHECK(rows[2].at("instructions") == Cell{std::uint64_t{305}});
@@ -337,15 +340,18 @@ TEST_CASE("relaunch: an unfinished kernel is named, even if all programs have en
 }
 
 TEST_CASE("relaunch: no run begins that would exceed the maximum number of launches") {
+  struct Case {
+    std::uint64_t left;  // launches that remain possible when the first run has ended
+    std::size_t runs;
+  };
   auto const two = program_of(2);
   auto const one = program_of(1);
-  // `left`: launches that remain possible when the first run has ended.
-  for (auto const& [left, runs] : {std::pair{std::uint64_t{5}, 3U}, {4U, 3U}, {3U, 2U}, {1U, 1U}}) {
-    CAPTURE(left);
+  for (auto const& c : {Case{5, 3}, {4, 3}, {3, 2}, {1, 1}}) {
+    CAPTURE(c.left);
     RelaunchBench b({app("short", two, true), app("long", one, false)}, {{4, 4, 100}});
     b.run(Time{105ns});
     auto s = b.host.state();
-    s.runs[0].launches = static_cast<std::uint32_t>(Applications::kMaxLaunches - 1 - left) - 1;
+    s.runs[0].launches = static_cast<std::uint32_t>(Applications::kMaxLaunches - 1 - c.left) - 1;
     std::vector<std::byte> bytes;
     Saver saver(bytes);
     auto sent = b.host.messages_sent();
@@ -353,10 +359,12 @@ TEST_CASE("relaunch: no run begins that would exceed the maximum number of launc
     Loader loader(bytes);
     static_cast<AnyComponent&>(b.host).archive(loader);
     b.run();
-    CHECK(b.launches_of(0).size() == runs);
-    CHECK(b.launches_of(1).size() == runs);
+    CHECK(b.launches_of(0).size() == c.runs);
+    CHECK(b.launches_of(1).size() == c.runs);
     CHECK(b.host.state().runs[0].launches < Applications::kMaxLaunches);
     CHECK(b.host.waiting_for().empty());
     CHECK(b.host.has_finished(0));
   }
 }
+
+}  // namespace relaunch_test

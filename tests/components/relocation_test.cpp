@@ -6,6 +6,8 @@
 #include "paging_driver_bench.hpp"
 #include "policies.hpp"
 
+namespace relocation_test {
+
 using namespace farfault;
 using farfault::mock::Bench;
 using farfault::mock::Record;
@@ -246,3 +248,5 @@ TEST_CASE("driver: a page that migrates to another GPU before its relocation is 
   CHECK(test::stat_of(b.driver, "memory.page_sizes", "moved_pages") == 511);
   CHECK(s.frames[0].available() == 2048 - 512);  // page 5000 and all but one page of the large page
 }
+
+}  // namespace relocation_test

@@ -14,6 +14,8 @@
 #include "farfault/parts/set_associative.hpp"
 #include "policies.hpp"
 
+namespace replacement_test {
+
 using namespace farfault;
 using test::chosen;
 
@@ -113,7 +115,7 @@ TEST_CASE("under every replacement policy, a loaded array continues like the sav
 TEST_CASE("fifo replaces the oldest key, however it is used") {
   PolicyChoice<Replacement> const choice("fifo");
   SetAssociative array(1, 3, choice);
-  for (std::uint64_t const key : {10, 11, 12}) array.insert(0, key);
+  for (std::uint64_t const key : {10U, 11U, 12U}) array.insert(0, key);
   array.find(0, 10);
   CHECK(array.insert(0, 13).evicted == 10);
   array.find(0, 11);
@@ -177,3 +179,5 @@ TEST_CASE("an array with zero slots can be constructed, sampled and saved") {
     CHECK(none.slots() == 0);
   }
 }
+
+}  // namespace replacement_test

@@ -8,6 +8,8 @@
 
 #include "policies.hpp"
 
+namespace router_test {
+
 using namespace farfault;
 
 namespace {
@@ -140,3 +142,5 @@ TEST_CASE("the predictor has decided once an epoch with a translation is over") 
   CHECK(predictor.route(us(20)) == Route::gmmu);
   CHECK(predictor.predictions() == 1);
 }
+
+}  // namespace router_test

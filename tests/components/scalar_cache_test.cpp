@@ -8,6 +8,8 @@
 #include "hand_kernel.hpp"
 #include "memory_mock.hpp"
 
+namespace scalar_cache_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -279,3 +281,5 @@ TEST_CASE("scalar cache: an invalidation waits for all requests for a settled pa
   CHECK(b.invalidated->nanoseconds() == Times{b.local->nanoseconds()[1] + 52});
   CHECK(b.cache.waiting_for().empty());
 }
+
+}  // namespace scalar_cache_test

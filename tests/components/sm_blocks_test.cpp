@@ -5,6 +5,8 @@
 #include "choices.hpp"
 #include "sm_bench.hpp"
 
+namespace sm_blocks_test {
+
 using namespace farfault;
 using namespace farfault::sm_bench;
 
@@ -218,3 +220,5 @@ TEST_CASE("SM: with few credits, accesses precede the lines of a context") {
   CHECK(b.contexts(Access::write) == Times{125, 126, 177, 178, 229, 230});
   CHECK(b.done->count() == 2);
 }
+
+}  // namespace sm_blocks_test

@@ -4,6 +4,8 @@
 
 #include "sm_bench.hpp"
 
+namespace sm_compute_test {
+
 using namespace farfault;
 using namespace farfault::sm_bench;
 
@@ -169,3 +171,5 @@ TEST_CASE("SM: with one request at the scalar cache, the next scalar load waits 
   CHECK(b.sm.state().scalar_credits == 1);
   CHECK(b.done->count() == 1);
 }
+
+}  // namespace sm_compute_test

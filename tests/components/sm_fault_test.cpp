@@ -5,6 +5,8 @@
 
 #include "sm_bench.hpp"
 
+namespace sm_fault_test {
+
 using namespace farfault;
 using namespace farfault::sm_bench;
 
@@ -309,3 +311,5 @@ TEST_CASE("SM: for any fault capacity and number of faults, every access is made
     CHECK(b.waiting().warps == 0);
   }
 }
+
+}  // namespace sm_fault_test

@@ -4,6 +4,8 @@
 
 #include "sm_bench.hpp"
 
+namespace sm_invalidation_test {
+
 using namespace farfault;
 using namespace farfault::sm_bench;
 
@@ -131,3 +133,5 @@ TEST_CASE("SM: invalidations received during a drain are acknowledged after the 
   CHECK(b.invalidated->records()[1].message.move == 2);
   CHECK(b.invalidated->records()[2].message.move == 3);
 }
+
+}  // namespace sm_invalidation_test

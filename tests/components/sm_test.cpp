@@ -4,6 +4,8 @@
 
 #include "sm_bench.hpp"
 
+namespace sm_test {
+
 using namespace farfault;
 using namespace farfault::sm_bench;
 
@@ -257,3 +259,5 @@ TEST_CASE("SM: blocks run concurrently and slots are reused") {
   SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}, {Time{110ns}, {1, 0, 0}}, {Time{203ns}, {2, 0, 0}}});
   CHECK(b.done->nanoseconds() == Times{202, 212, 305});
 }
+
+}  // namespace sm_test

@@ -14,6 +14,8 @@
 #include "farfault/fabric/egress.hpp"
 #include "farfault/memory/dram_bank.hpp"
 
+namespace small_parts_test {
+
 using namespace farfault;
 
 namespace {
@@ -375,3 +377,5 @@ TEST_CASE("execution units: a memory instruction takes no cycle of a computing S
   CHECK(u.execute(gcn, 0, {.vector = 10}, 140) == 180);
   CHECK(u.simd_cycles() == 80);
 }
+
+}  // namespace small_parts_test

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace stages_test {
+
 using namespace farfault;
 using namespace std::chrono_literals;
 
@@ -44,3 +46,5 @@ TEST_CASE("stages: a shorter wait has the last part of a translation: IOMMU, lin
   CHECK(all.last_of(Duration::zero()) == TranslationStages{});
   CHECK(all.sum() == Duration{100});
 }
+
+}  // namespace stages_test

@@ -16,6 +16,8 @@
 #include "farfault/parts/ring.hpp"
 #include "farfault/parts/set_associative.hpp"
 
+namespace storage_test {
+
 using namespace farfault;
 using test::kLru;
 
@@ -348,3 +350,5 @@ TEST_CASE("a ring is first in, first out through many wraps, full, empty, and wh
     CHECK(longest == capacity);
   }
 }
+
+}  // namespace storage_test

@@ -4,6 +4,8 @@
 
 #include "fabric_bench.hpp"
 
+namespace switch_test {
+
 using namespace farfault;
 using namespace farfault::fabric_bench;
 
@@ -86,3 +88,5 @@ TEST_CASE("switch: without credits requests stop, answers pass, and a credit rel
   CHECK(b.node[1]->waiting_for() == "1 packets queued for a link");
   CHECK(b.node[0]->waiting_for().empty());
 }
+
+}  // namespace switch_test

@@ -9,6 +9,8 @@
 
 #include "choices.hpp"
 
+namespace tlb_fill_test {
+
 using namespace farfault;
 using test::kLru;
 
@@ -85,3 +87,5 @@ TEST_CASE("every TLB fill policy returns what it keeps outside the TLB and was n
     CHECK((found > 100 || name == "always"));
   }
 }
+
+}  // namespace tlb_fill_test

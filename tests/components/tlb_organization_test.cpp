@@ -12,6 +12,8 @@
 
 #include "choices.hpp"
 
+namespace tlb_organization_test {
+
 using namespace farfault;
 using test::kLru;
 
@@ -166,7 +168,8 @@ void step_of_sizes(Policy<TlbOrganization>& tlb, Filled& filled, std::mt19937_64
 
 TEST_CASE("every TLB returns only the last filled translations that were not invalidated") {
   for (auto const& name : test::names_of_known<TlbOrganization>()) {
-    for (auto const& [entries, ways] : kShapes) {
+    for (auto const& shape : kShapes) {
+      auto const entries = shape.entries, ways = shape.ways;
       CAPTURE(name);
       CAPTURE(entries);
       if (!choice_of(name).why_not({entries, ways, 12, kLru}).empty()) continue;  // too small for it
@@ -190,7 +193,8 @@ TEST_CASE(
     "every TLB with several page sizes returns only translations filled for a page containing the base "
     "page") {
   for (auto const& name : test::names_of_known<TlbOrganization>()) {
-    for (auto const& [entries, ways] : kShapes) {
+    for (auto const& shape : kShapes) {
+      auto const entries = shape.entries, ways = shape.ways;
       CAPTURE(name);
       CAPTURE(entries);
       if (!choice_of(name).why_not({entries, ways, 12, kLru, kSizes}).empty()) continue;
@@ -365,3 +369,5 @@ TEST_CASE("a plain TLB replaces entries by its replacement policy") {
   CHECK(left_by(kLru) == 1);
   CHECK(left_by(fifo) == 2);
 }
+
+}  // namespace tlb_organization_test

@@ -14,6 +14,8 @@
 #include "farfault/translation/tlb_organization.hpp"
 #include "policies.hpp"
 
+namespace tlb_page_sizes_test {
+
 using namespace farfault;
 using test::kLru;
 
@@ -325,3 +327,5 @@ TEST_CASE("an ideal TLB returns exactly the pages mapped or filled, and not inva
   for (auto const& [page, to] : there) expected.insert(page);
   CHECK(pages_of(tlb.tlb) == expected);
 }
+
+}  // namespace tlb_page_sizes_test

@@ -9,6 +9,8 @@
 #include "farfault/translation/tlb_fill.hpp"
 #include "policies.hpp"
 
+namespace tokens_test {
+
 using namespace farfault;
 using test::kLru;
 
@@ -214,3 +216,5 @@ TEST_CASE("tokens: the bypass cache has the configured entries and replaces the 
   CHECK((*fill).invalidate_all() == 2);
   CHECK_FALSE((*fill).lookup_bypassed(0, Access::read));
 }
+
+}  // namespace tokens_test

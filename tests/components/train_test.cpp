@@ -12,6 +12,8 @@
 #include "farfault/memory/l2_slice.hpp"
 #include "sm_bench.hpp"
 
+namespace train_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -286,3 +288,5 @@ TEST_CASE("SM: a warp's consecutive lines are sent as trains of the maximum leng
   CHECK(request_lines(3, 256, 0x5000) == Lines{3, 1});
   CHECK(request_lines(4, 256, 0x5040) == Lines{3, 1});  // the fourth line is in the next block
 }
+
+}  // namespace train_test

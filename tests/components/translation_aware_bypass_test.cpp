@@ -9,6 +9,8 @@
 #include "farfault/memory/walk_reads.hpp"
 #include "policies.hpp"
 
+namespace translation_aware_bypass_test {
+
 using namespace farfault;
 
 namespace {
@@ -139,7 +141,7 @@ TEST_CASE(
   // The same holds for lines that map to one set.
   Slice strided("32");
   strided.count({{0, 10, 10}, {4, 10, 0}});
-  for (std::uint64_t const stride : {32, 64, 4096}) {
+  for (std::uint64_t const stride : {32U, 64U, 4096U}) {
     CAPTURE(stride);
     CHECK(4000 - strided.lines(4, stride) > 0.7 * 4000 / 32);
     CHECK(4000 - strided.lines(4, stride) < 1.3 * 4000 / 32);
@@ -162,3 +164,5 @@ TEST_CASE("translation-aware bypass: reads and hits of each depth are counted fr
   CHECK(s.stat("fourth_reads") == 17);
   CHECK(s.stat("fourth_hits") == 7);
 }
+
+}  // namespace translation_aware_bypass_test

@@ -10,6 +10,8 @@
 #include "farfault/parts/address_map.hpp"
 #include "farfault/translation/page_table.hpp"
 
+namespace translation_parts_test {
+
 using namespace farfault;
 
 namespace {
@@ -202,3 +204,5 @@ TEST_CASE("a relocated page table is the same table at other addresses") {
   CHECK(copy.step(0, 0, 5).address == table.step(0, 0, 5).address + 0x80000);
   CHECK(copy.step(0, 0, 5).next == table.step(0, 0, 5).next);
 }
+
+}  // namespace translation_parts_test

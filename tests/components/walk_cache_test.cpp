@@ -12,6 +12,8 @@
 #include "choices.hpp"
 #include "farfault/translation/page_table.hpp"
 
+namespace walk_cache_test {
+
 using namespace farfault;
 using test::kLru;
 
@@ -129,3 +131,5 @@ TEST_CASE("a unified page-walk cache replaces the least recently used node if co
   CHECK(cache->start(page_of(0, 0, 1, 0), kLevels).node == 9);
   CHECK(cache->start(page_of(0, 0, 3, 0), kLevels).node == 3);
 }
+
+}  // namespace walk_cache_test

@@ -11,6 +11,8 @@
 #include "mock.hpp"
 #include "policies.hpp"
 
+namespace walk_pressure_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -297,3 +299,5 @@ TEST_CASE("L2 TLB: an invalidation of a page or of all clears the bypass cache, 
     CHECK(b.acknowledged->count() == 1);
   }
 }
+
+}  // namespace walk_pressure_test

@@ -12,6 +12,8 @@
 #include "memory_mock.hpp"
 #include "policies.hpp"
 
+namespace walk_reads_test {
+
 using namespace farfault;
 using namespace farfault::mock;
 
@@ -294,3 +296,5 @@ TEST_CASE("walk reads: under every policy, each of 20,000 random reads is answer
     CHECK(slice.state().dram_credits[0] == 4);
   }
 }
+
+}  // namespace walk_reads_test

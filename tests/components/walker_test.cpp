@@ -9,6 +9,8 @@
 
 #include "choices.hpp"
 
+namespace walker_test {
+
 using namespace farfault;
 
 namespace {
@@ -204,3 +206,5 @@ TEST_CASE("walker: each read has the address space, the application, and the dep
   walker.enqueue(page, 2, 7);  // a page-walk-cache hit
   CHECK(walker.start(table)->requester == Requester{kSpace, 7, walk_read(3)});
 }
+
+}  // namespace walker_test

@@ -10,6 +10,8 @@
 #include <set>
 #include <vector>
 
+namespace warp_contexts_test {
+
 using namespace farfault;
 
 namespace {
@@ -249,12 +251,15 @@ TEST_CASE(
   std::uint64_t issued = 0;
   std::uint64_t left = 0;
   auto now = Time{};
+  auto const random_one_of = [&](std::set<std::uint32_t> const& blocks) {
+    return *std::next(blocks.begin(), static_cast<std::ptrdiff_t>(random() % blocks.size()));
+  };
   auto const fill = [&] {
     while (w.free_slots() >= kWarps && (started < kBlocks || !away.empty())) {
       if (started < kBlocks && (away.empty() || random() % 2 == 0)) {
         resident.insert(w.start(started++, 0, kWarps, now, kAnywhere));
       } else {
-        auto const back = *std::next(away.begin(), random() % away.size());
+        auto const back = random_one_of(away);
         away.erase(back);
         resident.insert(back);
         w.swap_in(back, now, kAnywhere);
@@ -273,7 +278,7 @@ TEST_CASE(
       }
     }
     if (!resident.empty() && random() % 4 == 0) {
-      auto const swapped = *std::next(resident.begin(), random() % resident.size());
+      auto const swapped = random_one_of(resident);
       resident.erase(swapped);
       away.insert(swapped);
       w.swap_out(swapped);
@@ -357,3 +362,5 @@ TEST_CASE(
   }
   CHECK(equal);
 }
+
+}  // namespace warp_contexts_test

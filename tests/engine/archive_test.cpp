@@ -7,6 +7,8 @@
 #include <tuple>
 #include <vector>
 
+namespace archive_test {
+
 using namespace farfault;
 
 namespace {
@@ -92,3 +94,5 @@ TEST_CASE("an aggregate is saved member by member, without padding") {
   CHECK(to.b == 8);
   CHECK(to.c == from.c);
 }
+
+}  // namespace archive_test

@@ -15,6 +15,8 @@
 #include "farfault/engine/error.hpp"
 #include "phold_model.hpp"
 
+namespace checkpoint_test {
+
 using namespace farfault;
 
 namespace {
@@ -297,3 +299,5 @@ TEST_CASE("the state of another model, or a damaged state, is rejected and never
     CHECK_THROWS_AS(PholdRun(p, 1, {}).engine.load({{good.begin(), good.begin() + static_cast<long>(n)}}),
                     UserError);
 }
+
+}  // namespace checkpoint_test

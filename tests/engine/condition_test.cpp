@@ -7,6 +7,8 @@
 
 #include "farfault/engine/config.hpp"
 
+namespace condition_test {
+
 using namespace farfault;
 
 namespace {
@@ -188,3 +190,5 @@ TEST_CASE("a condition on a sibling that is not declared is rejected") {
                        "parameter ways has an effect only with size above 0, but size is not declared",
                        UserError);
 }
+
+}  // namespace condition_test

@@ -8,6 +8,8 @@
 
 #include "farfault/engine/system.hpp"
 
+namespace conditional_stats_test {
+
 using namespace farfault;
 
 namespace {
@@ -103,3 +105,5 @@ TEST_CASE("a statistic is absent without its condition, and the others keep orde
   CHECK(sampled({.depth = 2}) ==
         Lines{": reads=11 writes=33 depths=7,8 queued=5", "a: reads=1 writes=3", "b: reads=10 writes=30"});
 }
+
+}  // namespace conditional_stats_test

@@ -6,6 +6,8 @@
 
 #include "farfault/engine/config.hpp"
 
+namespace config_arrays_test {
+
 using namespace farfault;
 
 namespace {
@@ -156,3 +158,5 @@ TEST_CASE("a count or words: both are written as given, a count without leading 
   CHECK(width("\"9223372036854775808\"") ==
         "--set: link.a.width: '9223372036854775808' is above the maximum, 9223372036854775807");
 }
+
+}  // namespace config_arrays_test

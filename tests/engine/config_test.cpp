@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+namespace config_test {
+
 using namespace farfault;
 
 namespace {
@@ -465,3 +467,5 @@ TEST_CASE(
   CHECK(error_at("gpu..entries", "1") ==
         "study.toml:7: 'gpu..entries' is not a valid key (example: gpu.l2_tlb.entries)");
 }
+
+}  // namespace config_test

@@ -4,6 +4,8 @@
 
 #include "farfault/engine/config.hpp"
 
+namespace config_variations_test {
+
 using namespace farfault;
 
 namespace {
@@ -101,23 +103,25 @@ TEST_CASE("parameters of a replaced choice are omitted, and parameters of the ne
 }
 
 TEST_CASE("a value that bind() would reject is rejected, and the next one is accepted") {
+  struct Setting {
+    std::string key, value;
+  };
   Bound b(kFirst);
   auto const text = b.config.resolved();
-  for (auto const& [key, value] :
-       std::vector<std::pair<std::string, std::string>>{{"a.entries", "0"},
-                                                        {"a.entries", "\"4\""},
-                                                        {"a.entries", "4.0"},
-                                                        {"a.entries", "[4]"},
-                                                        {"a.entries", "{x = 4}"},
-                                                        {"a.entries", "4\nb = 5"},
-                                                        {"a.entries", ""},
-                                                        {"a.entries", "07"},
-                                                        {"a.entries", "2020-01-01"},
-                                                        {"a.latency", "5"},
-                                                        {"a.latency", "\"5 B\""},
-                                                        {"a.order", "\"lifo\""},
-                                                        {"a.label", "true"}})
-    CHECK_MESSAGE(!b.vary(key, value), key, " = ", value);
+  for (auto const& s : std::vector<Setting>{{"a.entries", "0"},
+                                            {"a.entries", "\"4\""},
+                                            {"a.entries", "4.0"},
+                                            {"a.entries", "[4]"},
+                                            {"a.entries", "{x = 4}"},
+                                            {"a.entries", "4\nb = 5"},
+                                            {"a.entries", ""},
+                                            {"a.entries", "07"},
+                                            {"a.entries", "2020-01-01"},
+                                            {"a.latency", "5"},
+                                            {"a.latency", "\"5 B\""},
+                                            {"a.order", "\"lifo\""},
+                                            {"a.label", "true"}})
+    CHECK_MESSAGE(!b.vary(s.key, s.value), s.key, " = ", s.value);
   REQUIRE(b.vary("a.entries", kFirst[0]));
   REQUIRE(b.vary("a.latency", kFirst[4]));
   REQUIRE(b.vary("a.order", kFirst[6]));
@@ -148,3 +152,5 @@ TEST_CASE("only a key set at its place and bound to a lasting Spec can vary") {
   CHECK_FALSE(config.can_vary("a.entries", kFile, 1));
   CHECK_FALSE(config.vary("a.entries", "4", kFile, 1));
 }
+
+}  // namespace config_variations_test

@@ -11,6 +11,8 @@
 
 #include "phold_model.hpp"
 
+namespace engine_test {
+
 using namespace farfault;
 
 namespace {
@@ -247,3 +249,5 @@ TEST_CASE("the critical path of one rally is the whole rally, and of two rallies
     CHECK(path->busiest == 51);
   }
 }
+
+}  // namespace engine_test

@@ -6,6 +6,8 @@
 
 #include "farfault/engine/error.hpp"
 
+namespace error_text_test {
+
 using namespace farfault;
 
 TEST_CASE("no character of a name or value ends a message or affects a terminal") {
@@ -42,3 +44,5 @@ TEST_CASE("a long value is truncated at a character, with three dots") {
   CHECK(shown(std::string(78, 'x') + "éé") == std::string(78, 'x') + "é...");
   CHECK(shown("two\nlines") == "two lines");
 }
+
+}  // namespace error_text_test

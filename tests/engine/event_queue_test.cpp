@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+namespace event_queue_test {
+
 using namespace farfault;
 
 namespace {
@@ -237,3 +239,5 @@ TEST_CASE("draining returns every pending event once and leaves a usable queue")
   q.push(event(5, 0, 0, 1));
   CHECK(take(q, Time{1us}).size() == 1);
 }
+
+}  // namespace event_queue_test

@@ -9,6 +9,8 @@
 #include "thread_ranks.hpp"
 #include "uneven_model.hpp"
 
+namespace exchange_test {
+
 using namespace farfault;
 
 namespace {
@@ -178,3 +180,5 @@ TEST_CASE("one rank has no exchange to observe") {
   engine.run_until(Time{5us});
   CHECK_FALSE(polled);
 }
+
+}  // namespace exchange_test

@@ -14,6 +14,8 @@
 
 #include "farfault/engine/error.hpp"
 
+namespace files_test {
+
 using namespace farfault;
 
 namespace {
@@ -178,3 +180,5 @@ TEST_CASE("two names of one file are distinguished from two files, in any spelli
   CHECK_FALSE(same_file(folder.file("new"), folder.file("newer")));
   CHECK(same_file("new", std::filesystem::current_path().string() + "/new"));
 }
+
+}  // namespace files_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace input_limits_test {
+
 using namespace farfault;
 
 TEST_CASE("the memory of a batch job is limited by each of its control groups") {
@@ -62,3 +64,5 @@ TEST_CASE("a message has the current limit and how to raise it, unless it is at 
   CHECK(limit_text("nodes", std::uint64_t{1'000'000}) == "limits.nodes, whose maximum is 1000000");
   CHECK(limit_text("links", std::uint64_t{4'000'000}) == "limits.links, whose maximum is 4000000");
 }
+
+}  // namespace input_limits_test

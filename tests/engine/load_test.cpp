@@ -5,6 +5,8 @@
 #include "thread_ranks.hpp"
 #include "uneven_model.hpp"
 
+namespace load_test {
+
 using namespace farfault;
 
 namespace {
@@ -91,3 +93,5 @@ TEST_CASE("the time of the last event is saved") {
   later.load({engine.save()});
   CHECK(later.last_event() == last);
 }
+
+}  // namespace load_test

@@ -8,6 +8,8 @@
 
 #include "ring_model.hpp"
 
+namespace observer_test {
+
 using namespace farfault;
 
 namespace {
@@ -93,3 +95,5 @@ TEST_CASE("an observer does not affect the component") {
   CHECK(seen.events == unseen.events);
   CHECK(seen.digest == unseen.digest);
 }
+
+}  // namespace observer_test

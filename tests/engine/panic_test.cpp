@@ -8,6 +8,8 @@
 #include "farfault/engine/engine.hpp"
 #include "farfault/engine/error.hpp"
 
+namespace panic_test {
+
 using namespace farfault;
 
 namespace {
@@ -66,3 +68,5 @@ TEST_CASE("an internal error outside a run names only the source location") {
   CHECK(death.signal == SIGABRT);
   CHECK(death.printed == "farfault: internal error: out of order (a.cpp:7)\n");
 }
+
+}  // namespace panic_test

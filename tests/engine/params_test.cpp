@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace params_test {
+
 using namespace farfault;
 
 namespace {
@@ -162,3 +164,5 @@ TEST_CASE("a count never exceeds the range of its member or of a TOML integer") 
   CHECK(error_of(t, "wide", "9223372036854775808") ==
         "'9223372036854775808' is outside 0 to 9223372036854775807");
 }
+
+}  // namespace params_test

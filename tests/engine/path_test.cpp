@@ -12,6 +12,8 @@
 #include "free_cores.hpp"
 #include "phold_model.hpp"
 
+namespace path_test {
+
 using namespace farfault;
 
 namespace {
@@ -167,3 +169,5 @@ TEST_CASE("steps without a free core take no memory") {
   for (std::uint64_t i = 0; i < 200'000; ++i) CHECK(cores.take(0) == i / 2);
   CHECK(cores.chunks_kept() <= 1);
 }
+
+}  // namespace path_test

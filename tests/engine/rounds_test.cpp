@@ -10,6 +10,8 @@
 #include "ring_model.hpp"
 #include "workers.hpp"
 
+namespace rounds_test {
+
 using namespace farfault;
 
 namespace {
@@ -72,3 +74,5 @@ TEST_CASE("each lane of a round runs once, for any participating lanes and late 
     CHECK(each_once);
   }
 }
+
+}  // namespace rounds_test

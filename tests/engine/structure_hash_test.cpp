@@ -5,6 +5,8 @@
 
 #include "farfault/engine/system.hpp"
 
+namespace structure_hash_test {
+
 using namespace farfault;
 
 namespace {
@@ -61,3 +63,5 @@ TEST_CASE("the hash of a system depends only on its paths, links, latencies and 
   CHECK(hash_of({.ball = 2}) != hash);
   CHECK(hash_of({.begin = Time{1ns}}) != hash);
 }
+
+}  // namespace structure_hash_test

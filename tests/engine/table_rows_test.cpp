@@ -9,11 +9,13 @@
 
 #include "farfault/engine/histogram.hpp"
 
+namespace table_rows_test {
+
 using namespace farfault;
 
 TEST_CASE("a histogram counts zeros in bin 0, then by powers of two, and larger values in its last bin") {
   Histogram<6> h;
-  for (std::uint64_t const v : {0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32}) h.add(v);
+  for (std::uint64_t const v : {0U, 1U, 2U, 3U, 4U, 7U, 8U, 15U, 16U, 31U, 32U}) h.add(v);
   h.add(std::numeric_limits<std::uint64_t>::max());
   CHECK(h.bins == std::array<std::uint64_t, 6>{1, 1, 2, 2, 2, 4});
 }
@@ -52,3 +54,5 @@ TEST_CASE("rows arrive unchanged, with their component and table, numbers and an
   CHECK(std::pair(read[2].component, read[2].table) == std::pair(9U, 1U));
   for (std::size_t i = 0; i < 3; ++i) CHECK(read[i].cells == cells[i]);
 }
+
+}  // namespace table_rows_test

@@ -5,6 +5,8 @@
 #include "tied_model.hpp"
 #include "uneven_model.hpp"
 
+namespace ties_test {
+
 using namespace farfault;
 
 TEST_CASE("a model made of ties has one digest for every placement") {
@@ -39,3 +41,5 @@ TEST_CASE("a model whose links all differ has one digest for every placement on 
         });
       }
 }
+
+}  // namespace ties_test

@@ -5,6 +5,8 @@
 
 #include <type_traits>
 
+namespace time_test {
+
 using namespace farfault;
 
 template <class A, class B>
@@ -68,3 +70,5 @@ TEST_CASE("the edge at or after a time is the time itself if it is on an edge") 
     }
   }
 }
+
+}  // namespace time_test

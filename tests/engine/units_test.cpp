@@ -6,6 +6,8 @@
 #include <limits>
 #include <string>
 
+namespace units_test {
+
 using namespace farfault;
 
 TEST_CASE("times parse from every unit, with or without a space") {
@@ -89,3 +91,5 @@ TEST_CASE("the time that bytes occupy a resource is rounded up") {
   CHECK(Bandwidth{3}.time_for(1) == Duration{333'333'333'334});
   CHECK(Bandwidth{1}.time_for(0) == Duration{0});
 }
+
+}  // namespace units_test

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+namespace workers_test {
+
 using namespace farfault;
 using namespace std::chrono_literals;
 
@@ -78,3 +80,5 @@ TEST_CASE("an exception of a task ends the run with it, on any thread") {
     CHECK(ran == std::vector<int>(8, 1));
   }
 }
+
+}  // namespace workers_test

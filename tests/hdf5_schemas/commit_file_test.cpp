@@ -8,6 +8,8 @@
 
 #include "scratch.hpp"
 
+namespace commit_file_test {
+
 using namespace farfault::results;
 
 namespace {
@@ -66,3 +68,5 @@ TEST_CASE("metadata fills the rest of pages until the next commit, data also lat
   CHECK(file.allocate(200, false) > 7000);
   CHECK(file.allocate(200, true) == 3200);
 }
+
+}  // namespace commit_file_test

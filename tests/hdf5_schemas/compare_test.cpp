@@ -12,6 +12,8 @@
 #include "sample.hpp"
 #include "scratch.hpp"
 
+namespace compare_test {
+
 using namespace farfault;
 using namespace farfault::analysis;
 using namespace farfault::results;
@@ -206,3 +208,5 @@ TEST_CASE("compare: files that cannot be compared give one sentence") {
   CHECK(refusal({a, dir / "none.h5"}).find("none.h5") != std::string::npos);
   CHECK(refusal({a, a}) == "compared");
 }
+
+}  // namespace compare_test

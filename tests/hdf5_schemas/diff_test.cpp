@@ -6,6 +6,8 @@
 #include "sample.hpp"
 #include "scratch.hpp"
 
+namespace diff_test {
+
 using namespace farfault;
 using namespace farfault::results;
 
@@ -141,3 +143,5 @@ TEST_CASE("diff reports different end reasons and different machines") {
   REQUIRE(d.difference);
   CHECK(d.difference->text.starts_with("/topology/links/latency_ps, row 1, is 500000 in"));
 }
+
+}  // namespace diff_test

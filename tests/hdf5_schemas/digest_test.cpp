@@ -11,6 +11,8 @@
 #include "sample_digest.hpp"
 #include "scratch.hpp"
 
+namespace digest_test {
+
 using namespace farfault;
 using namespace farfault::results;
 
@@ -82,9 +84,11 @@ TEST_CASE("the digest covers every piece of a long dataset") {
   auto const base = writer.finish("completed");
   // 3.6 MB each, read in pieces of 1 MB.
   for (auto const* dataset : {"/timeseries/l2_tlb/hits", "/timeseries/l2_tlb/occupancy"})
-    for (std::size_t const row : {0, 436, 437, 750, 873, 874, 1499})
-      for (std::size_t const column : {0, 299}) {
+    for (std::size_t const row : {0U, 436U, 437U, 750U, 873U, 874U, 1499U})
+      for (std::size_t const column : {0U, 299U}) {
         CAPTURE(row);
         CHECK(digest_after_flip(path, dataset, row * 300 + column) != base);
       }
 }
+
+}  // namespace digest_test

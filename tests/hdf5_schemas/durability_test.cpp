@@ -18,6 +18,8 @@
 #include "sample.hpp"
 #include "scratch.hpp"
 
+namespace durability_test {
+
 using namespace farfault;
 using namespace farfault::results;
 
@@ -68,7 +70,7 @@ void check_file_killed_in_a_flush(std::string const& path) {
 TEST_CASE("a run killed between flushes leaves the content of the last flush") {
   Scratch dir;
   auto const path = dir / "a.h5";
-  for (std::uint64_t const flushed : {0, 1, 7, 200}) {
+  for (std::uint64_t const flushed : {0U, 1U, 7U, 200U}) {
     auto const status = in_child([&] {
       ResultWriter writer(path, sample::header());
       for (std::uint64_t i = 0; i < flushed; ++i) {
@@ -207,3 +209,5 @@ TEST_CASE("a full disk is one RunError at any point, keeps the last flush and do
   }
   CHECK(failures >= 15);
 }
+
+}  // namespace durability_test

@@ -13,6 +13,8 @@
 #include "sample.hpp"
 #include "scratch.hpp"
 
+namespace explain_test {
+
 using namespace farfault;
 using namespace farfault::analysis;
 using namespace farfault::results;
@@ -427,3 +429,5 @@ TEST_CASE("explain: JSON is ASCII, so that no character in a name affects a term
   CHECK(json.find(R"("path":"a\u009b31m\u202e")") != std::string::npos);
   CHECK(std::all_of(json.begin(), json.end(), [](char c) { return c >= ' ' && c <= '~'; }));
 }
+
+}  // namespace explain_test

@@ -7,6 +7,8 @@
 
 #include "sample.hpp"
 
+namespace keep_sample_test {
+
 using namespace farfault::results;
 
 TEST_CASE("a sample result is left in FARFAULT_SAMPLE_DIR") {
@@ -20,3 +22,5 @@ TEST_CASE("a sample result is left in FARFAULT_SAMPLE_DIR") {
   ResultWriter writer((dir / "cut_off.h5").string(), sample::header());
   sample::append(writer, 0, 5);
 }
+
+}  // namespace keep_sample_test

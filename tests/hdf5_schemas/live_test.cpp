@@ -9,6 +9,8 @@
 #include "sample.hpp"
 #include "scratch.hpp"
 
+namespace live_test {
+
 using namespace farfault;
 using namespace farfault::analysis;
 using namespace farfault::results;
@@ -104,3 +106,5 @@ TEST_CASE("live: an invalid file is a user error") {
   Scratch dir;
   CHECK_THROWS_AS(read_live(dir / "none.h5", kCounters, 0, 1), UserError);
 }
+
+}  // namespace live_test

@@ -28,6 +28,8 @@
 #include "sample.hpp"
 #include "scratch.hpp"
 
+namespace outside_data_test {
+
 using namespace farfault;
 using namespace farfault::analysis;
 using namespace farfault::results;
@@ -294,3 +296,5 @@ TEST_CASE("a file of a result that is a FIFO is rejected without blocking") {
     CHECK(text == "refused: cannot read '" + fifo +
                       "': it is a FIFO, not a regular file; copy its contents to a file first");
 }
+
+}  // namespace outside_data_test

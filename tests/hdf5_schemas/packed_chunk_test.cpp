@@ -10,6 +10,8 @@
 #include "scratch.hpp"
 #include "writing/rows.hpp"
 
+namespace packed_chunk_test {
+
 using namespace farfault;
 using namespace farfault::results;
 
@@ -24,8 +26,8 @@ std::vector<std::byte> numbered(std::size_t bytes) {
 }  // namespace
 
 TEST_CASE("bytes are shuffled like in HDF5, for any number and width of values") {
-  for (std::size_t const width : {1, 3, 8, 32})
-    for (std::size_t const count : {0, 1, 7, 8, 9, 64, 1000}) {
+  for (std::size_t const width : {1U, 3U, 8U, 32U})
+    for (std::size_t const count : {0U, 1U, 7U, 8U, 9U, 64U, 1000U}) {
       auto const values = numbered(count * width);
       std::vector<std::byte> out(values.size()), expected;
       for (std::size_t byte = 0; byte < width; ++byte)
@@ -45,7 +47,7 @@ TEST_CASE("rows of any shape are read back unchanged, with flushes at any time")
   std::vector<std::vector<hsize_t>> const shapes{{},     {3},      {64},      {8192},
                                                  {8193}, {20'000}, {700, 24}, {3, 9000}};
   for (auto const& shape : shapes)
-    for (std::uint64_t const flush_after : {1, 5, 1000}) {
+    for (std::uint64_t const flush_after : {1U, 5U, 1000U}) {
       auto const width = std::accumulate(shape.begin(), shape.end(), hsize_t{1}, std::multiplies<>{});
       auto const rows = 1 + 200'000 / width;
       auto const name =
@@ -82,10 +84,12 @@ TEST_CASE("a chunk equal to the previous one is packed equally, and a different 
   CHECK(pack(a) == first);
   CHECK(pack(b) != first);
   CHECK(pack(a) == first);
-  for (std::size_t const at : {0, 32767, 32768, 65535}) {
+  for (std::size_t const at : {0U, 32767U, 32768U, 65535U}) {
     auto c = a;
     c[at] ^= std::byte{1};
     CHECK(pack(c) != first);
     CHECK(pack(a) == first);
   }
 }
+
+}  // namespace packed_chunk_test

@@ -15,6 +15,8 @@
 #include "sample.hpp"
 #include "scratch.hpp"
 
+namespace reader_test {
+
 using namespace farfault;
 using namespace farfault::results;
 
@@ -291,3 +293,5 @@ TEST_CASE("a result with flipped bytes is never accepted with wrong values and n
   }
   CHECK(noticed > 12);  // most of the file is unused space in HDF5's own blocks
 }
+
+}  // namespace reader_test

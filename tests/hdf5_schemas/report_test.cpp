@@ -12,6 +12,8 @@
 #include "sample.hpp"
 #include "scratch.hpp"
 
+namespace report_test {
+
 using namespace farfault;
 using namespace farfault::analysis;
 using namespace farfault::results;
@@ -509,3 +511,5 @@ TEST_CASE("report data: it is ASCII, its names are short, and missing data of a 
 TEST_CASE("report data: a file that is not a result is rejected in one sentence") {
   CHECK_THROWS_AS(report_data("nothing.h5"), UserError);
 }
+
+}  // namespace report_test

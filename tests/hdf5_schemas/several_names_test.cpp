@@ -9,6 +9,8 @@
 #include "sample.hpp"
 #include "scratch.hpp"
 
+namespace several_names_test {
+
 using namespace farfault;
 using namespace farfault::results;
 
@@ -51,3 +53,5 @@ TEST_CASE("a result with several names for one object is rejected before its pat
   CHECK(refusal([&] { result_digest(path); }) == "'" + path + "'" + why);
   CHECK(refusal([&] { diff(path, dir / "b.h5"); }) == "'" + path + "' or '" + (dir / "b.h5") + "'" + why);
 }
+
+}  // namespace several_names_test

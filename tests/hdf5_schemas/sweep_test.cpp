@@ -16,6 +16,8 @@
 #include "scratch.hpp"
 #include "writing/layout.hpp"
 
+namespace sweep_test {
+
 using namespace farfault;
 using namespace farfault::results;
 
@@ -140,3 +142,5 @@ TEST_CASE("names of input files do not distinguish configurations, other paramet
   CHECK(without_file_names(a, {}) != without_file_names(b, {}));
   CHECK(without_file_names(a, file).find("scale = 3") != std::string::npos);
 }
+
+}  // namespace sweep_test

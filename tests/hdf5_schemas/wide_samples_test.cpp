@@ -13,6 +13,8 @@
 #include "scratch.hpp"
 #include "writing/packed_chunk.hpp"
 
+namespace wide_samples_test {
+
 using namespace farfault;
 using namespace farfault::results;
 
@@ -117,3 +119,5 @@ TEST_CASE("a result does not depend on buffering and flushing") {
   CHECK(digest("b.h5", 1) == never);
   CHECK(digest("c.h5", 50) == never);
 }
+
+}  // namespace wide_samples_test

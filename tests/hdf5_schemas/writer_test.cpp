@@ -20,6 +20,8 @@
 #include "sample.hpp"
 #include "scratch.hpp"
 
+namespace writer_test {
+
 using namespace farfault;
 using namespace farfault::results;
 
@@ -318,3 +320,5 @@ TEST_CASE("texts may become longer and non-ASCII between flushes, and are the sa
   sample::end(writer);
   CHECK(writer.finish("completed") == once);
 }
+
+}  // namespace writer_test

@@ -11,6 +11,8 @@
 
 #include "run_model.hpp"
 
+namespace applications_test {
+
 using namespace farfault;
 using test::application_on;
 using test::each;
@@ -262,15 +264,23 @@ std::uint64_t rows_of(ModelRun& run, std::uint32_t application, bool migrations)
 
 // Per-application fault statistics; `keeper` is the component with the fault records.
 void check_faults(ModelRun& run, std::string const& keeper) {
-  for (auto const& [kind, stat] :
-       {std::pair{"iommu", "requests"}, std::pair{"iommu", "tlb_hits"}, std::pair{"iommu", "tlb_misses"},
-        std::pair{"iommu", "merged_misses"}, std::pair{"driver", "page_faults"},
-        std::pair{"driver", "pages_mapped"}, std::pair{"driver", "migrations"},
-        std::pair{"driver", "migration_time"}, std::pair{keeper.c_str(), "page_faults"},
-        std::pair{keeper.c_str(), "remote_faults"}, std::pair{keeper.c_str(), "merged_faults"}}) {
-    CAPTURE(std::string(kind));
-    CAPTURE(std::string(stat));
-    CHECK(of(run, kind, stat, 0) + of(run, kind, stat, 1) == run.total(kind, stat));
+  struct Statistic {
+    std::string kind, name;
+  };
+  for (auto const& s : std::vector<Statistic>{{"iommu", "requests"},
+                                              {"iommu", "tlb_hits"},
+                                              {"iommu", "tlb_misses"},
+                                              {"iommu", "merged_misses"},
+                                              {"driver", "page_faults"},
+                                              {"driver", "pages_mapped"},
+                                              {"driver", "migrations"},
+                                              {"driver", "migration_time"},
+                                              {keeper, "page_faults"},
+                                              {keeper, "remote_faults"},
+                                              {keeper, "merged_faults"}}) {
+    CAPTURE(s.kind);
+    CAPTURE(s.name);
+    CHECK(of(run, s.kind, s.name, 0) + of(run, s.kind, s.name, 1) == run.total(s.kind, s.name));
   }
   for (std::uint32_t a = 0; a < 2; ++a) {
     CAPTURE(a);
@@ -371,3 +381,5 @@ TEST_CASE("applications: a GPU or SM that does not exist is rejected in one sent
   refused(application_on("second", 1, range(6, 9)),
           "application 'second' is assigned to SM 8, but a GPU has 8, numbered from 0");
 }
+
+}  // namespace applications_test

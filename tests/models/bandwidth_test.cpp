@@ -22,6 +22,8 @@
 
 #include "run_model.hpp"
 
+namespace bandwidth_test {
+
 using namespace farfault;
 using test::ModelRun;
 using topologies::LinkKind;
@@ -193,3 +195,5 @@ TEST_CASE("bandwidth: the GPUs of every preset get at least 75% of their links' 
   }
   CHECK(machines >= 5);
 }
+
+}  // namespace bandwidth_test

@@ -7,6 +7,8 @@
 
 #include "run_model.hpp"
 
+namespace closed_form_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -214,3 +216,5 @@ TEST_CASE("every preset is a machine that runs") {
     CHECK(m.total("sm", "memory_instructions") == 3 * warps);
   }
 }
+
+}  // namespace closed_form_test

@@ -9,13 +9,13 @@
 #include "farfault/workloads/allocations.hpp"
 #include "run_model.hpp"
 
+namespace coalescing_test {
+
 using namespace farfault;
 using test::each;
 using test::ModelRun;
 
 namespace {
-
-constexpr std::uint64_t kMiB = 1 << 20;
 
 PagingDriver const& driver_of(ModelRun& run) {
   PagingDriver const* driver = nullptr;
@@ -255,3 +255,5 @@ TEST_CASE("page sizes: large pages alone take whole large frames for each buffer
     if (placement != "first_touch") CHECK(allocated.kernel_time() == large.kernel_time());
   }
 }
+
+}  // namespace coalescing_test

@@ -11,6 +11,8 @@
 #include "moving_pages.hpp"
 #include "run_model.hpp"
 
+namespace compaction_test {
+
 using namespace farfault;
 using test::each;
 using test::ModelRun;
@@ -265,3 +267,5 @@ TEST_CASE("compaction: with memory neither fragmented nor full, it does not affe
   CHECK(with.time == without.time);
   CHECK(with.coalesced == without.coalesced);
 }
+
+}  // namespace compaction_test

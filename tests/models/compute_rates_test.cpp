@@ -7,6 +7,8 @@
 
 #include "run_model.hpp"
 
+namespace compute_rates_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -33,3 +35,5 @@ TEST_CASE("a scalar cache with a fractional number of sets is rejected") {
                                 "gpu.scalar_cache.size = \"1000 B\"\n"),
                        doctest::Contains("gpu.scalar_cache.size"), UserError);
 }
+
+}  // namespace compute_rates_test

@@ -6,6 +6,8 @@
 
 #include "copies.hpp"
 
+namespace copy_test {
+
 using namespace farfault;
 using test::Copies;
 using test::done_at;
@@ -179,3 +181,5 @@ TEST_CASE("copies: copies between GPUs are not compressed") {
   CopyOrder const order{physical(1, 0), kGpu, 64, 0};
   CHECK(done_at(two + "fabric.copies = \"compressed\"\n", order) == done_at(two, order));
 }
+
+}  // namespace copy_test

@@ -10,6 +10,8 @@
 
 #include "run_model.hpp"
 
+namespace duplicates_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -233,3 +235,5 @@ TEST_CASE("a run does the same work with and without copies") {
   };
   CHECK(work("duplicate") == work("remote_access"));
 }
+
+}  // namespace duplicates_test

@@ -9,6 +9,8 @@
 #include "farfault/workloads/allocations.hpp"
 #include "run_model.hpp"
 
+namespace fault_batches_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -277,3 +279,5 @@ TEST_CASE("batches: thread blocks beyond the issue slots complete, saved or not,
       CHECK((saved != 0) == (policy == always || (policy == as_needed && registers == "8192")));
     }
 }
+
+}  // namespace fault_batches_test

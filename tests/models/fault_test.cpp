@@ -7,6 +7,8 @@
 
 #include "run_model.hpp"
 
+namespace fault_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -235,3 +237,5 @@ TEST_CASE("faults: a fault costs the driver's time, the message latencies, and t
   CHECK(with("5us", "200ns") - once == 8 * 2'000'000);
   CHECK(with("3us", "300ns") - once == 8 * 2 * 100'000);
 }
+
+}  // namespace fault_test

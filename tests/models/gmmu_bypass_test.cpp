@@ -4,6 +4,8 @@
 
 #include "run_model.hpp"
 
+namespace gmmu_bypass_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -27,3 +29,5 @@ TEST_CASE("GMMU bypass: if every page is a first touch, none is local and every 
   CHECK(router("remote_predictions") == gmmu("requests") - gmmu("walks"));
   CHECK(router("correct_remote_predictions") == router("remote_predictions"));
 }
+
+}  // namespace gmmu_bypass_test

@@ -9,6 +9,8 @@
 
 #include "run_model.hpp"
 
+namespace ideal_eviction_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -63,3 +65,5 @@ TEST_CASE(
       }
   CHECK(equal >= 10);
 }
+
+}  // namespace ideal_eviction_test

@@ -8,6 +8,8 @@
 
 #include "run_model.hpp"
 
+namespace kernel_counts_test {
+
 using namespace farfault;
 using test::ModelRun;
 using test::OneMore;
@@ -247,3 +249,5 @@ TEST_CASE("kernels: each row is the same for any partition of the machine") {
     for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i].counts == b[i].counts);
   }
 }
+
+}  // namespace kernel_counts_test

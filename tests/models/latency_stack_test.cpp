@@ -7,6 +7,8 @@
 
 #include "run_model.hpp"
 
+namespace latency_stack_test {
+
 using namespace farfault;
 using test::each;
 using test::ModelRun;
@@ -266,3 +268,5 @@ TEST_CASE("latency stack: it adds up with migration, first touches, copies and b
     CHECK(all.stages.fault > 0);
   }
 }
+
+}  // namespace latency_stack_test

@@ -8,6 +8,8 @@
 
 #include "run_model.hpp"
 
+namespace mask_test {
+
 using namespace farfault;
 using test::application_on;
 using test::each;
@@ -208,3 +210,5 @@ TEST_CASE(
   CHECK(slow.total("gmmu", "total_latency") > 400 * 980 * slow.total("gmmu", "page_table_reads"));
   CHECK(cached.total("gmmu", "total_latency") < 400 * 980 * cached.total("gmmu", "page_table_reads"));
 }
+
+}  // namespace mask_test

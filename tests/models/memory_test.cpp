@@ -7,6 +7,8 @@
 
 #include "run_model.hpp"
 
+namespace memory_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -330,3 +332,5 @@ TEST_CASE("a CPU's memory has the channels, the refresh and the scheduler of a G
   CHECK(m.total("cpu_dram", "refresh_stalls") > 0);
   CHECK(m.total("dram", "refresh_stalls") == 0);
 }
+
+}  // namespace memory_test

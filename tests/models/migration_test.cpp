@@ -10,6 +10,8 @@
 #include "moving_pages.hpp"
 #include "run_model.hpp"
 
+namespace migration_test {
+
 using namespace farfault;
 using namespace farfault::moving_pages;
 using test::ModelRun;
@@ -201,3 +203,5 @@ TEST_CASE("a migration takes the driver's time, the page's copy and the messages
   // The remainder: crossbars, the CPU's DRAM, serialization of the first request, the last write.
   CHECK(taken < static_cast<std::uint64_t>(page) + 600'000);
 }
+
+}  // namespace migration_test

@@ -10,6 +10,8 @@
 #include "copies.hpp"
 #include "run_model.hpp"
 
+namespace network_test {
+
 using namespace farfault;
 using test::Copies;
 using test::done_at;
@@ -121,3 +123,5 @@ TEST_CASE("network: GPUs of two dgx-h100 get over 45 of the 50 GB/s of a NIC, as
     CHECK(rate <= 50.0 * 128 / 129);
   }
 }
+
+}  // namespace network_test

@@ -9,6 +9,8 @@
 #include "farfault/topologies/load.hpp"
 #include "farfault/workloads/registry.hpp"
 
+namespace nic_test {
+
 using namespace farfault;
 using topologies::NodeKind;
 
@@ -141,3 +143,5 @@ TEST_CASE(
   CHECK(by_default > Time{1us} + 2 * 50ns);
   CHECK(ended("nic.latency = \"150 ns\"\n") == by_default + 2 * 100ns);
 }
+
+}  // namespace nic_test

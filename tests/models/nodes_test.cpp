@@ -11,6 +11,8 @@
 
 #include "run_model.hpp"
 
+namespace nodes_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -48,7 +50,9 @@ std::size_t check_equal(ModelRun& alone, ModelRun& cluster, std::uint32_t machin
   auto const expected = figures_of(alone, 0);
   auto const found = figures_of(cluster, machine);
   std::size_t compared = 0;
-  for (auto const& [path, values] : expected) {
+  for (auto const& component : expected) {
+    auto const& path = component.first;
+    auto const& values = component.second;
     auto const name = name_in(path, "m" + std::to_string(machine));
     INFO(path, " as ", name);
     REQUIRE(found.contains(name));
@@ -319,3 +323,5 @@ TEST_CASE("an unknown scope is rejected with the list of scopes") {
   CHECK(refusal(std::string(kSmall) + kTransposed + "memory.scope = \"rack\"\n")
             .find("memory.scope: 'rack' is not one of: cluster, node") != std::string::npos);
 }
+
+}  // namespace nodes_test

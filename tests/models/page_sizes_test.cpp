@@ -9,6 +9,8 @@
 
 #include "run_model.hpp"
 
+namespace page_sizes_test {
+
 using namespace farfault;
 using test::each;
 using test::ModelRun;
@@ -243,3 +245,5 @@ TEST_CASE("page sizes: base pages of 2 MiB in large ones of 1 GiB") {
   CHECK(run.total("gmmu", "page_table_reads") == 2);
   CHECK(run.total("sm", "l1_tlb_misses") == 1);
 }
+
+}  // namespace page_sizes_test

@@ -17,6 +17,8 @@
 #include "moving_pages.hpp"
 #include "run_model.hpp"
 
+namespace paging_conservation_test {
+
 using namespace farfault;
 using namespace farfault::moving_pages;
 using test::ModelRun;
@@ -260,3 +262,5 @@ TEST_CASE("conservation: an ideal TLB drops another GPU's initial pages as they 
               Pages::recorded, true, without_paging("2"));
   std::filesystem::remove(file);
 }
+
+}  // namespace paging_conservation_test

@@ -10,6 +10,8 @@
 
 #include "run_model.hpp"
 
+namespace placement_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -267,3 +269,5 @@ TEST_CASE("walk latency: each walk of the IOMMU takes exactly the configured cyc
   CHECK(touch_eight(contiguous, 350) - touch_eight(contiguous) == 8 * 250'000);
   CHECK(touch_eight(contiguous, 1) - touch_eight(contiguous) == -8 * 99'000);
 }
+
+}  // namespace placement_test

@@ -10,6 +10,8 @@
 
 #include "run_model.hpp"
 
+namespace preset_latency_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -195,3 +197,5 @@ TEST_CASE(
   CHECK(chase.cycles_a_hop(4096 + line, 2 * 512) ==
         s.l1() + s.l1_tlb_miss() + s.l2_tlb_miss() + 500 + s.slice());
 }
+
+}  // namespace preset_latency_test

@@ -9,6 +9,8 @@
 #include "farfault/workloads/copies.hpp"
 #include "run_model.hpp"
 
+namespace program_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -333,3 +335,5 @@ TEST_CASE("allocations: allocations beyond all memories are rejected before the 
   INFO(small);
   CHECK(small.find("workload 'fir' needs") == 0);
 }
+
+}  // namespace program_test

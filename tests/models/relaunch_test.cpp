@@ -8,6 +8,8 @@
 
 #include "run_model.hpp"
 
+namespace relaunch_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -113,3 +115,5 @@ TEST_CASE("relaunched applications do not change the first run of others") {
   CHECK(alone.kernel(0).finished == plain.kernel(0).finished);
   CHECK(alone.kernel(0).counts == plain.kernel(0).counts);
 }
+
+}  // namespace relaunch_test

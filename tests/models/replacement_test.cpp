@@ -8,6 +8,8 @@
 
 #include "run_model.hpp"
 
+namespace replacement_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -49,10 +51,11 @@ std::string all_of(std::string const& replacement) {
 }  // namespace
 
 TEST_CASE("each replacement policy is applied to its arrays, with its own parameters") {
-  for (auto const& [key, parameters] : kChoices) {
-    CAPTURE(key);
-    auto const digest = [&, k = key, p = parameters](std::string const& seed) {
-      ModelRun run(std::string(kSmall) + k + " = \"random\"\n" + p + ".seed = " + seed + "\n");
+  for (auto const& choice : kChoices) {
+    CAPTURE(choice.key);
+    auto const digest = [&](std::string const& seed) {
+      ModelRun run(std::string(kSmall) + choice.key + " = \"random\"\n" + choice.parameters +
+                   ".seed = " + seed + "\n");
       return run.engine().state_digest();
     };
     CHECK(digest("1") == digest("1"));
@@ -100,3 +103,5 @@ TEST_CASE("the statistics of a cache's or TLB's policy are stored under the key 
         "iommu.tlb_organization", "gpu.gmmu.walk_cache_organization", "iommu.walk_cache_organization"})
     CHECK(kinds.count(key) == 1);
 }
+
+}  // namespace replacement_test

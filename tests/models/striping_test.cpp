@@ -11,6 +11,8 @@
 
 #include "run_model.hpp"
 
+namespace striping_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -115,3 +117,5 @@ TEST_CASE("striping: over three rows of switches, each link between rows carries
   // Two of eight consecutive flows use the same link from the second row to the third; trains have two lines.
   CHECK(most - least <= 2 * 2);
 }
+
+}  // namespace striping_test

@@ -6,6 +6,8 @@
 
 #include "run_model.hpp"
 
+namespace tlb_organizations_test {
+
 using namespace farfault;
 using namespace std::chrono_literals;
 using test::ModelRun;
@@ -178,3 +180,5 @@ TEST_CASE("the extra latency of a compressed translation counts as time in the L
   };
   CHECK(time("7") - time("0") == 32 * 7 * 1ns);
 }
+
+}  // namespace tlb_organizations_test

@@ -6,6 +6,8 @@
 
 #include "run_model.hpp"
 
+namespace train_test {
+
 using namespace farfault;
 using test::ModelRun;
 
@@ -63,3 +65,5 @@ TEST_CASE("trains: a kernel of one warp takes the same time as with separate lin
     CHECK(together.events < alone.events);
   }
 }
+
+}  // namespace train_test

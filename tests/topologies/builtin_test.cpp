@@ -6,6 +6,8 @@
 #include "farfault/topologies/load.hpp"
 #include "farfault/topologies/routing.hpp"
 
+namespace builtin_test {
+
 using namespace farfault;
 using namespace farfault::topologies;
 
@@ -121,3 +123,5 @@ TEST_CASE("every built-in machine is unchanged after conversion to GraphML and b
     }
   }
 }
+
+}  // namespace builtin_test

@@ -9,6 +9,8 @@
 #include "farfault/topologies/assembly.hpp"
 #include "farfault/topologies/load.hpp"
 
+namespace config_rules_test {
+
 using namespace farfault;
 using namespace farfault::topologies;
 
@@ -363,3 +365,5 @@ TEST_CASE("an L2 TLB may have no entries, and a page-walk cache needs whole sets
   CHECK(unused("gpu.page_walk_cache.latency = 7\n").size() == 1);
   CHECK(unused("gpu.page_walk_cache.latency = 7\ngpu.page_walk_cache.size = \"8KiB\"\n").empty());
 }
+
+}  // namespace config_rules_test

@@ -6,6 +6,8 @@
 #include "farfault/topologies/generators.hpp"
 #include "farfault/topologies/load.hpp"
 
+namespace description_test {
+
 using namespace farfault;
 using namespace farfault::topologies;
 
@@ -99,3 +101,5 @@ TEST_CASE("every parameter of defaults, routing and generators has a source") {
     CHECK(p.get() == p.default_value);
   }
 }
+
+}  // namespace description_test

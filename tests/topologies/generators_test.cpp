@@ -7,6 +7,8 @@
 #include "farfault/topologies/load.hpp"
 #include "farfault/topologies/routing.hpp"
 
+namespace generators_test {
+
 using namespace farfault;
 using namespace farfault::topologies;
 
@@ -184,3 +186,5 @@ TEST_CASE("1,024 GPUs are routed in a table of two bytes per node and destinatio
   CHECK(path.size() == 8);
   CHECK(routes.path(m.find("m5.gpu1").value(), m.find("m5.gpu2").value()).size() == 2);
 }
+
+}  // namespace generators_test

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace farfault::topologies::test {
+namespace farfault::topologies {
 
 struct ImportCase {
   std::string_view rule;
@@ -18,9 +18,18 @@ struct ImportCase {
   std::string shows = {};    // output of inspect for a device or link that the rule decides
 };
 
-std::vector<ImportCase> nccl_cases();
-std::vector<ImportCase> hwloc_cases();
-std::vector<ImportCase> graph_cases();    // GraphML and TOML
-std::vector<ImportCase> cluster_cases();  // ibnetdiscover, topograph
+// By file.
+namespace import_rules_nccl_test {
+std::vector<ImportCase> cases();
+}
+namespace import_rules_hwloc_test {
+std::vector<ImportCase> cases();
+}
+namespace import_rules_graph_test {  // GraphML and TOML
+std::vector<ImportCase> cases();
+}
+namespace import_rules_cluster_test {  // ibnetdiscover, topograph
+std::vector<ImportCase> cases();
+}
 
-}  // namespace farfault::topologies::test
+}  // namespace farfault::topologies

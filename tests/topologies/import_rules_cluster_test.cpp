@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import_case.hpp"
 
-namespace farfault::topologies::test {
+namespace farfault::topologies::import_rules_cluster_test {
 namespace {
 
 // Two adapters on one switch.
@@ -29,7 +29,7 @@ std::string model(std::string const& more = "", std::string const& switches = kS
 
 }  // namespace
 
-std::vector<ImportCase> cluster_cases() {
+std::vector<ImportCase> cases() {
   std::string const pair = "2 gpu, 2 cpu, 2 nic, 1 network_switch | 4 pcie, 2 network";
   std::string const one_host = "2 gpu, 1 cpu, 2 nic, 1 network_switch | 4 pcie, 2 network";
   std::string const one = "1 gpu, 1 cpu, 1 nic, 1 network_switch | 2 pcie, 1 network";
@@ -126,4 +126,4 @@ std::vector<ImportCase> cluster_cases() {
   };
 }
 
-}  // namespace farfault::topologies::test
+}  // namespace farfault::topologies::import_rules_cluster_test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import_case.hpp"
 
-namespace farfault::topologies::test {
+namespace farfault::topologies::import_rules_graph_test {
 namespace {
 
 std::string graph(std::string const& inside, std::string const& attributes = "edgedefault=\"undirected\"",
@@ -43,7 +43,7 @@ std::string toml_joined(std::string const& kind) {
 
 }  // namespace
 
-std::vector<ImportCase> graph_cases() {
+std::vector<ImportCase> cases() {
   std::string const two_gpus = "2 gpu, 1 cpu | 2 pcie";
   std::string const two_cpus = "1 gpu, 2 cpu | 2 pcie";
   std::string const g_c = node("g", "gpu") + node("c", "cpu");
@@ -139,4 +139,4 @@ std::vector<ImportCase> graph_cases() {
   };
 }
 
-}  // namespace farfault::topologies::test
+}  // namespace farfault::topologies::import_rules_graph_test

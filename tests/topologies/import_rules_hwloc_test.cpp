@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import_case.hpp"
 
-namespace farfault::topologies::test {
+namespace farfault::topologies::import_rules_hwloc_test {
 namespace {
 
 std::string topology(std::string const& inside, std::string const& version = "2.0") {
@@ -57,7 +57,7 @@ std::string amd(std::string const& busid, std::string const& inside = "") {
 
 }  // namespace
 
-std::vector<ImportCase> hwloc_cases() {
+std::vector<ImportCase> cases() {
   std::string const one = "1 gpu, 1 cpu | 1 pcie";
   std::string const with_nic = "1 gpu, 1 cpu, 1 nic | 2 pcie";
   std::string const nvswitch = device("9", "0680 [10de:1ac2]", "", "subtype=\"NVSwitch\"");
@@ -250,4 +250,4 @@ std::vector<ImportCase> hwloc_cases() {
   };
 }
 
-}  // namespace farfault::topologies::test
+}  // namespace farfault::topologies::import_rules_hwloc_test

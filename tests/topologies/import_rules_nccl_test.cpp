@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import_case.hpp"
 
-namespace farfault::topologies::test {
+namespace farfault::topologies::import_rules_nccl_test {
 namespace {
 
 std::string const kLink = " link_speed=\"16.0 GT/s PCIe\" link_width=\"16\"";
@@ -60,7 +60,7 @@ std::string broadcom(std::string const& busid, std::string const& subsystem, std
 
 }  // namespace
 
-std::vector<ImportCase> nccl_cases() {
+std::vector<ImportCase> cases() {
   std::string const one = "1 gpu, 1 cpu | 1 pcie";
   std::string const nvswitch = "1 gpu, 1 cpu, 1 nvswitch | 1 pcie, 18 nvlink";
   std::string const two = gpu("0000:01:00.0") + gpu("0000:02:00.0");
@@ -293,4 +293,4 @@ std::vector<ImportCase> nccl_cases() {
   };
 }
 
-}  // namespace farfault::topologies::test
+}  // namespace farfault::topologies::import_rules_nccl_test

@@ -12,15 +12,17 @@
 #include "formats.hpp"
 #include "import_case.hpp"
 
+namespace import_rules_test {
+
 using namespace farfault;
 using namespace farfault::topologies;
 
 namespace {
 
-std::vector<test::ImportCase> all_cases() {
-  std::vector<test::ImportCase> all;
-  for (auto const& some :
-       {test::nccl_cases(), test::hwloc_cases(), test::graph_cases(), test::cluster_cases()})
+std::vector<ImportCase> all_cases() {
+  std::vector<ImportCase> all;
+  for (auto const& some : {import_rules_nccl_test::cases(), import_rules_hwloc_test::cases(),
+                           import_rules_graph_test::cases(), import_rules_cluster_test::cases()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
@@ -129,3 +131,5 @@ TEST_CASE("every element that an importer reads has a catch-all rule") {
     CHECK(any);
   }
 }
+
+}  // namespace import_rules_test

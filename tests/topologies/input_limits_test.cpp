@@ -10,6 +10,8 @@
 #include "farfault/topologies/load.hpp"
 #include "machine_texts.hpp"
 
+namespace input_limits_test {
+
 using namespace farfault;
 using namespace farfault::topologies;
 
@@ -187,3 +189,5 @@ TEST_CASE("a busid may identify several switches and NICs of an NCCL file, and i
   CHECK(refusal("<system><cpu numaid=\"0\">" + below("") + below("") + gpu("1", "c5") + "</cpu></system>") ==
         "f: GPU 1 has a <xgmi> to 'c5', but several devices of the file have that busid");
 }
+
+}  // namespace input_limits_test

@@ -10,6 +10,8 @@
 #include "farfault/topologies/host_gpus.hpp"
 #include "farfault/topologies/load.hpp"
 
+namespace machines_of_cluster_test {
+
 using namespace farfault;
 using namespace farfault::topologies;
 
@@ -146,3 +148,5 @@ TEST_CASE("a description lists the contents of each machine and the machine of e
   CHECK(describe_json(two_machines()).find("\"machines\":2}") != std::string::npos);
   CHECK(describe_text(load_machine("dgx1")).find("machine m0") == std::string::npos);
 }
+
+}  // namespace machines_of_cluster_test

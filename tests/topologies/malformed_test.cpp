@@ -15,6 +15,8 @@
 #include "farfault/topologies/graphml.hpp"
 #include "farfault/topologies/load.hpp"
 
+namespace malformed_test {
+
 using namespace farfault;
 using namespace farfault::topologies;
 
@@ -355,3 +357,5 @@ TEST_CASE("files with random damage are accepted or rejected with a message, wit
   }
   CHECK(refused > 0);
 }
+
+}  // namespace malformed_test

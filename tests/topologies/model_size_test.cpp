@@ -8,6 +8,8 @@
 #include "farfault/topologies/generators.hpp"
 #include "farfault/topologies/load.hpp"
 
+namespace model_size_test {
+
 using namespace farfault;
 using namespace farfault::topologies;
 
@@ -66,3 +68,5 @@ TEST_CASE("twice the machines behind switches of one radix take twice the memory
   };
   CHECK(size(64) / size(32) == doctest::Approx(2.0).epsilon(0.05));
 }
+
+}  // namespace model_size_test

@@ -14,6 +14,8 @@
 #include "farfault/topologies/graphml.hpp"
 #include "farfault/topologies/load.hpp"
 
+namespace nic_bandwidth_test {
+
 using namespace farfault;
 using namespace farfault::topologies;
 
@@ -270,3 +272,5 @@ TEST_CASE("the built-in machines have the bandwidth of their NICs, and inspect s
   CHECK(describe_text(load_machine("dgx-h100")).find("    nic0 (nic, NUMA node 0, 50 GB/s, ConnectX-7)\n") !=
         std::string::npos);
 }
+
+}  // namespace nic_bandwidth_test

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <set>
 
+namespace partitioning_test {
+
 using namespace farfault::topologies;
 
 namespace {
@@ -79,3 +81,5 @@ TEST_CASE("partitions without edges are still balanced over the ranks") {
   CHECK(imbalance(weights, ranks, 3) < 1.3);
   CHECK(std::set<std::uint32_t>(ranks.begin(), ranks.end()).size() == 3);
 }
+
+}  // namespace partitioning_test

@@ -8,6 +8,8 @@
 #include "farfault/topologies/load.hpp"
 #include "farfault/topologies/routing.hpp"
 
+namespace real_files_test {
+
 using namespace farfault;
 using namespace farfault::topologies;
 
@@ -173,3 +175,5 @@ TEST_CASE("topograph models: switch trees, nodes and NVLink domains") {
   CHECK(big.count(LinkKind::nvlink) == 288 * 18);
   CHECK(big.find("node2218.gpu0").has_value());
 }
+
+}  // namespace real_files_test

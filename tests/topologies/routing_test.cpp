@@ -9,6 +9,8 @@
 
 #include "farfault/topologies/load.hpp"
 
+namespace routing_test {
+
 using namespace farfault;
 using namespace farfault::topologies;
 
@@ -188,7 +190,7 @@ TEST_CASE("routes have the cost found by Bellman-Ford, on every built-in machine
       auto const best = slow_costs(m, to, 4096, true);
       auto const between = slow_costs(m, to, 4096, false);
       for (std::uint32_t from = 0; from < m.nodes.size(); ++from) {
-        for (std::uint64_t flow : {0, 1, 77}) {
+        for (std::uint64_t const flow : {0U, 1U, 77U}) {
           Cost cost{0, 0, 0};
           for (auto const& hop : routes.path(from, to, flow)) {
             auto const& l = m.links[hop.link];
@@ -203,3 +205,5 @@ TEST_CASE("routes have the cost found by Bellman-Ford, on every built-in machine
     }
   }
 }
+
+}  // namespace routing_test

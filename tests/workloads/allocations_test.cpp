@@ -7,7 +7,7 @@
 #include "farfault/workloads/copies.hpp"
 #include "program_text.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::allocations_test {
 
 TEST_CASE("allocations: every buffer is allocated first, and freed when all streams have completed") {
   auto w = test::program(2, {Operation::launch(0, 0), Operation::launch(1, 1)});
@@ -35,4 +35,4 @@ TEST_CASE("allocations: a program with allocations keeps its own, and empty buff
   CHECK(test::text(empty) == "0:allocate4096+1 0:kernel0 0:free4096+1");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::allocations_test

@@ -8,7 +8,7 @@
 #include "block_runs.hpp"
 #include "thread_play.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::bh_test {
 using namespace test;
 using namespace test::lanes;
 namespace {
@@ -354,4 +354,4 @@ TEST_CASE("bh: accesses of the regular kernels follow from bodies, cells and blo
   CHECK(move.stored == 6 * 3000);
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::bh_test

@@ -9,7 +9,7 @@
 #include "data.hpp"
 #include "temp_file.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::cfd_test {
 using namespace test;
 using namespace test::meshes;
 
@@ -197,4 +197,4 @@ TEST_CASE("cfd: runs on a real mesh") {
   CHECK(reads <= 5 * (n + 2 * 121544 + 4 * (n - 62032)));
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::cfd_test

@@ -6,7 +6,7 @@
 
 #include "program_text.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::copies_test {
 using test::program;
 using test::text;
 
@@ -51,4 +51,4 @@ TEST_CASE("copies: a stream that only copies is omitted with them, and no stream
   CHECK(only.operations().empty());
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::copies_test

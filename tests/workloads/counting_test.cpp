@@ -7,7 +7,7 @@
 #include "../../workloads/src/gups_sequence.hpp"
 #include "lane_accesses.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::counting_test {
 using namespace test;
 using namespace test::lanes;
 
@@ -263,4 +263,4 @@ TEST_CASE("histogram256: threads that count the same byte are serialized") {
   CHECK(in.work.shared == 3 * tries);
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::counting_test

@@ -6,7 +6,7 @@
 #include "../../workloads/src/random.hpp"
 #include "warp_walk.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::dense_test {
 using namespace test;
 
 TEST_CASE("vectoradd: each thread reads a[i] and b[i] and writes c[i], once") {
@@ -92,7 +92,7 @@ TEST_CASE("transpose: a tile's block writes at (column, row) the element read at
         }
       });
     });
-    for (int b = 0; b < 8; ++b) {
+    for (std::size_t b = 0; b < 8; ++b) {
       CHECK(read[b].size() == 64 * 64);
       CHECK(read[b] == written[b]);
     }
@@ -119,7 +119,7 @@ TEST_CASE("pointer_chase: every element is visited once per round, and each load
   std::set<VirtAddr> const distinct(loads.begin(), loads.begin() + 1000);
   CHECK(distinct.size() == 1000);
   CHECK(*distinct.rbegin() == buffer(w, "chain").base + 999 * 256);
-  for (int i = 0; i < 500; ++i) CHECK(loads[i] == loads[i + 1000]);
+  for (std::size_t i = 0; i < 500; ++i) CHECK(loads[i] == loads[i + 1000]);
   CHECK_FALSE(std::is_sorted(loads.begin(), loads.begin() + 1000));
   walk(w.kernel(0), 32, [](auto, auto, auto, WarpInstruction const& in) {
     CHECK(in.wait_loads);
@@ -327,4 +327,4 @@ TEST_CASE("stream: a lane width that is not a power of two is rejected") {
         }) == "bytes_per_lane = 12: must be 1, 2, 4, 8 or 16");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::dense_test

@@ -3,7 +3,7 @@
 #include "block_runs.hpp"
 #include "thread_play.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::dwt_test {
 using namespace test;
 using namespace test::lanes;
 namespace {
@@ -166,4 +166,4 @@ TEST_CASE("dwt: levels for which the image is too small are rejected") {
       "mirroring");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::dwt_test

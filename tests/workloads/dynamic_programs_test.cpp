@@ -7,7 +7,7 @@
 #include "graphbig.hpp"
 #include "thread_play.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::dynamic_programs_test {
 using namespace test;
 using namespace test::lanes;
 namespace {
@@ -198,4 +198,4 @@ TEST_CASE("fw: graphs that are not a multiple of a block, and records that are t
         }) == "fw: 600 steps of 4096 vertices need more than 1 GiB of host memory, the maximum; lower steps");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::dynamic_programs_test

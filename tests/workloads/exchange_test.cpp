@@ -4,7 +4,7 @@
 
 #include "warp_walk.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::exchange_test {
 using namespace test;
 
 namespace {
@@ -86,4 +86,4 @@ TEST_CASE("exchange: invalid parameters are rejected in one sentence") {
   CHECK(refusal({{"block", "96"}}) == "block = 96: must be a multiple of 64");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::exchange_test

@@ -7,7 +7,7 @@
 
 #include "pass_values.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::filters_test {
 using namespace test;
 using namespace test::passes;
 
@@ -206,4 +206,4 @@ TEST_CASE("convolution: blocks overlap only by their halos, and each warp reads 
         }) == "height = 100: must be a multiple of 32");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::filters_test

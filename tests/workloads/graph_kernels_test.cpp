@@ -8,7 +8,7 @@
 #include "temp_file.hpp"
 #include "warp_walk.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::graph_kernels_test {
 using namespace test;
 namespace {
 
@@ -193,4 +193,4 @@ TEST_CASE("pagerank: the gather waits for the columns that it follows") {
   CHECK(gathers > 256);
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::graph_kernels_test

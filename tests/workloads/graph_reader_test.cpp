@@ -12,7 +12,7 @@
 #include "temp_file.hpp"
 #include "warp_walk.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::graph_reader_test {
 using namespace test;
 namespace {
 
@@ -349,4 +349,4 @@ TEST_CASE("graphs: transposing twice returns the graph up to the order within ro
   }
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::graph_reader_test

@@ -3,7 +3,7 @@
 // with invalid parameters.
 #include "graphbig.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::graphbig_programs_test {
 using namespace test;
 namespace {
 
@@ -341,4 +341,4 @@ TEST_CASE("graphbig: a directed graph is searched along its edges if configured"
   CHECK(count(w, "edges", Op::load) == edges);
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::graphbig_programs_test

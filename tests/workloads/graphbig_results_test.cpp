@@ -10,7 +10,7 @@
 
 #include "graphbig.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::graphbig_results_test {
 using namespace test;
 namespace {
 
@@ -302,4 +302,4 @@ TEST_CASE(
   CHECK(distance(static_cast<std::uint32_t>(n) - 1) >= 0.001);
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::graphbig_results_test

@@ -4,7 +4,7 @@
 #include "farfault/workloads/kernel_support.hpp"
 #include "graphbig.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::graphbig_streams_test {
 using namespace test;
 namespace {
 
@@ -307,4 +307,4 @@ TEST_CASE("graphbig: thread- and warp-centric kernels touch the same lines of th
   same("gc_ttc", "gc_dtc", {"vertices", "edges", "numbers"});
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::graphbig_streams_test

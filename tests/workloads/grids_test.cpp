@@ -8,7 +8,7 @@
 
 #include "block_runs.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::grids_test {
 using namespace test;
 using namespace test::grids;
 
@@ -244,4 +244,4 @@ TEST_CASE("stencil3d: a side that is not a multiple of the tile is rejected") {
   CHECK(error_of([] { build("stencil3d", {{"y", "100"}}); }) == "y = 100: must be a multiple of 8");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::grids_test

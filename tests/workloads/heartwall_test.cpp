@@ -6,7 +6,7 @@
 #include "block_runs.hpp"
 #include "thread_play.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::heartwall_test {
 using namespace test;
 using namespace test::lanes;
 namespace {
@@ -263,4 +263,4 @@ TEST_CASE("heartwall: points too close to the frame's border are rejected") {
       "frame_rows and frame_cols, or lower pattern_half and search_half");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::heartwall_test

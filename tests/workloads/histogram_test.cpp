@@ -9,7 +9,7 @@
 #include "../../workloads/src/histogram_pixels.hpp"
 #include "lane_accesses.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::histogram_test {
 using namespace test;
 using namespace test::lanes;
 namespace {
@@ -279,4 +279,4 @@ TEST_CASE("histogram: an odd number of columns, or bins that are not a multiple 
   CHECK(error_of([] { build("histogram", {{"bins", "30001"}}); }) == "bins = 30001: must be a multiple of 4");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::histogram_test

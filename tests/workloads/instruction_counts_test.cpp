@@ -2,7 +2,7 @@
 // Instructions that a warp of each kernel executes, by kind: docs/reference/workloads.md.
 #include "warp_walk.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::instruction_counts_test {
 using namespace test;
 namespace {
 
@@ -70,4 +70,4 @@ TEST_CASE("instruction counts: a full warp of each kernel executes the handbook'
   CHECK(count("stream") == Counts{9 + 2 * 8, 0, 4, 0, 8, 0});
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::instruction_counts_test

@@ -7,7 +7,7 @@
 #include "../../workloads/src/lulesh_programs.hpp"
 #include "buffer_accesses.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::lulesh_test {
 using namespace test;
 using namespace test::meshes;
 
@@ -33,7 +33,9 @@ TEST_CASE("lulesh: no kernel reads unwritten data, and each writes all elements 
               REQUIRE_MESSAGE((b->host_written || written.contains(a)), b->name);
           });
         });
-        for (auto const& [array, where] : stores) {
+        for (auto const& stored : stores) {
+          auto const& array = stored.first;
+          auto const& where = stored.second;
           CAPTURE(array);
           if (name != "acceleration_boundary") CHECK(where.size() == buffer(w, array).bytes / 8);
           for (auto const& [a, count] : where) {
@@ -225,10 +227,11 @@ TEST_CASE("lulesh: the loads and stores of all kernels in two time steps match l
         });
       });
     }
-    for (auto const& [name, values] : memory) {
+    for (auto const& array : memory) {
+      auto const& name = array.first;
       CAPTURE(name);
       // The reductions are excluded.
-      if (!name.starts_with("min_dt")) CHECK(values == plain.arrays.at(name));
+      if (!name.starts_with("min_dt")) CHECK(array.second == plain.arrays.at(name));
     }
   }
 }
@@ -355,4 +358,4 @@ TEST_CASE("lulesh: a cube of one element is rejected") {
   CHECK(error_of([] { build("lulesh", {{"side", "1"}}); }).find("2 to 512") != std::string::npos);
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::lulesh_test

@@ -8,7 +8,7 @@
 #include "../../workloads/src/boruvka.hpp"
 #include "graphbig.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::mst_test {
 using namespace test;
 namespace {
 
@@ -299,4 +299,4 @@ TEST_CASE("mst: a directed graph is rejected") {
       "graph");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::mst_test

@@ -6,7 +6,7 @@
 #include "../../workloads/src/suffix_tree.hpp"
 #include "buffer_accesses.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::mummer_test {
 using namespace test;
 using namespace test::meshes;
 
@@ -149,4 +149,4 @@ TEST_CASE("mummer: incompatible parameters are rejected") {
   CHECK(error_of([] { build("mummer", {{"length", "12"}}); }) == "shortest = 20: must be at most length, 12");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::mummer_test

@@ -8,7 +8,7 @@
 
 #include "graphbig.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::pannotia_test {
 using namespace test;
 namespace {
 
@@ -362,4 +362,4 @@ TEST_CASE("mis, color: a directed graph is rejected") {
           "undirected graph");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::pannotia_test

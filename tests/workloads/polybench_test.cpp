@@ -3,7 +3,7 @@
 #include "block_runs.hpp"
 #include "thread_play.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::polybench_test {
 using namespace test;
 using namespace test::lanes;
 namespace {
@@ -153,4 +153,4 @@ TEST_CASE("conv2d: nine loads and one store for each element that is not on the 
   }
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::polybench_test

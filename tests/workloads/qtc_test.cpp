@@ -5,7 +5,7 @@
 #include "../../workloads/src/qt_clustering.hpp"
 #include "block_runs.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::qtc_test {
 using namespace test;
 using namespace test::grids;
 namespace {
@@ -288,4 +288,4 @@ TEST_CASE("qtc: a point with more neighbours than a block keeps in registers is 
         }).ends_with(" neighbours within it, more than the 768 that a block keeps in registers"));
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::qtc_test

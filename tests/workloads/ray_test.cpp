@@ -7,7 +7,7 @@
 
 #include "block_runs.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::ray_test {
 using namespace test;
 using namespace test::grids;
 namespace {
@@ -175,4 +175,4 @@ TEST_CASE("ray: an image with a fractional number of blocks is rejected") {
   CHECK(error_of([] { build("ray", {{"height", "100"}}); }) == "height = 100: must be a multiple of 8");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::ray_test

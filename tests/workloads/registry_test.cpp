@@ -4,7 +4,7 @@
 
 #include "warp_walk.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::registry_test {
 using namespace test;
 
 TEST_CASE("registry: names are unique and described, and create their workload") {
@@ -176,4 +176,4 @@ TEST_CASE("registry: any step may be read in any order and gives the same instru
   }
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::registry_test

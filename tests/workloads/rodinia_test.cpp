@@ -6,7 +6,7 @@
 
 #include "lane_accesses.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::rodinia_test {
 using namespace test;
 using namespace test::lanes;
 
@@ -282,4 +282,4 @@ TEST_CASE("hotspot: a pyramid that leaves nothing of a tile is rejected") {
   CHECK(error_of([] { build("hotspot", {{"pyramid_height", "8"}}); }) == "'8' is outside 1 to 7");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::rodinia_test

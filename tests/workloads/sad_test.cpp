@@ -7,7 +7,7 @@
 
 #include "block_runs.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::sad_test {
 using namespace test;
 using namespace test::grids;
 
@@ -99,17 +99,21 @@ TEST_CASE("sad: the three kernels compute the sums of all blocks of pixels at al
       });
     }
     // Sizes of blocks of pixels, largest first: width, height, start of their sums and number per macroblock.
-    constexpr std::int64_t sizes[7][4] = {{16, 16, 0, 1}, {16, 8, 1, 2}, {8, 16, 3, 2}, {8, 8, 5, 4},
-                                          {8, 4, 9, 8},   {4, 8, 17, 8}, {4, 4, 25, 16}};
-    for (auto const& [wide, tall, before, count] : sizes)
+    struct Size {
+      std::int64_t wide, tall, before, count;
+    };
+    constexpr Size sizes[] = {{16, 16, 0, 1}, {16, 8, 1, 2}, {8, 16, 3, 2}, {8, 8, 5, 4},
+                              {8, 4, 9, 8},   {4, 8, 17, 8}, {4, 4, 25, 16}};
+    for (auto const& s : sizes)
       for (std::int64_t mb = 0; mb < 2; ++mb)
-        for (std::int64_t b = 0; b < count; ++b) {
-          auto const x = 16 * mb + b % (16 / wide) * wide, y = b / (16 / wide) * tall;
+        for (std::int64_t b = 0; b < s.count; ++b) {
+          auto const x = 16 * mb + b % (16 / s.wide) * s.wide, y = b / (16 / s.wide) * s.tall;
           bool equal = true;
-          for (std::int64_t p = 0; p < 1089; p += wide == 4 ? 1 : 7)
-            equal = equal && sum[static_cast<std::size_t>((2 * before + mb * count + b) * 1096 + p)] ==
-                                 plain_sad(current, reference, x, y, wide, tall, p % 33 - 16, p / 33 - 16);
-          CHECK_MESSAGE(equal, wide << " x " << tall << ", block " << b << " of macroblock " << mb);
+          for (std::int64_t p = 0; p < 1089; p += s.wide == 4 ? 1 : 7)
+            equal =
+                equal && sum[static_cast<std::size_t>((2 * s.before + mb * s.count + b) * 1096 + p)] ==
+                             plain_sad(current, reference, x, y, s.wide, s.tall, p % 33 - 16, p / 33 - 16);
+          CHECK_MESSAGE(equal, s.wide << " x " << s.tall << ", block " << b << " of macroblock " << mb);
         }
     CHECK(inside_buffers(w, width));
   }
@@ -147,4 +151,4 @@ TEST_CASE("sad: a frame with a fractional number of macroblocks is rejected") {
         }) == "width = 100: must be a multiple of 16, the side of a macroblock");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::sad_test

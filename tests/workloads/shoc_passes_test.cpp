@@ -8,7 +8,7 @@
 #include "farfault/workloads/copies.hpp"
 #include "pass_values.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::shoc_passes_test {
 using namespace test;
 using namespace test::passes;
 
@@ -257,4 +257,4 @@ TEST_CASE("workloads in passes: no store and no barrier precedes the wait for th
   CHECK(early("scan", {{"size", "100000 B"}, {"iterations", "1"}}) == 0);
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::shoc_passes_test

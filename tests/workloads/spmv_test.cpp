@@ -4,7 +4,7 @@
 #include "graphbig.hpp"
 #include "thread_play.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::spmv_test {
 using namespace test;
 using namespace test::lanes;
 namespace {
@@ -112,4 +112,4 @@ TEST_CASE("spmv: a mesh's rows have 27 entries, fewer at its sides, and are padd
   CHECK(c.scalar_loads == 36 + 32 + diagonals);
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::spmv_test

@@ -7,7 +7,7 @@
 
 #include "lane_accesses.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::srad_test {
 using namespace test;
 using namespace test::lanes;
 namespace {
@@ -181,11 +181,12 @@ TEST_CASE("srad: a neighbour's pixel is at the row or column that was loaded for
 TEST_CASE(
     "srad: reductions continue until one sum is left; the rest of a block is read without the distance") {
   for (std::uint32_t const width : {32U, 64U})
-    for (auto const& [rows, blocks] : {std::pair{"512", 3U}, {"1000", 6U}}) {
+    for (std::uint32_t const blocks : {3U, 6U}) {
+      auto const* const rows = blocks == 3 ? "512" : "1000";
       auto const w = build("srad", {{"rows", rows}, {"cols", "3"}, {"iterations", "1"}}, of_width(width));
       REQUIRE(w.kernel_count() == 7);
       auto const n = w.kernel(0).shape().blocks == 3 ? 1536U : 3000U;
-      auto const rest_of_pixels = n % 512 == 0 ? 0 : 3000 % 512 - 256;
+      auto const rest_of_pixels = n % 512 == 0 ? 0U : 3000U % 512 - 256;
       CHECK(w.kernel(2).shape().blocks == blocks);
       CHECK(w.kernel(3).shape().blocks == 1);
       // 3 = 2 + 1 sums, or 6 = 4 + 2.
@@ -340,4 +341,4 @@ TEST_CASE("backprop: inputs that are not a multiple of the block are rejected") 
   CHECK(error_of([] { build("backprop", {{"inputs", "100"}}); }) == "inputs = 100: must be a multiple of 16");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::srad_test

@@ -3,7 +3,7 @@
 #include "block_runs.hpp"
 #include "thread_play.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::stencil_parboil_test {
 using namespace test;
 using namespace test::lanes;
 
@@ -60,4 +60,4 @@ TEST_CASE("stencil_parboil: each point once, and the inner sides of the blocks' 
   CHECK(c.barriers == 8 * 4 * (2 + 2 * 60));
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::stencil_parboil_test

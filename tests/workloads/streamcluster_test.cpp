@@ -6,7 +6,7 @@
 #include "../../workloads/src/streamcluster_search.hpp"
 #include "buffer_accesses.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::streamcluster_test {
 using namespace test;
 using namespace test::meshes;
 
@@ -157,4 +157,4 @@ TEST_CASE("streamcluster: incompatible parameters are rejected") {
         }) == "fewest = 30: must not exceed the maximum, most = 20");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::streamcluster_test

@@ -11,7 +11,7 @@
 #include "../../workloads/src/kmeans_cluster.hpp"
 #include "warp_walk.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::suite_test {
 using namespace test;
 namespace {
 
@@ -327,4 +327,4 @@ TEST_CASE("suites: incompatible parameters are rejected") {
         }) == "size = 1 KiB: must hold at least one point per cluster, 5, but holds 3 of 32 features");
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::suite_test

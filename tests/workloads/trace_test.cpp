@@ -6,7 +6,7 @@
 #include "temp_file.hpp"
 #include "warp_walk.hpp"
 
-namespace farfault::workloads {
+namespace farfault::workloads::trace_test {
 using namespace test;
 namespace {
 
@@ -363,4 +363,4 @@ TEST_CASE("inspect: none of the other files of the data folder is recognized as 
     }
 }
 
-}  // namespace farfault::workloads
+}  // namespace farfault::workloads::trace_test

@@ -23,10 +23,11 @@ inline Workload build(std::string_view name, Settings settings, BuildContext con
   auto const builder = make(name);
   ParamTable table;
   builder->describe(table);
-  for (auto const& [key, value] : settings) {
+  for (auto const& setting : settings) {
+    auto const key = setting.first;
     auto const* const param = table.find(key);
     REQUIRE_MESSAGE(param != nullptr, "no parameter " << std::string(key));
-    param->set(value);
+    param->set(setting.second);
   }
   return builder->build(context);
 }
