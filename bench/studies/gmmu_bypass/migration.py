@@ -43,7 +43,7 @@ def section(found, workloads, varied):
     lines = ["", "### Page migration", "",
              "The study's designs access remote pages in place. With `memory.remote_touch = \"migrate\"` a page migrates to the GPU "
              "that touches it, at the first touch or after `memory.migrate.after` consecutive translation requests of that GPU. "
-             f"Time of the {DESIGN} design relative to remote access (above 1: slower), and migrations "
+             f"These runs have the preset's links and walks. Time of the {DESIGN} design relative to remote access (above 1: slower), and migrations "
              "per page of the footprint.", "",
              "| workload | " + " | ".join(f"after {n}: time | migrations per page" for n in TOUCHES) + " | time per migration |",
              "| --- | " + "---: | " * (2 * len(TOUCHES) + 1)]

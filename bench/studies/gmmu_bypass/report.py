@@ -41,10 +41,10 @@ def write(folder, results, made, plots, found=None, cells=None):
 
 
 def settings_of(results, found, cells):
-    """{words: means} of all settings: placements of the figures, readings, and cells of the grid."""
+    """{words: means} of all settings: placements of the figures, readings, and cells of the grid (the one with headroom is a reading)."""
     means = {f"the preset, {p}": {n: figures.mean(v.values()) for n, v in figures.series(runs).items()} for p, runs in results.items()}
     means |= {readings.name(k): m for k, m in found.means.items()}
-    return means | ({grid.words(c): m for c, m in cells.means.items()} if cells else {})
+    return means | ({grid.words(c): m for c, m in cells.means.items() if c != grid.ROOM} if cells else {})
 
 
 def head(made):
