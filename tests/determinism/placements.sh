@@ -3,7 +3,7 @@
 # One digest per model for any placement of its components: threads, MPI ranks, partitions, lanes merged or not.
 #
 #   tests/determinism/placements.sh [all | full [REPEATS]]
-#     without argument: every model with seven of the placements below, which rotate
+#     without argument: every model with seven of the placements below, other ones each time
 #     all: every model with each placement
 #     full: PHOLD and four models in every combination of threads {1,2,4,8}, ranks {1,2,3} and partitions, REPEATS (2) times
 . "$(dirname "$0")/../support/script.sh"

@@ -3,8 +3,8 @@
 # A run that was stopped, killed, or lost a rank has the digest of an uninterrupted run when it is resumed with another
 # placement.
 #
-#   tests/determinism/resume.sh [STOPS [SEED]]    STOPS (1): SIGTERMs per model, and a third of the number of kill -9;
-#                                                 SEED: seed of their times
+#   tests/determinism/resume.sh [STOPS [SEED]]    STOPS (1): SIGTERMs per model; the last model gets three
+#                                                 times as many SIGKILLs; SEED: seed of their times
 . "$(dirname "$0")/../support/script.sh"
 stops=${1:-1}
 seed=${2:-$RANDOM}
