@@ -93,7 +93,7 @@ def values_in_other_files_are_not_read(p):
 
 
 def sizes_are_checked_before_anything_is_allocated(p):
-    wrong = [w for place, change in some(made.DATASETS, contents.SIZES, 8) for w in p.tried(change, place, same=False)]
+    wrong = [w for place, change in some(made.DATASETS, contents.SIZES, 4) for w in p.tried(change, place, same=False)]
     check(wrong + [w for i, place in enumerate(made.TEXTS) for w in p.tried(contents.TEXT_SIZES[i % 2], place, same=False)])
 
 
@@ -201,7 +201,7 @@ def the_table_of_a_sweep_is_no_more_trusted_than_a_result(p):
     wrong, n = [], 0
     places = ("runs", "runs/run", "runs/end", "runs/result", "runs/result_digest", "runs/state", "runs/gpu.l2_tlb.entries", "spread",
               "spread/end_mean")
-    for place, change in some(places, changes, 12):
+    for place, change in some(places, changes, 6):
         if "/" not in place and change not in (*made.LINKS, contents.swapped, contents.missing):
             continue
         n += 1
