@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -94,11 +95,6 @@ std::vector<NamedScale> parse_names(std::string_view text) {
   return all;
 }
 
-bool is_joined(std::string_view name, std::string_view a, std::string_view b) {
-  return name.size() == a.size() + 1 + b.size() && name.starts_with(a) && name[a.size()] == '-' &&
-         name.ends_with(b);
-}
-
 std::string name_of_link(Machine const& m, MachineLink const& link) {
   return m.nodes[link.a].name + "-" + m.nodes[link.b].name;
 }
@@ -113,7 +109,8 @@ UserError unknown_link(Machine const& m, NamedScale const& named) {
     ++count;
     if (names.size() < kMost) names.push_back(name_of_link(m, link));
   }
-  auto const near = nearest_name(std::string(named.link), names);
+  bool const is_short = named.link.size() <= 2 * kLongestName + 1;
+  auto const near = is_short ? nearest_name(std::string(named.link), names) : std::string();
   std::string list;
   for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
     list += (i == 0 ? "" : ", ") + farfault::shown(names[i]);
@@ -126,22 +123,29 @@ UserError unknown_link(Machine const& m, NamedScale const& named) {
 // The factors of by_name, by link.
 std::vector<LinkScale::Factors> factors_of_names(Machine const& m, std::vector<NamedScale> const& all) {
   std::vector<LinkScale::Factors> factors(m.links.size());
-  std::vector<bool> has_factors(m.links.size());
-  for (auto const& named : all) {
-    bool is_known = false;
-    for (std::size_t l = 0; l < m.links.size(); ++l) {
-      auto const& link = m.links[l];
-      auto const &a = m.nodes[link.a].name, &b = m.nodes[link.b].name;
-      if (named.kind && link.kind != *named.kind) continue;
-      if (!is_joined(named.link, a, b) && !is_joined(named.link, b, a)) continue;
-      if (has_factors[l])
-        throw UserError("'" + farfault::shown(named.text) + "' names the link " +
-                        farfault::shown(name_of_link(m, link)) + " a second time");
-      has_factors[l] = is_known = true;
-      factors[l] = {named.bandwidth.value_or(1), named.latency.value_or(1)};
+  if (all.empty()) return factors;
+  std::unordered_map<std::string_view, std::vector<std::size_t>> numbers;  // of elements
+  for (std::size_t i = 0; i < all.size(); ++i) numbers[all[i].link].push_back(i);
+  std::vector<bool> is_known(all.size()), has_factors(m.links.size());
+  for (std::size_t l = 0; l < m.links.size(); ++l) {
+    auto const& link = m.links[l];
+    auto const &a = m.nodes[link.a].name, &b = m.nodes[link.b].name;
+    for (auto const& name : {a + "-" + b, b + "-" + a}) {
+      auto const found = numbers.find(name);
+      if (found == numbers.end()) continue;
+      for (auto const i : found->second) {
+        auto const& named = all[i];
+        if (named.kind && link.kind != *named.kind) continue;
+        if (has_factors[l])
+          throw UserError("'" + farfault::shown(named.text) + "' names the link " + farfault::shown(name) +
+                          " a second time");
+        is_known[i] = has_factors[l] = true;
+        factors[l] = {named.bandwidth.value_or(1), named.latency.value_or(1)};
+      }
     }
-    if (!is_known) throw unknown_link(m, named);
   }
+  auto const unknown = std::ranges::find(is_known, false) - is_known.begin();
+  if (unknown < std::ssize(all)) throw unknown_link(m, all[static_cast<std::size_t>(unknown)]);
   return factors;
 }
 
