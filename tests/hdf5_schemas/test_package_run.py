@@ -278,7 +278,7 @@ def a_result_of_another_version_is_refused_with_its_version(path):
         assert ff.open(other).seed == 7
 
 
-TESTS = (it_describes_the_run, links_name_the_nodes_at_their_ends, series_have_units_and_are_read_when_used,
+TESTS = (it_describes_the_run, a_run_without_unused_settings_has_an_empty_table_of_them, links_name_the_nodes_at_their_ends, series_have_units_and_are_read_when_used,
          tables_and_summaries_are_pandas_tables_with_units, only_requested_columns_are_read, rates_are_differences_over_time,
          samples_at_one_time_are_one_interval_and_picoseconds_become_a_share,
          bytes_are_counted_per_second_and_large_counts_stay_what_they_are, a_ratio_without_events_is_nan,
