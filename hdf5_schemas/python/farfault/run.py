@@ -108,7 +108,7 @@ class Run:
 
     @property
     def unused(self):
-        """The settings of the user that had no effect: parameter, what would give it an effect, parameter to set instead."""
+        """The settings of the user that had no effect: parameter, condition under which it has an effect, parameter to set instead."""
         with self._file.reading() as f:
             if "config/unused" not in f:
                 return pandas.DataFrame(columns=["key", "only_with", "instead"])

@@ -116,7 +116,7 @@ class Config {
   struct Unused {
     std::string key;
     std::string place;      // as where()
-    std::string only_with;  // what would give it an effect: the text of a condition, or of exclude()
+    std::string only_with;  // the condition under which it has an effect, as text
     std::string instead;    // the parameter to set instead (Condition::else_use); empty: none
   };
   // All of them except settings of presets, in the order of binding.

@@ -60,7 +60,7 @@ void write_unused(hid_t config, std::vector<UnusedSetting> const& unused) {
     ties.tie(write_column(group, name, column(unused, member), {"text", text}), {scale});
   };
   list("key", &UnusedSetting::key, "Parameter that was set and had no effect");
-  list("only_with", &UnusedSetting::only_with, "What would give it an effect");
+  list("only_with", &UnusedSetting::only_with, "Condition under which it has an effect");
   list("instead", &UnusedSetting::instead, "Parameter to set instead; empty: none");
   ties.write();
 }

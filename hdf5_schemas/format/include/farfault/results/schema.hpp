@@ -24,7 +24,7 @@ struct InputRecord {
 // A setting without effect. Outside the digest.
 struct UnusedSetting {
   std::string key;
-  std::string only_with;  // what would give it an effect
+  std::string only_with;  // the condition under which it has an effect
   std::string instead;    // the parameter to set instead; empty: none
 };
 
