@@ -144,6 +144,12 @@ TEST_CASE("the driver's time per fault is unused without faults that the driver 
       std::string("driver.fault_latency = \"2us\"\nmemory.placement = \"first_touch\"\n");
   CHECK(unused(first_touch).empty());
   CHECK(unused(first_touch + "memory.first_touch_by = \"iommu\"\n").size() == 1);
+  CHECK(
+      unused("driver.fault_latency = \"2us\"\nmemory.placement = \"cpu\"\nmemory.remote_touch = "
+             "\"migrate\"\nmemory.fault_path = \"gpu\"\ndriver.batch.replay = \"page\"\ndriver.migrations = "
+             "2048\n") ==
+      std::vector<std::string>{"driver.fault_latency (f:1; only with driver.batch.replay = "
+                               "\"each_fault\"; use driver.batch.time)"});
 }
 
 TEST_CASE("policies of a missing cache or TLB are unused, and so are their parameters") {

@@ -94,6 +94,7 @@ void MachineConfig::exclude_unused(Config& config) const {
       {facts::kFaultsAtIommu, recorded_by_gpus != faults()},
       {facts::kFaultsAtGpus, recorded_by_gpus != 0},
       {facts::kBatches, batches},
+      {facts::kEachFault, !batch.in_batches()},
       {facts::kAdaptiveBlocks, !sm.thread_blocks.why_not({}).empty() || has_periods()},
   });
 }

@@ -44,7 +44,8 @@ struct DriverParams {
     t.duration("fault_latency", fault_latency, {1ns, 1s},
                "Driver time per fault: mapping a page at its first touch, or starting a migration",
                "assumed")
-        .only_when(facts::kReplays);
+        .only_when(facts::kReplays)
+        .only_when(Condition(facts::kEachFault).else_use("driver.batch.time"));
     t.count("faults_at_a_time", faults_at_a_time, {1, 65536},
             "Faults served concurrently, each for fault_latency. Other faults, allocations and frees wait in "
             "order",
