@@ -42,8 +42,7 @@ struct DriverParams {
   Duration allocation_latency = 100ns;
   void describe(ParamTable& t) {
     t.duration("fault_latency", fault_latency, {1ns, 1s},
-               "Driver time per fault: mapping a page at its first touch, or starting a migration",
-               "assumed")
+               "Driver time per fault: mapping a page at its first touch, or starting a migration", "assumed")
         .only_when(facts::kReplays)
         .only_when(Condition(facts::kEachFault).else_use("driver.batch.time"));
     t.count("faults_at_a_time", faults_at_a_time, {1, 65536},
