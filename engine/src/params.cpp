@@ -274,6 +274,11 @@ ParamTable::Declared& ParamTable::Declared::only_when(Condition const& condition
   return *this;
 }
 
+ParamTable::Declared& ParamTable::Declared::shorthand() {
+  for (auto i = first_; i != end_; ++i) table_.params_[i].shorthand = true;
+  return *this;
+}
+
 // The condition of a scope precedes the conditions of its parameters, which are more specific.
 ParamTable::Scope::~Scope() {
   for (auto i = first_; i != table_.params_.size(); ++i) {
