@@ -343,7 +343,8 @@ int RunDriver::stop() {
   auto const stopped = fmt::format("stopped by {} at {}", signal, to_text(end_.time_since_epoch()));
   bool const in_chain = !options_.resume.empty() && same_file(options_.resume, options_.checkpoint);
   auto const sentence = failure.empty()
-                            ? fmt::format("{} and saved; to continue, run the same command {}", stopped,
+                            ? fmt::format("{} and saved; to continue {}, run the same command {}", stopped,
+                                          one_line(result_file("stopped")),
                                           in_chain ? "again" : "with --resume " + options_.checkpoint)
                             : fmt::format("{}; the run was {}{}", failure, stopped, latest_checkpoint());
   fmt::print(err_, "farfault: {}\n", sentence);

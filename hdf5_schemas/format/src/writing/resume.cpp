@@ -99,7 +99,10 @@ ResultWriter ResultWriter::resume(std::string path, RunHeader const& header, Pos
   if (is_locked(partial)) throw UserError("cannot write '" + partial + "': another run is writing it");
   auto const source = is_there(partial) ? partial : path;
   if (!is_there(source))
-    throw UserError("nothing to resume: neither '" + partial + "' nor '" + path + "' exists");
+    throw UserError(
+        "nothing to resume: neither '" + partial + "' nor '" + path +
+        "' exists; a checkpoint continues the result of its run: copy that file here, or start the "
+        "run from the beginning");
   check_readable(source);
   auto const fresh = partial + ".new";
   std::unique_ptr<Impl> impl;
