@@ -54,10 +54,14 @@ enum class ParamKind {
   count_or_text
 };
 
+// A name and its text.
+using NamedText = std::pair<std::string, std::string>;
+
 // One of the values of a choice.
 struct Choice {
   std::string name;
   std::string text;
+  std::vector<NamedText> statistics = {};  // of a policy: recorded only if it is chosen
 };
 
 struct Param {
@@ -173,6 +177,7 @@ class ParamTable {
     std::string text;
     std::string prefix;
     std::function<void(ParamTable&)> describe;
+    std::vector<NamedText> statistics = {};
   };
   Declared alternatives(std::string_view name, std::string& chosen, std::vector<Alternative> const& all,
                         std::string_view text, std::string_view source);
