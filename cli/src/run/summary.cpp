@@ -158,7 +158,10 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
   };
   auto const kernels = total("host", "kernels");
   auto const apart = facts.instances == 1 ? std::string() : fmt::format(" in {} instances", facts.instances);
-  auto const in_all = fmt::format("{} {}{}", kernels, kernels == 1 ? "kernel" : "kernels", apart);
+  auto const started = facts.kernels_started();
+  auto const in_all = started == kernels
+                          ? fmt::format("{} {}{}", kernels, kernels == 1 ? "kernel" : "kernels", apart)
+                          : fmt::format("{} of {} started kernels completed{}", kernels, started, apart);
   std::uint64_t footprint = 0;
   for (auto const& application : facts.applications)
     footprint += application.workload->footprint() * facts.instances;
