@@ -106,6 +106,12 @@ def kernels_add_up_to_the_sms(path):
                      if kernels[c][...].sum() != sms[c][-1].sum()]
             assert wrong == [], wrong
             assert all(kernels[c].attrs["units"] == sms[c].attrs["units"] for c in shared)
+            parts = f["tables/kernels_by_gpu"]
+            assert len(parts["kernel"]) == 4 * len(kernels["kernel"])
+            assert sorted(set(parts["gpu"].asstr()[...])) == ["gpu0", "gpu1", "gpu2", "gpu3"]
+            for column in shared + ["blocks"]:
+                by_kernel = [int(parts[column][...][parts["kernel"][...] == k].sum()) for k in kernels["kernel"][...]]
+                assert by_kernel == kernels[column][...].tolist(), column
             if name == several:
                 assert len(kernels["kernel"]) == 3 and len(set(kernels["transactions"][...].tolist())) > 1
 
