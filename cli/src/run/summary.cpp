@@ -108,6 +108,8 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
     };
     span("application", name, facts.spans[a].start, several ? facts.spans[a].end : facts.end);
     add("application", name, "kernels", "count", "Completed kernels", of_it("host", "kernels"));
+    add("application", name, "kernels_started", "count", "Started kernels, completed or not",
+        facts.spans[a].kernels_started);
     add("application", name, "footprint", "bytes", "Total size of the buffers",
         application.workload->footprint() * facts.instances);
     add("application", name, "instructions", "count", "Warp instructions issued",

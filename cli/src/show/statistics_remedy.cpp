@@ -21,7 +21,7 @@ bool is_parameter(std::string const& word, ParameterSections const& sections) {
   return false;
 }
 
-// Where results have the statistics of a policy: below the key that selects it.
+// Results have the statistics of a policy below the key that selects it.
 std::string path_of(std::string key, std::string const& statistic) {
   constexpr std::string_view kPolicy = ".policy";
   if (key.ends_with(kPolicy)) key.resize(key.size() - kPolicy.size());

@@ -116,7 +116,7 @@ std::map<std::string, Amounts> amounts_of_links(ObjectId file) {
   return by_kind;
 }
 
-// Of a damaged file, any amount is possible.
+// A damaged file may have any amount.
 std::uint64_t rounded(double x) {
   return static_cast<std::uint64_t>(std::llround(std::clamp(x, 0.0, 9e18)));
 }
