@@ -48,10 +48,30 @@ def without_unused(svg):
     return re.sub(r' id="([^"]*)"', lambda m: m[0] if m[1] in used else "", re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL))
 
 
+def short_names(svg):
+    """Names of parts are numbers in order of occurrence."""
+    names = {name: f"p{i}" for i, name in enumerate(dict.fromkeys(re.findall(r' id="([^"]*)"', svg)))}
+    svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{names[m[1]]}"', svg)
+    return re.sub(r"(?<=#)[^)\"]+(?=[)\"])", lambda m: names.get(m[0], m[0]), svg)
+
+
+def without_bare_groups(svg):
+    """Without groups that have no attributes."""
+    bare = []
+
+    def kept(tag):
+        if tag[0].startswith("</"):
+            return "" if bare.pop() else tag[0]
+        bare.append(tag[1] == "")
+        return "" if bare[-1] else tag[0]
+
+    return re.sub(r"\n\n+", "\n", re.sub(r"</?g\b([^>]*)>", kept, svg.replace("<g/>", "")))
+
+
 def small(svg):
     """With a tenth of a point as the resolution, and without indentation. Texts stay."""
     svg = re.sub(r">\s+<", ">\n<", re.sub(r"<[^>]*>", lambda m: small_tag(m[0]), svg))
-    return named_styles(without_unused(svg))
+    return named_styles(without_bare_groups(short_names(without_unused(svg))))
 
 
 def save(figure, path, title, description):

@@ -295,9 +295,11 @@ def main():
             figure = (folder / "out/interactions.svg").read_text()
             check(figure.count("GPUs</text>") == 1 and len(re.findall(r">\d\.\d\d</text>", figure)) >= 36, "the figure")
             check(vector.small('<g>\n  <path d="M -0.449 1.25 \nL 3.04 -0.01\nz\n"/>\n <text x="2.349">0.449</text>\n</g>') ==
-                  '<g>\n<path d="M-0.4 1.2L3 0z"/>\n<text x="2.3">0.449</text>\n</g>', "a figure without indentation")
+                  '\n<path d="M-0.4 1.2L3 0z"/>\n<text x="2.3">0.449</text>\n', "a figure without indentation")
             check(vector.small('<svg><style>*{}</style><!-- b --><path id="a" style="fill: #fff"/><g id="b"><use href="#a" style="fill: #fff"/></g></svg>') ==
-                  '<svg><style>*{}\n.s0{fill: #fff}</style><path id="a" class="s0"/><g><use href="#a" class="s0"/></g></svg>', "a figure with named styles")
+                  '<svg><style>*{}\n.s0{fill: #fff}</style><path id="p0" class="s0"/><use href="#p0" class="s0"/></svg>', "a figure with named styles")
+            check(vector.small('<g a="1"><g><clipPath id="m1f"/><g/></g><g id="n" b="2"><use clip-path="url(#m1f)" href="#n"/></g></g>') ==
+                  '<g a="1"><clipPath id="p0"/><g id="p1" b="2"><use clip-path="url(#p0)" href="#p1"/></g></g>', "a figure's groups and names of parts")
             run = {"digest": "0123456789abcdef0123456789abcdef", "shares": [0.123456789, 7]}
             check(records.rounded(run, 6) == {"digest": "0123456789abcdef", "shares": [0.123457, 7]}, "the figures of a run are cut")
             check_elsewhere(program, folder, rows, cells_on_ranks())
