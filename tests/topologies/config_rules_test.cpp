@@ -110,6 +110,13 @@ TEST_CASE("impossible sizes of caches and TLBs are rejected for any policy") {
   CHECK(refusal("gpu.l1_tlb.organization = \"lru\"\n").find("'lru' is not one of: ") != std::string::npos);
 }
 
+TEST_CASE("the L2 cache is interleaved by at most a large page") {
+  CHECK(refusal("memory.page_size = \"4KiB\"\ngpu.l2_cache.interleave = \"2MiB\"\n") == "accepted");
+  CHECK(refusal("gpu.l2_cache.interleave = \"4MiB\"\n") ==
+        "f:1: gpu.l2_cache.interleave = 4MiB: must be a power of two from a line to a large page "
+        "(memory.large_page_size)");
+}
+
 TEST_CASE("the memory of a CPU obeys the rules of a GPU's") {
   CHECK(refusal("cpu.dram.channels = 3\n") ==
         "f:1: cpu.dram.channels = 3: must be a divisor or a multiple of cpu.llc.slices, 4");
@@ -118,10 +125,6 @@ TEST_CASE("the memory of a CPU obeys the rules of a GPU's") {
   CHECK(refusal("cpu.dram.banks = 3\n") == "f:1: cpu.dram.banks = 3: must be a power of two");
   CHECK(refusal("cpu.llc.interleave = \"8KiB\"\n") ==
         "f:1: cpu.llc.interleave = 8KiB: must be a power of two from a line to a page");
-  CHECK(refusal("memory.page_size = \"4KiB\"\ngpu.l2_cache.interleave = \"2MiB\"\n") == "accepted");
-  CHECK(refusal("gpu.l2_cache.interleave = \"4MiB\"\n") ==
-        "f:1: gpu.l2_cache.interleave = 4MiB: must be a power of two from a line to a large page "
-        "(memory.large_page_size)");
   CHECK(refusal("cpu.dram.t_refi = \"20ns\"\n") ==
         "f:1: cpu.dram.t_refi = 20ns: must exceed the time of a refresh, a row miss and a line, 76500 ps");
   CHECK(unused("cpu.dram.t_rfc = \"100ns\"\n") ==

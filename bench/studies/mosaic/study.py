@@ -34,7 +34,8 @@ DESIGNS = {
     "cac_no_stall": {"memory.moves_stall_gpu": False},
     # Mosaic's baseline in section 4.3: base pages are moved to be coalesced.
     "migrating": {"memory.frame_allocation": "on_demand", "memory.page_sizes": "migrating_coalescer", "memory.compaction": "none"},
-    # Fig. 3: large pages only, with as many TLB entries as GPU-MMU has for base pages.
+    # Fig. 3: large pages only, with as many TLB entries as GPU-MMU has for base pages. The scalar cache's TLB, which the paper does not have, keeps 16
+    # entries for large pages.
     "large": {"memory.frame_allocation": "on_demand", "memory.page_sizes": "large_only", "memory.compaction": "none", "gpu.l1_tlb.by_page_size.large_entries": 128,
               "gpu.l2_tlb.by_page_size.large_entries": 512, "gpu.l2_tlb.by_page_size.large_ways": 16},
 }
