@@ -40,6 +40,35 @@ MARKERS = [
     ("of its own", r"\bof (?:its|their) own\b", 1.0),
 ]
 
+# Phrases that the field does not use, with a limit of 0. Rates and shares are "per", pages are "evicted" and "unmapped", messages have a "route".
+NUMBER = r"(?:one|two|three|four|five|six|eight|ten|half|[0-9]+(?:[.,][0-9]+)*(?:x[0-9]{1,2})?)"
+COUNTED = (r"(?:events|bytes|instructions|requests|look-ups?|transactions|accesses|reads|writes|hits|misses|walks|cycles|entries|lines|pages|packets|messages|threads|"
+           r"warps|blocks|samples|links|ports|slots|edges|units|SMs|GPUs|multiprocessors|floats|rounds|vertices|banks|channels?|wavefronts|handled|walkers|lanes|"
+           r"NVLinks|NICs|credits|rows)")
+UNIT = (r"(?:cycle|event|second|transaction|access|page|GPU|CPU|SM|CU|round|slice|channel|warp|block|thread|lane|step|kernel|row|line|element|point|output|sample|"
+        r"link|port|rank|set|way|node|machine|switch|vertex|edge|bucket|message|epoch|level|instruction|core|partition|iteration|pair|side|sort|queue|device|walker|"
+        r"turn|window|file|run|minute|microsecond|us|ms|workload|miss|time|cluster|transform|tile)")
+PHRASES = [
+    ("one a cycle", rf"\b(?:{NUMBER}|{COUNTED}) an? {UNIT}\b(?! (?:holds?|may|can|must|has|is|with|of|that|later|earlier|after|before|whose|for|apart))"),
+    ("once a cycle", rf"\b(?:once|twice) an? {UNIT}\b(?! (?:that|is|has|below|with))"),
+    ("two bytes a line", rf"\b{NUMBER} (?:[a-z]+ )?{COUNTED} an? {UNIT}\b(?! (?:holds?|may|can|has|is|that))"),
+    ("one thread an element", rf"\b(?:one|an?) (?:thread|warp|block|kernel|walk|lane|GPU|line|step|number) an? {UNIT}\b"),
+    ("a cycle each", r"\ba cycle each\b"),
+    ("puts out lines", r"\bputs? out (?!(?:of|there|a sentence))"),
+    ("line put out", r"\b(?:is|was|are|were|line|lines) put out\b"),
+    ("nowhere yet", r"\bnowhere yet\b"),
+    ("who asks", r"\bwho (?:asks|asked|faults|waits|wants|touches)\b"),
+    ("held back", r"\bheld back\b|\bholds? back who\b"),
+    ("by the same way", r"\bby the same way\b|\bsame way\)|\bthe way to the (?:driver|GPU|IOMMU|memory)\b"),
+    ("from afar", r"\bfrom afar\b"),
+    ("gives out", r"\b(?:gives?|given|giving) out\b"),
+    ("round the GPUs", r"\bround the (?:GPUs|devices)\b"),
+    ("to and fro", r"\bto and fro\b"),
+    ("in vain", r"\bin vain\b|\b[Vv]ain walks?\b"),
+    ("taken up again", r"\btaken up again\b|\btakes? up (?:one|the run)\b"),
+]
+MARKERS += [(name, pattern, 0.0) for name, pattern in PHRASES]
+
 # Not prose of this project: texts of others, and tables that a program writes.
 SKIPPED = re.compile(r"(?:^|/)(?:LICENSE|uplot\.[^/]*|(?:results|sensitivity|tables)\.md)$|\.(?:svg|png|xz|json|xml|csv|graph|mtx)$|^tests/golden/results\.txt$"
                      r"|^tests/docs/(?:register\w*|prose)\.py$")

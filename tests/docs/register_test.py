@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The project's prose stays within the limits of register.py.
+"""The project's prose, and the texts that the program prints and stores, stay within the limits of register.py.
 
-Usage: register_test.py BUILD_FOLDER/anything. Skipped where git or the checkout is missing.
+Usage: register_test.py BUILD_FOLDER/anything. The project's prose is skipped where git or the checkout is missing.
 """
+import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -39,7 +41,7 @@ OFFENCES = {
     "is there, are there": "the page is there when it runs",
     "as it is, as they are": "it leaves the page as it is",
     "of its own": "each GPU has one of its own",
-}
+} | {name: f"Here a text has {name}" for name, _ in register.PHRASES}
 # Forms of a text in a source file, by the file's name. Each must be read completely.
 KINDS = {
     "a.md": "# Title\n\n{}\n",
@@ -88,6 +90,26 @@ def hits(name, text):
     return register.count([(name, text)])[1]
 
 
+def printed(program):
+    """What the program prints, and the attributes of a small result, by command."""
+    def run(*arguments):
+        return subprocess.run([program, *arguments], capture_output=True, text=True)
+    for command in (["params"], ["statistics", "paper-mosaic"], ["workloads"], *([c, "--help"] for c in ("run", "sweep", "params", "workloads", "inspect", "explain", "compare", "diff", "validate"))):
+        out = run(*command)
+        check(out.returncode == 0, f"{command}: {out.stderr}")
+        yield " ".join(command), out.stdout
+    with tempfile.TemporaryDirectory() as folder:
+        out = run("run", "paper-gmmu-bypass", "--set", "workload.name=relu", "--set", "workload.relu.size=64KiB", "--set", "gpu.sms=2",
+                  "--set", "memory.remote_touch=migrate", "--output", f"{folder}/result.h5")
+        check(out.returncode == 0, f"a small run: {out.stderr}")
+        yield "run", out.stdout + out.stderr
+        yield "inspect", run("inspect", f"{folder}/result.h5").stdout
+        try:
+            yield "attributes", subprocess.run(["h5dump", "-A", f"{folder}/result.h5"], capture_output=True, text=True, check=True).stdout
+        except FileNotFoundError:
+            print("skipped: attributes of a result: h5dump is missing")
+
+
 def main():
     check(list(OFFENCES) == [marker for marker, _, _ in register.MARKERS], "an offence for each marker")
     for marker, offence in OFFENCES.items():
@@ -101,6 +123,11 @@ def main():
         check(sum(hits(name, text).values()) == 0, f"{name}: code is taken for prose")
     lines = dict(prose.passages("a.cpp", "int x;\n// One two three four\n// five.\n\n// Six.\n"))
     check(lines == {2: "One two three four five.", 5: "Six."}, f"passages of comments: {lines}")
+    for command, text in printed(Path(sys.argv[1]).resolve().parent / "farfault"):
+        check(len(text) > 150, f"{command} prints {len(text)} characters")
+        for phrase, pattern in register.PHRASES:
+            found = re.search(pattern, " ".join(text.split()))
+            check(found is None, f"{command}: '{phrase}' is found: {found and found[0]}")
     listed = subprocess.run(["git", "-C", ROOT, "rev-parse"], capture_output=True)
     if listed.returncode != 0:
         print("skipped: the project's text: this is not a checkout")
