@@ -18,9 +18,17 @@ install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${documents}/farfa
 install(FILES bench/demo.toml bench/placements.toml DESTINATION ${documents}/farfault/examples COMPONENT program)
 install(DIRECTORY bench/slurm DESTINATION ${documents}/farfault/examples USE_SOURCE_PERMISSIONS
   COMPONENT program)
-# The handbook, if docs/build has built it.
-install(DIRECTORY ${CMAKE_BINARY_DIR}/../docs/html DESTINATION ${documents}/farfault COMPONENT program OPTIONAL
-  PATTERN .buildinfo EXCLUDE)
+# The handbook. An installation without it states so, instead of lacking a folder silently.
+set(FARFAULT_HANDBOOK ${PROJECT_SOURCE_DIR}/build/docs/html CACHE PATH
+  "Handbook to install, the folder html that docs/build writes. Empty: not installed")
+if(FARFAULT_HANDBOOK)
+  install(CODE "
+    if(NOT EXISTS \"${FARFAULT_HANDBOOK}/index.html\")
+      message(WARNING \"the handbook is not installed: ${FARFAULT_HANDBOOK}/index.html is missing; docs/build writes it\")
+    endif()" COMPONENT program)
+  install(DIRECTORY ${FARFAULT_HANDBOOK}/ DESTINATION ${documents}/farfault/html COMPONENT program OPTIONAL
+    PATTERN .buildinfo EXCLUDE)
+endif()
 install(DIRECTORY tests/extension/one_policy DESTINATION ${documents}/libfarfault-dev/examples
   COMPONENT development)
 if(FARFAULT_PYTHON_FOLDER)

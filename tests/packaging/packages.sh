@@ -29,6 +29,15 @@ done
 package() { echo "$scratch/packages/$1"_*.deb; }
 field() { dpkg-deb -f "$(package "$1")" "$2"; }
 
+# The archive of a release.
+cpack -G TGZ --config "$build/CPackConfig.cmake" -B "$scratch/packages" >"$scratch/log" 2>&1 || cat "$scratch/log"
+archives=("$scratch"/packages/*.tar.gz)
+for archive in "${archives[@]}"; do tar -tzf "$archive"; done >"$scratch/archived"
+for file in bin/farfault share/doc/farfault/README.md ${handbook:+share/doc/farfault/html/index.html}; do
+  check "the archive has $file" grep -q "/$file\$" "$scratch/archived"
+done
+rm -f "${archives[@]}"
+
 # Metadata.
 version=$("$farfault" --version | cut -d' ' -f2)
 for name in farfault libfarfault-dev python3-farfault; do
