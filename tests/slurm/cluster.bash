@@ -46,6 +46,7 @@ write_slurm_conf() {
   control_port=$(free_port) && node_port=$(free_port) || return 1
   [ "$control_port" -ne "$node_port" ] || node_port=$((control_port + 1))
   # Memory and cores are the templates' values, whatever the machine has (config_overrides).
+  # Slurm schedules after changes of jobs, and else every sched_interval: a job whose start time arrives is no change.
   cat >"$SLURM_CONF" <<END
 ClusterName=farfault_test
 SlurmctldHost=$(hostname)(127.0.0.1)
@@ -70,7 +71,7 @@ MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 SlurmdParameters=config_overrides
-SchedulerParameters=bf_interval=1
+SchedulerParameters=bf_interval=1,sched_interval=1
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 KillWait=30
