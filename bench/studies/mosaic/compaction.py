@@ -43,7 +43,7 @@ def bloat_by_occupancy(f):
     shares = [percent(o, 0) for o in OCCUPANCY]
     return ["## Readings of compaction: memory bloat (Table 2)", "",
             "Index 100%. Free memory in large frames reserved for one application, when all of its data is mapped, relative to allocated memory. The paper compares with a manager \"that uses only 4KB base pages\", in which the "
-            "pre-fragmented data is allocated, too (relative to all data); the other reading is relative to the data of the application. The free memory that Mosaic keeps hardly depends on the occupancy: relative to all data the "
+            "pre-fragmented data is allocated, too (relative to all data); the other reading is relative to the data of the application. The free memory that Mosaic keeps does not depend on the occupancy: relative to all data the "
             "ratio decreases because the allocated data increases. The threshold and the reference of the bloat were selected before these runs were executed."] + \
         table(["reading", "quotation or source"] + shares + ["decreases"], rows) + \
         ["Frames allocated from the emergency list, because no large frame is free and none can be emptied, by threshold:"] + table(["threshold"] + shares, emergency) + \
