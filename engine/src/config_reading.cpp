@@ -213,7 +213,7 @@ void Config::include(std::string const& wanted, Entry const& line, std::string c
   if (!content) {
     auto const path = fs::path(folder) / wanted;
     std::error_code error;
-    if (!is_there(path.string())) {
+    if (!exists(path.string())) {
       refuse(line, "'" + shown(wanted) + "' is neither a preset nor a file");
       return;
     }

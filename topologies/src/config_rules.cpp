@@ -215,9 +215,9 @@ void MachineConfig::check(Config& config) const {
   rules.need(page == 4096 || page == 64 * 1024 || page == 2 * 1024 * 1024, "memory.page_size",
              "must be 4KiB, 64KiB or 2MiB");
   auto pages = memory;
-  bool const goes_by_size = pages.has_large_pages() || pages.coalesces() || pages.has_large_frames() ||
-                            memory.fragmentation_index > 0;
-  if (goes_by_size && !check_large_pages(config)) {
+  bool const uses_large_pages = pages.has_large_pages() || pages.coalesces() || pages.has_large_frames() ||
+                                memory.fragmentation_index > 0;
+  if (uses_large_pages && !check_large_pages(config)) {
     pages.large_pages = "none";
     pages.page_sizes = MemoryParams{}.page_sizes;
   }
