@@ -168,8 +168,10 @@ TEST_CASE("params lists each parameter with default, unit, range, source and con
   auto const one = "gpu.router.gmmu_bypass.counter_bits";
   CHECK(contains(farfault_program({"params", one}).out,
                  "\n      Only with  gpu.router.policy = \"gmmu_bypass\"\n"));
-  CHECK(contains(farfault_program({"params", one, "--json"}).out,
-                 ",\"only_with\":[\"gpu.router.policy = \\\"gmmu_bypass\\\"\"]}"));
+  CHECK(
+      contains(farfault_program({"params", one, "--json"}).out,
+               ",\"only_with\":[\"gpu.router.policy = \\\"gmmu_bypass\\\"\"],\"page\":\"reference/parameters/"
+               "gpu-router.html#gpu-router-gmmu-bypass-counter-bits\"}"));
   auto const wrong = farfault_program({"params", "no_such_section_at_all"});
   CHECK(wrong.code == 2);
   CHECK(wrong.out == "");

@@ -46,7 +46,8 @@ TEST_CASE("params: text, unit, range, default and source of a parameter have lin
         "      Unit     count\n"
         "      Range    1 to 4096\n"
         "      Default  64\n"
-        "      Source   Akita 4.9: 64 (R9 Nano builder)\n");
+        "      Source   Akita 4.9: 64 (R9 Nano builder)\n"
+        "      Page     reference/parameters/gpu-l2-tlb.html#gpu-l2-tlb-mshrs\n");
   CHECK(contains(listed("memory.recorded.map"), "\n      Default    \"\"\n"));
   auto const flag = listed("iommu.merge");
   CHECK(contains(flag, "\n      Unit     true or false\n      Default  true\n"));
@@ -111,7 +112,7 @@ TEST_CASE("listings are wrapped between words to the width of the terminal") {
     for (std::string line; std::getline(lines, line);) {
       if (line.ends_with(' ')) ++blank_ends;
       std::size_t label = 0;
-      for (std::string_view const name : {"      Only with  ", "      Parameters  "})
+      for (std::string_view const name : {"      Only with  ", "      Parameters  ", "      Page "})
         if (line.starts_with(name)) label = name.size();
       auto const words = line.find_first_not_of(' ', label);
       if (words != line.npos && line.find(' ', words) == line.npos) continue;  // one word, of any length
