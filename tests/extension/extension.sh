@@ -111,7 +111,7 @@ words=(run paper-gmmu-bypass --set workload.name=transpose --set workload.transp
 check "params lists a policy's parameter" eval '"$program" params gpu.router.by_region | grep -A4 " gpu.router.by_region.regions$" | grep -q "Default  *1024"'
 check "params lists the policy among the others" eval '"$program" params gpu.router | grep -q "  by_region    Unit that resolved"'
 check "params lists the policy's parameter with the choice" eval '"$program" params gpu.router.policy |
-  grep -qx " *Parameters  gpu.router.by_region.regions"'
+  grep -qx " *Parameters  by_region: gpu.router.by_region.regions"'
 check "another program does not know it" eval '! "$farfault" params gpu.router | grep -q by_region'
 same_digest by_region "$program" "${words[@]}" --set gpu.router.policy=by_region --set gpu.router.by_region.regions=64
 holds "by_region: its parameter is in the resolved configuration" '"[gpu.router.by_region]\nregions = 64\n" in config'

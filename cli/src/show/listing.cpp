@@ -64,7 +64,7 @@ ListedItem item_of(ParameterSections::Section const& section, Param const& p, st
   for (auto const& c : p.choices) {
     std::string all;
     for (auto const& name : parameters_of(section, p, c, dependents)) all += (all.empty() ? "" : ", ") + name;
-    if (!all.empty()) item.properties.emplace_back("Parameters", all);
+    if (!all.empty()) item.properties.emplace_back("Parameters", c.name + ": " + all);
   }
   for (auto const& condition : conditions_of(section, p))
     item.properties.emplace_back("Only with", condition);
