@@ -113,7 +113,7 @@ class Config::Layer {
       if (is_key(word.str()))
         value(inner, node, depth);
       else
-        config_.refuse(at(node), "key '" + shown(inner) + "' may hold only letters, digits, '_' and '-'");
+        config_.refuse(at(node), "key '" + shown(inner) + "' may contain only letters, digits, '_' and '-'");
     }
   }
 

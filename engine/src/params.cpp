@@ -307,7 +307,8 @@ void ParamTable::set_source(std::string_view name, std::string_view source) {
 
 ParamTable::Declared ParamTable::add(Param p) {
   if (!is_key(p.name))
-    throw UserError("parameter '" + shown(p.name) + "': a name may hold only letters, digits, '_' and '-'");
+    throw UserError("parameter '" + shown(p.name) +
+                    "': a name may contain only letters, digits, '_' and '-'");
   p.name.insert(0, prefix_);
   for (auto const& other : params_) {
     if (other.name == p.name) throw UserError("parameter " + p.name + " is declared twice");

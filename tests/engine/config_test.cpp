@@ -153,7 +153,7 @@ TEST_CASE("all errors of a configuration are reported together, by file and line
       main + ":6: gpu.l2_tlb.share: 'x' is in quotes, but a value of this kind (number) takes none",
       base + ":2: gpu.l2_tlb.kind: 'big' is not one of: plain, compressed",
       base + ":4: Error while parsing key-value pair: cannot redefine existing string 'label'",
-      base + ":5: key 'gpu.l2_tlb.a b' may hold only letters, digits, '_' and '-'",
+      base + ":5: key 'gpu.l2_tlb.a b' may contain only letters, digits, '_' and '-'",
       bad + ":1: Error while parsing array: encountered end-of-file",
       "--set 'novalue': expected KEY=VALUE",
       "--set: gpu.l2_tlb.latency: '5' has no unit; write a time such as '5 us'"};
@@ -240,7 +240,7 @@ TEST_CASE("a value of the wrong type, without a unit or out of range is rejected
   CHECK(error_of_text("gpu.l2_tlb.label = 1979-05-27\n") ==
         "x.toml:1: 'gpu.l2_tlb.label' is a date or a time of day; no parameter has this type");
   CHECK(error_of_text("gpu = 1\n").substr(0, 30) == "x.toml:1: unknown key 'gpu'");
-  CHECK(error_of_text("'a.b' = 1\n") == "x.toml:1: key 'a.b' may hold only letters, digits, '_' and '-'");
+  CHECK(error_of_text("'a.b' = 1\n") == "x.toml:1: key 'a.b' may contain only letters, digits, '_' and '-'");
 }
 
 TEST_CASE("--set needs no quotes and overrides the files") {
