@@ -358,7 +358,7 @@ TEST_CASE("mis, color: a directed graph is rejected") {
     CHECK(error_of([&] {
             build(name, {{"undirected", "false"}, {"rmat.scale", "5"}});
           }) ==
-          "undirected = false: must be true, because the graph is directed and the algorithm needs an "
+          "undirected = false must be true, because the graph is directed and the algorithm needs an "
           "undirected graph");
 }
 

@@ -226,8 +226,8 @@ void MachineConfig::check(Config& config) const {
   rules.interleave("gpu.l2_cache.interleave", l2_cache.interleave, gpu.line_bytes, ByteSize{of_page},
                    "a large page (memory.large_page_size)");
   rules.need(l2_cache.interleave.bytes * l2_cache.slices <= dram.capacity.bytes, "gpu.l2_cache.interleave",
-             "times gpu.l2_cache.slices, " + std::to_string(l2_cache.slices) +
-                 ", must not exceed gpu.dram.capacity, " + to_text(dram.capacity));
+             "must not exceed gpu.dram.capacity / gpu.l2_cache.slices, " + to_text(dram.capacity) + " / " +
+                 std::to_string(l2_cache.slices));
   bool const shared = rules.dram("gpu.dram", dram, gpu_memory(), "gpu.l2_cache.slices", gpu.line_bytes);
   if (rules.dram("cpu.dram", cpu_dram, cpu_memory(), "cpu.llc.slices", gpu.line_bytes))
     rules.queues("cpu.dram", cpu_dram, cpu_memory());

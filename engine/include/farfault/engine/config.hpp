@@ -101,10 +101,14 @@ class Config {
   // array: the place of its heading.
   std::string where(std::string_view key) const;
 
-  // Adds a mistake in the value of `key`, found by the caller. For a key that was not set, in a named table
-  // of an array, the place is the table's.
+  // `why` after that place: "file:line: why", "--set why" for a `why` that begins with the key, or `why` for
+  // a default.
+  std::string with_place(std::string_view key, std::string const& why) const;
+
+  // Adds a mistake in the value of `key`, found by the caller, with its place. For a key that was not set, in
+  // a named table of an array, the place is the table's.
   void refuse(std::string_view key, std::string const& why);
-  // As above, as "key = VALUE: rule": the value of a bound parameter as the user wrote it, or its default.
+  // As above, as "key = VALUE must ...": the value of a bound parameter as the user wrote it, or its default.
   void refuse_value(std::string_view key, std::string const& rule);
   // Throws one UserError for all mistakes so far and all entries neither bound nor taken: one
   // line each, grouped by file in order of reading; 20 lines, and the number of further ones.
