@@ -249,7 +249,7 @@ ParamTable::Declared ParamTable::alternatives(std::string_view name, std::string
       prefix_ = outer;
     }
     auto const here = outer + section + ".";
-    // Two choices in one table: leaving out the parameters of one would leave out the other's as well.
+    // Two choices in one table: excluding the parameters of one would exclude the other's as well.
     auto const own = sections_.begin() + static_cast<std::ptrdiff_t>(number);
     auto const same =
         std::find_if(sections_.begin(), own, [&](Section const& s) { return s.prefix == own->prefix; });

@@ -132,10 +132,9 @@ TEST_CASE("keys of applications without any [[application]] are one error") {
 TEST_CASE("application names are words and unique") {
   CHECK(
       refusal_of("name = \"a b\"\n") ==
-      "4: application.0.name: 'a b' is not a valid name; use letters, digits, '_' and '-', not digits alone");
-  CHECK(
-      refusal_of("", "name = \"15\"\n") ==
-      "6: application.1.name: '15' is not a valid name; use letters, digits, '_' and '-', not digits alone");
+      "4: application.0.name: 'a b' is not a valid name; use letters, digits, '_' and '-', not only digits");
+  CHECK(refusal_of("", "name = \"15\"\n") ==
+        "6: application.1.name: '15' is not a valid name; use letters, digits, '_' and '-', not only digits");
   CHECK(refusal_of("", "name = \"fir\"\n") == "6: application.1.name: application 'fir' already exists (2)");
   CHECK(refusal(kBase + "[[application]]\nworkload = \"fir\"\n[[application]]\nworkload = \"fir\"\n") ==
         "4: application.1.name: application 'fir' already exists (2)");

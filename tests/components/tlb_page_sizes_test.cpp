@@ -169,7 +169,7 @@ TEST_CASE("by page size: hits are counted by size") {
   CHECK(test::hash_of(other.tlb) == test::hash_of(tlb.tlb));
 }
 
-TEST_CASE("by page size: with base pages alone it is a plain TLB") {
+TEST_CASE("by page size: with only base pages it is a plain TLB") {
   auto const choice = test::chosen<TlbOrganization>("by_page_size");
   PolicyChoice<TlbOrganization> const plain("plain");
   auto one = choice.make({16, 4, 12, kLru});

@@ -184,7 +184,7 @@ def search_in_browser(site):
 
 
 def search_in_index(site):
-    """The same by the index alone: every word of the query, stemmed, leads to the page."""
+    """The same by only the index: every word of the query, stemmed, leads to the page."""
     from sphinx.search.en import SearchEnglish
     text = (site / "searchindex.js").read_text(encoding="utf-8")
     index = json.loads(re.sub(r"([{,])(\w+):", r'\1"\2":', text[text.index("(") + 1:text.rindex(")")]))

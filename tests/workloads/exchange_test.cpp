@@ -47,7 +47,8 @@ TEST_CASE("exchange, all to all: every byte is accessed once, and every part by 
   }
 }
 
-TEST_CASE("exchange, pair: the blocks of one part write all of another part once, other blocks end at once") {
+TEST_CASE(
+    "exchange, pair: the blocks of one part write all of another part once, other blocks end immediately") {
   auto const w = build("exchange", {{"bytes", "96KiB"},
                                     {"parts", "3"},
                                     {"pattern", "pair"},

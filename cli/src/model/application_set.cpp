@@ -143,7 +143,7 @@ void ApplicationSet::name_tables(Config& config, std::vector<workloads::Workload
                           std::ranges::find(known, name, &workloads::WorkloadInfo::name) != known.end();
     if (is_meant && !is_name(name))
       mistake =
-          "'" + shown(name) + "' is not a valid name; use letters, digits, '_' and '-', not digits alone";
+          "'" + shown(name) + "' is not a valid name; use letters, digits, '_' and '-', not only digits";
     else if (first != places.end())
       mistake = "application '" + shown(name) + "' already exists" + placed(first->second);
     bool const good = mistake.empty() && is_name(name);
