@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of parameters: one per component or section, with an anchor per parameter."""
+"""Pages of parameters, with an anchor per parameter. The program assigns each parameter its page and anchor."""
 import markdown as md
 from words import Name, anchor_of, target
 
 FOLDER = "reference/parameters"
-# Devices, whose components have a page each.
-DEVICES = ("gpu", "cpu")
 
 
-def page_of(section):
-    """The page of a section: gpu.l1_tlb.compressed is on the page gpu.l1_tlb."""
+def title_of(page, section):
+    """The section that a page is named after: reference/parameters/gpu-l1-tlb has gpu.l1_tlb and gpu.l1_tlb.compressed."""
     words = section.split(".")
-    return ".".join(words[:2] if words[0] in DEVICES else words[:1])
+    return next(key for key in (".".join(words[:n + 1]) for n in range(len(words))) if page == f"{FOLDER}/{anchor_of(key)}")
 
 
 def facts_of(p):
@@ -25,7 +23,7 @@ def facts_of(p):
 
 def entry(p, level):
     """A parameter: its anchor, key, text, choices and facts."""
-    lines = [target(p.key), f"{'#' * level} `{p.key}`" if level else f"**`{p.key}`**", "", md.sentence(p.text), ""]
+    lines = [f"({p.anchor})=", f"{'#' * level} `{p.key}`" if level else f"**`{p.key}`**", "", md.sentence(p.text), ""]
     if p.choices:
         lines += [*(f"- `{c.name}`: {md.text(c.text)}" for c in p.choices), ""]
     return "\n".join([*lines, "```{container} facts", facts_of(p), "```", ""])
@@ -37,11 +35,10 @@ def pages(program):
     by_page = {}
     for p in program.parameters():
         section = p.key.rpartition(".")[0]
-        by_page.setdefault(page_of(section), {}).setdefault(section, []).append(p)
+        by_page.setdefault(p.page, {}).setdefault(section, []).append(p)
     texts, names, listed = {}, [], []
-    for key, sections in by_page.items():
-        file = anchor_of(key)
-        page = f"{FOLDER}/{file}"
+    for page, sections in by_page.items():
+        key = title_of(page, next(iter(sections)))
         # Hundreds of parameters of workloads would hide the list of workloads in the contents of the page.
         level = None if key == "workload" else 3
         lines = [f"# `{key}`", ""]
@@ -56,10 +53,10 @@ def pages(program):
                 names.append(Name(workload, page, anchor_of("section " + section), "workload"))
             for p in members:
                 lines.append(entry(p, level))
-                names.append(Name(p.key, page, anchor_of(p.key), "parameter"))
+                names.append(Name(p.key, page, p.anchor, "parameter"))
         texts[page + ".md"] = "\n".join(lines)
         about = titles.get(key) or titles.get(next(iter(sections)), "")
-        listed.append((file, f"`{key}`", md.text(about) + f" ({sum(map(len, sections.values()))})"))
+        listed.append((anchor_of(key), f"`{key}`", md.text(about) + f" ({sum(map(len, sections.values()))})"))
     count = sum(n.kind == "parameter" for n in names)
     opening = (f"The {count} parameters of a configuration, by table. `farfault params` prints the same list; a configuration sets them in a "
                "TOML file or with `--set KEY=VALUE`. The number of parameters is in parentheses.")

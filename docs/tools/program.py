@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-Parameter = collections.namedtuple("Parameter", "key unit default range text source choices")
+Parameter = collections.namedtuple("Parameter", "key unit default range text source page anchor choices")
 Choice = collections.namedtuple("Choice", "name text")
 Section = collections.namedtuple("Section", "name text")
 Statistic = collections.namedtuple("Statistic", "path unit kind text")
@@ -30,7 +30,8 @@ class Program:
         found = []
         for p in listed:
             choices = [Choice(c["name"], c["text"]) for c in p.get("choices", [])]
-            found.append(Parameter(p["key"], p["unit"], p["default"], p["range"], p["text"], p["source"], choices))
+            page, _, anchor = p["page"].partition(".html#")
+            found.append(Parameter(p["key"], p["unit"], p["default"], p["range"], p["text"], p["source"], page, anchor, choices))
         return found
 
     def sections(self):

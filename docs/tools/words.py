@@ -15,7 +15,7 @@ Name = collections.namedtuple("Name", "name page anchor kind")
 def anchor_of(name):
     """The anchor of a name: lower case, a hyphen for each run of other characters than letters and digits.
 
-    Sphinx forms the anchors of headings by the same rule.
+    Sphinx forms the anchors of headings by the same rule. The program forms the anchors of parameters by it as well.
     """
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 

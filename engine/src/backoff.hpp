@@ -15,7 +15,7 @@ namespace farfault {
 
 class Backoff {
  public:
-  // `cores_to_spare`: there is a core for each waiting process, so none must yield at once.
+  // `cores_to_spare`: there is a core for each waiting process, so none must yield immediately.
   explicit Backoff(bool cores_to_spare) : cores_to_spare_(cores_to_spare) {}
 
   template <class Done>

@@ -122,7 +122,7 @@ void Config::bind(std::string_view section, ParamTable const& table, Spec spec) 
         check_form(param, it->second);
         param.set(it->second.value);
       } catch (UserError const& error) {
-        refuse(it->second, key + ": " + error.what());
+        refuse(key, key + ": " + error.what());
       }
     }
     auto value = param.get();
@@ -250,7 +250,7 @@ std::optional<std::vector<std::string>> Config::take_strings(std::string_view ke
   if (entry->is_string) return std::vector{entry->value};
   if (entry->value.empty() || entry->value.front() != '[') {
     if (entry->file != kSet) {
-      refuse(*entry, std::string(key) + ": " + shown(entry->value) + " is not an array of strings");
+      refuse(key, std::string(key) + ": " + shown(entry->value) + " is not an array of strings");
       return std::nullopt;
     }
     write(lines_.back(), entry->value, true);
@@ -261,7 +261,7 @@ std::optional<std::vector<std::string>> Config::take_strings(std::string_view ke
   for (auto const& element : *t.get("value")->as_array()) {
     auto const* word = element.as_string();
     if (word == nullptr) {
-      refuse(*entry, std::string(key) + " must contain only strings");
+      refuse(key, std::string(key) + " must contain only strings");
       return std::nullopt;
     }
     out.push_back(word->get());

@@ -39,13 +39,20 @@ void Config::add_error(std::string const& file, int line, std::string text) {
     errors_.push_back({number_of(file), line, std::move(text)});
 }
 
+std::string Config::with_place(std::string_view key, std::string const& why) const {
+  auto const at = one_line(where(key));
+  if (at.empty()) return why;
+  return at + (at == kSet && why.starts_with(key) ? " " : ": ") + why;
+}
+
 void Config::refuse(Entry const& e, std::string const& why) {
   add_error(e.file, e.line, one_line(place(e)) + ": " + why);
 }
 
 void Config::refuse(std::string_view key, std::string const& why) {
-  for (auto const* map : {&entries_, &empty_tables_})
-    if (auto const it = map->find(key); it != map->end()) return refuse(it->second, why);
+  if (auto const it = entries_.find(key); it != entries_.end())
+    return add_error(it->second.file, it->second.line, with_place(key, why));
+  if (auto const it = empty_tables_.find(key); it != empty_tables_.end()) return refuse(it->second, why);
   for (auto const& [table, place] : named_tables_)
     if (key.starts_with(table) && (key.size() == table.size() || key[table.size()] == '.'))
       return refuse(place, why);
@@ -55,12 +62,12 @@ void Config::refuse(std::string_view key, std::string const& why) {
 void Config::refuse_value(std::string_view key, std::string const& rule) {
   auto const written = entries_.find(key);
   auto const* const bound = find_bound(key);
-  std::string value;
   if (written != entries_.end())
-    value = " = " + one_line(written->second.value);
+    refuse(key, invalid_value(key, one_line(written->second.value), rule));
   else if (bound != nullptr)
-    value = " = " + bound->value;
-  refuse(key, std::string(key) + value + ": " + rule);
+    refuse(key, invalid_value(key, bound->value, rule));
+  else
+    refuse(key, std::string(key) + ": " + rule);
 }
 
 void Config::reject_errors() const {

@@ -113,7 +113,7 @@ class Config::Layer {
       if (is_key(word.str()))
         value(inner, node, depth);
       else
-        config_.refuse(at(node), "key '" + shown(inner) + "' may hold only letters, digits, '_' and '-'");
+        config_.refuse(at(node), "key '" + shown(inner) + "' may contain only letters, digits, '_' and '-'");
     }
   }
 
@@ -213,7 +213,7 @@ void Config::include(std::string const& wanted, Entry const& line, std::string c
   if (!content) {
     auto const path = fs::path(folder) / wanted;
     std::error_code error;
-    if (!is_there(path.string())) {
+    if (!exists(path.string())) {
       refuse(line, "'" + shown(wanted) + "' is neither a preset nor a file");
       return;
     }

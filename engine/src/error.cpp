@@ -111,6 +111,14 @@ std::string shown(std::string_view value) {
   return one_line(first_characters(value, kMax)) + "...";
 }
 
+std::string invalid_value(std::string_view name, std::string_view value, std::string_view rule) {
+  std::string text(name);
+  text += " = ";
+  text += value;
+  text += rule.starts_with("must ") ? " " : ": ";
+  return text += rule;
+}
+
 // A transposition of two neighbours counts as one mistake.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);

@@ -10,21 +10,7 @@
 // A(q) is s's bound for q: the minimum of B(q,s), as of the last exchange, and of the
 // first event that s has sent to q since then.
 //
-// Safety. Consider an event that s handles after exchange k, and follow its causes back in time, within s, to
-// the first event on s after exchange k. There are three cases. (1) It was pending on s at the exchange. (2)
-// It arrived from a neighbour q other than i, by a later exchange. Then A(q) bounds it, unless q sent it
-// because of mail that s itself sent after the exchange; in that case an earlier event on s is among its
-// causes, a contradiction. (3) It arrived from i by mail sent later, which B(s,i) excludes: i accounts for it
-// by its own first event and the shortest path back to it (LaneMap). A bound therefore grows by one link per
-// rank on its path, and excludes nothing but the receiver's own echo.
-//
-// Progress. Every bound is a link above the bounds that it is computed from, so even without events the
-// minimum grows by the shortest link with every exchange. Over idle stretches, where the bounds lag behind
-// the first event of all, ranks skip ahead: the summary of all ranks, at an exchange whose number is known to
-// all, gives that first event, and the first one outside a rank. If every two ranks are neighbours, the
-// summary needs no further message. It is requested at every exchange while it skips ahead, and otherwise at
-// growing intervals, up to every kLongestGap, but no later than the end of the run may be reached. It also
-// announces the end of the run, or a stop, to all ranks alike.
+// docs/developing/engine.md, "Bounds between ranks", shows that these bounds are safe and grow.
 #pragma once
 
 #include <cstdint>

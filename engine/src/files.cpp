@@ -131,7 +131,7 @@ std::string first_bytes(std::string const& path, std::uint64_t most) {
   }
 }
 
-bool is_there(std::string const& path) {
+bool exists(std::string const& path) {
   struct stat status {};
   return !has_nul(path) && ::lstat(path.c_str(), &status) == 0;
 }

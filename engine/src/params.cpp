@@ -249,7 +249,7 @@ ParamTable::Declared ParamTable::alternatives(std::string_view name, std::string
       prefix_ = outer;
     }
     auto const here = outer + section + ".";
-    // Two choices in one table: leaving out the parameters of one would leave out the other's as well.
+    // Two choices in one table: excluding the parameters of one would exclude the other's as well.
     auto const own = sections_.begin() + static_cast<std::ptrdiff_t>(number);
     auto const same =
         std::find_if(sections_.begin(), own, [&](Section const& s) { return s.prefix == own->prefix; });
@@ -307,7 +307,8 @@ void ParamTable::set_source(std::string_view name, std::string_view source) {
 
 ParamTable::Declared ParamTable::add(Param p) {
   if (!is_key(p.name))
-    throw UserError("parameter '" + shown(p.name) + "': a name may hold only letters, digits, '_' and '-'");
+    throw UserError("parameter '" + shown(p.name) +
+                    "': a name may contain only letters, digits, '_' and '-'");
   p.name.insert(0, prefix_);
   for (auto const& other : params_) {
     if (other.name == p.name) throw UserError("parameter " + p.name + " is declared twice");

@@ -12,7 +12,8 @@ void check_stats(std::vector<StatInfo> const& stats) {
   std::set<std::string_view> names;
   for (auto const& s : stats) {
     if (!is_key(s.name))
-      throw UserError("statistic '" + shown(s.name) + "': a name may hold only letters, digits, '_' and '-'");
+      throw UserError("statistic '" + shown(s.name) +
+                      "': a name may contain only letters, digits, '_' and '-'");
     auto const statistic = "statistic " + std::string(s.name);
     if (is_coordinate(s.name))
       throw UserError(statistic +
@@ -27,7 +28,7 @@ void check_stats(std::vector<StatInfo> const& stats) {
 void Policies::check() const {
   for (auto const& a : added_) {
     auto const policy = "policy '" + shown(a.name) + "'";
-    if (!is_key(a.name)) throw UserError(policy + ": a name may hold only letters, digits, '_' and '-'");
+    if (!is_key(a.name)) throw UserError(policy + ": a name may contain only letters, digits, '_' and '-'");
     auto const is_same = [&](Added const& b) { return a.interface == b.interface && a.name == b.name; };
     if (std::ranges::count_if(added_, is_same) != 1) throw UserError(policy + " is added twice");
     try {

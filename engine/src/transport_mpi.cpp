@@ -75,7 +75,7 @@ class MpiTransport final : public Transport {
   std::uint32_t rank() const override { return rank_; }
   std::uint32_t ranks() const override { return size_; }
 
-  // One message to each neighbour: a header and the first events, in the size that MPI sends at once, or in
+  // One message to each neighbour: a header and the first events, in the size that MPI sends eagerly, or in
   // shared memory. Further events follow in separate messages.
   Exchanged exchange(std::span<Neighbour> neighbours, Summary const& mine, bool of_all,
                      std::vector<Event>& incoming) override {
@@ -185,7 +185,7 @@ class MpiTransport final : public Transport {
   static constexpr int kFirstTag = 1;
   static constexpr int kRestTag = 2;
   static constexpr int kGatherTag = 3;
-  static constexpr std::size_t kEarly = kLetterSlots - 1;  // events below the 4 KiB that MPI sends at once
+  static constexpr std::size_t kEarly = kLetterSlots - 1;  // events below the 4 KiB that MPI sends eagerly
 
   static constexpr std::uint32_t kPollsPerProbe = 16;
 

@@ -30,8 +30,8 @@ class Workers {
   Workers& operator=(Workers const&) = delete;
 
   std::uint32_t threads() const { return threads_; }
-  // True if the threads of the ranks on this machine outnumber its cores. They then sleep at once instead of
-  // polling for a round, and waking them costs more than a small round.
+  // True if the threads of the ranks on this machine outnumber its cores. They then sleep immediately instead
+  // of polling for a round, and waking them costs more than a small round.
   bool crowded() const { return crowded_; }
 
   // Runs `lead` on one of the threads, while the others wait for rounds until it returns. An exception of

@@ -40,18 +40,18 @@ TEST_CASE("an invalid, out-of-range or repeating list of GPUs or SMs is rejected
         "4: application.fir.gpus: '3-1': 3-1 does not ascend from low to high");
   CHECK(refusal_of("gpus = \"0-2, 2\"\n") == "4: application.fir.gpus: '0-2, 2' names 2 twice");
   CHECK(refusal_of("gpus = \"2, 4\"\n") ==
-        "4: application.fir.gpus = 2, 4: must be within 0 to 3, the GPUs of a host");
+        "4: application.fir.gpus = 2, 4 must be within 0 to 3, the GPUs of a host");
   CHECK(refusal_of("sms = \"0-14,\"\n") ==
         "4: application.fir.sms: '0-14,' is not \"all\", \"equal\", a count, or a list such as \"0-14, 20\"");
   CHECK(refusal_of("sms = [0, 1]\n") ==
         "4: application.fir.sms: '[ 0, 1 ]' is not \"all\", \"equal\", a count, or a list such as \"0-14, "
         "20\"");
   CHECK(refusal_of("sms = \"30-36\"\n") ==
-        "4: application.fir.sms = 30-36: must be within 0 to 35, the SMs of a GPU");
+        "4: application.fir.sms = 30-36 must be within 0 to 35, the SMs of a GPU");
   CHECK(refusal_of("sms = \"0-4000000000000\"\n") ==
-        "4: application.fir.sms = 0-4000000000000: must be within 0 to 35, the SMs of a GPU");
-  CHECK(refusal_of("sms = 0\n") == "4: application.fir.sms = 0: must be 1 to 36, the SMs of a GPU");
-  CHECK(refusal_of("sms = 37\n") == "4: application.fir.sms = 37: must be 1 to 36, the SMs of a GPU");
+        "4: application.fir.sms = 0-4000000000000 must be within 0 to 35, the SMs of a GPU");
+  CHECK(refusal_of("sms = 0\n") == "4: application.fir.sms = 0 must be 1 to 36, the SMs of a GPU");
+  CHECK(refusal_of("sms = 37\n") == "4: application.fir.sms = 37 must be 1 to 36, the SMs of a GPU");
 }
 
 TEST_CASE("lists of SMs may overlap; a count takes the lowest SMs that are in no list and no earlier count") {
@@ -127,9 +127,9 @@ TEST_CASE("equal shares of fewer SMs than applications are rejected in one sente
         "SMs of a GPU, fewer than the applications that share them (1)");
   // Other errors are reported alone, because the remaining SMs are then unknown.
   CHECK(refusal_of("sms = \"equal\"\n", "sms = \"0-36\"\n") ==
-        "7: application.stream.sms = 0-36: must be within 0 to 35, the SMs of a GPU");
+        "7: application.stream.sms = 0-36 must be within 0 to 35, the SMs of a GPU");
   CHECK(refusal_of("sms = \"equal\"\ngpus = \"2, 4\"\n", "sms = \"equal\"\ngpus = \"0-1\"\n") ==
-        "5: application.fir.gpus = 2, 4: must be within 0 to 3, the GPUs of a host");
+        "5: application.fir.gpus = 2, 4 must be within 0 to 3, the GPUs of a host");
   CHECK(refusal_of("sms = \"Equal\"\n") ==
         "4: application.fir.sms: 'Equal' is not \"all\", \"equal\", a count, or a list such as \"0-14, 20\"");
 }

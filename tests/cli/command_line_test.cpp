@@ -123,7 +123,12 @@ TEST_CASE("an invalid command line gives one sentence and exit code 2") {
               "missing command; expected one of: run, sweep, params, workloads, statistics, inspect, "
               "compare, explain, report, diff, validate, watch, docs, completion (see farfault --help)");
   check_wrong({"inspcet", "x"}, "unknown command 'inspcet'; did you mean 'inspect'?");
-  check_wrong({"run"}, "config is required (see farfault run --help)");
+  check_wrong({"run"}, "missing argument CONFIG (TOML file, or name of a preset); see farfault run --help");
+  check_wrong({"inspect", "--json"},
+              "missing argument FILE (file, or name of a built-in machine); see farfault inspect --help");
+  check_wrong({"diff", "a.h5"}, "missing argument B.h5 (another result); see farfault diff --help");
+  check_wrong({"validate"}, "missing argument F.h5 (a result); see farfault validate --help");
+  check_wrong({"completion"}, "missing argument bash|zsh|fish (shell); see farfault completion --help");
   check_wrong({"run", "a.toml", "--threads", "0"},
               "--threads: Value 0 not in range 1 to 4096 (see farfault run --help)");
   check_wrong({"run", "a.toml", "--until", "5"}, "--until '5' has no unit; write a time such as '5 us'");
@@ -168,8 +173,10 @@ TEST_CASE("params lists each parameter with default, unit, range, source and con
   auto const one = "gpu.router.gmmu_bypass.counter_bits";
   CHECK(contains(farfault_program({"params", one}).out,
                  "\n      Only with  gpu.router.policy = \"gmmu_bypass\"\n"));
-  CHECK(contains(farfault_program({"params", one, "--json"}).out,
-                 ",\"only_with\":[\"gpu.router.policy = \\\"gmmu_bypass\\\"\"]}"));
+  CHECK(
+      contains(farfault_program({"params", one, "--json"}).out,
+               ",\"only_with\":[\"gpu.router.policy = \\\"gmmu_bypass\\\"\"],\"page\":\"reference/parameters/"
+               "gpu-router.html#gpu-router-gmmu-bypass-counter-bits\"}"));
   auto const wrong = farfault_program({"params", "no_such_section_at_all"});
   CHECK(wrong.code == 2);
   CHECK(wrong.out == "");

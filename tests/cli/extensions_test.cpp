@@ -105,9 +105,9 @@ TEST_CASE("an external policy needs a name that is unique within its interface")
   CHECK(refusal(policies().add<Here>("mine", "x").add<Here>("mine", "x")) ==
         "farfault: policy 'mine' is added twice\n");
   CHECK(refusal(policies().add<Here>("a policy", "x")) ==
-        "farfault: policy 'a policy': a name may hold only letters, digits, '_' and '-'\n");
+        "farfault: policy 'a policy': a name may contain only letters, digits, '_' and '-'\n");
   CHECK(refusal(policies().add<Here>("", "x")) ==
-        "farfault: policy '': a name may hold only letters, digits, '_' and '-'\n");
+        "farfault: policy '': a name may contain only letters, digits, '_' and '-'\n");
   CHECK(call(policies().add<Here>("fcfs", "as a scheduler is called"), {"params", "gpu.router"}).code == 0);
 }
 
@@ -115,8 +115,9 @@ TEST_CASE(
     "a parameter of an external policy is declared once, with a name, a source and a readable default") {
   CHECK(refusal_of_params({"one", "two", "one"}) ==
         "farfault: policy 'mine': parameter one is declared twice\n");
-  CHECK(refusal_of_params({"a name"}) ==
-        "farfault: policy 'mine': parameter 'a name': a name may hold only letters, digits, '_' and '-'\n");
+  CHECK(
+      refusal_of_params({"a name"}) ==
+      "farfault: policy 'mine': parameter 'a name': a name may contain only letters, digits, '_' and '-'\n");
   declared = {{"one"}, ""};
   CHECK(refusal(policies().add<WithParams>("mine", "x")) ==
         "farfault: policy 'mine': parameter one has no source; write \"assumed\" if none exists\n");
@@ -144,7 +145,7 @@ TEST_CASE("a statistic of an external policy is declared once, with a valid name
   CHECK(refusal_of_stats({"one", "two", "one"}) ==
         "farfault: policy 'mine': statistic one is declared twice\n");
   CHECK(refusal_of_stats({"a/b"}) ==
-        "farfault: policy 'mine': statistic 'a/b': a name may hold only letters, digits, '_' and '-'\n");
+        "farfault: policy 'mine': statistic 'a/b': a name may contain only letters, digits, '_' and '-'\n");
   CHECK(refusal_of_stats({"instance"}) ==
         "farfault: policy 'mine': statistic instance: this name is reserved (time_ps, instance, application, "
         "and "

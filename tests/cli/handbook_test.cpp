@@ -145,6 +145,16 @@ TEST_CASE("a word that the handbook does not define is refused, with a near name
   }
 }
 
+TEST_CASE("a parameter's page is that of its component or section, its anchor that of its key") {
+  CHECK(parameter_page("gpu.sms") == "reference/parameters/gpu.html#gpu-sms");
+  CHECK(parameter_page("gpu.l1_tlb.entries") == "reference/parameters/gpu-l1-tlb.html#gpu-l1-tlb-entries");
+  CHECK(parameter_page("gpu.l1_tlb.compressed.ratio") ==
+        "reference/parameters/gpu-l1-tlb.html#gpu-l1-tlb-compressed-ratio");
+  CHECK(parameter_page("workload.bfs.graph") == "reference/parameters/workload.html#workload-bfs-graph");
+  CHECK(parameter_page("machine.cluster.Odd__name_") ==
+        "reference/parameters/machine.html#machine-cluster-odd-name");
+}
+
 TEST_CASE("an invalid or missing list of words is refused with its line") {
   Installed const i("docs/html", "a\tb.html\tterm\nwithout tabs\n");
   auto const folder = handbook_folder(i.program);

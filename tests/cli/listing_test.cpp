@@ -46,7 +46,8 @@ TEST_CASE("params: text, unit, range, default and source of a parameter have lin
         "      Unit     count\n"
         "      Range    1 to 4096\n"
         "      Default  64\n"
-        "      Source   Akita 4.9: 64 (R9 Nano builder)\n");
+        "      Source   Akita 4.9: 64 (R9 Nano builder)\n"
+        "      Page     reference/parameters/gpu-l2-tlb.html#gpu-l2-tlb-mshrs\n");
   CHECK(contains(listed("memory.recorded.map"), "\n      Default    \"\"\n"));
   auto const flag = listed("iommu.merge");
   CHECK(contains(flag, "\n      Unit     true or false\n      Default  true\n"));
@@ -66,20 +67,20 @@ TEST_CASE("params: the alternatives of a choice have one line each, with their t
                  "        home_slice  its home slice; hardware keeps the copies coherent\n"));
 }
 
-TEST_CASE("params: a choice of a policy lists the parameters of each implementation") {
+TEST_CASE("params: a choice of a policy lists the parameters of each implementation after its name") {
   auto const order = listed("driver.batch.eviction_order");
   CHECK(contains(order,
                  "\n      Default     aged_lru\n"
                  "      Source      NVIDIA's driver (uvm_pmm_gpu.c): aged_lru\n"
-                 "      Parameters  driver.batch.lru.epoch\n"
-                 "      Parameters  driver.batch.random.seed\n"
+                 "      Parameters  lru: driver.batch.lru.epoch\n"
+                 "      Parameters  random: driver.batch.random.seed\n"
                  "      Only with   "));
   CHECK(contains(listed("gpu.router.policy"),
-                 "\n      Parameters  gpu.router.gmmu_bypass.epoch, gpu.router.gmmu_bypass.t1,\n"
+                 "\n      Parameters  gmmu_bypass: gpu.router.gmmu_bypass.epoch, gpu.router.gmmu_bypass.t1,\n"
                  "                  gpu.router.gmmu_bypass.t2, gpu.router.gmmu_bypass.counter_bits,\n"
                  "                  gpu.router.gmmu_bypass.overflow\n"));
   CHECK(contains(listed("gpu.scalar_cache.tlb_replacement"),
-                 "\n      Parameters  gpu.scalar_cache.tlb_random.seed\n"));
+                 "\n      Parameters  random: gpu.scalar_cache.tlb_random.seed\n"));
   CHECK_FALSE(contains(listed("memory.scope"), "Parameters"));
   CHECK_FALSE(contains(listed("gpu.router.gmmu_bypass"), "Parameters"));
   CHECK(contains(
@@ -111,7 +112,7 @@ TEST_CASE("listings are wrapped between words to the width of the terminal") {
     for (std::string line; std::getline(lines, line);) {
       if (line.ends_with(' ')) ++blank_ends;
       std::size_t label = 0;
-      for (std::string_view const name : {"      Only with  ", "      Parameters  "})
+      for (std::string_view const name : {"      Only with  ", "      Parameters  ", "      Page "})
         if (line.starts_with(name)) label = name.size();
       auto const words = line.find_first_not_of(' ', label);
       if (words != line.npos && line.find(' ', words) == line.npos) continue;  // one word, of any length

@@ -266,7 +266,7 @@ TEST_CASE("sweep: an error in a later run has the same message as one in the fir
             .starts_with("15: gpu.sms: "));
   CHECK(with("[sweep.random]\nsamples = 50\ngpu.l2_cache.latency = {low = 1, high = 4}\n"
              "memory.page_size = {low = \"4 KiB\", high = \"8 KiB\", scale = \"powers_of_two\"}\n")
-            .find("memory.page_size = 8 KiB: must be 4KiB, 64KiB or 2MiB") != std::string::npos);
+            .find("memory.page_size = 8 KiB must be 4KiB, 64KiB or 2MiB") != std::string::npos);
 }
 
 }  // namespace shared_models_test

@@ -292,7 +292,7 @@ TEST_CASE("sweep: an error in an application of a point is reported with its lin
   // A missing key is reported at its table.
   CHECK(with("sms = 1\n") == "16: application.b.workload is missing; set it to the workload to run\n");
   CHECK(with(stream + "\"s m s\" = 1\n") ==
-        "16: key 'application.1.s m s' may hold only letters, digits, '_' and '-'\n");
+        "16: key 'application.1.s m s' may contain only letters, digits, '_' and '-'\n");
   // The same for applications of all runs.
   SmallStudy const s("application_mistakes", "");
   std::ofstream(s.file) << "base = \"paper-gmmu-bypass\"\nsweep.seeds = 2\n[[config.application]]\n"

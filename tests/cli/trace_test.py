@@ -29,11 +29,11 @@ ALL = ("--trace-sample", "1", "--trace-limit", "100000000")
 class Run:
     """The output of a run, with its digest, its result and its trace, if they exist."""
 
-    def __init__(self, folder, words, ranks=1, threads=1, goes_on=False):
+    def __init__(self, folder, words, ranks=1, threads=1, continues=False):
         self.result = os.path.join(folder, "result.h5")
         path = os.path.join(folder, "result.pftrace")
         for old in (self.result, path):
-            if os.path.exists(old) and not goes_on:
+            if os.path.exists(old) and not continues:
                 os.remove(old)
         start = ["mpirun", "--quiet", "-n", str(ranks)] if ranks > 1 else []
         done = subprocess.run([*start, farfault, "run", *words, "--threads", str(threads), "--output", self.result,
@@ -308,10 +308,10 @@ with tempfile.TemporaryDirectory() as scratch:
     late = ("--trace", f"{end * 3 // 4}ps,{end}ps", "--trace-sample", "2")
     never_stopped = Run(scratch, (*words, *late))
     Run(scratch, (*words, "--checkpoint", saved, "--checkpoint-every", f"{end * 11 // 20}ps"))
-    resumed = Run(scratch, (*words, "--resume", saved, *late), goes_on=True)
+    resumed = Run(scratch, (*words, "--resume", saved, *late), continues=True)
     check(resumed.bytes is not None and resumed.bytes == never_stopped.bytes, "the same bytes after a checkpoint")
     os.remove(os.path.join(scratch, "result.pftrace"))
-    early = Run(scratch, (*words, "--resume", saved, "--trace", f"0ns,{end}ps"), goes_on=True)
+    early = Run(scratch, (*words, "--resume", saved, "--trace", f"0ns,{end}ps"), continues=True)
     check(early.code == 0 and early.bytes is None and early.digest == resumed.digest, "no trace for a window before the checkpoint")
     check(early.err.startswith("farfault: trace skipped: its window starts at 0 ps, before the checkpoint ("),
           f"the run reports it: {early.err}")

@@ -155,7 +155,8 @@ TEST_CASE("batches: the page lifetime of each evicted unit and premature evictio
   }
 }
 
-TEST_CASE("batches: pages that arrived before the first eviction may be left out of the reported lifetimes") {
+TEST_CASE(
+    "batches: pages that arrived before the first eviction may be excluded from the reported lifetimes") {
   for (auto const lifetimes : {CountedLifetimes::all, CountedLifetimes::after_first_eviction}) {
     bool const all = lifetimes == CountedLifetimes::all;
     CAPTURE(all);

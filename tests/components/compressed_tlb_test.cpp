@@ -390,36 +390,35 @@ TEST_CASE("compressed: incompatible parameters are rejected in one sentence") {
         "entry has 52");
   CHECK(refusal({{"ratio", "3"}, {"virtual_delta", "9"}, {"physical_delta", "6"}}).empty());
   CHECK(refusal({{"ratio", "3"}, {"virtual_delta", "10"}, {"physical_delta", "6"}}).find("ratio = 3: ") == 0);
-  CHECK(refusal({{"virtual_delta", "32"}}) == "virtual_delta = 32: must not be above the tag's 31 bits");
+  CHECK(refusal({{"virtual_delta", "32"}}) == "virtual_delta = 32 must not be above the tag's 31 bits");
   CHECK(refusal({{"virtual_delta", "31"}, {"ratio", "1"}}).empty());
   CHECK(refusal({{"virtual_delta", "32"}, {"ratio", "1"}}, 256).empty());  // 16 sets: a bit more
   // 48 sets: the page-number bits above the set index are below 2^36 / 48, i.e. 31 bits.
   CHECK(refusal({{"virtual_delta", "31"}, {"ratio", "1"}}, 48 * 16).empty());
   CHECK(refusal({{"virtual_delta", "32"}, {"ratio", "1"}}, 48 * 16) ==
-        "virtual_delta = 32: must not be above the tag's 31 bits");
-  CHECK(refusal({{"physical_delta", "20"}}) == "physical_delta = 20: must not be above the frame's 19 bits");
+        "virtual_delta = 32 must not be above the tag's 31 bits");
+  CHECK(refusal({{"physical_delta", "20"}}) == "physical_delta = 20 must not be above the frame's 19 bits");
   CHECK(refusal({{"virtual_delta", "16"}}) ==
         "ratio = 2: deltas of 16 and 9 bits, each with 2 status bits, take 54 bits, but an "
         "entry has 52");
   for (auto const* percent : {"0", "3", "99", "100"})
     CHECK(refusal({{"compressed_percent", percent}}) ==
           "compressed_percent = " + std::string(percent) +
-              ": must leave both partitions a whole number of the 16 ways, at least one");
+              " must leave both partitions a whole number of the 16 ways, at least one");
   CHECK(refusal({}, 8, 1) ==
-        "compressed_percent = 50: must leave both partitions a whole number of the 1 ways, at least one");
-  CHECK(refusal({{"sets_per_base", "64"}}) == "sets_per_base = 64: must not be above the number of sets, 32");
-  CHECK(refusal({{"sets_per_base", "3"}}) == "sets_per_base = 3: must divide the number of sets, 32");
+        "compressed_percent = 50 must leave both partitions a whole number of the 1 ways, at least one");
+  CHECK(refusal({{"sets_per_base", "64"}}) == "sets_per_base = 64 must not be above the number of sets, 32");
+  CHECK(refusal({{"sets_per_base", "3"}}) == "sets_per_base = 3 must divide the number of sets, 32");
   CHECK(refusal({{"sets_per_base", "32"}}).empty());
   CHECK(refusal({{"latency", "1"}}) ==
-        "latency = 1: must be 0: only the L2 TLB has an additional latency of compressed translations");
+        "latency = 1 must be 0: only the L2 TLB has an additional latency of compressed translations");
   CHECK(refusal({{"large_entries", "16"}, {"large_ways", "3"}}) ==
-        "large_ways = 3: must divide large_entries, 16");
-  CHECK(
-      refusal({{"large_entries", "16"}, {"large_ways", "1"}}) ==
-      "compressed_percent = 50: must leave both partitions a whole number of the 1 ways for large pages, at "
-      "least one");
+        "large_ways = 3 must divide large_entries, 16");
+  CHECK(refusal({{"large_entries", "16"}, {"large_ways", "1"}}) ==
+        "compressed_percent = 50 must leave both partitions a whole number of the 1 ways for large pages, at "
+        "least one");
   CHECK(refusal({{"large_entries", "24"}, {"large_ways", "4"}, {"sets_per_base", "4"}}) ==
-        "sets_per_base = 4: must divide the number of sets for large pages, 6");
+        "sets_per_base = 4 must divide the number of sets for large pages, 6");
   CHECK(refusal({{"large_entries", "16"}, {"large_ways", "4"}, {"sets_per_base", "8"}}).empty());
   CHECK(refusal({{"compressed_percent", "0"}, {"ratio", "9"}}, 0, 16).empty());  // of no entries
 }

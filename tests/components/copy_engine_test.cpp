@@ -193,7 +193,7 @@ TEST_CASE("copy engine: outgoing data is read from its slices and written to the
   CHECK(b.engine_under_test.state().lines_out == 4);
 }
 
-TEST_CASE("copy engine: both directions are active at once and do not wait for each other") {
+TEST_CASE("copy engine: both directions are active at the same time and do not wait for each other") {
   CopyBench b(small(),
               {{Time{50ns}, {kFrom, kTo, 256, 1}}, {Time{50ns}, {kTo + 0x1000, kFrom + 0x1000, 256, 2}}});
   REQUIRE(b.copied->count() == 2);

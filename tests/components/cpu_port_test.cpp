@@ -100,7 +100,7 @@ TEST_CASE("RDMA and CPU port: a page fault reaches the driver after the translat
   static_assert(channel_of(PacketKind::page_fault) == Channel::request);
 }
 
-TEST_CASE("RDMA: the reason for an unrecorded fault arrives with the answer and is not a size") {
+TEST_CASE("RDMA: the reason for an unrecorded fault arrives with the response and is not a size") {
   GpuAndCpu b(Sizes{8, 1});
   b.idle(b.rdma.translate_request, b.rdma.invalidated);
   b.sink(b.rdma.invalidate);
@@ -224,7 +224,7 @@ TEST_CASE(
     b.sink(cpu.translate);
     auto& responses = b.sink(rdma.translate_response);
     auto& invalidations = b.sink(rdma.invalidate);
-    // For each of 16 pages two translations and then its invalidation, all at once.
+    // For each of 16 pages two translations and then its invalidation, all at the same time.
     std::vector<Record<Packet>> script;
     for (std::uint32_t i = 0; i < 48; ++i) {
       Packet m{};

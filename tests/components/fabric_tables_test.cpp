@@ -44,7 +44,7 @@ struct WriteAndRead : TwoGpus {
 TEST_CASE("traffic: payload bytes without headers, per pair of devices and kind") {
   WriteAndRead b(false);
   b.run();
-  // In this bench a node is a GPU, the CPU and a NIC at once.
+  // In this bench a node is a GPU, the CPU and a NIC at the same time.
   CHECK(rows_of(*b.gpu[0], 1) == std::vector<Cells>{{"gpu0", "gpu1", std::uint64_t{2}, std::uint64_t{64}},
                                                     {"gpu0", "cpu0", std::uint64_t{2}, std::uint64_t{64}},
                                                     {"gpu0", "nic0", std::uint64_t{2}, std::uint64_t{64}}});

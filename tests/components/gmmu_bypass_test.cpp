@@ -21,7 +21,7 @@ TEST_CASE("GMMU distributed: a walk that finds no mapping is forwarded to the IO
   CHECK_FALSE(b.gmmu.state().table.find(kRemote).has_value());
 }
 
-TEST_CASE("GMMU: an answer names the translator: the GPU's own walk, the IOMMU, or a fault there") {
+TEST_CASE("GMMU: a response identifies the translator: the GPU's own walk, the IOMMU, or a fault there") {
   auto const table = one_page();
   for (auto const& [router, own] :
        {std::pair{"distributed", FoundBy::gmmu}, std::pair{"centralized", FoundBy::iommu}}) {
@@ -64,7 +64,8 @@ std::vector<Record<TranslateRequest>> undecided(std::uint64_t page) {
 
 }  // namespace
 
-TEST_CASE("GMMU bypass: with both paths in use, the walk answers first and the IOMMU's answer is discarded") {
+TEST_CASE(
+    "GMMU bypass: with both paths in use, the walk responds first and the IOMMU's response is discarded") {
   auto const table = one_page();
   GmmuBench b(spec_of("gmmu_bypass", table), undecided(kPage));
   b.run();
@@ -79,7 +80,7 @@ TEST_CASE("GMMU bypass: with both paths in use, the walk answers first and the I
   CHECK(b.gmmu.waiting_for().empty());
 }
 
-TEST_CASE("GMMU bypass: with both paths in use, the IOMMU answers first and the walk is discarded") {
+TEST_CASE("GMMU bypass: with both paths in use, the IOMMU responds first and the walk is discarded") {
   auto const table = one_page();
   GmmuBench b(spec_of("gmmu_bypass", table), undecided(kPage), 100ns, 20ns);
   b.run();
@@ -91,7 +92,7 @@ TEST_CASE("GMMU bypass: with both paths in use, the IOMMU answers first and the 
   CHECK(b.gmmu.waiting_for().empty());
 }
 
-TEST_CASE("GMMU bypass: with both paths in use for a remote page, an unsuccessful walk is not an answer") {
+TEST_CASE("GMMU bypass: with both paths in use for a remote page, an unsuccessful walk is not a response") {
   for (Duration const iommu_delay : {5ns, 500ns}) {  // before and after the walk ends
     auto const table = one_page();
     GmmuBench b(spec_of("gmmu_bypass", table), undecided(kRemote + 1), 10ns, iommu_delay);
@@ -105,7 +106,8 @@ TEST_CASE("GMMU bypass: with both paths in use for a remote page, an unsuccessfu
   }
 }
 
-TEST_CASE("GMMU bypass: an epoch of remote pages selects the IOMMU alone, an epoch of local pages the GMMU") {
+TEST_CASE(
+    "GMMU bypass: an epoch of remote pages selects only the IOMMU, an epoch of local pages only the GMMU") {
   auto const table = one_page();
   GmmuBench b(spec_of("gmmu_bypass", table),
               {{Time{1us}, {kRemote, 1}}, {Time{10us}, {kPage, 2}}, {Time{20us}, {kPage, 3}}});
@@ -158,7 +160,7 @@ TEST_CASE("GMMU bypass: a page that a fault maps in this GPU's memory is not loc
   CHECK(local.router("remote_predictions") == 0);
 }
 
-TEST_CASE("GMMU bypass: the predictor is updated at the end of a walk, not at the IOMMU's later answer") {
+TEST_CASE("GMMU bypass: the predictor is updated at the end of a walk, not at the IOMMU's later response") {
   auto const table = one_page();
   // Requested at 9 us: the walk ends in the first epoch, the IOMMU answers in the second.
   GmmuBench b(spec_of("gmmu_bypass", table),

@@ -27,7 +27,7 @@ using Pages = std::vector<std::uint64_t>;
 }  // namespace
 
 TEST_CASE(
-    "GMMU: a fault that the IOMMU does not record is answered at once, recorded here, and sent to the "
+    "GMMU: a fault that the IOMMU does not record is answered immediately, recorded here, and sent to the "
     "driver") {
   auto const table = one_page();
   GmmuBench b(keeping(table, 4),
@@ -61,7 +61,7 @@ TEST_CASE(
   CHECK(b.gmmu.waiting_for().empty());
 }
 
-TEST_CASE("GMMU: a fault on a remote page has its kind, and its entry waits for the driver's answer") {
+TEST_CASE("GMMU: a fault on a remote page has its kind, and its entry waits for the driver's response") {
   auto const table = one_page();
   GmmuBench b(keeping(table, 4), {{Time{100ns}, {500, 17}}});
   b.unrecorded_from = 500;

@@ -9,7 +9,7 @@ namespace gmmu_test {
 using namespace farfault;
 using namespace farfault::gmmu_bench;
 
-TEST_CASE("GMMU: a walk reads the entry of each level in sequence, and answers") {
+TEST_CASE("GMMU: a walk reads the entry of each level in sequence, and responds") {
   auto const table = one_page();
   GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 17}}});
   b.run();
@@ -52,7 +52,8 @@ TEST_CASE("GMMU: a walk with a fixed latency takes exactly that, reads nothing, 
   CHECK(b.gmmu.waiting_for().empty());
 }
 
-TEST_CASE("GMMU: an answer has the waiting time for its walk since its arrival, and the time of each stage") {
+TEST_CASE(
+    "GMMU: a response has the waiting time for its walk since its arrival, and the time of each stage") {
   auto const table = one_page();
   auto spec = spec_of("distributed", table);
   spec.params.walk_latency = 100;
@@ -247,7 +248,7 @@ TEST_CASE("GMMU: a flush of an evicted page ends when every slice with lines of 
 }
 
 TEST_CASE(
-    "GMMU: a page allocated by a program is added to the table at once, and freed like an evicted page") {
+    "GMMU: a page allocated by a program is added to the table immediately, and freed like an evicted page") {
   auto const table = one_page();
   constexpr std::uint64_t kLarge = 7 << 9;
   GmmuBench b(spec_of("distributed", table), {{Time{300ns}, {kLarge + 3, 1}}, {Time{600ns}, {kLarge + 4, 2}}},
@@ -280,7 +281,7 @@ TEST_CASE("GMMU: an outstanding walk does not find a page that is invalidated be
   }
 }
 
-TEST_CASE("GMMU: an answer sent together with an invalidation reaches the TLBs first") {
+TEST_CASE("GMMU: a response sent together with an invalidation reaches the TLBs first") {
   auto const table = one_page();
   GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 1}}}, 10ns, 1000ns,
               {{Time{150ns}, {kPage, local_frame(kPage), 0}}});
@@ -290,7 +291,8 @@ TEST_CASE("GMMU: an answer sent together with an invalidation reaches the TLBs f
 }
 
 TEST_CASE(
-    "GMMU: a request for a page that the IOMMU reports as unmapped ends at once, regardless of its walk") {
+    "GMMU: a request for a page that the IOMMU reports as unmapped ends immediately, regardless of its "
+    "walk") {
   auto const table = one_page();
   for (auto const* router : {"distributed", "centralized"}) {
     auto spec = spec_of(router, table);

@@ -30,7 +30,8 @@ Tags tags(Sink<Packet> const& responses) {
 }  // namespace
 
 TEST_CASE(
-    "IOMMU: a request for an unmapped page is answered at once, and replayed when the driver has mapped it") {
+    "IOMMU: a request for an unmapped page is answered immediately, and replayed when the driver has mapped "
+    "it") {
   auto const table = two_pages();
   IommuBench b(replaying(table), {{Time{100ns}, ask(55, 1, 7)},
                                   {Time{101ns}, ask(55, 2, 8)},  // merged with the walk
@@ -68,7 +69,7 @@ TEST_CASE("IOMMU: a fault holds no entry that a walk needs, and other requests p
 }
 
 TEST_CASE(
-    "IOMMU: a fault that finds the buffer full gets the same answer, and a retry when an entry is free") {
+    "IOMMU: a fault that finds the buffer full gets the same response, and a retry when an entry is free") {
   auto const table = two_pages();
   auto spec = replaying(table);
   spec.params.fault_buffer = 1;

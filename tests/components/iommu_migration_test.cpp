@@ -188,7 +188,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("IOMMU: an invalidation is sent after the answers given before it, however late they leave") {
+TEST_CASE("IOMMU: an invalidation is sent after all earlier responses, however late they leave") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
   spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
@@ -220,7 +220,7 @@ TEST_CASE("IOMMU: a flush is sent only to the GPU with the frame, and reported w
   CHECK(c.unmapped->nanoseconds() == Times{1001, 3001});
 }
 
-TEST_CASE("IOMMU: a page that none of its GPUs can reach is unmapped at once") {
+TEST_CASE("IOMMU: a page that none of its GPUs can reach is unmapped immediately") {
   PageTable table(kTable, 12);
   table.map(kPage, physical(7, 0));  // a GPU of another IOMMU
   MovingBench b(spec_of(table), {.moves = {{Time{300ns}, unmap(0, kPage, physical(7, 0))}}});
@@ -359,7 +359,7 @@ TEST_CASE("IOMMU: an unmapped page is removed from its own TLB") {
 }
 
 TEST_CASE(
-    "IOMMU: faults recorded by GPUs have no entry, and the driver's answer is sent to the recording GPU") {
+    "IOMMU: faults recorded by GPUs have no entry, and the driver's response is sent to the recording GPU") {
   auto const table = page_on_gpu1();
   auto const there = physical(2, 77 << 12);
   auto spec = spec_of(table);
@@ -404,7 +404,7 @@ TEST_CASE(
   CHECK(s.by_requester[0].page_faults + s.by_requester[0].remote_faults + s.by_requester[0].merged_faults ==
         0);
   CHECK(s.table.find(55) == PageTranslation{physical(0, 3 << 12)});
-  // kPage is on GPU 1. The location of kGpu1Page was sent to GPU 2 alone, where the page is resident: one
+  // kPage is on GPU 1. The location of kGpu1Page was sent only to GPU 2, where the page is resident: one
   // invalidation.
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
 }

@@ -132,7 +132,7 @@ TEST_CASE("IOMMU: an unmapped page is a fault, and the driver places it at its f
   CHECK(b.iommu.state().table.find(55) == PageTranslation{physical(1, 200 << 12)});
 }
 
-TEST_CASE("IOMMU: an answer distinguishes a table hit from a fault") {
+TEST_CASE("IOMMU: a response distinguishes a table hit from a fault") {
   auto const table = two_pages();
   IommuBench b(spec_of(table), {{Time{100ns}, ask(kPage, 1, 1)},  // walk
                                 {Time{200ns}, ask(kPage, 2, 2)},  // TLB hit

@@ -300,7 +300,7 @@ TEST_CASE("SM: requests, translations and scalar loads of two streams are counte
   CHECK(second.scalar_transactions == 1);
 }
 
-TEST_CASE("dispatcher: at a kernel's end the host gets the sums of its SMs' reports, for that kernel alone") {
+TEST_CASE("dispatcher: at a kernel's end the host gets the sums of its SMs' reports, only for that kernel") {
   auto const first = grid_of(2);
   auto const second = grid_of(1);
   Applications const both({{"a", &first, 0, {}, {}, {}, 1}, {"b", &second, 1, {}, {}, {}, 1}});

@@ -311,24 +311,24 @@ TEST_CASE("L2 slice: concurrent flushes are served one after the other") {
 }
 
 TEST_CASE("L2 partitions: a request keeps its requester at the home slice and its memory") {
-  Requester const asker{5, 1, RequestKind::copy};
+  Requester const requester{5, 1, RequestKind::copy};
   auto fetch = read(kFar, 1);
   auto store = write(kFar + 512, 2);
-  fetch.requester = asker;
-  store.requester = asker;
+  fetch.requester = requester;
+  store.requester = requester;
   Halves h({{Time{10ns}, fetch}, {Time{20ns}, store}}, {});
   REQUIRE(h.memory_b->records().size() == 1);
-  CHECK(h.memory_b->records()[0].message.requester == asker);
+  CHECK(h.memory_b->records()[0].message.requester == requester);
   CHECK(h.b.state().stats.copy_requests == 0);  // counted at the client's slice
   CHECK(h.a.state().stats.copy_requests == 2);
 }
 
 TEST_CASE("L2 partitions: a read or write sent to a home slice has the first requester") {
-  Requester const asker{5, 1, RequestKind::copy};
+  Requester const requester{5, 1, RequestKind::copy};
   auto fetch = read(kFar, 1);
   auto store = write(kFar + 512, 2);
-  fetch.requester = asker;
-  store.requester = asker;
+  fetch.requester = requester;
+  store.requester = requester;
   Bench b;
   auto& slice = b.system.add<L2Slice>("slice", half(0, MissPath::home_slice));
   b.feed<MemRequest>(slice.request, {{Time{10ns}, fetch}, {Time{20ns}, store}});
@@ -341,8 +341,8 @@ TEST_CASE("L2 partitions: a read or write sent to a home slice has the first req
   b.join_family(slice.home_request, {home.request, home.request});
   b.run();
   REQUIRE(home.records().size() == 2);
-  CHECK(home.records()[0].message.requester == asker);
-  CHECK(home.records()[1].message.requester == asker);
+  CHECK(home.records()[0].message.requester == requester);
+  CHECK(home.records()[1].message.requester == requester);
 }
 
 }  // namespace l2_partitions_test

@@ -110,7 +110,7 @@ TEST_CASE("L2 TLB: each look-up, hit or miss, takes one cycle of busy time") {
 }
 
 TEST_CASE(
-    "L2 TLB: a miss is forwarded after the look-up and its response returned at once; a hit takes the "
+    "L2 TLB: a miss is forwarded after the look-up and its response returned immediately; a hit takes the "
     "look-up") {
   TlbBench b(small_tlb(4), {{Time{10ns}, {7, 0}}, {Time{100ns}, {7, 1}}});
   CHECK(b.gmmu->nanoseconds() == Times{10 + 4 + 1});
@@ -257,7 +257,7 @@ TEST_CASE("L2 TLB: an invalidation drops the entry and is acknowledged when ever
   CHECK(b.tlb.state().invalidated_entries == 1);
 }
 
-TEST_CASE("L2 TLB: an invalidation reaches an SM after the answers given before it") {
+TEST_CASE("L2 TLB: an invalidation reaches an SM after all earlier responses") {
   // The hits are looked up at 100, 101 and 102 and answered 4 ns later; the invalidation arrives at 102.
   TlbBench hits(small_tlb(4),
                 {{Time{10ns}, {7, 0}}, {Time{100ns}, {7, 0}}, {Time{100ns}, {7, 0}}, {Time{100ns}, {7, 0}}},
@@ -281,7 +281,7 @@ TEST_CASE("L2 TLB: invalidations of two migrations can be outstanding and are ac
   CHECK(b.tlb.state().invalidated_entries == 0);
 }
 
-TEST_CASE("L2 TLB: an answer names the TLB after a hit, or the translator for all merged requests") {
+TEST_CASE("L2 TLB: a response identifies the TLB after a hit, or the translator for all merged requests") {
   for (auto const& [page, by] : {std::pair{7UL, FoundBy::gmmu}, std::pair{kByIommu, FoundBy::iommu},
                                  std::pair{kFirstTouch, FoundBy::fault}}) {
     TlbBench b(small_tlb(4), {{Time{10ns}, {page, 0}},
@@ -315,7 +315,7 @@ TEST_CASE("L2 TLB: an unmapped page fills nothing, frees its MSHR, and all merge
   CHECK(b.tlb.waiting_for().empty());
 }
 
-TEST_CASE("L2 TLB: a replay reaches every SM after the answers given before it, and fills nothing") {
+TEST_CASE("L2 TLB: a replay reaches every SM after all earlier responses, and fills nothing") {
   auto const fed = [](std::int64_t ns) {
     return Record<TranslateResponse>{Time{ns * 1ns}, {7, frame_of(7), 0, FoundBy::replay}};
   };

@@ -148,7 +148,8 @@ TEST_CASE("driver: lru uses arrival order without accesses, and ignores reports 
   CHECK_FALSE(b.on_gpu(10));
 }
 
-TEST_CASE("driver: with dropping of clean pages, an unwritten page is evicted at once without a transfer") {
+TEST_CASE(
+    "driver: with dropping of clean pages, an unwritten page is evicted immediately without a transfer") {
   UseBench b("aged_lru", CleanPages::dropped, {});
   CHECK_FALSE(b.on_gpu(7));
   CHECK(b.copies->count() == 3);  // migrations of 7, 8 and 9

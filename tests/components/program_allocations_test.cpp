@@ -290,7 +290,7 @@ TEST_CASE("IOMMU: an allocated page is in the table, and the GPU with its frame 
   CHECK(map_message.bytes == 9);
   CHECK(map_message.tag == 2);
   CHECK(map_message.destination == 11);
-  // A mapping on a GPU behind another IOMMU completes at once, the other one when its GPU reports it.
+  // A mapping on a GPU behind another IOMMU completes immediately, the other one when its GPU reports it.
   CHECK(done.nanoseconds() == Times{1001, 1501, 5008});
   CHECK(done.records()[0].message.move == 3);
   CHECK(done.records()[1].message.move == 2);

@@ -104,7 +104,7 @@ TEST_CASE("driver: a copy to the host has the opposite direction, in whole lines
   CHECK(b.done->records()[0].message.stream == 1);
 }
 
-TEST_CASE("driver: a copy of pages that are on no GPU completes at once") {
+TEST_CASE("driver: a copy of pages that are on no GPU completes immediately") {
   CopyBench const b({.orders = {{Time{100ns}, to_gpus((kBase + 2) << 12, 2 << 12)}}});
   CHECK(b.done->nanoseconds() == Times{101});
   CHECK(b.driver->state().stats[0].copied_bytes == 0);

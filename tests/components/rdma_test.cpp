@@ -14,9 +14,9 @@ using namespace farfault::fabric_bench;
 TEST_CASE("RDMA: a remote read or write takes the sum of its stages in both directions") {
   for (bool const with_switch : {false, true}) {
     TwoGpus b(Sizes{8, 1}, with_switch);
-    Requester const asker{9, 4, RequestKind::copy};
+    Requester const requester{9, 4, RequestKind::copy};
     auto store = write(physical(1, 0x80), 78, 0);
-    store.requester = asker;
+    store.requester = requester;
     b.feed(b.gpu[0]->remote_request,
            {{Time{1000ns}, read(physical(1, 0x1240), 77, 1)}, {Time{5000ns}, store}});
     b.feed(b.gpu[1]->remote_request, {});
@@ -40,7 +40,7 @@ TEST_CASE("RDMA: a remote read or write takes the sum of its stages in both dire
     CHECK(b.mem[1]->records()[0].message.from == 9);
     CHECK(b.mem[1]->records()[1].message.bytes == 64);
     CHECK(b.mem[1]->records()[0].message.requester == Requester{});
-    CHECK(b.mem[1]->records()[1].message.requester == asker);
+    CHECK(b.mem[1]->records()[1].message.requester == requester);
     CHECK(b.gpu[0]->state().stats.reads_sent == 1);
     CHECK(b.gpu[1]->state().stats.writes_received == 1);
     CHECK(b.gpu[0]->waiting_for().empty());

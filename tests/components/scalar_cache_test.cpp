@@ -108,7 +108,7 @@ TEST_CASE("scalar cache: a miss takes the translation and the memory, a hit the 
   CHECK(b.cache.waiting_for().empty());
 }
 
-TEST_CASE("scalar cache: one look-up and one answer per cycle, and misses on a line merge") {
+TEST_CASE("scalar cache: one look-up and one response per cycle, and misses on a line merge") {
   ScalarBench b({at(100, request(0x2000, 0)), at(100, request(0x2004, 1)), at(100, request(0x2008, 2, 0, 1)),
                  at(400, request(0x2000, 3)), at(400, request(0x2000, 4))});
   CHECK(b.tlb->records().size() == 1);
@@ -117,7 +117,7 @@ TEST_CASE("scalar cache: one look-up and one answer per cycle, and misses on a l
   CHECK(b.responses[1]->nanoseconds() == Times{178});
 }
 
-TEST_CASE("scalar cache: an answer has hit or miss, and merged requests are misses") {
+TEST_CASE("scalar cache: a response has hit or miss, and merged requests are misses") {
   ScalarBench b({at(100, request(0x2000, 0)), at(100, request(0x2004, 1)), at(400, request(0x2000, 2)),
                  at(500, request(kKernelArguments, 3)), at(600, request(kKernelArguments, 4))});
   std::vector<ScalarStatus> status;
@@ -192,7 +192,7 @@ TEST_CASE("scalar cache: an invalidation waits for reads that use the translatio
   CHECK(b.local->records().size() == 2);
 }
 
-TEST_CASE("scalar cache: an invalidation of all drops every translation, and the lines of its page alone") {
+TEST_CASE("scalar cache: an invalidation of all drops every translation, but only the lines of its page") {
   for (bool const all : {false, true}) {
     auto m = invalidate(2, 3);
     m.all = all ? 1 : 0;
@@ -247,7 +247,7 @@ TEST_CASE("scalar cache: requests for an unmapped page are repeated at its repla
   CHECK(b.cache.waiting_for().empty());
 }
 
-TEST_CASE("scalar cache: requests for a settled page are read at once, without a translation request") {
+TEST_CASE("scalar cache: requests for a settled page are read immediately, without a translation request") {
   auto const base = kNotMapped << 12;
   ScalarCacheParams params;
   params.mshrs = 1;  // the second waits for the first

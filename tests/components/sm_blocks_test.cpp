@@ -102,7 +102,7 @@ TEST_CASE("SM: contexts are in an area of the SM, and their lines are marked as 
   for (std::size_t i = 0; i < 12; ++i) CHECK(lines[i] == first + 64 * (i % 6));
 }
 
-TEST_CASE("SM: with swapping on faults alone, a block that waits for memory keeps its slot") {
+TEST_CASE("SM: with swapping only on faults, a block that waits for memory keeps its slot") {
   BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {}, {}, two_blocks());
   b.run();
   CHECK(b.sm.state().swap_counts.blocks == 0);

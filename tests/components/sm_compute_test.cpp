@@ -162,7 +162,7 @@ TEST_CASE("SM: arguments are separate for each kernel, 64 bytes each") {
   CHECK(b.scalar->records()[1].message.address == kKernelArguments + 64 + 8);
 }
 
-TEST_CASE("SM: with one request at the scalar cache, the next scalar load waits for the answer") {
+TEST_CASE("SM: with one request at the scalar cache, the next scalar load waits for the response") {
   auto const w = same_for_all({scalar_load(0x2000), scalar_load(0x3000)}, 128);
   auto spec = unit_rates();
   spec.scalar_requests = 1;

@@ -106,7 +106,9 @@ TEST_CASE("SM: with its fault capacity exhausted, new misses stall until a repla
   }
 }
 
-TEST_CASE("SM: a replayed access requests at once, even if the fault capacity is exhausted meanwhile") {
+TEST_CASE(
+    "SM: a replayed access sends its request immediately, even if the fault capacity is exhausted "
+    "meanwhile") {
   // Both pages are requested before the first is known to fault. In a fault buffer, the room for page 3 may
   // depend on a replay without a frame: page 2 must not wait for it.
   auto const w = same_for_all({load(0x2000), load(0x3000), compute(1, true)});

@@ -58,7 +58,7 @@ TEST_CASE(
   CHECK(s.stats[0].l1_tlb_hits + s.stats[0].l1_tlb_misses == s.stats[0].transactions);
 }
 
-TEST_CASE("SM: an invalidation of all drops every translation, and the lines of its page alone") {
+TEST_CASE("SM: an invalidation of all drops every translation, but only the lines of its page") {
   auto const w = same_for_all(
       {load(0x2000), load(0x3000), compute(200, true), load(0x2000), load(0x3000), compute(1, true)});
   auto all = invalidate(2, 5);

@@ -214,7 +214,7 @@ TEST_CASE(
   CHECK(first_line(2, 0x80));
 }
 
-TEST_CASE("SM: with one credit of the L2 slice, a request waits for the previous answer") {
+TEST_CASE("SM: with one credit of the L2 slice, a request waits for the previous response") {
   auto const w = same_for_all({load(0x2000, 64, 3), compute(1, true)});
   auto spec = unit_rates();
   spec.l1_cache.slice_credits = 1;

@@ -261,7 +261,7 @@ TEST_CASE("egress: two clients take turns, and a single one does not wait") {
   CHECK(transmit(egress, Time{1ns}) == Gone{{3, 1010}, {4, 1020}});
 }
 
-TEST_CASE("egress: among waiting packets, answers are sent first") {
+TEST_CASE("egress: among waiting packets, responses are sent first") {
   Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 80, 8);
   egress.enqueue(packet(PacketKind::write_request, 1, 10));
   egress.enqueue(packet(PacketKind::translate_request, 2, 10));
@@ -352,7 +352,8 @@ TEST_CASE(
     CHECK(v.execute(rates, 0, {.shared = 1, .shared_bytes_per_lane = 1}, 10) == 10 + (n + 3) / 4);
 }
 
-TEST_CASE("execution units: a scheduler with one instruction per cycle does not issue two kinds at once") {
+TEST_CASE(
+    "execution units: a scheduler with one instruction per cycle does not issue two kinds at the same time") {
   ExecutionRates volta{4, 2, 8, 4, 128, 1, 0, 32};
   Work const mixed{.vector = 10, .scalar = 15, .shared = 5, .shared_bytes_per_lane = 1};
   CHECK(ExecutionUnits().execute(volta, 0, mixed, 100) == 100 + 30);  // dependent latency

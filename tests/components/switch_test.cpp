@@ -76,7 +76,7 @@ TEST_CASE("switch: credits are returned in batches, separately per channel") {
   CHECK(b.back[2]->records()[1].message.channel == static_cast<std::uint16_t>(Channel::response));
 }
 
-TEST_CASE("switch: without credits requests stop, answers pass, and a credit releases the next request") {
+TEST_CASE("switch: without credits requests stop, responses pass, and a credit releases the next request") {
   std::vector<Record<Packet>> packets;
   for (std::uint32_t i = 0; i < 4; ++i)
     packets.push_back({Time{1000ns}, packet(PacketKind::read_request, i)});

@@ -169,7 +169,7 @@ TEST_CASE("by page size: hits are counted by size") {
   CHECK(test::hash_of(other.tlb) == test::hash_of(tlb.tlb));
 }
 
-TEST_CASE("by page size: with base pages alone it is a plain TLB") {
+TEST_CASE("by page size: with only base pages it is a plain TLB") {
   auto const choice = test::chosen<TlbOrganization>("by_page_size");
   PolicyChoice<TlbOrganization> const plain("plain");
   auto one = choice.make({16, 4, 12, kLru});
@@ -187,8 +187,8 @@ TEST_CASE("by page size: with base pages alone it is a plain TLB") {
 
 TEST_CASE(
     "by page size: ways that do not divide the entries for large pages are rejected, unless there are none") {
-  CHECK(refusal({{"large_ways", "3"}}, 8, kLru) == "large_ways = 3: must divide large_entries, 16");
-  CHECK(refusal({{"large_ways", "32"}}, 8, kLru) == "large_ways = 32: must divide large_entries, 16");
+  CHECK(refusal({{"large_ways", "3"}}, 8, kLru) == "large_ways = 3 must divide large_entries, 16");
+  CHECK(refusal({{"large_ways", "32"}}, 8, kLru) == "large_ways = 32 must divide large_entries, 16");
   CHECK(refusal({{"large_ways", "16"}}, 8, kLru).empty());
   CHECK(refusal({{"large_ways", "3"}, {"large_entries", "9"}}, 8, kLru).empty());
   CHECK(refusal({{"large_ways", "3"}}, 0, kLru).empty());

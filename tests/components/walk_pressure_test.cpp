@@ -143,7 +143,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "L2 TLB: every channel is notified of an epoch's walks at the first request or answer after its end") {
+    "L2 TLB: every channel is notified of an epoch's walks at the first request or response after its end") {
   auto spec = tlb({}, 2);
   spec.pressure_epoch = 100;
   spec.channels = 2;

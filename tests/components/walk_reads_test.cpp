@@ -104,7 +104,7 @@ TEST_CASE("walk reads: without a free MSHR, a bypassing read waits in order") {
                       {Time{11ns}, read(0x140, 2)},
                       {Time{12ns}, read(0x180, 3)},   // waits for an MSHR
                       {Time{13ns}, walk(0x48, 4)}});  // behind it
-  // 1 returns at 76, when 3 is looked up; 2 returns at 77, when 4 is sent at once.
+  // 1 returns at 76, when 3 is looked up; 2 returns at 77, when 4 is sent immediately.
   CHECK(b.dram->nanoseconds() == Times{25, 26, 77 + 1, 76 + 14 + 1});
   CHECK(b.slice.state().stats.mshr_stalls == 2);
   CHECK(b.slice.waiting_for().empty());

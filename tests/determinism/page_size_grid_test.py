@@ -3,7 +3,7 @@
 refused with exit code 2 and a sentence per mistake. DRAWN combinations are tested with a fixed seed, each with random settings of placement,
 paging, allocation and applications, on tiny machines of one and two GPUs, with pages of 64 KiB and 2 MiB.
 
-Each run makes the same accesses as with base pages alone, and has one digest on one and two threads and in partitions of any size; some
+Each run makes the same accesses as with only base pages, and has one digest on one and two threads and in partitions of any size; some
 combinations also on two ranks, and stopped and resumed. The policy names come from the program's list, so new policies are included.
 
 Usage: page_size_grid_test.py BUILD_FOLDER/anything [DRAWN [SEED]]

@@ -152,7 +152,7 @@ map=$scratch/map.csv
 } >"$map"
 one_digest "transpose on a recorded map" "${base[@]}" --set workload.name=transpose --set workload.transpose.width=256 \
   --set workload.transpose.height=128 --set memory.placement=recorded --set memory.recorded.map="$map"
-# All features of the memory side at once: partitions, a cache in front of memory, refresh, turn-around, write-back.
+# All features of the memory side together: partitions, a cache in front of memory, refresh, turn-around, write-back.
 memory_side=("${base[@]}" "${interleaved[@]}" --set gpu.sms=4 --set gpu.l2_cache.size=64KiB
   --set gpu.l2_cache.write_back_at_kernel_end=true --set gpu.memory_cache.size=256KiB --set gpu.dram.t_refi=1us
   --set gpu.dram.t_rfc=100ns --set gpu.dram.t_wtr=8ns --set gpu.dram.t_rtw=2ns --set gpu.dram.scheduler=frfcfs_batched --set workload.name=transpose

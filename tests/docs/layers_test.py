@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folders of hdf5_schemas and cli are layers: a source includes only files of its own layer and of lower ones.
 
-Usage: layers_test.py ANYTHING. Only hdf5_schemas/format/src includes HDF5, and no folder has more than 20 .cpp files.
+Usage: layers_test.py ANYTHING. Only hdf5_schemas/format/src includes HDF5, and no folder has more than 20 .cpp files. In the whole
+tree, the opening comment of a header has at most 15 lines, and the tracked files have at most 9 MB.
 """
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -38,6 +42,11 @@ GENERATED = {"farfault_commit.hpp"}
 OF_OTHERS = ("engine", "components", "topologies", "workloads")  # below all layers
 HDF5 = "hdf5_schemas/format/src/"
 MOST_SOURCES = 20
+CODE = ("engine", "components", "topologies", "workloads", "hdf5_schemas", "cli", "bench", "tests")
+MOST_BYTES = 9_000_000
+LONGEST_OPENING = 15  # lines, without the licence
+# Headers whose openings show how to write a component and a policy.
+LONG_OPENINGS = {"engine/include/farfault/engine/component.hpp", "engine/include/farfault/engine/policy.hpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)', re.MULTILINE)
 
 
@@ -105,6 +114,66 @@ def faults(files):
     return found
 
 
+def opening_lines(text):
+    """The lines of comment before #pragma once and the code of a header, without the licence."""
+    count = 0
+    for line in text.split("\n"):
+        if line.startswith("//"):
+            count += not line.startswith("// SPDX-")
+        elif line.strip():
+            break
+    return count
+
+
+def long_openings(headers):
+    """The headers, path -> text, whose opening comment is too long."""
+    return [f"the opening comment of {path} has {lines} lines, at most {LONGEST_OPENING}" for path, text in sorted(headers.items())
+            if (lines := opening_lines(text)) > LONGEST_OPENING and path not in LONG_OPENINGS]
+
+
+def read_headers():
+    return {str(file.relative_to(ROOT)): file.read_text(encoding="utf-8") for tree in CODE for file in (ROOT / tree).rglob("*.hpp")}
+
+
+def check_openings():
+    headers = read_headers()
+    check(len(headers) > 300, f"only {len(headers)} headers are found")
+    found = long_openings(headers)
+    check(not found, "\n".join(found))
+    check(all(opening_lines(headers.get(path, "")) > LONGEST_OPENING for path in LONG_OPENINGS), "an exempt header is missing or short")
+    lines = "// SPDX-License-Identifier: Apache-2.0\n" + "// A line.\n" * LONGEST_OPENING
+    planted = {"engine/long.hpp": lines + "//\n#pragma once\n", "engine/split.hpp": lines + "\n// Another line.\nstruct A;\n",
+               "engine/short.hpp": lines + "#pragma once\n// A line of code.\n"}
+    check([fault.split()[4] for fault in long_openings(planted)] == ["engine/long.hpp", "engine/split.hpp"],
+          f"planted openings: {long_openings(planted)}")
+
+
+def tracked_bytes(folder):
+    """The bytes of the tracked files in a checkout; a sentence instead if they are not known."""
+    if shutil.which("git") is None:
+        return "git is missing"
+    listed = subprocess.run(["git", "-C", folder, "ls-files", "-z"], capture_output=True)
+    if listed.returncode != 0 or not (folder / ".git").exists():
+        return "the tree is not a git checkout"
+    files = [folder / name.decode() for name in listed.stdout.split(b"\0") if name]
+    return sum(file.lstat().st_size for file in files if file.is_symlink() or file.is_file())
+
+
+def check_size():
+    size = tracked_bytes(ROOT)
+    if isinstance(size, str):
+        return print(f"skipped: size of the tracked files: {size}")
+    check(100_000 < size <= MOST_BYTES, f"the tracked files have {size:,} bytes, at most {MOST_BYTES:,}")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        check(tracked_bytes(folder) == "the tree is not a git checkout", "a folder outside a checkout has no size")
+        subprocess.run(["git", "init", "-q", folder], check=True, capture_output=True)
+        for name in ("tracked", "untracked"):
+            (folder / name).write_bytes(bytes(1000))
+        subprocess.run(["git", "-C", folder, "add", "tracked"], check=True, capture_output=True)
+        check(tracked_bytes(folder) == 1000, f"only tracked files count: {tracked_bytes(folder)}")
+
+
 def is_of_others(name):
     return any((ROOT / folder / "include" / name).exists() for folder in OF_OTHERS) or \
         any((part / "include" / name).exists() for part in (ROOT / "components").iterdir())
@@ -161,6 +230,8 @@ def main():
         check(len(more) == before + 1 and any(message in fault for fault in more), f"'{line}' in {path}: '{message}' is not found: {more[:2]}")
     for path, line in ALLOWED:
         check(len(faults(tree | {path: tree[path] + "\n" + line + "\n"})) == before, f"'{line}' in {path} is refused")
+    check_openings()
+    check_size()
     crowded = {f"cli/src/trace/new_{number}.cpp": "" for number in range(MOST_SOURCES)}
     check(any("at most 20" in fault for fault in faults(tree | crowded)), "a folder with too many sources is not found")
     print(checks.counts())

@@ -130,20 +130,25 @@ def program_says(*arguments):
     return json.loads(subprocess.run([BUILD / "farfault", *arguments], check=True, capture_output=True, text=True).stdout)
 
 
+def missing_places(site, places):
+    """The places among PAGE.html#ANCHOR that are missing: page or anchor."""
+    pages = {}
+    for name in {place.partition("#")[0] for place in places}:
+        file = site / name
+        pages[name] = Page(file.read_text(encoding="utf-8")).anchors if file.is_file() else set()
+    return [place for place in places if place.partition("#")[2] not in pages[place.partition("#")[0]]]
+
+
 def names_are_defined(site):
     """words.tsv: every parameter and statistic, at its anchor."""
     defined = {n.name: n for n in reversed(words.read(site / words.FILE))}
-    pages, bad = {}, []
-    for n in defined.values():
-        file = site / (n.page + ".html")
-        if file not in pages:
-            pages[file] = Page(file.read_text(encoding="utf-8")).anchors if file.exists() else set()
-        if n.anchor not in pages[file]:
-            bad.append(f"{n.name}: {n.page}#{n.anchor}")
-    check(not bad, f"each name has its anchor, not: {bad[:10]}")
-    keys = [p["key"] for p in program_says("params", "--json")["parameters"]]
-    missing = [k for k in keys if k not in defined or defined[k].anchor != words.anchor_of(k)]
-    check(keys and not missing, f"each parameter is defined at the anchor formed of its key, not: {missing[:10]}")
+    missing = missing_places(site, [f"{n.page}.html#{n.anchor}" for n in defined.values()])
+    check(not missing, f"each name has its anchor, not: {missing[:10]}")
+    printed = {p["key"]: p["page"] for p in program_says("params", "--json")["parameters"]}
+    missing = [k for k in printed if k not in defined or defined[k].anchor != words.anchor_of(k)]
+    check(printed and not missing, f"each parameter is defined at the anchor formed of its key, not: {missing[:10]}")
+    missing = missing_places(site, printed.values())
+    check(not missing, f"each page and anchor that params prints exists, not: {missing[:10]}")
     paths = [s["path"] for s in program_says("statistics", "paper-mosaic", "--json")["statistics"]]
     missing = [p for p in paths if p not in defined]
     check(paths and not missing, f"each statistic is defined, not: {missing[:10]}")
@@ -179,7 +184,7 @@ def search_in_browser(site):
 
 
 def search_in_index(site):
-    """The same by the index alone: every word of the query, stemmed, leads to the page."""
+    """The same by only the index: every word of the query, stemmed, leads to the page."""
     from sphinx.search.en import SearchEnglish
     text = (site / "searchindex.js").read_text(encoding="utf-8")
     index = json.loads(re.sub(r"([{,])(\w+):", r'\1"\2":', text[text.index("(") + 1:text.rindex(")")]))
@@ -200,6 +205,8 @@ def finds_what_is_broken():
         (folder / "b.html").write_text('<a href="a.html#none">4</a><a href="c.html">5</a><script src="http://example.org/s.js"></script><p id="y">')
         found = broken_links(folder)
         check(sorted(found) == ["b.html: a.html#none", "b.html: c.html", "b.html: loads http://example.org/s.js"], f"planted broken links of a site: {found}")
+        found = missing_places(folder, ["a.html#x", "b.html#x", "c.html#x", "b.html", "b.html#y"])
+        check(found == ["b.html#x", "c.html#x", "b.html"], f"planted missing places: {found}")
         (folder / "a.md").write_text("# One `two`: three\n[1](a.md#one-two-three) [2](#none) [3](b.md) `[4](c.md)`\n```\n[5](d.md)\n```\n")
         found = broken_document_links([folder / "a.md"])
         check(found == ["a.md:2: #none", "a.md:2: b.md"], f"planted broken links of a document: {found}")

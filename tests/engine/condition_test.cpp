@@ -124,7 +124,7 @@ TEST_CASE("either of two conditions is sufficient, and of several declared ones 
         Words{"a.far (x.toml:1; only with a machine with a network)"});
 }
 
-TEST_CASE("a fact leaves out its parameters when it is known to be false") {
+TEST_CASE("a fact excludes its parameters when it is known to be false") {
   CHECK(unused("a.mtu = 2\n").empty());
   CHECK(unused("a.mtu = 2\n", false) == Words{"a.mtu (x.toml:1; only with a machine with a network)"});
 }

@@ -156,7 +156,7 @@ TEST_CASE("a count or words: both are written as given, a count without leading 
   CHECK(width("\"\"") == "\"\"");
   CHECK(width("9223372036854775807") == "9223372036854775807");
   CHECK(width("\"9223372036854775808\"") ==
-        "--set: link.a.width: '9223372036854775808' is above the maximum, 9223372036854775807");
+        "--set link.a.width: '9223372036854775808' is above the maximum, 9223372036854775807");
 }
 
 }  // namespace config_arrays_test

@@ -153,10 +153,10 @@ TEST_CASE("all errors of a configuration are reported together, by file and line
       main + ":6: gpu.l2_tlb.share: 'x' is in quotes, but a value of this kind (number) takes none",
       base + ":2: gpu.l2_tlb.kind: 'big' is not one of: plain, compressed",
       base + ":4: Error while parsing key-value pair: cannot redefine existing string 'label'",
-      base + ":5: key 'gpu.l2_tlb.a b' may hold only letters, digits, '_' and '-'",
+      base + ":5: key 'gpu.l2_tlb.a b' may contain only letters, digits, '_' and '-'",
       bad + ":1: Error while parsing array: encountered end-of-file",
       "--set 'novalue': expected KEY=VALUE",
-      "--set: gpu.l2_tlb.latency: '5' has no unit; write a time such as '5 us'"};
+      "--set gpu.l2_tlb.latency: '5' has no unit; write a time such as '5 us'"};
   std::string expected;
   for (auto const& line : lines) expected += (expected.empty() ? "" : "\n") + line;
   CHECK(error_of([&] { bound(c); }) == expected);
@@ -218,9 +218,15 @@ TEST_CASE("errors of a caller are listed with the others at their key's place") 
   Config c;
   c.read_text("gpu.l2_tlb.entries = 3\nz = 1\n", "x.toml");
   c.refuse("gpu.l2_tlb.entries", "must be even");
-  c.refuse("gpu.l2_tlb.share", "share = 0.5: must be 0 or 1");
+  c.refuse("gpu.l2_tlb.share", "share = 0.5 must be 0 or 1");
   CHECK(error_of([&] { bound(c); }) ==
-        "x.toml:1: must be even\nx.toml:2: unknown key 'z'\nshare = 0.5: must be 0 or 1");
+        "x.toml:1: must be even\nx.toml:2: unknown key 'z'\nshare = 0.5 must be 0 or 1");
+  Config with_set;
+  with_set.set("gpu.l2_tlb.entries=3");
+  with_set.refuse("gpu.l2_tlb.entries", "gpu.l2_tlb.entries = 3 must be even");
+  with_set.refuse("gpu.l2_tlb.entries", "must be even");
+  CHECK(error_of([&] { bound(with_set); }) ==
+        "--set gpu.l2_tlb.entries = 3 must be even\n--set: must be even");
 }
 
 TEST_CASE("a value of the wrong type, without a unit or out of range is rejected with the rule") {
@@ -240,7 +246,7 @@ TEST_CASE("a value of the wrong type, without a unit or out of range is rejected
   CHECK(error_of_text("gpu.l2_tlb.label = 1979-05-27\n") ==
         "x.toml:1: 'gpu.l2_tlb.label' is a date or a time of day; no parameter has this type");
   CHECK(error_of_text("gpu = 1\n").substr(0, 30) == "x.toml:1: unknown key 'gpu'");
-  CHECK(error_of_text("'a.b' = 1\n") == "x.toml:1: key 'a.b' may hold only letters, digits, '_' and '-'");
+  CHECK(error_of_text("'a.b' = 1\n") == "x.toml:1: key 'a.b' may contain only letters, digits, '_' and '-'");
 }
 
 TEST_CASE("--set needs no quotes and overrides the files") {
@@ -256,7 +262,7 @@ TEST_CASE("--set needs no quotes and overrides the files") {
   CHECK(spec.latency == 20ns);
   CHECK(spec.label == "5");
   CHECK(c.where("gpu.l2_tlb.entries") == "--set");
-  CHECK(error_of_set("gpu.l2_tlb.entries=0") == "--set: gpu.l2_tlb.entries: '0' is outside 1 to 65536");
+  CHECK(error_of_set("gpu.l2_tlb.entries=0") == "--set gpu.l2_tlb.entries: '0' is outside 1 to 65536");
   CHECK(error_of_set("gpu.l2_tlb={entries=4, on=true}") == "accepted");
 }
 

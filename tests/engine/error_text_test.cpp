@@ -37,6 +37,11 @@ TEST_CASE("bytes that are not UTF-8 become the replacement character") {
   CHECK(one_line("\xf4\x90\x80\x80") == "\ufffd\ufffd\ufffd\ufffd");
 }
 
+TEST_CASE("a value that violates a rule is one sentence with name, value and rule") {
+  CHECK(invalid_value("cols", "3", "must be even") == "cols = 3 must be even");
+  CHECK(invalid_value("ratio", "3", "an entry has 54 bits") == "ratio = 3: an entry has 54 bits");
+}
+
 TEST_CASE("a long value is truncated at a character, with three dots") {
   CHECK(shown(std::string(80, 'x')) == std::string(80, 'x'));
   CHECK(shown(std::string(1'000'000, 'x')) == std::string(80, 'x') + "...");

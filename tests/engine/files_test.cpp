@@ -72,7 +72,7 @@ TEST_CASE("an input is a regular file and opens without blocking, or a reason is
     CHECK(first_bytes(name, 10) == "");
   }
   CHECK(why_not_readable(nul) == "its name contains a NUL character");
-  CHECK_FALSE(is_there(nul));
+  CHECK_FALSE(exists(nul));
   CHECK(refusal([&] { create_locked(nul); }) ==
         "cannot write '" + folder.file("a") + " b': its name contains a NUL character");
   CHECK(content(folder.file("a")) == "text");
@@ -97,8 +97,8 @@ TEST_CASE("only a regular file is readable, and the check never blocks") {
         "it is a device, not a regular file; copy its contents to a file first");
   CHECK(why_not_readable(folder.file("loop")) == "Too many levels of symbolic links");
   CHECK(why_not_readable(folder.file(std::string(300, 'x'))) == "File name too long");
-  CHECK(is_there(folder.file("loop")));
-  CHECK_FALSE(is_there(folder.file("none")));
+  CHECK(exists(folder.file("loop")));
+  CHECK_FALSE(exists(folder.file("none")));
 }
 
 TEST_CASE("only a regular file is replaced") {
@@ -154,7 +154,7 @@ TEST_CASE("a file is never created through a link, nor truncated under its other
         "cannot write '" + folder.file("dangling") + "': it is a symbolic link");
   CHECK(refusal([&] { create_locked(folder.file("fifo")); }) ==
         "cannot write '" + folder.file("fifo") + "': it is not a regular file");
-  CHECK_FALSE(is_there(folder.file("nowhere")));
+  CHECK_FALSE(exists(folder.file("nowhere")));
   std::filesystem::create_hard_link(folder.file("precious"), folder.file("other name"));
   CHECK(refusal([&] { create_locked(folder.file("other name")); }) == "done");
   CHECK(content(folder.file("other name")) == "");

@@ -111,7 +111,7 @@ words=(run paper-gmmu-bypass --set workload.name=transpose --set workload.transp
 check "params lists a policy's parameter" eval '"$program" params gpu.router.by_region | grep -A4 " gpu.router.by_region.regions$" | grep -q "Default  *1024"'
 check "params lists the policy among the others" eval '"$program" params gpu.router | grep -q "  by_region    Unit that resolved"'
 check "params lists the policy's parameter with the choice" eval '"$program" params gpu.router.policy |
-  grep -qx " *Parameters  gpu.router.by_region.regions"'
+  grep -qx " *Parameters  by_region: gpu.router.by_region.regions"'
 check "another program does not know it" eval '! "$farfault" params gpu.router | grep -q by_region'
 same_digest by_region "$program" "${words[@]}" --set gpu.router.policy=by_region --set gpu.router.by_region.regions=64
 holds "by_region: its parameter is in the resolved configuration" '"[gpu.router.by_region]\nregions = 64\n" in config'
@@ -145,7 +145,7 @@ run_with "$program" "${words[@]}" --set memory.frame_allocation=on_demand --set 
 holds "several: both halves of the TLB have hits of large pages" \
   'f["/timeseries/l2_tlb/hits"][-1].sum() > f["/timeseries/gpu.l2_tlb.organization/hits_of_second"][-1].sum() > 0'
 holds "several: the whole table is in large pages" 'set(f["/tables/first_touches/base_pages"][:]) == {512}'
-refuses 'cap = 64: must be below the channel.s queue, 64' "$program" run small-gather \
+refuses 'cap = 64 must be below the channel.s queue, 64' "$program" run small-gather \
   --set gpu.dram.capped_row_hits.cap=64 --set gpu.dram.queue=64
 refuses 'bit = 0: a TLB of an odd number of sets, 1, has no halves' "$program" run small-gather --set gpu.l2_tlb.ways=256
 refuses "'gathr'; did you mean 'gather'" "$program" run small-gather --set workload.name=gathr

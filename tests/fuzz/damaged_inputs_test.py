@@ -51,7 +51,7 @@ def limits():
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_S,) * 2)
 
 
-# `most`: maximum sentences of a refusal. An invalid configuration reports all errors at once, one sentence each.
+# `most`: maximum sentences of a refusal. An invalid configuration reports all errors together, one sentence each.
 def fault_of(command, most):
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIME_LIMIT_S,

@@ -19,11 +19,11 @@ constexpr std::string_view kTrace =
 
 void fuzz_one(fuzz::Bytes input) {
   static fuzz::MemoryFolder const folder;
-  static bool const trace_is_there = [] {
+  static bool const trace_exists = [] {
     folder.set("kernel-1.traceg", {reinterpret_cast<std::uint8_t const*>(kTrace.data()), kTrace.size()});
     return true;
   }();
-  static_cast<void>(trace_is_there);
+  static_cast<void>(trace_exists);
   folder.set("kernelslist.g", input);
   BuildContext context;
   context.limits = fuzz::small_limits();

@@ -32,7 +32,7 @@ struct MachineSetting {
 };
 
 // The machines. The first one sets L1 TLBs, caches and L2 interleaving to the defaults, which the others
-// have. The second one covers what the first one leaves out: two CPUs, pages mapped by the driver,
+// have. The second one covers what the first one omits: two CPUs, pages mapped by the driver,
 // consecutive blocks per SM, merged requests, page-walk caches and a TLB in the IOMMU. The next two enable
 // everything on the memory side: partitions with hardware or software coherence, caches in front of memory,
 // refresh, turn-around, write-back at the end of a kernel. The last one is a cluster with unified memory.

@@ -193,7 +193,7 @@ TEST_CASE("explain: a resource that is busy throughout a phase is the bottleneck
   CHECK(busy_parts(e.resources[1]) == 0);
 }
 
-TEST_CASE("explain: a resource that is busy in one twentieth alone is not the bottleneck of a phase") {
+TEST_CASE("explain: a resource that is busy only in one twentieth is not the bottleneck of a phase") {
   Scratch dir;
   auto const e = explain(written(dir / "a.h5", {.dram_at_half = {0, 0},
                                                 .dram = {kEnd / 20, 0},

@@ -128,7 +128,7 @@ TEST_CASE("the target is unchanged until the run is finished") {
   CHECK_FALSE(std::filesystem::exists(dir / "a.h5.partial"));
 }
 
-TEST_CASE("a path that cannot be written is a user error, reported at once") {
+TEST_CASE("a path that cannot be written is a user error, reported immediately") {
   Scratch dir;
   CHECK_THROWS_AS(ResultWriter("/nonexistent/folder/a.h5", sample::header()), UserError);
   CHECK_THROWS_AS(ResultWriter(dir / "", sample::header()), UserError);

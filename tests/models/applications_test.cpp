@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several applications at once on a whole machine: location of their pages and lines, their shares of the
+// Several concurrent applications on a whole machine: location of their pages and lines, their shares of the
 // SMs, and their statistics.
 #include <doctest/doctest.h>
 

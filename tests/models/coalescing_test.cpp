@@ -102,7 +102,7 @@ TEST_CASE("coalescing: initial data is in large pages from the start, each check
   }
 }
 
-TEST_CASE("coalescing: if no large page is full, a run takes the same time as with base pages alone") {
+TEST_CASE("coalescing: if no large page is full, a run takes the same time as with only base pages") {
   for (std::string const more :
        {"memory.placement = \"contiguous\"\n", "memory.placement = \"first_touch\"\n",
         "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.fault_path = \"gpu\"\n"

@@ -120,7 +120,8 @@ TEST_CASE("faults recorded by GPUs: one-entry buffers and any number of pages, a
   }
 }
 
-TEST_CASE("faults recorded by GPUs: each GPU that touches a page has an entry, and the driver answers each") {
+TEST_CASE(
+    "faults recorded by GPUs: each GPU that touches a page has an entry, and the driver responds to each") {
   // If one IOMMU merges the faults, the driver receives each page once.
   auto const driver_faults = [](std::string const& path) {
     ModelRun run(
@@ -145,7 +146,8 @@ TEST_CASE("faults on migrating pages: with any buffer size each access is made e
            "iommu.fault_buffer = 1\niommu.pages = 1\niommu.walkers = 1\ngpu.l1_tlb.faulted_pages = 1\n"
            "gpu.l1_tlb.mshrs = 1\ngpu.l2_tlb.mshrs = 1\ngpu.gmmu.pending = 1\ngpu.gmmu.walkers = 1\n",
            "driver.migrations = 1\niommu.fault_buffer = 3\n",
-           // All refused faults are answered at once, and almost nothing else fits at the CPU's port.
+           // All refused faults are answered at the same time, and almost nothing else fits at the CPU's
+           // port.
            "driver.migrations = 1\niommu.fault_buffer = 1\ngpu.gmmu.pending = 1\nfabric.inbound = 1\n"
            "fabric.buffer = \"128 B\"\ngpu.sms = 16\n",
            "driver.fault_latency = \"1ns\"\ndriver.notify_latency = \"1ns\"\n",

@@ -48,7 +48,7 @@ need_packages() {
     >"$log" 2>&1; then
     missing=$(missing_packages $farfault_packages)
     [ -z "$missing" ] && return 0 # only some of the extras were unavailable
-    echo "farfault: these packages could not be installed: ${missing% }; apt-get's words are in $log" >&2
+    echo "farfault: these packages could not be installed: ${missing% }; see $log" >&2
     exit 2
   fi
 }
@@ -65,7 +65,7 @@ need_site_packages() {
   fi
   need_packages $farfault_site
   missing=$(missing_packages $farfault_site)
-  [ -z "$missing" ] || { echo "farfault: these packages could not be installed: ${missing% }; apt-get's words are in build/packages.log" >&2; exit 2; }
+  [ -z "$missing" ] || { echo "farfault: these packages could not be installed: ${missing% }; see build/packages.log" >&2; exit 2; }
 }
 
 # Succeeds if the preset `fuzz` can be built: Clang with libFuzzer and the sanitizers.

@@ -71,15 +71,15 @@ std::vector<ImportCase> cases() {
       {"nccl:nvswitch",
        machine(gpu("1", nvlink("0000:05:00.0", "0x068000")) + pci("0000:05:00.0", "0x068000", "", kNvidia)),
        nvswitch,
-       "the PCIe links of NVSwitches serve management only and are left out: 0000:05:00.0 (class 0x068000)"},
+       "the PCIe links of NVSwitches serve management only and are ignored: 0000:05:00.0 (class 0x068000)"},
       {"nccl:bridge", machine(gpu("1") + pci("0000:05:00.0", "0x068000", "", kNvidia)), one,
-       "bridges of PCI class 0x0680 that no NVLink leads to are left out: 0000:05:00.0 (class 0x068000)"},
+       "bridges of PCI class 0x0680 that no NVLink leads to are ignored: 0000:05:00.0 (class 0x068000)"},
       {"nccl:gpu-class", machine(pci("1", "0x030200") + pci("2", "0x120000", "", kAmd)),
        "2 gpu, 1 cpu | 2 pcie",
        "devices of a GPU's PCI class without a <gpu> element are taken as GPUs: 1 (class 0x030200) and 1 "
        "more"},
       {"nccl:display", machine(gpu("1") + pci("2", "0x030000", "", ids("0x1a03", "0x2000"))), one,
-       "display controllers and accelerators of other vendors than NVIDIA and AMD are left out: 2 (class "
+       "display controllers and accelerators of other vendors than NVIDIA and AMD are ignored: 2 (class "
        "0x030000)"},
       {"nccl:nic-class", machine(gpu("1") + pci("2", "0x020700") + pci("3", "0x028000")),
        "1 gpu, 1 cpu, 2 nic | 3 pcie",
@@ -95,9 +95,9 @@ std::vector<ImportCase> cases() {
        "PCI devices of other classes, with devices below them, are taken as PCIe switches: 2 (class "
        "0x080100)"},
       {"nccl:class-open", machine(gpu("1") + pci("2", "")), one,
-       "PCI devices without a class are left out: 2"},
+       "PCI devices without a class are ignored: 2"},
       {"nccl:other", machine(gpu("1") + pci("2", "0x010802")), one,
-       "PCI devices that are neither GPU, NIC nor switch are left out: 2 (class 0x010802)"},
+       "PCI devices that are neither GPU, NIC nor switch are ignored: 2 (class 0x010802)"},
       {"nccl:gpu-partition",
        machine(pci("1", "0x030200",
                    "<gpu sm=\"107\" mlopart=\"0\">" + nvlink("fffffff:ff:ff.0", "0x068000") +
@@ -127,9 +127,9 @@ std::vector<ImportCase> cases() {
        "the NUMA node of CPUs is not in the file: 'cpu0'"},
       {"nccl:cpu", machine(gpu("1")), one},
       {"nccl:nic-empty", machine(gpu("1") + "<nic/>"), one,
-       "<nic> elements without a PCI slot and a <net> are left out: below 'cpu0'"},
+       "<nic> elements without a PCI slot and a <net> are ignored: below 'cpu0'"},
       {"nccl:nic-fused", machine(gpu("1") + nic("2") + "<nic>" + net("mlx5_0+mlx5_1") + "</nic>"),
-       "1 gpu, 1 cpu, 1 nic | 2 pcie", "NICs that NCCL fused from others are left out: 'mlx5_0+mlx5_1'"},
+       "1 gpu, 1 cpu, 1 nic | 2 pcie", "NICs that NCCL fused from others are ignored: 'mlx5_0+mlx5_1'"},
       {"nccl:nic-repeated",
        system(cpu(gpu("1") + "<nic>" + net("eth0") + "</nic>") +
               cpu("<nic>" + net("eth0") + "</nic>", "numaid=\"1\"")),
@@ -168,11 +168,11 @@ std::vector<ImportCase> cases() {
        "2 gpu, 1 cpu, 2 pcie_switch | 4 pcie", "PCI devices with the same busid are separate devices: c5"},
       {"nccl:busid", machine(gpu("1")), one},
       {"nccl:misplaced", system("<gpu sm=\"80\"/>" + cpu(gpu("1"))), one,
-       "elements where NCCL reads none are left out: <gpu> in <system>"},
+       "elements where NCCL reads none are ignored: <gpu> in <system>"},
       {"nccl:link-self",
        machine(gpu("0000:0a:00.0", nvlink("00000000:0A:00.0", "0x030200", "12")) + gpu("2")),
        "2 gpu, 1 cpu | 2 pcie",
-       "links that lead to the GPU itself (a virtual machine hides the peer) are left out: 'gpu0' (12 to "
+       "links that lead to the GPU itself (a virtual machine hides the peer) are ignored: 'gpu0' (12 to "
        "00000000:0a:00.0)"},
       {"nccl:link-ambiguous", machine(pci("c5", "0x060400") + pci("c5", "0x060400") + amd("1", xgmi("c5"))),
        "f: GPU 1 has a <xgmi> to 'c5', but several devices of the file have that busid"},
@@ -197,7 +197,7 @@ std::vector<ImportCase> cases() {
        "NVLinks of a POWER machine to a PCI bridge lead to the CPU: 'gpu0' (3 to 0004:00:00.0)"},
       {"nccl:link-gpu-missing", machine(gpu("1", nvlink("0000:bd:00.0", "0x030000", "4")) + gpu("2")),
        "2 gpu, 1 cpu | 2 pcie",
-       "links to GPUs that are not in the file are left out: 'gpu0' (4 to 0000:bd:00.0)"},
+       "links to GPUs that are not in the file are ignored: 'gpu0' (4 to 0000:bd:00.0)"},
       {"nccl:link-class-open", machine(gpu("1", nvlink("0000:c4:00.0", ""))), nvswitch,
        "NVLinks to a device that is not in the file and has no class lead to an assumed NVSwitch: 'gpu0' "
        "(18 to "
@@ -207,7 +207,7 @@ std::vector<ImportCase> cases() {
        "(18 to "
        "0000:c4:00.0)"},
       {"nccl:xgmi-missing", machine(amd("1", xgmi("0000:c4:00.0")) + amd("2", "")), "2 gpu, 1 cpu | 2 pcie",
-       "xGMI links to devices that are not in the file are left out: 'gpu0' (1 to 0000:c4:00.0)"},
+       "xGMI links to devices that are not in the file are ignored: 'gpu0' (1 to 0000:c4:00.0)"},
       {"nccl:c2c", machine(gpu("1", "<c2c bw=\"44712\" count=\"10\"/>")), "1 gpu, 1 cpu | 1 pcie, 10 nvlink"},
       {"nccl:pcilink",
        machine(pci("a", "0x060400", gpu("1") + "<pcilink target=\"b\"/>") +
@@ -215,7 +215,7 @@ std::vector<ImportCase> cases() {
        "2 gpu, 1 cpu, 2 pcie_switch | 5 pcie"},
       {"nccl:pcilink-missing", machine(pci("a", "0x060400", gpu("1") + "<pcilink target=\"b\"/>")),
        "1 gpu, 1 cpu, 1 pcie_switch | 2 pcie",
-       "<pcilink> elements to switches that are not in the file are left out: a to b"},
+       "<pcilink> elements to switches that are not in the file are ignored: a to b"},
       {"nccl:pcie-stated", machine(gpu("1")), one, {}, "1 pcie: 70 ns, 31507692307 B/s"},
       {"nccl:pcie-width-open",
        machine(pci("1", "0x030200", "", " link_speed=\"32.0 GT/s PCIe\" link_width=\"255\"")), one,

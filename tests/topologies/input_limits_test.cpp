@@ -117,7 +117,8 @@ TEST_CASE("hostile YAML is rejected by line") {
   CHECK(refusal("a: &a [x, x]\nb: [*a, *a]\n" + head) == "f:2: aliases ('*') are not supported");
   CHECK(refusal(head + "x: " + std::string(100, '[') + std::string(100, ']')) ==
         "f:3: lists and maps nest deeper than 32");
-  CHECK(refusal(head + "x: " + std::string(100'000, '[')) == "f: more than 1000 brackets are open at once");
+  CHECK(refusal(head + "x: " + std::string(100'000, '[')) ==
+        "f: more than 1000 brackets are open at the same time");
   CHECK(refusal(head + "- [a: b\n").find("f:") == 0);
   CHECK(refusal(head + "x: \"\\q\"\n").find("f:3: not valid YAML: ") != std::string::npos);
   CHECK(refusal("switches: x\nblocks:\n") == "f:1: 'switches' must be a map of switches");

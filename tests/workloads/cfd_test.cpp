@@ -182,7 +182,7 @@ TEST_CASE("cfd: a graph gives the elements; one with more than four neighbours i
                   " has 5 neighbours; each vertex is an element of the mesh, with at most 4, one per face");
   CHECK(error_of([] {
           build("cfd", {{"block", "100"}});
-        }) == "block = 100: must be a multiple of the warp width, 32");
+        }) == "block = 100 must be a multiple of the warp width, 32");
 }
 
 TEST_CASE("cfd: runs on a real mesh") {

@@ -47,7 +47,8 @@ TEST_CASE("exchange, all to all: every byte is accessed once, and every part by 
   }
 }
 
-TEST_CASE("exchange, pair: the blocks of one part write all of another part once, other blocks end at once") {
+TEST_CASE(
+    "exchange, pair: the blocks of one part write all of another part once, other blocks end immediately") {
   auto const w = build("exchange", {{"bytes", "96KiB"},
                                     {"parts", "3"},
                                     {"pattern", "pair"},
@@ -78,12 +79,12 @@ TEST_CASE("exchange: the first kernel accesses each page of a part from that par
 TEST_CASE("exchange: invalid parameters are rejected in one sentence") {
   auto const refusal = [](Settings s) { return error_of([&] { build("exchange", s); }); };
   CHECK(refusal({{"bytes", "20KiB"}}) ==
-        "bytes = 20 KiB: must be a multiple of parts x memory.page_size, 16 KiB");
-  CHECK(refusal({{"pattern", "pair"}, {"to", "4"}}) == "to = 4: must be below parts, 4");
-  CHECK(refusal({{"pattern", "pair"}, {"from", "9"}}) == "from = 9: must be below parts, 4");
-  CHECK(refusal({{"pattern", "pair"}, {"from", "1"}}) == "to = 1: must differ from `from`");
-  CHECK(refusal({{"bytes_per_lane", "3"}}) == "bytes_per_lane = 3: must be 1, 2, 4, 8 or 16");
-  CHECK(refusal({{"block", "96"}}) == "block = 96: must be a multiple of 64");
+        "bytes = 20 KiB must be a multiple of parts x memory.page_size, 16 KiB");
+  CHECK(refusal({{"pattern", "pair"}, {"to", "4"}}) == "to = 4 must be below parts, 4");
+  CHECK(refusal({{"pattern", "pair"}, {"from", "9"}}) == "from = 9 must be below parts, 4");
+  CHECK(refusal({{"pattern", "pair"}, {"from", "1"}}) == "to = 1 must differ from `from`");
+  CHECK(refusal({{"bytes_per_lane", "3"}}) == "bytes_per_lane = 3 must be 1, 2, 4, 8 or 16");
+  CHECK(refusal({{"block", "96"}}) == "block = 96 must be a multiple of 64");
 }
 
 }  // namespace farfault::workloads::exchange_test

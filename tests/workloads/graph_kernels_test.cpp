@@ -116,10 +116,10 @@ TEST_CASE("bfs: a warp that finds a vertex sets the flag once, and the last leve
 TEST_CASE("bfs: a source outside the graph and a block of incomplete warps are rejected") {
   CHECK(error_of([] {
           build("bfs", {{"rmat.scale", "8"}, {"source", "256"}});
-        }) == "source = 256: must be a vertex of the graph, 0 to 255");
+        }) == "source = 256 must be a vertex of the graph, 0 to 255");
   CHECK(error_of([] {
           build("bfs", {{"rmat.scale", "8"}, {"block", "48"}});
-        }) == "block = 48: must be a multiple of the warp width, 32");
+        }) == "block = 48 must be a multiple of the warp width, 32");
 }
 
 TEST_CASE("bfs: a path with so many levels that the frontiers would take gigabytes is rejected") {

@@ -311,15 +311,15 @@ TEST_CASE("graphbig: invalid parameters and graphs are rejected") {
     return error_of([&] { build(name, settings); });
   };
   CHECK(refusal("bfs_tf", {{"rmat.scale", "8"}, {"source", "256"}}) ==
-        "source = 256: must be a vertex of the graph, 0 to 255");
+        "source = 256 must be a vertex of the graph, 0 to 255");
   CHECK(refusal("bfs_twc", {{"rmat.scale", "8"}, {"block", "48"}}) ==
-        "block = 48: must be a multiple of the warp width, 32");
+        "block = 48 must be a multiple of the warp width, 32");
   for (std::string const name : {"kcore", "gc_ttc", "gc_dtc"})
     CHECK(refusal(name, {{"rmat.scale", "8"}, {"undirected", "false"}}) ==
-          "undirected = false: must be true, because the graph is directed and the algorithm needs an "
+          "undirected = false must be true, because the graph is directed and the algorithm needs an "
           "undirected graph");
   CHECK(refusal("gc_dtc", {{"rmat.scale", "8"}, {"worklist", "255"}}) ==
-        "worklist = 255: must be 0 or at least the number of vertices, 256");
+        "worklist = 255 must be 0 or at least the number of vertices, 256");
   CHECK(refusal("bc", {{"rmat.scale", "16"}, {"rmat.edge_factor", "1"}, {"roots", "65536"}}) ==
         "bc: 65536 searches need more than 1 GiB of host memory, the maximum; use a smaller graph");
   TempFile const file("path.txt", path_of(530'000));

@@ -80,8 +80,8 @@ TEST_CASE(
 }
 
 TEST_CASE("sgemm_parboil: a side that is not a multiple of the tile is rejected") {
-  CHECK(error_of([] { build("sgemm_parboil", {{"m", "192"}}); }) == "m = 192: must be a multiple of 128");
-  CHECK(error_of([] { build("sgemm_parboil", {{"k", "12"}}); }) == "k = 12: must be a multiple of 8");
+  CHECK(error_of([] { build("sgemm_parboil", {{"m", "192"}}); }) == "m = 192 must be a multiple of 128");
+  CHECK(error_of([] { build("sgemm_parboil", {{"k", "12"}}); }) == "k = 12 must be a multiple of 8");
 }
 
 TEST_CASE("laplace3d: a block has read all neighbours of every written node before the barrier") {
@@ -151,7 +151,7 @@ TEST_CASE(
 TEST_CASE("laplace3d: rows padded to a size that is not a power of two are rejected") {
   CHECK(error_of([] {
           build("laplace3d", {{"row_alignment", "48 B"}});
-        }) == "row_alignment = 48 B: must be a power of two");
+        }) == "row_alignment = 48 B must be a power of two");
 }
 
 TEST_CASE("stencil3d: a block has read the whole stencil of every written element") {
@@ -240,8 +240,8 @@ TEST_CASE(
 }
 
 TEST_CASE("stencil3d: a side that is not a multiple of the tile is rejected") {
-  CHECK(error_of([] { build("stencil3d", {{"x", "100"}}); }) == "x = 100: must be a multiple of 32");
-  CHECK(error_of([] { build("stencil3d", {{"y", "100"}}); }) == "y = 100: must be a multiple of 8");
+  CHECK(error_of([] { build("stencil3d", {{"x", "100"}}); }) == "x = 100 must be a multiple of 32");
+  CHECK(error_of([] { build("stencil3d", {{"y", "100"}}); }) == "y = 100 must be a multiple of 8");
 }
 
 }  // namespace farfault::workloads::grids_test

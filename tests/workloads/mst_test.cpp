@@ -295,7 +295,7 @@ TEST_CASE("mst: a directed graph is rejected") {
       error_of([] {
         build("mst", {{"undirected", "false"}, {"rmat.scale", "5"}});
       }) ==
-      "undirected = false: must be true, because the graph is directed and the algorithm needs an undirected "
+      "undirected = false must be true, because the graph is directed and the algorithm needs an undirected "
       "graph");
 }
 

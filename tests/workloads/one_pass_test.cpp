@@ -214,7 +214,7 @@ TEST_CASE("scalar_product: loads, barriers and uses match the loops") {
   CHECK(build("scalar_product", {}).footprint() == (8 << 20) + 1024);
   CHECK(error_of([] {
           build("scalar_product", {{"length", "1000"}});
-        }) == "length = 1000: must be a multiple of 64");
+        }) == "length = 1000 must be a multiple of 64");
 }
 
 }  // namespace farfault::workloads::one_pass_test

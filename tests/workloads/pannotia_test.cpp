@@ -146,7 +146,7 @@ TEST_CASE("mis: on a hand-made graph each access matches the algorithm") {
   TempFile const file("hand.graph", kHandGraph);
   auto const w = build("mis", {{"graph", file.path()}});
   // Among the first three vertices the second has the minimum number; the fourth has a greater one than the
-  // third, its only neighbour, and joins in the second round; the fifth has no edges and joins at once.
+  // third, its only neighbour, and joins in the second round; the fifth has no edges and joins immediately.
   auto const numbers = vertex_numbers(5, 1);
   CHECK(numbers[1] < std::min(numbers[0], numbers[2]));
   CHECK(numbers[2] < numbers[3]);
@@ -358,7 +358,7 @@ TEST_CASE("mis, color: a directed graph is rejected") {
     CHECK(error_of([&] {
             build(name, {{"undirected", "false"}, {"rmat.scale", "5"}});
           }) ==
-          "undirected = false: must be true, because the graph is directed and the algorithm needs an "
+          "undirected = false must be true, because the graph is directed and the algorithm needs an "
           "undirected graph");
 }
 

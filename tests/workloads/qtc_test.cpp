@@ -282,7 +282,7 @@ TEST_CASE("qtc: kernels, blocks and the accesses of the small kernels follow fro
 TEST_CASE("qtc: a point with more neighbours than a block keeps in registers is rejected") {
   CHECK(error_of([] {
           build("qtc", {{"points", "1000"}, {"threshold", "20"}});
-        }).starts_with("threshold = 20: must be lower, because a point has 9"));
+        }).starts_with("threshold = 20 must be lower, because a point has 9"));
   CHECK(error_of([] {
           build("qtc", {{"points", "1000"}, {"threshold", "20"}});
         }).ends_with(" neighbours within it, more than the 768 that a block keeps in registers"));

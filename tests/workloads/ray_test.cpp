@@ -172,7 +172,7 @@ TEST_CASE("ray: the image's size gives blocks and pixels, and no ray exceeds the
 }
 
 TEST_CASE("ray: an image with a fractional number of blocks is rejected") {
-  CHECK(error_of([] { build("ray", {{"height", "100"}}); }) == "height = 100: must be a multiple of 8");
+  CHECK(error_of([] { build("ray", {{"height", "100"}}); }) == "height = 100 must be a multiple of 8");
 }
 
 }  // namespace farfault::workloads::ray_test

@@ -148,7 +148,7 @@ TEST_CASE("sad: blocks and accesses follow from the frame's size") {
 TEST_CASE("sad: a frame with a fractional number of macroblocks is rejected") {
   CHECK(error_of([] {
           build("sad", {{"width", "100"}});
-        }) == "width = 100: must be a multiple of 16, the side of a macroblock");
+        }) == "width = 100 must be a multiple of 16, the side of a macroblock");
 }
 
 }  // namespace farfault::workloads::sad_test

@@ -338,7 +338,7 @@ TEST_CASE("backprop: warps without an adding row do not access shared memory whe
 }
 
 TEST_CASE("backprop: inputs that are not a multiple of the block are rejected") {
-  CHECK(error_of([] { build("backprop", {{"inputs", "100"}}); }) == "inputs = 100: must be a multiple of 16");
+  CHECK(error_of([] { build("backprop", {{"inputs", "100"}}); }) == "inputs = 100 must be a multiple of 16");
 }
 
 }  // namespace farfault::workloads::srad_test

@@ -151,10 +151,10 @@ TEST_CASE("streamcluster: accesses and barriers follow from points, dimensions a
 TEST_CASE("streamcluster: incompatible parameters are rejected") {
   CHECK(error_of([] {
           build("streamcluster", {{"points", "1000"}});
-        }) == "points = 1000: must be a multiple of block, 512");
+        }) == "points = 1000 must be a multiple of block, 512");
   CHECK(error_of([] {
           build("streamcluster", {{"fewest", "30"}});
-        }) == "fewest = 30: must not exceed the maximum, most = 20");
+        }) == "fewest = 30 must not exceed the maximum, most = 20");
 }
 
 }  // namespace farfault::workloads::streamcluster_test

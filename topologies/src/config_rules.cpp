@@ -215,9 +215,9 @@ void MachineConfig::check(Config& config) const {
   rules.need(page == 4096 || page == 64 * 1024 || page == 2 * 1024 * 1024, "memory.page_size",
              "must be 4KiB, 64KiB or 2MiB");
   auto pages = memory;
-  bool const goes_by_size = pages.has_large_pages() || pages.coalesces() || pages.has_large_frames() ||
-                            memory.fragmentation_index > 0;
-  if (goes_by_size && !check_large_pages(config)) {
+  bool const uses_large_pages = pages.has_large_pages() || pages.coalesces() || pages.has_large_frames() ||
+                                memory.fragmentation_index > 0;
+  if (uses_large_pages && !check_large_pages(config)) {
     pages.large_pages = "none";
     pages.page_sizes = MemoryParams{}.page_sizes;
   }
@@ -226,8 +226,8 @@ void MachineConfig::check(Config& config) const {
   rules.interleave("gpu.l2_cache.interleave", l2_cache.interleave, gpu.line_bytes, ByteSize{of_page},
                    "a large page (memory.large_page_size)");
   rules.need(l2_cache.interleave.bytes * l2_cache.slices <= dram.capacity.bytes, "gpu.l2_cache.interleave",
-             "times gpu.l2_cache.slices, " + std::to_string(l2_cache.slices) +
-                 ", must not exceed gpu.dram.capacity, " + to_text(dram.capacity));
+             "must not exceed gpu.dram.capacity / gpu.l2_cache.slices, " + to_text(dram.capacity) + " / " +
+                 std::to_string(l2_cache.slices));
   bool const shared = rules.dram("gpu.dram", dram, gpu_memory(), "gpu.l2_cache.slices", gpu.line_bytes);
   if (rules.dram("cpu.dram", cpu_dram, cpu_memory(), "cpu.llc.slices", gpu.line_bytes))
     rules.queues("cpu.dram", cpu_dram, cpu_memory());

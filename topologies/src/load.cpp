@@ -62,7 +62,7 @@ Machine load_machine(std::string const& file_or_name, LinkDefaults const& defaul
     machine.format = "builtin";
     return machine;
   }
-  if (!is_there(file_or_name)) {
+  if (!exists(file_or_name)) {
     auto const names = builtin_machines();
     auto const near = nearest_name(file_or_name, names);
     std::string list;

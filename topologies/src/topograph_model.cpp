@@ -277,7 +277,7 @@ void check_brackets(std::string_view text, std::string const& where) {
     if ((c == ']' || c == '}') && open > 0) --open;
     if (open > kMaxOpenBrackets)
       throw UserError(where + ": more than " + std::to_string(kMaxOpenBrackets) +
-                      " brackets are open at once");
+                      " brackets are open at the same time");
   }
 }
 

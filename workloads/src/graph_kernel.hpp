@@ -2,23 +2,11 @@
 // Graph kernels of GraphBIG's GPU suite as instruction streams. The accesses of a kernel to one vertex and
 // the mapping of vertices to threads are separate.
 //
-// A Visit defines the accesses and groups of computation of a kernel (tables of Steps) and their addresses:
-//   begin   per warp, before it checks for work; the same address for all lanes
-//   head    per item (a vertex, or an entry of a work list)
-//   row     per item for which visits() is true: the ends of its row, and its own properties
-//   edge    per edge of visited(item), for these items
-//   tail    per item of this kind, at its end
-//   finish  per thread of a warp that had work, at the end, and `push` for each of its pushes()
-// (the last two only if warps share items). An address of kNone means that a thread does not access memory.
-//
-// ThreadCentric assigns each item to a thread: the lanes of a warp process their rows in lockstep until none
-// of them has edges left. WarpCentric assigns `chunk` items to each 32 threads, which process one item after
-// the other and read its edges side by side; one lane reads the values that all of them need. GraphBIG
-// numbers these warps of 32 by the thread's number in the grid: a wavefront of 64 holds two of them, and with
-// a block size that is not a multiple of 32 a warp of the machine may hold parts of two.
-//
-// The instruction of a step is found by counting the lengths of rows: nothing is stored per step. Atomics are
-// modelled as in traces: with a result as a load, without one as a store.
+// - A Visit defines the accesses and groups of computation of a kernel, as tables of Steps.
+// - ThreadCentric assigns each item (a vertex, or an entry of a work list) to a thread; WarpCentric assigns
+//   `chunk` items to each 32 threads.
+// - The instruction of a step is found by counting the lengths of rows: nothing is stored per step.
+// - Atomics are modelled as in traces: with a result as a load, without one as a store.
 #pragma once
 
 #include <array>
@@ -82,7 +70,15 @@ struct Row {
   std::uint64_t count;
 };
 
-// Defaults of a Visit.
+// Defaults of a Visit: tables of Steps, and for each table the function that returns a Step's address (kNone:
+// the thread does not access memory).
+//   begin   per warp, before it checks for work; the same address for all lanes
+//   head    per item
+//   row     per item for which visits() is true: the ends of its row, and its own properties
+//   edge    per edge of visited(item), for these items
+//   tail    per item of this kind, at its end
+//   finish  per thread of a warp that had work, at the end (WarpCentric only)
+//   push    per push of a thread, pushes() in all, after `finish` (WarpCentric only)
 struct Visit {
   static constexpr std::uint32_t arguments = 4;  // scalar loads
   static constexpr std::array<Step, 0> begin{}, head{}, row{}, edge{}, tail{}, finish{}, push{};
@@ -121,6 +117,8 @@ void play(Step const& s, std::uint64_t lanes, WarpInstruction& out, Address addr
   set_access(out, s.op, s.bytes, taking, s.wait);
 }
 
+// Each item has a thread: the lanes of a warp process their rows in lockstep until none of them has edges
+// left.
 template <class V>
 class ThreadCentric final : public LinearKernel {
  public:
@@ -171,6 +169,10 @@ class ThreadCentric final : public LinearKernel {
   V visit_;
 };
 
+// Each 32 threads process their items one after the other and read the edges of an item side by side; one
+// lane reads the values that all of them need. GraphBIG numbers these warps of 32 by the thread's number in
+// the grid: a wavefront of 64 holds two of them, and with a block size that is not a multiple of 32 a warp of
+// the machine may hold parts of two.
 template <class V>
 class WarpCentric final : public LinearKernel {
  public:

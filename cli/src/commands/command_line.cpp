@@ -20,9 +20,19 @@ namespace {
 std::string sentence_of(std::string_view message) {
   auto text = one_line(message);
   while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
-  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z' && (text.size() < 2 || text[1] >= 'a'))
+  bool const is_word = text.size() < 2 || text[1] >= 'a' || text[1] == ' ';  // not an acronym
+  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z' && is_word)
     text[0] = static_cast<char>(text[0] - 'A' + 'a');
   return text;
+}
+
+// "missing argument CONFIG (TOML file, or name of a preset)": the first required argument that is missing.
+std::string missing_argument(CLI::App const& command) {
+  for (auto const* option : command.get_options())
+    if (option->get_required() && option->count() == 0)
+      return "missing argument " + option->get_type_name() + " (" + sentence_of(option->get_description()) +
+             ")";
+  return "missing argument";
 }
 
 // "farfault 0.1.0 (commit 9f2c..., with changes)"; without a checkout, only the version.
@@ -82,6 +92,9 @@ class Program {
     } catch (CLI::Success const& e) {  // --help, --version
       app_.exit(e, out_, err);
       return kDone;
+    } catch (CLI::RequiredError const&) {  // only commands have required arguments
+      auto const* const command = app_.get_subcommands().at(0);
+      throw UserError(missing_argument(*command) + "; see farfault " + command->get_name() + " --help");
     } catch (CLI::ParseError const& e) {
       auto const chosen = app_.get_subcommands();
       auto const command = chosen.empty() ? std::string() : " " + chosen[0]->get_name();

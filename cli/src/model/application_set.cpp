@@ -143,7 +143,7 @@ void ApplicationSet::name_tables(Config& config, std::vector<workloads::Workload
                           std::ranges::find(known, name, &workloads::WorkloadInfo::name) != known.end();
     if (is_meant && !is_name(name))
       mistake =
-          "'" + shown(name) + "' is not a valid name; use letters, digits, '_' and '-', not digits alone";
+          "'" + shown(name) + "' is not a valid name; use letters, digits, '_' and '-', not only digits";
     else if (first != places.end())
       mistake = "application '" + shown(name) + "' already exists" + placed(first->second);
     bool const good = mistake.empty() && is_name(name);
@@ -156,7 +156,7 @@ void ApplicationSet::name_tables(Config& config, std::vector<workloads::Workload
     if (!good) continue;
     places[name] = config.where(one.key);
     if (auto const other = config.peek(one.key + ".name"); other && other->value != name) {
-      config.refuse(one.key + ".name", one.key + ".name: must be the name of its table");
+      config.refuse_value(one.key + ".name", "must be the name of its table");
       config.forget(one.key + ".name");
     }
   }
@@ -250,7 +250,7 @@ void ApplicationSet::share(Config& config, std::uint32_t gpus, std::uint32_t sms
   for (auto& one : all_) {
     auto const refuse = [&](std::string const& name, std::string const& value, std::string const& rule) {
       auto const key = one.key + "." + name;
-      config.refuse(key, key + " = " + shown(value) + ": " + rule);
+      config.refuse(key, invalid_value(key, shown(value), rule));
       are_known = false;
     };
     if (one.gpus.is_list() && gpus > 0) {
@@ -349,9 +349,8 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
       workloads_.push_back(one.builder->build(context));
     } catch (workloads::ParameterError const& e) {
       auto const table = one.key + "." + one.params.workload + ".";
-      auto const value = config.where(table + e.name());
-      auto const where = value.empty() ? config.where(one.key) : value;
-      throw UserError((where.empty() ? "" : where + ": ") + table + e.what());
+      auto const key = table + e.name();
+      throw UserError(config.with_place(config.where(key).empty() ? one.key : key, table + e.what()));
     } catch (UserError const& e) {
       if (!listed_) throw;
       throw UserError("application '" + one.params.name + "': " + e.what());
@@ -363,7 +362,7 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
     check_overlap(config, workloads_.size() - 1, context.page_bytes);
     if (workload.kernel_count() * std::uint64_t{one.params.repeats} >= Applications::kMaxLaunches)
       throw UserError(
-          fmt::format("{}.repeats = {}: must be at most {}; each execution launches {} kernels, and the "
+          fmt::format("{}.repeats = {} must be at most {}; each execution launches {} kernels, and the "
                       "total must be below {}",
                       one.key, one.params.repeats, (Applications::kMaxLaunches - 1) / workload.kernel_count(),
                       workload.kernel_count(), Applications::kMaxLaunches));
@@ -418,14 +417,14 @@ void ApplicationSet::check_overlap(Config const& config, std::size_t application
     auto const& mine = low.application == application ? low : high;
     auto const& other = low.application == application ? high : low;
     auto const key = all_[application].key + ".space";
-    auto const where = config.where(key);
-    throw UserError(
-        fmt::format("{}{} = {}: buffer '{}' of application '{}' (pages from {:#x} to {:#x}) overlaps buffer "
+    throw UserError(config.with_place(
+        key,
+        fmt::format("{} = {}: buffer '{}' of application '{}' (pages from {:#x} to {:#x}) overlaps buffer "
                     "'{}' of application '{}' (pages from {:#x} to {:#x}); give the applications different "
                     "values of space",
-                    where.empty() ? "" : where + ": ", key, all_[application].params.space, shown(*mine.name),
-                    all_[application].params.name, mine.base, mine.end - 1, shown(*other.name),
-                    all_[other.application].params.name, other.base, other.end - 1));
+                    key, all_[application].params.space, shown(*mine.name), all_[application].params.name,
+                    mine.base, mine.end - 1, shown(*other.name), all_[other.application].params.name,
+                    other.base, other.end - 1)));
   }
 }
 

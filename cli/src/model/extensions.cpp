@@ -15,7 +15,7 @@ namespace {
 void check_name(std::string const& kind, std::string const& name, std::vector<std::string> const& taken,
                 std::vector<std::string> const& given) {
   auto const what = kind + " '" + shown(name) + "'";
-  if (!is_key(name)) throw UserError(what + ": a name may hold only letters, digits, '_' and '-'");
+  if (!is_key(name)) throw UserError(what + ": a name may contain only letters, digits, '_' and '-'");
   if (std::ranges::find(taken, name) != taken.end())
     throw UserError(what + ": Farfault has a built-in one with this name");
   if (std::ranges::count(given, name) != 1) throw UserError(what + " is added twice");

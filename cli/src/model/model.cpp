@@ -43,7 +43,7 @@ Model::Model(RunOptions const& options, std::vector<std::string> const& variable
   config.may_vary(variable);
   ApplicationSet::prepare(config);
   auto const preset = extensions.find_preset(path);
-  bool const there = is_there(path);
+  bool const there = exists(path);
   if (!there && !preset && path.find_first_of("./") == std::string::npos)
     throw UserError("'" + path + "' is neither a file nor a preset (" + known_presets(extensions) + ")");
   if (!there && preset)
@@ -181,7 +181,7 @@ std::string Model::path_of(std::string const& key, std::string const& name) cons
   auto const names = topologies::builtin_machines();
   if (key == "machine.topology" && std::find(names.begin(), names.end(), name) != names.end()) return name;
   auto const relative = std::filesystem::path(folder_of(key)) / name;
-  return is_there(relative.string()) ? relative.string() : name;
+  return exists(relative.string()) ? relative.string() : name;
 }
 
 }  // namespace farfault::cli

@@ -31,7 +31,7 @@ class StopSignals {
   std::array<HandledSignal, 5> handled_;
 };
 
-// During its lifetime, and without a StopSignals object, the same signals end the program at once with
+// During its lifetime, and without a StopSignals object, the same signals end the program immediately with
 // `exit_code`, and with a message if `verbose`: no state exists yet that could be saved.
 class EarlySignals {
  public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private: event density of MPI ranks, and the advice for a run whose ranks mostly wait for each other.
 //
-// Guarantees: passive; a run is judged by counts of events and exchanges alone, never by wall-clock time. An
+// Guarantees: passive; a run is judged only by counts of events and exchanges, never by wall-clock time. An
 // exchange takes a few microseconds, more if ranks share cores: the time of some tens of events.
 #pragma once
 

@@ -59,7 +59,7 @@ void check_is(std::string const& path, std::string const& option, char const* ki
   std::error_code error;
   bool const empty = std::filesystem::file_size(path, error) == 0;
   bool const link = std::filesystem::is_symlink(path, error);  // refused when it is opened
-  if (!is_there(path) || error || empty || link || is_of_kind(path)) return;
+  if (!exists(path) || error || empty || link || is_of_kind(path)) return;
   auto const what =
       option.find("'" + path + "'") == option.npos ? "'" + path + "', a file" : std::string("a file");
   throw UserError(option + " would overwrite " + what + " that is not " + kind +
@@ -142,7 +142,7 @@ void check_paths(RunOptions const& options, std::vector<ReadFile> const& inputs)
   }
   for (auto const& r : read)
     for (auto const& w : written)
-      if (is_there(r.path) && same_file(w.path, r.path) && !may_replace(options, w.path, r))
+      if (exists(r.path) && same_file(w.path, r.path) && !may_replace(options, w.path, r))
         throw UserError(w.option + " would overwrite " + r.what + " '" + r.path + "'");
   check_output_place(options);
   if (!options.checkpoint.empty()) check_checkpoint_place(options);

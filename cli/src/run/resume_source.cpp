@@ -24,7 +24,7 @@ std::string why_unusable(std::string const& path, std::optional<Checkpoint>& int
 ResumeSource find_resume_source(std::string const& asked, std::string const& written) {
   auto const previous = previous_checkpoint(asked);
   ResumeSource source{{}, asked, {}};
-  if (!is_there(asked) && !is_there(previous)) {
+  if (!exists(asked) && !exists(previous)) {
     if (written.empty() || !same_file(asked, written))
       throw UserError("checkpoint " + asked + " cannot be read: neither this file nor " + previous +
                       " exists");
@@ -32,9 +32,9 @@ ResumeSource find_resume_source(std::string const& asked, std::string const& wri
     return source;
   }
   auto const why =
-      is_there(asked) ? why_unusable(asked, source.checkpoint) : "checkpoint " + asked + " is missing";
+      exists(asked) ? why_unusable(asked, source.checkpoint) : "checkpoint " + asked + " is missing";
   if (source.checkpoint) return source;
-  if (!is_there(previous)) throw UserError(why + kRemedy);
+  if (!exists(previous)) throw UserError(why + kRemedy);
   auto const why_previous = why_unusable(previous, source.checkpoint);
   if (!source.checkpoint) throw UserError(why + "; " + why_previous + kRemedy);
   source.path = previous;

@@ -141,10 +141,8 @@ std::vector<ShownFigure> figures_shown(RunsCompared const& c, std::size_t most) 
     return shown;
   }
   auto const what = [](ComparedFigure const* f) { return std::tie(f->scope, f->name, f->unit, f->values); };
-  auto const comes_before = [&](ComparedFigure const* a, ComparedFigure const* b) {
-    return what(a) < what(b);
-  };
-  std::map<ComparedFigure const*, std::size_t, decltype(comes_before)> places(comes_before);  // in `shown`
+  auto const precedes = [&](ComparedFigure const* a, ComparedFigure const* b) { return what(a) < what(b); };
+  std::map<ComparedFigure const*, std::size_t, decltype(precedes)> places(precedes);  // in `shown`
   for (auto const* f : all) {
     auto const [at, is_new] = places.try_emplace(f, shown.size());
     if (is_new)

@@ -20,7 +20,7 @@ using analysis::Bound;
 using analysis::Explanation;
 
 constexpr double kShown = 0.01;   // smaller shares are summed up
-constexpr double kSome = 0.0005;  // smaller sums are left out
+constexpr double kSome = 0.0005;  // smaller sums are not shown
 constexpr double kHalf = 0.5;     // a less busy resource is not a bottleneck by itself
 constexpr char const* kIdle = "sm_idle_time";
 constexpr std::size_t kNameWidth = 44;

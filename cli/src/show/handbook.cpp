@@ -71,6 +71,20 @@ bool abbreviates(std::string const& word, std::string const& name) {
   return before == '.' || before == '/';
 }
 
+// Lower case, with a hyphen for each run of other characters than letters and digits, as Sphinx forms
+// anchors.
+std::string anchor_of(std::string_view name) {
+  std::string anchor;
+  for (char const c : lower_case(std::string(name))) {
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+      anchor += c;
+    else if (!anchor.empty() && anchor.back() != '-')
+      anchor += '-';
+  }
+  if (anchor.ends_with('-')) anchor.pop_back();
+  return anchor;
+}
+
 [[noreturn]] void refuse(std::string const& word, std::vector<DefinedName> const& names,
                          std::string const& folder) {
   std::vector<std::string> known;
@@ -118,6 +132,16 @@ std::vector<std::string> handbook_places(std::string const& folder, std::string 
   if (found.size() == 1) return {found[0].place};
   for (auto const& n : found) places.push_back(fmt::format("{:<{}}  {}", n.name, widest, n.place));
   return places;
+}
+
+std::string parameter_page(std::string_view key) {
+  // Each component of a GPU or CPU has a page: gpu.l1_tlb.compressed.ratio is on the page of gpu.l1_tlb.
+  auto section = key.substr(0, key.rfind('.'));
+  auto end = section.find('.');
+  if (end != section.npos && (section.starts_with("gpu.") || section.starts_with("cpu.")))
+    end = section.find('.', end + 1);
+  section = section.substr(0, end);
+  return "reference/parameters/" + anchor_of(section) + ".html#" + anchor_of(key);
 }
 
 bool open_in_browser(std::string const& page) {

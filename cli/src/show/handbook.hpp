@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace farfault::cli {
@@ -19,6 +20,11 @@ std::string handbook_folder(std::string const& program);
 // place of the name or, of several names, a line "NAME  PLACE" for each. Throws UserError if the handbook
 // does not define it.
 std::vector<std::string> handbook_places(std::string const& folder, std::string const& word);
+
+// The page and anchor of the parameter `key` in the handbook's folder, such as
+// "reference/parameters/gpu-l2-tlb.html#gpu-l2-tlb-entries". The build of the handbook writes the parameters
+// to these pages.
+std::string parameter_page(std::string_view key);
 
 // Shows a page in the user's browser. False without a display or xdg-open.
 bool open_in_browser(std::string const& page);

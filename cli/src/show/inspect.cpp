@@ -70,7 +70,7 @@ std::string description(std::string const& file, InspectForm form, InputLimits c
                         topologies::MachineFormats const& more) {
   std::error_code error;
   auto const status = fs::status(file, error);
-  if (!is_there(file)) {
+  if (!exists(file)) {
     auto const names = topologies::builtin_machines();
     if (std::find(names.begin(), names.end(), file) != names.end()) return topology(file, form, limits, more);
     auto const near = nearest_name(file, names);

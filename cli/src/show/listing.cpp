@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "handbook.hpp"
 #include "listing_layout.hpp"
 
 namespace farfault::cli {
@@ -63,10 +64,11 @@ ListedItem item_of(ParameterSections::Section const& section, Param const& p, st
   for (auto const& c : p.choices) {
     std::string all;
     for (auto const& name : parameters_of(section, p, c, dependents)) all += (all.empty() ? "" : ", ") + name;
-    if (!all.empty()) item.properties.emplace_back("Parameters", all);
+    if (!all.empty()) item.properties.emplace_back("Parameters", c.name + ": " + all);
   }
   for (auto const& condition : conditions_of(section, p))
     item.properties.emplace_back("Only with", condition);
+  item.properties.emplace_back("Page", parameter_page(key));
   return item;
 }
 
@@ -80,7 +82,8 @@ Json json_of(ParameterSections::Section const& section, Param const& p, std::str
                  {"range", p.range},
                  {"text", p.text},
                  {"source", p.source},
-                 {"only_with", conditions_of(section, p)}};
+                 {"only_with", conditions_of(section, p)},
+                 {"page", parameter_page(key)}};
   for (auto const& c : p.choices)
     object["choices"].push_back(
         {{"name", c.name}, {"text", c.text}, {"parameters", parameters_of(section, p, c, dependents)}});

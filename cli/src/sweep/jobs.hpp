@@ -59,7 +59,7 @@ class Jobs {
   bool full() const { return children_.size() >= at_a_time_; }
   std::size_t running() const { return children_.size(); }
   // Standard error of the child is written to the file `log`, standard output is discarded. The child locks
-  // the log during its lifetime: a job whose log is locked by another process ends at once, as `taken`.
+  // the log during its lifetime: a job whose log is locked by another process ends immediately, as `taken`.
   // Throws RunError if no process can be started.
   void start(std::size_t number, std::string const& log, std::function<int(LastLine const&)> const& body);
   // Waits until a child has ended, a signal has been received, or `seconds` have passed.

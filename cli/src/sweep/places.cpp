@@ -48,7 +48,7 @@ bool is_script_of_sweep(std::string const& script) {
 // Empty or unreadable files hold no data to lose; links and devices are refused elsewhere.
 bool is_nonempty(std::string const& path) {
   std::error_code error;
-  return is_there(path) && fs::is_regular_file(fs::symlink_status(path, error)) &&
+  return exists(path) && fs::is_regular_file(fs::symlink_status(path, error)) &&
          fs::file_size(path, error) != 0 && !error;
 }
 
@@ -149,7 +149,7 @@ void check_folder(std::string const& folder) {
   check_replaceable(table_path(folder));
   check_replaceable(csv_path(folder));
   bool const ours = results::looks_like_sweep(table_path(folder));
-  if (is_there(table_path(folder)) && !ours)
+  if (exists(table_path(folder)) && !ours)
     throw UserError("the sweep would overwrite '" + one_line(table_path(folder)) +
                     "', which is not the table of a sweep");
   for (auto const& csv : {csv_path(folder), spread_path(folder)}) refuse_foreign(csv, is_table_of_sweep);

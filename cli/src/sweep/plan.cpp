@@ -81,9 +81,10 @@ std::string RunIdentity::name() const {
 std::string RunIdentity::why_not_in(results::SweptRun const& run) const {
   if (run.end_reason != "completed" || run.result_digest.empty()) return "the existing result is incomplete";
   auto const commit = program_commit();
-  bool const tells_all = !extended_ && commit.find_first_not_of("0123456789abcdef") == commit.npos;
+  bool const commit_identifies_build =
+      !extended_ && commit.find_first_not_of("0123456789abcdef") == commit.npos;
   if (run.farfault_version != FARFAULT_VERSION || run.commit != commit ||
-      (!tells_all && run.build != build_id()))
+      (!commit_identifies_build && run.build != build_id()))
     return "the existing result is from a different farfault version";
   constexpr char const* kOthers = "the existing result is from a different configuration or input file";
   auto const& inputs = model_.inputs;
@@ -132,7 +133,7 @@ std::string Plan::base_of(Settings const& settings, std::size_t run) const {
   auto& known = bases_[name];
   if (!known.empty()) return known;
   auto const file = (std::filesystem::path(study_.path).parent_path() / name).string();
-  if (is_there(file)) return known = file;
+  if (exists(file)) return known = file;
   auto const& extensions = options_.extensions;
   if (extensions.find_preset(name)) return known = name;
   std::string presets;
@@ -211,7 +212,7 @@ void Plan::add(std::size_t run, Settings const& settings, Model const& model) {
 
 void Plan::look_for(std::size_t run, RunIdentity const& identity) {
   auto const path = result_path(folder_, identity.name());
-  if (is_there(path)) {
+  if (exists(path)) {
     std::string why_not;
     try {
       auto const there = results::read_swept_run(path);

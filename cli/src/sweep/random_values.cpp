@@ -23,7 +23,7 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// ratio to the power of bits / 2^32, by square roots and products alone: both are correctly rounded on every
+// ratio to the power of bits / 2^32, by only square roots and products: both are correctly rounded on every
 // machine.
 double power(double ratio, std::uint64_t bits) {
   double result = 1;

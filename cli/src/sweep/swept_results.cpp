@@ -37,7 +37,7 @@ std::vector<std::string> results_of(std::vector<std::string> const& names) {
     for (auto const& run : *runs) {
       if (run.name.empty()) continue;
       auto const file = result_path(name, run.name);
-      if (!is_there(file)) continue;
+      if (!exists(file)) continue;
       check_inside(file, name);
       files.push_back(file);
     }

@@ -9,7 +9,7 @@ namespace farfault {
 
 namespace {
 
-// Two addresses at once; the compiler does not vectorize plain loops this way.
+// Two addresses per operation; the compiler does not vectorize plain loops this way.
 using Pair = std::uint64_t __attribute__((vector_size(16)));
 
 // True if each of lanes 0 to n - 1 continues at the end of the previous one.

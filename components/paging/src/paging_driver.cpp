@@ -233,10 +233,10 @@ bool PagingDriver::host_wrote(std::uint64_t page) const {
 unsigned PagingDriver::size_for(std::uint64_t page, PagingDriverState const& s) const {
   auto const size = spec().large.size_of(page);
   if (size == 0) return 0;
-  bool const part_comes = std::ranges::any_of(s.moves, [&](PageMigration const& m) {
+  bool const part_arriving = std::ranges::any_of(s.moves, [&](PageMigration const& m) {
     return m.in_use != 0 && first_of(m.fault.page, size) == first_of(page, size);
   });
-  return !part_comes && s.table.takes(page, size) ? size : 0;
+  return !part_arriving && s.table.takes(page, size) ? size : 0;
 }
 
 bool PagingDriver::all_full(PagingDriverState const& s) {

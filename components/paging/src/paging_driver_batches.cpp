@@ -8,7 +8,8 @@
 //   and `prefetched_page_time` per prefetched page, plus `first_touch_time` in the first batch of the block
 //   on this GPU.
 // - After a block is processed, its pages migrate in order. Each starts when no IOMMU and no GPU maps it and
-//   it has a frame on the GPU. Copies overlap at the copy engine. A page without contents arrives at once.
+//   it has a frame on the GPU. Copies overlap at the copy engine. A page without contents arrives
+//   immediately.
 // - The batch ends when all its pages are mapped and all evictions are complete. The buffers of GPUs that
 //   have interrupted are read next, then this GPU's again; this GPU's first if its accesses are replayed when
 //   its buffer is empty. A buffer that is found empty interrupts at its next entry.

@@ -179,7 +179,7 @@ bool PagingDriver::drop_prefetched(Cx& cx) const {
   return true;
 }
 
-// True if frames have become free at once.
+// True if frames have become free immediately.
 bool PagingDriver::send_units(Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;

@@ -65,7 +65,7 @@ bool PagingDriver::begin_coalescing(std::uint64_t page, Cx& cx) const {
   auto const gpu = spec().devices.number_of(device);
   auto& r = s.relocations[gpu];
   if (r.left != 0) return false;
-  // Contiguous base pages are coalesced already: map_page() coalesces them at once.
+  // Contiguous base pages are coalesced already: map_page() coalesces them immediately.
   if (!s.table.is_full_on_one_device(page)) return true;
   for (auto p = page; p - page < std::uint64_t{1} << size; ++p)
     if (is_copied(p, s)) return false;

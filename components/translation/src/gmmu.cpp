@@ -131,7 +131,7 @@ void Gmmu::start_walks(Cx& cx) const {
 void Gmmu::on_entry(MemResponse const& m, Cx& cx) const {
   if (m.access == Access::write) {
     cx.state().coalescing.written(cx.state().table,
-                                  m.train.lines());  // a slice responds to several lines at once
+                                  m.train.lines());  // a slice responds to several lines in one message
     return write_entries(cx);
   }
   if (auto const end = walking::advance(*this, m, cx)) walked(m.tag, *end, cx);

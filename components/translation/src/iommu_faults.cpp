@@ -6,7 +6,7 @@
 
 namespace farfault {
 
-// Frees the entry at once; its requests get a fault response now, and a replay when the page is mapped.
+// Frees the entry immediately; its requests get a fault response now, and a replay when the page is mapped.
 void Iommu::fault_entry(FaultKind kind, std::uint32_t entry, IommuWaiter const& first, Cx& cx) const {
   auto& s = cx.state();
   if (recorded_by_gpus(kind)) {

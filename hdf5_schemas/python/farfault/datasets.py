@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of a file as xarray datasets (lazy) and pandas tables (read at once), with units and long names."""
+"""Groups of a file as xarray datasets (lazy) and pandas tables (read immediately), with units and long names."""
 import numpy
 import pandas
 import xarray
@@ -41,7 +41,7 @@ class _Lazy(BackendArray):
 
 
 def dataset(file, group, names=None, lazy=True):
-    """The datasets of a group (or `names` of them) as one xarray.Dataset. Coordinates are read at once.
+    """The datasets of a group (or `names` of them) as one xarray.Dataset. Coordinates are read immediately.
 
     A killed run may leave datasets of different lengths. Only rows that all datasets have are returned.
     """

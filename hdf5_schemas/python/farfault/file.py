@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An HDF5 file of Farfault: opened for each access, unless it is held open.
 
-With no open handles, a program can use many files at once. It also reads the current state of the file of a run in
+With no open handles, a program can use many files at the same time. It also reads the current state of the file of a run in
 progress: an open handle would still refer to space that the run has reused since.
 """
 import contextlib

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A custom component on the engine alone: two relays pass a token back and forth, 10 ns per direction.
+// A custom component that needs only the engine: two relays pass a token back and forth, 10 ns per direction.
 #include <array>
 #include <farfault/engine/engine.hpp>
 #include <iostream>

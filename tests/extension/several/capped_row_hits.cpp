@@ -19,7 +19,7 @@ class CappedRowHits final : public DramScheduler {
 
   CappedRowHits(Params const& p, Setup const& channel) : params_{p} {
     if (p.cap >= channel.queue)
-      throw UserError("cap = " + std::to_string(p.cap) + ": must be below the channel's queue, " +
+      throw UserError("cap = " + std::to_string(p.cap) + " must be below the channel's queue, " +
                       std::to_string(channel.queue));
   }
 

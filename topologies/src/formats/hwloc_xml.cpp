@@ -7,7 +7,7 @@
 //   upstream ports. A switch is one node, its upstream port; downstream ports are not nodes. A switch becomes
 //   a node with the first device below it.
 // - A PCIe link has the bandwidth of its slower end.
-// - The PCIe link of an NVSwitch serves management. It is left out, unless the file states no NVLink of it.
+// - The PCIe link of an NVSwitch serves management. It is ignored, unless the file states no NVLink of it.
 #include <algorithm>
 #include <charconv>
 #include <cmath>

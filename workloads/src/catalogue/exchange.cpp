@@ -3,7 +3,7 @@
 //
 // The array is divided into equal parts, one per GPU: with contiguous placement and contiguous block order,
 // part p is in GPU p's memory and blocks of part p run on GPU p.
-// - `pair`: the blocks of one part access another part; all other blocks end at once.
+// - `pair`: the blocks of one part access another part; all other blocks end immediately.
 // - `all_to_all`: every part accesses every other part; a warp's accesses cycle through them. Chunk q of a
 //   part is accessed by the (q modulo others)th of the other parts.
 // A first kernel, in which each part accesses the beginning of each page that it will need, fills the TLBs.

@@ -216,13 +216,13 @@ class Scan final : public LinearKernel {
   }
   std::uint64_t edge(std::uint32_t v, std::uint64_t k) const { return run_->csr.offsets[source(v)] + k; }
   // True if the thread continues to the target; matches(): the target is in the component searched for.
-  bool goes_on(std::uint32_t v, std::uint64_t k) const {
+  bool continues(std::uint32_t v, std::uint64_t k) const {
     auto const e = edge(v, k);
     if (stage_ == Stage::find) return round_->tries[e];
     return run_->forest.weights[e] == round_->lightest[source(v)];
   }
   bool matches(std::uint32_t v, std::uint64_t k) const {
-    return goes_on(v, k) && round_->bosses[run_->csr.targets[edge(v, k)]] == round_->partner[source(v)];
+    return continues(v, k) && round_->bosses[run_->csr.targets[edge(v, k)]] == round_->partner[source(v)];
   }
 
   std::uint64_t base_steps() const { return stage_ == Stage::claim ? 6 : 5; }
@@ -233,7 +233,7 @@ class Scan final : public LinearKernel {
       auto const v = static_cast<std::uint32_t>(t.first + lane);
       auto const row = scanned(v);
       for (std::uint64_t k = 0; k < row; ++k)
-        if (goes_on(v, k)) {
+        if (continues(v, k)) {
           auto const target = run_->csr.targets[edge(v, k)];
           tries.emplace_back(k, find_.longest(1, [&](auto) { return target; }));
         }
@@ -272,7 +272,7 @@ class Scan final : public LinearKernel {
     for_lanes(lanes, [&](auto lane) {
       if (k >= scanned(own(lane))) return;
       here |= std::uint64_t{1} << lane;
-      beyond |= std::uint64_t{goes_on(own(lane), k)} << lane;
+      beyond |= std::uint64_t{continues(own(lane), k)} << lane;
     });
     // Reads the degree, the number of the row, its first edge, then the edge's weight or target.
     auto const edge_access = [&](std::uint64_t i, std::uint64_t who, VirtAddr last) {

@@ -37,10 +37,10 @@ struct Histogram {
         counts(h["counts"].get<std::vector<double>>()),
         unit(h["unit"].get<std::string>()),
         all(std::accumulate(counts.begin(), counts.end(), 0.0)) {
-    auto const is_there = [](double n) { return n > 0; };
-    first = static_cast<std::size_t>(std::ranges::find_if(counts, is_there) - counts.begin());
+    auto const nonzero = [](double n) { return n > 0; };
+    first = static_cast<std::size_t>(std::ranges::find_if(counts, nonzero) - counts.begin());
     for (std::size_t i = 0; i < counts.size(); ++i)
-      if (is_there(counts[i])) last = i;
+      if (nonzero(counts[i])) last = i;
   }
 
   double width() const { return (kRight - kLeft) / static_cast<double>(last - first + 1); }

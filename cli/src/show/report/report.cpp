@@ -37,7 +37,7 @@ void check_output(std::vector<std::string> const& files, std::string const& outp
   check_replaceable(output);
   check_not_a_link(output);
   for (auto const& name : {output, writing_name(output)})
-    if (is_there(name) && !is_report(name))
+    if (exists(name) && !is_report(name))
       throw UserError("'" + one_line(name) +
                       "' exists and is not a Farfault report; choose another output name");
 }

@@ -53,7 +53,7 @@ std::string value_text(Curve const& curve) {
 
 WatchedRun::WatchedRun(std::string result) : result_(std::move(result)) {
   auto const partial = result_ + ".partial";
-  if (!is_there(partial) && !is_there(result_))
+  if (!exists(partial) && !exists(result_))
     throw UserError(one_line(result_) + ": neither this file nor " + one_line(partial) + " exists");
 }
 
@@ -61,7 +61,7 @@ void WatchedRun::update() {
   auto const partial = result_ + ".partial";
   written_ = is_locked(partial);
   // The partial file of the latest run has priority: the complete file may belong to an earlier run.
-  auto const path = is_there(partial) ? partial : result_;
+  auto const path = exists(partial) ? partial : result_;
   auto const wall = written_at(path);
   auto const first = points_.empty() ? 0 : points_.back().sample + 1;
   auto const most = points_.empty() ? kFirstPoints : kNewPoints;

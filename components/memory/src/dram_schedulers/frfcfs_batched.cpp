@@ -21,7 +21,7 @@ class FrFcfsBatched final : public DramScheduler {
   };
 
   FrFcfsBatched(Params const& p, Setup const& setup) : params_{p} {
-    auto const wrong = "write_high = " + std::to_string(p.write_high) + ": must be ";
+    auto const wrong = "write_high = " + std::to_string(p.write_high) + " must be ";
     if (p.write_low >= p.write_high)
       throw UserError(wrong + "above write_low, " + std::to_string(p.write_low));
     if (p.write_high > setup.queue)

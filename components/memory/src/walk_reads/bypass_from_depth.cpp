@@ -21,7 +21,7 @@ class BypassFromDepth final : public WalkReads {
 
   BypassFromDepth(Params const& p, Setup const& s) : depth_{p.depth} {
     if (p.depth > s.levels)
-      throw UserError("depth = " + std::to_string(p.depth) + ": must be at most " + std::to_string(s.levels) +
+      throw UserError("depth = " + std::to_string(p.depth) + " must be at most " + std::to_string(s.levels) +
                       ", the levels of a page table");
   }
 

@@ -41,7 +41,7 @@ class GmmuBypass final : public Router {
 
   explicit GmmuBypass(Params const& p) : params_{p} {
     if (p.t2 > p.t1)
-      throw UserError("t2 = " + std::to_string(p.t2) + ": must not be above t1, " + std::to_string(p.t1));
+      throw UserError("t2 = " + std::to_string(p.t2) + " must not be above t1, " + std::to_string(p.t1));
   }
 
   Routing route(TranslateRequest const&, PageTable const&, Time now) override {

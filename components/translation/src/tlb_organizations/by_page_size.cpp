@@ -32,7 +32,7 @@ class ByPageSize final : public TlbOrganization {
     auto const ways = p.large_ways == 0 ? p.large_entries : p.large_ways;
     auto const sets = p.large_entries / ways;
     auto const refuse = [&](std::string const& why) {
-      throw UserError("large_ways = " + std::to_string(p.large_ways) + ": " + why);
+      throw UserError(invalid_value("large_ways", std::to_string(p.large_ways), why));
     };
     if (p.large_entries % ways != 0) refuse("must divide large_entries, " + std::to_string(p.large_entries));
     if (auto const why = s.replacement.why_not({sets, ways}); !why.empty())

@@ -260,7 +260,7 @@ class Compressed final : public TlbOrganization {
   };
 
   [[noreturn]] static void refuse(std::string const& name, std::uint32_t value, std::string const& why) {
-    throw UserError(name + " = " + std::to_string(value) + ": " + why);
+    throw UserError(invalid_value(name, std::to_string(value), why));
   }
   static void check_widths(Params const& p, std::uint32_t sets) {
     auto const tag = tag_bits(sets);

@@ -14,7 +14,7 @@
 // - An invalidation removes its page from a range. The longer part remains; the other part gets a free entry
 //   or is dropped.
 // - A range has pages of one size, in one address space, and all writable or all read-only.
-// - Once everything is invalidated at once (gpu.l2_tlb.tokens.invalidation), neighbours are no longer
+// - After an invalidation of all entries (gpu.l2_tlb.tokens.invalidation), neighbours are no longer
 //   fetched.
 // - Pages that changed since time zero are recorded as intervals, without a limit.
 #include <algorithm>

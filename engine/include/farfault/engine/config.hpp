@@ -11,7 +11,7 @@
 // - Limits: files of 16 MiB, includes and tables 16 deep, each file included once.
 // - Errors: mistakes are collected while files are read and parameters bound, one sentence each with file,
 //   line, key, value and rule; reject_errors() throws them all as one UserError. In a file that is not valid
-//   TOML, the first mistake hides the rest of the file. An unreadable file throws at once.
+//   TOML, the first mistake hides the rest of the file. An unreadable file throws immediately.
 #pragma once
 
 #include <cstddef>
@@ -70,9 +70,9 @@ class Config {
   enum class Spec : std::uint8_t { passing, lasting };
   // Binds the entries below `section` to the parameters of `table` ("" is the root). Each parameter may be
   // bound once. A parameter whose condition does not hold (ParamTable::Declared::only_when) is checked, then
-  // left out, as soon as the parameters of the condition are bound.
+  // excluded, as soon as the parameters of the condition are bound.
   void bind(std::string_view section, ParamTable const& table, Spec spec = Spec::passing);
-  // Leaves out the parameters whose conditions on these facts do not hold.
+  // Excludes the parameters whose conditions on these facts do not hold.
   using Facts = std::vector<std::pair<Fact, bool>>;
   void exclude_unused(Facts const& facts);
   // Removes the bound parameters at and below `key` from the resolved text, also after choose_again(): a
@@ -101,10 +101,14 @@ class Config {
   // array: the place of its heading.
   std::string where(std::string_view key) const;
 
-  // Adds a mistake in the value of `key`, found by the caller. For a key that was not set, in a named table
-  // of an array, the place is the table's.
+  // `why` after that place: "file:line: why", "--set why" for a `why` that begins with the key, or `why` for
+  // a default.
+  std::string with_place(std::string_view key, std::string const& why) const;
+
+  // Adds a mistake in the value of `key`, found by the caller, with its place. For a key that was not set, in
+  // a named table of an array, the place is the table's.
   void refuse(std::string_view key, std::string const& why);
-  // As above, as "key = VALUE: rule": the value of a bound parameter as the user wrote it, or its default.
+  // As above, as "key = VALUE must ...": the value of a bound parameter as the user wrote it, or its default.
   void refuse_value(std::string_view key, std::string const& rule);
   // Throws one UserError for all mistakes so far and all entries neither bound nor taken: one
   // line each, grouped by file in order of reading; 20 lines, and the number of further ones.
@@ -112,10 +116,10 @@ class Config {
   // Mistakes reported so far; unbound entries do not count.
   bool has_errors() const { return !errors_.empty(); }
 
-  // Settings, except from presets, that were left out: "key (file:line; only with CHOICE)" each. Empty after
+  // Settings, except from presets, that were excluded: "key (file:line; only with CHOICE)" each. Empty after
   // vary().
   std::vector<std::string> const& unused() const { return unused_; }
-  // The resolved configuration as TOML: every bound parameter and every value taken, except values left out,
+  // The resolved configuration as TOML: every bound parameter and every value taken, except excluded values,
   // in the order of binding; parameters of one table are grouped, parameters without a table come first. Keys
   // at or below `without` are omitted.
   std::string resolved(std::vector<std::string> const& without = {}) const;
@@ -127,7 +131,7 @@ class Config {
     bool quoted;
   };
   std::vector<Bound> bound() const;
-  // The bound parameter `key`; null if it is missing or left out.
+  // The bound parameter `key`; null if it is missing or excluded.
   Bound const* find_bound(std::string_view key) const;
 
   // Before bind(): the keys that vary() may set.
@@ -140,7 +144,7 @@ class Config {
   // it again. The result equals a configuration read with these values, except unused(). Returns false if
   // bind() would refuse the value, or if it is an array or a table.
   bool vary(std::string_view key, std::string_view value, std::string const& file, int line);
-  // After the last vary(): discards all mistakes, forgets the facts and leaves out the parameters whose
+  // After the last vary(): discards all mistakes, forgets the facts and excludes the parameters whose
   // conditions do not hold now. Callers of exclude_unused() repeat their call.
   void choose_again();
 

@@ -58,6 +58,10 @@ std::string_view first_characters(std::string_view text, std::size_t most);
 // cut at a character boundary and replaced by three dots.
 std::string shown(std::string_view value);
 
+// "NAME = VALUE must be even": a value that violates a rule. A rule that does not begin with "must" follows a
+// colon.
+std::string invalid_value(std::string_view name, std::string_view value, std::string_view rule);
+
 // The entry of `known` that is closest to `word` by edit distance, or empty if none is near.
 template <class Range>
 std::string nearest_name(std::string_view word, Range const& known);

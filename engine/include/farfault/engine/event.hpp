@@ -48,7 +48,7 @@ static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
 
 // The order of simultaneous events.
 inline bool precedes_at_same_time(Event const& a, Event const& b) {
-#ifdef FARFAULT_BREAK_TIES  // for tests/broken_ties alone: whatever arrives first
+#ifdef FARFAULT_BREAK_TIES  // only for tests/broken_ties: the order of arrival
   static_cast<void>(a), static_cast<void>(b);
   return false;
 #else

@@ -55,7 +55,7 @@ std::string read_bytes(FileHandle const& file, std::uint64_t most);
 std::string first_bytes(std::string const& path, std::uint64_t most);
 
 // True if `path` exists; a broken link counts.
-bool is_there(std::string const& path);
+bool exists(std::string const& path);
 
 // Throws UserError if a file of this name could not be replaced by a new one: the existing file is not a
 // regular file (through links as well), or may not be written.

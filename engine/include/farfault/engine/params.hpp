@@ -90,7 +90,7 @@ class ParamTable {
   class Declared {
    public:
     // They have an effect only if `condition` holds. Otherwise they are read and checked, listed as unused if
-    // the user set them, and left out of the resolved configuration. Several calls: all must hold.
+    // the user set them, and excluded from the resolved configuration. Several calls: all must hold.
     Declared& only_when(Condition const& condition);
 
    private:

@@ -29,7 +29,7 @@
 // Guarantees: parameters of all implementations are read and checked; state and statistics exist only for the
 // selected one.
 // Errors: the constructor throws UserError if parameters and setup are inconsistent; the message begins with
-// the parameter ("classes = 4: must be above ..."). It is called when the configuration is checked.
+// the parameter ("classes = 4 must be above ..."). It is called when the configuration is checked.
 // Cost: one virtual call per decision.
 #pragma once
 

@@ -149,7 +149,7 @@ std::string fault_of(int status) {
 }
 
 // Suggests a file for a path that is not a file.
-std::string what_is_there(std::string const& path) {
+std::string suggestion_for(std::string const& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path + "/runs", error))
     return "; the results of a sweep are in '" + one_line(path) + "/runs'";
@@ -164,7 +164,7 @@ std::string read_guarded(std::string const& path, std::function<std::string(Obje
                          std::string const& other, std::chrono::milliseconds longest) {
   auto const why_not = why_not_readable(path);
   if (!why_not.empty())
-    throw UserError("cannot read '" + one_line(path) + "': " + why_not + what_is_there(path));
+    throw UserError("cannot read '" + one_line(path) + "': " + why_not + suggestion_for(path));
   std::error_code gone;
   auto const size = std::filesystem::file_size(path, gone);
   std::uint64_t const file_bytes = gone ? 0 : size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Building blocks of the layout: groups, attributes, datasets written at once, dimension scales.
+// Building blocks of the layout: groups, attributes, datasets written in one call, dimension scales.
 #pragma once
 
 #include <hdf5.h>

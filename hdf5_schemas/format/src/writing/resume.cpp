@@ -97,8 +97,8 @@ ResultWriter ResultWriter::resume(std::string path, RunHeader const& header, Pos
   refuse_unreplaceable(path);
   auto const partial = path + ".partial";
   if (is_locked(partial)) throw UserError("cannot write '" + partial + "': another run is writing it");
-  auto const source = is_there(partial) ? partial : path;
-  if (!is_there(source))
+  auto const source = exists(partial) ? partial : path;
+  if (!exists(source))
     throw UserError("nothing to resume: neither '" + partial + "' nor '" + path + "' exists");
   check_readable(source);
   auto const fresh = partial + ".new";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dataset whose rows (first dimension) are appended over time or written at once.
+// A dataset whose rows (first dimension) are appended over time or written in one call.
 //
 // A growing dataset is chunked, and HDF5 keeps an index of its chunks. Rows are written when they complete a
 // chunk, which is compressed as a whole. The remaining rows wait in memory until write_tail() writes them. A

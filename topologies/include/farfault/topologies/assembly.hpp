@@ -257,7 +257,7 @@ struct MachineConfig {
     f("links", "Links whose source states no latency or bandwidth", links);
     f("routing", "Shortest-path routing", routing);
   }
-  // Binds all parameters; parameters of a policy or shape that is not selected are checked and left out.
+  // Binds all parameters; parameters of a policy or shape that is not selected are checked and excluded.
   // `more`: policies of extensions.
   void bind(Config& config, Policies const* more = nullptr);
   // Leaves out unused parameters, like bind(); call after Config::choose_again().

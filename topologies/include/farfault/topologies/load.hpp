@@ -3,7 +3,7 @@
 //
 // - A machine is given by a built-in name ("dgx1") or by a file, whose format is detected by its content,
 //   never by its name. Formats of extensions are tried first, in their order.
-// - Values that the source lacks are taken from LinkDefaults or left out, with a sentence in
+// - Values that the source lacks are taken from LinkDefaults or omitted, with a sentence in
 //   Machine::assumed.
 // - Guarantees: the machine, of a built-in or an added format, has passed validate(). Time and memory grow
 //   with the described machine, at most as n log n.

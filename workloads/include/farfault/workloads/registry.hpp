@@ -36,11 +36,11 @@ struct BuildContext {
 };
 
 // A parameter's value that does not fit the other parameters, the input or the machine:
-// "width = 100: must be a multiple of 64". The caller adds the table and the place of the parameter.
+// "width = 100 must be a multiple of 64". The caller adds the table and the place of the parameter.
 class ParameterError : public UserError {
  public:
   ParameterError(std::string_view name, std::string const& value, std::string const& rule)
-      : UserError(std::string(name) + " = " + value + ": " + rule), name_(name) {}
+      : UserError(invalid_value(name, value, rule)), name_(name) {}
   ParameterError(std::string_view name, std::uint64_t value, std::string const& rule)
       : ParameterError(name, std::to_string(value), rule) {}
   ParameterError(std::string_view name, ByteSize value, std::string const& rule)

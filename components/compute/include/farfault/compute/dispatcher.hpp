@@ -160,7 +160,7 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   void start_on_next(std::uint32_t stream, SmUse const& need, bool extra, Cx& cx) const;
   // The number of an SM among the SMs of the application, or of the first one after it.
   std::uint32_t number_of(std::uint32_t sm, std::uint32_t application) const;
-  // True if the SM accepts one more block, which can issue at once or is extra.
+  // True if the SM accepts one more block, which can issue immediately or is extra.
   bool takes(std::uint32_t sm, SmUse const& need, bool extra, DispatcherState const& s) const;
   std::uint32_t running_sms(DispatcherState const& s) const;
   // Sets a timer for the end of the period, after advancing over periods that ended without one.

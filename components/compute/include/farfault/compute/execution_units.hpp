@@ -57,7 +57,7 @@ class ExecutionUnits {
     return ready;
   }
 
-  // A memory instruction of the warp in `slot`: issues at once, and with `single_issue` delays its
+  // A memory instruction of the warp in `slot`: issues immediately, and with `single_issue` delays its
   // scheduler's next issue by one cycle.
   void take_issue_slot(ExecutionRates const& r, std::uint32_t slot, std::uint64_t now) {
     if (r.single_issue) take_cycles(issue_free_, r, slot, 1, now);

@@ -41,7 +41,7 @@ class HeldBlocks {
   HeldBlock const& operator[](std::uint32_t block) const { return blocks_[block]; }
   std::uint32_t waiting() const { return static_cast<std::uint32_t>(waiting_); }
 
-  // True if a new block can issue at once.
+  // True if a new block can issue immediately.
   bool has_room(SmUse const& need, SmParams const& sm) const {
     return (issuing_ + need).can_issue(sm) && (resident_ + need).has_capacity(sm);
   }

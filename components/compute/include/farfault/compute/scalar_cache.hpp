@@ -8,7 +8,7 @@
 //   need no new MSHR, or get one, proceed.
 // - Read-only; cleared at the first request of each kernel launch, of any application.
 // - Kernel arguments are in the memory of the kernel's own GPU, written by the launch, and not translated.
-// - Invalidation: drops the page's translation at once, and its lines when the reads that used the
+// - Invalidation: drops the page's translation immediately, and its lines when the reads that used the
 //   translation are done; then it is acknowledged.
 // - Fault: a request to a faulted page stalls until its replay; its SM is notified of both.
 // - Order after a response: requests with a physical address (translated, or replayed with the frame of a

@@ -60,7 +60,7 @@ class ThreadBlocks {
   virtual Context context() const { return {}; }
   // True if an SM that holds `held` extra blocks, fewer than max_extra(), accepts one more, with or without
   // free registers and shared memory for it. Called before a block is assigned to an SM on which it cannot
-  // issue at once.
+  // issue immediately.
   virtual bool takes(std::uint32_t held, bool has_capacity) const {
     static_cast<void>(has_capacity);
     return held < extra();

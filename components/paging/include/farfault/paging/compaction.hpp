@@ -7,7 +7,7 @@
 //   paper compacts when pages of a large page are freed; here compaction is deferred until a large frame is
 //   needed.
 // - Copies: by the GPU's copy engine, line by line; or, if time_in_memory() returns a time, within the
-//   memory, at_a_time() pages at once.
+//   memory, at_a_time() pages concurrently.
 // - If takes_time() is false, a copy takes the minimum time and no SM stalls; pages are still unmapped and
 //   mapped again.
 // - compacts(), takes_time(), time_in_memory() and at_a_time() are functions of the parameters only.

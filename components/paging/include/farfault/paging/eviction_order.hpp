@@ -8,7 +8,8 @@
 //   usually for a unit that is already resident.
 // - removed(): the unit's last page has lost its frame, or the unit's eviction has begun. Also called for a
 //   unit that is not resident: no effect.
-// - victim(): a resident unit for which evictable(unit) is true; removed() follows at once. None: all units
+// - victim(): a resident unit for which evictable(unit) is true; removed() follows immediately. None: all
+// units
 //   are pinned or in flight. evictable() examines every page of the unit: call it for few units.
 // - epoch(): nonzero if the order depends on accesses. Then used() is called, with the time, when an SM or a
 //   scalar cache of the GPU accesses a page of the unit: at least once per page, SM and epoch, after

@@ -5,7 +5,8 @@
 // - in_batches(), by_page() and after() depend on the parameters and the argument only.
 // - in_batches() is false: each fault is served on arrival; no other function is called.
 // - by_page() is true: each page that is mapped wakes the accesses stalled on it; after() must return none.
-// - after() is called at each Point, and its Action is ordered at once if there are faults to replay; it is
+// - after() is called at each Point, and its Action is ordered immediately if there are faults to replay; it
+// is
 //   also called as a query. `served` is the last Point of a batch.
 // - A policy that is not by page must return a replay for `served` or `buffer_empty`: the GPU's accesses
 //   stall until then.

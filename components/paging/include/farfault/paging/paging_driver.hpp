@@ -3,9 +3,8 @@
 // eviction, moves within a GPU's memory. A cluster has one per machine, or one for all (memory_scope.hpp).
 //
 // - Models: first touch and migration (GMMU Bypass, NPC 2020, section 2.2), read-only copies, batches and
-// evictions
-//   (Batch-aware unified memory, ASPLOS 2020, sections 2.2 and 3; NVIDIA's driver), compaction and coalescing
-//   (Mosaic, MICRO 2017, sections 4.4 and 5), operations of programs. Details: paging_driver*.cpp.
+//   evictions (Batch-aware unified memory, ASPLOS 2020, sections 2.2 and 3; NVIDIA's driver), compaction and
+//   coalescing (Mosaic, MICRO 2017, sections 4.4 and 5), operations of programs. Details: paging_driver*.cpp.
 // - Guarantees: the driver selects all frames, so that all IOMMUs agree. A frame is released only after
 //   every IOMMU has acknowledged that no access can reach it. A page takes part in one operation at a time.
 // - Limits: driver.migrations pages in flight for any reason, further ones wait in order;

@@ -84,33 +84,32 @@ struct Requester {
 inline constexpr Requester kWriteBack{0, 0, RequestKind::write_back};
 
 // Source of a response, for the requester's statistics: shared devices need not know kernels.
-// - memory, cache: a memory access (read or write) missed or hit the L2 cache of its device.
-// - l2_tlb, gmmu, iommu: the translation is from the L2 TLB, the GPU's own page table, or the IOMMU. A TLB
-//   passes the source of a fill on to all merged misses.
-// - fault: a translation. The page was mapped by a fault while the request waited at the IOMMU.
-// - nothing: a fault response, without a translation. The requester stalls the access until the page is
-//   replayed, then requests the translation again.
-// - unrecorded: as `nothing`, but the fault has no record: the requesting GPU records it and sends it to the
-//   driver.
-// - replay: sent without a request to each GPU that received `nothing`: the access is issued again. It has
-//   the page's current frame or none, stays behind all earlier messages about the page and is not cached in
-//   TLBs.
-// - settled: the replay of a page that was to migrate and whose final device the driver has decided. Its
-//   frame is used directly and fills the TLBs: if it were requested again, the page could move each time
-//   before the access is made. A later invalidation finds it.
-//
-// If the driver serves faults in batches, one replay may cover all pages (kEveryPage): all stalled accesses
-// are issued again.
 enum class FoundBy : std::uint8_t {
-  memory,
-  cache,
+  // A memory access (read or write).
+  memory,  // missed the L2 cache of its device
+  cache,   // hit it
+
+  // A translation. A TLB passes the source of a fill on to all merged misses.
   l2_tlb,
-  gmmu,
-  iommu,
-  fault,
+  gmmu,   // the GPU's own page table
+  iommu,  // the IOMMU
+  fault,  // the page was mapped by a fault while the request waited at the IOMMU
+
+  // A fault response, without a translation. The requester stalls the access until the page is replayed, then
+  // requests the translation again.
   nothing,
+
+  // Sent without a request to each GPU that received `nothing`: the access is issued again. It has the page's
+  // current frame or none, stays behind all earlier messages about the page and is not cached in TLBs. With
+  // batches of faults, one replay may cover all pages (kEveryPage): all stalled accesses are issued again.
   replay,
+
+  // The replay of a page that was to migrate, after the driver has decided its final device. Its frame is
+  // used directly and fills the TLBs: if it were requested again, the page could move each time before the
+  // access is made. A later invalidation finds it.
   settled,
+
+  // As `nothing`, but the fault has no record: the requesting GPU records it and sends it to the driver.
   unrecorded,
 };
 inline constexpr std::uint64_t kEveryPage = ~std::uint64_t{0};

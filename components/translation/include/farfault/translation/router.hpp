@@ -29,7 +29,7 @@ struct Routing {
 
   constexpr Routing() = default;
   constexpr Routing(Route where, std::uint8_t what = 0)
-      : to(where), note(what) {}  // NOLINT: a Route alone will do
+      : to(where), note(what) {}  // NOLINT: a Route suffices
 };
 
 class Router {
