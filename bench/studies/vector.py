@@ -68,9 +68,14 @@ def without_bare_groups(svg):
     return re.sub(r"\n\n+", "\n", re.sub(r"</?g\b([^>]*)>", kept, svg.replace("<g/>", "")))
 
 
+def without_formalities(svg):
+    """Without document type and without the metadata that is the same in each figure."""
+    return re.sub(r"<!DOCTYPE[^>]*>\s*|<dc:type[^>]*/>\s*|<dc:format>.*?</dc:format>\s*|<dc:creator>.*?</dc:creator>\s*", "", svg, flags=re.DOTALL)
+
+
 def small(svg):
     """With a tenth of a point as the resolution, and without indentation. Texts stay."""
-    svg = re.sub(r">\s+<", ">\n<", re.sub(r"<[^>]*>", lambda m: small_tag(m[0]), svg))
+    svg = re.sub(r">\s+<", ">\n<", re.sub(r"<[^>]*>", lambda m: small_tag(m[0]), without_formalities(svg)))
     return named_styles(without_bare_groups(short_names(without_unused(svg))))
 
 

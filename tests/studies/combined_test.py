@@ -300,6 +300,8 @@ def main():
                   '<svg><style>*{}\n.s0{fill: #fff}</style><path id="p0" class="s0"/><use href="#p0" class="s0"/></svg>', "a figure with named styles")
             check(vector.small('<g a="1"><g><clipPath id="m1f"/><g/></g><g id="n" b="2"><use clip-path="url(#m1f)" href="#n"/></g></g>') ==
                   '<g a="1"><clipPath id="p0"/><g id="p1" b="2"><use clip-path="url(#p0)" href="#p1"/></g></g>', "a figure's groups and names of parts")
+            check(vector.small('<!DOCTYPE svg>\n<a><dc:type rdf:resource="x"/>\n<dc:title>t</dc:title><dc:creator>\n<b>x</b>\n</dc:creator></a>') ==
+                  '<a><dc:title>t</dc:title></a>', "a figure keeps its title and description only")
             run = {"digest": "0123456789abcdef0123456789abcdef", "shares": [0.123456789, 7]}
             check(records.rounded(run, 6) == {"digest": "0123456789abcdef", "shares": [0.123457, 7]}, "the figures of a run are cut")
             check_elsewhere(program, folder, rows, cells_on_ranks())
