@@ -29,7 +29,8 @@ def write(folder, **document):
             text = json.dumps(rounded(value, 9), indent=1).replace("\n", "\n ")
         parts.append(f" {json.dumps(name)}: {text}")
     text = "{\n" + ",\n".join(parts) + "\n}\n"
-    (Path(folder) / NAME).write_bytes(lzma.compress(text.encode(), check=lzma.CHECK_CRC32, preset=9 | lzma.PRESET_EXTREME))
+    unaligned = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "lp": 0, "pb": 0}  # for text, without alignment
+    (Path(folder) / NAME).write_bytes(lzma.compress(text.encode(), check=lzma.CHECK_CRC32, filters=[unaligned]))
 
 
 def read(folder):
