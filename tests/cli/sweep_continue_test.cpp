@@ -112,7 +112,7 @@ TEST_CASE("sweep: a stopped run continues from its checkpoint, with the result o
   CHECK(lines_of(r.out)[1] == "  resumed   1 runs continued from their checkpoints");
   CHECK(s.csv() == uninterrupted());
   CHECK(s.is_complete());
-  // The time since the checkpoint is no estimate of a whole run.
+  // The time of a resumed run is not an estimate: it does not include the time before the checkpoint.
   s.write(std::string(kOneRun) + "gpu.l2_tlb.entries = [512, 256]\n");
   r = s.sweep({"--dry-run"});
   CHECK(lines_of(r.out)[0] == "  2 runs, 1 cached");

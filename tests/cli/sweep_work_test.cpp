@@ -59,7 +59,7 @@ TEST_CASE("sweep work: the work before a checkpoint is complete, but took none o
   CHECK(work.time_left(20) == 40);
 }
 
-TEST_CASE("sweep work: a stopped run waits again, and a run of another process is no work") {
+TEST_CASE("sweep work: a stopped run waits again, and runs of other processes do not count") {
   SweepWork work(3);
   work.start(0, 1, 0);
   work.report(0, {0, 0.5});

@@ -16,7 +16,7 @@ namespace farfault::cli {
 
 class ChildReport {
  public:
-  // Throws RunError if there is no memory.
+  // Throws RunError if it cannot be allocated.
   ChildReport();
   ChildReport(ChildReport&& other) noexcept : page_(std::exchange(other.page_, nullptr)) {}
   ChildReport& operator=(ChildReport&&) = delete;
