@@ -55,8 +55,11 @@ void add_sweep(CommandSet& set) {
       "program\n"
       "is cached. The table is DIR/sweep.h5 and DIR/sweep.csv, the results are in DIR/runs.\n"
       "\n"
+      "SIGINT, SIGTERM, SIGUSR1 and SIGHUP save the active runs; the same command continues them.\n"
+      "\n"
       "Exit codes:\n"
-      "  0 done, 1 some runs failed or are missing (see the table), 2 invalid study, 3 stopped by a signal",
+      "  0 done, 1 some runs failed or are missing (see the table), 2 invalid study,\n"
+      "  3 stopped by a signal, active runs saved",
       [&set, o] {
         o->sweep.threads = o->threads.value_or(1);
         o->sweep.progress = progress_mode(o->progress);
@@ -84,9 +87,13 @@ void add_sweep(CommandSet& set) {
        "--total-memory", o->total_memory,
        "Memory of all concurrent runs, each counted with its --memory (default: memory of this machine)")
       ->type_name("SIZE");
+  c->add_option("--checkpoint-minutes", o->sweep.checkpoint_minutes,
+                "Minutes between checkpoints of each run, in case a node fails (default: 30)")
+      ->type_name("N")
+      ->check(CLI::Range(0.001, 1e6));
   auto* const dry = c->add_flag(
       "--dry-run", o->sweep.dry_run,
-      "Print the number of runs, their estimated time and the folder, and with --slurm "
+      "Print the number of runs and of checkpoints, the estimated time and the folder, and with --slurm "
       "the time of a part; write no result. Without cached results, one run is simulated for up to a minute");
   auto* const part =
       c->add_option("--part", o->part, "Execute the I-th of N shares of the runs, and write no table")

@@ -77,14 +77,19 @@ std::string log_path(std::string const& folder, std::string const& name) {
   return in(folder, "runs/" + name + ".log");
 }
 
-std::vector<std::string> logs_in(std::string const& folder) {
-  constexpr std::string_view kLog = ".log";
-  std::vector<std::string> names;
+std::string checkpoint_path(std::string const& folder, std::string const& name) {
+  return in(folder, "runs/" + name + std::string(kCheckpointEnding));
+}
+
+std::set<std::string> runs_with(std::string const& folder, std::vector<std::string> const& endings) {
+  std::set<std::string> names;
   std::error_code error;
   for (auto entry = fs::directory_iterator(in(folder, "runs"), error);
-       !error && entry != fs::directory_iterator(); entry.increment(error))
-    if (auto const file = entry->path().filename().string(); file.ends_with(kLog))
-      names.push_back(file.substr(0, file.size() - kLog.size()));
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    auto const file = entry->path().filename().string();
+    for (auto const& ending : endings)
+      if (file.ends_with(ending)) names.insert(file.substr(0, file.size() - ending.size()));
+  }
   return names;
 }
 

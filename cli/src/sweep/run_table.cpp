@@ -47,6 +47,7 @@ void RunTable::set_values(std::size_t run, std::string point, std::vector<StudyV
 }
 
 void RunTable::set_missing(std::size_t run, std::string why) {
+  rows_[run].state = State::missing;
   rows_[run].error = std::move(why);
 }
 
@@ -153,7 +154,7 @@ results::SweepTable RunTable::table(std::size_t seeds) const {
     columns.push_back({"name", "", "1", "Name of the point in [[sweep.list]]", std::move(points)});
   columns.push_back({"state", "", "1", "State of the run: done, failed or missing", std::move(states)});
   columns.push_back(
-      {"error", "", "1", "Why the run failed, or why its existing result is not used", std::move(errors)});
+      {"error", "", "1", "Why the run failed or has no result, or where it stopped", std::move(errors)});
   columns.push_back(
       {"result", "", "1", "Result file, relative to the folder of the sweep", std::move(results)});
   columns.push_back({"result_digest", "", "1", "Digest of the result", std::move(digests)});

@@ -33,7 +33,8 @@ class RunTable {
 
   // One value per key. `point`: the name of its point of the list; empty without names.
   void set_values(std::size_t run, std::string point, std::vector<StudyValue> values);
-  // The reason why an existing file of this name does not count as the result.
+  // The reason why an existing file of this name does not count as the result, or its checkpoint; may be
+  // empty.
   void set_missing(std::size_t run, std::string why);
   // `result`: path of its file in the folder of the sweep.
   void set_done(std::size_t run, std::string result, results::SweptRun const& what);

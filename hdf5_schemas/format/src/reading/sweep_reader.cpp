@@ -25,6 +25,16 @@ std::string text_if_there(hid_t file, std::string const& path) {
   return has(file, path) ? run_texts(file, path).at(0) : std::string();
 }
 
+// 0 if it is missing.
+std::uint64_t word_if_there(hid_t file, std::string const& path, Kind kind) {
+  if (!has(file, path)) return 0;
+  auto const dataset = open_dataset(file, path);
+  auto const shape = shape_of_dataset(dataset);
+  if (shape.kind != kind || shape.rows() != 1 || shape.row_values != 1)
+    throw Hdf5Failure(path + " is not a number");
+  return read_words(dataset, shape, 0, 1).at(0);
+}
+
 Handle sweep_root(hid_t file) {
   auto root = open_group(file, "/");
   if (text_attribute(root, "kind") != "sweep" || H5Aexists(root, "schema_version") <= 0)
@@ -86,15 +96,8 @@ std::string pack_swept(hid_t file) {
   for (auto const* name : {"commit", "build"}) pack.put(text_if_there(file, std::string("engine/") + name));
   pack.put(config_without_file_names(file));
   pack_inputs(file, pack);
-  std::uint64_t wall_time = 0;
-  if (has(file, "engine/wall_time")) {
-    auto const dataset = open_dataset(file, "engine/wall_time");
-    auto const shape = shape_of_dataset(dataset);
-    if (shape.kind != Kind::real || shape.rows() != 1 || shape.row_values != 1)
-      throw Hdf5Failure("engine/wall_time is not a time");
-    wall_time = read_words(dataset, shape, 0, 1).at(0);
-  }
-  pack.put(wall_time);
+  pack.put(word_if_there(file, "engine/wall_time", Kind::real));
+  pack.put(word_if_there(file, "engine/start_simulated_time", Kind::unsigned_integer));
   if (has(file, "summary/machine")) pack_summary_of(file, "machine", pack);
   pack.put(std::uint64_t{0});
   return pack.take();
@@ -158,6 +161,7 @@ SweptRun read_swept_run(std::string const& path) {
     input.bytes = pack.number();
   }
   r.wall_time = std::bit_cast<double>(pack.number());
+  r.resumed = pack.number() != 0;
   r.figures = unpack_summary(pack);
   return r;
 }

@@ -59,6 +59,7 @@ struct SweptRun {
   std::string end_reason;
   std::string result_digest;        // empty if the run is incomplete
   double wall_time = 0;             // s
+  bool resumed = false;             // from a checkpoint; wall_time does not include the time before it
   std::vector<SummaryRow> figures;  // of the machine
 };
 SweptRun read_swept_run(std::string const& path);
