@@ -28,6 +28,12 @@ bool explains(std::int64_t ps, PairExplanation const& e) {
   return ps != 0 && (ps > 0) == (e.change_ps > 0);
 }
 
+// A value as in the configuration, without the quotes of a text.
+std::string value_of(std::string const& value) {
+  bool const quoted = value.size() > 1 && value.front() == '"' && value.back() == '"';
+  return shown(quoted ? value.substr(1, value.size() - 2) : value);
+}
+
 struct Reason {
   std::string text;
   std::int64_t ps = 0;
@@ -93,7 +99,7 @@ std::string cause_text(Cause const& c) {
 }
 
 std::string setting_text(analysis::PairSetting const& s) {
-  return fmt::format("{}: {} in A, {} in B", shown(s.name), shown(s.a), shown(s.b));
+  return fmt::format("{}: {} in A, {} in B", shown(s.name), value_of(s.a), value_of(s.b));
 }
 
 std::string differing_text(PairExplanation const& e, std::vector<std::size_t> const& settings) {

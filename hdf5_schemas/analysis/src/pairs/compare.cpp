@@ -101,10 +101,13 @@ void add_contributions(RunsCompared& c) {
   }
 }
 
-// By contribution, then by effect.
+// By contribution, the end itself before others with the whole of it, then by effect.
 bool precedes(ComparedFigure const& a, ComparedFigure const& b) {
-  auto const size = [](ComparedFigure const& f) { return Amount(f.end_ps.value_or(0)).size(); };
-  return std::tuple(size(a), a.effect) > std::tuple(size(b), b.effect);
+  auto const key = [](ComparedFigure const& f) {
+    return std::tuple(Amount(f.end_ps.value_or(0)).size(), f.scope == "machine" && f.metric == "end",
+                      f.effect);
+  };
+  return key(a) > key(b);
 }
 
 }  // namespace
