@@ -80,7 +80,7 @@ vectoradd = generic(2, "vectoradd", elements=32768)
 touches = transpose | {"memory.placement": "first_touch", "memory.first_touch_by": "driver"}
 reduction = generic(1, "reduction", size="64KiB")
 
-# Settings of A, the planted difference of B, the causes of which one is named first, and the parameter.
+# Settings of A, the planted difference of B, the causes (one is the first), and the parameter.
 PLANTED = {
     "one slow link": (at_star("none"), at_star("gpu2"), {"links_time"}, "machine.topology"),
     "fewer page walkers": (gups, {"gpu.gmmu.walkers": 2}, {"walk_queue_time"}, "gpu.gmmu.walkers"),

@@ -28,7 +28,7 @@ struct CountInfo {
   std::string_view name;  // of the cause: "l2_tlb_misses"
   std::string_view what;  // "L2 TLB misses"
   std::string_view per;   // "of L1 TLB misses"
-  AccessCount parent;     // the count of which it is a share
+  AccessCount parent;     // the count that contains it
 };
 CountInfo const& info_of(AccessCount count);
 Amount count_in(SmFigures const& figures, AccessCount count);

@@ -5,8 +5,9 @@
 // with thread blocks = executing + other states + M, M: stalled on accesses, N: accesses, s: time of an
 // access behind the load/store unit, P: outstanding accesses behind the load/store unit of a stalled SM:
 //   K = W * (T / W) / A;   M = N * s / P (Little's law)
-// The change of a product is the sum over its factors: change of the factor * mean of the others. Then A and
-// P, which follow from other factors if no parameter acts on them, are attributed to those (spread.hpp).
+// The change of a product is the sum over its factors: change of the factor * mean of the others. A and P
+// follow from the other factors if no parameter acts on them: their change is then attributed to the other
+// causes (spread.hpp).
 //
 // - Exact: the parts add up to the change of K. A factor without a figure in one run is not split.
 // - SMs at a barrier count as stalled on accesses: none of their warps can execute.
@@ -21,7 +22,7 @@
 
 namespace farfault::analysis {
 
-// Of the kernels that both runs have.
+// A run, reduced to the kernels that both runs have.
 struct ModelledRun {
   Amount on_gpus;
   Amount instructions;  // of all GPUs

@@ -43,7 +43,7 @@ struct PairFigure {
   double b = 0;
 };
 
-// Of an access of a kernel, or of the modelled GPU.
+// The time of accesses in a stage: of a kernel, or of the modelled GPU.
 struct StageChange {
   std::string name;       // "sm_time_in_links"
   std::string what;       // "interconnect links"
