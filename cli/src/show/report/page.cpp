@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "assets.hpp"
+#include "difference_section.hpp"
 #include "farfault/analysis/compare.hpp"
 #include "farfault/analysis/report.hpp"
 #include "html.hpp"
@@ -64,6 +65,7 @@ std::string report_page(std::vector<std::string> const& files, PageSize const& s
   Json all{{"runs", Json::array()}, {"colours", use_colours()}};
   if (files.size() > 1) {
     auto const compared = analysis::compare(files);
+    if (files.size() == 2) html += difference_section(files[0], files[1]);
     html += comparison_section(compared);
     all["comparison"] = comparison_data(compared);
   }

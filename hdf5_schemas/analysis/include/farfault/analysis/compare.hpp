@@ -3,8 +3,8 @@
 //
 // Guarantees and errors: as in reader.hpp; any files may be given.
 // Limits: a "<path>.partial" of an incomplete run is compared by its summary as far as it has one.
-// Cost: reads the summaries; reads whole files only for two runs whose summaries agree and whose digests
-// differ.
+// Cost: reads the summaries, and the tables of kernels of different runs; reads whole files only for two runs
+// whose summaries agree and whose digests differ.
 #pragma once
 
 #include <cstdint>
@@ -42,12 +42,15 @@ struct ComparedFigure {
   // (v + 10 * sqrt(v)), so that small counts weigh less. Times are in us, sizes in units of 64 bytes. A
   // figure that the first run does not have has effect 0.
   double effect = 0;
+  // Contribution to the change of the machine's end, in ps, as in explain_pair.hpp; of the run with the
+  // largest one. nullopt: unknown.
+  std::optional<std::int64_t> end_ps;
 };
 
 struct RunsCompared {
   std::vector<ComparedRun> runs;
   std::vector<ComparedSetting> settings;  // first the settings that all runs have; each part by name
-  std::vector<ComparedFigure> figures;    // largest effect first
+  std::vector<ComparedFigure> figures;    // largest contribution to the end first, then largest effect
   std::uint64_t figures_in_all = 0;       // number of figures, including equal ones
   bool all_equal() const;
 };

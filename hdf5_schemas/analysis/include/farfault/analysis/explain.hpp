@@ -23,16 +23,17 @@ struct TimePart {
 };
 
 struct Resource {
-  std::string what;               // "GMMU page walkers"
-  std::string name;               // the busiest instance: "gpu0.gmmu", "gpu0 to switch0"
-  std::uint64_t alike = 0;        // number of instances
-  std::string full;               // bounded buffers only: predicate for "no space left"
-  double busy = 0;                // share of the run in which it worked, or was full
-  double average = 0;             // mean of `busy` over all instances
-  double waited = 0;              // share of access time in the stages that lead to it; shares overlap
-  double weight = 0;              // busy * waited
-  std::vector<double> over_time;  // utilization in twentieths of the run; empty: unknown
-  std::string over_time_of;       // owner of over_time, if not this resource
+  std::string what;                      // "GMMU page walkers"
+  std::string name;                      // the busiest instance: "gpu0.gmmu", "gpu0 to switch0"
+  std::uint64_t alike = 0;               // number of instances
+  std::string full;                      // bounded buffers only: predicate for "no space left"
+  double busy = 0;                       // share of the run in which it worked, or was full
+  double average = 0;                    // mean of `busy` over all instances
+  double waited = 0;                     // share of access time in the stages that lead to it; shares overlap
+  double weight = 0;                     // busy * waited
+  std::vector<double> over_time;         // utilization in twentieths of the run; empty: unknown
+  std::string over_time_of;              // owner of over_time, if not this resource
+  std::vector<std::string> stages = {};  // in which accesses wait for it: "sm_time_in_dram"
 };
 
 // An operation that was incomplete at the end of the run.
@@ -81,7 +82,8 @@ struct Explanation {
   std::vector<Outstanding> outstanding;      // these operations, by stream, at most kMaxOutstanding
   std::uint64_t kernel_names = 0;            // number of names of completed kernels
   std::vector<KernelTime> kernels;           // the longest first, at most kMaxKernels
-  std::vector<Resource> resources;           // the heaviest first; only with a weight above 0
+  // The bottleneck first, then the largest `waited`; only with a weight above 0.
+  std::vector<Resource> resources;
   RankUse ranks;
 };
 
