@@ -45,7 +45,7 @@ std::string row_text(std::vector<SweepColumn> const& columns, std::size_t row, b
     bool const is_dimension = column.name == analysis::kSweepName || column.role == "parameter";
     if (!is_dimension || !column.varies_with.empty()) continue;
     if (with_seed || column.name != analysis::kSweepSeed)
-      values.emplace_back(column.name, shown(cell_text(column, row)));
+      values.emplace_back(shown(column.name), shown(cell_text(column, row)));
   }
   return analysis::short_text(values);
 }

@@ -134,6 +134,7 @@ std::string to_json(RunsCompared const& c) {
   Json runs = Json::array(), settings = Json::array(), figures = Json::array();
   for (auto const& r : c.runs)
     runs.push_back({{"path", r.path},
+                    {"name", r.name},
                     {"result_digest", r.digest},
                     {"end_reason", r.end_reason},
                     {"farfault_version", r.farfault_version},
