@@ -23,7 +23,7 @@ constexpr char const* kGrid =
     "baseline = { gpu.dram.controller_latency = \"5ns\" }\n"
     "mean_over = \"workload.stream.bytes\"\n"
     "[sweep.grid]\n"
-    "gpu.dram.controller_latency = [\"5 ns\", \"2 us\"]\n"
+    "gpu.dram.controller_latency = [\"5 ns\", \"500 ns\"]\n"
     "workload.stream.bytes = [\"8 KiB\", \"16 KiB\"]\n";
 
 std::vector<double> numbers(std::vector<std::string> const& cells) {
@@ -84,7 +84,7 @@ TEST_CASE("sweep: a failed baseline empties the speedups of its partners and the
   SmallStudy const s("failed_baseline",
                      "baseline = \"fast\"\nmean_over = \"workload.stream.bytes\"\n"
                      "[[sweep.list]]\nname = \"fast\"\n"
-                     "[[sweep.list]]\nname = \"slow\"\ngpu.dram.controller_latency = \"2 us\"\n"
+                     "[[sweep.list]]\nname = \"slow\"\ngpu.dram.controller_latency = \"500 ns\"\n"
                      "[sweep.grid]\nworkload.stream.bytes = [\"8 KiB\", \"512 GiB\"]\n");
   auto const r = s.sweep({"--set", "limits.model=1GiB", "--set", "memory.placement=contiguous"});
   CHECK(r.code == 1);
@@ -105,7 +105,7 @@ TEST_CASE("sweep: with seeds, the spread has the mean speedup of runs with equal
   SmallStudy const s("baseline_seeds",
                      "seeds = 2\nbaseline = { gpu.dram.controller_latency = \"5 ns\" }\n"
                      "[sweep.grid]\nworkload.name = [\"bfs\"]\nworkload.bfs.rmat.scale = [6]\n"
-                     "gpu.dram.controller_latency = [\"5 ns\", \"2 us\"]\n");
+                     "gpu.dram.controller_latency = [\"5 ns\", \"500 ns\"]\n");
   auto const r = s.sweep();
   CHECK_MESSAGE(r.code == 0, r.err);
   auto const ends = numbers(s.column("end")), speedups = numbers(s.column("speedup"));
@@ -129,7 +129,7 @@ TEST_CASE("sweep: --pivot prints two dimensions, by default the speedup, or anot
   REQUIRE(lines.size() == 7);
   CHECK(lines[0] == "  4 runs: 4 completed, 0 cached, 0 failed, 0 missing");
   CHECK(lines[1] == "  speedup vs. gpu.dram.controller_latency = 5ns; columns: gpu.dram.controller_latency");
-  CHECK(lines[2] == "  workload.stream.bytes  5 ns   2 us");
+  CHECK(lines[2] == "  workload.stream.bytes  5 ns   500 ns");
   CHECK(lines[3].starts_with("  8 KiB                  1.000  0."));
   CHECK(lines[5].starts_with("  geometric mean         1.000  0."));
   CHECK(lines[6].starts_with("  table     "));
@@ -151,7 +151,7 @@ TEST_CASE("sweep: --pivot prints two dimensions, by default the speedup, or anot
   CHECK(nlohmann::json::parse(r.out)["tables"][0]["cells"][1][0]["value"] == 1.0);
   // Without a baseline, the end.
   s.write(
-      "[sweep.grid]\ngpu.dram.controller_latency = [\"5 ns\", \"2 us\"]\nworkload.stream.bytes = [\"8 "
+      "[sweep.grid]\ngpu.dram.controller_latency = [\"5 ns\", \"500 ns\"]\nworkload.stream.bytes = [\"8 "
       "KiB\"]\n");
   r = s.sweep({"--collect", "--pivot", "workload.stream.bytes", "gpu.dram.controller_latency"});
   CHECK(lines_of(r.out)[1] == "  end: Simulated time of the last event; columns: workload.stream.bytes");
@@ -223,7 +223,7 @@ TEST_CASE("report, compare: runs of a named list have the names of their points"
                      "baseline = \"small, fast\"\n"
                      "[[sweep.list]]\nname = \"small, fast\"\n"
                      "[[sweep.list]]\nname = \"<large>\"\nworkload.stream.bytes = \"16 KiB\"\n"
-                     "gpu.dram.controller_latency = \"2 us\"\n"
+                     "gpu.dram.controller_latency = \"500 ns\"\n"
                      "[sweep.grid]\ngpu.l2_tlb.entries = [64, 128]\n");
   REQUIRE(s.sweep().code == 0);
   auto const compared = farfault_program({"compare", s.out.string()});
