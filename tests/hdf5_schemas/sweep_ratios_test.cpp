@@ -248,7 +248,7 @@ TEST_CASE("ratios: means of ratios are geometric and exact where they can be, ot
   CHECK(std::isnan(mean_of({}).mean));
 }
 
-TEST_CASE("axes: values are ordered by size, and keys that follow from others are no dimensions") {
+TEST_CASE("axes: values are ordered by size, and keys that follow from others are omitted") {
   SweepTable t;
   t.runs = {parameter("size", Texts{"1 MiB", "64 KiB", "1 MiB", "64 KiB"}),
             parameter("follows", Texts{"large", "small", "large", "small"}),

@@ -92,7 +92,7 @@ std::optional<SweptRuns::Row> SweptRuns::row_of(std::size_t file) const {
   return Row{tables_[place->table], place->row};
 }
 
-// Runs of one point have one value, and it is no other key that varies.
+// Runs of one point have one value, and the study does not vary the key elsewhere.
 bool SweptRuns::is_implied(analysis::ComparedSetting const& setting,
                            std::vector<std::string> const& points) const {
   std::map<std::string, std::string> values;

@@ -50,16 +50,16 @@ std::string row_text(std::vector<SweepColumn> const& columns, std::size_t row, b
   return analysis::short_text(values);
 }
 
-void print_reasons(std::vector<SweepColumn> const& columns, std::size_t seeds, std::size_t most,
-                   std::ostream& out) {
+void print_reasons(std::vector<SweepColumn> const& columns, std::size_t seeds, std::ostream& out) {
+  constexpr std::size_t kMost = 10;
   auto const* const reasons = find_column(columns, "speedup_error");
   std::size_t number = 0;
   for (std::size_t row = 0; reasons != nullptr && row < analysis::rows_of(columns); ++row) {
     auto const reason = cell_text(*reasons, row);
-    if (reason.empty() || ++number > most) continue;
+    if (reason.empty() || ++number > kMost) continue;
     out << "  no speedup: " << row_text(columns, row, seeds == 1) << ": " << one_line(reason) << "\n";
   }
-  if (number > most) out << "  ... and " << number - most << " more without speedup\n";
+  if (number > kMost) out << "  ... and " << number - kMost << " more without speedup\n";
 }
 
 void print_means(results::SweepTable const& table, std::size_t most, std::ostream& out) {
@@ -100,7 +100,7 @@ std::string figure_text(double value, std::string const& unit, bool is_ratio) {
 std::string mean_text(analysis::SweepMean const& mean, std::string const& unit, bool is_ratio) {
   if (mean.is_empty() || std::isnan(mean.mean)) return "-";
   auto const text = figure_text(mean.mean, unit, is_ratio);
-  if (mean.runs < 2 || std::isnan(mean.smallest)) return text;
+  if (mean.runs < 2 || !(mean.smallest < mean.largest)) return text;
   return fmt::format("{} ({} to {})", text, figure_text(mean.smallest, unit, is_ratio),
                      figure_text(mean.largest, unit, is_ratio));
 }
@@ -115,7 +115,7 @@ std::vector<std::string> speedup_column(results::SweepTable const& table, std::s
 
 void print_ratios(results::SweepTable const& table, std::size_t seeds, std::size_t most, std::ostream& out) {
   out << "  speedup   vs. " << one_line(table.baseline) << "\n";
-  print_reasons(seeds == 1 ? table.runs : table.spread, seeds, most, out);
+  print_reasons(seeds == 1 ? table.runs : table.spread, seeds, out);
   print_means(table, most, out);
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ratios to the baseline of a sweep, their geometric means, and the keys that vary independently of each other.
 
-An empty value has a reason. A mean over runs of which one has no value is empty too, with that reason.
+An empty value has a reason. If one of the runs of a mean has no value, the mean is empty, with that reason.
 """
 import numpy
 import pandas

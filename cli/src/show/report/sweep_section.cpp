@@ -77,7 +77,7 @@ class SweepFrame {
   double top() const { return top_; }
   bool is_log() const { return is_log_; }
   double y(double value) const { return kBottom - (kBottom - kTop) * value / top_; }
-  // Of a value of the key; the mean has the place after the last one.
+  // Position of a value of the key; the mean follows the last one.
   double x(std::size_t value) const {
     auto const places = static_cast<double>(curves_.x.values.size() + (curves_.has_means ? 1 : 0));
     auto const wide = (kRight - kLeft) / places;

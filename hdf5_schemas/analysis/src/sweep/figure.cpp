@@ -70,7 +70,7 @@ std::vector<std::optional<std::size_t>> partners_in(SweepTable const& table) {
   return partners;
 }
 
-// The figure of which `name` is the ratio; empty if it is none.
+// The figure that the ratio `name` divides; empty if `name` is not a ratio.
 std::string figure_of_ratio(SweepTable const& table, std::string const& name) {
   if (table.baseline.empty()) return {};
   if (name == kSpeedup) return "end";

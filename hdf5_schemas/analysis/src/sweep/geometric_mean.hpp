@@ -7,7 +7,7 @@
 
 namespace farfault::analysis {
 
-// Of one or more numbers, all finite and above 0.
+// The mean of one or more numbers, all finite and above 0.
 double geometric_mean(std::span<double const> values);
 
 }  // namespace farfault::analysis

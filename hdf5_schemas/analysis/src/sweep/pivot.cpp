@@ -95,7 +95,7 @@ class PivotTables {
     return made;
   }
 
-  // Of sheets that differ only in the dimension `over`.
+  // Means over the dimension `over`, which `sheet` unites.
   SweepPivot::Table means(Sheet const& sheet, SweepAxis const& over) const {
     SweepPivot::Table made;
     made.others = sheet.others;

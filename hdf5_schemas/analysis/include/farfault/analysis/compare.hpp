@@ -21,7 +21,7 @@ struct ComparedRun {
   std::string farfault_version;
   std::string commit;     // of the program that wrote it; empty: not recorded
   bool equal = false;     // results equal to the first run's; parameters may differ
-  std::string name = {};  // set by a caller that has names for runs, such as those of a sweep
+  std::string name = {};  // set by a caller that has names for runs, such as points of a sweep
 };
 
 // A parameter, or the content of an input file, that differs between runs. "none": the run does not have it.

@@ -2,7 +2,8 @@
 // Figures of a sweep relative to a baseline: each run is divided by its partner, the run that differs from it
 // only in the keys of the baseline.
 //
-// - An empty value has a reason. A mean over runs of which one has no value is empty too, with that reason.
+// - An empty value has a reason. If one of the runs of a mean has no value, the mean is empty, with that
+// reason.
 // - Means of ratios are geometric, other means are arithmetic.
 // - Everything is a function of the table.
 #pragma once
@@ -41,7 +42,7 @@ struct SweepFigure {
 };
 
 // A figure, or a ratio to the baseline: "speedup" (end of the partner / end of the run), "<figure>_ratio"
-// (figure of the run / that of its partner). A ratio of which one part is 0 is empty. Throws UserError for
+// (figure of the run / that of its partner). A ratio is empty if one of its parts is 0. Throws UserError for
 // another name.
 SweepFigure sweep_figure(results::SweepTable const& table, std::string const& name);
 // "speedup", or "end" without a baseline.
@@ -56,7 +57,7 @@ struct SweepMean {
   bool is_empty() const { return !reason.empty(); }
 };
 
-// Of these runs. No runs: empty.
+// The mean of these runs. No runs: empty.
 SweepMean sweep_mean(SweepFigure const& figure, std::span<std::size_t const> runs);
 // The mean over a dimension for each seed, and then over the seeds, with its range over the seeds. Empty
 // if the runs lack a value of the dimension.
