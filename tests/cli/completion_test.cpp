@@ -83,6 +83,9 @@ TEST_CASE("completion: fixed words, presets, and completions left to the shell")
   CHECK(completed({"run", "--trace-output", ""}) == Words{":files"});
   CHECK(completed({"run", "--trace", "1us,"}).empty());
   CHECK(completed({"sweep", "--output", "re"}) == Words{":folders"});
+  CHECK(completed({"sweep", "s.toml", "--pivot", "gpu.l2_tlb.en"}) == Words{"gpu.l2_tlb.entries"});
+  CHECK(completed({"sweep", "s.toml", "--pivot", "name", "gpu.l2_tlb.en"}) == Words{"gpu.l2_tlb.entries"});
+  CHECK(completed({"sweep", "--pivot", "name", "gpu.sms", "s"}) == Words{":files .toml"});
   CHECK(completed({"diff", "a.h5", ""}) == Words{":files .h5 .h5.partial"});
   CHECK(completed({"run", "--until", "5"}).empty());
 }

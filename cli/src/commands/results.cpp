@@ -74,7 +74,8 @@ void add_compare(CommandSet& set) {
   auto* const json = c->add_flag("--json", o->json, "Print one JSON object");
   c->add_flag("--csv", o->csv, "Print a table: one line per setting and figure, one column per result")
       ->excludes(json);
-  c->add_flag("--all", o->all, "List every figure that differs, including figures of single GPUs");
+  c->add_flag("--all", o->all,
+              "List every figure and setting that differs, including figures of single GPUs");
 }
 
 void add_explain(CommandSet& set) {

@@ -36,9 +36,12 @@ std::string first_line(std::string const& path) {
 bool is_table_of_sweep(std::string const& csv) {
   auto const heading = first_line(csv);
   auto const begins = [&](std::string_view with) { return heading.starts_with(with); };
+  auto const has = [&](char const* column) {
+    return ("," + heading + ",").find(column) != std::string::npos;
+  };
   constexpr std::string_view kFacts = "state,error,result,result_digest,";
   return begins("run," + std::string(kFacts)) || begins("run,name," + std::string(kFacts)) ||
-         (begins("point,") && ("," + heading + ",").find(",seeds,") != std::string::npos);
+         (begins("point,") && has(",seeds,")) || (begins("group,") && has(",speedup_error,"));
 }
 
 bool is_script_of_sweep(std::string const& script) {
@@ -125,6 +128,10 @@ std::string spread_path(std::string const& folder) {
   return in(folder, "sweep_spread.csv");
 }
 
+std::string means_path(std::string const& folder) {
+  return in(folder, "sweep_means.csv");
+}
+
 std::string run_list_path(std::string const& folder) {
   return in(folder, "sweep.runs");
 }
@@ -157,7 +164,8 @@ void check_folder(std::string const& folder) {
   if (exists(table_path(folder)) && !ours)
     throw UserError("the sweep would overwrite '" + one_line(table_path(folder)) +
                     "', which is not the table of a sweep");
-  for (auto const& csv : {csv_path(folder), spread_path(folder)}) refuse_foreign(csv, is_table_of_sweep);
+  for (auto const& csv : {csv_path(folder), spread_path(folder), means_path(folder)})
+    refuse_foreign(csv, is_table_of_sweep);
   for (auto const& script : {script_path(folder), collector_path(folder)})
     refuse_foreign(script, is_script_of_sweep);
   auto const begins_with = [](std::string_view line) {

@@ -29,6 +29,7 @@ std::string failure_in(std::string const& log);
 std::string table_path(std::string const& folder);      // sweep.h5
 std::string csv_path(std::string const& folder);        // sweep.csv
 std::string spread_path(std::string const& folder);     // sweep_spread.csv
+std::string means_path(std::string const& folder);      // sweep_means.csv
 std::string run_list_path(std::string const& folder);   // sweep.runs
 std::string checked_path(std::string const& folder);    // sweep.checked
 std::string lock_path(std::string const& folder);       // sweep.lock

@@ -10,9 +10,12 @@
 #include <cstdlib>
 #include <iostream>
 #include <ostream>
+#include <sstream>
 #include <thread>
 
+#include "baseline.hpp"
 #include "executor.hpp"
+#include "farfault/analysis/sweep_pivot.hpp"
 #include "farfault/cli/exit_codes.hpp"
 #include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
@@ -27,6 +30,8 @@
 #include "run_list.hpp"
 #include "slurm.hpp"
 #include "study.hpp"
+#include "sweep_text/pivot_text.hpp"
+#include "sweep_text/ratio_text.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -69,11 +74,13 @@ class Sweep {
  public:
   Sweep(SweepOptions const& options, std::ostream& out, std::ostream& err)
       : options_(options),
-        out_(out),
+        out_(options.pivot.json ? unused_ : out),
+        json_out_(out),
         err_(err),
         jobs_(jobs_at_a_time(options)),
         study_(read_study(options.study)),
-        points_(study_) {
+        points_(study_),
+        baseline_(baseline_of(study_, points_)) {
     check_sets(options, points_);
   }
 
@@ -94,6 +101,8 @@ class Sweep {
     if (!options_.part)
       for (auto const& warning : plan_->unused_keys().warnings())
         fmt::print(err_, "farfault: warning: {}\n", warning);
+    if (!options_.part && (baseline_ || !options_.pivot.keys.empty()))
+      check_table(plan_->table().table(points_.seeds()));
     for (auto const run : plan_->without_input())
       fmt::print(err_, "farfault: {} has failed: {}\n", plan_->table().name_of(run),
                  plan_->table().error_of(run));
@@ -255,7 +264,6 @@ class Sweep {
   int conclude(int stopped_by) {
     remove_leftovers();
     plan_->copy_repeated();
-    auto const& table = plan_->table();
     auto const failed = count(RunTable::State::failed);
     auto const distinct = plan_->distinct().size();
     auto const without_input = plan_->without_input().size();
@@ -272,8 +280,9 @@ class Sweep {
     print_saved();
     if (!options_.part) {
       plan_->checked().write();
-      write_table();
-      table.print(out_, points_.seeds(), kMaxShown);
+      auto const table = with_ratios();
+      write_table(table);
+      print_table(table);
       out_ << "  table     " << one_line(table_path(plan_->folder())) << ", "
            << one_line(csv_path(plan_->folder())) << "\n";
     }
@@ -320,23 +329,59 @@ class Sweep {
     write_run_list(plan_->folder(), list);
   }
 
-  void write_table() {
-    auto const table = plan_->table().table(points_.seeds());
+  // The keys of the baseline and of the pivot, before the first run.
+  void check_table(results::SweepTable const& table) const {
+    if (baseline_) check_baseline(study_, table, *baseline_);
+    for (auto const& key : options_.pivot.keys) analysis::check_sweep_key(table, key, "--pivot");
+  }
+
+  results::SweepTable with_ratios() const {
+    auto table = plan_->table().table(points_.seeds());
+    if (baseline_) analysis::add_ratios(table, *baseline_, points_.seeds());
+    return table;
+  }
+
+  void write_table(results::SweepTable const& table) {
     results::write_sweep(table_path(plan_->folder()), table);
     write_whole(csv_path(plan_->folder()), to_csv("run", table.runs));
-    auto const spread = spread_path(plan_->folder());
-    if (!table.spread.empty())
-      write_whole(spread, to_csv("point", table.spread));
-    else
-      std::remove(spread.c_str());  // of an earlier study with seeds
+    auto const write_or_remove = [](std::string const& path, std::string const& dimension,
+                                    auto const& columns) {
+      if (!columns.empty())
+        write_whole(path, to_csv(dimension, columns));
+      else
+        std::remove(path.c_str());  // of an earlier study
+    };
+    write_or_remove(spread_path(plan_->folder()), "point", table.spread);
+    write_or_remove(means_path(plan_->folder()), "group", table.means);
+  }
+
+  void print_table(results::SweepTable const& table) {
+    auto const seeds = points_.seeds();
+    auto const& pivot = options_.pivot;
+    if (!pivot.keys.empty()) {
+      auto const figure = pivot.figure.empty() ? analysis::main_figure(table) : pivot.figure;
+      auto const drawn = analysis::sweep_pivot(table, pivot.keys.at(0), pivot.keys.at(1), figure);
+      if (pivot.json)
+        json_out_ << analysis::to_json(drawn) << "\n";
+      else
+        print_pivot(drawn, out_);
+      return;
+    }
+    std::vector<std::vector<std::string>> more;
+    if (baseline_) more.push_back(speedup_column(table, seeds));
+    plan_->table().print(out_, seeds, kMaxShown, more);
+    if (baseline_) print_ratios(table, seeds, kMaxShown, out_);
   }
 
   SweepOptions const& options_;
+  std::ostringstream unused_;
   std::ostream& out_;
+  std::ostream& json_out_;
   std::ostream& err_;
   std::uint32_t jobs_;
   Study study_;
   Points points_;
+  std::optional<analysis::SweepBaseline> baseline_;
   std::optional<Plan> plan_;
   std::optional<FolderLock> lock_;
   std::vector<std::size_t> missing_;

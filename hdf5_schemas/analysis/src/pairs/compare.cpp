@@ -158,6 +158,7 @@ std::string to_json(RunsCompared const& c) {
   Ordered runs = Ordered::array(), settings = Ordered::array(), figures = Ordered::array();
   for (auto const& r : c.runs)
     runs.push_back({{"path", r.path},
+                    {"name", r.name},
                     {"result_digest", r.digest},
                     {"end_reason", r.end_reason},
                     {"farfault_version", r.farfault_version},

@@ -19,14 +19,16 @@ struct ComparedRun {
   std::string digest;  // empty if the run is incomplete
   std::string end_reason;
   std::string farfault_version;
-  std::string commit;  // of the program that wrote it; empty: not recorded
-  bool equal = false;  // results equal to the first run's; parameters may differ
+  std::string commit;     // of the program that wrote it; empty: not recorded
+  bool equal = false;     // results equal to the first run's; parameters may differ
+  std::string name = {};  // set by a caller that has names for runs, such as points of a sweep
 };
 
 // A parameter, or the content of an input file, that differs between runs. "none": the run does not have it.
 struct ComparedSetting {
   std::string name;
   std::vector<std::string> values;  // by run
+  bool is_implied = false;          // set by such a caller: the value follows from the name
   bool in_all() const;              // false: only some runs have it, so it follows from another setting
 };
 
