@@ -68,7 +68,7 @@ SweptRuns::SweptRuns(std::vector<std::string> const& files) {
   for (auto const& file : files) {
     auto& place = places_.emplace_back();
     auto const folder = sweep_folder_of(file);
-    is_swept_.push_back(!folder.empty() && is_there(run_list_path(folder)));
+    is_swept_.push_back(!folder.empty() && exists(run_list_path(folder)));
     if (!is_swept_.back()) continue;
     auto const [known, is_new] = tables.try_emplace(folder);
     if (is_new) {
