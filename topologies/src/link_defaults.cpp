@@ -6,23 +6,23 @@
 namespace farfault::topologies {
 namespace {
 
-constexpr Fact kPcieLatency{"a PCIe link without a stated latency"};
-constexpr Fact kPcieBandwidth{"a PCIe link without a stated speed or width"};
-constexpr Fact kNvlinkLatency{"an NVLink without a stated latency"};
-constexpr Fact kNvlinkBandwidth{"an NVLink 2, 3 or 4 without a stated bandwidth"};
-constexpr Fact kNvlink1Bandwidth{"an NVLink 1 without a stated bandwidth"};
-constexpr Fact kNvlink5Bandwidth{"an NVLink 5 without a stated bandwidth"};
-constexpr Fact kXgmiLatency{"an xGMI link without a stated latency"};
-constexpr Fact kXgmiBandwidth{
+constexpr farfault::Fact kPcieLatency{"a PCIe link without a stated latency"};
+constexpr farfault::Fact kPcieBandwidth{"a PCIe link without a stated speed or width"};
+constexpr farfault::Fact kNvlinkLatency{"an NVLink without a stated latency"};
+constexpr farfault::Fact kNvlinkBandwidth{"an NVLink 2, 3 or 4 without a stated bandwidth"};
+constexpr farfault::Fact kNvlink1Bandwidth{"an NVLink 1 without a stated bandwidth"};
+constexpr farfault::Fact kNvlink5Bandwidth{"an NVLink 5 without a stated bandwidth"};
+constexpr farfault::Fact kXgmiLatency{"an xGMI link without a stated latency"};
+constexpr farfault::Fact kXgmiBandwidth{
     "an xGMI link of an MI50, MI200 or unknown generation without a stated bandwidth"};
-constexpr Fact kXgmiMi100Bandwidth{"an xGMI link of an MI100 without a stated bandwidth"};
-constexpr Fact kXgmiMi300Bandwidth{"an xGMI link of an MI300 without a stated bandwidth"};
-constexpr Fact kCpuLatency{"a link between CPUs without a stated latency"};
-constexpr Fact kCpuBandwidth{"a link between CPUs without a stated bandwidth"};
-constexpr Fact kNetworkLatency{"a network link without a stated latency"};
-constexpr Fact kNetworkBandwidth{"a network link without a stated bandwidth"};
-constexpr Fact kGpusPerHost{"a cluster file that does not list the GPUs of a host"};
-constexpr Fact kNvlinksPerDomainGpu{"a cluster file with NVLink domains"};
+constexpr farfault::Fact kXgmiMi100Bandwidth{"an xGMI link of an MI100 without a stated bandwidth"};
+constexpr farfault::Fact kXgmiMi300Bandwidth{"an xGMI link of an MI300 without a stated bandwidth"};
+constexpr farfault::Fact kCpuLatency{"a link between CPUs without a stated latency"};
+constexpr farfault::Fact kCpuBandwidth{"a link between CPUs without a stated bandwidth"};
+constexpr farfault::Fact kNetworkLatency{"a network link without a stated latency"};
+constexpr farfault::Fact kNetworkBandwidth{"a network link without a stated bandwidth"};
+constexpr farfault::Fact kGpusPerHost{"a cluster file that does not list the GPUs of a host"};
+constexpr farfault::Fact kNvlinksPerDomainGpu{"a cluster file with NVLink domains"};
 
 // Calls f(value, fact) for each default.
 template <class Defaults, class F>
@@ -46,7 +46,7 @@ void each_default(Defaults& d, F&& f) {
 }
 
 // Every link of the kind has the scale, also a link with stated values.
-Condition unstated(Fact fact, LinkKind kind, std::string_view quantity) {
+Condition unstated(farfault::Fact fact, LinkKind kind, std::string_view quantity) {
   return Condition(fact).else_use("links.scale." + std::string(name_of(kind)) + "." + std::string(quantity));
 }
 
@@ -56,11 +56,11 @@ void LinkDefaults::describe(ParamTable& t) {
   Range<Duration> const latencies{Duration{1}, kLongestLatency};
   Range<Bandwidth> const bandwidths{kLowestBandwidth, kHighestBandwidth};
   auto const latency = [&](std::string_view name, LinkDefault<Duration>& value, std::string_view text,
-                           std::string_view source, Fact fact, LinkKind kind) {
+                           std::string_view source, farfault::Fact fact, LinkKind kind) {
     t.duration(name, value.field(), latencies, text, source).only_when(unstated(fact, kind, "latency"));
   };
   auto const bandwidth = [&](std::string_view name, LinkDefault<Bandwidth>& value, std::string_view text,
-                             std::string_view source, Fact fact, LinkKind kind) {
+                             std::string_view source, farfault::Fact fact, LinkKind kind) {
     t.bandwidth(name, value.field(), bandwidths, text, source).only_when(unstated(fact, kind, "bandwidth"));
   };
   {
@@ -132,14 +132,15 @@ void LinkDefaults::describe(ParamTable& t) {
       .only_when(kNvlinksPerDomainGpu);
 }
 
-std::vector<std::pair<Fact, bool>> LinkDefaults::facts() const {
-  std::vector<std::pair<Fact, bool>> all;
-  each_default(*this, [&](auto const& value, Fact fact) { all.emplace_back(fact, value.is_taken()); });
+std::vector<std::pair<farfault::Fact, bool>> LinkDefaults::facts() const {
+  std::vector<std::pair<farfault::Fact, bool>> all;
+  each_default(*this,
+               [&](auto const& value, farfault::Fact fact) { all.emplace_back(fact, value.is_taken()); });
   return all;
 }
 
 void LinkDefaults::forget() {
-  each_default(*this, [](auto& value, Fact) { value.forget(); });
+  each_default(*this, [](auto& value, farfault::Fact) { value.forget(); });
 }
 
 LinkDefault<Duration> const& LinkDefaults::latency(LinkKind kind) const {

@@ -65,7 +65,7 @@ struct LinkDefaults {
   void describe(ParamTable& t);
 
   // The facts on which the parameters depend, for the values taken since forget().
-  std::vector<std::pair<Fact, bool>> facts() const;
+  std::vector<std::pair<farfault::Fact, bool>> facts() const;
   void forget();
 
   LinkDefault<Duration> const& latency(LinkKind kind) const;
