@@ -8,8 +8,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "unused.hpp"
-
 namespace config_test {
 
 using namespace farfault;
@@ -203,9 +201,9 @@ TEST_CASE("keys of unused choices are checked, listed as unused, and not in the 
   };
   Config c;
   read(c, "[a]\nentries = 3\nshare = 1\n[b]\nentries = 4\non = true\n");
-  CHECK(test::unused_in(c) == std::vector<std::string>{"a.share (x.toml:3; only with kind = \"c\")",
-                                                       "b.entries (x.toml:5; only with kind = \"b\")",
-                                                       "b.on (x.toml:6; only with kind = \"b\")"});
+  CHECK(c.unused() == std::vector<std::string>{"b.entries (x.toml:5; only with kind = \"b\")",
+                                               "b.on (x.toml:6; only with kind = \"b\")",
+                                               "a.share (x.toml:3; only with kind = \"c\")"});
   CHECK(c.resolved() ==
         "[a]\nentries = 3\non = false\nlabel = \"x\"\nkind = \"plain\"\nlatency = \"10 ns\"\n");
   CHECK(error_of([&] {

@@ -48,7 +48,8 @@ std::uint64_t number_in(std::string_view text) {
 
 void check_sets(SweepOptions const& options, Points const& points) {
   for (auto const& set : options.sets) {
-    auto const key = key_of_assignment(set);
+    auto key = set.substr(0, set.find('='));
+    key.erase(key.find_last_not_of(" \t") + 1);
     if (std::find(points.keys().begin(), points.keys().end(), key) != points.keys().end())
       throw UserError("--set '" + shown(set) + "': the study varies this parameter");
   }
@@ -95,12 +96,7 @@ class Sweep {
         progress.report(done, [](double) { return std::vector<std::string>{"checking the configurations"}; });
       });
       progress.finish();
-      // A part sees only some of the runs.
-      if (!options_.part) plan_->unused_keys().refuse();
     }
-    if (!options_.part)
-      for (auto const& warning : plan_->unused_keys().warnings())
-        fmt::print(err_, "farfault: warning: {}\n", warning);
     if (!options_.part && (baseline_ || !options_.pivot.keys.empty()))
       check_table(plan_->table().table(points_.seeds()));
     for (auto const run : plan_->without_input())
