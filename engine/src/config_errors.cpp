@@ -22,10 +22,11 @@ std::string unknown(std::string_view what, std::string const& key, auto const& n
          (near.empty() ? "" : "; did you mean '" + near + "'?");
 }
 
-// `place`: empty for a default.
+// `place`: empty for a default. A policy may refuse another key, "KEY = VALUE: ...", at the place of `key`.
 std::string joined(std::string const& place, std::string_view key, std::string const& why) {
   if (place.empty()) return why;
-  return place + (place == kSet && why.starts_with(key) ? " " : ": ") + why;
+  bool const names_key = why.starts_with(key) || why.find(" = ") == why.find(' ');
+  return place + (place == kSet && names_key ? " " : ": ") + why;
 }
 
 }  // namespace
