@@ -22,6 +22,13 @@ std::string unknown(std::string_view what, std::string const& key, auto const& n
          (near.empty() ? "" : "; did you mean '" + near + "'?");
 }
 
+// `place`: empty for a default. A policy may refuse another key, "KEY = VALUE: ...", at the place of `key`.
+std::string joined(std::string const& place, std::string_view key, std::string const& why) {
+  if (place.empty()) return why;
+  bool const names_key = why.starts_with(key) || why.find(" = ") == why.find(' ');
+  return place + (place == kSet && names_key ? " " : ": ") + why;
+}
+
 }  // namespace
 
 std::string Config::place(Entry const& e) {
@@ -40,9 +47,7 @@ void Config::add_error(std::string const& file, int line, std::string text) {
 }
 
 std::string Config::with_place(std::string_view key, std::string const& why) const {
-  auto const at = one_line(where(key));
-  if (at.empty()) return why;
-  return at + (at == kSet && why.starts_with(key) ? " " : ": ") + why;
+  return joined(one_line(where(key)), key, why);
 }
 
 void Config::refuse(Entry const& e, std::string const& why) {
@@ -52,10 +57,13 @@ void Config::refuse(Entry const& e, std::string const& why) {
 void Config::refuse(std::string_view key, std::string const& why) {
   if (auto const it = entries_.find(key); it != entries_.end())
     return add_error(it->second.file, it->second.line, with_place(key, why));
-  if (auto const it = empty_tables_.find(key); it != empty_tables_.end()) return refuse(it->second, why);
+  auto const refuse_table = [&](Entry const& e) {
+    add_error(e.file, e.line, joined(one_line(place(e)), key, why));
+  };
+  if (auto const it = empty_tables_.find(key); it != empty_tables_.end()) return refuse_table(it->second);
   for (auto const& [table, place] : named_tables_)
     if (key.starts_with(table) && (key.size() == table.size() || key[table.size()] == '.'))
-      return refuse(place, why);
+      return refuse_table(place);
   add_error("", 0, why);
 }
 

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -127,15 +128,25 @@ name = "bfs"
 scale = 12
 )";
 
+// Clang omits allocations of memory that nothing uses.
+void use(void const* memory) {
+  static std::atomic<void const*> used;
+  used = memory;
+}
+
 }  // namespace
 
 TEST_CASE("the counter counts the allocations between its two calls") {
   start_counting();
   auto const one = std::make_unique<int>(1);
+  use(one.get());
   std::vector<int> const two(100, *one);
+  use(two.data());
   auto const aligned = std::make_unique<Event>();
+  use(aligned.get());
   CHECK(stop_counting() == 3);
   auto const three = std::make_unique<int>(3);
+  use(three.get());
   CHECK(stop_counting() == 3);
 }
 

@@ -315,7 +315,7 @@ def a_click_shows_a_gpu(b, result):
     with h5py.File(result) as f:
         mine = [i for i, name in enumerate(f["timeseries/sm/instance"].asstr()[:]) if name.startswith("gpu3.")]
         rate = f["timeseries/sm/instructions"][-1][mine].sum() / (f["timeseries/sm/time_ps"][-1] / 1e12)
-    wanted = {"gpu3: warp instructions " + b.evaluate(f"format.amount({rate * more}, '/s')") for more in (0.9999, 1, 1.0001)}
+    wanted = {"gpu3: Warp instructions " + b.evaluate(f"format.amount({rate * more}, '/s')") for more in (0.9999, 1, 1.0001)}
     check(words in wanted, f"hovering over a cell shows: {words}, not {wanted}")
     b.click(left + x, top + y)
     b.frame()

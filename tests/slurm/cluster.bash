@@ -46,7 +46,7 @@ write_slurm_conf() {
   control_port=$(free_port) && node_port=$(free_port) || return 1
   [ "$control_port" -ne "$node_port" ] || node_port=$((control_port + 1))
   # Memory and cores are the templates' values, whatever the machine has (config_overrides).
-  # Slurm schedules after changes of jobs, and else every sched_interval: a job whose start time arrives is no change.
+  # An arriving start time is not an event for Slurm's scheduler: sched_interval.
   cat >"$SLURM_CONF" <<END
 ClusterName=farfault_test
 SlurmctldHost=$(hostname)(127.0.0.1)
