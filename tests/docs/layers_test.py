@@ -30,6 +30,7 @@ LAYERS = [
     ("cli/src/model", "farfault/cli: extensions parameter_sections run_options trace_options"),
     ("cli/src/trace", ""),
     ("cli/src/run", "farfault/cli: simulation"),
+    ("cli/src/study", ""),
     ("cli/src/sweep_text", ""),
     ("cli/src/sweep", "farfault/cli: sweep"),
     ("cli/src/show", "farfault/cli: compare explain explain_pair inspect listing result_files"),
@@ -46,7 +47,7 @@ OF_OTHERS = ("engine", "components", "topologies", "workloads")  # below all lay
 HDF5 = "hdf5_schemas/format/src/"
 MOST_SOURCES = 20
 CODE = ("engine", "components", "topologies", "workloads", "hdf5_schemas", "cli", "bench", "tests")
-MOST_BYTES = 9_000_000
+MOST_BYTES = 9_437_184  # 9 MiB
 LONGEST_OPENING = 15  # lines, without the licence
 # Headers whose openings show how to write a component and a policy.
 LONG_OPENINGS = {"engine/include/farfault/engine/component.hpp", "engine/include/farfault/engine/policy.hpp"}

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "farfault/cli/sweep.hpp"
-#include "study.hpp"
+#include "study/study.hpp"
 
 namespace farfault::cli {
 

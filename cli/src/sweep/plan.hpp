@@ -13,7 +13,7 @@
 #include "checked_results.hpp"
 #include "farfault/cli/sweep.hpp"
 #include "model/model.hpp"
-#include "points.hpp"
+#include "study/points.hpp"
 #include "run_table.hpp"
 #include "saved_runs.hpp"
 #include "shared_models.hpp"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "farfault/results/sweep.hpp"
-#include "study.hpp"
+#include "study/study.hpp"
 
 namespace farfault::cli {
 

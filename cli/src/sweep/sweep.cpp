@@ -13,7 +13,6 @@
 #include <sstream>
 #include <thread>
 
-#include "baseline.hpp"
 #include "executor.hpp"
 #include "farfault/analysis/sweep_pivot.hpp"
 #include "farfault/cli/exit_codes.hpp"
@@ -24,12 +23,13 @@
 #include "folder_lock.hpp"
 #include "places.hpp"
 #include "plan.hpp"
-#include "points.hpp"
 #include "process/launcher.hpp"
 #include "process/signals.hpp"
 #include "run_list.hpp"
 #include "slurm.hpp"
-#include "study.hpp"
+#include "study/baseline.hpp"
+#include "study/points.hpp"
+#include "study/study.hpp"
 #include "sweep_text/pivot_text.hpp"
 #include "sweep_text/ratio_text.hpp"
 
