@@ -59,7 +59,7 @@ completes() {
 }
 
 # Long enough to be stopped three times after its first checkpoint.
-passes=200
+passes=80
 study whole "$passes" 2
 "${sweep[@]}" --output "$scratch/whole" >"$scratch/out" 2>"$scratch/err"
 check "the uninterrupted sweep: $(cat "$scratch/err")" [ "$(cut -d, -f5 "$scratch/whole/sweep.csv" | grep -cE '^[0-9a-f]{32}$')" -eq 3 ]
