@@ -251,8 +251,8 @@ std::string to_json(Explanation const& e) {
            {"stages", parts(e.stages)},
            {"without_kernel", e.without_kernel},
            {"gaps", parts(e.gaps)},
-           {"operations_under_way", e.outstanding_operations},
-           {"under_way", outstanding},
+           {"outstanding_operations", e.outstanding_operations},
+           {"outstanding", outstanding},
            {"kernel_names", e.kernel_names},
            {"kernels", kernels},
            {"resources", resources}};
