@@ -149,7 +149,7 @@ chain() {
   same_result "$what" "results/$name.h5" "$long_digest"
   check "$what: no difference from the run outside Slurm" grep -q 'are equal' \
     <("$farfault" diff "$scratch/long.h5" "results/$name.h5")
-  plain_log "$what" "$name-$id.log" 'stopped by SIGUSR1 at .* and saved; to continue, run the same command again'
+  plain_log "$what" "$name-$id.log" 'stopped by SIGUSR1 at .* and saved; to continue .*, run the same command again'
   check "$what: one job starts from the beginning" [ "$(grep -c 'starts from the beginning' "$name-$id.log")" -eq 1 ]
   check "$what: two jobs end with a checkpoint" [ "$(grep -c 'and saved' "$name-$id.log")" -eq 2 ]
   check "$what: the summary for scripts" grep -q "\"end_reason\":\"completed\",.*\"result_digest\":\"$long_digest\"" \

@@ -358,7 +358,8 @@ int RunDriver::stop() {
   auto const stopped = fmt::format("stopped by {} at {}", signal, to_text(end_.time_since_epoch()));
   bool const in_chain = !options_.resume.empty() && same_file(options_.resume, options_.checkpoint);
   auto const sentence = failure.empty()
-                            ? fmt::format("{} and saved; to continue, run the same command {}", stopped,
+                            ? fmt::format("{} and saved; to continue {}, run the same command {}", stopped,
+                                          one_line(result_file("stopped")),
                                           in_chain ? "again" : "with --resume " + options_.checkpoint)
                             : fmt::format("{}; the run was {}{}", failure, stopped, latest_checkpoint());
   fmt::print(err_, "farfault: {}\n", sentence);
@@ -403,14 +404,16 @@ std::vector<ApplicationSpan> RunDriver::application_spans() {
   for (std::size_t a = 0; a < spans.size(); ++a) {
     auto first = Time::max();
     Time last{};
-    std::uint64_t unfinished = 0;
+    std::uint64_t unfinished = 0, started = 0;
     for (auto const& instance : model_.assembly->instances()) {
       if (!instance.host->has_state()) continue;
       first = std::min(first, instance.host->state().runs[a].first_launch);
       last = std::max(last, instance.host->state().runs[a].last_end);
+      started += instance.host->state().runs[a].launches;
       auto const number = static_cast<std::uint32_t>(a);
       if (!instance.host->has_finished(number) || instance.host->is_running(number)) unfinished = 1;
     }
+    spans[a].kernels_started = transport_.sum(started);
     auto const before_end = transport_.max(count_of(Time::max()) - count_of(first));
     if (before_end != 0)
       spans[a].start = Time{Duration{picoseconds(Time::max()) - static_cast<std::int64_t>(before_end)}};

@@ -107,6 +107,8 @@ void add_values(CompletionSource const& source, std::string const& kind, Candida
     add_dimensions(source.parameters, to);
   } else if (kind == "SECTION") {
     add_sections(source.parameters, to);
+  } else if (kind == "WORKLOAD") {
+    for (auto const& workload : source.workloads) to.add(workload, {});
   } else if (kind == "CONFIG") {
     for (auto const& preset : source.presets) to.add(preset, "preset");
     to.add_directive(":files .toml");

@@ -9,6 +9,7 @@
 
 #include "explain_reading.hpp"
 #include "explain_resources.hpp"
+#include "explain_throughput.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/results/reading/guard.hpp"
 #include "outstanding.hpp"
@@ -106,6 +107,7 @@ std::string read_all(ObjectId file) {
   pack.put(std::uint64_t{0});
   for (auto const& r : read_resources(file, figures)) put_resource(pack, r);
   pack.put(std::uint64_t{0});
+  put_throughputs(pack, read_throughputs(file, of("end")));
   put_ranks(pack, file);
   return pack.take();
 }
@@ -141,6 +143,7 @@ Explanation explain(std::string const& path) {
   e.kernel_names = pack.number();
   while (pack.number() != 0) e.kernels.push_back(take_kernel(pack));
   while (pack.number() != 0) e.resources.push_back(take_resource(pack));
+  e.throughputs = take_throughputs(pack);
   for (auto* field : {&e.ranks.ranks, &e.ranks.threads, &e.ranks.events, &e.ranks.exchanges})
     *field = pack.number();
   e.ranks.waited = static_cast<double>(pack.number()) / 1e6;
@@ -228,7 +231,8 @@ std::string to_json(Explanation const& e) {
            {"under_way", outstanding},
            {"kernel_names", e.kernel_names},
            {"kernels", kernels},
-           {"resources", resources}};
+           {"resources", resources},
+           {"throughputs", json_of(e.throughputs)}};
   if (e.ranks.ranks > 1)
     all["ranks"] = {{"count", e.ranks.ranks},
                     {"events", e.ranks.events},

@@ -15,6 +15,7 @@
 #include "farfault/engine/params.hpp"
 #include "farfault/engine/time.hpp"
 #include "farfault/topologies/assembly.hpp"
+#include "farfault/workloads/workload_size.hpp"
 
 namespace farfault::cli {
 
@@ -36,6 +37,7 @@ struct ProgramParams {
 
 struct WorkloadChoice {
   std::string name = "bfs";
+  workloads::SizeName size = workloads::SizeName::defaults;
   ProgramParams program;
   void describe(ParamTable& t);
 };
