@@ -10,9 +10,9 @@
 namespace farfault::cli {
 namespace {
 
-constexpr std::size_t kNameWidth = 44;
+constexpr std::size_t kThroughputWidth = 44;
 
-std::string percent(double x) {
+std::string share_of_peak(double x) {
   return fmt::format("{:.1f}%", 100 * x);
 }
 
@@ -26,15 +26,16 @@ std::string gigabytes(double bytes) {
 
 void print_throughputs(std::vector<analysis::Throughput> const& all, std::ostream& out) {
   if (all.empty()) return;
-  out << fmt::format("{:<{}}{:>8}  {:>10}  {}", "Throughput, average of the run", kNameWidth + 2, "of peak",
-                     "GB/s", "peak in GB/s, and busiest instance")
+  out << fmt::format("{:<{}}{:>8}  {:>10}  {}", "Throughput, average of the run", kThroughputWidth + 2,
+                     "of peak", "GB/s", "peak in GB/s, and busiest instance")
       << "\n";
   for (auto const& t : all) {
     auto const name = fmt::format("{} ({} {})", shown(t.what), t.alike, t.instances);
-    auto const busiest =
-        t.alike == 1 ? std::string() : fmt::format("; {} {}", shown(t.busiest), percent(t.share_of_busiest));
-    out << fmt::format("  {:<{}}{:>8}  {:>10}  {}{}", name, kNameWidth, percent(t.share()), gigabytes(t.rate),
-                       gigabytes(t.peak), busiest)
+    auto const busiest = t.alike == 1
+                             ? std::string()
+                             : fmt::format("; {} {}", shown(t.busiest), share_of_peak(t.share_of_busiest));
+    out << fmt::format("  {:<{}}{:>8}  {:>10}  {}{}", name, kThroughputWidth, share_of_peak(t.share()),
+                       gigabytes(t.rate), gigabytes(t.peak), busiest)
         << "\n";
   }
 }
