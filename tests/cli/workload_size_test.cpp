@@ -107,7 +107,7 @@ TEST_CASE("a size that the workload does not have is an error that lists its siz
   CHECK(two_applications::refusal(kBase + "workload.size = \"paper\"\n") ==
         "2: workload.size = paper: workload 'bfs' has no such size; sizes: small, medium");
   CHECK(two_applications::refusal(kBase, {"workload.name=trace", "workload.size=small"}) ==
-        "--set: workload.size = small: workload 'trace' has no such size; sizes: none");
+        "--set workload.size = small: workload 'trace' has no such size; sizes: none");
   CHECK(two_applications::refusal(kBase + "workload.size = \"huge\"\n") ==
         "2: workload.size: 'huge' is not one of: default, small, medium, paper");
   CHECK(two_applications::refusal_of("size = \"paper\"\n", "size = \"paper\"\n") ==
