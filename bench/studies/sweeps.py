@@ -126,8 +126,8 @@ class Sweep:
             raise StudyError(f"{self.program.path} was rebuilt while the study ran; start the study again")
 
     def _call(self, command):
-        """Runs `farfault sweep`, which prints its own progress. A signal that ends the study also ends the sweep, which then removes
-        incomplete results."""
+        """Runs `farfault sweep`, which prints its own progress. A signal that ends the study also ends the sweep, which then saves
+        its active runs; the next call continues them."""
         began, before = time.monotonic(), processor_time()
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE if self.quiet else None, text=True)
         handlers = {s: signal.signal(s, lambda number, _: sys.exit(128 + number)) for s in (signal.SIGTERM, signal.SIGHUP)}

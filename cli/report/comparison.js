@@ -14,8 +14,9 @@ function drawComparison(place, data) {
         bar.style.width = (value === null ? 0 : (value / most) * 60) + "%";
         const choices = comparison.settings.filter((s) => s.in_all);
         const settings = (choices.length ? choices : comparison.settings).map((s) => `${s.name.split(".").slice(-2).join(".")} = ${s.values[i]}`).join(", ");
-        const cell = make("div", { class: "bar-row", title: `${run.path} ${settings}` }, make("b", {}, run.name + " "), bar,
-          " " + format.amount(value, figure.units) + " ", make("small", {}, settings));
+        const label = run.label || settings;
+        const cell = make("div", { class: "bar-row", title: `${run.path} ${label}` }, make("b", {}, run.name + " "), bar,
+          " " + format.amount(value, figure.units) + " ", make("small", {}, label));
         return cell;
       }));
       says.textContent = figure.text;

@@ -47,7 +47,8 @@ class Program:
         return dict(re.findall(r"^/tables/(\S+): (.*)$", self.said("statistics", config), re.MULTILINE))
 
     def workloads(self):
-        return [Choice(w["name"], w["text"]) for w in json.loads(self.said("workloads", "--json"))["workloads"]]
+        """From the list without --json, which builds every size of every workload."""
+        return [Choice(*m.groups()) for m in re.finditer(r"^  (\S+) {2,}(\S.*)$", self.said("workloads"), re.MULTILINE)]
 
     def commands(self):
         listed = re.findall(r"^  ([a-z]+) {2,}(\S.*)$", self.said("--help").split("Subcommands:")[1], re.MULTILINE)

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -49,8 +50,52 @@ std::uint64_t hash_of(std::span<std::byte const> bytes) {
   return hasher.value();
 }
 
+std::string sentence(std::string const& path, std::string const& why) {
+  return "checkpoint " + one_line(path) + " " + why;
+}
+
 [[noreturn]] void refuse(std::string const& path, std::string const& why) {
-  throw UserError("checkpoint " + one_line(path) + " " + why);
+  throw ResumeError(sentence(path, why));
+}
+
+void read_all(FileHandle const& file, std::string const& path, void* into, std::size_t n) {
+  auto* at = static_cast<std::byte*>(into);
+  while (n > 0) {
+    auto const got = ::read(file.get(), at, n);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw UserError(sentence(path, "cannot be read: " + system_error()));
+    if (got == 0) refuse(path, "is truncated");
+    at += got;
+    n -= static_cast<std::size_t>(got);
+  }
+}
+
+struct OpenCheckpoint {
+  FileHandle file;  // at the first byte of the body
+  FixedHeader header;
+};
+
+OpenCheckpoint open_checkpoint(std::string const& path) {
+  OpenCheckpoint opened{FileHandle(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), {}};
+  // A socket can't even be opened.
+  if (!opened.file.is_open())
+    throw UserError(
+        sentence(path, errno == ENXIO ? "is not a regular file" : "cannot be read: " + system_error()));
+  struct stat status {};
+  if (::fstat(opened.file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    throw UserError(sentence(path, "is not a regular file"));
+  auto const size = static_cast<std::uint64_t>(status.st_size);
+  auto& header = opened.header;
+  if (size < sizeof header) refuse(path, "is too short for a checkpoint");
+  read_all(opened.file, path, &header, sizeof header);
+  if (header.magic != kMagic) refuse(path, "is not a Farfault checkpoint");
+  if (header.version != kVersion)
+    refuse(path, "has format version " + std::to_string(header.version) +
+                     "; this version of farfault reads version " + std::to_string(kVersion));
+  if (header.bytes != size - sizeof header)
+    refuse(path, "is damaged: expected " + std::to_string(header.bytes) + " bytes, found " +
+                     std::to_string(size - sizeof header));
+  return opened;
 }
 
 // True if the file has the header and the length of a checkpoint: enough to detect truncation.
@@ -85,11 +130,10 @@ void take_name(std::string const& temporary, std::string const& path) {
 
 }  // namespace
 
-void write_checkpoint(std::string const& path, Checkpoint const& checkpoint) {
+void write_checkpoint(std::string const& path, Checkpoint checkpoint) {
   std::vector<std::byte> body;
   Saver saver(body);
-  auto copy = checkpoint;
-  saver(copy);
+  saver(checkpoint);
   FixedHeader header;
   header.bytes = body.size();
   header.hash = hash_of(body);
@@ -112,41 +156,30 @@ void write_checkpoint(std::string const& path, Checkpoint const& checkpoint) {
 }
 
 Checkpoint read_checkpoint(std::string const& path) {
-  FileHandle const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  // A socket can't even be opened.
-  if (!file.is_open())
-    refuse(path, errno == ENXIO ? "is not a regular file" : "cannot be read: " + system_error());
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) refuse(path, "is not a regular file");
-  auto const size = static_cast<std::uint64_t>(status.st_size);
-  FixedHeader header;
-  auto read_all = [&](void* into, std::size_t n) {
-    auto* at = static_cast<std::byte*>(into);
-    while (n > 0) {
-      auto const got = ::read(file.get(), at, n);
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) refuse(path, "is truncated");
-      at += got;
-      n -= static_cast<std::size_t>(got);
-    }
-  };
-  if (size < sizeof header) refuse(path, "is too short for a checkpoint");
-  read_all(&header, sizeof header);
-  if (header.magic != kMagic) refuse(path, "is not a Farfault checkpoint");
-  if (header.version != kVersion)
-    refuse(path, "has format version " + std::to_string(header.version) +
-                     "; this version of farfault reads version " + std::to_string(kVersion));
-  if (header.bytes != size - sizeof header)
-    refuse(path, "is damaged: expected " + std::to_string(header.bytes) + " bytes, found " +
-                     std::to_string(size - sizeof header));
+  auto const [file, header] = open_checkpoint(path);
   std::vector<std::byte> body(header.bytes);
-  read_all(body.data(), body.size());
+  read_all(file, path, body.data(), body.size());
   if (hash_of(body) != header.hash) refuse(path, "is damaged: checksum mismatch");
   Checkpoint checkpoint;
+  Loader loader(body);
   try {
-    Loader loader(body);
     loader(checkpoint);
-    if (!loader.at_end()) refuse(path, "has unread data at its end");
+  } catch (UserError const& e) {
+    refuse(path, std::string("is damaged: ") + e.what());
+  }
+  if (!loader.at_end()) refuse(path, "has unread data at its end");
+  return checkpoint;
+}
+
+Checkpoint read_checkpoint_head(std::string const& path) {
+  constexpr std::uint64_t kMaxHead = std::uint64_t{1} << 20;  // the driver's data are a few words per table
+  auto const [file, header] = open_checkpoint(path);
+  std::vector<std::byte> begin(std::min(header.bytes, kMaxHead));
+  read_all(file, path, begin.data(), begin.size());
+  Checkpoint checkpoint;
+  try {
+    Loader loader(begin);
+    loader(checkpoint.header, checkpoint.run);
   } catch (UserError const& e) {
     refuse(path, std::string("is damaged: ") + e.what());
   }

@@ -128,6 +128,7 @@ void Config::bind(std::string_view section, ParamTable const& table, Spec spec) 
     auto value = param.get();
     auto const quoted = is_quoted(param, value);
     add_line(key, std::move(value), quoted);
+    lines_.back().shorthand = param.shorthand;
     for (auto const& condition : param.only_when)
       lines_.back().only_when.push_back(condition.within(section));
     if (!param.only_when.empty()) undecided_.push_back(lines_.size() - 1);
@@ -313,7 +314,7 @@ std::string Config::heading(std::string const& section) const {
 std::vector<Config::Bound> Config::bound() const {
   std::vector<Bound> all;
   for (auto const& line : lines_)
-    if (!line.excluded) all.push_back(line);
+    if (line.is_in_use()) all.push_back(line);
   return all;
 }
 
@@ -321,14 +322,14 @@ Config::Bound const* Config::find_bound(std::string_view key) const {
   auto const it = line_numbers_.find(key);
   if (it == line_numbers_.end() || it->second == kNoLine) return nullptr;
   auto const& line = lines_[it->second];
-  return line.excluded ? nullptr : &line;
+  return line.is_in_use() ? &line : nullptr;
 }
 
 std::string Config::resolved(std::vector<std::string> const& without) const {
   std::vector<std::size_t> order;
   std::vector<std::string> texts(sections_.size());
   for (auto const& line : lines_) {
-    if (line.excluded) continue;
+    if (!line.is_in_use()) continue;
     if (std::any_of(without.begin(), without.end(), [&](auto const& w) { return at_or_below(line.key, w); }))
       continue;
     auto& text = texts[line.section];

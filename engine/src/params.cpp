@@ -225,7 +225,7 @@ ParamTable::Declared ParamTable::alternatives(std::string_view name, std::string
                                               std::vector<Alternative> const& all, std::string_view text,
                                               std::string_view source) {
   std::vector<Choice> choices;
-  for (auto const& a : all) choices.push_back({a.name, a.text});
+  for (auto const& a : all) choices.push_back({a.name, a.text, a.statistics});
   auto const list = one_of(choices);
   auto set = [choices, list, &chosen](std::string_view word) {
     if (std::ranges::find(choices, word, &Choice::name) == choices.end())
@@ -271,6 +271,11 @@ ParamTable::Declared& ParamTable::Declared::only_when(Condition const& condition
     all.insert(all.begin() + conditions_, whole);
   }
   ++conditions_;
+  return *this;
+}
+
+ParamTable::Declared& ParamTable::Declared::shorthand() {
+  for (auto i = first_; i != end_; ++i) table_.params_[i].shorthand = true;
   return *this;
 }
 

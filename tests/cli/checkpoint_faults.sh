@@ -54,6 +54,12 @@ refused "another run's" "checkpoint $saved belongs to a different run" "${run[@]
 cp "$scratch/older" "$saved.previous"
 refused "another run's, with a previous one" "checkpoint $saved belongs to a different run" "${run[@]}" --set gpu.sms=35 \
   --resume "$saved"
+"${run[@]}" --output "$scratch/elsewhere.h5" --resume "$saved" >/dev/null 2>"$scratch/err"
+rc=$?
+check "without the result of its run: exit code 2, not $rc" [ "$rc" -eq 2 ]
+check "without the result of its run: the remedy, not '$(cat "$scratch/err")'" grep -qx \
+  "farfault: nothing to resume: neither '$scratch/elsewhere.h5.partial' nor '$scratch/elsewhere.h5' exists; a checkpoint .*: copy that file here, or .*" \
+  "$scratch/err"
 
 # resumes WHAT SENTENCE WORD ...: the run has the result of an uninterrupted run, and prints where it began
 resumes() {

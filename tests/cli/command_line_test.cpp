@@ -204,11 +204,45 @@ TEST_CASE("statistics lists the recorded statistics by path, for chosen policies
   CHECK(farfault_program({"statistics", "paper-gmmu-bypass", "--set", "gpu.sms=2", "stray"}).code == 2);
 }
 
+TEST_CASE("statistics of something else than a configuration, or of a policy that is not selected") {
+  auto const refused = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "statistics");
+    auto const called = farfault_program(words);
+    CHECK(called.code == 2);
+    CHECK(called.out == "");
+    return called.err;
+  };
+  CHECK(refused({"gpu.l2_tlb.entries"}) ==
+        "farfault: 'gpu.l2_tlb.entries' is a parameter, not a configuration; `farfault params "
+        "gpu.l2_tlb.entries` describes it\n");
+  CHECK(refused({"gpu.router"}) ==
+        "farfault: 'gpu.router' is a parameter, not a configuration; `farfault params gpu.router` describes "
+        "it\n");
+  CHECK(refused({"local_predictions"}) ==
+        "farfault: 'local_predictions' is a statistic of gpu.router.policy = \"gmmu_bypass\", not a "
+        "configuration; use `farfault statistics CONFIG --set gpu.router.policy=gmmu_bypass`\n");
+  CHECK(refused({"/timeseries/l2_tlb/hits"}) ==
+        "farfault: '/timeseries/l2_tlb/hits' is a path in a result, not a configuration; use `farfault "
+        "statistics CONFIG --search hits`\n");
+  CHECK(contains(refused({"l2_tlb"}), "'l2_tlb' is neither a file nor a preset ("));
+  std::string const preset = "paper-gmmu-bypass";
+  CHECK(refused({preset, "--search", "local_predictions"}) ==
+        "farfault: /timeseries/gpu.router/local_predictions is recorded only with gpu.router.policy = "
+        "\"gmmu_bypass\", which paper-gmmu-bypass does not select; add --set "
+        "gpu.router.policy=gmmu_bypass\n");
+  CHECK(refused({preset, "--search", "gpu.l2_tlb.entries"}) ==
+        "farfault: no statistic contains 'gpu.l2_tlb.entries', which is a parameter; `farfault params "
+        "gpu.l2_tlb.entries` describes it\n");
+  CHECK(refused({preset, "--search", "nosuchword"}) ==
+        "farfault: no statistic contains 'nosuchword'; use fewer or shorter words\n");
+}
+
 TEST_CASE("workloads lists names and descriptions") {
   auto const r = farfault_program({"workloads"});
   CHECK(r.code == 0);
   CHECK(contains(r.out, "  bfs "));
-  CHECK(contains(farfault_program({"workloads", "--json"}).out, "{\"name\":\"bfs\",\"text\":\""));
+  CHECK(contains(farfault_program({"workloads", "relu", "--json"}).out,
+                 "{\"workloads\":[{\"name\":\"relu\",\"text\":\""));
 }
 
 }  // namespace command_line_test

@@ -62,6 +62,8 @@ TEST_CASE("completion: --set is completed with keys, and keys with their possibl
         Words{"workload.copies=true", "workload.copies=false"});
   CHECK(completed({"run", "--set", "workload.name=vectora"}) == Words{"workload.name=vectoradd"});
   CHECK(completed({"run", "--set", "run.seed="}).empty());
+  CHECK(completed({"run", "--set", "workload.size="}) ==
+        Words{"workload.size=default", "workload.size=small", "workload.size=medium", "workload.size=paper"});
   CHECK(completed({"inspect", "--set", "limits.vert"}) == Words{"limits.vertices="});
   CHECK(completed({"inspect", "--set", "memory."}).empty());
 }
@@ -83,8 +85,12 @@ TEST_CASE("completion: fixed words, presets, and completions left to the shell")
   CHECK(completed({"run", "--trace-output", ""}) == Words{":files"});
   CHECK(completed({"run", "--trace", "1us,"}).empty());
   CHECK(completed({"sweep", "--output", "re"}) == Words{":folders"});
+  CHECK(completed({"sweep", "s.toml", "--pivot", "gpu.l2_tlb.en"}) == Words{"gpu.l2_tlb.entries"});
+  CHECK(completed({"sweep", "s.toml", "--pivot", "name", "gpu.l2_tlb.en"}) == Words{"gpu.l2_tlb.entries"});
+  CHECK(completed({"sweep", "--pivot", "name", "gpu.sms", "s"}) == Words{":files .toml"});
   CHECK(completed({"diff", "a.h5", ""}) == Words{":files .h5 .h5.partial"});
   CHECK(completed({"run", "--until", "5"}).empty());
+  CHECK(completed({"workloads", "vectora"}) == Words{"vectoradd"});
 }
 
 TEST_CASE("completion: an unknown shell gives one sentence") {

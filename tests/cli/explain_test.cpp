@@ -50,7 +50,7 @@ std::string first_line_of(std::string const& path) {
   CHECK(line.starts_with(path + ": completed after "));
   std::getline(in, line);
   auto const lines = 2 + std::count(std::istreambuf_iterator<char>(in), {}, '\n');
-  CHECK(lines <= 32);
+  CHECK(lines <= 38);
   return line;
 }
 
@@ -98,6 +98,33 @@ TEST_CASE("explain: a slow driver is the first bottleneck, with first touches an
   CHECK(e["resources"][0]["what"] == "drivers");
   CHECK(e["resources"][0]["over_time"].size() == 20);
   CHECK(first_line_of(batches).starts_with("Bottleneck: "));
+}
+
+TEST_CASE("explain: throughput of a run is its traffic over its time, and has a line per kind of resource") {
+  auto const path = made("throughput.h5", transpose(2, {"memory.placement=interleave"}));
+  auto const e = explained(path);
+  auto const& all = e["throughputs"];
+  REQUIRE(all.size() >= 3);
+  CHECK(all[0]["what"] == "DRAM");
+  CHECK(all[1]["what"] == "L2 cache");
+  CHECK(all.back()["what"] == "pcie links");
+  CHECK(all[0]["alike"] == 16);
+  CHECK(all[0]["peak_bytes_per_second"] == 16 * 64e9);
+  CHECK(all[1]["peak_bytes_per_second"] == all[1]["alike"].get<double>() * 64 * 1e9);
+  // Each of the two arrays of 256 KiB is accessed once.
+  CHECK(all[1]["bytes"].get<std::uint64_t>() >= 2 * (256 << 10));
+  auto const seconds = e["end_ps"].get<double>() * 1e-12;
+  for (auto const& t : all) {
+    CHECK(t["bytes_per_second"].get<double>() == doctest::Approx(t["bytes"].get<double>() / seconds));
+    CHECK(t["share_of_peak"].get<double>() <= t["busiest_share_of_peak"].get<double>() * 1.000001);
+    CHECK(t["busiest_share_of_peak"].get<double>() <= 1.0);
+  }
+  auto const text = farfault_program({"explain", path}).out;
+  auto const at = text.find("\nThroughput, average of the run ");
+  REQUIRE(at != text.npos);
+  CHECK(text.find("\n  DRAM (16 channels) ", at) != text.npos);
+  CHECK(text.find("\n  L2 cache (", at) != text.npos);
+  CHECK(text.find("\n  pcie links (", at) != text.npos);
 }
 
 TEST_CASE("explain: with most SMs idle, occupancy is listed before the activity of the other SMs") {

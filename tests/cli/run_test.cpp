@@ -100,6 +100,26 @@ TEST_CASE("a run writes its result and prints a summary to standard output") {
   CHECK(farfault_program({"diff", output, again}).code == 0);
 }
 
+TEST_CASE("the summary of a stopped run counts the kernels that it had started") {
+  auto const words = [](std::string const& until) {
+    return std::vector<std::string>{"run",        "paper-gmmu-bypass",
+                                    "--output",   (folder() / "stopped.h5").string(),
+                                    "--threads",  "1",
+                                    "--progress", "off",
+                                    "--set",      "workload.name=stream",
+                                    "--set",      "workload.stream.bytes=16KiB",
+                                    "--set",      "workload.stream.passes=3",
+                                    "--set",      "gpu.sms=2",
+                                    "--until",    until};
+  };
+  // A launch takes 5.4 us.
+  CHECK(farfault_program(words("6us"))
+            .out.find("  workload              stream, 0 of 1 started kernels completed, 0.0 MiB\n") !=
+        std::string::npos);
+  CHECK(farfault_program(words("1ms")).out.find("  workload              stream, 3 kernels, 0.0 MiB\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("keys of unused workloads and policies are checked, listed, and do not affect the digest") {
   auto const digest = [](std::string const& out) {
     auto const at = out.find("digest ");

@@ -146,7 +146,9 @@ TEST_CASE("a varied model equals a model built with that value, for every parame
       if (is_listed && !lists) continue;
       for (auto const& param : section.table.all()) {
         auto const key = name + "." + param.name;
-        if (key == "application.one.name" || key == "application.one.workload") continue;
+        if (key == "application.one.name" || key == "application.one.workload" ||
+            key == "application.one.size")
+          continue;
         auto values = values_of(param);
         if (auto const* const in_base = chosen.config.find_bound(key)) values.push_back(in_base->value);
         std::unique_ptr<OwnModel> own;
@@ -179,7 +181,7 @@ TEST_CASE("a varied model equals a model built with that value, for every parame
   CHECK(refused > 1000);
 }
 
-TEST_CASE("values that determine the set of parameters cannot vary, and neither can arrays") {
+TEST_CASE("values that determine the set of parameters or their defaults cannot vary, nor can arrays") {
   auto const folder = fresh("fixed");
   auto const base = (folder / "base.toml").string();
   std::ofstream(base) << kBases[2];
@@ -192,9 +194,13 @@ TEST_CASE("values that determine the set of parameters cannot vary, and neither 
       FAIL(key, ": ", e.what());
     }
   }
+  OwnModel const listed(options_of(base, "application.one.size", "\"small\"", 3), {"application.one.size"});
+  CHECK_FALSE(listed.model.config.can_vary("application.one.size", kStudy, 3));
   std::ofstream(base) << kBases[0];
   OwnModel const own(options_of(base, "workload.name", "\"stream\"", 3), {"workload.name"});
   CHECK_FALSE(own.model.config.can_vary("workload.name", kStudy, 3));
+  OwnModel const sized(options_of(base, "workload.size", "\"small\"", 3), {"workload.size"});
+  CHECK_FALSE(sized.model.config.can_vary("workload.size", kStudy, 3));
   OwnModel const set(options_of(base, "gpu.sms", "3", 3), {"gpu.sms"});
   CHECK(set.model.config.can_vary("gpu.sms", kStudy, 3));
   CHECK_FALSE(set.model.config.can_vary("gpu.sms", kStudy, 4));

@@ -48,7 +48,7 @@ for signal in TERM INT HUP USR1; do
   starts "${run[@]}" --checkpoint "$saved"
   kill -s "$signal" "$running"
   ends "SIG$signal with a checkpoint" 3 \
-    "^farfault: stopped by SIG$signal at .* and saved; to continue, run the same command with --resume $saved\$"
+    "^farfault: stopped by SIG$signal at .* and saved; to continue $result.partial, run the same command with --resume $saved\$"
   check "SIG$signal with a checkpoint: it is complete" eval '"$farfault" inspect "$saved" >/dev/null'
   check "SIG$signal with a checkpoint: no temporary file is left" test ! -e "$saved.writing" -a ! -e "$saved.lock"
 done
@@ -91,7 +91,7 @@ while [ "$(stat -c %i "$result.partial")" = "$before" ]; do # the resumed run wr
   sleep 0.02
 done
 kill -s TERM "$running"
-ends "a later job of a chain" 3 "stopped by SIGTERM at .* and saved; to continue, run the same command again\$"
+ends "a later job of a chain" 3 "stopped by SIGTERM at .* and saved; to continue $result.partial, run the same command again\$"
 
 # A checkpoint that can no longer be written: the exit code of a failure, and no false message.
 mkdir "$scratch/folder"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options of sbatch that a study may set.
-#include "sweep/slurm_options.hpp"
+#include "study/slurm_options.hpp"
 
 #include <doctest/doctest.h>
 

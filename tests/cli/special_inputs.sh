@@ -76,7 +76,7 @@ for thing in "${things[@]}"; do
   study paper-gmmu-bypass 'workload.name = "bfs"' "workload.bfs.graph = \"$path\""
   ends 2 "$name: $why" "${sweep[@]}"
   # A result.
-  for command in validate explain inspect "diff good.h5" "compare good.h5" "report -o page.html"; do
+  for command in validate explain inspect "diff good.h5" "compare good.h5" "explain good.h5" "report -o page.html"; do
     # shellcheck disable=SC2086
     [ "$name $command" = "folder inspect" ] || ends 2 "$name" "$farfault" $command "$name"
   done

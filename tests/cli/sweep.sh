@@ -19,7 +19,7 @@ END
 }
 children_of() { pgrep -P "$1"; }
 
-# Runs of minutes. A signal ends the running ones, and the sweep equals one that never started them.
+# Runs of minutes. A signal saves the active ones, and the table equals that of a sweep that never started them.
 study stopped 1GiB
 for signal in TERM INT HUP; do
   rm -rf "$scratch/stopped/out"
@@ -36,8 +36,10 @@ for signal in TERM INT HUP; do
   rc=$?
   check "SIG$signal: exit code 3, not $rc" test "$rc" -eq 3
   check "SIG$signal: one sentence, not '$(cat "$scratch/err")'" \
-    test "$(cat "$scratch/err")" = "farfault: stopped by SIG$signal; rerun this command to execute the missing runs"
-  check "SIG$signal: no file of the runs is left" test -z "$(ls "$scratch/stopped/out/runs")"
+    test "$(cat "$scratch/err")" = "farfault: stopped by SIG$signal, 2 runs saved; rerun this command to execute the missing runs"
+  check "SIG$signal: two checkpoints with their unfinished results, and no other file: $(ls "$scratch/stopped/out/runs")" \
+    test "$(cd "$scratch/stopped/out/runs" && printf '%s ' * | sed 's/[0-9a-f]\{16\}//g')" = \
+    ".checkpoint .h5.partial .checkpoint .h5.partial "
   check "SIG$signal: all runs are missing in the table" test "$(grep -c ,missing, "$scratch/stopped/out/sweep.csv")" -eq 4
   for child in $children; do check "SIG$signal: no run continues" eval '! kill -0 "$child" 2>/dev/null'; done
 done
@@ -149,7 +151,7 @@ kill -TERM "$running"
 wait "$running"
 rc=$?
 check "a stopped part names the sweep, not its own command: $rc, $(cat "$scratch/err")" test "$rc" -eq 3 -a "$(cat "$scratch/err")" = \
-  "farfault: stopped by SIGTERM; execute the sweep again to submit the missing runs"
+  "farfault: stopped by SIGTERM, 1 runs saved; execute the sweep again to submit the missing runs"
 for part in 1 2 3 4; do
   "$farfault" sweep "$scratch/shared/study.toml" --set workload.stream.bytes=4MiB --progress off --part "$part/4" \
     >"$scratch/part$part" 2>&1 &
@@ -242,7 +244,8 @@ check "the study's options are printed before that: $(cat "$scratch/out")" test 
   head -1)" = "3:  options   --partition=long --time=10 (from the study)"
 check "options of the sweep follow" test "$(grep -n '^#SBATCH' "$scratch/slurm/out/sweep.sbatch" | head -3 | tail -1)" = \
   '5:#SBATCH --job-name=sweep'
-for line in '#SBATCH --array=1-3' '#SBATCH --cpus-per-task=2' '#SBATCH --partition=long' '#SBATCH --time=10'; do
+for line in '#SBATCH --array=1-3' '#SBATCH --cpus-per-task=2' '#SBATCH --partition=long' '#SBATCH --time=10' \
+  '#SBATCH --signal=B:USR1@120' '#SBATCH --requeue'; do
   check "the script has $line" grep -qxe "$line" "$scratch/slurm/out/sweep.sbatch"
 done
 check "its parts completed all runs" test "$(grep -c ,done, "$scratch/slurm/out/sweep.csv")" -eq 4

@@ -36,8 +36,8 @@ TEST_CASE("sweep: files that no sweep has written are never overwritten") {
 TEST_CASE("sweep: a foreign file in the sweep's folder is kept, whatever its name") {
   SmallStudy const s("foreign_names", "seeds = 1\n");
   fs::create_directories(s.out / "runs");
-  for (std::string const name : {"sweep.csv", "sweep_spread.csv", "sweep.runs", "sweep.checked",
-                                 "sweep.sbatch", "collect.sbatch", "sweep.lock"})
+  for (std::string const name : {"sweep.csv", "sweep_spread.csv", "sweep_means.csv", "sweep.runs",
+                                 "sweep.checked", "sweep.sbatch", "collect.sbatch", "sweep.lock"})
     for (std::string const ending : {"", ".partial"}) {
       auto const file = s.out / (name + ending);
       std::ofstream(file) << "mine\n";

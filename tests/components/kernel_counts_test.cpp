@@ -348,6 +348,68 @@ TEST_CASE("dispatcher: at a kernel's end the host gets the sums of its SMs' repo
   }
 }
 
+TEST_CASE("dispatcher: with several GPUs, each kernel has a row with the counts of this GPU's SMs") {
+  auto const first = grid_of(1);
+  auto const second = grid_of(2);
+  Applications const both({{"a", &first, 0, {}, {}, {}, 1}, {"b", &second, 1, {}, {}, {}, 1}});
+  DispatcherSpec spec;
+  spec.sms = 1;
+  spec.gpus = 2;
+  spec.gpu = 0;
+  spec.applications = &both;
+  spec.slices_to_write_back = 1;
+  SmStats did;
+  did.transactions = 7;
+  did.blocks = 1;
+  KernelCounts report{};
+  CHECK(report_growth(1, {}, did, [&](KernelCounts const& m) { report = m; }) == 1);
+  Bench b;
+  auto& dispatcher = b.system.add<Dispatcher>("m0.gpu0.dispatcher", spec);
+  // The only block of the first kernel is on the other GPU.
+  b.feed(dispatcher.launch, {{Time{1000ns}, {0, 3}}, {Time{1200ns}, {1, 5}}});
+  b.feed(dispatcher.block_done, {{Time{2000ns}, {0, 0, 1, 1}}});
+  b.feed(dispatcher.counted, {{Time{2000ns}, report}});
+  b.feed(dispatcher.kernel_end, {{Time{2100ns}, {1}}});
+  b.feed(dispatcher.flushed, {{Time{2300ns}, {1}}});
+  b.sinks(dispatcher.flush, 1);
+  b.sinks(dispatcher.start, 1);
+  b.sink(dispatcher.counts);
+  b.sink(dispatcher.done);
+  b.run();
+  auto const tables = dispatcher.tables();
+  REQUIRE(tables.size() == 1);
+  CHECK(tables[0].name == "kernels_by_gpu");
+  std::vector<std::map<std::string, Cell>> found;
+  for (int call = 0; call < 2; ++call) {  // rows that have been taken are not kept
+    TableRows rows;
+    static_cast<AnyComponent&>(dispatcher).take_rows(rows);
+    TableRows::read(rows.bytes(), [&](std::uint32_t, std::uint32_t, std::vector<Cell> const& cells) {
+      REQUIRE(cells.size() == tables[0].columns.size());
+      auto& row = found.emplace_back();
+      for (std::size_t i = 0; i < cells.size(); ++i) row[tables[0].columns[i].name] = cells[i];
+    });
+  }
+  REQUIRE(found.size() == 2);
+  auto const number = [&](std::size_t row, std::string const& column) {
+    return std::get<std::uint64_t>(found[row].at(column));
+  };
+  CHECK(found[0].at("gpu") == Cell{std::string("m0.gpu0")});
+  CHECK(found[0].at("application") == Cell{std::string("a")});
+  CHECK(number(0, "kernel") == 0);
+  CHECK(number(0, "launch") == 3);
+  CHECK(number(0, "blocks") == 0);
+  CHECK(number(0, "left_gpu") == 1'000'000);
+  CHECK(found[1].at("application") == Cell{std::string("b")});
+  CHECK(number(1, "kernel") == 1);
+  CHECK(number(1, "launch") == 5);
+  CHECK(number(1, "blocks") == 1);
+  CHECK(number(1, "transactions") == 7);
+  CHECK(number(1, "left_gpu") == 2'000'000);
+  spec.gpus = 1;
+  Bench alone;
+  CHECK(alone.system.add<Dispatcher>("dispatcher", spec).tables().empty());
+}
+
 TEST_CASE("dispatcher: a report after its kernel's end is an internal error") {
   auto const workload = grid_of(1);
   auto const death = death_of([&] {

@@ -23,13 +23,17 @@ LAYERS = [
     ("hdf5_schemas/format/src/file", "farfault/results: schema; farfault/results/reading: handle open"),
     ("hdf5_schemas/format/src/reading", "farfault/results: digest reader sweep; farfault/results/reading: guard pack settings walk"),
     ("hdf5_schemas/format/src/writing", "farfault/results: writer"),
-    ("hdf5_schemas/analysis/src", "farfault/analysis: compare csv explain live report"),
+    ("hdf5_schemas/analysis/src", "farfault/analysis: csv explain live report"),
+    ("hdf5_schemas/analysis/src/pairs", "farfault/analysis: compare explain_pair"),
+    ("hdf5_schemas/analysis/src/sweep", "farfault/analysis: sweep_axes sweep_pivot sweep_ratios"),
     ("cli/src/process", "farfault/cli: exit_codes progress readable"),
     ("cli/src/model", "farfault/cli: extensions parameter_sections run_options trace_options"),
     ("cli/src/trace", ""),
     ("cli/src/run", "farfault/cli: simulation"),
+    ("cli/src/study", ""),
+    ("cli/src/sweep_text", ""),
     ("cli/src/sweep", "farfault/cli: sweep"),
-    ("cli/src/show", "farfault/cli: compare explain inspect listing result_files"),
+    ("cli/src/show", "farfault/cli: compare explain explain_pair inspect listing result_files"),
     ("cli/src/show/report", "farfault/cli: report"),
     ("cli/src/show/watch", "farfault/cli: watch"),
     ("cli/src/commands", "farfault/cli: command_line; farfault: program"),
@@ -43,7 +47,7 @@ OF_OTHERS = ("engine", "components", "topologies", "workloads")  # below all lay
 HDF5 = "hdf5_schemas/format/src/"
 MOST_SOURCES = 20
 CODE = ("engine", "components", "topologies", "workloads", "hdf5_schemas", "cli", "bench", "tests")
-MOST_BYTES = 9_000_000
+MOST_BYTES = 9_437_184  # 9 MiB
 LONGEST_OPENING = 15  # lines, without the licence
 # Headers whose openings show how to write a component and a policy.
 LONG_OPENINGS = {"engine/include/farfault/engine/component.hpp", "engine/include/farfault/engine/policy.hpp"}

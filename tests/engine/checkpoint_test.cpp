@@ -89,6 +89,53 @@ TEST_CASE("a checkpoint is read back unchanged") {
   CHECK_FALSE(std::filesystem::exists(path + ".writing"));
 }
 
+TEST_CASE("the head of a checkpoint is its header and the driver's data, also if its parts are damaged") {
+  Folder const folder;
+  auto const path = folder.file("run.checkpoint");
+  auto written = sample(42);
+  written.parts = {noise(std::size_t{2} << 20, 4)};
+  write_checkpoint(path, written);
+  auto bytes = slurp(path);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  spill(path, bytes);
+  CHECK(one_sentence_with(verdict(path), "is damaged: checksum mismatch"));
+  auto const head = read_checkpoint_head(path);
+  CHECK(head.header.config_hash == 42);
+  CHECK(head.header.time == Time{12345ns});
+  CHECK(head.run == written.run);
+  CHECK(head.parts.empty());
+  spill(path, bytes.substr(0, bytes.size() - 1));
+  CHECK_THROWS_AS(static_cast<void>(read_checkpoint_head(path)), ResumeError);
+}
+
+TEST_CASE("damage of a checkpoint differs from a checkpoint that cannot be opened") {
+  Folder const folder;
+  auto const path = folder.file("run.checkpoint");
+  auto const is_lasting = [&] {
+    try {
+      static_cast<void>(read_checkpoint(path));
+    } catch (ResumeError const&) {
+      return true;
+    } catch (UserError const&) {
+    }
+    return false;
+  };
+  CHECK_FALSE(is_lasting());
+  spill(path, "short");
+  CHECK(is_lasting());
+  write_checkpoint(path, sample(1));
+  CHECK_FALSE(is_lasting());
+  std::filesystem::remove(path);
+  std::filesystem::create_directory(path);
+  CHECK_FALSE(is_lasting());
+}
+
+TEST_CASE("the reason of a resume error does not include the remedy") {
+  ResumeError const error("a checkpoint is\ndamaged", "; remove it");
+  CHECK(std::string(error.what()) == "a checkpoint is\ndamaged; remove it");
+  CHECK(error.reason() == "a checkpoint is\ndamaged");
+}
+
 TEST_CASE("the last two checkpoints are kept") {
   Folder const folder;
   auto const path = folder.file("run.checkpoint");

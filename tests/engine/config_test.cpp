@@ -408,6 +408,41 @@ TEST_CASE("the resolved text lists defaults and reads back to the same configura
   CHECK(again.resolved() == text);
 }
 
+TEST_CASE("a shorthand is read and checked, and left out of the resolved text") {
+  struct Sized {
+    Kind size = Kind::plain;
+    std::uint32_t entries = 8;
+    void describe(ParamTable& t) {
+      t.choice("size", size, {{"plain", Kind::plain, "8"}, {"compressed", Kind::compressed, "4"}},
+               "Size: sets entries", "assumed")
+          .shorthand();
+      t.count("entries", entries, {1, 64}, "Entries", "assumed");
+    }
+  };
+  auto const read = [](Config& c, std::string const& text) {
+    c.read_text(text, "x.toml");
+    Sized sized;
+    ParamTable t;
+    sized.describe(t);
+    c.bind("a", t);
+    c.reject_errors();
+    return sized.size;
+  };
+  Config c;
+  CHECK(read(c, "[a]\nsize = \"compressed\"\n") == Kind::compressed);
+  CHECK(c.resolved() == "[a]\nentries = 8\n");
+  CHECK(c.find_bound("a.size") == nullptr);
+  REQUIRE(c.bound().size() == 1);
+  CHECK(c.bound()[0].key == "a.entries");
+  CHECK(c.where("a.size") == "x.toml:2");
+  CHECK(c.unused().empty());
+  c.exclude("a.size", "the default of a.entries");
+  CHECK(c.unused() == std::vector<std::string>{"a.size (x.toml:2; only with the default of a.entries)"});
+  Config wrong;
+  CHECK(error_of([&] { read(wrong, "a.size = \"huge\"\n"); }) ==
+        "x.toml:1: a.size: 'huge' is not one of: plain, compressed");
+}
+
 TEST_CASE("a damaged configuration is either read or rejected with its file's name") {
   std::string const sound =
       "# a study\n[gpu.l2_tlb]\nentries = 64\nshare = 0.5\nkind = \"plain\"\nlatency = '20 ns'\n[[link]]\n"

@@ -4,6 +4,7 @@
 #include "../hdf5_schemas/sample.hpp"
 #include "farfault/analysis/compare.hpp"
 #include "farfault/analysis/explain.hpp"
+#include "farfault/analysis/explain_pair.hpp"
 #include "farfault/analysis/live.hpp"
 #include "farfault/analysis/report.hpp"
 #include "farfault/results/digest.hpp"
@@ -53,6 +54,7 @@ bool read_all_of(std::string const& path, fuzz::Secrets const& secrets, bool cha
   fuzz::reads(secrets, [&] { return clean(analysis::report_data(path, {.points = 20})); });
   fuzz::reads(secrets, [&] { return clean(analysis::to_json(analysis::explain(path))); });
   fuzz::reads(secrets, [&] { return clean(analysis::to_json(analysis::compare({sound, path}))); });
+  fuzz::reads(secrets, [&] { return clean(analysis::to_json(analysis::explain_pair(path, path))); });
   fuzz::reads(secrets, [&] { return joined(results::read_engine(path, "partition_load")); });
   fuzz::reads(secrets, [&] {
     auto const found = changed_first ? results::diff(path, sound) : results::diff(sound, path);

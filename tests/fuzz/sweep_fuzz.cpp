@@ -6,6 +6,7 @@
 #include "farfault/analysis/explain.hpp"
 #include "farfault/analysis/live.hpp"
 #include "farfault/analysis/report.hpp"
+#include "farfault/analysis/sweep_pivot.hpp"
 #include "farfault/results/digest.hpp"
 #include "farfault/results/reading/handle.hpp"
 #include "farfault/results/sweep.hpp"
@@ -25,9 +26,15 @@ results::SweepTable table() {
             {"gpu.sms", "parameter", "1", "SMs of each GPU", Texts{"4", "8", "4", "8"}},
             {"seed", "parameter", "1", "seed", Texts{"1", "1", "2", "2"}},
             {"end", "figure", "ps", "end", Numbers{10, 20, results::kNoFigure, results::kNoFigure}},
+            {"baseline", "", "1", "run of the baseline", Numbers{0, 0, 2, 2}},
+            {"speedup", "ratio", "1", "speedup", Reals{1, 0.5, 0.0, 0.0}},
             {"wall_time", "", "s", "time that it took", Reals{0.5, 1.5, 0.0, 0.0}}};
   t.spread = {{"gpu.sms", "parameter", "1", "SMs of each GPU", Texts{"4", "8"}},
               {"end_mean", "figure", "ps", "end", Reals{10, 20}}};
+  t.means = {{"seed", "parameter", "1", "seed", Texts{"1", "2"}},
+             {"speedup", "ratio", "1", "mean", Reals{0.7, 0.0}}};
+  t.baseline = "gpu.sms = 4";
+  t.mean_over = "gpu.sms";
   return t;
 }
 
@@ -42,6 +49,17 @@ bool read_all_of(std::string const& path, fuzz::Secrets const& secrets) {
     return results::to_json(summary) + results::to_text(summary);
   });
   fuzz::expect(is_sweep || !read, "a file read as the table of a sweep is recognized as one");
+  fuzz::reads(secrets, [&] {
+    auto const whole = results::read_sweep_table(path, {"end"});
+    auto all = whole.baseline + whole.mean_over;
+    for (auto const& column : whole.runs)
+      for (std::size_t row = 0; row < analysis::rows_of(whole.runs); ++row)
+        all += column.name + analysis::cell_text(column, row);
+    if (auto const key = analysis::sweep_curve_key(whole); !key.empty())
+      for (auto const& line : analysis::sweep_curves(whole, key, analysis::main_figure(whole)).lines)
+        all += analysis::short_text(line.others);
+    return all;
+  });
   auto const refuses = [&](char const* who, auto&& reader) {
     bool const is_read = fuzz::reads(secrets, [&] {
       reader();

@@ -98,17 +98,18 @@ TEST_CASE("compare: results with equal summaries and different samples are not e
   CHECK(c.figures.empty());
 }
 
-TEST_CASE("compare: values are sorted by effect, in which small counts have a low weight") {
+TEST_CASE(
+    "compare: the end is first, then values are sorted by effect, in which small counts have a low weight") {
   Scratch dir;
   auto const a = written(dir / "a.h5", {{"alike", 7}, {"few", 1}, {"end", 100'000'000}, {"walks", 40'000}});
   auto const b = written(dir / "b.h5", {{"alike", 7}, {"few", 3}, {"end", 70'000'000}, {"walks", 10'000}});
   auto const c = compare({a, b});
   REQUIRE(c.figures.size() == 3);
-  CHECK(c.figures[0].metric == "walks");
-  CHECK(c.figures[0].effect == doctest::Approx(30'000 / (40'000 + 10 * 200.0)));
-  CHECK(c.figures[1].metric == "end");
-  CHECK(c.figures[1].unit == "ps");
-  CHECK(c.figures[1].effect == doctest::Approx(30 / (100 + 10 * std::sqrt(100.0))));
+  CHECK(c.figures[0].metric == "end");
+  CHECK(c.figures[0].unit == "ps");
+  CHECK(c.figures[0].effect == doctest::Approx(30 / (100 + 10 * std::sqrt(100.0))));
+  CHECK(c.figures[1].metric == "walks");
+  CHECK(c.figures[1].effect == doctest::Approx(30'000 / (40'000 + 10 * 200.0)));
   CHECK(c.figures[2].metric == "few");
   CHECK(c.figures[2].effect == doctest::Approx(2 / (3 + 10 * std::sqrt(3.0))));
   CHECK(c.figures[2].values == std::vector<std::optional<std::uint64_t>>{1, 3});

@@ -155,6 +155,33 @@ TEST_CASE("explain: a resource is weighted by its maximum utilization and by the
   CHECK(e.bound == Bound::resource);
 }
 
+TEST_CASE(
+    "explain: resources are ordered by their greatest possible gain, and a busy one without gain is not the "
+    "bottleneck") {
+  Scratch dir;
+  auto figures = kAccesses;
+  for (auto& f : figures) {
+    if (f.metric == "sm_time_in_walk_queue") f.value = 1;
+    if (f.metric == "sm_time_in_links") f.value = 199;
+  }
+  Machine m{.dram = {300'000, 0}, .walkers = 650'000, .links = {400'000, 0}, .figures = figures};
+  auto e = explain(written(dir / "a.h5", m));
+  REQUIRE(e.resources.size() == 3);
+  CHECK(e.resources[0].what == "DRAM channels");
+  CHECK(e.resources[0].waited == doctest::Approx(0.602));
+  CHECK(e.resources[1].what == "links (per direction)");
+  CHECK(e.resources[1].waited == doctest::Approx(0.398));
+  CHECK(e.resources[2].what == "GMMU page walkers");
+  CHECK(e.resources[2].waited == doctest::Approx(0.002));
+  CHECK(e.bound == Bound::latency);
+  // The busy one with a gain is the bottleneck, and before the others.
+  m.links = {600'000, 0};
+  e = explain(written(dir / "b.h5", m));
+  CHECK(e.bound == Bound::resource);
+  CHECK(e.resources[0].what == "links (per direction)");
+  CHECK(e.resources[1].what == "DRAM channels");
+}
+
 TEST_CASE("explain: a counter is interpolated linearly between its samples") {
   Scratch dir;
   auto const e = explain(

@@ -91,6 +91,47 @@ TEST_CASE("sweep table: its description is readable, and equal tables are equal 
   CHECK(json["figures"] == 1);
 }
 
+TEST_CASE("sweep table: it is read with its baseline, the requested figures and the columns in order") {
+  Scratch dir;
+  SweepTable t;
+  t.runs = {{"state", "", "1", "State.", std::vector<std::string>{"done", "done", "failed"}},
+            {"name", "", "1", "Name.", std::vector<std::string>{"a", "a", "b"}},
+            {"a.fast", "parameter", "1", "Fast.", std::vector<std::uint64_t>{1, 2, 1}},
+            {"b.slow", "parameter", "1", "Slow.", std::vector<double>{0.5, 0.5, 2}, "name"},
+            {"speedup", "ratio", "1", "Speedup.", std::vector<double>{1, 0.25, std::nan("")}},
+            {"end", "figure", "ps", "End.", std::vector<std::uint64_t>{10, 40, kNoFigure}},
+            {"other", "figure", "1", "Other.", std::vector<std::uint64_t>{1, 2, 3}}};
+  t.means = {{"speedup", "ratio", "1", "Mean.", std::vector<double>{0.5}}};
+  t.baseline = "a.fast = 1";
+  t.mean_over = "name";
+  write_sweep(dir / "sweep.h5", t);
+  auto const read = read_sweep_table(dir / "sweep.h5", {"end", "none"});
+  CHECK(read.baseline == "a.fast = 1");
+  CHECK(read.mean_over == "name");
+  std::vector<std::string> names;
+  for (auto const& column : read.runs) names.push_back(column.name);
+  CHECK(names == std::vector<std::string>{"name", "state", "b.slow", "a.fast", "speedup", "end"});
+  CHECK(read.runs[2].varies_with == "name");
+  CHECK(read.runs[3].varies_with == "");
+  CHECK(read.runs[3].role == "parameter");
+  CHECK(std::get<std::vector<std::string>>(read.runs[0].values) == std::vector<std::string>{"a", "a", "b"});
+  CHECK(std::get<std::vector<double>>(read.runs[2].values) == std::vector<double>{0.5, 0.5, 2});
+  auto const speedups = std::get<std::vector<double>>(read.runs[4].values);
+  CHECK(speedups[1] == 0.25);
+  CHECK(std::isnan(speedups[2]));
+  CHECK(std::get<std::vector<std::uint64_t>>(read.runs[5].values) ==
+        std::vector<std::uint64_t>{10, 40, kNoFigure});
+  CHECK(read.runs[5].unit == "ps");
+  CHECK(read.runs[5].text == "End.");
+  REQUIRE(read.means.size() == 1);
+  CHECK(std::get<std::vector<double>>(read.means[0].values) == std::vector<double>{0.5});
+  write_sweep(dir / "plain.h5", table());
+  CHECK(read_sweep_table(dir / "plain.h5", {}).baseline.empty());
+  CHECK(read_sweep_table(dir / "plain.h5", {}).means.empty());
+  sample::write(dir / "run.h5");
+  CHECK_THROWS_AS(read_sweep_table(dir / "run.h5", {}), UserError);
+}
+
 TEST_CASE("sweep table: a new table replaces the previous one completely or not at all") {
   Scratch dir;
   write_sweep(dir / "sweep.h5", table());

@@ -170,7 +170,7 @@ def sweep_folder(p, name, result, place=None, change=None):
     paths = [os.path.join(folder, "runs", f"{n}.h5") for n in range(2)]
     for path in paths:
         os.link(p.sound, path)
-    table(folder, paths, {"gpu.l2_tlb.entries": [32, 64]}, spread={"end_mean": numpy.array([3], "u8")})
+    table(folder, paths, {"gpu.l2_tlb.entries": [32, 64]}, spread={"end_mean": numpy.array([3], "u8")}, partners=[0, 0])
     with h5py.File(os.path.join(folder, "sweep.h5"), "r+") as f:
         made.replaced(f, "runs/result", data=numpy.array([result, b"runs/1.h5"]), dtype=None, shape=None)
         if change:
@@ -199,8 +199,8 @@ def runs_of_a_sweep_are_in_its_folder(p):
 def the_table_of_a_sweep_is_no_more_trusted_than_a_result(p):
     changes = (*made.LINKS, *made.ELSEWHERE, *contents.SIZES, contents.many_rows, *contents.KINDS)
     wrong, n = [], 0
-    places = ("runs", "runs/run", "runs/end", "runs/result", "runs/result_digest", "runs/state", "runs/gpu.l2_tlb.entries", "spread",
-              "spread/end_mean")
+    places = ("runs", "runs/run", "runs/end", "runs/result", "runs/result_digest", "runs/state", "runs/gpu.l2_tlb.entries",
+              "runs/baseline", "spread", "spread/end_mean")
     for place, change in some(places, changes, 6):
         if "/" not in place and change not in (*made.LINKS, contents.swapped, contents.missing):
             continue

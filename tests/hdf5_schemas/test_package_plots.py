@@ -248,7 +248,13 @@ def too_much_for_a_plot_is_refused(path):
     refused(lambda: ff.open(other).plot.latency_histogram("l2_tlb/wide"), "has 513 bins; at most 512")
 
     class Sweep:
-        path, figures, parameters = "sweep", ["end"], ["x", "y"]
+        path, figures, parameters, settings, mean_over = "sweep", ["end"], ["x", "y"], [], None
+
+        def is_ratio(self, _):
+            return False
+
+        def dimensions(self, _):
+            return self.parameters
 
         def table(self, _):
             table = pandas.DataFrame({"x": [1] * 1001, "y": range(1001), "state": "done", "end": 1.0})

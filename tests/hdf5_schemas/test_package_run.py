@@ -23,6 +23,15 @@ def it_describes_the_run(path):
     assert run.digest in said and "l2_tlb" in said and "kernels" in said and "1 cpu, 2 gpu" in said, said
 
 
+def a_file_of_an_earlier_version_has_no_title(path):
+    assert ff.open(path).title == "Farfault run"
+    other = copy(path, "untitled.h5")
+    with h5py.File(other, "r+") as f:
+        del f.attrs["title"], f.attrs["comment"]
+    run = ff.open(other)
+    assert run.title is None and run.digest == ff.open(path).digest and len(run.table("kernels")) == len(ff.open(path).table("kernels"))
+
+
 def links_name_the_nodes_at_their_ends(path):
     nodes, links = ff.open(path).machine
     assert nodes["name"].tolist() == ["gpu0", "gpu1", "cpu0"]
@@ -268,7 +277,8 @@ def a_result_of_another_version_is_refused_with_its_version(path):
         assert ff.open(other).seed == 7
 
 
-TESTS = (it_describes_the_run, links_name_the_nodes_at_their_ends, series_have_units_and_are_read_when_used,
+TESTS = (it_describes_the_run, a_file_of_an_earlier_version_has_no_title, links_name_the_nodes_at_their_ends,
+         series_have_units_and_are_read_when_used,
          tables_and_summaries_are_pandas_tables_with_units, only_requested_columns_are_read, rates_are_differences_over_time,
          samples_at_one_time_are_one_interval_and_picoseconds_become_a_share,
          bytes_are_counted_per_second_and_large_counts_stay_what_they_are, a_ratio_without_events_is_nan,

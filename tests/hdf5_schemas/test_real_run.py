@@ -47,6 +47,10 @@ def every_dataset_has_units_and_a_long_name(path):
 
 def the_file_describes_itself(path):
     with h5py.File(path) as f:
+        assert f.attrs["title"] == b"Farfault run: stream on 4 GPUs", f.attrs["title"]
+        comment = f.attrs["comment"].decode()
+        assert comment.startswith("Groups: ") and all(f"{group} (" in comment for group in f), comment
+        assert f["summary/application/kernels_started"][...].tolist() == f["summary/application/kernels"][...].tolist()
         for name in ("farfault_version", "schema_version", "Conventions", "result_digest", "end_reason"):
             assert name in f.attrs, name
         assert f.attrs["end_reason"] == b"completed"
@@ -106,6 +110,12 @@ def kernels_add_up_to_the_sms(path):
                      if kernels[c][...].sum() != sms[c][-1].sum()]
             assert wrong == [], wrong
             assert all(kernels[c].attrs["units"] == sms[c].attrs["units"] for c in shared)
+            parts = f["tables/kernels_by_gpu"]
+            assert len(parts["kernel"]) == 4 * len(kernels["kernel"])
+            assert sorted(set(parts["gpu"].asstr()[...])) == ["gpu0", "gpu1", "gpu2", "gpu3"]
+            for column in shared + ["blocks"]:
+                by_kernel = [int(parts[column][...][parts["kernel"][...] == k].sum()) for k in kernels["kernel"][...]]
+                assert by_kernel == kernels[column][...].tolist(), column
             if name == several:
                 assert len(kernels["kernel"]) == 3 and len(set(kernels["transactions"][...].tolist())) > 1
 
@@ -176,6 +186,9 @@ def a_cluster_names_the_machine_of_each_node_and_row(path):
             assert (host, driver) == ((machine + ".host", machine + ".driver") if mine else ("", "")), (name, host)
         assert f["timeseries/driver/instance"].asstr()[:].tolist() == ["m0.driver", "m1.driver"]
         assert column("tables/kernels/machine").tolist() == ["m0", "m1"]
+        parts = list(zip(column("tables/kernels_by_gpu/machine"), column("tables/kernels_by_gpu/gpu")))
+        assert sorted(parts) == [("m0", "m0.gpu0"), ("m0", "m0.gpu1"), ("m1", "m1.gpu0"), ("m1", "m1.gpu1")], parts
+        assert f.attrs["title"] == b"Farfault run: transpose on 4 GPUs of 2 machines", f.attrs["title"]
         touches = list(zip(column("tables/first_touches/machine"), column("tables/first_touches/gpu"),
                            column("tables/first_touches/device")))
         machine_of = {"m0.gpu0": "m0", "m0.gpu1": "m0", "m1.gpu0": "m1", "m1.gpu1": "m1"}

@@ -267,11 +267,13 @@ TEST_CASE("a resume that does not match is rejected, and the earlier file is unc
   other.series[0].instances.push_back("gpu2.l2_tlb");
   CHECK_THROWS_WITH_AS(ResultWriter::resume(dir / "a.h5", other, {10, {4, 10}}),
                        doctest::Contains("has a different shape in this run"), UserError);
-  CHECK_THROWS_WITH_AS(ResultWriter::resume(dir / "none.h5", sample::header(), {}),
-                       ("nothing to resume: neither '" + (dir / "none.h5.partial") + "' nor '" +
-                        (dir / "none.h5") + "' exists")
-                           .c_str(),
-                       UserError);
+  CHECK_THROWS_WITH_AS(
+      ResultWriter::resume(dir / "none.h5", sample::header(), {}),
+      ("nothing to resume: neither '" + (dir / "none.h5.partial") + "' nor '" + (dir / "none.h5") +
+       "' exists; a checkpoint continues the result of its run: copy that file here, or start "
+       "the run from the beginning")
+          .c_str(),
+      UserError);
   CHECK(content(dir / "a.h5") == before);
   CHECK_FALSE(std::filesystem::exists(dir / "a.h5.partial.new"));
 }

@@ -65,6 +65,22 @@ std::uint64_t sampled(ModelRun& run, std::string const& application, std::string
   return sum;
 }
 
+using Launched = std::pair<std::uint32_t, std::uint32_t>;  // kernel and launch
+
+// The parts of the first host's kernels on each of its GPUs.
+std::map<Launched, std::vector<KernelOnGpu>> parts_by_gpu(ModelRun& run) {
+  auto const instances = run.assembly().instances();
+  auto const machine = instances.size() > 1 ? instances[0].machine + "." : std::string();
+  std::map<Launched, std::vector<KernelOnGpu>> parts;
+  auto& system = run.system();
+  for (ComponentId id = 0; id < system.component_count(); ++id) {
+    auto const* const d = dynamic_cast<Dispatcher const*>(&system.component(id));
+    if (d == nullptr || !d->path().starts_with(machine)) continue;
+    for (auto const& r : d->state().records) parts[{r.kernel, r.launch}].push_back(r);
+  }
+  return parts;
+}
+
 void check_adds_up(ModelRun& run) {
   run.run();
   CHECK(rows_of(run) == totals_of(run));
@@ -76,8 +92,20 @@ void check_adds_up(ModelRun& run) {
       CHECK(row.second == sampled(run, applications[a].name, row.first));
     }
   }
+  auto const by_gpu = parts_by_gpu(run);
+  CHECK(by_gpu.size() == run.assembly().host().state().records.size());
   for (auto const& r : run.assembly().host().state().records) {
     auto const& did = r.counts;
+    auto const& parts = by_gpu.at({r.kernel, r.launch});
+    CHECK(parts.size() == run.assembly().gpus() / run.assembly().instances().size());
+    SmStats sum;
+    Time last{};
+    for (auto const& part : parts) {
+      add_counts(sum, part.counts);
+      last = std::max(last, part.left);
+    }
+    CHECK(sum == did);
+    CHECK(last == r.left_gpus);
     CHECK(did.blocks == applications.kernel(r.kernel).shape().blocks);
     CHECK(did.l1_tlb_hits + did.l1_tlb_misses == did.transactions);
     CHECK(did.l1_hits + did.l1_misses + did.stores == did.transactions);

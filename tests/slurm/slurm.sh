@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The batch scripts of bench/slurm in a real Slurm, which this script starts. Two lines of each template are edited, as
-# a user would. Results equal the results of runs outside Slurm, however often a job is preempted. Also a sweep that submits
-# itself.
+# a user would. Results equal the results of runs outside Slurm, however often a job is preempted. Also sweeps that submit
+# themselves, with a run that takes three jobs.
 . "$(dirname "$0")/../support/script.sh"
 . "$source_dir/tests/slurm/cluster.bash"
 why=$(missing_for_cluster)
@@ -149,7 +149,7 @@ chain() {
   same_result "$what" "results/$name.h5" "$long_digest"
   check "$what: no difference from the run outside Slurm" grep -q 'are equal' \
     <("$farfault" diff "$scratch/long.h5" "results/$name.h5")
-  plain_log "$what" "$name-$id.log" 'stopped by SIGUSR1 at .* and saved; to continue, run the same command again'
+  plain_log "$what" "$name-$id.log" 'stopped by SIGUSR1 at .* and saved; to continue .*, run the same command again'
   check "$what: one job starts from the beginning" [ "$(grep -c 'starts from the beginning' "$name-$id.log")" -eq 1 ]
   check "$what: two jobs end with a checkpoint" [ "$(grep -c 'and saved' "$name-$id.log")" -eq 2 ]
   check "$what: the summary for scripts" grep -q "\"end_reason\":\"completed\",.*\"result_digest\":\"$long_digest\"" \
@@ -159,6 +159,92 @@ long_digest=$(outside long "${long[@]}")
 edited chain.sbatch "configuration=(${long[*]})"
 chain "a chain of one process" single --ntasks=1
 chain "a chain of two ranks" ranks --ntasks=2
+
+# Sweeps of a short run and of a long one, which takes three times as long as its job. Slurm checks jobs every 30 s, so a job
+# of one minute receives the signal 20 s before its limit after at most 40 s.
+milliseconds_of() { # PASSES
+  local from
+  from=$(date +%s%N)
+  "$farfault" run "${passes_of[@]}" --set "workload.stream.passes=$1" --threads 1 --progress off --output "$scratch/timed.h5" \
+    >/dev/null || fail "the timed run"
+  echo $((($(date +%s%N) - from) / 1000000))
+}
+passes_of=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=4MiB)
+few=$(milliseconds_of 1) more=$(milliseconds_of 41)
+passes=$((120000 * 40 / (more > few ? more - few : 1)))
+long_study() { # NAME PASSES OPTIONS
+  cat >"$1.toml" <<END
+base = "paper-gmmu-bypass"
+[config]
+workload.name = "stream"
+workload.stream.bytes = "4MiB"
+[sweep]
+output = "$1"
+[sweep.grid]
+workload.stream.passes = [1, $2]
+[sweep.slurm]
+parts = 2
+options = ["--partition=batch", $3]
+END
+}
+# submit_sweep NAME: sets id and collector
+submit_sweep() {
+  "$farfault" sweep "$1.toml" --slurm --memory 8GiB >"$1.out" 2>&1 || fail "the sweep $1 is submitted: $(cat "$1.out")"
+  read -r id collector <<<"$(sed -nE 's/^  submitted job ([0-9]+); job ([0-9]+) .*/\1 \2/p' "$1.out")"
+}
+saved_in() { find "$1/runs" -name '*.checkpoint' | wc -l; }
+same_table() { # WHAT NAME: as the sweep outside Slurm
+  local table
+  for table in sweep.csv sweep.h5; do check "$1: $table equals that of the sweep outside Slurm" cmp -s "$2/$table" "$2-outside/$table"; done
+  check "$1: no checkpoint is left" [ -z "$(find "$2/runs" -type f -not -name '*.h5')" ]
+}
+
+long_study longer "$passes" '"--time=1", "--signal=B:USR1@20"'
+"$farfault" sweep longer.toml --output longer-outside --jobs 1 --progress off >/dev/null 2>&1 &
+reference=$!
+submit_sweep longer
+wait_until 60 is_in_state "${id}_2" RUNNING || fail "the long part starts, not $(job_state "${id}_2")"
+number=$(job_field "${id}_2" JobId) turns=0 limit=$((SECONDS + 900))
+part_waits() {
+  is_in_state "${id}_2" PENDING && [ "$(job_field "${id}_2" Restarts)" = $((turns + 1)) ] &&
+    [ -z "$(compgen -G "$scratch/spool/*.$number.*")" ]
+}
+until is_over "${id}_2" || [ "$SECONDS" -gt "$limit" ]; do
+  if part_waits; then
+    turns=$((turns + 1))
+    check "turn $turns of a long part leaves a checkpoint" [ "$(saved_in longer)" -eq 1 ]
+    scontrol update JobId="${id}_2" StartTime=now+3seconds
+  fi
+  sleep 0.3
+done
+completes "a part with a run that is longer than its job" "${id}_2"
+completes "the table of a sweep with a long run" "$collector"
+check "a run that is longer than its job takes three turns, not $((turns + 1))" [ "$turns" -ge 2 ]
+log=longer/slurm-${id}_2.log
+plain_log "a long part" "$log" '^  1 runs: 1 completed, 0 cached, 0 failed, 0 missing$'
+check "each turn but the last saves the run" [ "$(grep -c '^farfault: stopped by SIGUSR1, 1 runs saved; ' "$log")" -eq "$turns" ]
+check "each turn but the first resumes it" [ "$(grep -cx '  resumed   1 runs continued from their checkpoints' "$log")" -eq "$turns" ]
+check "the sweep outside Slurm completes" wait "$reference"
+same_table "a long run" longer
+
+# A cancelled sweep continues when it is submitted again.
+long_study cancelled $((passes / 8)) '"--time=10"'
+"$farfault" sweep cancelled.toml --output cancelled-outside --progress off >/dev/null 2>&1 || fail "the sweep outside Slurm"
+submit_sweep cancelled
+wait_until 60 is_in_state "${id}_1" COMPLETED || fail "the short part completes, not $(job_state "${id}_1")"
+unfinished() { compgen -G 'cancelled/runs/*.h5.partial' >/dev/null; }
+wait_until 60 unfinished || fail "the long part begins"
+scancel "$id"
+wait_until 60 is_over "${id}_2"
+check "the long part is cancelled, not $(job_state "${id}_2")" is_in_state "${id}_2" CANCELLED
+check "a cancelled part leaves a checkpoint: $(ls cancelled/runs)" [ "$(saved_in cancelled)" -eq 1 ]
+wait_until 60 is_over "$collector"
+plain_log "the table of a cancelled sweep" "cancelled/slurm-$collector.log" '^  saved     1 unfinished runs have a checkpoint$'
+submit_sweep cancelled
+check "the submission states the checkpoint: $(cat cancelled.out)" grep -qx '  saved     1 unfinished runs have a checkpoint' cancelled.out
+completes "the table of a cancelled sweep, submitted again" "$collector"
+plain_log "the part of a cancelled sweep" "cancelled/slurm-${id}_2.log" '^  resumed   1 runs continued from their checkpoints$'
+same_table "a cancelled sweep" cancelled
 
 [[ " ${failures[*]} " == *" 1 "* ]] && show_logs
 stop_cluster

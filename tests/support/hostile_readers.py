@@ -62,7 +62,8 @@ def readers(path, sound):
 def sweep_readers(path):
     found = {"repr": lambda: repr(ff.open_sweep(path)), "runs": lambda: _table(ff.open_sweep(path)), "spread": lambda: ff.open_sweep(path).spread,
              "dataset": lambda: ff.open_sweep(path).dataset("end"), "open": lambda: ff.open_sweep(path).open(0).config_text,
-             "each": lambda: [r.digest for r in ff.open_sweep(path)]}
+             "each": lambda: [r.digest for r in ff.open_sweep(path)], "ratios": lambda: ff.open_sweep(path).table(["speedup", "end_ratio"]),
+             "mean": lambda: ff.open_sweep(path).geometric_mean("gpu.l2_tlb.entries")}
     if plt is not None:
         found["plot"] = lambda: ff.open_sweep(path).plot("end")
     return found

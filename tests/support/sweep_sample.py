@@ -22,11 +22,11 @@ def results(folder):
             for number, (size, router) in enumerate(grid())]
 
 
-def table(folder, paths, parameters, states=None, spread=None):
+def table(folder, paths, parameters, states=None, spread=None, partners=None):
     """Writes sweep.h5.
 
     parameters: {key: values}. states: {run: (state, error)} of incomplete runs. spread: {column: values} of the points with
-    several seeds."""
+    several seeds. partners: the run that is the baseline of each run."""
     states = states or {}
     done = [number not in states for number in range(len(paths))]
     figures, digests = {}, []
@@ -52,6 +52,9 @@ def table(folder, paths, parameters, states=None, spread=None):
         for name, (units, text, found) in figures.items():
             column = numpy.array([found.get(p, missing) if d else missing for p, d in zip(paths, done)], "u8")
             write(runs, name, column, "run", units, text, role="figure", _FillValue=missing)
+        if partners is not None:
+            f.attrs["baseline"] = numpy.bytes_("x = 1")
+            write(runs, "baseline", numpy.array(partners, "u8"), "run", _FillValue=missing)
         if spread:
             points = f.create_group("spread")
             write(points, "point", numpy.arange(len(next(iter(spread.values()))), dtype="u8"), "point", long_name="number of the point")

@@ -243,7 +243,8 @@ TEST_CASE("trace: errors in a trace are reported with file, line, value and rule
   BuildContext wide;
   wide.warp_width = 64;
   CHECK(error_of([&] { read_trace("t.traceg", wide); }) ==
-        "t.traceg: a trace has warps of 32 lanes, but the warps of this machine have 64");
+        "t.traceg: a trace has warps of 32 lanes, but the warps of this machine have 64; set "
+        "gpu.warp_width to 32, or use the preset of an NVIDIA GPU");
   TempFile const file("k.traceg",
                       one_warp({"00 00000001 1 R1 LDG.E 1 R2 4 2 0x1000 0", "00 00000001 0 EXIT 0 0"}));
   TraceOptions small;

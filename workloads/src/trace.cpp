@@ -338,7 +338,8 @@ TraceList read_all(std::string const& path, TraceSink& sink, InputLimits const& 
 Workload read_trace(std::string const& path, BuildContext const& context, TraceOptions const& options) {
   if (context.warp_width != kTraceLanes)
     throw UserError(one_line(path) + ": a trace has warps of 32 lanes, but the warps of this machine have " +
-                    std::to_string(context.warp_width));
+                    std::to_string(context.warp_width) +
+                    "; set gpu.warp_width to 32, or use the preset of an NVIDIA GPU");
   Builder builder(options.max_instructions);
   auto list = read_all(path, builder, context.limits);
   for (auto const& copy : list.copies) builder.regions().add(copy.base, copy.bytes);

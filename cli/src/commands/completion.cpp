@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "show/completion.hpp"
 
+#include <algorithm>
 #include <memory>
 
 #include "command_set.hpp"
@@ -26,7 +27,8 @@ CompletionSource completion_source(CommandSet const& set) {
       if (option->get_positional())
         info.operands.push_back(value);
       else if (!option->get_lnames().empty())
-        info.options.push_back({"--" + option->get_lnames()[0], option->get_description(), value});
+        info.options.push_back({"--" + option->get_lnames()[0], option->get_description(), value,
+                                static_cast<std::size_t>(std::max(option->get_items_expected_min(), 1))});
     }
     source.commands.push_back(std::move(info));
   }

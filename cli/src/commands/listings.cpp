@@ -60,11 +60,16 @@ void add_params(CommandSet& set) {
 
 void add_workloads(CommandSet& set) {
   auto const o = listing_words();
-  auto* const c = set.add("workloads", "List the workloads", "farfault workloads", [&set, o] {
-    list_workloads(set.extensions().workloads(), o->list, set.out());
-    return kDone;
-  });
-  add_json(c, o->list.json);
+  auto* const c = set.add("workloads", "List the workloads, or the sizes of one with footprint and time",
+                          "farfault workloads\n"
+                          "  farfault workloads bfs",
+                          [&set, o] {
+                            list_workloads(set.extensions().workloads(), o->list, set.out());
+                            return kDone;
+                          });
+  c->add_option("workload", o->list.workload, "List the sizes of this workload")->type_name("WORKLOAD");
+  c->add_flag("--json", o->list.json,
+              "Print one JSON object, with the sizes of all listed workloads (all workloads: some seconds)");
 }
 
 void add_statistics(CommandSet& set) {

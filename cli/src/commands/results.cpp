@@ -5,6 +5,7 @@
 #include "farfault/cli/compare.hpp"
 #include "farfault/cli/exit_codes.hpp"
 #include "farfault/cli/explain.hpp"
+#include "farfault/cli/explain_pair.hpp"
 #include "farfault/cli/inspect.hpp"
 #include "farfault/cli/report.hpp"
 #include "farfault/cli/result_files.hpp"
@@ -73,18 +74,27 @@ void add_compare(CommandSet& set) {
   auto* const json = c->add_flag("--json", o->json, "Print one JSON object");
   c->add_flag("--csv", o->csv, "Print a table: one line per setting and figure, one column per result")
       ->excludes(json);
-  c->add_flag("--all", o->all, "List every figure that differs, including figures of single GPUs");
+  c->add_flag("--all", o->all,
+              "List every figure and setting that differs, including figures of single GPUs");
 }
 
 void add_explain(CommandSet& set) {
   auto const o = std::make_shared<ResultArguments>();
   auto* const c =
-      set.add("explain", "Break down the time of a run: bottleneck, SM activity, access time by stage",
-              "farfault explain study.h5", [&set, o] {
-                explain_result(o->file, o->json, set.out());
+      set.add("explain",
+              "Break down the time of a run: bottleneck, SM activity, access time by stage; of two results: "
+              "why the second one takes more or less time",
+              "farfault explain study.h5\n"
+              "  farfault explain before.h5 after.h5      # causes of the change, the largest first",
+              [&set, o] {
+                if (o->other.empty())
+                  explain_result(o->file, o->json, set.out());
+                else
+                  explain_results(o->file, o->other, o->json, set.out());
                 return kDone;
               });
-  c->add_option("result", o->file, "A result")->required()->type_name("F.h5");
+  c->add_option("result", o->file, "A result; of two results, the reference")->required()->type_name("A.h5");
+  c->add_option("other", o->other, "Another result, compared with the first")->type_name("B.h5");
   c->add_flag("--json", o->json, "Print one JSON object");
 }
 

@@ -105,10 +105,12 @@ void add_run(CommandSet& set) {
   c->add_option("--checkpoint-minutes", o->run.checkpoint_minutes, "Minutes between checkpoints")
       ->type_name("N")
       ->check(CLI::Range(0.001, 1e6));
-  c->add_option("--resume", o->run.resume,
-                "Continue from this checkpoint, with any number of threads and ranks; if it is missing or "
-                "damaged, from FILE.previous. If both are missing and --checkpoint names the same file, the "
-                "run starts from the beginning")
+  c->add_option(
+       "--resume", o->run.resume,
+       "Continue from this checkpoint, with any number of threads and ranks; if it is missing or "
+       "damaged, from FILE.previous. The unfinished result of the run, F.h5.partial, must exist at "
+       "--output: a checkpoint has none of its data. If both checkpoints are missing and --checkpoint "
+       "names the same file, the run starts from the beginning")
       ->type_name("FILE")
       ->check(names_a_file());
   c->add_option("--until", o->until, "Stop at this simulated time")->type_name("TIME");

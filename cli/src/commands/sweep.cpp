@@ -51,12 +51,21 @@ void add_sweep(CommandSet& set) {
       "The handbook (docs/guide/study-files.md) describes [[sweep.list]], single points with a name and a\n"
       "cost, and [sweep.random].\n"
       "\n"
+      "Speedups, in [sweep]:\n"
+      "  baseline = { gpu.router.policy = \"distributed\" }   # or the name of a point\n"
+      "  mean_over = \"workload.stream.bytes\"     # geometric mean\n"
+      "  farfault sweep study.toml --pivot gpu.router.policy workload.stream.bytes\n"
+      "prints the speedup of two dimensions, or another --figure.\n"
+      "\n"
       "Only missing or outdated runs are executed: a result of the same configuration, input files and "
       "program\n"
       "is cached. The table is DIR/sweep.h5 and DIR/sweep.csv, the results are in DIR/runs.\n"
       "\n"
+      "SIGINT, SIGTERM, SIGUSR1 and SIGHUP save the active runs; the same command continues them.\n"
+      "\n"
       "Exit codes:\n"
-      "  0 done, 1 some runs failed or are missing (see the table), 2 invalid study, 3 stopped by a signal",
+      "  0 done, 1 some runs failed or are missing (see the table), 2 invalid study,\n"
+      "  3 stopped by a signal, active runs saved",
       [&set, o] {
         o->sweep.threads = o->threads.value_or(1);
         o->sweep.progress = progress_mode(o->progress);
@@ -84,9 +93,13 @@ void add_sweep(CommandSet& set) {
        "--total-memory", o->total_memory,
        "Memory of all concurrent runs, each counted with its --memory (default: memory of this machine)")
       ->type_name("SIZE");
+  c->add_option("--checkpoint-minutes", o->sweep.checkpoint_minutes,
+                "Minutes between checkpoints of each run, in case a node fails (default: 30)")
+      ->type_name("N")
+      ->check(CLI::Range(0.001, 1e6));
   auto* const dry = c->add_flag(
       "--dry-run", o->sweep.dry_run,
-      "Print the number of runs, their estimated time and the folder, and with --slurm "
+      "Print the number of runs and of checkpoints, the estimated time and the folder, and with --slurm "
       "the time of a part; write no result. Without cached results, one run is simulated for up to a minute");
   auto* const part =
       c->add_option("--part", o->part, "Execute the I-th of N shares of the runs, and write no table")
@@ -98,6 +111,19 @@ void add_sweep(CommandSet& set) {
   auto* const slurm = c->add_flag("--slurm", o->sweep.slurm, "Write a Slurm array job, and submit it");
   collect->excludes(part)->excludes(dry)->excludes(slurm);
   slurm->excludes(part);
+  auto* const pivot = c->add_option(
+      "--pivot", o->sweep.pivot.keys,
+      "Print a figure over two varied keys, the first one from left to right; `name`: the names "
+      "of the points of the list");
+  pivot->expected(2)->allow_extra_args(false)->type_name("X Y");
+  pivot->excludes(part)->excludes(dry)->excludes(slurm);
+  c->add_option(
+       "--figure", o->sweep.pivot.figure,
+       "Figure of --pivot: a column of sweep.csv, or FIGURE_ratio, its ratio to the baseline (default: "
+       "speedup with a baseline, else end)")
+      ->type_name("FIGURE")
+      ->needs(pivot);
+  c->add_flag("--json", o->sweep.pivot.json, "Print the figure of --pivot as one JSON object")->needs(pivot);
   c->add_option("--progress", o->progress, "Progress reports")
       ->type_name("auto|on|off")
       ->capture_default_str();

@@ -34,6 +34,7 @@ void ApplicationParams::describe(ParamTable& t) {
          "simulator setting");
   t.text("workload", workload, "Workload to run; its parameters are in the subtable of this name",
          "simulator setting");
+  workloads::describe_size(t, size);
   t.count_or_text(
       "space", space,
       "Address space: \"own\", or a number from 0 to 127; applications with the same number share a space",

@@ -15,6 +15,7 @@ namespace farfault::cli {
 struct ApplicationParams {
   std::string name;
   std::string workload;
+  workloads::SizeName size = workloads::SizeName::defaults;
   std::string space = "own";
   std::string gpus = "all";
   std::string sms = "all";

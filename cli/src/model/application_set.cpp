@@ -11,6 +11,7 @@
 #include "farfault/engine/error.hpp"
 #include "farfault/workloads/allocations.hpp"
 #include "farfault/workloads/copies.hpp"
+#include "workload_defaults.hpp"
 
 namespace farfault::cli {
 
@@ -111,6 +112,7 @@ void ApplicationSet::bind_workload(Config& config, std::vector<workloads::Worklo
     auto const section = "workload." + info.name;
     ParamTable own(policies);
     builder->describe(own);
+    if (info.name == choice.name) set_defaults(config, "workload", section, info, choice.size, own);
     config.bind(section, own, Config::Spec::lasting);
     if (info.name == choice.name) {
       one.file = file_parameter(*builder, section);
@@ -180,7 +182,7 @@ void ApplicationSet::bind_listed(Config& config, One& one, std::vector<workloads
   ParamTable table(policies);
   one.params.describe(table);
   config.bind(one.key, table, Config::Spec::lasting);
-  for (auto const* name : {".name", ".workload"}) config.keep(one.key + name);
+  for (auto const* name : {".name", ".workload", ".size"}) config.keep(one.key + name);
   derive(config, one);
 
   auto const key = one.key + ".workload";
@@ -198,6 +200,7 @@ void ApplicationSet::bind_listed(Config& config, One& one, std::vector<workloads
     if (!chosen) not_chosen_.push_back(info.make());
     ParamTable own(policies);
     (chosen ? one.builder : not_chosen_.back())->describe(own);
+    if (chosen) set_defaults(config, one.key, section, info, one.params.size, own);
     config.bind(section, own, Config::Spec::lasting);
     if (chosen)
       one.file = file_parameter(*one.builder, section);

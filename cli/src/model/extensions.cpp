@@ -55,7 +55,9 @@ void Extensions::check() const {
     check_name("workload", w.name, taken, names_of(more_workloads_));
     try {
       ParamTable table;
-      w.make()->describe(table);
+      auto const builder = w.make();
+      builder->describe(table);
+      for (auto const& size : w.sizes) workloads::set_defaults(size, table);
     } catch (UserError const& e) {
       throw UserError("workload '" + w.name + "': " + e.what());
     }

@@ -20,6 +20,7 @@ void RunParams::describe(ParamTable& t) {
 void WorkloadChoice::describe(ParamTable& t) {
   t.text("name", name, "Workload to run; its parameters are in the subtable of this name",
          "simulator setting");
+  workloads::describe_size(t, size);
   program.describe(t);
 }
 

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <string>
 
+#include "farfault/engine/files.hpp"
 #include "farfault/engine/mpi_library.hpp"
 #include "farfault_commit.hpp"
 #include "process/build_id.hpp"
@@ -16,6 +17,15 @@ namespace farfault::cli {
 
 std::string program_commit() {
   return FARFAULT_COMMIT;
+}
+
+bool commit_identifies_program(bool extended) {
+  return !extended && program_commit().find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+std::uint64_t program_hash(bool extended) {
+  auto const identity = std::string(FARFAULT_VERSION) + " " + program_commit();
+  return fnv1a(commit_identifies_program(extended) ? identity : identity + " " + build_id());
 }
 
 std::vector<results::EngineValue> start_values(std::uint32_t threads, std::uint32_t ranks,

@@ -16,6 +16,11 @@ namespace farfault::cli {
 // was modified.
 std::string program_commit();
 
+// True if program_commit() identifies the program. `extended`: it has extensions, which belong to no commit.
+bool commit_identifies_program(bool extended);
+// Identifies the program: hash of its version, its commit and, unless the commit identifies it, its build.
+std::uint64_t program_hash(bool extended);
+
 // Values that are known at the start of a run. `threads`: per rank. `thread_blocks`: planned, if known;
 // `from`: the simulated time at which this program continues the run.
 std::vector<results::EngineValue> start_values(std::uint32_t threads, std::uint32_t ranks,

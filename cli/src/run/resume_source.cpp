@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "resume_source.hpp"
 
+#include <utility>
+
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 
@@ -10,13 +12,31 @@ namespace {
 
 constexpr char const* kRemedy = "; omit --resume to start the run from the beginning";
 
-std::string why_unusable(std::string const& path, std::optional<Checkpoint>& into) {
-  try {
-    into = read_checkpoint(path);
-    return {};
-  } catch (UserError const& e) {
-    return e.what();
+// Reads a checkpoint, or finds out why it cannot be used.
+struct Attempt {
+  std::optional<Checkpoint> checkpoint = {};
+  std::string why_not = {};
+  bool lasting = true;  // the file is missing or damaged: another attempt fails as well
+
+  explicit Attempt(std::string const& path) {
+    if (!exists(path)) {
+      why_not = "checkpoint " + path + " is missing";
+      return;
+    }
+    try {
+      checkpoint = read_checkpoint(path);
+    } catch (ResumeError const& e) {
+      why_not = e.what();
+    } catch (UserError const& e) {
+      why_not = e.what();
+      lasting = false;
+    }
   }
+};
+
+[[noreturn]] void refuse(std::string const& why, bool lasting) {
+  if (lasting) throw ResumeError(why, kRemedy);
+  throw UserError(why + kRemedy);
 }
 
 }  // namespace
@@ -31,14 +51,15 @@ ResumeSource find_resume_source(std::string const& asked, std::string const& wri
     source.note = "no checkpoint " + asked + " yet: the run starts from the beginning";
     return source;
   }
-  auto const why =
-      exists(asked) ? why_unusable(asked, source.checkpoint) : "checkpoint " + asked + " is missing";
+  Attempt latest(asked);
+  source.checkpoint = std::move(latest.checkpoint);
   if (source.checkpoint) return source;
-  if (!exists(previous)) throw UserError(why + kRemedy);
-  auto const why_previous = why_unusable(previous, source.checkpoint);
-  if (!source.checkpoint) throw UserError(why + "; " + why_previous + kRemedy);
+  if (!exists(previous)) refuse(latest.why_not, latest.lasting);
+  Attempt earlier(previous);
+  source.checkpoint = std::move(earlier.checkpoint);
+  if (!source.checkpoint) refuse(latest.why_not + "; " + earlier.why_not, latest.lasting && earlier.lasting);
   source.path = previous;
-  source.note = why + "; the run resumes from the previous one, " + previous;
+  source.note = latest.why_not + "; the run resumes from the previous one, " + previous;
   return source;
 }
 

@@ -8,9 +8,12 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <span>
 #include <thread>
+#include <utility>
 
+#include "driver_state.hpp"
 #include "engine_values.hpp"
 #include "farfault/cli/exit_codes.hpp"
 #include "farfault/cli/readable.hpp"
@@ -106,21 +109,14 @@ std::string RunDriver::close_trace() {
   return {};
 }
 
-// State of the driver itself in a checkpoint.
-struct DriverState {
-  Time next_sample{};
-  std::uint64_t samples = 0;
-  std::vector<std::uint64_t> rows;
-};
-
 void RunDriver::resume() {
   auto const source = find_resume_source(options_.resume, options_.checkpoint);
   if (source.checkpoint) {
     auto const& saved = *source.checkpoint;
     if (saved.header.config_hash != model_.hash())
-      throw UserError("checkpoint " + source.path +
-                      " belongs to a different run: its configuration or input files do not match " +
-                      options_.config_path);
+      throw ResumeError("checkpoint " + source.path +
+                        " belongs to a different run: its configuration or input files do not match " +
+                        options_.config_path);
     if (transport_.ranks() > 1) facts_of_start_.push_back(fact_of_checkpoint(saved));
     DriverState state;
     try {
@@ -129,10 +125,10 @@ void RunDriver::resume() {
       loader(state);
     } catch (UserError const& e) {
       // Its checksum matches, so another version of a component saved it, or the file was edited.
-      throw UserError("checkpoint " + source.path +
-                      " was saved by a different version of farfault, or is damaged (" + e.what() +
-                      "); resume with the version that saved it, or omit --resume to start the run from the "
-                      "beginning");
+      throw ResumeError("checkpoint " + source.path +
+                            " was saved by a different version of farfault, or is damaged (" + e.what() + ")",
+                        "; resume with the version that saved it, or omit --resume to start the run from the "
+                        "beginning");
     }
     next_sample_ = state.next_sample;
     last_checkpoint_ = saved.header.time;
@@ -164,7 +160,9 @@ int RunDriver::execute() {
   if (resume_at_) {
     sampler_.sample(last_checkpoint_);
     transactions_before_ = sampler_.total("sm", "transactions");
-    progress_.resumed(share_done());
+    done_before_ = share_done();
+    progress_.resumed(done_before_);
+    if (options_.report_share) options_.report_share({done_before_, done_before_});
   }
   if (transport_.ranks() > 1)
     engine_.watch_exchanges(RankDensity::kCheckInterval, [this] { report_sparse_ranks(); });
@@ -261,11 +259,19 @@ bool RunDriver::simulate(std::string& reason) {
     if (checkpoint_due(end_)) {
       std::string failure;
       if (!checkpoint(end_, failure)) return false;
-      if (!failure.empty())
+      if (!failure.empty()) {
+        progress_.finish();
         fmt::print(err_, "farfault: {}; the run continues{}\n", failure, latest_checkpoint());
+      }
     }
-    progress_.report({end_, engine_.profile().events, share_done()});
+    report_progress();
   }
+}
+
+void RunDriver::report_progress() {
+  auto const done = share_done();
+  progress_.report({end_, engine_.profile().events, done});
+  if (options_.report_share) options_.report_share({done_before_, done});
 }
 
 // Relaunches of an application are not counted: their number is unknown.
@@ -300,8 +306,15 @@ bool RunDriver::checkpoint(Time at, std::string& failure) {
         flushes_->done();
       }))
     return false;
+  auto const no_memory = "checkpoint " + options_.checkpoint + " cannot be written: out of memory";
   Checkpoint c;
-  c.parts = transport_.gather(engine_.save());
+  try {
+    c.parts = transport_.gather(engine_.save());
+  } catch (std::bad_alloc const&) {
+    if (transport_.ranks() > 1) throw;  // the others wait for this part
+    failure = no_memory;
+    return true;
+  }
   c.header.events = transport_.sum(engine_.pending_events());
   if (transport_.rank() != 0) return true;
   c.header.config_hash = model_.hash();
@@ -309,14 +322,16 @@ bool RunDriver::checkpoint(Time at, std::string& failure) {
   c.header.components = model_.assembly->system().component_count();
   try {
     auto const position = writer_->position();
-    DriverState state{next_sample_, position.samples, position.rows};
+    DriverState state{next_sample_, position.samples, position.rows,
+                      program_hash(!options_.extensions.empty())};
     Saver saver(c.run);
     saver(state);
-    write_checkpoint(options_.checkpoint, c);
+    write_checkpoint(options_.checkpoint, std::move(c));
     saved_ = at;
   } catch (RunError const& e) {
-    progress_.finish();
     failure = e.what();
+  } catch (std::bad_alloc const&) {
+    failure = no_memory;
   }
   return true;
 }
@@ -343,7 +358,8 @@ int RunDriver::stop() {
   auto const stopped = fmt::format("stopped by {} at {}", signal, to_text(end_.time_since_epoch()));
   bool const in_chain = !options_.resume.empty() && same_file(options_.resume, options_.checkpoint);
   auto const sentence = failure.empty()
-                            ? fmt::format("{} and saved; to continue, run the same command {}", stopped,
+                            ? fmt::format("{} and saved; to continue {}, run the same command {}", stopped,
+                                          one_line(result_file("stopped")),
                                           in_chain ? "again" : "with --resume " + options_.checkpoint)
                             : fmt::format("{}; the run was {}{}", failure, stopped, latest_checkpoint());
   fmt::print(err_, "farfault: {}\n", sentence);
@@ -388,14 +404,16 @@ std::vector<ApplicationSpan> RunDriver::application_spans() {
   for (std::size_t a = 0; a < spans.size(); ++a) {
     auto first = Time::max();
     Time last{};
-    std::uint64_t unfinished = 0;
+    std::uint64_t unfinished = 0, started = 0;
     for (auto const& instance : model_.assembly->instances()) {
       if (!instance.host->has_state()) continue;
       first = std::min(first, instance.host->state().runs[a].first_launch);
       last = std::max(last, instance.host->state().runs[a].last_end);
+      started += instance.host->state().runs[a].launches;
       auto const number = static_cast<std::uint32_t>(a);
       if (!instance.host->has_finished(number) || instance.host->is_running(number)) unfinished = 1;
     }
+    spans[a].kernels_started = transport_.sum(started);
     auto const before_end = transport_.max(count_of(Time::max()) - count_of(first));
     if (before_end != 0)
       spans[a].start = Time{Duration{picoseconds(Time::max()) - static_cast<std::int64_t>(before_end)}};

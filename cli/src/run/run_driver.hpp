@@ -72,6 +72,7 @@ class RunDriver {
   std::vector<ApplicationSpan> application_spans();
   // Completed share of the planned thread blocks, at the last sample.
   double share_done() const;
+  void report_progress();
   std::string stopping_signal();
   // The pending waits of all components, from all ranks.
   std::string waiting();
@@ -114,6 +115,7 @@ class RunDriver {
   WallClock::time_point last_checkpoint_wall_;
   double seconds_ = 0;
   std::uint64_t transactions_before_ = 0;  // before the checkpoint of a resumed run
+  double done_before_ = 0;                 // share_done() there
   RunOutcome outcome_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace farfault::cli {
@@ -29,11 +30,28 @@ void add_topology(Model const& model, results::RunHeader& header) {
                             l.backward.bytes_per_second});
 }
 
+// "Farfault run: fir and bfs on 8 GPUs of 2 machines". Names of files would make the digest depend on them.
+std::string title_of(Model const& model) {
+  constexpr std::size_t kMax = 4;
+  auto const& all = model.applications.all();
+  std::string workloads;
+  for (std::size_t i = 0; i < std::min(all.size(), kMax); ++i)
+    workloads += (i == 0 ? "" : ", ") + all[i].params.workload;
+  if (all.size() > kMax) workloads += fmt::format(" and {} more", all.size() - kMax);
+  auto const counted = [](std::size_t n, char const* one) {
+    return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
+  };
+  auto const machines = model.machine.machines();
+  return fmt::format("Farfault run: {} on {}{}", workloads, counted(model.assembly->gpus(), "GPU"),
+                     machines > 1 ? " of " + counted(machines, "machine") : std::string());
+}
+
 }  // namespace
 
 results::RunHeader header_of(Model const& model, RunOptions const& options, Sampler const& sampler,
                              Tables const& tables) {
   results::RunHeader header;
+  header.title = title_of(model);
   header.resolved_config = model.result_config();
   header.command_line = options.command_line;
   header.seed = model.run.seed;

@@ -108,6 +108,8 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
     };
     span("application", name, facts.spans[a].start, several ? facts.spans[a].end : facts.end);
     add("application", name, "kernels", "count", "Completed kernels", of_it("host", "kernels"));
+    add("application", name, "kernels_started", "count", "Started kernels, completed or not",
+        facts.spans[a].kernels_started);
     add("application", name, "footprint", "bytes", "Total size of the buffers",
         application.workload->footprint() * facts.instances);
     add("application", name, "instructions", "count", "Warp instructions issued",
@@ -158,7 +160,10 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
   };
   auto const kernels = total("host", "kernels");
   auto const apart = facts.instances == 1 ? std::string() : fmt::format(" in {} instances", facts.instances);
-  auto const in_all = fmt::format("{} {}{}", kernels, kernels == 1 ? "kernel" : "kernels", apart);
+  auto const started = facts.kernels_started();
+  auto const in_all = started == kernels
+                          ? fmt::format("{} {}{}", kernels, kernels == 1 ? "kernel" : "kernels", apart)
+                          : fmt::format("{} of {} started kernels completed{}", kernels, started, apart);
   std::uint64_t footprint = 0;
   for (auto const& application : facts.applications)
     footprint += application.workload->footprint() * facts.instances;

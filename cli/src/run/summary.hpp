@@ -19,6 +19,7 @@ namespace farfault::cli {
 struct ApplicationSpan {
   Time start = Time::max();
   Time end{};
+  std::uint64_t kernels_started = 0;  // by the end of the run
 };
 
 struct RunFacts {
@@ -32,6 +33,11 @@ struct RunFacts {
 
   Time start() const {  // the first launch
     return std::ranges::min_element(spans, {}, &ApplicationSpan::start)->start;
+  }
+  std::uint64_t kernels_started() const {
+    std::uint64_t sum = 0;
+    for (auto const& span : spans) sum += span.kernels_started;
+    return sum;
   }
 };
 

@@ -13,6 +13,7 @@
 #include "farfault/analysis/compare.hpp"
 #include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
+#include "show/swept_runs.hpp"
 #include "sweep/swept_results.hpp"
 
 namespace farfault::cli {
@@ -89,10 +90,13 @@ void print_runs(RunsCompared const& c, std::ostream& out) {
   Lines lines;
   bool const one_program =
       std::ranges::all_of(c.runs, [&](auto const& r) { return r.commit == c.runs[0].commit; });
+  bool const named = std::ranges::any_of(c.runs, [](auto const& r) { return !r.name.empty(); });
   for (std::size_t i = 0; i < c.runs.size(); ++i) {
     auto const& r = c.runs[i];
-    std::vector<std::string> cells{letters(i), one_line(r.path), shown(r.end_reason),
-                                   r.digest.empty() ? "no digest" : shown(r.digest)};
+    std::vector<std::string> cells{letters(i)};
+    if (named) cells.push_back(r.name);
+    cells.insert(cells.end(),
+                 {one_line(r.path), shown(r.end_reason), r.digest.empty() ? "no digest" : shown(r.digest)});
     if (!one_program)
       cells.push_back(r.commit.empty() ? "unknown commit" : "commit " + commit_text(r.commit));
     cells.emplace_back(i != 0 && r.equal ? "equal to A" : "");
@@ -101,7 +105,8 @@ void print_runs(RunsCompared const& c, std::ostream& out) {
   lines.print(out);
 }
 
-void print_settings(RunsCompared const& c, std::ostream& out) {
+// `all`: also the settings that follow from the name of a sweep's point.
+void print_settings(RunsCompared const& c, bool all, std::ostream& out) {
   if (c.settings.empty()) {
     out << "Same configuration\n";
     return;
@@ -109,12 +114,19 @@ void print_settings(RunsCompared const& c, std::ostream& out) {
   out << "Configuration differences\n";
   Lines lines;
   lines.add(heading(c));
+  std::size_t implied = 0;
   for (auto const& s : c.settings) {
+    if (s.is_implied && !all) {
+      ++implied;
+      continue;
+    }
     std::vector<std::string> cells{shown(s.name)};
     for (auto const& v : s.values) cells.push_back(shown(v));
     lines.add(std::move(cells));
   }
   lines.print(out);
+  if (implied != 0)
+    out << "  ... and " << implied << " settings that follow from the name (--all: show all)\n";
 }
 
 // A figure, and how many others have its values in all runs.
@@ -179,14 +191,16 @@ void print_figures(RunsCompared const& c, std::size_t most, std::ostream& out) {
 
 void compare_results(std::vector<std::string> const& names, CompareForm form, std::size_t most,
                      std::ostream& out) {
-  auto const c = analysis::compare(results_of(names));
+  auto const files = results_of(names);
+  auto c = analysis::compare(files);
+  SweptRuns(files).name(c);
   if (form == CompareForm::json) {
     out << to_json(c) << "\n";
   } else if (form == CompareForm::csv) {
     out << to_csv(c);
   } else {
     print_runs(c, out);
-    print_settings(c, out);
+    print_settings(c, most == 0, out);
     if (c.all_equal())
       out << "the results are equal\n";
     else if (c.figures.empty())

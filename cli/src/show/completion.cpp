@@ -90,6 +90,12 @@ void add_sections(ParameterSections const& sections, Candidates& to) {
   }
 }
 
+// Keys that a study may vary.
+void add_dimensions(ParameterSections const& sections, Candidates& to) {
+  to.add("name", "points of the list");
+  for_keys(sections, [&](std::string const& name, Param const& p) { to.add(name, p.text); });
+}
+
 // Adds the candidates for a value that help calls `kind`.
 void add_values(CompletionSource const& source, std::string const& kind, Candidates& to) {
   constexpr std::string_view kNameValue = "NAME=VALUE";
@@ -97,8 +103,12 @@ void add_values(CompletionSource const& source, std::string const& kind, Candida
     add_settings(source, {}, to);
   } else if (kind.ends_with(kNameValue)) {
     add_settings(source, kind.substr(0, kind.size() - kNameValue.size()), to);
+  } else if (kind == "X Y") {
+    add_dimensions(source.parameters, to);
   } else if (kind == "SECTION") {
     add_sections(source.parameters, to);
+  } else if (kind == "WORKLOAD") {
+    for (auto const& workload : source.workloads) to.add(workload, {});
   } else if (kind == "CONFIG") {
     for (auto const& preset : source.presets) to.add(preset, "preset");
     to.add_directive(":files .toml");
@@ -136,13 +146,16 @@ std::string completions(CompletionSource const& source, std::vector<std::string>
   auto const command = std::ranges::find(source.commands, words[0], &CommandInfo::name);
   if (command == source.commands.end()) return {};
   std::size_t operands = 0;
-  OptionInfo const* open = nullptr;  // the option whose value is expected next
+  OptionInfo const* open = nullptr;  // the option that expects the next word
+  std::size_t expected = 0;          // number of its words that are still to come
   for (std::size_t i = 1; i + 1 < words.size(); ++i) {
     if (open != nullptr) {
-      open = nullptr;
+      if (--expected == 0) open = nullptr;
     } else if (words[i].starts_with("-")) {
       auto const* const option = find_option(*command, words[i]);
-      if (takes_value(option)) open = option;
+      if (!takes_value(option)) continue;
+      open = option;
+      expected = option->values;
     } else {
       ++operands;
     }

@@ -17,7 +17,8 @@ namespace farfault::cli {
 struct OptionInfo {
   std::string name;  // "--set"
   std::string text;
-  std::string value;  // as in the help: "KEY=VALUE", "auto|on|off"; empty: no value
+  std::string value;       // as in the help: "KEY=VALUE", "auto|on|off"; empty: no value
+  std::size_t values = 1;  // number of words that it takes
 };
 
 struct CommandInfo {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "explain_throughput.hpp"
 #include "farfault/analysis/explain.hpp"
 #include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
@@ -184,6 +185,7 @@ void print(Explanation const& e, std::ostream& out) {
         e.gaps, e.end_ps, e.end_ps, [](analysis::TimePart const&) { return std::string(); }, out);
   }
   print_resources(e, out);
+  print_throughputs(e.throughputs, out);
   print_ranks(e.ranks, out);
 }
 

@@ -61,7 +61,8 @@ std::string checkpoint(std::string const& file, InspectForm form) {
       "  components       {}\n"
       "  pending events   {}\n"
       "  saved by         {} rank{}, {} bytes of state\n"
-      "to continue: run the command that wrote it with --resume {}",
+      "to continue: run the command that wrote it with --resume {}; its result, F.h5.partial, must exist at "
+      "--output",
       time, h.config_hash, h.components, h.events, c.parts.size(), c.parts.size() == 1 ? "" : "s", bytes,
       file);
 }

@@ -128,17 +128,4 @@ void list_parameters(ParameterSections const& sections, ListingOptions const& op
   if (options.json) out << Json{{"parameters", objects}} << "\n";
 }
 
-void list_workloads(std::vector<workloads::WorkloadInfo> const& workloads, ListingOptions const& options,
-                    std::ostream& out) {
-  if (options.json) {
-    auto objects = Json::array();
-    for (auto const& w : workloads) objects.push_back({{"name", w.name}, {"text", w.text}});
-    out << Json{{"workloads", objects}} << "\n";
-    return;
-  }
-  std::vector<ListedPair> pairs;
-  for (auto const& w : workloads) pairs.emplace_back(w.name, w.text);
-  print_pairs(out, pairs, 2, options.columns);
-}
-
 }  // namespace farfault::cli

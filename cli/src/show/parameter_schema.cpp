@@ -52,9 +52,9 @@ Json& at_key(Json& root, std::string_view key) {
 void offer(Json& value, std::vector<Choice> const& names) {
   auto& list = value["enum"] = Json::array();
   auto texts = Json::array();
-  for (auto const& [name, text] : names) {
-    list.push_back(name);
-    texts.push_back(text);
+  for (auto const& choice : names) {
+    list.push_back(choice.name);
+    texts.push_back(choice.text);
   }
   value["x-taplo"]["docs"]["enumValues"] = std::move(texts);
 }

@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "farfault/cli/listing.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
 #include "listing_layout.hpp"
 #include "model/model.hpp"
 #include "model/stored_series.hpp"
 #include "run/tables.hpp"
+#include "statistics_remedy.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -56,13 +59,17 @@ std::vector<Section> sections_of(std::vector<Counted> const& groups, std::vector
   return sections;
 }
 
-void keep_found(std::vector<Section>& sections, std::vector<std::string> const& words) {
+void keep_found(std::vector<Section>& sections, std::vector<std::string> const& words,
+                RunOptions const& run) {
   for (auto& section : sections)
     std::erase_if(section.statistics, [&](Statistic const& s) {
       return !has_words(section.path + "/" + s.name + "\n" + s.unit + "\n" + s.kind + "\n" + s.text, words);
     });
   std::erase_if(sections, [](Section const& section) { return section.statistics.empty(); });
-  if (sections.empty()) refuse_search("statistic", words);
+  if (!sections.empty()) return;
+  auto const why = not_a_statistic(words, run.config_path, parameter_sections(run.extensions));
+  if (!why.empty()) throw UserError(why);
+  refuse_search("statistic", words);
 }
 
 void print_json(std::vector<Section> const& sections, std::ostream& out) {
@@ -80,6 +87,10 @@ void print_json(std::vector<Section> const& sections, std::ostream& out) {
 }  // namespace
 
 void list_statistics(RunOptions const& run, ListingOptions const& options, std::ostream& out) {
+  if (!exists(run.config_path) && !run.extensions.find_preset(run.config_path)) {
+    auto const why = not_a_configuration(run.config_path, parameter_sections(run.extensions));
+    if (!why.empty()) throw UserError(why);
+  }
   Model model(run);
   model.build_workloads();
   model.assemble();
@@ -113,7 +124,7 @@ void list_statistics(RunOptions const& run, ListingOptions const& options, std::
     groups.insert(groups.begin() + static_cast<std::ptrdiff_t>(++i), std::move(summed));
   }
   auto sections = sections_of(groups, tables);
-  if (!options.search.empty()) keep_found(sections, search_words(options.search));
+  if (!options.search.empty()) keep_found(sections, search_words(options.search), run);
   if (options.json) return print_json(sections, out);
   for (auto const& section : sections) {
     if (&section != &sections.front()) out << "\n";

@@ -18,6 +18,7 @@
 #include "farfault/cli/exit_codes.hpp"
 #include "farfault/cli/readable.hpp"
 #include "farfault/cli/simulation.hpp"
+#include "farfault/engine/checkpoint.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 #include "farfault/results/writer.hpp"
@@ -31,6 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kProgressInterval = 0.25;  // s
+constexpr int kNotResumable = 124;          // exit code of a child that cannot continue from its checkpoint
 
 // Forwards its input to another buffer, and keeps the last sentence of the program.
 class SentenceKeeper : public std::streambuf {
@@ -69,15 +71,26 @@ class SentenceKeeper : public std::streambuf {
 
 // In the child: executes the run, with remarks and the last sentence on standard error. Runs are never MPI
 // ranks, even if a launcher started the sweep.
-int run_in_child(RunOptions const& options, LastLine const& word) {
+int run_in_child(RunOptions options, ChildReport const& report) {
   for (auto const* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"})
     ::unsetenv(name);
   std::ostringstream nowhere;
   SentenceKeeper keeper(*std::cerr.rdbuf());
   std::ostream errors(&keeper);
   ask_for_huge_pages();
-  auto const code = exit_code_of([&] { return run(options, nowhere, errors); }, errors);
-  word.record(keeper.sentence());
+  options.report_share = [&](RunShare share) { report.record(share); };
+  std::string why_not_resumed;
+  auto const code = exit_code_of(
+      [&] {
+        try {
+          return run(options, nowhere, errors);
+        } catch (ResumeError const& e) {
+          why_not_resumed = e.reason();
+          return kNotResumable;
+        }
+      },
+      errors);
+  report.record(code == kNotResumable ? one_line(why_not_resumed) : keeper.sentence());
   return code;
 }
 
@@ -85,7 +98,7 @@ std::string sentence_of(JobEnd const& end, std::string const& log) {
   if (end.signal != 0)
     return end.signal == SIGKILL ? std::string("killed by SIGKILL (out of memory?)")
                                  : "ended by " + signal_name(end.signal);
-  if (!end.last_sentence.empty()) return end.last_sentence;
+  if (!end.sentence.empty()) return end.sentence;
   auto const latest = failure_in(log);
   return latest.empty() ? fmt::format("ended with exit code {}", end.exit_code) : latest;
 }
@@ -117,70 +130,130 @@ Executor::Executor(Plan& plan, SweepOptions const& options, FolderLock& lock, st
       progress_(progress_on_stderr(options.progress)) {}
 
 int Executor::run(std::vector<std::size_t> runs) {
-  // Short runs last, so that no core waits long for the final ones.
-  std::stable_sort(runs.begin(), runs.end(),
-                   [&](std::size_t a, std::size_t b) { return plan_.cost(a) > plan_.cost(b); });
+  sort(runs);
+  waiting_.assign(runs.begin(), runs.end());
   all_ = runs.size();
-  for (auto const run : runs) cost_ += plan_.cost(run);
+  double cost = 0;
+  for (auto const run : runs) cost += plan_.cost(run);
+  work_ = SweepWork(cost);
+  begin_ = std::chrono::steady_clock::now();
   Jobs jobs(at_a_time_, options_.memory);
-  std::size_t next = 0;
-  while (jobs.running() > 0 || (next < runs.size() && jobs.stopped_by() == 0)) {
-    while (next < runs.size() && !jobs.full() && jobs.stopped_by() == 0) {
-      auto const run = runs[next++];
-      auto const& name = plan_.run(run).name;
-      auto const path = result_path(plan_.folder(), name);
-      // Another part, or a run that an ended sweep left behind, is executing it.
-      if (is_locked(path + ".partial")) {
-        skip(run);
-        continue;
-      }
-      std::remove(failure_path(plan_.folder(), name).c_str());
-      // The names of results in its folder belong to the sweep: a damaged file is replaced.
-      for (auto damaged = results::unreplaceable_file(path);
-           !damaged.empty() && std::remove(damaged.c_str()) == 0;)
-        damaged = results::unreplaceable_file(path);
-      auto const options = plan_.run_options(run, path);
-      jobs.start(run, log_path(plan_.folder(), name), [&](LastLine const& word) {
-        lock_.leave();
-        return run_in_child(options, word);
-      });
+  while (jobs.running() > 0 || (!waiting_.empty() && jobs.stopped_by() == 0)) {
+    while (!waiting_.empty() && !jobs.full() && jobs.stopped_by() == 0) {
+      auto const run = waiting_.front();
+      waiting_.pop_front();
+      start(jobs, run);
     }
-    auto const end = jobs.wait(kProgressInterval);
-    if (end && end->taken) {
-      skip(end->number);
-    } else if (end && jobs.stopped_by() != 0 && !end->done()) {
-      std::remove(log_path(plan_.folder(), plan_.run(end->number).name).c_str());
-      remove_unfinished(end->number);
-    } else if (end) {
-      ended(*end);
-    }
-    report_progress(jobs.running());
+    if (auto const end = jobs.wait(kProgressInterval)) ended(jobs, *end);
+    report_progress(jobs);
   }
   progress_.finish();
   return jobs.stopped_by();
 }
 
-void Executor::skip(std::size_t run) {
-  ++skipped_;
-  cost_ended_ += plan_.cost(run);
+// Among runs that never started, short runs are last, so that no core waits long for the final ones. A
+// requeued job must not spend its time on a run that always fails.
+void Executor::sort(std::vector<std::size_t>& runs) const {
+  auto const turn = [&](std::size_t run) {
+    if (plan_.table().state(run) == RunTable::State::failed) return 2;
+    return plan_.saved().find(run) != nullptr ? 0 : 1;
+  };
+  std::stable_sort(runs.begin(), runs.end(), [&](std::size_t a, std::size_t b) {
+    return turn(a) != turn(b) ? turn(a) < turn(b) : plan_.cost(a) > plan_.cost(b);
+  });
 }
 
-// A result is either complete or absent.
+void Executor::start(Jobs& jobs, std::size_t run) {
+  auto const& name = name_of(run);
+  auto const path = result_path(plan_.folder(), name);
+  auto& saved = plan_.saved();
+  // Another part, or a run that an ended sweep left behind, executes it, or has saved or completed it since
+  // the plan was made.
+  if (is_locked(path + ".partial") || saved.has(name) != (saved.find(run) != nullptr)) {
+    work_.skip(plan_.cost(run));
+    ++skipped_;
+    return;
+  }
+  if (auto const* const checkpoint = saved.find(run); checkpoint != nullptr && !checkpoint->why_not.empty())
+    restart(run, std::string(checkpoint->why_not));
+  std::remove(failure_path(plan_.folder(), name).c_str());
+  // The names of results in its folder belong to the sweep: a damaged file is replaced.
+  for (auto damaged = results::unreplaceable_file(path);
+       !damaged.empty() && std::remove(damaged.c_str()) == 0;)
+    damaged = results::unreplaceable_file(path);
+  auto options = plan_.run_options(run, path);
+  options.checkpoint = checkpoint_path(plan_.folder(), name);
+  options.checkpoint_minutes = options_.checkpoint_minutes.value_or(kCheckpointMinutes);
+  if (saved.find(run) != nullptr) {
+    options.resume = options.checkpoint;
+    resumed_.insert(run);
+  }
+  work_.start(run, plan_.cost(run), seconds());
+  jobs.start(run, log_path(plan_.folder(), name), [&](ChildReport const& report) {
+    lock_.leave();
+    return run_in_child(options, report);
+  });
+}
+
+// The checkpoints are removed: a later one must not have them as its previous one.
+void Executor::restart(std::size_t run, std::string const& why) {
+  plan_.saved().remove(run, name_of(run));
+  remove_unfinished(run);
+  resumed_.erase(run);
+  plan_.table().set_missing(run, "");
+  print(fmt::format("{} starts from the beginning: {}", plan_.table().name_of(run), why));
+}
+
+void Executor::ended(Jobs& jobs, JobEnd const& end) {
+  auto const run = end.number;
+  if (end.taken) {
+    work_.put_back(run);
+    work_.skip(plan_.cost(run));
+    resumed_.erase(run);
+    ++skipped_;
+  } else if (end.signal == 0 && end.exit_code == kNotResumable) {
+    work_.put_back(run);
+    restart(run, end.sentence);
+    waiting_.push_front(run);
+  } else if (jobs.stopped_by() != 0 && !end.done()) {
+    work_.put_back(run);
+    stopped(end);
+  } else {
+    work_.end(run);
+    concluded(end);
+  }
+}
+
+// A result is either complete, or unfinished with a checkpoint, or absent.
 void Executor::remove_unfinished(std::size_t run) {
-  std::remove((result_path(plan_.folder(), plan_.run(run).name) + ".partial").c_str());
+  if (plan_.saved().has(name_of(run))) return;
+  std::remove((result_path(plan_.folder(), name_of(run)) + ".partial").c_str());
+  plan_.saved().remove(run, name_of(run));
 }
 
-void Executor::ended(JobEnd const& end) {
-  cost_ended_ += plan_.cost(end.number);
-  auto const& name = plan_.run(end.number).name;
+void Executor::stopped(JobEnd const& end) {
+  auto const run = end.number;
+  auto& table = plan_.table();
+  std::remove(log_path(plan_.folder(), name_of(run)).c_str());
+  if (end.signal == 0 && end.exit_code != kSaved && !end.sentence.empty())
+    print(fmt::format("{} is not saved: {}", table.name_of(run), end.sentence));
+  remove_unfinished(run);
+  table.set_missing(run, "");
+  plan_.look_for_checkpoint(run);
+  if (plan_.saved().find(run) != nullptr) ++saved_;
+}
+
+void Executor::concluded(JobEnd const& end) {
+  auto const run = end.number;
+  auto const& name = name_of(run);
   auto const log = log_path(plan_.folder(), name);
   auto& table = plan_.table();
   std::string why;
   if (end.done()) {
     try {
-      table.set_done(end.number, result_name(name),
-                     results::read_swept_run(result_path(plan_.folder(), name)));
+      table.set_done(run, result_name(name), results::read_swept_run(result_path(plan_.folder(), name)));
       plan_.checked().made(name);
+      plan_.saved().remove(run, name);
       std::remove(log.c_str());
       ++made_;
       return;
@@ -191,24 +264,32 @@ void Executor::ended(JobEnd const& end) {
     why = sentence_of(end, log);
   }
   ++failed_;
-  remove_unfinished(end.number);  // frees space for the log on a full disk
-  table.set_failed(end.number, why);
-  progress_.finish();
-  fmt::print(err_, "farfault: {} has failed: {}\n", table.name_of(end.number), why);
-  err_.flush();
+  remove_unfinished(run);  // frees space for the log on a full disk
+  table.set_failed(run, why);
+  plan_.saved().look_for(run, name);
+  print(fmt::format("{} has failed: {}", table.name_of(run), why));
   // The complete log, with the sentence last, for the sweep that writes the table.
   append(log, fmt::format("farfault: {}\n", why));
   if (why_not_readable(log).empty()) std::rename(log.c_str(), failure_path(plan_.folder(), name).c_str());
 }
 
-void Executor::report_progress(std::size_t running) {
-  auto const ended = made_ + failed_ + skipped_;
-  progress_.report(cost_ended_ / cost_, [&](double elapsed) {
-    std::vector<std::string> phrases{fmt::format("{} of {} runs", ended, all_)};
+void Executor::print(std::string const& sentence) {
+  progress_.finish();
+  fmt::print(err_, "farfault: {}\n", sentence);
+  err_.flush();
+}
+
+double Executor::seconds() const {
+  return seconds_since(begin_);
+}
+
+void Executor::report_progress(Jobs const& jobs) {
+  for (auto const& [run, share] : jobs.shares()) work_.report(run, share);
+  progress_.report(work_.done(), [&](double) {
+    std::vector<std::string> phrases{fmt::format("{} of {} runs", made_ + failed_ + skipped_, all_)};
     if (failed_ != 0) phrases.push_back(fmt::format("{} failed", failed_));
-    if (ended >= at_a_time_)
-      phrases.push_back(wall_time(elapsed * (cost_ - cost_ended_) / cost_ended_) + " left");
-    phrases.push_back(fmt::format("{} running", running));
+    if (auto const left = work_.time_left(seconds())) phrases.push_back(wall_time(*left) + " left");
+    phrases.push_back(fmt::format("{} running", jobs.running()));
     return phrases;
   });
 }
@@ -228,12 +309,13 @@ Probe measure(Plan const& plan, std::size_t run, SweepOptions const& options, do
   auto const probe_options = plan.run_options(run, pattern + "/probe.h5");
   auto const begin = std::chrono::steady_clock::now();
   Jobs jobs(1, options.memory);
-  jobs.start(run, log, [&](LastLine const& word) { return run_in_child(probe_options, word); });
+  jobs.start(run, log, [&](ChildReport const& report) { return run_in_child(probe_options, report); });
   Probe probe;
   while (jobs.running() > 0) {
     auto const end = jobs.wait(kProgressInterval);
     probe.stopped_by = jobs.stopped_by();
     if (!end) {
+      for (auto const& [number, share] : jobs.shares()) probe.share = share.now;
       if (seconds_since(begin) > longest) return probe;  // the destructor of `jobs` ends the child
       continue;
     }

@@ -2,7 +2,6 @@
 #include "jobs.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -22,8 +21,8 @@ namespace {
 constexpr int kTaken = 125, kNoLog = 126;
 
 [[noreturn]] void child(pid_t parent, std::string const& log, std::optional<ByteSize> memory,
-                        sigset_t const& mask, LastLine const& word,
-                        std::function<int(LastLine const&)> const& body) {
+                        sigset_t const& mask, ChildReport const& report,
+                        std::function<int(ChildReport const&)> const& body) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(kNoLog);  // the parent has already died
   for (int const signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPIPE}) std::signal(signal, SIG_DFL);
@@ -33,7 +32,7 @@ constexpr int kTaken = 125, kNoLog = 126;
     auto const errors = create_locked(log);
     ::dup2(errors.get(), STDERR_FILENO);  // the child shares the lock
   } catch (UserError const& e) {
-    word.record(e.what());
+    report.record(e.what());
     ::_exit(is_locked(log) ? kTaken : kNoLog);
   }
   ::dup2(nowhere, STDIN_FILENO);
@@ -45,30 +44,10 @@ constexpr int kTaken = 125, kNoLog = 126;
     ::setrlimit(RLIMIT_AS, &limits);
   }
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
-  ::_exit(body(word));
+  ::_exit(body(report));
 }
 
 }  // namespace
-
-LastLine::LastLine() {
-  auto* const page = ::mmap(nullptr, kBytes + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) throw RunError(std::string("cannot start a run: ") + std::strerror(errno));
-  text_ = static_cast<char*>(page);
-}
-
-LastLine::~LastLine() {
-  if (text_ != nullptr) ::munmap(text_, kBytes + 1);
-}
-
-void LastLine::record(std::string const& text) const {
-  auto const size = std::min(text.size(), kBytes);
-  std::memcpy(text_, text.data(), size);
-  text_[size] = '\0';
-}
-
-std::string LastLine::recorded() const {
-  return {text_, ::strnlen(text_, kBytes)};
-}
 
 Jobs::Jobs(std::uint32_t at_a_time, std::optional<ByteSize> memory) : at_a_time_(at_a_time), memory_(memory) {
   ::sigemptyset(&waited_);
@@ -92,13 +71,19 @@ Jobs::~Jobs() {
 }
 
 void Jobs::start(std::size_t number, std::string const& log,
-                 std::function<int(LastLine const&)> const& body) {
-  LastLine word;
+                 std::function<int(ChildReport const&)> const& body) {
+  ChildReport report;
   auto const parent = ::getpid();
   auto const pid = ::fork();
   if (pid < 0) throw RunError(std::string("cannot start a run: ") + std::strerror(errno));
-  if (pid == 0) child(parent, log, memory_, before_, word, body);
-  children_.emplace(pid, Child{number, std::move(word)});
+  if (pid == 0) child(parent, log, memory_, before_, report, body);
+  children_.emplace(pid, Child{number, std::move(report)});
+}
+
+std::vector<std::pair<std::size_t, RunShare>> Jobs::shares() const {
+  std::vector<std::pair<std::size_t, RunShare>> all;
+  for (auto const& [pid, child] : children_) all.emplace_back(child.number, child.report.share());
+  return all;
 }
 
 std::optional<JobEnd> Jobs::reap() {
@@ -108,7 +93,7 @@ std::optional<JobEnd> Jobs::reap() {
     if (::wait4(it->first, &status, WNOHANG, &used) != it->first) continue;
     JobEnd end;
     end.number = it->second.number;
-    end.last_sentence = it->second.word.recorded();
+    end.sentence = it->second.report.sentence();
     if (WIFSIGNALED(status))
       end.signal = WTERMSIG(status);
     else
@@ -122,18 +107,23 @@ std::optional<JobEnd> Jobs::reap() {
 }
 
 std::optional<JobEnd> Jobs::wait(double seconds) {
+  // A signal to all processes of a job may have ended a child, too: it must be known before the child's end.
+  timespec const now{};
+  for (int signal = 0; (signal = ::sigtimedwait(&waited_, nullptr, &now)) > 0;) handle(signal);
   if (auto const end = reap()) return end;
   timespec const time{static_cast<time_t>(seconds),
                       static_cast<long>((seconds - static_cast<double>(static_cast<time_t>(seconds))) * 1e9)};
-  auto const signal = ::sigtimedwait(&waited_, nullptr, &time);
-  if (signal > 0 && signal != SIGCHLD) {
-    if (stopping_)
-      send(SIGKILL);
-    else
-      stop();
-    if (stopped_by_ == 0) stopped_by_ = signal;
-  }
+  if (auto const signal = ::sigtimedwait(&waited_, nullptr, &time); signal > 0) handle(signal);
   return reap();
+}
+
+void Jobs::handle(int signal) {
+  if (signal == SIGCHLD) return;
+  if (!stopping_)
+    stop();
+  else if (signal == SIGINT)
+    send(SIGKILL);
+  if (stopped_by_ == 0) stopped_by_ = signal;
 }
 
 void Jobs::stop() {

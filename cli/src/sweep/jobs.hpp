@@ -2,9 +2,10 @@
 // Private: child processes of this program, a bounded number at a time.
 //
 // A child is a copy of this process that calls a function and exits with its return value, so it runs the
-// same program even if the program's file changes. It dies with this process. SIGINT, SIGTERM, SIGHUP (unless
-// ignored) and SIGUSR1 terminate all children cleanly; a second signal kills them. Only children started here
-// are waited for. This process must have a single thread.
+// same program even if the program's file changes. It ends with this process. SIGINT, SIGTERM, SIGHUP (unless
+// ignored) and SIGUSR1 terminate all children cleanly. A SIGINT after that kills them (a second Ctrl-C);
+// other signals are ignored then, because a batch system may send several in a row. Only children started
+// here are waited for. This process must have a single thread.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +17,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "child_report.hpp"
 #include "farfault/engine/units.hpp"
 
 namespace farfault::cli {
@@ -26,26 +29,9 @@ struct JobEnd {
   int exit_code = 0;  // if no signal ended it
   int signal = 0;
   std::uint64_t peak_bytes = 0;  // of memory
-  std::string last_sentence;     // its last sentence, if any
+  std::string sentence;          // of its report, if any
   bool taken = false;            // another process is executing this job: nothing was done
   bool done() const { return signal == 0 && exit_code == 0; }
-};
-
-// The message of a child to its parent, in shared memory, which works even on a full disk. Truncated after
-// 1,000 bytes.
-class LastLine {
- public:
-  LastLine();
-  LastLine(LastLine&& other) noexcept : text_(std::exchange(other.text_, nullptr)) {}
-  LastLine& operator=(LastLine&&) = delete;
-  ~LastLine();
-
-  void record(std::string const& text) const;
-  std::string recorded() const;
-
- private:
-  static constexpr std::size_t kBytes = 1000;
-  char* text_;
 };
 
 class Jobs {
@@ -61,7 +47,9 @@ class Jobs {
   // Standard error of the child is written to the file `log`, standard output is discarded. The child locks
   // the log during its lifetime: a job whose log is locked by another process ends immediately, as `taken`.
   // Throws RunError if no process can be started.
-  void start(std::size_t number, std::string const& log, std::function<int(LastLine const&)> const& body);
+  void start(std::size_t number, std::string const& log, std::function<int(ChildReport const&)> const& body);
+  // The share of each active job.
+  std::vector<std::pair<std::size_t, RunShare>> shares() const;
   // Waits until a child has ended, a signal has been received, or `seconds` have passed.
   std::optional<JobEnd> wait(double seconds);
 
@@ -71,13 +59,14 @@ class Jobs {
 
  private:
   std::optional<JobEnd> reap();
+  void handle(int signal);
   void send(int signal);
 
   std::uint32_t at_a_time_;
   std::optional<ByteSize> memory_;
   struct Child {
     std::size_t number;
-    LastLine word;
+    ChildReport report;
   };
   std::map<pid_t, Child> children_;
   sigset_t waited_{}, before_{};

@@ -36,9 +36,12 @@ std::string first_line(std::string const& path) {
 bool is_table_of_sweep(std::string const& csv) {
   auto const heading = first_line(csv);
   auto const begins = [&](std::string_view with) { return heading.starts_with(with); };
+  auto const has = [&](char const* column) {
+    return ("," + heading + ",").find(column) != std::string::npos;
+  };
   constexpr std::string_view kFacts = "state,error,result,result_digest,";
   return begins("run," + std::string(kFacts)) || begins("run,name," + std::string(kFacts)) ||
-         (begins("point,") && ("," + heading + ",").find(",seeds,") != std::string::npos);
+         (begins("point,") && has(",seeds,")) || (begins("group,") && has(",speedup_error,"));
 }
 
 bool is_script_of_sweep(std::string const& script) {
@@ -77,14 +80,19 @@ std::string log_path(std::string const& folder, std::string const& name) {
   return in(folder, "runs/" + name + ".log");
 }
 
-std::vector<std::string> logs_in(std::string const& folder) {
-  constexpr std::string_view kLog = ".log";
-  std::vector<std::string> names;
+std::string checkpoint_path(std::string const& folder, std::string const& name) {
+  return in(folder, "runs/" + name + std::string(kCheckpointEnding));
+}
+
+std::set<std::string> runs_with(std::string const& folder, std::vector<std::string> const& endings) {
+  std::set<std::string> names;
   std::error_code error;
   for (auto entry = fs::directory_iterator(in(folder, "runs"), error);
-       !error && entry != fs::directory_iterator(); entry.increment(error))
-    if (auto const file = entry->path().filename().string(); file.ends_with(kLog))
-      names.push_back(file.substr(0, file.size() - kLog.size()));
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    auto const file = entry->path().filename().string();
+    for (auto const& ending : endings)
+      if (file.ends_with(ending)) names.insert(file.substr(0, file.size() - ending.size()));
+  }
   return names;
 }
 
@@ -120,6 +128,10 @@ std::string spread_path(std::string const& folder) {
   return in(folder, "sweep_spread.csv");
 }
 
+std::string means_path(std::string const& folder) {
+  return in(folder, "sweep_means.csv");
+}
+
 std::string run_list_path(std::string const& folder) {
   return in(folder, "sweep.runs");
 }
@@ -152,7 +164,8 @@ void check_folder(std::string const& folder) {
   if (exists(table_path(folder)) && !ours)
     throw UserError("the sweep would overwrite '" + one_line(table_path(folder)) +
                     "', which is not the table of a sweep");
-  for (auto const& csv : {csv_path(folder), spread_path(folder)}) refuse_foreign(csv, is_table_of_sweep);
+  for (auto const& csv : {csv_path(folder), spread_path(folder), means_path(folder)})
+    refuse_foreign(csv, is_table_of_sweep);
   for (auto const& script : {script_path(folder), collector_path(folder)})
     refuse_foreign(script, is_script_of_sweep);
   auto const begins_with = [](std::string_view line) {

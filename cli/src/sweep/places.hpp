@@ -2,12 +2,13 @@
 // Private: file names of a sweep.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "farfault/cli/sweep.hpp"
-#include "study.hpp"
+#include "study/study.hpp"
 
 namespace farfault::cli {
 
@@ -17,8 +18,10 @@ std::string result_path(std::string const& folder, std::string const& name);
 // Standard error of a run: the log during the run, and the file of a failed run.
 std::string log_path(std::string const& folder, std::string const& name);
 std::string failure_path(std::string const& folder, std::string const& name);
-// The names of runs that have a log.
-std::vector<std::string> logs_in(std::string const& folder);
+inline constexpr std::string_view kCheckpointEnding = ".checkpoint";
+std::string checkpoint_path(std::string const& folder, std::string const& name);
+// The names of runs that have a file with one of these endings.
+std::set<std::string> runs_with(std::string const& folder, std::vector<std::string> const& endings);
 // The sentence of a line that the program prints, at most 1,000 bytes; empty for any other line.
 std::string sentence_in(std::string const& line);
 // The last sentence of a run in its log; empty if there is none.
@@ -26,6 +29,7 @@ std::string failure_in(std::string const& log);
 std::string table_path(std::string const& folder);      // sweep.h5
 std::string csv_path(std::string const& folder);        // sweep.csv
 std::string spread_path(std::string const& folder);     // sweep_spread.csv
+std::string means_path(std::string const& folder);      // sweep_means.csv
 std::string run_list_path(std::string const& folder);   // sweep.runs
 std::string checked_path(std::string const& folder);    // sweep.checked
 std::string lock_path(std::string const& folder);       // sweep.lock

@@ -80,11 +80,8 @@ std::string RunIdentity::name() const {
 
 std::string RunIdentity::why_not_in(results::SweptRun const& run) const {
   if (run.end_reason != "completed" || run.result_digest.empty()) return "the existing result is incomplete";
-  auto const commit = program_commit();
-  bool const commit_identifies_build =
-      !extended_ && commit.find_first_not_of("0123456789abcdef") == commit.npos;
-  if (run.farfault_version != FARFAULT_VERSION || run.commit != commit ||
-      (!commit_identifies_build && run.build != build_id()))
+  if (run.farfault_version != FARFAULT_VERSION || run.commit != program_commit() ||
+      (!commit_identifies_program(extended_) && run.build != build_id()))
     return "the existing result is from a different farfault version";
   constexpr char const* kOthers = "the existing result is from a different configuration or input file";
   auto const& inputs = model_.inputs;
@@ -107,6 +104,7 @@ Plan::Plan(SweepOptions const& options, Study const& study, Points const& points
       points_(points),
       folder_(folder_of_sweep(options, study)),
       checked_(folder_),
+      saved_(folder_, program_hash(!options.extensions.empty())),
       runs_(points.count()),
       table_(varied_keys(points, options.extensions), points.count()),
       models_(study.path) {
@@ -221,8 +219,10 @@ void Plan::look_for(std::size_t run, RunIdentity const& identity) {
         why_not = "the existing result was modified after its run";
       if (why_not.empty()) {
         table_.set_done(run, result_name(identity.name()), there);
-        wall_time_ += there.wall_time;
-        known_cost_ += cost(run);
+        if (!there.resumed) {
+          wall_time_ += there.wall_time;
+          known_cost_ += cost(run);
+        }
         return;
       }
     } catch (UserError const&) {
@@ -231,8 +231,14 @@ void Plan::look_for(std::size_t run, RunIdentity const& identity) {
     table_.set_missing(run, why_not);
     ++stale_;
   }
+  look_for_checkpoint(run);
   auto const failure = failure_in(failure_path(folder_, identity.name()));
   if (!failure.empty()) table_.set_failed(run, failure);
+}
+
+void Plan::look_for_checkpoint(std::size_t run) {
+  if (auto const* const saved = saved_.look_for(run, runs_[run].name))
+    table_.set_missing(run, text_of(*saved));
 }
 
 bool Plan::add_known_inputs(Model& model) const {

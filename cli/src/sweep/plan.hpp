@@ -13,8 +13,9 @@
 #include "checked_results.hpp"
 #include "farfault/cli/sweep.hpp"
 #include "model/model.hpp"
-#include "points.hpp"
+#include "study/points.hpp"
 #include "run_table.hpp"
+#include "saved_runs.hpp"
 #include "shared_models.hpp"
 
 namespace farfault::cli {
@@ -62,6 +63,11 @@ class Plan {
   void copy_repeated();
   // The record of verified results.
   CheckedResults& checked() { return checked_; }
+  // The checkpoints of runs without a result.
+  SavedRuns& saved() { return saved_; }
+  SavedRuns const& saved() const { return saved_; }
+  // Looks for the checkpoint of a run without a result, and enters it into the table.
+  void look_for_checkpoint(std::size_t run);
   // Cost of a run relative to the others.
   double cost(std::size_t run) const { return points_.cost(run); }
   // Wall-clock time in s for a cost of 1, from the cached results; 0 if there are none.
@@ -99,6 +105,7 @@ class Plan {
   Points const& points_;
   std::string folder_;  // of the results of the runs
   CheckedResults checked_;
+  SavedRuns saved_;
   std::vector<Run> runs_;
   RunTable table_;
   SharedModels models_;

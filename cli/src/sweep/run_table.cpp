@@ -11,6 +11,7 @@
 #include "farfault/analysis/csv.hpp"
 #include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
+#include "process/text_lines.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -47,6 +48,7 @@ void RunTable::set_values(std::size_t run, std::string point, std::vector<StudyV
 }
 
 void RunTable::set_missing(std::size_t run, std::string why) {
+  rows_[run].state = State::missing;
   rows_[run].error = std::move(why);
 }
 
@@ -116,7 +118,8 @@ std::vector<std::size_t> RunTable::figures_by_name() const {
 SweepColumn RunTable::parameter_column(std::size_t key, std::size_t step) const {
   auto kind = ValueKind::count;
   for (auto const& row : rows_) kind = std::max(kind, row.values.at(key).kind);
-  SweepColumn column{keys_[key].key, "parameter", "1", keys_[key].text, {}};
+  SweepColumn column{keys_[key].key,  "parameter", "1",
+                     keys_[key].text, {},          is_reported(keys_[key]) ? "" : kNameKey};
   std::vector<std::string> texts;
   std::vector<std::uint64_t> counts;
   std::vector<double> numbers;
@@ -138,6 +141,12 @@ SweepColumn RunTable::parameter_column(std::size_t key, std::size_t step) const 
   return column;
 }
 
+void RunTable::add_parameters(std::vector<SweepColumn>& columns, bool reported, std::size_t step) const {
+  for (std::size_t key = 0; key < keys_.size(); ++key)
+    if (is_reported(keys_[key]) == reported && (step == 1 || keys_[key].key != kSeedKey))
+      columns.push_back(parameter_column(key, step));
+}
+
 results::SweepTable RunTable::table(std::size_t seeds) const {
   results::SweepTable table;
   std::vector<std::string> points, states, errors, results, digests;
@@ -153,17 +162,18 @@ results::SweepTable RunTable::table(std::size_t seeds) const {
     columns.push_back({"name", "", "1", "Name of the point in [[sweep.list]]", std::move(points)});
   columns.push_back({"state", "", "1", "State of the run: done, failed or missing", std::move(states)});
   columns.push_back(
-      {"error", "", "1", "Why the run failed, or why its existing result is not used", std::move(errors)});
+      {"error", "", "1", "Why the run failed or has no result, or where it stopped", std::move(errors)});
   columns.push_back(
       {"result", "", "1", "Result file, relative to the folder of the sweep", std::move(results)});
   columns.push_back({"result_digest", "", "1", "Digest of the result", std::move(digests)});
-  for (std::size_t key = 0; key < keys_.size(); ++key) columns.push_back(parameter_column(key, 1));
+  add_parameters(columns, true, 1);
   for (auto const figure : figures_by_name()) {
     auto const& f = figures_[figure];
     std::vector<std::uint64_t> values;
     for (auto const& row : rows_) values.push_back(figure_of(row, figure));
     columns.push_back({f.name, "figure", f.unit, f.text, std::move(values)});
   }
+  add_parameters(columns, false, 1);
   if (seeds > 1) table.spread = spread(seeds);
   return table;
 }
@@ -175,8 +185,7 @@ std::vector<SweepColumn> RunTable::spread(std::size_t seeds) const {
     for (std::size_t first = 0; first < rows_.size(); first += seeds) points.push_back(rows_[first].point);
     columns.push_back({"name", "", "1", "Name of the point in [[sweep.list]]", std::move(points)});
   }
-  for (std::size_t key = 0; key < keys_.size(); ++key)
-    if (keys_[key].key != kSeedKey) columns.push_back(parameter_column(key, seeds));
+  add_parameters(columns, true, seeds);
   std::vector<std::uint64_t> done;
   for (std::size_t first = 0; first < rows_.size(); first += seeds) {
     auto& n = done.emplace_back();
@@ -208,6 +217,7 @@ std::vector<SweepColumn> RunTable::spread(std::size_t seeds) const {
         {f.name + "_smallest", "figure", f.unit, f.text + " (minimum over the seeds)", smallest});
     columns.push_back({f.name + "_largest", "figure", f.unit, f.text + " (maximum over the seeds)", largest});
   }
+  add_parameters(columns, false, seeds);
   return columns;
 }
 
@@ -231,7 +241,8 @@ std::string RunTable::end_text(std::size_t run, std::size_t seeds) const {
   return fmt::format("{} ({} to {})", time_text(mean), time_text(low), time_text(high));
 }
 
-void RunTable::print(std::ostream& out, std::size_t seeds, std::size_t most) const {
+void RunTable::print(std::ostream& out, std::size_t seeds, std::size_t most,
+                     std::vector<std::vector<std::string>> const& more) const {
   std::vector<std::vector<std::string>> lines{{}};
   auto const is_column = [&](VariedKey const& key) {
     return is_reported(key) && (seeds == 1 || key.key != kSeedKey);
@@ -241,6 +252,7 @@ void RunTable::print(std::ostream& out, std::size_t seeds, std::size_t most) con
     if (is_column(key)) lines[0].push_back(shown(key.key));
   lines[0].emplace_back("state");
   lines[0].emplace_back(seeds == 1 ? "end" : "end, mean (min to max)");
+  for (auto const& column : more) lines[0].push_back(column[0]);
   auto const points = rows_.size() / seeds;
   for (std::size_t point = 0; point < std::min(points, most); ++point) {
     auto& line = lines.emplace_back();
@@ -258,16 +270,11 @@ void RunTable::print(std::ostream& out, std::size_t seeds, std::size_t most) con
     else
       line.push_back(fmt::format("{} of {}", in(State::done), seeds));
     line.push_back(end_text(first, seeds));
+    for (auto const& column : more) line.push_back(column.at(point + 1));
   }
-  std::vector<std::size_t> widths(lines[0].size());
-  for (auto const& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  for (auto const& line : lines) {
-    std::string text;
-    for (std::size_t i = 0; i < line.size(); ++i) text += fmt::format("  {:<{}}", line[i], widths[i]);
-    text.erase(text.find_last_not_of(' ') + 1);
-    out << text << "\n";
-  }
+  TextLines text;
+  for (auto& line : lines) text.add(std::move(line));
+  text.print(out);
   if (points > most) out << "  ... and " << points - most << " more\n";
 }
 

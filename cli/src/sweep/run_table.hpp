@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "farfault/results/sweep.hpp"
-#include "study.hpp"
+#include "study/study.hpp"
 
 namespace farfault::cli {
 
@@ -33,7 +33,8 @@ class RunTable {
 
   // One value per key. `point`: the name of its point of the list; empty without names.
   void set_values(std::size_t run, std::string point, std::vector<StudyValue> values);
-  // The reason why an existing file of this name does not count as the result.
+  // The reason why an existing file of this name does not count as the result, or its checkpoint; may be
+  // empty.
   void set_missing(std::size_t run, std::string why);
   // `result`: path of its file in the folder of the sweep.
   void set_done(std::size_t run, std::string result, results::SweptRun const& what);
@@ -47,10 +48,13 @@ class RunTable {
   // "run 3 (workload.size = 8 MiB)", "run 3 (small, run.seed = 2)"
   std::string name_of(std::size_t run) const;
 
-  // If `seeds` is not 1, each group of this many rows is one point, and the table has the spread too.
+  // If `seeds` is not 1, each group of this many rows is one point, and the table has the spread too. With
+  // names, the keys of the list follow the figures.
   results::SweepTable table(std::size_t seeds) const;
-  // Prints the first rows: parameters, state, and end of the run in simulated time.
-  void print(std::ostream& out, std::size_t seeds, std::size_t most) const;
+  // Prints the first rows: parameters, state, end of the run in simulated time, and further columns: a
+  // heading each, and a cell for each row.
+  void print(std::ostream& out, std::size_t seeds, std::size_t most,
+             std::vector<std::vector<std::string>> const& more = {}) const;
 
  private:
   struct Row {
@@ -66,6 +70,8 @@ class RunTable {
   bool are_named() const { return !rows_.empty() && !rows_[0].point.empty(); }
   // True if the key is needed to identify a run.
   bool is_reported(VariedKey const& key) const { return !(key.by_point && are_named()); }
+  // Without run.seed if each row is a point.
+  void add_parameters(std::vector<results::SweepColumn>& columns, bool reported, std::size_t step) const;
   std::uint64_t figure_of(Row const& row, std::size_t figure) const;
   std::vector<std::size_t> figures_by_name() const;
   results::SweepColumn parameter_column(std::size_t key, std::size_t step) const;

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "model/model.hpp"
-#include "study.hpp"
+#include "study/study.hpp"
 
 namespace farfault::cli {
 

@@ -56,22 +56,63 @@ std::string head(Study const& study, std::string const& name, std::string const&
                     shell_word(name), shell_word(log));
 }
 
+// Two minutes before the time limit, this shell (B:) receives USR1, unless the study sets another signal.
+std::string signal_line(Study const& study) {
+  auto const& options = study.slurm_options;
+  bool const is_set = std::any_of(options.begin(), options.end(),
+                                  [](std::string const& option) { return option.starts_with("--signal="); });
+  return is_set ? std::string()
+                : "# Saves the active runs two minutes before the time limit.\n#SBATCH --signal=B:USR1@120\n";
+}
+
+// Executes a part. USR1: the time limit is near; the part saves its runs, and the job is requeued. TERM:
+// Slurm ends the job (preemption, scancel) and has decided about its future. Bash handles signals only while
+// it waits.
+constexpr std::string_view kTurn = R"(signal= part=
+stop() {{
+  signal=$1
+  waiting=yes
+  kill -s USR1 "$part" 2>/dev/null
+}}
+trap 'stop USR1' USR1
+trap 'stop TERM' TERM
+{} --part "$SLURM_ARRAY_TASK_ID/{}" &
+part=$!
+[ -z "$signal" ] || stop "$signal"
+waiting=yes
+while [ "$waiting" = yes ]; do
+  waiting=no
+  wait "$part"
+  code=$?
+done
+# A requeued part continues its saved runs and executes its missing ones. Bounds parts that never complete.
+if [ "$code" -eq 3 ] && [ "$signal" = USR1 ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {} ]; then
+  echo "sweep.sbatch: the job is requeued and continues in its next turn"
+  # The number of the array alone would requeue all parts.
+  scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID"
+fi
+exit "$code"
+)";
+constexpr int kMaxTurns = 100;
+
 std::string array_script(SlurmJob const& job, SweepOptions const& options, Study const& study,
                          std::string const& folder) {
   auto command = sweep_command(options, folder);
   command += fmt::format(" --jobs {} --threads {}", options.jobs.value_or(1), options.threads);
   if (options.memory) command += " --memory " + shell_word(to_text(*options.memory));
   if (options.total_memory) command += " --total-memory " + shell_word(to_text(*options.total_memory));
-  return head(study, "sweep", "slurm-%A_%a.log") + fmt::format(
-                                                       "#SBATCH --array=1-{}\n"
-                                                       "#SBATCH --cpus-per-task={}\n"
-                                                       "{}# A requeued part executes only its missing runs.\n"
-                                                       "#SBATCH --requeue\n"
-                                                       "cd {} || exit\n"
-                                                       "exec {} --part \"$SLURM_ARRAY_TASK_ID/{}\"\n",
-                                                       job.parts, cores(options), memory_line(options),
-                                                       shell_word(fs::current_path().string()), command,
-                                                       job.parts);
+  if (options.checkpoint_minutes)
+    command += fmt::format(" --checkpoint-minutes {}", *options.checkpoint_minutes);
+  return head(study, "sweep", "slurm-%A_%a.log") +
+         fmt::format(
+             "#SBATCH --array=1-{}\n"
+             "#SBATCH --cpus-per-task={}\n"
+             "{}{}#SBATCH --requeue\n"
+             "#SBATCH --open-mode=append\n"
+             "cd {} || exit\n",
+             job.parts, cores(options), memory_line(options), signal_line(study),
+             shell_word(fs::current_path().string())) +
+         fmt::format(kTurn, command, job.parts, kMaxTurns);
 }
 
 std::string collector_script(SweepOptions const& options, Study const& study, std::string const& folder) {

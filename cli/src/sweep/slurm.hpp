@@ -7,7 +7,7 @@
 #include <string>
 
 #include "farfault/cli/sweep.hpp"
-#include "study.hpp"
+#include "study/study.hpp"
 
 namespace farfault::cli {
 

@@ -10,9 +10,11 @@
 #include <cstdlib>
 #include <iostream>
 #include <ostream>
+#include <sstream>
 #include <thread>
 
 #include "executor.hpp"
+#include "farfault/analysis/sweep_pivot.hpp"
 #include "farfault/cli/exit_codes.hpp"
 #include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
@@ -21,18 +23,22 @@
 #include "folder_lock.hpp"
 #include "places.hpp"
 #include "plan.hpp"
-#include "points.hpp"
 #include "process/launcher.hpp"
 #include "process/signals.hpp"
 #include "run_list.hpp"
 #include "slurm.hpp"
-#include "study.hpp"
+#include "study/baseline.hpp"
+#include "study/points.hpp"
+#include "study/study.hpp"
+#include "sweep_text/pivot_text.hpp"
+#include "sweep_text/ratio_text.hpp"
 
 namespace farfault::cli {
 namespace {
 
 constexpr std::size_t kMaxShown = 40;
-constexpr double kLongestProbe = 60;
+constexpr double kLongestProbe = 60;   // s
+constexpr double kLeastShare = 0.001;  // of a run, for an estimate
 
 std::uint64_t number_in(std::string_view text) {
   std::uint64_t number = 0;
@@ -69,11 +75,13 @@ class Sweep {
  public:
   Sweep(SweepOptions const& options, std::ostream& out, std::ostream& err)
       : options_(options),
-        out_(out),
+        out_(options.pivot.json ? unused_ : out),
+        json_out_(out),
         err_(err),
         jobs_(jobs_at_a_time(options)),
         study_(read_study(options.study)),
-        points_(study_) {
+        points_(study_),
+        baseline_(baseline_of(study_, points_)) {
     check_sets(options, points_);
   }
 
@@ -89,6 +97,8 @@ class Sweep {
       });
       progress.finish();
     }
+    if (!options_.part && (baseline_ || !options_.pivot.keys.empty()))
+      check_table(plan_->table().table(points_.seeds()));
     for (auto const run : plan_->without_input())
       fmt::print(err_, "farfault: {} has failed: {}\n", plan_->table().name_of(run),
                  plan_->table().error_of(run));
@@ -125,6 +135,7 @@ class Sweep {
         options_.part ? fmt::format(" of part {}/{}", options_.part->number, options_.part->of) : "";
     out_ << fmt::format("  {} runs{}, {} cached\n", distinct, of, already_);
     print_stale();
+    print_saved();
   }
 
   // Prints the number of unusable results; the table has the reason for each.
@@ -132,6 +143,17 @@ class Sweep {
     if (plan_->stale() != 0)
       out_ << fmt::format("  stale     {} existing results are outdated, modified or incomplete\n",
                           plan_->stale());
+  }
+
+  // Prints the numbers of checkpoints; the table has the simulated time of each.
+  void print_saved() {
+    auto const& saved = plan_->saved();
+    if (saved.usable() != 0)
+      out_ << fmt::format("  saved     {} unfinished runs have a checkpoint\n", saved.usable());
+    if (saved.unusable() != 0)
+      out_ << fmt::format(
+          "  unusable  {} checkpoints are outdated or damaged; their runs start from the beginning\n",
+          saved.unusable());
   }
 
   int dry_run() {
@@ -184,16 +206,21 @@ class Sweep {
              << "\n";
         return 0;
       }
-      is_least_time_ = !probe.ended;
-      time_of_cost_ = (probe.ended ? probe.seconds : kLongestProbe) / plan_->cost(*shortest);
-      if (!probe.ended) {
+      bool const by_share = !probe.ended && probe.share >= kLeastShare;
+      is_least_time_ = !probe.ended && !by_share;
+      auto const seconds = probe.ended ? probe.seconds
+                           : by_share  ? kLongestProbe / probe.share
+                                       : kLongestProbe;
+      time_of_cost_ = seconds / plan_->cost(*shortest);
+      if (is_least_time_) {
         out_ << "  time      more than " << wall_time(kLongestProbe) << " each: " << name
              << " did not complete in that time\n";
         return 0;
       }
-      from = fmt::format("{}, {:.2g} s with {} MiB of memory",
-                         alike ? "if all take as long as the first" : "scaled by cost from " + name,
-                         probe.seconds, (probe.peak_bytes >> 20) + 1);
+      from = alike ? "if all take as long as the first" : "scaled by cost from " + name;
+      from += by_share ? fmt::format(", {:.1f}% done in {}", 100 * probe.share, wall_time(kLongestProbe))
+                       : fmt::format(", {:.2g} s with {} MiB of memory", probe.seconds,
+                                     (probe.peak_bytes >> 20) + 1);
     }
     out_ << fmt::format("  time      {} with {} concurrent runs, {}\n",
                         estimated(time_of_cost_ * cost_of_turns(missing_, jobs_)), jobs_, from);
@@ -224,14 +251,15 @@ class Sweep {
     Executor executor(*plan_, options_, *lock_, jobs_, err_);
     auto const stopped_by = executor.run(missing_);
     made_ = executor.made();
+    resumed_ = executor.resumed();
+    saved_ = executor.saved();
     skipped_ = executor.skipped();
     return conclude(stopped_by);
   }
 
   int conclude(int stopped_by) {
-    remove_logs();
+    remove_leftovers();
     plan_->copy_repeated();
-    auto const& table = plan_->table();
     auto const failed = count(RunTable::State::failed);
     auto const distinct = plan_->distinct().size();
     auto const without_input = plan_->without_input().size();
@@ -242,16 +270,21 @@ class Sweep {
                         options_.part ? distinct + without_input : points_.count(),
                         repeated == 0 ? "" : fmt::format(" ({} duplicates)", repeated), made_, already_,
                         failed, missing);
+    if (resumed_ != 0)
+      out_ << fmt::format("  resumed   {} runs continued from their checkpoints\n", resumed_);
     print_stale();
+    print_saved();
     if (!options_.part) {
       plan_->checked().write();
-      write_table();
-      table.print(out_, points_.seeds(), kMaxShown);
+      auto const table = with_ratios();
+      write_table(table);
+      print_table(table);
       out_ << "  table     " << one_line(table_path(plan_->folder())) << ", "
            << one_line(csv_path(plan_->folder())) << "\n";
     }
     if (stopped_by != 0) {
-      fmt::print(err_, "farfault: stopped by {}; {}\n", signal_name(stopped_by),
+      fmt::print(err_, "farfault: stopped by {}{}; {}\n", signal_name(stopped_by),
+                 saved_ == 0 ? "" : fmt::format(", {} runs saved", saved_),
                  // The user of an array job never typed the command of a part.
                  options_.part ? "execute the sweep again to submit the missing runs"
                                : "rerun this command to execute the missing runs");
@@ -269,14 +302,18 @@ class Sweep {
     return failed == 0 && missing == 0 ? kDone : kRunFailed;
   }
 
-  // A killed sweep leaves the logs of finished runs. Another part of the sweep may still be running.
-  void remove_logs() {
-    for (auto const& name : logs_in(plan_->folder())) {
+  // A killed sweep leaves the logs and checkpoints of finished runs. Another part of the sweep may still be
+  // running.
+  void remove_leftovers() {
+    auto const run_done = [&](std::string const& name) {
       auto const run = plan_->run_of(name);
-      auto const log = log_path(plan_->folder(), name);
-      if (run && plan_->table().state(*run) == RunTable::State::done && !is_locked(log))
-        std::remove(log.c_str());
-    }
+      bool const done = run && plan_->table().state(*run) == RunTable::State::done;
+      return done && !is_locked(log_path(plan_->folder(), name)) ? run : std::nullopt;
+    };
+    for (auto const& name : plan_->saved().names())
+      if (auto const run = run_done(name)) plan_->saved().remove(*run, name);
+    for (auto const& name : runs_with(plan_->folder(), {".log"}))
+      if (run_done(name)) std::remove(log_path(plan_->folder(), name).c_str());
   }
 
   void write_list() {
@@ -288,27 +325,63 @@ class Sweep {
     write_run_list(plan_->folder(), list);
   }
 
-  void write_table() {
-    auto const table = plan_->table().table(points_.seeds());
+  // The keys of the baseline and of the pivot, before the first run.
+  void check_table(results::SweepTable const& table) const {
+    if (baseline_) check_baseline(study_, table, *baseline_);
+    for (auto const& key : options_.pivot.keys) analysis::check_sweep_key(table, key, "--pivot");
+  }
+
+  results::SweepTable with_ratios() const {
+    auto table = plan_->table().table(points_.seeds());
+    if (baseline_) analysis::add_ratios(table, *baseline_, points_.seeds());
+    return table;
+  }
+
+  void write_table(results::SweepTable const& table) {
     results::write_sweep(table_path(plan_->folder()), table);
     write_whole(csv_path(plan_->folder()), to_csv("run", table.runs));
-    auto const spread = spread_path(plan_->folder());
-    if (!table.spread.empty())
-      write_whole(spread, to_csv("point", table.spread));
-    else
-      std::remove(spread.c_str());  // of an earlier study with seeds
+    auto const write_or_remove = [](std::string const& path, std::string const& dimension,
+                                    auto const& columns) {
+      if (!columns.empty())
+        write_whole(path, to_csv(dimension, columns));
+      else
+        std::remove(path.c_str());  // of an earlier study
+    };
+    write_or_remove(spread_path(plan_->folder()), "point", table.spread);
+    write_or_remove(means_path(plan_->folder()), "group", table.means);
+  }
+
+  void print_table(results::SweepTable const& table) {
+    auto const seeds = points_.seeds();
+    auto const& pivot = options_.pivot;
+    if (!pivot.keys.empty()) {
+      auto const figure = pivot.figure.empty() ? analysis::main_figure(table) : pivot.figure;
+      auto const drawn = analysis::sweep_pivot(table, pivot.keys.at(0), pivot.keys.at(1), figure);
+      if (pivot.json)
+        json_out_ << analysis::to_json(drawn) << "\n";
+      else
+        print_pivot(drawn, out_);
+      return;
+    }
+    std::vector<std::vector<std::string>> more;
+    if (baseline_) more.push_back(speedup_column(table, seeds));
+    plan_->table().print(out_, seeds, kMaxShown, more);
+    if (baseline_) print_ratios(table, seeds, kMaxShown, out_);
   }
 
   SweepOptions const& options_;
+  std::ostringstream unused_;
   std::ostream& out_;
+  std::ostream& json_out_;
   std::ostream& err_;
   std::uint32_t jobs_;
   Study study_;
   Points points_;
+  std::optional<analysis::SweepBaseline> baseline_;
   std::optional<Plan> plan_;
   std::optional<FolderLock> lock_;
   std::vector<std::size_t> missing_;
-  std::size_t already_ = 0, made_ = 0, skipped_ = 0;
+  std::size_t already_ = 0, made_ = 0, resumed_ = 0, saved_ = 0, skipped_ = 0;
   double time_of_cost_ = 0;     // estimated seconds of a run with cost 1; 0: unknown
   bool is_least_time_ = false;  // it takes longer
 };

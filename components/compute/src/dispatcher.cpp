@@ -70,6 +70,18 @@ std::vector<Dispatcher::PolicyStats> Dispatcher::policy_stats() const {
            [](DispatcherState const& s) -> StatSource const& { return s.thread_blocks; }}};
 }
 
+std::vector<TableInfo> Dispatcher::tables() const {
+  if (!has_table()) return {};
+  return {kernels_by_gpu_table(*spec().applications)};
+}
+
+void Dispatcher::take_rows(DispatcherState& s, TableRows& rows) const {
+  if (s.records.empty()) return;
+  auto const gpu = path().substr(0, path().rfind('.'));
+  for (auto const& record : s.records) rows.add(0, cells_of(record, gpu, *spec().applications));
+  s.records.clear();
+}
+
 std::string Dispatcher::waiting_for() const {
   std::uint64_t slices = 0;
   std::uint64_t running = 0;
@@ -99,7 +111,7 @@ void Dispatcher::on_launch(LaunchKernel const& m, Cx& cx) const {
   share.next = 0;
   share.count = share_of(stream, s).count;
   if (share.count == 0)
-    notify_host(m.kernel, cx);
+    end_kernel(stream, cx);
   else
     dispatch(cx, kEverySm);
 }
@@ -253,12 +265,20 @@ void Dispatcher::on_counts(KernelCounts const& m, Cx& cx) const {
   cx.state().counts.add(spec().applications->stream_of(m.kernel), m);
 }
 
-void Dispatcher::notify_host(std::uint32_t kernel, Cx& cx) const {
+void Dispatcher::end_kernel(std::uint32_t stream, Cx& cx) const {
+  auto& s = cx.state();
+  auto const kernel = s.shares[stream].kernel;
+  auto const did = notify_host(kernel, cx);
+  if (has_table()) s.records.push_back({kernel, s.shares[stream].launch, cx.now(), did});
+}
+
+SmStats Dispatcher::notify_host(std::uint32_t kernel, Cx& cx) const {
   auto const did = cx.state().counts.take(spec().applications->stream_of(kernel));
   std::uint32_t reports = 0;
   if (did != SmStats{})
     reports = report_growth(kernel, {}, did, [&](KernelCounts const& m) { cx.send(counts, m); });
   cx.send(done, KernelDone{spec().gpu, kernel, reports});
+  return did;
 }
 
 void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
@@ -286,7 +306,7 @@ void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
   if (spec().slices_to_write_back != 0 && spec().gpus == 1)
     on_kernel_end(KernelEnd{m.kernel}, cx);
   else
-    notify_host(m.kernel, cx);
+    end_kernel(stream, cx);
 }
 
 void Dispatcher::on_kernel_end(KernelEnd const& m, Cx& cx) const {

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
+#include "farfault/compute/kernel_tables.hpp"
+
 namespace farfault {
 
 namespace {
 
-// `blocks` has no column: a completed kernel has finished all blocks of its grid.
-bool has_column(Stat<SmStats> const& counter) {
-  return counter.kind == StatKind::counter && std::string_view(counter.name) != "blocks";
-}
+// The table of kernels has the blocks of the grid instead, which a completed kernel has finished.
+constexpr char const* kWithoutBlocks = "blocks";
 
 }  // namespace
 
@@ -43,11 +43,6 @@ HostState Host::initial() const {
 
 Host::ApplicationStats Host::application_stats() const {
   return counted_by_application<&HostState::stats>(spec().applications->names());
-}
-
-bool Host::rows_name_applications() const {
-  auto const& applications = *spec().applications;
-  return applications.count() > 1 || applications[0].repeats > 1;
 }
 
 bool Host::has(bool (Operation::*is)() const) const {
@@ -93,41 +88,36 @@ std::vector<TableInfo> Host::tables() const {
   allocations.text = "One row per buffer allocated or freed by a program, in the order of completion";
   allocations.columns[0] = {"operation", "text", "allocate or free", ColumnType::text};
   allocations.columns[2].text = "Number of bytes";
-  ColumnInfo const stream{"stream", "count", "Stream of the application, from 0", ColumnType::u64};
-  if (spec().applications->streams() > spec().applications->count()) {
-    kernels.columns.push_back(stream);
+  auto const& applications = *spec().applications;
+  add_owner_columns(kernels, applications);
+  if (rows_name_streams(applications)) {
+    ColumnInfo const stream{"stream", "count", "Stream of the application, from 0", ColumnType::u64};
     copies.columns.push_back(stream);
     allocations.columns.push_back(stream);
   }
-  if (rows_name_applications()) {
+  bool const names_applications = rows_name_applications(applications);
+  if (names_applications) {
     kernels.columns[0].text = "Kernel number, from 0, counted over all applications in order";
-    kernels.columns.push_back(
-        {"application", "text", "Application that launched the kernel", ColumnType::text});
-    kernels.columns.push_back(
-        {"launch", "count", "Number of kernels launched earlier by the application", ColumnType::u64});
     ColumnInfo const orderer{"application", "text", "Application that issued the operation",
                              ColumnType::text};
     copies.columns.push_back(orderer);
     allocations.columns.push_back(orderer);
   }
-  for (auto const& counter : SmStats::list())
-    if (has_column(counter))
-      kernels.columns.push_back(
-          {std::string(counter.name), std::string(counter.unit), std::string(counter.text), ColumnType::u64});
+  add_sm_columns(kernels, kWithoutBlocks);
   std::vector<TableInfo> tables{kernels};
   if (has(&Operation::is_copy)) tables.push_back(copies);
   if (has(&Operation::is_allocation)) tables.push_back(allocations);
-  if (has_runs_table()) tables.push_back(runs_table(rows_name_applications()));
+  if (has_runs_table()) tables.push_back(runs_table(names_applications));
   tables.push_back(outstanding_table());
   return tables;
 }
 
 void Host::take_rows(HostState& s, TableRows& rows) const {
   auto const& applications = *spec().applications;
-  bool const has_streams = applications.streams() > applications.count();
+  bool const names_streams = rows_name_streams(applications),
+             names_applications = rows_name_applications(applications);
   for (auto const& r : s.records) {
     auto const& shape = applications.kernel(r.kernel).shape();
-    auto const application = applications.application_of(r.kernel);
     std::vector<Cell> cells{std::uint64_t{r.kernel},
                             shape.name,
                             shape.blocks,
@@ -135,15 +125,8 @@ void Host::take_rows(HostState& s, TableRows& rows) const {
                             count_of(r.reached_gpus),
                             count_of(r.left_gpus),
                             count_of(r.finished)};
-    if (has_streams)
-      cells.emplace_back(
-          std::uint64_t{applications.stream_of(r.kernel) - applications.first_stream(application)});
-    if (rows_name_applications()) {
-      cells.emplace_back(applications[application].name);
-      cells.emplace_back(std::uint64_t{r.launch});
-    }
-    for (auto const& counter : SmStats::list())
-      if (has_column(counter)) cells.emplace_back(counter.value(r.counts));
+    add_owner_cells(cells, applications, r.kernel, r.launch);
+    add_sm_cells(cells, r.counts, kWithoutBlocks);
     rows.add(0, cells);
   }
   auto const allocations = has(&Operation::is_copy) ? 2U : 1U;
@@ -153,12 +136,12 @@ void Host::take_rows(HostState& s, TableRows& rows) const {
     auto const& o = a.workload->operations()[r.operation];
     std::vector<Cell> cells{std::string(word_of(o.kind)), o.first, o.bytes, count_of(r.started),
                             count_of(r.finished)};
-    if (has_streams) cells.emplace_back(std::uint64_t{o.stream});
-    if (rows_name_applications()) cells.emplace_back(a.name);
+    if (names_streams) cells.emplace_back(std::uint64_t{o.stream});
+    if (names_applications) cells.emplace_back(a.name);
     rows.add(o.is_copy() ? 1 : allocations, cells);
   }
   for (auto const& r : s.ended_runs)
-    rows.add(runs, cells_of(r, rows_name_applications() ? applications[r.application].name : std::string()));
+    rows.add(runs, cells_of(r, names_applications ? applications[r.application].name : std::string()));
   s.records.clear();
   s.orders.clear();
   s.ended_runs.clear();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of the host's outstanding operations at the end of a stopped run.
 #include "farfault/compute/host.hpp"
+#include "farfault/compute/kernel_tables.hpp"
 
 namespace farfault {
 
@@ -9,7 +10,7 @@ TableInfo Host::outstanding_table() const {
                   "One row per kernel, copy or buffer operation in progress at the end of the run. Counts of "
                   "these kernels are in the statistics of their SMs, not in the table of kernels",
                   {}};
-  if (rows_name_applications())
+  if (rows_name_applications(*spec().applications))
     table.columns.push_back(
         {"application", "text", "Application that issued the operation", ColumnType::text});
   table.columns.insert(
@@ -35,7 +36,7 @@ void Host::final_rows(TableRows& rows) const {
     if (o.kind == OperationKind::kernel)
       name = applications.kernel(applications.first_kernel(application) + o.number).shape().name;
     std::vector<Cell> cells;
-    if (rows_name_applications()) cells.emplace_back(applications[application].name);
+    if (rows_name_applications(applications)) cells.emplace_back(applications[application].name);
     cells.insert(cells.end(), {std::uint64_t{stream - applications.first_stream(application)},
                                std::string(word_of(o.kind)), name, count_of(run.began),
                                count_of(run.began + spec().params.launch_latency)});

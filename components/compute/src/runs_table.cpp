@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "farfault/compute/runs_table.hpp"
 
+#include "farfault/compute/kernel_tables.hpp"
+
 namespace farfault {
 
 TableInfo runs_table(bool names_applications) {
@@ -16,10 +18,7 @@ TableInfo runs_table(bool names_applications) {
        {"started", "ps", "Start time of its first operation at the host", ColumnType::u64},
        {"finished", "ps", "Completion time of its last operation at the host", ColumnType::u64},
        {"kernels", "count", "Kernels launched by the run", ColumnType::u64}});
-  for (auto const& counter : SmStats::list())
-    if (counter.kind == StatKind::counter)
-      table.columns.push_back(
-          {std::string(counter.name), std::string(counter.unit), std::string(counter.text), ColumnType::u64});
+  add_sm_columns(table);
   return table;
 }
 
@@ -29,8 +28,7 @@ std::vector<Cell> cells_of(RunRecord const& run, std::string const& application)
   for (auto const value :
        {std::uint64_t{run.run}, count_of(run.started), count_of(run.finished), run.kernels})
     cells.emplace_back(value);
-  for (auto const& counter : SmStats::list())
-    if (counter.kind == StatKind::counter) cells.emplace_back(counter.value(run.counts));
+  add_sm_cells(cells, run.counts);
   return cells;
 }
 

@@ -5,49 +5,22 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <tuple>
 
 #include "explain_reading.hpp"
 #include "explain_resources.hpp"
+#include "explain_throughput.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/results/reading/guard.hpp"
 #include "outstanding.hpp"
+#include "resource_pack.hpp"
 #include "time_parts.hpp"
 
 namespace farfault::analysis {
 namespace {
 
 constexpr double kHalf = 0.5;    // minimum share of a bottleneck
-constexpr double kCounts = 0.1;  // minimum share of access time that waits for a full buffer
-
-void put(Pack& pack, Resource const& r) {
-  auto const parts_of_million = [](double x) { return static_cast<std::uint64_t>(std::max(0.0, x) * 1e6); };
-  pack.put(1);
-  pack.put(r.what);
-  pack.put(r.name);
-  pack.put(r.full);
-  pack.put(r.over_time_of);
-  pack.put(r.alike);
-  pack.put(parts_of_million(r.busy));
-  pack.put(parts_of_million(r.average));
-  pack.put(parts_of_million(r.waited));
-  pack.put(r.over_time.size());
-  for (auto const x : r.over_time) pack.put(parts_of_million(x));
-}
-
-Resource take_resource(Pack& pack) {
-  auto const number = [&pack] { return std::min(1.0, static_cast<double>(pack.number()) / 1e6); };
-  Resource r;
-  r.what = pack.text();
-  r.name = pack.text();
-  r.full = pack.text();
-  r.over_time_of = pack.text();
-  r.alike = pack.number();
-  r.busy = number();
-  r.average = number();
-  r.waited = number();
-  for (auto n = pack.number(); n != 0; --n) r.over_time.push_back(number());
-  return r;
-}
+constexpr double kCounts = 0.1;  // minimum share of access time in the stages that lead to a bottleneck
 
 void put_part(Pack& pack, TimePart const& part) {
   pack.put(1);
@@ -132,8 +105,9 @@ std::string read_all(ObjectId file) {
   pack.put(std::uint64_t{kernels.size()});
   for (std::size_t i = 0; i < std::min(kernels.size(), kMaxKernels); ++i) put(pack, kernels[i]);
   pack.put(std::uint64_t{0});
-  for (auto const& r : read_resources(file, figures)) put(pack, r);
+  for (auto const& r : read_resources(file, figures)) put_resource(pack, r);
   pack.put(std::uint64_t{0});
+  put_throughputs(pack, read_throughputs(file, of("end")));
   put_ranks(pack, file);
   return pack.take();
 }
@@ -169,6 +143,7 @@ Explanation explain(std::string const& path) {
   e.kernel_names = pack.number();
   while (pack.number() != 0) e.kernels.push_back(take_kernel(pack));
   while (pack.number() != 0) e.resources.push_back(take_resource(pack));
+  e.throughputs = take_throughputs(pack);
   for (auto* field : {&e.ranks.ranks, &e.ranks.threads, &e.ranks.events, &e.ranks.exchanges})
     *field = pack.number();
   e.ranks.waited = static_cast<double>(pack.number()) / 1e6;
@@ -181,10 +156,12 @@ Explanation explain(std::string const& path) {
   e.idle = share(time_of("sm_idle_time"), e.sm_ps);
   for (auto& r : e.resources) r.weight = r.busy * r.waited;
   std::erase_if(e.resources, [](Resource const& r) { return r.weight == 0; });
-  std::ranges::stable_sort(e.resources,
-                           [](Resource const& a, Resource const& b) { return a.weight > b.weight; });
+  std::ranges::stable_sort(e.resources, [](Resource const& a, Resource const& b) {
+    return std::tie(a.waited, a.busy) > std::tie(b.waited, b.busy);
+  });
   auto const first_that = [&](auto&& bounds, Bound what) {
-    auto const found = std::ranges::find_if(e.resources, bounds);
+    auto const found = std::ranges::find_if(
+        e.resources, [&](Resource const& r) { return r.waited >= kCounts && bounds(r); });
     if (found == e.resources.end()) return false;
     std::rotate(e.resources.begin(), found, found + 1);
     e.bound = what;
@@ -199,8 +176,7 @@ Explanation explain(std::string const& path) {
   else if (e.executing >= kHalf && e.idle < kHalf)
     e.bound = Bound::execution;
   else if (!first_that([&](Resource const& r) { return serves(r) && r.busy >= kHalf; }, Bound::resource) &&
-           !first_that([](Resource const& r) { return r.busy >= kHalf && r.waited >= kCounts; },
-                       Bound::resource) &&
+           !first_that([](Resource const& r) { return r.busy >= kHalf; }, Bound::resource) &&
            !first_that([&](Resource const& r) { return serves(r) && busy_parts(r) >= 2; }, Bound::phase) &&
            e.executing >= kHalf)
     e.bound = Bound::execution;
@@ -255,7 +231,8 @@ std::string to_json(Explanation const& e) {
            {"under_way", outstanding},
            {"kernel_names", e.kernel_names},
            {"kernels", kernels},
-           {"resources", resources}};
+           {"resources", resources},
+           {"throughputs", json_of(e.throughputs)}};
   if (e.ranks.ranks > 1)
     all["ranks"] = {{"count", e.ranks.ranks},
                     {"events", e.ranks.events},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "explain_resources.hpp"
+#include "host_timeline.hpp"
 #include "time_parts.hpp"
 
 namespace farfault::analysis {
@@ -14,24 +15,12 @@ bool has_column(ObjectId file, std::string const& name) {
   return has(file, kTable + "/" + name);
 }
 
-// "bfs_level1"; with several applications or machines, prefixed by theirs.
-std::vector<std::string> names_of(ObjectId file, std::uint64_t rows) {
-  std::vector<std::string> names(rows);
-  for (auto const* column : {"machine", "application", "name"}) {
-    if (!has_column(file, column)) continue;
-    auto const words = texts(file, kTable + "/" + column);
-    if (words.size() != rows) throw Hdf5Failure(kTable + "/" + column + " does not have one text per row");
-    for (std::size_t i = 0; i < rows; ++i) names[i] += (names[i].empty() ? "" : "/") + words[i];
-  }
-  return names;
-}
-
 }  // namespace
 
 std::vector<KernelTime> read_kernels(ObjectId file) {
   if (!has_column(file, "name") || !has_column(file, "access_time")) return {};
   auto const rows = shape_of_dataset(open_dataset(file, kTable + "/launched")).rows();
-  auto const names = names_of(file, rows);
+  auto const names = kernel_names(file, rows);
   std::map<std::string, std::size_t> place_of;
   std::vector<KernelTime> kernels;
   std::vector<std::size_t> place;  // by row

@@ -159,7 +159,10 @@ std::vector<Resource> read_resources(ObjectId file, std::map<std::string, std::u
   auto const add = [&](std::optional<Resource> r, std::vector<char const*> const& stages) {
     if (!r) return;
     std::uint64_t waited = 0;
-    for (auto const* stage : stages) waited += of(std::string("sm_time_in_") + stage);
+    for (auto const* stage : stages) {
+      r->stages.push_back(std::string("sm_time_in_") + stage);
+      waited += of(r->stages.back());
+    }
     bool const in_front = std::ranges::count(stages, std::string_view("load_store")) != 0;
     r->waited = share(waited, in_front ? all_time : behind);
     all.push_back(std::move(*r));

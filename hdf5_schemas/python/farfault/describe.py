@@ -32,6 +32,8 @@ def describe_sweep(sweep):
     lines = [(in_one_line(p), some_of(dict.fromkeys(table[p]))) for p in sweep.parameters[:NAMES]]
     if len(sweep.parameters) > NAMES:
         lines.append(("...", f"{len(sweep.parameters)} parameters in all"))
+    if sweep.baseline:
+        lines.append(("baseline", in_one_line(sweep.baseline)))
     runs = some_of(f"{n} {state}" for state, n in sorted(states.items()))
     return _paragraph(f"<farfault.Sweep {sweep.path}: {len(table)} runs ({runs}), {len(sweep.figures)} figures>", lines)
 

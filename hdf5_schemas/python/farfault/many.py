@@ -29,7 +29,8 @@ class ManyRuns:
         self.numbers = numpy.arange(len(self._runs))
         self.facts = list(FACTS)
         self._values = varied(configs)
-        self.parameters = list(self._values)
+        self.parameters, self.settings = list(self._values), []
+        self.baseline = self.mean_over = self.partners = None
 
     def columns(self, names):
         """Values of each name, and their units and long_name."""

@@ -85,6 +85,12 @@ class Run:
         return self._attributes.get("farfault_version")
 
     @property
+    def title(self):
+        """Workloads and GPUs, in one line; None in files of earlier versions."""
+        title = self._attributes.get("title")
+        return title if isinstance(title, str) else None
+
+    @property
     def config_text(self):
         return self._scalar("config/toml")
 

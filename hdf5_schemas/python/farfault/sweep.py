@@ -5,6 +5,8 @@ import math
 import numpy
 import xarray
 
+from . import baselines
+from .baselines import ERROR, NAME, SEED, SPEEDUP
 from .calls import MAX_BYTES, names_of, whole_calls
 from .datasets import labelled
 from .errors import NAMES, ResultError, in_one_line, unknown
@@ -26,23 +28,57 @@ def open_many(paths, *, max_bytes=MAX_BYTES):
 
 @whole_calls
 class Sweep:
-    """parameters: varied keys. figures: results, from the summary of the whole machine."""
+    """parameters: varied keys, with `name` instead of the keys of a named list's points. settings: these keys. figures: results,
+    from the summary of the whole machine, and "speedup" if the sweep has a baseline. baseline: its keys and values."""
 
     def __init__(self, source):
         self._source = source
         self._read = {}
         self.path, self.max_bytes = source.path, source.max_bytes
-        self.parameters = source.parameters
-        self.figures = source.figures
+        self.parameters, self.settings = source.parameters, source.settings
+        self.baseline, self.mean_over = source.baseline, source.mean_over
+        self.figures = ([SPEEDUP] if self.baseline and "end" in source.figures else []) + source.figures
 
     @property
     def runs(self):
-        """One row per run: varied parameters, state, figures (NaN if missing); units in `.attrs`."""
+        """One row per run: varied parameters, state, figures (NaN if missing), settings of the points; units in `.attrs`."""
         return self.table()
 
     def table(self, figures=None):
-        """`runs` with these figures only; no others are read."""
-        return self._table([*self.parameters, *self._source.facts, *self._checked(figures)])
+        """`runs` with these figures only; no others are read. With a baseline, "FIGURE_ratio" is a figure relative to that of
+        the baseline. The column "speedup_error", or "FIGURE_ratio_error", states why a ratio is NaN."""
+        columns = [c for f in self._checked(figures) for c in ((f, f + ERROR) if self.is_ratio(f) else (f,))]
+        return self._table([*self.parameters, *self._source.facts, *columns, *self.settings])
+
+    @property
+    def points(self):
+        """One row per point of a list with names: the values of its keys."""
+        if NAME not in self.parameters:
+            raise ResultError(f"{self.path}: its points have no names")
+        return self._table([NAME, *self.settings]).drop_duplicates(NAME).set_index(NAME)
+
+    def is_ratio(self, figure):
+        """True for a figure relative to the baseline: "speedup", "FIGURE_ratio"."""
+        return self.baseline is not None and figure not in self._source.figures and baselines.figure_of(figure) is not None
+
+    def geometric_mean(self, over=None, figure=SPEEDUP):
+        """The mean of a ratio over a parameter (default: `mean_over` of the study), a row per combination of the others, with
+        its smallest and largest value over the seeds. NaN, with an `error`, if a run or a value is missing."""
+        over = self.mean_over if over is None else over
+        self._checked([figure])
+        if not self.is_ratio(figure):
+            raise ResultError(f"{self.path}: {in_one_line(figure)} is not a ratio to a baseline; ratios are speedup and FIGURE_ratio")
+        if over not in [*self.parameters, *self.settings]:
+            raise unknown(self.path, "varied parameter", over, self.parameters)
+        table = self._table([*self.parameters, *self.settings, figure, figure + ERROR])
+        others = baselines.independent(table, [over], [p for p in self.dimensions(over) if p not in (over, SEED)])
+        return baselines.means(table, figure, over, others)
+
+    def dimensions(self, *asked):
+        """The parameters, with the keys of the points instead of their name if one of these keys is asked for."""
+        if not any(a in self.settings for a in asked):
+            return self.parameters
+        return [*self.settings, *(p for p in self.parameters if p != NAME)]
 
     def dataset(self, figures=None):
         """Figures over the parameters, a dimension for each parameter. The sweep must be a complete grid."""
@@ -93,17 +129,35 @@ class Sweep:
         return describe_sweep(self)
 
     def _table(self, columns):
-        self._read |= self._source.columns([n for n in columns if n not in self._read])
+        ratios = dict.fromkeys(r for r in (c.removesuffix(ERROR) for c in columns) if self.is_ratio(r))
+        for ratio in ratios:
+            if ratio not in self._read:
+                self._divide(ratio)
+        self._load([n for n in columns if n not in self._read])
         labels = {n: self._read[n][1] for n in columns}
         units, names = {n: labels[n].get("units", "1") for n in columns}, {n: labels[n].get("long_name", n) for n in columns}
         return labelled({"run": self._source.numbers, **{n: self._read[n][0] for n in columns}}, units, names, "run")
+
+    def _load(self, columns):
+        self._read |= self._source.columns([n for n in columns if n not in self._read])
+
+    def _divide(self, ratio):
+        figure = baselines.figure_of(ratio)
+        self._load([figure, "state"])
+        (values, labels), (states, _) = self._read[figure], self._read["state"]
+        baseline = in_one_line(self.baseline)
+        ratios, reasons = baselines.divided(ratio, values, states, self._source.partners, baseline)
+        text = "End of the baseline divided by the end of the run" if ratio == SPEEDUP else \
+            f"Figure of the run divided by that of its baseline: {labels.get('long_name', figure)}"
+        self._read[ratio] = ratios, {"units": "1", "long_name": text}
+        self._read[ratio + ERROR] = reasons, {"long_name": "Why the ratio is empty"}
 
     def _checked(self, figures):
         if figures is None:
             return self.figures
         figures = names_of(figures, "figures")
         for name in figures:
-            if name not in self.figures:
+            if name not in self.figures and not (self.is_ratio(name) and baselines.figure_of(name) in self.figures):
                 raise unknown(self.path, "figure", name, self.figures)
         return figures
 

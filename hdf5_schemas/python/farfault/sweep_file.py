@@ -4,6 +4,7 @@ import os
 
 import numpy
 
+from .baselines import NAME
 from .calls import checked_limit, checked_path, whole_calls
 from .datasets import frame
 from .errors import ResultError, in_one_line
@@ -11,7 +12,7 @@ from .file import File, attributes, check_readable, check_version, filled, plain
 from .run import Run
 
 # Columns of each run other than parameters and figures.
-FACTS = ("name", "state", "error", "result", "result_digest")
+FACTS = ("state", "error", "result", "result_digest")
 
 
 @whole_calls
@@ -35,9 +36,16 @@ class SweepFile:
             roles = {n: plain(d.attribute("role")) for n, d in columns.datasets().items()}
             self.numbers = values(columns.dataset("run"))
             self._results, self._digests = (values(columns.dataset(n)) for n in ("result", "result_digest"))
-            parameters = {n: values(columns.dataset(n)) for n, role in roles.items() if role == "parameter"}
+            parameters = {n: values(columns.dataset(n)) for n, role in roles.items() if role == "parameter" or n == NAME}
+            named = {n for n in parameters if plain(columns.dataset(n).attribute("varies_with")) == NAME}
+            self.baseline, self.mean_over = (found.get(n) for n in ("baseline", "mean_over"))
+            self.partners = self._partners(columns, roles)
+        if NAME in parameters and not named:  # a file of an earlier program
+            named = {n for n in parameters if n != NAME and _follows(parameters[n], parameters[NAME])}
         # Parameters that change least from row to row first. HDF5 lists them by name, a study in this order.
-        self.parameters = sorted(parameters, key=lambda n: int((parameters[n][1:] != parameters[n][:-1]).sum()))
+        in_study_order = sorted(parameters, key=lambda n: (n != NAME, int((parameters[n][1:] != parameters[n][:-1]).sum())))
+        self.parameters = [n for n in in_study_order if n not in named]
+        self.settings = [n for n in in_study_order if n in named]
         self.figures = [n for n, role in roles.items() if role == "figure"]
         self.facts = [n for n in FACTS if n in roles]
 
@@ -46,6 +54,15 @@ class SweepFile:
         with self._file.reading() as f:
             found = f.group("runs").datasets(names)
             return {n: (filled(d), attributes(d)) for n, d in found.items()}
+
+    def _partners(self, columns, roles):
+        """The row of each run's baseline, or -1; None without a baseline."""
+        if not isinstance(self.baseline, str) or "baseline" not in roles:
+            self.baseline = None
+            return None
+        rows = filled(columns.dataset("baseline"))
+        known = numpy.isfinite(rows) & (rows >= 0) & (rows < len(rows))
+        return numpy.where(known, rows, -1).astype("int64")
 
     def spread(self):
         """The table of the points whose runs differ only in their seeds; None if seeds are not varied."""
@@ -74,3 +91,9 @@ class SweepFile:
             raise ResultError(f"{self.path}: the result of run {run} is outside the sweep's folder: {in_one_line(result)}; "
                               "farfault.open opens it if you trust it")
         return os.path.join(self.folder, result)
+
+
+def _follows(values, names):
+    """True if all rows of a name have one value."""
+    known = {}
+    return all(known.setdefault(name, value) == value for name, value in zip(names, values))

@@ -131,8 +131,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"aes", "AES-256 encryption with data-dependent S-box lookups (Hetero-Mark)",
-          &SpecBuilder<Spec, build>::make};
+  return {"aes",
+          "AES-256 encryption with data-dependent S-box lookups (Hetero-Mark)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"size", "128KiB"}}},
+           {kMedium, {{"size", "4MiB"}}},
+           {kPaper, {}, "GMMU Bypass (NPC 2020), Table 2: 64 MB"}}};
 }
 
 }  // namespace farfault::workloads::aes

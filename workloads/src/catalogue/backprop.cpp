@@ -201,8 +201,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"backprop", "Training step of a network with one hidden layer (Rodinia)",
-          &SpecBuilder<Spec, build>::make};
+  return {"backprop",
+          "Training step of a network with one hidden layer (Rodinia)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"inputs", "8192"}}},
+           {kMedium, {}},
+           {kPaper, {}, "Mosaic (MICRO 2017), published code: 65,536 inputs"}}};
 }
 
 }  // namespace farfault::workloads::backprop

@@ -158,8 +158,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"bc", "Betweenness centrality, topological, thread-centric (GraphBIG)",
-          &SpecBuilder<Spec, build>::make};
+  return {"bc",
+          "Betweenness centrality, topological, thread-centric (GraphBIG)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rmat.scale", "10"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::bc

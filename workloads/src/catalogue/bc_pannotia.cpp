@@ -154,8 +154,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"bc_pannotia", "Betweenness centrality, one kernel per level forward and backward (Pannotia)",
-          &SpecBuilder<Spec, build>::make};
+  return {"bc_pannotia",
+          "Betweenness centrality, one kernel per level forward and backward (Pannotia)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rmat.scale", "11"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::bc_pannotia

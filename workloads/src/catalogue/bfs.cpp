@@ -225,8 +225,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"bfs", "Level-synchronous breadth-first search, one thread per vertex (SHOC, GraphBIG)",
-          &SpecBuilder<Spec, build>::make};
+  return {"bfs",
+          "Level-synchronous breadth-first search, one thread per vertex (SHOC, GraphBIG)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rmat.scale", "11"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::bfs

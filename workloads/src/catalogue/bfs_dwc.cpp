@@ -85,8 +85,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"bfs_dwc", "Breadth-first search, data-driven, warp-centric (GraphBIG)",
-          &SpecBuilder<Spec, build>::make};
+  return {"bfs_dwc",
+          "Breadth-first search, data-driven, warp-centric (GraphBIG)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rmat.scale", "11"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::bfs_dwc

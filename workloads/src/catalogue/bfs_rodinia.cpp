@@ -156,8 +156,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"bfs_rodinia", "Breadth-first search with masks, two kernels per level (Rodinia)",
-          &SpecBuilder<Spec, build>::make};
+  return {"bfs_rodinia",
+          "Breadth-first search with masks, two kernels per level (Rodinia)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rmat.scale", "11"}}},
+           {kMedium, {}},
+           {kPaper, {}, "Mosaic (MICRO 2017), published code: 32k vertices, 500k edges"}}};
 }
 
 }  // namespace farfault::workloads::bfs_rodinia

@@ -57,8 +57,10 @@ Workload build(TraversalSpec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"bfs_ta", "Breadth-first search, topological, with atomics (GraphBIG)",
-          &SpecBuilder<TraversalSpec, build>::make};
+  return {"bfs_ta",
+          "Breadth-first search, topological, with atomics (GraphBIG)",
+          &SpecBuilder<TraversalSpec, build>::make,
+          {{kSmall, {{"rmat.scale", "9"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::bfs_ta

@@ -80,8 +80,10 @@ Workload build(TraversalSpec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"bfs_tf", "Breadth-first search, topological, with a frontier (GraphBIG)",
-          &SpecBuilder<TraversalSpec, build>::make};
+  return {"bfs_tf",
+          "Breadth-first search, topological, with a frontier (GraphBIG)",
+          &SpecBuilder<TraversalSpec, build>::make,
+          {{kSmall, {{"rmat.scale", "10"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::bfs_tf

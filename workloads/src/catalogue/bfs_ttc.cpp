@@ -36,8 +36,10 @@ Workload build(TraversalSpec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"bfs_ttc", "Breadth-first search, topological, thread-centric (GraphBIG)",
-          &SpecBuilder<TraversalSpec, build>::make};
+  return {"bfs_ttc",
+          "Breadth-first search, topological, thread-centric (GraphBIG)",
+          &SpecBuilder<TraversalSpec, build>::make,
+          {{kSmall, {{"rmat.scale", "10"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::bfs_ttc

@@ -46,8 +46,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"bfs_twc", "Breadth-first search, topological, warp-centric (GraphBIG)",
-          &SpecBuilder<Spec, build>::make};
+  return {"bfs_twc",
+          "Breadth-first search, topological, warp-centric (GraphBIG)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rmat.scale", "11"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::bfs_twc

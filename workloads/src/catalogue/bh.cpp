@@ -343,8 +343,15 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"bh", "Barnes-Hut n-body simulation with an octree, one time step (LonestarGPU)",
-          &SpecBuilder<Spec, build>::make};
+  return {
+      "bh",
+      "Barnes-Hut n-body simulation with an octree, one time step (LonestarGPU)",
+      &SpecBuilder<Spec, build>::make,
+      {{kSmall, {{"bodies", "512"}}},
+       {kMedium, {}},
+       {kPaper,
+        {{"bodies", "30000"}},
+        "LonestarGPU, bh, as in TLB compression (PACT 2020): 30,000 bodies and more; one of several steps"}}};
 }
 
 }  // namespace farfault::workloads::bh

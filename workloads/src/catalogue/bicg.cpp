@@ -31,8 +31,14 @@ Workload build(MatrixSize const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"bicg", "s = A^T r and q = A p, one thread per result element (PolyBench/GPU)",
-          &SpecBuilder<MatrixSize, build>::make};
+  return {"bicg",
+          "s = A^T r and q = A p, one thread per result element (PolyBench/GPU)",
+          &SpecBuilder<MatrixSize, build>::make,
+          {{kSmall, {{"rows", "256"}, {"cols", "256"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"rows", "4096"}, {"cols", "4096"}},
+            "PolyBench/GPU, BICG: 4,096^2, as in TLB compression (PACT 2020)"}}};
 }
 
 }  // namespace farfault::workloads::bicg

@@ -107,7 +107,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 WorkloadInfo info() {
   return {"blackscholes",
           "Black-Scholes prices of European options, a grid-stride loop over five arrays (CUDA sample)",
-          &SpecBuilder<Spec, build>::make};
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"options", "262144"}}},
+           {kMedium, {}},
+           {kPaper, {}, "Mosaic (MICRO 2017), published code: 2,000,000 options"}}};
 }
 
 }  // namespace farfault::workloads::blackscholes

@@ -345,8 +345,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"cfd", "Flow around a body on a tetrahedral mesh: fluxes through faces (Rodinia)",
-          &SpecBuilder<Spec, build>::make};
+  return {"cfd",
+          "Flow around a body on a tetrahedral mesh: fluxes through faces (Rodinia)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"side", "8"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"side", "32"}, {"iterations", "2000"}},
+            "Rodinia, cfd, as in Mosaic (MICRO 2017): about 193,000 elements, 2,000 iterations"}}};
 }
 
 }  // namespace farfault::workloads::cfd

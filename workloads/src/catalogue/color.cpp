@@ -141,8 +141,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"color", "Graph colouring, two colours per round for maximum and minimum numbers (Pannotia)",
-          &SpecBuilder<Spec, build>::make};
+  return {"color",
+          "Graph colouring, two colours per round for maximum and minimum numbers (Pannotia)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rmat.scale", "10"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::color

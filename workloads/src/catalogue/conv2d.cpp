@@ -98,8 +98,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"conv2d", "2D convolution with a 3x3 filter, one thread per element (PolyBench/GPU, 2DCONV)",
-          &SpecBuilder<Spec, build>::make};
+  return {"conv2d",
+          "2D convolution with a 3x3 filter, one thread per element (PolyBench/GPU, 2DCONV)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rows", "384"}, {"cols", "384"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"rows", "4096"}, {"cols", "4096"}},
+            "PolyBench/GPU, 2DCONV: 4,096^2, as in TLB compression (PACT 2020)"}}};
 }
 
 }  // namespace farfault::workloads::conv2d

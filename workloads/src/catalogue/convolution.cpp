@@ -141,8 +141,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"convolution", "Separable convolution of an image, rows then columns (CUDA sample)",
-          &SpecBuilder<Spec, build>::make};
+  return {"convolution",
+          "Separable convolution of an image, rows then columns (CUDA sample)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"width", "768"}, {"height", "384"}}},
+           {kMedium, {}},
+           {kPaper, {{"iterations", "10"}}, "Mosaic (MICRO 2017), published code: 3072 x 1536, 10 times"}}};
 }
 
 }  // namespace farfault::workloads::convolution

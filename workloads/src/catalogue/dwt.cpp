@@ -239,8 +239,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"dwt", "Wavelet transform of an image, 5/3 filter, several levels (Rodinia, dwt2d)",
-          &SpecBuilder<Spec, build>::make};
+  return {"dwt",
+          "Wavelet transform of an image, 5/3 filter, several levels (Rodinia, dwt2d)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"image_width", "256"}, {"image_height", "256"}}},
+           {kMedium, {{"image_width", "512"}, {"image_height", "512"}}},
+           {kPaper, {}, "Rodinia, dwt2d, as in TLB compression (PACT 2020): 1024 x 1024"}}};
 }
 
 }  // namespace farfault::workloads::dwt

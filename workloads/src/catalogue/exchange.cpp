@@ -157,8 +157,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"exchange", "GPUs read or write each other's memory, a pair or all to all: link bandwidth",
-          &SpecBuilder<Spec, build>::make};
+  return {"exchange",
+          "GPUs read or write each other's memory, a pair or all to all: link bandwidth",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"bytes", "4MiB"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::exchange

@@ -108,8 +108,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"fft", "Batch of 512-point radix-8 transforms, one block each (SHOC)",
-          &SpecBuilder<Spec, build>::make};
+  return {"fft",
+          "Batch of 512-point radix-8 transforms, one block each (SHOC)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"size", "1MiB"}}},
+           {kMedium, {{"size", "16MiB"}}},
+           {kPaper, {}, "GMMU Bypass (NPC 2020), Table 2: 64 MB"}}};
 }
 
 }  // namespace farfault::workloads::fft

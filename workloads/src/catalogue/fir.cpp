@@ -82,8 +82,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"fir", "Finite impulse response filter, one thread per sample (Hetero-Mark)",
-          &SpecBuilder<Spec, build>::make};
+  return {"fir",
+          "Finite impulse response filter, one thread per sample (Hetero-Mark)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"size", "1MiB"}}},
+           {kMedium, {{"size", "16MiB"}}},
+           {kPaper, {}, "GMMU Bypass (NPC 2020), Table 2: 64 MB"}}};
 }
 
 }  // namespace farfault::workloads::fir

@@ -173,8 +173,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"fw", "All-pairs shortest paths by Floyd-Warshall, one kernel per vertex (Pannotia)",
-          &SpecBuilder<Spec, build>::make};
+  return {"fw",
+          "All-pairs shortest paths by Floyd-Warshall, one kernel per vertex (Pannotia)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"steps", "1"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"steps", "0"}},
+            "Pannotia, floydwarshall/512_65536.gr, as in TLB compression (PACT 2020): all vertices"}}};
 }
 
 }  // namespace farfault::workloads::fw

@@ -188,8 +188,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"fwt", "Dyadic convolution by fast Walsh transforms, in place (CUDA sample)",
-          &SpecBuilder<Spec, build>::make};
+  return {"fwt",
+          "Dyadic convolution by fast Walsh transforms, in place (CUDA sample)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"log2_data", "16"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"log2_data", "23"}},
+            "CUDA samples, fastWalshTransform, as in Mosaic (MICRO 2017): 2^23 floats"}}};
 }
 
 }  // namespace farfault::workloads::fwt

@@ -74,8 +74,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"gc_dtc", "Graph colouring, data-driven, thread-centric (GraphBIG)",
-          &SpecBuilder<Spec, build>::make};
+  return {"gc_dtc",
+          "Graph colouring, data-driven, thread-centric (GraphBIG)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rmat.scale", "8"}}}, {kMedium, {{"rmat.scale", "12"}}}}};
 }
 
 }  // namespace farfault::workloads::gc_dtc

@@ -39,8 +39,10 @@ Workload build(PropertyGraphSpec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"gc_ttc", "Graph colouring, topological, thread-centric (GraphBIG)",
-          &SpecBuilder<PropertyGraphSpec, build>::make};
+  return {"gc_ttc",
+          "Graph colouring, topological, thread-centric (GraphBIG)",
+          &SpecBuilder<PropertyGraphSpec, build>::make,
+          {{kSmall, {{"rmat.scale", "8"}}}, {kMedium, {{"rmat.scale", "12"}}}}};
 }
 
 }  // namespace farfault::workloads::gc_ttc

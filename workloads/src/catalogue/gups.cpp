@@ -104,8 +104,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"gups", "RandomAccess: atomic updates of random table elements (HPC Challenge)",
-          &SpecBuilder<Spec, build>::make};
+  return {"gups",
+          "RandomAccess: atomic updates of random table elements (HPC Challenge)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"table", "1MiB"}, {"blocks", "16"}}},
+           {kMedium, {{"table", "2MiB"}, {"blocks", "256"}}},
+           {kPaper, {}, "Mosaic (MICRO 2017), published code: 4 MiB, four updates per element"}}};
 }
 
 }  // namespace farfault::workloads::gups

@@ -343,8 +343,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"heartwall", "Tracking of points on a heart's walls by correlation, one block per point (Rodinia)",
-          &SpecBuilder<Spec, build>::make};
+  return {"heartwall",
+          "Tracking of points on a heart's walls by correlation, one block per point (Rodinia)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"pattern_half", "5"}, {"search_half", "8"}, {"frames", "1"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"pattern_half", "25"}, {"search_half", "40"}, {"frames", "104"}},
+            "Rodinia, heartwall, as in TLB compression (PACT 2020): 51^2 in 81^2, 104 frames"}}};
 }
 
 }  // namespace farfault::workloads::heartwall

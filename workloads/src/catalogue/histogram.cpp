@@ -345,8 +345,11 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"histogram", "Histogram with many bins, by ranges in shared memory (Parboil, histo)",
-          &SpecBuilder<Spec, build>::make};
+  return {
+      "histogram",
+      "Histogram with many bins, by ranges in shared memory (Parboil, histo)",
+      &SpecBuilder<Spec, build>::make,
+      {{kSmall, {{"cols", "512"}, {"rows", "128"}, {"bins", "65536"}, {"spread", "1024"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::histogram

@@ -164,8 +164,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"histogram256", "Histogram of bytes in shared memory, partial histograms merged (CUDA sample)",
-          &SpecBuilder<Spec, build>::make};
+  return {"histogram256",
+          "Histogram of bytes in shared memory, partial histograms merged (CUDA sample)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"words", "524288"}}},
+           {kMedium, {}},
+           {kPaper, {}, "Mosaic (MICRO 2017), published code: 1920 x 1080"}}};
 }
 
 }  // namespace farfault::workloads::histogram256

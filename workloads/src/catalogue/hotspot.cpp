@@ -140,8 +140,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"hotspot", "Chip temperature, several stencil iterations per kernel (Rodinia)",
-          &SpecBuilder<Spec, build>::make};
+  return {"hotspot",
+          "Chip temperature, several stencil iterations per kernel (Rodinia)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rows", "256"}, {"cols", "256"}}},
+           {kMedium, {}},
+           {kPaper, {}, "Mosaic (MICRO 2017), published code: 512 x 512, 3 iterations"}}};
 }
 
 }  // namespace farfault::workloads::hotspot

@@ -111,8 +111,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"kcore", "k-core decomposition, topological, thread-centric (GraphBIG)",
-          &SpecBuilder<Spec, build>::make};
+  return {"kcore",
+          "k-core decomposition, topological, thread-centric (GraphBIG)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rmat.scale", "12"}}}, {kMedium, {{"rmat.scale", "16"}}}}};
 }
 
 }  // namespace farfault::workloads::kcore

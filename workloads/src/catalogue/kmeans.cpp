@@ -157,8 +157,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"kmeans", "k-means: transpose of the points, then nearest centres in each round (Hetero-Mark)",
-          &SpecBuilder<Spec, build>::make};
+  return {"kmeans",
+          "k-means: transpose of the points, then nearest centres in each round (Hetero-Mark)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"size", "512KiB"}}},
+           {kMedium, {{"size", "8MiB"}}},
+           {kPaper, {}, "GMMU Bypass (NPC 2020), Table 2: 64 MB"}}};
 }
 
 }  // namespace farfault::workloads::kmeans

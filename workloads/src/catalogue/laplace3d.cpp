@@ -174,8 +174,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"laplace3d", "Jacobi iterations of the 3D Laplace equation (LPS of ISPASS-2009)",
-          &SpecBuilder<Spec, build>::make};
+  return {"laplace3d",
+          "Jacobi iterations of the 3D Laplace equation (LPS of ISPASS-2009)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"nx", "50"}, {"ny", "50"}, {"nz", "50"}}},
+           {kMedium, {}},
+           {kPaper, {}, "ISPASS-2009 benchmarks, LPS, as in Mosaic (MICRO 2017): 100^3"}}};
 }
 
 }  // namespace farfault::workloads::laplace3d

@@ -201,8 +201,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"lud", "LU decomposition by tiles along the diagonal, in place (Rodinia)",
-          &SpecBuilder<Spec, build>::make};
+  return {"lud",
+          "LU decomposition by tiles along the diagonal, in place (Rodinia)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"side", "128"}}},
+           {kMedium, {}},
+           {kPaper, {}, "Mosaic (MICRO 2017), published code: 256 x 256"}}};
 }
 
 }  // namespace farfault::workloads::lud

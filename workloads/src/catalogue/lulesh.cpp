@@ -137,8 +137,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"lulesh", "Shock hydrodynamics on a cube of hexahedra, 28 kernels per time step (LULESH 1.0)",
-          &SpecBuilder<Spec, build>::make};
+  return {"lulesh",
+          "Shock hydrodynamics on a cube of hexahedra, 28 kernels per time step (LULESH 1.0)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"side", "8"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"side", "45"}},
+            "LULESH 1.0, as in Mosaic (MICRO 2017): 45^3 elements; two of its time steps"}}};
 }
 
 }  // namespace farfault::workloads::lulesh

@@ -150,8 +150,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"maxpool", "Maximum pooling over planes, one thread per output (DNN)",
-          &SpecBuilder<Spec, build>::make};
+  return {"maxpool",
+          "Maximum pooling over planes, one thread per output (DNN)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"size", "4MiB"}}},
+           {kMedium, {{"size", "16MiB"}}},
+           {kPaper, {}, "GMMU Bypass (NPC 2020), Table 2: 64 MB"}}};
 }
 
 }  // namespace farfault::workloads::maxpool

@@ -161,8 +161,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"mis", "Maximal independent set, three kernels per round (Pannotia)",
-          &SpecBuilder<Spec, build>::make};
+  return {"mis",
+          "Maximal independent set, three kernels per round (Pannotia)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rmat.scale", "12"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::mis

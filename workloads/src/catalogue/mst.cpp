@@ -465,8 +465,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"mst", "Minimum spanning tree by Boruvka's algorithm, components as trees (LonestarGPU)",
-          &SpecBuilder<Spec, build>::make};
+  return {"mst",
+          "Minimum spanning tree by Boruvka's algorithm, components as trees (LonestarGPU)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rmat.scale", "9"}}}, {kMedium, {{"rmat.scale", "14"}}}}};
 }
 
 }  // namespace farfault::workloads::mst

@@ -172,8 +172,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"mummer", "Exact matches of queries through a suffix tree (MUMmerGPU, Rodinia)",
-          &SpecBuilder<Spec, build>::make};
+  return {"mummer",
+          "Exact matches of queries through a suffix tree (MUMmerGPU, Rodinia)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"reference", "20000"}, {"queries", "2000"}}},
+           {kMedium, {{"reference", "100000"}, {"queries", "20000"}}},
+           {kPaper,
+            {{"reference", "1399930"}},
+            "Rodinia, mummergpu, as in Mosaic (MICRO 2017): 20,000 lines, 1,399,930 bases; 50,000 queries"}}};
 }
 
 }  // namespace farfault::workloads::mummer

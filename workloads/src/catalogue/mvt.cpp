@@ -41,8 +41,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"mvt", "x1 + A y1 and x2 + A^T y2, one thread per result element (PolyBench/GPU)",
-          &SpecBuilder<Spec, build>::make};
+  return {"mvt",
+          "x1 + A y1 and x2 + A^T y2, one thread per result element (PolyBench/GPU)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"side", "256"}}},
+           {kMedium, {}},
+           {kPaper, {{"side", "4096"}}, "PolyBench/GPU, MVT: 4,096^2, as in TLB compression (PACT 2020)"}}};
 }
 
 }  // namespace farfault::workloads::mvt

@@ -154,8 +154,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"nn", "Digit-recognition neural network, four layers, one kernel each (ISPASS-2009)",
-          &SpecBuilder<Spec, build>::make};
+  return {"nn",
+          "Digit-recognition neural network, four layers, one kernel each (ISPASS-2009)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"images", "1"}}},
+           {kMedium, {}},
+           {kPaper, {{"images", "28"}}, "ISPASS-2009 benchmarks, NN, as in Mosaic (MICRO 2017): 28 images"}}};
 }
 
 }  // namespace farfault::workloads::nn

@@ -106,8 +106,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"nw", "Needleman-Wunsch alignment, one kernel per anti-diagonal of tiles (Rodinia)",
-          &SpecBuilder<Spec, build>::make};
+  return {"nw",
+          "Needleman-Wunsch alignment, one kernel per anti-diagonal of tiles (Rodinia)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"length", "512"}}},
+           {kMedium, {}},
+           {kPaper, {}, "Mosaic (MICRO 2017), published code: 2,048"}}};
 }
 
 }  // namespace farfault::workloads::nw

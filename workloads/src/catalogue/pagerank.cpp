@@ -215,8 +215,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"pagerank", "PageRank as sparse matrix-vector products, one warp per row (Hetero-Mark)",
-          &SpecBuilder<Spec, build>::make};
+  return {"pagerank",
+          "PageRank as sparse matrix-vector products, one warp per row (Hetero-Mark)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rmat.scale", "11"}}},
+           {kMedium, {{"rmat.scale", "15"}}},
+           {kPaper, {}, "GMMU Bypass (NPC 2020), Table 2: 64 MB; the closest R-MAT graph"}}};
 }
 
 }  // namespace farfault::workloads::pagerank

@@ -135,8 +135,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"pathfinder", "Minimum-cost path down a grid, several rows per kernel (Rodinia)",
-          &SpecBuilder<Spec, build>::make};
+  return {"pathfinder",
+          "Minimum-cost path down a grid, several rows per kernel (Rodinia)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"cols", "10000"}}},
+           {kMedium, {}},
+           {kPaper, {}, "Rodinia, pathfinder, as in TLB compression (PACT 2020): 100,000 x 100"}}};
 }
 
 }  // namespace farfault::workloads::pathfinder

@@ -103,8 +103,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"pointer_chase", "One lane follows a chain of pointers: unloaded latency",
-          &SpecBuilder<Spec, build>::make};
+  return {"pointer_chase",
+          "One lane follows a chain of pointers: unloaded latency",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"elements", "2048"}, {"hops", "4096"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::pointer_chase

@@ -101,8 +101,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"pr_graphbig", "PageRank, pushed along edges, topological, thread-centric (GraphBIG)",
-          &SpecBuilder<Spec, build>::make};
+  return {"pr_graphbig",
+          "PageRank, pushed along edges, topological, thread-centric (GraphBIG)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rmat.scale", "9"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::pr_graphbig

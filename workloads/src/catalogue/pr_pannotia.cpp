@@ -79,8 +79,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"pr_pannotia", "PageRank, pushed along edges by atomics, two kernels per iteration (Pannotia)",
-          &SpecBuilder<Spec, build>::make};
+  return {"pr_pannotia",
+          "PageRank, pushed along edges by atomics, two kernels per iteration (Pannotia)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rmat.scale", "11"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::pr_pannotia

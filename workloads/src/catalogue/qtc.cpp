@@ -287,8 +287,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"qtc", "Quality-threshold clustering of points, one cluster per round (SHOC)",
-          &SpecBuilder<Spec, build>::make};
+  return {"qtc",
+          "Quality-threshold clustering of points, one cluster per round (SHOC)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"points", "512"}, {"clusters", "1"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"points", "4096"}, {"clusters", "4096"}},
+            "SHOC, qtclustering, as in Mosaic (MICRO 2017): 4,096 points, all clusters"}}};
 }
 
 }  // namespace farfault::workloads::qtc

@@ -103,8 +103,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"random_access", "Random reads or updates of one array by all threads",
-          &SpecBuilder<Spec, build>::make};
+  return {"random_access",
+          "Random reads or updates of one array by all threads",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"size", "4MiB"}, {"threads", "4096"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::random_access

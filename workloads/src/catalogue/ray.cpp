@@ -241,8 +241,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"ray", "Ray tracing of a plane and three spheres, with reflections (RAY of ISPASS-2009)",
-          &SpecBuilder<Spec, build>::make};
+  return {"ray",
+          "Ray tracing of a plane and three spheres, with reflections (RAY of ISPASS-2009)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"width", "128"}, {"height", "128"}}},
+           {kMedium, {}},
+           {kPaper, {}, "ISPASS-2009 benchmarks, RAY, as in Mosaic (MICRO 2017): 256 x 256"}}};
 }
 
 }  // namespace farfault::workloads::ray

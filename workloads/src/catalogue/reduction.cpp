@@ -101,7 +101,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"reduction", "Sum of an array by 64 blocks, repeated (SHOC)", &SpecBuilder<Spec, build>::make};
+  return {"reduction",
+          "Sum of an array by 64 blocks, repeated (SHOC)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"size", "256KiB"}, {"iterations", "8"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"iterations", "256"}, {"passes", "10"}},
+            "SHOC, Reduction, size 1, as in Mosaic (MICRO 2017): 1 MiB, 256 times, 10 passes"}}};
 }
 
 }  // namespace farfault::workloads::reduction

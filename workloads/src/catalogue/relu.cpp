@@ -64,7 +64,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"relu", "ReLU over a tensor, one thread per element (DNN)", &SpecBuilder<Spec, build>::make};
+  return {"relu",
+          "ReLU over a tensor, one thread per element (DNN)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"size", "4MiB"}}},
+           {kMedium, {{"size", "16MiB"}}},
+           {kPaper, {}, "GMMU Bypass (NPC 2020), Table 2: 64 MB"}}};
 }
 
 }  // namespace farfault::workloads::relu

@@ -248,8 +248,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"sad", "Sums of absolute differences between blocks of two video frames (Parboil)",
-          &SpecBuilder<Spec, build>::make};
+  return {"sad",
+          "Sums of absolute differences between blocks of two video frames (Parboil)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"width", "32"}, {"height", "16"}}},
+           {kMedium, {{"width", "96"}, {"height", "64"}}},
+           {kPaper, {}, "Parboil, sad, as in Mosaic (MICRO 2017): 176 x 144"}}};
 }
 
 }  // namespace farfault::workloads::sad

@@ -142,8 +142,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"scalar_product", "Scalar products of pairs of vectors, each by one block (CUDA sample)",
-          &SpecBuilder<Spec, build>::make};
+  return {"scalar_product",
+          "Scalar products of pairs of vectors, each by one block (CUDA sample)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"vectors", "64"}}},
+           {kMedium, {}},
+           {kPaper, {}, "CUDA samples, scalarProd, as in Mosaic (MICRO 2017): 256 x 4,096"}}};
 }
 
 }  // namespace farfault::workloads::scalar_product

@@ -243,8 +243,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"scan", "Prefix sums of an array: block sums, their scan, scans of the blocks (SHOC)",
-          &SpecBuilder<Spec, build>::make};
+  return {"scan",
+          "Prefix sums of an array: block sums, their scan, scans of the blocks (SHOC)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"size", "256KiB"}, {"iterations", "4"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"iterations", "256"}, {"passes", "10"}},
+            "SHOC, Scan, size 1, as in Mosaic (MICRO 2017): 1 MiB, 256 times, 10 passes"}}};
 }
 
 }  // namespace farfault::workloads::scan

@@ -129,8 +129,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"sgemm", "C = A x B in single precision with shared-memory tiles (CUDA sample)",
-          &SpecBuilder<Spec, build>::make};
+  return {"sgemm",
+          "C = A x B in single precision with shared-memory tiles (CUDA sample)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"m", "256"}, {"n", "256"}, {"k", "256"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::sgemm

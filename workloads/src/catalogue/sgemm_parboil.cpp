@@ -130,8 +130,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"sgemm_parboil", "C = A x B in single precision with register tiles, MM of MAFIA (Parboil sgemm)",
-          &SpecBuilder<Spec, build>::make};
+  return {"sgemm_parboil",
+          "C = A x B in single precision with register tiles, MM of MAFIA (Parboil sgemm)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"m", "256"}, {"n", "256"}, {"k", "256"}}},
+           {kMedium, {{"m", "512"}, {"n", "512"}, {"k", "512"}}},
+           {kPaper,
+            {},
+            "Parboil, sgemm, medium data set, as in MAFIA and Mosaic (MICRO 2017): 1024 x 1056 x 992"}}};
 }
 
 }  // namespace farfault::workloads::sgemm_parboil

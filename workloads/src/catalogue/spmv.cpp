@@ -208,8 +208,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"spmv", "Sparse matrix-vector product, jagged diagonals, one thread per row (Parboil)",
-          &SpecBuilder<Spec, build>::make};
+  return {"spmv",
+          "Sparse matrix-vector product, jagged diagonals, one thread per row (Parboil)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"side", "20"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::spmv

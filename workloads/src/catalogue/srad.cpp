@@ -362,8 +362,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"srad", "Speckle-reducing anisotropic diffusion of an image (Rodinia, srad_v1)",
-          &SpecBuilder<Spec, build>::make};
+  return {"srad",
+          "Speckle-reducing anisotropic diffusion of an image (Rodinia, srad_v1)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rows", "128"}, {"cols", "128"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"iterations", "100"}},
+            "Rodinia, srad_v1, as in Mosaic (MICRO 2017): 502 x 458, 100 iterations"}}};
 }
 
 }  // namespace farfault::workloads::srad

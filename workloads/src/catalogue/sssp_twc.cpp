@@ -105,8 +105,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"sssp_twc", "Single-source shortest paths, topological, warp-centric (GraphBIG)",
-          &SpecBuilder<Spec, build>::make};
+  return {"sssp_twc",
+          "Single-source shortest paths, topological, warp-centric (GraphBIG)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rmat.scale", "11"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::sssp_twc

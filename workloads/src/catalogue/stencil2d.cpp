@@ -119,8 +119,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"stencil2d", "Nine-point stencil with a shared-memory tile, iterated (SHOC)",
-          &SpecBuilder<Spec, build>::make};
+  return {"stencil2d",
+          "Nine-point stencil with a shared-memory tile, iterated (SHOC)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"rows", "256"}, {"cols", "512"}}},
+           {kMedium, {{"rows", "1024"}, {"cols", "2048"}}},
+           {kPaper, {}, "GMMU Bypass (NPC 2020), Table 2: 64 MB"}}};
 }
 
 }  // namespace farfault::workloads::stencil2d

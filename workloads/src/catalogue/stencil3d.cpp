@@ -145,8 +145,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"stencil3d", "Eighth-order 3D stencil with shared-memory tiles (3DS of MAFIA)",
-          &SpecBuilder<Spec, build>::make};
+  return {"stencil3d",
+          "Eighth-order 3D stencil with shared-memory tiles (3DS of MAFIA)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"x", "64"}, {"y", "64"}, {"z", "64"}}},
+           {kMedium, {}},
+           {kPaper, {}, "MAFIA, 3DS, as in Mosaic (MICRO 2017): 256 x 128 x 128"}}};
 }
 
 }  // namespace farfault::workloads::stencil3d

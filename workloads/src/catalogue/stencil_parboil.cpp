@@ -141,8 +141,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"stencil_parboil", "Seven-point 3D stencil, two columns per thread (Parboil)",
-          &SpecBuilder<Spec, build>::make};
+  return {"stencil_parboil",
+          "Seven-point 3D stencil, two columns per thread (Parboil)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"nx", "64"}, {"ny", "64"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"nx", "512"}, {"ny", "512"}, {"iterations", "100"}},
+            "Parboil, stencil, as in TLB compression (PACT 2020): 512 x 512 x 64, 100 iterations"}}};
 }
 
 }  // namespace farfault::workloads::stencil_parboil

@@ -98,8 +98,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"stream", "Coalesced reads (and writes) of one array by all warps: bandwidth",
-          &SpecBuilder<Spec, build>::make};
+  return {"stream",
+          "Coalesced reads (and writes) of one array by all warps: bandwidth",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"bytes", "4MiB"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::stream

@@ -204,8 +204,15 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"streamcluster", "Clustering by local search: the saving of a candidate centre (Rodinia)",
-          &SpecBuilder<Spec, build>::make};
+  return {"streamcluster",
+          "Clustering by local search: the saving of a candidate centre (Rodinia)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"points", "2048"}, {"dimensions", "32"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"points", "65536"}, {"dimensions", "256"}},
+            "Rodinia, streamcluster, as in Mosaic (MICRO 2017): 65,536 points of 256 coordinates; 12 "
+            "candidates"}}};
 }
 
 }  // namespace farfault::workloads::streamcluster

@@ -107,8 +107,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"transpose", "Matrix transpose through a shared-memory tile (AMD APP SDK)",
-          &SpecBuilder<Spec, build>::make};
+  return {"transpose",
+          "Matrix transpose through a shared-memory tile (AMD APP SDK)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"width", "1024"}, {"height", "512"}}},
+           {kMedium, {{"width", "2048"}, {"height", "1024"}}},
+           {kPaper, {}, "GMMU Bypass (NPC 2020), Table 2: 64 MB"}}};
 }
 
 }  // namespace farfault::workloads::transpose

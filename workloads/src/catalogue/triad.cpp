@@ -157,8 +157,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"triad", "c = a + s b with vectors copied to the GPU and back in parts of all sizes (SHOC)",
-          &SpecBuilder<Spec, build>::make};
+  return {"triad",
+          "c = a + s b with vectors copied to the GPU and back in parts of all sizes (SHOC)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"size", "512KiB"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"size", "16MiB"}, {"passes", "10"}},
+            "SHOC, Triad, as in Mosaic (MICRO 2017): to 16 MiB, 10 passes"}}};
 }
 
 }  // namespace farfault::workloads::triad

@@ -64,8 +64,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {"vectoradd", "c = a + b of float vectors, one thread per element (CUDA sample)",
-          &SpecBuilder<Spec, build>::make};
+  return {"vectoradd",
+          "c = a + b of float vectors, one thread per element (CUDA sample)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"elements", "262144"}}}, {kMedium, {}}}};
 }
 
 }  // namespace farfault::workloads::vectoradd

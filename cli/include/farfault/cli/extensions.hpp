@@ -42,10 +42,11 @@ class Extensions {
     return *this;
   }
   template <std::derived_from<workloads::WorkloadBuilder> Builder>
-  Extensions& workload(std::string name, std::string text) {
+  Extensions& workload(std::string name, std::string text, workloads::WorkloadSizes sizes = {}) {
     more_workloads_.push_back(
         {std::move(name), std::move(text),
-         []() -> std::unique_ptr<workloads::WorkloadBuilder> { return std::make_unique<Builder>(); }});
+         []() -> std::unique_ptr<workloads::WorkloadBuilder> { return std::make_unique<Builder>(); },
+         std::move(sizes)});
     return *this;
   }
   Extensions& machine_format(topologies::MachineFormat format);

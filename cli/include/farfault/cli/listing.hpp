@@ -20,11 +20,14 @@ struct ListingOptions {
   std::vector<std::string> search;  // only entries with all of these words; empty: all entries
   bool json = false;                // one JSON object
   std::size_t columns = 100;        // line width of the text output; unused with json
+  std::string workload = {};        // of workloads: only this one, with its sizes
 };
 
 // Throw UserError if no entry is listed.
 // A search compares keys, texts, choices and sources of parameters.
 void list_parameters(ParameterSections const& sections, ListingOptions const& options, std::ostream& out);
+// Sizes are listed with footprint, accesses and estimated time: with `workload`, or as JSON. Each is built
+// for this, which takes seconds for all workloads.
 void list_workloads(std::vector<workloads::WorkloadInfo> const& workloads, ListingOptions const& options,
                     std::ostream& out);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "farfault/engine/params.hpp"
 #include "farfault/engine/time.hpp"
 #include "farfault/topologies/assembly.hpp"
+#include "farfault/workloads/workload_size.hpp"
 
 namespace farfault::cli {
 
@@ -35,6 +37,7 @@ struct ProgramParams {
 
 struct WorkloadChoice {
   std::string name = "bfs";
+  workloads::SizeName size = workloads::SizeName::defaults;
   ProgramParams program;
   void describe(ParamTable& t);
 };
@@ -45,6 +48,12 @@ struct PlacedSetting {
   std::string value;  // in TOML
   std::string file;
   int line = 0;  // 0: errors inside the value have separate lines
+};
+
+// Completed share of the work of a run, 0 to 1. 0 if it is unknown.
+struct RunShare {
+  double before = 0;  // by the programs before the checkpoint of a resumed run
+  double now = 0;
 };
 
 struct RunOptions {
@@ -68,6 +77,7 @@ struct RunOptions {
   bool merge_lanes = true;            // off: one lane for each partition, even on one thread
   std::optional<TraceOptions> trace;  // of a stretch of simulated time
   ProgressMode progress = ProgressMode::automatic;
+  std::function<void(RunShare)> report_share;  // called after each sample; may be empty
   Extensions extensions;
 };
 

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "amounts.hpp"
 #include "farfault/engine/error.hpp"
 #include "html.hpp"
 #include "sections.hpp"
+#include "sweep_text/ratio_text.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -27,20 +29,40 @@ std::vector<analysis::ComparedFigure const*> figures_of(analysis::RunsCompared c
   return all;
 }
 
+// Columns of the table: the first settings that do not follow from the name of a run.
+std::vector<analysis::ComparedSetting const*> settings_of(analysis::RunsCompared const& c) {
+  std::vector<analysis::ComparedSetting const*> all;
+  for (auto const& s : c.settings)
+    if (!s.is_implied && all.size() < kSettings) all.push_back(&s);
+  return all;
+}
+
+std::string speedup_cell(SweptRuns const& swept, std::size_t run) {
+  auto const speedup = swept.speedup(run);
+  if (!speedup) return "";
+  return std::isnan(speedup->value) ? "- (" + one_line(speedup->reason) + ")"
+                                    : figure_text(speedup->value, "1", true);
+}
+
 }  // namespace
 
-std::string comparison_section(analysis::RunsCompared const& c) {
+std::string comparison_section(analysis::RunsCompared const& c, SweptRuns const& swept) {
   auto const figures = figures_of(c);
-  auto const settings = std::min(c.settings.size(), kSettings);
+  auto const settings = settings_of(c);
+  bool has_speedups = false;
+  for (std::size_t run = 0; run < c.runs.size(); ++run) has_speedups |= swept.speedup(run).has_value();
   auto const shown_figures = std::min(figures.size(), kFigures);
   std::vector<std::string> headings{"", "result"};
-  for (std::size_t i = 0; i < settings; ++i) headings.push_back(shown(c.settings[i].name));
+  for (auto const* s : settings) headings.push_back(shown(s->name));
+  if (has_speedups) headings.emplace_back("#speedup");
   for (std::size_t i = 0; i < shown_figures; ++i) headings.push_back("#" + shown(figures[i]->metric));
   headings.insert(headings.end(), {"ended", "vs. A"});
   HtmlTable table(headings);
   for (std::size_t run = 0; run < c.runs.size(); ++run) {
-    std::vector<std::string> cells{run_letters(run), one_line(c.runs[run].path)};
-    for (std::size_t i = 0; i < settings; ++i) cells.push_back(shown(c.settings[i].values[run]));
+    auto const& name = c.runs[run].name;
+    std::vector<std::string> cells{run_letters(run), name.empty() ? one_line(c.runs[run].path) : name};
+    for (auto const* s : settings) cells.push_back(shown(s->values[run]));
+    if (has_speedups) cells.push_back(speedup_cell(swept, run));
     for (std::size_t i = 0; i < shown_figures; ++i) {
       auto const& value = figures[i]->values[run];
       cells.push_back(value ? amount_text(static_cast<double>(*value), figures[i]->unit) : "-");
@@ -56,7 +78,7 @@ std::string comparison_section(analysis::RunsCompared const& c) {
               escaped(fmt::format("{} of {} figures and {} parameters differ.", c.figures.size(),
                                   c.figures_in_all, c.settings.size())) +
               "</p>\n" + table.text() + "<div class=\"live\" data-draw=\"comparison\"></div>\n";
-  if (c.settings.size() > settings) {
+  if (c.settings.size() > settings.size()) {
     HtmlTable rest({"parameter", "values of A, B, ..."});
     for (auto const& s : c.settings) {
       std::string values;
@@ -71,12 +93,12 @@ std::string comparison_section(analysis::RunsCompared const& c) {
 Json comparison_data(analysis::RunsCompared const& c) {
   auto runs = Json::array(), settings = Json::array(), figures = Json::array();
   for (std::size_t run = 0; run < c.runs.size(); ++run)
-    runs.push_back({{"name", run_letters(run)}, {"path", one_line(c.runs[run].path)}});
-  for (auto const& s : c.settings) {
-    if (settings.size() == kSettings) break;
+    runs.push_back(
+        {{"name", run_letters(run)}, {"path", one_line(c.runs[run].path)}, {"label", c.runs[run].name}});
+  for (auto const* s : settings_of(c)) {
     auto values = Json::array();
-    for (auto const& v : s.values) values.push_back(shown(v));
-    settings.push_back({{"name", shown(s.name)}, {"in_all", s.in_all()}, {"values", std::move(values)}});
+    for (auto const& v : s->values) values.push_back(shown(v));
+    settings.push_back({{"name", shown(s->name)}, {"in_all", s->in_all()}, {"values", std::move(values)}});
   }
   auto const most = std::min(kDrawn, std::max<std::size_t>(kFigures, kDrawnValues / c.runs.size()));
   for (auto const* f : figures_of(c)) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "assets.hpp"
+#include "difference_section.hpp"
 #include "farfault/analysis/compare.hpp"
 #include "farfault/analysis/report.hpp"
 #include "html.hpp"
@@ -48,6 +49,15 @@ std::string head(std::string const& title) {
          "</title>\n<style>" + std::string(report_style()) + "</style></head>\n<body>\n";
 }
 
+std::string part_of_sweep(SweptRuns const& swept, analysis::RunsCompared const& compared) {
+  if (auto const* table = swept.whole_table(compared)) return sweep_section(*table);
+  if (!swept.lacks_table(compared)) return {};
+  return "<p class=\"hint\">These results are not in the table of their sweep. "
+         "<code>farfault sweep STUDY.toml --collect</code> writes it; the next report then has a picture of "
+         "the "
+         "sweep.</p>\n";
+}
+
 std::string foot() {
   return "<footer><p>Written by <code>farfault report</code> " + std::string(FARFAULT_VERSION) +
          ". Charts: uPlot, under the MIT licence.</p>\n" +
@@ -63,8 +73,12 @@ std::string report_page(std::vector<std::string> const& files, PageSize const& s
               "</h1></header>\n<nav class=\"live\" data-draw=\"tabs\"></nav>\n";
   Json all{{"runs", Json::array()}, {"colours", use_colours()}};
   if (files.size() > 1) {
-    auto const compared = analysis::compare(files);
-    html += comparison_section(compared);
+    auto compared = analysis::compare(files);
+    SweptRuns const swept(files);
+    swept.name(compared);
+    if (files.size() == 2) html += difference_section(files[0], files[1]);
+    html += part_of_sweep(swept, compared);
+    html += comparison_section(compared, swept);
     all["comparison"] = comparison_data(compared);
   }
   auto const rest = foot().size() + report_script().size() + embedded(all.dump(-1, ' ', true)).size();

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "farfault/analysis/compare.hpp"
+#include "farfault/results/sweep.hpp"
+#include "show/swept_runs.hpp"
 
 namespace farfault::cli {
 
@@ -22,8 +24,12 @@ std::string run_section(std::string const& letters, std::size_t number, std::str
 std::string histograms_section(nlohmann::ordered_json const& histograms);
 std::string placement_section(nlohmann::ordered_json const& placement);
 
-// Several runs: a row for each, with the differences in configuration and the figures that differ most.
-std::string comparison_section(analysis::RunsCompared const& compared);
+// The picture of a sweep, its values and its mean speedups; empty if nothing varies.
+std::string sweep_section(results::SweepTable const& sweep);
+
+// Several runs: a row for each, with the differences in configuration, the figures that differ most, and the
+// speedups of a sweep.
+std::string comparison_section(analysis::RunsCompared const& compared, SweptRuns const& swept);
 // The same for drawings: {runs, settings, figures}.
 nlohmann::ordered_json comparison_data(analysis::RunsCompared const& compared);
 

@@ -19,11 +19,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxListed = 8;
-constexpr std::string_view kResult = ".h5", kPartial = ".h5.partial", kFailed = ".failed";
+constexpr std::string_view kResult = ".h5", kPartial = ".h5.partial", kFailed = ".failed",
+                           kPreviousCheckpoint = ".checkpoint.previous";
 
 // The names of the runs by kind of file.
 struct Names {
-  std::set<std::string> results, partials, failures;
+  std::set<std::string> results, partials, failures, checkpoints;
 };
 
 Names names_in(std::string const& sweep) {
@@ -35,8 +36,11 @@ Names names_in(std::string const& sweep) {
        entry.increment(error)) {
     auto const file = entry->path().filename().string();
     if (entry->is_symlink()) check_inside(entry->path().string(), sweep);
-    for (auto const& [ending, set] :
-         {std::pair{kPartial, &names.partials}, {kResult, &names.results}, {kFailed, &names.failures}})
+    for (auto const& [ending, set] : {std::pair{kPartial, &names.partials},
+                                      {kResult, &names.results},
+                                      {kFailed, &names.failures},
+                                      {kCheckpointEnding, &names.checkpoints},
+                                      {kPreviousCheckpoint, &names.checkpoints}})
       if (file.ends_with(ending)) set->insert(file.substr(0, file.size() - ending.size()));
   }
   return names;
@@ -73,7 +77,7 @@ void WatchedSweep::update() {
     for (auto const* set : {&names.results, &names.partials, &names.failures})
       all.insert(set->begin(), set->end());
   runs_ = all.size() + failed_.size();
-  done_ = 0;
+  done_ = saved_ = 0;
   for (auto const& name : all) {
     auto const result = result_path(folder_, name);
     if (names.partials.contains(name) && is_locked(result + std::string(".partial"))) {
@@ -91,6 +95,8 @@ void WatchedSweep::update() {
       ++done_;
     else if (names.failures.contains(name))
       failed_.push_back({text_of(name), "", name});
+    else if (names.checkpoints.contains(name))
+      ++saved_;
   }
   std::erase_if(running_, [&](auto const& entry) { return !all.contains(entry.first); });
 }
@@ -119,9 +125,10 @@ std::vector<std::string> WatchedSweep::lines(FrameForm const&) const {
   if (known_) {
     auto const filled = runs_ == 0 ? kBar : ended * kBar / runs_;
     list.push_back(fmt::format("{}: sweep of {} runs", one_line(folder_), runs_));
-    list.push_back(fmt::format("  [{}{}] {} done, {} failed, {} running, {} pending",
+    list.push_back(fmt::format("  [{}{}] {} done, {} failed, {} running, {} pending{}",
                                std::string(filled, '#'), std::string(kBar - filled, '.'), done_,
-                               failed_.size(), running_.size(), pending));
+                               failed_.size(), running_.size(), pending,
+                               saved_ == 0 ? "" : fmt::format(", {} of them saved", saved_)));
   } else {
     list.push_back(one_line(folder_) + ": sweep with an unknown number of runs");
     list.push_back(fmt::format("  {} done, {} failed, {} running", done_, failed_.size(), running_.size()));

@@ -35,6 +35,7 @@ class WatchedSweep {
   std::string folder_;
   bool known_ = false;  // the list of runs is known
   std::size_t runs_ = 0, done_ = 0;
+  std::size_t saved_ = 0;                                       // stopped, with a checkpoint
   std::map<std::string, std::string> texts_;                    // by name, the varied settings
   std::map<std::string, std::unique_ptr<WatchedRun>> running_;  // by name
   std::vector<Failed> failed_;

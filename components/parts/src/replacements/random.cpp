@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Victims depend only on the seed and the shape of the array: xorshift64* (Vigna, ACM TOMS 42(4), 2016), one
-// number per victim.
+// number per victim. The other policies that draw random numbers use SplitMix64 (parts/split_mix.hpp).
 #include "farfault/parts/replacement.hpp"
 
 namespace farfault::replacements {
@@ -32,7 +32,7 @@ class Random final : public Replacement {
 }  // namespace
 
 void random(PolicyList<Replacement>& list) {
-  list.add<Random>("random", "random entry, by a seeded sequence");
+  list.add<Random>("random", "random entry, by the sequence xorshift64* of a seed");
 }
 
 }  // namespace farfault::replacements

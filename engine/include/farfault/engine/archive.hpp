@@ -10,9 +10,9 @@
 // - Fixed<T>, a member that never changes, such as parameters, and Remembered<T>, a value that can be
 //   recomputed: listed, but neither saved nor hashed.
 // The list must be complete: the sizes of the members (and of a pointer, in a class with virtual functions)
-// must add up to that of the object, so the class must have no padding (fill it with members). Any other
-// type, or a forgotten member, does not compile. The byte stream has no padding and is the same on every
-// machine of one endianness.
+// must add up to that of the object, so the class must have no padding. Any other type, a forgotten member or
+// padding does not compile; the error names the class and the member (member_list.hpp). The byte stream has
+// no padding and is the same on every machine of one endianness.
 #pragma once
 
 #include <array>
@@ -28,6 +28,7 @@
 
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/event.hpp"
+#include "farfault/engine/member_list.hpp"
 
 namespace farfault {
 
@@ -121,22 +122,6 @@ struct IsOptional : std::false_type {};
 template <class T>
 struct IsOptional<std::optional<T>> : std::true_type {};
 
-template <class T>
-concept HasMembers = requires(T& t) {
-  t.members();
-};
-
-template <class T>
-struct SizeOfMembers;
-template <class... M>
-struct SizeOfMembers<std::tuple<M&...>> {
-  static constexpr std::size_t value = (sizeof(M) + ... + 0);
-};
-template <HasMembers T>
-inline constexpr bool lists_all_members = SizeOfMembers<decltype(std::declval<T&>().members())>::value +
-                                              (std::is_polymorphic_v<T> ? sizeof(void*) : 0) ==
-                                          sizeof(T);
-
 }  // namespace detail
 
 class Archive;
@@ -199,11 +184,9 @@ class Archive {
     } else if constexpr (requires { t.archive(*this); }) {
       t.archive(*this);
     } else if constexpr (detail::HasMembers<T>) {
-      static_assert(
-          detail::lists_all_members<T>,
-          "members() omits a member (a constant one is a Fixed<T>), or the class has padding: fill it with "
-          "members");
-      std::apply([&](auto&... members) { (one(members), ...); }, t.members());
+      detail::check_members<T>();
+      if constexpr (!detail::lists_constant<T>)
+        std::apply([&](auto&... members) { (one(members), ...); }, t.members());
     } else {
       static_assert(std::is_aggregate_v<T>, "this state cannot be saved: add members() to its type");
       detail::with_members(t, [&](auto&... members) { (one(members), ...); });

@@ -4,8 +4,8 @@
 // - Guarantees: every key of every file is bound to exactly one declared parameter, or is a mistake that
 //   names the file, the line, the key and the nearest known name. A later layer overrides an earlier one
 //   (included files in order, then the including file, then --set). The resolved text lists every declared
-//   parameter in use, defaults included, and reads back to the same configuration. The interface has no TOML
-//   types.
+//   parameter in use, defaults included and shorthands excluded, and reads back to the same configuration.
+//   The interface has no TOML types.
 // - Notation: tables are joined by dots ("gpu.l2_tlb.entries"). An array of tables [[link]] becomes the
 //   tables link.0, link.1, ... and, like any array, replaces the one of an earlier layer as a whole.
 // - Limits: files of 16 MiB, includes and tables 16 deep, each file included once.
@@ -153,8 +153,10 @@ class Config {
   struct Line : Bound {
     std::size_t section;  // an index into sections_
     std::string text;
+    bool shorthand = false;
     bool excluded = false;
     bool for_good = false;
+    bool is_in_use() const { return !excluded && !shorthand; }
     std::vector<Condition> only_when = {};
   };
   struct ConfigError {

@@ -11,6 +11,8 @@
 // described Spec instance and must not outlive it.
 // A parameter without effect under some settings declares when it has one (condition.hpp):
 //   t.count("silver", silver, {1, 4096}, "...", "...").only_when(sibling("queues").is(3));
+// A parameter that only sets defaults of other parameters is a shorthand:
+//   t.choice("size", size, {...}, "...", "...").shorthand();
 // Errors: set() throws UserError with the value and the rule; the caller adds file and line. An invalid
 // declaration (a duplicate name, a name below another parameter's, no source, a value of a choice without
 // text, a default outside its range) throws UserError.
@@ -52,10 +54,14 @@ enum class ParamKind {
   count_or_text
 };
 
+// A name and its text.
+using NamedText = std::pair<std::string, std::string>;
+
 // One of the values of a choice.
 struct Choice {
   std::string name;
   std::string text;
+  std::vector<NamedText> statistics = {};  // of a policy: recorded only if it is chosen
 };
 
 struct Param {
@@ -69,6 +75,7 @@ struct Param {
   std::function<std::string()> get;           // the current value as text
   std::vector<Choice> choices = {};           // of a choice, in the order of declaration; else empty
   std::vector<Condition> only_when = {};      // it has an effect if all hold; siblings by their name here
+  bool shorthand = false;                     // its effect is the values of other parameters
 };
 
 std::string_view unit_of(ParamKind kind);  // "count", "time", "bytes", ... as shown to a user
@@ -92,6 +99,9 @@ class ParamTable {
     // They have an effect only if `condition` holds. Otherwise they are read and checked, listed as unused if
     // the user set them, and excluded from the resolved configuration. Several calls: all must hold.
     Declared& only_when(Condition const& condition);
+    // They set defaults of other parameters. They are read and checked, and left out of the resolved
+    // configuration, which has the resulting values.
+    Declared& shorthand();
 
    private:
     friend class ParamTable;
@@ -167,6 +177,7 @@ class ParamTable {
     std::string text;
     std::string prefix;
     std::function<void(ParamTable&)> describe;
+    std::vector<NamedText> statistics = {};
   };
   Declared alternatives(std::string_view name, std::string& chosen, std::vector<Alternative> const& all,
                         std::string_view text, std::string_view source);

@@ -366,9 +366,11 @@ ParamTable::Declared PolicyChoice<I>::describe(ParamTable& t, std::string_view n
           alternatives_->push_back({n, what, m.copy()});
         });
   std::vector<ParamTable::Alternative> described;
-  for (auto& a : *alternatives_)
-    described.push_back(
-        {a.name, a.text, prefix_, [maker = a.maker.get()](ParamTable& table) { maker->describe(table); }});
+  for (auto& a : *alternatives_) {
+    auto const describe_it = [maker = a.maker.get()](ParamTable& table) { maker->describe(table); };
+    auto& alternative = described.emplace_back(ParamTable::Alternative{a.name, a.text, prefix_, describe_it});
+    for (auto const& s : a.maker->stats()) alternative.statistics.emplace_back(s.name, s.text);
+  }
   return t.alternatives(name, chosen_, described, text, source);
 }
 

@@ -12,17 +12,6 @@ namespace {
 
 using Settings = std::map<std::string, std::string>;  // "gpu.l2_tlb.entries" -> "512"
 
-Settings parameters_of(ObjectId file) {
-  Settings settings;
-  for (auto const& line : config_lines_without_file_names(file)) {
-    if (line.parameter.empty()) continue;
-    auto value = line.text.substr(line.text.find(" = ") + 3);
-    if (value.ends_with('\n')) value.pop_back();
-    settings[line.parameter] = std::move(value);
-  }
-  return settings;
-}
-
 std::vector<std::string> input_texts(ObjectId file, char const* path) {
   auto const column = open_dataset(file, path);
   auto const shape = shape_of_dataset(column);
@@ -57,9 +46,20 @@ void compare(Settings const& a, Settings const& b, std::vector<SettingDifference
 
 }  // namespace
 
+std::map<std::string, std::string> settings_of(ObjectId file) {
+  Settings settings;
+  for (auto const& line : config_lines_without_file_names(file)) {
+    if (line.parameter.empty()) continue;
+    auto value = line.text.substr(line.text.find(" = ") + 3);
+    if (value.ends_with('\n')) value.pop_back();
+    settings[line.parameter] = std::move(value);
+  }
+  return settings;
+}
+
 std::vector<SettingDifference> setting_differences(ObjectId a, ObjectId b) {
   std::vector<SettingDifference> found;
-  compare(parameters_of(a), parameters_of(b), found);
+  compare(settings_of(a), settings_of(b), found);
   compare(inputs_of(a), inputs_of(b), found);
   return found;
 }

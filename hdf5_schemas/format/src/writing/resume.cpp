@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "farfault/engine/checkpoint.hpp"
 #include "farfault/engine/files.hpp"
 #include "farfault/results/reading/guard.hpp"
 #include "farfault/results/reading/walk.hpp"
@@ -10,8 +11,8 @@
 namespace farfault::results {
 namespace {
 
-UserError mismatch_error(std::string const& source, std::string const& what) {
-  return UserError("cannot resume from '" + source + "': " + what);
+ResumeError mismatch_error(std::string const& source, std::string const& what) {
+  return ResumeError("cannot resume from '" + source + "': " + what);
 }
 
 struct Part {
@@ -45,6 +46,16 @@ std::vector<Cell> cells(Part const& part, ColumnType type, std::uint64_t row, st
       result.emplace_back(word);
   }
   return result;
+}
+
+// Throws ResumeError if the file is damaged, UserError if it cannot be opened.
+void check_sound(std::string const& source) {
+  try {
+    check_readable(source);
+  } catch (UserError const& e) {
+    if (!why_not_readable(source).empty()) throw;
+    throw ResumeError(e.what());
+  }
 }
 
 }  // namespace
@@ -99,8 +110,11 @@ ResultWriter ResultWriter::resume(std::string path, RunHeader const& header, Pos
   if (is_locked(partial)) throw UserError("cannot write '" + partial + "': another run is writing it");
   auto const source = exists(partial) ? partial : path;
   if (!exists(source))
-    throw UserError("nothing to resume: neither '" + partial + "' nor '" + path + "' exists");
-  check_readable(source);
+    throw ResumeError(
+        "nothing to resume: neither '" + partial + "' nor '" + path +
+        "' exists; a checkpoint continues the result of its run: copy that file here, or start the "
+        "run from the beginning");
+  check_sound(source);
   auto const fresh = partial + ".new";
   std::unique_ptr<Impl> impl;
   auto const discard = [&] {

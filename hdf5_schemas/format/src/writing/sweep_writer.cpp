@@ -39,6 +39,7 @@ void write_columns(ObjectId file, std::string const& name, std::string const& di
           auto const dataset = write_column(group, column.name, values, {"1", column.text});
           set_attribute(dataset, "units", column.unit);
           if (!column.role.empty()) set_attribute(dataset, "role", column.role);
+          if (!column.varies_with.empty()) set_attribute(dataset, "varies_with", column.varies_with);
           if constexpr (std::is_same_v<Value, std::uint64_t>)
             if (std::find(values.begin(), values.end(), kNoFigure) != values.end())
               set_attribute(dataset, "_FillValue", kNoFigure);
@@ -55,10 +56,15 @@ void write_table(ObjectId hdf5, SweepTable const& table) {
   set_attribute(root, "farfault_version", std::string(FARFAULT_VERSION));
   set_attribute(root, "schema_version", kSchemaVersion);
   set_attribute(root, "kind", std::string("sweep"));
+  if (!table.baseline.empty()) set_attribute(root, "baseline", table.baseline);
+  if (!table.mean_over.empty()) set_attribute(root, "mean_over", table.mean_over);
   write_columns(hdf5, "runs", "run", table.runs, "Index of the run, in the order of the study");
   if (!table.spread.empty())
     write_columns(hdf5, "spread", "point", table.spread,
                   "Index of the point; its runs differ only in their seeds");
+  if (!table.means.empty())
+    write_columns(hdf5, "means", "group", table.means,
+                  "Index of the group; its runs differ only in the dimension of the mean and in their seeds");
 }
 
 }  // namespace

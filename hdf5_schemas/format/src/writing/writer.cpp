@@ -14,6 +14,20 @@
 #include "writer_impl.hpp"
 
 namespace farfault::results {
+namespace {
+
+constexpr char const* kComment =
+    "Groups: config (the resolved configuration in TOML, command line, input files), topology (nodes and "
+    "links of "
+    "the machine), timeseries (statistics over simulated time, by kind of component), tables (a row per "
+    "kernel, "
+    "fault batch, migration, link and others), summary (totals of the machine, each GPU and each "
+    "application), "
+    "engine (self-profile of the simulator in wall-clock time; not part of the digest). Simulated times are "
+    "in ps.";
+
+}  // namespace
+
 ResultWriter::Impl::Impl(std::string target, std::string written, RunHeader const& header)
     : path(std::move(target)), partial(std::move(written)), file((quiet(), partial)) {
   for (auto const& group : header.series) {
@@ -26,6 +40,8 @@ ResultWriter::Impl::Impl(std::string target, std::string written, RunHeader cons
     hdf5 = create_file(file, partial);
     auto const root = open_group(hdf5, "/");
     set_attribute(root, "Conventions", std::string("CF-1.10"));
+    set_attribute(root, "title", header.title);
+    set_attribute(root, "comment", std::string(kComment));
     set_attribute(root, "farfault_version", std::string(FARFAULT_VERSION));
     set_attribute(root, "schema_version", kSchemaVersion);
     set_attribute(root, "end_reason", std::string("running"));

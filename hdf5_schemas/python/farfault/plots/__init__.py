@@ -60,7 +60,8 @@ class SweepPlots:
         self._sweep, self.path, self.max_bytes = sweep, sweep.path, sweep.max_bytes
 
     def __call__(self, figure, x=None):
-        """A figure over one parameter (default: the first), a line for each combination of the others.
+        """A figure, or its ratio to the baseline, over one parameter (default: the first), a line for each combination of the
+        others.
 
         Runs that differ only in run.seed form one point: their mean, with bars from the smallest to the largest value.
         """

@@ -1,33 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A figure of the machine over the parameters of a sweep."""
+"""A figure of the machine, or its ratio to the baseline, over the parameters of a sweep."""
 import pandas
 
-from ..errors import ResultError, unknown
+from .. import baselines
+from ..baselines import ERROR, SEED
+from ..errors import ResultError, in_one_line, unknown
 from ..units import TIMES, in_order, time_unit
 from . import drawing
 
-SEED = "run.seed"
 # Maximum lines that are drawn, and maximum labels on the x axis.
 LINES, PLACES = 1000, 100
 
 
 def figure_over_parameters(sweep, figure, x=None):
-    if figure not in sweep.figures:
+    is_ratio = sweep.is_ratio(figure)
+    if figure not in sweep.figures and not is_ratio:
         raise unknown(sweep.path, "figure", figure, sweep.figures)
     if not sweep.parameters:
         raise ResultError(f"{sweep.path}: its runs have no varied parameter")
     x = next((p for p in sweep.parameters if p != SEED), SEED) if x is None else x
-    if x not in sweep.parameters:
+    if x not in [*sweep.parameters, *sweep.settings]:
         raise unknown(sweep.path, "varied parameter", x, sweep.parameters)
     table = sweep.table([figure])
     unit, name = table.attrs["units"][figure], table.attrs["long_name"][figure]
-    table = table[table["state"] == "done"]
-    if len(table) == 0:
-        raise ResultError(f"{sweep.path}: no run has completed")
+    others = baselines.independent(table, [x], [p for p in sweep.dimensions(x) if p not in (x, SEED)])
+    if is_ratio:
+        _check_any(sweep, table, figure)
+    else:
+        table = table[table["state"] == "done"]
+        if len(table) == 0:
+            raise ResultError(f"{sweep.path}: no run has completed")
     if unit in dict(TIMES):
         unit, size = time_unit(table[figure].max())
         table = table.assign(**{figure: table[figure] / size})
-    others = [p for p in sweep.parameters if p not in (x, SEED)]
     drawn, axes = drawing.plt.subplots(figsize=(7, 4), constrained_layout=True)
     place = _x_axis(axes, table[x])
     lines = {}
@@ -36,13 +41,27 @@ def figure_over_parameters(sweep, figure, x=None):
     if len(lines) > LINES:
         raise ResultError(f"{sweep.path}: {figure} over {x} has {len(lines)} lines; at most {LINES} are drawn")
     for values, rows in lines.items():
-        _line(axes, table.iloc[rows], x, figure, place, ", ".join(_named(p, v) for p, v in zip(others, values)))
+        label = ", ".join(_named(p, v) for p, v in zip(others, values) if not (isinstance(v, str) and v == ""))
+        _line(axes, table.iloc[rows], x, figure, place, label, is_ratio)
+    if is_ratio:
+        axes.axhline(1, color="0.4", linewidth=0.8, linestyle="--")
+        if x == sweep.mean_over and not pandas.api.types.is_numeric_dtype(table[x]):
+            _add_means(axes, sweep.geometric_mean(x, figure), figure, len(in_order(table[x])))
+        title = f"{figure} vs. {in_one_line(sweep.baseline)}"
+    else:
+        title = f"{figure}: {name}" if len(name) < 50 else figure
     axes.set_xlabel(drawing.words(x))
-    drawing.count_axis(axes, f"{figure}: {name}" if len(name) < 50 else figure, unit)
+    drawing.count_axis(axes, title, unit)
     axes.grid(alpha=0.3)
     if others:
         drawing.legend(axes)
     return drawn
+
+
+def _check_any(sweep, table, ratio):
+    if table[ratio].isna().all():
+        why = next((r for r in table[ratio + ERROR] if r), "it has no runs")
+        raise ResultError(f"{sweep.path}: no run has a {in_one_line(ratio)}: {in_one_line(why)}")
 
 
 def _x_axis(axes, column):
@@ -62,13 +81,26 @@ def _x_axis(axes, column):
     return {text: place for place, text in enumerate(texts)}.get
 
 
-def _line(axes, rows, x, figure, place, name):
-    grouped = rows.groupby(x, sort=False)[figure].agg(["mean", "min", "max"])
+def _line(axes, rows, x, figure, place, name, is_ratio):
+    """A ratio is drawn only at values of x for which all runs have one; its mean is geometric."""
+    columns = rows.groupby(x, sort=False)[figure]
+    mean = columns.agg(lambda v: baselines.geometric_mean(v) if v.notna().all() else float("nan")) if is_ratio else columns.mean()
+    grouped = pandas.DataFrame({"mean": mean, "min": columns.min(), "max": columns.max()})
     grouped["at"] = [place(v) for v in grouped.index]
     grouped = grouped.sort_values("at")
     spread = [grouped["mean"] - grouped["min"], grouped["max"] - grouped["mean"]]
     axes.errorbar(grouped["at"], grouped["mean"], yerr=spread if (grouped["min"] < grouped["max"]).any() else None,
                   marker="o", capsize=3, label=name)
+
+
+def _add_means(axes, means, ratio, at):
+    """One more place on the x axis for the geometric mean of each line."""
+    ticks, labels = list(axes.get_xticks()), [t.get_text() for t in axes.get_xticklabels()]
+    for container, (_, row) in zip(list(axes.containers), means.iterrows()):
+        spread = [[row[ratio] - row["smallest"]], [row["largest"] - row[ratio]]]
+        axes.errorbar([at], [row[ratio]], yerr=spread if row["smallest"] < row["largest"] else None, marker="o", capsize=3,
+                      color=container[0].get_color())
+    axes.set_xticks([*ticks, at], [*labels, "geometric mean"])
 
 
 def _named(parameter, value):

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registry of workloads by name.
 //
-// Each workload is one file of src/catalogue: a Spec (its parameters with defaults and sources) and a
-// function that builds a Workload from it.
+// Each workload is one file of src/catalogue: a Spec (its parameters with defaults and sources), a function
+// that builds a Workload from it, and its sizes (workload_size.hpp).
 // - Guarantees: all() has a fixed order and never changes. A builder owns its Spec, so a ParamTable filled by
 //   describe() is valid as long as the builder. build() is a pure function of the parameters, the context and
 //   the content of the input files.
@@ -22,6 +22,7 @@
 #include "farfault/engine/units.hpp"
 #include "farfault/protocols/workload.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
+#include "farfault/workloads/workload_size.hpp"
 
 namespace farfault::workloads {
 
@@ -63,6 +64,7 @@ struct WorkloadInfo {
   std::string name;
   std::string text;  // one line
   std::unique_ptr<WorkloadBuilder> (*make)();
+  WorkloadSizes sizes = {};
 };
 
 // The workloads of this project.

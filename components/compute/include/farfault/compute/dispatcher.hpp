@@ -9,7 +9,8 @@
 // - Extra blocks: after all SMs have as many blocks as can issue, a block is assigned to an SM where
 //   gpu.sm.thread_blocks accepts it (thread_blocks.hpp).
 // - Counters: SMs report a kernel's counters with its last block on the SM; the sums are sent to the host
-//   with the kernel's end (kernel_counts.hpp).
+//   with the kernel's end (kernel_counts.hpp). With several GPUs, they are rows of the table kernels_by_gpu
+//   too.
 // - Write-back of L2 caches at the end of a kernel (host.hpp): with one GPU, the dispatcher starts it after
 //   the last block. With several, each dispatcher reports its last block to the host and starts the
 //   write-back when it receives KernelEnd.
@@ -22,6 +23,7 @@
 
 #include "farfault/compute/block_order.hpp"
 #include "farfault/compute/kernel_counts.hpp"
+#include "farfault/compute/kernel_tables.hpp"
 #include "farfault/compute/sm.hpp"
 #include "farfault/compute/sm_use.hpp"
 #include "farfault/engine/component.hpp"
@@ -87,6 +89,7 @@ struct DispatcherState {
   ByApplication<DispatcherStats> stats;
   PolicyArray<BlockOrder> block_orders;  // by stream
   KernelSums counts;
+  std::vector<KernelOnGpu> records;  // until they are written to the table of kernels by GPU
   Policy<ThreadBlocks> thread_blocks;
   ThreadBlocks::Evictions evictions{};  // of the period
   Time period_ends = Time::max();       // max: no block runs
@@ -132,6 +135,7 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   DispatcherState initial() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
+  std::vector<TableInfo> tables() const override;
 
   void on_launch(LaunchKernel const& m, Cx& cx) const;
   void on_counts(KernelCounts const& m, Cx& cx) const;
@@ -146,6 +150,8 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   static std::string why_not(KernelShape const& shape, SmParams const& sm, std::uint32_t warp_width);
 
  private:
+  void take_rows(DispatcherState& s, TableRows& rows) const override;
+  bool has_table() const { return spec().gpus > 1; }
   SmUse need(std::uint32_t kernel) const {
     return SmUse::of(spec().applications->kernel(kernel).shape(), spec().warp_width);
   }
@@ -168,7 +174,10 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   // Enables all SMs until the period ends if only disabled SMs have blocks.
   void run_all_if_others_are_idle(Cx& cx) const;
   void control_sms(Cx& cx) const;
-  void notify_host(std::uint32_t kernel, Cx& cx) const;
+  // Called when the GPU has finished its blocks of the stream's kernel.
+  void end_kernel(std::uint32_t stream, Cx& cx) const;
+  // Reports the counts of the kernel since the last report, and returns them.
+  SmStats notify_host(std::uint32_t kernel, Cx& cx) const;
 
   // By application: its SMs, and this GPU's number among its GPUs.
   std::vector<std::vector<std::uint32_t>> sms_;

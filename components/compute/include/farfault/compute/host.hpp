@@ -166,7 +166,6 @@ class Host final : public Component<HostSpec, HostState> {
 
  private:
   void take_rows(HostState& s, TableRows& rows) const override;
-  bool rows_name_applications() const;
   bool has(bool (Operation::*is)() const) const;
   bool has_runs_table() const;
   TableInfo outstanding_table() const;  // the last one

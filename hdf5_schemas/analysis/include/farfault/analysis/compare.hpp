@@ -3,8 +3,8 @@
 //
 // Guarantees and errors: as in reader.hpp; any files may be given.
 // Limits: a "<path>.partial" of an incomplete run is compared by its summary as far as it has one.
-// Cost: reads the summaries; reads whole files only for two runs whose summaries agree and whose digests
-// differ.
+// Cost: reads the summaries, and the tables of kernels of different runs; reads whole files only for two runs
+// whose summaries agree and whose digests differ.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,16 @@ struct ComparedRun {
   std::string digest;  // empty if the run is incomplete
   std::string end_reason;
   std::string farfault_version;
-  std::string commit;  // of the program that wrote it; empty: not recorded
-  bool equal = false;  // results equal to the first run's; parameters may differ
+  std::string commit;     // of the program that wrote it; empty: not recorded
+  bool equal = false;     // results equal to the first run's; parameters may differ
+  std::string name = {};  // set by a caller that has names for runs, such as points of a sweep
 };
 
 // A parameter, or the content of an input file, that differs between runs. "none": the run does not have it.
 struct ComparedSetting {
   std::string name;
   std::vector<std::string> values;  // by run
+  bool is_implied = false;          // set by such a caller: the value follows from the name
   bool in_all() const;              // false: only some runs have it, so it follows from another setting
 };
 
@@ -42,12 +44,15 @@ struct ComparedFigure {
   // (v + 10 * sqrt(v)), so that small counts weigh less. Times are in us, sizes in units of 64 bytes. A
   // figure that the first run does not have has effect 0.
   double effect = 0;
+  // Contribution to the change of the machine's end, in ps, as in explain_pair.hpp; of the run with the
+  // largest one. nullopt: unknown.
+  std::optional<std::int64_t> end_ps;
 };
 
 struct RunsCompared {
   std::vector<ComparedRun> runs;
   std::vector<ComparedSetting> settings;  // first the settings that all runs have; each part by name
-  std::vector<ComparedFigure> figures;    // largest effect first
+  std::vector<ComparedFigure> figures;    // largest contribution to the end first, then largest effect
   std::uint64_t figures_in_all = 0;       // number of figures, including equal ones
   bool all_equal() const;
 };

@@ -4,6 +4,8 @@
 //
 // - Resources: components with a busy time (statistics busy_time, walker_busy_time) and bounded buffers
 //   (stall statistics: MSHRs, link credits, fault buffers). The busiest instance represents its kind.
+// - Throughput: bytes of the whole run divided by its time; the peak is that of the configuration or of the
+// link.
 // - Limits: kMaxKernels, kMaxOutstanding.
 // - Errors: UserError, one sentence, for a file that is not a result or has no summary yet. Untrusted files:
 //   reader.hpp.
@@ -23,16 +25,31 @@ struct TimePart {
 };
 
 struct Resource {
-  std::string what;               // "GMMU page walkers"
-  std::string name;               // the busiest instance: "gpu0.gmmu", "gpu0 to switch0"
-  std::uint64_t alike = 0;        // number of instances
-  std::string full;               // bounded buffers only: predicate for "no space left"
-  double busy = 0;                // share of the run in which it worked, or was full
-  double average = 0;             // mean of `busy` over all instances
-  double waited = 0;              // share of access time in the stages that lead to it; shares overlap
-  double weight = 0;              // busy * waited
-  std::vector<double> over_time;  // utilization in twentieths of the run; empty: unknown
-  std::string over_time_of;       // owner of over_time, if not this resource
+  std::string what;                      // "GMMU page walkers"
+  std::string name;                      // the busiest instance: "gpu0.gmmu", "gpu0 to switch0"
+  std::uint64_t alike = 0;               // number of instances
+  std::string full;                      // bounded buffers only: predicate for "no space left"
+  double busy = 0;                       // share of the run in which it worked, or was full
+  double average = 0;                    // mean of `busy` over all instances
+  double waited = 0;                     // share of access time in the stages that lead to it; shares overlap
+  double weight = 0;                     // busy * waited
+  std::vector<double> over_time;         // utilization in twentieths of the run; empty: unknown
+  std::string over_time_of;              // owner of over_time, if not this resource
+  std::vector<std::string> stages = {};  // in which accesses wait for it: "sm_time_in_dram"
+};
+
+// Data rate of all instances of a resource, averaged over the run, and their peak.
+struct Throughput {
+  std::string what;          // "DRAM", "L2 cache", "nvlink links"
+  std::string instances;     // "channels", "slices", "directions"
+  std::uint64_t alike = 0;   // number of instances
+  std::uint64_t bytes = 0;   // in the whole run
+  double rate = 0;           // bytes per second
+  double peak = 0;           // bytes per second, of all instances
+  std::string busiest = {};  // the instance with the largest share of its peak
+  double share_of_busiest = 0;
+
+  double share() const { return peak == 0 ? 0.0 : rate / peak; }
 };
 
 // An operation that was incomplete at the end of the run.
@@ -81,7 +98,9 @@ struct Explanation {
   std::vector<Outstanding> outstanding;      // these operations, by stream, at most kMaxOutstanding
   std::uint64_t kernel_names = 0;            // number of names of completed kernels
   std::vector<KernelTime> kernels;           // the longest first, at most kMaxKernels
-  std::vector<Resource> resources;           // the heaviest first; only with a weight above 0
+  // The bottleneck first, then the largest `waited`; only with a weight above 0.
+  std::vector<Resource> resources;
+  std::vector<Throughput> throughputs;  // of resources that transferred data, from memory to links
   RankUse ranks;
 };
 

@@ -40,6 +40,7 @@ struct LinkRow {
 };
 
 struct RunHeader {
+  std::string title = "Farfault run";  // attribute of the root
   std::string resolved_config;
   std::string command_line;
   std::uint64_t seed = 0;

@@ -8,8 +8,8 @@
 // - Equal calls produce equal bytes: no timestamps, no addresses, no order except the order of calls.
 // - A failed write (a full disk) throws one RunError. Every later call except the destructor throws it again,
 //   and "<path>.partial" keeps its last flush.
-// - Errors: UserError at construction if the path is not writable, another run is writing it, or (resume) the
-//   earlier file does not fit; RunError afterwards.
+// - Errors: UserError at construction if the path is not writable or another run is writing it; ResumeError
+//   (resume) if the earlier file is missing, damaged or does not fit; RunError afterwards.
 // - Not thread-safe. With several ranks, only rank 0 has a writer.
 #pragma once
 

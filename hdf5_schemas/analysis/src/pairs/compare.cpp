@@ -7,41 +7,19 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
+#include "end_contributions.hpp"
 #include "farfault/analysis/csv.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/results/reader.hpp"
 #include "farfault/results/reading/guard.hpp"
-#include "farfault/results/reading/settings.hpp"
-#include "farfault/results/reading/walk.hpp"
+#include "pair_settings.hpp"
 #include "result_file.hpp"
+#include "settings_between.hpp"
 
 namespace farfault::analysis {
 namespace {
-
-std::vector<SettingDifference> settings_between(std::string const& a, std::string const& b) {
-  Pack pack(read_guarded(
-      a,
-      [&](ObjectId file_a) {
-        check_is_result(file_a);
-        auto const file_b = open_to_read(b, "cannot open the other file");
-        check_is_result(file_b);
-        Pack answer;
-        for (auto const& s : setting_differences(file_a, file_b)) {
-          answer.put(1);
-          for (auto const* field : {&s.name, &s.a, &s.b}) answer.put(one_line(*field));
-        }
-        answer.put(std::uint64_t{0});
-        return answer.take();
-      },
-      b));
-  std::vector<SettingDifference> all;
-  while (pack.number() != 0) {
-    auto& s = all.emplace_back();
-    for (auto* field : {&s.name, &s.a, &s.b}) *field = pack.text();
-  }
-  return all;
-}
 
 std::vector<ComparedSetting> settings_of(std::vector<std::string> const& paths) {
   std::map<std::string, std::vector<std::string>> by_name;
@@ -81,10 +59,55 @@ std::vector<ComparedFigure> figures_of(std::vector<ResultSummary> const& runs) {
       auto const [at, is_new] = known.try_emplace({row.scope, row.name, row.metric}, all.size());
       if (is_new)
         all.push_back({row.scope, row.name, row.metric, row.unit, row.text,
-                       std::vector<std::optional<std::uint64_t>>(runs.size()), 0});
+                       std::vector<std::optional<std::uint64_t>>(runs.size()), 0, std::nullopt});
       all[at->second].values[i] = row.value;
     }
   return all;
+}
+
+// The settings in which a run differs from the first one.
+std::vector<PairSetting> settings_of_run(RunsCompared const& c, std::size_t run) {
+  std::vector<PairSetting> settings;
+  for (auto const& s : c.settings)
+    if (s.values[run] != s.values[0])
+      settings.push_back(
+          {s.name, s.values[0], s.values[run], s.values[0] == "none" || s.values[run] == "none"});
+  return settings;
+}
+
+std::optional<RunFigures> figures_if_explained(std::string const& path) {
+  try {
+    return read_figures(path);
+  } catch (UserError const&) {
+    return std::nullopt;  // of an earlier version, or incomplete
+  }
+}
+
+// Sets the contributions of figures of the machine, each of the run with the largest one.
+void add_contributions(RunsCompared& c) {
+  auto const reference = figures_if_explained(c.runs[0].path);
+  if (!reference) return;
+  for (std::size_t run = 1; run < c.runs.size(); ++run) {
+    if (c.runs[run].equal) continue;
+    auto other = figures_if_explained(c.runs[run].path);
+    if (!other) continue;
+    auto const pair = model_pair(*reference, std::move(*other), limits_differ(settings_of_run(c, run)));
+    auto const contributions = end_contributions(pair);
+    for (auto& f : c.figures) {
+      auto const found = contributions.find(f.metric);
+      if (f.scope != "machine" || found == contributions.end()) continue;
+      if (!f.end_ps || Amount(*f.end_ps).size() < Amount(found->second).size()) f.end_ps = found->second;
+    }
+  }
+}
+
+// By contribution, the end itself before others with the whole of it, then by effect.
+bool precedes(ComparedFigure const& a, ComparedFigure const& b) {
+  auto const key = [](ComparedFigure const& f) {
+    return std::tuple(Amount(f.end_ps.value_or(0)).size(), f.scope == "machine" && f.metric == "end",
+                      f.effect);
+  };
+  return key(a) > key(b);
 }
 
 }  // namespace
@@ -125,15 +148,17 @@ RunsCompared compare(std::vector<std::string> const& paths) {
         if (v) f.effect = std::max(f.effect, effect_of(*f.values[0], *v, f.unit));
     c.figures.push_back(std::move(f));
   }
-  std::ranges::stable_sort(c.figures, [](auto const& a, auto const& b) { return a.effect > b.effect; });
+  add_contributions(c);
+  std::ranges::stable_sort(c.figures, precedes);
   return c;
 }
 
 std::string to_json(RunsCompared const& c) {
-  using Json = nlohmann::ordered_json;
-  Json runs = Json::array(), settings = Json::array(), figures = Json::array();
+  using Ordered = nlohmann::ordered_json;
+  Ordered runs = Ordered::array(), settings = Ordered::array(), figures = Ordered::array();
   for (auto const& r : c.runs)
     runs.push_back({{"path", r.path},
+                    {"name", r.name},
                     {"result_digest", r.digest},
                     {"end_reason", r.end_reason},
                     {"farfault_version", r.farfault_version},
@@ -141,19 +166,20 @@ std::string to_json(RunsCompared const& c) {
                     {"equal", r.equal}});
   for (auto const& s : c.settings) settings.push_back({{"name", s.name}, {"values", s.values}});
   for (auto const& f : c.figures) {
-    Json values = Json::array();
-    for (auto const& v : f.values) values.push_back(v ? Json(*v) : Json());
+    Ordered values = Ordered::array();
+    for (auto const& v : f.values) values.push_back(v ? Ordered(*v) : Ordered());
     figures.push_back({{"scope", f.scope},
                        {"name", f.name},
                        {"metric", f.metric},
                        {"units", f.unit},
                        {"long_name", f.text},
                        {"values", values},
-                       {"effect", f.effect}});
+                       {"effect", f.effect},
+                       {"end_ps", f.end_ps ? Ordered(*f.end_ps) : Ordered()}});
   }
-  Json const all = {{"kind", "comparison"}, {"runs", runs},       {"equal", c.all_equal()},
-                    {"settings", settings}, {"figures", figures}, {"figures_in_all", c.figures_in_all}};
-  return all.dump(-1, ' ', true, Json::error_handler_t::replace);
+  Ordered const all = {{"kind", "comparison"}, {"runs", runs},       {"equal", c.all_equal()},
+                       {"settings", settings}, {"figures", figures}, {"figures_in_all", c.figures_in_all}};
+  return all.dump(-1, ' ', true, Ordered::error_handler_t::replace);
 }
 
 std::string to_csv(RunsCompared const& c) {

@@ -198,7 +198,8 @@ class Reader {
   }
 
   void read_sweep(toml::table const& sweep) {
-    check_names(sweep, "sweep.", {"output", "grid", "list", "random", "seeds", "slurm"});
+    check_names(sweep, "sweep.",
+                {"output", "baseline", "mean_over", "grid", "list", "random", "seeds", "slurm"});
     auto const output = sweep.get("output");
     study_.output = output == nullptr
                         ? fs::path(study_.path).stem().string()
@@ -213,6 +214,11 @@ class Reader {
     }
     if (auto const* random = sweep.get("random")) read_random(table(*random, "sweep.random"));
     if (auto const* seeds = sweep.get("seeds")) read_seeds(*seeds);
+    if (auto const* baseline = sweep.get("baseline")) read_baseline(*baseline);
+    if (auto const* over = sweep.get("mean_over")) {
+      study_.mean_over = text(*over, "sweep.mean_over");
+      study_.mean_over_line = line_of(*over);
+    }
     if (auto const* slurm = sweep.get("slurm")) read_slurm(table(*slurm, "sweep.slurm"));
   }
 
@@ -340,6 +346,21 @@ class Reader {
     }
     auto const n = count(node, "sweep.seeds", 1, kMaxSamples);
     for (std::uint64_t seed = 1; seed <= n; ++seed) study_.seeds.push_back(seed);
+  }
+
+  void read_baseline(toml::node const& node) {
+    study_.baseline_line = line_of(node);
+    if (node.is_string()) {
+      auto const name = text(node, "sweep.baseline");
+      study_.baseline.push_back({kNameKey, {toml_text(node), name, ValueKind::text}, line_of(node)});
+      return;
+    }
+    auto const* keys = node.as_table();
+    if (keys == nullptr || keys->empty())
+      refuse(line_of(node),
+             "sweep.baseline must be the name of a point in quotes, or keys and values such as "
+             "{ gpu.router.policy = \"distributed\" }");
+    for (auto const& [key, leaf] : leaves(*keys)) study_.baseline.push_back(setting(key, *leaf));
   }
 
   void read_slurm(toml::table const& slurm) {

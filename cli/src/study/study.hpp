@@ -67,6 +67,9 @@ struct Study {
   std::uint64_t random_seed = 1;
   std::vector<std::uint64_t> seeds;  // seeds of the runs; empty: no sweep over seeds
   int seeds_line = 0;
+  std::vector<StudySetting> baseline;  // the runs to compare with; key kNameKey: a point; empty: none
+  std::string mean_over;               // dimension of the mean speedups; empty: none
+  int baseline_line = 0, mean_over_line = 0;
   std::uint64_t slurm_parts = 0;  // tasks of the array job; 0: chosen by the number of runs
   std::vector<std::string> slurm_options;
 };
@@ -75,6 +78,7 @@ inline constexpr char const* kSeedKey = "run.seed";
 // Varies like a parameter: the configuration of a run, a file relative to the study's folder, or the name of
 // a preset.
 inline constexpr char const* kBaseKey = "base";
+inline constexpr char const* kNameKey = "name";  // of a point of the list
 
 Study read_study(std::string const& path);
 

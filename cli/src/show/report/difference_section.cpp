@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "difference_section.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "farfault/analysis/explain_pair.hpp"
+#include "farfault/engine/error.hpp"
+#include "html.hpp"
+#include "show/pair_phrases.hpp"
+
+namespace farfault::cli {
+namespace {
+
+using analysis::PairExplanation;
+
+constexpr std::size_t kDifferenceRows = 12;  // of a table
+
+// Time in A and B, the change, its share, and the share's size as a bar.
+std::vector<std::string> change_cells(PairExplanation const& e, std::string const& name, double a, double b,
+                                      std::int64_t ps) {
+  auto const share =
+      e.change_ps == 0 ? 0.0 : std::abs(static_cast<double>(ps) / static_cast<double>(e.change_ps));
+  return {shown(name),
+          figure_text(a, "ps"),
+          figure_text(b, "ps"),
+          signed_time(ps),
+          share_of_change(ps, e.change_ps),
+          fmt::format("{:.4f}", share)};
+}
+
+std::string parts_of_end(PairExplanation const& e) {
+  HtmlTable table({"time of the run", "#A", "#B", "#change", "#share", "|"});
+  for (std::size_t i = 0; i < std::min(e.parts.size(), kDifferenceRows); ++i) {
+    auto const& p = e.parts[i];
+    if (p.ps != 0)
+      table.add(change_cells(e, p.what, static_cast<double>(p.a_ps), static_cast<double>(p.b_ps), p.ps));
+  }
+  return table.empty() ? "" : table.text();
+}
+
+std::string causes_table(PairExplanation const& e) {
+  HtmlTable table({"cause", "#A", "#B", "", "#change", "#share", "differing parameters"});
+  for (std::size_t i = 0; i < std::min(e.causes.size(), kDifferenceRows); ++i) {
+    auto const& c = e.causes[i];
+    table.add({shown(c.what), figure_text(c.figure.a, c.unit), figure_text(c.figure.b, c.unit), c.per,
+               signed_time(c.ps), share_of_change(c.ps, e.change_ps), differing_text(e, c.settings)});
+  }
+  return table.empty() ? "" : table.text();
+}
+
+std::string stages_of_pair(PairExplanation const& e) {
+  HtmlTable table({"access time by stage, per access", "#A", "#B", "#change", "#share", "|"});
+  for (auto const& s : e.stages)
+    if (s.per_access.a != 0 || s.per_access.b != 0)
+      table.add(change_cells(e, s.what, s.per_access.a, s.per_access.b, s.ps));
+  return table.empty() ? "" : table.text();
+}
+
+std::string sms_of_pair(PairExplanation const& e) {
+  HtmlTable table({"SM activity, per SM", "#A", "#B", "#change", "#share", "|"});
+  for (auto const& s : e.sms)
+    if (s.per_sm.a != 0 || s.per_sm.b != 0) table.add(change_cells(e, s.what, s.per_sm.a, s.per_sm.b, s.ps));
+  return table.empty() ? "" : table.text();
+}
+
+std::string resources_of_pair(PairExplanation const& e) {
+  HtmlTable table({"resource", "busiest in B", "#busy in A", "#busy in B", "effect on the end"});
+  for (std::size_t i = 0; i < std::min(e.resources.size(), kDifferenceRows); ++i) {
+    auto const& r = e.resources[i];
+    table.add({r.what, shown(r.b_name), figure_text(r.busy.a, "ratio"), figure_text(r.busy.b, "ratio"),
+               r.matters ? "yes" : "no"});
+  }
+  return table.empty() ? "" : table.text();
+}
+
+std::string without_effect(PairExplanation const& e) {
+  HtmlTable table({"changed without effect on the end", "#A", "#B", "#change of the end"});
+  for (std::size_t i = 0; i < std::min(e.idle.size(), kDifferenceRows); ++i) {
+    auto const& c = e.idle[i];
+    table.add({c.what, figure_text(c.figure.a, c.unit), figure_text(c.figure.b, c.unit), signed_time(c.ps)});
+  }
+  return table.empty() ? "" : table.text();
+}
+
+std::string sentence(std::string const& text) {
+  return text.empty() ? "" : "<p>" + escaped(text) + ".</p>\n";
+}
+
+std::string content_of(PairExplanation const& e) {
+  auto html = "<p class=\"verdict\">" + escaped(verdict_of(e)) + ".</p>\n" + sentence(e.caveat);
+  if (!e.not_split.empty()) html += sentence("Time of kernels is not split further: " + e.not_split);
+  if (!e.gpu.empty() && !e.stages.empty())
+    html += sentence("Causes of the time of kernels are modelled from " + e.gpu);
+  html += parts_of_end(e) + causes_table(e);
+  return html + folded("Accesses, SM activity and resources of both runs",
+                       stages_of_pair(e) + sms_of_pair(e) + resources_of_pair(e) + without_effect(e));
+}
+
+}  // namespace
+
+std::string difference_section(std::string const& a, std::string const& b) {
+  std::string content;
+  try {
+    content = content_of(analysis::explain_pair(a, b));
+  } catch (UserError const& why) {
+    content = "<p class=\"verdict\">" + escaped(why.what()) + "</p>\n";
+  }
+  return "<section class=\"difference\">\n<h2>Why B differs from A</h2>\n" + content + "</section>\n";
+}
+
+}  // namespace farfault::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private: which parameters act directly on which cause of a change.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "farfault/analysis/explain_pair.hpp"
+
+namespace farfault::analysis {
+
+// First the settings that both results have; each part by name.
+std::vector<PairSetting> pair_settings(std::string const& a, std::string const& b);
+
+// Indices of the differing settings that act on the cause; all of them if only one choice differs. A setting
+// that follows from another one acts only if no choice does.
+std::vector<std::size_t> settings_of_cause(std::string_view cause, std::vector<PairSetting> const& settings);
+
+// True if a setting differs that limits the outstanding accesses of an SM.
+bool limits_differ(std::vector<PairSetting> const& settings);
+
+// Sets Cause::settings, and groups the causes by them.
+std::vector<CauseGroup> group_causes(std::vector<Cause>& causes, std::vector<PairSetting> const& settings);
+
+// Prefixes of parameters that act on any cause.
+std::vector<std::string_view> acting_prefixes();
+
+}  // namespace farfault::analysis

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The columns of a table that compare its runs with a baseline.
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+#include "farfault/analysis/sweep_ratios.hpp"
+#include "farfault/engine/error.hpp"
+
+namespace farfault::analysis {
+namespace {
+
+using results::SweepColumn;
+using results::SweepTable;
+
+// The mean, its range and its reason, row by row.
+class MeanColumns {
+ public:
+  explicit MeanColumns(SweepFigure const& figure) : figure_(figure) {}
+
+  void add(SweepMean const& mean) {
+    means_.push_back(mean.mean);
+    smallest_.push_back(mean.smallest);
+    largest_.push_back(mean.largest);
+    runs_.push_back(mean.runs);
+    reasons_.push_back(mean.reason);
+  }
+  // `mean`: name of the column of the mean.
+  std::vector<SweepColumn> columns(std::string const& mean, bool with_range, bool with_runs) {
+    std::vector<SweepColumn> all;
+    auto const of = figure_.text + " (geometric mean)";
+    all.push_back({mean, "ratio", "1", of, std::move(means_)});
+    if (with_range) {
+      all.push_back({figure_.name + "_smallest", "ratio", "1", figure_.text + " (minimum over the seeds)",
+                     std::move(smallest_)});
+      all.push_back({figure_.name + "_largest", "ratio", "1", figure_.text + " (maximum over the seeds)",
+                     std::move(largest_)});
+    }
+    all.push_back({figure_.name + "_error", "", "1", "Why the mean is empty", std::move(reasons_)});
+    if (with_runs) all.push_back({"runs", "", "1", "Runs of the mean", std::move(runs_)});
+    return all;
+  }
+
+ private:
+  SweepFigure const& figure_;
+  std::vector<double> means_, smallest_, largest_;
+  std::vector<std::uint64_t> runs_;
+  std::vector<std::string> reasons_;
+};
+
+// Ahead of the figures and of the keys that the name implies.
+void insert(std::vector<SweepColumn>& columns, std::vector<SweepColumn> added) {
+  auto const at = std::ranges::find_if(
+      columns, [](SweepColumn const& c) { return c.role == "figure" || !c.varies_with.empty(); });
+  columns.insert(at, std::move_iterator(added.begin()), std::move_iterator(added.end()));
+}
+
+// These rows of a column.
+SweepColumn picked(SweepColumn const& column, std::vector<std::size_t> const& rows) {
+  SweepColumn part{column.name, column.role, column.unit, column.text, {}};
+  std::visit(
+      [&](auto const& values) {
+        std::decay_t<decltype(values)> own;
+        for (auto const row : rows) own.push_back(values.at(row));
+        part.values = std::move(own);
+      },
+      column.values);
+  return part;
+}
+
+std::string text_of(SweepBaseline const& baseline) {
+  std::string text;
+  for (auto const& [key, value] : baseline.values)
+    text += (text.empty() ? "" : ", ") + one_line(key) + " = " + one_line(value);
+  return text;
+}
+
+void add_to_runs(SweepTable& table, std::vector<std::optional<std::size_t>> const& partners) {
+  std::vector<std::uint64_t> numbers;
+  for (auto const& partner : partners) numbers.push_back(partner ? *partner : results::kNoFigure);
+  insert(table.runs, {{"baseline", "", "1", "Index of the run that is the baseline", std::move(numbers)}});
+  auto speedup = sweep_figure(table, "speedup");
+  insert(table.runs, {{"speedup", "ratio", "1", speedup.text, std::move(speedup.values)},
+                      {"speedup_error", "", "1", "Why the run has no speedup", std::move(speedup.reasons)}});
+}
+
+void add_to_spread(SweepTable& table, SweepFigure const& speedup, std::size_t seeds) {
+  MeanColumns means(speedup);
+  for (std::size_t first = 0; first < speedup.values.size(); first += seeds) {
+    std::vector<std::size_t> runs;
+    for (auto run = first; run < std::min(first + seeds, speedup.values.size()); ++run) runs.push_back(run);
+    means.add(sweep_mean(speedup, runs));
+  }
+  insert(table.spread, means.columns("speedup_mean", true, false));
+}
+
+void add_means(SweepTable& table, SweepFigure const& speedup, std::string const& over) {
+  auto const axes = sweep_axes(table, {over});
+  std::map<std::vector<std::size_t>, std::size_t> numbers;
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t run = 0; run < speedup.values.size(); ++run) {
+    std::vector<std::size_t> values;
+    for (auto const& axis : axes.others) values.push_back(axis.of_run[run]);
+    auto const number = numbers.try_emplace(std::move(values), groups.size()).first->second;
+    if (number == groups.size()) groups.emplace_back();
+    groups[number].push_back(run);
+  }
+  MeanColumns means(speedup);
+  std::vector<std::size_t> firsts;
+  for (auto const& runs : groups) {
+    firsts.push_back(runs.front());
+    means.add(sweep_mean_over(axes.asked.at(0), axes.seed, speedup, runs));
+  }
+  for (auto const& axis : axes.others) {
+    table.means.push_back(picked(*find_column(table.runs, axis.key), firsts));
+  }
+  auto more = means.columns("speedup", axes.seed && axes.seed->values.size() > 1, true);
+  table.means.insert(table.means.end(), std::move_iterator(more.begin()), std::move_iterator(more.end()));
+}
+
+}  // namespace
+
+std::vector<std::optional<std::size_t>> sweep_partners(SweepTable const& table,
+                                                       SweepBaseline const& baseline) {
+  auto const runs = rows_of(table.runs);
+  std::vector<bool> is_baseline(runs, true);
+  bool of_point = false, by_name = false;  // the baseline has keys of the points; or a point
+  auto const is_key = [&](std::string const& key) {
+    return std::ranges::any_of(baseline.values, [&](auto const& value) { return value.first == key; });
+  };
+  for (auto const& [key, value] : baseline.values) {
+    auto const* const column = find_column(table.runs, key);
+    FF_CHECK(column != nullptr, "a key of the baseline that does not vary");
+    of_point = of_point || !column->varies_with.empty();
+    by_name = by_name || key == kSweepName;
+    auto const axis = sweep_axis(*column);
+    std::vector<bool> fits;
+    for (auto const& other : axis.values) fits.push_back(is_same_value(other, value));
+    for (std::size_t run = 0; run < runs; ++run)
+      is_baseline[run] = is_baseline[run] && fits[axis.of_run[run]];
+  }
+  // The values of the other keys, as one text per run.
+  std::vector<std::string> others(runs);
+  for (auto const& column : table.runs) {
+    bool const is_name = column.name == kSweepName;
+    if ((column.role != "parameter" && !is_name) || is_key(column.name)) continue;
+    if (is_name ? of_point : by_name && !column.varies_with.empty()) continue;
+    auto const axis = sweep_axis(column);
+    for (std::size_t run = 0; run < runs; ++run) others[run] += std::to_string(axis.of_run[run]) + " ";
+  }
+  std::unordered_map<std::string, std::size_t> baselines;
+  for (std::size_t run = 0; run < runs; ++run)
+    if (is_baseline[run]) baselines.try_emplace(others[run], run);
+  std::vector<std::optional<std::size_t>> partners(runs);
+  for (std::size_t run = 0; run < runs; ++run)
+    if (auto const found = baselines.find(others[run]); found != baselines.end())
+      partners[run] = found->second;
+  return partners;
+}
+
+void add_ratios(SweepTable& table, SweepBaseline const& baseline, std::size_t seeds) {
+  table.baseline = text_of(baseline);
+  table.mean_over = baseline.mean_over;
+  add_to_runs(table, sweep_partners(table, baseline));
+  auto const speedup = sweep_figure(table, "speedup");
+  if (!table.spread.empty()) add_to_spread(table, speedup, seeds);
+  if (!baseline.mean_over.empty()) add_means(table, speedup, baseline.mean_over);
+}
+
+}  // namespace farfault::analysis

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ratios to the baseline of a sweep, their geometric means, and the keys that vary independently of each other.
+
+An empty value has a reason. If one of the runs of a mean has no value, the mean is empty, with that reason.
+"""
+import numpy
+import pandas
+
+from .errors import in_one_line
+from .units import in_order
+
+SPEEDUP, RATIO, ERROR = "speedup", "_ratio", "_error"
+SEED, NAME = "run.seed", "name"
+
+
+def figure_of(ratio):
+    """The figure that a ratio divides: "end" for "speedup", "iommu_walks" for "iommu_walks_ratio". None for a figure."""
+    if ratio == SPEEDUP:
+        return "end"
+    return ratio.removesuffix(RATIO) if ratio.endswith(RATIO) else None
+
+
+def divided(ratio, values, states, partners, baseline):
+    """The ratio by run (NaN: empty), and why it is empty. partners: row of each run's baseline; -1: none."""
+    name = figure_of(ratio)
+    found = [_ratio_of(run, ratio, name, values, states, partners[run], baseline) for run in range(len(values))]
+    reasons = numpy.array([reason for _, reason in found], dtype=object)
+    return numpy.array([quotient for quotient, _ in found], dtype=float), reasons
+
+
+def _ratio_of(run, ratio, name, values, states, partner, baseline):
+    """The ratio, or NaN and the reason."""
+    why = _why_none(run, name, values, states, f"run {run}")
+    if why:
+        return numpy.nan, why
+    if partner < 0:
+        return numpy.nan, f"no run with {baseline} has the other values of run {run}"
+    who = f"run {run}" if partner == run else f"run {partner}, the baseline of run {run},"
+    why = _why_none(partner, name, values, states, who)
+    if why:
+        return numpy.nan, why
+    for value, of in ((values[run], f"run {run}"), (values[partner], who)):
+        if value == 0:
+            return numpy.nan, f"{name} of {of} is 0"
+    own, base = float(values[run]), float(values[partner])
+    return (base / own if ratio == SPEEDUP else own / base), ""
+
+
+def _why_none(run, name, values, states, who):
+    if states[run] != "done":
+        return f"{who} failed" if states[run] == "failed" else f"{who} is missing"
+    return f"{who} has no figure '{name}'" if pandas.isna(values[run]) else ""
+
+
+def independent(table, asked, keys):
+    """The keys whose values do not follow from the values of `asked` and of the keys before them. Keys that all rows have
+    come first."""
+    kept = []
+    for key in sorted(keys, key=lambda k: bool((table[k] == "").any())):
+        before = [*asked, *kept]
+        values = table.groupby(before, sort=False, dropna=False)[key].nunique(dropna=False) if before else pandas.Series([table[key].nunique(dropna=False)])
+        if (values > 1).any():
+            kept.append(key)
+    return [k for k in keys if k in kept]
+
+
+def geometric_mean(values):
+    values = numpy.asarray(values, dtype=float)
+    return float(values[0] if len(values) == 1 else numpy.exp2(numpy.log2(values).mean()))
+
+
+def means(table, ratio, over, others):
+    """One row per combination of the `others`: the geometric mean of the ratio over the dimension `over`, its range over the
+    seeds, and why it is empty. table: the columns of the dimensions, of the ratio, and of its reasons."""
+    wanted = in_order(table[over])
+    groups = [((), table)] if not others else table.groupby(others if len(others) > 1 else others[0], sort=False, dropna=False)
+    rows = []
+    for values, group in groups:
+        mean, low, high, reason = _mean_of(group, ratio, over, wanted)
+        rows.append([*(values if isinstance(values, tuple) else (values,)), mean, low, high, reason])
+    return pandas.DataFrame(rows, columns=[*others, ratio, "smallest", "largest", "error"])
+
+
+def _mean_of(group, ratio, over, wanted):
+    of_seeds = []
+    for _, runs in group.groupby(SEED, sort=True) if SEED in group and over != SEED else [(None, group)]:
+        present = set(runs[over])
+        lacking = [v for v in wanted if v not in present]
+        reason = f"no run has {in_one_line(over)} = {in_one_line(lacking[0])}" if lacking else next((r for r in runs[ratio + ERROR] if r), "")
+        if reason:
+            return numpy.nan, numpy.nan, numpy.nan, reason
+        of_seeds.append(geometric_mean(runs[ratio]))
+    return geometric_mean(of_seeds), min(of_seeds), max(of_seeds), ""
