@@ -126,11 +126,12 @@ def rebuilt(program, folder):
 
 
 def stopped(program, folder):
-    """A signal ends the study and its runs. Finished runs are kept, and the same command executes the rest."""
-    command = [sys.executable, STUDY / "run", "--parts", "study", "--workloads", "relu,aes", "--placements", "first_touch", "--designs",
-               "distributed", "--footprint", "4MiB", "--program", program.path, "--out", folder, "--jobs", "2"]
-    results = folder / "sweep/runs"
+    """A signal ends the study and its runs. Finished and unfinished runs are kept, and the same command executes the rest."""
     for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
+        out = folder / str(code)
+        command = [sys.executable, STUDY / "run", "--parts", "study", "--workloads", "relu,aes", "--placements", "first_touch", "--designs",
+                   "distributed", "--footprint", "4MiB", "--program", program.path, "--out", out, "--jobs", "2"]
+        results = out / "sweep/runs"
         # A shell's background job ignores SIGINT, and its children inherit that.
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
@@ -140,9 +141,10 @@ def stopped(program, folder):
         check(child.poll() is None, f"{number}: the study ended before the signal")
         child.send_signal(number)
         check(child.wait(60) == code, f"{number}: exit code {child.returncode}")
-        check(len(list(results.glob("*.h5"))) == 1 and not list(results.glob("*.partial")), f"{number}: {list(results.iterdir())}")
-    again = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    check(again.returncode == 0 and "1 completed, 1 cached" in again.stderr, f"again: {again.stderr[-300:]}")
+        kept = sorted(path.suffix for path in results.iterdir())
+        check(kept == [".checkpoint", ".h5", ".partial"], f"{number}: {list(results.iterdir())}")
+        again = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        check(again.returncode == 0 and "1 completed, 1 cached" in again.stderr, f"{number}: again: {again.stderr[-300:]}")
 
 
 def tables(program, folder):

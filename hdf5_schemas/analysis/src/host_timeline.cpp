@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "explain_reading.hpp"
+#include "explain/explain_reading.hpp"
 #include "outstanding.hpp"
 
 namespace farfault::analysis {

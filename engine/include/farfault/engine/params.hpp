@@ -9,13 +9,10 @@
 // binds each member to a name, a range, one line of text and the source of the default ("assumed" if it has
 // none, "simulator setting" for a property of neither hardware nor software). A ParamTable refers to the
 // described Spec instance and must not outlive it.
-// A parameter without effect under some settings declares when it has one (condition.hpp):
-//   t.count("silver", silver, {1, 4096}, "...", "...").only_when(sibling("queues").is(3));
-// A parameter that only sets defaults of other parameters is a shorthand:
-//   t.choice("size", size, {...}, "...", "...").shorthand();
+// - .only_when(sibling("queues").is(3)): the settings under which the parameter has an effect (condition.hpp).
+// - .shorthand(): the parameter only sets defaults of others.
 // Errors: set() throws UserError with the value and the rule; the caller adds file and line. An invalid
-// declaration (a duplicate name, a name below another parameter's, no source, a value of a choice without
-// text, a default outside its range) throws UserError.
+// declaration (duplicate name, no source, a default outside its range, ...) throws UserError.
 #pragma once
 
 #include <cstdint>

@@ -110,10 +110,9 @@ ResultWriter ResultWriter::resume(std::string path, RunHeader const& header, Pos
   if (is_locked(partial)) throw UserError("cannot write '" + partial + "': another run is writing it");
   auto const source = exists(partial) ? partial : path;
   if (!exists(source))
-    throw ResumeError(
-        "nothing to resume: neither '" + partial + "' nor '" + path +
-        "' exists; a checkpoint continues the result of its run: copy that file here, or start the "
-        "run from the beginning");
+    throw ResumeError("nothing to resume: neither '" + partial + "' nor '" + path + "' exists",
+                      "; a checkpoint continues the result of its run: copy that file here, or start the run "
+                      "from the beginning");
   check_sound(source);
   auto const fresh = partial + ".new";
   std::unique_ptr<Impl> impl;
