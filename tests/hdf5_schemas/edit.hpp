@@ -6,6 +6,7 @@
 #include <hdf5.h>
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,12 @@ class Elements {
   // Flips the lowest bit of the first byte of one element; a second call restores it.
   void flip(std::size_t element) {
     bytes_[element * size_] ^= 1;
+    REQUIRE(H5Dwrite(dataset_, type_, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes_.data()) >= 0);
+  }
+  // Sets a 64-bit integer.
+  void set(std::size_t element, std::uint64_t value) {
+    REQUIRE(size_ == 8);
+    std::memcpy(bytes_.data() + element * 8, &value, 8);
     REQUIRE(H5Dwrite(dataset_, type_, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes_.data()) >= 0);
   }
 

@@ -350,10 +350,10 @@ class Residents {
 };
 
 struct SmTimes {
-  static constexpr std::uint32_t kBins = 36;  // in picoseconds: the last one begins at 17 ms
+  using Latencies = Histogram<10, 34>;  // in picoseconds: octaves from 1 ns; the last bin begins at 17 ms
   ByStream<OutstandingAccesses> outstanding;
-  Histogram<kBins> load_latency;  // of loads, from issue to data
-  Histogram<kBins> fault_wait;    // of accesses, from the fault response to the replay of their page
+  Latencies load_latency;  // of loads, from issue to data
+  Latencies fault_wait;    // of accesses, from the fault response to the replay of their page
   SmTime activity{SmActivity::idle};
   Residents residents;
   LoadStoreTime load_store;
