@@ -79,9 +79,10 @@ TEST_CASE("an interval that never doubles") {
 }
 
 TEST_CASE("samples with more values than events, beyond an allowance, double the interval up to 12.8 us") {
-  // 1,500,000 values at first, then 500,000 at each interval.
+  // 1,250,000 values at first, then 625,000, then 100,000 at each interval.
   CHECK(intervals(times({50ns, 256, 100'000}, Time{40us})) ==
-        Intervals{{50, 16}, {100, 6}, {200, 6}, {400, 6}, {800, 6}, {1600, 6}, {3200, 6}});
+        Intervals{
+            {50, 13}, {100, 7}, {200, 2}, {400, 2}, {800, 2}, {1600, 2}, {3200, 2}, {6400, 2}, {12'800, 1}});
   CHECK(intervals(times({50ns, 256, 2'000'000}, Time{200us})) ==
         Intervals{
             {50, 1}, {100, 1}, {200, 1}, {400, 1}, {800, 1}, {1600, 1}, {3200, 1}, {6400, 1}, {12'800, 14}});
@@ -91,14 +92,14 @@ TEST_CASE("the number of values does not lengthen an interval of 10 us or more")
   CHECK(intervals(times({10us, 8, 100'000'000}, Time{200us})) == Intervals{{10'000, 8}, {20'000, 6}});
 }
 
-TEST_CASE("events since the last doubling pay for as many values") {
+TEST_CASE("five events since the last doubling pay for two values") {
   auto const with = [](std::uint64_t per_ns) {
     return intervals(times({50ns, 256, 100'000}, Time{10us},
                            [&](std::int64_t ns) { return per_ns * static_cast<std::uint64_t>(ns); }));
   };
-  // An interval of 50 ns has 100,000 values: with 1,000 events per ns, half of them are paid.
-  CHECK(with(1'000) == Intervals{{50, 31}, {100, 84}});
-  CHECK(with(2'000) == Intervals{{50, 200}});
+  // A sample has 100,000 values; with 1,000 events per ns, an interval of 50 ns pays for 20,000.
+  CHECK(with(1'000) == Intervals{{50, 16}, {100, 11}, {200, 6}, {400, 17}});
+  CHECK(with(2'000) == Intervals{{50, 21}, {100, 32}, {200, 28}});
   CHECK(intervals(times({50ns, 256, 100'000}, Time{15us}, [](std::int64_t ns) {
           return kMany * static_cast<std::uint64_t>(ns);
         })) == Intervals{{50, 256}, {100, 22}});

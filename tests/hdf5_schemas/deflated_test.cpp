@@ -54,7 +54,8 @@ TEST_CASE("zeros take about a thousandth of their size, and less time than other
   // HDF5's readers refuse data that inflates more than 1,100-fold (walk.cpp).
   CHECK(deflated(zeros, 0).size() > zeros.size() / 1100);
   auto const used = sparse(1 << 20, 1 << 12);
-  CHECK(deflated(used, 1 << 12).size() < deflated(sparse(1 << 12, 1 << 12), 1 << 12).size() + (1 << 20) / 700);
+  CHECK(deflated(used, 1 << 12).size() <
+        deflated(sparse(1 << 12, 1 << 12), 1 << 12).size() + (1 << 20) / 700);
 }
 
 }  // namespace deflated_test

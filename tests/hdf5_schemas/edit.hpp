@@ -104,6 +104,11 @@ inline void remove(std::string const& path, std::string const& name) {
   REQUIRE(H5Ldelete(file, name.c_str(), H5P_DEFAULT) >= 0);
 }
 
+inline void rename(std::string const& path, std::string const& from, std::string const& to) {
+  File const file(path);
+  REQUIRE(H5Lmove(file, from.c_str(), file, to.c_str(), H5P_DEFAULT, H5P_DEFAULT) >= 0);
+}
+
 // Truncates a dataset to its first rows.
 inline void shorten(std::string const& path, std::string const& name, std::uint64_t rows) {
   File const file(path);

@@ -252,6 +252,35 @@ TEST_CASE("a result of schema_version 2 is read, and compared with one of today"
   CHECK(analysis::read_live(old, {{"l2_tlb", "hits"}}, 0, 100).points.size() == 10);
 }
 
+TEST_CASE(
+    "a table and statistics of schema_version 2 have the names of today, and count for the digest as "
+    "stored") {
+  Scratch dir;
+  auto const old = dir / "old.h5", today = dir / "today.h5";
+  sample::write(old);
+  sample::write(today);
+  auto const rename = [&](std::string const& given, std::string const& before, std::string const& now) {
+    edit::rename(old, given, before);
+    edit::rename(today, given, now);
+  };
+  rename("/tables/fault_batches", "/tables/under_way", "/tables/outstanding");
+  rename("/timeseries/l2_tlb/hits", "/timeseries/l2_tlb/time_under_way",
+         "/timeseries/l2_tlb/time_outstanding");
+  rename("/summary/machine/instructions", "/summary/machine/sm_blocks_given_way",
+         "/summary/machine/sm_blocks_swapped_out");
+  auto const s = read_summary(old);
+  CHECK(s.tables[1].name == "outstanding");
+  CHECK(s.tables[1].rows == 10);
+  CHECK(s.series[2].metrics == std::vector<std::string>{"latency", "occupancy", "time_outstanding"});
+  CHECK(std::ranges::count(s.summary, "sm_blocks_swapped_out", &SummaryRow::metric) == 1);
+  auto const live = analysis::read_live(old, {{"l2_tlb", "time_outstanding"}}, 0, 100);
+  REQUIRE(live.points.size() == 10);
+  CHECK(live.points[9].totals == std::vector<std::uint64_t>{900 + 901});
+  REQUIRE(diff(old, today).difference);
+  CHECK(diff(old, today).difference->text == "only names, units or descriptions differ");
+  CHECK(result_digest(old) != result_digest(today));
+}
+
 TEST_CASE("a file that HDF5 rejects is rejected with HDF5's reason") {
   Scratch dir;
   sample::write(dir / "a.h5");

@@ -470,7 +470,7 @@ TEST_CASE("report data: the longest kernels are shown with the number of all ker
 TEST_CASE("report data: unfinished operations are listed, up to the limit") {
   Scratch dir;
   auto header = header_of(1);
-  header.tables = {{"under_way",
+  header.tables = {{"outstanding",
                     "Operations.",
                     {{"stream", "count", "Stream.", ColumnType::u64},
                      {"operation", "text", "What.", ColumnType::text},
@@ -485,9 +485,9 @@ TEST_CASE("report data: unfinished operations are listed, up to the limit") {
           0, std::vector<Cell>{i, i == 1 ? "allocate" : "kernel", i == 1 ? "" : "fir", 70 * i, 70 * i + 54});
     writer.finish(ended ? "completed" : "time_limit");
     auto const shown = shown_of(path, {.kernels = 2});
-    CHECK(shown.contains("under_way") == !ended);
+    CHECK(shown.contains("outstanding") == !ended);
     if (ended) continue;
-    CHECK(shown["under_way"] ==
+    CHECK(shown["outstanding"] ==
           Json::array({{{"what", "kernel fir"}, {"name", "fir"}, {"of", ""}, {"stream", 0}, {"started", 0}},
                        {{"what", "buffer allocation"},
                         {"name", "allocate"},

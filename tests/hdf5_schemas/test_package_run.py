@@ -291,6 +291,25 @@ def a_result_of_another_version_is_refused_with_its_version(path):
         assert ff.open(other).seed == 7
 
 
+def a_table_and_statistics_of_schema_version_2_have_the_names_of_today(path):
+    other = copy(path, "renamed.h5")
+    with h5py.File(other, "r+") as f:
+        f.attrs.modify("schema_version", 2)
+        f.move("tables/fault_batches", "tables/under_way")
+        f.move("timeseries/l2_tlb/hits", "timeseries/l2_tlb/time_under_way")
+        f.move("summary/machine/instructions", "summary/machine/sm_blocks_given_way")
+    before, run = ff.open(path), ff.open(other)
+    assert run.tables == ["kernels", "outstanding"]
+    assert run.table("outstanding").equals(before.table("fault_batches"))
+    series = run.timeseries("l2_tlb")
+    assert "time_outstanding" in series and "time_under_way" not in series
+    assert series["time_outstanding"].dims == ("time_ps", "instance")
+    assert (series["time_outstanding"].values == before.timeseries("l2_tlb")["hits"].values).all()
+    assert run.deltas("l2_tlb", "time_outstanding").sizes == before.deltas("l2_tlb", "hits").sizes
+    assert run.figure_names() == ["sm_blocks_swapped_out"] and run.figures(["sm_blocks_swapped_out"]) == {"sm_blocks_swapped_out": 42}
+    assert run.summary()["sm_blocks_swapped_out"].tolist() == [42]
+
+
 TESTS = (it_describes_the_run, a_file_of_an_earlier_version_has_no_title, links_name_the_nodes_at_their_ends,
          series_have_units_and_are_read_when_used,
          tables_and_summaries_are_pandas_tables_with_units, only_requested_columns_are_read, rates_are_differences_over_time,
@@ -302,6 +321,7 @@ TESTS = (it_describes_the_run, a_file_of_an_earlier_version_has_no_title, links_
          a_file_is_open_only_while_it_is_read_or_within_with, a_missing_name_is_refused_with_the_existing_ones,
          another_file_is_refused_in_one_sentence,
          damage_within_a_file_is_refused_in_one_sentence, data_of_another_type_or_shape_is_damage,
+         a_table_and_statistics_of_schema_version_2_have_the_names_of_today,
          a_result_of_another_version_is_refused_with_its_version)
 
 if __name__ == "__main__":

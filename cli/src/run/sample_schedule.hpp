@@ -3,16 +3,18 @@
 //
 // - The interval doubles after `doubling` samples, which bounds their number: about doubling x
 //   log2(simulated time / interval / doubling). 0: it never doubles.
-// - Below 10 us, it also doubles when the samples since the last doubling have more values than the model has
-//   handled events since then, plus an allowance. Sampling, storing and hashing a value takes a twentieth of
-//   the instructions of an event, so samples stay below 5% of the event loop. The allowance is about 130
-//   samples of 4 GPUs with 36 SMs each at the first interval and a third of that at each later one; for 64
-//   GPUs with 108 SMs each, it is 3 samples and then 1.
+// - Below 10 us, it also doubles when samples exceed 5% of the event loop's work. Sampling, storing and
+//   hashing a value takes about an eighth of the instructions of an event: the samples since the last
+//   doubling may have two values for five events, plus an allowance. For 4 GPUs with 36 SMs each, the
+//   allowance is about 108 samples at the first interval, half of that at the second one and 8 at each later
+//   one, so a run of 10 us has 150 samples. For 64 GPUs with 108 SMs each, it is a few samples, then one.
 // - The sequence of events and the number of values are functions of the model. The times are therefore equal
 //   for any number of threads, ranks and partitions, and in a run and its continuation, which restores the
 //   State. The samples of a shorter run are the first ones of a longer run.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "farfault/engine/time.hpp"
@@ -22,7 +24,7 @@ namespace farfault::cli {
 class SampleSchedule {
  public:
   // Values of samples that take as many instructions as an event.
-  static constexpr std::uint64_t kValuesPerEvent = 20;
+  static constexpr std::uint64_t kValuesPerEvent = 8;
 
   struct State {
     Time next{};
@@ -57,14 +59,17 @@ class SampleSchedule {
  private:
   static constexpr Duration kLast = Time::max().time_since_epoch();
   static constexpr Duration kCoarsest = 10us;  // the number of values does not extend longer intervals
-  static constexpr std::uint64_t kFirstValues = 1'500'000, kLaterValues = 500'000;  // allowances
+  static constexpr std::uint64_t kShare = 20;  // samples take 1/20 of the event loop's work
+  // Allowances, by number of doublings; the last one also for more doublings.
+  static constexpr std::array<std::uint64_t, 3> kFreeValues{1'250'000, 625'000, 100'000};
 
   bool doubles(std::uint64_t events) const {
     auto const& s = state_;
     if (doubling_ == 0) return false;
     if (s.taken >= doubling_) return true;
-    auto const allowance = s.doubled == 0 ? kFirstValues : kLaterValues;
-    return s.interval < kCoarsest && s.taken * values_ > allowance + (events - s.events);
+    auto const free = kFreeValues[std::min<std::uint64_t>(s.doubled, kFreeValues.size() - 1)];
+    auto const paid = (events - s.events) * kValuesPerEvent / kShare;
+    return s.interval < kCoarsest && s.taken * values_ > free + paid;
   }
 
   std::uint64_t doubling_;

@@ -95,7 +95,7 @@ class Digest {
 
   void add_group(hid_t group, std::string const& path, int depth) {
     if (depth > kMaxDepth) throw Hdf5Failure("groups are nested too deeply");
-    for (auto const& name : link_names(group)) {
+    for (auto const& name : stored_names(group)) {
       auto const child = path + "/" + name;
       if (child == "/engine" || child == "/config/command_line" || child == "/config/inputs/path") continue;
       auto const object = open_object(group, name);

@@ -4,6 +4,7 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 namespace farfault::results {
@@ -22,6 +23,12 @@ std::vector<hsize_t> chunk_of(std::vector<hsize_t> const& shape, std::size_t val
   }
   chunk[0] = std::clamp<hsize_t>(room, 1, kChunkRows);
   return chunk;
+}
+
+bool all_zero(std::byte const* data, std::size_t bytes) {
+  return std::all_of(data, data + std::min<std::size_t>(bytes, 8),
+                     [](auto b) { return b == std::byte{0}; }) &&
+         (bytes <= 8 || std::memcmp(data, data + 8, bytes - 8) == 0);
 }
 
 }  // namespace
@@ -153,6 +160,9 @@ void RowDataset::write_chunks(std::uint64_t rows, std::byte const* data) {
 
 void RowDataset::write(std::uint64_t rows, std::byte const* data) {
   if (rows == 0) return;
+  // HDF5 reads a chunk that was never written as zeros.
+  if (!grows_ && chunk_ == shape_ && rows == shape_[0] && all_zero(data, rows * row_bytes_))
+    return extend(rows);
   if (!chunk_.empty() && row_bytes_ != 0 && rows_ % chunk_[0] == 0 &&
       (rows % chunk_[0] == 0 || (!grows_ && rows_ + rows == shape_[0])))
     return write_chunks(rows, data);

@@ -4,7 +4,8 @@
 // A growing dataset is chunked, and HDF5 keeps an index of its chunks. Rows are written when they complete a
 // chunk, which is compressed as a whole. The remaining rows wait in memory until write_tail() writes them. A
 // dataset whose rows are all known at creation, as at the end of a short run, is stored like any other
-// dataset and takes 10% of the space; append() its rows in one call.
+// dataset and takes 10% of the space; append() its rows in one call. If it has one chunk of zeros, the chunk
+// is not written.
 #pragma once
 
 #include <hdf5.h>

@@ -274,7 +274,7 @@ struct SmState {
                       "Thread blocks that cannot issue: not started or swapped out", StatKind::level,
                       [](S s) { return std::uint64_t{s.held.waiting()}; }}
             .only_when<&SmSpec::swaps_blocks>(),
-        Stat<SmState>{"blocks_given_way", "count", "Thread blocks swapped out", StatKind::counter,
+        Stat<SmState>{"blocks_swapped_out", "count", "Thread blocks swapped out", StatKind::counter,
                       [](S s) { return s.swap_counts.blocks; }}
             .only_when<&SmSpec::swaps_blocks>(),
         Stat<SmState>{"blocks_saved", "count",
