@@ -133,7 +133,7 @@ function kernelRows(kernels) {
 
 // Unfinished operations: bars up to the end of the run.
 function underWayRows(run) {
-  return (run.under_way || []).map((o) => ({
+  return (run.outstanding || []).map((o) => ({
     label: [o.of, o.stream ? `stream ${o.stream}` : ""].filter(Boolean).join(", ") || "kernels",
     name: o.name,
     from: o.started,

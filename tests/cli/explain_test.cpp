@@ -152,9 +152,9 @@ TEST_CASE("explain: a compute-bound run is bound by its SMs, and SM time and acc
 TEST_CASE("explain: for a stopped run, the unfinished kernel is printed first") {
   auto const path = made("stopped.h5", transpose(1, {}), {"--until", "8us"});
   auto const e = explained(path);
-  REQUIRE(e["under_way"].size() == 1);
-  CHECK(e["under_way"][0]["what"] == "kernel matrix_transpose");
-  CHECK(e["under_way"][0]["started_ps"] == 0);
+  REQUIRE(e["outstanding"].size() == 1);
+  CHECK(e["outstanding"][0]["what"] == "kernel matrix_transpose");
+  CHECK(e["outstanding"][0]["started_ps"] == 0);
   // The kernel was in transit for the launch latency, and then on the GPU until the end.
   REQUIRE(e["gaps"].size() == 1);
   CHECK(e["gaps"][0]["name"] == "launches");
@@ -276,7 +276,7 @@ TEST_CASE("explain: for a stopped run, SM time and access time add up") {
     for (auto const& p : e["sms"]) sms += p["ps"].get<std::uint64_t>();
     for (auto const& p : e["stages"]) {
       stages += p["ps"].get<std::uint64_t>();
-      if (p["name"] == "sm_time_under_way") outstanding = p["ps"].get<std::uint64_t>();
+      if (p["name"] == "sm_time_outstanding") outstanding = p["ps"].get<std::uint64_t>();
     }
     CHECK(sms == e["sm_ps"]);
     CHECK(sms == 16 * ps);

@@ -21,13 +21,35 @@ using farfault::cli::SampleSchedule;
 
 namespace {
 
-// The sample times up to `end`, in nanoseconds.
-std::vector<std::int64_t> times(SampleSchedule const& schedule, Time end) {
+constexpr std::uint64_t kMany = 1'000'000'000'000;  // more events than any number of values
+constexpr std::uint64_t kFew = 100;                 // values per sample, within the allowance
+
+// The sample times up to `end`, in nanoseconds. `events`: handled until a time in nanoseconds.
+template <class Events>
+std::vector<std::int64_t> times(SampleSchedule schedule, Time end, Events events) {
   std::vector<std::int64_t> list;
-  for (auto t = schedule.after(Time{}); t <= end; t = schedule.after(t))
-    list.push_back(picoseconds(t) / 1000);
+  while (schedule.next() <= end) {
+    list.push_back(picoseconds(schedule.next()) / 1000);
+    schedule.advance(events(list.back()));
+  }
   return list;
 }
+std::vector<std::int64_t> times(SampleSchedule const& schedule, Time end) {
+  return times(schedule, end, [](std::int64_t) { return std::uint64_t{0}; });
+}
+
+// The intervals that end at the given times, each with their number.
+std::vector<std::pair<std::int64_t, std::size_t>> intervals(std::vector<std::int64_t> const& ends) {
+  std::vector<std::pair<std::int64_t, std::size_t>> list;
+  std::int64_t before = 0;
+  for (auto const end : ends) {
+    if (list.empty() || list.back().first != end - before) list.emplace_back(end - before, 0);
+    ++list.back().second;
+    before = end;
+  }
+  return list;
+}
+using Intervals = std::vector<std::pair<std::int64_t, std::size_t>>;
 
 std::string output() {
   return (std::filesystem::path(FARFAULT_BINARY_DIR) / "sample_schedule_test.h5").string();
@@ -48,34 +70,86 @@ Called run(std::vector<std::string> const& more) {
 }  // namespace
 
 TEST_CASE("an interval that doubles after four samples") {
-  CHECK(times({10ns, 4}, Time{400ns}) ==
+  CHECK(times({10ns, 4, 1}, Time{400ns}) ==
         std::vector<std::int64_t>{10, 20, 30, 40, 60, 80, 100, 120, 160, 200, 240, 280, 360});
 }
 
 TEST_CASE("an interval that never doubles") {
-  CHECK(times({10ns, 0}, Time{55ns}) == std::vector<std::int64_t>{10, 20, 30, 40, 50});
+  CHECK(times({10ns, 0, 1'000'000}, Time{55ns}) == std::vector<std::int64_t>{10, 20, 30, 40, 50});
 }
 
-TEST_CASE("the next sample depends only on the time, not on earlier samples") {
-  SampleSchedule const schedule{10ns, 4};
-  CHECK(schedule.after(Time{0ns}) == Time{10ns});
-  CHECK(schedule.after(Time{9ns}) == Time{10ns});
-  CHECK(schedule.after(Time{39ns}) == Time{40ns});
-  CHECK(schedule.after(Time{40ns}) == Time{60ns});
-  CHECK(schedule.after(Time{59ns}) == Time{60ns});
-  CHECK(schedule.after(Time{279ns}) == Time{280ns});
-  CHECK(schedule.after(Time{280ns}) == Time{360ns});
+TEST_CASE("samples with more values than events, beyond an allowance, double the interval up to 12.8 us") {
+  // 1,250,000 values at first, then 625,000, then 100,000 at each interval.
+  CHECK(intervals(times({50ns, 256, 100'000}, Time{40us})) ==
+        Intervals{
+            {50, 13}, {100, 7}, {200, 2}, {400, 2}, {800, 2}, {1600, 2}, {3200, 2}, {6400, 2}, {12'800, 1}});
+  CHECK(intervals(times({50ns, 256, 2'000'000}, Time{200us})) ==
+        Intervals{
+            {50, 1}, {100, 1}, {200, 1}, {400, 1}, {800, 1}, {1600, 1}, {3200, 1}, {6400, 1}, {12'800, 14}});
 }
 
-TEST_CASE("100 simulated days take about 30,000 samples, up to the maximum time") {
-  SampleSchedule const schedule{10us, 1024};
+TEST_CASE("the number of values does not lengthen an interval of 10 us or more") {
+  CHECK(intervals(times({10us, 8, 100'000'000}, Time{200us})) == Intervals{{10'000, 8}, {20'000, 6}});
+}
+
+TEST_CASE("five events since the last doubling pay for two values") {
+  auto const with = [](std::uint64_t per_ns) {
+    return intervals(times({50ns, 256, 100'000}, Time{10us},
+                           [&](std::int64_t ns) { return per_ns * static_cast<std::uint64_t>(ns); }));
+  };
+  // A sample has 100,000 values; with 1,000 events per ns, an interval of 50 ns pays for 20,000.
+  CHECK(with(1'000) == Intervals{{50, 16}, {100, 11}, {200, 6}, {400, 17}});
+  CHECK(with(2'000) == Intervals{{50, 21}, {100, 32}, {200, 28}});
+  CHECK(intervals(times({50ns, 256, 100'000}, Time{15us}, [](std::int64_t ns) {
+          return kMany * static_cast<std::uint64_t>(ns);
+        })) == Intervals{{50, 256}, {100, 22}});
+}
+
+TEST_CASE("the samples of a shorter run are the first ones of a longer run") {
+  SampleSchedule const schedule{50ns, 256, 100'000};
+  auto const longer = times(schedule, Time{40us});
+  for (auto const end : {Time{1us}, Time{1500ns}, Time{20us}}) {
+    auto const shorter = times(schedule, end);
+    CHECK(std::equal(shorter.begin(), shorter.end(), longer.begin()));
+  }
+}
+
+TEST_CASE("a schedule continues from any of its states") {
+  auto const events = [](std::uint64_t sample) { return sample * 60'000; };
+  SampleSchedule whole{50ns, 256, 100'000};
+  for (std::uint64_t sample = 1; sample < 200; ++sample) {
+    SampleSchedule continued{50ns, 256, 100'000};
+    continued.restore(whole.state());
+    auto other = whole;
+    for (auto s = sample; s < sample + 50; ++s) {
+      CHECK(continued.next() == other.next());
+      continued.advance(events(s));
+      other.advance(events(s));
+    }
+    whole.advance(events(sample));
+  }
+}
+
+TEST_CASE("a run of 10 us on four GPUs has at least 150 samples") {
+  auto const r = farfault_program({"run", "paper-gmmu-bypass", "--output", output(), "--threads", "1",
+                                   "--progress", "off", "--until", "10us", "--set", "workload.name=stream",
+                                   "--set", "workload.stream.bytes=16KiB"});
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  auto const summary = results::read_summary(output());
+  CHECK(summary.last_time_ps == 10'000'000);
+  for (auto const& series : summary.series) CHECK(series.samples >= 150);
+}
+
+TEST_CASE("100 simulated days take about 10,000 samples, up to the maximum time") {
+  SampleSchedule schedule{50ns, 256, 100};
   Time last{};
   std::uint64_t samples = 0;
-  for (auto t = schedule.after(Time{}); t != Time::max(); t = schedule.after(t), ++samples) last = t;
-  CHECK(samples == 30'389);
-  CHECK(last > Time{Duration{106 * 86'400s}});
-  CHECK(SampleSchedule{3600s, 0}.after(Time::max() - 1s) == Time::max());
-  CHECK(SampleSchedule{3600s, 1'000'000'000}.after(Time{3600s}) == Time{7200s});
+  for (; schedule.next() != Time::max(); schedule.advance(0), ++samples) last = schedule.next();
+  CHECK(samples == 10'063);
+  CHECK(last > Time{Duration{100 * 86'400s}});
+  SampleSchedule hours{3600s, 0, 1};
+  for (int i = 0; i < 3000; ++i) hours.advance(0);
+  CHECK(hours.next() == Time::max());
 }
 
 TEST_CASE("a run is sampled at the scheduled times and at its end") {
@@ -97,9 +171,9 @@ TEST_CASE("a run is sampled at the scheduled times and at its end") {
 
   auto const whole = end(fixed);
   REQUIRE(whole > Time{3us});
-  CHECK(samples() == expected({100ns, 0}, whole));
+  CHECK(samples() == expected({100ns, 0, kFew}, whole));
   CHECK(end(doubling) == whole);
-  CHECK(samples() == expected({100ns, 4}, whole));
+  CHECK(samples() == expected({100ns, 4, kFew}, whole));
   CHECK(end(shorter) == Time{2us});
   // 100, 200, 300, 400, 600, 800, 1000, 1200, 1600, 2000 ns.
   CHECK(samples() == 10);
@@ -120,6 +194,32 @@ TEST_CASE("a resumed run is sampled at the same times as an uninterrupted run") 
   CHECK(results::result_digest(output()) == digest);
 }
 
+TEST_CASE("a run resumed between two doublings has the samples of the uninterrupted run") {
+  // The interval depends on the events of both parts.
+  auto const transpose = [](std::vector<std::string> const& more) {
+    std::vector<std::string> words{"run",        "paper-gmmu-bypass",
+                                   "--output",   output(),
+                                   "--progress", "off",
+                                   "--set",      "workload.name=transpose",
+                                   "--set",      "workload.transpose.width=256",
+                                   "--set",      "workload.transpose.height=256"};
+    words.insert(words.end(), more.begin(), more.end());
+    auto const r = farfault_program(words);
+    CHECK_MESSAGE(r.code == 0, r.err);
+    return results::result_digest(output());
+  };
+  auto const whole = transpose({"--threads", "1"});
+  auto const saved = output() + ".checkpoint";
+  for (auto const* every : {"5us", "12us", "20us"}) {
+    CAPTURE(every);
+    std::filesystem::remove(saved);
+    CHECK(transpose({"--threads", "2", "--checkpoint", saved, "--checkpoint-every", every}) == whole);
+    REQUIRE(std::filesystem::exists(saved));
+    CHECK(transpose({"--threads", "2", "--checkpoint", saved, "--checkpoint-every", every, "--resume",
+                     saved}) == whole);
+  }
+}
+
 TEST_CASE("the default interval doubles; an interval that is set doubles only on request") {
   auto const resolved = [](std::vector<std::string> const& sets) {
     cli::RunOptions options;
@@ -135,7 +235,7 @@ TEST_CASE("the default interval doubles; an interval that is set doubles only on
     return std::pair(model.run.sample_interval, model.run.sample_doubling);
   };
   using Run = std::pair<Duration, std::uint64_t>;
-  CHECK(resolved({"workload.name=stream"}) == Run{10us, 1024});
+  CHECK(resolved({"workload.name=stream"}) == Run{50ns, 256});
   CHECK(resolved({"workload.name=stream", "run.sample_interval=10us"}) == Run{10us, 0});
   CHECK(resolved({"workload.name=stream", "run.sample_interval=5us", "run.sample_doubling=16"}) ==
         Run{5us, 16});

@@ -224,7 +224,7 @@ TEST_CASE(
   CHECK(gmmu.state().utlbs.outstanding() == 0);
   CHECK(gmmu.state().raw.dropped_pages() == 0);
   // From the fault's arrival to the replay of its page: 300 ns.
-  CHECK(gmmu.state().fault_latency.bins[9] == 1);
+  CHECK(gmmu.state().fault_latency.bins[LatencyHistogram::bin_of(300)] == 1);
   CHECK(std::accumulate(gmmu.state().fault_latency.bins.begin(), gmmu.state().fault_latency.bins.end(),
                         std::uint64_t{0}) == 1);
   CHECK(gmmu.state().read.empty());

@@ -176,7 +176,7 @@ TEST_CASE("host: allocations and frees are sent to the driver in stream order") 
   CHECK(b.host->state().orders.size() == 6);
   std::vector<std::string> names;
   for (auto const& t : b.host->tables()) names.emplace_back(t.name);
-  CHECK(names == std::vector<std::string>{"kernels", "allocations", "under_way"});
+  CHECK(names == std::vector<std::string>{"kernels", "allocations", "outstanding"});
   CHECK(b.host->has_finished(0));
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("host: only unfinished operations have a row when a run is stopped, st
     b.host->final_rows(rows);
     Rows all;
     TableRows::read(rows.bytes(), [&](std::uint32_t, std::uint32_t table, std::vector<Cell> const& cells) {
-      CHECK(b.host->tables()[table].name == "under_way");
+      CHECK(b.host->tables()[table].name == "outstanding");
       CHECK(b.host->tables()[table].columns.size() == cells.size());
       all.push_back(cells);
     });

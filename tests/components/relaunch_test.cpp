@@ -247,7 +247,8 @@ TEST_CASE("relaunch: a program stopped between its allocation and its free does 
   CHECK(b.host.state().stats[0].allocations == 2);
   CHECK(b.host.state().stats[0].frees == 1);
   CHECK(b.host.waiting_for().empty());
-  CHECK(names_of(b.host.tables()) == std::vector<std::string>{"kernels", "allocations", "runs", "under_way"});
+  CHECK(names_of(b.host.tables()) ==
+        std::vector<std::string>{"kernels", "allocations", "runs", "outstanding"});
   CHECK(b.runs() == Runs{"allocates 0: 100 to 130", "long 0: 100 to 134"});
 }
 
@@ -274,8 +275,8 @@ TEST_CASE("relaunch: a single application runs as without relaunch, and its rows
     without.run();
     for (std::uint32_t k = 0; k < 2; ++k) CHECK(with.launches_of(k) == without.launches_of(k));
     CHECK(with.launches_of(0).size() == repeats);
-    CHECK(names_of(with.host.tables()) == std::vector<std::string>{"kernels", "runs", "under_way"});
-    CHECK(names_of(without.host.tables()) == std::vector<std::string>{"kernels", "under_way"});
+    CHECK(names_of(with.host.tables()) == std::vector<std::string>{"kernels", "runs", "outstanding"});
+    CHECK(names_of(without.host.tables()) == std::vector<std::string>{"kernels", "outstanding"});
     auto const runs = with.runs();
     CHECK(runs.size() == repeats);
     CHECK(runs[0] == (repeats == 1 ? " 0: 100 to 114" : "a 0: 100 to 114"));

@@ -225,4 +225,6 @@ one_digest "stream with writes on eight GPUs" "${base[@]}" --set machine.topolog
 one_digest "stream stopped before its end" "${base[@]}" --set workload.name=stream --set workload.stream.bytes=1MiB \
   --set memory.placement=first_touch --set run.sample_interval=700ns \
   --set run.sample_doubling=4 --until 9us
+one_digest "transpose on all SMs, with more samples than are free: their times follow from the events" "${base[@]}" \
+  --set workload.name=transpose --set workload.transpose.width=256 --set workload.transpose.height=256
 finish

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histograms, and table rows in transit.
+// Table rows in transit.
 #include "farfault/engine/table_rows.hpp"
 
 #include <doctest/doctest.h>
@@ -7,25 +7,9 @@
 #include <limits>
 #include <utility>
 
-#include "farfault/engine/histogram.hpp"
-
 namespace table_rows_test {
 
 using namespace farfault;
-
-TEST_CASE("a histogram counts zeros in bin 0, then by powers of two, and larger values in its last bin") {
-  Histogram<6> h;
-  for (std::uint64_t const v : {0U, 1U, 2U, 3U, 4U, 7U, 8U, 15U, 16U, 31U, 32U}) h.add(v);
-  h.add(std::numeric_limits<std::uint64_t>::max());
-  CHECK(h.bins == std::array<std::uint64_t, 6>{1, 1, 2, 2, 2, 4});
-}
-
-TEST_CASE("a latency is counted in whole nanoseconds") {
-  CHECK(nanoseconds_of(Duration{0}) == 0);
-  CHECK(nanoseconds_of(Duration{999}) == 0);
-  CHECK(nanoseconds_of(Duration{1000}) == 1);
-  CHECK(nanoseconds_of(Duration{1'999'999}) == 1999);
-}
 
 TEST_CASE("rows arrive unchanged, with their component and table, numbers and any text") {
   TableRows rows;

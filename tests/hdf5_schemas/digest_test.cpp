@@ -7,6 +7,7 @@
 #include <set>
 
 #include "edit.hpp"
+#include "file/value_hash.hpp"
 #include "sample.hpp"
 #include "sample_digest.hpp"
 #include "scratch.hpp"
@@ -43,6 +44,35 @@ std::size_t count_of(std::string const& path, std::string const& dataset) {
 TEST_CASE("the sample result has its digest with any HDF5 library") {
   Scratch const dir;
   CHECK(sample::write(dir / "a.h5") == sample::kDigest);
+}
+
+TEST_CASE("a result of schema_version 2 has the digest that its program stored") {
+  Scratch const dir;
+  auto const path = dir / "a.h5";
+  sample::write(path);
+  edit::set_number(path, "schema_version", 2);
+  {
+    edit::File const file(path);
+    edit::Elements(file, "/timeseries/l2_tlb/bin").set(3, 4);
+  }
+  CHECK(result_digest(path) == sample::kDigestOfVersion2);
+}
+
+TEST_CASE("the hash of values does not depend on the number of rows per call, and covers their positions") {
+  std::vector<std::uint64_t> const values{1, 0, 1, 0, 7, 0, 7, 0};
+  auto const hash = [](std::vector<std::uint64_t> const& all, std::size_t row, std::uint64_t rows_at_once) {
+    ValueHash h(row);
+    for (std::size_t at = 0; at < all.size(); at += row * rows_at_once) h.add(rows_at_once, all.data() + at);
+    return h.value();
+  };
+  CHECK(hash(values, 2, 1) == hash(values, 2, 4));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    auto other = values;
+    other[i] += 1;
+    CHECK(hash(other, 2, 2) != hash(values, 2, 2));
+  }
+  CHECK(hash({0, 5, 0, 5}, 2, 1) != hash({5, 0, 5, 0}, 2, 1));
+  CHECK(hash({0, 0, 5, 5}, 2, 1) != hash({5, 5, 0, 0}, 2, 1));
 }
 
 TEST_CASE("changing any one element of any dataset changes the digest, except in excluded datasets") {

@@ -6,6 +6,7 @@
 #include <hdf5.h>
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,12 @@ class Elements {
     bytes_[element * size_] ^= 1;
     REQUIRE(H5Dwrite(dataset_, type_, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes_.data()) >= 0);
   }
+  // Sets a 64-bit integer.
+  void set(std::size_t element, std::uint64_t value) {
+    REQUIRE(size_ == 8);
+    std::memcpy(bytes_.data() + element * 8, &value, 8);
+    REQUIRE(H5Dwrite(dataset_, type_, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes_.data()) >= 0);
+  }
 
  private:
   hid_t dataset_, type_ = -1;
@@ -95,6 +102,11 @@ inline void add_group(std::string const& path, std::string const& name) {
 inline void remove(std::string const& path, std::string const& name) {
   File const file(path);
   REQUIRE(H5Ldelete(file, name.c_str(), H5P_DEFAULT) >= 0);
+}
+
+inline void rename(std::string const& path, std::string const& from, std::string const& to) {
+  File const file(path);
+  REQUIRE(H5Lmove(file, from.c_str(), file, to.c_str(), H5P_DEFAULT, H5P_DEFAULT) >= 0);
 }
 
 // Truncates a dataset to its first rows.

@@ -80,7 +80,7 @@ std::string written(std::string const& path, Machine const& m) {
                      {"started", "ps", "Time.", ColumnType::u64},
                      {"finished", "ps", "Time.", ColumnType::u64}}}};
   if (!m.outstanding.empty())
-    header.tables.push_back({"under_way",
+    header.tables.push_back({"outstanding",
                              "Operations.",
                              {{"application", "text", "Of.", ColumnType::text},
                               {"stream", "count", "Stream.", ColumnType::u64},
@@ -310,7 +310,7 @@ TEST_CASE("explain: time without a kernel on a GPU is counted once, for copies b
   CHECK(e.outstanding[1].what == "kernel fir of app");
   CHECK(e.outstanding[1].started_ps == 850'000);
   CHECK(e.outstanding_operations == 2);
-  CHECK(to_json(e).find("\"under_way\":[{\"what\":\"copy to the host of app\",\"started_ps\":400000},") !=
+  CHECK(to_json(e).find("\"outstanding\":[{\"what\":\"copy to the host of app\",\"started_ps\":400000},") !=
         std::string::npos);
   m.outstanding.assign(150, {"kernel", 850'000, 900'000});
   e = explain(written(dir / "d.h5", m));

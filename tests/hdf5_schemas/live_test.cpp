@@ -69,6 +69,22 @@ TEST_CASE("live: a subset of many samples is read, evenly spaced, including the 
   CHECK(numbers(0, 0).empty());
 }
 
+TEST_CASE("live: samples are spread in time, not in number, when intervals grow") {
+  Scratch dir;
+  ResultWriter writer(dir / "a.h5", sample::header());
+  // 8 samples 1 ns apart, 8 samples 2 ns apart, and so on, up to 120 ns.
+  std::int64_t time = 0;
+  for (std::uint64_t s = 0; s < 32; ++s) {
+    time += std::int64_t{1000} << (s / 8);
+    writer.append_sample(Time{Duration{time}}, sample::values(s));
+  }
+  writer.flush();
+  std::vector<std::int64_t> times;
+  for (auto const& p : read_live(dir / "a.h5.partial", kCounters, 0, 8).points) times.push_back(p.time_ps);
+  // At most 8 parts of 14.875 ns.
+  CHECK(times == std::vector<std::int64_t>{14'000, 28'000, 44'000, 56'000, 72'000, 88'000, 104'000, 120'000});
+}
+
 TEST_CASE("live: the start in /engine is returned, also for a completed result") {
   Scratch dir;
   {

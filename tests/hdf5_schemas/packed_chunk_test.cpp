@@ -73,6 +73,50 @@ TEST_CASE("rows of any shape are read back unchanged, with flushes at any time")
     }
 }
 
+TEST_CASE("rows that are all known at creation are read back unchanged, in any number of chunks") {
+  Scratch dir;
+  quiet();
+  Handle const file(H5Fcreate((dir / "a.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), "no file");
+  // One value to 3 MB per row; chunks have at most 1 MiB.
+  std::vector<std::vector<hsize_t>> const shapes{{}, {3}, {144}, {700, 24}, {3, 90'000}, {400'000}};
+  for (auto const& shape : shapes)
+    for (std::uint64_t const rows : {1U, 2U, 40U, 300U})
+      for (std::uint64_t const most : {0U, 200U, 70'000U}) {
+        auto const width = std::accumulate(shape.begin(), shape.end(), hsize_t{1}, std::multiplies<>{});
+        if (rows * width > 2'000'000) continue;
+        auto const name = std::to_string(width) + "_" + std::to_string(rows) + "_" + std::to_string(most);
+        std::vector<std::uint64_t> values(rows * width);
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = most == 0 ? 0 : (i * i) % most;
+        RowDataset dataset(file, name, Element::u64, shape, rows, {"1", "of a test"});
+        dataset.append(rows, values.data());
+        std::vector<std::uint64_t> back(values.size());
+        CAPTURE(name);
+        REQUIRE(H5Dread(dataset.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, back.data()) >= 0);
+        CHECK(back == values);
+      }
+}
+
+TEST_CASE("a dataset of zeros that fits in a chunk stores nothing, and is read back") {
+  Scratch dir;
+  quiet();
+  Handle const file(H5Fcreate((dir / "a.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), "no file");
+  std::vector<std::uint64_t> values(100 * 144);
+  auto const stored = [&](std::string const& name) {
+    RowDataset dataset(file, name, Element::u64, {144}, 100, {"1", "of a test"});
+    dataset.append(100, values.data());
+    std::vector<std::uint64_t> back(values.size(), 1);
+    REQUIRE(H5Dread(dataset.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, back.data()) >= 0);
+    CHECK(back == values);
+    return H5Dget_storage_size(dataset.get());
+  };
+  CHECK(stored("zeros") == 0);
+  for (std::size_t const at : {std::size_t{0}, std::size_t{1}, values.size() - 1}) {
+    values[at] = 1;
+    CHECK(stored(std::to_string(at)) > 0);
+    values[at] = 0;
+  }
+}
+
 TEST_CASE("a chunk equal to the previous one is packed equally, and a different one is not") {
   PackedChunk chunk;
   auto const a = numbered(65536), b = std::vector<std::byte>(65536);

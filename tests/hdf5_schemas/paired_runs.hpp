@@ -97,7 +97,7 @@ inline std::string write(std::string const& path, Run const& run) {
       kernels,
       {"copies", "Copies.", {text("direction"), number("started"), number("finished")}},
       {"allocations", "Allocations.", {text("operation"), number("started"), number("finished")}},
-      {"under_way",
+      {"outstanding",
        "Operations.",
        {number("stream"), text("operation"), text("name"), number("started"), number("reached")}}};
   ResultWriter writer(path, header);

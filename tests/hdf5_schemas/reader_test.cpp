@@ -11,6 +11,8 @@
 #include <tuple>
 
 #include "edit.hpp"
+#include "farfault/analysis/live.hpp"
+#include "farfault/analysis/report.hpp"
 #include "farfault/results/digest.hpp"
 #include "sample.hpp"
 #include "scratch.hpp"
@@ -50,7 +52,7 @@ TEST_CASE("a summary has the content of the file") {
   Scratch dir;
   auto const digest = sample::write(dir / "a.h5");
   auto const s = read_summary(dir / "a.h5");
-  CHECK(s.schema_version == 2);
+  CHECK(s.schema_version == 3);
   CHECK(s.result_digest == digest);
   CHECK(s.end_reason == "completed");
   CHECK(s.seed == 7);
@@ -73,7 +75,7 @@ TEST_CASE("a summary has the content of the file") {
   CHECK(s.summary[0].metric == "faults");
   CHECK(s.summary[0].value == 3);
   auto const json = to_json(s);
-  CHECK(json.starts_with("{\"kind\":\"result\",\"schema_version\":2,"));
+  CHECK(json.starts_with("{\"kind\":\"result\",\"schema_version\":3,"));
   CHECK(json.find("\"result_digest\":\"" + digest + "\"") != std::string::npos);
   CHECK(json.find("\"kernels\":{\"rows\":4,\"columns\":[\"balance\",\"name\",\"start_ps\"]}") !=
         std::string::npos);
@@ -222,15 +224,61 @@ TEST_CASE("a result with another schema version is rejected with its version, in
   edit::set_number(path, "schema_version", 1);
   auto const older = "'" + path +
                      "' was written by an older version of Farfault (schema_version 1); this program reads "
-                     "schema_version 2";
+                     "schema_version 2 to 3";
   CHECK_THROWS_WITH_AS(validate(path), older.c_str(), UserError);
   CHECK_THROWS_WITH_AS(read_summary(path), older.c_str(), UserError);
   CHECK_THROWS_WITH_AS(result_digest(path), older.c_str(), UserError);
   sample::write(dir / "b.h5");
   CHECK_THROWS_WITH_AS(diff(dir / "b.h5", path), older.c_str(), UserError);
-  edit::set_number(path, "schema_version", 3);
+  edit::set_number(path, "schema_version", 4);
   CHECK_THROWS_WITH_AS(validate(path), doctest::Contains("was written by a newer version of Farfault"),
                        UserError);
+}
+
+TEST_CASE("a result of schema_version 2 is read, and compared with one of today") {
+  Scratch dir;
+  auto const old = dir / "old.h5";
+  sample::write(old);
+  edit::set_number(old, "schema_version", 2);
+  CHECK(read_summary(old).schema_version == 2);
+  // Its program stored another digest (digest_test.cpp); nothing else is at fault.
+  REQUIRE(validate(old).size() == 1);
+  CHECK(validate(old)[0].starts_with("result_digest is "));
+  sample::write(dir / "new.h5");
+  auto const comparison = diff(old, dir / "new.h5");
+  REQUIRE(comparison.difference);
+  CHECK(comparison.difference->text == "only names, units or descriptions differ");
+  CHECK(analysis::report_data(old, {}).find("\"kind\":\"report_data\"") != std::string::npos);
+  CHECK(analysis::read_live(old, {{"l2_tlb", "hits"}}, 0, 100).points.size() == 10);
+}
+
+TEST_CASE(
+    "a table and statistics of schema_version 2 have the names of today, and count for the digest as "
+    "stored") {
+  Scratch dir;
+  auto const old = dir / "old.h5", today = dir / "today.h5";
+  sample::write(old);
+  sample::write(today);
+  auto const rename = [&](std::string const& given, std::string const& before, std::string const& now) {
+    edit::rename(old, given, before);
+    edit::rename(today, given, now);
+  };
+  rename("/tables/fault_batches", "/tables/under_way", "/tables/outstanding");
+  rename("/timeseries/l2_tlb/hits", "/timeseries/l2_tlb/time_under_way",
+         "/timeseries/l2_tlb/time_outstanding");
+  rename("/summary/machine/instructions", "/summary/machine/sm_blocks_given_way",
+         "/summary/machine/sm_blocks_swapped_out");
+  auto const s = read_summary(old);
+  CHECK(s.tables[1].name == "outstanding");
+  CHECK(s.tables[1].rows == 10);
+  CHECK(s.series[2].metrics == std::vector<std::string>{"latency", "occupancy", "time_outstanding"});
+  CHECK(std::ranges::count(s.summary, "sm_blocks_swapped_out", &SummaryRow::metric) == 1);
+  auto const live = analysis::read_live(old, {{"l2_tlb", "time_outstanding"}}, 0, 100);
+  REQUIRE(live.points.size() == 10);
+  CHECK(live.points[9].totals == std::vector<std::uint64_t>{900 + 901});
+  REQUIRE(diff(old, today).difference);
+  CHECK(diff(old, today).difference->text == "only names, units or descriptions differ");
+  CHECK(result_digest(old) != result_digest(today));
 }
 
 TEST_CASE("a file that HDF5 rejects is rejected with HDF5's reason") {

@@ -335,14 +335,20 @@ TEST_CASE("report data: histograms of the whole machine, with percentiles within
   header.series = {{"dram", paths(2, ".dram0"), {{"queue_depth", "count", "Depth.", StatKind::histogram, 3}}},
                    {"gmmu",
                     paths(2, ".gmmu"),
-                    {{"walk_latency", "ns", "Time of a walk.", StatKind::histogram, 6},
+                    {{"walk_latency", "ns", "Time of a walk.", StatKind::histogram, 20},
                      {"never", "ns", "Nothing.", StatKind::histogram, 4}}}};
   auto const path = dir / "a.h5";
   {
     ResultWriter writer(path, header);
-    writer.append_sample(at(1), std::vector<std::uint64_t>(26, 0));
-    std::vector<std::uint64_t> last{1, 0, 0, 2, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 20, 10, 0};
-    last.resize(26, 0);
+    writer.append_sample(at(1), std::vector<std::uint64_t>(54, 0));
+    std::vector<std::uint64_t> last{1, 0, 0, 2, 0, 0};
+    last.resize(54, 0);
+    auto const walks = [&](std::size_t gmmu, std::size_t bin) -> auto& {
+      return last[6 + 20 * gmmu + bin];
+    };
+    walks(0, 16) = 10;
+    walks(1, 17) = 20;
+    walks(1, 18) = 10;
     writer.append_sample(at(kMicrosecond), last);
     writer.finish("completed");
   }
@@ -350,17 +356,19 @@ TEST_CASE("report data: histograms of the whole machine, with percentiles within
   REQUIRE(all.size() == 2);
   CHECK(all[0]["id"] == "gmmu/walk_latency");  // times first
   CHECK(all[0]["unit"] == "ns");
-  CHECK(all[0]["bins"] == Json{0, 1, 2, 4, 8, 16});
-  CHECK(all[0]["counts"] == Json{0, 0, 10, 20, 10, 0});
+  // From the first bin in use to the bin after the last one.
+  CHECK(all[0]["bins"] == Json{16, 18, 20, 22});
+  CHECK(all[0]["counts"] == Json{10, 20, 10, 0});
   auto const percentiles = all[0]["percentiles"];
   REQUIRE(percentiles.size() == 3);
   CHECK(percentiles[0][0] == 50);
-  CHECK(percentiles[0][1].get<double>() == doctest::Approx(6));
-  CHECK(percentiles[1][1].get<double>() == doctest::Approx(12.8));
+  CHECK(percentiles[0][1].get<double>() == doctest::Approx(19));
+  CHECK(percentiles[1][1].get<double>() == doctest::Approx(21.2));
   CHECK(percentiles[2][0] == 99);
-  CHECK(percentiles[2][1].get<double>() == doctest::Approx(15.68));
+  CHECK(percentiles[2][1].get<double>() == doctest::Approx(21.92));
   CHECK(all[1]["id"] == "dram/queue_depth");
-  CHECK(all[1]["counts"] == Json{3, 0, 0});
+  CHECK(all[1]["bins"] == Json{0, 1});
+  CHECK(all[1]["counts"] == Json{3, 0});
 }
 
 TEST_CASE("report data: a percentile in the unbounded last bin is within twice its lower bound") {
@@ -375,9 +383,9 @@ TEST_CASE("report data: a percentile in the unbounded last bin is within twice i
     writer.finish("completed");
   }
   auto const one = shown_of(path)["histograms"][0];
-  CHECK(one["bins"] == Json{0, 1, 2, 4});
-  CHECK(one["percentiles"][0][1].get<double>() == doctest::Approx(4 + 4 * 15.0 / 40));
-  CHECK(one["percentiles"][2][1].get<double>() == doctest::Approx(4 + 4 * 39.5 / 40));
+  CHECK(one["bins"] == Json{2, 3});
+  CHECK(one["percentiles"][0][1].get<double>() == doctest::Approx(3 + 3 * 15.0 / 40));
+  CHECK(one["percentiles"][2][1].get<double>() == doctest::Approx(3 + 3 * 39.5 / 40));
 }
 
 TEST_CASE("report data: of several samples at one time the last one is used") {
@@ -462,7 +470,7 @@ TEST_CASE("report data: the longest kernels are shown with the number of all ker
 TEST_CASE("report data: unfinished operations are listed, up to the limit") {
   Scratch dir;
   auto header = header_of(1);
-  header.tables = {{"under_way",
+  header.tables = {{"outstanding",
                     "Operations.",
                     {{"stream", "count", "Stream.", ColumnType::u64},
                      {"operation", "text", "What.", ColumnType::text},
@@ -477,9 +485,9 @@ TEST_CASE("report data: unfinished operations are listed, up to the limit") {
           0, std::vector<Cell>{i, i == 1 ? "allocate" : "kernel", i == 1 ? "" : "fir", 70 * i, 70 * i + 54});
     writer.finish(ended ? "completed" : "time_limit");
     auto const shown = shown_of(path, {.kernels = 2});
-    CHECK(shown.contains("under_way") == !ended);
+    CHECK(shown.contains("outstanding") == !ended);
     if (ended) continue;
-    CHECK(shown["under_way"] ==
+    CHECK(shown["outstanding"] ==
           Json::array({{{"what", "kernel fir"}, {"name", "fir"}, {"of", ""}, {"stream", 0}, {"started", 0}},
                        {{"what", "buffer allocation"},
                         {"name", "allocate"},

@@ -70,7 +70,7 @@ def series_have_named_dimensions(path):
     with xarray.open_dataset(path, group="timeseries/l2_tlb", engine="h5netcdf") as data:
         assert data["hits"].dims == ("time_ps", "instance")
         assert data["latency"].dims == ("time_ps", "instance", "bin")
-        assert data["bin"].values.tolist() == [0, 1, 2, 4]
+        assert data["bin"].values.tolist() == [0, 1, 2, 3]
         assert data["instance"].values.tolist() == ["gpu0.l2_tlb", "gpu1.l2_tlb"]
         assert data["hits"].attrs["kind"] == "counter" and data["occupancy"].attrs["kind"] == "level"
         assert data["latency"].attrs["bin_unit"] == "ps" and data["latency"].attrs["units"] == "1"

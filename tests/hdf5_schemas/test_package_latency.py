@@ -55,7 +55,7 @@ def a_stack_reads_its_own_columns_and_no_others(prepared):
 def stages_are_in_the_order_of_an_access_with_units(prepared):
     table = prepared[1]["bfs"].latency()
     assert list(table) == ["load_store", "l1_tlb", "l2_tlb", "walk_queue", "walk", "iommu", "fault", "l1_cache", "l2_cache",
-                           "dram_queue", "dram", "links", "remote_memory", "under_way", *SUMS]
+                           "dram_queue", "dram", "links", "remote_memory", "outstanding", *SUMS]
     assert table.index.tolist() == [f"gpu{g}" for g in range(4)] and table.index.name == "name"
     assert table.attrs["units"] == {**{stage: "ps" for stage in table}, "transactions": "1"}
     assert "page walks" in table.attrs["long_name"]["walk"], table.attrs["long_name"]
@@ -103,7 +103,7 @@ def the_stack_over_time_ends_at_that_of_the_run(prepared):
 
     def agrees(accesses, row):
         assert accesses.dims == ("time_ps", "stage") and accesses.attrs["units"] == "1"
-        stages = row.drop([*SUMS, "under_way"])
+        stages = row.drop([*SUMS, "outstanding"])
         assert accesses["stage"].values.tolist() == list(stages.index)
         assert numpy.allclose(spent(accesses).values, stages.to_numpy(dtype=float), rtol=1e-9), (spent(accesses), stages)
 
@@ -123,7 +123,7 @@ def outstanding_accesses_of_a_stopped_run_have_a_column(prepared):
     run = ff.open(sample_runs.stopped(prepared[0]))
     for by in ("machine", "gpu", "application"):
         table = run.latency(by)
-        assert (table["under_way"] > 0).all(), table.T
+        assert (table["outstanding"] > 0).all(), table.T
         assert stages_of(table).sum(axis=1).equals(table["access_time"]), table.T
     assert run.stalls().drop(columns="sm_time").sum(axis=1).equals(run.stalls()["sm_time"])
 

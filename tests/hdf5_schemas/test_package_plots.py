@@ -7,6 +7,8 @@ FARFAULT_KEEP_PLOTS: folder in which the plots are kept for inspection.
 import os
 import sys
 
+import xarray
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import sample_runs  # noqa: E402
 from package_tests import copy, ff, h5py, main, numpy, refused, run, sample, write  # noqa: E402
@@ -92,6 +94,17 @@ def many_samples_are_drawn_together(path):
     few = together(counts, 7)
     assert few.sizes["time_ps"] <= 7 < counts.sizes["time_ps"] and few.sum() == counts.sum()
     assert few["start_ps"].values.tolist() == [0, *few["time_ps"].values[:-1]] and few["time_ps"][-1] == counts["time_ps"][-1]
+
+
+def merged_intervals_have_equal_lengths_when_samples_have_not(path):
+    from farfault.plots.drawing import together
+
+    ends = numpy.cumsum([50] * 256 + [100] * 256 + [200] * 88)
+    counts = xarray.DataArray(numpy.ones(len(ends)), {"time_ps": ends, "start_ps": ("time_ps", [0, *ends[:-1]])}, ("time_ps",))
+    few = together(counts, 10)
+    assert few["time_ps"].values.tolist() == [5600, 11200, 16800, 22400, 28000, 33600, 39200, 44800, 50400, 56000], few["time_ps"].values
+    assert few.values.sum() == 600 and few.values[0] == 112 and few.values[-1] == 28
+    assert few["start_ps"].values.tolist() == [0, *few["time_ps"].values[:-1]]
 
 
 def fields_of(axes):
@@ -304,7 +317,10 @@ def latencies_are_a_histogram_of_each_gpu_and_of_all(path):
     filled = numpy.flatnonzero(loads.sum(axis=0))
     assert numpy.allclose(whole, 100 * loads.sum(axis=0)[filled[0]:filled[-1] + 1] / loads.sum())
     assert numpy.isclose(sum(whole), 100)
-    assert {"all", "gpu0", "gpu3", "share (%)", "< 8.192 ns"} <= set(texts) and len(axes[0].lines) == 4, texts
+    bins = result.timeseries("sm.by_gpu", ["load_latency"])["bin"].values
+    label = f"< {ff.units.time_text(bins[filled[0] + 1] * 1)}"
+    assert {"all", "gpu0", "gpu3", "share (%)", label} <= set(texts) and len(axes[0].lines) == 4, texts
+    assert len(axes[0].get_xticklabels()) <= 24 < len(whole), (len(axes[0].get_xticklabels()), len(whole))
     assert numpy.allclose([sum(line.get_ydata()) for line in axes[0].lines], 100)
     axes, texts = drawn(result.plot.latency_histogram("gmmu/walk_latency"), "walk_histogram")
     assert numpy.isclose(sum(p.get_height() for p in axes[0].patches), 100)
@@ -343,6 +359,7 @@ def a_run_that_has_just_begun_draws_empty_axes(path):
 
 TESTS = (the_timeline_has_every_kernel_and_a_line_for_each_gpu, the_timeline_of_many_gpus_shows_their_mean_and_range,
          kernels_of_several_applications_have_lanes, hit_rates_are_those_of_the_summary, many_samples_are_drawn_together,
+         merged_intervals_have_equal_lengths_when_samples_have_not,
          traffic_is_a_map_from_each_device_to_each_other, a_map_of_more_devices_than_pixels_omits_none,
          placement_is_a_map_of_buffers_and_devices,
          links_have_a_bar_for_each_direction_the_busiest_first, only_the_busiest_of_many_links_are_drawn,

@@ -43,7 +43,7 @@ def series_have_units_and_are_read_when_used(path):
     run = ff.open(path)
     data = run.timeseries("l2_tlb")
     assert data["hits"].dims == ("time_ps", "instance") and data["latency"].dims == ("time_ps", "instance", "bin")
-    assert data["bin"].values.tolist() == [0, 1, 2, 4] and data["instance"].values.tolist() == ["gpu0.l2_tlb", "gpu1.l2_tlb"]
+    assert data["bin"].values.tolist() == [0, 1, 2, 3] and data["instance"].values.tolist() == ["gpu0.l2_tlb", "gpu1.l2_tlb"]
     assert data["hits"].attrs == {"units": "1", "long_name": "Lookups that hit.", "kind": "counter"}, data["hits"].attrs
     assert data["hits"].dtype == numpy.int64 and not data["hits"].variable._in_memory
     assert int(data["hits"].sel(time_ps=7000, instance="gpu1.l2_tlb")) == 701
@@ -98,6 +98,20 @@ def rates_are_differences_over_time(path):
     assert by_device.dims == ("time_ps", "device", "bin") and by_device["device"].values.tolist() == ["gpu0", "gpu1"]
     assert (run.deltas("driver.by_application", "batches", by="device").values[1:, 0] == 200).all()
     refused(lambda: run.rates("l2_tlb", "occupancy"), "occupancy is a level")
+
+
+def a_mean_over_time_weighs_each_sample_by_its_interval(path):
+    run = ff.open(path)
+    mean = run.mean("l2_tlb", "occupancy")
+    # Sample n has 100 n + 2 and 100 n + 3, from 1 ns to 2,499 ns.
+    assert mean.dims == ("instance",) and numpy.allclose(mean.values, [125_002, 125_003]) and mean.attrs["units"] == "1"
+    assert run.mean("l2_tlb", "occupancy", by="device")["device"].values.tolist() == ["gpu0", "gpu1"]
+    refused(lambda: run.mean("l2_tlb", "hits"), "hits is a counter; only levels have a mean over time")
+    other = copy(path, "growing.h5")
+    with h5py.File(other, "r+") as f:
+        f["timeseries/l2_tlb/time_ps"][-1] = 2_498_000 + 2_498_000  # the last sample lasts as long as all others
+    before = numpy.average(100.0 * numpy.arange(1, 2499) + 2)
+    assert numpy.isclose(ff.open(other).mean("l2_tlb", "occupancy").values[0], (before + 249_902) / 2)
 
 
 def samples_at_one_time_are_one_interval_and_picoseconds_become_a_share(path):
@@ -277,9 +291,29 @@ def a_result_of_another_version_is_refused_with_its_version(path):
         assert ff.open(other).seed == 7
 
 
+def a_table_and_statistics_of_schema_version_2_have_the_names_of_today(path):
+    other = copy(path, "renamed.h5")
+    with h5py.File(other, "r+") as f:
+        f.attrs.modify("schema_version", 2)
+        f.move("tables/fault_batches", "tables/under_way")
+        f.move("timeseries/l2_tlb/hits", "timeseries/l2_tlb/time_under_way")
+        f.move("summary/machine/instructions", "summary/machine/sm_blocks_given_way")
+    before, run = ff.open(path), ff.open(other)
+    assert run.tables == ["kernels", "outstanding"]
+    assert run.table("outstanding").equals(before.table("fault_batches"))
+    series = run.timeseries("l2_tlb")
+    assert "time_outstanding" in series and "time_under_way" not in series
+    assert series["time_outstanding"].dims == ("time_ps", "instance")
+    assert (series["time_outstanding"].values == before.timeseries("l2_tlb")["hits"].values).all()
+    assert run.deltas("l2_tlb", "time_outstanding").sizes == before.deltas("l2_tlb", "hits").sizes
+    assert run.figure_names() == ["sm_blocks_swapped_out"] and run.figures(["sm_blocks_swapped_out"]) == {"sm_blocks_swapped_out": 42}
+    assert run.summary()["sm_blocks_swapped_out"].tolist() == [42]
+
+
 TESTS = (it_describes_the_run, a_file_of_an_earlier_version_has_no_title, links_name_the_nodes_at_their_ends,
          series_have_units_and_are_read_when_used,
          tables_and_summaries_are_pandas_tables_with_units, only_requested_columns_are_read, rates_are_differences_over_time,
+         a_mean_over_time_weighs_each_sample_by_its_interval,
          samples_at_one_time_are_one_interval_and_picoseconds_become_a_share,
          bytes_are_counted_per_second_and_large_counts_stay_what_they_are, a_ratio_without_events_is_nan,
          a_component_belongs_to_the_device_that_its_path_starts_with, quantities_are_numbers_of_the_smallest_unit,
@@ -287,6 +321,7 @@ TESTS = (it_describes_the_run, a_file_of_an_earlier_version_has_no_title, links_
          a_file_is_open_only_while_it_is_read_or_within_with, a_missing_name_is_refused_with_the_existing_ones,
          another_file_is_refused_in_one_sentence,
          damage_within_a_file_is_refused_in_one_sentence, data_of_another_type_or_shape_is_damage,
+         a_table_and_statistics_of_schema_version_2_have_the_names_of_today,
          a_result_of_another_version_is_refused_with_its_version)
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def the_table_describes_itself(folder):
     with h5py.File(os.path.join(folder, "sweep.h5")) as f:
         assert set(f) == {"runs", "spread"}, list(f)
         assert f.attrs["kind"] == b"sweep" and f.attrs["Conventions"] == b"CF-1.10"
-        assert f.attrs["farfault_version"] and f.attrs["schema_version"] == 2
+        assert f.attrs["farfault_version"] and f.attrs["schema_version"] == 3
 
 
 def columns_have_one_dimension_and_a_role(folder):

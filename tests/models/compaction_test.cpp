@@ -51,14 +51,14 @@ void look(moving_pages::Machine const& m, unsigned bits, std::uint64_t& checks) 
     for (std::uint64_t i = 0; i < std::uint64_t{1} << held.size; ++i) {
       ++checks;
       auto const frame = held.base_page(page + i, bits).frame;
-      auto const under_way = moving.find(page + i);
+      auto const outstanding = moving.find(page + i);
       auto const mapped = driver.table.find_mapped(page + i);
-      if (under_way == moving.end()) {
+      if (outstanding == moving.end()) {
         CHECK(mapped.has_value());
         if (mapped) CHECK(mapped->base_page(page + i, bits).frame == frame);
         continue;
       }
-      auto const& move = under_way->second;
+      auto const& move = outstanding->second;
       bool const is_mapping = move.role == PageMigration::Role::remapped;
       if (move.role != PageMigration::Role::relocated && !is_mapping) continue;  // other tests' moves
       bool const is_unmapping = !is_mapping && move.unmapping != 0;

@@ -71,14 +71,14 @@ void look_at_frames(Machine const& m, Frames& found) {
   }
   for (std::size_t g = 0; g < taken.size(); ++g)
     found.unaccounted += taken[g] + driver.frames[g].available() != m.driver->spec().frames_per_gpu ? 1 : 0;
-  auto const under_way = [](CopyLane const& lane, std::uint32_t run) {
+  auto const outstanding = [](CopyLane const& lane, std::uint32_t run) {
     return std::ranges::find(lane.free_runs, run) == lane.free_runs.end();
   };
   for (auto const* engine : m.engines) {
     auto const& [in, out] = engine->state().lanes;
     for (std::uint32_t i = 0; i < in.runs.size(); ++i)
-      for (std::uint32_t o = 0; under_way(in, i) && o < out.runs.size(); ++o)
-        found.unsaved += in.runs[i].order.to == out.runs[o].order.from && under_way(out, o) ? 1 : 0;
+      for (std::uint32_t o = 0; outstanding(in, i) && o < out.runs.size(); ++o)
+        found.unsaved += in.runs[i].order.to == out.runs[o].order.from && outstanding(out, o) ? 1 : 0;
   }
 }
 

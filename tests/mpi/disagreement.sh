@@ -84,7 +84,7 @@ refused "the number of SMs" "gpu.sms = 2 ($scratch/r1/c.toml:7) where rank 0 has
 
 prepare
 printf '[run]\nsample_interval = "3us"\n' >>r1/c.toml
-refused "the sample interval" "run.sample_interval = 3 us ($scratch/r1/c.toml:7) where rank 0 has 10 us (default)"
+refused "the sample interval" "run.sample_interval = 3 us ($scratch/r1/c.toml:7) where rank 0 has 50 ns (default)"
 
 prepare
 cp path.graph r1/g.graph

@@ -49,7 +49,7 @@ SUMS = {
     "token_moves": ["gpu.l2_tlb.fill_increases", "gpu.l2_tlb.fill_decreases"], "walk_reads": ["l2_slice_walk_reads"],
     "walk_reads_bypassed": ["gpu.l2_cache.walk_reads_bypassed_reads"], "golden_lines": ["gpu.dram.scheduler_golden_lines"],
     "silver_lines": ["gpu.dram.scheduler_silver_lines"], "dram_bytes": ["dram_bytes"], "compressed_hits": ["gpu.l2_tlb.organization_compressed_hits"],
-    "rebasings": ["gpu.l2_tlb.organization_rebasings"], "gave_way": ["sm_blocks_given_way"], "context_bytes": ["sm_context_bytes"],
+    "rebasings": ["gpu.l2_tlb.organization_rebasings"], "gave_way": ["sm_blocks_swapped_out"], "context_bytes": ["sm_context_bytes"],
     **{name: [f"gpu.router_{name}"] for name in ("local_predictions", "remote_predictions", "undecided_requests", "correct_local_predictions",
                                                   "correct_remote_predictions")},
 }

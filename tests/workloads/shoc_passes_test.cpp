@@ -238,11 +238,11 @@ TEST_CASE("workloads in passes: no store and no barrier precedes the wait for th
     auto const w = build(name, settings);
     std::uint64_t n = 0;
     for (std::size_t k = 0; k < w.kernel_count(); ++k) {
-      bool under_way = false;
+      bool outstanding = false;
       walk(w.kernel(k), 32, [&](auto, auto, auto step, WarpInstruction const& in) {
-        if (step == 0 || in.wait_loads) under_way = false;
-        if (in.op == Op::load || in.op == Op::scalar_load) under_way = true;
-        n += under_way && (in.op == Op::store || in.op == Op::barrier);
+        if (step == 0 || in.wait_loads) outstanding = false;
+        if (in.op == Op::load || in.op == Op::scalar_load) outstanding = true;
+        n += outstanding && (in.op == Op::store || in.op == Op::barrier);
       });
     }
     return n;

@@ -45,7 +45,7 @@ def measure(path):
             "lifetime_us": divide(total["driver_page_lifetime"] / 1e6, column["evicted_pages"].sum()),
             "working_set": divide(total.get("driver.batch.eviction_order_accessed_units", 0),
                                   total.get("driver.batch.eviction_order_epochs", 0)),
-            "gave_way": total.get("sm_blocks_given_way", 0),
+            "gave_way": total.get("sm_blocks_swapped_out", 0),
             "saved": total.get("sm_blocks_saved", 0),
             "shrunk": total.get("gpu.sm.thread_blocks_shrunk", 0),
             "context_mb": total.get("sm_context_bytes", 0) / 1e6,

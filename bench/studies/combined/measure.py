@@ -84,6 +84,6 @@ def measure(path):
             "rebasings": total("gpu.l2_tlb.organization_rebasings"),
             "flushed": divide(total("gpu.l2_tlb.organization_flushed_translations"), total("gpu.l2_tlb.organization_compressed_fills")),
             # TO.
-            "gave_way": total("sm_blocks_given_way"),
+            "gave_way": total("sm_blocks_swapped_out"),
             "context_bytes": total("sm_context_bytes"),
         }

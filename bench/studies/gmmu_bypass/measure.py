@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of one result file, used by the study's tables."""
 import h5py
+import numpy
 
 
 def divide(a, b):
@@ -60,6 +61,10 @@ def measure(path):
 
 
 def _mean_level(f, kind, level):
-    """Mean over the samples of a level, summed over its instances, without the last sample (the idle machine)."""
-    samples = f[f"timeseries/{kind}/{level}"][:-1]
-    return float(samples.sum(axis=1).mean()) if len(samples) else None
+    """Mean of a level over time, summed over its instances, without the last sample (the idle machine).
+
+    Each sample counts for the interval that ends at it.
+    """
+    samples = f[f"timeseries/{kind}/{level}"][:-1].sum(axis=1)
+    lasted = numpy.diff(f[f"timeseries/{kind}/time_ps"][:-1], prepend=0)
+    return float(numpy.average(samples, weights=lasted)) if len(samples) else None

@@ -3,6 +3,7 @@
 import tomllib
 
 import h5py
+import numpy
 
 
 def divide(a, b):
@@ -51,6 +52,7 @@ def measure(path):
         lines = total("dram_reads") + total("dram_writes")
         channels = f["timeseries/dram/instance"].shape[0]
         walkers = f["timeseries/gmmu/busy_walkers"][:-1].sum(axis=1)
+        lasted = numpy.diff(f["timeseries/gmmu/time_ps"][:-1], prepend=0)
         depth = [(total(f"gpu.l2_cache.walk_reads_{d}_hits"), total(f"gpu.l2_cache.walk_reads_{d}_reads")) for d in ("root", "second", "third", "fourth")]
         translating = sum(total(f"sm_time_in_{where}") for where in ("l1_tlb", "l2_tlb", "walk_queue", "walk"))
         return {
@@ -67,7 +69,7 @@ def measure(path):
             "depth_hit": [divide(hit, reads) for hit, reads in depth],
             "bypassed": divide(bypassed, walks),
             "data_hit": divide(sum(of_each("l2_slice_data_hits")), sum(of_each("l2_slice_data_requests"))),
-            "concurrent": [float(of()) for of in (walkers.mean, walkers.min, walkers.max)] if len(walkers) else None,
+            "concurrent": [float(x) for x in (numpy.average(walkers, weights=lasted), walkers.min(), walkers.max())] if len(walkers) else None,
             "walk_latency": divide(total("gmmu_total_latency"), total("gmmu_responses") * period),
             "accesses_a_walk": divide(total("sm_gmmu_translations"), total("gmmu_walks")),
             "translating": divide(translating, total("sm_access_time")),

@@ -12,6 +12,7 @@ sys.path.append(str(FOLDER.parent))  # configuration, provenance, sweeps
 from configuration import StudyError
 PRESET = "paper-mask"
 SMS = 30
+SAMPLES = {"run.sample_interval": "10us", "run.sample_doubling": 1024}  # of concurrent walks, every 10,200 cycles at first
 
 # The paper's Table 2: L1 and L2 TLB miss rates, low below 20%, with the workload of each application.
 TABLE_2 = {
@@ -225,7 +226,7 @@ class Run:
         return tables
 
     def all_settings(self):
-        return self.settings | {"application": self.applications()}
+        return SAMPLES | self.settings | {"application": self.applications()}
 
     def cost(self):
         """Approximate seconds of processor time: all applications run as long as the longest."""

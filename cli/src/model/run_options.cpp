@@ -7,13 +7,15 @@ namespace farfault::cli {
 
 void RunParams::describe(ParamTable& t) {
   t.count("seed", seed, {0, ~std::uint64_t{0} >> 1}, "Random seed of generated data", "simulator setting");
-  t.duration("sample_interval", sample_interval, {1ns, 3600s},
-             "Simulated time between samples of the statistics. An explicit value is constant; the default "
-             "doubles (run.sample_doubling)",
-             "simulator setting");
+  t.duration(
+      "sample_interval", sample_interval, {1ns, 3600s},
+      "Simulated time between samples of the statistics, at the start of the run. An explicit value is "
+      "constant; the default doubles (run.sample_doubling)",
+      "simulator setting");
   t.count("sample_doubling", sample_doubling, {0, 1'000'000'000},
-          "Samples after which the interval doubles, which limits long runs to about 30,000 samples. 0: "
-          "constant interval, the default with an explicit run.sample_interval",
+          "Samples after which the interval doubles, which limits long runs to about 10,000 samples. Below "
+          "10 us, the interval also doubles when samples exceed 5% of the event loop's work. 0: constant "
+          "interval, the default with an explicit run.sample_interval",
           "simulator setting");
 }
 

@@ -8,6 +8,12 @@
 
 namespace farfault::cli {
 
+namespace {
+
+constexpr std::size_t kBlock = 32;  // values compared at once
+
+}  // namespace
+
 Sampler::Sampler(System& system, Engine& engine, Transport& transport,
                  std::vector<std::uint32_t> const& gpu_of, std::vector<std::string> const& gpus)
     : system_(system), engine_(engine), transport_(transport) {
@@ -42,6 +48,7 @@ Sampler::Sampler(System& system, Engine& engine, Transport& transport,
   std::size_t size = 0;
   for (ComponentId id = 0; id < system.component_count(); ++id) {
     auto const first = size;
+    first_value_.push_back(first);
     for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p) {
       begin_[places_[p].group].push_back(size);
       size += column_of_[places_[p].group].size();
@@ -49,6 +56,7 @@ Sampler::Sampler(System& system, Engine& engine, Transport& transport,
     values_of_.push_back(static_cast<std::uint32_t>(size - first));
   }
   values_.resize(size);
+  read_.resize(*std::ranges::max_element(values_of_));
   sample_of_.resize(system.component_count());
   stored_.emplace(groups_, gpu_of_, gpus);
 }
@@ -64,45 +72,70 @@ void Sampler::sample(Time at) {
   }
   ++samples_;
   growing_.clear();
-  bool const alone = transport_.ranks() == 1;
   mine_.clear();
-  // A single rank allocates its buffer once: allocating costs as much as filling it.
-  if (alone) mine_.resize(1 + *std::ranges::max_element(values_of_));
   for (auto const id : changed_) {
     if (std::exchange(sample_of_[id], samples_) == samples_) continue;
     if (system_.component(id).settle(at)) growing_.push_back(id);
-    auto const begin = alone ? 0 : mine_.size();
-    auto const values = 1 + std::size_t{values_of_[id]};
-    if (!alone) mine_.resize(begin + values);
-    mine_[begin] = id;
-    system_.component(id).sample(mine_.data() + begin + 1);
-    if (alone) scatter(std::span(mine_).first(values));
+    system_.component(id).sample(read_.data());
+    if (transport_.rank() == 0)
+      update(id);
+    else
+      note_changes(id);
   }
-  if (alone) return;
+  if (transport_.ranks() == 1) return;
   for (auto const& part : transport_.gather(std::as_bytes(std::span(mine_)))) {
-    std::vector<std::uint64_t> values(part.size() / 8);
-    if (!values.empty()) std::memcpy(values.data(), part.data(), values.size() * 8);
-    scatter(values);
+    std::vector<std::uint64_t> words(part.size() / 8);
+    if (!words.empty()) std::memcpy(words.data(), part.data(), words.size() * 8);
+    update(words);
   }
 }
 
-// `from`: component numbers, each followed by its values. Most values are unchanged.
-void Sampler::scatter(std::span<std::uint64_t const> from) {
-  for (auto const* at = from.data(); at != from.data() + from.size();) {
-    auto const id = static_cast<ComponentId>(*at++);
-    for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p) {
-      auto const& [group, instance] = places_[p];
-      auto const& column_of = column_of_[group];
-      auto* const had = values_.data() + begin_[group][instance];
-      for (std::size_t i = 0; i < column_of.size(); ++i) {
+// Replaces the component's values by read_. Most are unchanged.
+void Sampler::update(ComponentId id) {
+  auto const* at = read_.data();
+  for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p) {
+    auto const& [group, instance] = places_[p];
+    auto const& column_of = column_of_[group];
+    auto* const had = values_.data() + begin_[group][instance];
+    for (std::size_t i = 0; i < column_of.size();) {
+      auto const next = std::min(i + kBlock, column_of.size());
+      if (std::equal(at + i, at + next, had + i)) {
+        i = next;
+        continue;
+      }
+      for (; i < next; ++i) {
         if (at[i] == had[i]) continue;
         auto const [offset, bins] = columns_[group][column_of[i]];
         stored_->put(group, column_of[i], instance, had + offset, at + offset);
         std::copy_n(at + offset, bins, had + offset);
         i = std::size_t{offset} + bins - 1;
       }
-      at += column_of.size();
     }
+    at += column_of.size();
+  }
+}
+
+// For rank 0: the component and the number of its changed values; then the place and the value of each.
+void Sampler::note_changes(ComponentId id) {
+  auto* const had = values_.data() + first_value_[id];
+  auto const head = mine_.size();
+  mine_.push_back(id);
+  mine_.push_back(0);
+  for (std::size_t i = 0; i < values_of_[id]; ++i) {
+    if (read_[i] == had[i]) continue;
+    had[i] = read_[i];
+    mine_.push_back(i);
+    mine_.push_back(read_[i]);
+    ++mine_[head + 1];
+  }
+}
+
+void Sampler::update(std::span<std::uint64_t const> changes) {
+  for (auto const* at = changes.data(); at != changes.data() + changes.size();) {
+    auto const id = static_cast<ComponentId>(*at++);
+    std::copy_n(values_.data() + first_value_[id], values_of_[id], read_.data());
+    for (auto count = *at++; count != 0; --count, at += 2) read_[at[0]] = at[1];
+    update(id);
   }
 }
 

@@ -49,7 +49,9 @@ class Sampler {
   std::vector<std::uint64_t> by_gpu(std::size_t group, std::size_t stat, std::uint32_t gpus) const;
 
  private:
-  void scatter(std::span<std::uint64_t const> from);
+  void update(ComponentId id);
+  void note_changes(ComponentId id);
+  void update(std::span<std::uint64_t const> changes);
 
   struct Place {  // one group of a component's statistics
     std::size_t group;
@@ -72,9 +74,11 @@ class Sampler {
   std::vector<std::size_t> first_place_;  // by component, index into places_
   std::vector<std::uint64_t> values_;     // of the last sample: component, group, statistic, bin
   std::optional<StoredSeries> stored_;
+  std::vector<std::size_t> first_value_;  // by component, in values_
   std::vector<std::uint32_t> values_of_;  // by component
   std::vector<ComponentId> changed_;
-  std::vector<std::uint64_t> mine_;
+  std::vector<std::uint64_t> read_;       // the values of one component
+  std::vector<std::uint64_t> mine_;       // changes for rank 0
   std::vector<ComponentId> growing_;      // whose values grow without events
   std::vector<std::uint64_t> sample_of_;  // by component: the last sample that read it
   std::uint64_t samples_ = 0;

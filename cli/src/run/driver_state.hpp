@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "farfault/engine/time.hpp"
+#include "sample_schedule.hpp"
 
 namespace farfault::cli {
 
 struct DriverState {
-  Time next_sample{};
+  SampleSchedule::State schedule;
+  std::uint64_t events = 0;         // handled so far, on all ranks
   std::uint64_t samples = 0;        // in the result
   std::vector<std::uint64_t> rows;  // in the result, per table
   std::uint64_t program = 0;        // program_hash() of the program that saved it

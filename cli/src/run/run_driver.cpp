@@ -79,8 +79,7 @@ RunDriver::RunDriver(RunOptions const& options, topologies::Granularity partitio
       tables_(*model.assembly, engine_, transport),
       progress_(progress_on_stderr(transport.rank() == 0 ? options.progress : ProgressMode::off)),
       blocks_(model.applications.blocks() * model.assembly->instances().size()),
-      schedule_(model.run.sample_interval, model.run.sample_doubling),
-      next_sample_(schedule_.after(Time{})),
+      schedule_(model.run.sample_interval, model.run.sample_doubling, sampler_.values().size()),
       last_checkpoint_wall_(WallClock::now()) {
   if (!options.resume.empty()) resume();
   if (options.trace) open_trace();
@@ -130,7 +129,8 @@ void RunDriver::resume() {
                         "; resume with the version that saved it, or omit --resume to start the run from the "
                         "beginning");
     }
-    next_sample_ = state.next_sample;
+    schedule_.restore(state.schedule);
+    events_before_ = state.events;
     last_checkpoint_ = saved.header.time;
     resume_at_ = results::Position{state.samples, state.rows};
     if (same_file(source.path, options_.checkpoint)) saved_ = saved.header.time;
@@ -180,13 +180,17 @@ void RunDriver::report_sampling_cost() {
   bool const bounded = model_.run.sample_doubling != 0;
   if (bounded || cost_reported_ || samples_ < kFirstCheck || !std::has_single_bit(samples_)) return;
   auto const events = transport_.sum(engine_.profile().events);
-  cost_reported_ = samples_ * sampler_.values().size() > events;
+  cost_reported_ = samples_ * sampler_.values().size() > SampleSchedule::kValuesPerEvent * events;
   if (!cost_reported_ || transport_.rank() != 0) return;
   progress_.finish();
   fmt::print(err_,
              "farfault: sampling costs more than the simulation ({} samples of {} values each for {} events "
              "so far); set run.sample_interval above {}\n",
              samples_, sampler_.values().size(), events, to_text(model_.run.sample_interval));
+}
+
+std::uint64_t RunDriver::events_so_far() {
+  return events_before_ + transport_.sum(engine_.profile().events);
 }
 
 RankDensity RunDriver::density() {
@@ -229,7 +233,7 @@ bool RunDriver::record(Time at) {
 bool RunDriver::simulate(std::string& reason) {
   auto const end = options_.until.value_or(Time::max());
   for (;;) {
-    auto const stop = std::min(next_sample_, end);
+    auto const stop = std::min(schedule_.next(), end);
     auto const pause = trace_ ? trace_->next() : Time::max();
     auto const state = engine_.run_until(std::min(stop, pause));
     if (state == RunState::reached && pause <= stop) {
@@ -247,9 +251,9 @@ bool RunDriver::simulate(std::string& reason) {
     } else if (state == RunState::drained) {
       end_ = engine_.last_event();
       reason = "completed";
-    } else if (next_sample_ < end) {
-      end_ = next_sample_;
-      next_sample_ = schedule_.after(next_sample_);
+    } else if (schedule_.next() < end) {
+      end_ = schedule_.next();
+      schedule_.advance(events_so_far());
     } else {
       end_ = end;
       reason = "time_limit";
@@ -316,13 +320,14 @@ bool RunDriver::checkpoint(Time at, std::string& failure) {
     return true;
   }
   c.header.events = transport_.sum(engine_.pending_events());
+  auto const events = events_so_far();
   if (transport_.rank() != 0) return true;
   c.header.config_hash = model_.hash();
   c.header.time = at;
   c.header.components = model_.assembly->system().component_count();
   try {
     auto const position = writer_->position();
-    DriverState state{next_sample_, position.samples, position.rows,
+    DriverState state{schedule_.state(), events, position.samples, position.rows,
                       program_hash(!options_.extensions.empty())};
     Saver saver(c.run);
     saver(state);

@@ -50,8 +50,10 @@ class RunDriver {
   void resume();
   bool simulate(std::string& reason);
   bool record(Time at);
-  // Prints one warning if samples at an explicit interval cost more than the simulation.
+  // Prints one warning if samples at a constant interval cost more than the simulation.
   void report_sampling_cost();
+  // Handled since the start of the run, on all ranks. All ranks call it alike.
+  std::uint64_t events_so_far();
   // Density of the ranks so far. All ranks call it alike.
   RankDensity density();
   // Prints one warning if the ranks mostly wait for each other.
@@ -102,8 +104,8 @@ class RunDriver {
   std::vector<std::uint64_t> node_loads_;
   std::uint64_t blocks_ = 0;
   SampleSchedule schedule_;
-  Time next_sample_{};
-  std::uint64_t samples_ = 0;  // taken by this program; a resumed run may have more
+  std::uint64_t samples_ = 0;        // taken by this program; a resumed run may have more
+  std::uint64_t events_before_ = 0;  // before the checkpoint of a resumed run
   bool cost_reported_ = false;
   bool sparse_reported_ = false;
   WallClock::time_point began_;

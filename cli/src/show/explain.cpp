@@ -233,7 +233,7 @@ std::string bound_text(Explanation const& e) {
   }
   auto text = first + "latency (no resource above 50% utilization)";
   if (e.stages.empty() || e.access_ps == 0) return text;
-  bool const ended = e.stages[0].name != "sm_time_under_way" || e.stages.size() == 1;
+  bool const ended = e.stages[0].name != "sm_time_outstanding" || e.stages.size() == 1;
   auto const& stage = e.stages[ended ? 0 : 1];
   return text + fmt::format("; {} of access time in: {}", percent(share(stage.ps, e.access_ps)), stage.what);
 }

@@ -6,7 +6,7 @@
 namespace farfault {
 
 TableInfo Host::outstanding_table() const {
-  TableInfo table{"under_way",
+  TableInfo table{"outstanding",
                   "One row per kernel, copy or buffer operation in progress at the end of the run. Counts of "
                   "these kernels are in the statistics of their SMs, not in the table of kernels",
                   {}};

@@ -175,7 +175,7 @@ std::optional<HostTimeline> read_timeline(ObjectId file, std::uint64_t end, bool
   auto const outstanding = read_outstanding(file);
   auto const names_of_outstanding = outstanding.empty()
                                         ? std::vector<std::string>()
-                                        : joined_names(file, "tables/under_way", outstanding.size());
+                                        : joined_names(file, "tables/outstanding", outstanding.size());
   for (std::size_t i = 0; i < outstanding.size(); ++i) {
     auto const& o = outstanding[i];
     if (o.operation == "kernel") {

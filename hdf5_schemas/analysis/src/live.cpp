@@ -2,6 +2,7 @@
 #include "farfault/analysis/live.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -46,12 +47,26 @@ std::string text_in_engine(ObjectId file, char const* name) {
   return read_texts(dataset, shape, 0, 1).at(0);
 }
 
-std::vector<std::uint64_t> numbers_to_read(std::uint64_t first, std::uint64_t samples, std::uint64_t most) {
+// Numbers of at most `most` samples, evenly spread in time, and of the last one. `times`: of the samples from
+// number `first` on.
+std::vector<std::uint64_t> numbers_to_read(std::vector<std::uint64_t> const& times, std::uint64_t first,
+                                           std::uint64_t most) {
   std::vector<std::uint64_t> numbers;
-  if (first >= samples || most == 0) return numbers;
-  auto const count = samples - first;
-  auto const taken = std::min(count, most);
-  for (std::uint64_t i = 1; i <= taken; ++i) numbers.push_back(first + count * i / taken - 1);
+  if (times.empty()) return numbers;
+  bool const all = times.size() <= most;
+  auto const begin = static_cast<double>(times.front()), end = static_cast<double>(times.back());
+  for (std::uint64_t part = 1; part <= (all ? times.size() : most); ++part) {
+    auto number = part;  // of samples up to the end of the part
+    if (!all && part < most) {
+      auto const until = begin + (end - begin) * static_cast<double>(part) / static_cast<double>(most);
+      number = static_cast<std::uint64_t>(std::ranges::upper_bound(times, until, std::less<double>()) -
+                                          times.begin());
+    } else if (!all) {
+      number = times.size();
+    }
+    if (number != 0 && (numbers.empty() || first + number - 1 > numbers.back()))
+      numbers.push_back(first + number - 1);
+  }
   return numbers;
 }
 
@@ -80,12 +95,16 @@ std::string pack_live(ObjectId file, std::vector<LiveCounter> const& counters, s
   pack.put(number_in_engine(file, "thread_blocks"));
   pack.put(samples.value_or(0));
   for (auto const& set : sets) pack.put(set ? set->shape.row_values : 0);
-  auto const numbers = numbers_to_read(first, samples.value_or(0), most);
+  std::vector<std::uint64_t> new_times;
+  if (!times.empty() && first < samples.value_or(0)) {
+    auto const& time = times.begin()->second;
+    new_times = read_words(time.dataset, time.shape, first, *samples - first);
+  }
+  auto const numbers = numbers_to_read(new_times, first, most);
   pack.put(std::uint64_t{numbers.size()});
   for (auto const number : numbers) {
-    auto const& time = times.begin()->second;
     pack.put(number);
-    pack.put(read_words(time.dataset, time.shape, number, 1).at(0));
+    pack.put(new_times[number - first]);
     for (auto const& set : sets) {
       std::uint64_t total = 0;
       if (set)

@@ -17,7 +17,7 @@ std::string OutstandingOperation::text() const {
 }
 
 std::vector<OutstandingOperation> read_outstanding(ObjectId file) {
-  std::string const folder = "tables/under_way";
+  std::string const folder = "tables/outstanding";
   for (auto const* column : {"operation", "name", "stream", "started", "reached"})
     if (!has(file, folder + "/" + column)) return {};
   Columns const table(file, folder, "started");

@@ -12,7 +12,7 @@ namespace farfault::analysis {
 namespace {
 
 constexpr std::size_t kMaxHistograms = 64;
-constexpr std::uint64_t kMaxBins = 64;
+constexpr std::uint64_t kMaxBins = 1024;
 constexpr double kPercentiles[] = {50, 90, 99};
 
 // The smallest value of each bin.
@@ -59,13 +59,16 @@ Json histogram(ObjectId file, std::string const& kind, std::string const& metric
   auto const last = read_words(dataset, shape, shape.rows() - 1, 1);
   for (std::size_t i = 0; i < last.size(); ++i) counts[i % count] += last[i];
   if (std::ranges::all_of(counts, [](std::uint64_t n) { return n == 0; })) return {};
+  auto const first = std::ranges::find_if(counts, [](auto n) { return n != 0; }) - counts.begin();
+  auto end = count;  // of the bins that are shown, including the bin after the last value: its upper edge
+  while (end > 1 && counts[end - 1] == 0 && counts[end - 2] == 0) --end;
   auto percentiles = Json::array();
   for (auto const p : kPercentiles) percentiles.push_back({p, percentile(bins, counts, p / 100)});
   return {{"id", shown(kind) + "/" + shown(metric)},
           {"title", brief(text_attribute(dataset, "long_name"))},
           {"unit", shown(text_attribute(dataset, "bin_unit"))},
-          {"bins", bins},
-          {"counts", counts},
+          {"bins", std::vector(bins.begin() + first, bins.begin() + static_cast<std::ptrdiff_t>(end))},
+          {"counts", std::vector(counts.begin() + first, counts.begin() + static_cast<std::ptrdiff_t>(end))},
           {"percentiles", std::move(percentiles)}};
 }
 

@@ -33,7 +33,16 @@ double sum(std::vector<double> const& values) {
   return total;
 }
 
-Json drawn_rows(std::vector<std::string> const& names, Rows const& rows, std::size_t most) {
+// Integral over time: intervals have different lengths.
+double over_time(std::vector<double> const& values, std::vector<std::uint64_t> const& ends) {
+  auto total = 0.0;
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (std::isfinite(values[k])) total += values[k] * lasting(ends, k);
+  return total;
+}
+
+Json drawn_rows(std::vector<std::string> const& names, Rows const& rows,
+                std::vector<std::uint64_t> const& ends, std::size_t most) {
   auto drawn = Json::array();
   if (rows.size() <= most) {
     for (std::size_t i = 0; i < rows.size(); ++i) drawn.push_back(drawn_row(names[i], rows[i]));
@@ -47,7 +56,7 @@ Json drawn_rows(std::vector<std::string> const& names, Rows const& rows, std::si
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::vector<double> totals;
-  for (auto const& row : rows) totals.push_back(sum(row));
+  for (auto const& row : rows) totals.push_back(over_time(row, ends));
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return totals[a] > totals[b]; });
   for (std::size_t i = 0; i < std::min(order.size(), most - std::min<std::size_t>(most, 3)); ++i)
     drawn.push_back(drawn_row(names[order[i]], rows[order[i]]));
@@ -82,7 +91,7 @@ void add_series(ReportSource const& source, Clocks& clocks, Json& to) {
                                     {"title", c.title},
                                     {"units", units_of(c, sampled)},
                                     {"clock", clocks.number_of(sampled.ends())},
-                                    {"rows", drawn_rows(d.names, rows, source.size.gpus)}});
+                                    {"rows", drawn_rows(d.names, rows, sampled.ends(), source.size.gpus)}});
   };
   for (auto const& kind : link_names(open_group(source.file, "timeseries"))) {
     if (kind.ends_with(".by_application")) continue;

@@ -192,7 +192,7 @@ void add_tables(ReportSource const& source, Json& to) {
   add("batches", intervals(source, "fault_batches", "began", "ended", {"gpu"},
                            {"began", "ended", "raw_faults", "duplicates", "pages", "prefetched_pages",
                             "evicted_pages", "bytes_in", "bytes_out"}));
-  add("under_way", outstanding(source));
+  add("outstanding", outstanding(source));
   add("traffic", traffic(source));
   add("placement", placement(source));
 }

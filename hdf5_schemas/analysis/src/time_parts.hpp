@@ -36,7 +36,7 @@ inline constexpr Named kAccesses[] = {{"sm_time_in_load_store", "load/store unit
                                       {"sm_time_in_dram", "DRAM"},
                                       {"sm_time_in_links", "interconnect links"},
                                       {"sm_time_in_remote_memory", "remote memory"},
-                                      {"sm_time_under_way", "outstanding accesses"}};
+                                      {"sm_time_outstanding", "outstanding accesses"}};
 // The parts of kAccesses that are counted during the run.
 inline constexpr std::span kStages = std::span(kAccesses).first<std::size(kAccesses) - 1>();
 

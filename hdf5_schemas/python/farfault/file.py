@@ -14,7 +14,7 @@ from .calls import charge
 from .errors import ResultError, in_one_line
 
 # Supported schema versions. Data that only newer files of a version have is looked up on access.
-SCHEMA_VERSIONS = (2,)
+SCHEMA_VERSIONS = (2, 3)
 
 
 class File:

@@ -24,6 +24,7 @@ from h5py import h5a, h5d, h5g, h5l, h5o, h5s, h5t, h5z
 from . import chunk, selection
 from .calls import charge
 from .errors import ResultError, in_one_line
+from .renamed import BEFORE, NOW
 
 # Filters of the writer (src/layout.cpp, compress), in this order, each at most once.
 FILTERS = (h5z.FILTER_SHUFFLE, h5z.FILTER_DEFLATE)
@@ -112,7 +113,7 @@ class _Object:
 
 class Group(_Object):
     def names(self):
-        """All names, sorted. Raises an error for a link that is not a hard link."""
+        """All names, sorted, as in the current schema. Raises an error for a link that is not a hard link."""
         if self._id.get_num_objs() > MOST_NAMES:
             raise self.refusal("has too many members")
         found, size = [], 0
@@ -128,7 +129,7 @@ class Group(_Object):
         charge(size + TEXT_BYTES * len(found), f"the names in {self.name}")
         for name, link in found:
             self._check_link(_text(self, name), link)
-        return sorted(_text(self, name) for name, _ in found)
+        return sorted({NOW.get(text, text) for text in (_text(self, name) for name, _ in found)})
 
     def _check_link(self, name, link):
         if link != h5l.TYPE_HARD:
@@ -168,7 +169,7 @@ class Group(_Object):
         """{address of a dataset: {axis: name}}, from the REFERENCE_LIST of the dimension scales in this group."""
         found = {}
         for name in self.names():
-            if h5a.exists(self._id, b"REFERENCE_LIST", obj_name=name.encode()):
+            if h5a.exists(self._id, b"REFERENCE_LIST", obj_name=self._stored_name(name).encode()):
                 for address, axis in self._member(name).references():
                     found.setdefault(address, {})[axis] = name
         return found
@@ -185,15 +186,19 @@ class Group(_Object):
         return at
 
     def _has(self, name):
-        return _is_name(name) and self._id.links.exists(name.encode())
+        return self._stored_name(name) is not None
+
+    def _stored_name(self, name):
+        """The name of a member in this file; None if it is missing."""
+        return next((n for n in (name, BEFORE.get(name, "")) if _is_name(n) and self._id.links.exists(n.encode())), None)
 
     def _member(self, name):
         """The only place that opens an object."""
-        path = f"{self.name.rstrip('/')}/{name}"
-        if not self._has(name):
+        path, stored = f"{self.name.rstrip('/')}/{name}", self._stored_name(name)
+        if stored is None:
             raise self.refusal("is missing", path)
-        self._check_link(name, self._id.links.get_info(name.encode()).type)
-        identifier = h5o.open(self._id, name.encode())
+        self._check_link(name, self._id.links.get_info(stored.encode()).type)
+        identifier = h5o.open(self._id, stored.encode())
         about = h5o.get_info(identifier)
         if about.rc != 1:
             raise self.refusal("has several names", path)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Increases and rates of counters between samples, and ratios without division by zero.
+"""Increases and rates of counters between samples, means of levels, and ratios without division by zero.
 
-The sampling interval of a long run grows, so comparisons over time use rates, not differences.
+The sampling interval grows during a run, so comparisons over time use rates, not differences, and a mean weighs each
+sample by its interval.
 """
 import numpy
 import xarray
@@ -30,14 +31,31 @@ def rates(series, metric, path=""):
     return _over_time(counter, times, starts, per_second, {**counter.attrs, "units": named})
 
 
+def mean(series, metric, path=""):
+    """Mean of a level over time: each sample counts for the interval that ends at it."""
+    level = series[metric]
+    if level.attrs.get("kind") != "level":
+        raise ResultError(f"{path}: {metric} is a {level.attrs.get('kind')}; only levels have a mean over time")
+    times, values = _of_each_time(series, level)
+    lasted = numpy.diff(times, prepend=0)
+    if lasted.sum() == 0:
+        raise ResultError(f"{path}: {metric} has no sample after time 0")
+    kept = {n: c.variable for n, c in level.coords.items() if "time_ps" not in c.dims}
+    return xarray.DataArray(numpy.average(values, axis=0, weights=lasted), kept, level.dims[1:], level.name, level.attrs)
+
+
+def _of_each_time(series, data):
+    """The times, each once, and the values of the last sample of each."""
+    times, values = series["time_ps"].values, data.variable.values
+    last = numpy.append(times[1:] != times[:-1], True)[:len(times)]
+    return (times, values) if last.all() else (times[last], values[last])
+
+
 def _grown(series, metric, path):
     counter = series[metric].variable
     if counter.attrs.get("kind") == "level":
         raise ResultError(f"{path}: {metric} is a level; only counters and histograms have rates")
-    times, counts = series["time_ps"].values, counter.values
-    last = numpy.append(times[1:] != times[:-1], True)[:len(times)]
-    if not last.all():
-        times, counts = times[last], counts[last]
+    times, counts = _of_each_time(series, series[metric])
     grown = numpy.diff(counts, axis=0, prepend=numpy.zeros_like(counts[:1]))
     return series[metric], times, numpy.append(0, times[:-1])[:len(times)], grown
 

@@ -164,6 +164,10 @@ class Run:
         """
         return self._by(rates.rates(self.timeseries(kind, [metric]), metric, self.path), by)
 
+    def mean(self, kind, metric, by=None):
+        """Mean of a level over the run: [instance], or [device] with by="device", as a sum over the parts of each."""
+        return self._by(rates.mean(self.timeseries(kind, [metric]), metric, self.path), by)
+
     def table(self, name, columns=None):
         """One row per occurrence of something (kernels, migrations, ...); the units are in `.attrs`.
 

@@ -18,7 +18,7 @@ ACTIVITIES = {"active": "executing", "memory_stall": "memory stall", "fault_stal
 # Activities of the warps of a kernel or an application on the SMs that hold its blocks. outside: no block is in the
 # SM's slots.
 RESIDENT = {**{what: word for what, word in ACTIVITIES.items() if what != "idle"}, "outside": "all blocks swapped out"}
-STACK = {**{stage: f"time_in_{stage}" for stage in STAGES}, "under_way": "time_under_way", "access_time": "access_time",
+STACK = {**{stage: f"time_in_{stage}" for stage in STAGES}, "outstanding": "time_outstanding", "access_time": "access_time",
          "transactions": "transactions"}
 NAMED_BY = ("machine", "application", "stream")  # columns of kernels that identify their owner
 SUMS = ("access_time", "transactions")  # columns of a latency stack that are not stages
@@ -28,9 +28,9 @@ def latency(run, by):
     """A column per stage, one for outstanding accesses, and the total time and number of the accesses."""
     run.check_by(by, ("machine", "gpu", "application", "kernel"), "latency stack")
     if by == "kernel":
-        table = _of_kernels(run, {name: column for name, column in STACK.items() if name != "under_way"}, "latency stack")
-        table.insert(len(STAGES), "under_way", 0)  # a kernel ends after all its accesses
-        table.attrs["units"]["under_way"], table.attrs["long_name"]["under_way"] = "ps", "Time of outstanding accesses; 0 for completed kernels"
+        table = _of_kernels(run, {name: column for name, column in STACK.items() if name != "outstanding"}, "latency stack")
+        table.insert(len(STAGES), "outstanding", 0)  # a kernel ends after all its accesses
+        table.attrs["units"]["outstanding"], table.attrs["long_name"]["outstanding"] = "ps", "Time of outstanding accesses; 0 for completed kernels"
         return table
     if by == "application":
         return _of_applications(run, STACK, "latency stack")

@@ -22,8 +22,8 @@ namespace farfault::cli {
 // Parameters of the run itself.
 struct RunParams {
   std::uint64_t seed = 1;
-  Duration sample_interval = 10us;
-  std::uint64_t sample_doubling = 1024;
+  Duration sample_interval = 50ns;
+  std::uint64_t sample_doubling = 256;
   void describe(ParamTable& t);
 };
 

@@ -98,7 +98,7 @@ std::string histograms_section(Json const& histograms) {
   HtmlTable table({"histogram", "description", "#total", "#p50", "#p90", "#p99"});
   std::string html =
       "<h3>Histograms of durations</h3>\n"
-      "<p class=\"hint\">Whole machine. Bins double in width; percentiles (50%, 90%, 99%) are interpolated "
+      "<p class=\"hint\">Whole machine, a bar for each bin. Percentiles (50%, 90%, 99%) are interpolated "
       "linearly within a bin.</p>\n"
       "<div class=\"charts\">\n";
   for (auto const& one : histograms) {

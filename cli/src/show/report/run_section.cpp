@@ -211,7 +211,8 @@ std::string run_section(std::string const& letters, std::size_t run, std::string
   html += live("series");
   if (data.contains("histograms")) html += histograms_section(data["histograms"]);
   if (data.contains("gpus")) html += live("gpus");
-  if (data.contains("kernels") || data.contains("under_way")) html += "<h3>Kernels</h3>\n" + live("kernels");
+  if (data.contains("kernels") || data.contains("outstanding"))
+    html += "<h3>Kernels</h3>\n" + live("kernels");
   if (data.contains("kernels")) html += kernels_table(data["kernels"]);
   if (data.contains("batches"))
     html += "<h3>Fault batches</h3>\n" + live("batches") + batches_table(data["batches"]);

@@ -41,6 +41,16 @@ std::string ps_text(std::int64_t ps) {
   return for_people(Duration{ps});
 }
 
+// Half as many points as the maximum or fewer, evenly spread in time, with the last one.
+std::vector<analysis::LivePoint> evenly_spread(std::vector<analysis::LivePoint> const& points) {
+  auto const apart = points.back().time_ps / static_cast<std::int64_t>(kMaxPoints / 2 - 1);
+  std::vector<analysis::LivePoint> kept;
+  for (auto const& p : points)
+    if (p.time_ps - (kept.empty() ? 0 : kept.back().time_ps) >= apart) kept.push_back(p);
+  if (kept.empty() || kept.back().sample != points.back().sample) kept.push_back(points.back());
+  return kept;
+}
+
 std::string value_text(Curve const& curve) {
   // The last interval with a value.
   auto const last =
@@ -81,12 +91,7 @@ void WatchedRun::take(analysis::LiveRun run, double written_at) {
   begin_ = seconds_of(run_.start_time);
   if (run_.points.empty()) return;
   points_.insert(points_.end(), run_.points.begin(), run_.points.end());
-  if (points_.size() > kMaxPoints) {
-    std::size_t kept = 0;
-    for (std::size_t i = points_.size() % 2 == 0 ? 1 : 0; i < points_.size(); i += 2)
-      points_[kept++] = std::move(points_[i]);
-    points_.resize(kept);
-  }
+  if (points_.size() > kMaxPoints) points_ = evenly_spread(points_);
   last_ = Seen{written_at, points_.back().time_ps, points_.back().totals[watched_counter("sm", "blocks")]};
   if (!first_) first_ = last_;
 }

@@ -370,9 +370,13 @@ class Component : public AnyComponent {
                                    std::uint64_t* out, Wanted&& wanted) {
     each_existing(std::span<Stat<Counts> const>(Counts::list()), exists, [&](Stat<Counts> const& counter) {
       auto* const at = out;
-      out = std::fill_n(at, counter.bins, std::uint64_t{0});
-      for (std::uint32_t i = 0; i < by.size(); ++i)
-        if (wanted(i)) counter.add(by[i], at);
+      bool written = false;
+      for (std::uint32_t i = 0; i < by.size(); ++i) {
+        if (!wanted(i)) continue;
+        out = written ? counter.add(by[i], at) : counter.write(by[i], at);
+        written = true;
+      }
+      if (!written) out = std::fill_n(at, counter.bins, std::uint64_t{0});
     });
     return out;
   }

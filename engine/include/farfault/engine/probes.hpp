@@ -3,8 +3,8 @@
 //
 // - Declaration: once, in the static list() of a component's State, or of the struct that holds its counters.
 //   The value is a plain integer there.
-// - counter: never decreases. level: the value at the time of the sample. histogram: `bins` counters; bin 0
-//   counts zeros, bin b counts values in [2^(b-1), 2^b).
+// - counter: never decreases. level: the value at the time of the sample. histogram: `bins` counters, in the
+//   bins of histogram.hpp.
 // - Ratios are not stored: compute them from the results.
 // - A statistic that exists only in some configurations names the property of the component's Spec:
 //   Stat<State>{...}.only_when<&Spec::in_batches>().
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/histogram.hpp"
 #include "farfault/engine/time.hpp"
 
 namespace farfault {
@@ -35,6 +36,7 @@ struct StatInfo {
   std::uint32_t bins = 1;   // values per sample: 1, except for histograms
   bool summed = false;      // stored as the sum over the components of this kind on a device
   bool in_summary = false;  // of a level: included in the summary, because its last value is meaningful
+  std::uint32_t first_octave = kBinsPerOctaveLog2;  // of a histogram: Histogram::kFirst
 };
 static_assert(std::is_trivially_copyable_v<StatInfo>, "copied for each component of a machine");
 
@@ -52,9 +54,9 @@ inline constexpr char kTypeMark = 0;
 
 }  // namespace detail
 
-// One statistic of a State: its description and how to read its value. A histogram has `bins` values, and
-// `histogram` in place of `value`; its unit is that of the counted values. Its texts are literals:
-// they outlive every result.
+// One statistic of a State: its description and how to read its value. A histogram, declared with
+// of_histogram(), has `bins` values; its unit is that of the counted values. Its texts are literals: they
+// outlive every result.
 template <class State>
 struct Stat {
   std::string_view name;
@@ -68,8 +70,20 @@ struct Stat {
   bool in_summary = false;
   bool (*condition)(void const* spec) = nullptr;
   void const* spec_type = nullptr;
+  std::uint32_t first_octave = kBinsPerOctaveLog2;
 
-  StatInfo info() const { return {name, unit, text, kind, bins, summed, in_summary}; }
+  // A Histogram in the State: `of` is a lambda without captures that returns it.
+  template <class Of>
+  static constexpr Stat of_histogram(std::string_view name, std::string_view unit, std::string_view text,
+                                     Of /*of*/) {
+    using Kind = std::remove_cvref_t<std::invoke_result_t<Of, State const&>>;
+    Stat s{name, unit, text, StatKind::histogram, nullptr, Kind::kBins, [](State const& state) {
+             return std::span<std::uint64_t const>(Of{}(state).bins);
+           }};
+    s.first_octave = Kind::kFirst;
+    return s;
+  }
+  StatInfo info() const { return {name, unit, text, kind, bins, summed, in_summary, first_octave}; }
   constexpr Stat stored_summed() const {
     auto s = *this;
     s.summed = true;
@@ -100,8 +114,9 @@ struct Stat {
   }
   // Writes its value or bins at `out`, or adds them to the values there; returns the next place.
   std::uint64_t* write(State const& state, std::uint64_t* out) const {
-    std::fill_n(out, bins, std::uint64_t{0});
-    return add(state, out);
+    if (kind == StatKind::histogram) return std::ranges::copy(histogram(state), out).out;
+    *out = value(state);
+    return out + 1;
   }
   std::uint64_t* add(State const& state, std::uint64_t* out) const {
     if (kind != StatKind::histogram) {

@@ -42,7 +42,7 @@ inline constexpr auto kSmFigures = std::to_array<std::string_view>({
     "time_in_dram",
     "time_in_links",
     "time_in_remote_memory",
-    "time_under_way",
+    "time_outstanding",
     "active_time",
     "memory_stall_time",
     "fault_stall_time",

@@ -11,6 +11,7 @@
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 #include "object_type.hpp"
+#include "renamed.hpp"
 
 namespace farfault::results {
 namespace {
@@ -44,6 +45,13 @@ bool has_member(hid_t group, std::string const& name) {
   auto const above = path_of(group);
   throw Hdf5Failure(above + (above == "/" ? "" : "/") + name +
                     " is not a hard link; a result must contain all of its data");
+}
+
+// The name of a member in this file: `name`, or its name before schema_version 3. Empty if it is missing.
+std::string stored_name(hid_t group, std::string const& name) {
+  if (has_member(group, name)) return name;
+  std::string const before(name_before(name));
+  return before != name && has_member(group, before) ? before : std::string();
 }
 
 void check_has_one_name(hid_t object) {
@@ -107,9 +115,11 @@ bool find(hid_t parent, std::string const& path, Handle* object) {
   if (names.empty() || (path.starts_with('/') && H5Iget_type(parent) != H5I_FILE))
     enter(path.starts_with('/') ? "/" : ".");
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (type_of(at) != H5O_TYPE_GROUP || !has_member(at, names[i])) return false;
+    if (type_of(at) != H5O_TYPE_GROUP) return false;
+    auto const name = stored_name(at, names[i]);
+    if (name.empty()) return false;
     if (object == nullptr && i + 1 == names.size()) return true;
-    enter(names[i].c_str());
+    enter(name.c_str());
     check_has_one_name(at);
   }
   if (object == nullptr) return true;
@@ -196,7 +206,7 @@ bool has(hid_t parent, std::string const& path) {
   return find(parent, path, nullptr);
 }
 
-std::vector<std::string> link_names(hid_t group) {
+std::vector<std::string> stored_names(hid_t group) {
   H5G_info_t info{};
   check(H5Gget_info(group, &info), "a group cannot be read");
   if (info.nlinks > kMaxNames) throw Hdf5Failure("a group claims an implausible number of members");
@@ -210,6 +220,14 @@ std::vector<std::string> link_names(hid_t group) {
     if (name.empty() || name.find('/') != std::string::npos)
       throw Hdf5Failure("a group has a member '" + shown(name) + "', which is not a valid name");
   std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> link_names(hid_t group) {
+  auto names = stored_names(group);
+  for (auto& name : names) name = name_now(name);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 

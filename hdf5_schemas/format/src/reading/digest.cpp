@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <string_view>
 
 #include "config_text.hpp"
@@ -13,50 +12,10 @@
 #include "farfault/results/reading/guard.hpp"
 #include "farfault/results/reading/walk.hpp"
 #include "file/object_type.hpp"
+#include "file/value_hash.hpp"
 
 namespace farfault::results {
 namespace {
-
-// Two 64-bit lanes, each updated by every word and by the other lane; two final rounds of full avalanche.
-class Hash128 {
- public:
-  void word(std::uint64_t w) {
-    a_ = std::rotl(a_ ^ std::rotl(w * kA, 31) * kB, 27) + b_;
-    a_ = a_ * 5 + 0x9e3779b97f4a7c15;
-    b_ = std::rotl(b_ ^ std::rotl(w * kB, 33) * kA, 31) + a_;
-    b_ = b_ * 5 + 0xc2b2ae3d27d4eb4f;
-    ++count_;
-  }
-  void text(std::string_view s) {
-    word(s.size());
-    for (std::size_t at = 0; at < s.size(); at += 8) {
-      std::uint64_t w = 0;
-      for (std::size_t i = std::min(s.size() - at, std::size_t{8}); i-- > 0;)
-        w = w << 8 | static_cast<unsigned char>(s[at + i]);
-      word(w);
-    }
-  }
-  std::string hex() {
-    word(count_);
-    for (int round = 0; round < 2; ++round) {
-      a_ = avalanche(a_ + b_);
-      b_ = avalanche(b_ + a_);
-    }
-    std::string digits;
-    for (auto const half : {a_, b_})
-      for (int shift = 60; shift >= 0; shift -= 4) digits += "0123456789abcdef"[half >> shift & 15];
-    return digits;
-  }
-
- private:
-  static constexpr std::uint64_t kA = 0x9fb21c651e98df25, kB = 0xd6e8feb86659fd93;
-  static std::uint64_t avalanche(std::uint64_t x) {
-    x = (x ^ x >> 32) * kB;
-    x = (x ^ x >> 29) * kA;
-    return x ^ x >> 32;
-  }
-  std::uint64_t a_ = 0x243f6a8885a308d3, b_ = 0x13198a2e03707344, count_ = 0;
-};
 
 constexpr std::array<std::string_view, 2> kRootAttributesLeftOut{"result_digest", "farfault_version"};
 constexpr std::array<std::string_view, 4> kScaleAttributes{"CLASS", "DIMENSION_LIST", "NAME",
@@ -89,46 +48,80 @@ void add_attributes(Hash128& hash, hid_t object, bool root) {
   }
 }
 
-void add_dataset(Hash128& hash, hid_t dataset) {
-  auto const shape = shape_of_dataset(dataset);
-  add_shape(hash, shape);
-  if (shape.kind == Kind::other) return;
-  for_pieces(shape, [&](std::uint64_t row, std::uint64_t rows) {
-    if (shape.kind == Kind::text) {
-      for (auto const& value : read_texts(dataset, shape, row, rows)) hash.text(value);
-    } else {
-      for (auto const value : read_words(dataset, shape, row, rows)) hash.word(value);
-    }
-  });
-}
-
-void add_group(Hash128& hash, hid_t group, std::string const& path, int depth) {
-  if (depth > kMaxDepth) throw Hdf5Failure("groups are nested too deeply");
-  for (auto const& name : link_names(group)) {
-    auto const child = path + "/" + name;
-    if (child == "/engine" || child == "/config/command_line" || child == "/config/inputs/path") continue;
-    auto const object = open_object(group, name);
-    auto const type = type_of(object);
-    hash.text(child);
-    hash.word(static_cast<std::uint64_t>(type));
-    if (type == H5O_TYPE_GROUP || type == H5O_TYPE_DATASET) add_attributes(hash, object, false);
-    if (type == H5O_TYPE_GROUP) add_group(hash, object, child, depth + 1);
-    if (type != H5O_TYPE_DATASET) continue;
-    if (child == "/config/toml")
-      hash.text(config_without_file_names(object));
-    else
-      add_dataset(hash, object);
+class Digest {
+ public:
+  Digest(hid_t file, KnownHashes const& known) : known_(known), root_(open_group(file, "/")) {
+    hashes_values_ = version_of(root_) >= kFirstOfValueHashes;
   }
-}
+  std::string run() {
+    add_attributes(hash_, root_, true);
+    add_group(root_, "", 0);
+    return hash_.hex();
+  }
+
+ private:
+  // Before, every value was a word of the whole file's hash.
+  static constexpr std::int64_t kFirstOfValueHashes = 3;
+
+  void add_values(Shape const& shape, hid_t dataset, std::string const& path) {
+    if (!hashes_values_) {
+      for_pieces(shape, [&](std::uint64_t row, std::uint64_t rows) {
+        for (auto const value : read_words(dataset, shape, row, rows)) hash_.word(value);
+      });
+      return;
+    }
+    auto const known = known_.find(path);
+    if (known != known_.end()) return add_hash(known->second);
+    ValueHash values(shape.row_values);
+    for_pieces(shape, [&](std::uint64_t row, std::uint64_t rows) {
+      values.add(rows, read_words(dataset, shape, row, rows).data());
+    });
+    add_hash(values.value());
+  }
+
+  void add_hash(std::array<std::uint64_t, 2> const& value) {
+    for (auto const half : value) hash_.word(half);
+  }
+
+  void add_dataset(hid_t dataset, std::string const& path) {
+    auto const shape = shape_of_dataset(dataset);
+    add_shape(hash_, shape);
+    if (shape.kind == Kind::other) return;
+    if (shape.kind != Kind::text) return add_values(shape, dataset, path);
+    for_pieces(shape, [&](std::uint64_t row, std::uint64_t rows) {
+      for (auto const& value : read_texts(dataset, shape, row, rows)) hash_.text(value);
+    });
+  }
+
+  void add_group(hid_t group, std::string const& path, int depth) {
+    if (depth > kMaxDepth) throw Hdf5Failure("groups are nested too deeply");
+    for (auto const& name : stored_names(group)) {
+      auto const child = path + "/" + name;
+      if (child == "/engine" || child == "/config/command_line" || child == "/config/inputs/path") continue;
+      auto const object = open_object(group, name);
+      auto const type = type_of(object);
+      hash_.text(child);
+      hash_.word(static_cast<std::uint64_t>(type));
+      if (type == H5O_TYPE_GROUP || type == H5O_TYPE_DATASET) add_attributes(hash_, object, false);
+      if (type == H5O_TYPE_GROUP) add_group(object, child, depth + 1);
+      if (type != H5O_TYPE_DATASET) continue;
+      if (child == "/config/toml")
+        hash_.text(config_without_file_names(object));
+      else
+        add_dataset(object, child);
+    }
+  }
+
+  KnownHashes const& known_;
+  Handle root_;
+  bool hashes_values_ = true;
+  Hash128 hash_;
+};
 
 }  // namespace
 
-std::string digest_of(hid_t file) {
-  Hash128 hash;
-  auto const root = open_group(file, "/");
-  add_attributes(hash, root, true);
-  add_group(hash, root, "", 0);
-  return hash.hex();
+std::string digest_of(hid_t file, KnownHashes const& known) {
+  return Digest(file, known).run();
 }
 
 std::string result_digest(std::string const& path) {

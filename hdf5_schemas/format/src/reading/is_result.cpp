@@ -16,16 +16,21 @@ void check_is_result(hid_t file) {
   check_schema(root);
 }
 
-void check_schema(hid_t root) {
+std::int64_t version_of(hid_t root) {
   Handle const attribute(H5Aopen(root, "schema_version", H5P_DEFAULT), "schema_version cannot be read");
   auto const shape = shape_of_attribute(attribute);
   if (shape.kind != Kind::integer || !shape.extents.empty())
     throw Hdf5Failure("schema_version is not a number");
-  auto const version = static_cast<std::int64_t>(attribute_words(attribute, shape).at(0));
-  if (version != kSchemaVersion)
+  return static_cast<std::int64_t>(attribute_words(attribute, shape).at(0));
+}
+
+void check_schema(hid_t root) {
+  auto const version = version_of(root);
+  if (version < kOldestSchemaVersion || version > kSchemaVersion)
     throw OtherSchema(std::string("was written by ") + (version < kSchemaVersion ? "an older" : "a newer") +
                       " version of Farfault (schema_version " + std::to_string(version) +
-                      "); this program reads schema_version " + std::to_string(kSchemaVersion));
+                      "); this program reads schema_version " + std::to_string(kOldestSchemaVersion) +
+                      " to " + std::to_string(kSchemaVersion));
 }
 
 void check_readable(std::string const& path) {

@@ -49,8 +49,8 @@ void pack_words(hid_t file, std::string const& column, Pack& pack) {
 std::string pack_result(hid_t file) {
   check_is_result(file);
   Pack pack;
-  pack.put(static_cast<std::uint64_t>(kSchemaVersion));
   auto const root = open_group(file, "/");
+  pack.put(static_cast<std::uint64_t>(version_of(root)));
   for (auto const* name : {"farfault_version", "result_digest", "end_reason"})
     pack.put(text_attribute(root, name));
   for (auto const* name : {"commit", "host", "start_time"}) {

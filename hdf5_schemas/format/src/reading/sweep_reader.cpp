@@ -48,6 +48,7 @@ std::string pack_sweep(hid_t file) {
   auto const root = sweep_root(file);
   check_schema(root);
   Pack pack;
+  pack.put(static_cast<std::uint64_t>(version_of(root)));
   pack.put(text_attribute(root, "farfault_version"));
   auto const runs = open_group(file, "runs");
   std::uint64_t done = 0, failed = 0;
@@ -231,7 +232,7 @@ bool looks_like_sweep(std::string const& path) {
 SweepSummary read_sweep(std::string const& path) {
   Pack pack(read_guarded(path, pack_sweep));
   SweepSummary s;
-  s.schema_version = kSchemaVersion;
+  s.schema_version = static_cast<std::int64_t>(pack.number());
   s.farfault_version = pack.text();
   for (auto* number : {&s.runs, &s.done, &s.failed}) *number = pack.number();
   s.missing = s.runs - s.done - s.failed;

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "packed_chunk.hpp"
 
-#include <zlib.h>
-
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 
-#include "farfault/engine/error.hpp"
-#include "layout.hpp"
+#include "deflated.hpp"
 
 namespace farfault::results {
 namespace {
@@ -40,6 +38,18 @@ void transpose(Words& w) {
   exchange(w[6], w[7], 8, kOne);
 }
 
+// The low bytes of the largest value; all higher bytes are zero.
+std::size_t bytes_in_use(std::span<std::byte const> values, std::size_t value_bytes) {
+  if (value_bytes != 8) return value_bytes;
+  std::uint64_t all = 0;
+  for (std::size_t at = 0; at + 8 <= values.size(); at += 8) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, values.data() + at, 8);
+    all |= value;
+  }
+  return (static_cast<std::size_t>(std::bit_width(all)) + 7) / 8;
+}
+
 }  // namespace
 
 void shuffle_bytes(std::span<std::byte const> values, std::size_t value_bytes, std::span<std::byte> out) {
@@ -63,15 +73,13 @@ std::span<std::byte const> PackedChunk::pack(std::span<std::byte const> chunk, s
   if (size == last_.size() && std::memcmp(chunk.data(), last_.data(), size) == 0) return packed_;
   ++compressed_;
   last_.assign(chunk.begin(), chunk.end());
-  auto bytes = ::compressBound(size);
+  auto const used = bytes_in_use(chunk, value_bytes) * (size / value_bytes);
   auto const shuffled = std::make_unique_for_overwrite<std::byte[]>(size);
-  auto const deflated = std::make_unique_for_overwrite<std::byte[]>(bytes);
-  shuffle_bytes(chunk, value_bytes, {shuffled.get(), size});
-  auto const result =
-      ::compress2(reinterpret_cast<unsigned char*>(deflated.get()), &bytes,
-                  reinterpret_cast<unsigned char const*>(shuffled.get()), size, kDeflateLevel);
-  FF_CHECK(result == Z_OK, "zlib cannot compress a chunk");
-  packed_.assign(deflated.get(), deflated.get() + bytes);
+  if (used != 0)
+    shuffle_bytes(chunk, value_bytes, {shuffled.get(), size});
+  else
+    std::memset(shuffled.get(), 0, size);
+  packed_ = deflated({shuffled.get(), size}, used);
   return packed_;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shuffled and deflated chunk, as HDF5's filters produce it (layout.hpp), for H5Dwrite_chunk.
+// A shuffled and deflated chunk that HDF5's filters (layout.hpp) read, for H5Dwrite_chunk.
 //
-// Most counters of a large machine do not change between samples: a chunk equal to the previous one is not
-// compressed again.
+// - Most counters of a large machine do not change between samples: a chunk equal to the previous one is not
+//   compressed again.
+// - The high bytes of most numbers are zero, and many counters stay zero: zero bytes at the end of the
+//   shuffled chunk are not compressed (deflated.hpp).
 #pragma once
 
 #include <cstddef>

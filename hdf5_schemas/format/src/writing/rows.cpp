@@ -4,6 +4,8 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 
 namespace farfault::results {
 namespace {
@@ -23,6 +25,12 @@ std::vector<hsize_t> chunk_of(std::vector<hsize_t> const& shape, std::size_t val
   return chunk;
 }
 
+bool all_zero(std::byte const* data, std::size_t bytes) {
+  return std::all_of(data, data + std::min<std::size_t>(bytes, 8),
+                     [](auto b) { return b == std::byte{0}; }) &&
+         (bytes <= 8 || std::memcmp(data, data + 8, bytes - 8) == 0);
+}
+
 }  // namespace
 
 RowDataset::RowDataset(hid_t parent, std::string const& name, Element element, std::vector<hsize_t> row_shape,
@@ -30,6 +38,7 @@ RowDataset::RowDataset(hid_t parent, std::string const& name, Element element, s
     : file_type_(H5Tcopy(file_type_of(element)), "cannot create a datatype"),
       memory_type_(H5Tcopy(memory_type_of(element)), "cannot create a datatype"),
       shape_(std::move(row_shape)) {
+  hash_.emplace(std::accumulate(shape_.begin(), shape_.end(), std::size_t{1}, std::multiplies<>{}));
   make(parent, name, element, total, about);
 }
 
@@ -57,6 +66,10 @@ void RowDataset::make(hid_t parent, std::string const& name, Element element,
     check(H5Pset_chunk_cache(access, 7, kRowChunkBytes, 1.0), "cannot set the chunk cache");
   } else {
     list = storage_of(shape_, value_bytes);
+    if (H5Pget_layout(list) == H5D_CHUNKED) {
+      chunk_.resize(shape_.size());
+      check(H5Pget_chunk(list, static_cast<int>(chunk_.size()), chunk_.data()), "cannot read the chunk size");
+    }
   }
   Handle const space(H5Screate_simple(static_cast<int>(shape_.size()), shape_.data(), limits.data()),
                      "cannot create a dataspace");
@@ -66,6 +79,7 @@ void RowDataset::make(hid_t parent, std::string const& name, Element element,
 }
 
 void RowDataset::append(std::uint64_t rows, std::uint64_t const* words) {
+  hash_->add(rows, words);
   add(rows, reinterpret_cast<std::byte const*>(words));
 }
 
@@ -107,8 +121,8 @@ void RowDataset::extend(std::uint64_t rows) {
   check(H5Dset_extent(dataset_, shape_.data()), "cannot extend a dataset");
 }
 
-// Writes complete chunks. The values of each chunk are contiguous in `data`, because a chunk holds either
-// whole rows or a piece of one row.
+// Writes complete chunks, and the incomplete last one of a dataset that does not grow. The values of each
+// chunk are contiguous in `data`, because a chunk holds either whole rows or a piece of one row.
 void RowDataset::write_chunks(std::uint64_t rows, std::byte const* data) {
   auto const value_bytes = H5Tget_size(file_type_);
   std::size_t chunk_bytes = value_bytes;
@@ -122,11 +136,11 @@ void RowDataset::write_chunks(std::uint64_t rows, std::byte const* data) {
     pieces *= (shape_[axis] + chunk_[axis] - 1) / chunk_[axis];
   packed_.resize(pieces);
   for (std::size_t piece = 0; at[0] < rows_; piece = (piece + 1) % pieces) {
-    auto bytes = value_bytes * chunk_[0];
+    auto bytes = value_bytes * std::min<hsize_t>(chunk_[0], rows_ - at[0]);
     for (std::size_t axis = 1; axis < at.size(); ++axis)
       bytes *= std::min(chunk_[axis], shape_[axis] - at[axis]);
     std::span chunk(data, bytes);
-    if (bytes < chunk_bytes) {  // at the end of a row
+    if (bytes < chunk_bytes) {  // at the end of a row, or the last rows
       padded.assign(chunk_bytes, std::byte{0});
       std::ranges::copy(chunk, padded.begin());
       chunk = padded;
@@ -141,11 +155,16 @@ void RowDataset::write_chunks(std::uint64_t rows, std::byte const* data) {
       at[axis] = 0;
     }
   }
+  if (!grows_) packed_ = {};
 }
 
 void RowDataset::write(std::uint64_t rows, std::byte const* data) {
   if (rows == 0) return;
-  if (grows_ && row_bytes_ != 0 && rows_ % chunk_[0] == 0 && rows % chunk_[0] == 0)
+  // HDF5 reads a chunk that was never written as zeros.
+  if (!grows_ && chunk_ == shape_ && rows == shape_[0] && all_zero(data, rows * row_bytes_))
+    return extend(rows);
+  if (!chunk_.empty() && row_bytes_ != 0 && rows_ % chunk_[0] == 0 &&
+      (rows % chunk_[0] == 0 || (!grows_ && rows_ + rows == shape_[0])))
     return write_chunks(rows, data);
   auto start = std::vector<hsize_t>(shape_.size(), 0);
   start[0] = rows_;

@@ -4,7 +4,8 @@
 // A growing dataset is chunked, and HDF5 keeps an index of its chunks. Rows are written when they complete a
 // chunk, which is compressed as a whole. The remaining rows wait in memory until write_tail() writes them. A
 // dataset whose rows are all known at creation, as at the end of a short run, is stored like any other
-// dataset and takes 10% of the space.
+// dataset and takes 10% of the space; append() its rows in one call. If it has one chunk of zeros, the chunk
+// is not written.
 #pragma once
 
 #include <hdf5.h>
@@ -18,6 +19,7 @@
 
 #include "file/commit_file.hpp"
 #include "file/text.hpp"
+#include "file/value_hash.hpp"
 #include "layout.hpp"
 #include "packed_chunk.hpp"
 
@@ -40,6 +42,8 @@ class RowDataset {
   void release_replaced(CommitFile& file);
 
   hid_t get() const { return dataset_; }
+  // The hash of all appended rows of numbers. Empty for texts.
+  std::optional<ValueHash> const& hash() const { return hash_; }
   bool grows() const { return grows_; }
 
  private:
@@ -56,15 +60,16 @@ class RowDataset {
   std::vector<Block> blocks_at(std::uint64_t row) const;
 
   Handle file_type_, memory_type_, dataset_;
-  std::vector<hsize_t> shape_, chunk_;
+  std::vector<hsize_t> shape_, chunk_;  // chunk_ is empty if the dataset is not chunked
   bool grows_ = true;
   std::size_t width_ = 0;  // of a text
   std::size_t row_bytes_ = 0;
   std::uint64_t rows_ = 0;           // written
   std::vector<std::byte> waiting_;   // rows of an incomplete chunk
   std::vector<PackedChunk> packed_;  // per piece of a row, if a chunk is smaller than a row
-  std::uint64_t tail_row_ = 0;       // first row of the incomplete last chunks
-  std::vector<Block> tail_;          // location of these chunks in the file
+  std::optional<ValueHash> hash_;
+  std::uint64_t tail_row_ = 0;  // first row of the incomplete last chunks
+  std::vector<Block> tail_;     // location of these chunks in the file
 };
 
 }  // namespace farfault::results

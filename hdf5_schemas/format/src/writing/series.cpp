@@ -3,10 +3,11 @@
 
 #include <hdf5.h>
 
-#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/histogram.hpp"
 #include "store.hpp"
 #include "units.hpp"
 
@@ -21,13 +22,10 @@ char const* name_of(StatKind kind) {
   return kind == StatKind::histogram ? "histogram" : kind == StatKind::level ? "level" : "counter";
 }
 
-// The bin scale of a histogram: bin 0 counts zeros, bin b the values in [2^(b-1), 2^b).
-Handle write_bins(hid_t group, std::string const& name, std::uint32_t bins) {
-  std::vector<std::uint64_t> lower{0};
-  for (std::uint32_t b = 1; b < bins; ++b)
-    lower.push_back(std::uint64_t{1} << std::min(b - 1, std::uint32_t{63}));
-  auto scale =
-      write_column(group, name, lower, {"1", "Smallest value of the bin, in the histogram's bin_unit"});
+// The bin scale of a histogram.
+Handle write_bins(hid_t group, std::string const& name, StatInfo const& stat) {
+  auto scale = write_column(group, name, bin_edges(stat.bins, stat.first_octave),
+                            {"1", "Smallest value of the bin, in the histogram's bin_unit"});
   make_scale(scale, name);
   return scale;
 }
@@ -50,7 +48,7 @@ void Series::make(hid_t timeseries, std::optional<std::uint64_t> total) {
   make_scale(times_->get(), "time_ps");
   auto const instance = write_column(group, "instance", info_.instances, {"1", "Path of the component"});
   make_scale(instance, "instance");
-  std::map<std::uint32_t, Handle> bins;  // by their number
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Handle> bins;  // by their number and first octave
   ScaleTies ties;
   bool const by_application = !info_.applications.empty();
   if (by_application) {
@@ -63,10 +61,10 @@ void Series::make(hid_t timeseries, std::optional<std::uint64_t> total) {
     std::vector<hid_t> scales{times_->get(), instance};
     bool const histogram = stat.kind == StatKind::histogram;
     if (histogram) {
-      auto& scale = bins[stat.bins];
+      auto& scale = bins[{stat.bins, stat.first_octave}];
       if (scale.get() < 0) {
         auto const name = bins.size() == 1 ? std::string("bin") : "bin_" + std::to_string(stat.bins);
-        scale = write_bins(group, name, stat.bins);
+        scale = write_bins(group, name, stat);
       }
       shape.push_back(stat.bins);
       scales.push_back(scale);
@@ -82,30 +80,28 @@ void Series::make(hid_t timeseries, std::optional<std::uint64_t> total) {
   ties.write();
 }
 
-void Series::append(hid_t timeseries, Samples const& samples, std::size_t offset, bool last) {
-  auto const rows = samples.times.size();
+void Series::append(hid_t timeseries, Samples& samples, std::size_t offset, bool last) {
+  auto const rows = samples.times().size();
   if (!times_) {
     if (rows == 0 && !last) return;
     make(timeseries, last ? std::optional<std::uint64_t>(rows) : std::nullopt);
   }
   for (std::size_t m = 0; m < metrics_.size(); ++m) {
     auto const width = width_of(info_, info_.stats[m]);
-    if (metrics_[m].grows()) {
-      for (std::size_t row = 0; row < rows; ++row)
-        metrics_[m].append(1, samples.values.data() + row * samples.width + offset);
-    } else {
-      std::vector<std::uint64_t> block;
-      block.reserve(rows * width);
-      for (std::size_t row = 0; row < rows; ++row) {
-        auto const part = samples.values.subspan(row * samples.width + offset, width);
-        block.insert(block.end(), part.begin(), part.end());
-      }
-      metrics_[m].append(rows, block.data());
-    }
+    metrics_[m].append(rows, samples.block(offset, width).data());
     offset += width;
   }
   // Times are last, so that in the file of a killed run every time has its values.
-  times_->append(rows, reinterpret_cast<std::uint64_t const*>(samples.times.data()));
+  times_->append(rows, reinterpret_cast<std::uint64_t const*>(samples.times().data()));
+}
+
+void Series::append(std::int64_t time, std::uint64_t const* values) {
+  for (std::size_t m = 0; m < metrics_.size(); ++m) {
+    metrics_[m].append(1, values);
+    values += width(m);
+  }
+  auto const at = static_cast<std::uint64_t>(time);
+  times_->append(1, &at);
 }
 
 std::uint64_t Series::width(std::size_t metric) const {
@@ -120,6 +116,14 @@ void Series::write_tails() {
   if (!times_) return;
   for (auto& metric : metrics_) metric.write_tail();
   times_->write_tail();
+}
+
+void Series::add_hashes(KnownHashes& to) const {
+  if (!times_) return;
+  auto const folder = "/timeseries/" + info_.kind + "/";
+  to.emplace(folder + "time_ps", times_->hash()->value());
+  for (std::size_t m = 0; m < metrics_.size(); ++m)
+    to.emplace(folder + std::string(info_.stats[m].name), metrics_[m].hash()->value());
 }
 
 void Series::release_replaced(CommitFile& file) {

@@ -4,20 +4,14 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "farfault/engine/probes.hpp"
+#include "reading/digest_of.hpp"
 #include "rows.hpp"
+#include "samples.hpp"
 
 namespace farfault::results {
-
-// Samples waiting in memory: `width` values each; the values of a kind begin at its offset.
-struct Samples {
-  std::span<std::int64_t const> times;
-  std::span<std::uint64_t const> values;
-  std::size_t width = 0;
-};
 
 class Series {
  public:
@@ -28,7 +22,9 @@ class Series {
 
   // Appends the part of `samples` that begins at `offset`. `last`: no more samples follow. The file has the
   // group from the first samples on.
-  void append(ObjectId timeseries, Samples const& samples, std::size_t offset, bool last);
+  void append(ObjectId timeseries, Samples& samples, std::size_t offset, bool last);
+  // Appends a sample, whose part begins at `values`. The file has the group.
+  void append(std::int64_t time, std::uint64_t const* values);
 
   // The same by column, for a resumed run; the times are last.
   void grow(ObjectId timeseries);
@@ -39,6 +35,7 @@ class Series {
   bool is_in_file() const { return times_.has_value(); }
   void write_tails();  // the rows waiting for a complete chunk
   void release_replaced(CommitFile& file);
+  void add_hashes(KnownHashes& to) const;
 
  private:
   void make(ObjectId timeseries, std::optional<std::uint64_t> total);

@@ -26,6 +26,9 @@ constexpr char const* kComment =
     "engine (self-profile of the simulator in wall-clock time; not part of the digest). Simulated times are "
     "in ps.";
 
+// Limit of waiting samples that change little.
+constexpr std::size_t kMaxWholeBytes = std::size_t{64} << 20;
+
 }  // namespace
 
 ResultWriter::Impl::Impl(std::string target, std::string written, RunHeader const& header)
@@ -35,6 +38,7 @@ ResultWriter::Impl::Impl(std::string target, std::string written, RunHeader cons
     series.emplace_back(group);
     values_per_sample += series.back().values_per_sample();
   }
+  waiting = Samples(values_per_sample);
   for (auto const& table : header.tables) tables.emplace_back(table);
   attempt([&] {
     hdf5 = create_file(file, partial);
@@ -70,23 +74,18 @@ std::string ResultWriter::Impl::what_remains() const {
          "; nothing was written to '" + path + "'";
 }
 
-void ResultWriter::Impl::write_samples(Samples const& some, bool last) {
-  std::size_t offset = 0;
-  for (auto& group : series) {
-    group.append(timeseries, some, offset, last);
-    offset += group.values_per_sample();
-  }
-}
-
 void ResultWriter::Impl::write_much() {
-  if ((waiting_values.size() + waiting_times.size()) * 8 + waiting_row_bytes >= kBufferBytes)
+  if (waiting.bytes() + waiting_row_bytes >= kBufferBytes || waiting.whole_bytes() >= kMaxWholeBytes)
     write_waiting(false);
 }
 
 void ResultWriter::Impl::write_waiting(bool last) {
-  write_samples({waiting_times, waiting_values, values_per_sample}, last);
-  waiting_times.clear();
-  waiting_values.clear();
+  std::size_t offset = 0;
+  for (auto& group : series) {
+    group.append(timeseries, waiting, offset, last);
+    offset += group.values_per_sample();
+  }
+  waiting.clear();
   for (auto& table : tables) table.write(table_root, last);
   waiting_row_bytes = 0;
 }
@@ -124,10 +123,15 @@ void ResultWriter::append_sample(Time time, std::span<std::uint64_t const> value
     w.last_sample = time;
     ++w.samples;
     auto const at = picoseconds(time);
-    if (!w.series.empty() && w.series[0].is_in_file())
-      return w.write_samples({{&at, 1}, values, w.values_per_sample}, false);
-    w.waiting_times.push_back(at);
-    w.waiting_values.insert(w.waiting_values.end(), values.begin(), values.end());
+    if (!w.series.empty() && w.series[0].is_in_file()) {
+      auto const* part = values.data();
+      for (auto& group : w.series) {
+        group.append(at, part);
+        part += group.values_per_sample();
+      }
+      return;
+    }
+    w.waiting.add(at, values);
     w.write_much();
   });
 }
@@ -177,7 +181,9 @@ std::string ResultWriter::finish(std::string const& end_reason, bool whole) {
       auto const root = open_group(w.hdf5, "/");
       set_attribute(root, "end_reason", end_reason);
       check(H5Fflush(w.hdf5, H5F_SCOPE_LOCAL), "HDF5 cannot flush it");
-      digest = digest_of(w.hdf5);
+      KnownHashes hashes;
+      for (auto const& group : w.series) group.add_hashes(hashes);
+      digest = digest_of(w.hdf5, hashes);
       set_attribute(root, "result_digest", digest);
     }
     check(H5Fflush(w.hdf5, H5F_SCOPE_LOCAL), "HDF5 cannot flush it");

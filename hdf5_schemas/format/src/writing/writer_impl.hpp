@@ -42,7 +42,6 @@ struct ResultWriter::Impl {
   std::string failure(std::string const& why) const;
   std::string what_remains() const;  // second half of an error message
 
-  void write_samples(Samples const& some, bool last);
   void write_much();  // the waiting data, if it has reached its limit
   void write_waiting(bool last);
   void flush(bool last = false);
@@ -57,10 +56,9 @@ struct ResultWriter::Impl {
   std::vector<Table> tables;
   std::vector<EngineValue> engine_values;
   std::size_t values_per_sample = 0;
-  std::vector<std::int64_t> waiting_times;
-  std::vector<std::uint64_t> waiting_values;
+  Samples waiting{0};
   std::size_t waiting_row_bytes = 0;
-  std::uint64_t samples = 0;
+  std::uint64_t samples = 0;  // appended
   Time last_sample = Time::min();
   bool broken = false, finished = false;
   bool flushed = false;  // the file can be opened

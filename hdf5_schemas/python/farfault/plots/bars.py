@@ -15,10 +15,10 @@ VISIBLE = 0.002
 COLOURS = {
     "load_store": "#9e9e9e", "l1_tlb": "#c6dbef", "l2_tlb": "#9ecae1", "walk_queue": "#6baed6", "walk": "#3182bd",
     "iommu": "#08519c", "fault": "#d62728", "l1_cache": "#c7e9c0", "l2_cache": "#74c476", "dram_queue": "#31a354",
-    "dram": "#006d2c", "links": "#ff7f0e", "remote_memory": "#8c564b", "under_way": "#e0e0e0",
+    "dram": "#006d2c", "links": "#ff7f0e", "remote_memory": "#8c564b", "outstanding": "#e0e0e0",
     "active": "#2ca02c", "memory_stall": "#ff7f0e", "fault_stall": "#d62728", "load_store_stall": "#9467bd",
     "scalar_stall": "#17becf", "barrier_stall": "#bcbd22", "stopped": "#8c564b", "idle": "#e0e0e0", "outside": "#9e9e9e"}
-WORDS = {**STAGES, **ACTIVITIES, **RESIDENT, "under_way": "outstanding accesses"}
+WORDS = {**STAGES, **ACTIVITIES, **RESIDENT, "outstanding": "outstanding accesses"}
 
 
 def latency_stack(run, by="gpu"):

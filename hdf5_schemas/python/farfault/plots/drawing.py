@@ -29,12 +29,15 @@ def time_axis(axes, longest_ps):
 
 
 def together(counts, most):
-    """Adds up the counts of neighbouring intervals until there are at most `most`."""
-    size = -(-counts.sizes["time_ps"] // most)
-    if size <= 1:
+    """Adds up the counts of neighbouring intervals until there are at most `most`, of roughly equal length."""
+    ends = counts["time_ps"].values
+    if len(ends) <= most:
         return counts
-    first = numpy.arange(0, counts.sizes["time_ps"], size)
-    last = numpy.append(first[1:], counts.sizes["time_ps"]) - 1
+    # The last interval that ends within each part of the time.
+    parts = counts["start_ps"].values[0] + (ends[-1] - counts["start_ps"].values[0]) * numpy.arange(1, most + 1) / most
+    last = numpy.unique(numpy.searchsorted(ends, parts, side="right") - 1)
+    last = numpy.unique(numpy.append(last[last >= 0], len(ends) - 1))
+    first = numpy.append(0, last[:-1] + 1)
     return counts[last].copy(data=numpy.add.reduceat(counts.values, first)).assign_coords(
         start_ps=("time_ps", counts["start_ps"].values[first]))
 

@@ -10,8 +10,8 @@ from .bars import COLOURS, VISIBLE
 
 # Maximum intervals. Neighbouring intervals are merged above it.
 INTERVALS = 200
-# Maximum bins that are drawn. Farfault's histograms have at most 65.
-BINS = 512
+# Maximum bins that are drawn, and maximum bins with a label. Farfault's histograms have at most 201.
+BINS, LABELLED = 512, 24
 
 
 def latency_over_time(run, gpu=None, application=None):
@@ -53,13 +53,14 @@ def latency_histogram(run, which="sm.by_gpu/load_latency"):
     filled = numpy.flatnonzero(whole)
     at = numpy.arange(filled[0], filled[-1] + 1)
     axes.bar(at, 100 * whole[at] / whole.sum(), 0.9, color="0.85", label="all")
+    step = -(-len(at) // LABELLED)
     if 1 < counts.sizes["device"] <= drawing.NAMED:
         for i, device in enumerate(counts["device"].values):
             of_one = counts.values[i]
             if of_one.any():
                 axes.plot(at, 100 * of_one[at] / of_one.sum(), marker=".", linewidth=1.0, color=f"C{i}", label=drawing.words(device))
     unit = series.attrs.get("bin_unit", "1")
-    axes.set_xticks(at, [_bin(bins, b, unit) for b in at], rotation=45, ha="right", fontsize=8)
+    axes.set_xticks(at[::step], [_bin(bins, b, unit) for b in at[::step]], rotation=45, ha="right", fontsize=8)
     axes.set_ylabel("share (%)")
     axes.set_title(f"{drawing.words(series.attrs['long_name'])}, {drawing.title(run)}", fontsize=10)
     axes.grid(axis="y", alpha=0.3)

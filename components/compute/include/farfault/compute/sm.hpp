@@ -254,14 +254,13 @@ struct SmState {
             "Stall time of the load/store unit without a credit for remote accesses, summed over SMs",
             StatKind::counter, [](S s) { return s.times.load_store.in(LoadStoreStall::remote_credit); }}
             .stored_summed(),
-        Stat<SmState>{"load_latency", "ps", "Latency of loads from issue to data", StatKind::histogram,
-                      nullptr, SmTimes::kBins,
-                      [](S s) { return std::span<std::uint64_t const>(s.times.load_latency.bins); }}
+        Stat<SmState>::of_histogram(
+            "load_latency", "ps", "Latency of loads from issue to data",
+            [](S s) -> auto const& { return s.times.load_latency; })
             .stored_summed(),
-        Stat<SmState>{"fault_wait", "ps",
-                      "Time of accesses from the fault response to the replay of their page",
-                      StatKind::histogram, nullptr, SmTimes::kBins,
-                      [](S s) { return std::span<std::uint64_t const>(s.times.fault_wait.bins); }}
+        Stat<SmState>::of_histogram(
+            "fault_wait", "ps", "Time of accesses from the fault response to the replay of their page",
+            [](S s) -> auto const& { return s.times.fault_wait; })
             .stored_summed(),
         {"faulted_pages", "count", "Faulted pages with stalled transactions", StatKind::level,
          [](S s) { return std::uint64_t{s.faulted.pages()}; }},
@@ -275,7 +274,7 @@ struct SmState {
                       "Thread blocks that cannot issue: not started or swapped out", StatKind::level,
                       [](S s) { return std::uint64_t{s.held.waiting()}; }}
             .only_when<&SmSpec::swaps_blocks>(),
-        Stat<SmState>{"blocks_given_way", "count", "Thread blocks swapped out", StatKind::counter,
+        Stat<SmState>{"blocks_swapped_out", "count", "Thread blocks swapped out", StatKind::counter,
                       [](S s) { return s.swap_counts.blocks; }}
             .only_when<&SmSpec::swaps_blocks>(),
         Stat<SmState>{"blocks_saved", "count",

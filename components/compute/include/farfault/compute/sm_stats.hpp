@@ -4,9 +4,9 @@
 // - Latency stack: access_time is the time from issue to data (stores: to the acknowledgement), summed over
 //   transactions. It grows continuously (Little's law: outstanding transactions x time); stages grow at
 //   their end.
-// - time_under_way: access_time of outstanding transactions in their current stage (stores: until all stores
-//   of their warp are acknowledged). 0 if no transaction is outstanding.
-// - Exact: stages + time_under_way = access_time, in every sample and at the end of a stopped run.
+// - time_outstanding: access_time of outstanding transactions in their current stage (stores: until all
+//   stores of their warp are acknowledged). 0 if no transaction is outstanding.
+// - Exact: stages + time_outstanding = access_time, in every sample and at the end of a stopped run.
 // - A transaction merged in an MSHR counts the last part of the request's stages (protocols/stages.hpp).
 // - Excluded: scalar loads, contexts of thread blocks.
 // - SM states: SmTime over the SM's whole time; resident_* by stream, while the SM holds blocks of the
@@ -168,7 +168,7 @@ struct SmStats {
                       "Time of transactions from issue to data or acknowledgement, summed over transactions",
                       StatKind::counter, [](S s) { return s.whole_access_time(); }}
             .stored_summed(),
-        Stat<SmStats>{"time_under_way", "ps",
+        Stat<SmStats>{"time_outstanding", "ps",
                       "Part of access_time of outstanding transactions since the start of their current "
                       "stage, in no time_in_* statistic yet",
                       StatKind::level, [](S s) { return s.whole_access_time() - s.stages.sum(); }}
@@ -350,10 +350,10 @@ class Residents {
 };
 
 struct SmTimes {
-  static constexpr std::uint32_t kBins = 36;  // in picoseconds: the last one begins at 17 ms
+  using Latencies = Histogram<10, 34>;  // in picoseconds: octaves from 1 ns; the last bin begins at 17 ms
   ByStream<OutstandingAccesses> outstanding;
-  Histogram<kBins> load_latency;  // of loads, from issue to data
-  Histogram<kBins> fault_wait;    // of accesses, from the fault response to the replay of their page
+  Latencies load_latency;  // of loads, from issue to data
+  Latencies fault_wait;    // of accesses, from the fault response to the replay of their page
   SmTime activity{SmActivity::idle};
   Residents residents;
   LoadStoreTime load_store;

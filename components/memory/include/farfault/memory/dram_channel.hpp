@@ -164,8 +164,9 @@ struct DramChannelState {
          [](S s) { return s.stats.turn_arounds; }},
         {"copies", "count", "Lines read or written for copy engines", StatKind::counter,
          [](S s) { return s.stats.copies; }},
-        {"queue_depth", "count", "Queue depth seen by an arriving request, in lines", StatKind::histogram,
-         nullptr, 12, [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
+        Stat<DramChannelState>::of_histogram(
+            "queue_depth", "count", "Queue depth seen by an arriving request, in lines",
+            [](S s) -> auto const& { return s.queue_depth; }),
     });
     return all;
   }

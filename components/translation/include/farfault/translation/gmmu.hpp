@@ -243,20 +243,21 @@ struct GmmuState {
         {"walker_busy_time", "ps",
          "Busy time of the page walkers, divided by their number; counted when a walk completes",
          StatKind::counter, [](S s) { return s.walk_ps / s.walker.walkers(); }},
-        {"walk_latency", "ns", "Latency of a page walk, without queueing", StatKind::histogram, nullptr, 24,
-         [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
-        {"queue_depth", "count", "Queue depth seen by an arriving request: outstanding and stalled requests",
-         StatKind::histogram, nullptr, 12,
-         [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
+        Stat<GmmuState>::of_histogram(
+            "walk_latency", "ns", "Latency of a page walk, without queueing",
+            [](S s) -> auto const& { return s.walk_latency; }),
+        Stat<GmmuState>::of_histogram(
+            "queue_depth", "count",
+            "Queue depth seen by an arriving request: outstanding and stalled requests",
+            [](S s) -> auto const& { return s.queue_depth; }),
         Stat<GmmuState>{"recorded_faults", "count", "Pages in the fault buffer", StatKind::level,
                         [](S s) { return std::uint64_t{s.faults.in_use()}; }}
             .only_when<&GmmuSpec::records_faults>(),
-        Stat<GmmuState>{
+        Stat<GmmuState>::of_histogram(
             "fault_latency", "ns",
             "Time from a page fault to its replay. With batches: to the first replay of its page after the "
             "driver has read or removed the entry",
-            StatKind::histogram, nullptr, 24,
-            [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }}
+            [](S s) -> auto const& { return s.fault_latency; })
             .only_when<&GmmuSpec::records_faults>(),
         Stat<GmmuState>{"fault_buffer_full_time", "ps",
                         "Time with faults waiting for a free fault-buffer entry", StatKind::counter,

@@ -217,15 +217,16 @@ struct IommuState {
          StatKind::counter, [](S s) { return s.walk_ps / s.walker.walkers(); }},
         {"recorded_faults", "count", "Pages in the fault buffer", StatKind::level,
          [](S s) { return std::uint64_t{s.faults.in_use()}; }},
-        {"walk_latency", "ns", "Latency of a page walk, without queueing", StatKind::histogram, nullptr, 24,
-         [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
-        {"queue_depth", "count",
-         "Queue depth seen by an arriving request: pages in translation and stalled requests",
-         StatKind::histogram, nullptr, 12,
-         [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
-        Stat<IommuState>{"fault_latency", "ns", "Time from a page fault to the driver's response",
-                         StatKind::histogram, nullptr, 24,
-                         [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }}
+        Stat<IommuState>::of_histogram(
+            "walk_latency", "ns", "Latency of a page walk, without queueing",
+            [](S s) -> auto const& { return s.walk_latency; }),
+        Stat<IommuState>::of_histogram(
+            "queue_depth", "count",
+            "Queue depth seen by an arriving request: pages in translation and stalled requests",
+            [](S s) -> auto const& { return s.queue_depth; }),
+        Stat<IommuState>::of_histogram(
+            "fault_latency", "ns", "Time from a page fault to the driver's response",
+            [](S s) -> auto const& { return s.fault_latency; })
             .only_when<&IommuSpec::records_faults>(),
         Stat<IommuState>{"fault_buffer_full_time", "ps",
                          "Time with faults waiting for a free fault-buffer entry", StatKind::counter,

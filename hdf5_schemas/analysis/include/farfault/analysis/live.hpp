@@ -32,7 +32,7 @@ struct LiveRun {
   std::vector<LivePoint> points;         // in order
 };
 
-// At most `most` of the samples from index `first` on, evenly spread, including the last one.
+// At most `most` of the samples from index `first` on, evenly spread in time, including the last one.
 LiveRun read_live(std::string const& path, std::vector<LiveCounter> const& counters, std::uint64_t first,
                   std::uint64_t most);
 

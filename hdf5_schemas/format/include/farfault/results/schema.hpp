@@ -11,7 +11,8 @@
 
 namespace farfault::results {
 
-inline constexpr std::int64_t kSchemaVersion = 2;
+// Version of written files, and the oldest one that is read.
+inline constexpr std::int64_t kSchemaVersion = 3, kOldestSchemaVersion = 2;
 
 // An input file. The digest covers its content, not its name.
 struct InputRecord {

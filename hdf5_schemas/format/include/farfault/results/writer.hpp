@@ -28,8 +28,9 @@ namespace farfault::results {
 
 using farfault::Cell;
 
-// Appended data in memory; beyond it, complete chunks are written. Nothing refers to them until the next
-// flush, and the space of replaced chunks is reused only after the flush that makes it unreachable.
+// Appended data in memory, with the samples as changes from the previous sample; beyond it, complete chunks
+// are written. Nothing refers to them until the next flush, and the space of replaced chunks is reused only
+// after the flush that makes it unreachable.
 inline constexpr std::size_t kBufferBytes = std::size_t{8} << 20;
 
 // The amount of data in a file. A checkpoint stores it, and a resumed run appends from there.

@@ -26,6 +26,8 @@ void check_readable(std::string const& path);
 
 // Throws Hdf5Failure unless the open file is a result with a supported schema version.
 void check_is_result(ObjectId file);
+// The schema_version of a file's root group. Throws Hdf5Failure if it is not a number.
+std::int64_t version_of(ObjectId root);
 // Checks only the version, for the root group of any Farfault file that has one.
 void check_schema(ObjectId root);
 

@@ -29,7 +29,8 @@ Handle open_to_read(std::string const& path, char const* failure);
 // Afterwards this process opens files only by open_to_read, whatever HDF5 finds in the open ones.
 void forbid_opening();
 
-// Paths are relative to `parent`, or to the root group if they begin with '/'.
+// Paths are relative to `parent`, or to the root group if they begin with '/'. Members that schema_version 3
+// has renamed are found in older files by their present names, too.
 Handle open_object(ObjectId parent, std::string const& path);  // a group, a dataset or a named type
 Handle open_group(ObjectId parent, std::string const& path);
 Handle open_dataset(ObjectId parent, std::string const& path);
@@ -37,6 +38,8 @@ Handle open_dataset(ObjectId parent, std::string const& path);
 // True if all components of `path` exist. Throws for a component that is not a hard link.
 bool has(ObjectId parent, std::string const& path);
 
-std::vector<std::string> link_names(ObjectId group);  // of hard links, sorted
+// Of hard links, sorted. link_names: present names; stored_names: the names in the file.
+std::vector<std::string> link_names(ObjectId group);
+std::vector<std::string> stored_names(ObjectId group);
 
 }  // namespace farfault::results
