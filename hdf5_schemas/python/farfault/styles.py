@@ -15,14 +15,18 @@ import contextvars
 from typing import NamedTuple
 
 from .errors import ResultError
-from .palette import ACTIVITIES, COLOURS, LINES, OUTSTANDING, STAGES, SWAPPED_OUT
+from .palette import COLOURS, LINES
 
 WIDTHS = {"ieee": (3.5, 7.16), "acm": (3.336, 7.005)}
-# Patterns of areas, dashes and markers of lines, which remain different in black and white.
-HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "||||", "oo", "++++", "///...", "\\\\\\...", "**", "//||", "OO")
+# Patterns of areas, dashes and markers of lines, which remain different in black and white. Parts with one pattern differ in
+# lightness.
+HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "||||", "++++", "oo", "..", "//", "\\\\")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (3, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_PATTERNS = {key: HATCHES[i] for parts in ((*STAGES, *OUTSTANDING), (*ACTIVITIES, *SWAPPED_OUT)) for i, key in enumerate(parts)}
+PATTERNS = {"load_store": "", "l1_tlb": "////", "l2_tlb": "....", "walk_queue": "\\\\\\\\", "walk": "xxxx", "iommu": "", "fault": "||||",
+            "l1_cache": "", "l2_cache": "++++", "dram_queue": "----", "dram": "////", "links": "//", "remote_memory": "oo",
+            "under_way": "..", "active": "", "memory_stall": "////", "fault_stall": "||||", "load_store_stall": "....",
+            "scalar_stall": "\\\\\\\\", "barrier_stall": "++++", "stopped": "xxxx", "idle": "", "outside": "----"}
 _PAPER = {
     "font.family": ["STIXGeneral", "DejaVu Sans"], "mathtext.fontset": "stix", "font.size": 8, "axes.titlesize": 8,
     "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7, "legend.fontsize": 7, "figure.titlesize": 8,
@@ -73,7 +77,7 @@ class Style:
 
     def part(self, key):
         """The look of a stage or an activity as an area."""
-        return self._area(COLOURS[key], _PATTERNS[key])
+        return self._area(COLOURS[key], PATTERNS[key])
 
     def area(self, i):
         """The look of area or bar i of a list."""
@@ -91,7 +95,7 @@ class Style:
     def _area(self, colour, hatch):
         if not self.patterns:
             return {"facecolor": colour, "linewidth": 0}
-        return {"facecolor": colour, "hatch": hatch, "edgecolor": "black" if _lightness(colour) > 0.3 else "white", "linewidth": 0.3}
+        return {"facecolor": colour, "hatch": hatch, "edgecolor": "black" if lightness(colour) > 0.2 else "white", "linewidth": 0.3}
 
     def __repr__(self):
         return f"<farfault.style {self.name}" + (f", {self.width} inches wide>" if self.width else ">")
@@ -123,7 +127,7 @@ def current():
     return _current.get() or _used
 
 
-def _lightness(colour):
+def lightness(colour):
     """Relative luminance, 0 to 1."""
     linear = (((int(colour[i:i + 2], 16) / 255 + 0.055) / 1.055) ** 2.4 for i in (1, 3, 5))
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear))

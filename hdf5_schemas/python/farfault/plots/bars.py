@@ -12,6 +12,8 @@ from . import drawing
 SEPARATE, BARS = 100, 2000
 # Parts below this share of the longest bar are too thin to see and get no legend entry.
 VISIBLE = 0.002
+# Labels of the axis of rows.
+ROWS = {"machine": "", "gpu": "GPU", "application": "application", "kernel": "kernel"}
 
 
 def latency_stack(run, by="gpu"):
@@ -20,6 +22,7 @@ def latency_stack(run, by="gpu"):
     size, quantity = access_axis([mean])
     figure, axes = _one(len(table))
     stack(axes, mean / size, quantity)
+    axes.set_ylabel(ROWS[by])
     drawing.head(axes, f"latency stack of {drawing.title(run)}", note)
     drawing.legend(axes)
     return figure
@@ -29,6 +32,7 @@ def stalls(run, by="gpu"):
     table, note = together(run.stalls(by))
     figure, axes = _one(len(table))
     stack(axes, shares(table), share_axis(table))
+    axes.set_ylabel(ROWS[by])
     drawing.head(axes, f"SM time by activity, {drawing.title(run)}", note)
     drawing.legend(axes)
     return figure

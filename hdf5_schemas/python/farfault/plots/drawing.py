@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts shared by the plots: figures in the current style, legends, axes of time and of counts."""
+import textwrap
+
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy
@@ -16,7 +18,7 @@ NAMED = 10
 # Maximum characters of a name in a plot.
 LETTERS = 60
 # Height of a figure in a paper, relative to that on a screen.
-FLAT = 0.62
+FLAT = 0.55
 
 
 class StyledFigure(Figure):
@@ -96,7 +98,7 @@ def edges(rate, size):
 
 def count_axis(axes, name, unit, log=False):
     """A vertical axis in thousands and millions, from zero or logarithmic."""
-    axes.set_ylabel(words(label(name, unit)))
+    vertical_label(axes, words(label(name, unit)))
     large = EngFormatter(sep=" ")
     show = lambda value, _: large(value) if abs(value) >= 1000 else f"{value:g}"  # noqa: E731
     if log:
@@ -104,6 +106,15 @@ def count_axis(axes, name, unit, log=False):
     else:
         axes.set_ylim(0, 1.04 * axes.get_ylim()[1])
     axes.yaxis.set_major_formatter(show)
+
+
+def vertical_label(axes, text):
+    """In a paper, in lines that are as long as the axis."""
+    figure = axes.figure
+    if figure.style.width is not None:
+        letters = int(72 * axes.get_position().height * figure.get_figheight() / (0.5 * figure.style.sizes.title))
+        text = textwrap.fill(text, max(16, letters))
+    axes.set_ylabel(text)
 
 
 def check_positive(values, path, what, option, names=None):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reasons of missing values, as numbered notes below a plot."""
+"""Reasons of missing values, as notes below a plot."""
 import textwrap
 
 from ..errors import in_one_line
@@ -9,8 +9,10 @@ NOTES = 8
 
 
 class Gaps:
-    def __init__(self):
-        self._numbers = {}
+    """sign: before each reason; {} in it is the reason's number."""
+
+    def __init__(self, sign):
+        self._sign, self._numbers = sign, {}
 
     def number(self, reason):
         """The number of a reason. Equal reasons have one."""
@@ -18,12 +20,12 @@ class Gaps:
 
     def mark(self, axes, x, reason):
         """Marks a missing value with the number of its reason, at the lower end of the axes."""
-        axes.text(x, 0.015, f"[{self.number(reason)}]", transform=axes.get_xaxis_transform(), ha="center", va="bottom", rotation=90,
+        axes.text(x, 0.015, self._sign.format(self.number(reason)).strip(), transform=axes.get_xaxis_transform(), ha="center", va="bottom", rotation=90,
                   fontsize=axes.figure.style.sizes.small, color="0.3")
 
     def write(self, figure):
         """The notes, below the plot."""
-        notes = [f"[{number}] {reason}" for reason, number in self._numbers.items()]
+        notes = [self._sign.format(number) + reason for reason, number in self._numbers.items()]
         if len(notes) > NOTES:
             notes = [*notes[:NOTES], f"... ({len(notes)} reasons in all)"]
         if not notes:

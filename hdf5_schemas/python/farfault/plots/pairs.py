@@ -12,13 +12,13 @@ def latency_stack(pair, by):
     tables, note = _same_rows([run.latency(by) for run in pair.runs], pair.names)
     means = [bars.mean_times(run, table) for run, table in zip(pair.runs, tables)]
     size, quantity = bars.access_axis(means)
-    return _stacks(pair, [mean / size for mean in means], quantity, "latency stacks", note, [~t["transactions"].isna() for t in tables])
+    return _stacks(pair, by, [mean / size for mean in means], quantity, "latency stacks", note, [~t["transactions"].isna() for t in tables])
 
 
 def stalls(pair, by):
     tables, note = _same_rows([run.stalls(by) for run in pair.runs], pair.names)
     there = [~t[t.columns[-1]].isna() for t in tables]
-    return _stacks(pair, [bars.shares(t) for t in tables], bars.share_axis(tables[0]), "SM time by activity", note, there)
+    return _stacks(pair, by, [bars.shares(t) for t in tables], bars.share_axis(tables[0]), "SM time by activity", note, there)
 
 
 def _same_rows(tables, names):
@@ -35,11 +35,12 @@ def _same_rows(tables, names):
     return [table for table, _ in together], together[0][1]
 
 
-def _stacks(pair, tables, quantity, heading, note, there):
+def _stacks(pair, by, tables, quantity, heading, note, there):
     longest = max(table.sum(axis=1).max() for table in tables)
     if all(len(table) == 1 for table in tables):
         figure, axes = drawing.single(9, bars.height_of(2))
         bars.stack(axes, _one_table(tables, pair.names), quantity)
+        axes.set_ylabel("result")
         drawing.head(axes, heading, note)
         drawing.legend(axes)
         return figure
@@ -49,6 +50,7 @@ def _stacks(pair, tables, quantity, heading, note, there):
         if len(table) <= bars.SEPARATE:
             for row in numpy.flatnonzero(~known.to_numpy()):
                 one.text(0.01 * longest, row, f"not in {drawing.words(name)}", va="center", fontsize=figure.style.sizes.small, color="0.4")
+    axes[0].set_ylabel(bars.ROWS[by])
     drawing.head_pair(axes, pair.names, "\n".join(t for t in (heading, note) if t))
     drawing.legend(axes[1], axes[0])
     return figure
@@ -92,6 +94,8 @@ def both_timelines(pair, rates, logy):
     size = _time_axes([column[-1] for column in columns], max(content.end for content in contents))
     for column, content in zip(columns, contents):
         timeline.draw_kernels(column[0], content.lanes, order, names, size)
+    columns[0][0].set_ylabel(contents[0].whose)
+    for column, content in zip(columns, contents):
         for axes, rate in zip(column[1:], content.rates):
             timeline.draw_rate(axes, rate, size)
     for row, rate in enumerate(contents[0].rates, start=1):

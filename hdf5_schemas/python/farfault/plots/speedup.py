@@ -33,7 +33,7 @@ def speedup_bars(sweep, x=None, ratio=SPEEDUP, logy=False):
         raise ResultError(f"{sweep.path}: {ratio} over {x} has {len(groups) * (len(values) + 1)} bars; at most {BARS} are drawn")
     means = _means(sweep, x, ratio, others)
     figure, axes = drawing.single(max(7.0, min(14.0, 1.5 + 0.25 * len(groups) * (len(values) + 1))), 4)
-    gaps, width = Gaps(), 0.8 / len(groups)
+    gaps, width = Gaps("[{}] "), 0.8 / len(groups)
     for i, (combination, rows) in enumerate(groups):
         bars = [_bar(rows[rows[x] == value], ratio, x, value) for value in values]
         bars.append(means[combination])
@@ -49,7 +49,7 @@ def speedup_bars(sweep, x=None, ratio=SPEEDUP, logy=False):
     if logy:
         axes.set_yscale("log", base=2)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.set_ylabel(drawing.words(f"{ratio} vs. {in_one_line(sweep.baseline)}"))
+    drawing.vertical_label(axes, drawing.words(f"{ratio} vs. {in_one_line(sweep.baseline)}"))
     axes.set_axisbelow(True)
     axes.grid(axis="y", alpha=0.3)
     gaps.write(figure)

@@ -29,7 +29,8 @@ def figure_over_parameters(sweep, figure, x=None, logx=None, logy=False):
         check_any(sweep, table, figure)
         gone = table.loc[table[figure].isna(), figure + ERROR]
     else:
-        gone = "run " + table.index[table["state"] != "done"].astype(str).to_series() + " " + table.loc[table["state"] != "done", "state"].to_numpy()
+        states = table["state"][table["state"] != "done"]
+        gone = [f"run {run} failed" if state == "failed" else f"run {run} is missing" for run, state in states.items()]
         table = table[table["state"] == "done"]
         if len(table) == 0:
             raise ResultError(f"{sweep.path}: no run has completed")
@@ -57,7 +58,7 @@ def figure_over_parameters(sweep, figure, x=None, logx=None, logy=False):
     axes.set_xlabel(drawing.words(x))
     drawing.count_axis(axes, title, unit, logy)
     axes.grid(alpha=0.3)
-    gaps = Gaps()
+    gaps = Gaps("no value: ")
     for reason in gone:
         gaps.number(reason)
     gaps.write(drawn)

@@ -28,6 +28,7 @@ class Content:
         if len(kernels) == 0 and not self.rates:
             raise ResultError(f"{run.path}: it has no kernels")
         lanes = _lanes(run, kernels)
+        self.whose = ", ".join(k for k in WHOSE if k in kernels)
         size = -(-len(kernels) // BARS)
         self.note = f"each bar: up to {size} kernels, named after the first" if size > 1 else ""
         self.lanes = [(name, _grouped(rows, size)) for name, rows in lanes]
@@ -42,6 +43,7 @@ def timeline(run, rates=None, logy=False):
     figure, ((kernels, *below),) = by_column(1, [content])
     size = drawing.time_axis([kernels, *below][-1], content.end)
     draw_kernels(kernels, content.lanes, [name for name, _ in content.lanes], list(dict.fromkeys(content.kernel_names())), size)
+    kernels.set_ylabel(content.whose)
     drawing.legend(kernels)
     for axes, rate in zip(below, content.rates):
         draw_rate(axes, rate, size)
