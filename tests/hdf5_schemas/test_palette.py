@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names and colours of the Python package are those of reports and of `farfault explain`, and differ with colour blindness.
+"""The Python package, reports and `farfault explain` share names and colours, which differ with colour blindness.
 
 Usage: python3 test_palette.py PATH/TO/test_hdf5_schemas
 """

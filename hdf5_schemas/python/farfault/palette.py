@@ -4,10 +4,9 @@
 Stages and activities are in the order in which they are stacked. All colours of a list differ with red-green colour blindness.
 """
 import json
-import os
+from importlib import resources
 
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "palette.json"), encoding="utf-8") as text:
-    _palette = json.load(text)
+_palette = json.loads(resources.files(__package__).joinpath("palette.json").read_text("utf-8"))
 
 # {key: display name}.
 STAGES = {part["key"]: part["name"] for part in _palette["stages"]}

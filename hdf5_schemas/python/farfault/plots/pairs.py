@@ -22,7 +22,7 @@ def stalls(pair, by):
 
 
 def _same_rows(tables, names):
-    """Both tables with the rows of both, those of the first table first. A row that a table lacks is NaN."""
+    """Both tables with the rows of both, in the order of the first table. A row that a table lacks is NaN."""
     if all(len(table) == 1 for table in tables):
         return tables, ""
     if not all(table.index.is_unique for table in tables):

@@ -16,7 +16,7 @@ BARS, LANES = 5000, 1000
 
 
 class Content:
-    """What the timeline of a run shows: its kernels in lanes, [(name, rows)], and its rates."""
+    """The data of a timeline: kernels in lanes, [(name, rows)], and rates."""
 
     def __init__(self, run, rates, logy=False):
         self.run = run
