@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes OUTPUT, the C++ source of src/report/assets.hpp, from the files of FOLDER. The script is uPlot followed by
-# SCRIPTS, in this order, in one text.
+# Writes OUTPUT, the C++ source of src/report/assets.hpp, from the files of FOLDER. The script is uPlot, the names and
+# colours of PALETTE (palette.json of the Python package) and SCRIPTS, in this order, in one text.
 function(bytes_of text name out)
   string(HEX "${text}" hex)
   string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${hex}")
@@ -28,6 +28,9 @@ function(hash_of text out)
 endfunction()
 
 file(READ ${FOLDER}/uplot.min.js script)
+file(READ ${PALETTE} palette)
+string(STRIP "${palette}" palette)
+string(APPEND script "\nconst palette = ${palette};")
 foreach(name IN LISTS SCRIPTS)
   file(READ ${FOLDER}/${name} text)
   string(APPEND script "\n${text}")
@@ -35,6 +38,11 @@ endforeach()
 file(READ ${FOLDER}/uplot.min.css style)
 file(READ ${FOLDER}/report.css text)
 string(APPEND style "\n${text}")
+# Lines of the picture of a sweep (svg.sweep in report.css).
+foreach(i RANGE 9)
+  string(JSON colour GET "${palette}" lines ${i})
+  string(APPEND style "svg.sweep .c${i} { stroke: ${colour}; fill: ${colour}; }\n")
+endforeach()
 file(READ ${FOLDER}/uplot.LICENSE licence)
 
 set(source "#include \"show/report/assets.hpp\"\n\nnamespace farfault::cli {\nnamespace {\n\n")

@@ -120,8 +120,8 @@ function drawStack(place, run, window_, one, title, id, ofAll) {
     range: units === "share" ? () => [0, 1] : undefined,
     series: order.map((i) => ({
       label: one.rows[i].name,
-      stroke: colourOf(partColours, one.rows[i].part),
-      fill: colourOf(partColours, one.rows[i].part),
+      stroke: partColours.get(one.rows[i].name),
+      fill: partColours.get(one.rows[i].name),
       width: 0,
       points: { show: false },
       paths: steps,

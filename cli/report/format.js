@@ -76,12 +76,11 @@ const ink = isDark
   ? { text: "#c4cbd6", grid: "#2c333d", even: "#181d24", odd: "#1d232b", empty: "#232a33", edge: "#12161c", beside: "#8b95a5", chosen: "#5ab0ff", select: "rgba(255, 255, 255, 0.15)" }
   : { text: "#444", grid: "#e3e6ea", even: "#fafbfc", odd: "#f4f5f7", empty: "#f4f5f7", edge: "#fff", beside: "#7d8593", chosen: "#1668c4", select: "rgba(0, 0, 0, 0.12)" };
 // Shades from low to high. The lowest shade differs from the colour of empty cells.
-const shadeEnds = isDark ? [[40, 34, 46], [255, 138, 92]] : [[255, 245, 225], [120, 10, 40]];
+const shadeEnds = palette.shades[isDark ? "dark" : "light"];
 const shadeOf = (share) => `rgb(${shadeEnds[0].map((from, i) => Math.round(from + (shadeEnds[1][i] - from) * (0.08 + 0.92 * share))).join(", ")})`;
 
-// Colours of lines and of parts of a whole, distinguishable with red-green colour blindness.
-const lineColours = ["#2f6fb0", "#e0812f", "#3c9a5f", "#b8413d", "#7a5fb5", "#8a6a53", "#cf70b0", "#5b6472",
-  "#a3a32c", "#2ba3b5", isDark ? "#9db7d8" : "#1d3d63", "#f2b66d"];
-const partColours = ["#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee6677", "#aa3377", "#bbbbbb", "#225555",
-  "#ddaa33", "#99ddff", "#332288", "#ee8866", "#44bb99"];
+// Colours of lines, and of parts of a whole by their display names, distinguishable with red-green colour blindness.
+const lineColours = palette.lines.map((colour) => (isDark && palette.on_dark[colour]) || colour);
+const partColours = new Map([...palette.stages, palette.outstanding, ...palette.activities, palette.swapped_out]
+  .map((part) => [part.name, part.colour]));
 const colourOf = (list, i) => list[i % list.length];

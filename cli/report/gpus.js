@@ -149,12 +149,12 @@ function drawGpus(place, run, window_, section) {
   if (n > 1) place.append(make("p", { class: "chooser" }, "GPU ", name, list, " ", step(-1, "previous"), " ", step(1, "next"), make("span", { class: "hint" }, " or click a GPU here or in the picture of the machine; dashed: mean of all GPUs")));
   place.append(detail);
 
-  const partRows = (parts, gpu) => parts.map((one) => ({ name: one.what, part: one.part, scale: 1, values: one.rows.row(gpu) }));
+  const partRows = (parts, gpu) => parts.map((one) => ({ name: one.what, scale: 1, values: one.rows.row(gpu) }));
   // SM activity, including the rest of their time.
   const smRows = (gpu) => {
     const rows = partRows(sms, gpu);
     const rest = rows[0].values.map((_, k) => Math.max(0, 1 - rows.reduce((sum, row) => sum + (row.values[k] || 0), 0)));
-    return [...rows, { name: gpus.rest.what, part: gpus.rest.part, scale: 1, values: rest }];
+    return [...rows, { name: gpus.rest.what, scale: 1, values: rest }];
   };
   function choose(gpu, group) {
     shown = gpu;

@@ -36,7 +36,7 @@ function liveMachine(place, section, run, window_, colours) {
 
 // Totals of each GPU as stacked bars.
 function drawGpuStacks(place, stacks, kind, title) {
-  const parts = stacks[kind].map((part) => ({ ...part, colour: colourOf(partColours, part.part) })).filter((part) => part.ps.some((ps) => ps > 0));
+  const parts = stacks[kind].map((part) => ({ ...part, colour: partColours.get(part.what) })).filter((part) => part.ps.some((ps) => ps > 0));
   if (!parts.length) return;
   const sums = stacks.gpus.map((_, g) => parts.reduce((sum, part) => sum + part.ps[g], 0));
   const most = Math.max(...sums, 1);

@@ -6,6 +6,7 @@ The tables are written by hand, with figures whose ratios are exact.
 Usage: python3 test_package_baseline.py PATH/TO/test_hdf5_schemas
 """
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -167,6 +168,78 @@ def a_plot_has_a_line_for_each_policy_and_the_mean(folder):
     refused(lambda: nothing.plot("speedup"), "no run has a speedup: run 0 failed")
 
 
+def heights(container):
+    return [p.get_height() for p in container.patches]
+
+
+def bars_show_speedups_their_mean_and_the_spread_over_seeds(folder):
+    if plt is None:
+        return print("skipped: a plot: this Python has no matplotlib")
+    ends = [8000, 4000, 4000, 1000, 2000, 2000, 8000, 1000, 4000, 4000, 1000, 1000]
+    sweep = sweep_of(folder, "bars", ends, (0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9), seeds=(1, 2), walks=[1] * 12)
+    axes = drawn(sweep.plot.speedup(), "speedup_bars")
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["bfs", "stream", "spmv", "geometric\nmean"]
+    assert axes.get_xlabel() == "name" and axes.get_ylabel() == "speedup vs. gpu.router.policy = distributed"
+    (bypass,) = [c for c in axes.containers if c.get_label() == "bypass"]  # the baseline is the line at 1
+    assert len(axes.containers) == 2 and numpy.allclose(heights(bypass), [8 ** 0.5, 0.5 ** 0.5, 4, 64 ** (1 / 6)])
+    assert any(list(line.get_ydata()) == [1, 1] for line in axes.lines)
+    segments = axes.collections[0].get_segments()  # of the error bars; both seeds of spmv have the speedup 4
+    assert numpy.allclose([s[:, 1] for s in segments], [[2, 4], [0.25, 2], [2 ** (1 / 3), 32 ** (1 / 3)]])
+    assert numpy.allclose([s[0, 0] for s in segments], [0, 1, 3]) and not axes.texts
+    axes = drawn(sweep.plot.speedup(logy=True), "speedup_log")
+    (bypass,) = [c for c in axes.containers if c.get_label() == "bypass"]
+    assert axes.get_yscale() == "log" and {p.get_y() for p in bypass.patches} == {1}
+    assert numpy.allclose([p.get_y() + p.get_height() for p in bypass.patches], [8 ** 0.5, 0.5 ** 0.5, 4, 2])
+
+
+def a_bar_without_a_value_is_a_gap_with_its_reason(folder):
+    if plt is None:
+        return print("skipped: a plot: this Python has no matplotlib")
+    sweep = sweep_of(folder, "gap_bars", partners=(0, 0, 2, 2, None, None), states={3: "failed"})
+    figure = sweep.plot.speedup()
+    axes = drawn(figure, "speedup_gaps")
+    assert numpy.array_equal(heights(axes.containers[-1]), [2, numpy.nan, numpy.nan, numpy.nan], equal_nan=True)
+    notes = " ".join(figure._supxlabel.get_text().split())
+    reasons = dict(re.findall(r"(\[\d\]) (.*?)(?= \[|$)", notes))
+    gaps = {(round(t.get_position()[0]), reasons[t.get_text()]) for t in axes.texts}
+    lone = "no run with gpu.router.policy = distributed has the other values of run "
+    assert gaps == {(1, "run 3 failed"), (2, lone + "4"), (2, lone + "5"), (3, "run 3 failed"), (3, lone + "4")}, gaps
+    line = sweep.plot("speedup")
+    drawn(line, "speedup_line_gaps")
+    assert "no value: run 3 failed" in line._supxlabel.get_text()
+    figures = sweep.plot("end")
+    drawn(figures, "end_gaps")
+    assert figures._supxlabel.get_text() == "no value: run 3 failed"
+    hole = sweep_of(folder, "hole_bars", ends=ENDS[:5], partners=(0, 0, 2, 2, 4), walks=WALKS[:5]).plot.speedup()
+    axes = drawn(hole, "speedup_hole")
+    assert numpy.isnan(heights(axes.containers[-1])[2]) and hole._supxlabel.get_text() == "[1] no run has name = spmv"
+
+
+def other_ratios_and_parameters_have_bars(folder):
+    if plt is None:
+        return print("skipped: a plot: this Python has no matplotlib")
+    sweep = sweep_of(folder, "ratio_bars", walks=[10, 5, 4, 3, 4, 8])
+    axes = drawn(sweep.plot.speedup(figure="walks_ratio"), "walks_bars")
+    assert numpy.allclose(heights(axes.containers[-1]), [0.5, 0.75, 2, 0.75 ** (1 / 3)])
+    axes = drawn(sweep.plot.speedup("gpu.router.policy"), "policy_bars")
+    assert [c.get_label() for c in axes.containers] == list(WORKLOADS)
+    assert numpy.allclose([heights(c) for c in axes.containers], [[1, 2, 2 ** 0.5], [1, 4, 2], [1, 8, 8 ** 0.5]])
+    refused(lambda: sweep.plot.speedup(figure="end"), "end is not a ratio")
+    refused(lambda: sweep.plot.speedup("nothing"), "'nothing'")
+    nothing = sweep_of(folder, "nothing_bars", states={n: "failed" for n in range(6)})
+    refused(lambda: nothing.plot.speedup(), "no run has a speedup: run 0 failed")
+
+
+def logarithmic_axes_need_positive_values(folder):
+    if plt is None:
+        return print("skipped: a plot: this Python has no matplotlib")
+    sweep = sweep_of(folder, "log_axes")
+    axes = drawn(sweep.plot("end", logy=True), "end_log")
+    assert axes.get_yscale() == "log" and list(axes.containers[0][0].get_ydata()) == [8, 4, 16] and axes.get_ylabel().endswith("(ns)")
+    refused(lambda: sweep.plot("walks", logy=True), "walks of run 2 is 0; a logarithmic axis needs values above 0, so logy must be False")
+    refused(lambda: sweep.plot("end", logx=True), "the values of name are not numbers or quantities with a unit")
+
+
 def drawn(figure, name):
     figure.canvas.draw()
     if "FARFAULT_KEEP_PLOTS" in os.environ:
@@ -178,7 +251,9 @@ def drawn(figure, name):
 TESTS = (names_of_points_are_one_dimension, a_file_without_marks_of_settings_has_them_by_their_values, ratios_are_exact,
          an_empty_ratio_has_a_reason, a_geometric_mean_is_over_all_values_or_empty,
          a_mean_over_seeds_is_geometric_and_of_the_same_seed, a_setting_replaces_the_names,
-         a_sweep_without_baseline_has_no_ratios, a_plot_has_a_line_for_each_policy_and_the_mean)
+         a_sweep_without_baseline_has_no_ratios, a_plot_has_a_line_for_each_policy_and_the_mean,
+         bars_show_speedups_their_mean_and_the_spread_over_seeds, a_bar_without_a_value_is_a_gap_with_its_reason,
+         other_ratios_and_parameters_have_bars, logarithmic_axes_need_positive_values)
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, lambda folder: folder))

@@ -64,7 +64,7 @@ def output_of(folder, *command, code=None):
 
 
 def the_python_examples_run(folder):
-    one, sweep = examples(PYTHON_PAGE, "python")
+    one, paper, sweep = examples(PYTHON_PAGE, "python")
     said = output_of(folder, sys.executable, "-", code=one)
     assert ff.open(os.path.join(folder, "run.h5")).digest in said and "gpu3" in said, said
     (short,) = examples(README, "python")
@@ -76,6 +76,10 @@ def the_python_examples_run(folder):
         said = output_of(folder, sys.executable, "-", code=sweep)
         assert "['gpu.l2_tlb.entries', 'gpu.router.policy']" in said and "4 runs (4 done)" in said, said
         assert os.path.getsize(os.path.join(folder, "end.png")) > 5_000
+        output_of(folder, sys.executable, "-W", "error", "-", code=paper)
+        for name in ("stacks.pdf", "kernels.pdf", "speedups.pdf"):
+            with open(os.path.join(folder, name), "rb") as pdf:
+                assert b"/FontFile2" in pdf.read(), name
 
 
 def the_octave_example_runs(folder):

@@ -54,9 +54,9 @@ def a_wheel_holds_every_module(prepared):
     pip("wheel", "--wheel-dir", place, sources)
     wheel = os.path.join(place, f"farfault-{ff.__version__}-py3-none-any.whl")
     with zipfile.ZipFile(wheel) as content:
-        held = {n for n in content.namelist() if n.endswith(".py")}
+        held = {n for n in content.namelist() if n.endswith((".py", ".json"))}
     here = {os.path.relpath(os.path.join(where, f), PACKAGE) for where, _, files in os.walk(os.path.join(PACKAGE, "farfault"))
-            for f in files if f.endswith(".py")}
+            for f in files if f.endswith((".py", ".json"))}
     assert held == here, held ^ here
     assert opens_a_result(unpacked(wheel, folder), path)[1] == ff.open(path).digest
 

@@ -134,6 +134,43 @@ def files_without_a_sweep_are_one(folder):
     assert data["workload.stream.bytes"].values.tolist() == list(SIZES) and set(data["gpu.router.policy"].values) == set(ROUTERS)
 
 
+def files_without_a_sweep_have_a_baseline_on_request(folder):
+    paths = files(folder)
+    first = ROUTERS[0]
+    sweep = ff.open_many(paths, baseline={"gpu.router.policy": first}, mean_over="workload.stream.bytes")
+    assert sweep.baseline == f"gpu.router.policy = {first}" and sweep.mean_over == "workload.stream.bytes" and sweep.figures[0] == "speedup"
+    ends = {point: end_of(path) for path, point in zip(paths, grid())}
+    assert sweep.table("speedup")["speedup"].tolist() == [ends[size, first] / ends[size, router] for size, router in grid()]
+    means = sweep.geometric_mean().set_index("gpu.router.policy")["speedup"]
+    for router in ROUTERS:
+        product = numpy.prod([ends[size, first] / ends[size, router] for size in SIZES])
+        assert numpy.isclose(means[router], product ** (1 / len(SIZES)), rtol=1e-12), router
+    partner = paths[list(grid()).index((SIZES[1], first))]
+    fewer = ff.open_many([p for p in paths if p != partner], baseline={"gpu.router.policy": first})
+    table = fewer.table("speedup")
+    gaps = table["workload.stream.bytes"] == SIZES[1]
+    assert table["speedup"].isna().equals(gaps) and all(f"no run with gpu.router.policy = {first} has the other values" in e
+                                                        for e in table["speedup_error"][gaps])
+    kib = {"workload.stream.bytes": "0.0625 MiB"}  # 64 KiB
+    assert ff.open_many(paths, baseline=kib).table("speedup")["speedup"].tolist() == [ends[SIZES[0], r] / ends[s, r] for s, r in grid()]
+    refused(lambda: ff.open_many(paths, baseline={"gpu.sms": 4}), "'gpu.sms'", "gpu.router.policy")
+    refused(lambda: ff.open_many(paths, baseline={"gpu.router.policy": "none"}), "no run has gpu.router.policy = none", first)
+    refused(lambda: ff.open_many(paths, baseline={"gpu.router.policy": first}, mean_over="gpu.router.policy"), "outside of the baseline")
+    refused(lambda: ff.open_many(paths).plot.speedup(), "it has no baseline", "farfault.open_many")
+
+
+def quantities_have_their_places_on_a_logarithmic_axis(folder):
+    if plt is None:
+        return print("skipped: a plot: this Python has no matplotlib")
+    figure = ff.open_sweep(folder).plot("end", x="workload.stream.bytes", logx=True, logy=True)
+    (axes,) = figure.axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert list(axes.containers[0][0].get_xdata()) == [ff.quantity(size) for size in SIZES]
+    assert [t.get_text() for t in axes.get_xticklabels()] == list(SIZES)
+    kept(figure, "sweep_log")
+    refused(lambda: ff.open_sweep(folder).plot("end", x="gpu.router.policy", logx=True), "gpu.router.policy are not numbers or quantities")
+
+
 def numbers_that_vary_between_files_are_numbers(folder):
     paths = [run(os.path.join(folder, f"{ways}.h5"), "workload.name=stream", "workload.stream.bytes=64KiB",
                  f"gpu.l2_tlb.entries={ways}", "--threads", "1") for ways in (1024, 64)]
@@ -234,7 +271,8 @@ def two_figures_of_all_runs_are_drawn(folder):
 TESTS = (a_sweep_is_a_table_with_a_row_for_each_run, a_whole_grid_is_a_dataset_over_what_varied,
          numbers_are_in_order_and_seeds_a_dimension, what_is_no_grid_is_refused_but_is_a_table,
          failed_and_missing_runs_mark_their_rows, a_run_of_a_sweep_knows_its_parameters,
-         a_rewritten_result_is_refused, files_without_a_sweep_are_one,
+         a_rewritten_result_is_refused, files_without_a_sweep_are_one, files_without_a_sweep_have_a_baseline_on_request,
+         quantities_have_their_places_on_a_logarithmic_axis,
          numbers_that_vary_between_files_are_numbers, a_table_reads_no_run_and_a_rate_one_file,
          other_folders_and_files_are_refused, a_plot_has_a_line_for_each_combination, seeds_are_one_point_with_their_range,
          two_figures_of_all_runs_are_drawn)

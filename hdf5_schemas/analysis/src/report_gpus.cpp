@@ -156,8 +156,8 @@ Json parts_over_time(Sampled const& sampled, std::span<Named const> parts, std::
   auto const& names = sampled.instances();
   std::vector<std::size_t> itself(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) itself[i] = i;
-  for (std::size_t p = 0; p < parts.size(); ++p) {
-    std::string const metric = parts[p].name + kOfSms.size();
+  for (auto const& [name, what] : parts) {
+    std::string const metric = name + kOfSms.size();
     if (!sampled.has(metric)) continue;
     auto rows = sampled.grouped(metric, itself, names.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -167,8 +167,7 @@ Json parts_over_time(Sampled const& sampled, std::span<Named const> parts, std::
     }
     auto part = gpus.drawn(sampled, names, rows);
     if (part.is_null()) continue;
-    part["what"] = parts[p].what;
-    part["part"] = p;
+    part["what"] = what;
     list.push_back(std::move(part));
   }
   return list;
@@ -178,15 +177,15 @@ Json parts_over_time(Sampled const& sampled, std::span<Named const> parts, std::
 Json totals_of(Columns const& summary, std::vector<std::string> const& names, std::span<Named const> parts,
                GpuRows const& gpus) {
   auto list = Json::array();
-  for (std::size_t p = 0; p < parts.size(); ++p) {
-    if (!summary.has(parts[p].name)) continue;
-    auto const values = summary.numbers(parts[p].name);
+  for (auto const& part : parts) {
+    if (!summary.has(part.name)) continue;
+    auto const values = summary.numbers(part.name);
     std::vector<double> of(gpus.gpus(), 0.0);
     for (std::size_t i = 0; i < names.size(); ++i)
       if (auto const gpu = gpus.number_of(names[i]); gpu < of.size() && values[i] != UINT64_MAX)
         of[gpu] = static_cast<double>(values[i]);
     if (std::ranges::all_of(of, [](double v) { return v == 0; })) continue;
-    list.push_back({{"what", parts[p].what}, {"part", p}, {"ps", floats(of)}});
+    list.push_back({{"what", part.what}, {"ps", floats(of)}});
   }
   return list;
 }
@@ -229,7 +228,7 @@ void add_gpus(ReportSource const& source, Clocks& clocks, Json& to) {
     if (!sampled.ends().empty()) {
       all["stages"] = parts_over_time(sampled, kStages, {}, gpus);
       all["sms"] = parts_over_time(sampled, kSms, sms_of(source, gpus), gpus);
-      all["rest"] = {{"what", std::end(kSms)[-1].what}, {"part", std::size(kSms) - 1}};
+      all["rest"] = {{"what", std::end(kSms)[-1].what}};
     }
   }
   if (has(source.file, "summary/gpu/name")) {

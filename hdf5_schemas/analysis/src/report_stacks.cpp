@@ -22,8 +22,7 @@ Json parts_over_time(Sampled const& sampled, std::span<Named const> parts, doubl
   auto rows = Json::array();
   std::vector<std::size_t> const all(sampled.instances().size(), 0);
   std::vector<double> rest(sampled.ends().size(), 1.0);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    auto const& part = parts[i];
+  for (auto const& part : parts) {
     std::string const metric = part.name + kPrefix.size();
     bool const is_rest = with_rest && metric == "idle_time";
     if (!is_rest && !sampled.has(metric)) continue;
@@ -35,9 +34,7 @@ Json parts_over_time(Sampled const& sampled, std::span<Named const> parts, doubl
         rest[k] = std::max(0.0, rest[k] - values[k]);
       }
     if (std::ranges::all_of(values, [](double v) { return v == 0; })) continue;
-    auto row = drawn_row(part.what, values);
-    row["part"] = i;
-    rows.push_back(std::move(row));
+    rows.push_back(drawn_row(part.what, values));
   }
   return rows;
 }
@@ -57,12 +54,12 @@ void add_over_time(ReportSource const& source, Clocks& clocks, Json& to) {
 
 Json parts_of_gpus(Columns const& gpus, std::span<Named const> parts, std::vector<std::size_t> const& order) {
   auto list = Json::array();
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!gpus.has(parts[i].name)) continue;
-    auto const values = gpus.numbers(parts[i].name);
+  for (auto const& part : parts) {
+    if (!gpus.has(part.name)) continue;
+    auto const values = gpus.numbers(part.name);
     auto ps = Json::array();
     for (auto const gpu : order) ps.push_back(values[gpu] == UINT64_MAX ? 0 : values[gpu]);
-    list.push_back({{"what", parts[i].what}, {"part", i}, {"ps", std::move(ps)}});
+    list.push_back({{"what", part.what}, {"ps", std::move(ps)}});
   }
   return list;
 }

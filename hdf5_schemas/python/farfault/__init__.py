@@ -9,12 +9,17 @@
 
     sweep = farfault.open_sweep("sweeps/sizes")
     sweep.plot("end").savefig("end.png")
+
+    with farfault.style("paper", columns=1):
+        farfault.pair("a.h5", "b.h5").plot.latency_stack().savefig("stacks.pdf")
 """
 from .errors import ResultError
+from .pair import Pair, pair
 from .rates import ratio
 from .run import Run, open_run as open
+from .styles import style
 from .sweep import Sweep, open_many, open_sweep
 from .units import quantity
 
 __version__ = "0.1.0"
-__all__ = ["ResultError", "Run", "Sweep", "open", "open_many", "open_sweep", "quantity", "ratio"]
+__all__ = ["Pair", "ResultError", "Run", "Sweep", "open", "open_many", "open_sweep", "pair", "quantity", "ratio", "style"]

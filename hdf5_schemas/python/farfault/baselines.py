@@ -6,8 +6,8 @@ An empty value has a reason. If one of the runs of a mean has no value, the mean
 import numpy
 import pandas
 
-from .errors import in_one_line
-from .units import in_order
+from .errors import Misuse, ResultError, in_one_line, unknown
+from .units import in_order, measured
 
 SPEEDUP, RATIO, ERROR = "speedup", "_ratio", "_error"
 SEED, NAME = "run.seed", "name"
@@ -18,6 +18,36 @@ def figure_of(ratio):
     if ratio == SPEEDUP:
         return "end"
     return ratio.removesuffix(RATIO) if ratio.endswith(RATIO) else None
+
+
+def partners(path, parameters, baseline):
+    """The row of the baseline of each run, or -1. parameters: {key: values}; baseline: {key: value}."""
+    if not isinstance(baseline, dict) or not baseline:
+        raise Misuse(f"baseline must be a dict of keys and values, not {baseline!r}")
+    fits = True
+    for key, value in baseline.items():
+        if key == SEED:
+            raise ResultError(f"{path}: the baseline must not have run.seed: runs are compared with runs of their seed")
+        if key not in parameters:
+            raise unknown(path, "varied parameter", key, list(parameters))
+        of_key = numpy.array([_same(v, value) for v in parameters[key]])
+        if not of_key.any():
+            raise ResultError(f"{path}: no run has {key} = {in_one_line(value)}; available: "
+                              + ", ".join(in_one_line(v) for v in in_order(parameters[key])))
+        fits = fits & of_key
+    others = list(zip(*([repr(v) for v in values] for key, values in parameters.items() if key not in baseline))) or [()] * len(fits)
+    rows = {}
+    for row in numpy.flatnonzero(fits):
+        rows.setdefault(others[row], row)
+    return numpy.array([rows.get(of_run, -1) for of_run in others], dtype="int64")
+
+
+def _same(a, b):
+    """Equal values; texts of quantities by their size."""
+    b = str(b).lower() if isinstance(b, bool) else b
+    if isinstance(a, str) and isinstance(b, str):
+        return a == b or (measured(a) is not None and measured(a) == measured(b))
+    return not isinstance(a, str) and not isinstance(b, str) and a == b
 
 
 def divided(ratio, values, states, partners, baseline):

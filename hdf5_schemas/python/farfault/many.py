@@ -4,9 +4,10 @@ import os
 
 import numpy
 
+from . import baselines
 from .calls import checked_limit, counted_apart, names_of, whole_calls
 from .configuration import flat
-from .errors import ResultError
+from .errors import ResultError, in_one_line, some_of
 from .run import Run, open_run
 
 FACTS = ("state", "result", "result_digest")
@@ -14,7 +15,7 @@ FACTS = ("state", "result", "result_digest")
 
 @whole_calls
 class ManyRuns:
-    def __init__(self, paths, max_bytes):
+    def __init__(self, paths, max_bytes, baseline=None, mean_over=None):
         if isinstance(paths, (str, bytes, os.PathLike)):
             raise ResultError(f"{os.fsdecode(paths)}: farfault.open_many takes a list of files; farfault.open takes one")
         self.max_bytes = checked_limit(max_bytes)
@@ -30,7 +31,14 @@ class ManyRuns:
         self.facts = list(FACTS)
         self._values = varied(configs)
         self.parameters, self.settings = list(self._values), []
-        self.baseline = self.mean_over = self.partners = None
+        if mean_over is not None and (baseline is None or mean_over not in self.parameters or mean_over in baseline):
+            raise ResultError(f"{self.path}: mean_over must be a varied parameter outside of the baseline, not {in_one_line(mean_over)}; "
+                              f"available: {some_of(self.parameters)}")
+        self.baseline = self.partners = None
+        self.mean_over = mean_over
+        if baseline is not None:
+            self.partners = baselines.partners(self.path, self._values, baseline)
+            self.baseline = ", ".join(f"{key} = {value}" for key, value in baseline.items())
 
     def columns(self, names):
         """Values of each name, and their units and long_name."""

@@ -5,19 +5,11 @@ import pandas
 import xarray
 
 from . import rates
+from .palette import ACTIVITIES, STAGES, SWAPPED_OUT
 
-# The stages of an access in order, in the words of `farfault explain`.
-STAGES = {"load_store": "load/store unit", "l1_tlb": "L1 TLB", "l2_tlb": "L2 TLB", "walk_queue": "page-walk queue",
-          "walk": "page walks", "iommu": "IOMMU", "fault": "page faults", "l1_cache": "L1 cache", "l2_cache": "L2 cache",
-          "dram_queue": "DRAM queue", "dram": "DRAM", "links": "interconnect links",
-          "remote_memory": "remote memory"}
-# Activities of an SM.
-ACTIVITIES = {"active": "executing", "memory_stall": "memory stall", "fault_stall": "page-fault stall",
-              "load_store_stall": "load/store-unit stall", "scalar_stall": "scalar-cache stall",
-              "barrier_stall": "barrier stall", "stopped": "stopped by the driver or throttling", "idle": "idle"}
 # Activities of the warps of a kernel or an application on the SMs that hold its blocks. outside: no block is in the
 # SM's slots.
-RESIDENT = {**{what: word for what, word in ACTIVITIES.items() if what != "idle"}, "outside": "all blocks swapped out"}
+RESIDENT = {**{what: word for what, word in ACTIVITIES.items() if what != "idle"}, **SWAPPED_OUT}
 STACK = {**{stage: f"time_in_{stage}" for stage in STAGES}, "outstanding": "time_outstanding", "access_time": "access_time",
          "transactions": "transactions"}
 NAMED_BY = ("machine", "application", "stream")  # columns of kernels that identify their owner

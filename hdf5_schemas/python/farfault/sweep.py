@@ -20,10 +20,13 @@ def open_sweep(path, *, max_bytes=MAX_BYTES):
     return Sweep(SweepFile(path, max_bytes))
 
 
-def open_many(paths, *, max_bytes=MAX_BYTES):
-    """A sweep of any results; its parameters are the keys in which their configurations differ. max_bytes: as in
-    farfault.open."""
-    return Sweep(ManyRuns(paths, max_bytes))
+def open_many(paths, *, baseline=None, mean_over=None, max_bytes=MAX_BYTES):
+    """A sweep of any results; its parameters are the keys in which their configurations differ.
+
+    baseline: {key: value}; each run is compared with the run that has these values and all its own other ones. mean_over:
+    parameter of the geometric mean. max_bytes: as in farfault.open.
+    """
+    return Sweep(ManyRuns(paths, max_bytes, baseline, mean_over))
 
 
 @whole_calls
@@ -60,6 +63,11 @@ class Sweep:
     def is_ratio(self, figure):
         """True for a figure relative to the baseline: "speedup", "FIGURE_ratio"."""
         return self.baseline is not None and figure not in self._source.figures and baselines.figure_of(figure) is not None
+
+    @property
+    def is_baseline(self):
+        """True for each run that is its own baseline; None without a baseline."""
+        return None if self._source.partners is None else self._source.partners == numpy.arange(len(self._source.numbers))
 
     def geometric_mean(self, over=None, figure=SPEEDUP):
         """The mean of a ratio over a parameter (default: `mean_over` of the study), a row per combination of the others, with

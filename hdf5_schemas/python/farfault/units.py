@@ -32,10 +32,10 @@ QUANTITIES = {**{name: ("time", size) for name, size in TIMES},
 
 def quantity(text):
     """A quantity of a configuration, "64 KiB", "10 ns", "16 GB/s" or "1 GHz", in bytes, ps, bytes per second or Hz."""
-    measured = _measured(text)
-    if measured is None:
+    size = measured(text)
+    if size is None:
         raise ValueError(f"{text!r} is not a time, size, bandwidth or frequency with a unit")
-    return measured[1]
+    return size[1]
 
 
 def in_order(values):
@@ -43,13 +43,13 @@ def in_order(values):
     found = list(dict.fromkeys(values))
     if not any(isinstance(v, str) for v in found):
         return sorted(found)
-    sizes = [_measured(v) for v in found]
+    sizes = [measured(v) for v in found]
     if None in sizes or len({what for what, _ in sizes}) > 1:
         return found
     return sorted(found, key=quantity)
 
 
-def _measured(text):
+def measured(text):
     """("bytes", 65536.0) for "64 KiB"; None for other texts."""
     parts = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([A-Za-z/]+)\s*", text)
     if parts is None or parts[2] not in QUANTITIES:

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table as a heat map; cells with zero stay white."""
 import numpy
-from matplotlib.colors import LogNorm
+from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
+from ..palette import SHADES
 from ..units import label
 from . import drawing
 
 # Maximum rows and columns with a figure in each cell, with a name each, and with a cell each.
 WRITTEN_OUT, NAMED, FIELDS = 12, 32, 256
+# As in reports: from light to dark, so that the order remains in black and white. The lowest value is not white.
+LOW, HIGH = (numpy.array(shade) / 255 for shade in SHADES)
+COLOURS = LinearSegmentedColormap.from_list("farfault", [LOW + 0.08 * (HIGH - LOW), HIGH])
 
 
 def heat_map(table, rows, quantity, columns, heading):
@@ -20,20 +24,19 @@ def heat_map(table, rows, quantity, columns, heading):
     seen = values[~numpy.isnan(values)]
     names = [drawing.words(" ".join(n) if isinstance(n, tuple) else n) for n in table.index[::down]]
     height, width = (min(10.0, size + 0.5 * n) for size, n in zip((1.8, 3.2), values.shape))
-    figure, axes = drawing.plt.subplots(figsize=(width + 1.4 + 0.07 * max(map(len, names)), height), constrained_layout=True)
+    figure, axes = drawing.single(width + 1.4 + 0.07 * max(map(len, names)), height)
     norm = LogNorm(seen.min(), seen.max()) if seen.max() > 30 * seen.min() else None
-    image = axes.imshow(values, norm=norm, vmin=None if norm else 0, cmap="viridis", aspect="auto", interpolation="nearest")
+    image = axes.imshow(values, norm=norm, vmin=None if norm else 0, cmap=COLOURS, aspect="auto", interpolation="nearest")
     # Amounts are integers, so the colour bar has no fractions.
     ticks = {"ticks": MaxNLocator(integer=True)} if norm is None and seen.max() < 1000 else {"format": EngFormatter(sep=" ")}
     figure.colorbar(image, ax=axes, label=label(quantity, "1"), **ticks)
-    _name(axes.set_xticks, [drawing.words(n) for n in table.columns[::across]], rotation=90 if len(table.columns) > 8 else 0)
+    _name(axes.set_xticks, [drawing.words(n) for n in table.columns[::across]], rotation=90 if len(table.columns) > (8 if figure.style.width is None else 5) else 0)
     _name(axes.set_yticks, names)
     axes.set_xlabel(columns)
     axes.set_ylabel(rows)
     if max(values.shape) <= WRITTEN_OUT:
         _write_figures(axes, image, values)
-    together = f"\neach cell: {down} x {across} entries, named after the first" if max(down, across) > 1 else ""
-    axes.set_title(heading + together, fontsize=10)
+    drawing.head(axes, heading, f"each cell: {down} x {across} entries, named after the first" if max(down, across) > 1 else "")
     return figure
 
 
@@ -51,5 +54,5 @@ def _write_figures(axes, image, values):
     number = EngFormatter(places=1, sep=" ")
     for y, x in zip(*numpy.nonzero(~numpy.isnan(values))):
         text = f"{values[y, x]:.0f}" if values[y, x] < 1000 else number(values[y, x])
-        dark = image.norm(values[y, x]) < 0.6
-        axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
+        dark = image.norm(values[y, x]) > 0.5
+        axes.text(x, y, text, ha="center", va="center", fontsize=axes.figure.style.sizes.cell, color="white" if dark else "black")

@@ -11,21 +11,35 @@ LEVELS = (("L1 TLB", "sm", "l1_tlb_hits", "l1_tlb_misses"), ("L2 TLB", "l2_tlb",
 
 
 def hit_rates(run):
+    found = read(run)
+    figure, ((axes,),) = drawing.panels(1, heights=[1.6])
+    draw(axes, found, drawing.time_axis(axes, end_of(found)))
+    axes.set_ylabel("hit rate (%)")
+    drawing.head(axes, f"hit rates of {drawing.title(run)}")
+    drawing.legend(axes)
+    return figure
+
+
+def read(run):
+    """[(level, hits, misses)]."""
     found = [(name, _counted(run, kind, hits), _counted(run, kind, misses))
              for name, kind, hits, misses in LEVELS if kind in run.kinds]
     if not found:
         raise ResultError(f"{run.path}: it has no time series of TLBs or caches")
-    figure, (axes,) = drawing.panels(1, [1.6])
-    size = drawing.time_axis(axes, max(int(h["time_ps"].max(initial=0)) for _, h, _ in found))
+    return found
+
+
+def end_of(found):
+    return max(int(hits["time_ps"].max(initial=0)) for _, hits, _ in found)
+
+
+def draw(axes, found, size):
     for name, hits, misses in found:
         share = (100 * hits / (hits + misses).where(hits + misses > 0)).values
-        axes.stairs(share, drawing.edges(hits, size), baseline=None, label=name, linewidth=1.4)
+        look = axes.figure.style.line([level for level, *_ in LEVELS].index(name))
+        axes.stairs(share, drawing.edges(hits, size), baseline=None, label=name, linewidth=1.4, **look)
     axes.set_ylim(0, 102)
-    axes.set_ylabel("hit rate (%)")
-    axes.set_title(f"hit rates of {drawing.title(run)}", fontsize=10)
     axes.grid(alpha=0.3)
-    drawing.legend(axes)
-    return figure
 
 
 def _counted(run, kind, metric):

@@ -5,6 +5,8 @@ import pandas
 
 from ..calls import names_of
 from ..errors import ResultError
+from ..palette import LINES
+from ..units import time_text
 from . import drawing
 
 RATES = ("sm/instructions", "sm/transactions")
@@ -13,25 +15,61 @@ WHOSE = ("machine", "application", "stream")  # columns of kernels
 BARS, LANES = 5000, 1000
 
 
-def timeline(run, rates=None):
-    chosen = [_read(run, r) for r in (RATES if rates is None else names_of(rates, "rates"))]
-    kernels = _kernels(run)
-    if len(kernels) == 0 and not chosen:
-        raise ResultError(f"{run.path}: it has no kernels")
-    lanes = _lanes(run, kernels)
-    figure, axes = drawing.panels(1 + len(chosen), [min(20.0, max(0.4, 0.25 * len(lanes))), *[0.8] * len(chosen)])
-    ends = [*kernels["finished"].nlargest(1), *(t for r in chosen for t in r["time_ps"].values[-1:])]
-    size = drawing.time_axis(axes[-1], max(ends, default=0))
-    together = -(-len(kernels) // BARS)
-    _draw_kernels(axes[0], [(name, _grouped(rows, together)) for name, rows in lanes], size)
-    for a, rate in zip(axes[1:], chosen):
-        _draw_rate(a, rate, size)
-    note = f"\neach bar: up to {together} kernels, named after the first" if together > 1 else ""
-    axes[0].set_title(f"kernels of {drawing.title(run)}{note}", fontsize=10)
+class Content:
+    """The data of a timeline: kernels in lanes, [(name, rows)], and rates."""
+
+    def __init__(self, run, rates, logy=False):
+        self.run = run
+        self.rates = [read_rate(run, r) for r in (RATES if rates is None else names_of(rates, "rates"))]
+        if logy:
+            for rate in self.rates:
+                _check_positive(run, rate)
+        kernels = _kernels(run)
+        if len(kernels) == 0 and not self.rates:
+            raise ResultError(f"{run.path}: it has no kernels")
+        lanes = _lanes(run, kernels)
+        self.whose = ", ".join(k for k in WHOSE if k in kernels)
+        size = -(-len(kernels) // BARS)
+        self.note = f"each bar: up to {size} kernels, named after the first" if size > 1 else ""
+        self.lanes = [(name, _grouped(rows, size)) for name, rows in lanes]
+        self.end = max([*kernels["finished"].nlargest(1), *(t for r in self.rates for t in r["time_ps"].values[-1:])], default=0)
+
+    def kernel_names(self):
+        return [n for _, rows in self.lanes for n in rows["name"]]
+
+
+def timeline(run, rates=None, logy=False):
+    content = Content(run, rates, logy)
+    figure, ((kernels, *below),) = by_column(1, [content])
+    size = drawing.time_axis([kernels, *below][-1], content.end)
+    draw_kernels(kernels, content.lanes, [name for name, _ in content.lanes], list(dict.fromkeys(content.kernel_names())), size)
+    kernels.set_ylabel(content.whose)
+    drawing.legend(kernels)
+    for axes, rate in zip(below, content.rates):
+        draw_rate(axes, rate, size)
+        drawing.count_axis(axes, rate.attrs["kind_and_name"], rate.attrs["units"], logy)
+        drawing.legend(axes)
+    drawing.head(kernels, f"kernels of {drawing.title(run)}", content.note)
     return figure
 
 
-def _read(run, name):
+def by_column(columns, contents):
+    """A figure with a row for kernels and for each rate, and its axes by column."""
+    lanes = len(dict.fromkeys(name for content in contents for name, _ in content.lanes))
+    rates = len(contents[0].rates)
+    figure, axes = drawing.panels(1 + rates, columns, [min(20.0, max(0.4, 0.25 * lanes)), *[0.8] * rates], sharex=True,
+                                  sharey="row" if columns > 1 else False, width=8.0 if columns == 1 else 11.0)
+    return figure, axes.T
+
+
+def _check_positive(run, rate):
+    for i, device in enumerate(rate["device"].values):
+        values = rate.values[:, i]
+        names = [f"{device} in the interval that ends at {time_text(t)}" for t in rate["time_ps"].values[values <= 0][:1]]
+        drawing.check_positive(values[values <= 0][:1], run.path, rate.attrs["kind_and_name"], "logy", names)
+
+
+def read_rate(run, name):
     kind, slash, metric = str(name).rpartition("/")
     if not slash:
         raise ResultError(f'{run.path}: a rate is named by kind and statistic, such as "sm/instructions", not {name!r}')
@@ -67,31 +105,32 @@ def _grouped(rows, size):
     return pandas.DataFrame({"name": by["name"].first(), "launched": by["launched"].min(), "finished": by["finished"].max()})
 
 
-def _draw_kernels(axes, lanes, size):
-    names = list(dict.fromkeys(n for _, rows in lanes for n in rows["name"]))
-    colour = {n: f"C{i % 10}" for i, n in enumerate(names)}
-    for at, (_, rows) in enumerate(lanes):
+def draw_kernels(axes, lanes, order, names, size):
+    """order: of the lanes; names: of all kernels, in the order of their colours."""
+    look = {name: axes.figure.style.area(i) for i, name in enumerate(names)}
+    for name, rows in lanes:
         starts, ends = rows["launched"] / size, rows["finished"] / size
-        axes.barh(numpy.full(len(rows), at), ends - starts, left=starts, height=0.8, linewidth=0.4, edgecolor="white",
-                  color=[colour[n] for n in rows["name"]])
+        of = [look[n] for n in rows["name"]]
+        edge = [one.get("edgecolor", "white") for one in of]
+        bars = axes.barh(numpy.full(len(rows), order.index(name)), ends - starts, left=starts, height=0.8, linewidth=0.4, edgecolor=edge,
+                         color=[one["facecolor"] for one in of])
+        for bar, one in zip(bars, of):
+            bar.set_hatch(one.get("hatch"))
     if len(names) <= drawing.NAMED:
-        for n in names:
-            axes.barh(0, 0, color=colour[n], label=drawing.words(n))
-        drawing.legend(axes)
-    step = max(1, len(lanes) // 100)
-    axes.set_yticks(range(0, len(lanes), step), [drawing.words(name) for name, _ in lanes[::step]])
-    axes.set_ylim(max(len(lanes), 1) - 0.5, -0.5)
+        for name in names:
+            axes.barh(0, 0, label=drawing.words(name), **look[name])
+    step = max(1, len(order) // 100)
+    axes.set_yticks(range(0, len(order), step), [drawing.words(name) for name in order[::step]])
+    axes.set_ylim(max(len(order), 1) - 0.5, -0.5)
 
 
-def _draw_rate(axes, rate, size):
-    edges, devices = drawing.edges(rate, size), rate["device"].values
+def draw_rate(axes, rate, size):
+    edges, devices, style = drawing.edges(rate, size), rate["device"].values, axes.figure.style
     if len(devices) <= drawing.NAMED:
         for i, name in enumerate(devices):
-            axes.stairs(rate.values[:, i], edges, baseline=None, label=drawing.words(name), linewidth=1.0)
+            axes.stairs(rate.values[:, i], edges, baseline=None, label=drawing.words(name), linewidth=1.0, **style.line(i))
     else:
-        axes.stairs(rate.values.max(1), edges, baseline=rate.values.min(1), fill=True, alpha=0.3,
+        axes.stairs(rate.values.max(1), edges, baseline=rate.values.min(1), fill=True, alpha=0.3, color=LINES[0],
                     label=f"all {len(devices)}")
-        axes.stairs(rate.values.mean(1), edges, baseline=None, label="mean", linewidth=1.0)
-    drawing.count_axis(axes, rate.attrs["kind_and_name"], rate.attrs["units"])
+        axes.stairs(rate.values.mean(1), edges, baseline=None, label="mean", linewidth=1.0, color=LINES[0])
     axes.grid(alpha=0.3)
-    drawing.legend(axes)

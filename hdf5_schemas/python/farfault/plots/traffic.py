@@ -27,7 +27,7 @@ def placement(run):
     return heat_map(table, "buffer", "pages", "device", f"pages of each buffer at the end of {drawing.title(run)}")
 
 
-def links(run):
+def links(run, logx=False):
     """Two bars per link, one for each direction; the busiest link first."""
     table = run.links()
     if len(table) == 0:
@@ -39,16 +39,21 @@ def links(run):
     ends = [(of[link]["from"].iloc[0], of[link]["to"].iloc[0]) for link in shown]
     names = [f"{drawing.words(a)} \N{LEFT RIGHT ARROW} {drawing.words(b)}" + (f" #{link}" if ends.count((a, b)) > 1 else "")
              for (a, b), link in zip(ends, shown)]
-    figure, axes = drawing.plt.subplots(figsize=(9, 1.4 + 0.36 * len(shown)), constrained_layout=True)
+    figure, axes = drawing.single(9, 1.4 + 0.36 * len(shown))
     at = numpy.arange(len(shown))
     for way, (start, name) in enumerate(((0, "left to right"), (1, "right to left"))):
         busy = [100 * of[link]["busy"].iloc[start] if len(of[link]) > start else 0.0 for link in shown]
-        axes.barh(at + (way - 0.5) * 0.4, busy, 0.4, color=f"C{way}", label=f"from {name}")
+        if logx:
+            drawing.check_positive(busy, run.path, f"the utilization {name}", "logx", names)
+        axes.barh(at + (way - 0.5) * 0.4, busy, 0.4, label=f"from {name}", **figure.style.area(way))
+    if logx:
+        axes.set_xscale("log")
     axes.set_yticks(at, names)
     axes.set_ylim(len(shown) - 0.4, -0.6)
     axes.set_xlabel("utilization (%)")
     axes.grid(axis="x", alpha=0.3)
+    axes.set_ylabel("link")
     some = f"the {len(shown)} busiest of {len(order)} links" if len(shown) < len(order) else "links"
-    axes.set_title(f"{some} of {drawing.title(run)}", fontsize=10)
+    drawing.head(axes, f"{some} of {drawing.title(run)}")
     drawing.legend(axes)
     return figure

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# Writes the display names of PALETTE (palette.json of the Python package) as initializers of src/time_parts.hpp:
+# FOLDER/sm_activities.inc and FOLDER/access_stages.inc. A file that does not change keeps its time.
+function(named statistic part out)
+  string(JSON key GET "${part}" key)
+  string(JSON name GET "${part}" name)
+  string(REPLACE "KEY" "${key}" statistic "${statistic}")
+  set(${out} "{\"${statistic}\", \"${name}\"},\n" PARENT_SCOPE)
+endfunction()
+
+function(named_list statistic json list out)
+  string(JSON count LENGTH "${json}" ${list})
+  math(EXPR last "${count} - 1")
+  set(lines "")
+  foreach(i RANGE ${last})
+    string(JSON part GET "${json}" ${list} ${i})
+    named("${statistic}" "${part}" line)
+    string(APPEND lines "${line}")
+  endforeach()
+  set(${out} "${lines}" PARENT_SCOPE)
+endfunction()
+
+function(write_names palette folder)
+  file(READ ${palette} json)
+  named_list(sm_KEY_time "${json}" activities activities)
+  named_list(sm_time_in_KEY "${json}" stages stages)
+  string(JSON outstanding GET "${json}" outstanding)
+  named(sm_time_KEY "${outstanding}" line)
+  file(CONFIGURE OUTPUT ${folder}/sm_activities.inc CONTENT "${activities}")
+  file(CONFIGURE OUTPUT ${folder}/access_stages.inc CONTENT "${stages}${line}")
+endfunction()
