@@ -145,6 +145,7 @@ RULES = [
     (r"run\.sample_.*", MEMORY, ["1 us"]),
     (r"run\.seed", TWO | {"workload.name": "bfs", "workload.bfs.rmat.scale": "7"}, []),
     (r"workload\.name", TWO | RANDOM, ["vectoradd"]),
+    (r"workload\.size", TWO | {"workload.name": "pointer_chase"}, ["small"]),
     (r"workload\.(copies|allocates|small_buffers)", TWO | {"workload.name": "vectoradd", "workload.vectoradd.elements": "4096"}, ["64 KiB"]),
     (r"workload\.fwt\.log2_filter", {"workload.copies": "true"}, []),
     (r"workload\.exchange\.(from|to)", TWO | {"workload.exchange.pattern": "pair", "workload.exchange.parts": "4",
@@ -158,6 +159,7 @@ RULES = [
     (r"application\.(gpus)", APPLICATIONS, ["0"]),
     (r"application\.(sms)", APPLICATIONS, ["1"]),
     (r"application\.(start)", APPLICATIONS, ["3 us"]),
+    (r"application\.size", APPLICATIONS | {"application.a.workload": "pointer_chase"}, ["small"]),
     (r"application\.small_buffers", APPLICATIONS, ["64 KiB"]),
     (r"application\..*", APPLICATIONS, []),
 ]

@@ -140,6 +140,8 @@ TEST_CASE("an invalid name of a link is refused with the names of the machine's 
         "root-gpu1");
   CHECK(of("root-gpu0 latency=2, gpu0-root bandwidth=2") ==
         "f:2: links.scale.by_name: 'gpu0-root bandwidth=2' names the link root-gpu0 a second time");
+  CHECK(of("gpu0-root latency=2, root-gpu0 bandwidth=2") ==
+        "f:2: links.scale.by_name: 'root-gpu0 bandwidth=2' names the link root-gpu0 a second time");
   auto const form = std::string(
       " is not LINK bandwidth=FACTOR, LINK latency=FACTOR or LINK bandwidth=FACTOR latency=FACTOR, such as "
       "gpu0-gpu1 bandwidth=0.5");

@@ -130,18 +130,19 @@ std::vector<LinkScale::Factors> factors_of_names(Machine const& m, std::vector<N
   for (std::size_t l = 0; l < m.links.size(); ++l) {
     auto const& link = m.links[l];
     auto const &a = m.nodes[link.a].name, &b = m.nodes[link.b].name;
-    for (auto const& name : {a + "-" + b, b + "-" + a}) {
-      auto const found = numbers.find(name);
-      if (found == numbers.end()) continue;
-      for (auto const i : found->second) {
-        auto const& named = all[i];
-        if (named.kind && link.kind != *named.kind) continue;
-        if (has_factors[l])
-          throw UserError("'" + farfault::shown(named.text) + "' names the link " + farfault::shown(name) +
-                          " a second time");
-        is_known[i] = has_factors[l] = true;
-        factors[l] = {named.bandwidth.value_or(1), named.latency.value_or(1)};
-      }
+    std::vector<std::size_t> of_link;
+    for (auto const& name : {a + "-" + b, b + "-" + a})
+      if (auto const found = numbers.find(name); found != numbers.end())
+        of_link.insert(of_link.end(), found->second.begin(), found->second.end());
+    std::ranges::sort(of_link);
+    for (auto const i : of_link) {
+      auto const& named = all[i];
+      if (named.kind && link.kind != *named.kind) continue;
+      if (has_factors[l])
+        throw UserError("'" + farfault::shown(named.text) + "' names the link " +
+                        farfault::shown(name_of_link(m, link)) + " a second time");
+      is_known[i] = has_factors[l] = true;
+      factors[l] = {named.bandwidth.value_or(1), named.latency.value_or(1)};
     }
   }
   auto const unknown = std::ranges::find(is_known, false) - is_known.begin();
