@@ -68,7 +68,7 @@ void Config::replace_by(std::string_view array) {
 }
 
 void Config::claim(std::string const& key) {
-  bool const fresh = line_numbers_.emplace(key, kNoLine).second;
+  bool const fresh = line_numbers_.emplace(key, kNone).second;
   FF_CHECK(fresh, "'" + key + "' is bound twice");
   claimed_.push_back(key);
 }
@@ -141,7 +141,7 @@ void Config::bind(std::string_view section, ParamTable const& table, Spec spec) 
 void Config::decide() {
   auto const value_of = [this](std::string const& key) -> std::string const* {
     auto const it = line_numbers_.find(key);
-    return it == line_numbers_.end() || it->second == kNoLine ? nullptr : &lines_[it->second].value;
+    return it == line_numbers_.end() || it->second == kNone ? nullptr : &lines_[it->second].value;
   };
   auto const known = [this](std::string_view fact) {
     auto const it = facts_.find(fact);
@@ -150,9 +150,9 @@ void Config::decide() {
   std::erase_if(undecided_, [&](std::size_t number) {
     auto& line = lines_[number];
     bool decided = true;
-    for (auto const& condition : line.only_when) {
-      auto const holds = condition.holds(value_of, known);
-      if (holds == false) exclude(line, condition.text());
+    for (std::size_t i = 0; i < line.only_when.size(); ++i) {
+      auto const holds = line.only_when[i].holds(value_of, known);
+      if (holds == false) line.failed = i;
       if (holds == false) return true;
       decided = decided && holds.has_value();
     }
@@ -168,7 +168,7 @@ void Config::exclude_unused(Facts const& facts) {
 std::vector<Config::Line*> Config::lines_at_and_below(std::string_view key) {
   std::vector<Line*> lines;
   auto const add = [&](std::size_t number) {
-    if (number != kNoLine) lines.push_back(&lines_[number]);
+    if (number != kNone) lines.push_back(&lines_[number]);
   };
   if (auto const it = line_numbers_.find(key); it != line_numbers_.end()) add(it->second);
   auto const prefix = std::string(key) + ".";
@@ -179,18 +179,32 @@ std::vector<Config::Line*> Config::lines_at_and_below(std::string_view key) {
   return lines;
 }
 
-void Config::exclude(Line& line, std::string_view only_with) {
-  if (std::exchange(line.excluded, true) || varied_) return;
-  auto const it = entries_.find(line.key);
-  if (it != entries_.end() && !(presets_ && presets_(it->second.file)))
-    unused_.push_back(line.key + " (" + place(it->second) + "; only with " + std::string(only_with) + ")");
+void Config::exclude(std::string_view key, std::string_view only_with) {
+  for (auto* const line : lines_at_and_below(key))
+    if (line->choice.empty()) line->choice = only_with;
 }
 
-void Config::exclude(std::string_view key, std::string_view only_with) {
-  for (auto* const line : lines_at_and_below(key)) {
-    line->for_good = true;
-    exclude(*line, only_with);
-  }
+std::optional<Config::Unused> Config::unused(Line const& line) const {
+  auto const set = line.is_excluded() ? entries_.find(line.key) : entries_.end();
+  if (set == entries_.end() || (presets_ && presets_(set->second.file))) return std::nullopt;
+  Unused found{line.key, place(set->second), line.choice, ""};
+  if (!line.choice.empty()) return found;
+  auto const& condition = line.only_when[line.failed];
+  found.only_with = condition.text();
+  found.instead = condition.instead();
+  return found;
+}
+
+std::vector<Config::Unused> Config::unused() const {
+  std::vector<Unused> all;
+  for (auto const& line : lines_)
+    if (auto found = unused(line)) all.push_back(*std::move(found));
+  return all;
+}
+
+std::optional<Config::Unused> Config::find_unused(std::string_view key) const {
+  auto const it = line_numbers_.find(key);
+  return it == line_numbers_.end() || it->second == kNone ? std::nullopt : unused(lines_[it->second]);
 }
 
 std::size_t Config::array_size(std::string_view section) const {
@@ -320,7 +334,7 @@ std::vector<Config::Bound> Config::bound() const {
 
 Config::Bound const* Config::find_bound(std::string_view key) const {
   auto const it = line_numbers_.find(key);
-  if (it == line_numbers_.end() || it->second == kNoLine) return nullptr;
+  if (it == line_numbers_.end() || it->second == kNone) return nullptr;
   auto const& line = lines_[it->second];
   return line.is_in_use() ? &line : nullptr;
 }

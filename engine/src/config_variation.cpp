@@ -43,13 +43,11 @@ bool Config::vary(std::string_view key, std::string_view value, std::string cons
 void Config::choose_again() {
   errors_.clear();
   errors_dropped_ = 0;
-  unused_.clear();
-  varied_ = true;
   facts_.clear();
   undecided_.clear();
   for (std::size_t i = 0; i < lines_.size(); ++i) {
-    lines_[i].excluded = lines_[i].for_good;
-    if (!lines_[i].for_good && !lines_[i].only_when.empty()) undecided_.push_back(i);
+    lines_[i].failed = kNone;
+    if (lines_[i].choice.empty() && !lines_[i].only_when.empty()) undecided_.push_back(i);
   }
   decide();
 }

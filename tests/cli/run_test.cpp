@@ -120,7 +120,7 @@ TEST_CASE("the summary of a stopped run counts the kernels that it had started")
         std::string::npos);
 }
 
-TEST_CASE("keys of unused workloads and policies are checked, listed, and do not affect the digest") {
+TEST_CASE("settings without effect are checked and reported, and do not affect the digest") {
   auto const digest = [](std::string const& out) {
     auto const at = out.find("digest ");
     REQUIRE(at != std::string::npos);
@@ -134,11 +134,16 @@ TEST_CASE("keys of unused workloads and policies are checked, listed, and do not
   auto const more = run("paper-gmmu-bypass", sets, (folder() / "more.h5").string());
   CHECK(more.code == 0);
   CHECK(more.err ==
-        "farfault: unused: machine.generic.gpus (--set; only with machine.topology = \"generic\"), "
-        "machine.cluster.radix (--set; only with machine.cluster.machines above 1), "
-        "memory.migrate.after (--set; only with memory.remote_touch = \"migrate\"), "
-        "gpu.router.gmmu_bypass.epoch (--set; only with gpu.router.policy = \"gmmu_bypass\"), "
-        "workload.bfs.rmat.scale (--set; only with workload.name = \"bfs\")\n");
+        "farfault: warning: machine.generic.gpus (--set) has no effect: it acts only with machine.topology = "
+        "\"generic\"\n"
+        "farfault: warning: machine.cluster.radix (--set) has no effect: it acts only with "
+        "machine.cluster.machines above 1\n"
+        "farfault: warning: memory.migrate.after (--set) has no effect: it acts only with "
+        "memory.remote_touch = \"migrate\"\n"
+        "farfault: warning: gpu.router.gmmu_bypass.epoch (--set) has no effect: it acts only with "
+        "gpu.router.policy = \"gmmu_bypass\"\n"
+        "farfault: warning: workload.bfs.rmat.scale (--set) has no effect: it acts only with workload.name = "
+        "\"bfs\"\n");
   CHECK(digest(more.out) == digest(plain.out));
   CHECK(refusal_of_set("workload.bfs.rmat.scale=99") ==
         "--set workload.bfs.rmat.scale: '99' is outside 1 to 31");
@@ -186,10 +191,11 @@ TEST_CASE("machines of a cluster without shared memory are independent, with sep
   auto alone = kSmall;
   alone.emplace_back("memory.scope=cluster");
   CHECK(run("paper-gmmu-bypass", alone, output).err ==
-        "farfault: unused: memory.scope (--set; only with a cluster: machine.cluster.machines above 1)\n");
+        "farfault: warning: memory.scope (--set) has no effect: it acts only with a cluster: "
+        "machine.cluster.machines above 1\n");
   alone.back() = "nic.latency=1us";
   CHECK(run("paper-gmmu-bypass", alone, output).err ==
-        "farfault: unused: nic.latency (--set; only with a machine with NICs)\n");
+        "farfault: warning: nic.latency (--set) has no effect: it acts only with a machine with NICs\n");
 }
 
 TEST_CASE("a study file with keys of two workloads runs with either") {
@@ -199,8 +205,8 @@ TEST_CASE("a study file with keys of two workloads runs with either") {
   auto const output = (folder() / "either.h5").string();
   auto const first = run(file, {}, output);
   CHECK(first.code == 0);
-  CHECK(first.err ==
-        "farfault: unused: workload.relu.size (" + file + ":9; only with workload.name = \"relu\")\n");
+  CHECK(first.err == "farfault: warning: workload.relu.size (" + file +
+                         ":9) has no effect: it acts only with workload.name = \"relu\"\n");
   auto const second = run(file, {"workload.name=relu"}, output);
   CHECK(second.code == 0);
   CHECK(second.out.find("  workload              relu") == 0);

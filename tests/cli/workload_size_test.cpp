@@ -10,6 +10,7 @@
 #include "read_applications.hpp"
 #include "small_study.hpp"
 #include "sweep/plan.hpp"
+#include "unused.hpp"
 
 namespace workload_size_test {
 
@@ -45,7 +46,7 @@ std::uint64_t hash(std::vector<std::string> const& sets) {
 
 std::vector<std::string> unused(std::vector<std::string> const& sets) {
   auto const options = options_of(kBase, with(sets));
-  return Model(options).config.unused();
+  return test::unused_in(Model(options).config);
 }
 
 struct Nothing final : workloads::WorkloadBuilder {
@@ -122,7 +123,7 @@ TEST_CASE("each application has its own size") {
   CHECK(text.find("[application.fir]\nsize = \"16 KiB\"") != text.npos);
   CHECK(text.find("[application.stream]\nbytes = \"16 KiB\"") != text.npos);
   CHECK(
-      model.config.unused() ==
+      test::unused_in(model.config) ==
       std::vector<std::string>{"application.fir.size (--set; only with defaults of application.fir.fir.size)",
                                "application.sort.size (--set; only with defaults of "
                                "application.sort.stream.bytes)"});

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "farfault/engine/config.hpp"
+#include "unused.hpp"
 
 namespace condition_test {
 
@@ -56,7 +57,7 @@ struct Spec {
     t.count("limit", limit, {1, 8}, "limit", "assumed").only_when(sibling("on").is(true));
     t.count("either", either, {1, 8}, "either", "assumed")
         .only_when(sibling("on").is(true) || sibling("queues").is_above(1));
-    t.count("mtu", mtu, {1, 8}, "mtu", "assumed").only_when(kNetwork);
+    t.count("mtu", mtu, {1, 8}, "mtu", "assumed").only_when(Condition(kNetwork).else_use("a.links"));
     t.count("far", far, {1, 8}, "far", "assumed")
         .only_when(setting("other.queues").is(1))
         .only_when(kNetwork);
@@ -87,7 +88,7 @@ struct Read {
 };
 
 std::vector<std::string> unused(std::string const& text, bool network = true) {
-  return Read(text, network).config.unused();
+  return test::unused_in(Read(text, network).config);
 }
 using Words = std::vector<std::string>;
 
@@ -126,7 +127,21 @@ TEST_CASE("either of two conditions is sufficient, and of several declared ones 
 
 TEST_CASE("a fact excludes its parameters when it is known to be false") {
   CHECK(unused("a.mtu = 2\n").empty());
-  CHECK(unused("a.mtu = 2\n", false) == Words{"a.mtu (x.toml:1; only with a machine with a network)"});
+  CHECK(unused("a.mtu = 2\n", false) ==
+        Words{"a.mtu (x.toml:1; only with a machine with a network; use a.links)"});
+}
+
+TEST_CASE("a single setting without effect is found with its place, its condition and its substitute") {
+  Read const read("a.mtu = 2\na.silver = 3\n", false);
+  auto const found = read.config.find_unused("a.mtu");
+  REQUIRE(found.has_value());
+  CHECK(found->key == "a.mtu");
+  CHECK(found->place == "x.toml:1");
+  CHECK(found->only_with == "a machine with a network");
+  CHECK(found->instead == "a.links");
+  CHECK_FALSE(read.config.find_unused("a.silver").has_value());  // has an effect
+  CHECK_FALSE(read.config.find_unused("a.limit").has_value());   // has none, but was not set
+  CHECK_FALSE(read.config.find_unused("a.nothing").has_value());
 }
 
 TEST_CASE("parameters of an alternative need the alternative first, then their own conditions") {
@@ -149,21 +164,25 @@ TEST_CASE("a parameter without effect is checked, and is not in the resolved tex
 }
 
 TEST_CASE("conditions are decided again for varied values") {
-  Read read("a.queues = 2\na.order = \"by_age\"\na.fabric = \"ring\"\n");
+  Read read("a.queues = 2\na.order = \"by_age\"\na.fabric = \"ring\"\na.silver = 8\n");
   auto const vary = [&](std::string const& key, std::string const& value, int line) {
     REQUIRE(read.config.vary(key, value, "x.toml", line));
     read.config.choose_again();
     read.config.exclude_unused({{kNetwork, true}});
   };
   CHECK(read.config.find_bound("a.silver") == nullptr);
+  CHECK(test::unused_in(read.config) == Words{"a.silver (x.toml:4; only with a.queues = 3)"});
   vary("a.queues", "3", 1);
-  CHECK(read.config.find_bound("a.silver")->value == "64");
+  CHECK(read.config.find_bound("a.silver")->value == "8");
+  CHECK(test::unused_in(read.config).empty());
   CHECK(read.config.find_bound("a.by_age.depth")->value == "4");
   vary("a.order", "\"fifo\"", 2);
   CHECK(read.config.find_bound("a.by_age.depth") == nullptr);
   vary("a.fabric", "\"none\"", 3);
   CHECK(read.config.find_bound("a.links") == nullptr);
   CHECK(read.config.find_bound("a.mtu")->value == "1");
+  vary("a.queues", "1", 1);
+  CHECK(test::unused_in(read.config) == Words{"a.silver (x.toml:4; only with a.queues = 3)"});
 }
 
 TEST_CASE("a scope gives its condition to all parameters declared within it, and to no others") {

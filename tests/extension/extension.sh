@@ -118,7 +118,7 @@ holds "by_region: its parameter is in the resolved configuration" '"[gpu.router.
 holds "by_region: its statistics count" 'all(f["/timeseries/gpu.router"][name][-1].sum() > 0 for name in ("right", "wrong"))'
 run_with "$program" "${words[@]}" --set gpu.router.by_region.regions=64
 check "the parameters of an unused policy are reported: $(cat "$scratch/err")" grep -qF \
-  'unused: gpu.router.by_region.regions (--set; only with gpu.router.policy = "by_region")' "$scratch/err"
+  'gpu.router.by_region.regions (--set) has no effect: it acts only with gpu.router.policy = "by_region"' "$scratch/err"
 holds "they are not in the resolved configuration" '"by_region" not in config'
 holds "an unused policy has no statistics" '"/timeseries/gpu.router/right" not in f'
 refuses "'by_regoin' is not one of: .*by_region" "$program" "${words[@]}" --set gpu.router.policy=by_regoin

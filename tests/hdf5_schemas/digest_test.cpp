@@ -20,7 +20,8 @@ using namespace farfault::results;
 namespace {
 
 bool left_out(std::string const& path) {
-  return path.starts_with("/engine/") || path == "/config/command_line" || path == "/config/inputs/path";
+  return path.starts_with("/engine/") || path.starts_with("/config/unused/") ||
+         path == "/config/command_line" || path == "/config/inputs/path";
 }
 
 std::string digest_after_flip(std::string const& path, std::string const& dataset, std::size_t element) {

@@ -15,6 +15,8 @@ inline RunHeader header() {
   h.command_line = "farfault run a.toml";
   h.seed = 7;
   h.inputs = {{"workload.bfs.graph", "graphs/power.graph", 1234, "00ff"}};
+  h.unused = {{"links.nvlink_bandwidth", "a machine with NVLinks", ""},
+              {"links.pcie_latency", "a PCIe link without a stated latency", "links.scale.pcie.latency"}};
   h.nodes = {{"gpu0", "gpu"}, {"gpu1", "gpu"}, {"cpu0", "cpu"}};
   h.links = {{0, 2, "pcie", 500'000, 16'000'000'000, 16'000'000'000},
              {1, 2, "pcie", 500'000, 16'000'000'000, 8'000'000'000}};

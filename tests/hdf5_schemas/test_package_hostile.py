@@ -25,7 +25,7 @@ from sweep_sample import table  # noqa: E402
 COUNTS = Counter()
 ALL = sys.argv[2:] == ["all"]
 # Readers by the group that they read.
-READERS = {"config": ("repr", "config", "config_text", "command_line", "seed", "inputs", "group", "open_many"),
+READERS = {"config": ("repr", "config", "config_text", "command_line", "seed", "inputs", "unused", "group", "open_many"),
            "topology": ("repr", "machine", "rates", "traffic", "links", "placement", "group", "with"),
            "summary": ("repr", "summary", "figures", "latency", "stalls", "traffic", "links", "with", "open_many"),
            "timeseries": ("timeseries", "deltas", "rates", "latency_over_time", "with"),

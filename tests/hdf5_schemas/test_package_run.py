@@ -19,6 +19,9 @@ def it_describes_the_run(path):
     assert run.config["gpu"]["l2_tlb"]["entries"] == 512 and run.command_line == "farfault run a.toml"
     assert run.host == "node7" and run.engine["partition_load"].tolist() == [0.25, 0.75]
     assert run.inputs["parameter"].tolist() == ["workload.bfs.graph"] and run.inputs["bytes"].tolist() == [1234]
+    assert run.unused["key"].tolist() == ["links.nvlink_bandwidth", "links.pcie_latency"]
+    assert run.unused["only_with"].tolist() == ["a machine with NVLinks", "a PCIe link without a stated latency"]
+    assert run.unused["instead"].tolist() == ["", "links.scale.pcie.latency"]
     said = repr(run)
     assert run.digest in said and "l2_tlb" in said and "kernels" in said and "1 cpu, 2 gpu" in said, said
 
@@ -30,6 +33,13 @@ def a_file_of_an_earlier_version_has_no_title(path):
         del f.attrs["title"], f.attrs["comment"]
     run = ff.open(other)
     assert run.title is None and run.digest == ff.open(path).digest and len(run.table("kernels")) == len(ff.open(path).table("kernels"))
+
+
+def a_run_without_unused_settings_has_an_empty_table_of_them(path):
+    other = copy(path, "no_unused.h5")
+    with h5py.File(other, "r+") as f:
+        del f["config/unused"]
+    assert ff.open(other).unused.empty and list(ff.open(other).unused) == ["key", "only_with", "instead"]
 
 
 def links_name_the_nodes_at_their_ends(path):
@@ -310,8 +320,8 @@ def a_table_and_statistics_of_schema_version_2_have_the_names_of_today(path):
     assert run.summary()["sm_blocks_swapped_out"].tolist() == [42]
 
 
-TESTS = (it_describes_the_run, a_file_of_an_earlier_version_has_no_title, links_name_the_nodes_at_their_ends,
-         series_have_units_and_are_read_when_used,
+TESTS = (it_describes_the_run, a_file_of_an_earlier_version_has_no_title, a_run_without_unused_settings_has_an_empty_table_of_them,
+         links_name_the_nodes_at_their_ends, series_have_units_and_are_read_when_used,
          tables_and_summaries_are_pandas_tables_with_units, only_requested_columns_are_read, rates_are_differences_over_time,
          a_mean_over_time_weighs_each_sample_by_its_interval,
          samples_at_one_time_are_one_interval_and_picoseconds_become_a_share,

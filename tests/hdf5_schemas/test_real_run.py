@@ -58,6 +58,18 @@ def the_file_describes_itself(path):
         assert set(f) == {"config", "topology", "summary", "timeseries", "tables", "engine"}, list(f)
 
 
+def settings_without_effect_are_stored(path):
+    with h5py.File(path) as f:
+        assert "unused" not in f["config"]
+    other = path + ".unused.h5"
+    run(other, *SETTINGS, "links.nvlink_latency=1us", "links.pcie_bandwidth=1GB/s")
+    with h5py.File(path) as f, h5py.File(other) as g:
+        assert g["config/unused/key"].asstr()[:].tolist() == ["links.pcie_bandwidth", "links.nvlink_latency"]
+        assert g["config/unused/only_with"].asstr()[:].tolist() == ["a PCIe link without a stated speed or width", "a machine with NVLinks"]
+        assert g["config/unused/instead"].asstr()[:].tolist() == ["links.scale.pcie.bandwidth", ""]
+        assert f.attrs["result_digest"] == g.attrs["result_digest"] and f["config/toml"][()] == g["config/toml"][()]
+
+
 def xarray_opens_the_l2_tlb(path):
     with xarray.open_dataset(path, group="timeseries/l2_tlb", engine="h5netcdf") as data:
         assert data["hits"].dims == ("time_ps", "instance")
@@ -253,7 +265,7 @@ def one_device_has_one_name(path):
             assert not [i for i in instances if i.startswith("gpu")]
 
 
-TESTS = (every_dataset_has_units_and_a_long_name, the_file_describes_itself, xarray_opens_the_l2_tlb,
+TESTS = (every_dataset_has_units_and_a_long_name, the_file_describes_itself, settings_without_effect_are_stored, xarray_opens_the_l2_tlb,
          counters_never_decrease, gpus_add_up_to_the_machine, the_summary_is_the_last_sample,
          kernels_add_up_to_the_sms, sample_intervals_grow_and_increases_add_up_to_the_summary,
          a_short_run_writes_a_small_file, engine_records_the_program_and_its_host, critical_path_adds_to_engine,

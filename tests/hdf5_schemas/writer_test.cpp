@@ -68,6 +68,8 @@ TEST_CASE("the digest depends on every result and on no wall-clock value") {
     return sample::write(dir / "other.h5", 10, header);
   };
   CHECK(with([](RunHeader& h) { h.command_line = "farfault run b.toml --threads 4"; }) == base);
+  CHECK(with([](RunHeader& h) { h.unused[0].instead = "links.scale.nvlink.bandwidth"; }) == base);
+  CHECK(with([](RunHeader& h) { h.unused.clear(); }) == base);
   CHECK(with([](RunHeader& h) { h.resolved_config += "x = 1\n"; }) != base);
   CHECK(with([](RunHeader& h) { h.seed = 8; }) != base);
   CHECK(with([](RunHeader& h) { h.links[0].latency_ps = 1; }) != base);

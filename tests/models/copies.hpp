@@ -36,6 +36,8 @@ class Copies {
     machine_ = topologies::load_machine(config_.machine.topology, config_.links);
     if (config_.cluster.machines > 1)
       machine_ = topologies::generate_cluster(machine_, config_.cluster, config_.links);
+    config_.link_scale.apply(machine_, file);
+    file.reject_errors();
     if (link.bytes_per_second != 0)
       for (auto& l : machine_.links) l.forward = l.backward = link;
     Application late;

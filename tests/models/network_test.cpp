@@ -95,6 +95,23 @@ TEST_CASE("network: without a NIC bandwidth, its links and packets have the defa
         expected(Bandwidth{50'000'000'000}, 24));
 }
 
+TEST_CASE("network: a line over scaled links takes exactly the scaled times of their stages") {
+  CopyOrder const order{kThere, kHere, 64, 0};
+  auto const at = [&](std::string const& scale) {
+    return done_at(cluster("bandwidth = \"50GB/s\"\n", scale), order);
+  };
+  Bandwidth const rate{50'000'000'000};
+  auto const plain = expected(rate, 1);
+  CHECK(at("links.scale.network.bandwidth = 1\n") == plain);
+  CHECK(at("links.scale.network.bandwidth = 0.5\n") == expected(Bandwidth{25'000'000'000}, 1));
+  // Each way has two links of the network and four of PCIe; a packet of 24 bytes there, one of 88 back.
+  CHECK(at("links.scale.network.latency = 2\n") == plain + 4 * 500ns);
+  CHECK(at("links.scale.pcie.latency = 0.5\n") == plain - 8 * 35ns);
+  CHECK(at("links.scale.pcie.bandwidth = 0.5\n") == plain + 4 * (kPcie.time_for(24) + kPcie.time_for(88)));
+  auto const one = std::string("links.scale.by_name = \"m0.gpu0-m0.pcie_switch0 latency=3\"\n");
+  CHECK(at(one) == plain + 2 * 140ns);
+}
+
 TEST_CASE("network: copies between two machines saturate a NIC's link, with 64 of 65 bytes as data") {
   for (std::uint64_t const gigabytes : {12U, 25U}) {
     auto const all = static_cast<double>(gigabytes) * 1e9 * 64 / 65;

@@ -78,6 +78,8 @@ class ModelRun {
                                           : topologies::load_machine(spec.topology, links);
     if (machine_config_.cluster.machines > 1)
       machine_ = topologies::generate_cluster(machine_, machine_config_.cluster, links);
+    machine_config_.link_scale.apply(machine_, config);
+    config.reject_errors();
     add(*builder, first_);
     for (auto const& more : others_) {
       auto const other = workloads::make(more.workload);

@@ -83,8 +83,8 @@ class Grid:
 
 
 def is_sentences(ran, most=1):
-    """True if the program refused with one sentence per error, apart from the list of unused keys."""
-    lines = [line for line in ran.stderr.strip().split("\n") if not line.startswith("farfault: unused: ")]
+    """True if the program refused with one sentence per error, apart from warnings of settings without effect."""
+    lines = [line for line in ran.stderr.strip().split("\n") if not line.startswith("farfault: warning: ")]
     return ran.returncode == 2 and 1 <= len(lines) <= most and all(line.startswith("farfault: ") and len(line) < 600 for line in lines)
 
 

@@ -36,7 +36,7 @@ def readers(path, sound):
     def each(names, ask):
         return of_run(lambda run: {n: ask(run, n) for n in names(run)})
 
-    found = {"repr": of_run(lambda r: repr(r).replace(r.path, "")), "machine": of_run(lambda r: r.machine), "inputs": of_run(lambda r: r.inputs), "engine": of_run(lambda r: r.engine),
+    found = {"repr": of_run(lambda r: repr(r).replace(r.path, "")), "machine": of_run(lambda r: r.machine), "inputs": of_run(lambda r: r.inputs), "unused": of_run(lambda r: r.unused), "engine": of_run(lambda r: r.engine),
              "figures": of_run(lambda r: (r.figures(r.figure_names()), r.figure_labels(r.figure_names())))}
     for name in ("config", "config_text", "command_line", "seed", "commit", "host", "digest", "end_reason", "version"):
         found[name] = of_run(lambda r, name=name: getattr(r, name))

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "farfault/topologies/generators.hpp"
+#include "farfault/topologies/link_scale.hpp"
 #include "farfault/topologies/load.hpp"
 
 namespace description_test {
@@ -87,12 +88,14 @@ TEST_CASE("dot names every node once and every link once") {
 TEST_CASE("every parameter of defaults, routing and generators has a source") {
   ParamTable table;
   LinkDefaults defaults;
+  LinkScale scale;
   GenericSpec generic;
   ClusterSpec cluster;
   table.section("links", defaults);
+  table.section("scale", scale);
   table.section("generic", generic);
   table.section("cluster", cluster);
-  CHECK(table.all().size() == 16 + 5 + 10);
+  CHECK(table.all().size() == 16 + 11 + 5 + 10);
   for (auto const& p : table.all()) {
     CAPTURE(p.name);
     CHECK_FALSE(p.source.empty());

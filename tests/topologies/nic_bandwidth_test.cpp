@@ -13,6 +13,7 @@
 #include "farfault/topologies/generators.hpp"
 #include "farfault/topologies/graphml.hpp"
 #include "farfault/topologies/load.hpp"
+#include "unused.hpp"
 
 namespace nic_bandwidth_test {
 
@@ -233,7 +234,7 @@ TEST_CASE("machine.cluster.switch_bandwidth is reported as unused if the cluster
     machine.bind(config);
     machine.fit_to(generate_cluster(load_machine("dgx-h100"), machine.cluster), config);
     config.reject_errors();
-    return config.unused();
+    return test::unused_in(config);
   };
   CHECK(unused("64") ==
         std::vector<std::string>{"machine.cluster.switch_bandwidth (f:2; only with a cluster of "

@@ -94,6 +94,7 @@ void MachineConfig::exclude_unused(Config& config) const {
       {facts::kFaultsAtIommu, recorded_by_gpus != faults()},
       {facts::kFaultsAtGpus, recorded_by_gpus != 0},
       {facts::kBatches, batches},
+      {facts::kEachFault, !batch.in_batches()},
       {facts::kAdaptiveBlocks, !sm.thread_blocks.why_not({}).empty() || has_periods()},
   });
 }
@@ -122,11 +123,15 @@ void MachineConfig::fit_to(Machine const& chosen, Config& config) const {
   config.exclude_unused({
       {facts::kCluster, chosen.machines() > 1},
       {facts::kSwitches, cluster.machines > 1 && std::ranges::any_of(chosen.links, joins_switches)},
+      {facts::kPcieLinks, chosen.count(LinkKind::pcie) != 0},
       {facts::kNvlinks, chosen.count(LinkKind::nvlink) != 0},
+      {facts::kXgmiLinks, chosen.count(LinkKind::xgmi) != 0},
+      {facts::kCpuLinks, chosen.count(LinkKind::cpu_interconnect) != 0},
       {facts::kNetwork, chosen.count(LinkKind::network) != 0},
       {facts::kNicBandwidths, chosen.count(LinkKind::network) != 0 && chosen.states_nic_bandwidth()},
       {facts::kNics, chosen.count(NodeKind::nic) != 0},
   });
+  config.exclude_unused(links.facts());
 }
 
 std::optional<std::string> find_preset(std::string_view name) {

@@ -141,8 +141,8 @@ class Cluster {
     Bandwidth fastest;
     for (auto const& node : machine_.nodes)
       if (node.kind == NodeKind::nic)
-        fastest =
-            std::max(fastest, node.bandwidth == Bandwidth{} ? defaults_.network_bandwidth : node.bandwidth);
+        fastest = std::max(
+            fastest, node.bandwidth == Bandwidth{} ? defaults_.network_bandwidth.take() : node.bandwidth);
     return fastest;
   }
 
@@ -150,7 +150,8 @@ class Cluster {
     auto const nics = open_nics_ == 1 ? std::string("a NIC") : std::to_string(open_nics_) + " NICs";
     std::string text = "the network is generated: its latencies are the link defaults";
     if (open_nics_ > 0)
-      text += ", the links of " + nics + " of unknown bandwidth have " + to_text(defaults_.network_bandwidth);
+      text += ", the links of " + nics + " of unknown bandwidth have " +
+              to_text(defaults_.network_bandwidth.shown());
     if (between_switches_ > 0 && spec_.switch_bandwidth == Bandwidth{})
       text +=
           ", links between switches have the bandwidth of the fastest NIC, " + to_text(switch_bandwidth());

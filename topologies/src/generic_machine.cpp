@@ -34,7 +34,7 @@ Machine generate_generic(GenericSpec const& spec, LinkDefaults const& defaults) 
   if (spec.gpus_per_switch == 0) throw UserError(where + ": gpus_per_switch is 0, but it must be at least 1");
   MachineBuilder builder("generic", "generated");
   auto const pcie = [&](std::uint32_t a, std::uint32_t b, int switches) {
-    builder.add_link(a, b, LinkKind::pcie, switches * defaults.pcie_latency, defaults.pcie_bandwidth,
+    builder.add_link(a, b, LinkKind::pcie, switches * defaults.pcie_latency.take(), defaults.pcie_bandwidth,
                      defaults.pcie_bandwidth);
   };
   auto const add = [&](std::string name, NodeKind kind) {

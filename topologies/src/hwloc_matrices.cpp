@@ -189,7 +189,7 @@ class Matrices {
       forward = backward = std::max(forward, backward);
     forward *= kMegabyte;
     backward *= kMegabyte;
-    auto const one = o_.defaults.bandwidth(kind).bytes_per_second;
+    auto const one = o_.defaults.bandwidth(kind).take().bytes_per_second;
     auto const count =
         std::clamp<std::uint64_t>((std::max(forward, backward) + one / 2) / one, 1, kMaxParallelLinks);
     o_.tally.no_latency(kind, count);

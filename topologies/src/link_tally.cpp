@@ -15,7 +15,7 @@ void LinkTally::note_nics(Decisions& decisions, LinkDefaults const& defaults, Ma
   }
   if (open > 0)
     decisions.report("any:nic-open", {std::to_string(open) + (open > 1 ? " NICs" : " NIC"),
-                                      to_text(defaults.network_bandwidth)});
+                                      to_text(defaults.network_bandwidth.shown())});
 }
 
 void LinkTally::note_defaults(Decisions& decisions, LinkDefaults const& defaults,
@@ -29,8 +29,8 @@ void LinkTally::note_defaults(Decisions& decisions, LinkDefaults const& defaults
   };
   for (auto kind : kLinkKinds) {
     auto const i = static_cast<std::size_t>(kind);
-    report("any:latency", kind, latency_[i], to_text(defaults.latency(kind)));
-    report("any:bandwidth", kind, bandwidth_[i], to_text(defaults.bandwidth(kind)));
+    report("any:latency", kind, latency_[i], to_text(defaults.latency(kind).shown()));
+    report("any:bandwidth", kind, bandwidth_[i], to_text(defaults.bandwidth(kind).shown()));
   }
   note_nics(decisions, defaults, machine);
 }

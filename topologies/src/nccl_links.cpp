@@ -131,7 +131,7 @@ class Links {
     auto const stated = d_.decisions.decide(
         {FileFormat::nccl_xml, "c2c rate", {}, {}, megabytes > 0 ? kNumber : 0U}, example);
     auto const bandwidth = stated == ImportAs::stated ? Bandwidth{megabytes * kMegabytePerSecond}
-                                                      : d_.defaults.bandwidth(LinkKind::nvlink);
+                                                      : d_.defaults.bandwidth(LinkKind::nvlink).take();
     if (count == 0) return;
     d_.tally.no_latency(LinkKind::nvlink, count);
     d_.builder.add_link(gpu.node, gpu.cpu, LinkKind::nvlink, d_.defaults.latency(LinkKind::nvlink), bandwidth,

@@ -129,7 +129,7 @@ def why_not(program, run):
         ran = subprocess.run([program, "statistics", path], capture_output=True, text=True)
         if ran.returncode == 0:
             return ""
-        said = [line for line in ran.stderr.splitlines() if line.startswith("farfault: ") and not line.startswith("farfault: unused")]
+        said = [line for line in ran.stderr.splitlines() if line.startswith("farfault: ") and not line.startswith("farfault: warning: ")]
         if ran.returncode != 2 or not said:
             raise StudyError(f"{words_of(run.cell)} on {run.gpus} GPUs: farfault statistics exited with {ran.returncode}: {ran.stderr.strip()[-300:]}")
         sentence = said[0].removeprefix("farfault: ")

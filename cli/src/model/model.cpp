@@ -131,6 +131,7 @@ void Model::assemble() {
 }
 
 void Model::load_machine() {
+  machine_config.links.forget();
   if (machine_config.machine.topology == "generic")
     machine = topologies::generate_generic(machine_config.generic, machine_config.links);
   else
@@ -141,6 +142,7 @@ void Model::load_machine() {
   machine_source_ = machine.source;
   if (machine_config.cluster.machines > 1)
     machine = topologies::generate_cluster(machine, machine_config.cluster, machine_config.links);
+  machine_config.link_scale.apply(machine, config);
 }
 
 void Model::build_workloads() {

@@ -58,6 +58,7 @@ results::RunHeader header_of(Model const& model, RunOptions const& options, Samp
   for (auto const& f : model.inputs)
     header.inputs.push_back({f.parameter, std::filesystem::path(f.path).filename().string(), f.bytes,
                              fmt::format("{:016x}", f.hash)});
+  for (auto const& u : model.config.unused()) header.unused.push_back({u.key, u.only_with, u.instead});
   add_topology(model, header);
   header.series = sampler.series();
   header.tables = tables.infos();

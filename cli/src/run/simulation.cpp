@@ -15,6 +15,7 @@
 #include "farfault/engine/checkpoint.hpp"
 #include "farfault/engine/error.hpp"
 #include "model/model.hpp"
+#include "model/unused_settings.hpp"
 #include "opening.hpp"
 #include "path_checks.hpp"
 #include "process/launcher.hpp"
@@ -25,17 +26,6 @@
 
 namespace farfault::cli {
 namespace {
-
-// Keys of a workload or policy that is not selected, in one line.
-void print_unused(Model const& model, std::ostream& err) {
-  constexpr std::size_t kMax = 8;
-  auto const& keys = model.config.unused();
-  if (keys.empty()) return;
-  err << "farfault: unused: ";
-  for (std::size_t i = 0; i < std::min(keys.size(), kMax); ++i) err << (i == 0 ? "" : ", ") << keys[i];
-  if (keys.size() > kMax) err << " and " << keys.size() - kMax << " more";
-  err << std::endl;
-}
 
 // Null if the transport cannot be created and the first rank reports the error.
 std::unique_ptr<Transport> start_transport() {
@@ -100,7 +90,7 @@ int run_noting(OutcomeFile& outcome, RunOptions const& options, std::ostream& ou
   if (!together(*transport, [&] {
         model.emplace(options);
         if (writes) check_paths(options, files_read(*model));
-        if (writes) print_unused(*model, err);
+        if (writes) warn_of_unused(model->config, err);
         if (several) facts = facts_of_configuration(options, *model);
       }))
     return reported_by_another_rank();

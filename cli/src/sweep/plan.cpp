@@ -71,6 +71,12 @@ bool names_files(Model const& model) {
 
 }  // namespace
 
+std::string key_of_assignment(std::string const& assignment) {
+  auto const key = assignment.substr(0, assignment.find('='));
+  auto const first = std::min(key.find_first_not_of(" \t"), key.size());
+  return key.substr(first, key.find_last_not_of(" \t") + 1 - first);
+}
+
 RunIdentity::RunIdentity(Model const& model, bool extended)
     : model_(model), hash_(model.hash()), extended_(extended) {}
 
@@ -187,6 +193,7 @@ void Plan::add(std::size_t run, std::string const& base, Settings const& setting
     }
     read_inputs_of_workloads(*model);
   } catch (InputFileError const& e) {
+    note_unused(settings, nullptr);
     return fail(run, values_of(settings, model), e.what());
   }
   add(run, settings, *model);
@@ -198,7 +205,17 @@ void Plan::fail(std::size_t run, std::vector<StudyValue> values, std::string con
   without_input_.push_back(run);
 }
 
+void Plan::note_unused(Settings const& settings, Model const* model) {
+  std::vector<std::string> varied, common;
+  for (auto const& s : settings)
+    if (s.key != kBaseKey) varied.push_back(s.key);
+  for (auto const& s : study_.shared) common.push_back(s.key);
+  for (auto const& set : options_.sets) common.push_back(key_of_assignment(set));
+  unused_keys_.note(varied, common, model == nullptr ? nullptr : &model->config);
+}
+
 void Plan::add(std::size_t run, Settings const& settings, Model const& model) {
+  note_unused(settings, &model);
   table_.set_values(run, points_.name(run), values_of(settings, &model));
   RunIdentity const identity(model, !options_.extensions.empty());
   auto const [at, fresh] = firsts_.emplace(identity.name(), run);

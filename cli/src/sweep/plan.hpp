@@ -13,12 +13,16 @@
 #include "checked_results.hpp"
 #include "farfault/cli/sweep.hpp"
 #include "model/model.hpp"
-#include "study/points.hpp"
 #include "run_table.hpp"
 #include "saved_runs.hpp"
 #include "shared_models.hpp"
+#include "study/points.hpp"
+#include "unused_keys.hpp"
 
 namespace farfault::cli {
+
+// "gpu.sms" of "gpu.sms = 4".
+std::string key_of_assignment(std::string const& assignment);
 
 // The origin of a result: results are found by content, never by modification time.
 class RunIdentity {
@@ -77,6 +81,9 @@ class Plan {
   // Number of files that have the name of a result but do not match it.
   std::size_t stale() const { return stale_; }
 
+  // Settings without effect in the planned runs.
+  UnusedKeys const& unused_keys() const { return unused_keys_; }
+
   // Number of models that were built; shared models count once.
   std::size_t models_made() const { return models_made_; }
 
@@ -92,6 +99,8 @@ class Plan {
   void add(std::size_t run);
   void add(std::size_t run, std::string const& base, Settings const& settings);
   void fail(std::size_t run, std::vector<StudyValue> values, std::string const& why);
+  // Null: the run has no configuration.
+  void note_unused(Settings const& settings, Model const* model);
   void add(std::size_t run, Settings const& settings, Model const& model);
   void look_for(std::size_t run, RunIdentity const& identity);
   // Adds the input files of its workloads, if known. Throws InputFileError if they cannot be read.
@@ -109,6 +118,7 @@ class Plan {
   std::vector<Run> runs_;
   RunTable table_;
   SharedModels models_;
+  UnusedKeys unused_keys_;
   std::size_t models_made_ = 0;
   mutable std::map<std::string, std::string> bases_;  // existing files and presets, by name
   std::map<std::string, std::size_t> firsts_;

@@ -48,8 +48,7 @@ std::uint64_t number_in(std::string_view text) {
 
 void check_sets(SweepOptions const& options, Points const& points) {
   for (auto const& set : options.sets) {
-    auto key = set.substr(0, set.find('='));
-    key.erase(key.find_last_not_of(" \t") + 1);
+    auto const key = key_of_assignment(set);
     if (std::find(points.keys().begin(), points.keys().end(), key) != points.keys().end())
       throw UserError("--set '" + shown(set) + "': the study varies this parameter");
   }
@@ -96,9 +95,14 @@ class Sweep {
         progress.report(done, [](double) { return std::vector<std::string>{"checking the configurations"}; });
       });
       progress.finish();
+      // A part sees only some of the runs.
+      if (!options_.part) plan_->unused_keys().refuse();
     }
     if (!options_.part && (baseline_ || !options_.pivot.keys.empty()))
       check_table(plan_->table().table(points_.seeds()));
+    if (!options_.part)
+      for (auto const& warning : plan_->unused_keys().warnings())
+        fmt::print(err_, "farfault: warning: {}\n", warning);
     for (auto const run : plan_->without_input())
       fmt::print(err_, "farfault: {} has failed: {}\n", plan_->table().name_of(run),
                  plan_->table().error_of(run));

@@ -113,6 +113,14 @@ class Run:
         return datasets.frame(self._file, "config/inputs", "input")
 
     @property
+    def unused(self):
+        """The settings of the user that had no effect: parameter, condition under which it has an effect, parameter to set instead."""
+        with self._file.reading() as f:
+            if "config/unused" not in f:
+                return pandas.DataFrame(columns=["key", "only_with", "instead"])
+        return datasets.frame(self._file, "config/unused", "setting", ("key", "only_with", "instead"))
+
+    @property
     def commit(self):
         """Source revision of the program; ends in "with changes" if the build had uncommitted changes."""
         return self.engine.get("commit")

@@ -193,9 +193,12 @@ class Reader {
     auto const both = quantity(v, "bandwidth", parse_bandwidth, text);
     auto const of_nic =
         *known == LinkKind::network ? builder_.machine().nic_bandwidth(a, b) : std::optional<Bandwidth>{};
-    auto const fallback = both.value_or(of_nic.value_or(defaults_.bandwidth(*known)));
-    auto const forward = quantity(v, "forward", parse_bandwidth, text).value_or(fallback);
-    auto const backward = quantity(v, "backward", parse_bandwidth, text).value_or(fallback);
+    auto const of_both = both ? both : of_nic;
+    auto const bandwidth = [&](char const* direction) {
+      auto const own = quantity(v, direction, parse_bandwidth, text);
+      return own ? *own : of_both.value_or(defaults_.bandwidth(*known));
+    };
+    auto const forward = bandwidth("forward"), backward = bandwidth("backward");
     if (count == 0 || forward.bytes_per_second == 0 || backward.bytes_per_second == 0)
       fail(text, "its bandwidth or count is 0");
     if (!latency) tally_.no_latency(*known, count);

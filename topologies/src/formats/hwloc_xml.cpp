@@ -210,11 +210,9 @@ class Reader {
     if (differ) facts |= kSeveral;
     if (idle) facts |= kNegative;
     o_.decide("pcie rate", {}, {}, facts, o_.quoted(child));
-    Bandwidth bandwidth = o_.defaults.pcie_bandwidth;
-    if (rate > 0)
-      bandwidth.bytes_per_second = static_cast<std::uint64_t>(std::llround(rate * 1e9));
-    else
-      o_.tally.no_bandwidth(LinkKind::pcie, 1);
+    if (rate <= 0) o_.tally.no_bandwidth(LinkKind::pcie, 1);
+    auto const bandwidth = rate > 0 ? Bandwidth{static_cast<std::uint64_t>(std::llround(rate * 1e9))}
+                                    : o_.defaults.pcie_bandwidth.take();
     o_.tally.no_latency(LinkKind::pcie, 1);
     builder_.add_link(parent, child, LinkKind::pcie, o_.defaults.pcie_latency, bandwidth, bandwidth);
   }

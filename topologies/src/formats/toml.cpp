@@ -169,9 +169,9 @@ class Reader {
     auto const of_nic =
         *kind == LinkKind::network ? builder_.machine().nic_bandwidth(a, b) : std::optional<Bandwidth>{};
     if (!both && !forward && !of_nic) tally_.no_bandwidth(*kind, count);
-    auto const fallback = both.value_or(of_nic.value_or(defaults_.bandwidth(*kind)));
-    auto const ahead = forward.value_or(fallback);
-    auto const back = backward.value_or(fallback);
+    auto const stated = both ? both : of_nic;
+    auto const ahead = forward ? *forward : stated.value_or(defaults_.bandwidth(*kind));
+    auto const back = backward ? *backward : stated.value_or(defaults_.bandwidth(*kind));
     if (ahead.bytes_per_second == 0 || back.bytes_per_second == 0) fail(table, "the link's bandwidth is 0");
     builder_.add_link(a, b, *kind, latency.value_or(defaults_.latency(*kind)), ahead, back, count);
   }

@@ -37,12 +37,13 @@ class Cluster {
     join_roots();
     if (open_ > 0)
       decisions_.report("topograph:gpus-open",
-                        {std::to_string(open_), std::to_string(defaults_.gpus_per_host)});
+                        {std::to_string(open_), std::to_string(defaults_.gpus_per_host.shown())});
     if (!domains_.empty())
       decisions_.report(
           "topograph:nvswitch-open",
-          {std::to_string(defaults_.nvlinks_per_domain_gpu), to_text(nvlink_),
-           nvlinks_differ_ ? " (" + to_text(defaults_.nvlink_bandwidth) + " of an H100 or A100)" : ""});
+          {std::to_string(defaults_.nvlinks_per_domain_gpu.shown()), to_text(nvlink_),
+           nvlinks_differ_ ? " (" + to_text(defaults_.nvlink_bandwidth.shown()) + " of an H100 or A100)"
+                           : ""});
     decisions_.note("topograph:rates-open");
     decisions_.write(builder_);
     return std::move(builder_);
@@ -128,12 +129,12 @@ class Cluster {
     join(nic, above, LinkKind::network, defaults_.network_bandwidth);
     auto const gpus = decide("gpus", {}, host.gpus > 0 ? kNumber : 0U, {}) == ImportAs::stated
                           ? host.gpus
-                          : defaults_.gpus_per_host;
+                          : defaults_.gpus_per_host.take();
     if (host.gpus == 0) ++open_;
     auto const model_name = !host.gpu.empty() ? host.gpu : block != nullptr ? block->gpu : std::string();
-    auto const rate = decide("gpu model", model_name, 0, {}) == ImportAs::stated
-                          ? defaults_.nvlink_bandwidth
-                          : defaults_.nvlink5_bandwidth;
+    auto const& rate = decide("gpu model", model_name, 0, {}) == ImportAs::stated
+                           ? defaults_.nvlink_bandwidth
+                           : defaults_.nvlink5_bandwidth;
     if (!domain.empty()) note_rate(rate);
     for (std::uint32_t g = 0; g < gpus; ++g) {
       auto const gpu = builder_.add_node(

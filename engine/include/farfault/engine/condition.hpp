@@ -9,6 +9,7 @@
 //   passes it to Config::exclude_unused().
 // - a || b: one of the two is sufficient. Conditions of several only_when() must all hold.
 // - text() is the part of a message after "only with".
+// - else_use(KEY): a parameter that has an effect where this condition does not hold, for messages.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +55,13 @@ class Condition {
   // nullopt: a parameter or a fact is not known yet.
   std::optional<bool> holds(ValueOf const& value_of, Known const& known) const;
   std::string text() const;
+  Condition else_use(std::string_view key) const {
+    auto with_key = *this;
+    with_key.instead_ = key;
+    return with_key;
+  }
+  // The key of else_use(); empty if there is none.
+  std::string const& instead() const { return instead_; }
   // The keys of parameters: siblings' and others', and the facts.
   std::vector<std::string> siblings() const {
     return names([](Term const& t) { return t.sibling; });
@@ -87,6 +95,7 @@ class Condition {
   }
 
   std::vector<Term> terms_;  // at least one must hold
+  std::string instead_;
 };
 
 // A parameter in a condition: sibling("queues").is(3).

@@ -116,9 +116,17 @@ class Config {
   // Mistakes reported so far; unbound entries do not count.
   bool has_errors() const { return !errors_.empty(); }
 
-  // Settings, except from presets, that were excluded: "key (file:line; only with CHOICE)" each. Empty after
-  // vary().
-  std::vector<std::string> const& unused() const { return unused_; }
+  // A setting that was excluded because it has no effect.
+  struct Unused {
+    std::string key;
+    std::string place;      // as where()
+    std::string only_with;  // the condition under which it has an effect, as text
+    std::string instead;    // the parameter to set instead (Condition::else_use); empty: none
+  };
+  // All of them except settings of presets, in the order of binding.
+  std::vector<Unused> unused() const;
+  // The same for one key; nullopt if it has an effect, was not set, or was set by a preset.
+  std::optional<Unused> find_unused(std::string_view key) const;
   // The resolved configuration as TOML: every bound parameter and every value taken, except excluded values,
   // in the order of binding; parameters of one table are grouped, parameters without a table come first. Keys
   // at or below `without` are omitted.
@@ -141,23 +149,25 @@ class Config {
   // True if vary() may set `key`: it was set at this place and bound to a parameter of a lasting Spec.
   bool can_vary(std::string_view key, std::string const& file, int line) const;
   // As set(), for a key that can_vary() accepts: changes its value in the bound configuration without reading
-  // it again. The result equals a configuration read with these values, except unused(). Returns false if
-  // bind() would refuse the value, or if it is an array or a table.
+  // it again. The result equals a configuration read with these values. Returns false if bind() would refuse
+  // the value, or if it is an array or a table.
   bool vary(std::string_view key, std::string_view value, std::string const& file, int line);
   // After the last vary(): discards all mistakes, forgets the facts and excludes the parameters whose
   // conditions do not hold now. Callers of exclude_unused() repeat their call.
   void choose_again();
 
  private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
   // A parameter as written in the resolved text.
   struct Line : Bound {
     std::size_t section;  // an index into sections_
     std::string text;
     bool shorthand = false;
-    bool excluded = false;
-    bool for_good = false;
-    bool is_in_use() const { return !excluded && !shorthand; }
     std::vector<Condition> only_when = {};
+    std::size_t failed = kNone;  // the first of these conditions that does not hold
+    std::string choice = {};     // the argument of exclude(), which lasts
+    bool is_excluded() const { return failed != kNone || !choice.empty(); }
+    bool is_in_use() const { return !is_excluded() && !shorthand; }
   };
   struct ConfigError {
     std::size_t file;  // its number in the order of reading
@@ -180,8 +190,8 @@ class Config {
   static void write(Line& line, std::string value, bool quoted);
   std::size_t section_of(std::string_view key);
   std::vector<Line*> lines_at_and_below(std::string_view key);
-  void exclude(Line& line, std::string_view only_with);
   void decide();
+  std::optional<Unused> unused(Line const& line) const;
   static void check_form(Param const& param, Entry const& e);
   static bool is_quoted(Param const& param, std::string const& value);
   void refuse(Entry const& e, std::string const& why);
@@ -197,17 +207,14 @@ class Config {
   std::map<std::string, Entry, std::less<>> named_tables_;         // tables of arrays
   std::vector<std::string> claimed_;
   std::vector<Line> lines_;
-  std::map<std::string, std::size_t, std::less<>> line_numbers_;  // of claimed keys; kNoLine: none
+  std::map<std::string, std::size_t, std::less<>> line_numbers_;  // of claimed keys; kNone: none
   std::vector<std::string> sections_;                             // of lines, in the order of binding
-  std::vector<std::string> unused_;
   std::vector<std::string> files_;
   std::vector<ConfigError> errors_;
   std::size_t errors_dropped_ = 0;
   std::map<std::string, std::optional<Param>, std::less<>> variable_;  // by key: the bound parameter
   std::vector<std::size_t> undecided_;  // lines with conditions on unknown facts or parameters
   std::map<std::string, bool, std::less<>> facts_;
-  bool varied_ = false;
-  static constexpr std::size_t kNoLine = ~std::size_t{0};
 };
 
 // The content of a file of at most `limit` bytes. Throws UserError if it is missing, not a regular file, or

@@ -18,6 +18,8 @@ namespace farfault::results {
 namespace {
 
 constexpr std::array<std::string_view, 2> kRootAttributesLeftOut{"result_digest", "farfault_version"};
+constexpr std::array<std::string_view, 4> kPathsLeftOut{"/engine", "/config/command_line",
+                                                        "/config/inputs/path", "/config/unused"};
 constexpr std::array<std::string_view, 4> kScaleAttributes{"CLASS", "DIMENSION_LIST", "NAME",
                                                            "REFERENCE_LIST"};
 
@@ -97,7 +99,7 @@ class Digest {
     if (depth > kMaxDepth) throw Hdf5Failure("groups are nested too deeply");
     for (auto const& name : stored_names(group)) {
       auto const child = path + "/" + name;
-      if (child == "/engine" || child == "/config/command_line" || child == "/config/inputs/path") continue;
+      if (among(kPathsLeftOut, child)) continue;
       auto const object = open_object(group, name);
       auto const type = type_of(object);
       hash_.text(child);

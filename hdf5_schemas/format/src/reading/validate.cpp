@@ -27,6 +27,7 @@ class Validation {
       expect(path, H5O_TYPE_DATASET);
     for (auto const* path : {"/timeseries", "/tables"}) expect(path, H5O_TYPE_GROUP);
     columns("/config/inputs", "input", {"parameter", "path", "bytes", "hash"});
+    if (has(file_, "/config/unused")) columns("/config/unused", "setting", {"key", "only_with", "instead"});
     columns("/topology/nodes", "node", {"name", "kind"});
     if (has(file_, "/topology/nodes/machine"))  // a cluster
       columns("/topology/nodes", "node", {"machine", "host", "driver"});

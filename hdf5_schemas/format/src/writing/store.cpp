@@ -52,6 +52,19 @@ void write_inputs(hid_t config, std::vector<InputRecord> const& inputs) {
   ties.write();
 }
 
+void write_unused(hid_t config, std::vector<UnusedSetting> const& unused) {
+  auto const group = create_group(config, "unused", 4);
+  auto const scale = write_index(group, "setting", unused.size(), "Index of the setting without effect");
+  ScaleTies ties;
+  auto const list = [&](char const* name, std::string UnusedSetting::*member, std::string const& text) {
+    ties.tie(write_column(group, name, column(unused, member), {"text", text}), {scale});
+  };
+  list("key", &UnusedSetting::key, "Parameter that was set and had no effect");
+  list("only_with", &UnusedSetting::only_with, "Condition under which it has an effect");
+  list("instead", &UnusedSetting::instead, "Parameter to set instead; empty: none");
+  ties.write();
+}
+
 void write_topology(hid_t file, RunHeader const& header) {
   auto const topology = create_group(file, "topology", 2);
   ScaleTies ties;
@@ -110,6 +123,7 @@ void write_header(hid_t file, RunHeader const& header) {
   write_scalar(config, "command_line", header.command_line, {"text", "Command that created this file"});
   write_scalar(config, "seed", header.seed, {"1", "Random seed of the model"});
   write_inputs(config, header.inputs);
+  if (!header.unused.empty()) write_unused(config, header.unused);
   write_topology(file, header);
 }
 

@@ -40,6 +40,7 @@
 #include "farfault/protocols/device_names.hpp"
 #include "farfault/topologies/generators.hpp"
 #include "farfault/topologies/link_defaults.hpp"
+#include "farfault/topologies/link_scale.hpp"
 #include "farfault/topologies/machine.hpp"
 #include "farfault/topologies/routing.hpp"
 #include "farfault/translation/fault_path.hpp"
@@ -174,6 +175,7 @@ struct MachineConfig {
   HostParams host;
   FabricParams fabric;
   LinkDefaults links;
+  LinkScale link_scale;
   RoutingSpec routing;
 
   // Largest payload of a packet in bytes, without its header.
@@ -255,6 +257,7 @@ struct MachineConfig {
     f("host", "Kernel launch", host);
     f("fabric", "Packets, link buffers and ports", fabric);
     f("links", "Links whose source states no latency or bandwidth", links);
+    f("links.scale", "Factors on the latency and bandwidth of links", link_scale);
     f("routing", "Shortest-path routing", routing);
   }
   // Binds all parameters; parameters of a policy or shape that is not selected are checked and excluded.
@@ -262,7 +265,8 @@ struct MachineConfig {
   void bind(Config& config, Policies const* more = nullptr);
   // Leaves out unused parameters, like bind(); call after Config::choose_again().
   void exclude_unused(Config& config) const;
-  // Leaves out parameters without effect on the selected machine; call after bind().
+  // Leaves out parameters without effect on the selected machine, which must have been built with `links`;
+  // call after bind().
   void fit_to(Machine const& chosen, Config& config) const;
   // Reports incompatible parameters to `config`; its reject_errors() throws.
   void check(Config& config) const;

@@ -25,6 +25,7 @@
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/device_names.hpp"
+#include "farfault/protocols/facts.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/page_table.hpp"
 
@@ -41,8 +42,9 @@ struct DriverParams {
   Duration allocation_latency = 100ns;
   void describe(ParamTable& t) {
     t.duration("fault_latency", fault_latency, {1ns, 1s},
-               "Driver time per fault: mapping a page at its first touch, or starting a migration",
-               "assumed");
+               "Driver time per fault: mapping a page at its first touch, or starting a migration", "assumed")
+        .only_when(facts::kReplays)
+        .only_when(Condition(facts::kEachFault).else_use("driver.batch.time"));
     t.count("faults_at_a_time", faults_at_a_time, {1, 65536},
             "Faults served concurrently, each for fault_latency. Other faults, allocations and frees wait in "
             "order",

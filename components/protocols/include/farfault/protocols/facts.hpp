@@ -28,12 +28,16 @@ inline constexpr Fact kFaultsAtGpus{"faults recorded by a GPU (memory.fault_path
 inline constexpr Fact kBatches{
     "driver.batch.replay other than \"each_fault\", and the settings under which memory.fault_path has an "
     "effect"};
+inline constexpr Fact kEachFault{"driver.batch.replay = \"each_fault\""};
 inline constexpr Fact kAdaptiveBlocks{"a gpu.sm.thread_blocks that adapts to evictions"};
 
 // Facts about the selected machine.
 inline constexpr Fact kCluster{"a cluster: machine.cluster.machines above 1"};
 inline constexpr Fact kSwitches{"a cluster of several switches"};
+inline constexpr Fact kPcieLinks{"a machine with PCIe links"};
 inline constexpr Fact kNvlinks{"a machine with NVLinks"};
+inline constexpr Fact kXgmiLinks{"a machine with xGMI links"};
+inline constexpr Fact kCpuLinks{"a machine with links between CPUs"};
 inline constexpr Fact kNetwork{"a machine with network links"};
 inline constexpr Fact kNicBandwidths{"a network of NICs whose bandwidth is known"};
 inline constexpr Fact kNics{"a machine with NICs"};

@@ -22,6 +22,13 @@ struct InputRecord {
   std::string hash;
 };
 
+// A setting without effect. Outside the digest.
+struct UnusedSetting {
+  std::string key;
+  std::string only_with;  // the condition under which it has an effect
+  std::string instead;    // the parameter to set instead; empty: none
+};
+
 struct NodeRow {
   std::string name;
   std::string kind;
@@ -46,6 +53,7 @@ struct RunHeader {
   std::string command_line;
   std::uint64_t seed = 0;
   std::vector<InputRecord> inputs;
+  std::vector<UnusedSetting> unused = {};
   bool cluster = false;  // nodes belong to machines
   std::vector<NodeRow> nodes;
   std::vector<LinkRow> links;
