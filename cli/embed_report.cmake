@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes OUTPUT, the C++ source of src/report/assets.hpp, from the files of FOLDER. The script is uPlot followed by
-# SCRIPTS, in this order, in one text.
+# SCRIPTS, in this order, in one text; the style is uPlot's followed by STYLES.
 function(bytes_of text name out)
   string(HEX "${text}" hex)
   string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${hex}")
@@ -33,8 +33,10 @@ foreach(name IN LISTS SCRIPTS)
   string(APPEND script "\n${text}")
 endforeach()
 file(READ ${FOLDER}/uplot.min.css style)
-file(READ ${FOLDER}/report.css text)
-string(APPEND style "\n${text}")
+foreach(name IN LISTS STYLES)
+  file(READ ${FOLDER}/${name} text)
+  string(APPEND style "\n${text}")
+endforeach()
 file(READ ${FOLDER}/uplot.LICENSE licence)
 
 set(source "#include \"show/report/assets.hpp\"\n\nnamespace farfault::cli {\nnamespace {\n\n")

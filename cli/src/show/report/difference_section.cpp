@@ -108,7 +108,8 @@ std::string difference_section(std::string const& a, std::string const& b) {
   } catch (UserError const& why) {
     content = "<p class=\"verdict\">" + escaped(why.what()) + "</p>\n";
   }
-  return "<section class=\"difference\">\n<h2>Why B differs from A</h2>\n" + content + "</section>\n";
+  return "<section class=\"difference\" id=\"difference\">\n<h2>Why B differs from A</h2>\n" + content +
+         "</section>\n";
 }
 
 }  // namespace farfault::cli

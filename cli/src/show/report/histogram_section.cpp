@@ -97,7 +97,6 @@ std::string picture(Histogram const& h, Json const& percentiles) {
 std::string histograms_section(Json const& histograms) {
   HtmlTable table({"histogram", "description", "#total", "#p50", "#p90", "#p99"});
   std::string html =
-      "<h3>Histograms of durations</h3>\n"
       "<p class=\"hint\">Whole machine. Bins double in width; percentiles (50%, 90%, 99%) are interpolated "
       "linearly within a bin.</p>\n"
       "<div class=\"charts\">\n";

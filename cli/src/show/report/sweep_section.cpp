@@ -278,7 +278,7 @@ std::string caption(SweepCurves const& curves, bool has_seeds) {
 }  // namespace
 
 std::string sweep_section(results::SweepTable const& sweep) {
-  std::string const begin = "<section class=\"sweep\">\n<h2>Sweep</h2>\n", end = "</section>\n";
+  std::string const begin = "<section class=\"sweep\" id=\"sweep\">\n<h2>Sweep</h2>\n", end = "</section>\n";
   auto const key = analysis::sweep_curve_key(sweep);
   if (key.empty()) return {};
   auto const curves = analysis::sweep_curves(sweep, key, analysis::main_figure(sweep));
