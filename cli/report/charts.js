@@ -36,7 +36,7 @@ function chartAxes(window_, quantity, units) {
   const common = { grid: lines, ticks: lines, stroke: () => ink.text, font: "11px sans-serif", labelFont: "11px sans-serif", labelSize: 18 };
   return [
     { ...common, size: 28, label: () => timeTitle(window_.shown[1]), values: (u, marks) => format.marks(marks, window_.shown[1], "ps") },
-    { ...common, size: 46, label: (u) => format.axisTitle(quantity, u.scales.y.max, units), values: (u, marks) => format.marks(marks, u.scales.y.max, units) },
+    { ...common, size: (u, marks) => 14 + 6.4 * Math.max(...(marks || ["0"]).map((mark) => mark.length)), label: (u) => format.axisTitle(quantity, u.scales.y.max, units), values: (u, marks) => format.marks(marks, u.scales.y.max, units) },
   ];
 }
 

@@ -31,8 +31,13 @@ function drawStackRows(place, rows, parts, { title, quantity, units, id }) {
     }
     picture.append(make("span", { class: "stack-name" }, row.name), bar);
   });
-  const marks = make("div", { class: "stack-marks" }, ...format.marks([0, most / 2, most].map((v) => Number(v.toPrecision(3))), most, units).map((mark) => make("span", {}, mark)));
-  picture.append(make("span", {}), marks, make("span", {}), make("div", { class: "stack-title" }, format.axisTitle(quantity, most, units)));
+  const marks = roundMarks(0, most), texts = format.marks(marks, most, units);
+  const axis = make("div", { class: "stack-marks" }, ...marks.map((mark, i) => {
+    const text = make("span", {}, texts[i]);
+    text.style.left = (100 * mark) / most + "%";
+    return text;
+  }));
+  picture.append(make("span", {}), axis, make("span", {}), make("div", { class: "stack-title" }, format.axisTitle(quantity, most, units)));
   place.append(make("div", { class: "chart" }, make("h4", {}, title), picture, words, swatchLegend(used)));
 }
 

@@ -72,8 +72,8 @@ std::string comparison_section(analysis::RunsCompared const& c, SweptRuns const&
     table.add(cells);
   }
   auto html = "<p>" +
-              escaped(fmt::format("{} of {} figures and {} parameters differ.", c.figures.size(),
-                                  c.figures_in_all, c.settings.size())) +
+              escaped(fmt::format("{} of {} figures and {} parameter{} differ.", c.figures.size(),
+                                  c.figures_in_all, c.settings.size(), c.settings.size() == 1 ? "" : "s")) +
               "</p>\n<div class=\"live\" data-draw=\"comparison\"></div>\n<h4>All runs</h4>\n" + table.text();
   if (c.settings.size() > settings.size()) {
     HtmlTable rest({"parameter", "values of A, B, ..."});

@@ -22,8 +22,12 @@ constexpr std::size_t kPolicies = 6;
 constexpr std::size_t kApplications = 4;
 constexpr std::size_t kDistinctTexts = 3;  // of runs, named in the header
 
+// "1,024 GPUs"
 std::string counted_text(double n, std::string const& one) {
-  return amount_text(n, "1") + " " + one + (n == 1 ? "" : "s");
+  auto digits = fmt::format("{:.0f}", n);
+  constexpr std::size_t kGroup = 3;
+  for (auto at = digits.size(); at > kGroup;) digits.insert(at -= kGroup, ",");
+  return digits + " " + one + (n == 1 || one.empty() ? "" : "s");
 }
 
 void join(std::string& to, std::string const& text, char const* between = ", ") {
@@ -68,7 +72,8 @@ std::string parameters_below(FactJson const& data, std::string const& prefix) {
                     amount_text(input["bytes"].get<double>(), "byte") + ")");
   }
   for (auto const& [key, value] : data["settings"].items())
-    if (key.starts_with(prefix)) all.push_back(key.substr(prefix.size()) + " " + setting(data, key));
+    if (auto const text = setting(data, key); key.starts_with(prefix) && !text.empty())
+      all.push_back(key.substr(prefix.size()) + " " + text);
   std::string text;
   for (std::size_t i = 0; i < std::min(all.size(), kWorkloadParameters); ++i) join(text, all[i]);
   if (all.size() > kWorkloadParameters) text += fmt::format(" and {} more", all.size() - kWorkloadParameters);
@@ -136,7 +141,7 @@ std::string machine_text(FactJson const& data) {
   join(text, gpus);
   join(text, counted_text(kinds["cpu"], "CPU"));
   std::string joined_links;
-  for (auto const& [kind, n] : links) join(joined_links, amount_text(n, "1") + " " + kind);
+  for (auto const& [kind, n] : links) join(joined_links, counted_text(n, "") + kind);
   if (!joined_links.empty()) join(text, "links: " + joined_links, "; ");
   if (auto const page = setting(data, "memory.page_size"); !page.empty())
     join(text, "pages of " + shown(page), "; ");
@@ -152,7 +157,8 @@ std::string policies_text(PresetMatch const& match) {
       join(named, shown(d.key) + " = " + shown(d.value) + " (preset: " + shown(d.preset) + ")");
   }
   if (policies > kPolicies) named += fmt::format(" and {} more", policies - kPolicies);
-  text = named.empty() ? "as in the preset" : named;
+  text = (match.is_named ? "preset " : "nearest preset: ") + shown(match.name) +
+         (named.empty() ? ", no policy differs" : "; differing: " + named);
   auto const others = match.differences.size() - policies;
   if (others > 0)
     text += fmt::format("; {} other parameter{} differ{}", others, others == 1 ? "" : "s",
@@ -165,7 +171,12 @@ std::string program_text(FactJson const& data) {
   constexpr std::size_t kCommit = 10;
   if (auto const commit = engine_text(data, "commit"); !commit.empty())
     join(text, "commit " + std::string(first_characters(commit, kCommit)));
-  join(text, engine_text(data, "start_time"));
+  return text;
+}
+
+// When, where and by how many threads and MPI ranks the run was simulated.
+std::string simulation_text(FactJson const& data) {
+  auto text = engine_text(data, "start_time");
   if (auto const host = engine_text(data, "host"); !host.empty()) text += " on " + host;
   auto const ranks = engine_value(data, "ranks"), threads = engine_value(data, "threads");
   if (threads.is_number() && ranks.is_number())
@@ -188,15 +199,13 @@ std::vector<RunFact> facts_of(FactJson const& data, std::optional<PresetMatch> c
       {"Workload", workload_text(data)},
       {"Machine", machine_text(data)},
   };
-  if (preset)
-    facts.push_back(
-        {(preset->is_named ? "Policies vs. preset " : "Policies vs. nearest preset, ") + shown(preset->name),
-         policies_text(*preset)});
+  if (preset) facts.push_back({"Policies", policies_text(*preset)});
   facts.push_back({"Result", data["end_reason"].get<std::string>() + " after " +
                                  time_text(data["end_ps"].get<double>()) + " of simulated time, seed " +
                                  std::to_string(data["seed"].get<std::uint64_t>()) +
                                  (digest.empty() ? ", no digest" : ", digest " + digest)});
   facts.push_back({"Program", program_text(data)});
+  facts.push_back({"Simulated", simulation_text(data)});
   facts.push_back({"Command", data["command_line"].get<std::string>(), true});
   std::erase_if(facts, [](RunFact const& f) { return f.text.empty(); });
   return facts;
@@ -235,8 +244,9 @@ std::vector<RunFact> common_facts(std::vector<std::vector<RunFact>> const& runs)
     if (texts.size() <= kDistinctTexts && runs.size() <= 2 * kDistinctTexts)
       for (std::size_t i = 0; i < texts.size(); ++i) join(text, of[i] + ": " + texts[i], "\n");
     else
-      text = fmt::format("{} different ones, with each run", texts.size());
-    common.push_back({fact.label, text, false});
+      text = fmt::format("{} different, see each run", texts.size());
+    if (texts.size() < runs.size() || runs.size() <= kDistinctTexts)
+      common.push_back({fact.label, text, false});
   }
   return common;
 }

@@ -86,8 +86,9 @@ std::string report_page(std::vector<std::string> const& files, PageSize const& s
       before += sweep;
     }
     folds.add("comparison", "Comparison of runs",
-              fmt::format("{} runs, {} of {} figures and {} parameters differ", files.size(),
-                          compared.figures.size(), compared.figures_in_all, compared.settings.size()),
+              fmt::format("{} runs; {} of {} figures and {} parameter{} differ", files.size(),
+                          compared.figures.size(), compared.figures_in_all, compared.settings.size(),
+                          compared.settings.size() == 1 ? "" : "s"),
               comparison_section(compared, swept));
     all["comparison"] = comparison_data(compared);
   }

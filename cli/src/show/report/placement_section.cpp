@@ -59,9 +59,8 @@ std::string picture(Json const& placement) {
           escaped(fmt::format("{} on {}: {} pages, {}", name, devices[d].get<std::string>(),
                               amount_text(buffer["pages"][d].get<double>(), "1"), share_text(share))));
       if (share > 0 && wide >= kInside)
-        svg +=
-            fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
-                        share > 0.5 ? "inside" : "upon", x + wide / 2, y + 13.5, escaped(share_text(share)));
+        svg += fmt::format("<text class=\"upon\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + wide / 2,
+                           y + 13.5, escaped(share_text(share)));
     }
   }
   return svg + "</svg>\n";

@@ -42,7 +42,7 @@ std::string kernels_table(RunJson const& kernels) {
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return lasted(a) > lasted(b); });
   order.resize(std::min(order.size(), kTableRows));
   bool const applications = c.contains("application"), stages = c.contains("longest_stage");
-  std::vector<std::string> headings{"kernel", "#launched", "#took", "#transactions"};
+  std::vector<std::string> headings{"kernel", "#launched", "#took", "|", "#transactions"};
   if (applications) headings.insert(headings.begin(), "application");
   if (stages) headings.insert(headings.end(), {"largest access stage", "#share"});
   HtmlTable table(headings);
@@ -52,6 +52,7 @@ std::string kernels_table(RunJson const& kernels) {
     cells.push_back(text_cell(c, "name", i));
     cells.push_back(time_text(c["launched"][i].get<double>()));
     cells.push_back(time_text(lasted(i)));
+    cells.push_back(fmt::format("{:.4f}", lasted(i) / std::max(1.0, lasted(order[0]))));
     cells.push_back(amount_cell(c, "transactions", i));
     if (stages) {
       cells.push_back(text_cell(c, "longest_stage", i));
