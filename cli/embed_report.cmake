@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes OUTPUT, the C++ source of src/report/assets.hpp, from the files of FOLDER. The script is uPlot, the names and
-# colours of PALETTE (palette.json of the Python package) and SCRIPTS, in this order, in one text.
+# colours of PALETTE (palette.json of the Python package) and SCRIPTS, in this order, in one text; the style is uPlot's,
+# the variables --line-N of PALETTE, and STYLES.
 function(bytes_of text name out)
   string(HEX "${text}" hex)
   string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${hex}")
@@ -36,12 +37,17 @@ foreach(name IN LISTS SCRIPTS)
   string(APPEND script "\n${text}")
 endforeach()
 file(READ ${FOLDER}/uplot.min.css style)
-file(READ ${FOLDER}/report.css text)
-string(APPEND style "\n${text}")
-# Lines of the picture of a sweep (svg.sweep in report.css).
-foreach(i RANGE 9)
-  string(JSON colour GET "${palette}" lines ${i})
-  string(APPEND style "svg.sweep .c${i} { stroke: ${colour}; fill: ${colour}; }\n")
+foreach(list lines lines_dark)
+  set(${list} "")
+  foreach(i RANGE 9)
+    string(JSON colour GET "${palette}" ${list} ${i})
+    string(APPEND ${list} " --line-${i}: ${colour};")
+  endforeach()
+endforeach()
+string(APPEND style "\n:root {${lines} }\n@media screen and (prefers-color-scheme: dark) { :root:not(.printing) {${lines_dark} } }\n")
+foreach(name IN LISTS STYLES)
+  file(READ ${FOLDER}/${name} text)
+  string(APPEND style "\n${text}")
 endforeach()
 file(READ ${FOLDER}/uplot.LICENSE licence)
 

@@ -17,21 +17,21 @@ const format = {
     const digits = size >= 100 ? size.toFixed(0) : String(Number(size.toPrecision(3)));
     return digits + " " + units[unit];
   },
-  // Axis marks, with enough digits to distinguish neighbours.
-  times(list) {
-    const most = Math.max(...list.map(Math.abs), 1);
-    let divisor = 1, unit = 0;
-    const units = ["ps", "ns", "us", "ms", "s"];
-    for (; most / divisor >= 999.5 && unit + 1 < units.length; ++unit) divisor *= 1000;
-    return list.map((ps) => Number((ps / divisor).toPrecision(6)) + " " + units[unit]);
+  // The unit of an axis up to `most`, and the size of one in the file's units: {text: "GB/s", size: 1e9}.
+  axisUnit(most, units) {
+    if (units === "share") return { text: "%", size: 0.01 };
+    const steps = units === "ps" ? ["ps", "ns", "us", "ms", "s"] : ["", "k", "M", "G", "T"];
+    let size = 1, step = 0;
+    for (; most / size >= 999.5 && step + 1 < steps.length; ++step) size *= 1000;
+    const named = { "byte/s": "B/s", byte: "B", bytes: "B", ps: "", "/s": "/s", accesses: "", "1": "", "on average": "" }[units];
+    return { text: steps[step] + (named === undefined ? units : named) || "count", size };
   },
-  // Axis marks of other amounts.
-  amounts(list, units) {
-    if (units !== "share" || list.length < 2) return list.map((value) => format.amount(value, units));
-    const step = 100 * Math.abs(list[1] - list[0]);
-    let digits = 0;
-    while (digits < 8 && Math.abs(Number(step.toFixed(digits)) - step) > step / 1000) ++digits;
-    return list.map((value) => (100 * value).toFixed(digits) + "%");
+  // "DRAM bytes (GB/s)"
+  axisTitle(quantity, most, units) { return `${quantity} (${format.axisUnit(most, units).text})`; },
+  // Marks of an axis up to `most`, without the unit, which the title of the axis has.
+  marks(list, most, units) {
+    const { size } = format.axisUnit(most, units);
+    return list.map((value) => String(Number((value / size).toPrecision(6))));
   },
   amount(value, units) {
     if (value === null || value === undefined || Number.isNaN(value)) return "-";
@@ -67,20 +67,3 @@ function penOf(canvas, width, height) {
   pen.scale(ratio, ratio);
   return pen;
 }
-
-// Canvas colours, which style sheets cannot set. The page is dark if the browser prefers it.
-const wantsDark = window.matchMedia("(prefers-color-scheme: dark)");
-const isDark = wantsDark.matches;
-wantsDark.addEventListener("change", () => window.location.reload());
-const ink = isDark
-  ? { text: "#c4cbd6", grid: "#2c333d", even: "#181d24", odd: "#1d232b", empty: "#232a33", edge: "#12161c", beside: "#8b95a5", chosen: "#5ab0ff", select: "rgba(255, 255, 255, 0.15)" }
-  : { text: "#444", grid: "#e3e6ea", even: "#fafbfc", odd: "#f4f5f7", empty: "#f4f5f7", edge: "#fff", beside: "#7d8593", chosen: "#1668c4", select: "rgba(0, 0, 0, 0.12)" };
-// Shades from low to high. The lowest shade differs from the colour of empty cells.
-const shadeEnds = palette.shades[isDark ? "dark" : "light"];
-const shadeOf = (share) => `rgb(${shadeEnds[0].map((from, i) => Math.round(from + (shadeEnds[1][i] - from) * (0.08 + 0.92 * share))).join(", ")})`;
-
-// Colours of lines, and of parts of a whole by their display names, distinguishable with red-green colour blindness.
-const lineColours = palette.lines.map((colour) => (isDark && palette.on_dark[colour]) || colour);
-const partColours = new Map([...palette.stages, palette.outstanding, ...palette.activities, palette.swapped_out]
-  .map((part) => [part.name, part.colour]));
-const colourOf = (list, i) => list[i % list.length];

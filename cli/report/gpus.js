@@ -53,7 +53,7 @@ function drawGpuMap(place, gpus, figures, choose) {
   const machineOf = (name) => name.slice(0, Math.max(0, name.lastIndexOf(".")));
   const first = gpus.names.findIndex((name) => machineOf(name) !== machineOf(gpus.names[0]));
   const together = first > 0 ? first : 1;
-  const width = Math.min(960, place.clientWidth || 960);
+  const width = Math.min(960, place.clientWidth || 960, isOnPaper() ? paperWidth : 960);
   const cell = Math.max(6, Math.min(28, Math.floor(Math.sqrt((width * 200) / n))));
   let columns = Math.max(1, Math.floor(width / cell));
   if (columns > together) columns -= columns % together;
@@ -93,6 +93,7 @@ function drawGpuMap(place, gpus, figures, choose) {
   });
   canvas.addEventListener("click", (event) => { const gpu = at(event); if (gpu >= 0) choose(gpu); });
   choice.addEventListener("change", draw);
+  drawAgain(draw);
   canvas.placeOfGpu = (gpu) => place_(gpu).map((corner) => corner + cell / 2);
   return (gpu, group) => { chosen = gpu; marked = new Set(group); draw(); };
 }
@@ -139,8 +140,8 @@ function drawGpus(place, run, window_, section) {
   if (!figures.length && !Object.keys(totals).length) return;
   const detail = make("div", { class: "one-gpu" });
   let shown = 0;
-  const heading = make("h3", {}, n === 1 ? "The GPU" : "One GPU");
-  place.append(heading);
+  const top = make("div", {});
+  place.append(top);
   const mark = n > 1 && figures.length ? drawGpuMap(place, gpus, figures, (gpu) => choose(gpu, [])) : () => {};
   const list = make("datalist", { id: "gpus-of-" + section.dataset.run }, ...gpus.names.map((name) => make("option", { value: name })));
   const name = make("input", { class: "gpu-name", list: list.id, size: 12 });
@@ -169,8 +170,8 @@ function drawGpus(place, run, window_, section) {
     if (gpus.links) sides.append(gpuLinks(gpus.links, gpu, gpus.names[gpu]));
     const grid = make("div", { class: "charts" });
     detail.append(sides, grid);
-    if (stages.length) drawStack(grid, run, window_, { units: "accesses", clock: stages[0].clock, rows: partRows(stages, gpu) }, "outstanding accesses by stage", "one_stack", false);
-    if (sms.length) drawStack(grid, run, window_, { units: "share", clock: sms[0].clock, rows: smRows(gpu) }, "SM activity, share of time", "one_sms", false);
+    if (stages.length) drawStack(grid, run, window_, { units: "accesses", clock: stages[0].clock, rows: partRows(stages, gpu) }, "Outstanding accesses by stage", "one_stack", false);
+    if (sms.length) drawStack(grid, run, window_, { units: "share", quantity: "share of SM time", clock: sms[0].clock, rows: smRows(gpu) }, "SM activity", "one_sms", false);
     for (const one of charts) {
       const rows = [{ name: gpus.names[gpu], scale: 1, values: one.rows.row(gpu) }];
       if (n > 1) rows.push({ name: "mean of all", beside: true, scale: 1, values: (one.meanRow = one.meanRow || one.rows.meanRow()) });
@@ -183,7 +184,7 @@ function drawGpus(place, run, window_, section) {
       const group = node.dataset.gpus.split(",").map(Number).filter((gpu) => gpu < n);
       if (!group.length) return;
       choose(group[0], group.length > 1 ? group : []);
-      heading.scrollIntoView({ block: "start" });
+      reveal(top);
     });
   });
   choose(0, []);

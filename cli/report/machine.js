@@ -33,38 +33,3 @@ function liveMachine(place, section, run, window_, colours) {
   });
   place.append(make("label", {}, " at a time ", slider, " ", said));
 }
-
-// Totals of each GPU as stacked bars.
-function drawGpuStacks(place, stacks, kind, title) {
-  const parts = stacks[kind].map((part) => ({ ...part, colour: partColours.get(part.what) })).filter((part) => part.ps.some((ps) => ps > 0));
-  if (!parts.length) return;
-  const sums = stacks.gpus.map((_, g) => parts.reduce((sum, part) => sum + part.ps[g], 0));
-  const most = Math.max(...sums, 1);
-  const words = make("p", { class: "words" }, "\u00a0");
-  const svgName = "http://www.w3.org/2000/svg";
-  const row = Math.max(9, Math.min(20, 260 / stacks.gpus.length));
-  const svg = document.createElementNS(svgName, "svg");
-  const set = (element, values) => { for (const [key, value] of Object.entries(values)) element.setAttribute(key, value); return element; };
-  set(svg, { class: "stacks", viewBox: `0 0 460 ${row * stacks.gpus.length}`, "data-chart": "gpu_" + kind });
-  stacks.gpus.forEach((gpu, g) => {
-    const label = set(document.createElementNS(svgName, "text"), { x: 0, y: row * g + row * 0.72, "font-size": Math.min(11, row * 0.9) });
-    label.textContent = gpu;
-    svg.append(label);
-    let x = 60;
-    for (const part of parts) {
-      const width = (part.ps[g] / most) * 398;
-      const box = set(document.createElementNS(svgName, "rect"), { x, y: row * g + 1, width, height: row - 2, fill: part.colour });
-      const text = `${gpu}: ${part.what} ${format.amount(sums[g] ? part.ps[g] / sums[g] : 0, "share")}, ${format.time(part.ps[g])}`;
-      box.addEventListener("mouseover", () => { words.textContent = text; });
-      svg.append(box);
-      x += width;
-    }
-  });
-  const legend = make("p", { class: "legend" }, ...parts.flatMap((part) => {
-    const swatch = make("span", { class: "swatch" });
-    swatch.style.background = part.colour;
-    return [make("span", {}, swatch, " " + part.what), "  "];
-  }));
-  const shown = stacks.gpus.length < stacks.all ? ` (the ${stacks.gpus.length} of ${stacks.all} GPUs with the most accesses)` : "";
-  place.append(make("div", { class: "chart" }, make("h4", {}, title + shown), svg, words, legend));
-}

@@ -33,31 +33,41 @@ function roundMarks(from, to) {
   return marks;
 }
 
+// The text, shortened to a width.
+function fitted(pen, text, width) {
+  if (pen.measureText(text).width <= width) return text;
+  let shown = text;
+  while (shown && pen.measureText(shown + "...").width > width) shown = shown.slice(0, -1);
+  return shown + "...";
+}
+
 // `rows`: {label, name, from, to, text}. Hovering over a bar shows the row's text below the timeline.
 function drawTimeline(place, window_, rows, id) {
   const { lanes, of } = lanesOf(rows);
   const shownLanes = Math.min(lanes.length, 40);
-  const laneHeight = 18, left = 110, below = 22;
+  const laneHeight = 18, below = 38;
   const names = [...new Set(rows.map((row) => row.name))];
   const canvas = make("canvas", { class: "timeline", "data-chart": id });
   const words = make("p", { class: "words" }, "\u00a0");
   place.append(canvas, words);
   if (shownLanes < lanes.length) place.append(make("p", { class: "hint" }, `${shownLanes} of ${lanes.length} lanes are drawn.`));
   const height = shownLanes * laneHeight + below;
-  let width = 0;
+  let width = 0, left = 110;
   const at = (time) => left + ((time - window_.shown[0]) / (window_.shown[1] - window_.shown[0])) * (width - left);
   const timeAt = (x) => window_.shown[0] + ((x - left) / (width - left)) * (window_.shown[1] - window_.shown[0]);
 
   function draw(selection) {
-    width = place.clientWidth || 900;
+    width = isOnPaper() ? paperWidth : place.clientWidth || 900;
     const pen = penOf(canvas, width, height);
     pen.font = "11px sans-serif";
+    const longest = Math.max(...lanes.map((lane) => pen.measureText(lane.label).width));
+    left = Math.ceil(Math.min(longest + 10, 0.3 * width));
     pen.textBaseline = "middle";
     for (let lane = 0; lane < shownLanes; ++lane) {
       pen.fillStyle = lane % 2 ? ink.odd : ink.even;
       pen.fillRect(left, lane * laneHeight, width - left, laneHeight);
       pen.fillStyle = ink.text;
-      pen.fillText(lanes[lane].label.slice(0, 18), 2, (lane + 0.5) * laneHeight);
+      pen.fillText(fitted(pen, lanes[lane].label, left - 6), 2, (lane + 0.5) * laneHeight);
     }
     pen.save();
     pen.beginPath();
@@ -67,7 +77,8 @@ function drawTimeline(place, window_, rows, id) {
       if (of[i] >= shownLanes || row.to < window_.shown[0] || row.from > window_.shown[1]) return;
       const from = Math.max(left - 2, at(row.from)), to = Math.min(width + 2, at(row.to));
       const wide = Math.max(1, to - from);
-      pen.fillStyle = colourOf(lineColours, names.indexOf(row.name));
+      const colour = lineColour(names.indexOf(row.name));
+      pen.fillStyle = colour;
       pen.fillRect(from, of[i] * laneHeight + 2, wide, laneHeight - 4);
       if (wide > 3) {
         pen.strokeStyle = ink.edge;
@@ -76,16 +87,19 @@ function drawTimeline(place, window_, rows, id) {
       }
       const label = row.name;
       if (pen.measureText(label).width < wide - 6) {
-        pen.fillStyle = "#fff";
+        pen.fillStyle = textOn(colour);
         pen.fillText(label, Math.max(from, left) + 3, (of[i] + 0.5) * laneHeight);
       }
     });
     pen.fillStyle = ink.text;
     const marks = roundMarks(...window_.shown);
-    format.times(marks).forEach((mark, k) => {
-      pen.textAlign = at(marks[k]) < left + 30 ? "left" : at(marks[k]) > width - 30 ? "right" : "center";
-      pen.fillText(mark, at(marks[k]), height - below / 2);
+    format.marks(marks, window_.shown[1], "ps").forEach((mark, k) => {
+      pen.textAlign = at(marks[k]) < left + 12 ? "left" : at(marks[k]) > width - 16 ? "right" : "center";
+      pen.fillText(mark, at(marks[k]), height - below + 11);
     });
+    pen.textAlign = "center";
+    canvas.axis = timeTitle(window_.shown[1]);
+    pen.fillText(canvas.axis, (left + width) / 2, height - 8);
     if (selection) {
       pen.fillStyle = ink.select;
       pen.fillRect(Math.min(...selection), 0, Math.abs(selection[1] - selection[0]), height - below);
@@ -115,7 +129,9 @@ function drawTimeline(place, window_, rows, id) {
   canvas.addEventListener("dblclick", () => window_.reset());
   window_.watch(() => draw());
   new ResizeObserver(() => draw()).observe(place);
+  drawAgain(() => draw());
   canvas.rows = rows;
+  canvas.leftOf = () => left;
   draw();
 }
 
@@ -132,12 +148,13 @@ function kernelRows(kernels) {
 }
 
 // Unfinished operations: bars up to the end of the run.
-function underWayRows(run) {
+function unfinishedRows(run) {
   return (run.outstanding || []).map((o) => ({
     label: [o.of, o.stream ? `stream ${o.stream}` : ""].filter(Boolean).join(", ") || "kernels",
     name: o.name,
     from: o.started,
     to: run.end_ps,
+    is_kernel: o.what.startsWith("kernel "),
     text: `${o.what}: started at ${format.time(o.started)}, unfinished at the end of the run`,
   }));
 }

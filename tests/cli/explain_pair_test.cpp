@@ -96,7 +96,7 @@ TEST_CASE("explain_pair: a report of two results begins with the reason of their
   auto const two = of({a, b});
   auto const section = two.find("<h2>Why B differs from A</h2>");
   REQUIRE(section != std::string::npos);
-  CHECK(section < two.find("<h2>Comparison of runs</h2>"));
+  CHECK(section < two.find("<details class=\"part\" id=\"comparison\">"));
   CHECK(two.find("launch and completion latency, 6.4 us to 21 us per launch", section) != std::string::npos);
   CHECK(of({a, b, a}).find("<h2>Why B differs from A</h2>") == std::string::npos);
   CHECK(of({a}).find("<h2>Why B differs from A</h2>") == std::string::npos);

@@ -10,63 +10,14 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import browser
 from checks import check, counts
+from report_pages import build, folder, made, near, open_folds, open_page, report, test_cli
 
-try:
-    import h5py
-    import numpy
-except ImportError:
-    print("skipped: python3-h5py is missing")
-    sys.exit(77)
-if not browser.find():
-    print("skipped: a browser is missing (Debian: apt-get install chromium-headless-shell, 140 MB with what it needs; .ci/run full does)")
-    sys.exit(77)
-
-test_cli = os.path.abspath(sys.argv[1])
-build = os.path.dirname(test_cli)
-farfault = os.path.join(build, "farfault")
-folder = tempfile.TemporaryDirectory()
-
-# Finds a chart by its name, and the position of a value on the screen.
-HELPERS = """
-window.chartOf = (id) => document.querySelector(`.run:not([hidden]) [data-chart="${id}"]`);
-window.placeOf = (element) => { element.scrollIntoView({block: "center"}); const b = element.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; };
-window.pixel = (canvas, x, y) => {
-  const [r, g, b, a] = canvas.getContext("2d").getImageData(Math.round(x), Math.round(y), 1, 1).data;
-  return [r, g, b].map((c) => Math.round((c * a + 255 * (255 - a)) / 255));  // as on the white page
-};
-window.rgb = (colour) => { const c = document.createElement("canvas").getContext("2d"); c.fillStyle = colour; c.fillRect(0, 0, 1, 1); return [...c.getImageData(0, 0, 1, 1).data].slice(0, 3); };
-true
-"""
-
-
-def made(name, *settings, until=None):
-    path = os.path.join(folder.name, name)
-    words = [w for s in settings for w in ("--set", s)]
-    subprocess.run([farfault, "run", "paper-gmmu-bypass", *words, "--output", path, "--threads", "1", "--progress", "off",
-                    *(["--until", until] if until else [])],
-                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return path
-
-
-def report(name, *results):
-    path = os.path.join(folder.name, name)
-    subprocess.run([farfault, "report", *results, "-o", path], check=True, stdout=subprocess.DEVNULL)
-    return path
-
-
-def open_page(b, path):
-    b.open(path)
-    b.evaluate(HELPERS)
-    b.frame()
-
-
-def near(a, b, whole=1.0):
-    return abs(a - b) <= 0.002 * max(abs(whole), 1e-300)
+import h5py
+import numpy
 
 
 def drawn(b, chart):
@@ -191,7 +142,8 @@ def dragging_zooms_all_charts(b, result):
     scale = b.evaluate("(s => [s.min, s.max])(chartOf('dram_bytes').chart.scales.x)")
     check(scale == [0, end], f"a double click shows the whole run, not {scale}")
     left, top, width, height = b.evaluate("placeOf(chartOf('kernels'))")
-    b.drag(left + 110 + 0.5 * (width - 110), top + 9, left + width - 2, top + 9)
+    lanes = b.evaluate("chartOf('kernels').leftOf()")
+    b.drag(left + lanes + 0.5 * (width - lanes), top + 9, left + width - 2, top + 9)
     b.frame()
     scale = b.evaluate("(s => [s.min, s.max])(chartOf('transactions').chart.scales.x)")
     check(near(scale[0], 0.5 * end, 10 * end), f"dragging over the kernels zooms the charts, too: {scale}")
@@ -212,7 +164,7 @@ def hovering_shows_values(b, result):
         busiest = [links["from"].asstr()[busiest], links["to"].asstr()[busiest]]
         busy = links["busy_time"][:].max() / f["summary/machine/end"][0]
     left, top, width, _ = b.evaluate("placeOf(chartOf('kernels'))")
-    b.mouse("mouseMoved", left + 120, top + 9)
+    b.mouse("mouseMoved", left + b.evaluate("chartOf('kernels').leftOf()") + 3, top + 9)
     text = b.evaluate("chartOf('kernels').nextSibling.textContent")
     check(text.startswith(kernel + ": launched at 0 ps"), f"the first kernel is described, not '{text}'")
     texts = b.evaluate("chartOf('kernels').rows.map(row => row.text)")
@@ -430,10 +382,11 @@ def several_runs(b):
     open_page(b, report("several.html", *results))
     check(b.complaints() == [], f"several runs: {b.complaints()}")
     check(b.evaluate("document.querySelectorAll('.run:not([hidden])').length") == 1, "one run is shown at a time")
-    left, top, width, height = b.evaluate("placeOf(document.querySelectorAll('nav button')[1])")
+    left, top, width, height = b.evaluate("placeOf(document.querySelectorAll('nav.tabs button')[1])")
     b.click(left + width / 2, top + height / 2)
     b.frame()
     check(b.evaluate("document.querySelector('.run:not([hidden])').dataset.run") == "1", "a click shows another run")
+    open_folds(b)
     check(b.evaluate("chartOf('transactions').chart.data[0].length") > 1, "the charts of the other run are drawn")
     with h5py.File(results[0]) as f0, h5py.File(results[1]) as f1:
         ends = [int(f["summary/machine/end"][0]) for f in (f0, f1)]
@@ -466,10 +419,14 @@ def unfinished_operations_are_listed_and_drawn(b):
 
 
 def ticks_of_an_axis_are_at_their_values(b):
-    for step in (0.0025, 0.001, 0.025, 0.05, 0.25, 0.00002):
-        found = b.evaluate(f"format.amounts([0, {step}, {2 * step}, {3 * step}], 'share')")
-        wrong = [text for k, text in enumerate(found) if not near(float(text.rstrip("%")) / 100, k * step, step)]
-        check(not wrong, f"with marks {step} apart, {wrong} are misplaced: {found}")
+    units = {"share": ("%", 0.01), "byte/s": ("GB/s", 1e9), "/s": ("M/s", 1e6), "ps": ("us", 1e6), "accesses": ("count", 1)}
+    for name, most in (("share", 0.9), ("share", 0.00007), ("byte/s", 4e9), ("/s", 90e6), ("ps", 2e8), ("accesses", 300)):
+        marks = [most * k / 4 for k in range(5)]
+        texts, title = b.evaluate(f"[format.marks({marks}, {most}, '{name}'), format.axisTitle('x', {most}, '{name}')]")
+        unit, size = units[name]
+        check(title == f"x ({unit})", f"an axis up to {most} {name} has the title {title}")
+        wrong = [text for text, mark in zip(texts, marks) if not near(float(text) * size, mark, most)]
+        check(not wrong, f"with marks at {marks} {name}, {wrong} are misplaced: {texts}")
 
 
 def settings_of_a_bar_are_the_choices_and_find_room(b):
@@ -548,9 +505,9 @@ def without_scripts_a_summary_remains(page):
     with browser.Browser(scripts=False) as b:
         b.open(page)
         # The DevTools can evaluate scripts that the page may not run.
-        text = b.evaluate("document.body.innerText")
+        text = b.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; }), document.body.innerText")
         for part in ("Bottleneck: ", "SM activity", "executing", "access time by stage", "Resolved configuration",
-                     "p50: ", "Page placement by buffer"):
+                     "p50: ", "Page placement"):
             check(part in text, f"without scripts: '{part}'")
         check(b.evaluate("document.querySelector('svg.machine').getBoundingClientRect().height") > 50, "the machine is drawn")
         check(b.evaluate("document.querySelectorAll('canvas').length") == 0, "no script has run")

@@ -152,8 +152,10 @@ TEST_CASE("report: a page makes no requests and runs only its own script") {
   CHECK(page.find("default-src 'none'; script-src 'sha256-") != std::string::npos);
   CHECK(page.find("unsafe") == std::string::npos);
   for (auto const* reference :
-       {" src=", " href=", "url(", "@import", "<link", "<iframe", "<object", " style="})
+       {" src=", "url(", "@import", "<link", "<iframe", "<object", " style="})
     CHECK_MESSAGE(page.find(reference) == std::string::npos, reference);
+  CHECK(count(page, " href=") == count(page, " href=\"#"));  // the index
+  CHECK(count(page, " href=\"#") > 5);
 }
 
 TEST_CASE("report: equal results give equal pages") {

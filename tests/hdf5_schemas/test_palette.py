@@ -48,7 +48,7 @@ def the_report_has_the_colours_of_the_package(prepared):
     parts = [*there["stages"], there["outstanding"], *there["activities"], there["swapped_out"]]
     assert [(p["key"], p["name"], p["colour"]) for p in parts] == [(k, palette.NAMES[k], palette.COLOURS[k]) for k in palette.NAMES]
     assert tuple(there["lines"]) == palette.LINES
-    assert re.findall(r"svg\.sweep \.c\d \{ stroke: (#\w+); fill: \1; \}", page) == list(palette.LINES[:10])
+    assert re.findall(r" --line-\d: (#\w+);", page) == [*palette.LINES, *there["lines_dark"]]
 
 
 def every_part_in_the_data_of_the_report_has_a_colour(prepared):

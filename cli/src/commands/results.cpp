@@ -106,7 +106,7 @@ void add_report(CommandSet& set) {
                           "farfault report study.h5 -o study.html\n"
                           "  farfault report results/placements       # folder of a sweep: its runs in order",
                           [&set, o] {
-                            report_results(o->files, o->report, set.out());
+                            report_results(o->files, o->report, set.extensions(), set.out());
                             return kDone;
                           });
   c->add_option("results", o->files, "Results, or folder of a sweep; the first result is the reference")

@@ -8,6 +8,7 @@
 #include "columns.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/results/reading/guard.hpp"
+#include "farfault/results/reading/settings.hpp"
 #include "farfault/results/reading/walk.hpp"
 #include "report_parts.hpp"
 
@@ -15,7 +16,8 @@ namespace farfault::analysis {
 namespace {
 
 constexpr std::size_t kMaxFigures = 2000;  // more than any machine has
-constexpr double kSteps = 9999;            // of a plot's height
+constexpr std::size_t kMaxInputs = 64;
+constexpr double kSteps = 9999;  // of a plot's height
 
 Json profile(ObjectId file) {
   auto all = Json::array();
@@ -36,6 +38,25 @@ Json profile(ObjectId file) {
                    {"units", shown(text_attribute(dataset, "units"))},
                    {"value", value}});
   }
+  return all;
+}
+
+// The resolved parameters, except names of input files: key -> TOML text.
+Json settings(ObjectId file) {
+  auto all = Json::object();
+  for (auto const& [key, value] : settings_of(file))
+    if (all.size() < kMaxFigures) all[shown(key)] = shown(value);
+  return all;
+}
+
+Json inputs(ObjectId file) {
+  auto all = Json::array();
+  if (!has(file, "config/inputs/parameter")) return all;
+  Columns const table(file, "config/inputs", "input");
+  auto const parameters = table.texts("parameter"), paths = table.texts("path");
+  auto const bytes = table.numbers("bytes");
+  for (std::size_t i = 0; i < std::min(parameters.size(), kMaxInputs); ++i)
+    all.push_back({{"parameter", shown(parameters[i])}, {"path", shown(paths[i])}, {"bytes", bytes[i]}});
   return all;
 }
 
@@ -100,6 +121,7 @@ std::string read_data(ObjectId file, std::string const& path, ReportSize const& 
   check_is_result(file);
   auto const root = open_group(file, "/");
   Json all{{"kind", "report_data"}, {"path", one_line(path)}};
+  all["title"] = shown(text_attribute(root, "title"));
   all["farfault_version"] = shown(text_attribute(root, "farfault_version"));
   all["digest"] = shown(text_attribute(root, "result_digest"));
   all["end_reason"] = shown(text_attribute(root, "end_reason"));
@@ -107,6 +129,8 @@ std::string read_data(ObjectId file, std::string const& path, ReportSize const& 
   all["seed"] = read_words(seed, shape_of_dataset(seed), 0, 1).at(0);
   all["command_line"] = one_line(scalar_text(file, "config/command_line").substr(0, size.config_bytes));
   all["config"] = scalar_text(file, "config/toml").substr(0, size.config_bytes);
+  all["settings"] = settings(file);
+  all["inputs"] = inputs(file);
   all["engine"] = profile(file);
   all["summary"] = machine_figures(file);
   ReportSource source{file, size, end_of(file, all["summary"]), {}, {}, {}, {}};

@@ -18,4 +18,4 @@ COLOURS = {part["key"]: part["colour"] for part in _parts}
 # Colours of lines, in order.
 LINES = tuple(_palette["lines"])
 # Red, green and blue (0 to 255) of the lowest and highest value of a heat map.
-SHADES = tuple(map(tuple, _palette["shades"]["light"]))
+SHADES = tuple(map(tuple, _palette["shades"]))

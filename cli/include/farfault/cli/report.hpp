@@ -11,9 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "farfault/cli/extensions.hpp"
+
 namespace farfault::cli {
 
 // The folder of a sweep represents the results of its runs, in the order of its table.
-void report_results(std::vector<std::string> const& files, std::string const& output, std::ostream& out);
+void report_results(std::vector<std::string> const& files, std::string const& output,
+                    Extensions const& extensions, std::ostream& out);
 
 }  // namespace farfault::cli

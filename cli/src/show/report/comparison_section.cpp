@@ -71,13 +71,10 @@ std::string comparison_section(analysis::RunsCompared const& c, SweptRuns const&
     cells.push_back(run == 0 ? "" : c.runs[run].equal ? "equal" : "differs");
     table.add(cells);
   }
-  auto html = std::string(
-                  "<section class=\"comparison\">\n"
-                  "<h2>Comparison of runs</h2>\n"
-                  "<p>") +
-              escaped(fmt::format("{} of {} figures and {} parameters differ.", c.figures.size(),
-                                  c.figures_in_all, c.settings.size())) +
-              "</p>\n" + table.text() + "<div class=\"live\" data-draw=\"comparison\"></div>\n";
+  auto html = "<p>" +
+              escaped(fmt::format("{} of {} figures and {} parameter{} differ.", c.figures.size(),
+                                  c.figures_in_all, c.settings.size(), c.settings.size() == 1 ? "" : "s")) +
+              "</p>\n<div class=\"live\" data-draw=\"comparison\"></div>\n<h4>All runs</h4>\n" + table.text();
   if (c.settings.size() > settings.size()) {
     HtmlTable rest({"parameter", "values of A, B, ..."});
     for (auto const& s : c.settings) {
@@ -87,7 +84,7 @@ std::string comparison_section(analysis::RunsCompared const& c, SweptRuns const&
     }
     html += folded("All differing parameters", rest.text());
   }
-  return html + "</section>\n";
+  return html;
 }
 
 Json comparison_data(analysis::RunsCompared const& c) {

@@ -38,6 +38,16 @@ std::string parts_of_end(PairExplanation const& e) {
     if (p.ps != 0)
       table.add(change_cells(e, p.what, static_cast<double>(p.a_ps), static_cast<double>(p.b_ps), p.ps));
   }
+  double a = 0, b = 0;
+  std::int64_t change = 0;
+  std::size_t others = 0;
+  for (auto i = kDifferenceRows; i < e.parts.size(); ++i) {
+    a += static_cast<double>(e.parts[i].a_ps);
+    b += static_cast<double>(e.parts[i].b_ps);
+    change += e.parts[i].ps;
+    ++others;
+  }
+  if (others > 0) table.add(change_cells(e, fmt::format("{} others", others), a, b, change));
   return table.empty() ? "" : table.text();
 }
 
@@ -94,9 +104,10 @@ std::string content_of(PairExplanation const& e) {
   if (!e.not_split.empty()) html += sentence("Time of kernels is not split further: " + e.not_split);
   if (!e.gpu.empty() && !e.stages.empty())
     html += sentence("Causes of the time of kernels are modelled from " + e.gpu);
-  html += parts_of_end(e) + causes_table(e);
-  return html + folded("Accesses, SM activity and resources of both runs",
-                       stages_of_pair(e) + sms_of_pair(e) + resources_of_pair(e) + without_effect(e));
+  html += causes_table(e);
+  return html + folded("Parts of the run, accesses, SM activity and resources of both runs",
+                       parts_of_end(e) + stages_of_pair(e) + sms_of_pair(e) + resources_of_pair(e) +
+                           without_effect(e));
 }
 
 }  // namespace
@@ -108,7 +119,8 @@ std::string difference_section(std::string const& a, std::string const& b) {
   } catch (UserError const& why) {
     content = "<p class=\"verdict\">" + escaped(why.what()) + "</p>\n";
   }
-  return "<section class=\"difference\">\n<h2>Why B differs from A</h2>\n" + content + "</section>\n";
+  return "<section class=\"difference\" id=\"difference\">\n<h2>Why B differs from A</h2>\n" + content +
+         "</section>\n";
 }
 
 }  // namespace farfault::cli

@@ -15,9 +15,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kWidth = 460;
-constexpr double kLeft = 8, kRight = 452;
+constexpr double kLeft = 44, kRight = 452;
 constexpr double kTop = 44, kBottom = 132;  // of the bars
-constexpr double kHeight = 150;
+constexpr double kHeight = 164;
+constexpr double kWidestBin = 60;
 constexpr double kLabel = 54;  // width of a label
 
 std::string value_text(double value, std::string const& unit) {
@@ -43,7 +44,9 @@ struct Histogram {
       if (nonzero(counts[i])) last = i;
   }
 
-  double width() const { return (kRight - kLeft) / static_cast<double>(last - first + 1); }
+  double width() const {
+    return std::min(kWidestBin, (kRight - kLeft) / static_cast<double>(last - first + 1));
+  }
   double x_of_bin(std::size_t bin) const { return kLeft + static_cast<double>(bin - first) * width(); }
   double end_of(std::size_t bin) const { return bin + 1 < bins.size() ? bins[bin + 1] : 2 * bins[bin]; }
   // Position of a value, interpolated linearly within its bin.
@@ -60,6 +63,24 @@ struct Histogram {
     return whole ? from : from + " to " + value_text(end_of(bin), unit);
   }
 };
+
+// Titles of the axes, and the largest count.
+std::string axes(Histogram const& h, double most) {
+  bool const is_time = h.unit == "ps" || h.unit == "ns";
+  return fmt::format(
+             "<path class=\"axis\" d=\"M{0} {1}V{2}H{3}\"/>\n<text class=\"left\" x=\"{4}\" "
+             "y=\"{5}\">{6}</text>\n"
+             "<text class=\"left\" x=\"{4}\" y=\"{7}\">0</text>\n",
+             kLeft, kTop, kBottom, kRight, kLeft - 4, kTop + 4, escaped(amount_text(most, "1")),
+             kBottom + 3) +
+         fmt::format(
+             "<text class=\"middle\" transform=\"translate(10 {}) rotate(-90)\">number</text>\n"
+             "<text class=\"middle\" x=\"{}\" y=\"{}\">{}</text>\n",
+             (kTop + kBottom) / 2, (kLeft + kRight) / 2, kBottom + 28,
+             is_time ? "time"
+                     : "value (" + std::string(h.unit == "1" || h.unit.empty() ? "count" : escaped(h.unit)) +
+                           ")");
+}
 
 std::string picture(Histogram const& h, Json const& percentiles) {
   auto svg =
@@ -78,7 +99,7 @@ std::string picture(Histogram const& h, Json const& percentiles) {
       svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x, kBottom + 14,
                          escaped(value_text(h.bins[bin], h.unit)));
   }
-  svg += fmt::format("<path class=\"axis\" d=\"M{0} {2}L{1} {2}\"/>\n", kLeft, kRight, kBottom);
+  svg += axes(h, most);
   auto row = 0;
   for (auto const& p : percentiles) {
     auto const x = h.x_of(p[1].get<double>());
@@ -97,7 +118,6 @@ std::string picture(Histogram const& h, Json const& percentiles) {
 std::string histograms_section(Json const& histograms) {
   HtmlTable table({"histogram", "description", "#total", "#p50", "#p90", "#p99"});
   std::string html =
-      "<h3>Histograms of durations</h3>\n"
       "<p class=\"hint\">Whole machine, a bar for each bin. Percentiles (50%, 90%, 99%) are interpolated "
       "linearly within a bin.</p>\n"
       "<div class=\"charts\">\n";

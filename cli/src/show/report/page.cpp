@@ -8,6 +8,7 @@
 
 #include "assets.hpp"
 #include "difference_section.hpp"
+#include "facts_section.hpp"
 #include "farfault/analysis/compare.hpp"
 #include "farfault/analysis/report.hpp"
 #include "html.hpp"
@@ -33,8 +34,8 @@ Json drawn_part(Json data) {
   auto over_time = picture_use(data);
   data.erase("link_use");
   if (!over_time.empty()) data["link_use"] = std::move(over_time);
-  for (auto const* name :
-       {"nodes", "links", "config", "command_line", "engine", "summary", "kind", "histograms", "placement"})
+  for (auto const* name : {"nodes", "links", "config", "command_line", "engine", "summary", "kind",
+                           "histograms", "placement", "title", "settings", "inputs"})
     data.erase(name);
   return data;
 }
@@ -66,41 +67,75 @@ std::string foot() {
 
 }  // namespace
 
-std::string report_page(std::vector<std::string> const& files, PageSize const& size) {
-  auto const title =
-      files.size() == 1 ? "Farfault: " + files[0] : fmt::format("Farfault: {} runs", files.size());
-  auto html = head(title) + "<header><h1>" + escaped(files.size() == 1 ? "Farfault" : title) +
-              "</h1></header>\n<nav class=\"live\" data-draw=\"tabs\"></nav>\n";
+std::string report_page(std::vector<std::string> const& files, PageSize const& size,
+                        Extensions const& extensions) {
+  bool const is_single = files.size() == 1;
   Json all{{"runs", Json::array()}, {"colours", use_colours()}};
-  if (files.size() > 1) {
+  Folds folds("");
+  std::string before;
+  if (!is_single) {
     auto compared = analysis::compare(files);
     SweptRuns const swept(files);
     swept.name(compared);
-    if (files.size() == 2) html += difference_section(files[0], files[1]);
-    html += part_of_sweep(swept, compared);
-    html += comparison_section(compared, swept);
+    if (files.size() == 2) {
+      folds.link("difference", "Why B differs from A");
+      before += difference_section(files[0], files[1]);
+    }
+    if (auto const sweep = part_of_sweep(swept, compared); !sweep.empty()) {
+      if (sweep.starts_with("<section")) folds.link("sweep", "Sweep");
+      before += sweep;
+    }
+    folds.add("comparison", "Comparison of runs",
+              fmt::format("{} runs; {} of {} figures and {} parameter{} differ", files.size(),
+                          compared.figures.size(), compared.figures_in_all, compared.settings.size(),
+                          compared.settings.size() == 1 ? "" : "s"),
+              comparison_section(compared, swept));
     all["comparison"] = comparison_data(compared);
   }
-  auto const rest = foot().size() + report_script().size() + embedded(all.dump(-1, ' ', true)).size();
-  std::size_t data_bytes = 0;
+  // Bytes of everything except the runs, the header with their facts included.
+  constexpr std::size_t kHeader = 20'000;
+  auto const rest = kHeader + foot().size() + report_script().size() + report_style().size() + before.size() +
+                    folds.html().size() + embedded(all.dump(-1, ' ', true)).size();
+  PresetTable presets(extensions);
+  std::vector<std::vector<RunFact>> facts;
+  std::vector<Json> pair;
+  std::string sections, title;
+  std::size_t bytes = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
     auto const data = Json::parse(analysis::report_data(files[i], size_of(files.size())));
-    auto const section = run_section(files.size() > 1 ? run_letters(i) : "", i, files[i], data);
+    auto const preset = presets.match(data["settings"], data["command_line"].get<std::string>());
+    auto const section = run_section({is_single ? "" : run_letters(i), i, files[i]}, data, preset);
     auto drawn = drawn_part(data);
-    auto const drawn_bytes = embedded(drawn.dump()).size();
-    if (i != 0 && html.size() + section.size() + data_bytes + drawn_bytes + rest > size.bytes) {
-      html += "<p>" +
-              escaped(fmt::format(
-                  "The page has details of the first {} of {} runs; the others are only compared.", i,
-                  files.size())) +
-              "</p>\n";
+    bytes += section.size() + embedded(drawn.dump()).size();
+    if (i != 0 && rest + bytes > size.bytes) {
+      sections += "<p>" +
+                  escaped(fmt::format(
+                      "The page has details of the first {} of {} runs; the others are only compared.", i,
+                      files.size())) +
+                  "</p>\n";
       break;
     }
-    html += section;
-    data_bytes += drawn_bytes;
+    sections += section;
     all["runs"].push_back(std::move(drawn));
+    facts.push_back(facts_of(data, preset));
+    title = i == 0 || run_title(data) == title ? run_title(data) : "Farfault";
+    if (files.size() == 2) pair.push_back(data);
   }
-  html += foot();
+  if (pair.size() == 2) {
+    auto paired = pair_section({files[0], files[1], pair[0], pair[1]});
+    folds.add("pair", "A and B side by side",
+              "stacks, SM activity, kernels and links, with their differences", paired.html);
+    all["pair"] = std::move(paired.drawn);
+  }
+  auto const heading = is_single ? title : fmt::format("{}: {} runs", title, files.size());
+  auto html = head(is_single ? title + ": " + files[0] : heading) + "<header><h1>" + escaped(heading) +
+              (is_single ? " <span class=\"path\">" + escaped(one_line(files[0])) + "</span>" : "") +
+              "</h1>\n" + facts_section(common_facts(facts)) + "</header>\n";
+  if (!is_single) {
+    folds.link("run0", "Runs");
+    html += folds.index() + before + folds.html() + "<nav class=\"live tabs\"></nav>\n";
+  }
+  html += sections + foot();
   html += "<script type=\"application/json\" id=\"data\">" +
           embedded(all.dump(-1, ' ', true, Json::error_handler_t::replace)) + "</script>\n";
   return html + "<script>" + std::string(report_script()) + "</script>\n</body></html>\n";

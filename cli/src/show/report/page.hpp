@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "farfault/cli/extensions.hpp"
+
 namespace farfault::cli {
 
 // The first bytes of every report; they identify an existing report.
@@ -17,7 +19,9 @@ struct PageSize {
   std::size_t bytes = 4'500'000;
 };
 
-// Results as one page. If not all runs fit, the later ones appear only in the comparison.
-std::string report_page(std::vector<std::string> const& files, PageSize const& size = {});
+// Results as one page. `extensions`: of the program, for presets. If not all runs fit, the later ones appear
+// only in the comparison.
+std::string report_page(std::vector<std::string> const& files, PageSize const& size = {},
+                        Extensions const& extensions = {});
 
 }  // namespace farfault::cli

@@ -59,9 +59,8 @@ std::string picture(Json const& placement) {
           escaped(fmt::format("{} on {}: {} pages, {}", name, devices[d].get<std::string>(),
                               amount_text(buffer["pages"][d].get<double>(), "1"), share_text(share))));
       if (share > 0 && wide >= kInside)
-        svg +=
-            fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
-                        share > 0.5 ? "inside" : "upon", x + wide / 2, y + 13.5, escaped(share_text(share)));
+        svg += fmt::format("<text class=\"upon\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + wide / 2,
+                           y + 13.5, escaped(share_text(share)));
     }
   }
   return svg + "</svg>\n";
@@ -87,12 +86,11 @@ std::string placement_section(Json const& placement) {
   }
   auto const shown = placement["buffers"].size(), rows = placement["rows"].get<std::size_t>();
   auto const per_row = placement["per_row"].get<std::size_t>();
-  std::string hint = "At the end of the run. Each cell is the share of a buffer's pages on a device.";
+  std::string hint = "Each cell is the share of a buffer's pages on a device at the end of the run.";
   if (per_row > 1) hint += fmt::format(" Each cell covers {} devices.", per_row);
   if (shown < rows) hint += fmt::format(" The {} largest of {} buffers.", shown, rows);
-  return "<h3>Page placement by buffer</h3>\n"
-         "<p class=\"hint\">" +
-         escaped(hint) + "</p>\n" + picture(placement) + folded("Page placement as a table", table.text());
+  return "<p class=\"hint\">" + escaped(hint) + "</p>\n<div class=\"wide\">" + picture(placement) +
+         "</div>\n" + folded("Page placement as a table", table.text());
 }
 
 }  // namespace farfault::cli

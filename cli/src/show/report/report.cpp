@@ -59,13 +59,14 @@ void write(std::string const& path, std::string const& text) {
 
 }  // namespace
 
-void report_results(std::vector<std::string> const& names, std::string const& output, std::ostream& out) {
+void report_results(std::vector<std::string> const& names, std::string const& output,
+                    Extensions const& extensions, std::ostream& out) {
   auto const files = results_of(names);
   if (files.size() > analysis::kMaxCompared)
     throw UserError(
         fmt::format("a report takes at most {} results, not {}", analysis::kMaxCompared, files.size()));
   check_output(files, output);
-  auto const page = report_page(files);
+  auto const page = report_page(files, {}, extensions);
   write(output, page);
   out << fmt::format("{}: {:.2f} MB, {} run{}\n", one_line(output), static_cast<double>(page.size()) / 1e6,
                      files.size(), files.size() == 1 ? "" : "s");

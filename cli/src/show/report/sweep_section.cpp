@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "amounts.hpp"
 #include "farfault/analysis/sweep_pivot.hpp"
@@ -22,7 +23,7 @@ using analysis::SweepMean;
 constexpr std::size_t kLines = 10;       // drawn; the style sheet has as many colours
 constexpr std::size_t kTableLines = 40;  // of the table
 constexpr std::size_t kXLabels = 12;
-constexpr std::size_t kLongestLabel = 16, kLongestName = 34;
+constexpr std::size_t kLongestLabel = 16, kLongestName = 46;
 
 std::string cut_name(std::string const& text, std::size_t most) {
   if (text.size() <= most) return text;
@@ -52,18 +53,29 @@ double round_step(double size) {
 // The position of values in the picture.
 class SweepFrame {
  public:
-  static constexpr double kPageWidth = 960, kPageHeight = 380;
-  static constexpr double kLeft = 84, kRight = 700, kTop = 16, kBottom = 310;
+  static constexpr double kPageWidth = 1100, kPageHeight = 370;
+  static constexpr double kLeft = 84, kTop = 16, kBottom = 300;
+  static constexpr double kWithLegend = 760, kWithoutLegend = 1080;  // right ends
 
   explicit SweepFrame(SweepCurves const& curves) : curves_(curves) {
-    double most = curves.is_ratio ? 1 : 0;
+    if (std::ranges::any_of(curves.lines, [](auto const& line) { return !line.others.empty(); }))
+      right_ = kWithLegend;
+    double most = curves.is_ratio ? 1 : 0, least = curves.is_ratio ? 1 : std::numeric_limits<double>::max();
     for (std::size_t i = 0; i < std::min(curves.lines.size(), kLines); ++i) {
       auto const& line = curves.lines[i];
-      for (auto const& point : line.points) most = larger(most, point);
-      if (curves.has_means) most = larger(most, line.mean);
+      auto points = line.points;
+      if (curves.has_means) points.push_back(line.mean);
+      for (auto const& point : points) {
+        if (point.is_empty()) continue;
+        most = std::max(most, point.largest);
+        least = std::min(least, point.smallest);
+      }
     }
-    step_ = round_step(most > 0 ? most / 5 : 1);
-    top_ = step_ * std::ceil(most > 0 ? most / step_ - 1e-9 : 1);
+    // The axis begins at 0, unless all values are in its upper half.
+    auto const bottom = most > 0 && least > most / 2 ? least : 0.0;
+    step_ = round_step(most > bottom ? (most - bottom) / 5 : most > 0 ? most / 5 : 1);
+    bottom_ = bottom == 0 ? 0 : step_ * std::floor(bottom / step_ - 1e-9);
+    top_ = std::max(bottom_ + step_, step_ * std::ceil(most / step_ - 1e-9));
     auto const& sizes = curves.x.sizes;
     if (sizes.empty()) return;
     auto const [low, high] = std::ranges::minmax(sizes);
@@ -75,29 +87,28 @@ class SweepFrame {
 
   double step() const { return step_; }
   double top() const { return top_; }
+  double bottom() const { return bottom_; }
+  double right() const { return right_; }
   bool is_log() const { return is_log_; }
-  double y(double value) const { return kBottom - (kBottom - kTop) * value / top_; }
+  double y(double value) const { return kBottom - (kBottom - kTop) * (value - bottom_) / (top_ - bottom_); }
   // Position of a value of the key; the mean follows the last one.
   double x(std::size_t value) const {
     auto const places = static_cast<double>(curves_.x.values.size() + (curves_.has_means ? 1 : 0));
-    auto const wide = (kRight - kLeft) / places;
+    auto const wide = (right_ - kLeft) / places;
     bool const is_mean = value == curves_.x.values.size();
     if (curves_.x.sizes.empty() || is_mean || high_ <= low_)
       return kLeft + wide * (static_cast<double>(value) + 0.5);
-    auto const last = kRight - wide * (curves_.has_means ? 1.5 : 0.5);
+    auto const last = right_ - wide * (curves_.has_means ? 1.5 : 0.5);
     auto const first = kLeft + wide * 0.5;
     return first + (last - first) * (scaled(curves_.x.sizes[value]) - low_) / (high_ - low_);
   }
 
  private:
-  static double larger(double most, SweepMean const& mean) {
-    return mean.is_empty() ? most : std::max(most, mean.largest);
-  }
   double scaled(double size) const { return is_log_ ? std::log2(size) : size; }
 
   SweepCurves const& curves_;
   bool is_log_ = false;
-  double step_ = 1, top_ = 1, low_ = 0, high_ = 0;
+  double step_ = 1, bottom_ = 0, top_ = 1, low_ = 0, high_ = 0, right_ = kWithoutLegend;
 };
 
 std::string tick_text(double value, SweepCurves const& curves) {
@@ -106,12 +117,13 @@ std::string tick_text(double value, SweepCurves const& curves) {
 
 std::string axes_of(SweepCurves const& curves, SweepFrame const& frame) {
   std::string svg;
-  constexpr auto kLeft = SweepFrame::kLeft, kRight = SweepFrame::kRight, kBottom = SweepFrame::kBottom;
-  for (int i = 0; i * frame.step() <= frame.top() * (1 + 1e-9); ++i) {
-    auto const value = i * frame.step();
+  constexpr auto kLeft = SweepFrame::kLeft, kBottom = SweepFrame::kBottom;
+  auto const right = frame.right();
+  for (int i = 0; frame.bottom() + i * frame.step() <= frame.top() * (1 + 1e-9); ++i) {
+    auto const value = frame.bottom() + i * frame.step();
     bool const is_one = curves.is_ratio && std::abs(value - 1) < 1e-9;
     svg += fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", is_one ? "one" : "grid", kLeft,
-                       frame.y(value), kRight);
+                       frame.y(value), right);
     svg += fmt::format("<text class=\"left\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", kLeft - 6,
                        frame.y(value) + 4, escaped(tick_text(value, curves)));
   }
@@ -126,11 +138,12 @@ std::string axes_of(SweepCurves const& curves, SweepFrame const& frame) {
   if (curves.has_means)
     svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{:.1f}\">geometric mean</text>\n",
                        frame.x(number), kBottom + 18);
-  svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", (kLeft + kRight) / 2,
+  svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", (kLeft + right) / 2,
                      kBottom + 54, escaped(shown(curves.x.key) + (frame.is_log() ? " (logarithmic)" : "")));
   return svg +
          fmt::format("<text class=\"middle\" transform=\"translate(14 {:.1f}) rotate(-90)\">{}</text>\n",
-                     (SweepFrame::kTop + kBottom) / 2, escaped(shown(curves.figure)));
+                     (SweepFrame::kTop + kBottom) / 2,
+                     escaped(shown(curves.figure) + (curves.is_ratio ? " (ratio)" : "")));
 }
 
 // A circle, square, diamond or triangle.
@@ -186,9 +199,10 @@ std::string legend(SweepCurves const& curves, std::size_t lines) {
     auto const name = line_name(curves.lines[i]);
     if (name.empty()) continue;
     auto const y = SweepFrame::kTop + 12 + 20 * static_cast<double>(i);
-    svg += fmt::format("<g class=\"c{}\">\n", i) + marker(i, SweepFrame::kRight + 20, y, "") + "</g>\n";
+    svg += fmt::format("<g class=\"c{}\">\n", i) + marker(i, SweepFrame::kWithLegend + 20, y, "") + "</g>\n";
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"><title>{}</title>{}</text>\n",
-                       SweepFrame::kRight + 32, y + 4, escaped(name), escaped(cut_name(name, kLongestName)));
+                       SweepFrame::kWithLegend + 32, y + 4, escaped(name),
+                       escaped(cut_name(name, kLongestName)));
   }
   return svg;
 }
@@ -278,7 +292,7 @@ std::string caption(SweepCurves const& curves, bool has_seeds) {
 }  // namespace
 
 std::string sweep_section(results::SweepTable const& sweep) {
-  std::string const begin = "<section class=\"sweep\">\n<h2>Sweep</h2>\n", end = "</section>\n";
+  std::string const begin = "<section class=\"sweep\" id=\"sweep\">\n<h2>Sweep</h2>\n", end = "</section>\n";
   auto const key = analysis::sweep_curve_key(sweep);
   if (key.empty()) return {};
   auto const curves = analysis::sweep_curves(sweep, key, analysis::main_figure(sweep));
