@@ -33,14 +33,15 @@ PairExplanation explain_pair(std::string const& path_a, std::string const& path_
   auto figures_a = read_figures(path_a), figures_b = read_figures(path_b);
   PairExplanation e;
   e.settings = pair_settings(path_a, path_b);
-  auto const pair = model_pair(std::move(figures_a), std::move(figures_b), limits_differ(e.settings));
+  mark_unreached(e.settings, figures_a, figures_b);
+  auto const pair = model_pair(std::move(figures_a), std::move(figures_b), e.settings);
   e.a = paired(pair.a);
   e.b = paired(pair.b);
   e.change_ps = pair.change().value();
   e.caveat = caveat_of(e.a, e.b);
   e.not_split = pair.not_split;
   if (e.not_split.empty()) e.gpu = pair.gpu.empty() ? "all GPUs" : pair.gpu;
-  e.parts = parts_of(pair.a, pair.b, pair.kernels);
+  e.parts = parts_of(pair.a, pair.b, pair.kernels, pair.kinds);
   e.causes = causes_of(pair);
   e.groups = group_causes(e.causes, e.settings);
   add_activities(pair, e);
