@@ -43,6 +43,8 @@ PairExplanation explain_pair(std::string const& path_a, std::string const& path_
   if (e.not_split.empty()) e.gpu = pair.gpu.empty() ? "all GPUs" : pair.gpu;
   e.parts = parts_of(pair.a, pair.b, pair.kernels, pair.kinds);
   e.causes = causes_of(pair);
+  auto const* first = first_cause(e);
+  e.below_resolution = first != nullptr && first->modelled && !pair.matters(pair.change());
   e.groups = group_causes(e.causes, e.settings);
   add_activities(pair, e);
   add_stages(pair, e);

@@ -195,8 +195,11 @@ KernelModel model_kernels(ModelledRun const& a, ModelledRun const& b, DifferingK
   auto in_flight = of_accesses.back().ps;
   of_accesses.pop_back();
   offset(occupancy, in_flight);
-  if (kinds.sms) offset(occupancy, execution);
+  bool const overlap =
+      kinds.any && !kinds.execution;  // less of the execution overlaps, as accesses take longer
+  if (kinds.sms || overlap) offset(occupancy, execution);
   spread(std::span(of_accesses).subspan(1), in_flight, kinds.limits);
+  if (overlap) spread(std::span(of_accesses).subspan(1), execution, false);
   model.parts.insert(model.parts.end(), of_accesses.begin(), of_accesses.end());
   model.parts.push_back({"in_flight", {}, in_flight});
   model.parts.push_back({"clock", {}, clock});

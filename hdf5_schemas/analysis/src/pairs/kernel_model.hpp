@@ -50,6 +50,7 @@ struct KernelModel {
 struct DifferingKinds {
   bool any = false;        // a choice differs
   bool limits = false;     // of the outstanding accesses of an SM
+  bool execution = false;  // of the time of instructions
   bool occupancy = false;  // of the SMs with thread blocks: not gpu.sms, or only gpu.sms differs
   bool sms = false;        // gpu.sms
 };

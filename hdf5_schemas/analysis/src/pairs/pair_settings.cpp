@@ -189,6 +189,20 @@ bool never_full(std::string_view what, RunFigures const& a, RunFigures const& b)
   });
 }
 
+// The first list of the cause with some of the settings `differing`.
+std::vector<std::size_t> acting_on(std::string_view cause, std::vector<PairSetting> const& settings,
+                                   std::vector<std::size_t> const& differing) {
+  auto const found = std::ranges::find(acting(), cause, &Acting::cause);
+  if (found == acting().end()) return {};
+  for (auto const& prefixes : found->parameters) {
+    std::vector<std::size_t> act;
+    for (auto const i : differing)
+      if (begins_with_any(settings[i].name, prefixes)) act.push_back(i);
+    if (!act.empty()) return act;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<PairSetting> pair_settings(std::string const& a, std::string const& b) {
@@ -201,16 +215,7 @@ std::vector<PairSetting> pair_settings(std::string const& a, std::string const& 
 
 std::vector<std::size_t> settings_of_cause(std::string_view cause, std::vector<PairSetting> const& settings) {
   auto const differing = candidates(settings);
-  if (differing.size() < 2) return differing;
-  auto const found = std::ranges::find(acting(), cause, &Acting::cause);
-  if (found == acting().end()) return {};
-  for (auto const& prefixes : found->parameters) {
-    std::vector<std::size_t> act;
-    for (auto const i : differing)
-      if (begins_with_any(settings[i].name, prefixes)) act.push_back(i);
-    if (!act.empty()) return act;
-  }
-  return {};
+  return differing.size() < 2 ? differing : acting_on(cause, settings, differing);
 }
 
 void mark_unreached(std::vector<PairSetting>& settings, RunFigures const& a, RunFigures const& b) {
@@ -229,6 +234,7 @@ DifferingKinds differing_kinds(std::vector<PairSetting> const& settings) {
     kinds.sms = kinds.sms || s.name == "gpu.sms";
     kinds.limits = kinds.limits || (!s.follows && begins_with_any(s.name, kLimits));
   }
+  kinds.execution = !acting_on("execution", settings, differing).empty();
   for (auto const i : settings_of_cause("occupancy", settings))
     kinds.occupancy = kinds.occupancy || differing.size() == 1 || settings[i].name != "gpu.sms";
   return kinds;

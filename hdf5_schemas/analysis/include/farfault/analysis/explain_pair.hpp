@@ -125,7 +125,9 @@ struct IdleChange {
 
 struct PairExplanation {
   PairedRun a, b;
-  std::int64_t change_ps = 0;         // of the end
+  std::int64_t change_ps = 0;  // of the end
+  // The change is modelled, and smaller than kMatters of the end: shares of it mean nothing.
+  bool below_resolution = false;
   std::string caveat;                 // a reason why the ends do not compare equal work; empty: none
   std::string gpu;                    // the modelled GPU; empty: kernel time is not split
   std::string not_split;              // the reason why kernel time is not split; empty: it is
