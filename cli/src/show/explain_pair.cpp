@@ -17,7 +17,7 @@ namespace {
 using analysis::PairExplanation;
 using analysis::PartChange;
 
-constexpr std::size_t kTitleWidth = 50;
+constexpr std::size_t kTitleWidth = 54;
 constexpr std::size_t kRowsShown = 8;
 constexpr std::size_t kKernelsShown = 3;
 constexpr std::size_t kStagesShown = 3;
@@ -85,6 +85,11 @@ void print_run(char const* letter, analysis::PairedRun const& run, bool with_com
   out << "\n";
 }
 
+// The share of an attributed time; "-" if the change is too small for it.
+std::string attributed_share(PairExplanation const& e, std::int64_t ps) {
+  return e.below_resolution ? "-" : share_of_change(ps, e.change_ps);
+}
+
 void print_groups(PairExplanation const& e, std::ostream& out) {
   if (e.settings.empty()) {
     out << "Same configuration\n";
@@ -96,7 +101,7 @@ void print_groups(PairExplanation const& e, std::ostream& out) {
       [&](analysis::CauseGroup const& g) {
         auto const name = g.settings.empty() ? std::string("no differing parameter acts directly")
                                              : differing_text(e, g.settings);
-        std::vector<std::string> const cells{signed_time(g.ps), share_of_change(g.ps, e.change_ps)};
+        std::vector<std::string> const cells{signed_time(g.ps), attributed_share(e, g.ps)};
         auto const& first = shown(e.causes[g.causes.front()].what);
         if (name.size() <= kTitleWidth) {
           print_row(name, cells, first, out);
@@ -106,16 +111,27 @@ void print_groups(PairExplanation const& e, std::ostream& out) {
         }
       },
       [&](std::size_t others, std::int64_t ps) {
-        print_row(others_text(others), {signed_time(ps), share_of_change(ps, e.change_ps)}, "", out);
+        print_row(others_text(others), {signed_time(ps), attributed_share(e, ps)}, "", out);
       });
   if (e.groups.empty())
     for (auto const& s : e.settings) out << "  " << setting_text(s) << "\n";
 }
 
+void print_unreached(PairExplanation const& e, std::ostream& out) {
+  for (auto const& s : e.settings)
+    if (s.unreached) out << "  " << setting_text(s) << ": never reached, no effect\n";
+}
+
+// Launches of a kernel; empty for a gap, and for one launch in each run.
 std::string launches_text(PartChange const& p) {
-  if (p.a_launches == p.b_launches)
-    return p.a_launches == 1 ? std::string() : fmt::format("{} launches", p.a_launches);
-  return fmt::format("{} launches in A, {} in B", p.a_launches, p.b_launches);
+  if (p.kind != "kernel") return {};
+  auto const launches = [](std::uint64_t n) {
+    return n == 1 ? std::string("1 launch") : fmt::format("{} launches", n);
+  };
+  if (p.a_launches == 0) return "only in B: " + launches(p.b_launches);
+  if (p.b_launches == 0) return "only in A: " + launches(p.a_launches);
+  if (p.a_launches == p.b_launches) return p.a_launches == 1 ? std::string() : launches(p.a_launches);
+  return fmt::format("{} in A, {} in B", launches(p.a_launches), p.b_launches);
 }
 
 void print_parts_of_end(PairExplanation const& e, std::ostream& out) {
@@ -124,7 +140,7 @@ void print_parts_of_end(PairExplanation const& e, std::ostream& out) {
   print_rows(
       e.parts, e.change_ps,
       [&](PartChange const& p) {
-        print_row(shown(p.what),
+        print_row(one_line(p.what),
                   {ps_text(static_cast<double>(p.a_ps)), ps_text(static_cast<double>(p.b_ps)),
                    signed_time(p.ps), share_of_change(p.ps, e.change_ps)},
                   launches_text(p), out);
@@ -147,10 +163,10 @@ void print_causes(PairExplanation const& e, std::ostream& out) {
         if (!c.resource.empty())
           text += fmt::format("{}{} ({}): {:.1f}% to {:.1f}% busy", c.per.empty() ? "" : "; ", c.resource,
                               shown(c.resource_name), 100 * c.busy.a, 100 * c.busy.b);
-        print_row(shown(c.what), {signed_time(c.ps), share_of_change(c.ps, e.change_ps)}, text, out);
+        print_row(shown(c.what), {signed_time(c.ps), attributed_share(e, c.ps)}, text, out);
       },
       [&](std::size_t others, std::int64_t ps) {
-        print_row(others_text(others), {signed_time(ps), share_of_change(ps, e.change_ps)}, "", out);
+        print_row(others_text(others), {signed_time(ps), attributed_share(e, ps)}, "", out);
       });
 }
 
@@ -161,15 +177,18 @@ void print_kernels_of_pair(PairExplanation const& e, std::ostream& out) {
     if (p.kind != "kernel" || p.ps == 0 || p.a_accesses == 0 || p.b_accesses == 0 || p.stages.empty())
       continue;
     if (printed++ == kKernelsShown) break;
-    out << fmt::format("{}: {} accesses in A, {} in B; time per access, largest changes\n", shown(p.what),
-                       figure_text(static_cast<double>(p.a_accesses), "1"),
-                       figure_text(static_cast<double>(p.b_accesses), "1"));
+    print_heading(one_line(p.what), {"A", "B", "change", "share"},
+                  fmt::format("time per access, largest changes; {} accesses in A, {} in B",
+                              figure_text(static_cast<double>(p.a_accesses), "1"),
+                              figure_text(static_cast<double>(p.b_accesses), "1")),
+                  out);
     for (std::size_t i = 0; i < std::min(kStagesShown, p.stages.size()); ++i) {
       auto const& s = p.stages[i];
       if (s.per_access.a == s.per_access.b) break;
       print_row(s.what,
                 {ps_text(s.per_access.a), ps_text(s.per_access.b),
-                 signed_time(static_cast<std::int64_t>(s.per_access.b - s.per_access.a))},
+                 signed_time(static_cast<std::int64_t>(s.per_access.b - s.per_access.a)),
+                 s.ps == 0 ? "" : attributed_share(e, s.ps)},
                 "", out);
     }
   }
@@ -179,15 +198,14 @@ void print_sms(PairExplanation const& e, std::ostream& out) {
   if (!any_change(e.sms)) return;
   print_heading("SM activity on " + shown(e.gpu) + ", per SM", {"A", "B", "change", "share"}, "", out);
   auto const print_sum = [&](std::string const& name, std::int64_t ps) {
-    if (ps != 0) print_row(name, {"", "", signed_time(ps), share_of_change(ps, e.change_ps)}, "", out);
+    if (ps != 0) print_row(name, {"", "", signed_time(ps), attributed_share(e, ps)}, "", out);
   };
   print_rows(
       e.sms, e.change_ps,
       [&](analysis::ActivityChange const& s) {
-        print_row(
-            s.what,
-            {ps_text(s.per_sm.a), ps_text(s.per_sm.b), signed_time(s.ps), share_of_change(s.ps, e.change_ps)},
-            "", out);
+        print_row(s.what,
+                  {ps_text(s.per_sm.a), ps_text(s.per_sm.b), signed_time(s.ps), attributed_share(e, s.ps)},
+                  "", out);
       },
       [&](std::size_t others, std::int64_t ps) { print_sum(others_text(others), ps); });
   print_sum("gaps, instructions, SMs without thread blocks", e.sms_rest_ps);
@@ -198,15 +216,15 @@ void print_stages(PairExplanation const& e, std::ostream& out) {
   print_heading("Access time by stage on " + shown(e.gpu) + ", per access", {"A", "B", "change", "share"}, "",
                 out);
   auto const print_sum = [&](std::string const& name, std::int64_t ps) {
-    if (ps != 0) print_row(name, {"", "", signed_time(ps), share_of_change(ps, e.change_ps)}, "", out);
+    if (ps != 0) print_row(name, {"", "", signed_time(ps), attributed_share(e, ps)}, "", out);
   };
   print_rows(
       e.stages, e.change_ps,
       [&](analysis::StageChange const& s) {
-        print_row(s.what,
-                  {ps_text(s.per_access.a), ps_text(s.per_access.b), signed_time(s.ps),
-                   share_of_change(s.ps, e.change_ps)},
-                  "", out);
+        print_row(
+            s.what,
+            {ps_text(s.per_access.a), ps_text(s.per_access.b), signed_time(s.ps), attributed_share(e, s.ps)},
+            "", out);
       },
       [&](std::size_t others, std::int64_t ps) { print_sum(others_text(others), ps); });
   print_sum("not in accesses", e.stages_rest_ps);
@@ -227,7 +245,7 @@ void print_sources(PairExplanation const& e, std::ostream& out) {
     print_row(s.what,
               {figure_text(static_cast<double>(s.a) / std::max(1.0, all_a), "ratio"),
                figure_text(static_cast<double>(s.b) / std::max(1.0, all_b), "ratio"), signed_time(s.ps),
-               share_of_change(s.ps, e.change_ps)},
+               attributed_share(e, s.ps)},
               "", out);
   }
 }
@@ -246,7 +264,7 @@ void print_resources_of_pair(PairExplanation const& e, std::ostream& out) {
 
 void print_idle_changes(PairExplanation const& e, std::ostream& out) {
   if (e.idle.empty()) return;
-  auto const end = static_cast<double>(std::max<std::uint64_t>(1, e.a.end_ps));
+  auto const end = static_cast<double>(std::max<std::uint64_t>({1, e.a.end_ps, e.b.end_ps}));
   print_heading(fmt::format("Changed, but at most {:.0f}% of the end", 100 * analysis::kMatters),
                 {"A", "B", "factor", "of the end"}, "", out);
   for (std::size_t i = 0; i < std::min(e.idle.size(), kRowsShown); ++i) {
@@ -265,9 +283,9 @@ void print_pair(PairExplanation const& e, std::ostream& out) {
   bool const other_commit = e.a.commit != e.b.commit;
   print_run("A", e.a, other_commit, out);
   print_run("B", e.b, other_commit, out);
-  if (!e.caveat.empty()) out << shown(e.caveat) << "\n";
-  if (!e.not_split.empty()) out << "Time of kernels is not split further: " << shown(e.not_split) << "\n";
+  if (!e.not_split.empty()) out << "Time of kernels is not split further: " << one_line(e.not_split) << "\n";
   print_groups(e, out);
+  print_unreached(e, out);
   print_parts_of_end(e, out);
   print_causes(e, out);
   print_kernels_of_pair(e, out);

@@ -8,6 +8,7 @@
 
 #include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/units.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -15,7 +16,8 @@ namespace {
 using analysis::Cause;
 using analysis::PairExplanation;
 
-constexpr double kNamed = 0.1;       // smallest share of the change that the verdict names
+constexpr double kNamed = 0.1;      // smallest share of the change that the verdict names
+constexpr double kMostShare = 1.5;  // of a reason; with a larger one, the verdict has times instead of shares
 constexpr std::size_t kReasons = 2;  // that the verdict names
 constexpr std::size_t kSettingsNamed = 2;
 
@@ -39,7 +41,7 @@ struct Reason {
   std::int64_t ps = 0;
 };
 
-// By differing parameters if there are several groups of them, otherwise by cause.
+// By differing parameters if there are several groups of them, otherwise by cause. The largest first.
 std::vector<Reason> reasons_of(PairExplanation const& e) {
   auto const with_settings = [&](std::string text, std::vector<std::size_t> const& settings) {
     return settings.empty() ? text : text + " (" + differing_text(e, settings) + ")";
@@ -49,17 +51,19 @@ std::vector<Reason> reasons_of(PairExplanation const& e) {
       std::ranges::count_if(e.groups, [](auto const& g) { return !g.settings.empty(); });
   if (groups_with_settings > 1) {
     for (auto const& g : e.groups) {
-      if (!explains(g.ps, e)) continue;
       auto const first =
-          std::ranges::find_if(g.causes, [&](std::size_t i) { return explains(e.causes[i].ps, e); });
-      if (first != g.causes.end())
+          std::ranges::find_if(g.causes, [&](std::size_t i) { return (e.causes[i].ps > 0) == (g.ps > 0); });
+      if (g.ps != 0 && first != g.causes.end())
         reasons.push_back({with_settings(cause_text(e.causes[*first]), g.settings), g.ps});
     }
     return reasons;
   }
-  for (auto const& c : e.causes)
-    if (explains(c.ps, e))
-      reasons.push_back({reasons.empty() ? with_settings(cause_text(c), c.settings) : cause_text(c), c.ps});
+  bool named = false;
+  for (auto const& c : e.causes) {
+    bool const first = !named && explains(c.ps, e);
+    named = named || first;
+    reasons.push_back({first ? with_settings(cause_text(c), c.settings) : cause_text(c), c.ps});
+  }
   return reasons;
 }
 
@@ -89,6 +93,7 @@ std::string share_of_change(std::int64_t ps, std::int64_t change) {
 
 std::string figure_text(double value, std::string const& unit) {
   if (unit == "ratio") return fmt::format("{:.1f}%", 100 * value);
+  if (unit == "Hz") return to_text(Frequency{static_cast<std::uint64_t>(std::max(0.0, value))});
   return unit == "ps" ? time_of(value) : for_people(value);
 }
 
@@ -110,20 +115,46 @@ std::string differing_text(PairExplanation const& e, std::vector<std::size_t> co
   return text;
 }
 
-std::string verdict_of(PairExplanation const& e) {
-  if (e.change_ps == 0) return "B takes as long as A: " + time_of(static_cast<double>(e.a.end_ps));
-  if (e.a.end_ps == 0 || e.b.end_ps == 0)
-    return fmt::format("B takes {}, A takes {}", time_of(static_cast<double>(e.b.end_ps)),
-                       time_of(static_cast<double>(e.a.end_ps)));
-  auto text = comparison_text(e) + ": ";
+namespace {
+
+// The first reasons with the sign of the change, and the largest opposite one, each with its share.
+std::string reasons_text(PairExplanation const& e) {
   auto const reasons = reasons_of(e);
-  for (std::size_t i = 0; i < std::min(reasons.size(), kReasons); ++i) {
-    auto const share = static_cast<double>(reasons[i].ps) / static_cast<double>(e.change_ps);
-    if (i != 0 && share < kNamed) break;
-    text += fmt::format("{}{}, {}{}", i == 0 ? "" : "; ", reasons[i].text,
-                        share_of_change(reasons[i].ps, e.change_ps), i == 0 ? " of the change" : "");
+  auto const share = [&](Reason const& r) {
+    return std::abs(static_cast<double>(r.ps)) / std::abs(static_cast<double>(e.change_ps));
+  };
+  bool const times = std::ranges::any_of(reasons, [&](Reason const& r) { return share(r) > kMostShare; });
+  auto const amount = [&](Reason const& r) {
+    return times ? signed_time(r.ps) : share_of_change(r.ps, e.change_ps);
+  };
+  std::string text;
+  std::size_t named = 0;
+  for (auto const& r : reasons) {
+    if (!explains(r.ps, e)) continue;
+    if (named == kReasons || (named != 0 && share(r) < kNamed)) break;
+    text += fmt::format("{}{}, {}{}", named == 0 ? "" : "; ", r.text, amount(r),
+                        named == 0 && !times ? " of the change" : "");
+    ++named;
   }
+  auto const opposite = std::ranges::find_if(reasons, [&](Reason const& r) { return !explains(r.ps, e); });
+  if (opposite != reasons.end() && share(*opposite) >= kNamed)
+    text += fmt::format("; opposite effect: {}, {}", opposite->text, amount(*opposite));
   return text;
+}
+
+}  // namespace
+
+std::string verdict_of(PairExplanation const& e) {
+  auto const caveat = e.caveat.empty() ? std::string() : one_line(e.caveat) + ". ";
+  if (e.change_ps == 0) return caveat + "B takes as long as A: " + time_of(static_cast<double>(e.a.end_ps));
+  if (e.a.end_ps == 0 || e.b.end_ps == 0)
+    return caveat + fmt::format("B takes {}, A takes {}", time_of(static_cast<double>(e.b.end_ps)),
+                                time_of(static_cast<double>(e.a.end_ps)));
+  auto const text = caveat + comparison_text(e) + ": ";
+  if (e.below_resolution)
+    return text + fmt::format("the change is below the resolution of the explanation, {:.0f}% of the end",
+                              100 * analysis::kMatters);
+  return text + reasons_text(e);
 }
 
 }  // namespace farfault::cli

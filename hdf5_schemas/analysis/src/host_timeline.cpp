@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -150,6 +151,20 @@ void add_operations(ObjectId file, std::string const& table, char const* from, c
 }
 
 }  // namespace
+
+std::vector<std::size_t> kernels_of_rows(ObjectId file, std::string const& table, HostTimeline const& line,
+                                         std::uint64_t rows) {
+  std::map<std::string_view, std::size_t> known;
+  for (std::size_t i = 0; i < line.kernels.size(); ++i) known.try_emplace(line.kernels[i].name, i);
+  auto const further = known.find(kFurtherKernels);
+  std::vector<std::size_t> kernels;
+  for (auto const& name : joined_names(file, table, rows)) {
+    auto const found = known.find(name);
+    if (found == known.end() && further == known.end()) return {};
+    kernels.push_back(found == known.end() ? further->second : found->second);
+  }
+  return kernels;
+}
 
 std::vector<std::string> kernel_names(ObjectId file, std::uint64_t rows) {
   return joined_names(file, kKernelTable, rows);

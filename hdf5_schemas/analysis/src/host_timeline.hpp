@@ -54,6 +54,11 @@ struct HostTimeline {
 // stopped run.
 std::optional<HostTimeline> read_timeline(ObjectId file, std::uint64_t end, bool completed);
 
+// The kernels of the rows of another table with the columns that name a kernel: indices in line.kernels.
+// Empty if a row has an unknown kernel.
+std::vector<std::size_t> kernels_of_rows(ObjectId file, std::string const& table, HostTimeline const& line,
+                                         std::uint64_t rows);
+
 // By row of /tables/kernels.
 std::vector<std::string> kernel_names(ObjectId file, std::uint64_t rows);
 

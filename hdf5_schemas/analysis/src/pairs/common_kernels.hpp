@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: the kernels that both runs have, and the GPU whose figures represent a run.
+// Private: the kernels that both runs have, and the GPUs whose figures represent a run.
 #pragma once
 
 #include <string>
@@ -20,13 +20,23 @@ struct KernelPair {
 };
 std::vector<KernelPair> pair_kernels(RunFigures const& a, RunFigures const& b);  // by name
 
-// The GPU with the shortest idle time of SMs in the slower run: it determines when kernels end. Empty if the
-// results do not have figures of GPUs.
-std::string critical_gpu(RunFigures const& a, RunFigures const& b);
+// Figures of both runs that are modelled together.
+struct ModelledPair {
+  std::string gpu;  // whose figures they are; empty: of all GPUs
+  ModelledRun a, b;
+};
 
-// Figures of `gpu`, or of the run's own critical GPU if it does not have that one, or of all GPUs. Only
-// the common kernels: figures are reduced by the other kernels' share of the machine's total.
-ModelledRun modelled_run(RunFigures const& run, std::string const& gpu,
-                         std::vector<std::size_t> const& common);
+// The common kernels, one by one, each with the figures of the GPU on which it ends last in the run in which
+// it takes longer. If a run does not have the figures of each kernel on each GPU, or has incomplete kernels:
+// all of them together, with the figures of the GPU whose SMs are idle for the shortest time in the slower
+// run, reduced by the other kernels' share of the machine's total.
+std::vector<ModelledPair> modelled_pairs(RunFigures const& a, RunFigures const& b,
+                                         std::vector<KernelPair> const& kernels);
+
+// One kernel of both runs; without figures of each GPU, with the figures of all GPUs.
+ModelledPair modelled_kernel(RunFigures const& a, RunFigures const& b, KernelPair const& kernel);
+
+// The sums of the figures of all pairs.
+ModelledPair sum_of_pairs(std::vector<ModelledPair> const& pairs);
 
 }  // namespace farfault::analysis

@@ -91,7 +91,9 @@ void add_contributions(RunsCompared& c) {
     if (c.runs[run].equal) continue;
     auto other = figures_if_explained(c.runs[run].path);
     if (!other) continue;
-    auto const pair = model_pair(*reference, std::move(*other), limits_differ(settings_of_run(c, run)));
+    auto settings = settings_of_run(c, run);
+    mark_unreached(settings, *reference, *other);
+    auto const pair = model_pair(*reference, std::move(*other), settings);
     auto const contributions = end_contributions(pair);
     for (auto& f : c.figures) {
       auto const found = contributions.find(f.metric);

@@ -15,11 +15,11 @@ PairJson json_of(PairedRun const& r) {
 }
 
 PairJson json_of(PairSetting const& s) {
-  return {{"name", s.name}, {"a", s.a}, {"b", s.b}, {"follows", s.follows}};
+  return {{"name", s.name}, {"a", s.a}, {"b", s.b}, {"follows", s.follows}, {"unreached", s.unreached}};
 }
 
 PairJson json_of(StageChange const& s) {
-  return {{"name", s.name}, {"what", s.what}, {"a", s.per_access.a}, {"b", s.per_access.b}};
+  return {{"name", s.name}, {"what", s.what}, {"a", s.per_access.a}, {"b", s.per_access.b}, {"ps", s.ps}};
 }
 
 PairJson json_of(PartChange const& p) {
@@ -80,18 +80,13 @@ PairJson list_of(std::vector<Row> const& rows) {
 }  // namespace
 
 std::string to_json(PairExplanation const& e) {
-  auto stages = PairJson::array();
-  for (auto const& s : e.stages) {
-    auto json = json_of(s);
-    json["ps"] = s.ps;
-    stages.push_back(std::move(json));
-  }
   auto const* first = first_cause(e);
   PairJson const all{{"kind", "pair_explanation"},
                      {"a", json_of(e.a)},
                      {"b", json_of(e.b)},
                      {"change_ps", e.change_ps},
                      {"first_cause", first == nullptr ? PairJson() : PairJson(first->name)},
+                     {"below_resolution", e.below_resolution},
                      {"caveat", e.caveat},
                      {"gpu", e.gpu},
                      {"not_split", e.not_split},
@@ -101,7 +96,7 @@ std::string to_json(PairExplanation const& e) {
                      {"groups", list_of(e.groups)},
                      {"sms", list_of(e.sms)},
                      {"sms_rest_ps", e.sms_rest_ps},
-                     {"stages", std::move(stages)},
+                     {"stages", list_of(e.stages)},
                      {"stages_rest_ps", e.stages_rest_ps},
                      {"sources", list_of(e.sources)},
                      {"resources", list_of(e.resources)},

@@ -5,9 +5,12 @@
 // with thread blocks = executing + other states + M, M: stalled on accesses, N: accesses, s: time of an
 // access behind the load/store unit, P: outstanding accesses behind the load/store unit of a stalled SM:
 //   K = W * (T / W) / A;   M = N * s / P (Little's law)
-// The change of a product is the sum over its factors: change of the factor * mean of the others. A and P
-// follow from the other factors if no parameter acts on them: their change is then attributed to the other
-// causes (spread.hpp).
+// The change of a product is the sum over its factors: change of the factor * mean of the others.
+//
+// A and P follow from the other factors if no parameter acts on them: their change is then attributed to the
+// other causes (spread.hpp). Opposite changes of A and P are one effect: the same warps on fewer SMs.
+// - Another gpu.sms acts on A only as far as all SMs have thread blocks (part_of_sms()).
+// - Another clock acts on a stage in cycles at most by the ratio of the clocks.
 //
 // - Exact: the parts add up to the change of K. A factor without a figure in one run is not split.
 // - SMs at a barrier count as stalled on accesses: none of their warps can execute.
@@ -17,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "fixed_latencies.hpp"
 #include "run_figures.hpp"
 #include "spread.hpp"
 
@@ -26,6 +30,8 @@ namespace farfault::analysis {
 struct ModelledRun {
   Amount on_gpus;
   Amount instructions;  // of all GPUs
+  Amount sms;           // of the GPU; 0: unknown
+  FixedLatencies latencies;
   SmFigures gpu;
 
   Amount with_blocks() const;  // time of SMs
@@ -40,7 +46,15 @@ struct KernelModel {
   Amount work, occupancy;
 };
 
-// `limits_differ`: a parameter that limits outstanding accesses differs.
-KernelModel model_kernels(ModelledRun const& a, ModelledRun const& b, bool limits_differ);
+// The parameters that differ, and whose effect the figures do not show directly.
+struct DifferingKinds {
+  bool any = false;        // a choice differs
+  bool limits = false;     // of the outstanding accesses of an SM
+  bool execution = false;  // of the time of instructions
+  bool occupancy = false;  // of the SMs with thread blocks: not gpu.sms, or only gpu.sms differs
+  bool sms = false;        // gpu.sms
+};
+
+KernelModel model_kernels(ModelledRun const& a, ModelledRun const& b, DifferingKinds const& kinds);
 
 }  // namespace farfault::analysis

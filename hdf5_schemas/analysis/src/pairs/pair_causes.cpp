@@ -7,6 +7,7 @@
 
 #include "access_counts.hpp"
 #include "pair_parts.hpp"
+#include "stage_terms.hpp"
 
 namespace farfault::analysis {
 namespace {
@@ -94,6 +95,10 @@ bool describe_sms(PairModel const& pair, Cause& c) {
   if (auto const found = activities.find(c.name); found != activities.end()) {
     c.what = found->second.first;
     time(a.gpu.at(found->second.second), b.gpu.at(found->second.second));
+  } else if (c.name == "clock") {
+    c.what = "clock of the GPUs";
+    c.unit = "Hz";
+    c.figure = numbers(Amount::of(a.latencies.clock), Amount::of(b.latencies.clock));
   } else if (c.name == "memory_stall") {
     c.what = "stalls on accesses";
     time(a.stalled(), b.stalled());
@@ -119,20 +124,35 @@ bool describe_sms(PairModel const& pair, Cause& c) {
   return true;
 }
 
+// The busy time of a resource that bounds both runs.
+bool describe_saturated(PairModel const& pair, Cause& c) {
+  if (!pair.saturation) return false;
+  auto const& s = *pair.saturation;
+  bool const bytes = c.name == "link_bytes";
+  if (!bytes && c.name != s.kind->service) return false;
+  c.modelled = true;
+  c.what = std::string(bytes ? "bytes of the busiest link" : s.kind->resource) + " (" + s.name + ")";
+  c.per = bytes ? "" : s.kind->per;
+  c.unit = bytes ? "1" : "ps";
+  c.figure = bytes ? numbers(s.units_a, s.units_b) : ratios({s.busy_a, s.units_a}, {s.busy_b, s.units_b});
+  if (!bytes && (s.units_a.sign() == 0 || s.units_b.sign() == 0)) {
+    c.per = "";
+    c.figure = numbers(s.busy_a, s.busy_b);
+  }
+  return true;
+}
+
 // Shares of accesses, and times of stages.
 void describe_accesses(PairModel const& pair, Cause& c) {
   auto const &a = pair.sms_a.gpu, &b = pair.sms_b.gpu;
   c.modelled = true;
-  for (auto const& stage : stage_infos()) {
-    if (stage.cause() != c.name) continue;
-    auto const v_a = stage.visits(a), v_b = stage.visits(b);
-    bool const reached = v_a.sign() > 0 && v_b.sign() > 0;
-    auto const accesses = [](SmFigures const& of) { return count_in(of, AccessCount::accesses); };
-    c.what = stage.what;
-    c.per = reached ? stage.per : "per access";
+  if (auto const term = term_of(c.name, pair.sms_a, pair.sms_b); !term.cause.empty()) {
+    bool const reached = term.visits_a.sign() > 0 && term.visits_b.sign() > 0;
+    c.what = term.what;
+    c.per = reached ? term.per : "per access";
     c.unit = "ps";
-    c.figure = ratios({a.at(stage.figure()), reached ? v_a : accesses(a)},
-                      {b.at(stage.figure()), reached ? v_b : accesses(b)});
+    c.figure = ratios({term.time_a, reached ? term.visits_a : count_in(a, AccessCount::accesses)},
+                      {term.time_b, reached ? term.visits_b : count_in(b, AccessCount::accesses)});
     return;
   }
   for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(AccessCount::remote_accesses); ++i) {
@@ -188,7 +208,8 @@ std::vector<Cause> causes_of(PairModel const& pair) {
     auto& c = causes.emplace_back();
     c.name = name;
     c.ps = ps.value();
-    if (!describe_gap(pair, c) && !describe_total(pair, c) && !describe_sms(pair, c))
+    if (!describe_gap(pair, c) && !describe_total(pair, c) && !describe_sms(pair, c) &&
+        !describe_saturated(pair, c))
       describe_accesses(pair, c);
     if (c.modelled) add_resource(pair, stages[name], c);
   }

@@ -5,8 +5,9 @@
 #include <tuple>
 #include <utility>
 
-#include "farfault/analysis/explain_pair.hpp"
+#include "effects.hpp"
 #include "pair_parts.hpp"
+#include "pair_settings.hpp"
 
 namespace farfault::analysis {
 namespace {
@@ -31,6 +32,25 @@ std::string reason_not_to_split(RunFigures const& a, RunFigures const& b, Modell
   return {};
 }
 
+// The models of all pairs, added up.
+KernelModel model_pairs(std::vector<ModelledPair> const& pairs, DifferingKinds const& kinds) {
+  KernelModel sum;
+  for (auto const& pair : pairs) {
+    auto model = model_kernels(pair.a, pair.b, kinds);
+    sum.parts.insert(sum.parts.end(), model.parts.begin(), model.parts.end());
+    for (auto& [name, ps] : model.activities) {
+      auto const known = std::ranges::find(sum.activities, name, &std::pair<std::string, Amount>::first);
+      if (known == sum.activities.end())
+        sum.activities.emplace_back(name, ps);
+      else
+        known->second += ps;
+    }
+    sum.work += model.work;
+    sum.occupancy += model.occupancy;
+  }
+  return sum;
+}
+
 }  // namespace
 
 bool PairModel::matters(Amount ps) const {
@@ -38,26 +58,26 @@ bool PairModel::matters(Amount ps) const {
   return static_cast<double>(ps.size()) >= kMatters * end && ps.sign() != 0;
 }
 
-PairModel model_pair(RunFigures a, RunFigures b, bool limits_differ) {
+PairModel model_pair(RunFigures a, RunFigures b, std::vector<PairSetting> const& settings) {
   PairModel pair;
   pair.a = std::move(a);
   pair.b = std::move(b);
+  pair.kinds = differing_kinds(settings);
   pair.kernels = pair_kernels(pair.a, pair.b);
-  pair.gpu = critical_gpu(pair.a, pair.b);
-  std::vector<std::size_t> common_a, common_b;
-  for (auto const& k : pair.kernels) {
-    if (!k.common()) continue;
-    common_a.push_back(k.a);
-    common_b.push_back(k.b);
-  }
-  pair.sms_a = modelled_run(pair.a, pair.gpu, common_a);
-  pair.sms_b = modelled_run(pair.b, pair.gpu, common_b);
+  auto const pairs = modelled_pairs(pair.a, pair.b, pair.kernels);
+  auto sum = sum_of_pairs(pairs);
+  pair.gpu = std::move(sum.gpu);
+  pair.sms_a = std::move(sum.a);
+  pair.sms_b = std::move(sum.b);
   pair.not_split = reason_not_to_split(pair.a, pair.b, pair.sms_a, pair.sms_b);
   pair.parts = gap_causes(pair.a, pair.b);
   auto const missing = missing_kernel_causes(pair.a, pair.b, pair.kernels);
   pair.parts.insert(pair.parts.end(), missing.begin(), missing.end());
   if (pair.not_split.empty()) {
-    pair.model = model_kernels(pair.sms_a, pair.sms_b, limits_differ);
+    pair.model = model_pairs(pairs, pair.kinds);
+    pair.saturation = saturation_of(pair.a, pair.b);
+    if (pair.saturation) bound_by(*pair.saturation, pair.model.parts);
+    attribute_effects(pair.model.parts, settings);
     pair.parts.insert(pair.parts.end(), pair.model.parts.begin(), pair.model.parts.end());
   } else {
     pair.parts.push_back({"common_kernels", {}, pair.sms_b.on_gpus - pair.sms_a.on_gpus});

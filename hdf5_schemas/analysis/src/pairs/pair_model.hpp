@@ -7,17 +7,21 @@
 #include <vector>
 
 #include "common_kernels.hpp"
+#include "farfault/analysis/explain_pair.hpp"
 #include "kernel_model.hpp"
 #include "run_figures.hpp"
+#include "saturation.hpp"
 
 namespace farfault::analysis {
 
 struct PairModel {
   RunFigures a, b;
   std::vector<KernelPair> kernels;
-  std::string gpu;               // whose figures are used; empty: of all GPUs
-  ModelledRun sms_a, sms_b;      // of the common kernels
-  KernelModel model;             // empty if kernel time is not split
+  DifferingKinds kinds;
+  std::string gpu;           // whose figures are used; empty: of all GPUs
+  ModelledRun sms_a, sms_b;  // of the common kernels
+  KernelModel model;         // of all of them; empty if kernel time is not split
+  std::optional<Saturation> saturation;
   std::string not_split;         // the reason; empty: it is split
   std::vector<ModelPart> parts;  // of the change of the end, without zeros; they add up
 
@@ -26,6 +30,7 @@ struct PairModel {
   bool matters(Amount ps) const;
 };
 
-PairModel model_pair(RunFigures a, RunFigures b, bool limits_differ);
+// `settings`: that differ.
+PairModel model_pair(RunFigures a, RunFigures b, std::vector<PairSetting> const& settings);
 
 }  // namespace farfault::analysis

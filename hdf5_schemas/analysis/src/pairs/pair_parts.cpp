@@ -60,6 +60,16 @@ void add_details(RunFigures const& a, RunFigures const& b, KernelPair const& pai
   part.stages = stages_of(of_a, of_b);
 }
 
+// The contribution of each stage to the change of the end through this kernel.
+void add_effects(RunFigures const& a, RunFigures const& b, KernelPair const& kernel,
+                 DifferingKinds const& kinds, PartChange& part) {
+  auto const pair = modelled_kernel(a, b, kernel);
+  for (auto const& p : model_kernels(pair.a, pair.b, kinds).parts) {
+    auto const stage = std::ranges::find(part.stages, p.stage, &StageChange::name);
+    if (stage != part.stages.end()) stage->ps = (Amount(stage->ps) + p.ps).value();
+  }
+}
+
 // Replaces the kernels with the smallest changes by their sum.
 void sum_up_others(std::vector<PartChange>& parts) {
   std::size_t kernels = 0;
@@ -88,7 +98,7 @@ PartChange gap_part(std::string const& name, std::string const& what, std::uint6
 }  // namespace
 
 std::vector<PartChange> parts_of(RunFigures const& a, RunFigures const& b,
-                                 std::vector<KernelPair> const& kernels) {
+                                 std::vector<KernelPair> const& kernels, DifferingKinds const& kinds) {
   std::vector<PartChange> parts;
   for (auto const& pair : kernels) parts.push_back(kernel_part(a, b, pair));
   for (std::size_t place = 0; place < kGapPlaces.size(); ++place)
@@ -104,7 +114,9 @@ std::vector<PartChange> parts_of(RunFigures const& a, RunFigures const& b,
   std::size_t detailed = 0;
   for (auto& p : parts) {
     if (p.kind != "kernel" || ++detailed > kMaxKernels) continue;
-    add_details(a, b, *std::ranges::lower_bound(kernels, p.name, {}, &KernelPair::name), p);
+    auto const& kernel = *std::ranges::lower_bound(kernels, p.name, {}, &KernelPair::name);
+    add_details(a, b, kernel, p);
+    if (kernel.common()) add_effects(a, b, kernel, kinds, p);
   }
   sum_up_others(parts);
   return parts;

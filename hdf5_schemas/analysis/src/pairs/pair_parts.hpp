@@ -13,7 +13,7 @@ namespace farfault::analysis {
 
 // Kernels by name, and gaps by place and activity; the largest change first. They add up to the change.
 std::vector<PartChange> parts_of(RunFigures const& a, RunFigures const& b,
-                                 std::vector<KernelPair> const& kernels);
+                                 std::vector<KernelPair> const& kernels, DifferingKinds const& kinds);
 
 // The changes of all gaps, by number and by length of the operations.
 std::vector<ModelPart> gap_causes(RunFigures const& a, RunFigures const& b);

@@ -2,6 +2,7 @@
 #include "pair_settings.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "amount.hpp"
@@ -12,11 +13,26 @@ namespace {
 
 using Prefixes = std::vector<std::string_view>;
 
-// The parameters that act on a cause, by prefix: the first list with a differing parameter counts.
+// The parameters that act on a cause, by prefix: the first list with a differing parameter counts. A list has
+// the parameters whose effects the figures cannot tell apart. Queueing in front of a component belongs to the
+// components behind it, so these are first.
 struct Acting {
   std::string_view cause;
   std::vector<Prefixes> parameters;
 };
+
+Prefixes operator+(Prefixes one, Prefixes const& other) {
+  one.insert(one.end(), other.begin(), other.end());
+  return one;
+}
+
+// Parameters with an effect of known size, which is a cause of its own: they act only on causes that name
+// them in full.
+constexpr std::string_view kClock = "gpu.clock";
+bool has_known_size(std::string_view name) {
+  return name == kClock ||
+         std::ranges::find(kFixedLatencies, name, &FixedLatency::parameter) != kFixedLatencies.end();
+}
 
 // Placement, page sizes, and the order of blocks: which accesses are remote, and which GPU works when.
 Prefixes const kPlaces{"memory.placement",    "memory.recorded",
@@ -32,10 +48,22 @@ Prefixes const kPages{"memory.page_size",     "memory.large_page",       "memory
                       "memory.cac_bulk_copy", "memory.frame_allocation", "memory.fragmentation",
                       "memory.train"};
 Prefixes const kDram{"gpu.dram.", "gpu.memory_cache.", "gpu.memory_contents", "gpu.compressed"};
-Prefixes const kL2Time{"gpu.l2_cache.latency",   "gpu.l2_cache.mshrs",     "gpu.l2_cache.waiters",
-                       "gpu.l2_cache.ports",     "gpu.l2_cache.slices",    "gpu.l2_cache.interleave",
-                       "gpu.l2_cache.partition", "gpu.l2_cache.miss_path", "gpu.crossbar_latency"};
-Prefixes const kL1Tlb{"gpu.l1_tlb.", "gpu.scalar_cache."};
+Prefixes const kL2Time{"gpu.l2_cache.mshrs",     "gpu.l2_cache.waiters",    "gpu.l2_cache.ports",
+                       "gpu.l2_cache.slices",    "gpu.l2_cache.interleave", "gpu.l2_cache.partition",
+                       "gpu.l2_cache.miss_path", "gpu.crossbar_latency"};
+Prefixes const kL2Lines{"gpu.l2_cache.size",      "gpu.l2_cache.ways",        "gpu.l2_cache.replacement",
+                        "gpu.l2_cache.random",    "gpu.l2_cache.slices",      "gpu.l2_cache.interleave",
+                        "gpu.l2_cache.partition", "gpu.l2_cache.miss_path",   "gpu.l2_cache.walk_reads",
+                        "gpu.l2_cache.bypass",    "gpu.l2_cache.translation", "gpu.memory_cache."};
+Prefixes const kL1Lines{"gpu.l1_cache.size", "gpu.l1_cache.ways", "gpu.l1_cache.replacement",
+                        "gpu.l1_cache.random"};
+Prefixes const kL1Entries{"gpu.l1_tlb.entries",      "gpu.l1_tlb.ways",       "gpu.l1_tlb.organization",
+                          "gpu.l1_tlb.by_page_size", "gpu.l1_tlb.compressed", "gpu.l1_tlb.range",
+                          "gpu.l1_tlb.replacement",  "gpu.l1_tlb.random",     "gpu.scalar_cache."};
+Prefixes const kL2Entries{"gpu.l2_tlb.entries",      "gpu.l2_tlb.ways",       "gpu.l2_tlb.organization",
+                          "gpu.l2_tlb.by_page_size", "gpu.l2_tlb.compressed", "gpu.l2_tlb.range",
+                          "gpu.l2_tlb.replacement",  "gpu.l2_tlb.random",     "gpu.l2_tlb.tokens"};
+Prefixes const kWalks{"gpu.gmmu.", "gpu.page_walk_cache."};
 Prefixes const kLinks{"links.", "fabric.", "routing.", "nic.", "machine.", "the file of machine."};
 Prefixes const kDriver{"driver.", "memory."};
 Prefixes const kLimits{"gpu.l1_tlb.mshrs",
@@ -50,6 +78,24 @@ Prefixes const kLimits{"gpu.l1_tlb.mshrs",
                        "application.",
                        "the file of workload."};
 
+// A limit, and the resource that is full when it is reached.
+struct Limit {
+  std::string_view parameter;
+  std::string_view resource;
+};
+constexpr std::array<Limit, 11> kResourceOfLimit{
+    {{"gpu.l1_tlb.mshrs", "L1 TLB MSHRs"},
+     {"gpu.l1_cache.mshrs", "L1 cache MSHRs"},
+     {"gpu.l1_cache.slice_credits", "SM credits for the L2 cache"},
+     {"gpu.l1_cache.remote_credits", "SM credits for remote accesses"},
+     {"gpu.l1_tlb.faulted_pages", "SM entries for faulted accesses"},
+     {"gpu.l1_tlb.faulted_accesses", "SM entries for faulted accesses"},
+     {"gpu.l2_tlb.mshrs", "L2 TLB MSHRs"},
+     {"gpu.l2_cache.mshrs", "L2 cache MSHRs"},
+     {"cpu.llc.mshrs", "CPU cache MSHRs"},
+     {"gpu.gmmu.fault_buffer", "GPU fault buffers"},
+     {"iommu.fault_buffer", "IOMMU fault buffers"}}};
+
 std::vector<Acting> const& acting() {
   static std::vector<Acting> const all{
       {"launches", {kWorkload}},
@@ -63,52 +109,98 @@ std::vector<Acting> const& acting() {
       {"only_in_b", {kWorkload}},
       {"common_kernels", {kWorkload}},
       {"work", {kWorkload}},
-      {"execution", {{"gpu.sm."}, {"gpu.clock", "gpu.sms"}, kWorkload}},
+      {"clock", {{kClock}}},
+      {"execution", {{"gpu.sm."}, {"gpu.sms"}, kWorkload}},
       {"scalar_stall", {{"gpu.scalar_cache."}, kWorkload}},
       {"stopped", {{"driver.", "gpu.sm.", "memory."}}},
       {"occupancy", {{"gpu.sms", "gpu.sm.", "application."}, kPlaces, kWorkload}},
       {"accesses", {{"gpu.line_bytes", "gpu.warp_width"}, kPlaces, kWorkload}},
       {"in_flight", {kLimits}},
       {"memory_stall", {kWorkload, {"gpu.", "memory."}}},
-      {"l1_tlb_misses", {kL1Tlb, kPages, kWorkload}},
-      {"l2_tlb_misses", {{"gpu.l2_tlb."}, kPages, kL1Tlb, kWorkload}},
+      {"l1_tlb_misses", {kL1Entries + kPages, kWorkload}},
+      {"l2_tlb_misses", {kL2Entries + kPages, kL1Entries, {"gpu.l2_tlb."}, kWorkload}},
       {"iommu_translations", {{"gpu.router.", "gpu.gmmu."}, kPlaces, {"memory."}, {"iommu."}}},
       {"fault_translations", {{"memory."}, kDriver, {"workload.", "gpu.dram.capacity"}}},
-      {"l2_requests",
-       {{"gpu.l1_cache.size", "gpu.l1_cache.ways", "gpu.l1_cache.replacement", "gpu.l1_cache.random"},
-        kPlaces,
-        kWorkload}},
-      {"l2_misses", {{"gpu.l2_cache.", "gpu.memory_cache."}, kPlaces, kWorkload}},
+      {"l2_requests", {kL1Lines, kPlaces, kWorkload}},
+      {"l2_misses", {kL2Lines, kPlaces, kL1Lines, kWorkload}},
       {"remote_accesses", {kPlaces, kDriver, kWorkload}},
-      {"l1_tlb_time", {kL1Tlb, {"gpu.clock"}}},
-      {"l2_tlb_time", {{"gpu.l2_tlb.", "gpu.translation_latency"}, {"gpu.clock"}, {"gpu.gmmu."}}},
-      {"walk_queue_time",
-       {{"gpu.gmmu."}, {"gpu.page_walk_cache."}, kL2Time, kDram, {"gpu.l2_tlb."}, {"gpu.clock"}}},
-      {"walk_time", {{"gpu.gmmu.", "gpu.page_walk_cache."}, {"gpu.l2_cache."}, kDram, {"gpu.clock"}}},
+      {"l1_tlb_latency", {{"gpu.l1_tlb.latency"}}},
+      {"l1_tlb_time", {{"gpu.l1_tlb."}}},
+      {"l2_tlb_latency", {{"gpu.l2_tlb.latency"}}},
+      {"l2_tlb_time",
+       {Prefixes{"gpu.l2_tlb.mshrs", "gpu.l2_tlb.ports"} + kWalks,
+        kL2Time + kDram,
+        kPages,
+        {"gpu.l2_tlb."},
+        {"gpu.translation_latency"},
+        {"iommu.", "gpu.router."}}},
+      {"walk_queue_time", {kWalks, kL2Time + kDram, kPages, {"gpu.l2_tlb."}, {"gpu.l2_cache.latency"}}},
+      {"walk_latency", {{"gpu.gmmu.latency"}}},
+      {"walk_time",
+       {kWalks, Prefixes{"gpu.l2_cache.", "gpu.l2_cache.latency", "gpu.crossbar_latency"} + kDram, kPages}},
       {"iommu_time", {{"iommu."}, {"cpu."}, {"gpu.l2_tlb.", "gpu.router."}}},
       {"fault_time", {kDriver, kLinks, {"gpu.gmmu.fault", "iommu.fault", "gpu.dram.capacity"}}},
-      {"l1_cache_time", {{"gpu.l1_cache.latency"}, {"gpu.clock"}}},
-      {"l2_cache_time", {kL2Time, kDram, {"gpu.l2_cache."}, {"gpu.clock"}}},
+      {"l1_cache_latency", {{"gpu.l1_cache.latency"}}},
+      {"l1_cache_time", {{"gpu.l1_cache."}}},
+      {"l2_cache_latency", {{"gpu.l2_cache.latency"}}},
+      {"l2_cache_time", {kL2Time + kDram, {"gpu.l2_cache."}}},
       {"dram_queue_time", {kDram, {"gpu.l2_cache."}, {"gpu.l2_tlb.", "gpu.gmmu."}}},
       {"dram_time", {kDram, {"gpu.l2_cache."}}},
       {"links_time", {kLinks, kPlaces, {"gpu.l2_tlb.", "gpu.router."}}},
       {"remote_memory_time", {kDram, kL2Time, {"cpu.", "gpu.l2_cache."}, kPlaces}},
+      // Of a saturated resource:
+      {"link_bytes", {kPlaces + kPages, kL1Lines, kWorkload, {"gpu.sms", "gpu.sm."}, {"gpu.", "memory."}}},
+      {"link_service", {kLinks}},
+      {"dram_service", {kDram}},
+      {"l2_service", {kL2Time + kDram}},
+      {"l2_tlb_service", {{"gpu.l2_tlb."}}},
+      {"walk_service", {kWalks, kL2Time + kDram, kPages, {"gpu.l2_cache.latency"}}},
+      {"iommu_service", {{"iommu."}, {"cpu."}}},
+      {"cpu_dram_service", {{"cpu."}}},
+      {"cpu_cache_service", {{"cpu."}}},
+      {"driver_service", {kDriver, kLinks}},
   };
   return all;
 }
 
 bool begins_with_any(std::string_view name, std::span<std::string_view const> prefixes) {
-  return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
+  bool const in_full = has_known_size(name);
+  return std::ranges::any_of(
+      prefixes, [&](std::string_view prefix) { return in_full ? name == prefix : name.starts_with(prefix); });
 }
 
-// The choices, or all settings if no choice differs.
+// The choices that are not unreached limits; if there are none: the choices, or all settings.
 std::vector<std::size_t> candidates(std::vector<PairSetting> const& settings) {
-  std::vector<std::size_t> choices, all;
+  std::vector<std::size_t> reached, choices, all;
   for (std::size_t i = 0; i < settings.size(); ++i) {
     all.push_back(i);
-    if (!settings[i].follows) choices.push_back(i);
+    if (settings[i].follows) continue;
+    choices.push_back(i);
+    if (!settings[i].unreached) reached.push_back(i);
   }
-  return choices.empty() ? all : choices;
+  return !reached.empty() ? reached : !choices.empty() ? choices : all;
+}
+
+// True if both runs record the resource, and it is never full.
+bool never_full(std::string_view what, RunFigures const& a, RunFigures const& b) {
+  return std::ranges::all_of(std::array{&a, &b}, [&](RunFigures const* run) {
+    auto const resource = std::ranges::find(run->resources, what, &Resource::what);
+    return resource != run->resources.end() && resource->busy == 0;
+  });
+}
+
+// The first list of the cause with some of the settings `differing`.
+std::vector<std::size_t> acting_on(std::string_view cause, std::vector<PairSetting> const& settings,
+                                   std::vector<std::size_t> const& differing) {
+  auto const found = std::ranges::find(acting(), cause, &Acting::cause);
+  if (found == acting().end()) return {};
+  for (auto const& prefixes : found->parameters) {
+    std::vector<std::size_t> act;
+    for (auto const i : differing)
+      if (begins_with_any(settings[i].name, prefixes)) act.push_back(i);
+    if (!act.empty()) return act;
+  }
+  return {};
 }
 
 }  // namespace
@@ -123,21 +215,29 @@ std::vector<PairSetting> pair_settings(std::string const& a, std::string const& 
 
 std::vector<std::size_t> settings_of_cause(std::string_view cause, std::vector<PairSetting> const& settings) {
   auto const differing = candidates(settings);
-  if (differing.size() < 2) return differing;
-  auto const found = std::ranges::find(acting(), cause, &Acting::cause);
-  if (found == acting().end()) return {};
-  for (auto const& prefixes : found->parameters) {
-    std::vector<std::size_t> act;
-    for (auto const i : differing)
-      if (begins_with_any(settings[i].name, prefixes)) act.push_back(i);
-    if (!act.empty()) return act;
-  }
-  return {};
+  return differing.size() < 2 ? differing : acting_on(cause, settings, differing);
 }
 
-bool limits_differ(std::vector<PairSetting> const& settings) {
-  return std::ranges::any_of(
-      settings, [](PairSetting const& s) { return !s.follows && begins_with_any(s.name, kLimits); });
+void mark_unreached(std::vector<PairSetting>& settings, RunFigures const& a, RunFigures const& b) {
+  for (auto& s : settings) {
+    auto const limit = std::ranges::find(kResourceOfLimit, std::string_view(s.name), &Limit::parameter);
+    if (limit != kResourceOfLimit.end()) s.unreached = never_full(limit->resource, a, b);
+  }
+}
+
+DifferingKinds differing_kinds(std::vector<PairSetting> const& settings) {
+  DifferingKinds kinds;
+  auto const differing = candidates(settings);
+  kinds.any = !differing.empty();
+  for (auto const i : differing) {
+    auto const& s = settings[i];
+    kinds.sms = kinds.sms || s.name == "gpu.sms";
+    kinds.limits = kinds.limits || (!s.follows && begins_with_any(s.name, kLimits));
+  }
+  kinds.execution = !acting_on("execution", settings, differing).empty();
+  for (auto const i : settings_of_cause("occupancy", settings))
+    kinds.occupancy = kinds.occupancy || differing.size() == 1 || settings[i].name != "gpu.sms";
+  return kinds;
 }
 
 std::vector<CauseGroup> group_causes(std::vector<Cause>& causes, std::vector<PairSetting> const& settings) {

@@ -7,18 +7,23 @@
 #include <vector>
 
 #include "farfault/analysis/explain_pair.hpp"
+#include "kernel_model.hpp"
+#include "run_figures.hpp"
 
 namespace farfault::analysis {
 
 // First the settings that both results have; each part by name.
 std::vector<PairSetting> pair_settings(std::string const& a, std::string const& b);
 
+// Sets PairSetting::unreached: limits that no access reached in either run. They have no effect.
+void mark_unreached(std::vector<PairSetting>& settings, RunFigures const& a, RunFigures const& b);
+
 // Indices of the differing settings that act on the cause; all of them if only one choice differs. A setting
-// that follows from another one acts only if no choice does.
+// that follows from another one acts only if no choice does, and an unreached limit only if nothing else
+// differs.
 std::vector<std::size_t> settings_of_cause(std::string_view cause, std::vector<PairSetting> const& settings);
 
-// True if a setting differs that limits the outstanding accesses of an SM.
-bool limits_differ(std::vector<PairSetting> const& settings);
+DifferingKinds differing_kinds(std::vector<PairSetting> const& settings);
 
 // Sets Cause::settings, and groups the causes by them.
 std::vector<CauseGroup> group_causes(std::vector<Cause>& causes, std::vector<PairSetting> const& settings);

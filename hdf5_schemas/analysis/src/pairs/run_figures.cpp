@@ -8,31 +8,17 @@
 #include "explain/explain_resources.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/results/reading/guard.hpp"
+#include "farfault/results/reading/settings.hpp"
+#include "kernels_on_gpus.hpp"
 #include "resource_pack.hpp"
 
 namespace farfault::analysis {
 namespace {
 
-constexpr auto kFirstOfSms = SmFigures::place_of("active_time");
-constexpr auto kFirstOfSummary = SmFigures::place_of("idle_time");
 constexpr auto kMissing = ~std::uint64_t{0};  // in the summary
-
-// Reads the columns of `folder` that exist, and calls use(place, values) for each.
-template <class NameOf, class Use>
-void for_columns(ObjectId file, std::string const& folder, std::size_t places, std::uint64_t rows,
-                 NameOf name_of, Use use) {
-  for (std::size_t place = 0; place < places; ++place) {
-    auto const path = folder + "/" + name_of(place);
-    if (has(file, path)) use(place, words(file, path, rows));
-  }
-}
 
 std::string summary_name(std::size_t place) {
   return "sm_" + std::string(kSmFigures[place]);
-}
-
-std::string column_name(std::size_t place) {
-  return (place >= kFirstOfSms ? "resident_" : "") + std::string(kSmFigures[place]);
 }
 
 void put_timeline(Pack& pack, HostTimeline const& line) {
@@ -76,7 +62,7 @@ std::vector<SmFigures> take_sm_figures(Pack& pack) {
 
 std::vector<SmFigures> kernels_of(ObjectId file, HostTimeline const& line) {
   std::vector<SmFigures> kernels(line.kernels.size());
-  for_columns(file, "tables/kernels", kFirstOfSummary, line.kernel_of_row.size(), column_name,
+  for_columns(file, "tables/kernels", kOfKernels, line.kernel_of_row.size(), column_of_kernels,
               [&](std::size_t place, std::vector<std::uint64_t> const& values) {
                 for (std::size_t row = 0; row < values.size(); ++row)
                   kernels[line.kernel_of_row[row]][place] += values[row];
@@ -84,7 +70,30 @@ std::vector<SmFigures> kernels_of(ObjectId file, HostTimeline const& line) {
   return kernels;
 }
 
-void put_gpus(Pack& pack, ObjectId file) {
+// Bytes of the direction of a link with the largest busy time, as in read_resources().
+std::uint64_t bytes_of_busiest_link(ObjectId file) {
+  std::string const table = "tables/links/";
+  if (!has(file, table + "busy_time") || !has(file, table + "bytes")) return 0;
+  auto const rows = shape_of_dataset(open_dataset(file, table + "busy_time")).rows();
+  auto const busy = words(file, table + "busy_time", rows), bytes = words(file, table + "bytes", rows);
+  if (rows == 0) return 0;
+  return bytes[static_cast<std::size_t>(std::ranges::max_element(busy) - busy.begin())];
+}
+
+void put_latencies(Pack& pack, FixedLatencies const& fixed) {
+  pack.put(fixed.clock);
+  for (auto const n : fixed.cycles) pack.put(n);
+}
+
+FixedLatencies take_latencies(Pack& pack) {
+  FixedLatencies fixed;
+  fixed.clock = pack.number();
+  for (auto& n : fixed.cycles) n = pack.number();
+  return fixed;
+}
+
+// Returns the names of the GPUs.
+std::vector<std::string> put_gpus(Pack& pack, ObjectId file) {
   bool const recorded = has(file, "summary/gpu/name") && has(file, "summary/gpu/sm_time");
   auto const names = recorded ? texts(file, "summary/gpu/name") : std::vector<std::string>();
   std::vector<SmFigures> gpus(names.size());
@@ -97,6 +106,7 @@ void put_gpus(Pack& pack, ObjectId file) {
   pack.put(names.size());
   for (auto const& name : names) pack.put(name);
   put_sm_figures(pack, gpus);
+  return names;
 }
 
 std::string figures_in(ObjectId file) {
@@ -125,7 +135,10 @@ std::string figures_in(ObjectId file) {
   SmFigures machine;
   for (std::size_t place = 0; place < kSmFigures.size(); ++place) machine[place] = of(summary_name(place));
   put_sm_figures(pack, {machine});
-  put_gpus(pack, file);
+  auto const gpus = put_gpus(pack, file);
+  put_kernels_on_gpus(pack, read_kernels_on_gpus(file, *line, gpus));
+  pack.put(bytes_of_busiest_link(file));
+  put_latencies(pack, fixed_latencies(settings_of(file)));
   for (auto const& r : read_resources(file, figures)) put_resource(pack, r);
   pack.put(std::uint64_t{0});
   return pack.take();
@@ -159,6 +172,9 @@ RunFigures read_figures(std::string const& path) {
   run.machine = take_sm_figures(pack).at(0);
   for (auto n = pack.number(); n != 0; --n) run.gpu_names.push_back(pack.text());
   run.gpus = take_sm_figures(pack);
+  run.kernels_on_gpus = take_kernels_on_gpus(pack);
+  run.link_bytes = pack.number();
+  run.latencies = take_latencies(pack);
   while (pack.number() != 0) run.resources.push_back(take_resource(pack));
   return run;
 }

@@ -10,6 +10,7 @@
 
 #include "amount.hpp"
 #include "farfault/analysis/explain.hpp"
+#include "fixed_latencies.hpp"
 #include "host_timeline.hpp"
 
 namespace farfault::analysis {
@@ -76,6 +77,14 @@ class SmFigures {
   std::array<std::uint64_t, kSmFigures.size()> values_{};
 };
 
+// The completed launches of a kernel on one GPU.
+struct KernelOnGpu {
+  SmFigures figures;
+  std::uint64_t left = 0;  // ps; completion times of its last thread blocks there, summed over launches
+};
+inline constexpr std::uint64_t kMaxKernelsOnGpus =
+    200'000;  // rows of the table; of a longer one, none is read
+
 struct RunFigures {
   std::string path;
   std::string end_reason;
@@ -86,8 +95,11 @@ struct RunFigures {
   std::vector<SmFigures> kernels;  // by kernel of the timeline: its completed launches
   SmFigures machine;
   std::vector<std::string> gpu_names;
-  std::vector<SmFigures> gpus;  // empty: not recorded
+  std::vector<SmFigures> gpus;                            // empty: not recorded
+  std::vector<std::vector<KernelOnGpu>> kernels_on_gpus;  // by kernel and GPU; empty: not recorded
   std::vector<Resource> resources;
+  std::uint64_t link_bytes = 0;  // of the busiest direction of a link
+  FixedLatencies latencies;
 
   Amount on_gpus() const;  // time with a kernel on a GPU
 };

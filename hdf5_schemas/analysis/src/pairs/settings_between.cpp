@@ -6,8 +6,21 @@
 #include "farfault/results/reading/settings.hpp"
 #include "farfault/results/reading/walk.hpp"
 #include "result_file.hpp"
+#include "topology_difference.hpp"
 
 namespace farfault::analysis {
+namespace {
+
+constexpr std::string_view kMachineFile = "the file of machine.";
+
+// Of a machine file, the changed link instead of the hash of the file.
+SettingDifference with_links(SettingDifference s, ObjectId a, ObjectId b) {
+  if (!s.name.starts_with(kMachineFile)) return s;
+  if (auto const link = topology_difference(a, b)) s = {s.name + ", " + link->name, link->a, link->b};
+  return s;
+}
+
+}  // namespace
 
 std::vector<SettingDifference> settings_between(std::string const& a, std::string const& b) {
   Pack pack(read_guarded(
@@ -18,8 +31,9 @@ std::vector<SettingDifference> settings_between(std::string const& a, std::strin
         check_is_result(file_b);
         Pack answer;
         for (auto const& s : setting_differences(file_a, file_b)) {
+          auto const shown = with_links(s, file_a, file_b);
           answer.put(1);
-          for (auto const* field : {&s.name, &s.a, &s.b}) answer.put(one_line(*field));
+          for (auto const* field : {&shown.name, &shown.a, &shown.b}) answer.put(one_line(*field));
         }
         answer.put(std::uint64_t{0});
         return answer.take();

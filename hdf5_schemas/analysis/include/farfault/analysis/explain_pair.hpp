@@ -33,8 +33,9 @@ struct PairedRun {
 // A parameter, or the content of an input file, that differs.
 struct PairSetting {
   std::string name;
-  std::string a, b;      // "none": missing
-  bool follows = false;  // only one run has it, so it follows from another setting
+  std::string a, b;        // "none": missing
+  bool follows = false;    // only one run has it, so it follows from another setting
+  bool unreached = false;  // a limit that no access reached in either run
 };
 
 // A figure of both runs.
@@ -48,7 +49,7 @@ struct StageChange {
   std::string name;       // "sm_time_in_links"
   std::string what;       // "interconnect links"
   PairFigure per_access;  // ps
-  std::int64_t ps = 0;    // of the change of the end; only in PairExplanation::stages
+  std::int64_t ps = 0;    // of the change of the end; of a kernel: by a model of this kernel alone
 };
 
 // The kernels of one name, or the gaps of one place and activity.
@@ -124,7 +125,9 @@ struct IdleChange {
 
 struct PairExplanation {
   PairedRun a, b;
-  std::int64_t change_ps = 0;         // of the end
+  std::int64_t change_ps = 0;  // of the end
+  // The change is modelled, and smaller than kMatters of the end: shares of it mean nothing.
+  bool below_resolution = false;
   std::string caveat;                 // a reason why the ends do not compare equal work; empty: none
   std::string gpu;                    // the modelled GPU; empty: kernel time is not split
   std::string not_split;              // the reason why kernel time is not split; empty: it is

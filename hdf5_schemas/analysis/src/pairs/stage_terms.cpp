@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stage_terms.hpp"
+
+#include <algorithm>
+
+namespace farfault::analysis {
+namespace {
+
+StageTerm term_with(StageInfo const& stage, ModelledRun const& a, ModelledRun const& b) {
+  return {stage.cause(),       std::string(stage.what),  stage.per,
+          stage.counts,        a.gpu.at(stage.figure()), b.gpu.at(stage.figure()),
+          stage.visits(a.gpu), stage.visits(b.gpu)};
+}
+
+std::string latency_cause(StageInfo const& stage) {
+  auto name = stage.cause();
+  name.resize(name.size() - std::string_view("time").size());
+  return name + "latency";
+}
+
+}  // namespace
+
+std::vector<StageTerm> terms_of(StageInfo const& stage, ModelledRun const& a, ModelledRun const& b) {
+  auto rest = term_with(stage, a, b);
+  auto const fixed = [&](ModelledRun const& run, Amount time) {
+    return std::min(time, run.latencies.time_of(stage.name, stage.visits(run.gpu)));
+  };
+  auto const fixed_a = fixed(a, rest.time_a), fixed_b = fixed(b, rest.time_b);
+  if (fixed_a.sign() <= 0 || fixed_b.sign() <= 0) return {rest};
+  auto look_up = rest;
+  look_up.cause = latency_cause(stage);
+  look_up.what += " latency";
+  look_up.time_a = fixed_a;
+  look_up.time_b = fixed_b;
+  rest.time_a -= fixed_a;
+  rest.time_b -= fixed_b;
+  if (stage.name == "sm_time_in_l2_tlb") {
+    rest.what = "L2 TLB, stalled behind page walks";
+    rest.per = "per L2 TLB miss";
+    rest.counts = {AccessCount::l2_tlb_misses};
+    rest.visits_a = count_in(a.gpu, AccessCount::l2_tlb_misses);
+    rest.visits_b = count_in(b.gpu, AccessCount::l2_tlb_misses);
+  }
+  return {look_up, rest};
+}
+
+StageTerm term_of(std::string_view cause, ModelledRun const& a, ModelledRun const& b) {
+  for (auto const& stage : stage_infos())
+    for (auto& term : terms_of(stage, a, b))
+      if (term.cause == cause) return term;
+  return {};
+}
+
+}  // namespace farfault::analysis
