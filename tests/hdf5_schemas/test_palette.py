@@ -75,11 +75,11 @@ def names_and_keys_are_unique(_):
 def colours_differ_with_red_green_colour_blindness(_):
     stages = [palette.COLOURS[key] for key in (*palette.STAGES, *palette.OUTSTANDING)]
     activities = [palette.COLOURS[key] for key in (*palette.ACTIVITIES, *palette.SWAPPED_OUT)]
-    for colours in (stages, activities, palette.LINES):
+    for colours, least, of_neighbours in ((stages, 12, 20), (activities, 12, 20), (palette.LINES, 15, 15)):
         for matrix in (DEUTERANOPIA, numpy.eye(3)):
             apart = distances(colours, matrix)
-            assert apart[~numpy.eye(len(colours), dtype=bool)].min() > 12, (colours, apart.round())
-            assert numpy.diagonal(apart, 1).min() > 20, "neighbours of a stack"
+            assert apart[~numpy.eye(len(colours), dtype=bool)].min() > least, (colours, apart.round())
+            assert numpy.diagonal(apart, 1).min() > of_neighbours, "neighbours of a stack"
     confused = distances(("#d62728", "#2ca02c"), DEUTERANOPIA)[0, 1]
     assert confused < 0.35 * distances(("#d62728", "#2ca02c"), numpy.eye(3))[0, 1], "the simulation merges red and green"
 

@@ -20,7 +20,7 @@ from .palette import COLOURS, LINES
 WIDTHS = {"ieee": (3.5, 7.16), "acm": (3.336, 7.005)}
 # Patterns of areas, dashes and markers of lines, which remain different in black and white. Parts with one pattern differ in
 # lightness.
-HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "||||", "++++", "oo", "..", "//", "\\\\")
+HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "||||", "++++", "oo", "..")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (3, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 PATTERNS = {"load_store": "", "l1_tlb": "////", "l2_tlb": "....", "walk_queue": "\\\\\\\\", "walk": "xxxx", "iommu": "", "fault": "||||",

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "pair_model.hpp"
+#include "pairs/pair_model.hpp"
 
 namespace farfault::analysis {
 

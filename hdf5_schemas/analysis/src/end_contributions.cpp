@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "pair_parts.hpp"
+#include "pairs/pair_parts.hpp"
 
 namespace farfault::analysis {
 namespace {

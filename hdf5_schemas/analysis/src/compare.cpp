@@ -14,9 +14,9 @@
 #include "farfault/engine/error.hpp"
 #include "farfault/results/reader.hpp"
 #include "farfault/results/reading/guard.hpp"
-#include "pair_settings.hpp"
+#include "pairs/pair_settings.hpp"
+#include "pairs/settings_between.hpp"
 #include "result_file.hpp"
-#include "settings_between.hpp"
 
 namespace farfault::analysis {
 namespace {
