@@ -59,5 +59,5 @@ function bandHooks(bands) {
 function bandsText(run) {
   if (!bandsOf(run).length) return "";
   const { rows, shown } = run.kernels || { rows: 0, shown: 0 };
-  return " Bands: kernels from launch to end" + (shown < rows ? `, the longest ${shown} of ${rows}.` : ".");
+  return "Bands: kernels from launch to end" + (shown < rows ? `, the longest ${shown} of ${rows}.` : ".");
 }

@@ -36,14 +36,14 @@ function chartAxes(window_, quantity, units) {
   const common = { grid: lines, ticks: lines, stroke: () => ink.text, font: "11px sans-serif", labelFont: "11px sans-serif", labelSize: 18 };
   return [
     { ...common, size: 28, label: () => timeTitle(window_.shown[1]), values: (u, marks) => format.marks(marks, window_.shown[1], "ps") },
-    { ...common, size: (u, marks) => 14 + 6.4 * Math.max(...(marks || ["0"]).map((mark) => mark.length)), label: (u) => format.axisTitle(quantity, u.scales.y.max, units), values: (u, marks) => format.marks(marks, u.scales.y.max, units) },
+    { ...common, size: (u, marks) => 18 + 6.6 * Math.max(...(marks || ["0"]).map((mark) => mark.length)), label: (u) => format.axisTitle(quantity, u.scales.y.max, units), values: (u, marks) => format.marks(marks, u.scales.y.max, units) },
   ];
 }
 
 // On paper, two charts are next to each other, unless they have a row of their own.
 const paperWidth = 690;
 const isOnPaper = () => document.documentElement.classList.contains("printing");
-const widthOf = (holder, otherwise) => (isOnPaper() ? (holder.closest(".charts:not(.one)") ? paperWidth / 2 - 10 : paperWidth) : holder.clientWidth || otherwise);
+const widthOf = (holder, otherwise) => (isOnPaper() ? (holder.closest(".charts:not(.one)") ? paperWidth / 2 - 22 : paperWidth) : holder.clientWidth || otherwise);
 
 // Draws `data` (uPlot format: times, then values of each series) and follows the window.
 function drawChart(place, window_, { title, quantity, units, data, series, run, height, range, id }) {

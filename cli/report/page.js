@@ -22,7 +22,7 @@ function drawStacksOf(place, run, window_) {
   const holder = make("div", { class: "slot" }), other = make("div", { class: "slot" });
   charts.append(holder, other);
   const shares = make("input", { type: "checkbox", class: "shares" });
-  place.append(make("p", { class: "hint" }, "Drag in a chart to zoom all charts; double-click for the whole run." + bandsText(run)),
+  place.append(make("p", { class: "hint" }, make("span", { class: "control" }, "Drag in a chart to zoom all charts; double-click for the whole run. "), bandsText(run)),
     make("label", { class: "control" }, shares, " as shares of the outstanding accesses"), charts);
   const draw = () => {
     emptied(holder);

@@ -200,8 +200,8 @@ PairedSection pair_section(PairedPage const& pair) {
     auto const a = analysis::explain(pair.a_path), b = analysis::explain(pair.b_path);
     auto const stages = paired_stages(a, b), sms = paired_sms(a, b);
     return {"<div class=\"live\" data-draw=\"pair\"></div>\n" +
-                parts_pair_table("access time by stage, per access", stages) +
-                parts_pair_table("SM activity, time per SM", sms) + kernels_pair_table(a, b) +
+                parts_pair_table("access time by stage, mean per access", stages) +
+                parts_pair_table("SM activity, mean time per SM", sms) + kernels_pair_table(a, b) +
                 links_pair_table(pair.a, pair.b),
             {{"stages", drawn_parts(stages)}, {"sms", drawn_parts(sms)}}};
   } catch (UserError const& why) {
