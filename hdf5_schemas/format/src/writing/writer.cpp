@@ -177,15 +177,16 @@ std::string ResultWriter::finish(std::string const& end_reason, bool whole) {
   std::string digest;
   w.attempt([&] {
     w.flush(true);
+    KnownHashes hashes;
+    for (auto const& group : w.series) group.add_hashes(hashes);
+    // HDF5 before 1.10.9 and 1.12.2 applies no filter when it reads the only chunk of a dataset, written by
+    // H5Dwrite_chunk, until the dataset has been closed (HDFGroup/hdf5, pull request 1261).
+    w.series.clear();
+    w.tables.clear();
     {
       auto const root = open_group(w.hdf5, "/");
       set_attribute(root, "end_reason", end_reason);
       check(H5Fflush(w.hdf5, H5F_SCOPE_LOCAL), "HDF5 cannot flush it");
-      KnownHashes hashes;
-      for (auto const& group : w.series) group.add_hashes(hashes);
-      // HDF5 1.10 reads the only chunk of a dataset that is still open without its filters.
-      w.series.clear();
-      w.tables.clear();
       digest = digest_of(w.hdf5, hashes);
       set_attribute(root, "result_digest", digest);
     }
