@@ -28,7 +28,7 @@ class TimeWindow {
 const rowValues = (row) => row.values.map((v) => (v === null ? null : v * row.scale));
 const timeTitle = (most) => format.axisTitle("simulated time", most, "ps");
 
-// What an axis of these units shows, for its title.
+// The quantity of an axis with these units, for its title.
 const quantityOf = (units) => ({ share: "share", "byte/s": "data rate", "/s": "rate", accesses: "outstanding accesses", "on average": "mean number", ps: "time" })[units] || "value";
 
 function chartAxes(window_, quantity, units) {

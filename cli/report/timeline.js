@@ -143,7 +143,7 @@ function kernelRows(kernels) {
     if (c.longest_stage && c.longest_stage[i]) line += `; largest access stage: ${c.longest_stage[i]} (${format.amount(c.longest_stage_share[i], "share")})`;
     return line;
   };
-  const label = (i) => [c.application ? c.application[i] : "", c.stream ? "stream " + c.stream[i] : ""].filter(Boolean).join(", ") || "kernels";
+  const label = (i) => [c.application ? c.application[i] : "", c.machine ? c.machine[i] : "", c.stream ? "stream " + c.stream[i] : ""].filter(Boolean).join(", ") || "kernels";
   return c.row.map((_, i) => ({ label: label(i), name: c.name ? c.name[i] : "kernel", from: c.launched[i], to: c.finished[i], text: text(i) }));
 }
 

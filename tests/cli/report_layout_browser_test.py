@@ -351,7 +351,7 @@ def picoseconds(text):
 
 
 def table_rows(b, heading):
-    """The rows of the table of which the first heading is `heading`."""
+    """The rows of the first table with this first heading."""
     return b.evaluate(f"""[...[...document.querySelectorAll('table')].find(t => t.querySelector('th').textContent === '{heading}')
       .querySelectorAll('tbody tr')].map(r => [...r.cells].map(c => c.textContent))""")
 
@@ -395,10 +395,10 @@ def two_runs_begin_with_the_reason_and_are_side_by_side(b, a, c, page):
         busy = [links[k][row[0], row[1]] for k in (0, 1)]
         wanted = [f"{100 * busy[0]:.1f}%", f"{100 * busy[1]:.1f}%", f"{100 * (busy[1] - busy[0]):+.1f}%"]
         check([row[2], row[4], row[6]] == wanted, f"a link has {row}, not {wanted}")
-    beside = b.evaluate("['pair_stack_A', 'pair_stack_B'].map(id => (c => [c.getBoundingClientRect().left, c.chart.scales.y.max, c.chart.scales.x.max])"
+    stacks_at = b.evaluate("['pair_stack_A', 'pair_stack_B'].map(id => (c => [c.getBoundingClientRect().left, c.chart.scales.y.max, c.chart.scales.x.max])"
                         "(document.querySelector(`[data-chart=${id}]`)))")
-    check(beside[0][0] < beside[1][0] and beside[0][1:] == beside[1][1:], f"stacks are side by side on the same scales: {beside}")
-    check(beside[0][2] == max(ends), "the time axis ends with the later run")
+    check(stacks_at[0][0] < stacks_at[1][0] and stacks_at[0][1:] == stacks_at[1][1:], f"stacks are side by side on the same scales: {stacks_at}")
+    check(stacks_at[0][2] == max(ends), "the time axis ends with the later run")
     widths = b.evaluate("[...document.querySelectorAll('[data-chart=pair_stages] .stack-row')].map(row => [...row.children].reduce((sum, e) => sum + e.getBoundingClientRect().width, 0))")
     sums = [sum(stack.values()) for stack in stacks]
     check(len(widths) == 2 and abs(widths[0] / widths[1] - sums[0] / sums[1]) < 0.02 * sums[0] / sums[1], f"bars are as long as the mean access time: {widths}, {sums}")
@@ -440,17 +440,25 @@ def a_sweep_is_drawn_over_one_key_with_a_line_for_each_other_value(b):
 
 
 def several_applications_and_machines_are_named(b):
-    result = made("applications.h5", "application.a.workload=stream", "application.b.workload=gups", "gpu.sms=4")
+    base = os.path.join(folder.name, "applications.toml")
+    with open(base, "w", encoding="utf-8") as file:
+        file.write('include = ["paper-gmmu-bypass"]\n[[application]]\nname = "a"\nworkload = "stream"\nstream.bytes = "64 KiB"\ngpus = "0"\n'
+                   '[[application]]\nname = "b"\nworkload = "gups"\ngups.blocks = 4\ngpus = "1"\n')
+    result = made("applications.h5", "gpu.sms=4", base=base)
     open_page(b, report("applications.html", result))
     rows = table_rows(b, "application")
     with h5py.File(result) as f:
         wanted = sorted(zip(f["tables/kernels/application"].asstr()[:], f["tables/kernels/name"].asstr()[:]))
     check(sorted((row[0], row[1]) for row in rows) == wanted and len({row[0] for row in rows}) == 2, f"kernels have their application: {rows}")
     check(facts(b)["Workload"].startswith("a: stream"), f"the header has both applications: {facts(b)['Workload']}")
-    check("b: gups" in facts(b)["Workload"], "the header has the second application")
+    check("; b: gups (" in facts(b)["Workload"], "the header has the second application")
+    check(facts(b)["Policies"] == "nearest preset: paper-gmmu-bypass, no policy differs; 1 parameter differs", f"a configuration file has its nearest preset: {facts(b)['Policies']}")
     result = made("cluster.h5", "workload.name=stream", "workload.stream.bytes=64KiB", "machine.topology=two-gpu", "machine.cluster.machines=2", "gpu.sms=2")
     open_page(b, report("cluster.html", result))
     check(facts(b)["Machine"].startswith("two-gpu, 2 machines, 4 GPUs of 2 SMs"), f"a cluster has its machines: {facts(b)['Machine']}")
+    rows = table_rows(b, "machine")
+    check(sorted(row[0] for row in rows) == ["m0", "m1"], f"kernels have their machine: {rows}")
+    check(b.evaluate("chartOf('kernels').rows.map(r => r.label)") == ["m0", "m1"], "each machine has a lane of kernels")
     check(b.complaints() == [], f"the page reports errors: {b.complaints()}")
 
 

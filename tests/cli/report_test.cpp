@@ -151,8 +151,7 @@ TEST_CASE("report: a page makes no requests and runs only its own script") {
   CHECK(count(page, "<script") == 2);  // the data and the page's own script
   CHECK(page.find("default-src 'none'; script-src 'sha256-") != std::string::npos);
   CHECK(page.find("unsafe") == std::string::npos);
-  for (auto const* reference :
-       {" src=", "url(", "@import", "<link", "<iframe", "<object", " style="})
+  for (auto const* reference : {" src=", "url(", "@import", "<link", "<iframe", "<object", " style="})
     CHECK_MESSAGE(page.find(reference) == std::string::npos, reference);
   CHECK(count(page, " href=") == count(page, " href=\"#"));  // the index
   CHECK(count(page, " href=\"#") > 5);

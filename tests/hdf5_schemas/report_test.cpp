@@ -497,6 +497,24 @@ TEST_CASE("report data: unfinished operations are listed, up to the limit") {
   }
 }
 
+TEST_CASE("report data: the title, the resolved parameters and the input files of a run") {
+  Scratch dir;
+  auto header = header_of(1);
+  header.title = "Farfault run: bfs on 1 GPU";
+  header.resolved_config = "[gpu]\nsms = 8\n\n[memory]\nplacement = \"interleave\"\n";
+  header.inputs = {{"workload.bfs.graph", "ring.graph", 270, "00ff"}};
+  auto const path = dir / "a.h5";
+  {
+    ResultWriter writer(path, header);
+    writer.finish("completed");
+  }
+  auto const data = shown_of(path);
+  CHECK(data["title"] == "Farfault run: bfs on 1 GPU");
+  CHECK(data["settings"] == Json{{"gpu.sms", "8"}, {"memory.placement", "\"interleave\""}});
+  CHECK(data["inputs"] ==
+        Json::array({{{"parameter", "workload.bfs.graph"}, {"path", "ring.graph"}, {"bytes", 270}}}));
+}
+
 TEST_CASE("report data: it is ASCII, its names are short, and missing data of a result is omitted") {
   Scratch dir;
   auto header = header_of(1);

@@ -35,10 +35,10 @@ true
 """
 
 
-def made(name, *settings, until=None):
+def made(name, *settings, until=None, base="paper-gmmu-bypass"):
     path = os.path.join(folder.name, name)
     words = [w for s in settings for w in ("--set", s)]
-    subprocess.run([farfault, "run", "paper-gmmu-bypass", *words, "--output", path, "--threads", "1", "--progress", "off",
+    subprocess.run([farfault, "run", base, *words, "--output", path, "--threads", "1", "--progress", "off",
                     *(["--until", until] if until else [])],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return path

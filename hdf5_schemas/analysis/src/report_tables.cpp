@@ -186,7 +186,7 @@ void add_tables(ReportSource const& source, Json& to) {
     if (!table.is_null()) to[name] = std::move(table);
   };
   add("kernels",
-      intervals(source, "kernels", "launched", "finished", {"name", "application"},
+      intervals(source, "kernels", "launched", "finished", {"name", "application", "machine"},
                 {"launched", "finished", "stream", "blocks", "instructions", "transactions", "access_time",
                  "l1_tlb_misses", "gmmu_translations", "iommu_translations", "remote_accesses", "faulted"}));
   add("batches", intervals(source, "fault_batches", "began", "ended", {"gpu"},

@@ -161,8 +161,8 @@ std::string policies_text(PresetMatch const& match) {
          (named.empty() ? ", no policy differs" : "; differing: " + named);
   auto const others = match.differences.size() - policies;
   if (others > 0)
-    text += fmt::format("; {} other parameter{} differ{}", others, others == 1 ? "" : "s",
-                        others == 1 ? "s" : "");
+    text += fmt::format("; {} {}parameter{} differ{}", others, policies == 0 ? "" : "other ",
+                        others == 1 ? "" : "s", others == 1 ? "s" : "");
   return text;
 }
 

@@ -41,14 +41,17 @@ std::string kernels_table(RunJson const& kernels) {
   };
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return lasted(a) > lasted(b); });
   order.resize(std::min(order.size(), kTableRows));
-  bool const applications = c.contains("application"), stages = c.contains("longest_stage");
+  bool const applications = c.contains("application"), machines = c.contains("machine"),
+             stages = c.contains("longest_stage");
   std::vector<std::string> headings{"kernel", "#launched", "#took", "|", "#transactions"};
+  if (machines) headings.insert(headings.begin(), "machine");
   if (applications) headings.insert(headings.begin(), "application");
   if (stages) headings.insert(headings.end(), {"largest access stage", "#share"});
   HtmlTable table(headings);
   for (auto const i : order) {
     std::vector<std::string> cells;
     if (applications) cells.push_back(text_cell(c, "application", i));
+    if (machines) cells.push_back(text_cell(c, "machine", i));
     cells.push_back(text_cell(c, "name", i));
     cells.push_back(time_text(c["launched"][i].get<double>()));
     cells.push_back(time_text(lasted(i)));
