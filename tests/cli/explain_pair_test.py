@@ -83,7 +83,7 @@ reduction = generic(1, "reduction", size="64KiB")
 # Settings of A, the planted difference of B, the causes (one is the first), and the parameter.
 PLANTED = {
     "one slow link": (at_star("none"), at_star("gpu2"), {"links_time"}, "machine.topology"),
-    "fewer page walkers": (gups, {"gpu.gmmu.walkers": 2}, {"walk_queue_time"}, "gpu.gmmu.walkers"),
+    "fewer page walkers": (gups, {"gpu.gmmu.walkers": 2}, {"walk_queue_time", "l2_tlb_time"}, "gpu.gmmu.walkers"),
     "another placement": (vectoradd | {"memory.placement": "contiguous"}, {"memory.placement": "cpu"},
                           {"remote_accesses"}, "memory.placement"),
     "a smaller L2 cache": (gups_1, {"gpu.l2_cache.size": "16KiB"}, {"l2_misses", "l2_cache_time"},
@@ -91,7 +91,7 @@ PLANTED = {
     "more kernel launches": (reduction | {"workload.reduction.iterations": 2}, {"workload.reduction.iterations": 8},
                              {"launches"}, "workload.reduction.iterations"),
     "a slower driver": (touches | {"driver.fault_latency": "5us"}, {"driver.fault_latency": "20us"},
-                        {"fault_time"}, "driver.fault_latency"),
+                        {"driver_service"}, "driver.fault_latency"),
     "a smaller L2 TLB": (gups, {"gpu.l2_tlb.entries": 32}, {"l2_tlb_misses"}, "gpu.l2_tlb.entries"),
     "less DRAM bandwidth": (transpose_1, {"gpu.dram.bandwidth": "2GB/s"}, {"dram_queue_time"},
                             "gpu.dram.bandwidth"),
@@ -100,6 +100,7 @@ PLANTED = {
     "fewer L2 TLB MSHRs": (transpose, {"gpu.l2_tlb.mshrs": 2}, {"l2_tlb_time"}, "gpu.l2_tlb.mshrs"),
     "fewer SMs": (gups_1, {"gpu.sms": 2}, {"occupancy"}, "gpu.sms"),
 }
+DECOY = {"gpu.copy_engine.window": 64}  # of copies, which these workloads do not have
 for name, (settings, planted, causes, parameter) in PLANTED.items():
     a, b = run("a", settings), run("b", settings | planted)
     text, e = explained(a, b)
@@ -113,6 +114,14 @@ for name, (settings, planted, causes, parameter) in PLANTED.items():
     check(verdict.startswith("B is ") and " times as slow as A (+" in verdict, f"{name}: {verdict}")
     check(first["what"] in verdict and parameter in verdict, f"{name}: {verdict}")
     check(len(text.splitlines()) <= 90, f"{name}: {len(text.splitlines())} lines")
+    # With a decoy, a second parameter that changes nothing.
+    decoyed = run("c", settings | planted | DECOY)
+    text, two = explained(a, decoyed)
+    check(two["change_ps"] == e["change_ps"], f"{name}: the decoy changes the end")
+    check(two["first_cause"] in causes, f"{name}: with a decoy, the first cause is {two['first_cause']}")
+    share = sum(g["ps"] for g in two["groups"]
+                if any(parameter in two["settings"][i]["name"] for i in g["settings"])) / two["change_ps"]
+    check(abs(share - 1) < 0.05, f"{name}: with a decoy, {parameter} has {share:.1%} of the change")
     # The other way round.
     text, back = explained(b, a)
     check_sums(name, back)

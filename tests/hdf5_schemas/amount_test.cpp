@@ -68,8 +68,9 @@ TEST_CASE("spread: an effect of the opposite sign reduces the parts with the sig
   CHECK(spread_over({5, 3, 3}, -4) == std::array<std::int64_t, 4>{3, 2, 2, 0});
 }
 
-TEST_CASE("spread: an effect of the opposite sign that is larger than the parts is the only cause") {
-  CHECK(spread_over({60, 40, -10}, -150) == std::array<std::int64_t, 4>{0, 0, 0, -60});
+TEST_CASE("spread: an effect of the opposite sign that is larger than these parts leaves the others") {
+  CHECK(spread_over({60, 40, -10}, -150) == std::array<std::int64_t, 4>{0, 0, -10, -50});
+  CHECK(spread_over({60, 40, -10}, -95) == std::array<std::int64_t, 4>{3, 2, -10, 0});
 }
 
 TEST_CASE("spread: an effect of the same sign is attributed unless it is a cause of its own or too large") {

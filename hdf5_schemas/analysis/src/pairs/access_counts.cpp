@@ -12,7 +12,7 @@ CountInfo const& info_of(AccessCount count) {
       {"l1_tlb_misses", "L1 TLB misses", "of accesses", accesses},
       {"l2_tlb_misses", "L2 TLB misses", "of L1 TLB misses", l1_tlb_misses},
       {"iommu_translations", "IOMMU translations", "of L2 TLB misses", l2_tlb_misses},
-      {"fault_translations", "accesses with a page fault", "of L2 TLB misses", l2_tlb_misses},
+      {"fault_translations", "accesses with a page fault", "of accesses", accesses},
       {"l2_requests", "requests to the GPU's own L2 cache", "of accesses", accesses},
       {"l2_misses", "L2 cache misses", "of L2 cache requests", l2_requests},
       {"remote_accesses", "remote accesses", "of accesses", accesses},

@@ -104,7 +104,7 @@ std::vector<Acting> const& acting() {
       {"copy_time", {{"gpu.copy_engine.", "fabric."}, kLinks, {"cpu.", "gpu.dram."}}},
       {"allocations", {kWorkload}},
       {"allocation_time", {{"driver."}, kWorkload}},
-      {"other_work", {kWorkload}},
+      {"other_work", {kWorkload, kDram + kL2Lines + kL2Time, kLinks}},  // writes that complete after a kernel
       {"only_in_a", {kWorkload}},
       {"only_in_b", {kWorkload}},
       {"common_kernels", {kWorkload}},
