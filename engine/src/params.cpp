@@ -302,12 +302,20 @@ Param const* ParamTable::find(std::string_view name) const {
   return it == params_.end() ? nullptr : &*it;
 }
 
-void ParamTable::set_source(std::string_view name, std::string_view source) {
+Param& ParamTable::declared(std::string_view name, std::string_view use) {
   auto const full = prefix_ + std::string(name);
   auto const p = std::find_if(params_.begin(), params_.end(), [&](Param const& q) { return q.name == full; });
   if (p == params_.end())
-    throw UserError("parameter " + full + " is not declared, so its source cannot be set");
-  p->source = source;
+    throw UserError("parameter " + full + " is not declared, so its " + std::string(use) + " cannot be set");
+  return *p;
+}
+
+void ParamTable::set_source(std::string_view name, std::string_view source) {
+  declared(name, "source").source = source;
+}
+
+void ParamTable::restrict(std::string_view name, Condition const& condition) {
+  declared(name, "condition").only_when.push_back(condition.within(section_here()));
 }
 
 ParamTable::Declared ParamTable::add(Param p) {

@@ -195,7 +195,8 @@ TEST_CASE("machines of a cluster without shared memory are independent, with sep
         "machine.cluster.machines above 1\n");
   alone.back() = "nic.latency=1us";
   CHECK(run("paper-gmmu-bypass", alone, output).err ==
-        "farfault: warning: nic.latency (--set) has no effect: it acts only with a machine with NICs\n");
+        "farfault: warning: nic.latency (--set) has no effect: it acts only with accesses to the memory of a "
+        "NIC, which no workload makes\n");
 }
 
 TEST_CASE("a study file with keys of two workloads runs with either") {

@@ -106,6 +106,26 @@ TEST_CASE("a spec with other defaults sets the sources of declared parameters") 
   CHECK_THROWS_AS(t.set_source("lines", "assumed"), UserError);
 }
 
+TEST_CASE("a spec restricts declared parameters by a further condition") {
+  struct Outer {
+    Inner inner;
+    void describe(ParamTable& t) {
+      inner.describe(t);
+      t.restrict("ways", Fact{"a cache"});
+      t.restrict("ways", sibling("ways").is(4));
+    }
+  };
+  Outer outer;
+  ParamTable t;
+  t.section("outer", outer);
+  auto const& conditions = t.find("outer.ways")->only_when;
+  REQUIRE(conditions.size() == 2);
+  CHECK(conditions[0].text() == "a cache");
+  CHECK(conditions[1].text() == "outer.ways = 4");
+  CHECK_THROWS_WITH_AS(t.restrict("lines", Fact{"a cache"}),
+                       "parameter lines is not declared, so its condition cannot be set", UserError);
+}
+
 TEST_CASE("setting a parameter changes the described member") {
   Spec spec;
   ParamTable t;

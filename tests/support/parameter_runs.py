@@ -18,6 +18,15 @@ MEMORY = TWO | RANDOM | SMALL
 # Few warps, so that an added latency is not hidden.
 CHASE = TWO | SMALL | {"workload.name": "pointer_chase", "workload.pointer_chase.elements": "512", "workload.pointer_chase.hops": "512"}
 ON_CPU = MEMORY | {"memory.placement": "cpu", "workload.random_access.threads": "512"}
+TLBS = {"gpu.l1_tlb": "gpu.l1_tlb.{}", "gpu.l2_tlb": "gpu.l2_tlb.{}", "gpu.scalar_cache": "gpu.scalar_cache.tlb_{}", "iommu": "iommu.tlb_{}"}
+# Compressed entries that reach few pages, so that most pages need another base.
+NARROW = {name.format(f"compressed.{delta}_delta"): "2" for name in TLBS.values() for delta in ("virtual", "physical")}
+# Fewer entries for large pages than pages.
+FEW_LARGE = {name.format("by_page_size.large_entries"): "4" for name in TLBS.values()}
+# Neighbouring pages have neighbouring frames.
+RANGES = {"memory.placement": "contiguous"}
+# All translations use the IOMMU.
+CENTRAL = MEMORY | {"gpu.router.policy": "centralized"}
 MIGRATE = MEMORY | {"memory.remote_touch": "migrate"}
 FIRST_TOUCH = MEMORY | {"memory.placement": "first_touch"}
 AT_GPU = MIGRATE | {"memory.fault_path": "gpu"}
@@ -32,6 +41,9 @@ BATCHES = TRANSPOSE | {
 # Blocks that do not fit into an SM all at once, so that some can be swapped out.
 SWAPPED = BATCHES | {"driver.batch.replay": "page", "gpu.sm.max_blocks": "2", "gpu.sm.registers": "16384", "workload.transpose.height": "256",
                      "gpu.sm.thread_oversubscription.period": "1000", "gpu.sm.throttling.detection": "1000", "gpu.sm.throttling.execution": "2000"}
+# Batches of two GPUs that take pages from each other, and access some pages of each subtree.
+TWO_BATCHES = MIGRATE | {"memory.fault_path": "gpu", "memory.placement": "cpu", "driver.batch.replay": "batch", "driver.migrations": "2048",
+                         "driver.batch.time": "2 us"}
 LARGE = TWO | SMALL | {
     "workload.name": "random_access", "workload.random_access.size": "16 MiB", "workload.random_access.threads": "1024",
     "workload.random_access.block": "64", "memory.large_pages": "all", "memory.page_size": "64 KiB"}
@@ -44,8 +56,14 @@ COMPACTED = COALESCED | {"workload.allocates": "true", "memory.compaction": "cac
 COMPUTE = TWO | {"workload.name": "backprop", "workload.backprop.inputs": "2048"}
 SPECIAL = TWO | {"workload.name": "blackscholes", "workload.blackscholes.options": "8192", "workload.blackscholes.blocks": "64"}
 SHARED = TWO | {"workload.name": "fft", "workload.fft.size": "64 KiB"}
-SCALAR = TWO | SMALL | {"workload.name": "kmeans", "workload.kmeans.size": "32 KiB", "workload.kmeans.features": "16",
-                        "workload.kmeans.clusters": "64", "workload.kmeans.max_rounds": "1", "workload.kmeans.sample": "64"}
+# Two blocks after another on each GPU, which read the same coefficients: 16 KiB.
+SCALAR = TWO | SMALL | {"workload.name": "fir", "workload.fir.size": "2 KiB", "workload.fir.taps": "4096", "workload.fir.block": "64",
+                        "gpu.sms": "1", "gpu.sm.max_blocks": "1"}
+# Coefficients of the cache's size, with two more lines.
+SCALAR_CACHE = SCALAR | {"workload.fir.taps": "1024", "gpu.scalar_cache.size": "4 KiB"}
+# Warps that read different lines and pages.
+SCALAR_MISSES = TWO | SMALL | {"workload.name": "spmv", "workload.spmv.side": "6"}
+MIXED_BUFFERS = TWO | SMALL | {"workload.name": "atax", "workload.atax.rows": "96", "workload.atax.cols": "96"}
 COPIES = TWO | {"workload.name": "vectoradd", "workload.vectoradd.elements": "32768", "workload.copies": "true"}
 GENERIC = RANDOM | {"machine.topology": "generic", "machine.generic.gpus": "2", "gpu.sms": "2"}
 MESH = GENERIC | {"machine.generic.fabric": "nvlink_mesh"}
@@ -64,7 +82,7 @@ def on(machine):
     return RANDOM | {"machine.topology": f"{{{machine}}}", "gpu.sms": "1"}
 
 
-# Two applications in two address spaces on one GPU.
+# Two applications in two address spaces on the same GPUs.
 APPLICATIONS = {"config": "{two_applications}"}
 EPOCHS = {"gpu.l2_tlb.tokens.epoch": "1000", "gpu.l2_cache.translation_aware_bypass.epoch": "1000", "gpu.l2_cache.translation_aware_bypass.sampled": "4",
           "gpu.dram.address_space_aware.epoch": "1000", "cpu.dram.address_space_aware.epoch": "1000", "gpu.router.gmmu_bypass.epoch": "1 us"}
@@ -80,25 +98,38 @@ RULES = [
     (r"machine\.cluster\..*", CLUSTER, ["4"]),
     (r"memory\.(placement)", MEMORY, []),
     (r"memory\.recorded\.map", MEMORY | {"memory.recorded.map": "{map_a}"}, ["{map_b}"]),
-    (r"memory\.(page_size|train|frame_allocation|interleaved.*|random.*|remote_touch|migrate\..*)", MIGRATE, []),
+    (r"memory\.page_size", MIGRATE, ["64 KiB"]),
+    (r"memory\.(train|frame_allocation|interleaved.*|random.*|remote_touch|migrate\..*)", MIGRATE, []),
     (r"memory\.train", COPIES, []),
     (r"memory\.(page_sizes|large_pages|large_page_size)", LARGE, ["large_only", "none", "1 GiB"]),
+    (r"memory\.first_touch_copy", FIRST_TOUCH | {"workload.name": "vectoradd", "workload.vectoradd.elements": "4096"}, []),
     (r"memory\.first_touch_.*", FIRST_TOUCH, []),
     (r"memory\.fault_path", MIGRATE, []),
     (r"memory\.scope", CLUSTER | {"machine.cluster.machines": "2"}, ["node"]),
     (r"memory\.(gpu_share)|gpu\.memory_contents|gpu\.compressed\..*", BATCHES, []),
+    (r"memory\.cac_bulk_copy\..*", COMPACTED | {"memory.compaction": "cac_bulk_copy"}, []),
     (r"memory\.(compaction.*|cac.*|moves_stall_gpu|fragmentation.*)", COMPACTED, []),
     (r"memory\.moves_stall_gpu", COMPACTED | {"memory.page_sizes": "migrating_coalescer"}, []),
     (r"gpu\.(sms|clock|warp_width|line_bytes|crossbar_latency|translation_latency)", MEMORY, ["128"]),
+    (r"gpu\.sm\.thread_oversubscription\.saves", SWAPPED | {"gpu.sm.registers": "65536"}, []),
     (r"gpu\.sm\.(thread_blocks|thread_oversubscription\..*|throttling\..*|virtual_thread\..*)", SWAPPED, []),
     (r"gpu\.sm\.(special_lanes|issue|warp_order)", SPECIAL, []),
     (r"gpu\.sm\..*", COMPUTE, []),
     (r"gpu\.sm\..*", SHARED, []),
+    (r".*by_page_size\.large_ways", LARGE | FEW_LARGE | {"gpu.router.policy": "centralized"}, ["1", "2"]),
+    (r"(gpu\.(l1|l2)_tlb|iommu).*compressed\.(rebas.*|base)", CENTRAL | NARROW, []),
+    (r"(gpu\.(l1|l2)_tlb|iommu).*range\.fetched_pages", CENTRAL | RANGES, ["0"]),
+    (r"(gpu\.(l1|l2)_tlb|iommu).*range\.range_entries", CENTRAL | FIRST_TOUCH, []),
     (r"gpu\.(l1_tlb|l2_tlb)\.(.*large_.*)", LARGE, []),
+    (r"gpu\.l1_tlb\.waiters", MEMORY | {"gpu.l1_tlb.mshrs": "1024"}, ["128"]),
+    (r"gpu\.l1_cache\.waiters", MEMORY | {"gpu.l1_cache.mshrs": "1024", "gpu.l1_tlb.entries": "512"}, ["128"]),
     (r"gpu\.l1_tlb\.(faulted_pages|faulted_accesses)", MIGRATE, []),
     (r"gpu\.l2_tlb\.(fill|tokens\..*)", SHARED_GPU, []),
     (r"gpu\.l2_tlb\.tokens\.invalidation", MIGRATE | EPOCHS, []),
-    (r"gpu\.scalar_cache\..*large_.*", SCALAR | {"memory.large_pages": "all", "workload.kmeans.size": "16 MiB"}, []),
+    (r"gpu\.scalar_cache\.(size|ways|replacement|random\.seed)", SCALAR_CACHE, ["16 KiB", "1"]),
+    (r"gpu\.scalar_cache\.(mshrs|tlb_mshrs)", SCALAR_MISSES, ["1"]),
+    (r"gpu\.scalar_cache\..*range\..*", SCALAR | RANGES, ["0"]),
+    (r"gpu\.scalar_cache\..*large_.*", SCALAR | {"memory.large_pages": "all"}, []),
     (r"gpu\.scalar_cache\..*", SCALAR, []),
     (r"gpu\.(dram|l2_cache)\.(address_space_aware|translation_aware_bypass)\..*", SHARED_GPU, []),
     (r"gpu\.dram\.t_refi", MEMORY | {"gpu.dram.t_rfc": "100 ns"}, ["1 us"]),
@@ -111,16 +142,22 @@ RULES = [
     (r"gpu\.router\..*", MEMORY | EPOCHS, []),
     (r"gpu\..*", MEMORY, []),
     (r"iommu\.fault_buffer", MIGRATE, ["1"]),
-    (r"iommu\..*large_.*", LARGE, []),
+    (r"iommu\..*large_.*", LARGE | {"gpu.router.policy": "centralized"}, []),
+    (r"iommu\.walk_cache.*", CENTRAL | {"workload.random_access.size": "32 MiB"}, []),
     (r"iommu\.walk_reads_first_entry", COALESCED | {"gpu.router.policy": "centralized"}, []),
-    (r"iommu\..*", MEMORY, []),
+    (r"iommu\..*", CENTRAL, []),
     (r"cpu\.dram\.t_refi", ON_CPU | {"cpu.dram.t_rfc": "100 ns"}, ["1 us"]),
+    (r"cpu\.dram\.frfcfs_batched\..*", ON_CPU | {"cpu.dram.channels": "1"}, ["9", "2"]),
+    (r"cpu\.dram\.address_space_aware\..*", SHARED_GPU | {"memory.placement": "cpu", "cpu.dram.channels": "1",
+                                                         "cpu.dram.address_space_aware.silver": "2"}, []),
     (r"cpu\..*", ON_CPU | EPOCHS, []),
     (r"nic\.latency", CLUSTER, []),
     (r"driver\.(fault_latency|faults_at_a_time|notify_latency|migrations)", MIGRATE, []),
     (r"driver\.allocation_latency", COPIES | {"workload.allocates": "true"}, []),
-    (r"driver\.batch\.lifetimes", SWAPPED | {"gpu.sm.thread_blocks": "thread_oversubscription"}, []),
-    (r"driver\.batch\.least_stay", BATCHES | {"driver.batch.least_stay": "1 us"}, ["50 us"]),
+    (r"driver\.batch\.lifetimes", SWAPPED | {"gpu.sm.thread_blocks": "thread_oversubscription", "workload.transpose.height": "1024",
+                                             "gpu.sm.thread_oversubscription.threshold": "1"}, []),
+    (r"driver\.batch\.least_stay", TWO_BATCHES, ["100 us"]),
+    (r"driver\.batch\.tree\.threshold", TWO_BATCHES | {"workload.random_access.size": "4 MiB", "workload.random_access.threads": "256"}, ["100"]),
     (r"driver\.batch\..*", BATCHES, []),
     (r"host\..*", MEMORY, []),
     (r"fabric\.(copies|compressed\..*)", COPIES, []),
@@ -146,21 +183,30 @@ RULES = [
     (r"run\.seed", TWO | {"workload.name": "bfs", "workload.bfs.rmat.scale": "7"}, []),
     (r"workload\.name", TWO | RANDOM, ["vectoradd"]),
     (r"workload\.size", TWO | {"workload.name": "pointer_chase"}, ["small"]),
-    (r"workload\.(copies|allocates|small_buffers)", TWO | {"workload.name": "vectoradd", "workload.vectoradd.elements": "4096"}, ["64 KiB"]),
+    (r"workload\.small_buffers", MIXED_BUFFERS, ["16 KiB"]),
+    (r"workload\.(copies|allocates)", TWO | {"workload.name": "vectoradd", "workload.vectoradd.elements": "4096"}, []),
     (r"workload\.fwt\.log2_filter", {"workload.copies": "true"}, []),
     (r"workload\.exchange\.(from|to)", TWO | {"workload.exchange.pattern": "pair", "workload.exchange.parts": "4",
-                                              "machine.topology": "paper-gmmu-bypass"}, ["3", "2"]),
+                                              "machine.topology": "paper-gmmu-bypass", "memory.placement": "contiguous"}, ["3", "2"]),
     (r"workload\.exchange\..*", TWO, []),
     (r"workload\.pointer_chase\.streams", {"workload.pointer_chase.chains": "4"}, ["2"]),
+    (r"workload\.(bc|bfs_.*)\.block", {"workload.WORKLOAD.rmat.scale": "11"}, ["512", "64"]),
+    (r"workload\.(bfs_dwc|gc_dtc)\.worklist", {}, ["128", "256"]),
+    (r"workload\.fw\.max_weight", {"workload.fw.rmat.scale": "6", "workload.fw.steps": "0"}, ["0"]),
+    # Bins of more than one range, which is what shared memory holds.
+    (r"workload\.histogram\.scattered", {"workload.histogram.rows": "64", "workload.histogram.bins": "98304"}, ["1"]),
+    (r"workload\.kmeans\.sample", {"workload.kmeans.size": "32 KiB", "workload.kmeans.clusters": "8", "workload.kmeans.max_rounds": "20"}, ["16"]),
+    (r"workload\.pointer_chase\.order", CHASE, []),
     (r"workload\..*\.graph", {}, ["{graph}"]),
-    (r"workload\.trace\.file", {}, ["{trace_b}"]),
+    (r"workload\.trace\.file", {"gpu.warp_width": "32"}, ["{trace_b}"]),
     (r"application\.space", APPLICATIONS | {"application.b.space": "1"}, ["1"]),
     (r"application\.workload", APPLICATIONS, ["stream"]),
-    (r"application\.(gpus)", APPLICATIONS, ["0"]),
-    (r"application\.(sms)", APPLICATIONS, ["1"]),
+    (r"application\.gpus", APPLICATIONS | {"application.a.sms": "1", "application.b.sms": "1"}, ["0"]),
+    (r"application\.sms", APPLICATIONS, ["all"]),
     (r"application\.(start)", APPLICATIONS, ["3 us"]),
     (r"application\.size", APPLICATIONS | {"application.a.workload": "pointer_chase"}, ["small"]),
-    (r"application\.small_buffers", APPLICATIONS, ["64 KiB"]),
+    (r"application\.small_buffers", APPLICATIONS | SMALL | {"application.a.workload": "atax", "application.a.atax.rows": "96",
+                                                            "application.a.atax.cols": "96"}, ["16 KiB"]),
     (r"application\..*", APPLICATIONS, []),
 ]
 
@@ -170,7 +216,7 @@ WORKLOADS = {
     "aes": {"size": "8 KiB"}, "atax": {"rows": "96", "cols": "96"}, "backprop": {"inputs": "256"}, "bc": GRAPH, "bc_pannotia": GRAPH, "bfs": GRAPH,
     "bfs_dwc": GRAPH, "bfs_rodinia": GRAPH, "bfs_ta": GRAPH, "bfs_tf": GRAPH, "bfs_ttc": GRAPH, "bfs_twc": GRAPH, "bh": {"bodies": "128"},
     "bicg": {"rows": "96", "cols": "96"}, "blackscholes": {"options": "2048", "blocks": "8"}, "cfd": {"side": "2", "iterations": "1"}, "color": GRAPH,
-    "conv2d": {"rows": "48", "cols": "48"}, "convolution": {"width": "64", "height": "32"}, "dwt": {"image_width": "64", "image_height": "64", "levels": "2"},
+    "conv2d": {"rows": "48", "cols": "48"}, "convolution": {"width": "64", "height": "32"}, "dwt": {"image_width": "96", "image_height": "96", "levels": "2"},
     "exchange": {"bytes": "128 KiB", "parts": "2"}, "fft": {"size": "16 KiB"}, "fir": {"size": "16 KiB"},
     "fw": {"rmat.scale": "5", "rmat.edge_factor": "4", "steps": "4"}, "fwt": {"log2_data": "10"}, "gc_dtc": GRAPH, "gc_ttc": GRAPH,
     "gups": {"table": "64 KiB", "blocks": "4", "updates": "8"},
@@ -188,7 +234,7 @@ WORKLOADS = {
     "sgemm_parboil": {"m": "128", "n": "16", "k": "16"}, "spmv": {"side": "3"}, "srad": {"rows": "32", "cols": "32", "iterations": "1"}, "sssp_twc": GRAPH,
     "stencil2d": {"rows": "32", "cols": "64", "iterations": "2"}, "stencil3d": {"x": "32", "y": "8", "z": "17"},
     "stencil_parboil": {"nx": "16", "ny": "8", "nz": "4"}, "stream": {"bytes": "32 KiB"},
-    "streamcluster": {"points": "64", "dimensions": "4", "fewest": "2", "most": "4", "evaluations": "4", "block": "32"}, "trace": {"file": "{trace_a}"},
+    "streamcluster": {"points": "64", "dimensions": "4", "fewest": "2", "most": "4", "evaluations": "4", "block": "64"}, "trace": {"file": "{trace_a}"},
     "transpose": {"width": "64", "height": "64"}, "triad": {"size": "4 KiB", "smallest": "512 B"}, "vectoradd": {"elements": "4096"},
 }
 

@@ -139,6 +139,19 @@ TEST_CASE("a preset's value for a replaced choice is not reported as unused, a u
             "memory.first_touch_by (f:4; only with a memory.placement that maps pages at first touch)"});
 }
 
+TEST_CASE("parameters of messages that nothing sends are unused") {
+  auto const scheduler = std::string("cpu.dram.scheduler = \"address_space_aware\"\n");
+  CHECK(
+      unused(scheduler + "cpu.dram.address_space_aware.epoch = 5\n") ==
+      std::vector<std::string>{"cpu.dram.address_space_aware.epoch (f:2; only with reports of walk pressure "
+                               "to the memory of a CPU, which no component sends)"});
+  CHECK(unused("gpu.dram.scheduler = \"address_space_aware\"\ngpu.dram.address_space_aware.epoch = 5\n")
+            .empty());
+  CHECK(unused("nic.latency = \"1us\"\n") ==
+        std::vector<std::string>{
+            "nic.latency (f:1; only with accesses to the memory of a NIC, which no workload makes)"});
+}
+
 TEST_CASE("the driver's time per fault is unused without faults that the driver serves") {
   CHECK(unused("driver.fault_latency = \"2us\"\n").size() == 1);
   CHECK(unused("driver.fault_latency = \"2us\"\nmemory.remote_touch = \"migrate\"\n").empty());

@@ -61,6 +61,7 @@ void CpuDramParams::describe(ParamTable& t) {
   t.set_source("t_rcd", "DDR4-3200: 13.75 ns");
   t.set_source("t_rp", "DDR4-3200: 13.75 ns");
   t.set_source("t_ras", "DDR4-3200: 32 ns");
+  t.restrict("address_space_aware.epoch", facts::kCpuWalkPressure);
 }
 
 void MachineParams::describe(ParamTable& t) {
@@ -96,6 +97,8 @@ void MachineConfig::exclude_unused(Config& config) const {
       {facts::kBatches, batches},
       {facts::kEachFault, !batch.in_batches()},
       {facts::kAdaptiveBlocks, !sm.thread_blocks.why_not({}).empty() || has_periods()},
+      {facts::kNicAccesses, false},
+      {facts::kCpuWalkPressure, false},
   });
 }
 
@@ -129,7 +132,6 @@ void MachineConfig::fit_to(Machine const& chosen, Config& config) const {
       {facts::kCpuLinks, chosen.count(LinkKind::cpu_interconnect) != 0},
       {facts::kNetwork, chosen.count(LinkKind::network) != 0},
       {facts::kNicBandwidths, chosen.count(LinkKind::network) != 0 && chosen.states_nic_bandwidth()},
-      {facts::kNics, chosen.count(NodeKind::nic) != 0},
   });
   config.exclude_unused(links.facts());
 }

@@ -181,6 +181,8 @@ class ParamTable {
 
   // For a Spec whose default differs from the default of the Spec that describes the parameter.
   void set_source(std::string_view name, std::string_view source);
+  // Adds a condition to a declared parameter.
+  void restrict(std::string_view name, Condition const& condition);
 
   // Another Spec's parameters under "prefix.": for sections within sections.
   template <class Spec>
@@ -213,6 +215,7 @@ class ParamTable {
   Declared choice(std::string_view name, EnumField field, std::vector<Named<std::uint64_t>> const& values,
                   std::string_view text, std::string_view source);
   Declared add(Param p);
+  Param& declared(std::string_view name, std::string_view use);
   std::string_view section_here() const {
     return std::string_view(prefix_).substr(0, prefix_.empty() ? 0 : prefix_.size() - 1);
   }

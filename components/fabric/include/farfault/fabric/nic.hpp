@@ -15,7 +15,7 @@ namespace farfault {
 struct NicParams {
   Duration latency = 50ns;
   void describe(ParamTable& t) {
-    auto const if_present = t.only_when(facts::kNics);
+    auto const if_present = t.only_when(facts::kNicAccesses);
     t.duration("latency", latency, {Duration{1}, 1ms},
                "Latency between a NIC's port and its memory, each way", "assumed");
   }

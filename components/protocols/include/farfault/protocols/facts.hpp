@@ -40,6 +40,10 @@ inline constexpr Fact kXgmiLinks{"a machine with xGMI links"};
 inline constexpr Fact kCpuLinks{"a machine with links between CPUs"};
 inline constexpr Fact kNetwork{"a machine with network links"};
 inline constexpr Fact kNicBandwidths{"a network of NICs whose bandwidth is known"};
-inline constexpr Fact kNics{"a machine with NICs"};
+
+// Facts that are false in every run of the program, and true in tests of components.
+inline constexpr Fact kNicAccesses{"accesses to the memory of a NIC, which no workload makes"};
+inline constexpr Fact kCpuWalkPressure{
+    "reports of walk pressure to the memory of a CPU, which no component sends"};
 
 }  // namespace farfault::facts
