@@ -419,7 +419,7 @@ TEST_CASE("sweep: its table is not the result of a run, and commands for results
   CHECK(s.sweep().code == 0);
   auto const table = (s.out / "sweep.h5").string();
   CHECK(farfault_program({"inspect", table}).out ==
-        table + ": sweep of Farfault " FARFAULT_VERSION ", schema 2\n" +
+        table + ": sweep of Farfault " FARFAULT_VERSION ", schema 3\n" +
             "  runs:     1: 1 done, 0 failed, 0 missing\n  varied:   run.seed\n  figures:  " +
             farfault_program({"inspect", table})
                 .out.substr(farfault_program({"inspect", table}).out.find("figures:  ") + 10));
