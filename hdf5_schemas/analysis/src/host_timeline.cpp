@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "explain/explain_reading.hpp"
+#include "explain_reading.hpp"
 #include "outstanding.hpp"
 
 namespace farfault::analysis {

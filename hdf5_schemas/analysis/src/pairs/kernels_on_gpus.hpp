@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "explain/explain_reading.hpp"
+#include "explain_reading.hpp"
 #include "farfault/results/reading/pack.hpp"
 #include "run_figures.hpp"
 

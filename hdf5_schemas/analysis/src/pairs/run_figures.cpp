@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "explain/explain_reading.hpp"
-#include "explain/explain_resources.hpp"
+#include "explain_reading.hpp"
+#include "explain_resources.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/results/reading/guard.hpp"
 #include "farfault/results/reading/settings.hpp"

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "explain/explain_reading.hpp"
+#include "explain_reading.hpp"
 #include "farfault/engine/units.hpp"
 
 namespace farfault::analysis {
