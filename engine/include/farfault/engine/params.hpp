@@ -9,8 +9,7 @@
 // binds each member to a name, a range, one line of text and the source of the default ("assumed" if it has
 // none, "simulator setting" for a property of neither hardware nor software). A ParamTable refers to the
 // described Spec instance and must not outlive it.
-// - .only_when(sibling("queues").is(3)): the settings under which the parameter has an effect
-// (condition.hpp).
+// - .only_when(sibling("queues").is(3)): settings under which the parameter acts (condition.hpp).
 // - .shorthand(): the parameter only sets defaults of others.
 // Errors: set() throws UserError with the value and the rule; the caller adds file and line. An invalid
 // declaration (duplicate name, no source, a default outside its range, ...) throws UserError.
