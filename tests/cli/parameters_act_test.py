@@ -40,6 +40,7 @@ INERT = {
     r"workload\.trace\.max_instructions": "bounds the content of a trace",
     r"workload\.(color|gc_dtc|gc_ttc|kcore|mis|mst)\.undirected": "false is an error for a directed graph, and an undirected one has both directions",
     r"nic\.latency": "no workload accesses the memory of a NIC; a run warns",
+    r"(gpu|cpu)\.dram\.address_space_aware\.golden": "a full golden queue delays only page-walk reads, which are served in order; a run warns",
     r"cpu\.dram\.address_space_aware\.epoch": "the L2 TLBs report to the memory of GPUs only; a run warns",
     r"(gpu\.l1_tlb\.|gpu\.scalar_cache\.tlb_|iommu\.tlb_)compressed\.latency": "must be 0: only the L2 TLB has an additional latency",
 }
