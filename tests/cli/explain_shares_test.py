@@ -123,7 +123,10 @@ for name, (configuration, base, changes, causes, tolerance) in PAIRS.items():
     for parameter, share in reference.items():
         check(abs(shares[parameter] - share) <= tolerance,
               f"{name}: {parameter} has {shares[parameter]:.1%} of the change, measured {share:.1%}")
-    check_sums(name, explained(b, a)[1])
+    back = explained(b, a)[1]
+    check_sums(name, back)
+    check({c["name"]: -c["ps"] for c in back["causes"]} == {c["name"]: c["ps"] for c in e["causes"]},
+          f"{name}: from B to A, each cause has the opposite sign")
 
 # The GPUs that end last in a kernel determine its time.
 bfs = {"workload.name": "bfs", "workload.size": "small", "machine.topology": "generic", "machine.generic.gpus": 4}

@@ -2,6 +2,8 @@
 // Effects of one cause on another, saturated resources and known latencies, in explanations of two results.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "pairs/effects.hpp"
 #include "pairs/fixed_latencies.hpp"
 #include "pairs/pair_settings.hpp"

@@ -184,7 +184,7 @@ ModelledPair sum_of_pairs(std::vector<ModelledPair> const& pairs) {
     add_to(sum.b, pair.b);
     same = same && pair.gpu == pairs.front().gpu;
   }
-  if (!pairs.empty()) sum.gpu = same ? pairs.front().gpu : "the last GPU of each kernel";
+  if (!pairs.empty()) sum.gpu = same ? pairs.front().gpu : "the last GPUs";
   return sum;
 }
 

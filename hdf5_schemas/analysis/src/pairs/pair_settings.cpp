@@ -148,7 +148,7 @@ std::vector<Acting> const& acting() {
       {"dram_time", {kDram, {"gpu.l2_cache."}}},
       {"links_time", {kLinks, kPlaces, {"gpu.l2_tlb.", "gpu.router."}}},
       {"remote_memory_time", {kDram, kL2Time, {"cpu.", "gpu.l2_cache."}, kPlaces}},
-      // Of a saturated resource:
+      // A saturated resource:
       {"link_bytes", {kPlaces + kPages, kL1Lines, kWorkload, {"gpu.sms", "gpu.sm."}, {"gpu.", "memory."}}},
       {"link_service", {kLinks}},
       {"dram_service", {kDram}},

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kMachineFile = "the file of machine.";
 
-// Of a machine file, the changed link instead of the hash of the file.
+// Replaces the hash of a machine file by the changed link.
 SettingDifference with_links(SettingDifference s, ObjectId a, ObjectId b) {
   if (!s.name.starts_with(kMachineFile)) return s;
   if (auto const link = topology_difference(a, b)) s = {s.name + ", " + link->name, link->a, link->b};

@@ -129,7 +129,7 @@ struct PairExplanation {
   // The change is modelled, and smaller than kMatters of the end: shares of it mean nothing.
   bool below_resolution = false;
   std::string caveat;                 // a reason why the ends do not compare equal work; empty: none
-  std::string gpu;                    // the modelled GPU; empty: kernel time is not split
+  std::string gpu;                    // the modelled GPU, or "the last GPUs" of the kernels; empty: not split
   std::string not_split;              // the reason why kernel time is not split; empty: it is
   std::vector<PairSetting> settings;  // first the settings that both runs have
   std::vector<PartChange> parts;      // the largest change first, unchanged ones last
