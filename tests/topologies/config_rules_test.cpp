@@ -139,7 +139,7 @@ TEST_CASE("a preset's value for a replaced choice is not reported as unused, a u
             "memory.first_touch_by (f:4; only with a memory.placement that maps pages at first touch)"});
 }
 
-TEST_CASE("parameters of messages that nothing sends, and of a limit that delays nothing, are unused") {
+TEST_CASE("parameters of messages that nothing sends are unused") {
   auto const scheduler = std::string("cpu.dram.scheduler = \"address_space_aware\"\n");
   CHECK(
       unused(scheduler + "cpu.dram.address_space_aware.epoch = 5\n") ==
@@ -147,10 +147,6 @@ TEST_CASE("parameters of messages that nothing sends, and of a limit that delays
                                "to the memory of a CPU, which no component sends)"});
   CHECK(unused("gpu.dram.scheduler = \"address_space_aware\"\ngpu.dram.address_space_aware.epoch = 5\n")
             .empty());
-  CHECK(unused("gpu.dram.scheduler = \"address_space_aware\"\ngpu.dram.address_space_aware.golden = 5\n") ==
-        std::vector<std::string>{"gpu.dram.address_space_aware.golden (f:2; only with requests that a full "
-                                 "golden queue delays, and it delays none: page-walk reads are served in "
-                                 "order)"});
   CHECK(unused("nic.latency = \"1us\"\n") ==
         std::vector<std::string>{
             "nic.latency (f:1; only with accesses to the memory of a NIC, which no workload makes)"});

@@ -99,7 +99,6 @@ void MachineConfig::exclude_unused(Config& config) const {
       {facts::kAdaptiveBlocks, !sm.thread_blocks.why_not({}).empty() || has_periods()},
       {facts::kNicAccesses, false},
       {facts::kCpuWalkPressure, false},
-      {facts::kFullGoldenQueue, false},
   });
 }
 

@@ -21,7 +21,6 @@
 #include <bitset>
 
 #include "farfault/memory/dram_scheduler.hpp"
-#include "farfault/protocols/facts.hpp"
 
 namespace farfault::dram_schedulers {
 namespace {
@@ -42,8 +41,7 @@ class AddressSpaceAware final : public DramScheduler {
     void describe(ParamTable& t) {
       t.count("golden", golden, {1, 4096}, "Lines of the golden queue, for page-walk reads",
               "MASK (ASPLOS 2018), section 7.4: 16")
-          .only_when(sibling("queues").is_above(1))
-          .only_when(facts::kFullGoldenQueue);
+          .only_when(sibling("queues").is_above(1));
       t.count("silver", silver, {1, 4096},
               "Lines of the silver queue, for reads of one application at a time",
               "MASK (ASPLOS 2018), section 7.4: 64")

@@ -9,9 +9,10 @@
 namespace farfault::analysis {
 
 void attribute_effects(std::vector<ModelPart>& parts, std::vector<PairSetting> const& settings) {
-  auto const effects = std::ranges::stable_partition(
-      parts, [&](ModelPart const& p) { return !settings_of_cause(p.cause, settings).empty(); });
-  auto const causes = std::span(parts).first(parts.size() - effects.size());
+  auto const first_effect = std::stable_partition(parts.begin(), parts.end(), [&](ModelPart const& p) {
+    return !settings_of_cause(p.cause, settings).empty();
+  });
+  std::span const effects(first_effect, parts.end()), causes(parts.begin(), first_effect);
   Amount sum, direct;
   for (auto const& p : effects) sum += p.ps;
   for (auto const& p : causes) direct += p.ps;

@@ -209,7 +209,7 @@ std::vector<PairSetting> pair_settings(std::string const& a, std::string const& 
   std::vector<PairSetting> settings;
   for (auto const& s : settings_between(a, b))
     settings.push_back({s.name, s.a, s.b, s.a == "none" || s.b == "none"});
-  std::ranges::stable_partition(settings, [](PairSetting const& s) { return !s.follows; });
+  std::stable_partition(settings.begin(), settings.end(), [](PairSetting const& s) { return !s.follows; });
   return settings;
 }
 

@@ -41,11 +41,9 @@ inline constexpr Fact kCpuLinks{"a machine with links between CPUs"};
 inline constexpr Fact kNetwork{"a machine with network links"};
 inline constexpr Fact kNicBandwidths{"a network of NICs whose bandwidth is known"};
 
-// Facts that are false in every run.
+// Facts that are false in every run of the program, and true in tests of components.
 inline constexpr Fact kNicAccesses{"accesses to the memory of a NIC, which no workload makes"};
 inline constexpr Fact kCpuWalkPressure{
     "reports of walk pressure to the memory of a CPU, which no component sends"};
-inline constexpr Fact kFullGoldenQueue{
-    "requests that a full golden queue delays, and it delays none: page-walk reads are served in order"};
 
 }  // namespace farfault::facts
