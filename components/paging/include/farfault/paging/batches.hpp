@@ -2,21 +2,14 @@
 // Batches of faults in the driver (batch_client.hpp): parameters, and the row of `/tables/fault_batches`.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <limits>
-#include <vector>
 
 #include "farfault/engine/params.hpp"
 #include "farfault/engine/policy.hpp"
-#include "farfault/engine/probes.hpp"
 #include "farfault/paging/eviction_order.hpp"
 #include "farfault/paging/eviction_schedule.hpp"
-#include "farfault/paging/fault_batch.hpp"
 #include "farfault/paging/fault_replay.hpp"
-#include "farfault/paging/page_records.hpp"
 #include "farfault/paging/prefetcher.hpp"
-#include "farfault/parts/ring.hpp"
 #include "farfault/protocols/facts.hpp"
 
 namespace farfault {

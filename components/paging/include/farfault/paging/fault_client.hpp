@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults that are served one by one, on arrival.
 //
-// First touch
-// - The page gets a frame on the GPU that touched it. If that memory is full, it gets one on the
-//   application's next GPU that has a free frame, then on any other GPU, then on the CPU.
-// - Its contents are assumed to be in place. With `first_touch_copy`, the GPU's copy engine fetches
-//   host-written pages from CPU memory before they are mapped.
+// - First touch: the page gets a frame on the GPU that touched it. If that memory is full, it gets one on the
+//   application's next GPU that has a free frame, then on any other GPU, then on the CPU. A large page is
+//   mapped whole if the GPU has a large frame and no part of the page is mapped; otherwise only its base
+//   page.
+// - Its contents are assumed to be in place. With `first_touch_copy`, host-written pages are fetched first.
 // - The driver spends `fault_latency`, or no time if the IOMMU maps the page (FirstTouchBy::iommu). The first
 //   CPU's IOMMU reaches the driver in one cycle each way, other IOMMUs in `notify_latency`.
-// - A fault on a page that has been mapped for an earlier fault waits for its turn and takes no driver time.
-// - A large page is mapped whole for one fault if the GPU has a large frame and no part of the page is
-//   mapped; otherwise only the base page is mapped.
-//
-// A page on another device, after `fault_latency` of the driver
-// - It moves to the GPU. With read-only copies, a read makes a copy and a write drops all copies. Steps:
-//   page_transition.hpp.
-// - A GPU without room accesses the page remotely, a page with copies until the next write.
-// - A fault on a page in flight, or raised while it was in flight, is answered with the new frame.
+// - A page on another device moves to the GPU after `fault_latency`. With read-only copies, a read makes a
+//   copy and a write drops all copies. A GPU without room accesses the page remotely.
+// - A fault on a page in flight, or raised while it was in flight, is answered with the new frame. A fault on
+//   a page that has been mapped for an earlier fault waits and takes no driver time.
 #pragma once
 
 #include <cstdint>

@@ -1,32 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of a page's state, as data: for each change, the steps that it takes, in order.
-//
-// States of a page
-// - unmapped: no frame. resident: one frame, on one device. shared: resident, with read-only copies on other
-//   devices. hosted: resident in the host's memory.
-//
-// Steps. The executor (transition_executor.hpp) takes them in the order of the row; a step marked with (wait)
-// ends when an answer has arrived.
-// - invalidate: informs every IOMMU that translations to the old frame become invalid. The driver's own table
-//   splinters a coalesced page.
-// - drain (wait): until no IOMMU and no GPU holds a translation to the frame, or has an access that used one.
-// - flush (wait): the GPU that holds the frame writes back and drops its lines. Skipped for frames of the
-//   host, and if hardware keeps the partitions of the L2 caches coherent.
-// - drop_copies: frames of copies are released; a copy or the page on the destination becomes the page.
-// - consent (wait): until the client admits the page, because it has a frame for it. Skipped unless the
-//   client asks for it.
-// - hand_over: the latest copy becomes the page, if there is one.
-// - allocate: a frame on the destination. Skipped if the page has one there. If none is free, the page keeps
-//   its frame.
-// - copy (wait): the contents, to the new frame. Skipped if they are there, or if there are none.
-// - map, unmap: in the driver's own table. add_copy, drop_copy: in its list of copies.
-// - release: the old frame becomes free. Skipped if it is also the new one.
-// - announce: informs every IOMMU of the page's frame; read-only if it has copies. Skipped if it is
-//   confirmed.
-// - protect: informs every IOMMU that the page's own frame is read-only.
-// - confirm (wait): informs every IOMMU of the new frame, until their tables contain it. Skipped unless the
-//   client asks for it.
-// - answer: the fault is answered with the page's frame. Skipped if the client answers faults otherwise.
+// Changes of a page's state, as data: for each change, the steps that it takes, in order. The executor
+// (transition_executor.hpp) takes them; clients name the state that they want.
 #pragma once
 
 #include <array>
@@ -38,29 +12,37 @@
 
 namespace farfault {
 
+// unmapped: no frame. resident: one frame, on one device. shared: resident, with read-only copies on other
+// devices. hosted: resident in the host's memory.
 enum class PageState : std::uint8_t { unmapped, resident, shared, hosted };
 
+// A step marked with (wait) ends when an answer has arrived.
 enum class PageStep : std::uint8_t {
   end,
-  invalidate,
-  drain,
-  flush,
-  drop_copies,
-  consent,
-  hand_over,
-  allocate,
-  copy,
-  map,
-  unmap,
-  add_copy,
-  drop_copy,
-  release,
-  announce,
-  protect,
-  confirm,
-  answer,
+  invalidate,   // informs every IOMMU that translations to the old frame become invalid; the driver's own
+                // table splinters a coalesced page
+  drain,        // (wait) until no IOMMU and no GPU holds a translation to the frame or has an access that
+                // used one
+  flush,        // (wait) the GPU that holds the frame writes back and drops its lines; skipped for frames of
+                // the host, and if hardware keeps the partitions of the L2 caches coherent
+  drop_copies,  // frames of copies are released; a copy or the page on the destination becomes the page
+  consent,      // (wait) until the client admits the page; skipped unless the client asks for it
+  hand_over,    // the latest copy becomes the page, if there is one
+  allocate,     // a frame on the destination; skipped if the page has one there; if none is free, the page
+                // keeps its frame
+  copy,         // (wait) the contents, to the new frame; skipped if they are there, or if there are none
+  map,          // in the driver's own table
+  unmap,        // likewise
+  add_copy,     // in the driver's list of copies
+  drop_copy,    // likewise
+  release,      // the old frame becomes free; skipped if it is also the new one
+  announce,     // informs every IOMMU of the page's frame, read-only if it has copies; skipped if confirmed
+  protect,      // informs every IOMMU that the page's own frame is read-only
+  confirm,      // (wait) informs every IOMMU of the new frame, until their tables contain it; skipped unless
+                // the client asks for it
+  answer,       // the fault is answered with the page's frame; skipped unless the client asks for it
 };
-inline constexpr std::size_t kPageSteps = 18;
+inline constexpr auto kPageSteps = static_cast<std::size_t>(PageStep::answer) + 1;
 
 enum class Transition : std::uint8_t {
   first_touch,

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory manager of the driver: page placement, first touch, migration, read-only copies, batches of faults,
-// eviction, moves within a GPU's memory. A cluster has one per machine, or one for all (memory_scope.hpp).
+// Memory manager of the driver. A cluster has one per machine, or one for all (memory_scope.hpp).
 //
-// - Models: first touch and migration (GMMU Bypass, NPC 2020, section 2.2), read-only copies, batches and
-//   evictions (Batch-aware unified memory, ASPLOS 2020, sections 2.2 and 3; NVIDIA's driver), compaction and
-//   coalescing (Mosaic, MICRO 2017, sections 4.4 and 5), operations of programs.
 // - Parts: the change of a page is a transition, a list of steps (page_transition.hpp), which one executor
-//   takes (transition_executor.hpp). Its clients: fault_client.hpp, program_client.hpp,
-//   relocation_client.hpp, batch_client.hpp, eviction_client.hpp. This component forwards messages to and
-//   from them.
+//   takes (transition_executor.hpp) for its clients: fault_client.hpp, program_client.hpp,
+//   relocation_client.hpp, batch_client.hpp, eviction_client.hpp. This component forwards messages. Models:
+//   docs/model/paging.md.
 // - Guarantees: the driver selects all frames, so that all IOMMUs agree. A frame is released only after every
 //   IOMMU has acknowledged that no access can reach it. A page takes part in one transition at a time;
-//   another client that wants it waits until the transition has ended. Then waiting faults are served in
-//   order, next the operations of programs, next the batch.
+//   clients that want it wait until the transition has ended. Then waiting faults are served in order, next
+//   the operations of programs, next the batch.
 // - Limits: driver.migrations pages in flight for any reason, further ones wait in order;
 //   driver.faults_at_a_time faults served concurrently; one batch at a time.
 // - Without batches, a GPU whose memory is full receives no pages and accesses them remotely.
