@@ -34,7 +34,6 @@ BatchState PagingDriver::initial_batches() const {
   BatchState b;
   b.interrupts = Ring<std::uint32_t>(gpus + 1);
   b.unmapped = Ring<std::uint32_t>(spec().params.migrations);
-  b.replay = p.replay.make({});
   b.prefetch = p.prefetch.make({spec().page_bits});
   b.schedule = p.eviction_schedule.make({});
   b.of_page = PageRecords<PagedPage>(spec().page_bits, spec().spaces);
@@ -69,7 +68,7 @@ void PagingDriver::order(std::uint32_t gpu, FaultOrder const& m, Cx& cx) const {
 
 void PagingDriver::order_replay(FaultReplay::Point point, Cx& cx) const {
   auto& b = cx.state().batch;
-  auto const orders = b.replay->after(point);
+  auto const orders = replay_.after(point);
   if (orders == FaultReplay::Action::none || b.gpus[b.gpu].replay_pending == 0) return;
   if (point != FaultReplay::Point::block_mapped) b.gpus[b.gpu].replay_pending = 0;
   bool const flushes = orders == FaultReplay::Action::flush_and_replay;
@@ -113,7 +112,7 @@ void PagingDriver::read_buffer(std::uint64_t gpu, Cx& cx) const {
   b.record = {};
   b.record.gpu = b.gpu;
   b.record.began = cx.now();
-  bool const by_page = b.replay->by_page();
+  bool const by_page = replay_.by_page;
   order(static_cast<std::uint32_t>(b.gpu),
         {spec().batch.faults, 0, FaultOrderKind::drain, static_cast<std::uint8_t>(by_page ? 1 : 0)}, cx);
 }
@@ -175,7 +174,7 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
       ++b.record.duplicates;
       // Requesters that faulted before the page arrived have been answered; a second answer does no harm. The
       // IOMMU that received the request does not know about copies.
-      if (b.replay->by_page() || device_of(found->frame) != batch_gpu(s))
+      if (replay_.by_page || device_of(found->frame) != batch_gpu(s))
         respond_local({f.page, batch_gpu(s), static_cast<std::uint16_t>(spec().iommu_of_gpu[b.gpu]),
                        kNoRecord, FaultKind::not_mapped, 1},
                       cx);
@@ -260,7 +259,7 @@ void PagingDriver::begin_pages(Cx& cx) const {
               : is_unallocated(page.page)) {
       page.stage = IncomingPage::Stage::mapped;
       b.in_place -= page.is_local;
-      if (found && b.replay->by_page()) respond_local(fault_of(page, s), cx);
+      if (found && replay_.by_page) respond_local(fault_of(page, s), cx);
       ++b.mapped_pages;
       if (--b.block_left[page.block] == 0) order_replay(FaultReplay::Point::block_mapped, cx);
       continue;
@@ -293,8 +292,7 @@ Duration PagingDriver::remaining_residency(std::uint64_t page, PhysAddr frame, P
                                            Time now) const {
   bool const on_gpu = device_of(frame) < kFirstCpu || (spec().makes_copies && s.copies.latest(page));
   auto const* record = s.batch.of_page.find(page);
-  if (s.batch.replay->by_page() || !on_gpu || record == nullptr || record->arrived == Time{})
-    return Duration::zero();
+  if (replay_.by_page || !on_gpu || record == nullptr || record->arrived == Time{}) return Duration::zero();
   return std::max(Duration::zero(), record->arrived + spec().batch.least_stay - now);
 }
 
@@ -375,7 +373,7 @@ void PagingDriver::page_transferred(std::uint32_t number, Cx& cx) const {
     ++counts.pages_mapped;
     s.first_touches.push_back({page.page, moving.to, cx.now(), gpu, 0, page.application});
   }
-  if (page.mapped == 0 || !b.replay->by_page()) {
+  if (page.mapped == 0 || !replay_.by_page) {
     page.stage = IncomingPage::Stage::mapping;
     return notify_iommus(number, MoveStep::map, Duration::zero(), cx);
   }
@@ -389,7 +387,7 @@ void PagingDriver::page_mapped(std::uint32_t number, Cx& cx) const {
   auto& b = s.batch;
   auto const moving = s.moves[number];
   auto& page = b.pages[moving.index];
-  if (b.replay->by_page()) respond_local(moving.fault, cx);
+  if (replay_.by_page) respond_local(moving.fault, cx);
   page.stage = IncomingPage::Stage::mapped;
   free_number(number, s);
   ++b.mapped_pages;
@@ -410,8 +408,7 @@ void PagingDriver::end_batch(Cx& cx) const {
   report_lifetimes(cx);
   // If accesses are replayed only when the buffer is empty, this GPU's buffer is read until then, so that no
   // other GPU's batch takes its pages earlier.
-  bool const replays_when_empty =
-      b.replay->after(FaultReplay::Point::buffer_empty) != FaultReplay::Action::none;
+  bool const replays_when_empty = replay_.buffer_empty != FaultReplay::Action::none;
   if (replays_when_empty && b.gpus[b.gpu].replay_pending != 0) return read_buffer(b.gpu, cx);
   b.interrupts.push(static_cast<std::uint32_t>(b.gpu));
   next_batch(cx);

@@ -175,7 +175,7 @@ void PagingDriver::copy_transferred(std::uint32_t number, Cx& cx) const {
   if (first)
     for (std::uint32_t i = 0; i < spec().iommus; ++i)
       cx.send(move, i, PageMove{page.page, read_only(moving.from), number, MoveStep::remap, 0, {}});
-  if (b.replay->by_page()) return page_mapped(number, cx);
+  if (replay_.by_page) return page_mapped(number, cx);
   page.stage = IncomingPage::Stage::mapping;
   notify_iommus(number, MoveStep::map, Duration::zero(), cx);
 }

@@ -207,7 +207,7 @@ bool PagingDriver::send_units(Cx& cx) const {
           spec().batch.clean_pages == CleanPages::dropped && b.residency[b.gpu].of(p).dirty == 0;
       bool const dropped = has_copies || clean;
       if (dropped) ++b.record.dropped_pages;
-      if (b.schedule->takes_time() && !dropped) {
+      if (eviction_schedule_.takes_time && !dropped) {
         b.record.bytes_out += page_bytes();
         order_copy(moving.fault.gpu, moving.from, moving.to, page_bytes(), number, moving.fault.application,
                    Duration::zero(), cx);

@@ -39,7 +39,7 @@ void PagingDriver::begin_relocation(std::uint32_t gpu, bool coalesces, std::uint
   r.began = cx.now();
   r.application = application;
   r.coalesces = coalesces ? 1 : 0;
-  r.stalls = spec().stalls_gpus && (coalesces || s.compaction->takes_time()) ? 1 : 0;
+  r.stalls = spec().stalls_gpus && (coalesces || compaction_.takes_time) ? 1 : 0;
   if (r.stalls != 0) cx.send(stall, gpu, GpuStall{1});
 }
 
@@ -111,13 +111,12 @@ void PagingDriver::copy_relocated_page(std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
   auto const& moving = s.moves[number];
   auto& r = s.relocations[moving.index];
-  auto const& by = *s.compaction;
-  auto const in_memory = by.takes_time() ? by.time_in_memory() : Duration{1};
+  auto const in_memory = compaction_.takes_time ? compaction_.time_in_memory : Duration{1};
   if (r.coalesces != 0 || !in_memory)
     return order_copy(moving.fault.gpu, moving.from, moving.to, page_bytes(), number,
                       moving.fault.application, Duration::zero(), cx);
   auto const begins = std::max(r.memory_free, cx.now());
-  r.memory_free = begins + *in_memory / by.at_a_time();
+  r.memory_free = begins + *in_memory / compaction_.at_a_time;
   cx.wake_at(relocated_page_copied, CopyDone{number}, begins + *in_memory);
 }
 

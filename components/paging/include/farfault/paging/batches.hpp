@@ -97,7 +97,7 @@ struct BatchParams {
              "evictions\"")
         .only_when(facts::kAdaptiveBlocks);
   }
-  bool in_batches() const { return replay.make({})->in_batches(); }
+  bool in_batches() const { return replay.facts().in_batches; }
 };
 
 // A page that a batch migrates to its GPU.
@@ -198,7 +198,6 @@ struct BatchState {
   std::vector<EvictedUnit> evicting;      // indexed by number
   std::vector<std::uint32_t> free_evicting;
   Ring<std::uint32_t> unmapped;
-  Policy<FaultReplay> replay;
   Policy<Prefetcher> prefetch;
   Policy<EvictionSchedule> schedule;
   PolicyArray<EvictionOrder> orders;  // indexed by GPU

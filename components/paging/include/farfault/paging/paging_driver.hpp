@@ -204,6 +204,10 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   Duration busy(Duration takes, Cx& cx) const;
   // The same for a fault of this kind; zero for first touches that the IOMMU maps.
   Duration work(FaultKind kind, Duration takes, Cx& cx) const;
+
+  FaultReplay::Facts const replay_ = spec().batch.replay.facts();
+  EvictionSchedule::Facts const eviction_schedule_ = spec().batch.eviction_schedule.facts();
+  Compaction::Facts const compaction_ = spec().compaction.facts();
 };
 extern template class Component<PagingDriverSpec, PagingDriverState>;  // compiled in paging_driver.cpp
 
