@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capture.hpp"
+#include "farfault/paging/fault_replay.hpp"
 #include "farfault/paging/remote_touch.hpp"
 #include "farfault/translation/fault_path.hpp"
 #include "farfault/translation/router.hpp"
@@ -164,7 +165,8 @@ TEST_CASE("a statistic of an external policy is declared once, with a valid name
 TEST_CASE("the facts of an external policy are checked with the configuration, also of one without a class") {
   auto const extensions = Extensions()
                               .policy<Mover>("mover", "moves pages")
-                              .policy<FaultPath>("nowhere", "no GPU records faults", {.recorded_by_gpu = 0});
+                              .policy<FaultPath>("nowhere", "no GPU records faults", {.recorded_by_gpu = 0})
+                              .policy<FaultReplay>("never", "stalls forever", {});
   auto const refusal_with = [&](std::string const& first, std::string const& second) {
     auto const called = call(extensions, {"run", "paper-gmmu-bypass", "--set", first, "--set", second});
     CHECK(called.code == 2);
@@ -172,6 +174,8 @@ TEST_CASE("the facts of an external policy are checked with the configuration, a
   };
   CHECK(refusal_with("memory.remote_touch=mover", "memory.large_pages=all")
             .find("memory.remote_touch = mover migrates pages") != std::string::npos);
+  CHECK(refusal_with("memory.remote_touch=mover", "driver.batch.replay=never")
+            .find("driver.batch.replay = never: faulted accesses are never replayed") != std::string::npos);
   CHECK(refusal_with("memory.remote_touch=duplicate", "memory.fault_path=nowhere")
             .find("memory.fault_path = nowhere merges faults of several GPUs; use gpu") != std::string::npos);
 }

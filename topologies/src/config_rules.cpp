@@ -186,6 +186,10 @@ void MachineConfig::check_batches(Config& config) const {
   auto const refuse = [&](std::string const& key, std::string const& why) {
     config.refuse(key, "driver.batch.replay = " + batch.replay.name() + ": " + why);
   };
+  if (!batch.replay.facts().replays())
+    refuse("driver.batch.replay",
+           "faulted accesses are never replayed; its facts must name a replay at the end "
+           "of a batch or at an empty fault buffer, or be by page");
   if (faults_recorded_by_gpus() != faults())
     refuse("memory.fault_path", "batches are read from a GPU's fault buffer, but memory.fault_path = " +
                                     memory.fault_path.name() + " records faults elsewhere; use gpu");

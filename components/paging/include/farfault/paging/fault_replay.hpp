@@ -32,6 +32,10 @@ class FaultReplay {
     Action served = Action::none;
     Action buffer_empty = Action::none;
 
+    // False: accesses would stall forever.
+    constexpr bool replays() const {
+      return by_page || served != Action::none || buffer_empty != Action::none;
+    }
     constexpr Action after(Point point) const {
       return point == Point::block_mapped ? block_mapped : point == Point::served ? served : buffer_empty;
     }

@@ -17,11 +17,13 @@ class MemoryScope {
  public:
   using Interface = MemoryScope;
   struct Setup {};
-  static constexpr std::uint32_t kAllMachines = ~0U;
+  static constexpr std::uint32_t kAllMachines = 0;
   struct Facts {
-    Needed<std::uint32_t> machines;  // at least 1
+    Needed<std::uint32_t> machines;  // of an instance, or kAllMachines
 
-    constexpr std::uint32_t instance_of(std::uint32_t machine) const { return machine / machines; }
+    constexpr std::uint32_t instance_of(std::uint32_t machine) const {
+      return machines == kAllMachines ? 0 : machine / machines;
+    }
   };
   static PolicyList<MemoryScope> known();
 
