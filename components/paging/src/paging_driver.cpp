@@ -27,7 +27,7 @@ namespace farfault {
 PagingDriver::PagingDriver(Slot<PagingDriverSpec> slot) : Component(std::move(slot)) {
   if (spec().in_batches) {
     worked = timer<&PagingDriver::on_worked>("worked");
-    fault_order = out<FaultOrder>("fault_order");
+    to_gpus = out<Packet>("to_gpus");
     if (spec().reports_uses) used = in<&PagingDriver::on_used>("used");
     if (spec().reports_lifetimes) lifetimes = out<PageLifetimes>("lifetimes");
   }
@@ -179,15 +179,27 @@ bool PagingDriver::settle(PagingDriverState& s, Time at) const {
 
 void PagingDriver::respond(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const {
   auto const recorder = static_cast<std::uint16_t>(m.recorded_by_gpu != 0 ? m.gpu + 1 : 0);
-  PageMapped const there{m.page, to.frame, m.entry, to.size, m.kind, recorder};
+  PageMapped const there{.page = m.page,
+                         .frame = to.frame,
+                         .entry = m.entry,
+                         .size = to.size,
+                         .kind = m.kind,
+                         .recorder = recorder};
   if (m.kind == FaultKind::not_mapped && m.iommu == 0)
     cx.send(placed, there, extra);
   else
     cx.send(mapped, m.iommu, there, extra);
 }
 
+void PagingDriver::on_packet(Packet const& p, Cx& cx) const {
+  if (p.is<PageFault>()) return on_fault(p.as<PageFault>(), cx);
+  if (p.is<FaultInterrupt>()) return on_interrupt(p.as<FaultInterrupt>(), cx);
+  if (p.is<FaultEntry>()) return on_entry(p.as<FaultEntry>(), cx);
+  FF_CHECK(p.is<FaultsDrained>(), path() + ": unexpected packet kind at the driver");
+  on_drained(p.as<FaultsDrained>(), cx);
+}
+
 void PagingDriver::on_fault(PageFault const& m, Cx& cx) const {
-  if (m.note != FaultNote::serve) return on_note(m, cx);
   if (!handle(m, true, cx)) cx.state().waiting.push(m);
   if (spec().moves_to_coalesce) continue_relocations(cx);
 }
@@ -265,7 +277,14 @@ bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
     to = take(m.page, from.size, device, s);
   }
   auto const number = take_number(m.page, s);
-  s.moves[number] = {m, from.frame, to.frame, cx.now(), Time{}, 0, 1, 1, 0, to.size};
+  s.moves[number] = {.fault = m,
+                     .from = from.frame,
+                     .to = to.frame,
+                     .started = cx.now(),
+                     .unmapped = Time{},
+                     .in_use = 1,
+                     .first_touch = 1,
+                     .size = to.size};
   order_copy(device, from.frame, to.frame, page_bytes() << to.size, number, m.application, ready, cx);
   return true;
 }
@@ -274,8 +293,12 @@ void PagingDriver::map_first(PageFault const& m, PageTranslation const& to, Dura
   auto& s = cx.state();
   ++s.stats[m.application].pages_mapped;
   map_page(m.page, to, cx);
-  s.first_touches.push_back(
-      {first_of(m.page, to.size), to.frame, cx.now() + extra, m.gpu, to.size, m.application});
+  s.first_touches.push_back({.page = first_of(m.page, to.size),
+                             .frame = to.frame,
+                             .mapped = cx.now() + extra,
+                             .gpu = m.gpu,
+                             .size = to.size,
+                             .application = m.application});
   respond(m, to, extra, cx);
 }
 
@@ -283,11 +306,17 @@ std::uint32_t PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx
   auto& s = cx.state();
   auto const number = take_number(m.page, s);
   auto const to = take(m.page, 0, m.gpu, s).frame;
-  s.moves[number] = {m, from, to, cx.now(), Time{}, spec().iommus, 1, 0};
+  s.moves[number] = {.fault = m,
+                     .from = from,
+                     .to = to,
+                     .started = cx.now(),
+                     .unmapped = Time{},
+                     .unmapping = spec().iommus,
+                     .in_use = 1};
   auto const ready = work(m.kind, spec().params.fault_latency, cx);
   unmap_page(m.page, cx);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
-    cx.send(move, i, PageMove{m.page, from, number, MoveStep::unmap, 0, {}}, ready);
+    cx.send(move, i, PageMove{.page = m.page, .frame = from, .move = number, .step = MoveStep::unmap}, ready);
   return number;
 }
 
@@ -347,7 +376,9 @@ void PagingDriver::order_copy(DeviceId engine, PhysAddr from, PhysAddr to, std::
   auto const page = cx.state().moves[tag].fault.page;
   auto const space = static_cast<std::uint8_t>(
       page == FrameAllocator::kUnownedPage ? 0 : space_of_page(page, spec().page_bits));
-  cx.send(copy, spec().devices.number_of(engine), CopyOrder{from, to, bytes, tag, space, application, {}},
+  cx.send(copy, spec().devices.number_of(engine),
+          CopyOrder{
+              .from = from, .to = to, .bytes = bytes, .tag = tag, .space = space, .application = application},
           extra);
 }
 
@@ -401,12 +432,18 @@ void PagingDriver::end_move(PageMigration const& done, std::uint32_t number, Cx&
   if (done.to != done.from) {
     ++s.stats[application].migrations;
     s.stats[application].migration_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - done.started));
-    s.records.push_back(
-        {done.fault.page, done.from, done.to, done.started, done.unmapped, cx.now(), application});
+    s.records.push_back({.page = done.fault.page,
+                         .from = done.from,
+                         .to = done.to,
+                         .started = done.started,
+                         .unmapped = done.unmapped,
+                         .finished = cx.now(),
+                         .application = application});
   }
   map_page(done.fault.page, {done.to, 0}, cx);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
-    cx.send(move, i, PageMove{done.fault.page, done.to, number, MoveStep::remap, 0, {}});
+    cx.send(move, i,
+            PageMove{.page = done.fault.page, .frame = done.to, .move = number, .step = MoveStep::remap});
   respond(done.fault, {done.to, 0}, Duration::zero(), cx);
 }
 

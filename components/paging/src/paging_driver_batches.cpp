@@ -64,7 +64,7 @@ std::string PagingDriver::waiting_batch() const {
 void PagingDriver::order(std::uint32_t gpu, FaultOrder const& m, Cx& cx) const {
   auto to = m;
   to.gpu = spec().devices.gpu(gpu);
-  cx.send(fault_order, spec().iommu_of_gpu[gpu], to);
+  cx.send(to_gpus, spec().iommu_of_gpu[gpu], Packet::of(to));
 }
 
 void PagingDriver::order_replay(FaultReplay::Point point, Cx& cx) const {
@@ -77,21 +77,29 @@ void PagingDriver::order_replay(FaultReplay::Point point, Cx& cx) const {
         {0, 0, flushes ? FaultOrderKind::flush_replay : FaultOrderKind::replay, 0}, cx);
 }
 
-void PagingDriver::on_note(PageFault const& m, Cx& cx) const {
+void PagingDriver::on_interrupt(FaultInterrupt const& m, Cx& cx) const {
   auto& b = cx.state().batch;
-  if (m.note == FaultNote::interrupt) {
-    b.interrupts.push(spec().devices.number_of(m.gpu));
-    if (b.phase != BatchPhase::idle) return;
-    if (spec().batch.interrupt_time == Duration::zero()) return next_batch(cx);
-    b.phase = BatchPhase::interrupted;
-    b.worked = cx.now() + spec().batch.interrupt_time;
-    cx.wake_at(worked, Tick{}, b.worked);
-    return;
-  }
-  if (m.note == FaultNote::entry)
-    b.faults.add({m.page, m.raised, m.entry, m.application, m.access, {}});
-  else
-    b.expected = m.entry;
+  b.interrupts.push(spec().devices.number_of(m.gpu));
+  if (b.phase != BatchPhase::idle) return;
+  if (spec().batch.interrupt_time == Duration::zero()) return next_batch(cx);
+  b.phase = BatchPhase::interrupted;
+  b.worked = cx.now() + spec().batch.interrupt_time;
+  cx.wake_at(worked, Tick{}, b.worked);
+}
+
+void PagingDriver::on_entry(FaultEntry const& m, Cx& cx) const {
+  auto& b = cx.state().batch;
+  b.faults.add({.page = m.page,
+                .raised = m.raised,
+                .client = m.client,
+                .application = m.application,
+                .access = m.access});
+  if (b.faults.entries() == b.expected) begin_batch(cx);
+}
+
+void PagingDriver::on_drained(FaultsDrained const& m, Cx& cx) const {
+  auto& b = cx.state().batch;
+  b.expected = m.entries;
   if (b.faults.entries() == b.expected) begin_batch(cx);
 }
 
@@ -176,8 +184,12 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
       // Requesters that faulted before the page arrived have been answered; a second answer does no harm. The
       // IOMMU that received the request does not know about copies.
       if (b.replay->by_page() || device_of(found->frame) != batch_gpu(s))
-        respond_local({f.page, batch_gpu(s), static_cast<std::uint16_t>(spec().iommu_of_gpu[b.gpu]),
-                       kNoRecord, FaultKind::not_mapped, 1},
+        respond_local({.page = f.page,
+                       .gpu = batch_gpu(s),
+                       .iommu = static_cast<std::uint16_t>(spec().iommu_of_gpu[b.gpu]),
+                       .entry = kNoRecord,
+                       .kind = FaultKind::not_mapped,
+                       .recorded_by_gpu = 1},
                       cx);
     } else {
       ++unallocated;
@@ -369,18 +381,28 @@ void PagingDriver::page_transferred(std::uint32_t number, Cx& cx) const {
   if (page.mapped != 0 && moving.from != moving.to) {
     ++counts.migrations;
     counts.migration_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - moving.started));
-    s.records.push_back(
-        {page.page, moving.from, moving.to, moving.started, moving.unmapped, cx.now(), page.application});
+    s.records.push_back({.page = page.page,
+                         .from = moving.from,
+                         .to = moving.to,
+                         .started = moving.started,
+                         .unmapped = moving.unmapped,
+                         .finished = cx.now(),
+                         .application = page.application});
   } else if (page.mapped == 0) {
     ++counts.pages_mapped;
-    s.first_touches.push_back({page.page, moving.to, cx.now(), gpu, 0, page.application});
+    s.first_touches.push_back({.page = page.page,
+                               .frame = moving.to,
+                               .mapped = cx.now(),
+                               .gpu = gpu,
+                               .application = page.application});
   }
   if (page.mapped == 0 || !b.replay->by_page()) {
     page.stage = IncomingPage::Stage::mapping;
     return notify_iommus(number, MoveStep::map, Duration::zero(), cx);
   }
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
-    cx.send(move, i, PageMove{page.page, moving.to, number, MoveStep::remap, 0, {}});
+    cx.send(move, i,
+            PageMove{.page = page.page, .frame = moving.to, .move = number, .step = MoveStep::remap});
   page_mapped(number, cx);
 }
 
@@ -426,9 +448,13 @@ void PagingDriver::report_lifetimes(Cx& cx) const {
 
 // The fault that the page's answer refers to.
 PageFault PagingDriver::fault_of(IncomingPage const& page, PagingDriverState const& s) const {
-  return {page.page,       batch_gpu(s),      static_cast<std::uint16_t>(spec().iommu_of_gpu[s.batch.gpu]),
-          kNoRecord,       FaultKind::moving, 1,
-          page.application};
+  return {.page = page.page,
+          .gpu = batch_gpu(s),
+          .iommu = static_cast<std::uint16_t>(spec().iommu_of_gpu[s.batch.gpu]),
+          .entry = kNoRecord,
+          .kind = FaultKind::moving,
+          .recorded_by_gpu = 1,
+          .application = page.application};
 }
 
 bool PagingDriver::all_pages_mapped(BatchState const& b) {

@@ -81,7 +81,12 @@ EvictionSchedule::Snapshot PagingDriver::snapshot(PagingDriverState const& s, Ti
     waits = page.stage == IncomingPage::Stage::ready && page.worked <= now;
   }
   auto const n = [](std::uint64_t count) { return static_cast<std::uint32_t>(count); };
-  return {free, waits, n(b.in), n(b.unmapping), n(b.unmapped.size()), n(b.out)};
+  return {.free_frames = free,
+          .page_needs_frame = waits,
+          .in = n(b.in),
+          .unmapping = n(b.unmapping),
+          .unmapped = n(b.unmapped.size()),
+          .out = n(b.out)};
 }
 
 bool PagingDriver::evict(Cx& cx) const {
@@ -141,7 +146,11 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
     auto const number = take_number(p, s);
     auto& moving = s.moves[number];
     moving = {};
-    moving.fault = {p, gpu, 0, 0, FaultKind::moving, 1, b.residency[b.gpu].of(p).application};
+    moving.fault = {.page = p,
+                    .gpu = gpu,
+                    .kind = FaultKind::moving,
+                    .recorded_by_gpu = 1,
+                    .application = b.residency[b.gpu].of(p).application};
     moving.from = s.table.find_mapped(p)->frame;
     bool const of_copy = device_of(moving.from) != gpu;
     if (of_copy) {
@@ -169,7 +178,9 @@ bool PagingDriver::drop_prefetched(Cx& cx) const {
   auto const number = b.of_page.of(page.page).move - 1;
   bool const is_unmapped = page.mapped != 0 && (page.copies == 0 || !s.copies.read_only(page.page));
   for (std::uint32_t i = 0; is_unmapped && i < spec().iommus; ++i)
-    cx.send(move, i, PageMove{page.page, s.moves[number].from, number, MoveStep::remap, 0, {}});
+    cx.send(
+        move, i,
+        PageMove{.page = page.page, .frame = s.moves[number].from, .move = number, .step = MoveStep::remap});
   if (is_unmapped) map_page(page.page, {s.moves[number].from, 0}, cx);
   page.stage = IncomingPage::Stage::mapped;
   free_number(number, s);
@@ -262,13 +273,18 @@ void PagingDriver::page_evicted(std::uint32_t number, Cx& cx) const {
   ++s.stats[moving.fault.application].evicted_pages;
   if (moving.change != PageMigration::Change::copy) {
     if (spec().pages_move)
-      s.records.push_back({page, moving.from, moving.to, moving.started, moving.unmapped, cx.now(),
-                           moving.fault.application});
+      s.records.push_back({.page = page,
+                           .from = moving.from,
+                           .to = moving.to,
+                           .started = moving.started,
+                           .unmapped = moving.unmapped,
+                           .finished = cx.now(),
+                           .application = moving.fault.application});
     map_page(page, {moving.to, 0}, cx);
     bool const shared = spec().makes_copies && s.copies.read_only(page);
     auto const frame = shared ? read_only(moving.to) : moving.to;
     for (std::uint32_t i = 0; i < spec().iommus; ++i)
-      cx.send(move, i, PageMove{page, frame, number, MoveStep::remap, 0, {}});
+      cx.send(move, i, PageMove{.page = page, .frame = frame, .move = number, .step = MoveStep::remap});
   }
   release({moving.from, 0}, s);
   free_number(number, s);
