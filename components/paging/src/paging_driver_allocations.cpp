@@ -65,7 +65,10 @@ void PagingDriver::notify_iommus(std::uint32_t number, MoveStep step, Duration a
   auto const to = of_copy ? read_only(moving.to) : moving.to;
   auto const frame = step == MoveStep::map ? to : moving.from;
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
-    cx.send(move, i, PageMove{moving.fault.page, frame, number, step, moving.size, {}}, after);
+    cx.send(move, i,
+            PageMove{
+                .page = moving.fault.page, .frame = frame, .move = number, .step = step, .size = moving.size},
+            after);
 }
 
 void PagingDriver::end_allocation(PageMigration const& done, Cx& cx) const {

@@ -62,7 +62,8 @@ void PagingDriver::start_copy(PageFault const& m, PhysAddr home, bool shared, Cx
   }
   auto const number = take_number(m.page, s);
   auto const to = take(m.page, 0, m.gpu, s).frame;
-  s.moves[number] = {m, home, to, cx.now(), cx.now(), 0, 1, 0};
+  s.moves[number] = {
+      .fault = m, .from = home, .to = to, .started = cx.now(), .unmapped = cx.now(), .in_use = 1};
   s.moves[number].change = PageMigration::Change::copy;
   order_copy(m.gpu, home, to, page_bytes(), number, m.application,
              work(m.kind, spec().params.fault_latency, cx), cx);
@@ -73,22 +74,34 @@ void PagingDriver::end_copy(PageMigration const& done, std::uint32_t number, Cx&
   auto const page = done.fault.page;
   bool const first = !s.copies.read_only(page);
   s.copies.add(page, done.to);
-  s.records.push_back(
-      {page, done.from, done.to, done.started, done.unmapped, cx.now(), done.fault.application});
+  s.records.push_back({.page = page,
+                       .from = done.from,
+                       .to = done.to,
+                       .started = done.started,
+                       .unmapped = done.unmapped,
+                       .finished = cx.now(),
+                       .application = done.fault.application});
   if (first)
     for (std::uint32_t i = 0; i < spec().iommus; ++i)
-      cx.send(move, i, PageMove{page, read_only(done.from), number, MoveStep::remap, 0, {}});
+      cx.send(move, i,
+              PageMove{.page = page, .frame = read_only(done.from), .move = number, .step = MoveStep::remap});
   respond_shared(done.fault, {done.from, 0}, Duration::zero(), cx);
 }
 
 void PagingDriver::start_collapse(PageFault const& m, PhysAddr home, Cx& cx) const {
   auto& s = cx.state();
   auto const number = take_number(m.page, s);
-  s.moves[number] = {m, home, home, cx.now(), Time{}, spec().iommus, 1, 0};
+  s.moves[number] = {.fault = m,
+                     .from = home,
+                     .to = home,
+                     .started = cx.now(),
+                     .unmapped = Time{},
+                     .unmapping = spec().iommus,
+                     .in_use = 1};
   s.moves[number].change = PageMigration::Change::collapse;
   auto const ready = work(m.kind, spec().params.fault_latency, cx);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
-    cx.send(move, i, PageMove{m.page, home, number, MoveStep::unmap, 0, {}}, ready);
+    cx.send(move, i, PageMove{.page = m.page, .frame = home, .move = number, .step = MoveStep::unmap}, ready);
 }
 
 // Neither the page nor a copy is mapped any more. The page takes the frame that the writing GPU holds,
@@ -166,15 +179,24 @@ void PagingDriver::copy_transferred(std::uint32_t number, Cx& cx) const {
   bool const first = !s.copies.read_only(page.page);
   s.copies.add(page.page, moving.to);
   resident(page.page, batch_gpu(s), s);
-  b.residency[b.gpu].of(page.page) = {
-      cx.now(), b.residency[b.gpu].of(page.page).evictions, 0, page.application, {}};
+  b.residency[b.gpu].of(page.page) = {.arrived = cx.now(),
+                                      .evictions = b.residency[b.gpu].of(page.page).evictions,
+                                      .application = page.application};
   b.of_page.of(page.page).arrived = cx.now();
   --b.in;
-  s.records.push_back(
-      {page.page, moving.from, moving.to, moving.started, moving.unmapped, cx.now(), page.application});
+  s.records.push_back({.page = page.page,
+                       .from = moving.from,
+                       .to = moving.to,
+                       .started = moving.started,
+                       .unmapped = moving.unmapped,
+                       .finished = cx.now(),
+                       .application = page.application});
   if (first)
     for (std::uint32_t i = 0; i < spec().iommus; ++i)
-      cx.send(move, i, PageMove{page.page, read_only(moving.from), number, MoveStep::remap, 0, {}});
+      cx.send(
+          move, i,
+          PageMove{
+              .page = page.page, .frame = read_only(moving.from), .move = number, .step = MoveStep::remap});
   if (b.replay->by_page()) return page_mapped(number, cx);
   page.stage = IncomingPage::Stage::mapping;
   notify_iommus(number, MoveStep::map, Duration::zero(), cx);

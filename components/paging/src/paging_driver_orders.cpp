@@ -15,7 +15,7 @@ void PagingDriver::on_memory_order(MemoryOrder const& m, Cx& cx) const {
   FF_CHECK(order.end == 0 && m.bytes != 0,
            path() + ": a stream issued an operation before its previous one completed");
   auto const line = is_copy(m.kind) ? spec().line_bytes : 1;  // smallest unit of a copy engine
-  order = {m.first / line * line, m.first + m.bytes, 0, m.kind, {}};
+  order = {.next = m.first / line * line, .end = m.first + m.bytes, .kind = m.kind};
   continue_orders(cx);
 }
 

@@ -133,7 +133,12 @@ void PagingDriver::end_relocated_page(PageMigration const& done, Cx& cx) const {
 void PagingDriver::end_relocation(std::uint32_t gpu, Cx& cx) const {
   auto& s = cx.state();
   auto const& r = s.relocations[gpu];
-  s.relocation_records.push_back({r.began, cx.now(), gpu, r.moved, r.application, r.coalesces});
+  s.relocation_records.push_back({.began = r.began,
+                                  .ended = cx.now(),
+                                  .gpu = gpu,
+                                  .pages = r.moved,
+                                  .application = r.application,
+                                  .coalesces = r.coalesces});
   if (r.coalesces != 0)
     s.page_sizes->moved(r.moved);
   else

@@ -61,7 +61,8 @@ class Reader {
 
   ImportAs decide(std::string_view element, std::string_view text, std::uint32_t facts,
                   std::string const& example) {
-    return decisions_.decide({FileFormat::graphml, element, text, {}, facts}, example);
+    return decisions_.decide(
+        {.format = FileFormat::graphml, .element = element, .text = text, .facts = facts}, example);
   }
 
   void refuse_if(std::string_view element, std::uint32_t facts, std::string const& why) {
