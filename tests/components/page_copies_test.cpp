@@ -7,6 +7,7 @@
 #include "farfault/paging/paging_driver.hpp"
 #include "farfault/paging/remote_touch.hpp"
 #include "mock.hpp"
+#include "packets.hpp"
 #include "placed_pages.hpp"
 #include "policies.hpp"
 
