@@ -69,7 +69,7 @@ void add_workloads(CommandSet& set) {
                           });
   c->add_option("workload", o->list.workload, "List the sizes of this workload")->type_name("WORKLOAD");
   c->add_flag("--json", o->list.json,
-              "Print one JSON object, with the sizes of all listed workloads (all workloads: some seconds)");
+              "Print one JSON object, with the sizes of all listed workloads (all workloads: about a minute)");
 }
 
 void add_statistics(CommandSet& set) {
