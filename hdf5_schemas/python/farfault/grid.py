@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dimensions of a sweep as a grid: keys that vary together, as those of a list's points, are one dimension."""
+"""The dimensions of a sweep as a grid: keys that vary together, as in a list of points, are one dimension."""
 
 POINT = "point"
 

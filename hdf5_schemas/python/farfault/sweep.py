@@ -81,7 +81,7 @@ class Sweep:
         return [*self.settings, *(p for p in self.parameters if p != NAME)]
 
     def dataset(self, figures=None):
-        """Figures over the parameters, a dimension for each parameter. Keys that vary together, as those of a list's points,
+        """Figures over the parameters, a dimension for each parameter. Keys that vary together, as in a list of points,
         share a dimension: the key that identifies the points, or `point`. The sweep must be a complete grid."""
         figures = self._checked(figures)
         table = self._table([*self.parameters, *figures])
