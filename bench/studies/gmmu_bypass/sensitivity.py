@@ -23,7 +23,10 @@ OTHER = ("application.", "workload.", "run.", "limits.", "machine.", "links.", "
 ABSENT = ("driver.batch.", "gpu.memory_cache.", "gpu.l2_cache.partition_latency", "gpu.sm.thread_oversubscription.",
           "gpu.sm.throttling.", "gpu.sm.virtual_thread.", "fabric.compressed.", "gpu.compressed.", "nic.")  # mechanisms that the preset does not use
 IDLE = {"cpu.dram.capacity": "never full", "driver.allocation_latency": "programs allocate nothing",
-        "memory.compaction": "the preset's frames are of one size", "memory.compaction_threshold": "nothing is compacted"} | dict.fromkeys(
+        "memory.compaction": "the preset's frames are of one size", "memory.compaction_threshold": "nothing is compacted",
+        "memory.scope": "one machine", "gpu.gmmu.table_writes": "no page is coalesced", "iommu.tlb_replacement": "no IOMMU TLB",
+        **dict.fromkeys(("gpu.gmmu.walk_cache_replacement", "iommu.walk_cache_replacement"), "page walks have a fixed latency"),
+        **dict.fromkeys(("gpu.page_walk_cache.mshrs", "gpu.page_walk_cache.replacement"), "no page-walk cache")} | dict.fromkeys(
     ("fabric.buffer", "fabric.inbound", "fabric.memory_credits", "gpu.l1_cache.remote_credits"),
     "0: follows other parameters; among the variations above")
 GIVEN = {key: "none in the preset; among the variations above" for key in ("iommu.tlb_entries", "iommu.tlb_ways")}
