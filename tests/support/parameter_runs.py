@@ -87,6 +87,11 @@ APPLICATIONS = {"config": "{two_applications}"}
 EPOCHS = {"gpu.l2_tlb.tokens.epoch": "1000", "gpu.l2_cache.translation_aware_bypass.epoch": "1000", "gpu.l2_cache.translation_aware_bypass.sampled": "4",
           "gpu.dram.address_space_aware.epoch": "1000", "cpu.dram.address_space_aware.epoch": "1000", "gpu.router.gmmu_bypass.epoch": "1 us"}
 SHARED_GPU = APPLICATIONS | SMALL | EPOCHS
+# Data of one application stay in the L2 cache, page tables of the other one do not.
+BYPASSED = SHARED_GPU | {"gpu.gmmu.walk_cache": "0", "gpu.l2_cache.slices": "1", "gpu.l2_cache.mshrs": "2", "gpu.dram.channels": "1",
+                         "application.a.random_access.size": "64 MiB",
+                         "application.a.random_access.threads": "512", "application.b.random_access.size": "16 KiB",
+                         "application.b.random_access.threads": "4096", "application.b.random_access.updates": "false"}
 
 # (pattern of keys, settings, values to try before the general ones). A key uses the rules that match, in this order.
 RULES = [
@@ -131,6 +136,8 @@ RULES = [
     (r"gpu\.scalar_cache\..*range\..*", SCALAR | RANGES, ["0"]),
     (r"gpu\.scalar_cache\..*large_.*", SCALAR | {"memory.large_pages": "all"}, []),
     (r"gpu\.scalar_cache\..*", SCALAR, []),
+    (r"gpu\.l2_cache\.translation_aware_bypass\.(sampled|own_mshrs)", BYPASSED, ["1"]),
+    (r"gpu\.l2_cache\.translation_aware_bypass\.overtakes", BYPASSED | {"gpu.l2_cache.translation_aware_bypass.own_mshrs": "16"}, []),
     (r"gpu\.(dram|l2_cache)\.(address_space_aware|translation_aware_bypass)\..*", SHARED_GPU, []),
     (r"gpu\.dram\.t_refi", MEMORY | {"gpu.dram.t_rfc": "100 ns"}, ["1 us"]),
     (r"gpu\.dram\..*", CHASE, []),
