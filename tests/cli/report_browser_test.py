@@ -325,7 +325,7 @@ def histograms_and_placement_are_those_of_the_file(b, result):
     wanted = counts[there[0]:there[-1] + 1] / counts.max()
     check(len(heights) == len(wanted) and numpy.allclose(numpy.array(heights) / max(heights), wanted, atol=0.005), f"bars are as high as their counts: {heights}, {wanted}")
     whole = b.evaluate(f"{picture}.getBoundingClientRect().height")
-    check(abs(max(heights) / whole - 88 / 150) < 0.01, f"the highest bar fills the height: {max(heights)} of {whole}")
+    check(abs(max(heights) / whole - 88 / 164) < 0.01, f"the highest bar fills the height: {max(heights)} of {whole}")
     half, reached = counts.sum() / 2, 0
     for k, count in enumerate(counts):
         if count and reached + count >= half:

@@ -305,8 +305,8 @@ std::string sweep_section(results::SweepTable const& sweep) {
   svg += crosses(curves, frame, lines) + legend(curves, lines) + "</svg>\n";
   bool const has_seeds =
       key != analysis::kSweepSeed && analysis::find_column(sweep.runs, analysis::kSweepSeed) != nullptr;
-  auto html = begin + "<p>" + escaped(caption(curves, has_seeds)) + "</p>\n" + svg +
-              folded("Values as a table", values_table(curves));
+  auto html = begin + "<p>" + escaped(caption(curves, has_seeds)) + "</p>\n<div class=\"wide\">" + svg +
+              "</div>\n" + folded("Values as a table", values_table(curves));
   if (!sweep.means.empty() && !curves.has_means) html += means_table(sweep);
   return html + end;
 }
