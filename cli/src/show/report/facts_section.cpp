@@ -191,7 +191,13 @@ std::string simulation_text(FactJson const& data) {
 std::string run_title(FactJson const& data) {
   auto const title = data["title"].get<std::string>();
   constexpr std::string_view kBegin = "Farfault run: ";
-  return title.empty() ? "Farfault" : title.starts_with(kBegin) ? title.substr(kBegin.size()) : title;
+  if (!title.empty()) return title.starts_with(kBegin) ? title.substr(kBegin.size()) : title;
+  // An earlier result, without a title.
+  auto const workload = setting(data, "workload.name");
+  if (workload.empty()) return "Farfault";
+  auto const gpus =
+      std::ranges::count_if(data["nodes"], [](FactJson const& node) { return node[1] == "gpu"; });
+  return shown(workload) + " on " + counted_text(static_cast<double>(gpus), "GPU");
 }
 
 std::vector<RunFact> facts_of(FactJson const& data, std::optional<PresetMatch> const& preset) {
