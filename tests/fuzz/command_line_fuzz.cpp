@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Command lines, one word per line of the input. Nothing runs and nothing is written: every `run` and `sweep`
-// gets an unknown parameter, and words can name files of an empty folder only.
+// gets an unknown parameter, `workloads`, which counts the accesses of what it lists, an unknown workload,
+// and words can name files of an empty folder only.
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,9 +35,9 @@ void fuzz_one(fuzz::Bytes input) {
   static int const moved = ::chdir(folder.path().c_str());
   fuzz::expect(moved == 0, "the folder in memory is accessible");
   auto words = words_of(fuzz::text_of(input));
-  bool const runs =
-      std::ranges::find(words, "run") != words.end() || std::ranges::find(words, "sweep") != words.end();
-  if (runs) words.insert(words.end(), {"--set", "no_such_parameter=1"});
+  auto const has = [&](char const* word) { return std::ranges::find(words, word) != words.end(); };
+  if (has("run") || has("sweep")) words.insert(words.end(), {"--set", "no_such_parameter=1"});
+  if (has("workloads")) words.emplace_back("no_such_workload");
   std::ostringstream out, err;
   auto const code = cli::command_line(std::move(words), out, err);
   auto const printed = err.str();
