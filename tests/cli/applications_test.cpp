@@ -308,7 +308,7 @@ TEST_CASE("a run opens with all applications, and all ranks must have the same o
   Built const other(kTwo, {"application.sort.stream.bytes=32KiB"});
   CHECK(disagreement({facts_of_workloads(built.model), facts_of_workloads(other.model)})
             .value_or("they agree")
-            .starts_with("rank 1 has application.sort = 1 kernels of "));
+            .starts_with("rank 1 has application.sort = 1 kernel of "));
 }
 
 TEST_CASE("allocation by large frames needs at least one large frame of GPU memory per application") {

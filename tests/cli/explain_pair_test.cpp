@@ -24,7 +24,8 @@ fs::path folder() {
   return path;
 }
 
-std::string made(std::string const& name, std::vector<std::string> const& sets) {
+std::string made(std::string const& name, std::vector<std::string> const& sets,
+                 std::vector<std::string> const& options = {}) {
   auto const path = (folder() / name).string();
   std::vector<std::string> words{"run",        "paper-gmmu-bypass",
                                  "--output",   path,
@@ -36,6 +37,7 @@ std::string made(std::string const& name, std::vector<std::string> const& sets) 
                                  "--set",      "workload.stream.bytes=8KiB",
                                  "--progress", "off"};
   for (auto const& s : sets) words.insert(words.end(), {"--set", s});
+  words.insert(words.end(), options.begin(), options.end());
   auto const r = farfault_program(words);
   CHECK_MESSAGE(r.code == 0, r.err);
   return path;
@@ -100,6 +102,11 @@ TEST_CASE("explain_pair: a report of two results begins with the reason of their
   CHECK(two.find("launch and completion latency, 6.4 us to 21 us per launch", section) != std::string::npos);
   CHECK(of({a, b, a}).find("<h2>Why B differs from A</h2>") == std::string::npos);
   CHECK(of({a}).find("<h2>Why B differs from A</h2>") == std::string::npos);
+  // The reason why the ends of stopped runs do not compare is stated once.
+  auto const stopped = of({a, made("stopped.h5", {}, {"--until", "2us"})});
+  auto const reason = stopped.find(": the ends do not compare complete runs.");
+  REQUIRE(reason != std::string::npos);
+  CHECK(stopped.find("the ends do not compare complete runs", reason + 1) == std::string::npos);
 }
 
 TEST_CASE("compare: figures are ordered by their contribution to the change of the end") {

@@ -421,7 +421,7 @@ def a_sweep_is_drawn_over_one_key_with_a_line_for_each_other_value(b):
     check(b.evaluate("document.querySelectorAll('svg.sweep path.line').length") == 2, "one line for each placement")
     picture = b.evaluate("""(() => {
       const texts = [...document.querySelectorAll('svg.sweep text')].map(t => [t.childNodes[t.childNodes.length - 1].textContent, t.getAttribute('class'), Number(t.getAttribute('y'))]);
-      return { titles: texts.filter(t => t[1] === 'middle').map(t => t[0]), marks: texts.filter(t => t[1] === 'left'), names: texts.filter(t => !t[1]).map(t => t[0]),
+      return { titles: texts.filter(t => t[1] === 'middle').map(t => t[0]), marks: texts.filter(t => t[1] === 'left'), names: [...document.querySelectorAll('.sweep .legend span')].map(t => t.textContent.trim()),
         points: [...document.querySelectorAll('svg.sweep path.mark title')].map(t => [t.textContent, t.parentNode.getBBox()]).map(([t, box]) => [t, box.y + box.height / 2]),
         ranges: [...document.querySelectorAll('svg.sweep path.range')].length };
     })()""")
@@ -439,6 +439,13 @@ def a_sweep_is_drawn_over_one_key_with_a_line_for_each_other_value(b):
     for width in (NARROW, WIDE):
         of_width(b, width)
         check(b.evaluate(CUT) == [], f"at {width} pixels: {b.evaluate(CUT)}")
+        b.evaluate("window.scrollTo(0, 0)")
+        shown = b.evaluate("""[...document.querySelectorAll('.sweep .legend span')].map(e => [parseFloat(getComputedStyle(e).fontSize),
+          e.getBoundingClientRect().bottom, e.getBoundingClientRect().right, getComputedStyle(e.querySelector('path.line')).stroke])""")
+        check(all(size >= 12 and bottom < SCREEN and right <= width for size, bottom, right, _ in shown),
+              f"the names of the lines are legible in the first screen at {width} pixels: {shown}")
+        lines = b.evaluate("[...document.querySelectorAll('svg.sweep path.line')].map(e => getComputedStyle(e).stroke)")
+        check([colour for *_, colour in shown] == lines and len(set(lines)) == 2, f"the legend has the colours of the lines: {shown}, {lines}")
 
 
 def several_applications_and_machines_are_named(b):

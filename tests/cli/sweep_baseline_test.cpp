@@ -290,7 +290,9 @@ TEST_CASE("report: the picture of a sweep has a gap, and the reason, where a run
   for (auto at = picture.find("<title>entries "); at != std::string::npos;
        at = picture.find("<title>entries ", at + 1))
     ++marks;
-  CHECK(marks == 2 * 2 + 1 + 2);  // points, the cross, names in the legend
+  CHECK(marks == 2 * 2 + 1);  // points and the cross
+  CHECK(has(html, "</g></svg> entries 64</span>\n<span>"));
+  CHECK(has(html, "</g></svg> entries 128</span>\n</p>"));
   for (auto at = picture.find("<path class=\"line\""); at != std::string::npos;
        at = picture.find("<path class=\"line\"", at + 1))
     ++lines;

@@ -315,7 +315,7 @@ TEST_CASE("sweep: two identical points are run once") {
   s.write(
       "[[sweep.list]]\nname = \"one\"\nworkload.stream.bytes = \"8 KiB\"\n"
       "[[sweep.list]]\nname = \"as one\"\n");
-  CHECK(s.sweep().out.starts_with("  2 runs (1 duplicates): 0 completed, 1 cached"));
+  CHECK(s.sweep().out.starts_with("  2 runs (1 duplicate): 0 completed, 1 cached"));
   CHECK(s.column("name") == Words{"one", "as one"});
   CHECK(s.column("result_digest") == Words{digests[0], digests[0]});
 }

@@ -61,14 +61,14 @@ TEST_CASE("sweep: figures of the study have a ratio in table, CSVs and report") 
 TEST_CASE("sweep: ratios that would exceed 120 columns are counted, and the CSV has all") {
   SmallStudy const s("many_figures",
                      study("figures = [\"sm_transactions\", \"end\", \"sm_instructions\", \"l2_tlb_misses\", "
-                           "\"l1_tlb_misses\"]\n"));
+                           "\"sm_l1_tlb_misses\"]\n"));
   auto const r = s.sweep();
   CHECK_MESSAGE(r.code == 0, r.err);
   auto const lines = lines_of(r.out);
   for (std::size_t line = 1; line < 6; ++line) CHECK(lines[line].size() <= 120);
-  CHECK(lines[1].ends_with("  speedup  sm_transactions_ratio"));
-  CHECK(lines[6] == "  ... and 4 more ratios in sweep.csv");
-  CHECK(has(lines_of(s.csv())[0], ",l1_tlb_misses_ratio,"));
+  CHECK(lines[1].ends_with("  speedup  sm_transactions_ratio  end_ratio"));
+  CHECK(lines[6] == "  ... and 3 more ratios in sweep.csv");
+  CHECK(has(lines_of(s.csv())[0], ",sm_l1_tlb_misses_ratio,"));
 }
 
 TEST_CASE("sweep: an unknown figure is refused before the runs if their figures are known, else after them") {
@@ -116,8 +116,8 @@ TEST_CASE("sweep: --json prints the table: runs, spread and means, with null for
   CHECK(missing[0]["end"].is_null());
   CHECK(missing[4]["speedup"].is_null());
   CHECK(missing[4]["speedup_error"] ==
-        "run 0 (latency 5 ns, bytes 8 KiB, seed 1), the baseline of run 4 (latency 500 ns, bytes 8 KiB, seed "
-        "1), is missing");
+        "run 0 (controller_latency 5 ns, bytes 8 KiB, seed 1), the baseline of run 4 (controller_latency 500 "
+        "ns, bytes 8 KiB, seed 1), is missing");
 }
 
 TEST_CASE("compare, report: settings that exist only under a value of a varied key are folded") {
@@ -128,8 +128,8 @@ TEST_CASE("compare, report: settings that exist only under a value of a varied k
   auto const compared = farfault_program({"compare", s.out.string()});
   auto const lines = lines_of(compared.out);
   CHECK(lines[4] == "Configuration differences");
-  CHECK(lines[6] == "  gpu.l2_tlb.entries  64   128  64   128");
-  CHECK(lines[7] == "  workload.name       bfs  bfs  fir  fir");
+  CHECK(lines[6] == "  gpu.l2_tlb.entries  64     128    64     128");
+  CHECK(lines[7] == "  workload.name       \"bfs\"  \"bfs\"  \"fir\"  \"fir\"");
   CHECK(lines[8].ends_with(" settings that follow from workload.name (--all: show all)"));
   CHECK(lines[9].starts_with("Result differences: "));
   CHECK(has(farfault_program({"compare", s.out.string(), "--all"}).out, "\n  workload.bfs.rmat.scale "));

@@ -124,7 +124,7 @@ TEST_CASE("pivot: runs that differ only in their seeds are one cell with its ran
   CHECK(cell.smallest == 10);
   CHECK(cell.largest == 30);
   CHECK(cell.runs == 2);
-  CHECK(p.tables[0].cells[1][0].reason == "run 3 (stream, bypass) failed");
+  CHECK(p.tables[0].cells[1][0].reason == "run 3 (a, entries 64, seed 2) failed");
   CHECK(cells(sweep_pivot(t, "run.seed", "policy", "end").tables.at(0)) ==
         std::vector<Numbers>{{10, 30}, {5, -1}});
 }

@@ -103,9 +103,8 @@ TEST_CASE("ratios: figures of the baseline have a ratio, a reason and a mean, af
   t = with_ratios(with_seeds(), {{{"policy", "distributed"}}, "", {"end"}}, 2);
   CHECK(numbers(t.spread, "end_ratio_mean") == Numbers{1, std::sqrt(0.125), 1, 0.5});
   CHECK(numbers(t.spread, "end_ratio_smallest") == Numbers{1, 0.25, 1, 0.25});
-  CHECK_THROWS_WITH_AS(
-      with_ratios(workloads(), {{{"policy", "distributed"}}, "", {"walk"}}),
-      "'walk_ratio' is not a figure of this sweep; the columns of sweep.csv have their names", UserError);
+  CHECK_THROWS_WITH_AS(with_ratios(workloads(), {{{"policy", "distributed"}}, "", {"walk"}}),
+                       "'walk_ratio' is not a figure of this sweep; did you mean 'walks'?", UserError);
 }
 
 TEST_CASE("ratios: a named point is the baseline of the runs with the same other keys") {

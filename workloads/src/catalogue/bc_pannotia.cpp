@@ -160,9 +160,9 @@ WorkloadInfo info() {
           {{kSmall, {{"rmat.scale", "11"}}},
            {kMedium, {}},
            {kPaper,
-            {{"rmat.scale", "11"}, {"rmat.edge_factor", "512"}},
-            "Pannotia, bc, input 2k_1M: 2,048 vertices, 1,048,576 edges; assumed: an R-MAT graph of this "
-            "size, and as many roots as by default"}}};
+            {{"rmat.scale", "11"}, {"rmat.edge_factor", "256"}},
+            "Pannotia, bc, input 2k_1M: 2,048 vertices, 1,048,576 directed edges; assumed: an R-MAT "
+            "graph of this size, and one root instead of all 2,048"}}};
 }
 
 }  // namespace farfault::workloads::bc_pannotia

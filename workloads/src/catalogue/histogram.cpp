@@ -351,8 +351,9 @@ WorkloadInfo info() {
           {{kSmall, {{"cols", "512"}, {"rows", "128"}, {"bins", "65536"}, {"spread", "1024"}}},
            {kMedium, {}},
            {kPaper,
-            {{"iterations", "20"}},
-            "Parboil, histo, default input: 20 histograms; assumed: the image of Mosaic's published code"}}};
+            {{"bins", "2097152"}, {"iterations", "20"}},
+            "Parboil, histo: 256 x 8,192 bins; default input: 20 histograms; assumed: the image of Mosaic's "
+            "published code"}}};
 }
 
 }  // namespace farfault::workloads::histogram

@@ -472,8 +472,8 @@ WorkloadInfo info() {
            {kMedium, {{"rmat.scale", "14"}}},
            {kPaper,
             {{"rmat.scale", "20"}, {"rmat.edge_factor", "2"}},
-            "LonestarGPU, mst, input 2d-2e20: 1,048,576 vertices, 2 edges each; assumed: an R-MAT graph of "
-            "this size"}}};
+            "LonestarGPU, mst, input 2d-2e20: a grid of 1,048,576 vertices, 2 edges per vertex; assumed: an "
+            "R-MAT graph of this size"}}};
 }
 
 }  // namespace farfault::workloads::mst

@@ -110,7 +110,7 @@ WorkloadInfo info() {
            {kMedium, {}},
            {kPaper,
             {{"elements", "524288"}, {"hops", "1048576"}},
-            "assumed: the average footprint of GMMU Bypass (NPC 2020), 64 MB"}}};
+            "no published size: the average footprint of GMMU Bypass (NPC 2020), 64 MB"}}};
 }
 
 }  // namespace farfault::workloads::pointer_chase

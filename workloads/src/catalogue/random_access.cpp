@@ -108,10 +108,7 @@ WorkloadInfo info() {
           &SpecBuilder<Spec, build>::make,
           {{kSmall, {{"size", "4MiB"}, {"threads", "4096"}}},
            {kMedium, {}},
-           {kPaper,
-            {},
-            "assumed: the average footprint of GMMU Bypass (NPC 2020), 64 MB; studies of unified memory "
-            "choose sizes relative to their GPU's memory"}}};
+           {kPaper, {}, "no published size: the average footprint of GMMU Bypass (NPC 2020), 64 MB"}}};
 }
 
 }  // namespace farfault::workloads::random_access

@@ -136,8 +136,8 @@ WorkloadInfo info() {
            {kMedium, {}},
            {kPaper,
             {{"m", "2368"}, {"n", "2368"}, {"k", "2368"}},
-            "assumed: the average footprint of GMMU Bypass (NPC 2020), 64 MB; the CUDA sample multiplies 320 "
-            "x 320 by 320 x 640"}}};
+            "no published size: the average footprint of GMMU Bypass (NPC 2020), 64 MB; the CUDA "
+            "sample (matrixMul) multiplies 320 x 320 by 320 x 640"}}};
 }
 
 }  // namespace farfault::workloads::sgemm

@@ -215,7 +215,8 @@ WorkloadInfo info() {
            {kMedium, {}},
            {kPaper,
             {{"side", "53"}, {"iterations", "50"}},
-            "Parboil, spmv, large input: Dubcova3, 146,689 rows, 50 products; assumed: the closest generated "
+            "Parboil, spmv, large input: Dubcova3, 146,689 rows, 3.6 million entries, 50 products; assumed: "
+            "the closest generated "
             "mesh"}}};
 }
 

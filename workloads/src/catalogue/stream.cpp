@@ -103,7 +103,7 @@ WorkloadInfo info() {
           &SpecBuilder<Spec, build>::make,
           {{kSmall, {{"bytes", "4MiB"}}},
            {kMedium, {}},
-           {kPaper, {}, "assumed: the average footprint of GMMU Bypass (NPC 2020), 64 MB"}}};
+           {kPaper, {}, "no published size: the average footprint of GMMU Bypass (NPC 2020), 64 MB"}}};
 }
 
 }  // namespace farfault::workloads::stream

@@ -71,8 +71,8 @@ WorkloadInfo info() {
            {kMedium, {}},
            {kPaper,
             {{"elements", "5592320"}},
-            "assumed: the average footprint of GMMU Bypass (NPC 2020), 64 MB; the CUDA sample adds 50,000 "
-            "elements"}}};
+            "no published size: the average footprint of GMMU Bypass (NPC 2020), 64 MB; the CUDA "
+            "sample (vectorAdd) adds 50,000 elements"}}};
 }
 
 }  // namespace farfault::workloads::vectoradd

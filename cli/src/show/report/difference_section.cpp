@@ -100,7 +100,7 @@ std::string sentence(std::string const& text) {
 }
 
 std::string content_of(PairExplanation const& e) {
-  auto html = "<p class=\"verdict\">" + escaped(verdict_of(e)) + ".</p>\n" + sentence(e.caveat);
+  auto html = "<p class=\"verdict\">" + escaped(verdict_of(e)) + ".</p>\n";
   if (!e.not_split.empty()) html += sentence("Time of kernels is not split further: " + e.not_split);
   if (!e.gpu.empty() && !e.stages.empty())
     html += sentence("Causes of the time of kernels are modelled from " + e.gpu);

@@ -23,7 +23,7 @@ using analysis::SweepMean;
 constexpr std::size_t kLines = 10;       // drawn; the style sheet has as many colours
 constexpr std::size_t kTableLines = 40;  // of the table
 constexpr std::size_t kXLabels = 12;
-constexpr std::size_t kLongestLabel = 16, kLongestName = 46;
+constexpr std::size_t kLongestLabel = 16;
 
 std::string cut_name(std::string const& text, std::size_t most) {
   if (text.size() <= most) return text;
@@ -53,13 +53,10 @@ double round_step(double size) {
 // The position of values in the picture.
 class SweepFrame {
  public:
-  static constexpr double kPageWidth = 1100, kPageHeight = 370;
-  static constexpr double kLeft = 84, kTop = 16, kBottom = 300;
-  static constexpr double kWithLegend = 760, kWithoutLegend = 1080;  // right ends
+  static constexpr double kPageWidth = 780, kPageHeight = 370;
+  static constexpr double kLeft = 84, kRight = 770, kTop = 16, kBottom = 300;
 
   explicit SweepFrame(SweepCurves const& curves) : curves_(curves) {
-    if (std::ranges::any_of(curves.lines, [](auto const& line) { return !line.others.empty(); }))
-      right_ = kWithLegend;
     double most = curves.is_ratio ? 1 : 0, least = curves.is_ratio ? 1 : std::numeric_limits<double>::max();
     for (std::size_t i = 0; i < std::min(curves.lines.size(), kLines); ++i) {
       auto const& line = curves.lines[i];
@@ -88,17 +85,16 @@ class SweepFrame {
   double step() const { return step_; }
   double top() const { return top_; }
   double bottom() const { return bottom_; }
-  double right() const { return right_; }
   bool is_log() const { return is_log_; }
   double y(double value) const { return kBottom - (kBottom - kTop) * (value - bottom_) / (top_ - bottom_); }
   // Position of a value of the key; the mean follows the last one.
   double x(std::size_t value) const {
     auto const places = static_cast<double>(curves_.x.values.size() + (curves_.has_means ? 1 : 0));
-    auto const wide = (right_ - kLeft) / places;
+    auto const wide = (kRight - kLeft) / places;
     bool const is_mean = value == curves_.x.values.size();
     if (curves_.x.sizes.empty() || is_mean || high_ <= low_)
       return kLeft + wide * (static_cast<double>(value) + 0.5);
-    auto const last = right_ - wide * (curves_.has_means ? 1.5 : 0.5);
+    auto const last = kRight - wide * (curves_.has_means ? 1.5 : 0.5);
     auto const first = kLeft + wide * 0.5;
     return first + (last - first) * (scaled(curves_.x.sizes[value]) - low_) / (high_ - low_);
   }
@@ -108,7 +104,7 @@ class SweepFrame {
 
   SweepCurves const& curves_;
   bool is_log_ = false;
-  double step_ = 1, bottom_ = 0, top_ = 1, low_ = 0, high_ = 0, right_ = kWithoutLegend;
+  double step_ = 1, bottom_ = 0, top_ = 1, low_ = 0, high_ = 0;
 };
 
 std::string tick_text(double value, SweepCurves const& curves) {
@@ -117,13 +113,12 @@ std::string tick_text(double value, SweepCurves const& curves) {
 
 std::string axes_of(SweepCurves const& curves, SweepFrame const& frame) {
   std::string svg;
-  constexpr auto kLeft = SweepFrame::kLeft, kBottom = SweepFrame::kBottom;
-  auto const right = frame.right();
+  constexpr auto kLeft = SweepFrame::kLeft, kRight = SweepFrame::kRight, kBottom = SweepFrame::kBottom;
   for (int i = 0; frame.bottom() + i * frame.step() <= frame.top() * (1 + 1e-9); ++i) {
     auto const value = frame.bottom() + i * frame.step();
     bool const is_one = curves.is_ratio && std::abs(value - 1) < 1e-9;
     svg += fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", is_one ? "one" : "grid", kLeft,
-                       frame.y(value), right);
+                       frame.y(value), kRight);
     svg += fmt::format("<text class=\"left\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", kLeft - 6,
                        frame.y(value) + 4, escaped(tick_text(value, curves)));
   }
@@ -138,7 +133,7 @@ std::string axes_of(SweepCurves const& curves, SweepFrame const& frame) {
   if (curves.has_means)
     svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{:.1f}\">geometric mean</text>\n",
                        frame.x(number), kBottom + 18);
-  svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", (kLeft + right) / 2,
+  svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", (kLeft + kRight) / 2,
                      kBottom + 54, escaped(shown(curves.x.key) + (frame.is_log() ? " (logarithmic)" : "")));
   return svg +
          fmt::format("<text class=\"middle\" transform=\"translate(14 {:.1f}) rotate(-90)\">{}</text>\n",
@@ -193,18 +188,19 @@ std::string drawn_line(SweepCurves const& curves, SweepFrame const& frame, std::
   return svg + marks + "</g>\n";
 }
 
+// Above the picture, in the size of the page's text.
 std::string legend(SweepCurves const& curves, std::size_t lines) {
-  std::string svg;
+  std::string html;
   for (std::size_t i = 0; i < lines; ++i) {
     auto const name = line_name(curves.lines[i]);
     if (name.empty()) continue;
-    auto const y = SweepFrame::kTop + 12 + 20 * static_cast<double>(i);
-    svg += fmt::format("<g class=\"c{}\">\n", i) + marker(i, SweepFrame::kWithLegend + 20, y, "") + "</g>\n";
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"><title>{}</title>{}</text>\n",
-                       SweepFrame::kWithLegend + 32, y + 4, escaped(name),
-                       escaped(cut_name(name, kLongestName)));
+    html += fmt::format(
+                "<span><svg class=\"key\" viewBox=\"0 0 26 12\"><g class=\"c{}\"><path class=\"line\" "
+                "d=\"M0 6H26\"/>",
+                i) +
+            marker(i, 13, 6, "") + "</g></svg> " + escaped(name) + "</span>\n";
   }
-  return svg;
+  return html.empty() ? "" : "<p class=\"legend\">" + html + "</p>\n";
 }
 
 // A cross on the axis for values of the key at which a line has an empty point.
@@ -320,11 +316,11 @@ std::string sweep_section(results::SweepTable const& sweep) {
                          SweepFrame::kPageWidth, SweepFrame::kPageHeight);
   svg += axes_of(curves, frame);
   for (std::size_t line = 0; line < lines; ++line) svg += drawn_line(curves, frame, line);
-  svg += crosses(curves, frame, lines) + legend(curves, lines) + "</svg>\n";
+  svg += crosses(curves, frame, lines) + "</svg>\n";
   bool const has_seeds =
       key != analysis::kSweepSeed && analysis::find_column(sweep.runs, analysis::kSweepSeed) != nullptr;
-  auto html = begin + "<p>" + escaped(caption(curves, has_seeds)) + "</p>\n<div class=\"wide\">" + svg +
-              "</div>\n" + folded("Values as a table", values_table(curves));
+  auto html = begin + "<p>" + escaped(caption(curves, has_seeds)) + "</p>\n" + legend(curves, lines) +
+              "<div class=\"wide\">" + svg + "</div>\n" + folded("Values as a table", values_table(curves));
   bool const has_ratios = std::ranges::count(sweep.runs, "ratio", &results::SweepColumn::role) > 1;
   if (!sweep.means.empty() && (has_ratios || !curves.has_means)) html += means_table(sweep);
   return html + end;
