@@ -202,8 +202,8 @@ def a_bar_without_a_value_is_a_gap_with_its_reason(folder):
     notes = " ".join(figure._supxlabel.get_text().split())
     reasons = dict(re.findall(r"(\[\d\]) (.*?)(?= \[|$)", notes))
     gaps = {(round(t.get_position()[0]), reasons[t.get_text()]) for t in axes.texts}
-    lone = "no run with gpu.router.policy = distributed has the other values of run "
-    assert gaps == {(1, "run 3 failed"), (2, lone + "4"), (2, lone + "5"), (3, "run 3 failed"), (3, lone + "4")}, gaps
+    lone, bypass = "no run with gpu.router.policy = distributed has the other values of run ", "run 3 (stream, bypass) failed"
+    assert gaps == {(1, bypass), (2, lone + "4 (spmv, distributed)"), (2, lone + "5 (spmv, bypass)"), (3, bypass), (3, lone + "4 (spmv, distributed)")}, gaps
     line = sweep.plot("speedup")
     drawn(line, "speedup_line_gaps")
     assert "no value: run 3 failed" in line._supxlabel.get_text()
@@ -227,7 +227,7 @@ def other_ratios_and_parameters_have_bars(folder):
     refused(lambda: sweep.plot.speedup(figure="end"), "end is not a ratio")
     refused(lambda: sweep.plot.speedup("nothing"), "'nothing'")
     nothing = sweep_of(folder, "nothing_bars", states={n: "failed" for n in range(6)})
-    refused(lambda: nothing.plot.speedup(), "no run has a speedup: run 0 failed")
+    refused(lambda: nothing.plot.speedup(), "no run has a speedup: run 0 (bfs, distributed) failed")
 
 
 def logarithmic_axes_need_positive_values(folder):
