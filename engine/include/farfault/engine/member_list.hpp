@@ -92,7 +92,7 @@ constexpr bool is_any_constant(std::tuple<M&...> const*) {
 template <HasMembers T>
 inline constexpr bool lists_constant = is_any_constant(static_cast<ListOf<T> const*>(nullptr));
 
-// What an error calls member I: its number in a list by std::tie, its pointer in one by listed().
+// Name of member I in an error: its number in a list by std::tie, its pointer in one by listed().
 template <std::size_t I, class... M>
 constexpr auto name_of_member(std::tuple<M&...> const*) {
   return member{I};
