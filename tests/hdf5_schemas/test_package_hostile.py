@@ -226,7 +226,14 @@ def names_and_texts_of_a_file_are_printable_in_a_sentence(p):
 
     path = made.hostile(p.sound, os.path.join(p.folder, "names.h5"), lambda f, place, s: f.create_dataset(f"{place}/{bad}", data=numpy.arange(5)),
                         "timeseries/l2_tlb", p.secrets)
-    many = sweep_folder(p, "many_parameters", b"runs/0.h5", None, lambda f, place, s: [f["runs"].copy("gpu.l2_tlb.entries", f"{bad}{n}") for n in range(100)])
+
+    def of_equal_points(f, place, s):
+        """100 parameters with one value each: the two runs are no grid."""
+        made.replaced(f, "runs/gpu.l2_tlb.entries", data=numpy.array([32, 32], "i8"), dtype=None, shape=None)
+        for n in range(100):
+            f["runs"].copy("gpu.l2_tlb.entries", f"{bad}{n}")
+
+    many = sweep_folder(p, "many_parameters", b"runs/0.h5", None, of_equal_points)
     for asked in (lambda: ff.open(path).timeseries("l2_tlb"), lambda: of_sweep("digests", {"result_digest": bad}).open(0),
                   lambda: of_sweep("states", {"result": "", "state": bad, "error": bad}).open(0), lambda: ff.open_sweep(many).dataset("end")):
         said = refused(asked, "INJECTED")
