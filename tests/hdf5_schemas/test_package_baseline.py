@@ -209,7 +209,7 @@ def a_bar_without_a_value_is_a_gap_with_its_reason(folder):
     assert f"no value: {bypass}" in line._supxlabel.get_text()
     figures = sweep.plot("end")
     drawn(figures, "end_gaps")
-    assert figures._supxlabel.get_text() == "no value: run 3 failed"
+    assert figures._supxlabel.get_text() == f"no value: {bypass}"
     hole = sweep_of(folder, "hole_bars", ends=ENDS[:5], partners=(0, 0, 2, 2, 4), walks=WALKS[:5]).plot.speedup()
     axes = drawn(hole, "speedup_hole")
     assert numpy.isnan(heights(axes.containers[-1])[2]) and hole._supxlabel.get_text() == "[1] no run has name = spmv"

@@ -30,7 +30,8 @@ def figure_over_parameters(sweep, figure, x=None, logx=None, logy=False):
         gone = table.loc[table[figure].isna(), figure + ERROR]
     else:
         states = table["state"][table["state"] != "done"]
-        gone = [f"run {run} failed" if state == "failed" else f"run {run} is missing" for run, state in states.items()]
+        names = baselines.PointNames({p: table[p] for p in sweep.parameters})
+        gone = [f"{names[run]} failed" if state == "failed" else f"{names[run]} is missing" for run, state in states.items()]
         table = table[table["state"] == "done"]
         if len(table) == 0:
             raise ResultError(f"{sweep.path}: no run has completed")
