@@ -19,13 +19,14 @@ import farfault
 program = os.environ.get("FARFAULT", "build/release/farfault")
 results = os.environ.get("FARFAULT_RESULTS", "results/tutorial")
 os.makedirs(results, exist_ok=True)
+graph = ("--set", "workload.size=default", "--set", "workload.bfs.rmat.scale=14")  # 16,384 vertices
 
 
 def simulate(name, **changes):
     """Runs the demo with these parameters changed; returns the path of the result."""
     path = os.path.join(results, name + ".h5")
     settings = [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
-    subprocess.run([program, "run", "bench/demo.toml", *settings, "--output", path, "--progress", "off"], check=True,
+    subprocess.run([program, "run", "bench/demo.toml", *graph, *settings, "--output", path, "--progress", "off"], check=True,
                    stdout=subprocess.DEVNULL)
     return path
 
