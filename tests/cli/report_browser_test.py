@@ -316,10 +316,10 @@ def a_click_shows_a_gpu(b, result):
 
 def histograms_and_placement_are_those_of_the_file(b, result):
     with h5py.File(result) as f:
-        counts = f["timeseries/sm.by_gpu/load_latency"][-1].sum(axis=0).astype(float)
-        bins = f["timeseries/sm.by_gpu/bin"][:].astype(float)
+        counts = f["timeseries/sm.by_gpu.histograms/load_latency"][-1].sum(axis=0).astype(float)
+        bins = f["timeseries/sm.by_gpu.histograms/bin"][:].astype(float)
         placed = list(zip(*(f["tables/page_placement/" + c].asstr()[:] for c in ("buffer", "device")), f["tables/page_placement/pages"][:].tolist()))
-    picture = "[...document.querySelectorAll('.run:not([hidden]) .chart')].find(c => c.querySelector('h4') && c.querySelector('h4').textContent === 'sm.by_gpu/load_latency').querySelector('svg')"
+    picture = "[...document.querySelectorAll('.run:not([hidden]) .chart')].find(c => c.querySelector('h4') && c.querySelector('h4').textContent === 'sm.by_gpu.histograms/load_latency').querySelector('svg')"
     heights = b.evaluate(f"[...{picture}.querySelectorAll('rect')].map(r => r.getBoundingClientRect().height)")
     there = numpy.flatnonzero(counts)
     wanted = counts[there[0]:there[-1] + 1] / counts.max()

@@ -79,10 +79,10 @@ TEST_CASE("an interval that never doubles") {
 }
 
 TEST_CASE("samples with more values than events, beyond an allowance, double the interval up to 12.8 us") {
-  // 1,250,000 values at first, then 625,000, then 100,000 at each interval.
+  // 720,000 values at first, then 360,000, then 60,000 at each interval.
   CHECK(intervals(times({50ns, 256, 100'000}, Time{40us})) ==
         Intervals{
-            {50, 13}, {100, 7}, {200, 2}, {400, 2}, {800, 2}, {1600, 2}, {3200, 2}, {6400, 2}, {12'800, 1}});
+            {50, 8}, {100, 4}, {200, 1}, {400, 1}, {800, 1}, {1600, 1}, {3200, 1}, {6400, 1}, {12'800, 2}});
   CHECK(intervals(times({50ns, 256, 2'000'000}, Time{200us})) ==
         Intervals{
             {50, 1}, {100, 1}, {200, 1}, {400, 1}, {800, 1}, {1600, 1}, {3200, 1}, {6400, 1}, {12'800, 14}});
@@ -98,8 +98,8 @@ TEST_CASE("five events since the last doubling pay for two values") {
                            [&](std::int64_t ns) { return per_ns * static_cast<std::uint64_t>(ns); }));
   };
   // A sample has 100,000 values; with 1,000 events per ns, an interval of 50 ns pays for 20,000.
-  CHECK(with(1'000) == Intervals{{50, 16}, {100, 11}, {200, 6}, {400, 17}});
-  CHECK(with(2'000) == Intervals{{50, 21}, {100, 32}, {200, 28}});
+  CHECK(with(1'000) == Intervals{{50, 10}, {100, 7}, {200, 4}, {400, 20}});
+  CHECK(with(2'000) == Intervals{{50, 13}, {100, 19}, {200, 37}});
   CHECK(intervals(times({50ns, 256, 100'000}, Time{15us}, [](std::int64_t ns) {
           return kMany * static_cast<std::uint64_t>(ns);
         })) == Intervals{{50, 256}, {100, 22}});
@@ -137,7 +137,11 @@ TEST_CASE("a run of 10 us on four GPUs has at least 150 samples") {
   REQUIRE_MESSAGE(r.code == 0, r.err);
   auto const summary = results::read_summary(output());
   CHECK(summary.last_time_ps == 10'000'000);
-  for (auto const& series : summary.series) CHECK(series.samples >= 150);
+  for (auto const& series : summary.series)
+    if (series.kind.ends_with(".histograms"))
+      CHECK(series.samples >= 10);
+    else
+      CHECK(series.samples >= 150);
 }
 
 TEST_CASE("100 simulated days take about 10,000 samples, up to the maximum time") {

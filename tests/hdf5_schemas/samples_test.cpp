@@ -46,6 +46,26 @@ TEST_CASE("blocks of ascending ranges have the values of all samples") {
   }
 }
 
+TEST_CASE("every n-th sample of a block is followed by the last sample, unless that is one of them") {
+  for (std::size_t const every : {1U, 2U, 3U, 16U, 40U})
+    for (std::size_t const first : {0U, 1U, 5U, 19U, 20U, 30U}) {
+      CAPTURE(every);
+      CAPTURE(first);
+      Values expected;
+      std::size_t last = 20;
+      for (auto s = first; s < 20; s += every) {
+        expected.push_back(values(s)[7]);
+        last = s;
+      }
+      if (last != 19) expected.push_back(values(19)[7]);
+      auto all = filled(20);
+      all.block(0, 7, first, every);
+      CHECK(all.block(7, 1, first, every) == expected);
+    }
+  Samples none(kWidth);
+  CHECK(none.block(0, 10, 3, 16).empty());
+}
+
 TEST_CASE("samples that do not change take their times only") {
   Samples still(kWidth);
   still.add(0, values(0));

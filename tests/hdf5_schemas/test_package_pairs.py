@@ -133,7 +133,7 @@ def distributions_have_the_same_bins(results):
     (axes,) = drawn(pair.plot.latency_histogram(logy=True), "pair_histogram")
     assert axes.get_yscale() == "log" and [c.get_label() for c in axes.containers] == list(pair.names)
     for bars, one in zip(axes.containers, pair.runs):
-        entries = one.timeseries("sm.by_gpu", ["load_latency"])["load_latency"].isel(time_ps=-1).values.sum(axis=0)
+        entries = one.timeseries("sm.by_gpu.histograms", ["load_latency"])["load_latency"].isel(time_ps=-1).values.sum(axis=0)
         shares = [p.get_height() for p in bars]
         assert numpy.isclose(sum(shares), 100) and numpy.allclose([s for s in shares if s], 100 * entries[entries > 0] / entries.sum())
 

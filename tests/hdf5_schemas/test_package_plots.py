@@ -312,12 +312,12 @@ def accesses_over_time_are_stacked_by_stage(path):
 def latencies_are_a_histogram_of_each_gpu_and_of_all(path):
     result = ff.open(path)
     axes, texts = drawn(result.plot.latency_histogram(), "latency_histogram")
-    loads = result.timeseries("sm.by_gpu", ["load_latency"])["load_latency"].isel(time_ps=-1).values
+    loads = result.timeseries("sm.by_gpu.histograms", ["load_latency"])["load_latency"].isel(time_ps=-1).values
     whole = [p.get_height() for p in axes[0].patches]
     filled = numpy.flatnonzero(loads.sum(axis=0))
     assert numpy.allclose(whole, 100 * loads.sum(axis=0)[filled[0]:filled[-1] + 1] / loads.sum())
     assert numpy.isclose(sum(whole), 100)
-    bins = result.timeseries("sm.by_gpu", ["load_latency"])["bin"].values
+    bins = result.timeseries("sm.by_gpu.histograms", ["load_latency"])["bin"].values
     label = f"< {ff.units.time_text(bins[filled[0] + 1] * 1)}"
     assert {"all", "gpu0", "gpu3", "share (%)", label} <= set(texts) and len(axes[0].lines) == 4, texts
     assert len(axes[0].get_xticklabels()) <= 24 < len(whole), (len(axes[0].get_xticklabels()), len(whole))

@@ -46,7 +46,7 @@ def readers(path, sound):
     found["column"] = of_run(lambda r: r.table("kernels", ["name", "launched"]))
     found["group"] = each(lambda r: ["topology/nodes", "config", "tables/kernels"], lambda r, n: r.group(n).load())
     found["deltas"] = of_run(lambda r: r.deltas("l2_tlb", "hits"))
-    found["rates"] = of_run(lambda r: r.rates("sm.by_gpu", "load_latency", by="device"))
+    found["rates"] = of_run(lambda r: r.rates("sm.by_gpu.histograms", "load_latency", by="device"))
     found["latency"] = each(lambda r: ("machine", "gpu", "kernel"), lambda r, by: r.latency(by))
     found["stalls"] = each(lambda r: ("machine", "gpu", "kernel", "application"), lambda r, by: r.stalls(by))
     for name in ("latency_over_time", "traffic", "links", "placement"):

@@ -18,7 +18,7 @@ TEXTS = ("config/toml", "config/command_line", "topology/nodes/name", "topology/
          "timeseries/l2_tlb/instance", "tables/kernels/name", "tables/traffic/from", "tables/links/sender", "tables/page_placement/buffer",
          "engine/host")
 NUMBERS = ("topology/links/a", "topology/links/latency_ps", "summary/machine/end", "summary/gpu/sm_access_time", "timeseries/sm.by_gpu/time_in_walk",
-           "timeseries/sm.by_gpu/load_latency", "timeseries/sm.by_gpu/time_ps", "timeseries/l2_tlb/hits", "tables/kernels/launched",
+           "timeseries/sm.by_gpu.histograms/load_latency", "timeseries/sm.by_gpu/time_ps", "timeseries/l2_tlb/hits", "tables/kernels/launched",
            "tables/kernels/row", "tables/traffic/bytes", "tables/links/busy_time", "tables/page_placement/pages", "config/seed")
 DATASETS = TEXTS + NUMBERS
 PLACES = GROUPS + DATASETS

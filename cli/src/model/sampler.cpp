@@ -31,7 +31,12 @@ Sampler::Sampler(System& system, Engine& engine, Transport& transport,
         std::uint32_t offset = 0;
         auto& columns = columns_.emplace_back();
         auto& column_of = column_of_.emplace_back();
+        auto& runs = runs_.emplace_back();
         for (auto const& stat : groups_[g].stats) {
+          bool const histogram = stat.kind == StatKind::histogram;
+          if (runs.empty() || runs.back().histograms != histogram)
+            runs.push_back({offset, offset, histogram});
+          runs.back().end += stat.bins;
           column_of.insert(column_of.end(), stat.bins, static_cast<std::uint32_t>(columns.size()));
           columns.push_back({offset, stat.bins});
           offset += stat.bins;
@@ -54,14 +59,19 @@ Sampler::Sampler(System& system, Engine& engine, Transport& transport,
       size += column_of_[places_[p].group].size();
     }
     values_of_.push_back(static_cast<std::uint32_t>(size - first));
+    has_histograms_.push_back(false);
+    for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p)
+      for (auto const& run : runs_[places_[p].group])
+        if (run.histograms) has_histograms_[id] = true;
   }
   values_.resize(size);
   read_.resize(*std::ranges::max_element(values_of_));
   sample_of_.resize(system.component_count());
+  owes_.resize(system.component_count());
   stored_.emplace(groups_, gpu_of_, gpus);
 }
 
-void Sampler::sample(Time at) {
+void Sampler::sample(Time at, bool histograms) {
   changed_.clear();
   engine_.take_worked(changed_);
   changed_.insert(changed_.end(), growing_.begin(), growing_.end());
@@ -70,17 +80,24 @@ void Sampler::sample(Time at) {
     for (ComponentId id = 0; id < system_.component_count(); ++id)
       if (engine_.is_local(id)) changed_.push_back(id);
   }
+  histograms = histograms || samples_ == 0;
   ++samples_;
   growing_.clear();
   mine_.clear();
+  if (histograms) {
+    changed_.insert(changed_.end(), owing_.begin(), owing_.end());
+    owing_.clear();
+  }
   for (auto const id : changed_) {
     if (std::exchange(sample_of_[id], samples_) == samples_) continue;
     if (system_.component(id).settle(at)) growing_.push_back(id);
-    system_.component(id).sample(read_.data());
+    if (!histograms && has_histograms_[id] && !owes_[id]) owing_.push_back(id);
+    owes_[id] = !histograms;
+    system_.component(id).sample(read_.data(), histograms);
     if (transport_.rank() == 0)
-      update(id);
+      update(id, histograms);
     else
-      note_changes(id);
+      note_changes(id, histograms);
   }
   if (transport_.ranks() == 1) return;
   for (auto const& part : transport_.gather(std::as_bytes(std::span(mine_)))) {
@@ -91,24 +108,27 @@ void Sampler::sample(Time at) {
 }
 
 // Replaces the component's values by read_. Most are unchanged.
-void Sampler::update(ComponentId id) {
+void Sampler::update(ComponentId id, bool histograms) {
   auto const* at = read_.data();
   for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p) {
     auto const& [group, instance] = places_[p];
     auto const& column_of = column_of_[group];
     auto* const had = values_.data() + begin_[group][instance];
-    for (std::size_t i = 0; i < column_of.size();) {
-      auto const next = std::min(i + kBlock, column_of.size());
-      if (std::equal(at + i, at + next, had + i)) {
-        i = next;
-        continue;
-      }
-      for (; i < next; ++i) {
-        if (at[i] == had[i]) continue;
-        auto const [offset, bins] = columns_[group][column_of[i]];
-        stored_->put(group, column_of[i], instance, had + offset, at + offset);
-        std::copy_n(at + offset, bins, had + offset);
-        i = std::size_t{offset} + bins - 1;
+    for (auto const& run : runs_[group]) {
+      if (run.histograms && !histograms) continue;
+      for (std::size_t i = run.begin; i < run.end;) {
+        auto const next = std::min(i + kBlock, std::size_t{run.end});
+        if (std::equal(at + i, at + next, had + i)) {
+          i = next;
+          continue;
+        }
+        for (; i < next; ++i) {
+          if (at[i] == had[i]) continue;
+          auto const [offset, bins] = columns_[group][column_of[i]];
+          stored_->put(group, column_of[i], instance, had + offset, at + offset);
+          std::copy_n(at + offset, bins, had + offset);
+          i = std::size_t{offset} + bins - 1;
+        }
       }
     }
     at += column_of.size();
@@ -116,17 +136,25 @@ void Sampler::update(ComponentId id) {
 }
 
 // For rank 0: the component and the number of its changed values; then the place and the value of each.
-void Sampler::note_changes(ComponentId id) {
+void Sampler::note_changes(ComponentId id, bool histograms) {
   auto* const had = values_.data() + first_value_[id];
   auto const head = mine_.size();
   mine_.push_back(id);
   mine_.push_back(0);
-  for (std::size_t i = 0; i < values_of_[id]; ++i) {
-    if (read_[i] == had[i]) continue;
-    had[i] = read_[i];
-    mine_.push_back(i);
-    mine_.push_back(read_[i]);
-    ++mine_[head + 1];
+  std::size_t begin = 0;  // of a group
+  for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p) {
+    auto const group = places_[p].group;
+    for (auto const& run : runs_[group]) {
+      if (run.histograms && !histograms) continue;
+      for (auto i = begin + run.begin; i < begin + run.end; ++i) {
+        if (read_[i] == had[i]) continue;
+        had[i] = read_[i];
+        mine_.push_back(i);
+        mine_.push_back(read_[i]);
+        ++mine_[head + 1];
+      }
+    }
+    begin += column_of_[group].size();
   }
 }
 
@@ -135,7 +163,7 @@ void Sampler::update(std::span<std::uint64_t const> changes) {
     auto const id = static_cast<ComponentId>(*at++);
     std::copy_n(values_.data() + first_value_[id], values_of_[id], read_.data());
     for (auto count = *at++; count != 0; --count, at += 2) read_[at[0]] = at[1];
-    update(id);
+    update(id, true);
   }
 }
 

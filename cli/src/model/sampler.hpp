@@ -29,9 +29,12 @@ class Sampler {
   // All ranks call it alike; afterwards values() on rank 0 holds the sample of series(): group, stat,
   // instance. The first sample reads the values of all components; later ones read components that have
   // received events since, or whose values grow without events. States must not be loaded in between. `at`:
-  // all events up to this time are done.
-  void sample(Time at);
+  // all events up to this time are done. Without `histograms`, they keep their values of an earlier sample.
+  void sample(Time at, bool histograms);
   std::vector<std::uint64_t> const& values() const { return stored_->values(); }
+  std::size_t values_per_sample() const {
+    return stored_->values_per_sample();
+  }  // mean number of stored ones
   // The value of one instance of groups()[group].stats[stat], which must not be a histogram.
   std::uint64_t value(std::size_t group, std::size_t stat, std::size_t instance) const {
     return values_[begin_[group][instance] + columns_[group][stat].offset];
@@ -49,8 +52,8 @@ class Sampler {
   std::vector<std::uint64_t> by_gpu(std::size_t group, std::size_t stat, std::uint32_t gpus) const;
 
  private:
-  void update(ComponentId id);
-  void note_changes(ComponentId id);
+  void update(ComponentId id, bool histograms);
+  void note_changes(ComponentId id, bool histograms);
   void update(std::span<std::uint64_t const> changes);
 
   struct Place {  // one group of a component's statistics
@@ -61,6 +64,11 @@ class Sampler {
     std::uint32_t offset;
     std::uint32_t bins;
   };
+  struct Run {  // neighbouring values of an instance: of histograms, or of other statistics
+    std::uint32_t begin;
+    std::uint32_t end;
+    bool histograms;
+  };
 
   System& system_;
   Engine& engine_;
@@ -68,6 +76,7 @@ class Sampler {
   std::vector<SeriesGroup> groups_;
   std::vector<std::vector<Column>> columns_;           // by group and statistic
   std::vector<std::vector<std::uint32_t>> column_of_;  // by group and value
+  std::vector<std::vector<Run>> runs_;                 // by group
   std::vector<std::vector<std::size_t>> begin_;        // by group and instance, in values_
   std::vector<std::vector<std::uint32_t>> gpu_of_;     // by group and instance
   std::vector<Place> places_;
@@ -77,10 +86,12 @@ class Sampler {
   std::vector<std::size_t> first_value_;  // by component, in values_
   std::vector<std::uint32_t> values_of_;  // by component
   std::vector<ComponentId> changed_;
-  std::vector<std::uint64_t> read_;       // the values of one component
-  std::vector<std::uint64_t> mine_;       // changes for rank 0
-  std::vector<ComponentId> growing_;      // whose values grow without events
-  std::vector<std::uint64_t> sample_of_;  // by component: the last sample that read it
+  std::vector<std::uint64_t> read_;          // the values of one component
+  std::vector<std::uint64_t> mine_;          // changes for rank 0
+  std::vector<ComponentId> growing_;         // whose values grow without events
+  std::vector<ComponentId> owing_;           // read without histograms since the last sample with histograms
+  std::vector<bool> has_histograms_, owes_;  // by component; owes_: it is in owing_
+  std::vector<std::uint64_t> sample_of_;     // by component: the last sample that read it
   std::uint64_t samples_ = 0;
 };
 

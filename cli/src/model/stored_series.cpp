@@ -8,7 +8,7 @@ namespace farfault::cli {
 
 namespace {
 
-constexpr std::string_view kByGpu = ".by_gpu";
+constexpr std::string_view kByGpu = ".by_gpu", kHistograms = ".histograms";
 
 // The instances of a group summed by GPU, and the instance of each of its components.
 struct Summed {
@@ -35,9 +35,10 @@ Summed sum_by_gpu(SeriesGroup const& from, std::vector<std::uint32_t> const& gpu
 }  // namespace
 
 std::string stored_kind(std::string const& kind, StatInfo const& stat) {
-  if (!stat.summed) return kind;
-  auto const dot = std::min(kind.find('.'), kind.size());
-  return kind.substr(0, dot) + std::string(kByGpu) + kind.substr(dot);
+  auto stored = kind;
+  if (stat.summed) stored.insert(std::min(kind.find('.'), kind.size()), kByGpu);
+  if (stat.kind == StatKind::histogram) stored += kHistograms;
+  return stored;
 }
 
 StoredSeries::StoredSeries(std::vector<SeriesGroup> const& groups,
@@ -45,19 +46,28 @@ StoredSeries::StoredSeries(std::vector<SeriesGroup> const& groups,
                            std::vector<std::string> const& gpus) {
   for (std::size_t g = 0; g < groups.size(); ++g) {
     auto const& given = groups[g];
-    auto const own = groups_.size();
     groups_.push_back({given.kind, given.instances, {}, given.applications});
-    auto const summed = groups_.size();
+    std::vector<std::uint32_t> const* place_of = nullptr;
+    SeriesGroup summed;
     first_part_.push_back(parts_.size());
     for (auto const& stat : given.stats) {
-      if (stat.summed && summed == groups_.size()) {
+      if (stat.summed && place_of == nullptr) {
         auto made = sum_by_gpu(given, gpu_of[g], gpus);
-        made.group.kind = stored_kind(given.kind, stat);
-        groups_.push_back(std::move(made.group));
-        places_.push_back(std::move(made.place_of));
+        summed = std::move(made.group);
+        place_of = &places_.emplace_back(std::move(made.place_of));
       }
-      groups_[stat.summed ? summed : own].stats.push_back(stat);
-      parts_.push_back({0, stat.bins, stat.summed ? &places_.back() : nullptr});
+      auto const kind = stored_kind(given.kind, stat);
+      auto in = std::ranges::find(groups_, kind, &SeriesGroup::kind);
+      if (in == groups_.end()) {
+        auto const& of = stat.summed ? summed : given;
+        in = groups_.insert(in, {kind,
+                                 of.instances,
+                                 {},
+                                 of.applications,
+                                 stat.kind == StatKind::histogram ? kHistogramsEvery : 1});
+      }
+      in->stats.push_back(stat);
+      parts_.push_back({0, stat.bins, stat.summed ? place_of : nullptr});
     }
   }
   std::erase_if(groups_, [](SeriesGroup const& group) { return group.stats.empty(); });
@@ -68,6 +78,10 @@ StoredSeries::StoredSeries(std::vector<SeriesGroup> const& groups,
     for (auto const& stat : group.stats) size += stat.bins * group.instances.size();
   }
   values_.resize(size);
+  for (auto const& group : groups_)
+    for (auto const& stat : group.stats)
+      if (group.every == 1) values_per_sample_ += stat.bins * group.instances.size();
+  values_per_sample_ += (size - values_per_sample_) / kHistogramsEvery;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     for (std::size_t k = 0; k < groups[g].stats.size(); ++k) {
       auto const& stat = groups[g].stats[k];

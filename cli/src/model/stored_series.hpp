@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private: the series of statistics that a result stores, derived from the series of components.
 //
-// Most are stored unchanged, per component. Statistics with StatInfo::summed are summed over the components
-// of a GPU and stored in a separate group: `sm.by_gpu` sums the SMs of each GPU, with the GPUs `gpu0`, `gpu1`
-// as instances; for statistics split by application, `sm.by_gpu.by_application` has `gpu0/bfs`.
+// - Most are stored unchanged, per component.
+// - Statistics with StatInfo::summed are summed over the components of a GPU and stored in a separate group:
+//   `sm.by_gpu` sums the SMs of each GPU, with the GPUs `gpu0`, `gpu1` as instances; for statistics split by
+//   application, `sm.by_gpu.by_application` has `gpu0/bfs`.
+// - Histograms are stored in `gmmu.histograms`, in each kHistogramsEvery-th sample and in the last one: they
+// are
+//   half of the values of a machine.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +19,8 @@
 #include "farfault/engine/probes.hpp"
 
 namespace farfault::cli {
+
+constexpr std::uint32_t kHistogramsEvery = 16;
 
 // The group in which a statistic of the group `kind` is stored.
 std::string stored_kind(std::string const& kind, StatInfo const& stat);
@@ -28,6 +34,8 @@ class StoredSeries {
   std::vector<SeriesGroup> const& groups() const { return groups_; }
   // The values of groups(): group, statistic, instance, bin.
   std::vector<std::uint64_t> const& values() const { return values_; }
+  // The mean number of values that a sample stores.
+  std::size_t values_per_sample() const { return values_per_sample_; }
 
   // Replaces the values of one instance of a statistic of the given groups: `had` by `has`.
   void put(std::size_t group, std::size_t stat, std::size_t instance, std::uint64_t const* had,
@@ -54,6 +62,7 @@ class StoredSeries {
   std::vector<std::size_t> first_part_;            // by given group
   std::deque<std::vector<std::uint32_t>> places_;  // for groups that are summed
   std::vector<std::uint64_t> values_;
+  std::size_t values_per_sample_ = 0;
 };
 
 }  // namespace farfault::cli

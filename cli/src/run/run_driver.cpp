@@ -79,7 +79,7 @@ RunDriver::RunDriver(RunOptions const& options, topologies::Granularity partitio
       tables_(*model.assembly, engine_, transport),
       progress_(progress_on_stderr(transport.rank() == 0 ? options.progress : ProgressMode::off)),
       blocks_(model.applications.blocks() * model.assembly->instances().size()),
-      schedule_(model.run.sample_interval, model.run.sample_doubling, sampler_.values().size()),
+      schedule_(model.run.sample_interval, model.run.sample_doubling, sampler_.values_per_sample()),
       last_checkpoint_wall_(WallClock::now()) {
   if (!options.resume.empty()) resume();
   if (options.trace) open_trace();
@@ -131,6 +131,7 @@ void RunDriver::resume() {
     }
     schedule_.restore(state.schedule);
     events_before_ = state.events;
+    samples_before_ = state.samples;
     last_checkpoint_ = saved.header.time;
     resume_at_ = results::Position{state.samples, state.rows};
     if (same_file(source.path, options_.checkpoint)) saved_ = saved.header.time;
@@ -158,7 +159,7 @@ void RunDriver::open_result() {
 int RunDriver::execute() {
   if (!together(transport_, [&] { open_result(); })) return kReportedByAnotherRank;
   if (resume_at_) {
-    sampler_.sample(last_checkpoint_);
+    sampler_.sample(last_checkpoint_, true);
     transactions_before_ = sampler_.total("sm", "transactions");
     done_before_ = share_done();
     progress_.resumed(done_before_);
@@ -180,13 +181,13 @@ void RunDriver::report_sampling_cost() {
   bool const bounded = model_.run.sample_doubling != 0;
   if (bounded || cost_reported_ || samples_ < kFirstCheck || !std::has_single_bit(samples_)) return;
   auto const events = transport_.sum(engine_.profile().events);
-  cost_reported_ = samples_ * sampler_.values().size() > SampleSchedule::kValuesPerEvent * events;
+  cost_reported_ = samples_ * sampler_.values_per_sample() > SampleSchedule::kValuesPerEvent * events;
   if (!cost_reported_ || transport_.rank() != 0) return;
   progress_.finish();
   fmt::print(err_,
              "farfault: sampling costs more than the simulation ({} samples of {} values each for {} events "
              "so far); set run.sample_interval above {}\n",
-             samples_, sampler_.values().size(), events, to_text(model_.run.sample_interval));
+             samples_, sampler_.values_per_sample(), events, to_text(model_.run.sample_interval));
 }
 
 std::uint64_t RunDriver::events_so_far() {
@@ -213,8 +214,8 @@ void RunDriver::report_sparse_ranks() {
              now.ranks, text_of(now), instead_of(now, threads(options_)));
 }
 
-bool RunDriver::record(Time at) {
-  sampler_.sample(at);
+bool RunDriver::record(Time at, bool last) {
+  sampler_.sample(at, last || (samples_before_ + samples_) % kHistogramsEvery == 0);
   if (trace_) trace_->sampled(at);
   tables_.take();
   ++samples_;
@@ -258,7 +259,7 @@ bool RunDriver::simulate(std::string& reason) {
       end_ = end;
       reason = "time_limit";
     }
-    if (!record(end_)) return false;
+    if (!record(end_, !reason.empty())) return false;
     if (!reason.empty()) return true;
     if (checkpoint_due(end_)) {
       std::string failure;

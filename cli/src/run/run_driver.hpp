@@ -49,7 +49,7 @@ class RunDriver {
   void open_trace();
   void resume();
   bool simulate(std::string& reason);
-  bool record(Time at);
+  bool record(Time at, bool last);
   // Prints one warning if samples at a constant interval cost more than the simulation.
   void report_sampling_cost();
   // Handled since the start of the run, on all ranks. All ranks call it alike.
@@ -106,6 +106,7 @@ class RunDriver {
   SampleSchedule schedule_;
   std::uint64_t samples_ = 0;        // taken by this program; a resumed run may have more
   std::uint64_t events_before_ = 0;  // before the checkpoint of a resumed run
+  std::uint64_t samples_before_ = 0;
   bool cost_reported_ = false;
   bool sparse_reported_ = false;
   WallClock::time_point began_;

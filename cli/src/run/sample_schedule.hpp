@@ -61,7 +61,7 @@ class SampleSchedule {
   static constexpr Duration kCoarsest = 10us;  // the number of values does not extend longer intervals
   static constexpr std::uint64_t kShare = 20;  // samples take 1/20 of the event loop's work
   // Allowances, by number of doublings; the last one also for more doublings.
-  static constexpr std::array<std::uint64_t, 3> kFreeValues{1'250'000, 625'000, 100'000};
+  static constexpr std::array<std::uint64_t, 3> kFreeValues{720'000, 360'000, 60'000};
 
   bool doubles(std::uint64_t events) const {
     auto const& s = state_;

@@ -155,7 +155,7 @@ void Recording::reached() {
   auto const now = next_;
   if (!begun_) begin();
   if (now <= options_.to) {
-    sampler_.sample(now);
+    sampler_.sample(now, false);
     sampled(now);
   }
   if (now < options_.to) {

@@ -106,8 +106,9 @@ class alignas(64) AnyComponent {
   // Advances time-based counters to `at`, the time of the next sample; all earlier events are done. Returns
   // true if these counters also grow without events: it is then called before every sample.
   virtual bool settle(Time at) = 0;
-  // Writes the values of each statistic of stat_groups().
-  virtual void sample(std::uint64_t* out) const = 0;
+  // Writes the values of each statistic of stat_groups(). Without `histograms`, places of histograms may keep
+  // their values.
+  void sample(std::uint64_t* out, bool histograms = true) const { read_stats(out, histograms); }
   // Its tables, and the rows since the last call.
   virtual std::vector<TableInfo> tables() const { return {}; }
   virtual void take_rows(TableRows& rows) { static_cast<void>(rows); }
@@ -130,6 +131,9 @@ class alignas(64) AnyComponent {
   ComponentId id_;
   bool has_worked_ = false;  // in its lane's list of worked components
   std::uint64_t sequence_ = 0;
+
+ private:
+  virtual void read_stats(std::uint64_t* out, bool histograms) const = 0;
 };
 
 // The arguments that System::add() passes to a component's constructor.
@@ -270,20 +274,6 @@ class Component : public AnyComponent {
     for (auto& policy : policy_stats()) groups.push_back(std::move(policy.group));
     return groups;
   }
-  void sample(std::uint64_t* out) const final {
-    auto const& applications = sampled_->applications;
-    if (applications.of_all != nullptr) out = applications.of_all(*state_, applications, out);
-    each_existing(own_stats(), sampled_->exists, [&](Stat<State> const& s) { out = s.write(*state_, out); });
-    for (std::uint32_t i = 0; i < applications.apart(); ++i)
-      out = applications.of_one(*state_, applications, i, out);
-    for (auto const& policy : sampled_->policies) {
-      auto const values = policy.group.values();
-      std::fill_n(out, values, std::uint64_t{0});
-      policy.source(*state_).sample(out);
-      out += values;
-    }
-  }
-
   bool settle(Time at) final { return settle(*state_, at); }
   void take_rows(TableRows& rows) final { take_rows(*state_, rows); }
 
@@ -379,6 +369,22 @@ class Component : public AnyComponent {
       if (!written) out = std::fill_n(at, counter.bins, std::uint64_t{0});
     });
     return out;
+  }
+
+  void read_stats(std::uint64_t* out, bool histograms) const final {
+    auto const& applications = sampled_->applications;
+    if (applications.of_all != nullptr) out = applications.of_all(*state_, applications, out);
+    each_existing(own_stats(), sampled_->exists, [&](Stat<State> const& s) {
+      out = histograms || s.kind != StatKind::histogram ? s.write(*state_, out) : out + s.bins;
+    });
+    for (std::uint32_t i = 0; i < applications.apart(); ++i)
+      out = applications.of_one(*state_, applications, i, out);
+    for (auto const& policy : sampled_->policies) {
+      auto const values = policy.group.values();
+      std::fill_n(out, values, std::uint64_t{0});
+      policy.source(*state_).sample(out);
+      out += values;
+    }
   }
 
   template <auto H>

@@ -168,6 +168,7 @@ struct SeriesGroup {
                                        // application, followed by its name: "gpu0.l2_tlb/bfs"
   std::vector<StatInfo> stats;
   std::vector<std::string> applications = {};  // by instance, if each counts one application
+  std::uint32_t every = 1;  // stored in each n-th sample from the first one, and in the last
 };
 
 enum class ColumnType : std::uint8_t { u64, i64, text };

@@ -52,7 +52,7 @@ void add_attributes(Hash128& hash, hid_t object, bool root) {
 
 class Digest {
  public:
-  Digest(hid_t file, KnownHashes const& known) : known_(known), root_(open_group(file, "/")) {
+  Digest(hid_t file, KnownDatasets const& known) : known_(known), root_(open_group(file, "/")) {
     hashes_values_ = version_of(root_) >= kFirstOfValueHashes;
   }
   std::string run() {
@@ -65,15 +65,13 @@ class Digest {
   // Before, every value was a word of the whole file's hash.
   static constexpr std::int64_t kFirstOfValueHashes = 3;
 
-  void add_values(Shape const& shape, hid_t dataset, std::string const& path) {
+  void add_values(Shape const& shape, hid_t dataset) {
     if (!hashes_values_) {
       for_pieces(shape, [&](std::uint64_t row, std::uint64_t rows) {
         for (auto const value : read_words(dataset, shape, row, rows)) hash_.word(value);
       });
       return;
     }
-    auto const known = known_.find(path);
-    if (known != known_.end()) return add_hash(known->second);
     ValueHash values(shape.row_values);
     for_pieces(shape, [&](std::uint64_t row, std::uint64_t rows) {
       values.add(rows, read_words(dataset, shape, row, rows).data());
@@ -85,14 +83,27 @@ class Digest {
     for (auto const half : value) hash_.word(half);
   }
 
-  void add_dataset(hid_t dataset, std::string const& path) {
+  void add_dataset(hid_t dataset) {
     auto const shape = shape_of_dataset(dataset);
     add_shape(hash_, shape);
     if (shape.kind == Kind::other) return;
-    if (shape.kind != Kind::text) return add_values(shape, dataset, path);
+    if (shape.kind != Kind::text) return add_values(shape, dataset);
     for_pieces(shape, [&](std::uint64_t row, std::uint64_t rows) {
       for (auto const& value : read_texts(dataset, shape, row, rows)) hash_.text(value);
     });
+  }
+
+  // The same words as for the dataset in the file.
+  void add_known(KnownDataset const& known) {
+    hash_.word(static_cast<std::uint64_t>(H5O_TYPE_DATASET));
+    for (auto const& [name, value] : known.attributes) {
+      hash_.text("attribute");
+      hash_.text(name);
+      add_shape(hash_, {Kind::text, {}, 1});
+      hash_.text(value);
+    }
+    add_shape(hash_, {known.kind, known.extents, 1});
+    add_hash(known.values);
   }
 
   void add_group(hid_t group, std::string const& path, int depth) {
@@ -100,9 +111,13 @@ class Digest {
     for (auto const& name : stored_names(group)) {
       auto const child = path + "/" + name;
       if (among(kPathsLeftOut, child)) continue;
-      auto const object = open_object(group, name);
-      auto const type = type_of(object);
       hash_.text(child);
+      if (auto const known = known_.find(child); known != known_.end()) {
+        add_known(known->second);
+        continue;
+      }
+      auto const object = opened(group, name);
+      auto const type = type_of(object);
       hash_.word(static_cast<std::uint64_t>(type));
       if (type == H5O_TYPE_GROUP || type == H5O_TYPE_DATASET) add_attributes(hash_, object, false);
       if (type == H5O_TYPE_GROUP) add_group(object, child, depth + 1);
@@ -110,11 +125,17 @@ class Digest {
       if (child == "/config/toml")
         hash_.text(config_without_file_names(object));
       else
-        add_dataset(object, child);
+        add_dataset(object);
     }
   }
 
-  KnownHashes const& known_;
+  // A writer knows that its own file is sound.
+  Handle opened(hid_t group, std::string const& name) const {
+    if (known_.empty()) return open_object(group, name);
+    return {H5Oopen(group, name.c_str(), H5P_DEFAULT), "an object cannot be read"};
+  }
+
+  KnownDatasets const& known_;
   Handle root_;
   bool hashes_values_ = true;
   Hash128 hash_;
@@ -122,7 +143,7 @@ class Digest {
 
 }  // namespace
 
-std::string digest_of(hid_t file, KnownHashes const& known) {
+std::string digest_of(hid_t file, KnownDatasets const& known) {
   return Digest(file, known).run();
 }
 

@@ -5,16 +5,26 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "farfault/results/reading/handle.hpp"
+#include "farfault/results/reading/walk.hpp"
 
 namespace farfault::results {
 
-// The ValueHash of datasets by path: "/timeseries/sm/instructions".
-using KnownHashes = std::map<std::string, std::array<std::uint64_t, 2>, std::less<>>;
+// What the digest needs of a dataset of numbers whose attributes are texts, except those of dimension scales.
+struct KnownDataset {
+  Kind kind = Kind::unsigned_integer;
+  std::vector<std::uint64_t> extents;
+  std::map<std::string, std::string> attributes;  // well-formed texts
+  std::array<std::uint64_t, 2> values{};          // their ValueHash
+};
+// By path: "/timeseries/sm/instructions".
+using KnownDatasets = std::map<std::string, KnownDataset, std::less<>>;
 
-// The digest of an open file. Throws Hdf5Failure if part of it is unreadable. The values of `known` datasets
-// are not read: the writer has hashed them.
-std::string digest_of(ObjectId file, KnownHashes const& known = {});
+// The digest of an open file. Throws Hdf5Failure if part of it is unreadable. `known` datasets are not read:
+// a writer passes what it has written, and reading several hundred datasets would take longer than writing
+// them.
+std::string digest_of(ObjectId file, KnownDatasets const& known = {});
 
 }  // namespace farfault::results

@@ -88,6 +88,17 @@ template <class Read>
 std::vector<std::string> texts(hid_t file_type, hid_t space, std::size_t count, Read read) {
   std::vector<std::string> result;
   if (count == 0) return result;
+  // Without a conversion: several times faster.
+  if (H5Tis_variable_str(file_type) == 0 && H5Tget_strpad(file_type) == H5T_STR_NULLPAD) {
+    auto const width = H5Tget_size(file_type);
+    if (width == 0 || width > kMaxRowBytes / count)
+      throw Hdf5Failure("a dataset claims an implausible text width");
+    std::vector<char> block(count * width);
+    check(read(file_type, block.data()), "texts cannot be read");
+    for (std::size_t i = 0; i < count; ++i)
+      result.emplace_back(block.data() + i * width, strnlen(block.data() + i * width, width));
+    return result;
+  }
   Handle const type(H5Tcopy(H5T_C_S1), "cannot create a string datatype");
   check(H5Tset_cset(type, H5Tget_cset(file_type)), "cannot create a string datatype");
   if (check(H5Tis_variable_str(file_type), "cannot create a string datatype") > 0) {

@@ -134,10 +134,16 @@ void compress(hid_t list, std::vector<hsize_t> const& chunk) {
   check(H5Pset_deflate(list, kDeflateLevel), "cannot add the deflate filter");
 }
 
+std::map<std::string, std::string> description_of(Element element, Description const& about) {
+  std::map<std::string, std::string> attributes{{"units", udunits(about.unit)},
+                                                {"long_name", well_formed(about.text)}};
+  if (element == Element::text) attributes.emplace("_Encoding", "utf-8");
+  return attributes;
+}
+
 void describe(hid_t dataset, Element element, Description const& about) {
-  set_attribute(dataset, "units", udunits(about.unit));
-  set_attribute(dataset, "long_name", about.text);
-  if (element == Element::text) set_attribute(dataset, "_Encoding", std::string("utf-8"));
+  for (auto const& [name, value] : description_of(element, about))
+    set_attribute(dataset, name.c_str(), value);
 }
 
 Handle write_scalar(hid_t parent, std::string const& name, std::string const& value,

@@ -37,6 +37,7 @@ inline constexpr int kDeflateLevel = 3;
 // chunks of whole rows, shuffled and deflated.
 Handle storage_of(std::span<hsize_t const> extents, std::size_t value_bytes);
 void compress(hid_t list, std::vector<hsize_t> const& chunk);
+std::map<std::string, std::string> description_of(Element element, Description const& about);  // attributes
 void describe(hid_t dataset, Element element, Description const& about);
 
 Handle write_scalar(hid_t parent, std::string const& name, std::string const& value,

@@ -66,10 +66,10 @@ void ResultWriter::Impl::copy_from(std::string const& source, Position const& po
     throw mismatch_error(source, "the checkpoint has a different number of tables");
   for (auto& group : series) {
     if (position.samples == 0) break;
-    group.grow(timeseries);
+    group.grow(timeseries, position.samples);
     auto const folder = "/timeseries/" + group.info().kind + "/";
     auto const copy = [&](std::string const& name, std::uint64_t row_values, RowDataset& to) {
-      auto const part = part_of(earlier, source, folder + name, position.samples, row_values);
+      auto const part = part_of(earlier, source, folder + name, group.rows(position.samples), row_values);
       for_pieces(part.shape, [&](std::uint64_t row, std::uint64_t rows) {
         to.append(rows, read_words(part.dataset, part.shape, row, rows).data());
       });

@@ -37,14 +37,18 @@ RowDataset::RowDataset(hid_t parent, std::string const& name, Element element, s
                        std::optional<std::uint64_t> total, Description const& about)
     : file_type_(H5Tcopy(file_type_of(element)), "cannot create a datatype"),
       memory_type_(H5Tcopy(memory_type_of(element)), "cannot create a datatype"),
-      shape_(std::move(row_shape)) {
+      shape_(std::move(row_shape)),
+      element_(element) {
   hash_.emplace(std::accumulate(shape_.begin(), shape_.end(), std::size_t{1}, std::multiplies<>{}));
   make(parent, name, element, total, about);
 }
 
 RowDataset::RowDataset(hid_t parent, std::string const& name, TextForm form,
                        std::optional<std::uint64_t> total, Description const& about)
-    : file_type_(text_type(form)), memory_type_(text_type(form)), width_(form.width) {
+    : file_type_(text_type(form)),
+      memory_type_(text_type(form)),
+      width_(form.width),
+      element_(Element::text) {
   make(parent, name, Element::text, total, about);
 }
 
@@ -75,7 +79,19 @@ void RowDataset::make(hid_t parent, std::string const& name, Element element,
                      "cannot create a dataspace");
   dataset_ = Handle(H5Dcreate2(parent, name.c_str(), file_type_, space, H5P_DEFAULT, list, access),
                     "cannot add a dataset");
-  describe(dataset_, element, about);
+  for (auto const& [key, value] : description_of(element, about)) set_attribute(key.c_str(), value);
+}
+
+void RowDataset::set_attribute(char const* name, std::string const& value) {
+  results::set_attribute(dataset_, name, value);
+  attributes_[name] = well_formed(value);
+}
+
+KnownDataset RowDataset::known() const {
+  auto extents = std::vector<std::uint64_t>(shape_.begin(), shape_.end());
+  extents[0] = rows_ + (row_bytes_ == 0 ? 0 : waiting_.size() / row_bytes_);
+  return {element_ == Element::i64 ? Kind::integer : Kind::unsigned_integer, extents, attributes_,
+          hash_->value()};
 }
 
 void RowDataset::append(std::uint64_t rows, std::uint64_t const* words) {

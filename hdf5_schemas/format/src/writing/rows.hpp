@@ -22,6 +22,7 @@
 #include "file/value_hash.hpp"
 #include "layout.hpp"
 #include "packed_chunk.hpp"
+#include "reading/digest_of.hpp"
 
 namespace farfault::results {
 
@@ -42,8 +43,9 @@ class RowDataset {
   void release_replaced(CommitFile& file);
 
   hid_t get() const { return dataset_; }
-  // The hash of all appended rows of numbers. Empty for texts.
-  std::optional<ValueHash> const& hash() const { return hash_; }
+  void set_attribute(char const* name, std::string const& value);
+  // What the digest needs of the dataset; only for numbers.
+  KnownDataset known() const;
   bool grows() const { return grows_; }
 
  private:
@@ -67,9 +69,11 @@ class RowDataset {
   std::uint64_t rows_ = 0;           // written
   std::vector<std::byte> waiting_;   // rows of an incomplete chunk
   std::vector<PackedChunk> packed_;  // per piece of a row, if a chunk is smaller than a row
-  std::optional<ValueHash> hash_;
-  std::uint64_t tail_row_ = 0;  // first row of the incomplete last chunks
-  std::vector<Block> tail_;     // location of these chunks in the file
+  Element element_;
+  std::map<std::string, std::string> attributes_;
+  std::optional<ValueHash> hash_;  // of all appended rows of numbers
+  std::uint64_t tail_row_ = 0;     // first row of the incomplete last chunks
+  std::vector<Block> tail_;        // location of these chunks in the file
 };
 
 }  // namespace farfault::results

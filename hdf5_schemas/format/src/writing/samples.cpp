@@ -46,15 +46,22 @@ void Samples::clear() {
   *this = Samples(width_);
 }
 
-std::vector<std::uint64_t> const& Samples::block(std::size_t offset, std::size_t width) {
-  block_.resize(times_.size() * width);
-  if (times_.empty()) return block_;
-  auto* row = std::copy_n(first_.data() + offset, width, block_.data());
-  for (std::size_t sample = 1; sample < times_.size(); ++sample, row += width) {
-    std::copy_n(row - width, width, row);
+std::vector<std::uint64_t> const& Samples::block(std::size_t offset, std::size_t width, std::size_t first,
+                                                 std::size_t every) {
+  auto const samples = times_.size();
+  auto const chosen = samples > first ? (samples - first - 1) / every + 1 : 0;
+  bool const has_last = chosen != 0 && (samples - first - 1) % every == 0;
+  block_.resize((samples == 0 || has_last ? chosen : chosen + 1) * width);
+  if (block_.empty()) return block_;
+  auto* row = block_.data();  // of the next chosen sample
+  std::copy_n(first_.data() + offset, width, row);
+  for (std::size_t sample = 0; sample < samples; ++sample) {
     auto& change = unread_[sample];
     for (; change < ends_[sample] && places_[change] < offset + width; ++change)
       row[places_[change] - offset] = values_[change];
+    if (sample < first || (sample - first) % every != 0 || sample + 1 == samples) continue;
+    std::copy_n(row, width, row + width);
+    row += width;
   }
   return block_;
 }

@@ -71,9 +71,9 @@ void Series::make(hid_t timeseries, std::optional<std::uint64_t> total) {
     }
     RowDataset dataset(group, std::string(stat.name), Element::u64, shape, total,
                        {std::string(histogram ? "count" : stat.unit), std::string(stat.text)});
-    set_attribute(dataset.get(), "kind", std::string(name_of(stat.kind)));
-    if (by_application) set_attribute(dataset.get(), "coordinates", "application");  // CF-1.10, 5
-    if (histogram) set_attribute(dataset.get(), "bin_unit", udunits(stat.unit));
+    dataset.set_attribute("kind", name_of(stat.kind));
+    if (by_application) dataset.set_attribute("coordinates", "application");  // CF-1.10, 5
+    if (histogram) dataset.set_attribute("bin_unit", udunits(stat.unit));
     ties.tie(dataset.get(), scales);
     metrics_.push_back(std::move(dataset));
   }
@@ -81,21 +81,43 @@ void Series::make(hid_t timeseries, std::optional<std::uint64_t> total) {
 }
 
 void Series::append(hid_t timeseries, Samples& samples, std::size_t offset, bool last) {
-  auto const rows = samples.times().size();
+  auto const& times = samples.times();
+  auto const first = static_cast<std::size_t>(rows(samples_) * info_.every - samples_);  // stored
+  std::vector<std::int64_t> stored;
+  for (auto sample = first; sample < times.size(); sample += info_.every) stored.push_back(times[sample]);
+  samples_ += times.size();
+  bool const ends_between = !times.empty() && (samples_ - 1) % info_.every != 0;
+  if (!times.empty()) latest_time_.reset();
+  if (ends_between && last) stored.push_back(times.back());
   if (!times_) {
-    if (rows == 0 && !last) return;
-    make(timeseries, last ? std::optional<std::uint64_t>(rows) : std::nullopt);
+    if (times.empty() && !last) return;
+    make(timeseries, last ? std::optional<std::uint64_t>(stored.size()) : std::nullopt);
+  }
+  if (ends_between && !last) {
+    latest_time_ = times.back();
+    latest_.clear();
   }
   for (std::size_t m = 0; m < metrics_.size(); ++m) {
     auto const width = width_of(info_, info_.stats[m]);
-    metrics_[m].append(rows, samples.block(offset, width).data());
+    auto const& block = samples.block(offset, width, first, info_.every);
+    metrics_[m].append(stored.size(), block.data());
+    if (latest_time_ && !times.empty())
+      latest_.insert(latest_.end(), block.end() - static_cast<std::ptrdiff_t>(width), block.end());
     offset += width;
   }
   // Times are last, so that in the file of a killed run every time has its values.
-  times_->append(rows, reinterpret_cast<std::uint64_t const*>(samples.times().data()));
+  times_->append(stored.size(), reinterpret_cast<std::uint64_t const*>(stored.data()));
+  if (last && latest_time_) append_row(*std::exchange(latest_time_, std::nullopt), latest_.data());
 }
 
 void Series::append(std::int64_t time, std::uint64_t const* values) {
+  latest_time_.reset();
+  if (samples_++ % info_.every == 0) return append_row(time, values);
+  latest_time_ = time;
+  latest_.assign(values, values + values_);
+}
+
+void Series::append_row(std::int64_t time, std::uint64_t const* values) {
   for (std::size_t m = 0; m < metrics_.size(); ++m) {
     metrics_[m].append(1, values);
     values += width(m);
@@ -108,8 +130,9 @@ std::uint64_t Series::width(std::size_t metric) const {
   return width_of(info_, info_.stats[metric]);
 }
 
-void Series::grow(hid_t timeseries) {
+void Series::grow(hid_t timeseries, std::uint64_t samples) {
   if (!times_) make(timeseries, std::nullopt);
+  samples_ = samples;
 }
 
 void Series::write_tails() {
@@ -118,12 +141,12 @@ void Series::write_tails() {
   times_->write_tail();
 }
 
-void Series::add_hashes(KnownHashes& to) const {
+void Series::add_known(KnownDatasets& to) const {
   if (!times_) return;
   auto const folder = "/timeseries/" + info_.kind + "/";
-  to.emplace(folder + "time_ps", times_->hash()->value());
+  to.emplace(folder + "time_ps", times_->known());
   for (std::size_t m = 0; m < metrics_.size(); ++m)
-    to.emplace(folder + std::string(info_.stats[m].name), metrics_[m].hash()->value());
+    to.emplace(folder + std::string(info_.stats[m].name), metrics_[m].known());
 }
 
 void Series::release_replaced(CommitFile& file) {

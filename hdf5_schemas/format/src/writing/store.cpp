@@ -10,6 +10,7 @@
 
 #include "farfault/engine/error.hpp"
 #include "farfault/results/reading/open.hpp"
+#include "file/value_hash.hpp"
 #include "layout.hpp"
 
 namespace farfault::results {
@@ -127,7 +128,8 @@ void write_header(hid_t file, RunHeader const& header) {
   write_topology(file, header);
 }
 
-void write_summary(hid_t file, std::vector<SummaryRow> const& rows) {
+KnownDatasets write_summary(hid_t file, std::vector<SummaryRow> const& rows) {
+  KnownDatasets known;
   remove_if_there(file, "summary");
   std::vector<std::string> scopes;
   for (auto const& row : rows)
@@ -156,12 +158,21 @@ void write_summary(hid_t file, std::vector<SummaryRow> const& rows) {
     for (auto const& metric : metrics) {
       auto const& [about, figures] = values.at(metric);
       auto const dataset = write_column(group, metric, figures, about);
-      if (std::find(figures.begin(), figures.end(), kMissing) != figures.end())
+      if (std::find(figures.begin(), figures.end(), kMissing) != figures.end()) {
         set_attribute(dataset, "_FillValue", kMissing);
+      } else {
+        ValueHash values_hash(1);
+        values_hash.add(figures.size(), figures.data());
+        known["/summary/" + scope + "/" + metric] = {Kind::unsigned_integer,
+                                                     {figures.size()},
+                                                     description_of(Element::u64, about),
+                                                     values_hash.value()};
+      }
       ties.tie(dataset, {scale});
     }
     ties.write();
   }
+  return known;
 }
 
 void write_engine(hid_t file, std::vector<EngineValue> const& values) {

@@ -8,11 +8,12 @@
 
 #include "farfault/results/reading/handle.hpp"
 #include "farfault/results/schema.hpp"
+#include "reading/digest_of.hpp"
 
 namespace farfault::results {
 
 void write_header(ObjectId file, RunHeader const& header);
-void write_summary(ObjectId file, std::vector<SummaryRow> const& rows);
+KnownDatasets write_summary(ObjectId file, std::vector<SummaryRow> const& rows);
 void write_engine(ObjectId file, std::vector<EngineValue> const& values);
 
 // True if `name` is valid for a dataset or group.

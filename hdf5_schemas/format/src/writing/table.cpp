@@ -135,4 +135,13 @@ void Table::release_replaced(CommitFile& file) {
   for (auto& column : columns_) column.dataset->release_replaced(file);
 }
 
+void Table::add_known(KnownDatasets& to) const {
+  if (!index_) return;
+  auto const folder = "/tables/" + info_.name + "/";
+  to.emplace(folder + "row", index_->known());
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    if (info_.columns[c].type != ColumnType::text)
+      to.emplace(folder + info_.columns[c].name, columns_[c].dataset->known());
+}
+
 }  // namespace farfault::results

@@ -25,6 +25,7 @@ class Table {
   void write(ObjectId tables, bool last);
   void write_tails();  // the rows waiting for a complete chunk
   void release_replaced(CommitFile& file);
+  void add_known(KnownDatasets& to) const;
 
  private:
   struct Column {

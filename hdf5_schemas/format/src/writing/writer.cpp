@@ -156,7 +156,7 @@ Position ResultWriter::position() const {
 }
 
 void ResultWriter::summary(std::vector<SummaryRow> const& rows) {
-  impl_->attempt([&] { write_summary(impl_->hdf5, rows); });
+  impl_->attempt([&] { impl_->summary = write_summary(impl_->hdf5, rows); });
 }
 
 void ResultWriter::engine(std::vector<EngineValue> const& values) {
@@ -177,8 +177,9 @@ std::string ResultWriter::finish(std::string const& end_reason, bool whole) {
   std::string digest;
   w.attempt([&] {
     w.flush(true);
-    KnownHashes hashes;
-    for (auto const& group : w.series) group.add_hashes(hashes);
+    auto known = std::move(w.summary);
+    for (auto const& group : w.series) group.add_known(known);
+    for (auto const& table : w.tables) table.add_known(known);
     // HDF5 before 1.10.9 and 1.12.2 applies no filter when it reads the only chunk of a dataset, written by
     // H5Dwrite_chunk, until the dataset has been closed (HDFGroup/hdf5, pull request 1261).
     w.series.clear();
@@ -187,7 +188,7 @@ std::string ResultWriter::finish(std::string const& end_reason, bool whole) {
       auto const root = open_group(w.hdf5, "/");
       set_attribute(root, "end_reason", end_reason);
       check(H5Fflush(w.hdf5, H5F_SCOPE_LOCAL), "HDF5 cannot flush it");
-      digest = digest_of(w.hdf5, hashes);
+      digest = digest_of(w.hdf5, known);
       set_attribute(root, "result_digest", digest);
     }
     check(H5Fflush(w.hdf5, H5F_SCOPE_LOCAL), "HDF5 cannot flush it");

@@ -54,6 +54,7 @@ struct ResultWriter::Impl {
   Handle hdf5, timeseries, table_root;
   std::vector<Series> series;
   std::vector<Table> tables;
+  KnownDatasets summary;  // written
   std::vector<EngineValue> engine_values;
   std::size_t values_per_sample = 0;
   Samples waiting{0};

@@ -89,6 +89,8 @@ def histogram(run, which):
         raise ResultError(f'{run.path}: a histogram is named by kind and statistic, such as "iommu/fault_latency", not {which!r}')
     if kind == "sm.by_gpu" and "sm" in run.kinds and kind not in run.kinds:
         raise run.lacks("histogram of load latencies")
+    if f"{kind}.histograms" in run.kinds:  # from schema_version 3 on
+        kind = f"{kind}.histograms"
     series = run.timeseries(kind, [metric])[metric]
     if series.attrs.get("kind") != "histogram":
         raise ResultError(f"{run.path}: {which} is not a histogram")
