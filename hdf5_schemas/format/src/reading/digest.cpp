@@ -116,7 +116,7 @@ class Digest {
         add_known(known->second);
         continue;
       }
-      auto const object = opened(group, name);
+      auto const object = open_object(group, name);
       auto const type = type_of(object);
       hash_.word(static_cast<std::uint64_t>(type));
       if (type == H5O_TYPE_GROUP || type == H5O_TYPE_DATASET) add_attributes(hash_, object, false);
@@ -127,12 +127,6 @@ class Digest {
       else
         add_dataset(object);
     }
-  }
-
-  // A writer knows that its own file is sound.
-  Handle opened(hid_t group, std::string const& name) const {
-    if (known_.empty()) return open_object(group, name);
-    return {H5Oopen(group, name.c_str(), H5P_DEFAULT), "an object cannot be read"};
   }
 
   KnownDatasets const& known_;
