@@ -3,8 +3,9 @@
 """Every parameter acts: two values of it give runs whose end or whose statistics differ, on a machine where its text and its conditions
 promise an effect. INERT lists the parameters without effect on both, each with its reason.
 
-The runs are in tests/support/parameter_runs.py: two GPUs with two SMs each, and small inputs. A parameter is tried with a few values,
-until one gives a different end, summary, last sample or table than the value in its run.
+The runs are in tests/support/parameter_runs.py: mostly two GPUs with two SMs each, and small inputs. A parameter is tried with a few
+values, until one gives a different end, summary, last sample or table (in any order of its rows) than the value in its run. A parameter
+that no rule matches, or that acts in none of its runs, fails; so does a rule or a listed pattern that matches no parameter.
 
 Usage: parameters_act_test.py BUILD_FOLDER/anything [KEY_PREFIX ...]
 The prefixes select parameters: gpu.l2_tlb. links.scale.nvlink.latency
@@ -22,7 +23,9 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
-from parameter_runs import RULES, WORKLOADS, files, values
+from parameter_files import files
+from parameter_runs import RULES, WORKLOADS
+from parameter_values import values
 
 try:
     import h5py
@@ -40,9 +43,10 @@ INERT = {
     r"workload\.trace\.max_instructions": "bounds the content of a trace",
     r"workload\.(color|gc_dtc|gc_ttc|kcore|mis|mst)\.undirected": "false is an error for a directed graph, and an undirected one has both directions",
     r"nic\.latency": "no workload accesses the memory of a NIC; a run warns",
-    r"(gpu|cpu)\.dram\.address_space_aware\.golden": "a full golden queue delays only page-walk reads, which are served in order; a run warns",
+    r"(gpu|cpu)\.dram\.address_space_aware\.golden": "page-walk reads are served in the order of arrival, and the oldest one is always in the queue",
     r"cpu\.dram\.address_space_aware\.epoch": "the L2 TLBs report to the memory of GPUs only; a run warns",
     r"(gpu\.l1_tlb\.|gpu\.scalar_cache\.tlb_|iommu\.tlb_)compressed\.latency": "must be 0: only the L2 TLB has an additional latency",
+    r"gpu\.scalar_cache\.tlb_compressed\.sets_per_base": "the TLB is fully associative: it has one set",
 }
 MOST_VALUES = 8  # tried for a parameter
 
@@ -108,7 +112,11 @@ class Outcome:
             return dict(zip(unused["key"].asstr()[:], unused["only_with"].asstr()[:])) if unused else {}
 
     def _read(self, name, item):
-        if isinstance(item, h5py.Dataset) and not name.endswith("/time_ps"):
+        if name.startswith("tables/"):
+            if isinstance(item, h5py.Group):  # the order of the rows depends on the times of samples
+                columns = [item[column][()].tolist() for column in sorted(item) if column != "row"]
+                self.figures[name] = sorted(zip(*columns), key=repr)
+        elif isinstance(item, h5py.Dataset) and not name.endswith("/time_ps"):
             last = name.startswith("timeseries/") and item.attrs.get("CLASS") != b"DIMENSION_SCALE" and item.ndim > 1
             self.figures[name] = item[-1].tobytes() if last else item[()].tobytes()
 
@@ -142,22 +150,32 @@ def runs_of(parameter):
             settings.setdefault(name, value)
         found.append((settings, first))
     if workload is not None:
-        small = {"machine.topology": "single-gpu", "gpu.sms": "2", "workload.name": workload,
+        small = {"machine.topology": "single-gpu", "gpu.sms": "2", "gpu.warp_width": "32", "workload.name": workload,
                  **{f"workload.{workload}.{name}": value for name, value in WORKLOADS.get(workload, {}).items()}}
         found = [(small | settings, first) for settings, first in found] + [(small, [])]
+    if not key.startswith("run.sample"):  # samples take time, and change nothing
+        for settings, _ in found:
+            settings.setdefault("run.sample_interval", "1 s")
     return found
 
 
-def examine(program, parameter):
-    """None if the parameter acts, else why it does not."""
+class Verdict:
+    """How a parameter did: acts, has no effect, or cannot be examined because of an error in its rule."""
+
+    def __init__(self, acts, why, is_error=False):
+        self.acts, self.why, self.is_error = acts, why, is_error
+
+
+def examine(program, parameter, runs):
+    """The verdict on the parameter from these (settings, first values)."""
     key = parameter["key"]
     name = re.sub(r"^application\.", "application.a.", key)
     tried, refused, unmet = [], [], []
-    for settings, first in runs_of(parameter):
+    for settings, first in runs:
         now = settings.get(name, parameter["default"])
         base = program.run(settings)
         if base.error:
-            return f"its run fails: {base.error}"
+            return Verdict(False, f"its run fails: {base.error}", is_error=True)
         for value in [*first, *(v for v in values(parameter, now) if v not in first)][:MOST_VALUES]:
             if value == now:
                 continue
@@ -165,17 +183,37 @@ def examine(program, parameter):
             if other.error:
                 refused.append(f"{value}: {other.error}")
             elif not base.equals(other):
-                return None
+                return Verdict(True, f"{value} instead of {now}")
             elif reason := other.unused().get(name):
                 unmet.append(reason)
                 break
             else:
                 tried.append(value)
     if unmet and not tried:
-        return f"its run does not meet its conditions: {unmet[0]}"
+        return Verdict(False, f"its run does not meet its conditions: {unmet[0]}")
     if tried:
-        return f"{', '.join(tried)} and its value in the run give equal results"
-    return "no value was accepted: " + "; ".join(refused[:2]) if refused else "the test has no value for it"
+        return Verdict(False, f"{', '.join(dict.fromkeys(tried))} and its value in the run give equal results")
+    if refused:
+        return Verdict(False, "no value was accepted: " + "; ".join(refused[:2]))
+    return Verdict(False, "the test has no value for it" if runs else "no rule of parameter_runs.py matches it", is_error=not runs)
+
+
+def planted(program, listed):
+    """Parameters in runs where they have no effect: (what, verdict, expected part of its reason)."""
+    by_key = {p["key"]: p for p in listed}
+    ways, network = by_key["gpu.page_walk_cache.ways"], by_key["links.network_latency"]
+    run = {"machine.topology": "two-gpu", "gpu.sms": "2", "workload.name": "vectoradd", "workload.vectoradd.elements": "4096",
+           "run.sample_interval": "1 s"}
+    never_full = run | {"gpu.page_walk_cache.size": "1 MiB"}
+    renamed = ways | {"key": "gpu.page_walk_cache.renamed"}
+    added = ways | {"key": "new.parameter"}
+    for what, parameter, runs, why in (
+            ("a cache that is never full", ways, [(never_full, [])], "give equal results"),
+            ("a machine without the link", network, [(run, [])], "does not meet its conditions"),
+            ("a renamed parameter", renamed, [(never_full, [])], "unknown key"),
+            ("a setting that is refused", ways, [(run | {"gpu.sms": "0"}, [])], "its run fails"),
+            ("a parameter without a rule", added, runs_of(added), "no rule")):
+        yield what, examine(program, parameter, runs), why
 
 
 def reason_in_list(key):
@@ -187,30 +225,34 @@ def main():
     prefixes = tuple(sys.argv[2:])
     listed = json.loads(subprocess.run([path, "params", "--json"], capture_output=True, text=True, check=True).stdout)["parameters"]
     chosen = [p for p in listed if not prefixes or p["key"].startswith(prefixes)]
-    failed = 0
+    failures = []
     with tempfile.TemporaryDirectory() as folder:
         program = Program(path, Path(folder))
+        faults = list(planted(program, listed))
+        failures += [f"{what}: {verdict.why or 'found to act'}, instead of: {why}" for what, verdict, why in faults
+                     if verdict.acts or why not in verdict.why]
 
         def examined(parameter):
             try:
-                return examine(program, parameter)
+                return examine(program, parameter, runs_of(parameter))
             except Exception as problem:
-                return f"{type(problem).__name__}: {problem}"
+                return Verdict(False, f"{type(problem).__name__}: {problem}", is_error=True)
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            for parameter, why in zip(chosen, pool.map(examined, chosen)):
-                key, reason = parameter["key"], reason_in_list(parameter["key"])
-                if (why is None) == (reason is None):
-                    continue
-                failed += 1
-                print(f"FAILED: {key}: " + (f"acts, but is listed as inert ({reason})" if why is None else why))
-        unused = [pattern for pattern in INERT if not any(re.fullmatch(pattern, p["key"]) for p in listed)]
-        for pattern in unused:
-            print(f"FAILED: no parameter matches {pattern}, which is listed as inert")
-        print(f"{len(chosen)} parameters, {program.count} runs")
-    failed += len(unused)
-    print(f"{len(chosen) + len(unused) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+            for parameter, verdict in zip(chosen, pool.map(examined, chosen)):
+                reason = reason_in_list(parameter["key"])
+                if verdict.is_error or (not verdict.acts and reason is None):
+                    failures.append(f"{parameter['key']}: {verdict.why}")
+                elif verdict.acts and reason is not None:
+                    failures.append(f"{parameter['key']}: acts ({verdict.why}), but is listed as inert ({reason})")
+        runs = program.count
+    patterns = [*INERT, *(pattern for pattern, _, _ in RULES)]
+    failures += [f"no parameter matches {pattern}" for pattern in patterns if not any(re.fullmatch(pattern, p["key"]) for p in listed)]
+    for failure in failures:
+        print(f"FAILED: {failure}")
+    print(f"{len(chosen)} parameters, {sum(reason_in_list(p['key']) is not None for p in chosen)} of them listed as inert; {runs} runs")
+    print(f"{len(chosen) + len(faults) + len(patterns) - len(failures)} passed, {len(failures)} failed")
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -2,10 +2,8 @@
 """Small runs in which a parameter acts: settings by key, and the values to try.
 
 A parameter's run has the settings of the first rule of RULES whose pattern matches its key; if no value has an effect, of the next ones.
-The conditions of the parameter ("only with gpu.router.policy = ...") are added to them.
+Parameters of a workload have a last one: the workload's inputs in WORKLOADS. The conditions of the parameter ("only with gpu.router.policy = ...") are added to them.
 """
-import re
-
 # Machines of two and four GPUs with two SMs each, and a program that accesses pages of all GPUs at random.
 TWO = {"machine.topology": "two-gpu", "gpu.sms": "2"}
 RANDOM = {"workload.name": "random_access", "workload.random_access.size": "1 MiB", "workload.random_access.threads": "1024",
@@ -41,6 +39,10 @@ BATCHES = TRANSPOSE | {
 # Blocks that do not fit into an SM all at once, so that some can be swapped out.
 SWAPPED = BATCHES | {"driver.batch.replay": "page", "gpu.sm.max_blocks": "2", "gpu.sm.registers": "16384", "workload.transpose.height": "256",
                      "gpu.sm.thread_oversubscription.period": "1000", "gpu.sm.throttling.detection": "1000", "gpu.sm.throttling.execution": "2000"}
+# Extra blocks shrink at every decrease of the mean page lifetime, which later iterations cause.
+SHRINKING = {k: v for k, v in SWAPPED.items() if ".transpose." not in k} | {
+    "workload.name": "stencil2d", "workload.stencil2d.rows": "256", "workload.stencil2d.cols": "256", "workload.stencil2d.iterations": "3",
+    "gpu.sm.thread_oversubscription.period": "20000", "gpu.sm.thread_oversubscription.threshold": "0"}
 # Batches of two GPUs that take pages from each other, and access some pages of each subtree.
 TWO_BATCHES = MIGRATE | {"memory.fault_path": "gpu", "memory.placement": "cpu", "driver.batch.replay": "batch", "driver.migrations": "2048",
                          "driver.batch.time": "2 us"}
@@ -59,6 +61,8 @@ SHARED = TWO | {"workload.name": "fft", "workload.fft.size": "64 KiB"}
 # Two blocks after another on each GPU, which read the same coefficients: 16 KiB.
 SCALAR = TWO | SMALL | {"workload.name": "fir", "workload.fir.size": "2 KiB", "workload.fir.taps": "4096", "workload.fir.block": "64",
                         "gpu.sms": "1", "gpu.sm.max_blocks": "1"}
+# Four filters with four pages of coefficients each, in address spaces of their own.
+FILTERS = SMALL | {"config": "{filters}"}
 # Coefficients of the cache's size, with two more lines.
 SCALAR_CACHE = SCALAR | {"workload.fir.taps": "1024", "gpu.scalar_cache.size": "4 KiB"}
 # Warps that read different lines and pages.
@@ -117,14 +121,18 @@ RULES = [
     (r"memory\.moves_stall_gpu", COMPACTED | {"memory.page_sizes": "migrating_coalescer"}, []),
     (r"gpu\.(sms|clock|warp_width|line_bytes|crossbar_latency|translation_latency)", MEMORY, ["128"]),
     (r"gpu\.sm\.thread_oversubscription\.saves", SWAPPED | {"gpu.sm.registers": "65536"}, []),
+    (r"gpu\.sm\.thread_oversubscription\.(threshold|mean|decrease)", SHRINKING, ["5"]),
+    (r"gpu\.sm\.thread_oversubscription\.reference", SHRINKING | {"gpu.sm.thread_oversubscription.mean": "period"}, []),
     (r"gpu\.sm\.(thread_blocks|thread_oversubscription\..*|throttling\..*|virtual_thread\..*)", SWAPPED, []),
     (r"gpu\.sm\.(special_lanes|issue|warp_order)", SPECIAL, []),
     (r"gpu\.sm\..*", COMPUTE, []),
+    (r"gpu\.sm\.shared_bytes", TWO | TRANSPOSE | {"workload.transpose.width": "512"}, ["16384"]),
     (r"gpu\.sm\..*", SHARED, []),
     (r".*by_page_size\.large_ways", LARGE | FEW_LARGE | {"gpu.router.policy": "centralized"}, ["1", "2"]),
     (r"(gpu\.(l1|l2)_tlb|iommu).*compressed\.(rebas.*|base)", CENTRAL | NARROW, []),
     (r"(gpu\.(l1|l2)_tlb|iommu).*range\.fetched_pages", CENTRAL | RANGES, ["0"]),
     (r"(gpu\.(l1|l2)_tlb|iommu).*range\.range_entries", CENTRAL | FIRST_TOUCH, []),
+    (r"gpu\.l1_tlb\.range\.range_entries", CENTRAL | RANGES, ["1"]),
     (r"gpu\.(l1_tlb|l2_tlb)\.(.*large_.*)", LARGE, []),
     (r"gpu\.l1_tlb\.waiters", MEMORY | {"gpu.l1_tlb.mshrs": "1024"}, ["128"]),
     (r"gpu\.l1_cache\.waiters", MEMORY | {"gpu.l1_cache.mshrs": "1024", "gpu.l1_tlb.entries": "512"}, ["128"]),
@@ -133,19 +141,28 @@ RULES = [
     (r"gpu\.l2_tlb\.tokens\.invalidation", MIGRATE | EPOCHS, []),
     (r"gpu\.scalar_cache\.(size|ways|replacement|random\.seed)", SCALAR_CACHE, ["16 KiB", "1"]),
     (r"gpu\.scalar_cache\.(mshrs|tlb_mshrs)", SCALAR_MISSES, ["1"]),
+    (r"gpu\.scalar_cache\.tlb_(compressed|by_page_size)\.large_.*", FILTERS | {"memory.page_sizes": "large_only"}, ["2"]),
+    (r"gpu\.scalar_cache\.tlb_compressed\.(ratio|virtual_delta)", SCALAR | RANGES | {"gpu.scalar_cache.tlb_entries": "2"}, ["1"]),
+    (r"gpu\.scalar_cache\.tlb_(compressed\..*|replacement|random\.seed)", FILTERS | RANGES, []),
     (r"gpu\.scalar_cache\..*range\..*", SCALAR | RANGES, ["0"]),
     (r"gpu\.scalar_cache\..*large_.*", SCALAR | {"memory.large_pages": "all"}, []),
     (r"gpu\.scalar_cache\..*", SCALAR, []),
     (r"gpu\.l2_cache\.translation_aware_bypass\.(sampled|own_mshrs)", BYPASSED, ["1"]),
     (r"gpu\.l2_cache\.translation_aware_bypass\.overtakes", BYPASSED | {"gpu.l2_cache.translation_aware_bypass.own_mshrs": "16"}, []),
     (r"gpu\.(dram|l2_cache)\.(address_space_aware|translation_aware_bypass)\..*", SHARED_GPU, []),
+    (r"gpu\.dram\.address_space_aware\..*", SHARED_GPU | {"gpu.dram.channels": "1", "gpu.dram.address_space_aware.silver": "2"}, []),
+    (r"gpu\.dram\.frfcfs_batched\..*", MEMORY | {"gpu.dram.channels": "1"}, ["9", "1"]),
     (r"gpu\.dram\.t_refi", MEMORY | {"gpu.dram.t_rfc": "100 ns"}, ["1 us"]),
     (r"gpu\.dram\..*", CHASE, []),
     (r"gpu\.copy_engine\..*", MIGRATE, ["4"]),
     (r"gpu\.copy_engine\..*", COPIES, ["4"]),
     (r"gpu\.gmmu\.(fault_buffer)", AT_GPU, ["1"]),
     (r"gpu\.gmmu\.(faults_per_utlb|sms_per_utlb)", BATCHES | {"gpu.gmmu.faults_per_utlb": "2"}, ["4"]),
-    (r"gpu\.gmmu\.(walk_reads_first_entry|table_writes)", COALESCED, []),
+    (r"gpu\.gmmu\.walk_reads_first_entry", COALESCED | {"gpu.gmmu.walk_cache": "0"}, []),
+    (r"gpu\.gmmu\.table_writes", COALESCED, []),
+    (r"gpu\.gmmu\.walk_cache.*", MEMORY | {"workload.random_access.size": "64 MiB"}, []),
+    (r"gpu\.page_walk_cache\..*", MEMORY | {"workload.random_access.size": "8 MiB", "gpu.gmmu.walk_cache": "0", "gpu.page_walk_cache.size": "1 KiB",
+                                            "gpu.page_walk_cache.ways": "4"}, []),
     (r"gpu\.router\..*", MEMORY | EPOCHS, []),
     (r"gpu\..*", MEMORY, []),
     (r"iommu\.fault_buffer", MIGRATE, ["1"]),
@@ -197,6 +214,7 @@ RULES = [
                                               "machine.topology": "paper-gmmu-bypass", "memory.placement": "contiguous"}, ["3", "2"]),
     (r"workload\.exchange\..*", TWO, []),
     (r"workload\.pointer_chase\.streams", {"workload.pointer_chase.chains": "4"}, ["2"]),
+    (r"workload\.(gc_.*|kcore|pr_graphbig|sssp_twc)\.block", {}, ["64"]),
     (r"workload\.(bc|bfs_.*)\.block", {"workload.WORKLOAD.rmat.scale": "11"}, ["512", "64"]),
     (r"workload\.(bfs_dwc|gc_dtc)\.worklist", {}, ["128", "256"]),
     (r"workload\.fw\.max_weight", {"workload.fw.rmat.scale": "6", "workload.fw.steps": "0"}, ["0"]),
@@ -205,11 +223,11 @@ RULES = [
     (r"workload\.kmeans\.sample", {"workload.kmeans.size": "32 KiB", "workload.kmeans.clusters": "8", "workload.kmeans.max_rounds": "20"}, ["16"]),
     (r"workload\.pointer_chase\.order", CHASE, []),
     (r"workload\..*\.graph", {}, ["{graph}"]),
-    (r"workload\.trace\.file", {"gpu.warp_width": "32"}, ["{trace_b}"]),
+    (r"workload\.trace\.file", {}, ["{trace_b}"]),
     (r"application\.space", APPLICATIONS | {"application.b.space": "1"}, ["1"]),
     (r"application\.workload", APPLICATIONS, ["stream"]),
     (r"application\.gpus", APPLICATIONS | {"application.a.sms": "1", "application.b.sms": "1"}, ["0"]),
-    (r"application\.sms", APPLICATIONS, ["all"]),
+    (r"application\.sms", APPLICATIONS | {"application.a.sms": "equal"}, ["all"]),
     (r"application\.(start)", APPLICATIONS, ["3 us"]),
     (r"application\.size", APPLICATIONS | {"application.a.workload": "pointer_chase"}, ["small"]),
     (r"application\.small_buffers", APPLICATIONS | SMALL | {"application.a.workload": "atax", "application.a.atax.rows": "96",
@@ -241,108 +259,6 @@ WORKLOADS = {
     "sgemm_parboil": {"m": "128", "n": "16", "k": "16"}, "spmv": {"side": "3"}, "srad": {"rows": "32", "cols": "32", "iterations": "1"}, "sssp_twc": GRAPH,
     "stencil2d": {"rows": "32", "cols": "64", "iterations": "2"}, "stencil3d": {"x": "32", "y": "8", "z": "17"},
     "stencil_parboil": {"nx": "16", "ny": "8", "nz": "4"}, "stream": {"bytes": "32 KiB"},
-    "streamcluster": {"points": "64", "dimensions": "4", "fewest": "2", "most": "4", "evaluations": "4", "block": "64"}, "trace": {"file": "{trace_a}"},
+    "streamcluster": {"points": "128", "dimensions": "4", "fewest": "2", "most": "4", "evaluations": "4", "block": "64"}, "trace": {"file": "{trace_a}"},
     "transpose": {"width": "64", "height": "64"}, "triad": {"size": "4 KiB", "smallest": "512 B"}, "vectoradd": {"elements": "4096"},
 }
-
-# Units of values, and the next smaller unit in which any value is a whole number.
-UNITS = {"bytes": {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40},
-         "time": {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12},
-         "bytes/s": {"B/s": 1, "KB/s": 10**3, "MB/s": 10**6, "GB/s": 10**9, "TB/s": 10**12},
-         "Hz": {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}}
-FROM_ZERO = {"bytes": 4096, "time": 50_000, "bytes/s": 10**9, "Hz": 10**9}
-
-
-def _number(text, unit):
-    value, word = re.fullmatch(r"([0-9.e+-]+) ?(\S+)", text).groups()
-    return int(float(value) * UNITS[unit][word])
-
-
-def values(parameter, now):
-    """Values to try instead of `now`, the likeliest to act first."""
-    key, unit, limits = parameter["key"], parameter["unit"], parameter["range"]
-    if unit == "name":
-        return [v for v in limits.removeprefix("one of: ").split(", ") if v != now]
-    if unit == "true or false":
-        return ["false" if now == "true" else "true"]
-    if unit in UNITS:
-        low, high = (_number(text, unit) for text in limits.split(" to "))
-        at = _number(now, unit)
-        tried = [at * 4, at // 4, at * 2, at // 2, low] if at else [FROM_ZERO[unit], FROM_ZERO[unit] * 16]
-        return [f"{v} {next(iter(UNITS[unit]))}" for v in dict.fromkeys(tried) if low <= v <= high and v != at]
-    if unit == "number":
-        low, high, at = *(float(text) for text in limits.split(" to ")), float(now)
-        return [f"{v:.6g}" for v in ((low + at) / 2, (at + high) / 2, low, high) if v != at]
-    if unit == "count":
-        low, high, at = *(int(text) for text in limits.split(" to ")), int(now)
-        step = int(m[1]) if (m := re.search(r"multiple of (\d+)", parameter["text"])) else 1
-        least = max(low, 1)
-        if key.startswith("workload."):
-            tried = [at * 2, at // 2, at + step, at * 4, low, at + 1, at - 1]
-        elif re.search(r"latency|cycles|epoch|period|depth|time", key):
-            tried = [at * 4 + 3, at // 4, at * 100, least]
-        else:
-            tried = [least, at // 4, at * 4, at // 2, at * 2, at + 1, least + 1, low]
-        return [str(v) for v in dict.fromkeys(tried) if low <= v <= high and v != at]
-    return []
-
-
-NODE = """[[node]]
-name = "{}"
-kind = "{}"
-"""
-LINK = """[[link]]
-a = "{}"
-b = "{}"
-kind = "{}"
-"""
-
-
-def _machine(nodes, links):
-    """Machine TOML of (name, kind) and (a, b, kind, further lines)."""
-    return "".join(NODE.format(*n) for n in nodes) + "".join(LINK.format(*link[:3]) + "".join(f"{line}\n" for line in link[3:]) for link in links)
-
-
-def _nccl(devices):
-    """NCCL topology XML with GPUs below one CPU."""
-    gpus = "".join(f'<pci busid="0000:0{i}:00.0" class="{of_class}" link_speed="16 GT/s" link_width="16"><gpu dev="{i}" {what}>'
-                   f'<{kind} target="0000:0{3 - i}:00.0" count="1" tclass="{of_class}"/></gpu></pci>'
-                   for i, (what, kind, of_class) in enumerate(devices, 1))
-    return f'<system version="1"><cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="85">{gpus}</cpu></system>\n'
-
-
-def files(folder, corpus):
-    """Writes the files that settings name; {name: path}. corpus: folder of trace files."""
-    gpus, cpu = [("gpu0", "gpu"), ("gpu1", "gpu")], ("cpu0", "cpu")
-    pcie = [("cpu0", "gpu0", "pcie"), ("cpu0", "gpu1", "pcie")]
-    texts = {
-        "node": ("node.toml", _machine([cpu, ("gpu0", "gpu"), ("nic0", "nic")], [("cpu0", "gpu0", "pcie"), ("cpu0", "nic0", "pcie")])
-                 .replace('kind = "nic"\n', 'kind = "nic"\nbandwidth = "10GB/s"\n')),
-        "mi200": ("mi200.toml", _machine([cpu, *gpus], [*pcie, ("gpu0", "gpu1", "xgmi")])),
-        "sockets": ("sockets.toml", _machine([cpu, ("cpu1", "cpu"), *gpus],
-                                             [("cpu0", "gpu0", "pcie"), ("cpu1", "gpu1", "pcie"), ("cpu0", "cpu1", "cpu_interconnect")])),
-        # A short slow route, and a longer one of higher bandwidth.
-        "routes": ("routes.toml", _machine([cpu, *gpus, ("nvswitch0", "nvswitch")], [
-            *pcie, ("gpu0", "gpu1", "nvlink", 'latency = "100ns"', 'bandwidth = "1GB/s"'),
-            *((g, "nvswitch0", "nvlink", 'latency = "150ns"', 'bandwidth = "100GB/s"') for g in ("gpu0", "gpu1"))])),
-        "pascal": ("pascal.xml", _nccl([('sm="60" rank="0"', "nvlink", "0x030200")] * 2)),
-        "mi100": ("mi100.xml", _nccl([('sm="120" gcn="gfx908"', "xgmi", "0x120000")] * 2)),
-        "mi300": ("mi300.xml", _nccl([('sm="304" gcn="gfx942"', "xgmi", "0x120000")] * 2)),
-        "domain": ("domain.yaml", "blocks:\n- switch: leaf\n  attributes:\n    topology.kubernetes.io/domain: nvl1\n  nodes:\n  - node1\n"
-                                  "switches:\n  leaf:\n    switches: []\n"),
-        **{name: (f"{name}.csv", "page,device\n" + "".join(f"{0x100000 + page},gpu{page // every % 2}\n" for page in range(256)))
-           for name, every in (("map_a", 1), ("map_b", 128))},
-        "graph": ("ring.graph", "96 96\n" + "".join(f"{(v - 1) % 96 + 1} {(v + 1) % 96 + 1}\n" for v in range(96))),
-        "two_applications": ("two.toml", 'machine.topology = "two-gpu"\ngpu.sms = 2\n' + "".join(
-            f'[[application]]\nname = "{name}"\nworkload = "random_access"\nsms = "equal"\nrandom_access.size = "1 MiB"\n'
-            f'random_access.threads = {threads}\nrandom_access.accesses = 8\nrandom_access.updates = true\nrandom_access.block = 64\n'
-            for name, threads in (("a", 1024), ("b", 512)))),
-    }
-    paths = {}
-    for name, (file, text) in texts.items():
-        paths[name] = folder / file
-        paths[name].write_text(text)
-    for name, version in (("trace_a", "version5"), ("trace_b", "lineinfo")):
-        paths[name] = folder / f"{version}.traceg"
-        paths[name].write_bytes((corpus / version).read_bytes())
-    return {name: str(path) for name, path in paths.items()}
