@@ -211,7 +211,7 @@ def planted(program, listed):
             ("a cache that is never full", ways, [(never_full, [])], "give equal results"),
             ("a machine without the link", network, [(run, [])], "does not meet its conditions"),
             ("a renamed parameter", renamed, [(never_full, [])], "unknown key"),
-            ("a setting that is refused", ways, [(run | {"gpu.sms": "0"}, [])], "its run fails"),
+            ("a setting that is refused", ways, [(run | {"gpu.clock": "0 Hz"}, [])], "its run fails"),
             ("a parameter without a rule", added, runs_of(added), "no rule")):
         yield what, examine(program, parameter, runs), why
 

@@ -99,6 +99,7 @@ BYPASSED = SHARED_GPU | {"gpu.gmmu.walk_cache": "0", "gpu.l2_cache.slices": "1",
 
 # (pattern of keys, settings, values to try before the general ones). A key uses the rules that match, in this order.
 RULES = [
+    (r"limits\..*", on("mi200") | {"workload.name": "bfs", "workload.bfs.graph": "{graph}"}, []),
     (r"machine\.topology", TWO | RANDOM, ["single-gpu"]),
     (r"machine\.generic\..*", MESH, []),
     (r"machine\.cluster\.(radix|switch_bandwidth)", TREE, ["8", "1 GB/s"]),
@@ -122,7 +123,7 @@ RULES = [
     (r"gpu\.(sms|clock|warp_width|line_bytes|crossbar_latency|translation_latency)", MEMORY, ["128"]),
     (r"gpu\.sm\.thread_oversubscription\.saves", SWAPPED | {"gpu.sm.registers": "65536"}, []),
     (r"gpu\.sm\.thread_oversubscription\.(threshold|mean|decrease)", SHRINKING, ["5"]),
-    (r"gpu\.sm\.thread_oversubscription\.reference", SHRINKING | {"gpu.sm.thread_oversubscription.mean": "period"}, []),
+    (r"gpu\.sm\.thread_oversubscription\.reference", SHRINKING | {"gpu.sm.thread_oversubscription.decrease": "one_less"}, []),
     (r"gpu\.sm\.(thread_blocks|thread_oversubscription\..*|throttling\..*|virtual_thread\..*)", SWAPPED, []),
     (r"gpu\.sm\.(special_lanes|issue|warp_order)", SPECIAL, []),
     (r"gpu\.sm\..*", COMPUTE, []),
