@@ -108,6 +108,8 @@ class Run:
         found = MACHINE | {"machine.generic.gpus": self.gpus}
         for mechanism in self.cell:
             found |= MECHANISMS[mechanism]
+        if found["gpu.l2_tlb.organization"] != "by_page_size":  # a sweep of only such cells refuses the key
+            del found["gpu.l2_tlb.by_page_size.large_entries"]
         return found | self.more | {"application": self.applications()}
 
     def cost(self):
