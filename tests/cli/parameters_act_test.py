@@ -46,7 +46,6 @@ INERT = {
     r"(gpu|cpu)\.dram\.address_space_aware\.golden": "page-walk reads are served in the order of arrival, and the oldest one is always in the queue",
     r"cpu\.dram\.address_space_aware\.epoch": "the L2 TLBs report to the memory of GPUs only; a run warns",
     r"(gpu\.l1_tlb\.|gpu\.scalar_cache\.tlb_|iommu\.tlb_)compressed\.latency": "must be 0: only the L2 TLB has an additional latency",
-    r"gpu\.scalar_cache\.tlb_compressed\.sets_per_base": "the TLB is fully associative: it has one set",
 }
 MOST_VALUES = 8  # tried for a parameter
 

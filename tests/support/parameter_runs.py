@@ -63,6 +63,8 @@ SCALAR = TWO | SMALL | {"workload.name": "fir", "workload.fir.size": "2 KiB", "w
                         "gpu.sms": "1", "gpu.sm.max_blocks": "1"}
 # Four filters with four pages of coefficients each, in address spaces of their own.
 FILTERS = SMALL | {"config": "{filters}"}
+# Kernels that read one table of weights each.
+LAYERS = TWO | SMALL | {"workload.name": "nn", "workload.nn.images": "1"}
 # Coefficients of the cache's size, with two more lines.
 SCALAR_CACHE = SCALAR | {"workload.fir.taps": "1024", "gpu.scalar_cache.size": "4 KiB"}
 # Warps that read different lines and pages.
@@ -142,6 +144,9 @@ RULES = [
     (r"gpu\.l2_tlb\.tokens\.invalidation", MIGRATE | EPOCHS, []),
     (r"gpu\.scalar_cache\.(size|ways|replacement|random\.seed)", SCALAR_CACHE, ["16 KiB", "1"]),
     (r"gpu\.scalar_cache\.(mshrs|tlb_mshrs)", SCALAR_MISSES, ["1"]),
+    # The array for large pages has several sets, the one for base pages a single one.
+    (r"gpu\.scalar_cache\.tlb_compressed\.sets_per_base", LAYERS | {
+        "memory.page_sizes": "large_only", "gpu.scalar_cache.tlb_compressed.large_entries": "8", "gpu.scalar_cache.tlb_compressed.large_ways": "2"}, []),
     (r"gpu\.scalar_cache\.tlb_(compressed|by_page_size)\.large_.*", FILTERS | {"memory.page_sizes": "large_only"}, ["2"]),
     (r"gpu\.scalar_cache\.tlb_compressed\.(ratio|virtual_delta)", SCALAR | RANGES | {"gpu.scalar_cache.tlb_entries": "2"}, ["1"]),
     (r"gpu\.scalar_cache\.tlb_(compressed\..*|replacement|random\.seed)", FILTERS | RANGES, []),
