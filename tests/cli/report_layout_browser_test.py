@@ -376,6 +376,9 @@ def two_runs_begin_with_the_reason_and_are_side_by_side(b, a, c, page):
             for name, begin, end in zip(f["tables/kernels/name"].asstr()[:], f["tables/kernels/launched"][:], f["tables/kernels/finished"][:]):
                 sums[name] = sums.get(name, 0) + int(end) - int(begin)
             kernels.append(sums)
+    groups = table_rows(b, "differing parameters")
+    check(len(groups) > 0 and all(f"{change}" in explained and share in explained for _, change, share, _ in groups),
+          f"parameters have the changes and shares of explain: {groups}")
     rows = [row for row in table_rows(b, "access time by stage, mean per access") if row[0] == "interconnect links"]
     check(len(rows) == 1, "a table has the stages of both runs")
     for k, column in ((0, 1), (1, 3)):
