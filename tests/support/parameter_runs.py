@@ -2,7 +2,8 @@
 """Small runs in which a parameter acts: settings by key, and the values to try.
 
 A parameter's run has the settings of the first rule of RULES whose pattern matches its key; if no value has an effect, of the next ones.
-Parameters of a workload have a last one: the workload's inputs in WORKLOADS. The conditions of the parameter ("only with gpu.router.policy = ...") are added to them.
+Parameters of a workload have a last one: the workload's inputs in WORKLOADS. The conditions of the parameter ("only with
+gpu.router.policy = ...") are added to them.
 """
 # Machines of two and four GPUs with two SMs each, and a program that accesses pages of all GPUs at random.
 TWO = {"machine.topology": "two-gpu", "gpu.sms": "2"}
