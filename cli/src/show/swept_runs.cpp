@@ -127,7 +127,8 @@ std::vector<SweptRuns::Dimension> SweptRuns::dimensions() const {
     }
     if (dimension.values.size() == places_.size()) all.push_back(std::move(dimension));
   }
-  std::stable_partition(all.begin(), all.end(), [](Dimension const& d) { return d.key != analysis::kSweepSeed; });
+  std::stable_partition(all.begin(), all.end(),
+                        [](Dimension const& d) { return d.key != analysis::kSweepSeed; });
   return all;
 }
 
