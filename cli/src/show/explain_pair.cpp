@@ -11,6 +11,7 @@
 #include "farfault/engine/error.hpp"
 #include "process/counted.hpp"
 #include "show/pair_phrases.hpp"
+#include "show/swept_runs.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -79,8 +80,10 @@ std::string others_text(std::size_t others) {
   return counted(others, "other");
 }
 
-void print_run(char const* letter, analysis::PairedRun const& run, bool with_commit, std::ostream& out) {
-  out << fmt::format("  {}  {}  {} after {}", letter, one_line(run.path), shown(run.end_reason),
+void print_run(char const* letter, analysis::PairedRun const& run, std::string const& name, bool with_commit,
+               std::ostream& out) {
+  out << fmt::format("  {}  {}{}  {} after {}", letter, one_line(run.path),
+                     name.empty() ? "" : " (" + shown(name) + ")", shown(run.end_reason),
                      ps_text(static_cast<double>(run.end_ps)));
   if (with_commit) out << "  commit " << (run.commit.empty() ? "unknown" : shown(run.commit.substr(0, 10)));
   out << "\n";
@@ -279,11 +282,11 @@ void print_idle_changes(PairExplanation const& e, std::ostream& out) {
   }
 }
 
-void print_pair(PairExplanation const& e, std::ostream& out) {
+void print_pair(PairExplanation const& e, SweptRuns const& swept, std::ostream& out) {
   out << verdict_of(e) << "\n";
   bool const other_commit = e.a.commit != e.b.commit;
-  print_run("A", e.a, other_commit, out);
-  print_run("B", e.b, other_commit, out);
+  print_run("A", e.a, swept.name_of(0), other_commit, out);
+  print_run("B", e.b, swept.name_of(1), other_commit, out);
   if (!e.not_split.empty()) out << "Time of kernels is not split further: " << one_line(e.not_split) << "\n";
   print_groups(e, out);
   print_unreached(e, out);
@@ -304,7 +307,7 @@ void explain_results(std::string const& a, std::string const& b, bool json, std:
   if (json)
     out << to_json(e) << "\n";
   else
-    print_pair(e, out);
+    print_pair(e, SweptRuns({a, b}), out);
 }
 
 }  // namespace farfault::cli

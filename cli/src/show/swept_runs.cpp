@@ -166,11 +166,16 @@ void SweptRuns::fold(analysis::RunsCompared& compared) const {
     if (sources.contains(dimension.key)) compared.implied_by.push_back(dimension.key);
 }
 
+std::string SweptRuns::name_of(std::size_t file) const {
+  auto const row = row_of(file);
+  return row ? analysis::SweepPointNames(row->table).of(row->row) : std::string();
+}
+
 void SweptRuns::name(analysis::RunsCompared& compared) const {
   std::vector<std::string> points, bases;
   for (std::size_t i = 0; i < compared.runs.size(); ++i) {
     auto const row = row_of(i);
-    if (row) compared.runs[i].name = analysis::SweepPointNames(row->table).of(row->row);
+    if (row) compared.runs[i].name = name_of(i);
     auto const value = [&](char const* key) {
       auto const* const column = row ? find_column(row->table.runs, key) : nullptr;
       return column == nullptr || !column->varies_with.empty() ? "none" : shown(cell_text(*column, row->row));

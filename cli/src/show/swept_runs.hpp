@@ -23,6 +23,9 @@ class SweptRuns {
   // `name` and `base`, and marks the settings that follow from the name or from varied keys.
   void name(analysis::RunsCompared& compared) const;
 
+  // The same name of one file; empty: it is no run of a sweep with a table.
+  std::string name_of(std::size_t file) const;
+
   // The table if the results are all completed runs of one sweep, with the digests of the table; else null.
   results::SweepTable const* whole_table(analysis::RunsCompared const& compared) const;
   // True if a result belongs to a sweep without a table, or is not the result of the table.

@@ -266,6 +266,7 @@ std::string means_table(results::SweepTable const& sweep) {
   HtmlTable table(headings);
   for (std::size_t row = 0; row < std::min(analysis::rows_of(sweep.means), kTableLines); ++row) {
     std::vector<std::string> cells;
+    std::size_t reasons_given = 0;
     for (auto const* column : columns) {
       auto const text = analysis::cell_text(*column, row);
       auto const* const numbers = std::get_if<std::vector<double>>(&column->values);
@@ -274,8 +275,9 @@ std::string means_table(results::SweepTable const& sweep) {
       if (column->role != "ratio" || numbers == nullptr)
         cells.push_back(value_name(text));
       else if (text.empty())
-        cells.push_back(reasons == nullptr ? "-"
-                                           : "- (" + one_line(analysis::cell_text(*reasons, row)) + ")");
+        cells.push_back(reasons == nullptr || reasons_given++ != 0
+                            ? "-"
+                            : "- (" + one_line(analysis::cell_text(*reasons, row)) + ")");
       else
         cells.push_back(figure_text((*numbers)[row], "1", true));
     }

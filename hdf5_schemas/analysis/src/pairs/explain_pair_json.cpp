@@ -39,9 +39,9 @@ PairJson json_of(PartChange const& p) {
 }
 
 PairJson json_of(Cause const& c) {
-  PairJson json{{"name", c.name},  {"what", c.what},         {"per", c.per},
-                {"units", c.unit}, {"a", c.figure.a},        {"b", c.figure.b},
-                {"ps", c.ps},      {"modelled", c.modelled}, {"settings", c.settings}};
+  PairJson json{{"name", c.name},         {"what", c.what},        {"per", c.per}, {"units", c.unit},
+                {"a", c.figure.a},        {"b", c.figure.b},       {"ps", c.ps},   {"modelled", c.modelled},
+                {"settings", c.settings}, {"indirect", c.indirect}};
   if (!c.resource.empty())
     json["resource"] = {
         {"what", c.resource}, {"busiest", c.resource_name}, {"a_busy", c.busy.a}, {"b_busy", c.busy.b}};

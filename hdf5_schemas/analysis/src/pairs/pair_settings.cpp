@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <set>
 #include <span>
 
 #include "amount.hpp"
@@ -203,6 +205,33 @@ std::vector<std::size_t> acting_on(std::string_view cause, std::vector<PairSetti
   return {};
 }
 
+constexpr double kDominant = 0.8;
+
+// The settings of which modelled causes without a setting are consequences; empty: unknown.
+std::vector<std::size_t> settings_behind(std::vector<Cause> const& causes,
+                                         std::vector<PairSetting> const& settings) {
+  std::vector<std::pair<std::vector<std::size_t>, double>> direct;  // of modelled causes, with their time
+  std::set<std::size_t> measured;
+  double all = 0;
+  for (auto const& cause : causes) {
+    if (!cause.modelled) measured.insert(cause.settings.begin(), cause.settings.end());
+    if (!cause.modelled || cause.settings.empty()) continue;
+    auto const time = std::abs(static_cast<double>(cause.ps));
+    all += time;
+    auto const known = std::ranges::find(direct, cause.settings, [](auto const& d) { return d.first; });
+    if (known == direct.end())
+      direct.emplace_back(cause.settings, time);
+    else
+      known->second += time;
+  }
+  for (auto const& [acting, time] : direct)
+    if (time >= kDominant * all) return acting;
+  if (!direct.empty()) return {};
+  auto rest = candidates(settings);
+  std::erase_if(rest, [&](std::size_t i) { return measured.contains(i); });
+  return rest;
+}
+
 }  // namespace
 
 std::vector<PairSetting> pair_settings(std::string const& a, std::string const& b) {
@@ -241,9 +270,14 @@ DifferingKinds differing_kinds(std::vector<PairSetting> const& settings) {
 }
 
 std::vector<CauseGroup> group_causes(std::vector<Cause>& causes, std::vector<PairSetting> const& settings) {
+  for (auto& cause : causes) cause.settings = settings_of_cause(cause.name, settings);
+  auto const behind = settings_behind(causes, settings);
   std::vector<CauseGroup> groups;
   for (std::size_t i = 0; i < causes.size(); ++i) {
-    causes[i].settings = settings_of_cause(causes[i].name, settings);
+    if (causes[i].modelled && causes[i].settings.empty() && !behind.empty()) {
+      causes[i].settings = behind;
+      causes[i].indirect = true;
+    }
     auto group = std::ranges::find(groups, causes[i].settings, &CauseGroup::settings);
     if (group == groups.end()) group = groups.insert(groups.end(), CauseGroup{causes[i].settings, {}, 0});
     group->causes.push_back(i);

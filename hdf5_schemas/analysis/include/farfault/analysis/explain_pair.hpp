@@ -76,7 +76,8 @@ struct Cause {
   PairFigure figure;
   std::int64_t ps = 0;                     // of the change of the end
   bool modelled = false;                   // false: measured
-  std::vector<std::size_t> settings = {};  // that act on it directly: indices in PairExplanation::settings
+  std::vector<std::size_t> settings = {};  // that act on it: indices in PairExplanation::settings
+  bool indirect = false;                   // they act on other causes, of which this one is a consequence
   // The resource whose utilization changed most in the same direction; empty: none.
   std::string resource = {};
   std::string resource_name = {};  // its busiest instance in the slower run
@@ -85,7 +86,7 @@ struct Cause {
 
 // The causes on which the same differing parameters act.
 struct CauseGroup {
-  std::vector<std::size_t> settings;  // empty: no differing parameter acts directly on these causes
+  std::vector<std::size_t> settings;  // empty: no differing parameter is known to act on these causes
   std::vector<std::size_t> causes;    // the largest first
   std::int64_t ps = 0;
 };
