@@ -23,7 +23,7 @@ class SweptRuns {
   // `name` and `base`, and marks the settings that follow from the name or from varied keys.
   void name(analysis::RunsCompared& compared) const;
 
-  // The same name of one file; empty: it is no run of a sweep with a table.
+  // The same name of one file; empty: it does not belong to a sweep with a table.
   std::string name_of(std::size_t file) const;
 
   // The table if the results are all completed runs of one sweep, with the digests of the table; else null.

@@ -63,7 +63,7 @@ std::string causes_table(PairExplanation const& e) {
   return table.empty() ? "" : table.text();
 }
 
-// What the rows above leave of the change.
+// The part of the change that no row above has.
 void add_rest(PairExplanation const& e, HtmlTable& table, std::string const& name, std::int64_t ps) {
   if (ps != 0) table.add({name, "", "", signed_time(ps), share_of_change(ps, e.change_ps), ""});
 }

@@ -207,7 +207,7 @@ std::vector<std::size_t> acting_on(std::string_view cause, std::vector<PairSetti
 
 constexpr double kDominant = 0.8;
 
-// The settings of which modelled causes without a setting are consequences; empty: unknown.
+// Modelled causes without a setting are consequences of these settings; empty: unknown.
 std::vector<std::size_t> settings_behind(std::vector<Cause> const& causes,
                                          std::vector<PairSetting> const& settings) {
   std::vector<std::pair<std::vector<std::size_t>, double>> direct;  // of modelled causes, with their time

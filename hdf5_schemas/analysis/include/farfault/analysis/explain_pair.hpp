@@ -77,7 +77,7 @@ struct Cause {
   std::int64_t ps = 0;                     // of the change of the end
   bool modelled = false;                   // false: measured
   std::vector<std::size_t> settings = {};  // that act on it: indices in PairExplanation::settings
-  bool indirect = false;                   // they act on other causes, of which this one is a consequence
+  bool indirect = false;                   // they act on other causes, and this one is a consequence
   // The resource whose utilization changed most in the same direction; empty: none.
   std::string resource = {};
   std::string resource_name = {};  // its busiest instance in the slower run
