@@ -27,7 +27,7 @@ DifferingKinds differing_kinds(std::vector<PairSetting> const& settings);
 
 // Sets Cause::settings, and groups the causes by them. Modelled causes without a setting are consequences: of
 // the settings with at least 80% of the modelled time that settings act on directly; if no setting acts on
-// any, of those that act on no measured cause.
+// any, of all that act on no measured cause.
 std::vector<CauseGroup> group_causes(std::vector<Cause>& causes, std::vector<PairSetting> const& settings);
 
 // Prefixes of parameters that act on any cause.

@@ -12,7 +12,8 @@
 
 namespace farfault::results {
 
-// What the digest needs of a dataset of numbers whose attributes are texts, except those of dimension scales.
+// A dataset of numbers, as the digest needs it. Its attributes are texts, except the ones of dimension
+// scales.
 struct KnownDataset {
   Kind kind = Kind::unsigned_integer;
   std::vector<std::uint64_t> extents;

@@ -44,7 +44,7 @@ class RowDataset {
 
   hid_t get() const { return dataset_; }
   void set_attribute(char const* name, std::string const& value);
-  // What the digest needs of the dataset; only for numbers.
+  // The dataset as the digest needs it; only for numbers.
   KnownDataset known() const;
   bool grows() const { return grows_; }
 

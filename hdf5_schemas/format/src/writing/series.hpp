@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The statistics of one kind of component over simulated time: the group /timeseries/<kind>.
 //
-// Samples are numbered over the whole run, from 0. Stored are those with a multiple of SeriesGroup::every,
+// Samples are numbered over the whole run, from 0. The file has every multiple of SeriesGroup::every,
 // and the last one.
 #pragma once
 
