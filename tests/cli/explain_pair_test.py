@@ -85,7 +85,7 @@ PLANTED = {
     "one slow link": (at_star("none"), at_star("gpu2"), {"links_time"}, "machine.topology"),
     "fewer page walkers": (gups, {"gpu.gmmu.walkers": 2}, {"walk_queue_time", "l2_tlb_time"}, "gpu.gmmu.walkers"),
     "another placement": (vectoradd | {"memory.placement": "contiguous"}, {"memory.placement": "cpu"},
-                          {"remote_accesses"}, "memory.placement"),
+                          {"remote_accesses", "link_bytes"}, "memory.placement"),
     "a smaller L2 cache": (gups_1, {"gpu.l2_cache.size": "16KiB"}, {"l2_misses", "l2_cache_time"},
                            "gpu.l2_cache.size"),
     "more kernel launches": (reduction | {"workload.reduction.iterations": 2}, {"workload.reduction.iterations": 8},

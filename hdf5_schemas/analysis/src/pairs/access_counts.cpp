@@ -7,7 +7,7 @@ namespace farfault::analysis {
 
 CountInfo const& info_of(AccessCount count) {
   using enum AccessCount;
-  static constexpr std::array<CountInfo, 8> all{{
+  static constexpr std::array<CountInfo, 9> all{{
       {"accesses", "accesses", "", accesses},
       {"l1_tlb_misses", "L1 TLB misses", "of accesses", accesses},
       {"l2_tlb_misses", "L2 TLB misses", "of L1 TLB misses", l1_tlb_misses},
@@ -16,6 +16,7 @@ CountInfo const& info_of(AccessCount count) {
       {"l2_requests", "requests to the GPU's own L2 cache", "of accesses", accesses},
       {"l2_misses", "L2 cache misses", "of L2 cache requests", l2_requests},
       {"remote_accesses", "remote accesses", "of accesses", accesses},
+      {"link_bytes", "bytes of the busiest link", "per access", accesses},
   }};
   return all[static_cast<std::size_t>(count)];
 }
@@ -39,6 +40,8 @@ Amount count_in(SmFigures const& figures, AccessCount count) {
       return figures.at("l2_misses");
     case remote_accesses:
       return figures.at("remote_accesses");
+    case link_bytes:
+      return figures.at("link_bytes");
   }
   return {};
 }

@@ -22,6 +22,7 @@ enum class AccessCount : std::uint8_t {
   l2_requests,
   l2_misses,
   remote_accesses,
+  link_bytes,
 };
 
 struct CountInfo {

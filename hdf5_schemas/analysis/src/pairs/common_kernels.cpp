@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 
+#include "access_counts.hpp"
+
 namespace farfault::analysis {
 namespace {
 
@@ -41,6 +43,20 @@ std::string critical_gpu(RunFigures const& a, RunFigures const& b) {
   return a.end > b.end ? name_a : name_b;
 }
 
+Amount link_visits(SmFigures const& figures) {
+  return count_in(figures, AccessCount::remote_accesses) + count_in(figures, AccessCount::iommu_translations);
+}
+
+// Bytes of the busiest link by the accesses, the latency of links by the visits, of the machine's.
+void add_links(RunFigures const& run, SmFigures& figures) {
+  auto const part = [&](char const* name, std::uint64_t of_machine, Amount own, Amount all) {
+    if (all.sign() > 0)
+      figures[SmFigures::place_of(name)] = scaled(Amount::of(of_machine), {own, all}).size();
+  };
+  part("link_bytes", run.link_bytes, figures.at("transactions"), run.machine.at("transactions"));
+  part("link_latency", run.link_latency, link_visits(figures), link_visits(run.machine));
+}
+
 Amount sms_of(SmFigures const& gpu, RunFigures const& run) {
   return run.end == 0 ? Amount() : Amount::of(gpu.at("time").size() / run.end);
 }
@@ -55,7 +71,10 @@ ModelledRun modelled_run(RunFigures const& run, std::string const& gpu,
   modelled.latencies = run.latencies;
   modelled.instructions = run.machine.at("instructions");
   for (auto const kernel : common) modelled.on_gpus += Amount::of(run.timeline.kernels[kernel].on_gpus);
-  if (common.size() == run.kernels.size()) return modelled;
+  if (common.size() == run.kernels.size()) {
+    add_links(run, modelled.gpu);
+    return modelled;
+  }
   for (std::size_t place = 0; place < SmFigures::place_of("idle_time"); ++place) {
     Amount all, of_common;
     for (auto const& kernel : run.kernels) all += Amount::of(kernel[place]);
@@ -66,6 +85,7 @@ ModelledRun modelled_run(RunFigures const& run, std::string const& gpu,
     if (kSmFigures[place] == "instructions")
       modelled.instructions = scaled(modelled.instructions, {of_common, all});
   }
+  add_links(run, modelled.gpu);
   return modelled;
 }
 
@@ -104,6 +124,7 @@ ModelledRun kernel_on(RunFigures const& run, std::size_t kernel, std::string con
     at = last_gpu(run, kernel).value_or(0);
   modelled.gpu = run.kernels_on_gpus[kernel][at].figures;
   modelled.gpu[SmFigures::place_of("time")] = run.gpus[at].at("time").size();
+  add_links(run, modelled.gpu);
   modelled.sms = sms_of(run.gpus[at], run);
   return modelled;
 }
@@ -124,6 +145,7 @@ ModelledRun kernel_of_machine(RunFigures const& run, std::size_t kernel) {
   modelled.on_gpus = Amount::of(run.timeline.kernels[kernel].on_gpus);
   modelled.gpu = run.kernels[kernel];
   modelled.instructions = modelled.gpu.at("instructions");
+  add_links(run, modelled.gpu);
   modelled.latencies = run.latencies;
   modelled.sms = sms_of(run.machine, run);
   return modelled;

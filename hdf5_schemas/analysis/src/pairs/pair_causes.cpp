@@ -128,7 +128,7 @@ bool describe_sms(PairModel const& pair, Cause& c) {
 bool describe_saturated(PairModel const& pair, Cause& c) {
   if (!pair.saturation) return false;
   auto const& s = *pair.saturation;
-  bool const bytes = c.name == "link_bytes";
+  bool const bytes = c.name == "link_bytes" && s.kind->units == "link_bytes";
   if (!bytes && c.name != s.kind->service) return false;
   c.modelled = true;
   c.what = std::string(bytes ? "bytes of the busiest link" : s.kind->resource) + " (" + s.name + ")";
@@ -147,12 +147,18 @@ void describe_accesses(PairModel const& pair, Cause& c) {
   auto const &a = pair.sms_a.gpu, &b = pair.sms_b.gpu;
   c.modelled = true;
   if (auto const term = term_of(c.name, pair.sms_a, pair.sms_b); !term.cause.empty()) {
-    bool const reached = term.visits_a.sign() > 0 && term.visits_b.sign() > 0;
+    bool const reached = term.per_a.sign() > 0 && term.per_b.sign() > 0;
     c.what = term.what;
     c.per = reached ? term.per : "per access";
     c.unit = "ps";
-    c.figure = ratios({term.time_a, reached ? term.visits_a : count_in(a, AccessCount::accesses)},
-                      {term.time_b, reached ? term.visits_b : count_in(b, AccessCount::accesses)});
+    c.figure = ratios({term.time_a, reached ? term.per_a : count_in(a, AccessCount::accesses)},
+                      {term.time_b, reached ? term.per_b : count_in(b, AccessCount::accesses)});
+    return;
+  }
+  if (c.name == info_of(AccessCount::link_bytes).name) {
+    c.what = info_of(AccessCount::link_bytes).what;
+    c.unit = "1";
+    c.figure = numbers(Amount::of(pair.a.link_bytes), Amount::of(pair.b.link_bytes));
     return;
   }
   for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(AccessCount::remote_accesses); ++i) {

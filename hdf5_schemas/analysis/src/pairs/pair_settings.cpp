@@ -148,6 +148,7 @@ std::vector<Acting> const& acting() {
       {"l2_cache_time", {kL2Time + kDram, {"gpu.l2_cache."}}},
       {"dram_queue_time", {kDram, {"gpu.l2_cache."}, {"gpu.l2_tlb.", "gpu.gmmu."}}},
       {"dram_time", {kDram, {"gpu.l2_cache."}}},
+      {"links_latency", {kLinks, kPlaces, {"gpu.l2_tlb.", "gpu.router."}}},
       {"links_time", {kLinks, kPlaces, {"gpu.l2_tlb.", "gpu.router."}}},
       {"remote_memory_time", {kDram, kL2Time, {"cpu.", "gpu.l2_cache."}, kPlaces}},
       // A saturated resource:

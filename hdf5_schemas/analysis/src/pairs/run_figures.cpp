@@ -80,6 +80,20 @@ std::uint64_t bytes_of_busiest_link(ObjectId file) {
   return bytes[static_cast<std::size_t>(std::ranges::max_element(busy) - busy.begin())];
 }
 
+// The sum of the latencies of all links that packets crossed.
+std::uint64_t latency_of_packets(ObjectId file) {
+  std::string const table = "tables/links/", latencies = "topology/links/latency_ps";
+  if (!has(file, table + "packets") || !has(file, table + "link") || !has(file, latencies)) return 0;
+  auto const rows = shape_of_dataset(open_dataset(file, table + "packets")).rows();
+  auto const packets = words(file, table + "packets", rows), link = words(file, table + "link", rows);
+  auto const latency = words(file, latencies, shape_of_dataset(open_dataset(file, latencies)).rows());
+  Amount sum;
+  for (std::size_t row = 0; row < packets.size(); ++row)
+    if (link[row] < latency.size())
+      sum += scaled(Amount::of(packets[row]), {Amount::of(latency[link[row]]), Amount(1)});
+  return sum.size();
+}
+
 void put_latencies(Pack& pack, FixedLatencies const& fixed) {
   pack.put(fixed.clock);
   for (auto const n : fixed.cycles) pack.put(n);
@@ -138,6 +152,7 @@ std::string figures_in(ObjectId file) {
   auto const gpus = put_gpus(pack, file);
   put_kernels_on_gpus(pack, read_kernels_on_gpus(file, *line, gpus));
   pack.put(bytes_of_busiest_link(file));
+  pack.put(latency_of_packets(file));
   put_latencies(pack, fixed_latencies(settings_of(file)));
   for (auto const& r : read_resources(file, figures)) put_resource(pack, r);
   pack.put(std::uint64_t{0});
@@ -174,6 +189,7 @@ RunFigures read_figures(std::string const& path) {
   run.gpus = take_sm_figures(pack);
   run.kernels_on_gpus = take_kernels_on_gpus(pack);
   run.link_bytes = pack.number();
+  run.link_latency = pack.number();
   run.latencies = take_latencies(pack);
   while (pack.number() != 0) run.resources.push_back(take_resource(pack));
   return run;

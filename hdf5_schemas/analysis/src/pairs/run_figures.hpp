@@ -59,6 +59,10 @@ inline constexpr auto kSmFigures = std::to_array<std::string_view>({
     "l2_credit_wait_time",
     "remote_credit_wait_time",
     "faulted_wait_time",
+    // In neither of them: the part of RunFigures::link_bytes and link_latency that belongs to a GPU or
+    // kernel.
+    "link_bytes",
+    "link_latency",
 });
 
 class SmFigures {
@@ -98,7 +102,8 @@ struct RunFigures {
   std::vector<SmFigures> gpus;                            // empty: not recorded
   std::vector<std::vector<KernelOnGpu>> kernels_on_gpus;  // by kernel and GPU; empty: not recorded
   std::vector<Resource> resources;
-  std::uint64_t link_bytes = 0;  // of the busiest direction of a link
+  std::uint64_t link_bytes = 0;    // of the busiest direction of a link
+  std::uint64_t link_latency = 0;  // ps; sum over all packets and links
   FixedLatencies latencies;
 
   Amount on_gpus() const;  // time with a kernel on a GPU

@@ -9,7 +9,8 @@ namespace {
 StageTerm term_with(StageInfo const& stage, ModelledRun const& a, ModelledRun const& b) {
   return {stage.cause(),       std::string(stage.what),  stage.per,
           stage.counts,        a.gpu.at(stage.figure()), b.gpu.at(stage.figure()),
-          stage.visits(a.gpu), stage.visits(b.gpu)};
+          stage.visits(a.gpu), stage.visits(b.gpu),      stage.visits(a.gpu),
+          stage.visits(b.gpu)};
 }
 
 std::string latency_cause(StageInfo const& stage) {
@@ -23,7 +24,10 @@ std::string latency_cause(StageInfo const& stage) {
 std::vector<StageTerm> terms_of(StageInfo const& stage, ModelledRun const& a, ModelledRun const& b) {
   auto rest = term_with(stage, a, b);
   auto const fixed = [&](ModelledRun const& run, Amount time) {
-    return std::min(time, run.latencies.time_of(stage.name, stage.visits(run.gpu)));
+    auto const known = stage.name == "sm_time_in_links"
+                           ? run.gpu.at("link_latency")
+                           : run.latencies.time_of(stage.name, stage.visits(run.gpu));
+    return std::min(time, known);
   };
   auto const fixed_a = fixed(a, rest.time_a), fixed_b = fixed(b, rest.time_b);
   if (fixed_a.sign() <= 0 || fixed_b.sign() <= 0) return {rest};
@@ -40,6 +44,18 @@ std::vector<StageTerm> terms_of(StageInfo const& stage, ModelledRun const& a, Mo
     rest.counts = {AccessCount::l2_tlb_misses};
     rest.visits_a = count_in(a.gpu, AccessCount::l2_tlb_misses);
     rest.visits_b = count_in(b.gpu, AccessCount::l2_tlb_misses);
+    rest.per_a = rest.visits_a;
+    rest.per_b = rest.visits_b;
+  }
+  if (stage.name == "sm_time_in_links") {
+    // A packet waits for the bytes ahead of it. Translations are as many as accesses, but small.
+    rest.what = "waiting for interconnect links";
+    auto const bytes = [](ModelledRun const& run) { return count_in(run.gpu, AccessCount::link_bytes); };
+    if (bytes(a).sign() > 0 && bytes(b).sign() > 0) {
+      rest.counts = {AccessCount::link_bytes};
+      rest.visits_a = bytes(a);
+      rest.visits_b = bytes(b);
+    }
   }
   return {look_up, rest};
 }

@@ -3,6 +3,8 @@
 //
 // - The rest of the L2 TLB is a stall for an MSHR behind page walks: it counts per L2 TLB miss, not per
 //   look-up.
+// - The rest of links is a wait behind other packets: it counts per byte of the busiest link, not per packet.
+//   The latency is that of all packets on all links, by the visits of this GPU.
 // - A stage without a known latency in both runs is one term.
 #pragma once
 
@@ -21,7 +23,8 @@ struct StageTerm {
   std::string_view per;  // "per L1 TLB miss"
   std::vector<AccessCount> counts;
   Amount time_a, time_b;
-  Amount visits_a, visits_b;
+  Amount visits_a, visits_b;  // of `counts`
+  Amount per_a, per_b;        // what `per` names: the visits, unless another unit determines the time
 };
 // The times add up to the time of the stage.
 std::vector<StageTerm> terms_of(StageInfo const& stage, ModelledRun const& a, ModelledRun const& b);
