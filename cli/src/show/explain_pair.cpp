@@ -162,11 +162,11 @@ void print_causes(PairExplanation const& e, std::ostream& out) {
   print_rows(
       e.causes, e.change_ps,
       [&](analysis::Cause const& c) {
-        auto text = fmt::format("{} to {} {}", figure_text(c.figure.a, c.unit),
-                                figure_text(c.figure.b, c.unit), c.per);
+        auto text = fmt::format("{} to {}{}{}", figure_text(c.figure.a, c.unit),
+                                figure_text(c.figure.b, c.unit), c.per.empty() ? "" : " ", c.per);
         if (!c.resource.empty())
-          text += fmt::format("{}{} ({}): {:.1f}% to {:.1f}% busy", c.per.empty() ? "" : "; ", c.resource,
-                              shown(c.resource_name), 100 * c.busy.a, 100 * c.busy.b);
+          text += fmt::format("; {} ({}): {:.1f}% to {:.1f}% busy", c.resource, shown(c.resource_name),
+                              100 * c.busy.a, 100 * c.busy.b);
         print_row(shown(c.what), {signed_time(c.ps), attributed_share(e, c.ps)}, text, out);
       },
       [&](std::size_t others, std::int64_t ps) {
