@@ -144,7 +144,7 @@ class Sweep:
             raise KeyboardInterrupt
         if child.returncode not in (0, 1):
             raise StudyError(errors.strip() if errors else f"farfault sweep rejected {command[2]}")
-        counts = re.search(r"^ *(\d+ runs?:.*)", said, re.MULTILINE)
+        counts = re.search(r"^ *(\d+ runs?\b.*)", said, re.MULTILINE)
         if not counts:
             raise StudyError(errors.strip() if errors else f"farfault sweep {command[2]} failed")
         if not self.quiet:
