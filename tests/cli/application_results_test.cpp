@@ -100,6 +100,11 @@ TEST_CASE("a short application is relaunched, with one row per run, until the lo
         std::string::npos);
   CHECK(with.find("  ended                 completed, digest ") != std::string::npos);
   CHECK(farfault_program({"validate", file}).code == 0);
+  CHECK(farfault_program({"validate", file, "--json"}).out ==
+        "{\"kind\":\"validation\",\"valid\":true,\"faults\":[]}\n");
+  CHECK(farfault_program({"diff", file, file, "--json"}).out ==
+        "{\"kind\":\"difference\",\"equal\":true,\"difference\":null,\"settings\":[],"
+        "\"renamed_inputs\":[]}\n");
   // An application that is cut by the time limit during a relaunch has the time until then.
   auto const cut = [&](std::string const& until) {
     auto words = relaunch;

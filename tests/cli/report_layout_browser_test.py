@@ -436,7 +436,9 @@ def a_sweep_is_drawn_over_one_key_with_a_line_for_each_other_value(b):
             height = marks[0][1] + slope * (mean - marks[0][0])
             point = [y for text, y in picture["points"] if f"{name}," in text and f"walkers = {w}:" in text]
             check(len(point) == 1 and abs(point[0] - height) < 3, f"{name} with {w} walkers is drawn at {point}, not {height}")
-    check(b.evaluate(CUT) == [], "nothing of the picture is cut")
+    for width in (NARROW, WIDE):
+        of_width(b, width)
+        check(b.evaluate(CUT) == [], f"at {width} pixels: {b.evaluate(CUT)}")
 
 
 def several_applications_and_machines_are_named(b):

@@ -146,12 +146,12 @@ check "the table can be collected while a part runs: $(cat "$scratch/second")" \
 "${shared[@]}" --part 1/4 >"$scratch/second.out" 2>"$scratch/second"
 rc=$?
 check "the same part again gets a message: $(cat "$scratch/second")" test "$rc" -eq 1 -a "$(cat "$scratch/second")" = \
-  "farfault: 1 runs are in progress in another process; rerun this command when it finishes"
+  "farfault: 1 run is in progress in another process; rerun this command when it finishes"
 kill -TERM "$running"
 wait "$running"
 rc=$?
 check "a stopped part names the sweep, not its own command: $rc, $(cat "$scratch/err")" test "$rc" -eq 3 -a "$(cat "$scratch/err")" = \
-  "farfault: stopped by SIGTERM, 1 runs saved; execute the sweep again to submit the missing runs"
+  "farfault: stopped by SIGTERM, 1 run saved; execute the sweep again to submit the missing runs"
 for part in 1 2 3 4; do
   "$farfault" sweep "$scratch/shared/study.toml" --set workload.stream.bytes=4MiB --progress off --part "$part/4" \
     >"$scratch/part$part" 2>&1 &
@@ -188,9 +188,9 @@ with h5py.File(sys.argv[1], "r+") as f: f["summary/machine/end"][...] += 1' "$1"
   "${small[@]}" --collect >"$scratch/out" 2>"$scratch/err"
   rc=$?
   check "a table with a missing run has exit code 1, not $rc: $(cat "$scratch/err")" \
-    test "$rc" -eq 1 -a "$(cat "$scratch/err")" = "farfault: 1 runs are missing; execute the sweep again without --collect (as a Slurm job: with --slurm)"
+    test "$rc" -eq 1 -a "$(cat "$scratch/err")" = "farfault: 1 run is missing; execute the sweep again without --collect (as a Slurm job: with --slurm)"
   check "a changed result is reported: $(cat "$scratch/out")" \
-    grep -qx '  stale     1 existing results are outdated, modified or incomplete' "$scratch/out"
+    grep -qx '  stale     1 existing result is outdated, modified or incomplete' "$scratch/out"
   check "its row has the reason" grep -q '^1,missing,the existing result was modified after its run,' "$scratch/small/out/sweep.csv"
   rm "$scratch/small/out/sweep.checked" # without records of the results, all are read
   "${small[@]}" >"$scratch/out"

@@ -94,11 +94,13 @@ TEST_CASE("sweep: a failed baseline empties the speedups of its partners and the
   CHECK(speedups[1] == -1);
   CHECK(speedups[2] < 1);
   CHECK(speedups[3] == -1);
-  CHECK(s.column("speedup_error") == Words{"", "run 1 failed", "", "run 3 failed"});
-  CHECK(has(r.out, "  no speedup: fast, bytes 512 GiB: run 1 failed\n"));
+  CHECK(s.column("speedup_error") ==
+        Words{"", "run 1 (fast, bytes 512 GiB) failed", "", "run 3 (slow, bytes 512 GiB) failed"});
+  CHECK(has(r.out, "  no speedup: fast, bytes 512 GiB: run 1 (fast, bytes 512 GiB) failed\n"));
   CHECK(rows_of(s, "sweep_means.csv") ==
-        std::vector<Words>{{"0", "fast", "", "run 1 failed", "2"}, {"1", "slow", "", "run 3 failed", "2"}});
-  CHECK(has(r.out, "  fast  -        run 1 failed\n"));
+        std::vector<Words>{{"0", "fast", "", "run 1 (fast, bytes 512 GiB) failed", "2"},
+                           {"1", "slow", "", "run 3 (slow, bytes 512 GiB) failed", "2"}});
+  CHECK(has(r.out, "  fast  -        run 1 (fast, bytes 512 GiB) failed\n"));
 }
 
 TEST_CASE("sweep: with seeds, the spread has the mean speedup of runs with equal seeds") {
@@ -169,9 +171,9 @@ TEST_CASE("sweep: --pivot marks combinations without a run, and gives reasons of
   CHECK(lines[2] == "  workload.stream.bytes  64  128");
   CHECK(lines[3] == "  8 KiB                  -   -");
   CHECK(lines[4] == "  16 KiB                 -   no run");
-  CHECK(lines[5] == "  -: run 0 is missing");
-  CHECK(lines[6] == "  -: run 2 is missing");
-  CHECK(lines[7] == "  -: run 1 is missing");
+  CHECK(lines[5] == "  -: run 0 (bytes 8 KiB, entries 64) is missing");
+  CHECK(lines[6] == "  -: run 2 (bytes 8 KiB, entries 128) is missing");
+  CHECK(lines[7] == "  -: run 1 (bytes 16 KiB, entries 64) is missing");
 }
 
 TEST_CASE("sweep: a mistake in a baseline or a pivot is one sentence, before any run") {
@@ -203,6 +205,13 @@ TEST_CASE("sweep: a mistake in a baseline or a pivot is one sentence, before any
         "9: sweep.mean_over 'gpu.l2_tlb.entries' does not vary in this study, which varies name, gpu.sms\n");
   CHECK(error("baseline = \"small\"\nmean_over = \"name\"\n" + list) ==
         "9: sweep.mean_over 'name' is a key of sweep.baseline; choose another dimension\n");
+  CHECK(error("figures = [\"end\"]\n" + grid) ==
+        "8: sweep.figures needs sweep.baseline: it lists figures whose ratio to the baseline is reported\n");
+  CHECK(error("baseline = { gpu.l2_tlb.entries = 64 }\nfigures = [\"end\", \"end\"]\n" + grid) ==
+        "9: sweep.figures has 'end' twice\n");
+  for (std::string const value : {"\"end\"", "[]"})
+    CHECK(error("figures = " + value + "\n" + grid) ==
+          "8: sweep.figures must be an array of 1 to 100 figures, such as [\"iommu_walks\"]\n");
   CHECK(error(grid, {"--pivot", "gpu.l2_tlb.entries", "gpu.l2_tlb.entires"}) ==
         "--pivot 'gpu.l2_tlb.entires' does not vary in this study; did you mean 'gpu.l2_tlb.entries'?\n");
   auto const refused = [](std::vector<std::string> const& words) {
@@ -213,7 +222,7 @@ TEST_CASE("sweep: a mistake in a baseline or a pivot is one sentence, before any
     CHECK_FALSE(fs::exists(s.out));
   };
   refused({"--figure", "end"});
-  refused({"--json"});
+  refused({"--json", "--dry-run"});
   refused({"--pivot", "run.seed"});
   refused({"--dry-run", "--pivot", "run.seed", "name"});
 }
@@ -274,7 +283,9 @@ TEST_CASE("report: the picture of a sweep has a gap, and the reason, where a run
   auto const from = html.find("<svg class=\"sweep\"");
   REQUIRE(from != std::string::npos);
   auto const picture = html.substr(from, html.find("</svg>", from) - from);
-  CHECK(has(picture, "<title>entries 64: run 2 failed\nentries 128: run 3 failed\n</title>"));
+  CHECK(has(picture,
+            "<title>entries 64: run 2 (bytes 512 GiB, entries 64) failed\nentries 128: run 3 (bytes 512 GiB, "
+            "entries 128) failed\n</title>"));
   std::size_t marks = 0, lines = 0;
   for (auto at = picture.find("<title>entries "); at != std::string::npos;
        at = picture.find("<title>entries ", at + 1))
@@ -284,7 +295,7 @@ TEST_CASE("report: the picture of a sweep has a gap, and the reason, where a run
        at = picture.find("<path class=\"line\"", at + 1))
     ++lines;
   CHECK(lines == 2);
-  CHECK(has(html, "<td class=\"number\">- (run 2 failed)</td>"));
+  CHECK(has(html, "<td class=\"number\">- (run 2 (bytes 512 GiB, entries 64) failed)</td>"));
 }
 
 }  // namespace sweep_baseline_test

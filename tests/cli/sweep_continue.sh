@@ -51,7 +51,7 @@ stops_by() {
 completes() {
   local rc=$? file
   check "the sweep completes: exit code 0, not $rc: $(cat "$scratch/err")" [ "$rc" -eq 0 ]
-  check "$1 runs are resumed: $(cat "$scratch/out")" grep -qx "  resumed   $1 runs continued from their checkpoints" "$scratch/out"
+  check "$1 runs are resumed: $(cat "$scratch/out")" grep -qxE "  resumed   $1 runs? continued from (its checkpoint|their checkpoints)" "$scratch/out"
   for file in sweep.csv sweep_spread.csv sweep.h5; do
     check "$file equals that of the uninterrupted sweep" cmp -s "$runs/../$file" "$scratch/whole/$file"
   done
@@ -204,7 +204,7 @@ task 0 USR1
 check "a task near its time limit is requeued, alone" [ "$(cat "$scratch/scontrol.words")" = 'requeue 41_1' ]
 rm "$scratch/scontrol.words"
 task 1 TERM
-check "its next turn continues: $(cat "$scratch/out")" grep -qx '  resumed   1 runs continued from their checkpoints' "$scratch/out"
+check "its next turn continues: $(cat "$scratch/out")" grep -qx '  resumed   1 run continued from its checkpoint' "$scratch/out"
 check "a task that Slurm ends is not requeued" test ! -e "$scratch/scontrol.words"
 task 100 USR1
 check "the number of turns is bounded" test ! -e "$scratch/scontrol.words"

@@ -68,7 +68,7 @@ struct StoppedStudy : SmallStudy {
     auto const r = sweep();
     CHECK(r.code == 0);
     CHECK(r.err == "farfault: " + std::string(kOne) + " starts from the beginning: " + why + "\n");
-    CHECK(lines_of(r.out)[0] == "  1 runs: 1 completed, 0 cached, 0 failed, 0 missing");
+    CHECK(lines_of(r.out)[0] == "  1 run: 1 completed, 0 cached, 0 failed, 0 missing");
     CHECK(r.out.find("resumed") == std::string::npos);
     CHECK(csv() == table);
     CHECK(is_complete());
@@ -91,15 +91,15 @@ TEST_CASE("sweep: a stopped run continues from its checkpoint, with the result o
   // Commands that execute nothing keep the checkpoint and state it.
   auto r = s.sweep({"--collect"});
   CHECK(r.code == 1);
-  CHECK(lines_of(r.out)[0] == "  1 runs: 0 completed, 0 cached, 0 failed, 1 missing");
-  CHECK(lines_of(r.out)[1] == "  saved     1 unfinished runs have a checkpoint");
+  CHECK(lines_of(r.out)[0] == "  1 run: 0 completed, 0 cached, 0 failed, 1 missing");
+  CHECK(lines_of(r.out)[1] == "  saved     1 unfinished run has a checkpoint");
   CHECK(s.column("state") == Words{"missing"});
   CHECK(s.column("error") == Words{"stopped at " + for_people(s.at.time_since_epoch()) +
                                    "; the next execution continues from the checkpoint"});
   r = s.sweep({"--dry-run"});
   CHECK(r.code == 0);
-  CHECK(lines_of(r.out)[0] == "  1 runs, 0 cached");
-  CHECK(lines_of(r.out)[1] == "  saved     1 unfinished runs have a checkpoint");
+  CHECK(lines_of(r.out)[0] == "  1 run, 0 cached");
+  CHECK(lines_of(r.out)[1] == "  saved     1 unfinished run has a checkpoint");
   CHECK(lines_of(r.out)[2] == "  missing   1");
   auto const watched = farfault_program({"watch", "--once", s.out.string()}).out;
   CHECK(watched.find("0 done, 0 failed, 0 running, 1 pending, 1 of them saved") != std::string::npos);
@@ -108,8 +108,8 @@ TEST_CASE("sweep: a stopped run continues from its checkpoint, with the result o
   r = s.sweep();
   CHECK(r.code == 0);
   CHECK(r.err == "");
-  CHECK(lines_of(r.out)[0] == "  1 runs: 1 completed, 0 cached, 0 failed, 0 missing");
-  CHECK(lines_of(r.out)[1] == "  resumed   1 runs continued from their checkpoints");
+  CHECK(lines_of(r.out)[0] == "  1 run: 1 completed, 0 cached, 0 failed, 0 missing");
+  CHECK(lines_of(r.out)[1] == "  resumed   1 run continued from its checkpoint");
   CHECK(s.csv() == uninterrupted());
   CHECK(s.is_complete());
   // The time of a resumed run is not an estimate: it does not include the time before the checkpoint.
@@ -130,7 +130,7 @@ TEST_CASE("sweep: a run whose checkpoints are damaged starts from the beginning,
   damage(s.checkpoint);
   auto r = s.sweep();  // from the previous one
   CHECK(r.err == "");
-  CHECK(lines_of(r.out)[1] == "  resumed   1 runs continued from their checkpoints");
+  CHECK(lines_of(r.out)[1] == "  resumed   1 run continued from its checkpoint");
   CHECK(s.csv() == table);
   CHECK(s.is_complete());
 
@@ -150,7 +150,7 @@ TEST_CASE("sweep: a run whose checkpoints are damaged starts from the beginning,
   auto const why = "checkpoint " + cut.checkpoint.string() + " is damaged: expected " +
                    std::to_string(bytes) + " bytes, found 18";
   CHECK(lines_of(r.out)[1] ==
-        "  unusable  1 checkpoints are outdated or damaged; their runs start from the beginning");
+        "  unusable  1 checkpoint is outdated or damaged; its run starts from the beginning");
   CHECK(cut.column("error") == Words{why + "; the next execution starts from the beginning"});
   CHECK(fs::exists(cut.checkpoint));
   cut.restarts(why, table);

@@ -103,13 +103,13 @@ TEST_CASE("sweep: a cached result stays valid while the content of its input fil
   graph("a.graph", "3 2\n2 3\n1\n1\n");
   auto r = s.sweep();
   CHECK_MESSAGE(r.code == 0, r.err);
-  CHECK(r.out.starts_with("  1 runs: 1 completed"));
-  CHECK(s.sweep().out.starts_with("  1 runs: 0 completed, 1 cached"));
+  CHECK(r.out.starts_with("  1 run: 1 completed"));
+  CHECK(s.sweep().out.starts_with("  1 run: 0 completed, 1 cached"));
   graph("a.graph", "3 2\n2\n1 3\n2\n");
-  CHECK(s.sweep().out.starts_with("  1 runs: 1 completed, 0 cached"));
+  CHECK(s.sweep().out.starts_with("  1 run: 1 completed, 0 cached"));
   graph("b.graph", "3 2\n2\n1 3\n2\n");
   s.write("[sweep.grid]\nworkload.name = [\"bfs\"]\nworkload.bfs.graph = [\"b.graph\"]\n");
-  CHECK(s.sweep().out.starts_with("  1 runs: 0 completed, 1 cached"));
+  CHECK(s.sweep().out.starts_with("  1 run: 0 completed, 1 cached"));
 }
 
 TEST_CASE("sweep: the number of concurrent runs does not affect the table") {
@@ -231,7 +231,7 @@ TEST_CASE(
   CHECK(lines[3] == "  folder    " + s.out.string());
   CHECK(lines[4] == "  slurm     array job of 4 parts, script " + (s.out / "sweep.sbatch").string());
   CHECK(lines[5].starts_with("  part      "));
-  CHECK(lines[5].ends_with(" for 1 runs, 1 at a time"));
+  CHECK(lines[5].ends_with(" for 1 run, 1 at a time"));
   CHECK_FALSE(fs::exists(s.out));
 }
 
@@ -253,11 +253,11 @@ TEST_CASE("sweep: a dry run of an array job prints the time of the part that tak
   CHECK(part({"--jobs", "2"}).ends_with(" for 2 runs, 2 at a time"));
   s.write(study("1e6"));
   CHECK(part().starts_with("  part      about "));
-  CHECK(part().ends_with(" for 1 runs, 1 at a time"));
+  CHECK(part().ends_with(" for 1 run, 1 at a time"));
   // Cached runs take no time.
   s.write(study("1"));
   REQUIRE(s.sweep({"--part", "1/2"}).code == 0);
-  CHECK(part().ends_with(" for 1 runs, 1 at a time"));
+  CHECK(part().ends_with(" for 1 run, 1 at a time"));
   REQUIRE(s.sweep().code == 0);
   CHECK(part().starts_with("  slurm     array job of 2 parts, "));
 }

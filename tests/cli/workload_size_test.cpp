@@ -105,14 +105,14 @@ TEST_CASE("a size without effect is listed as unused") {
 }
 
 TEST_CASE("a size that the workload does not have is an error that lists its sizes") {
-  CHECK(two_applications::refusal(kBase + "workload.size = \"paper\"\n") ==
-        "2: workload.size = paper: workload 'bfs' has no such size; sizes: small, medium");
+  CHECK(two_applications::refusal(kBase + "workload.size = \"paper\"\n", {"workload.name=trace"}) ==
+        "2: workload.size = paper: workload 'trace' has no such size; sizes: none");
   CHECK(two_applications::refusal(kBase, {"workload.name=trace", "workload.size=small"}) ==
         "--set workload.size = small: workload 'trace' has no such size; sizes: none");
   CHECK(two_applications::refusal(kBase + "workload.size = \"huge\"\n") ==
         "2: workload.size: 'huge' is not one of: default, small, medium, paper");
-  CHECK(two_applications::refusal_of("size = \"paper\"\n", "size = \"paper\"\n") ==
-        "7: application.stream.size = paper: workload 'stream' has no such size; sizes: small, medium");
+  CHECK(two_applications::refusal(kBase + "[[application]]\nworkload = \"trace\"\nsize = \"paper\"\n") ==
+        "4: application.trace.size = paper: workload 'trace' has no such size; sizes: none");
 }
 
 TEST_CASE("each application has its own size") {

@@ -27,7 +27,7 @@ LAYERS = [
     ("hdf5_schemas/analysis/src/report", "farfault/analysis: report"),
     ("hdf5_schemas/analysis/src/pairs", "farfault/analysis: explain_pair"),
     ("hdf5_schemas/analysis/src/comparison", "farfault/analysis: compare"),
-    ("hdf5_schemas/analysis/src/sweep", "farfault/analysis: sweep_axes sweep_pivot sweep_ratios"),
+    ("hdf5_schemas/analysis/src/sweep", "farfault/analysis: sweep_axes sweep_pivot sweep_point_names sweep_ratios sweep_table_json"),
     ("cli/src/process", "farfault/cli: exit_codes progress readable"),
     ("cli/src/model", "farfault/cli: extensions parameter_sections run_options trace_options"),
     ("cli/src/trace", ""),

@@ -124,7 +124,7 @@ TEST_CASE("pivot: runs that differ only in their seeds are one cell with its ran
   CHECK(cell.smallest == 10);
   CHECK(cell.largest == 30);
   CHECK(cell.runs == 2);
-  CHECK(p.tables[0].cells[1][0].reason == "run 3 failed");
+  CHECK(p.tables[0].cells[1][0].reason == "run 3 (stream, bypass) failed");
   CHECK(cells(sweep_pivot(t, "run.seed", "policy", "end").tables.at(0)) ==
         std::vector<Numbers>{{10, 30}, {5, -1}});
 }
@@ -144,9 +144,10 @@ TEST_CASE("pivot: as JSON, an empty cell is null with its reason") {
   auto const& only = json["tables"][0];
   CHECK(only["cells"][1][1] ==
         nlohmann::json{{"value", 4.0}, {"smallest", 4.0}, {"largest", 4.0}, {"runs", 1}});
-  CHECK(only["cells"][2][1] == nlohmann::json{{"value", nullptr}, {"runs", 1}, {"reason", "run 5 failed"}});
+  CHECK(only["cells"][2][1] ==
+        nlohmann::json{{"value", nullptr}, {"runs", 1}, {"reason", "run 5 (spmv, bypass) failed"}});
   CHECK(only["row_of_means"][0]["value"] == 1.0);
-  CHECK(only["row_of_means"][1]["reason"] == "run 5 failed");
+  CHECK(only["row_of_means"][1]["reason"] == "run 5 (spmv, bypass) failed");
   CHECK(only["others"] == nlohmann::json::object());
 }
 

@@ -87,6 +87,27 @@ TEST_CASE("ratios: each run is divided by the run that differs from it only in t
   CHECK(t.means.empty());
 }
 
+TEST_CASE("ratios: figures of the baseline have a ratio, a reason and a mean, after the speedup") {
+  SweepBaseline const over_names{{{"policy", "distributed"}}, "name", {"walks"}};
+  auto t = with_ratios(workloads(), over_names);
+  CHECK(names(t.runs) == Texts{"name", "state", "policy", "baseline", "speedup", "speedup_error",
+                               "walks_ratio", "walks_ratio_error", "end", "walks", "workload.name",
+                               "workload.bfs.scale"});
+  CHECK(marked(numbers(t.runs, "walks_ratio")) == Numbers{1, 0.5, -1, -1, 1, -1});
+  CHECK(texts(t.runs, "walks_ratio_error")[5] == "walks of run 5 (spmv, bypass) is 0");
+  CHECK(names(t.means) ==
+        Texts{"policy", "speedup", "speedup_error", "walks_ratio", "walks_ratio_error", "runs"});
+  CHECK(numbers(t.means, "speedup") == Numbers{1, 4});
+  CHECK(marked(numbers(t.means, "walks_ratio")) == Numbers{-1, -1});
+  CHECK(texts(t.means, "walks_ratio_error")[0] == "walks of run 2 (stream, distributed) is 0");
+  t = with_ratios(with_seeds(), {{{"policy", "distributed"}}, "", {"end"}}, 2);
+  CHECK(numbers(t.spread, "end_ratio_mean") == Numbers{1, std::sqrt(0.125), 1, 0.5});
+  CHECK(numbers(t.spread, "end_ratio_smallest") == Numbers{1, 0.25, 1, 0.25});
+  CHECK_THROWS_WITH_AS(
+      with_ratios(workloads(), {{{"policy", "distributed"}}, "", {"walk"}}),
+      "'walk_ratio' is not a figure of this sweep; the columns of sweep.csv have their names", UserError);
+}
+
 TEST_CASE("ratios: a named point is the baseline of the runs with the same other keys") {
   auto t = with_ratios(workloads(), {{{"name", "stream"}}, ""});
   CHECK(t.baseline == "name = stream");
@@ -95,7 +116,7 @@ TEST_CASE("ratios: a named point is the baseline of the runs with the same other
   t = with_ratios(workloads(), {{{"workload.name", "stream"}}, ""});
   CHECK(marked(numbers(t.runs, "speedup")) == Numbers{-1, -1, 1, 1, 0.25, 0.5});
   CHECK(texts(t.runs, "speedup_error")[0] ==
-        "no run with workload.name = stream has the other values of run 0");
+        "no run with workload.name = stream has the other values of run 0 (bfs, distributed)");
 }
 
 TEST_CASE("ratios: numbers and quantities of a baseline match equal values in another form") {
@@ -123,9 +144,11 @@ TEST_CASE("ratios: a missing partner, a failed run and a zero give an empty valu
   auto t = with_ratios(table);
   CHECK(marked(numbers(t.runs, "speedup")) == Numbers{-1, -1, -1, -1, 1, -1});
   CHECK(texts(t.runs, "speedup_error") ==
-        Texts{"no run with policy = distributed has the other values of run 0",
-              "no run with policy = distributed has the other values of run 1", "run 2 failed",
-              "run 2, the baseline of run 3, failed", "", "run 5 is missing"});
+        Texts{"no run with policy = distributed has the other values of run 0 (bfs, oracle)",
+              "no run with policy = distributed has the other values of run 1 (bfs, bypass)",
+              "run 2 (stream, distributed) failed",
+              "run 2 (stream, distributed), the baseline of run 3 (stream, bypass), failed", "",
+              "run 5 (spmv, bypass) is missing"});
   CHECK(std::get<Counts>(find_column(t.runs, "baseline")->values) ==
         Counts{kNoFigure, kNoFigure, 2, 2, 4, 4});
 
@@ -134,8 +157,9 @@ TEST_CASE("ratios: a missing partner, a failed run and a zero give an empty valu
   set(table, "end", 2, 0);
   t = with_ratios(table);
   CHECK(marked(numbers(t.runs, "speedup")) == Numbers{1, -1, -1, -1, 1, 8});
-  CHECK(texts(t.runs, "speedup_error") == Texts{"", "end of run 1 is 0", "end of run 2 is 0",
-                                                "end of run 2, the baseline of run 3, is 0", "", ""});
+  CHECK(texts(t.runs, "speedup_error") ==
+        Texts{"", "end of run 1 (bfs, bypass) is 0", "end of run 2 (stream, distributed) is 0",
+              "end of run 2 (stream, distributed), the baseline of run 3 (stream, bypass), is 0", "", ""});
 }
 
 TEST_CASE("ratios: another figure is divided by that of the baseline") {
@@ -145,8 +169,10 @@ TEST_CASE("ratios: another figure is divided by that of the baseline") {
   CHECK(walks.unit == "1");
   CHECK(walks.text == "Figure of the run divided by that of its baseline: A figure");
   CHECK(marked(walks.values) == Numbers{1, 0.5, -1, -1, 1, -1});
-  CHECK(walks.reasons == Texts{"", "", "walks of run 2 is 0", "walks of run 2, the baseline of run 3, is 0",
-                               "", "walks of run 5 is 0"});
+  CHECK(walks.reasons ==
+        Texts{"", "", "walks of run 2 (stream, distributed) is 0",
+              "walks of run 2 (stream, distributed), the baseline of run 3 (stream, bypass), is 0", "",
+              "walks of run 5 (spmv, bypass) is 0"});
   CHECK(sweep_figure(t, "walks").values == Numbers{10, 5, 0, 3, 4, 0});
   CHECK(main_figure(t) == "speedup");
   CHECK(main_figure(workloads()) == "end");
@@ -180,7 +206,7 @@ TEST_CASE("ratios: the geometric mean is over all values of its dimension, or em
   set(failed, "end", 3, kNoFigure);
   t = with_ratios(failed, over_names);
   CHECK(marked(numbers(t.means, "speedup")) == Numbers{1, -1});
-  CHECK(texts(t.means, "speedup_error") == Texts{"", "run 3 failed"});
+  CHECK(texts(t.means, "speedup_error") == Texts{"", "run 3 (stream, bypass) failed"});
 
   // A list without the last combination.
   auto hole = workloads();
@@ -219,9 +245,9 @@ TEST_CASE(
   t = with_ratios(failed, over_workloads, 2);
   CHECK(marked(numbers(t.spread, "speedup_mean")) == Numbers{1, std::sqrt(8.0), 1, -1});
   CHECK(marked(numbers(t.spread, "speedup_largest"))[3] == -1);
-  CHECK(texts(t.spread, "speedup_error") == Texts{"", "", "", "run 7 failed"});
+  CHECK(texts(t.spread, "speedup_error") == Texts{"", "", "", "run 7 (spmv, bypass, seed 2) failed"});
   CHECK(marked(numbers(t.means, "speedup")) == Numbers{1, -1});
-  CHECK(texts(t.means, "speedup_error") == Texts{"", "run 7 failed"});
+  CHECK(texts(t.means, "speedup_error") == Texts{"", "run 7 (spmv, bypass, seed 2) failed"});
 }
 
 TEST_CASE("ratios: means of ratios are geometric and exact where they can be, other means are arithmetic") {

@@ -58,6 +58,8 @@ TEST_CASE("sweep table: columns have the dimension scale run, their role, units 
   Handle const file(H5Fopen((dir / "sweep.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "no file");
   Handle const root(H5Gopen2(file, "/", H5P_DEFAULT), "no root");
   CHECK(text_attribute(root, "kind") == "sweep");
+  CHECK(text_attribute(root, "title") == "Farfault sweep: 3 runs, gpu.l2_tlb.entries and gpu.share vary");
+  CHECK(text_attribute(root, "comment").starts_with("Groups: runs (a row per run"));
   CHECK(text_attribute(root, "farfault_version") == FARFAULT_VERSION);
   CHECK(text_attribute(root, "Conventions") == "CF-1.10");
   Handle const runs(H5Gopen2(file, "runs", H5P_DEFAULT), "no runs");

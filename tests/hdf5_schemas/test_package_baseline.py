@@ -86,8 +86,8 @@ def ratios_are_exact(folder):
     table = sweep.table(["speedup", "walks_ratio"])
     assert table["speedup"].tolist() == [1, 2, 1, 4, 1, 8] and set(table["speedup_error"]) == {""}
     assert table["walks_ratio"].tolist()[:2] == [1, 0.5] and table["walks_ratio"].isna().tolist() == [False, False, True, True, False, True]
-    assert table["walks_ratio_error"].tolist()[2:] == ["walks of run 2 is 0", "walks of run 2, the baseline of run 3, is 0", "",
-                                                      "walks of run 5 is 0"], table["walks_ratio_error"].tolist()
+    assert table["walks_ratio_error"].tolist()[2:] == ["walks of run 2 (stream, distributed) is 0", "walks of run 2 (stream, distributed), the baseline of run 3 (stream, bypass), is 0", "",
+                                                      "walks of run 5 (spmv, bypass) is 0"], table["walks_ratio_error"].tolist()
     assert table.attrs["units"]["speedup"] == "1" and "text of walks" in table.attrs["long_name"]["walks_ratio"]
     assert sweep.figures[0] == "speedup" and "speedup" in sweep.runs
 
@@ -97,9 +97,9 @@ def an_empty_ratio_has_a_reason(folder):
     table = sweep.table("speedup")
     assert table["speedup"].isna().tolist() == [False, True, True, True, True, True]
     assert table["speedup_error"].tolist()[1:] == [
-        "run 1 failed", "run 2 is missing", "run 2, the baseline of run 3, is missing",
-        "no run with gpu.router.policy = distributed has the other values of run 4",
-        "no run with gpu.router.policy = distributed has the other values of run 5"]
+        "run 1 (bfs, bypass) failed", "run 2 (stream, distributed) is missing", "run 2 (stream, distributed), the baseline of run 3 (stream, bypass), is missing",
+        "no run with gpu.router.policy = distributed has the other values of run 4 (spmv, distributed)",
+        "no run with gpu.router.policy = distributed has the other values of run 5 (spmv, bypass)"]
 
 
 def a_geometric_mean_is_over_all_values_or_empty(folder):
@@ -107,7 +107,7 @@ def a_geometric_mean_is_over_all_values_or_empty(folder):
     assert means["gpu.router.policy"].tolist() == ["distributed", "bypass"] and set(means["error"]) == {""}
     assert numpy.allclose(means["speedup"], [1, 4]) and numpy.allclose(means["smallest"], means["largest"])
     means = sweep_of(folder, "failed_mean", states={3: "failed"}).geometric_mean()
-    assert means["speedup"].tolist()[0] == 1 and numpy.isnan(means["speedup"][1]) and means["error"].tolist() == ["", "run 3 failed"]
+    assert means["speedup"].tolist()[0] == 1 and numpy.isnan(means["speedup"][1]) and means["error"].tolist() == ["", "run 3 (stream, bypass) failed"]
     means = sweep_of(folder, "hole", ends=ENDS[:5], partners=(0, 0, 2, 2, 4), walks=WALKS[:5]).geometric_mean("name")
     assert means["error"].tolist() == ["", "no run has name = spmv"], means
     sweep = sweep_of(folder, "errors")
@@ -144,7 +144,7 @@ def a_sweep_without_baseline_has_no_ratios(folder):
     with h5py.File(os.path.join(sweep.path, "sweep.h5"), "r+") as f:
         f.attrs["baseline"] = numpy.bytes_("x = 1")
         f["runs/baseline"][:] = numpy.array([99, 0, 2, 2, 4, 4], "u8")
-    assert ff.open_sweep(sweep.path).table("speedup")["speedup_error"][0] == "no run with x = 1 has the other values of run 0"
+    assert ff.open_sweep(sweep.path).table("speedup")["speedup_error"][0] == "no run with x = 1 has the other values of run 0 (bfs, distributed)"
 
 
 def a_plot_has_a_line_for_each_policy_and_the_mean(folder):
@@ -165,7 +165,7 @@ def a_plot_has_a_line_for_each_policy_and_the_mean(folder):
     axes = drawn(sweep.plot("end", x="workload.name"), "settings")
     assert [c.get_label() for c in axes.containers] == list(POLICIES)
     nothing = sweep_of(folder, "plot_nothing", states={n: "failed" for n in range(6)})
-    refused(lambda: nothing.plot("speedup"), "no run has a speedup: run 0 failed")
+    refused(lambda: nothing.plot("speedup"), "no run has a speedup: run 0 (bfs, distributed) failed")
 
 
 def heights(container):

@@ -80,6 +80,28 @@ def numbers_are_in_order_and_seeds_a_dimension(folder):
     assert data["end"].mean("run.seed").sel({"gpu.l2_tlb.entries": 512}) == (end_of(paths[0]) + end_of(paths[1])) / 2
 
 
+def keys_of_a_list_without_names_share_a_dimension(folder):
+    paths = files(folder)
+    # Three points, each with a size and a file of its own, and two policies.
+    names, sizes, inputs = (["bfs", "bfs", "spmv", "spmv", "bh", "bh"], ["small", "small", "small", "small", "medium", "medium"],
+                            ["a.mtx", "a.mtx", "b.mtx", "b.mtx", "", ""])
+    policies = ["distributed", "bypass"] * 3
+    other = variant(folder, "unnamed", paths[:6], {"workload.name": names, "workload.size": sizes, "workload.file": inputs,
+                                                   "gpu.router.policy": policies})
+    data = ff.open_sweep(other).dataset("end")
+    assert dict(data.sizes) == {"workload.name": 3, "gpu.router.policy": 2}, data
+    assert data["workload.size"].dims == ("workload.name",) and data["workload.size"].values.tolist() == ["small", "small", "medium"]
+    assert data["end"].sel({"workload.name": "spmv", "gpu.router.policy": "bypass"}) == end_of(paths[3])
+    # No key alone identifies a point: 4 points instead of 2 x 3.
+    names, sizes = ["bfs", "bfs", "spmv", "spmv"], ["small", "medium", "medium", "paper"]
+    other = variant(folder, "pairs", paths[:8], {"workload.name": [n for n in names for _ in "ab"],
+                                                 "workload.size": [s for s in sizes for _ in "ab"],
+                                                 "gpu.router.policy": ["distributed", "bypass"] * 4})
+    data = ff.open_sweep(other).dataset("end")
+    assert dict(data.sizes) == {"point": 4, "gpu.router.policy": 2} and data["workload.size"].values.tolist() == sizes
+    assert data["end"].sel({"point": 2, "gpu.router.policy": "distributed"}) == end_of(paths[4])
+
+
 def what_is_no_grid_is_refused_but_is_a_table(folder):
     all_runs, (sizes, routers) = files(folder), PARAMETERS.values()
     for name, paths, sizes_then, routers_then, points in (
@@ -269,7 +291,7 @@ def two_figures_of_all_runs_are_drawn(folder):
 
 
 TESTS = (a_sweep_is_a_table_with_a_row_for_each_run, a_whole_grid_is_a_dataset_over_what_varied,
-         numbers_are_in_order_and_seeds_a_dimension, what_is_no_grid_is_refused_but_is_a_table,
+         numbers_are_in_order_and_seeds_a_dimension, keys_of_a_list_without_names_share_a_dimension, what_is_no_grid_is_refused_but_is_a_table,
          failed_and_missing_runs_mark_their_rows, a_run_of_a_sweep_knows_its_parameters,
          a_rewritten_result_is_refused, files_without_a_sweep_are_one, files_without_a_sweep_have_a_baseline_on_request,
          quantities_have_their_places_on_a_logarithmic_axis,

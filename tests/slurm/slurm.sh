@@ -103,7 +103,7 @@ read -r id collector <<<"$(sed -nE 's/^  submitted job ([0-9]+); job ([0-9]+) .*
 completes "the table of a sweep" "$collector"
 for task in 1 2 3; do check "task $task of a sweep completes" is_in_state "${id}_$task" COMPLETED; done
 plain_log "a sweep's first task" "swept/slurm-${id}_1.log" '^  2 runs: 2 completed, 0 cached, 0 failed, 0 missing$'
-plain_log "a sweep's last task" "swept/slurm-${id}_3.log" '^  1 runs: 1 completed, 0 cached, 0 failed, 0 missing$'
+plain_log "a sweep's last task" "swept/slurm-${id}_3.log" '^  1 run: 1 completed, 0 cached, 0 failed, 0 missing$'
 plain_log "a sweep's table" "swept/slurm-$collector.log" '^  4 runs: 0 completed, 4 cached, 0 failed, 0 missing$'
 check "the same study runs without Slurm" "$farfault" sweep study.toml --output outside --progress off >/dev/null
 check "the table has four digests" [ "$(cut -d, -f5 outside/sweep.csv | grep -cE '^[0-9a-f]{32}$')" -eq 4 ]
@@ -221,9 +221,9 @@ completes "a part with a run that is longer than its job" "${id}_2"
 completes "the table of a sweep with a long run" "$collector"
 check "a run that is longer than its job takes three turns, not $((turns + 1))" [ "$turns" -ge 2 ]
 log=longer/slurm-${id}_2.log
-plain_log "a long part" "$log" '^  1 runs: 1 completed, 0 cached, 0 failed, 0 missing$'
-check "each turn but the last saves the run" [ "$(grep -c '^farfault: stopped by SIGUSR1, 1 runs saved; ' "$log")" -eq "$turns" ]
-check "each turn but the first resumes it" [ "$(grep -cx '  resumed   1 runs continued from their checkpoints' "$log")" -eq "$turns" ]
+plain_log "a long part" "$log" '^  1 run: 1 completed, 0 cached, 0 failed, 0 missing$'
+check "each turn but the last saves the run" [ "$(grep -c '^farfault: stopped by SIGUSR1, 1 run saved; ' "$log")" -eq "$turns" ]
+check "each turn but the first resumes it" [ "$(grep -cx '  resumed   1 run continued from its checkpoint' "$log")" -eq "$turns" ]
 check "the sweep outside Slurm completes" wait "$reference"
 same_table "a long run" longer
 
@@ -239,11 +239,11 @@ wait_until 60 is_over "${id}_2"
 check "the long part is cancelled, not $(job_state "${id}_2")" is_in_state "${id}_2" CANCELLED
 check "a cancelled part leaves a checkpoint: $(ls cancelled/runs)" [ "$(saved_in cancelled)" -eq 1 ]
 wait_until 60 is_over "$collector"
-plain_log "the table of a cancelled sweep" "cancelled/slurm-$collector.log" '^  saved     1 unfinished runs have a checkpoint$'
+plain_log "the table of a cancelled sweep" "cancelled/slurm-$collector.log" '^  saved     1 unfinished run has a checkpoint$'
 submit_sweep cancelled
-check "the submission states the checkpoint: $(cat cancelled.out)" grep -qx '  saved     1 unfinished runs have a checkpoint' cancelled.out
+check "the submission states the checkpoint: $(cat cancelled.out)" grep -qx '  saved     1 unfinished run has a checkpoint' cancelled.out
 completes "the table of a cancelled sweep, submitted again" "$collector"
-plain_log "the part of a cancelled sweep" "cancelled/slurm-${id}_2.log" '^  resumed   1 runs continued from their checkpoints$'
+plain_log "the part of a cancelled sweep" "cancelled/slurm-${id}_2.log" '^  resumed   1 run continued from its checkpoint$'
 same_table "a cancelled sweep" cancelled
 
 [[ " ${failures[*]} " == *" 1 "* ]] && show_logs

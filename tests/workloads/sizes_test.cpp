@@ -33,19 +33,21 @@ std::string refused(WorkloadSize const& size) {
 }  // namespace
 
 TEST_CASE(
-    "sizes: every workload without an input file has small and medium, and each paper's size a source") {
+    "sizes: every workload without an input file has small, medium and paper, and the paper's size a "
+    "source") {
   for (auto const& info : all()) {
     CAPTURE(info.name);
     if (info.name == kWithoutSize) {
       CHECK(info.sizes.empty());
       continue;
     }
-    REQUIRE(info.sizes.size() >= 2);
+    REQUIRE(info.sizes.size() == 3);
     CHECK(info.sizes[0].name == kSmall);
     CHECK(info.sizes[1].name == kMedium);
+    CHECK(info.sizes[2].name == kPaper);
     CHECK_FALSE(info.sizes[0].values.empty());
     for (auto const& size : info.sizes) CHECK(size.source.empty() == (size.name != kPaper));
-    CHECK(find_size(info.sizes, kPaper) == (info.sizes.size() == 3 ? &info.sizes[2] : nullptr));
+    CHECK(find_size(info.sizes, kPaper) == &info.sizes[2]);
   }
 }
 
@@ -83,7 +85,7 @@ TEST_CASE("sizes: medium has at least the footprint of small") {
   }
 }
 
-// A minute: on request (--no-skip).
+// Several minutes: on request (--no-skip).
 TEST_CASE("sizes: footprints and accesses ascend from small to paper" * doctest::skip()) {
   for (auto const& info : all()) {
     WorkloadCost smaller;

@@ -68,8 +68,9 @@ void add_workloads(CommandSet& set) {
                             return kDone;
                           });
   c->add_option("workload", o->list.workload, "List the sizes of this workload")->type_name("WORKLOAD");
-  c->add_flag("--json", o->list.json,
-              "Print one JSON object, with the sizes of all listed workloads (all workloads: some seconds)");
+  c->add_flag(
+      "--json", o->list.json,
+      "Print one JSON object, with the sizes of all listed workloads (all workloads: about a minute)");
 }
 
 void add_statistics(CommandSet& set) {

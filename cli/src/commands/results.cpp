@@ -123,20 +123,22 @@ void add_diff(CommandSet& set) {
                           "Print the first difference of two results and the parameters that differ; exit "
                           "code 1 if the results differ",
                           "farfault diff before.h5 after.h5", [&set, o] {
-                            return diff_results(o->file, o->other, set.out()) ? kDone : kRunFailed;
+                            return diff_results(o->file, o->other, o->json, set.out()) ? kDone : kRunFailed;
                           });
   c->add_option("a", o->file, "A result")->required()->type_name("A.h5");
   c->add_option("b", o->other, "Another result")->required()->type_name("B.h5");
+  c->add_flag("--json", o->json, "Print one JSON object");
 }
 
 void add_validate(CommandSet& set) {
   auto const o = std::make_shared<ResultArguments>();
   auto* const c = set.add("validate", "Check that a result is complete and follows its schema",
                           "farfault validate study.h5", [&set, o] {
-                            validate_result(o->file, set.out());
+                            validate_result(o->file, o->json, set.out());
                             return kDone;
                           });
   c->add_option("file", o->file, "A result")->required()->type_name("F.h5");
+  c->add_flag("--json", o->json, "Print one JSON object, with all faults");
 }
 
 void add_watch(CommandSet& set) {

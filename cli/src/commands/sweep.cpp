@@ -54,6 +54,7 @@ void add_sweep(CommandSet& set) {
       "Speedups, in [sweep]:\n"
       "  baseline = { gpu.router.policy = \"distributed\" }   # or the name of a point\n"
       "  mean_over = \"workload.stream.bytes\"     # geometric mean\n"
+      "  figures = [\"iommu_walks\"]              # with their ratios to the baseline\n"
       "  farfault sweep study.toml --pivot gpu.router.policy workload.stream.bytes\n"
       "prints the speedup of two dimensions, or another --figure.\n"
       "\n"
@@ -123,7 +124,12 @@ void add_sweep(CommandSet& set) {
        "speedup with a baseline, else end)")
       ->type_name("FIGURE")
       ->needs(pivot);
-  c->add_flag("--json", o->sweep.pivot.json, "Print the figure of --pivot as one JSON object")->needs(pivot);
+  c->add_flag("--json", o->sweep.json,
+              "Print the table as one JSON object: runs, spread over the seeds, and means; with --pivot, its "
+              "figure")
+      ->excludes(part)
+      ->excludes(dry)
+      ->excludes(slurm);
   c->add_option("--progress", o->progress, "Progress reports")
       ->type_name("auto|on|off")
       ->capture_default_str();

@@ -11,6 +11,7 @@
 #include "farfault/engine/error.hpp"
 #include "model/model.hpp"
 #include "process/build_id.hpp"
+#include "process/counted.hpp"
 
 namespace farfault::cli {
 
@@ -178,8 +179,8 @@ std::vector<Fact> facts_of_workloads(Model const& model) {
     std::uint64_t blocks = 0;
     for (std::size_t k = 0; k < workload.kernel_count(); ++k) blocks += workload.kernel(k).shape().blocks;
     facts.push_back({set.all()[a].key,
-                     fmt::format("{} kernels of {} blocks in total, {} bytes", workload.kernel_count(),
-                                 blocks, workload.footprint()),
+                     fmt::format("{} of {} in total, {} bytes", counted(workload.kernel_count(), "kernel"),
+                                 counted(blocks, "block"), workload.footprint()),
                      ""});
   }
   return facts;

@@ -8,14 +8,11 @@
 #include "farfault/engine/error.hpp"
 #include "farfault/topologies/sm_count.hpp"
 #include "model/model.hpp"
+#include "process/counted.hpp"
 
 namespace farfault::cli {
 
 namespace {
-
-std::string counted(std::uint64_t n, std::string_view one) {
-  return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
-}
 
 std::string size_text(std::uint64_t bytes) {
   constexpr double kKi = 1024;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "process/counted.hpp"
+
 namespace farfault::cli {
 
 namespace {
@@ -38,9 +40,6 @@ std::string title_of(Model const& model) {
   for (std::size_t i = 0; i < std::min(all.size(), kMax); ++i)
     workloads += (i == 0 ? "" : ", ") + all[i].params.workload;
   if (all.size() > kMax) workloads += fmt::format(" and {} more", all.size() - kMax);
-  auto const counted = [](std::size_t n, char const* one) {
-    return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
-  };
   auto const machines = model.machine.machines();
   return fmt::format("Farfault run: {} on {}{}", workloads, counted(model.assembly->gpus(), "GPU"),
                      machines > 1 ? " of " + counted(machines, "machine") : std::string());

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "farfault/cli/readable.hpp"
+#include "process/counted.hpp"
 
 namespace farfault::cli {
 
@@ -27,9 +28,6 @@ std::string mebibytes(std::uint64_t bytes) {
 
 // "15 SMs of 2 GPUs"; empty for an application on the whole machine.
 std::string place_of(Application const& application) {
-  auto const counted = [](std::size_t n, std::string_view one) {
-    return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
-  };
   auto const sms = application.sms.empty() ? std::string() : counted(application.sms.size(), "SM");
   auto const gpus = application.gpus.empty() ? std::string() : counted(application.gpus.size(), "GPU");
   if (gpus.empty()) return sms.empty() ? "" : ", " + sms + " of each GPU";
@@ -162,7 +160,7 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
   auto const apart = facts.instances == 1 ? std::string() : fmt::format(" in {} instances", facts.instances);
   auto const started = facts.kernels_started();
   auto const in_all = started == kernels
-                          ? fmt::format("{} {}{}", kernels, kernels == 1 ? "kernel" : "kernels", apart)
+                          ? counted(kernels, "kernel") + apart
                           : fmt::format("{} of {} started kernels completed{}", kernels, started, apart);
   std::uint64_t footprint = 0;
   for (auto const& application : facts.applications)

@@ -11,8 +11,10 @@
 #include <tuple>
 
 #include "farfault/analysis/compare.hpp"
+#include "farfault/analysis/sweep_axes.hpp"
 #include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
+#include "process/counted.hpp"
 #include "show/swept_runs.hpp"
 #include "sweep/swept_results.hpp"
 
@@ -105,7 +107,15 @@ void print_runs(RunsCompared const& c, std::ostream& out) {
   lines.print(out);
 }
 
-// `all`: also the settings that follow from the name of a sweep's point.
+// "the name, workload.name"
+std::string sources_text(RunsCompared const& c) {
+  std::string text;
+  for (auto const& key : c.implied_by)
+    text += (text.empty() ? "" : ", ") + (key == analysis::kSweepName ? "the name" : shown(key));
+  return text;
+}
+
+// `all`: also the settings that follow from the name or the varied keys of a sweep.
 void print_settings(RunsCompared const& c, bool all, std::ostream& out) {
   if (c.settings.empty()) {
     out << "Same configuration\n";
@@ -126,7 +136,8 @@ void print_settings(RunsCompared const& c, bool all, std::ostream& out) {
   }
   lines.print(out);
   if (implied != 0)
-    out << "  ... and " << implied << " settings that follow from the name (--all: show all)\n";
+    out << "  ... and " << counted(implied, "setting") << " that " << (implied == 1 ? "follows" : "follow")
+        << " from " << sources_text(c) << " (--all: show all)\n";
 }
 
 // A figure, and how many others have its values in all runs.

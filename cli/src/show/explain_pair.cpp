@@ -9,6 +9,7 @@
 
 #include "farfault/analysis/explain_pair.hpp"
 #include "farfault/engine/error.hpp"
+#include "process/counted.hpp"
 #include "show/pair_phrases.hpp"
 
 namespace farfault::cli {
@@ -75,7 +76,7 @@ bool any_change(std::vector<Row> const& rows) {
 }
 
 std::string others_text(std::size_t others) {
-  return others == 1 ? std::string("1 other") : fmt::format("{} others", others);
+  return counted(others, "other");
 }
 
 void print_run(char const* letter, analysis::PairedRun const& run, bool with_commit, std::ostream& out) {

@@ -16,6 +16,7 @@
 #include "farfault/results/sweep.hpp"
 #include "farfault/topologies/description.hpp"
 #include "farfault/workloads/inspect.hpp"
+#include "process/counted.hpp"
 #include "trace/recording.hpp"
 #include "trace/trace_check.hpp"
 
@@ -60,11 +61,10 @@ std::string checkpoint(std::string const& file, InspectForm form) {
       "  configuration    {:016x}\n"
       "  components       {}\n"
       "  pending events   {}\n"
-      "  saved by         {} rank{}, {} bytes of state\n"
+      "  saved by         {}, {} bytes of state\n"
       "to continue: run the command that wrote it with --resume {}; its result, F.h5.partial, must exist at "
       "--output",
-      time, h.config_hash, h.components, h.events, c.parts.size(), c.parts.size() == 1 ? "" : "s", bytes,
-      file);
+      time, h.config_hash, h.components, h.events, counted(c.parts.size(), "rank"), bytes, file);
 }
 
 std::string description(std::string const& file, InspectForm form, InputLimits const& limits,

@@ -10,6 +10,7 @@
 #include "listing_layout.hpp"
 #include "model/model.hpp"
 #include "model/stored_series.hpp"
+#include "process/counted.hpp"
 #include "run/tables.hpp"
 #include "statistics_remedy.hpp"
 
@@ -41,10 +42,7 @@ std::vector<Section> sections_of(std::vector<Counted> const& groups, std::vector
   std::vector<Section> sections;
   for (auto const& [group, instances] : groups) {
     auto const path = "/timeseries/" + group.kind;
-    Section section{path,
-                    path + ", " + std::to_string(instances) + (instances == 1 ? " instance" : " instances"),
-                    instances,
-                    {}};
+    Section section{path, path + ", " + counted(instances, "instance"), instances, {}};
     for (auto const& s : group.stats)
       section.statistics.push_back(
           {std::string(s.name), std::string(s.unit), std::string(s.text), std::string(name_of(s.kind))});

@@ -19,20 +19,22 @@ class SweptRuns {
   // `files`: results in the order of a command line.
   explicit SweptRuns(std::vector<std::string> const& files);
 
-  // Gives runs the names of their points and values of the other keys ("bfs, distributed"), adds the setting
-  // `name`, and marks the settings that follow from it.
+  // Gives runs the names of their points and values of the other keys ("bfs, distributed"), adds the settings
+  // `name` and `base`, and marks the settings that follow from the name or from varied keys.
   void name(analysis::RunsCompared& compared) const;
 
   // The table if the results are all completed runs of one sweep, with the digests of the table; else null.
   results::SweepTable const* whole_table(analysis::RunsCompared const& compared) const;
   // True if a result belongs to a sweep without a table, or is not the result of the table.
   bool lacks_table(analysis::RunsCompared const& compared) const;
-  // The speedup of a result in its table, and why it has none.
-  struct Speedup {
+  // Ratios in the tables of the results: the speedup first, then the ratios of other figures by name.
+  std::vector<std::string> ratios() const;
+  // A ratio of a result in its table, and why it has none.
+  struct Ratio {
     double value;  // NaN: none
     std::string reason;
   };
-  std::optional<Speedup> speedup(std::size_t file) const;
+  std::optional<Ratio> ratio(std::size_t file, std::string const& name) const;
 
  private:
   struct Place {
@@ -43,8 +45,12 @@ class SweptRuns {
     std::size_t row;
   };
   std::optional<Row> row_of(std::size_t file) const;
+  struct Dimension;
+  std::vector<Dimension> dimensions() const;
+  std::vector<std::string> sources_of(analysis::ComparedSetting const& setting,
+                                      std::vector<Dimension> const& dimensions) const;
+  void fold(analysis::RunsCompared& compared) const;
   bool is_in_table(std::size_t file, analysis::ComparedRun const& run) const;
-  bool is_implied(analysis::ComparedSetting const& setting, std::vector<std::string> const& points) const;
 
   std::vector<results::SweepTable> tables_;
   std::vector<bool> is_swept_;                // by file: belongs to a sweep

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "farfault/cli/listing.hpp"
+#include "farfault/cli/progress.hpp"
 #include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/workloads/cost.hpp"
@@ -42,10 +43,32 @@ workloads::WorkloadCost cost_of(WorkloadInfo const& workload, workloads::Workloa
   return workloads::cost_of(builder->build(context), kWarpWidth, kLineBytes);
 }
 
+// Reports which workload is built: each size is, and large graphs take seconds.
+class BuildProgress {
+ public:
+  explicit BuildProgress(std::vector<WorkloadInfo> const& listed)
+      : progress_(progress_on_stderr(ProgressMode::automatic)) {
+    for (auto const& workload : listed) all_ += workload.sizes.size();
+  }
+  void next(WorkloadInfo const& workload, SizeName size) {
+    progress_.report(static_cast<double>(built_++) / static_cast<double>(all_), [&](double) {
+      return std::vector<std::string>{fmt::format("building {}, {}", workload.name, name_of(size))};
+    });
+  }
+  void finish() { progress_.finish(); }
+
+ private:
+  Progress progress_;
+  std::size_t all_ = 0, built_ = 0;
+};
+
 // The defaults of the parameters, then the workload's sizes. Empty if its defaults need an input file.
-std::vector<CostOfSize> costs_of(WorkloadInfo const& workload) {
+std::vector<CostOfSize> costs_of(WorkloadInfo const& workload, BuildProgress& progress) {
   std::vector<CostOfSize> all;
-  for (auto const& size : workload.sizes) all.push_back({size, cost_of(workload, size)});
+  for (auto const& size : workload.sizes) {
+    progress.next(workload, size.name);
+    all.push_back({size, cost_of(workload, size)});
+  }
   workloads::WorkloadSize const defaults{SizeName::defaults, {}};
   auto const same = std::ranges::find_if(all, [](CostOfSize const& one) { return one.size.values.empty(); });
   try {
@@ -73,7 +96,9 @@ std::string values_text(workloads::WorkloadSize const& size) {
 
 void print_sizes(WorkloadInfo const& workload, std::size_t columns, std::ostream& out) {
   print_wrapped(out, workload.name + ": " + workload.text, 2, columns);
-  auto const all = costs_of(workload);
+  BuildProgress progress({workload});
+  auto const all = costs_of(workload, progress);
+  progress.finish();
   if (all.empty()) {
     out << "\nNo sizes: the input determines the size.\n";
     return;
@@ -108,9 +133,9 @@ void print_sizes(WorkloadInfo const& workload, std::size_t columns, std::ostream
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(WorkloadInfo const& workload) {
+Json json_of(WorkloadInfo const& workload, BuildProgress& progress) {
   auto sizes = Json::array();
-  for (auto const& one : costs_of(workload)) {
+  for (auto const& one : costs_of(workload, progress)) {
     auto values = Json::object();
     for (auto const& [name, value] : one.size.values) values[name] = value;
     sizes.push_back({{"size", name_of(one.size.name)},
@@ -135,7 +160,9 @@ void list_workloads(std::vector<WorkloadInfo> const& workloads, ListingOptions c
   if (listed.empty()) workloads::make(options.workload, workloads);  // throws the error for an unknown name
   if (options.json) {
     auto objects = Json::array();
-    for (auto const& w : listed) objects.push_back(json_of(w));
+    BuildProgress progress(listed);
+    for (auto const& w : listed) objects.push_back(json_of(w, progress));
+    progress.finish();
     out << Json{{"workloads", objects}} << "\n";
     return;
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "farfault/engine/error.hpp"
 
@@ -14,6 +15,13 @@ std::string listed(std::vector<std::string> const& names) {
   std::string text;
   for (auto const& name : names) text += (text.empty() ? "" : ", ") + shown(name);
   return text;
+}
+
+std::vector<std::string> figures_of(results::SweepTable const& table) {
+  std::vector<std::string> names;
+  for (auto const& column : table.runs)
+    if (column.role == "figure") names.push_back(column.name);
+  return names;
 }
 
 // Checks the keys of a baseline and the dimension of its means.
@@ -50,6 +58,12 @@ class BaselineCheck {
                            shown(over)));
   }
 
+  void figures() const {
+    if (study_.baseline.empty())
+      refuse(study_.figures_line,
+             "sweep.figures needs sweep.baseline: it lists figures whose ratio to the baseline is reported");
+  }
+
  private:
   [[noreturn]] void refuse(int line, std::string const& why) const {
     throw UserError(fmt::format("{}:{}: {}", one_line(study_.path), line, why));
@@ -78,6 +92,7 @@ class BaselineCheck {
 std::optional<analysis::SweepBaseline> baseline_of(Study const& study, Points const& points) {
   BaselineCheck const check(study, points);
   if (!study.mean_over.empty()) check.mean_over();
+  if (!study.figures.empty()) check.figures();
   if (study.baseline.empty()) return std::nullopt;
   analysis::SweepBaseline baseline;
   for (auto const& setting : study.baseline) {
@@ -85,6 +100,7 @@ std::optional<analysis::SweepBaseline> baseline_of(Study const& study, Points co
     baseline.values.emplace_back(setting.key, setting.value.text);
   }
   baseline.mean_over = study.mean_over;
+  baseline.figures = study.figures;
   return baseline;
 }
 
@@ -95,6 +111,27 @@ void check_baseline(Study const& study, results::SweepTable const& table,
     return;
   throw UserError(fmt::format("{}:{}: no run of the study has the values of sweep.baseline ({})",
                               one_line(study.path), study.baseline_line, text_of(study.baseline)));
+}
+
+std::vector<std::string> known_figures(Study const& study, results::SweepTable const& table) {
+  auto const known = figures_of(table);
+  if (known.empty()) return study.figures;
+  std::vector<std::string> found;
+  std::copy_if(study.figures.begin(), study.figures.end(), std::back_inserter(found),
+               [&](auto const& name) { return std::find(known.begin(), known.end(), name) != known.end(); });
+  return found;
+}
+
+void check_figures(Study const& study, results::SweepTable const& table) {
+  auto const known = figures_of(table);
+  for (auto const& name : study.figures) {
+    if (known.empty() || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    auto const near = nearest_name(name, known);
+    throw UserError(fmt::format(
+        "{}:{}: '{}' of sweep.figures is not a figure of this sweep; {}", one_line(study.path),
+        study.figures_line, shown(name),
+        near.empty() ? "the columns of sweep.csv have their names" : "did you mean '" + shown(near) + "'?"));
+  }
 }
 
 }  // namespace farfault::cli

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxOfStudy = std::uint64_t{16} << 20;
 constexpr int kMaxDepth = 16;
-constexpr std::size_t kMaxName = 500, kMaxKeys = 1000;
+constexpr std::size_t kMaxName = 500, kMaxKeys = 1000, kMaxRatios = 100;
 constexpr std::int64_t kMaxSamples = 100'000, kMaxParts = 100'000;
 
 std::string toml_text(toml::node const& node) {
@@ -199,7 +199,7 @@ class Reader {
 
   void read_sweep(toml::table const& sweep) {
     check_names(sweep, "sweep.",
-                {"output", "baseline", "mean_over", "grid", "list", "random", "seeds", "slurm"});
+                {"output", "baseline", "mean_over", "figures", "grid", "list", "random", "seeds", "slurm"});
     auto const output = sweep.get("output");
     study_.output = output == nullptr
                         ? fs::path(study_.path).stem().string()
@@ -219,6 +219,7 @@ class Reader {
       study_.mean_over = text(*over, "sweep.mean_over");
       study_.mean_over_line = line_of(*over);
     }
+    if (auto const* figures = sweep.get("figures")) read_figures(*figures);
     if (auto const* slurm = sweep.get("slurm")) read_slurm(table(*slurm, "sweep.slurm"));
   }
 
@@ -361,6 +362,21 @@ class Reader {
              "sweep.baseline must be the name of a point in quotes, or keys and values such as "
              "{ gpu.router.policy = \"distributed\" }");
     for (auto const& [key, leaf] : leaves(*keys)) study_.baseline.push_back(setting(key, *leaf));
+  }
+
+  void read_figures(toml::node const& node) {
+    study_.figures_line = line_of(node);
+    auto const* array = node.as_array();
+    if (array == nullptr || array->empty() || array->size() > kMaxRatios)
+      refuse(study_.figures_line, fmt::format("sweep.figures must be an array of 1 to {} figures, such as "
+                                              "[\"iommu_walks\"]",
+                                              kMaxRatios));
+    for (auto const& element : *array) {
+      auto name = text(element, "a figure of sweep.figures");
+      if (std::find(study_.figures.begin(), study_.figures.end(), name) != study_.figures.end())
+        refuse(line_of(element), "sweep.figures has '" + shown(name) + "' twice");
+      study_.figures.push_back(std::move(name));
+    }
   }
 
   void read_slurm(toml::table const& slurm) {

@@ -68,8 +68,9 @@ struct Study {
   std::vector<std::uint64_t> seeds;  // seeds of the runs; empty: no sweep over seeds
   int seeds_line = 0;
   std::vector<StudySetting> baseline;  // the runs to compare with; key kNameKey: a point; empty: none
-  std::string mean_over;               // dimension of the mean speedups; empty: none
-  int baseline_line = 0, mean_over_line = 0;
+  std::string mean_over;               // dimension of the mean ratios; empty: none
+  std::vector<std::string> figures;    // with a ratio to the baseline in the table
+  int baseline_line = 0, mean_over_line = 0, figures_line = 0;
   std::uint64_t slurm_parts = 0;  // tasks of the array job; 0: chosen by the number of runs
   std::vector<std::string> slurm_options;
 };

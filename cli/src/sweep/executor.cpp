@@ -23,6 +23,7 @@
 #include "farfault/engine/files.hpp"
 #include "farfault/results/writer.hpp"
 #include "places.hpp"
+#include "process/counted.hpp"
 #include "process/huge_pages.hpp"
 #include "process/signals.hpp"
 
@@ -286,7 +287,8 @@ double Executor::seconds() const {
 void Executor::report_progress(Jobs const& jobs) {
   for (auto const& [run, share] : jobs.shares()) work_.report(run, share);
   progress_.report(work_.done(), [&](double) {
-    std::vector<std::string> phrases{fmt::format("{} of {} runs", made_ + failed_ + skipped_, all_)};
+    std::vector<std::string> phrases{
+        fmt::format("{} of {}", made_ + failed_ + skipped_, counted(all_, "run"))};
     if (failed_ != 0) phrases.push_back(fmt::format("{} failed", failed_));
     if (auto const left = work_.time_left(seconds())) phrases.push_back(wall_time(*left) + " left");
     phrases.push_back(fmt::format("{} running", jobs.running()));

@@ -21,6 +21,7 @@ using results::SweepColumn;
 
 constexpr char const* kStates[] = {"missing", "done", "failed"};
 constexpr std::size_t kMaxFigures = 10'000;
+constexpr std::size_t kGap = 2;  // before each column of the printed table
 
 std::string cell(std::string const& text) {
   return analysis::csv_cell(text);
@@ -30,6 +31,29 @@ std::string cell(std::uint64_t number) {
 }
 std::string cell(double number) {
   return std::isnan(number) ? std::string() : fmt::format("{}", number);
+}
+
+std::size_t width_of(std::vector<std::string> const& column, std::size_t rows) {
+  std::size_t widest = 0;
+  for (std::size_t row = 0; row < rows; ++row) widest = std::max(widest, column.at(row).size());
+  return widest;
+}
+
+// Adds the first column, and the next ones as long as they fit. Returns their number.
+std::size_t add_columns(std::vector<std::vector<std::string>>& lines,
+                        std::vector<std::vector<std::string>> const& more, std::size_t most) {
+  std::size_t width = 0, added = 0;
+  for (std::size_t cell = 0; cell < lines[0].size(); ++cell) {
+    std::size_t widest = 0;
+    for (auto const& line : lines) widest = std::max(widest, line[cell].size());
+    width += kGap + widest;
+  }
+  for (; added < more.size(); ++added) {
+    width += kGap + width_of(more[added], lines.size());
+    if (added != 0 && width > most) break;
+    for (std::size_t row = 0; row < lines.size(); ++row) lines[row].push_back(more[added].at(row));
+  }
+  return added;
 }
 
 std::string time_text(std::uint64_t ps) {
@@ -241,8 +265,8 @@ std::string RunTable::end_text(std::size_t run, std::size_t seeds) const {
   return fmt::format("{} ({} to {})", time_text(mean), time_text(low), time_text(high));
 }
 
-void RunTable::print(std::ostream& out, std::size_t seeds, std::size_t most,
-                     std::vector<std::vector<std::string>> const& more) const {
+std::size_t RunTable::print(std::ostream& out, std::size_t seeds, std::size_t most,
+                            std::vector<std::vector<std::string>> const& more) const {
   std::vector<std::vector<std::string>> lines{{}};
   auto const is_column = [&](VariedKey const& key) {
     return is_reported(key) && (seeds == 1 || key.key != kSeedKey);
@@ -252,7 +276,6 @@ void RunTable::print(std::ostream& out, std::size_t seeds, std::size_t most,
     if (is_column(key)) lines[0].push_back(shown(key.key));
   lines[0].emplace_back("state");
   lines[0].emplace_back(seeds == 1 ? "end" : "end, mean (min to max)");
-  for (auto const& column : more) lines[0].push_back(column[0]);
   auto const points = rows_.size() / seeds;
   for (std::size_t point = 0; point < std::min(points, most); ++point) {
     auto& line = lines.emplace_back();
@@ -270,12 +293,13 @@ void RunTable::print(std::ostream& out, std::size_t seeds, std::size_t most,
     else
       line.push_back(fmt::format("{} of {}", in(State::done), seeds));
     line.push_back(end_text(first, seeds));
-    for (auto const& column : more) line.push_back(column.at(point + 1));
   }
+  auto const added = add_columns(lines, more, kMaxWidth);
   TextLines text;
   for (auto& line : lines) text.add(std::move(line));
   text.print(out);
   if (points > most) out << "  ... and " << points - most << " more\n";
+  return added;
 }
 
 std::string to_csv(std::string const& dimension, std::vector<SweepColumn> const& columns) {

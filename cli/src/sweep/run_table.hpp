@@ -52,9 +52,11 @@ class RunTable {
   // names, the keys of the list follow the figures.
   results::SweepTable table(std::size_t seeds) const;
   // Prints the first rows: parameters, state, end of the run in simulated time, and further columns: a
-  // heading each, and a cell for each row.
-  void print(std::ostream& out, std::size_t seeds, std::size_t most,
-             std::vector<std::vector<std::string>> const& more = {}) const;
+  // heading each, and a cell for each row. Further columns after the first one are omitted if they would
+  // exceed kMaxWidth. Returns the number of further columns.
+  static constexpr std::size_t kMaxWidth = 120;
+  std::size_t print(std::ostream& out, std::size_t seeds, std::size_t most,
+                    std::vector<std::vector<std::string>> const& more = {}) const;
 
  private:
   struct Row {

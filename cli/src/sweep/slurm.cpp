@@ -14,6 +14,7 @@
 #include "command_output.hpp"
 #include "farfault/engine/error.hpp"
 #include "places.hpp"
+#include "process/counted.hpp"
 #include "process/shell_line.hpp"
 
 namespace farfault::cli {
@@ -169,7 +170,7 @@ void submit(SlurmJob const& job, SweepOptions const& options, Study const& study
   auto const folder = fs::path(job.script).parent_path().string();
   write_whole(job.script, array_script(job, options, study, folder));
   write_whole(job.collector, collector_script(options, study, folder));
-  out << "  script    " << one_line(job.script) << ", " << job.parts << " parts\n";
+  out << "  script    " << one_line(job.script) << ", " << counted(job.parts, "part") << "\n";
   print_slurm_options(study, out);
   out.flush();
   if (!is_command("sbatch")) {

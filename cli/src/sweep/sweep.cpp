@@ -15,6 +15,7 @@
 
 #include "executor.hpp"
 #include "farfault/analysis/sweep_pivot.hpp"
+#include "farfault/analysis/sweep_table_json.hpp"
 #include "farfault/cli/exit_codes.hpp"
 #include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
@@ -23,6 +24,7 @@
 #include "folder_lock.hpp"
 #include "places.hpp"
 #include "plan.hpp"
+#include "process/counted.hpp"
 #include "process/launcher.hpp"
 #include "process/signals.hpp"
 #include "run_list.hpp"
@@ -74,7 +76,7 @@ class Sweep {
  public:
   Sweep(SweepOptions const& options, std::ostream& out, std::ostream& err)
       : options_(options),
-        out_(options.pivot.json ? unused_ : out),
+        out_(options.json ? unused_ : out),
         json_out_(out),
         err_(err),
         jobs_(jobs_at_a_time(options)),
@@ -137,7 +139,7 @@ class Sweep {
     auto const distinct = plan_->distinct().size();
     auto const of =
         options_.part ? fmt::format(" of part {}/{}", options_.part->number, options_.part->of) : "";
-    out_ << fmt::format("  {} runs{}, {} cached\n", distinct, of, already_);
+    out_ << fmt::format("  {}{}, {} cached\n", counted(distinct, "run"), of, already_);
     print_stale();
     print_saved();
   }
@@ -145,19 +147,20 @@ class Sweep {
   // Prints the number of unusable results; the table has the reason for each.
   void print_stale() {
     if (plan_->stale() != 0)
-      out_ << fmt::format("  stale     {} existing results are outdated, modified or incomplete\n",
-                          plan_->stale());
+      out_ << fmt::format("  stale     {} {} outdated, modified or incomplete\n",
+                          counted(plan_->stale(), "existing result"), chosen(plan_->stale(), "is", "are"));
   }
 
   // Prints the numbers of checkpoints; the table has the simulated time of each.
   void print_saved() {
     auto const& saved = plan_->saved();
     if (saved.usable() != 0)
-      out_ << fmt::format("  saved     {} unfinished runs have a checkpoint\n", saved.usable());
+      out_ << fmt::format("  saved     {} {} a checkpoint\n", counted(saved.usable(), "unfinished run"),
+                          chosen(saved.usable(), "has", "have"));
     if (saved.unusable() != 0)
-      out_ << fmt::format(
-          "  unusable  {} checkpoints are outdated or damaged; their runs start from the beginning\n",
-          saved.unusable());
+      out_ << fmt::format("  unusable  {} outdated or damaged; {} from the beginning\n",
+                          counted(saved.unusable(), "checkpoint") + chosen(saved.unusable(), " is", " are"),
+                          chosen(saved.unusable(), "its run starts", "their runs start"));
   }
 
   int dry_run() {
@@ -170,7 +173,8 @@ class Sweep {
     out_ << "  folder    " << one_line(plan_->folder()) << "\n";
     if (options_.slurm) {
       auto const job = slurm_job(study_, plan_->folder(), plan_->distinct().size());
-      out_ << "  slurm     array job of " << job.parts << " parts, script " << one_line(job.script) << "\n";
+      out_ << "  slurm     array job of " << counted(job.parts, "part") << ", script " << one_line(job.script)
+           << "\n";
       print_part(job.parts);
       print_slurm_options(study_, out_);
     }
@@ -226,8 +230,9 @@ class Sweep {
                        : fmt::format(", {:.2g} s with {} MiB of memory", probe.seconds,
                                      (probe.peak_bytes >> 20) + 1);
     }
-    out_ << fmt::format("  time      {} with {} concurrent runs, {}\n",
-                        estimated(time_of_cost_ * cost_of_turns(missing_, jobs_)), jobs_, from);
+    out_ << fmt::format("  time      {} with {}, {}\n",
+                        estimated(time_of_cost_ * cost_of_turns(missing_, jobs_)),
+                        counted(jobs_, "concurrent run"), from);
     return 0;
   }
 
@@ -247,8 +252,9 @@ class Sweep {
       runs = part.size();
     }
     auto const time = time_of_cost_ * longest;
-    out_ << fmt::format("  part      {} for {} runs, {} at a time\n",
-                        is_least_time_ ? "more than " + wall_time(time) : estimated(time), runs, jobs);
+    out_ << fmt::format("  part      {} for {}, {} at a time\n",
+                        is_least_time_ ? "more than " + wall_time(time) : estimated(time),
+                        counted(runs, "run"), jobs);
   }
 
   int run() {
@@ -270,12 +276,13 @@ class Sweep {
     auto const repeated = options_.part ? 0 : points_.count() - distinct - without_input;
     auto const missing =
         options_.part ? missing_.size() + without_input - made_ - failed : count(RunTable::State::missing);
-    out_ << fmt::format("  {} runs{}: {} completed, {} cached, {} failed, {} missing\n",
-                        options_.part ? distinct + without_input : points_.count(),
-                        repeated == 0 ? "" : fmt::format(" ({} duplicates)", repeated), made_, already_,
+    out_ << fmt::format("  {}{}: {} completed, {} cached, {} failed, {} missing\n",
+                        counted(options_.part ? distinct + without_input : points_.count(), "run"),
+                        repeated == 0 ? "" : " (" + counted(repeated, "duplicate") + ")", made_, already_,
                         failed, missing);
     if (resumed_ != 0)
-      out_ << fmt::format("  resumed   {} runs continued from their checkpoints\n", resumed_);
+      out_ << fmt::format("  resumed   {} continued from {}\n", counted(resumed_, "run"),
+                          chosen(resumed_, "its checkpoint", "their checkpoints"));
     print_stale();
     print_saved();
     if (!options_.part) {
@@ -288,21 +295,22 @@ class Sweep {
     }
     if (stopped_by != 0) {
       fmt::print(err_, "farfault: stopped by {}{}; {}\n", signal_name(stopped_by),
-                 saved_ == 0 ? "" : fmt::format(", {} runs saved", saved_),
+                 saved_ == 0 ? "" : fmt::format(", {} saved", counted(saved_, "run")),
                  // The user of an array job never typed the command of a part.
                  options_.part ? "execute the sweep again to submit the missing runs"
                                : "rerun this command to execute the missing runs");
       return kSaved;
     }
     if (skipped_ != 0)
-      fmt::print(
-          err_, "farfault: {} runs are in progress in another process; rerun this command when it finishes\n",
-          skipped_);
+      fmt::print(err_,
+                 "farfault: {} {} in progress in another process; rerun this command when it finishes\n",
+                 counted(skipped_, "run"), chosen(skipped_, "is", "are"));
     if (options_.collect && missing != 0)
       fmt::print(err_,
-                 "farfault: {} runs are missing; execute the sweep again without --collect "
+                 "farfault: {} {} missing; execute the sweep again without --collect "
                  "(as a Slurm job: with --slurm)\n",
-                 missing);
+                 counted(missing, "run"), chosen(missing, "is", "are"));
+    if (!options_.part) check_figures(study_, plan_->table().table(1));
     return failed == 0 && missing == 0 ? kDone : kRunFailed;
   }
 
@@ -332,12 +340,16 @@ class Sweep {
   // The keys of the baseline and of the pivot, before the first run.
   void check_table(results::SweepTable const& table) const {
     if (baseline_) check_baseline(study_, table, *baseline_);
+    check_figures(study_, table);
     for (auto const& key : options_.pivot.keys) analysis::check_sweep_key(table, key, "--pivot");
   }
 
   results::SweepTable with_ratios() const {
     auto table = plan_->table().table(points_.seeds());
-    if (baseline_) analysis::add_ratios(table, *baseline_, points_.seeds());
+    if (!baseline_) return table;
+    auto baseline = *baseline_;
+    baseline.figures = known_figures(study_, table);
+    analysis::add_ratios(table, baseline, points_.seeds());
     return table;
   }
 
@@ -361,16 +373,15 @@ class Sweep {
     if (!pivot.keys.empty()) {
       auto const figure = pivot.figure.empty() ? analysis::main_figure(table) : pivot.figure;
       auto const drawn = analysis::sweep_pivot(table, pivot.keys.at(0), pivot.keys.at(1), figure);
-      if (pivot.json)
+      if (options_.json)
         json_out_ << analysis::to_json(drawn) << "\n";
       else
         print_pivot(drawn, out_);
       return;
     }
-    std::vector<std::vector<std::string>> more;
-    if (baseline_) more.push_back(speedup_column(table, seeds));
-    plan_->table().print(out_, seeds, kMaxShown, more);
-    if (baseline_) print_ratios(table, seeds, kMaxShown, out_);
+    if (options_.json) return analysis::print_json(table, json_out_);
+    auto const printed = plan_->table().print(out_, seeds, kMaxShown, ratio_columns(table, seeds));
+    if (baseline_) print_ratios(table, seeds, {kMaxShown, printed}, out_);
   }
 
   SweepOptions const& options_;

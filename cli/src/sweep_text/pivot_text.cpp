@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "farfault/engine/error.hpp"
+#include "process/counted.hpp"
 #include "process/text_lines.hpp"
 #include "ratio_text.hpp"
 
@@ -49,12 +50,13 @@ class PivotLines {
       lines.add(std::move(cells));
     }
     lines.print(out);
-    if (more_rows_ != 0) out << "  ... and " << more_rows_ << " more rows (--json: all)\n";
-    if (more_columns_ != 0) out << "  ... and " << more_columns_ << " more columns (--json: all)\n";
+    if (more_rows_ != 0) out << "  ... and " << counted(more_rows_, "more row") << " (--json: all)\n";
+    if (more_columns_ != 0)
+      out << "  ... and " << counted(more_columns_, "more column") << " (--json: all)\n";
     for (std::size_t i = 0; i < std::min(reasons_.size(), kMostReasons); ++i)
       out << "  -: " << reasons_[i] << "\n";
     if (reasons_.size() > kMostReasons)
-      out << "  ... and " << reasons_.size() - kMostReasons << " more reasons (--json: all)\n";
+      out << "  ... and " << counted(reasons_.size() - kMostReasons, "more reason") << " (--json: all)\n";
   }
 
  private:
@@ -111,7 +113,7 @@ void print_pivot(SweepPivot const& pivot, std::ostream& out) {
     PivotLines(pivot).print(pivot.tables[i], out);
   }
   if (pivot.tables.size() > kMostTables)
-    out << "  ... and " << pivot.tables.size() - kMostTables << " more tables (--json: all)\n";
+    out << "  ... and " << counted(pivot.tables.size() - kMostTables, "more table") << " (--json: all)\n";
 }
 
 }  // namespace farfault::cli

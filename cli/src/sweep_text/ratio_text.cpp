@@ -7,9 +7,10 @@
 #include <cmath>
 #include <ostream>
 
-#include "farfault/analysis/sweep_pivot.hpp"
+#include "farfault/analysis/sweep_point_names.hpp"
 #include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
+#include "process/counted.hpp"
 #include "process/text_lines.hpp"
 
 namespace farfault::cli {
@@ -25,44 +26,42 @@ double value_in_row(std::vector<SweepColumn> const& columns, std::string const& 
   return values == nullptr ? std::nan("") : values->at(row);
 }
 
-// The mean, its range and its reason in a row; `mean`: column of the mean.
-analysis::SweepMean speedup_in(std::vector<SweepColumn> const& columns, std::string const& mean,
-                               std::size_t row) {
+// The mean of a ratio, its range and its reason in a row; `mean`: column of the mean.
+analysis::SweepMean mean_in(std::vector<SweepColumn> const& columns, std::string const& ratio,
+                            std::string const& mean, std::size_t row) {
   analysis::SweepMean all;
   all.mean = value_in_row(columns, mean, row);
-  all.smallest = value_in_row(columns, "speedup_smallest", row);
-  all.largest = value_in_row(columns, "speedup_largest", row);
+  all.smallest = value_in_row(columns, ratio + "_smallest", row);
+  all.largest = value_in_row(columns, ratio + "_largest", row);
   all.runs = std::isnan(all.smallest) ? 1 : 2;
-  auto const* const reason = find_column(columns, "speedup_error");
+  auto const* const reason = find_column(columns, ratio + "_error");
   if (reason != nullptr) all.reason = cell_text(*reason, row);
   return all;
 }
 
-// The row in words: "bfs, distributed".
-std::string row_text(std::vector<SweepColumn> const& columns, std::size_t row, bool with_seed) {
-  analysis::SweepValues values;
-  for (auto const& column : columns) {
-    bool const is_dimension = column.name == analysis::kSweepName || column.role == "parameter";
-    if (!is_dimension || !column.varies_with.empty()) continue;
-    if (with_seed || column.name != analysis::kSweepSeed)
-      values.emplace_back(shown(column.name), shown(cell_text(column, row)));
-  }
-  return analysis::short_text(values);
+// "speedup", and the ratios of other figures in their order.
+std::vector<std::string> ratios_in(results::SweepTable const& table) {
+  std::vector<std::string> names;
+  for (auto const& column : table.runs)
+    if (column.role == "ratio") names.push_back(column.name);
+  return names;
 }
 
 void print_reasons(std::vector<SweepColumn> const& columns, std::size_t seeds, std::ostream& out) {
   constexpr std::size_t kMost = 10;
   auto const* const reasons = find_column(columns, "speedup_error");
+  using Names = analysis::SweepPointNames;
+  Names const names(columns, seeds == 1 ? Names::Seed::shown : Names::Seed::omitted);
   std::size_t number = 0;
   for (std::size_t row = 0; reasons != nullptr && row < analysis::rows_of(columns); ++row) {
     auto const reason = cell_text(*reasons, row);
     if (reason.empty() || ++number > kMost) continue;
-    out << "  no speedup: " << row_text(columns, row, seeds == 1) << ": " << one_line(reason) << "\n";
+    out << "  no speedup: " << names.of(row) << ": " << one_line(reason) << "\n";
   }
   if (number > kMost) out << "  ... and " << number - kMost << " more without speedup\n";
 }
 
-void print_means(results::SweepTable const& table, std::size_t most, std::ostream& out) {
+void print_means(results::SweepTable const& table, RatioLimits const& most, std::ostream& out) {
   auto const rows = analysis::rows_of(table.means);
   if (rows == 0) return;
   out << "  geometric mean over " << shown(table.mean_over) << "\n";
@@ -70,22 +69,25 @@ void print_means(results::SweepTable const& table, std::size_t most, std::ostrea
   auto const is_key = [](SweepColumn const& c) {
     return c.name == analysis::kSweepName || c.role == "parameter";
   };
+  auto ratios = ratios_in(table);
+  ratios.resize(std::min(ratios.size(), most.ratios));
   std::vector<std::string> heading;
   for (auto const& column : table.means)
     if (is_key(column)) heading.push_back(shown(column.name));
-  heading.emplace_back("speedup");
+  for (auto const& ratio : ratios) heading.push_back(shown(ratio));
   lines.add(std::move(heading));
-  for (std::size_t row = 0; row < std::min(rows, most); ++row) {
+  for (std::size_t row = 0; row < std::min(rows, most.rows); ++row) {
     std::vector<std::string> cells;
     for (auto const& column : table.means)
       if (is_key(column)) cells.push_back(shown(cell_text(column, row)));
-    auto const mean = speedup_in(table.means, "speedup", row);
-    cells.push_back(mean_text(mean, "1", true));
-    if (mean.is_empty()) cells.push_back(one_line(mean.reason));
+    for (auto const& ratio : ratios)
+      cells.push_back(mean_text(mean_in(table.means, ratio, ratio, row), "1", true));
+    auto const reason = mean_in(table.means, "speedup", "speedup", row).reason;
+    if (!reason.empty()) cells.push_back(one_line(reason));
     lines.add(std::move(cells));
   }
   lines.print(out);
-  if (rows > most) out << "  ... and " << rows - most << " more\n";
+  if (rows > most.rows) out << "  ... and " << rows - most.rows << " more\n";
 }
 
 }  // namespace
@@ -105,16 +107,25 @@ std::string mean_text(analysis::SweepMean const& mean, std::string const& unit, 
                      figure_text(mean.largest, unit, is_ratio));
 }
 
-std::vector<std::string> speedup_column(results::SweepTable const& table, std::size_t seeds) {
+std::vector<std::vector<std::string>> ratio_columns(results::SweepTable const& table, std::size_t seeds) {
   auto const& columns = seeds == 1 ? table.runs : table.spread;
-  std::vector<std::string> cells{seeds == 1 ? "speedup" : "speedup, mean (min to max)"};
-  for (std::size_t row = 0; row < analysis::rows_of(columns); ++row)
-    cells.push_back(mean_text(speedup_in(columns, seeds == 1 ? "speedup" : "speedup_mean", row), "1", true));
-  return cells;
+  std::vector<std::vector<std::string>> all;
+  for (auto const& ratio : ratios_in(table)) {
+    auto& cells = all.emplace_back();
+    cells.push_back(shown(ratio) + (seeds != 1 && all.size() == 1 ? ", mean (min to max)" : ""));
+    auto const mean = ratio + (seeds == 1 ? "" : "_mean");
+    for (std::size_t row = 0; row < analysis::rows_of(columns); ++row)
+      cells.push_back(mean_text(mean_in(columns, ratio, mean, row), "1", true));
+  }
+  return all;
 }
 
-void print_ratios(results::SweepTable const& table, std::size_t seeds, std::size_t most, std::ostream& out) {
-  out << "  speedup   vs. " << one_line(table.baseline) << "\n";
+void print_ratios(results::SweepTable const& table, std::size_t seeds, RatioLimits const& most,
+                  std::ostream& out) {
+  auto const ratios = ratios_in(table).size();
+  if (ratios > most.ratios)
+    out << "  ... and " << counted(ratios - most.ratios, "more ratio") << " in sweep.csv\n";
+  out << (ratios == 1 ? "  speedup   vs. " : "  ratios    vs. ") << one_line(table.baseline) << "\n";
   print_reasons(seeds == 1 ? table.runs : table.spread, seeds, out);
   print_means(table, most, out);
 }

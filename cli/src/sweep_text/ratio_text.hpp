@@ -2,6 +2,7 @@
 // Private: figures of a sweep, speedups and their means as text for a terminal.
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -15,9 +16,17 @@ std::string figure_text(double value, std::string const& unit, bool is_ratio);
 // "1.31 ms (1.3 ms to 1.33 ms)": the range of runs that differ; "-": empty.
 std::string mean_text(analysis::SweepMean const& mean, std::string const& unit, bool is_ratio);
 
-// A heading, and the speedup of each point of `seeds` rows.
-std::vector<std::string> speedup_column(results::SweepTable const& table, std::size_t seeds);
-// Prints the first reasons of empty speedups, and the first `most` mean speedups.
-void print_ratios(results::SweepTable const& table, std::size_t seeds, std::size_t most, std::ostream& out);
+// Limits of the printed tables.
+struct RatioLimits {
+  std::size_t rows = 0;
+  std::size_t ratios = 0;
+};
+
+// The speedup and the ratios of other figures: of each, a heading, and a cell for each point of `seeds` rows.
+// Empty without a baseline.
+std::vector<std::vector<std::string>> ratio_columns(results::SweepTable const& table, std::size_t seeds);
+// Prints the first reasons of empty speedups, and the first means.
+void print_ratios(results::SweepTable const& table, std::size_t seeds, RatioLimits const& most,
+                  std::ostream& out);
 
 }  // namespace farfault::cli

@@ -50,30 +50,45 @@ def _same(a, b):
     return not isinstance(a, str) and not isinstance(b, str) and a == b
 
 
-def divided(ratio, values, states, partners, baseline):
+class PointNames:
+    """Names of runs: their number, and their values of the parameters."""
+
+    def __init__(self, parameters):
+        self._parameters = parameters
+
+    def __getitem__(self, run):
+        """"run 4 (bfs, entries 64)": texts alone, numbers and quantities with the last part of their key."""
+        texts = [(key, in_one_line(values[run])) for key, values in self._parameters.items() if not pandas.isna(values[run])]
+        point = ", ".join(f"{key.rpartition('.')[2]} {text}" if text[0] in "0123456789.-" else text for key, text in texts if text)
+        return f"run {run} ({point})" if point else f"run {run}"
+
+
+def divided(ratio, values, states, partners, baseline, names):
     """The ratio by run (NaN: empty), and why it is empty. partners: row of each run's baseline; -1: none."""
     name = figure_of(ratio)
-    found = [_ratio_of(run, ratio, name, values, states, partners[run], baseline) for run in range(len(values))]
+    found = [_ratio_of(run, ratio, name, values, states, partners[run], baseline, names) for run in range(len(values))]
     reasons = numpy.array([reason for _, reason in found], dtype=object)
     return numpy.array([quotient for quotient, _ in found], dtype=float), reasons
 
 
-def _ratio_of(run, ratio, name, values, states, partner, baseline):
+def _ratio_of(run, ratio, name, values, states, partner, baseline, names):
     """The ratio, or NaN and the reason."""
-    why = _why_none(run, name, values, states, f"run {run}")
+    own, base = float(values[run]), float(values[partner]) if partner >= 0 else numpy.nan
+    if states[run] == "done" and partner >= 0 and states[partner] == "done" and own * base != 0 and not numpy.isnan(own * base):
+        return (base / own if ratio == SPEEDUP else own / base), ""
+    return numpy.nan, _why_empty(run, name, values, states, partner, baseline, names)
+
+
+def _why_empty(run, name, values, states, partner, baseline, names):
+    why = _why_none(run, name, values, states, names[run])
     if why:
-        return numpy.nan, why
+        return why
     if partner < 0:
-        return numpy.nan, f"no run with {baseline} has the other values of run {run}"
-    who = f"run {run}" if partner == run else f"run {partner}, the baseline of run {run},"
-    why = _why_none(partner, name, values, states, who)
-    if why:
-        return numpy.nan, why
-    for value, of in ((values[run], f"run {run}"), (values[partner], who)):
-        if value == 0:
-            return numpy.nan, f"{name} of {of} is 0"
-    own, base = float(values[run]), float(values[partner])
-    return (base / own if ratio == SPEEDUP else own / base), ""
+        return f"no run with {baseline} has the other values of {names[run]}"
+    if values[run] == 0:
+        return f"{name} of {names[run]} is 0"
+    who = names[run] if partner == run else f"{names[partner]}, the baseline of {names[run]},"
+    return _why_none(partner, name, values, states, who) or f"{name} of {who} is 0"
 
 
 def _why_none(run, name, values, states, who):

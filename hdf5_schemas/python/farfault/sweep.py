@@ -5,7 +5,7 @@ import math
 import numpy
 import xarray
 
-from . import baselines
+from . import baselines, grid
 from .baselines import ERROR, NAME, SEED, SPEEDUP
 from .calls import MAX_BYTES, names_of, whole_calls
 from .datasets import labelled
@@ -89,20 +89,24 @@ class Sweep:
         return [*self.settings, *(p for p in self.parameters if p != NAME)]
 
     def dataset(self, figures=None):
-        """Figures over the parameters, a dimension for each parameter. The sweep must be a complete grid."""
+        """Figures over the parameters, a dimension for each parameter. Keys that vary together, as in a list of points,
+        share a dimension: the key that identifies the points, or `point`. The sweep must be a complete grid."""
         figures = self._checked(figures)
         table = self._table([*self.parameters, *figures])
-        axes = {p: in_order(table[p]) for p in self.parameters}
-        self._check_grid(table, axes)
-        at = tuple(numpy.array([axes[p].index(v) for v in table[p]], dtype=int) for p in self.parameters)
+        keys = grid.dimensions(table, self.parameters)
+        columns = {d: table[d] if d in table else table.groupby(k, sort=False, dropna=False).ngroup() for d, k in keys.items()}
+        axes = {d: in_order(column) for d, column in columns.items()}
+        self._check_grid(table, keys, axes)
+        at = tuple(numpy.array([axes[d].index(v) for v in column], dtype=int) for d, column in columns.items())
         shape = tuple(len(v) for v in axes.values())
         variables = {}
         for name in figures:
-            grid = numpy.empty(shape, dtype=table[name].dtype)
-            grid[at] = table[name].to_numpy()
+            filled = numpy.empty(shape, dtype=table[name].dtype)
+            filled[at] = table[name].to_numpy()
             labels = {k: table.attrs[k][name] for k in ("units", "long_name")}
-            variables[name] = xarray.Variable(self.parameters, grid, labels)
-        return xarray.Dataset(variables, axes)
+            variables[name] = xarray.Variable(list(axes), filled, labels)
+        shared = {key: (d, [table[key][columns[d] == v].iloc[0] for v in axes[d]]) for d, own in keys.items() for key in own if key != d}
+        return xarray.Dataset(variables, {**axes, **shared})
 
     @property
     def spread(self):
@@ -151,10 +155,11 @@ class Sweep:
 
     def _divide(self, ratio):
         figure = baselines.figure_of(ratio)
-        self._load([figure, "state"])
+        self._load([figure, "state", *self.parameters])
         (values, labels), (states, _) = self._read[figure], self._read["state"]
         baseline = in_one_line(self.baseline)
-        ratios, reasons = baselines.divided(ratio, values, states, self._source.partners, baseline)
+        who = baselines.PointNames({p: self._read[p][0] for p in self.parameters})
+        ratios, reasons = baselines.divided(ratio, values, states, self._source.partners, baseline, who)
         text = "End of the baseline divided by the end of the run" if ratio == SPEEDUP else \
             f"Figure of the run divided by that of its baseline: {labels.get('long_name', figure)}"
         self._read[ratio] = ratios, {"units": "1", "long_name": text}
@@ -169,13 +174,14 @@ class Sweep:
                 raise unknown(self.path, "figure", name, self.figures)
         return figures
 
-    def _check_grid(self, table, axes):
+    def _check_grid(self, table, keys, axes):
         points = math.prod(len(v) for v in axes.values())
         here = table[self.parameters].drop_duplicates()
-        if points == len(table) == len(here) and not table[self.parameters].isna().any(axis=None):
+        named = [d for d in keys if d in table]
+        if points == len(table) == len(here) and not table[named].isna().any(axis=None):
             return
-        grid = " x ".join(f"{len(v)} of {in_one_line(p)}" for p, v in list(axes.items())[:NAMES]) or "no parameter"
+        sizes = " x ".join(f"{len(v)} of {in_one_line(p)}" for p, v in list(axes.items())[:NAMES]) or "no parameter"
         if len(axes) > NAMES:
-            grid += f" x ... ({len(axes)} parameters)"
+            sizes += f" x ... ({len(axes)} parameters)"
         raise ResultError(f"{self.path}: its runs do not form a complete grid: {len(table)} runs at {len(here)} points instead "
-                          f"of {points} ({grid}); `.runs` lists the runs as a table")
+                          f"of {points} ({sizes}); `.runs` lists the runs as a table")

@@ -161,7 +161,12 @@ WorkloadInfo info() {
   return {"bc",
           "Betweenness centrality, topological, thread-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make,
-          {{kSmall, {{"rmat.scale", "10"}}}, {kMedium, {}}}};
+          {{kSmall, {{"rmat.scale", "10"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"rmat.scale", "18"}},
+            "Batch-aware UVM (ASPLOS 2020): 74 MB on average; assumed: one R-MAT graph for all of its "
+            "workloads"}}};
 }
 
 }  // namespace farfault::workloads::bc

@@ -157,7 +157,12 @@ WorkloadInfo info() {
   return {"bc_pannotia",
           "Betweenness centrality, one kernel per level forward and backward (Pannotia)",
           &SpecBuilder<Spec, build>::make,
-          {{kSmall, {{"rmat.scale", "11"}}}, {kMedium, {}}}};
+          {{kSmall, {{"rmat.scale", "11"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"rmat.scale", "11"}, {"rmat.edge_factor", "512"}},
+            "Pannotia, bc, input 2k_1M: 2,048 vertices, 1,048,576 edges; assumed: an R-MAT graph of this "
+            "size, and as many roots as by default"}}};
 }
 
 }  // namespace farfault::workloads::bc_pannotia

@@ -228,7 +228,11 @@ WorkloadInfo info() {
   return {"bfs",
           "Level-synchronous breadth-first search, one thread per vertex (SHOC, GraphBIG)",
           &SpecBuilder<Spec, build>::make,
-          {{kSmall, {{"rmat.scale", "11"}}}, {kMedium, {}}}};
+          {{kSmall, {{"rmat.scale", "11"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"rmat.scale", "19"}},
+            "Batch-aware UVM (ASPLOS 2020): 74 MB on average; assumed: the closest R-MAT graph"}}};
 }
 
 }  // namespace farfault::workloads::bfs

@@ -88,7 +88,12 @@ WorkloadInfo info() {
   return {"bfs_dwc",
           "Breadth-first search, data-driven, warp-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make,
-          {{kSmall, {{"rmat.scale", "11"}}}, {kMedium, {}}}};
+          {{kSmall, {{"rmat.scale", "11"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"rmat.scale", "18"}},
+            "Batch-aware UVM (ASPLOS 2020): 74 MB on average; assumed: one R-MAT graph for all of its "
+            "workloads"}}};
 }
 
 }  // namespace farfault::workloads::bfs_dwc

@@ -60,7 +60,12 @@ WorkloadInfo info() {
   return {"bfs_ta",
           "Breadth-first search, topological, with atomics (GraphBIG)",
           &SpecBuilder<TraversalSpec, build>::make,
-          {{kSmall, {{"rmat.scale", "9"}}}, {kMedium, {}}}};
+          {{kSmall, {{"rmat.scale", "9"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"rmat.scale", "18"}},
+            "Batch-aware UVM (ASPLOS 2020): 74 MB on average; assumed: one R-MAT graph for all of its "
+            "workloads"}}};
 }
 
 }  // namespace farfault::workloads::bfs_ta

@@ -83,7 +83,12 @@ WorkloadInfo info() {
   return {"bfs_tf",
           "Breadth-first search, topological, with a frontier (GraphBIG)",
           &SpecBuilder<TraversalSpec, build>::make,
-          {{kSmall, {{"rmat.scale", "10"}}}, {kMedium, {}}}};
+          {{kSmall, {{"rmat.scale", "10"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"rmat.scale", "18"}},
+            "Batch-aware UVM (ASPLOS 2020): 74 MB on average; assumed: one R-MAT graph for all of its "
+            "workloads"}}};
 }
 
 }  // namespace farfault::workloads::bfs_tf

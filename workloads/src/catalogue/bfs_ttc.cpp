@@ -39,7 +39,12 @@ WorkloadInfo info() {
   return {"bfs_ttc",
           "Breadth-first search, topological, thread-centric (GraphBIG)",
           &SpecBuilder<TraversalSpec, build>::make,
-          {{kSmall, {{"rmat.scale", "10"}}}, {kMedium, {}}}};
+          {{kSmall, {{"rmat.scale", "10"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"rmat.scale", "18"}},
+            "Batch-aware UVM (ASPLOS 2020): 74 MB on average; assumed: one R-MAT graph for all of its "
+            "workloads"}}};
 }
 
 }  // namespace farfault::workloads::bfs_ttc

@@ -160,7 +160,9 @@ WorkloadInfo info() {
   return {"exchange",
           "GPUs read or write each other's memory, a pair or all to all: link bandwidth",
           &SpecBuilder<Spec, build>::make,
-          {{kSmall, {{"bytes", "4MiB"}}}, {kMedium, {}}}};
+          {{kSmall, {{"bytes", "4MiB"}}},
+           {kMedium, {}},
+           {kPaper, {}, "assumed: the average footprint of GMMU Bypass (NPC 2020), 64 MB"}}};
 }
 
 }  // namespace farfault::workloads::exchange

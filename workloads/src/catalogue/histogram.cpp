@@ -345,11 +345,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo info() {
-  return {
-      "histogram",
-      "Histogram with many bins, by ranges in shared memory (Parboil, histo)",
-      &SpecBuilder<Spec, build>::make,
-      {{kSmall, {{"cols", "512"}, {"rows", "128"}, {"bins", "65536"}, {"spread", "1024"}}}, {kMedium, {}}}};
+  return {"histogram",
+          "Histogram with many bins, by ranges in shared memory (Parboil, histo)",
+          &SpecBuilder<Spec, build>::make,
+          {{kSmall, {{"cols", "512"}, {"rows", "128"}, {"bins", "65536"}, {"spread", "1024"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"iterations", "20"}},
+            "Parboil, histo, default input: 20 histograms; assumed: the image of Mosaic's published code"}}};
 }
 
 }  // namespace farfault::workloads::histogram

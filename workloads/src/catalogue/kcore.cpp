@@ -114,7 +114,12 @@ WorkloadInfo info() {
   return {"kcore",
           "k-core decomposition, topological, thread-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make,
-          {{kSmall, {{"rmat.scale", "12"}}}, {kMedium, {{"rmat.scale", "16"}}}}};
+          {{kSmall, {{"rmat.scale", "12"}}},
+           {kMedium, {{"rmat.scale", "16"}}},
+           {kPaper,
+            {{"rmat.scale", "18"}},
+            "Batch-aware UVM (ASPLOS 2020): 74 MB on average; assumed: one R-MAT graph for all of its "
+            "workloads"}}};
 }
 
 }  // namespace farfault::workloads::kcore

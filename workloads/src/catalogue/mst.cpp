@@ -468,7 +468,12 @@ WorkloadInfo info() {
   return {"mst",
           "Minimum spanning tree by Boruvka's algorithm, components as trees (LonestarGPU)",
           &SpecBuilder<Spec, build>::make,
-          {{kSmall, {{"rmat.scale", "9"}}}, {kMedium, {{"rmat.scale", "14"}}}}};
+          {{kSmall, {{"rmat.scale", "9"}}},
+           {kMedium, {{"rmat.scale", "14"}}},
+           {kPaper,
+            {{"rmat.scale", "20"}, {"rmat.edge_factor", "2"}},
+            "LonestarGPU, mst, input 2d-2e20: 1,048,576 vertices, 2 edges each; assumed: an R-MAT graph of "
+            "this size"}}};
 }
 
 }  // namespace farfault::workloads::mst

@@ -106,7 +106,11 @@ WorkloadInfo info() {
   return {"pointer_chase",
           "One lane follows a chain of pointers: unloaded latency",
           &SpecBuilder<Spec, build>::make,
-          {{kSmall, {{"elements", "2048"}, {"hops", "4096"}}}, {kMedium, {}}}};
+          {{kSmall, {{"elements", "2048"}, {"hops", "4096"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"elements", "524288"}, {"hops", "1048576"}},
+            "assumed: the average footprint of GMMU Bypass (NPC 2020), 64 MB"}}};
 }
 
 }  // namespace farfault::workloads::pointer_chase

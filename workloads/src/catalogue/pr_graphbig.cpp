@@ -104,7 +104,12 @@ WorkloadInfo info() {
   return {"pr_graphbig",
           "PageRank, pushed along edges, topological, thread-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make,
-          {{kSmall, {{"rmat.scale", "9"}}}, {kMedium, {}}}};
+          {{kSmall, {{"rmat.scale", "9"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"rmat.scale", "18"}},
+            "Batch-aware UVM (ASPLOS 2020): 74 MB on average; assumed: one R-MAT graph for all of its "
+            "workloads"}}};
 }
 
 }  // namespace farfault::workloads::pr_graphbig

@@ -106,7 +106,12 @@ WorkloadInfo info() {
   return {"random_access",
           "Random reads or updates of one array by all threads",
           &SpecBuilder<Spec, build>::make,
-          {{kSmall, {{"size", "4MiB"}, {"threads", "4096"}}}, {kMedium, {}}}};
+          {{kSmall, {{"size", "4MiB"}, {"threads", "4096"}}},
+           {kMedium, {}},
+           {kPaper,
+            {},
+            "assumed: the average footprint of GMMU Bypass (NPC 2020), 64 MB; studies of unified memory "
+            "choose sizes relative to their GPU's memory"}}};
 }
 
 }  // namespace farfault::workloads::random_access

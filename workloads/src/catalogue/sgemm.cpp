@@ -132,7 +132,12 @@ WorkloadInfo info() {
   return {"sgemm",
           "C = A x B in single precision with shared-memory tiles (CUDA sample)",
           &SpecBuilder<Spec, build>::make,
-          {{kSmall, {{"m", "256"}, {"n", "256"}, {"k", "256"}}}, {kMedium, {}}}};
+          {{kSmall, {{"m", "256"}, {"n", "256"}, {"k", "256"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"m", "2368"}, {"n", "2368"}, {"k", "2368"}},
+            "assumed: the average footprint of GMMU Bypass (NPC 2020), 64 MB; the CUDA sample multiplies 320 "
+            "x 320 by 320 x 640"}}};
 }
 
 }  // namespace farfault::workloads::sgemm

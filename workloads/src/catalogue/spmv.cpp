@@ -211,7 +211,12 @@ WorkloadInfo info() {
   return {"spmv",
           "Sparse matrix-vector product, jagged diagonals, one thread per row (Parboil)",
           &SpecBuilder<Spec, build>::make,
-          {{kSmall, {{"side", "20"}}}, {kMedium, {}}}};
+          {{kSmall, {{"side", "20"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"side", "53"}, {"iterations", "50"}},
+            "Parboil, spmv, large input: Dubcova3, 146,689 rows, 50 products; assumed: the closest generated "
+            "mesh"}}};
 }
 
 }  // namespace farfault::workloads::spmv

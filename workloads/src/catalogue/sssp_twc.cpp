@@ -108,7 +108,12 @@ WorkloadInfo info() {
   return {"sssp_twc",
           "Single-source shortest paths, topological, warp-centric (GraphBIG)",
           &SpecBuilder<Spec, build>::make,
-          {{kSmall, {{"rmat.scale", "11"}}}, {kMedium, {}}}};
+          {{kSmall, {{"rmat.scale", "11"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"rmat.scale", "18"}},
+            "Batch-aware UVM (ASPLOS 2020): 74 MB on average; assumed: one R-MAT graph for all of its "
+            "workloads"}}};
 }
 
 }  // namespace farfault::workloads::sssp_twc

@@ -101,7 +101,9 @@ WorkloadInfo info() {
   return {"stream",
           "Coalesced reads (and writes) of one array by all warps: bandwidth",
           &SpecBuilder<Spec, build>::make,
-          {{kSmall, {{"bytes", "4MiB"}}}, {kMedium, {}}}};
+          {{kSmall, {{"bytes", "4MiB"}}},
+           {kMedium, {}},
+           {kPaper, {}, "assumed: the average footprint of GMMU Bypass (NPC 2020), 64 MB"}}};
 }
 
 }  // namespace farfault::workloads::stream

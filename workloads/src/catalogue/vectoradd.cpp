@@ -67,7 +67,12 @@ WorkloadInfo info() {
   return {"vectoradd",
           "c = a + b of float vectors, one thread per element (CUDA sample)",
           &SpecBuilder<Spec, build>::make,
-          {{kSmall, {{"elements", "262144"}}}, {kMedium, {}}}};
+          {{kSmall, {{"elements", "262144"}}},
+           {kMedium, {}},
+           {kPaper,
+            {{"elements", "5592320"}},
+            "assumed: the average footprint of GMMU Bypass (NPC 2020), 64 MB; the CUDA sample adds 50,000 "
+            "elements"}}};
 }
 
 }  // namespace farfault::workloads::vectoradd

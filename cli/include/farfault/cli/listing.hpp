@@ -27,7 +27,7 @@ struct ListingOptions {
 // A search compares keys, texts, choices and sources of parameters.
 void list_parameters(ParameterSections const& sections, ListingOptions const& options, std::ostream& out);
 // Sizes are listed with footprint, accesses and estimated time: with `workload`, or as JSON. Each is built
-// for this, which takes seconds for all workloads.
+// for this, which takes about a minute for all workloads; progress appears on a terminal's standard error.
 void list_workloads(std::vector<workloads::WorkloadInfo> const& workloads, ListingOptions const& options,
                     std::ostream& out);
 

@@ -11,10 +11,10 @@ namespace farfault::cli {
 // Prints the first difference of the results, or that they are equal, and the parameters in which the
 // configurations differ; returns true if the results are equal. Like the digest, it ignores /engine and the
 // command line.
-bool diff_results(std::string const& a, std::string const& b, std::ostream& out);
+bool diff_results(std::string const& a, std::string const& b, bool json, std::ostream& out);
 
 // Prints that the file is a complete result that follows its schema; throws UserError with the first
-// violation.
-void validate_result(std::string const& file, std::ostream& out);
+// violation. As JSON, it prints all violations before.
+void validate_result(std::string const& file, bool json, std::ostream& out);
 
 }  // namespace farfault::cli

@@ -32,11 +32,11 @@ SweepPart sweep_part(std::string const& text);
 
 // Default minutes between checkpoints of a run, in case a node fails.
 inline constexpr double kCheckpointMinutes = 30;
+
 // Two dimensions of the table, printed instead of its rows.
 struct SweepPivotOptions {
   std::vector<std::string> keys;  // of the columns, of the rows; empty: print the rows of the table
   std::string figure;             // empty: the speedup, or the end without a baseline
-  bool json = false;              // the only output
 };
 
 struct SweepOptions {
@@ -52,6 +52,7 @@ struct SweepOptions {
   bool collect = false;  // write the table, execute no runs
   bool dry_run = false;  // print the plan only
   bool slurm = false;    // as an array job
+  bool json = false;     // the table, or the pivot, as JSON: the only output
   SweepPivotOptions pivot;
   ProgressMode progress = ProgressMode::automatic;
   Extensions extensions;

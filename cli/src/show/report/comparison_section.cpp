@@ -7,6 +7,7 @@
 #include "amounts.hpp"
 #include "farfault/engine/error.hpp"
 #include "html.hpp"
+#include "process/counted.hpp"
 #include "sections.hpp"
 #include "sweep_text/ratio_text.hpp"
 
@@ -17,6 +18,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kSettings = 8;  // columns of the table
 constexpr std::size_t kFigures = 6;
+constexpr std::size_t kRatios = 6;
 constexpr std::size_t kDrawn = 100;  // selectable figures, with few runs
 constexpr std::size_t kDrawnValues = 20'000;
 
@@ -37,11 +39,10 @@ std::vector<analysis::ComparedSetting const*> settings_of(analysis::RunsCompared
   return all;
 }
 
-std::string speedup_cell(SweptRuns const& swept, std::size_t run) {
-  auto const speedup = swept.speedup(run);
-  if (!speedup) return "";
-  return std::isnan(speedup->value) ? "- (" + one_line(speedup->reason) + ")"
-                                    : figure_text(speedup->value, "1", true);
+std::string ratio_cell(std::optional<SweptRuns::Ratio> const& ratio) {
+  if (!ratio) return "";
+  return std::isnan(ratio->value) ? "- (" + one_line(ratio->reason) + ")"
+                                  : figure_text(ratio->value, "1", true);
 }
 
 }  // namespace
@@ -49,12 +50,12 @@ std::string speedup_cell(SweptRuns const& swept, std::size_t run) {
 std::string comparison_section(analysis::RunsCompared const& c, SweptRuns const& swept) {
   auto const figures = figures_of(c);
   auto const settings = settings_of(c);
-  bool has_speedups = false;
-  for (std::size_t run = 0; run < c.runs.size(); ++run) has_speedups |= swept.speedup(run).has_value();
+  auto ratios = swept.ratios();
+  ratios.resize(std::min(ratios.size(), kRatios));
   auto const shown_figures = std::min(figures.size(), kFigures);
   std::vector<std::string> headings{"", "result"};
   for (auto const* s : settings) headings.push_back(shown(s->name));
-  if (has_speedups) headings.emplace_back("#speedup");
+  for (auto const& ratio : ratios) headings.push_back("#" + shown(ratio));
   for (std::size_t i = 0; i < shown_figures; ++i) headings.push_back("#" + shown(figures[i]->metric));
   headings.insert(headings.end(), {"ended", "vs. A"});
   HtmlTable table(headings);
@@ -62,7 +63,7 @@ std::string comparison_section(analysis::RunsCompared const& c, SweptRuns const&
     auto const& name = c.runs[run].name;
     std::vector<std::string> cells{run_letters(run), name.empty() ? one_line(c.runs[run].path) : name};
     for (auto const* s : settings) cells.push_back(shown(s->values[run]));
-    if (has_speedups) cells.push_back(speedup_cell(swept, run));
+    for (auto const& ratio : ratios) cells.push_back(ratio_cell(swept.ratio(run, ratio)));
     for (std::size_t i = 0; i < shown_figures; ++i) {
       auto const& value = figures[i]->values[run];
       cells.push_back(value ? amount_text(static_cast<double>(*value), figures[i]->unit) : "-");
@@ -71,10 +72,12 @@ std::string comparison_section(analysis::RunsCompared const& c, SweptRuns const&
     cells.push_back(run == 0 ? "" : c.runs[run].equal ? "equal" : "differs");
     table.add(cells);
   }
-  auto html = "<p>" +
-              escaped(fmt::format("{} of {} figures and {} parameter{} differ.", c.figures.size(),
-                                  c.figures_in_all, c.settings.size(), c.settings.size() == 1 ? "" : "s")) +
-              "</p>\n<div class=\"live\" data-draw=\"comparison\"></div>\n<h4>All runs</h4>\n" + table.text();
+  auto html =
+      "<p>" +
+      escaped(fmt::format("{} of {} and {} {}.", c.figures.size(), counted(c.figures_in_all, "figure"),
+                          counted(c.settings.size(), "parameter"),
+                          c.figures.size() + c.settings.size() == 1 ? "differs" : "differ")) +
+      "</p>\n<div class=\"live\" data-draw=\"comparison\"></div>\n<h4>All runs</h4>\n" + table.text();
   if (c.settings.size() > settings.size()) {
     HtmlTable rest({"parameter", "values of A, B, ..."});
     for (auto const& s : c.settings) {

@@ -21,6 +21,7 @@ constexpr std::size_t kWorkloadParameters = 8;
 constexpr std::size_t kPolicies = 6;
 constexpr std::size_t kApplications = 4;
 constexpr std::size_t kDistinctTexts = 3;  // of runs, named in the header
+constexpr char const *kWorkload = "Workload", *kMachine = "Machine", *kPolicyLabel = "Policies";
 
 // "1,024 GPUs"
 std::string counted_text(double n, std::string const& one) {
@@ -190,16 +191,22 @@ std::string simulation_text(FactJson const& data) {
 std::string run_title(FactJson const& data) {
   auto const title = data["title"].get<std::string>();
   constexpr std::string_view kBegin = "Farfault run: ";
-  return title.empty() ? "Farfault" : title.starts_with(kBegin) ? title.substr(kBegin.size()) : title;
+  if (!title.empty()) return title.starts_with(kBegin) ? title.substr(kBegin.size()) : title;
+  // An earlier result, without a title.
+  auto const workload = setting(data, "workload.name");
+  if (workload.empty()) return "Farfault";
+  auto const gpus =
+      std::ranges::count_if(data["nodes"], [](FactJson const& node) { return node[1] == "gpu"; });
+  return shown(workload) + " on " + counted_text(static_cast<double>(gpus), "GPU");
 }
 
 std::vector<RunFact> facts_of(FactJson const& data, std::optional<PresetMatch> const& preset) {
   auto const digest = data["digest"].get<std::string>();
   std::vector<RunFact> facts{
-      {"Workload", workload_text(data)},
-      {"Machine", machine_text(data)},
+      {kWorkload, workload_text(data)},
+      {kMachine, machine_text(data)},
   };
-  if (preset) facts.push_back({"Policies", policies_text(*preset)});
+  if (preset) facts.push_back({kPolicyLabel, policies_text(*preset)});
   facts.push_back({"Result", data["end_reason"].get<std::string>() + " after " +
                                  time_text(data["end_ps"].get<double>()) + " of simulated time, seed " +
                                  std::to_string(data["seed"].get<std::uint64_t>()) +
@@ -243,10 +250,9 @@ std::vector<RunFact> common_facts(std::vector<std::vector<RunFact>> const& runs)
     std::string text;
     if (texts.size() <= kDistinctTexts && runs.size() <= 2 * kDistinctTexts)
       for (std::size_t i = 0; i < texts.size(); ++i) join(text, of[i] + ": " + texts[i], "\n");
-    else
+    else if (fact.label == kWorkload || fact.label == kMachine || fact.label == kPolicyLabel)
       text = fmt::format("{} different, see each run", texts.size());
-    if (texts.size() < runs.size() || runs.size() <= kDistinctTexts)
-      common.push_back({fact.label, text, false});
+    if (!text.empty()) common.push_back({fact.label, text, false});
   }
   return common;
 }

@@ -21,8 +21,8 @@ std::vector<RunFact> facts_of(nlohmann::ordered_json const& data, std::optional<
 // "bfs on 4 GPUs"; "Farfault" for a result without a title.
 std::string run_title(nlohmann::ordered_json const& data);
 std::string facts_section(std::vector<RunFact> const& facts);
-// The facts of several runs. A label with different texts has these if they are few, otherwise their number;
-// one that differs in each of many runs is omitted.
+// The facts of several runs. Different texts of few runs are listed; of many runs, workload, machine and
+// policies have the number of different texts, and other facts that differ are omitted.
 std::vector<RunFact> common_facts(std::vector<std::vector<RunFact>> const& runs);
 
 }  // namespace farfault::cli

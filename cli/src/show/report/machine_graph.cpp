@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "farfault/cli/readable.hpp"
+#include "process/counted.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -119,7 +120,8 @@ std::string node_text(Groups::Group const& g) {
   if (all == 1) return text + " (" + g.kind + ")";
   text += ":";
   for (auto const& [kind, count] : g.kinds) text += fmt::format(" {} {}", count, kind);
-  if (g.links != 0) text += fmt::format("; {} links inside, the busiest {}", g.links, percent(g.busiest));
+  if (g.links != 0)
+    text += fmt::format("; {} inside, the busiest {}", counted(g.links, "link"), percent(g.busiest));
   return text;
 }
 

@@ -15,6 +15,7 @@
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 #include "page.hpp"
+#include "process/counted.hpp"
 #include "sweep/swept_results.hpp"
 
 namespace farfault::cli {
@@ -68,8 +69,8 @@ void report_results(std::vector<std::string> const& names, std::string const& ou
   check_output(files, output);
   auto const page = report_page(files, {}, extensions);
   write(output, page);
-  out << fmt::format("{}: {:.2f} MB, {} run{}\n", one_line(output), static_cast<double>(page.size()) / 1e6,
-                     files.size(), files.size() == 1 ? "" : "s");
+  out << fmt::format("{}: {:.2f} MB, {}\n", one_line(output), static_cast<double>(page.size()) / 1e6,
+                     counted(files.size(), "run"));
 }
 
 }  // namespace farfault::cli

@@ -246,20 +246,36 @@ std::string values_table(SweepCurves const& curves) {
   return table.text();
 }
 
+// "speedup" of "speedup_smallest".
+std::string ratio_of_column(results::SweepTable const& sweep, std::string const& column) {
+  for (auto const& ratio : sweep.runs)
+    if (ratio.role == "ratio" &&
+        (column == ratio.name || column == ratio.name + "_smallest" || column == ratio.name + "_largest"))
+      return ratio.name;
+  return column;
+}
+
 std::string means_table(results::SweepTable const& sweep) {
   std::vector<std::string> headings;
-  auto const is_error = [](results::SweepColumn const& c) { return c.name == "speedup_error"; };
+  auto const is_error = [](results::SweepColumn const& c) { return c.name.ends_with("_error"); };
+  // The speedup ahead of the ratios of other figures.
+  std::vector<results::SweepColumn const*> columns;
   for (auto const& column : sweep.means)
-    if (!is_error(column)) headings.push_back((column.role == "ratio" ? "#" : "") + shown(column.name));
+    if (!is_error(column)) columns.push_back(&column);
+  std::stable_partition(columns.begin(), columns.end(), [](auto const* column) {
+    return column->role != "ratio" || column->name.starts_with("speedup");
+  });
+  for (auto const* column : columns)
+    headings.push_back((column->role == "ratio" ? "#" : "") + shown(column->name));
   HtmlTable table(headings);
-  auto const* const reasons = analysis::find_column(sweep.means, "speedup_error");
   for (std::size_t row = 0; row < std::min(analysis::rows_of(sweep.means), kTableLines); ++row) {
     std::vector<std::string> cells;
-    for (auto const& column : sweep.means) {
-      if (is_error(column)) continue;
-      auto const text = analysis::cell_text(column, row);
-      auto const* const numbers = std::get_if<std::vector<double>>(&column.values);
-      if (column.role != "ratio" || numbers == nullptr)
+    for (auto const* column : columns) {
+      auto const text = analysis::cell_text(*column, row);
+      auto const* const numbers = std::get_if<std::vector<double>>(&column->values);
+      auto const* const reasons =
+          analysis::find_column(sweep.means, ratio_of_column(sweep, column->name) + "_error");
+      if (column->role != "ratio" || numbers == nullptr)
         cells.push_back(value_name(text));
       else if (text.empty())
         cells.push_back(reasons == nullptr ? "-"
@@ -269,8 +285,10 @@ std::string means_table(results::SweepTable const& sweep) {
     }
     table.add(cells);
   }
-  return "<h3>" + escaped("Geometric mean of the speedup over " + shown(sweep.mean_over)) + "</h3>\n" +
-         table.text();
+  auto const* const what =
+      std::ranges::count(sweep.runs, "ratio", &results::SweepColumn::role) > 1 ? "ratios" : "speedup";
+  return "<h3>" + escaped(fmt::format("Geometric mean of the {} over {}", what, shown(sweep.mean_over))) +
+         "</h3>\n" + table.text();
 }
 
 std::string caption(SweepCurves const& curves, bool has_seeds) {
@@ -305,9 +323,10 @@ std::string sweep_section(results::SweepTable const& sweep) {
   svg += crosses(curves, frame, lines) + legend(curves, lines) + "</svg>\n";
   bool const has_seeds =
       key != analysis::kSweepSeed && analysis::find_column(sweep.runs, analysis::kSweepSeed) != nullptr;
-  auto html = begin + "<p>" + escaped(caption(curves, has_seeds)) + "</p>\n" + svg +
-              folded("Values as a table", values_table(curves));
-  if (!sweep.means.empty() && !curves.has_means) html += means_table(sweep);
+  auto html = begin + "<p>" + escaped(caption(curves, has_seeds)) + "</p>\n<div class=\"wide\">" + svg +
+              "</div>\n" + folded("Values as a table", values_table(curves));
+  bool const has_ratios = std::ranges::count(sweep.runs, "ratio", &results::SweepColumn::role) > 1;
+  if (!sweep.means.empty() && (has_ratios || !curves.has_means)) html += means_table(sweep);
   return html + end;
 }
 

@@ -12,6 +12,7 @@
 #include "farfault/cli/readable.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
+#include "process/counted.hpp"
 #include "sparkline.hpp"
 
 namespace farfault::cli {
@@ -158,10 +159,10 @@ std::vector<std::string> WatchedRun::lines(FrameForm const& form) const {
                     ps_text(std::llround(static_cast<double>(last_->time_ps - since->time_ps) / seconds)));
   list.push_back(progress);
   auto const& totals = points_.back().totals;
-  list.push_back(fmt::format("  {} warp instructions, {} memory transactions, {} samples",
+  list.push_back(fmt::format("  {} warp instructions, {} memory transactions, {}",
                              for_people(static_cast<double>(totals[watched_counter("sm", "instructions")])),
                              for_people(static_cast<double>(totals[watched_counter("sm", "transactions")])),
-                             run_.samples));
+                             counted(run_.samples, "sample")));
   constexpr std::size_t kReservedColumns = kCurveNameWidth + 13;
   auto const width =
       form.columns > kReservedColumns + 8 ? std::min(kWidestCurve, form.columns - kReservedColumns) : 8;

@@ -9,6 +9,7 @@
 
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
+#include "process/counted.hpp"
 #include "sweep/places.hpp"
 #include "sweep/run_list.hpp"
 #include "sweep/swept_results.hpp"
@@ -124,7 +125,7 @@ std::vector<std::string> WatchedSweep::lines(FrameForm const&) const {
   std::vector<std::string> list;
   if (known_) {
     auto const filled = runs_ == 0 ? kBar : ended * kBar / runs_;
-    list.push_back(fmt::format("{}: sweep of {} runs", one_line(folder_), runs_));
+    list.push_back(one_line(folder_) + ": sweep of " + counted(runs_, "run"));
     list.push_back(fmt::format("  [{}{}] {} done, {} failed, {} running, {} pending{}",
                                std::string(filled, '#'), std::string(kBar - filled, '.'), done_,
                                failed_.size(), running_.size(), pending,

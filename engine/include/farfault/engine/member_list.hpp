@@ -7,6 +7,9 @@
 // - Errors stop the compilation, one sentence each with the remedy. The compiler's note on the failed
 //   instantiation names the class, and the number, the type and the size of the member:
 //     In instantiation of 'struct PaddingBeforeMember<Bank, member 1, unsigned long, bytes 4>'
+//   listed() gives the member's name instead of its number:
+//     auto members() { return farfault::listed<&Bank::open_, &Bank::rows_>(*this); }
+//     In instantiation of 'struct PaddingBeforeMember<Bank, &Bank::rows_, unsigned long, bytes 4>'
 // - The layout follows the order of the list, which should be the order of declaration.
 #pragma once
 
@@ -15,6 +18,27 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+
+namespace farfault {
+
+// References to the members, as std::tie returns, with their names in the type.
+template <class Class, auto... Pointers>
+struct Listed : std::tuple<decltype((std::declval<Class&>().*Pointers))...> {
+  using std::tuple<decltype((std::declval<Class&>().*Pointers))...>::tuple;
+};
+template <auto... Pointers, class Class>
+Listed<Class, Pointers...> listed(Class& object) {
+  return {(object.*Pointers)...};
+}
+
+}  // namespace farfault
+
+template <class Class, auto... Pointers>
+struct std::tuple_size<farfault::Listed<Class, Pointers...>>
+    : std::integral_constant<std::size_t, sizeof...(Pointers)> {};
+template <std::size_t I, class Class, auto... Pointers>
+struct std::tuple_element<I, farfault::Listed<Class, Pointers...>>
+    : std::tuple_element<I, std::tuple<decltype((std::declval<Class&>().*Pointers))...>> {};
 
 namespace farfault::detail {
 
@@ -68,6 +92,16 @@ constexpr bool is_any_constant(std::tuple<M&...> const*) {
 template <HasMembers T>
 inline constexpr bool lists_constant = is_any_constant(static_cast<ListOf<T> const*>(nullptr));
 
+// What an error calls member I: its number in a list by std::tie, its pointer in one by listed().
+template <std::size_t I, class... M>
+constexpr auto name_of_member(std::tuple<M&...> const*) {
+  return member{I};
+}
+template <std::size_t I, class Class, auto... Pointers>
+constexpr auto name_of_member(Listed<Class, Pointers...> const*) {
+  return std::get<I>(std::tuple{Pointers...});
+}
+
 // Each fails when it is instantiated.
 template <class...>
 inline constexpr bool never = false;
@@ -82,19 +116,20 @@ template <class Class>
 struct RepeatedMember {
   static_assert(never<Class>, "members() lists a member twice, or a member and a part of it: list each once");
 };
-template <class Class, member Number, class Member>
+template <class Class, auto Which, class Member>
 struct ConstantMember {
   static_assert(
       never<Class>,
       "members() lists this constant member, which cannot be loaded: declare it as Fixed<T> without "
       "const; a Fixed<T> is neither saved nor hashed");
 };
-template <class Class, member Number, class Member, bytes Padding>
+template <class Class, auto Which, class Member, bytes Padding>
 struct PaddingBeforeMember {
   static_assert(
       never<Class>,
       "members() omits a member before this one, or the class has padding there: list the member, or "
-      "make the members before this one larger, such as counters of 64 bits");
+      "make the members before this one larger, such as counters of 64 bits; farfault::listed gives the "
+      "member's name instead of its number");
 };
 template <class Class, bytes Padding>
 struct PaddingAtEnd {
@@ -108,9 +143,10 @@ template <class T, std::size_t I>
 constexpr void check_member() {
   using Member = std::remove_reference_t<std::tuple_element_t<I, ListOf<T>>>;
   constexpr auto& layout = kLayout<T>;
-  if constexpr (std::is_const_v<Member>) static_cast<void>(ConstantMember<T, member{I}, Member>{});
+  constexpr auto which = name_of_member<I>(static_cast<ListOf<T> const*>(nullptr));
+  if constexpr (std::is_const_v<Member>) static_cast<void>(ConstantMember<T, which, Member>{});
   if constexpr (layout.size == sizeof(T) && layout.padding[I] != 0)
-    static_cast<void>(PaddingBeforeMember<T, member{I}, Member, bytes{layout.padding[I]}>{});
+    static_cast<void>(PaddingBeforeMember<T, which, Member, bytes{layout.padding[I]}>{});
 }
 
 template <class T, std::size_t... I>

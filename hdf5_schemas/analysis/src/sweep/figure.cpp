@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "farfault/analysis/sweep_point_names.hpp"
 #include "farfault/analysis/sweep_ratios.hpp"
 #include "farfault/engine/error.hpp"
 #include "geometric_mean.hpp"
@@ -16,11 +17,7 @@ using results::kNoFigure;
 using results::SweepColumn;
 using results::SweepTable;
 
-constexpr std::string_view kSpeedup = "speedup", kRatio = "_ratio";
-
-std::string run_text(std::size_t run) {
-  return "run " + std::to_string(run);
-}
+constexpr std::string_view kRatio = "_ratio";
 
 // A figure of the table by run.
 class Amounts {
@@ -41,7 +38,7 @@ class Amounts {
     auto const* numbers = std::get_if<std::vector<double>>(&column_->values);
     return numbers == nullptr ? std::nan("") : numbers->at(run);
   }
-  // Why of(run) is NaN. `who`: the run in words.
+  // Why of(run) is NaN. `who`: the run with its point.
   std::string why_none(std::size_t run, std::string const& who) const {
     if (!is_done(run)) {
       auto const state = states_ == nullptr ? std::string() : cell_text(*states_, run);
@@ -73,7 +70,7 @@ std::vector<std::optional<std::size_t>> partners_in(SweepTable const& table) {
 // The figure that the ratio `name` divides; empty if `name` is not a ratio.
 std::string figure_of_ratio(SweepTable const& table, std::string const& name) {
   if (table.baseline.empty()) return {};
-  if (name == kSpeedup) return "end";
+  if (name == kSweepSpeedup) return "end";
   return name.ends_with(kRatio) ? name.substr(0, name.size() - kRatio.size()) : std::string();
 }
 
@@ -82,7 +79,7 @@ bool has_figures(SweepTable const& table) {
 }
 
 [[noreturn]] void refuse_figure(SweepTable const& table, std::string const& name) {
-  if (table.baseline.empty() && (name == kSpeedup || name.ends_with(kRatio)))
+  if (table.baseline.empty() && (name == kSweepSpeedup || name.ends_with(kRatio)))
     throw UserError("figure '" + shown(name) + "' needs a baseline; set sweep.baseline in the study");
   std::vector<std::string> known;
   for (auto const& column : table.runs)
@@ -93,36 +90,38 @@ bool has_figures(SweepTable const& table) {
                                 : "; did you mean '" + shown(near) + "'?"));
 }
 
-void fill(SweepFigure& figure, Amounts const& amounts, std::size_t runs) {
+void fill(SweepFigure& figure, Amounts const& amounts, SweepPointNames const& names, std::size_t runs) {
   for (std::size_t run = 0; run < runs; ++run) {
     figure.values.push_back(amounts.of(run));
-    figure.reasons.push_back(std::isnan(figure.values.back()) ? amounts.why_none(run, run_text(run)) : "");
+    figure.reasons.push_back(std::isnan(figure.values.back()) ? amounts.why_none(run, names.of_run(run))
+                                                              : "");
   }
 }
 
-void fill_ratio(SweepFigure& figure, Amounts const& amounts, std::string const& of, SweepTable const& table) {
+// Why a ratio is empty; an empty text if it is not. `partner`: the run's baseline.
+std::string why_no_ratio(std::size_t run, std::optional<std::size_t> partner, Amounts const& amounts,
+                         std::string const& of, SweepPointNames const& names, std::string const& baseline) {
+  auto const own = amounts.of(run);
+  if (std::isnan(own)) return amounts.why_none(run, names.of_run(run));
+  if (!partner) return "no run with " + one_line(baseline) + " has the other values of " + names.of_run(run);
+  auto const base = amounts.of(*partner);
+  if (!std::isnan(base) && own != 0 && base != 0) return {};
+  if (!std::isnan(base) && own == 0) return shown(of) + " of " + names.of_run(run) + " is 0";
+  auto const who = *partner == run ? names.of_run(run)
+                                   : names.of_run(*partner) + ", the baseline of " + names.of_run(run) + ",";
+  return std::isnan(base) ? amounts.why_none(*partner, who) : shown(of) + " of " + who + " is 0";
+}
+
+void fill_ratio(SweepFigure& figure, Amounts const& amounts, std::string const& of,
+                SweepPointNames const& names, SweepTable const& table) {
   auto const partners = partners_in(table);
   for (std::size_t run = 0; run < partners.size(); ++run) {
     auto& value = figure.values.emplace_back(std::nan(""));
-    auto& reason = figure.reasons.emplace_back();
-    auto const partner = partners[run];
-    auto const own = amounts.of(run);
-    auto const base = partner ? amounts.of(*partner) : std::nan("");
-    auto const who = partner == run || !partner
-                         ? run_text(run)
-                         : run_text(*partner) + ", the baseline of " + run_text(run) + ",";
-    if (std::isnan(own))
-      reason = amounts.why_none(run, run_text(run));
-    else if (!partner)
-      reason = "no run with " + one_line(table.baseline) + " has the other values of " + run_text(run);
-    else if (std::isnan(base))
-      reason = amounts.why_none(*partner, who);
-    else if (own == 0)
-      reason = shown(of) + " of " + run_text(run) + " is 0";
-    else if (base == 0)
-      reason = shown(of) + " of " + who + " is 0";
-    else
-      value = figure.name == kSpeedup ? base / own : own / base;
+    auto const& reason =
+        figure.reasons.emplace_back(why_no_ratio(run, partners[run], amounts, of, names, table.baseline));
+    if (!reason.empty()) continue;
+    auto const own = amounts.of(run), base = amounts.of(*partners[run]);
+    value = figure.name == kSweepSpeedup ? base / own : own / base;
   }
 }
 
@@ -144,8 +143,12 @@ SweepMean mean_of(std::vector<double> const& values, bool is_ratio) {
 
 }  // namespace
 
+std::string sweep_ratio_name(std::string const& figure) {
+  return figure + std::string(kRatio);
+}
+
 std::string main_figure(SweepTable const& table) {
-  return table.baseline.empty() ? "end" : std::string(kSpeedup);
+  return table.baseline.empty() ? "end" : std::string(kSweepSpeedup);
 }
 
 SweepFigure sweep_figure(SweepTable const& table, std::string const& name) {
@@ -158,14 +161,14 @@ SweepFigure sweep_figure(SweepTable const& table, std::string const& name) {
   figure.unit = is_figure ? amounts.column()->unit : "1";
   figure.text = is_figure ? amounts.column()->text : "";
   if (of.empty()) {
-    fill(figure, amounts, rows_of(table.runs));
+    fill(figure, amounts, SweepPointNames(table), rows_of(table.runs));
     return figure;
   }
   figure.is_ratio = true;
   figure.unit = "1";
-  figure.text = name == kSpeedup ? "End of the baseline divided by the end of the run"
-                                 : "Figure of the run divided by that of its baseline: " + figure.text;
-  fill_ratio(figure, amounts, of, table);
+  figure.text = name == kSweepSpeedup ? "End of the baseline divided by the end of the run"
+                                      : "Figure of the run divided by that of its baseline: " + figure.text;
+  fill_ratio(figure, amounts, of, SweepPointNames(table), table);
   return figure;
 }
 

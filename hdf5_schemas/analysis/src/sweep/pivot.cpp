@@ -69,10 +69,6 @@ Drawn described(SweepTable const& table, SweepFigure const& figure) {
   return drawn;
 }
 
-std::string last_part(std::string const& key) {
-  return key.substr(key.rfind('.') + 1);
-}
-
 // Fills the cells of one table.
 class PivotTables {
  public:
@@ -184,16 +180,6 @@ std::string sweep_curve_key(SweepTable const& table) {
     of_best = rank;
   }
   return best;
-}
-
-std::string short_text(SweepValues const& values) {
-  std::string text;
-  for (auto const& [key, value] : values) {
-    if (value.empty()) continue;
-    bool const is_size = value.find_first_of("0123456789.-") == 0;
-    text += (text.empty() ? "" : ", ") + (is_size ? last_part(key) + " " + value : value);
-  }
-  return text;
 }
 
 }  // namespace farfault::analysis

@@ -26,11 +26,10 @@ class MeanColumns {
     means_.push_back(mean.mean);
     smallest_.push_back(mean.smallest);
     largest_.push_back(mean.largest);
-    runs_.push_back(mean.runs);
     reasons_.push_back(mean.reason);
   }
   // `mean`: name of the column of the mean.
-  std::vector<SweepColumn> columns(std::string const& mean, bool with_range, bool with_runs) {
+  std::vector<SweepColumn> columns(std::string const& mean, bool with_range) {
     std::vector<SweepColumn> all;
     auto const of = figure_.text + " (geometric mean)";
     all.push_back({mean, "ratio", "1", of, std::move(means_)});
@@ -41,14 +40,12 @@ class MeanColumns {
                      std::move(largest_)});
     }
     all.push_back({figure_.name + "_error", "", "1", "Why the mean is empty", std::move(reasons_)});
-    if (with_runs) all.push_back({"runs", "", "1", "Runs of the mean", std::move(runs_)});
     return all;
   }
 
  private:
   SweepFigure const& figure_;
   std::vector<double> means_, smallest_, largest_;
-  std::vector<std::uint64_t> runs_;
   std::vector<std::string> reasons_;
 };
 
@@ -79,47 +76,68 @@ std::string text_of(SweepBaseline const& baseline) {
   return text;
 }
 
-void add_to_runs(SweepTable& table, std::vector<std::optional<std::size_t>> const& partners) {
+void add_partners(SweepTable& table, std::vector<std::optional<std::size_t>> const& partners) {
   std::vector<std::uint64_t> numbers;
   for (auto const& partner : partners) numbers.push_back(partner ? *partner : results::kNoFigure);
   insert(table.runs, {{"baseline", "", "1", "Index of the run that is the baseline", std::move(numbers)}});
-  auto speedup = sweep_figure(table, "speedup");
-  insert(table.runs, {{"speedup", "ratio", "1", speedup.text, std::move(speedup.values)},
-                      {"speedup_error", "", "1", "Why the run has no speedup", std::move(speedup.reasons)}});
 }
 
-void add_to_spread(SweepTable& table, SweepFigure const& speedup, std::size_t seeds) {
-  MeanColumns means(speedup);
-  for (std::size_t first = 0; first < speedup.values.size(); first += seeds) {
+// The speedup, then the ratios of other figures.
+std::vector<SweepFigure> ratios_of(SweepTable const& table, std::vector<std::string> const& figures) {
+  std::vector<SweepFigure> all{sweep_figure(table, std::string(kSweepSpeedup))};
+  for (auto const& figure : figures)
+    if (auto const name = sweep_ratio_name(figure); find_column(table.runs, name) == nullptr)
+      all.push_back(sweep_figure(table, name));
+  return all;
+}
+
+void add_to_runs(SweepTable& table, SweepFigure const& ratio) {
+  insert(table.runs, {{ratio.name, "ratio", "1", ratio.text, ratio.values},
+                      {ratio.name + "_error", "", "1", "Why the run has no " + ratio.name, ratio.reasons}});
+}
+
+void add_to_spread(SweepTable& table, SweepFigure const& ratio, std::size_t seeds) {
+  MeanColumns means(ratio);
+  for (std::size_t first = 0; first < ratio.values.size(); first += seeds) {
     std::vector<std::size_t> runs;
-    for (auto run = first; run < std::min(first + seeds, speedup.values.size()); ++run) runs.push_back(run);
-    means.add(sweep_mean(speedup, runs));
+    for (auto run = first; run < std::min(first + seeds, ratio.values.size()); ++run) runs.push_back(run);
+    means.add(sweep_mean(ratio, runs));
   }
-  insert(table.spread, means.columns("speedup_mean", true, false));
+  insert(table.spread, means.columns(ratio.name + "_mean", true));
 }
 
-void add_means(SweepTable& table, SweepFigure const& speedup, std::string const& over) {
-  auto const axes = sweep_axes(table, {over});
+// Runs that differ only in the dimension of the mean and in their seeds, in the order of their first runs.
+std::vector<std::vector<std::size_t>> groups_of(SweepAxes const& axes, std::size_t runs) {
   std::map<std::vector<std::size_t>, std::size_t> numbers;
   std::vector<std::vector<std::size_t>> groups;
-  for (std::size_t run = 0; run < speedup.values.size(); ++run) {
+  for (std::size_t run = 0; run < runs; ++run) {
     std::vector<std::size_t> values;
     for (auto const& axis : axes.others) values.push_back(axis.of_run[run]);
     auto const number = numbers.try_emplace(std::move(values), groups.size()).first->second;
     if (number == groups.size()) groups.emplace_back();
     groups[number].push_back(run);
   }
-  MeanColumns means(speedup);
+  return groups;
+}
+
+void add_means(SweepTable& table, std::vector<SweepFigure> const& ratios, std::string const& over) {
+  auto const axes = sweep_axes(table, {over});
+  auto const groups = groups_of(axes, rows_of(table.runs));
   std::vector<std::size_t> firsts;
+  std::vector<std::uint64_t> sizes;
   for (auto const& runs : groups) {
     firsts.push_back(runs.front());
-    means.add(sweep_mean_over(axes.asked.at(0), axes.seed, speedup, runs));
+    sizes.push_back(runs.size());
   }
-  for (auto const& axis : axes.others) {
+  for (auto const& axis : axes.others)
     table.means.push_back(picked(*find_column(table.runs, axis.key), firsts));
+  for (auto const& ratio : ratios) {
+    MeanColumns means(ratio);
+    for (auto const& runs : groups) means.add(sweep_mean_over(axes.asked.at(0), axes.seed, ratio, runs));
+    auto more = means.columns(ratio.name, axes.seed && axes.seed->values.size() > 1);
+    table.means.insert(table.means.end(), std::move_iterator(more.begin()), std::move_iterator(more.end()));
   }
-  auto more = means.columns("speedup", axes.seed && axes.seed->values.size() > 1, true);
-  table.means.insert(table.means.end(), std::move_iterator(more.begin()), std::move_iterator(more.end()));
+  table.means.push_back({"runs", "", "1", "Runs of the mean", std::move(sizes)});
 }
 
 }  // namespace
@@ -165,10 +183,13 @@ std::vector<std::optional<std::size_t>> sweep_partners(SweepTable const& table,
 void add_ratios(SweepTable& table, SweepBaseline const& baseline, std::size_t seeds) {
   table.baseline = text_of(baseline);
   table.mean_over = baseline.mean_over;
-  add_to_runs(table, sweep_partners(table, baseline));
-  auto const speedup = sweep_figure(table, "speedup");
-  if (!table.spread.empty()) add_to_spread(table, speedup, seeds);
-  if (!baseline.mean_over.empty()) add_means(table, speedup, baseline.mean_over);
+  add_partners(table, sweep_partners(table, baseline));
+  auto const ratios = ratios_of(table, baseline.figures);
+  for (auto const& ratio : ratios) {
+    add_to_runs(table, ratio);
+    if (!table.spread.empty()) add_to_spread(table, ratio, seeds);
+  }
+  if (!baseline.mean_over.empty()) add_means(table, ratios, baseline.mean_over);
 }
 
 }  // namespace farfault::analysis

@@ -50,9 +50,36 @@ void write_columns(ObjectId file, std::string const& name, std::string const& di
   ties.write();
 }
 
+constexpr char const* kSweepComment =
+    "Groups: runs (a row per run: state, result file, varied parameters and figures of the whole machine), "
+    "spread (a row per point, over its seeds), means (geometric means of the ratios to the baseline). "
+    "Simulated "
+    "times are in ps. The layout is described in the handbook, reference/sweep-table.";
+
+// "Farfault sweep: 12 runs, memory.placement and run.seed vary"
+std::string title_of(SweepTable const& table) {
+  constexpr std::size_t kMax = 4;
+  std::vector<std::string> keys;
+  for (auto const& column : table.runs)
+    if (column.name == "name" || (column.role == "parameter" && column.varies_with.empty()))
+      keys.push_back(column.name);
+  auto const all = keys.size();
+  if (all > kMax) keys[kMax - 1] = std::to_string(all - kMax + 1) + " more keys";
+  std::string text;
+  for (std::size_t i = 0; i < std::min(all, kMax); ++i)
+    text += (i == 0 ? ", " : i + 1 == std::min(all, kMax) ? " and " : ", ") + keys[i];
+  auto const runs = length_of(table.runs.at(0));
+  return "Farfault sweep: " + std::to_string(runs) + (runs == 1 ? " run" : " runs") + text +
+         (all == 0   ? ""
+          : all == 1 ? " varies"
+                     : " vary");
+}
+
 void write_table(ObjectId hdf5, SweepTable const& table) {
   auto const root = open_group(hdf5, "/");
   set_attribute(root, "Conventions", std::string("CF-1.10"));
+  set_attribute(root, "title", title_of(table));
+  set_attribute(root, "comment", std::string(kSweepComment));
   set_attribute(root, "farfault_version", std::string(FARFAULT_VERSION));
   set_attribute(root, "schema_version", kSchemaVersion);
   set_attribute(root, "kind", std::string("sweep"));

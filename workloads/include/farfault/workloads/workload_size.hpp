@@ -9,7 +9,8 @@
 //   }
 //
 // - small: less than 2 s on the preset paper-gmmu-bypass (at most 350,000 accesses). medium: up to a few
-//   minutes. paper: the size of a paper that Farfault reproduces, with its source; only if that is known.
+//   minutes. paper: the size of a paper that Farfault reproduces, or of the suite's published input, with its
+//   source; the source has "assumed" with the derivation of what it does not give.
 // - Order: a larger size has at least the footprint and the accesses of a smaller one.
 // - A size without values has the defaults of the parameters.
 #pragma once

@@ -28,7 +28,7 @@ struct ComparedRun {
 struct ComparedSetting {
   std::string name;
   std::vector<std::string> values;  // by run
-  bool is_implied = false;          // set by such a caller: the value follows from the name
+  bool is_implied = false;          // set by such a caller: the value follows from others
   bool in_all() const;              // false: only some runs have it, so it follows from another setting
 };
 
@@ -54,6 +54,8 @@ struct RunsCompared {
   std::vector<ComparedSetting> settings;  // first the settings that all runs have; each part by name
   std::vector<ComparedFigure> figures;    // largest contribution to the end first, then largest effect
   std::uint64_t figures_in_all = 0;       // number of figures, including equal ones
+  std::vector<std::string> implied_by =
+      {};  // set by such a caller: settings from which the implied ones follow
   bool all_equal() const;
 };
 

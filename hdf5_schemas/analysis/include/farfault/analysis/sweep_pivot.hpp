@@ -9,14 +9,12 @@
 
 #include <cstddef>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "farfault/analysis/sweep_point_names.hpp"
 #include "farfault/analysis/sweep_ratios.hpp"
 
 namespace farfault::analysis {
-
-using SweepValues = std::vector<std::pair<std::string, std::string>>;  // keys and values
 
 struct SweepPivot {
   std::string figure, unit, text, baseline;  // baseline: of a ratio
@@ -56,8 +54,5 @@ SweepCurves sweep_curves(results::SweepTable const& table, std::string const& x,
 // A key to draw a figure over: numbers and quantities before texts, many values before few, and keys of the
 // baseline and the seed last. Empty: nothing varies.
 std::string sweep_curve_key(results::SweepTable const& table);
-
-// "bfs, distributed, entries 64": texts alone, numbers and quantities with the last part of their key.
-std::string short_text(SweepValues const& values);
 
 }  // namespace farfault::analysis

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,15 +24,19 @@ namespace farfault::analysis {
 
 struct SweepBaseline {
   std::vector<std::pair<std::string, std::string>> values;  // of keys; of kSweepName: a point of the list
-  std::string mean_over;                                    // dimension of the mean speedups; empty: none
+  std::string mean_over;                                    // dimension of the mean ratios; empty: none
+  std::vector<std::string> figures = {};                    // with a ratio in the table, besides the speedup
 };
+
+inline constexpr std::string_view kSweepSpeedup = "speedup";
+std::string sweep_ratio_name(std::string const& figure);  // "iommu_walks_ratio"
 
 // The partner of each run, which may be the run itself.
 std::vector<std::optional<std::size_t>> sweep_partners(results::SweepTable const& table,
                                                        SweepBaseline const& baseline);
 
-// Adds `baseline`, `speedup` and `speedup_error` to the runs, the speedup to the spread, and the means
-// (docs/reference/sweep-table.md). `seeds`: runs per point.
+// Adds `baseline` and the ratios with their reasons to the runs, the ratios to the spread, and their means
+// (docs/reference/sweep-table.md). `seeds`: runs per point. Throws UserError for an unknown figure.
 void add_ratios(results::SweepTable& table, SweepBaseline const& baseline, std::size_t seeds);
 
 struct SweepFigure {
