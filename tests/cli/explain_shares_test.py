@@ -86,6 +86,11 @@ two_gpus = {"machine.topology": "generic", "machine.generic.gpus": 2, "gpu.sms":
 cluster = two_gpus | {"workload.name": "stream", "workload.stream.bytes": "64KiB",
                       "machine.generic.nics_per_switch": 1, "machine.cluster.machines": 2}
 
+four_gpus = os.path.join(folder.name, "four.toml")
+pathlib.Path(four_gpus).write_text("", encoding="utf-8")
+stencil = {"workload.name": "stencil2d", "workload.size": "small"}
+one_gpu = {"machine.topology": "single-gpu", "workload.size": "small"}
+
 # Configuration, settings of A, changes of B, first causes (one of them is the first), tolerance of the shares.
 PAIRS = {
     "slower DRAM, and SMs that were idle": (
@@ -108,6 +113,17 @@ PAIRS = {
     "two applications: slower DRAM, and a slightly slower clock": (
         applications, two_gpus, {"gpu.dram.bandwidth": "1GB/s", "gpu.clock": "990MHz"},
         {"dram_queue_time", "dram_service", "remote_memory_time"}, 0.2),
+    "a slower link, and more translations by the IOMMU behind it": (
+        four_gpus, stencil, {"links.scale.by_name": "root-switch1 bandwidth=0.5", "gpu.l2_tlb.entries": 32},
+        {"links_time"}, 0.1),
+    "another placement, and more translations by the IOMMU": (
+        four_gpus, stencil, {"memory.placement": "contiguous", "gpu.l2_tlb.entries": 32}, {"links_time"}, 0.3),
+    "one page walker, and DRAM rows that close more slowly": (
+        four_gpus, one_gpu | {"workload.name": "gups"}, {"gpu.gmmu.walkers": 1, "gpu.dram.t_rp": "16ns"},
+        {"l2_tlb_misses"}, 0.1),
+    "walks of a fixed time, which no cause has, and a slower launch": (
+        four_gpus, one_gpu | {"workload.name": "atax"},
+        {"gpu.gmmu.walk_latency": 500, "host.launch_latency": "5500ns"}, {"in_flight"}, 0.1),
     "cluster: slower DRAM, and MSHRs that are never full": (
         "paper-gmmu-bypass", cluster, {"gpu.dram.controller_latency": "1us", "gpu.l1_tlb.mshrs": 48},
         {"dram_time", "remote_memory_time"}, 0.2),

@@ -51,7 +51,7 @@ Values stored(std::string const& path, std::string const& dataset) {
   return read_words(object, shape, 0, shape.rows());
 }
 
-// Checks that the rows are those of the samples with these numbers.
+// Checks that the rows have the samples with these numbers.
 void check_rows(std::string const& path, Values const& numbers) {
   Values times, latency, depth;
   for (auto const n : numbers) {

@@ -228,7 +228,7 @@ def names_and_texts_of_a_file_are_printable_in_a_sentence(p):
                         "timeseries/l2_tlb", p.secrets)
 
     def of_equal_points(f, place, s):
-        """100 parameters with one value each: the two runs are no grid."""
+        """100 parameters with one value each: the two runs do not form a grid."""
         made.replaced(f, "runs/gpu.l2_tlb.entries", data=numpy.array([32, 32], "i8"), dtype=None, shape=None)
         for n in range(100):
             f["runs"].copy("gpu.l2_tlb.entries", f"{bad}{n}")

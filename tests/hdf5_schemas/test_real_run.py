@@ -142,7 +142,11 @@ def sample_intervals_grow_and_increases_add_up_to_the_summary(path):
         for kind, group in f["timeseries"].items():
             times = group["time_ps"][...]
             if kind.endswith(".histograms"):
-                assert times.tolist() == every[::16].tolist() + every[-1:].tolist() * ((len(every) - 1) % 16 != 0), (kind, times)
+                rows = [*range(0, len(every), 16), *([len(every) - 1] if (len(every) - 1) % 16 else [])]
+                assert times.tolist() == every[rows].tolist(), (kind, times)
+                if kind == "gmmu.histograms":  # each row has all walks so far, also of GMMUs that have been idle since
+                    walks = f["timeseries/gmmu/walks"][...][rows]
+                    assert walks[-1].any() and (group["walk_latency"][...].sum(axis=2) == walks).all(), (group["walk_latency"][...].sum(axis=2), walks)
                 continue
             lasted = numpy.diff(times, prepend=0)
             assert lasted[0] == 50_000 and (numpy.diff(lasted[:-1]) >= 0).all(), (kind, lasted)

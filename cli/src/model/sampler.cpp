@@ -31,12 +31,12 @@ Sampler::Sampler(System& system, Engine& engine, Transport& transport,
         std::uint32_t offset = 0;
         auto& columns = columns_.emplace_back();
         auto& column_of = column_of_.emplace_back();
-        auto& runs = runs_.emplace_back();
+        auto& stretches = stretches_.emplace_back();
         for (auto const& stat : groups_[g].stats) {
           bool const histogram = stat.kind == StatKind::histogram;
-          if (runs.empty() || runs.back().histograms != histogram)
-            runs.push_back({offset, offset, histogram});
-          runs.back().end += stat.bins;
+          if (stretches.empty() || stretches.back().histograms != histogram)
+            stretches.push_back({offset, offset, histogram});
+          stretches.back().end += stat.bins;
           column_of.insert(column_of.end(), stat.bins, static_cast<std::uint32_t>(columns.size()));
           columns.push_back({offset, stat.bins});
           offset += stat.bins;
@@ -61,8 +61,8 @@ Sampler::Sampler(System& system, Engine& engine, Transport& transport,
     values_of_.push_back(static_cast<std::uint32_t>(size - first));
     has_histograms_.push_back(false);
     for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p)
-      for (auto const& run : runs_[places_[p].group])
-        if (run.histograms) has_histograms_[id] = true;
+      for (auto const& stretch : stretches_[places_[p].group])
+        if (stretch.histograms) has_histograms_[id] = true;
   }
   values_.resize(size);
   read_.resize(*std::ranges::max_element(values_of_));
@@ -114,10 +114,10 @@ void Sampler::update(ComponentId id, bool histograms) {
     auto const& [group, instance] = places_[p];
     auto const& column_of = column_of_[group];
     auto* const had = values_.data() + begin_[group][instance];
-    for (auto const& run : runs_[group]) {
-      if (run.histograms && !histograms) continue;
-      for (std::size_t i = run.begin; i < run.end;) {
-        auto const next = std::min(i + kBlock, std::size_t{run.end});
+    for (auto const& stretch : stretches_[group]) {
+      if (stretch.histograms && !histograms) continue;
+      for (std::size_t i = stretch.begin; i < stretch.end;) {
+        auto const next = std::min(i + kBlock, std::size_t{stretch.end});
         if (std::equal(at + i, at + next, had + i)) {
           i = next;
           continue;
@@ -144,9 +144,9 @@ void Sampler::note_changes(ComponentId id, bool histograms) {
   std::size_t begin = 0;  // of a group
   for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p) {
     auto const group = places_[p].group;
-    for (auto const& run : runs_[group]) {
-      if (run.histograms && !histograms) continue;
-      for (auto i = begin + run.begin; i < begin + run.end; ++i) {
+    for (auto const& stretch : stretches_[group]) {
+      if (stretch.histograms && !histograms) continue;
+      for (auto i = begin + stretch.begin; i < begin + stretch.end; ++i) {
         if (read_[i] == had[i]) continue;
         had[i] = read_[i];
         mine_.push_back(i);

@@ -32,9 +32,8 @@ class Sampler {
   // all events up to this time are done. Without `histograms`, they keep their values of an earlier sample.
   void sample(Time at, bool histograms);
   std::vector<std::uint64_t> const& values() const { return stored_->values(); }
-  std::size_t values_per_sample() const {
-    return stored_->values_per_sample();
-  }  // mean number of stored ones
+  // The mean number of values that a sample stores.
+  std::size_t values_per_sample() const { return stored_->values_per_sample(); }
   // The value of one instance of groups()[group].stats[stat], which must not be a histogram.
   std::uint64_t value(std::size_t group, std::size_t stat, std::size_t instance) const {
     return values_[begin_[group][instance] + columns_[group][stat].offset];
@@ -64,7 +63,7 @@ class Sampler {
     std::uint32_t offset;
     std::uint32_t bins;
   };
-  struct Run {  // neighbouring values of an instance: of histograms, or of other statistics
+  struct Stretch {  // neighbouring values of an instance: of histograms, or of other statistics
     std::uint32_t begin;
     std::uint32_t end;
     bool histograms;
@@ -76,7 +75,7 @@ class Sampler {
   std::vector<SeriesGroup> groups_;
   std::vector<std::vector<Column>> columns_;           // by group and statistic
   std::vector<std::vector<std::uint32_t>> column_of_;  // by group and value
-  std::vector<std::vector<Run>> runs_;                 // by group
+  std::vector<std::vector<Stretch>> stretches_;        // by group
   std::vector<std::vector<std::size_t>> begin_;        // by group and instance, in values_
   std::vector<std::vector<std::uint32_t>> gpu_of_;     // by group and instance
   std::vector<Place> places_;

@@ -22,7 +22,7 @@ class Samples {
   void clear();
 
   // The values at [offset, offset + width) of the samples number `first`, first + every, and so on, sample by
-  // sample; then those of the last sample, if it is not among them. Call it for successive ranges.
+  // sample; then the values of the last sample, unless it is one of them. Call it for successive ranges.
   // The result is valid until the next call.
   std::vector<std::uint64_t> const& block(std::size_t offset, std::size_t width, std::size_t first = 0,
                                           std::size_t every = 1);
