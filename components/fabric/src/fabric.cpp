@@ -148,24 +148,12 @@ bool FabricPort::settle(PortState& s, Time at) const {
   return waits;
 }
 
-void FabricPort::post(Packet p, Cx& cx) const {
-  auto& s = cx.state();
-  auto& route = p.route;
-  route.source = spec().fabric.node;
-  visit(p, [&]<class M>(M const& m) {
-    route.payload = static_cast<std::uint16_t>(Wire<M>::payload(m, spec().wire));
-    if constexpr (has_lines(kind_of<M>))
-      route.flow = s.next_flow[2 * std::size_t{route.destination} + (route.payload != 0)]++;
-    else if constexpr (requires { m.page; })
-      route.flow = RouteTable::route_hash(m.page, 0, 0);
-    else
-      route.flow = RouteTable::route_hash(0, 0, 0);
-  });
+void FabricPort::send(Packet const& p, Cx& cx) const {
   auto const lines = p.train().lines();
-  auto& sent = s.sent[route.destination];
+  auto& sent = cx.state().sent[p.route.destination];
   sent.packets += lines;
-  sent.bytes += std::uint64_t{route.payload} * lines;
-  enqueue(p, has_lines(route.kind) ? kData : kTranslations, cx);
+  sent.bytes += std::uint64_t{p.route.payload} * lines;
+  enqueue(p, has_lines(p.route.kind) ? kData : kTranslations, cx);
 }
 
 auto FabricPort::departure(std::uint32_t link, Cx& cx) const {
@@ -263,11 +251,8 @@ void FabricPort::on_memory(MemResponse const& m, Cx& cx) const {
       .tag = requester.tag,
       .found_by = m.found_by};
   response.lines.set_train(m.train);
-  auto p = Packet::of(response);
-  p.route.destination = requester.source;
-  p.route.held = pack_duration(stage_time(cx.now() - requester.since));
   s.queued_responses += lines;
-  post(p, cx);
+  post(response, requester.source, cx, pack_duration(stage_time(cx.now() - requester.since)));
   serve_stalled(cx);
 }
 

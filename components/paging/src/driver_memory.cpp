@@ -53,15 +53,13 @@ bool DriverMemory::host_wrote(std::uint64_t page) const {
 
 PhysAddr DriverMemory::frame_on(std::uint64_t page, DeviceId device) const {
   auto const found = home(page);
-  if (!found) return kNoFrame;
-  if (device_of(found->frame) == device) return found->frame;
-  return spec_->makes_copies ? copies_.find(page, device).value_or(kNoFrame) : kNoFrame;
+  return found ? frame_on(page, device, *found) : kNoFrame;
 }
 
-bool DriverMemory::asks_for_page(PageFault const& m) const {
-  if (goal_of(m.access) == PageGoal::readable)
-    return m.kind != FaultKind::not_mapped && !is_on(m.page, m.gpu);
-  return m.kind == FaultKind::remote && (is_shared(m.page) || !is_on(m.page, m.gpu));
+bool DriverMemory::asks_for_page(PageFault const& m, PageTranslation const& home) const {
+  bool const elsewhere = frame_on(m.page, m.gpu, home) == kNoFrame;
+  if (goal_of(m.access) == PageGoal::readable) return m.kind != FaultKind::not_mapped && elsewhere;
+  return m.kind == FaultKind::remote && (elsewhere || is_shared(m.page));
 }
 
 PageTranslation DriverMemory::take(std::uint64_t page, unsigned size, DeviceId device) {

@@ -31,7 +31,7 @@ bool FaultClient::handle(PageFault const& m, bool may_move, DriverTurn& t) const
     } else if (!touch_first(m, t)) {
       return false;
     }
-  } else if (may_move && s.memory.asks_for_page(m)) {
+  } else if (may_move && s.memory.asks_for_page(m, *home)) {
     if (!bring(m, *home, t)) return false;
   } else {
     answer(m, work(m.kind, Duration::zero(), t), t);
@@ -102,7 +102,7 @@ bool FaultClient::touch_first(PageFault const& m, DriverTurn& t) const {
 void FaultClient::answer(PageFault const& m, Duration after, DriverTurn& t) const {
   auto& memory = t.s.memory;
   auto const home = *memory.home(m.page);
-  auto const own = memory.frame_on(m.page, m.gpu);
+  auto const own = memory.frame_on(m.page, m.gpu, home);
   if (own != kNoFrame && own != home.frame) {
     auto to_copy = m;
     to_copy.kind = FaultKind::copied;

@@ -6,17 +6,13 @@
 namespace farfault {
 
 TransitionExecutor::TransitionExecutor(PagingDriverSpec const& spec)
-    : spec_(&spec), pages_(spec.params.migrations + 1) {
+    : spec_(&spec), pages_(spec.params.migrations + 1), numbers_(spec.page_bits, spec.spaces) {
   for (auto i = spec.params.migrations; i > 0; --i) free_.push_back(i - 1);
-  if (spec.in_batches) numbers_ = PageRecords<std::uint32_t>(spec.page_bits, spec.spaces);
 }
 
 bool TransitionExecutor::is_in_flight(std::uint64_t page) const {
-  if (spec_->in_batches) {
-    auto const* number = numbers_.find(page);
-    return number != nullptr && *number != 0;
-  }
-  return std::ranges::any_of(pages_, [&](auto const& p) { return p.in_use != 0 && p.contains(page); });
+  auto const* number = numbers_.find(page);
+  return number != nullptr && *number != 0;
 }
 
 unsigned TransitionExecutor::size_for(std::uint64_t page, DriverMemory const& memory) const {
@@ -28,10 +24,17 @@ unsigned TransitionExecutor::size_for(std::uint64_t page, DriverMemory const& me
   return !part_arriving && memory.table().takes(page, size) ? size : 0;
 }
 
+void TransitionExecutor::number_pages(PageInFlight const& p, std::uint32_t value) {
+  if (p.page() == FrameAllocator::kUnownedPage) return;
+  auto const size = spec_->in_batches ? 0U : unsigned{p.size};
+  auto const first = first_of(p.page(), size);
+  for (auto page = first; page - first < std::uint64_t{1} << size; ++page) numbers_.of(page) = value;
+}
+
 std::uint32_t TransitionExecutor::begin(PageInFlight const& page, Time now) {
   auto const number = free_.back();
   free_.pop_back();
-  if (spec_->in_batches && page.page() != FrameAllocator::kUnownedPage) numbers_.of(page.page()) = number + 1;
+  number_pages(page, number + 1);
   auto& p = pages_[number];
   p = page;
   p.started = now;
@@ -50,7 +53,7 @@ PageInFlight TransitionExecutor::finish(std::uint32_t number) {
   auto const done = pages_[number];
   pages_[number] = {};
   if (number == immediate()) return done;
-  if (spec_->in_batches && done.page() != FrameAllocator::kUnownedPage) numbers_.of(done.page()) = 0;
+  number_pages(done, 0);
   free_.push_back(number);
   return done;
 }

@@ -334,17 +334,34 @@ class FabricPort : public Component<PortSpec, PortState> {
  protected:
   // Sends a packet of this device; its destination is set. The flow of messages about a page is a hash of the
   // page, that of data counts packets.
-  void post(Packet p, Cx& cx) const;
+  void post(Packet p, Cx& cx) const {
+    visit(p, [&](auto const& m) { complete(p.route, m, cx.state()); });
+    send(p, cx);
+  }
   template <class M>
-  void post(M const& m, NodeId destination, Cx& cx) const {
+  void post(M const& m, NodeId destination, Cx& cx, std::uint16_t held = 0) const {
     auto p = Packet::of(m);
     p.route.destination = destination;
-    post(p, cx);
+    p.route.held = held;
+    complete(p.route, m, cx.state());
+    send(p, cx);
   }
   // Handles a message that is not a request for this device's memory; the caller returns the packet's credit.
   virtual void receive(Packet const& m, Cx& cx) const = 0;
 
  private:
+  template <class M>
+  void complete(RouteHeader& route, M const& m, PortState& s) const {
+    route.source = spec().fabric.node;
+    route.payload = static_cast<std::uint16_t>(Wire<M>::payload(m, spec().wire));
+    if constexpr (has_lines(kind_of<M>))
+      route.flow = s.next_flow[2 * std::size_t{route.destination} + (route.payload != 0)]++;
+    else if constexpr (requires { m.page; })
+      route.flow = RouteTable::route_hash(m.page, 0, 0);
+    else
+      route.flow = RouteTable::route_hash(0, 0, 0);
+  }
+  void send(Packet const& p, Cx& cx) const;
   bool settle(PortState& s, Time at) const override;
   void enqueue(Packet p, std::size_t client, Cx& cx) const;
   bool serve(Packet const& m, Cx& cx) const;

@@ -65,6 +65,10 @@ class DriverMemory {
   // The device holds the page or a copy of it, and may access it.
   bool is_on(std::uint64_t page, DeviceId device) const { return frame_on(page, device) != kNoFrame; }
   PhysAddr frame_on(std::uint64_t page, DeviceId device) const;
+  PhysAddr frame_on(std::uint64_t page, DeviceId device, PageTranslation const& home) const {
+    if (device_of(home.frame) == device) return home.frame;
+    return spec_->makes_copies ? copies_.find(page, device).value_or(kNoFrame) : kNoFrame;
+  }
   bool allows(std::uint64_t page, Access access, DeviceId device) const {
     return is_on(page, device) && !(access == Access::write && is_shared(page));
   }
@@ -72,7 +76,7 @@ class DriverMemory {
   PageGoal goal_of(Access access) const {
     return spec_->makes_copies && access == Access::read ? PageGoal::readable : PageGoal::exclusive;
   }
-  bool asks_for_page(PageFault const& m) const;
+  bool asks_for_page(PageFault const& m, PageTranslation const& home) const;
   // The frame as translations show it: read-only if the page has copies.
   PhysAddr shown(std::uint64_t page, PhysAddr frame) const {
     return is_shared(page) ? read_only(frame) : frame;

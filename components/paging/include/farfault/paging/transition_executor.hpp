@@ -102,11 +102,13 @@ class TransitionExecutor {
  private:
   bool take(PageStep step, PageInFlight& p, DriverMemory& memory, Time now, Action& action);
   Action tell(PageInFlight& p, MoveStep step, PhysAddr frame, bool waits) const;
+  // Of a large page all base pages; in batches, which record base pages, the first one.
+  void number_pages(PageInFlight const& p, std::uint32_t value);
 
   PagingDriverSpec const* spec_ = nullptr;
   std::vector<PageInFlight> pages_;  // indexed by number
   std::vector<std::uint32_t> free_;
-  PageRecords<std::uint32_t> numbers_;  // with batches: by page, its number plus one
+  PageRecords<std::uint32_t> numbers_;  // by base page, its number plus one
   std::array<std::uint64_t, kPageSteps> taken_{};
 };
 
