@@ -263,7 +263,8 @@ TEST_CASE("driver: a page whose contents a first touch fetches counts for the to
   spec.maps_at_first_touch = true;
   spec.first_touch_copy = true;
   std::uint64_t const page = std::uint64_t{3} << (kVirtualBits - 12) | 7;  // of address space 3
-  PageTable const table(0, 12, 4);
+  spec.spaces = 4;
+  PageTable const table(0, 12, spec.spaces);
   spec.preloaded = &table;
   spec.host_written = {{page, 1}};
   DriverBench b(spec, {.faults = {{Time{100ns}, of(1, fault(page, 0, 0, 1))},
