@@ -17,7 +17,7 @@ from grid import Grid, has_ranks
 
 SMALL = {
     "machine.topology": "generic", "machine.generic.gpus": "3", "gpu.sms": "4", "gpu.l1_tlb.entries": "4", "gpu.l1_tlb.ways": "4",
-    "gpu.l2_tlb.entries": "16", "gpu.l2_tlb.ways": "4", "run.sample_interval": "200ns",
+    "gpu.l2_tlb.entries": "16", "gpu.l2_tlb.ways": "4", "run.sample_interval": "1us",
 }
 TRANSPOSE = {"workload.name": "transpose", "workload.transpose.width": "256", "workload.transpose.height": "128"}
 BFS = {"workload.name": "bfs", "workload.bfs.rmat.scale": "9"}
@@ -65,7 +65,7 @@ def check_case(grid, name, settings, table, columns, places):
         return 0
     saved, tried = grid.folder / "run.checkpoint", 0
     # A checkpoint is saved at the next sample, or at the end of a window, which is long with a network.
-    window = 3_000_000 if "machine.cluster.machines" in settings else 400_000
+    window = 3_000_000 if "machine.cluster.machines" in settings else 1_100_000
     for moment in moments(rows, columns):
         for ranks, *how in places:
             for file in (saved, grid.folder / "run.checkpoint.previous"):
