@@ -55,6 +55,8 @@ BUGS = [
     ("left out: the fault is not answered", EXECUTOR, "      action.kind = Kind::answer;\n", ""),
     ("early: a row releases the frame before the flush", ROWS, "{invalidate, drain, flush, unmap, release}", "{invalidate, drain, release, flush, unmap}"),
     ("early: an allocated page enters the table before it is confirmed", ROWS, "{allocate, confirm, map}", "{allocate, map, confirm}"),
+    ("left out: a page that cannot keep its frame is refused as one that moves", EXECUTOR, "FF_CHECK(may_keep_frame(p.transition),", "FF_CHECK(true,"),
+    ("early: a transition begins in any state", EXECUTOR, "begins_in(p.transition, memory.state_of(p.page())),", "true,"),
 ]
 
 

@@ -20,13 +20,11 @@ enum class PageState : std::uint8_t { unmapped, resident, shared, hosted };
 // before the transition, `to` the frame after it.
 enum class PageStep : std::uint8_t {
   end,
-  invalidate,  // (wait) informs every IOMMU that translations to `from` become invalid, until all have
-               // acknowledged; the driver's own table splinters a coalesced page
-  drain,       // all IOMMUs have: no IOMMU and no GPU holds a translation to `from` or has an access that
-               // used one
-  flush,  // (wait) informs every IOMMU, until all have acknowledged: the GPU that holds `from` has written
-          // back and dropped its lines; skipped for frames of the host, and if hardware keeps the L2
-          // partitions coherent
+  invalidate,   // (wait) informs every IOMMU that translations to `from` become invalid, until all have
+                // acknowledged; the driver's own table splinters a coalesced page
+  drain,        // by then, no IOMMU and no GPU holds a translation to `from` or has an access that used one
+  flush,        // (wait) likewise, until all lines of `from` are written back and dropped; skipped for frames
+                // of the host, and if hardware keeps the L2 partitions coherent
   drop_copies,  // the frame of one copy on another device than the destination is released; repeated until
                 // there is none, then a copy on the destination, or else the page, is the page
   consent,      // (wait) until the client admits the page; skipped unless the client asks for it
@@ -43,10 +41,10 @@ enum class PageStep : std::uint8_t {
   announce,     // informs every IOMMU of the page's frame, read-only if it has copies; skipped if a later
                 // `confirm` does so
   protect,      // informs every IOMMU that the page's own frame is read-only
-  confirm,  // (wait) informs every IOMMU of `to`, until all have acknowledged: their tables contain it, or
-            // the GPU that has the copy; skipped unless the client asks for it
-  answer,   // the fault is answered with the frame that the GPU may use: its copy's or the page's;
-            // skipped unless the client asks for it
+  confirm,      // (wait) informs every IOMMU of `to`, until all have acknowledged: their tables contain it,
+                // or that of the GPU with the copy; skipped unless the client asks for it
+  answer,       // the fault is answered with the frame that the GPU may use: its copy's or the page's;
+                // skipped unless the client asks for it
 };
 inline constexpr auto kPageSteps = static_cast<std::size_t>(PageStep::answer) + 1;
 

@@ -102,7 +102,7 @@ class TransitionExecutor {
  private:
   bool take(PageStep step, PageInFlight& p, DriverMemory& memory, Time now, Action& action);
   Action tell(PageInFlight& p, MoveStep step, PhysAddr frame, bool waits) const;
-  // Of a large page all base pages; in batches, which record base pages, the first one.
+  // All base pages of a large page; in batches, only the requested one.
   void number_pages(PageInFlight const& p, std::uint32_t value);
 
   PagingDriverSpec const* spec_ = nullptr;
