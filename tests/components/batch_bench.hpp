@@ -226,7 +226,7 @@ struct GpuBench : Bench {
       if (e.what == Seen::done) all[e.page] = whole_ns(e.at);
     return all;
   }
-  std::vector<BatchRecord> const& batches() const { return driver.state().batch.records; }
+  std::vector<BatchRecord> const& batches() const { return driver.state().records.batches(); }
   std::int64_t began(std::size_t batch) const { return whole_ns(batches()[batch].began); }
   std::int64_t ended(std::size_t batch) const { return whole_ns(batches()[batch].ended); }
   static std::int64_t whole_ns(Time t) { return picoseconds(t) % 1000 == 0 ? picoseconds(t) / 1000 : -1; }

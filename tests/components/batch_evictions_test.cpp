@@ -37,9 +37,9 @@ void check_sums(GpuBench const& b, std::uint64_t bytes_out) {
   CHECK(b.batches()[1].bytes_out == bytes_out);
   CHECK(b.driver.state().stats[0].evicted_pages == 3);
   for (std::uint64_t const page : {7U, 8U, 9U})
-    CHECK(device_of(b.driver.state().table.find(page)->frame) == kFirstCpu);
+    CHECK(device_of(b.driver.state().memory.table().find(page)->frame) == kFirstCpu);
   for (std::uint64_t const page : {10U, 11U, 12U})
-    CHECK(device_of(b.driver.state().table.find(page)->frame) == 0);
+    CHECK(device_of(b.driver.state().memory.table().find(page)->frame) == 0);
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ TEST_CASE(
   CHECK(counts(b) == std::vector<Counts>{{4, 0, 4, 0, 0}, {1, 0, 1, 0, 4}});
   CHECK(b.batches()[1].bytes_out == 4 * 4096);
   CHECK(b.driver.state().stats[0].evicted_pages == 4);
-  CHECK(b.driver.state().frames[0].available() == 3);
+  CHECK(b.driver.state().memory.frames(0).available() == 3);
 }
 
 TEST_CASE("time line: unobtrusive and ideal: the first frame of a unit is used as soon as it is free") {
@@ -169,7 +169,7 @@ TEST_CASE("time line: unobtrusive and ideal: the first frame of a unit is used a
     CHECK(b.done()[4] == free + ordered(gpu.in) + 1);
     CHECK(b.ended(1) == free + (schedule == "ideal" ? ordered(gpu.in) : 3 * gpu.out));
     CHECK(counts(b) == std::vector<Counts>{{4, 0, 4, 0, 0}, {1, 0, 1, 0, 4}});
-    CHECK(b.driver.state().frames[0].available() == 3);
+    CHECK(b.driver.state().memory.frames(0).available() == 3);
   }
 }
 
@@ -179,7 +179,7 @@ TEST_CASE(
   spec.batch.eviction_unit = ByteSize{4 * 4096};
   GpuBench b(spec, {{100, 8, 0}, {200'000, 519, 0}, {400'000, 9, 0}});
   CHECK(b.pages(Seen::writes_out) == Pages{519});
-  CHECK(device_of(b.driver.state().table.find(8)->frame) == 0);
+  CHECK(device_of(b.driver.state().memory.table().find(8)->frame) == 0);
 }
 
 TEST_CASE(
@@ -191,8 +191,8 @@ TEST_CASE(
     spec.batch.eviction_unit = ByteSize{4 * 4096};
     GpuBench b(spec, {{100, 8, 0}, {101, 12, 0}, {200'000, 9, 0}, {200'001, 13, 0}});
     // When 13 needs a frame, the unit of 9 is the only one without a pending migration.
-    CHECK(device_of(b.driver.state().table.find(8)->frame) == kFirstCpu);
-    CHECK(device_of(b.driver.state().table.find(9)->frame) == kFirstCpu);
+    CHECK(device_of(b.driver.state().memory.table().find(8)->frame) == kFirstCpu);
+    CHECK(device_of(b.driver.state().memory.table().find(9)->frame) == kFirstCpu);
     CHECK(b.pages(Seen::reads_in) == Pages{8, 12, 9, 13});
     CHECK(counts(b) == std::vector<Counts>{{2, 0, 2, 0, 0}, {2, 0, 2, 0, 2}});
   }
@@ -212,11 +212,11 @@ TEST_CASE(
   CHECK(b.pages(Seen::reads_in) == Pages{7, 8, 7});
   CHECK(b.pages(Seen::writes_out) == Pages{7, 8});
   CHECK(b.pages(Seen::fault) == Pages{7, 8, 7});
-  CHECK(b.driver.state().batch.counts.premature_evictions == 1);
+  CHECK(b.driver.state().evictions.premature_evictions() == 1);
   // A lifetime is from the arrival of a page to the completed transfer of its eviction.
   auto const arrived = [&](std::size_t batch) { return b.ended(batch); };
   auto const left = [&](std::size_t k) { return b.times(Seen::writes_out)[k] + GpuTimes{}.out + 1; };
-  CHECK(b.driver.state().batch.counts.lifetime_ps ==
+  CHECK(b.driver.state().evictions.lifetime_ps() ==
         static_cast<std::uint64_t>((left(0) - arrived(0) + left(1) - arrived(1)) * 1000));
 }
 

@@ -21,7 +21,7 @@ TEST_CASE("batches: an evicted page that a prefetch migrates back is not counted
   // Each fault also prefetches the next page, and both frames are full: 9 and 10 evict 7 and 8, which migrate
   // back, 7 on its fault and 8 by the prefetch.
   Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{400us}, 0, {{9}}}, {Time{800us}, 0, {{7}}}});
-  REQUIRE(b.batch().records.size() == 3);
+  REQUIRE(b.rows().size() == 3);
   for (std::size_t i = 0; i < 3; ++i) {
     CHECK(b.row(i).faulted_pages == 1);
     CHECK(b.row(i).prefetched_pages == 1);
@@ -29,7 +29,7 @@ TEST_CASE("batches: an evicted page that a prefetch migrates back is not counted
   }
   CHECK(b.stay(0, 8).evictions == 1);
   CHECK(b.home(8) == 0);
-  CHECK(b.batch().counts.premature_evictions == 1);
+  CHECK(b.state().evictions.premature_evictions() == 1);
   std::uint64_t notified = 0;
   for (auto const& r : b.notified[0]->records()) notified += r.message.premature;
   CHECK(notified == 1);
@@ -53,7 +53,7 @@ TEST_CASE("batches: prefetched pages do not evict pages faulted in the same batc
     for (std::uint64_t p = 0; p < kPages; ++p) placed.push_back({7 + p, p == 1 ? DeviceId{0} : kFirstCpu});
     spec.placed = &placed;
     Story const b(spec, {{Time{100us}, 0, {{9}}}, {Time{500us}, 0, {{11}}}});
-    CHECK(b.batch().records.size() == 2);
+    CHECK(b.rows().size() == 2);
     CHECK(b.row(0).faulted_pages == 1);
     CHECK(b.row(0).prefetched_pages == 1);
     CHECK(b.row(0).evicted_pages == 0);
@@ -64,7 +64,7 @@ TEST_CASE("batches: prefetched pages do not evict pages faulted in the same batc
     CHECK(std::ranges::count_if(b.devices.state().moves, [](PageMove const& m) {
             return m.page == 11 && m.step == MoveStep::remap && device_of(m.frame) == kFirstCpu;
           }) == 1);
-    CHECK(b.state().free_moves.size() == spec.params.migrations);
+    CHECK(b.state().transitions.free() == spec.params.migrations);
   }
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("batches: a page that a program frees meanwhile is not prefetched") {
   CHECK(b.row(0).faulted_pages == 1);
   CHECK(b.row(0).prefetched_pages == 1);
   CHECK(b.home(8) == 0);
-  CHECK_FALSE(b.state().table.find_mapped(9));
+  CHECK_FALSE(b.state().memory.table().find_mapped(9));
   CHECK(b.home(10) == 0);
 }
 

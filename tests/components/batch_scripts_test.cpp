@@ -88,8 +88,8 @@ struct ScriptBench : Bench {
     spec.pages_move = true;
     return spec;
   }
-  PhysAddr frame_of(std::uint64_t page) const { return driver.state().table.find(page)->frame; }
-  BatchRecord const& batch(std::size_t i) const { return driver.state().batch.records[i]; }
+  PhysAddr frame_of(std::uint64_t page) const { return driver.state().memory.table().find(page)->frame; }
+  BatchRecord const& batch(std::size_t i) const { return driver.state().records.batches()[i]; }
   std::vector<CopyOrder> ordered(std::uint32_t gpu) const {
     std::vector<CopyOrder> all;
     for (auto const& r : copies[gpu]->records()) all.push_back(r.message);
@@ -173,14 +173,14 @@ TEST_CASE(
   REQUIRE(b.ordered(1).size() == 1);
   CHECK(b.ordered(1)[0].from == b.frame_of(7));
   CHECK(device_of(b.frame_of(7)) == 0);
-  CHECK_FALSE(s.copies.read_only(7));
-  CHECK(s.frames[0].available() == 1);
-  CHECK(s.frames[1].available() == 3);
+  CHECK_FALSE(s.memory.copies().read_only(7));
+  CHECK(s.memory.frames(0).available() == 1);
+  CHECK(s.memory.frames(1).available() == 3);
   CHECK(b.batch(3).faulted_pages == 0);
   CHECK(b.batch(3).bytes_in == 0);
   CHECK(b.batch(3).evicted_pages == 0);
   CHECK(b.batch(3).ended == Time{310us});
-  CHECK(s.batch.residency[0].find(7)->arrived == Time{150us});
+  CHECK(s.evictions.residency(0, 7)->arrived == Time{150us});
   CHECK(b.driver.waiting_for().empty());
 }
 
@@ -213,7 +213,7 @@ TEST_CASE(
   CHECK((device_of(remaps[2].frame) == 2 && is_read_only(remaps[2].frame)));  // on GPU 2; GPU 1 has a copy
   CHECK((device_of(remaps[3].frame) == 1 && !is_read_only(remaps[3].frame)));
   CHECK(b.frame_of(7) == remaps[3].frame);
-  CHECK_FALSE(s.copies.read_only(7));
+  CHECK_FALSE(s.memory.copies().read_only(7));
   for (std::uint32_t gpu = 0; gpu < 3; ++gpu)
     for (auto const& o : b.ordered(gpu)) CHECK(device_of(o.to) == gpu);
   for (std::size_t const i : {3U, 4U}) {
@@ -221,8 +221,8 @@ TEST_CASE(
     CHECK(b.batch(i).dropped_pages == 1);
     CHECK(b.batch(i).bytes_out == 0);
   }
-  CHECK(s.batch.residency[1].find(7)->dirty == 1);  // the CPU's memory lacks GPU 0's writes
-  CHECK(s.batch.residency[2].find(9)->dirty == 0);
+  CHECK(s.evictions.residency(1, 7)->dirty == 1);  // the CPU's memory lacks GPU 0's writes
+  CHECK(s.evictions.residency(2, 9)->dirty == 0);
   CHECK(b.driver.waiting_for().empty());
 }
 
@@ -255,9 +255,9 @@ TEST_CASE(
   CHECK(b.batch(1).dropped_pages == 1);
   CHECK(b.batch(1).bytes_out == 0);
   CHECK(b.frame_of(7) == on_cpu(0));
-  CHECK(b.driver.state().copies.read_only(7));
-  CHECK_FALSE(b.driver.state().copies.latest(7));
-  CHECK(b.driver.state().batch.residency[0].find(7)->evictions == 1);
+  CHECK(b.driver.state().memory.copies().read_only(7));
+  CHECK_FALSE(b.driver.state().memory.copies().latest(7));
+  CHECK(b.driver.state().evictions.residency(0, 7)->evictions == 1);
   CHECK(b.driver.waiting_for().empty());
 }
 
@@ -318,7 +318,7 @@ TEST_CASE(
   CHECK(b.batch(1).evicted_pages == 1);
   CHECK(b.batch(1).bytes_out == 4096);
   CHECK(b.batch(1).ended == Time{350us});
-  CHECK(b.driver.state().frames[0].available() == 1);
+  CHECK(b.driver.state().memory.frames(0).available() == 1);
   CHECK(b.driver.waiting_for().empty());
 }
 

@@ -118,7 +118,7 @@ TEST_CASE("batches: a page that is evicted before it is written in place migrate
   CHECK(b.home(7) == kFirstCpu);
   CHECK(b.home(8) == 0);
   CHECK_FALSE(b.has_copy(8, 0));
-  CHECK(b.state().frames[0].available() == 0);
+  CHECK(b.state().memory.frames(0).available() == 0);
 }
 
 TEST_CASE("batches: the page lifetime of each evicted unit and premature evictions are reported") {
@@ -141,8 +141,8 @@ TEST_CASE("batches: the page lifetime of each evicted unit and premature evictio
     // Evictions of 7, of 8, and of 7 after its second migration; finally 8 migrates again.
     CHECK(sum.pages == 3);
     CHECK(sum.premature == 2);
-    CHECK(sum.premature == b.batch().counts.premature_evictions);
-    CHECK(sum.lifetime_ps == b.batch().counts.lifetime_ps);
+    CHECK(sum.premature == b.state().evictions.premature_evictions());
+    CHECK(sum.lifetime_ps == b.state().evictions.lifetime_ps());
     REQUIRE(notified.size() == 5);
     for (std::size_t const i : {0U, 1U, 3U}) CHECK(notified[i].message.pages == 1);
     for (std::size_t const i : {2U, 4U}) CHECK(notified[i].message.premature == 1);
@@ -176,7 +176,7 @@ TEST_CASE(
     // Evictions of 7, which arrived in an empty memory, of 8, and of 7 again.
     CHECK(sum.pages == (all ? 3 : 2));
     CHECK(sum.premature == 2);
-    CHECK(sum.lifetime_ps == b.batch().counts.lifetime_ps - (all ? 0 : 205'002'000));
+    CHECK(sum.lifetime_ps == b.state().evictions.lifetime_ps() - (all ? 0 : 205'002'000));
   }
 }
 
@@ -246,7 +246,7 @@ TEST_CASE("batches: a GPU gets its own copy's frame, not the page's, also when i
     auto spec = with_copies(machine(1, 2));
     spec.batch.replay.choose(replay);
     Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{300us}, 0, {{7}, {8}}}});
-    auto const copy = read_only(*b.state().copies.find(7, 0));
+    auto const copy = read_only(*b.state().memory.copies().find(7, 0));
     std::vector<PhysAddr> notified;
     for (auto const& r : b.responses->records())
       if (r.message.page == 7) notified.push_back(r.message.frame);

@@ -44,7 +44,7 @@ struct BatchBench : Bench {
     orders = sinks(driver.fault_order, 1)[0];
     run();
   }
-  BatchRecord const& batch(std::size_t i) const { return driver.state().batch.records[i]; }
+  BatchRecord const& batch(std::size_t i) const { return driver.state().records.batches()[i]; }
 
   PagingDriver& driver;
   Sink<PageMapped>* mapped;
@@ -84,7 +84,7 @@ TEST_CASE("batches: one fault is read, serviced, unmapped, copied and replayed w
   CHECK(batch.duplicates == 0);
   CHECK(batch.bytes_in == 4096);
   CHECK(batch.bytes_out == 0);
-  CHECK(b.driver.state().table.find(7)->frame == physical(0, 0));
+  CHECK(b.driver.state().memory.table().find(7)->frame == physical(0, 0));
 }
 
 TEST_CASE("batches: without per-page replay, one replay follows when all pages are mapped") {
@@ -162,8 +162,8 @@ TEST_CASE(
   CHECK(b.batch(1).evicted_pages == 1);
   CHECK(b.batch(1).bytes_out == 4096);
   CHECK(b.batch(1).ended == Time{130us});
-  CHECK(device_of(b.driver.state().table.find(7)->frame) == kFirstCpu);
-  CHECK(b.driver.state().batch.counts.lifetime_ps == 80'000'000);
+  CHECK(device_of(b.driver.state().memory.table().find(7)->frame) == kFirstCpu);
+  CHECK(b.driver.state().evictions.lifetime_ps() == 80'000'000);
 }
 
 TEST_CASE(

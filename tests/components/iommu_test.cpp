@@ -179,13 +179,15 @@ TEST_CASE("IOMMU: under random load every request is answered exactly once with 
   auto& iommu = b.system.add<Iommu>("iommu", spec);
   auto& driver = b.system.add<PagingDriver>("driver", driver_of(table));
   auto& client = b.system.add<Client<Packet, Packet>>(
-      "client",
-      {5000, 48,
-       [](std::uint64_t n) {
-         auto const x = n * 0x9E3779B97F4A7C15ULL >> 40;
-         return ask(x % 64 * 0x201, static_cast<std::uint16_t>(x % 3), static_cast<std::uint32_t>(n));
-       },
-       [&](Packet const& p) { return driver.state().table.find(p.address) == PageTranslation{p.frame}; }});
+      "client", {5000, 48,
+                 [](std::uint64_t n) {
+                   auto const x = n * 0x9E3779B97F4A7C15ULL >> 40;
+                   return ask(x % 64 * 0x201, static_cast<std::uint16_t>(x % 3),
+                              static_cast<std::uint32_t>(n));
+                 },
+                 [&](Packet const& p) {
+                   return driver.state().memory.table().find(p.address) == PageTranslation{p.frame};
+                 }});
   b.join(client.request, iommu.request);
   b.join(iommu.response, client.response);
   auto& cache = b.responder<MemRequest, MemResponse>(memory(scattered(200ns, 5)), iommu.entry_read);

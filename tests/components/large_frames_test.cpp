@@ -116,10 +116,11 @@ TEST_CASE("the driver's allocators exclude the frames of initially placed pages"
   for (auto const& p : memory.placed()) {
     ++on[p.device];
     // Releasing a free frame would abort the program.
-    state.frames[p.device].release(offset_of(memory.iommu_table().find(p.page)->frame) >> 12);
+    state.memory.frames(p.device).release(offset_of(memory.iommu_table().find(p.page)->frame) >> 12);
   }
   CHECK(on == std::vector<std::uint64_t>{1792, 768});
-  for (std::size_t gpu = 0; gpu < 2; ++gpu) CHECK(state.frames[gpu].available() == spec.frames_per_gpu);
+  for (std::size_t gpu = 0; gpu < 2; ++gpu)
+    CHECK(state.memory.frames(gpu).available() == spec.frames_per_gpu);
 }
 
 }  // namespace large_frames_test

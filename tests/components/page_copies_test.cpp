@@ -157,7 +157,7 @@ TEST_CASE("driver: a first remote read unmaps the page, copies it, and leaves pa
   CHECK(b.answer(0).kind == FaultKind::copied);
   CHECK(b.answer(0).frame == read_only(physical(1, 0)));
   CHECK(b.answer(0).recorder == 2);
-  CHECK(b.driver.state().table.find(7)->frame == physical(0, 0));
+  CHECK(b.driver.state().memory.table().find(7)->frame == physical(0, 0));
   CHECK(b.driver.waiting_for().empty());
 }
 
@@ -171,7 +171,7 @@ TEST_CASE(
   CHECK(b.mapped->nanoseconds() == Times{5001, 8001, 10001});
   CHECK(b.answer(1).frame == read_only(physical(2, 0)));
   CHECK(b.answer(2).frame == read_only(physical(1, 0)));  // it has a copy: no transfer
-  CHECK(b.driver.state().frames[2].available() == 3);
+  CHECK(b.driver.state().memory.frames(2).available() == 3);
 }
 
 TEST_CASE("driver: a write by a GPU with a copy makes the copy the page, and drops all others") {
@@ -185,11 +185,11 @@ TEST_CASE("driver: a write by a GPU with a copy makes the copy the page, and dro
   CHECK(b.answer(2).kind == FaultKind::remote);
   CHECK(b.mapped->nanoseconds()[2] == 25001);
   auto const& s = b.driver.state();
-  CHECK(s.table.find(7)->frame == physical(1, 0));
-  CHECK_FALSE(s.copies.read_only(7));
-  CHECK(s.frames[0].available() == 4);
-  CHECK(s.frames[1].available() == 3);
-  CHECK(s.frames[2].available() == 4);
+  CHECK(s.memory.table().find(7)->frame == physical(1, 0));
+  CHECK_FALSE(s.memory.copies().read_only(7));
+  CHECK(s.memory.frames(0).available() == 4);
+  CHECK(s.memory.frames(1).available() == 3);
+  CHECK(s.memory.frames(2).available() == 4);
   CHECK(s.stats[0].migrations == 1);
 }
 
@@ -198,8 +198,8 @@ TEST_CASE("driver: a write by the GPU with the page drops the copies and copies 
               {{Time{2us}, {0}}, {Time{25us}, {0}}}, {{Time{5us}, {0}}});
   CHECK(b.answer(1).frame == physical(0, 0));
   CHECK(b.mapped->nanoseconds()[1] == 25001);
-  CHECK(b.driver.state().frames[0].available() == 3);
-  CHECK(b.driver.state().frames[1].available() == 4);
+  CHECK(b.driver.state().memory.frames(0).available() == 3);
+  CHECK(b.driver.state().memory.frames(1).available() == 4);
   CHECK(b.driver.state().stats[0].migrations == 0);
 }
 
@@ -210,7 +210,7 @@ TEST_CASE("driver: a write by a GPU without a copy migrates the page once no cop
   CHECK(b.copies[2]->records()[0].message.from == physical(0, 0));
   CHECK(b.answer(1).frame == physical(2, 0));
   CHECK(b.mapped->nanoseconds()[1] == 30001);
-  for (std::uint32_t g : {0U, 1U}) CHECK(b.driver.state().frames[g].available() == 4);
+  for (std::uint32_t g : {0U, 1U}) CHECK(b.driver.state().memory.frames(g).available() == 4);
 }
 
 TEST_CASE("driver: a GPU with full memory reads the page remotely, while others have copies") {
@@ -224,7 +224,7 @@ TEST_CASE("driver: a GPU with full memory reads the page remotely, while others 
   // No copies remain, and GPU 2 writes the page on GPU 0.
   CHECK(b.answer(2).frame == physical(0, 0));
   CHECK(b.mapped->nanoseconds()[2] == 45001);
-  CHECK_FALSE(b.driver.state().copies.read_only(7));
+  CHECK_FALSE(b.driver.state().memory.copies().read_only(7));
   CHECK(b.driver.state().stats[0].migrations_refused == 2);
 }
 

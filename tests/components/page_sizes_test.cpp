@@ -141,12 +141,12 @@ TEST_CASE("driver: the first touch of a large page maps all of it, for one fault
   CHECK(of(b.mapped[0]->records()[1].message) == PageTranslation{physical(1, 512 << 12), kLarge});
   CHECK(of(b.mapped[0]->records()[2].message) == PageTranslation{physical(1, 200 << 12)});  // in no buffer
   auto const& s = b.driver.state();
-  CHECK(s.table.find(0) == first);
-  CHECK(s.table.mapped_pages() == 1024 + 1);
+  CHECK(s.memory.table().find(0) == first);
+  CHECK(s.memory.table().mapped_pages() == 1024 + 1);
   CHECK(s.stats[0].pages_mapped == 3);
-  REQUIRE(s.first_touches.size() == 3);
-  CHECK(s.first_touches[1].page == 512);
-  CHECK(s.first_touches[1].size == kLarge);
+  REQUIRE(s.records.first_touches().size() == 3);
+  CHECK(s.records.first_touches()[1].page == 512);
+  CHECK(s.records.first_touches()[1].size == kLarge);
 }
 
 TEST_CASE("driver: a large page that would exceed the CPU's memory is mapped as base pages within it") {
@@ -216,7 +216,7 @@ TEST_CASE("driver: while a base page of a large page is copied, no other part is
                        .copied = {{Time{50us}, {1}}, {Time{90us}, {0}}}});
   CHECK(b.copies[0]->records()[0].message.bytes == 4096);
   CHECK(b.copies[1]->records()[0].message.bytes == 4096);
-  CHECK(b.driver.state().table.mapped_pages() == 2);
+  CHECK(b.driver.state().memory.table().mapped_pages() == 2);
 }
 
 }  // namespace page_sizes_test

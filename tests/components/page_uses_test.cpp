@@ -116,8 +116,10 @@ struct UseBench : Bench {
     spec.pages_move = true;
     return spec;
   }
-  bool on_gpu(std::uint64_t page) const { return device_of(driver.state().table.find(page)->frame) == 0; }
-  BatchRecord const& last() const { return driver.state().batch.records[1]; }
+  bool on_gpu(std::uint64_t page) const {
+    return device_of(driver.state().memory.table().find(page)->frame) == 0;
+  }
+  BatchRecord const& last() const { return driver.state().records.batches()[1]; }
 
   PagingDriver& driver;
   Sink<PageMove>* moves;

@@ -82,7 +82,7 @@ TEST_CASE("driver: a migrating page is unmapped everywhere, then copied, then ma
   CHECK(b.mapped[1]->records()[0].message.entry == 11);
   CHECK(b.mapped[0]->count() == 0);
   auto const& s = b.driver.state();
-  CHECK(s.table.find(kPage) == PageTranslation{there});
+  CHECK(s.memory.table().find(kPage) == PageTranslation{there});
   CHECK(s.stats[0].migrations == 1);
   CHECK(s.stats[0].migration_ps == 8'900'000);
   CHECK(b.driver.waiting_for().empty());
@@ -102,7 +102,7 @@ TEST_CASE("driver: lines of a migrating page are dropped when no GPU can reach i
     CHECK(iommu->records()[1].message.frame == kFrame);
   }
   CHECK(b.copies[2]->nanoseconds() == Times{5001});
-  CHECK(b.driver.state().records[0].unmapped == Time{5us});
+  CHECK(b.driver.state().records.migrations()[0].unmapped == Time{5us});
 }
 
 TEST_CASE("driver: a page of the CPU's memory has no lines to drop") {
@@ -294,7 +294,7 @@ TEST_CASE("driver: it records which GPU touched each page first, the page's devi
   DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 0, 1, 11)},
                                   {Time{100ns}, fault(8, 1, 0, 12)},
                                   {Time{5us}, fault(7, 2, 0, 13)}}});
-  auto const& all = b.driver.state().first_touches;
+  auto const& all = b.driver.state().records.first_touches();
   REQUIRE(all.size() == 2);
   CHECK(all[0].page == 7);
   CHECK(all[0].gpu == 0);
@@ -327,7 +327,7 @@ TEST_CASE(
   CHECK(b.copies[0]->nanoseconds() == Times{4000 + 1000 + 1});
   CHECK(b.copies[0]->records()[0].message.from == physical(kFirstCpu, 50 << 12));  // free again
   auto const& s = b.driver.state();
-  CHECK(s.first_touches[0].mapped == Time{4us});
+  CHECK(s.records.first_touches()[0].mapped == Time{4us});
   CHECK(s.stats[0].pages_mapped == 2);
   CHECK(s.stats[0].page_faults == 3);
   CHECK(s.stats[0].migrations == 0);

@@ -62,7 +62,7 @@ struct AllocationBench : Bench {
     run();
   }
   PageMove order(std::size_t n) const { return moves[0]->records()[n].message; }
-  PageTable const& pages() const { return driver->state().table; }
+  PageTable const& pages() const { return driver->state().memory.table(); }
 
   PageTable table{0, 12};
   HostPages no_host_pages;
@@ -109,7 +109,7 @@ TEST_CASE(
   CHECK(b.pages().find(514)->frame == physical(1, 201 << 12));
   CHECK(b.done->nanoseconds() == Times{5000 + 70 + 1});
   CHECK(b.driver->state().stats[0].allocated_pages == 4);
-  CHECK(b.driver->state().free_moves.size() == 16);
+  CHECK(b.driver->state().transitions.free() == 16);
   CHECK(b.driver->waiting_for().empty());
 }
 

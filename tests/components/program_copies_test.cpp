@@ -87,7 +87,7 @@ TEST_CASE("driver: a copy to the GPUs is one order per page, at the page's GPU, 
   CHECK(b.order(0, 2).from == host_frame(5));
   CHECK(b.done->nanoseconds() == Times{4001});  // end of the last one
   CHECK(b.driver->state().stats[0].copied_bytes == 4 * 4096);
-  CHECK(b.driver->state().free_moves.size() == 16);
+  CHECK(b.driver->state().transitions.free() == 16);
 }
 
 TEST_CASE("driver: a copy to the host has the opposite direction, in whole lines from first to last byte") {

@@ -185,7 +185,7 @@ TEST_CASE("driver: after the last base page of a large page, all are unmapped, c
   }
   CHECK(b.stalls[0]->nanoseconds() == Times{1001});
   auto const& s = b.driver.state();
-  for (std::size_t i = 1; i < 512; ++i) CHECK(s.moves[i].to == frame(1024 + i));
+  for (std::size_t i = 1; i < 512; ++i) CHECK(s.transitions.pages()[i].to == frame(1024 + i));
   // The first page: unmapped by 3 us, copied by 5 us, mapped by 6 us.
   CHECK(b.copies[0]->nanoseconds() == Times{3001});
   CHECK(b.copy(0).from == frame(1));
@@ -193,11 +193,11 @@ TEST_CASE("driver: after the last base page of a large page, all are unmapped, c
   CHECK(b.moves[0]->records()[512].at == Time{5us + 1ns});
   CHECK(b.order(512).step == MoveStep::map);
   CHECK(b.order(512).frame == frame(1024));
-  CHECK(s.moves[0].in_use == 0);
-  CHECK(s.table.find(1024)->frame == frame(1024));
-  CHECK(!s.table.find(1025));
-  CHECK(s.frames[0].available() == 2048 - 513 - 511);
-  CHECK(s.relocations[0].left == 511);
+  CHECK(s.transitions.pages()[0].in_use == 0);
+  CHECK(s.memory.table().find(1024)->frame == frame(1024));
+  CHECK(!s.memory.table().find(1025));
+  CHECK(s.memory.frames(0).available() == 2048 - 513 - 511);
+  CHECK(s.relocations.of_gpu()[0].left == 511);
   CHECK(test::stat_of(b.driver, "memory.page_sizes", "moved_pages") == 0);  // not all of them
 }
 
@@ -221,7 +221,7 @@ TEST_CASE(
     CHECK(b.order(i).step == MoveStep::unmap);
     CHECK(b.order(i).page == 1024 + i);
   }
-  CHECK(b.driver.state().relocations[0].left == 512);
+  CHECK(b.driver.state().relocations.of_gpu()[0].left == 512);
 }
 
 TEST_CASE("driver: a page that migrates to another GPU before its relocation is not counted as moved") {
@@ -241,12 +241,12 @@ TEST_CASE("driver: a page that migrates to another GPU before its relocation is 
   }
   RelocationBench const b(spec, script);
   auto const& s = b.driver.state();
-  CHECK(s.relocations[0].left == 0);
-  CHECK(device_of(s.table.find(1030)->frame) == 1);
+  CHECK(s.relocations.of_gpu()[0].left == 0);
+  CHECK(device_of(s.memory.table().find(1030)->frame) == 1);
   CHECK(b.copies[0]->records().size() == 511);
   CHECK(b.copies[1]->records().size() == 1);
   CHECK(test::stat_of(b.driver, "memory.page_sizes", "moved_pages") == 511);
-  CHECK(s.frames[0].available() == 2048 - 512);  // page 5000 and all but one page of the large page
+  CHECK(s.memory.frames(0).available() == 2048 - 512);  // page 5000 and all but one page of the large page
 }
 
 }  // namespace relocation_test

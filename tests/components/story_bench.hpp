@@ -136,17 +136,19 @@ struct Story : Bench {
     CHECK(driver.waiting_for().empty());
   }
   PagingDriverState const& state() const { return driver.state(); }
-  BatchState const& batch() const { return state().batch; }
-  BatchRecord const& row(std::size_t i) const { return batch().records.at(i); }
+  std::vector<BatchRecord> const& rows() const { return state().records.batches(); }
+  BatchRecord const& row(std::size_t i) const { return rows().at(i); }
   PageResidency const& stay(std::uint32_t gpu, std::uint64_t page) const {
-    return *batch().residency[gpu].find(page);
+    return *state().evictions.residency(gpu, page);
   }
-  DeviceId home(std::uint64_t page) const { return device_of(state().table.find(page)->frame); }
-  bool has_copy(std::uint64_t page, DeviceId gpu) const { return state().copies.find(page, gpu).has_value(); }
+  DeviceId home(std::uint64_t page) const { return device_of(state().memory.table().find(page)->frame); }
+  bool has_copy(std::uint64_t page, DeviceId gpu) const {
+    return state().memory.copies().find(page, gpu).has_value();
+  }
   // Order lru: accessed units per epoch, summed over epochs and GPUs.
   std::uint64_t accessed_units() const {
     std::array<std::uint64_t, 2> counts{};
-    batch().orders.sample(counts.data());
+    state().evictions.order_statistics().sample(counts.data());
     return counts[1];
   }
 

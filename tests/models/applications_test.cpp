@@ -47,7 +47,7 @@ struct Found {
 void look(ModelRun& run, Found& found) {
   std::map<PhysAddr, std::uint32_t> space_of;
   each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
-    d.state().table.each_page([&](std::uint64_t page, PageTranslation const& t) {
+    d.state().memory.table().each_page([&](std::uint64_t page, PageTranslation const& t) {
       found.frames_of_two += space_of.emplace(t.frame, space_of_page(page, 12)).second ? 0 : 1;
     });
   });
@@ -82,7 +82,7 @@ struct Requests {
 void look_at_memory(ModelRun& run, Requests& found) {
   std::map<PhysAddr, std::uint32_t> space_of;
   each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
-    d.state().table.each_page([&](std::uint64_t page, PageTranslation const& t) {
+    d.state().memory.table().each_page([&](std::uint64_t page, PageTranslation const& t) {
       space_of.emplace(t.frame, space_of_page(page, 12));
     });
   });
@@ -226,7 +226,7 @@ TEST_CASE("applications on separate GPUs have their pages there, and run as each
   ModelRun both(fir(), first, {{"fir", "size = \"1 MiB\"", second}});
   both.run();
   each<PagingDriver>(both.system(), [&](PagingDriver const& d) {
-    d.state().table.each_page([&](std::uint64_t page, PageTranslation const& t) {
+    d.state().memory.table().each_page([&](std::uint64_t page, PageTranslation const& t) {
       CHECK(device_of(t.frame) / 2 == space_of_page(page, 12));
     });
   });
@@ -240,13 +240,14 @@ TEST_CASE("two applications with buffers at the same addresses have separate pag
   ModelRun run(fir(), application_on("a", 0, range(0, 4)), {});
   run.run();
   std::uint64_t pages = 0;
-  each<PagingDriver>(run.system(), [&](PagingDriver const& d) { pages = d.state().table.mapped_pages(); });
+  each<PagingDriver>(run.system(),
+                     [&](PagingDriver const& d) { pages = d.state().memory.table().mapped_pages(); });
   ModelRun two(fir(), application_on("a", 0, range(0, 4)),
                {{"fir", "size = \"1 MiB\"", application_on("b", 1, range(4, 8))}});
   two.run();
   each<PagingDriver>(two.system(), [&](PagingDriver const& d) {
-    CHECK(d.state().table.mapped_pages() == 2 * pages);
-    CHECK(d.state().table.nodes() % 2 == 0);  // the spaces' tables share nothing
+    CHECK(d.state().memory.table().mapped_pages() == 2 * pages);
+    CHECK(d.state().memory.table().nodes() % 2 == 0);  // the spaces' tables share nothing
   });
 }
 
@@ -256,8 +257,10 @@ namespace {
 std::uint64_t rows_of(ModelRun& run, std::uint32_t application, bool migrations) {
   std::uint64_t n = 0;
   each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
-    for (auto const& r : d.state().first_touches) n += !migrations && r.application == application ? 1 : 0;
-    for (auto const& r : d.state().records) n += migrations && r.application == application ? 1 : 0;
+    for (auto const& r : d.state().records.first_touches())
+      n += !migrations && r.application == application ? 1 : 0;
+    for (auto const& r : d.state().records.migrations())
+      n += migrations && r.application == application ? 1 : 0;
   });
   return n;
 }
@@ -316,9 +319,11 @@ TEST_CASE("faults, first touches and migrations count for the application with t
       check_faults(run, *path == 'g' ? "gmmu" : "iommu");
       CHECK((run.total("driver", "migrations") > 0) == moves);
       each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
-        CHECK(d.state().first_touches.size() > 100);
-        for (auto const& r : d.state().first_touches) CHECK(r.application == space_of_page(r.page, 12));
-        for (auto const& r : d.state().records) CHECK(r.application == space_of_page(r.page, 12));
+        CHECK(d.state().records.first_touches().size() > 100);
+        for (auto const& r : d.state().records.first_touches())
+          CHECK(r.application == space_of_page(r.page, 12));
+        for (auto const& r : d.state().records.migrations())
+          CHECK(r.application == space_of_page(r.page, 12));
         // The tables with these rows have a column for the application.
         auto const tables = d.tables();
         CHECK(tables.size() == (moves ? 3 : 2));  // and final page placement
@@ -334,7 +339,7 @@ TEST_CASE("first touches mapped by the IOMMU count for the application with the 
   run.run();
   check_faults(run, "iommu");
   each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
-    for (auto const& r : d.state().first_touches) CHECK(r.application == space_of_page(r.page, 12));
+    for (auto const& r : d.state().records.first_touches()) CHECK(r.application == space_of_page(r.page, 12));
   });
 }
 
@@ -352,9 +357,9 @@ TEST_CASE("in a shared address space, a fault counts for the application that ma
     check_faults(run, *path == 'g' ? "gmmu" : "iommu");
     std::uint64_t moved_to[2] = {};
     each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
-      for (auto const& r : d.state().first_touches) CHECK(r.application == r.gpu / 2);
-      for (auto const& r : d.state().records) CHECK(r.application == device_of(r.to) / 2U);
-      for (auto const& r : d.state().records) ++moved_to[r.application];
+      for (auto const& r : d.state().records.first_touches()) CHECK(r.application == r.gpu / 2);
+      for (auto const& r : d.state().records.migrations()) CHECK(r.application == device_of(r.to) / 2U);
+      for (auto const& r : d.state().records.migrations()) ++moved_to[r.application];
     });
     CHECK(moved_to[0] > 0);
     CHECK(moved_to[1] > 0);

@@ -40,7 +40,7 @@ std::string transpose(std::string const& more, unsigned width = 1024) {
 
 // Every table and every TLB agrees with the driver about each base page that it maps.
 void check_agreement(ModelRun& run) {
-  auto const& truth = driver_of(run).state().table;
+  auto const& truth = driver_of(run).state().memory.table();
   auto const bits = run.config().memory.page_bits();
   auto const check = [&](std::uint64_t page, PageTranslation const& t) {
     for (std::uint64_t i = 0; i < std::uint64_t{1} << t.size; ++i) {
@@ -75,7 +75,7 @@ void check_coalesced(ModelRun& run, std::uint64_t expected) {
   each<Gmmu>(run.system(), [&](Gmmu const& g) { of_gpus += large_pages(g.state().table); });
   each<Iommu>(run.system(), [&](Iommu const& i) { CHECK(large_pages(i.state().table) == expected); });
   CHECK(of_gpus == expected);
-  CHECK(large_pages(driver_of(run).state().table) == expected);
+  CHECK(large_pages(driver_of(run).state().memory.table()) == expected);
 }
 
 }  // namespace
@@ -156,7 +156,7 @@ TEST_CASE(
     std::uint64_t checks = 0;
     for (Time t{20us}; run.engine().run_until(t) == RunState::reached; t += 20us) {
       std::set<PhysAddr> frames;
-      driver_of(run).state().table.each_page(
+      driver_of(run).state().memory.table().each_page(
           [&](std::uint64_t, PageTranslation const& at) { CHECK(frames.insert(at.frame).second); });
       ++checks;
     }
@@ -177,7 +177,7 @@ TEST_CASE("coalescing: a program's allocations become large pages, and are splin
   CHECK(run.total("driver", "freed_pages") == 1024);
   CHECK(driver_stat(run, "coalesced_pages") == 2);
   CHECK(driver_stat(run, "splintered_pages") == 2);
-  CHECK(driver_of(run).state().table.mapped_pages() == 0);
+  CHECK(driver_of(run).state().memory.table().mapped_pages() == 0);
   each<Gmmu>(run.system(), [&](Gmmu const& g) { CHECK(g.state().table.mapped_pages() == 0); });
   check_agreement(run);
 }
@@ -251,7 +251,7 @@ TEST_CASE("page sizes: large pages alone take whole large frames for each buffer
     // Memory that the program does not allocate is mapped at its first touch.
     if (placement != "first_touch") CHECK(allocated.total("driver", "allocated_pages") == 2 * 512);
     CHECK(allocated.total("driver", "freed_pages") == 2 * 512);
-    CHECK(driver_of(allocated).state().table.mapped_pages() == 0);
+    CHECK(driver_of(allocated).state().memory.table().mapped_pages() == 0);
     if (placement != "first_touch") CHECK(allocated.kernel_time() == large.kernel_time());
   }
 }

@@ -40,11 +40,12 @@ std::string const kMigrating = "memory.page_sizes = \"migrating_coalescer\"\n";
 // the right frame, or the old one until its invalidation arrives.
 void look(moving_pages::Machine const& m, unsigned bits, std::uint64_t& checks) {
   auto const& driver = m.driver->state();
-  std::map<std::uint64_t, PageMigration> moving;
-  for (auto const& move : driver.moves)
-    if (move.in_use != 0) moving.emplace(move.fault.page, move);
+  std::map<std::uint64_t, PageInFlight> moving;
+  for (auto const& move : driver.transitions.pages())
+    if (move.in_use != 0) moving.emplace(move.page(), move);
   std::vector<PhysAddr> frames;
-  driver.table.each_page([&](std::uint64_t, PageTranslation const& t) { frames.push_back(t.frame); });
+  driver.memory.table().each_page(
+      [&](std::uint64_t, PageTranslation const& t) { frames.push_back(t.frame); });
   std::ranges::sort(frames);
   CHECK(std::ranges::adjacent_find(frames) == frames.end());
   auto const check = [&](std::uint64_t page, PageTranslation const& held) {
@@ -52,16 +53,16 @@ void look(moving_pages::Machine const& m, unsigned bits, std::uint64_t& checks) 
       ++checks;
       auto const frame = held.base_page(page + i, bits).frame;
       auto const outstanding = moving.find(page + i);
-      auto const mapped = driver.table.find_mapped(page + i);
+      auto const mapped = driver.memory.table().find_mapped(page + i);
       if (outstanding == moving.end()) {
         CHECK(mapped.has_value());
         if (mapped) CHECK(mapped->base_page(page + i, bits).frame == frame);
         continue;
       }
       auto const& move = outstanding->second;
-      bool const is_mapping = move.role == PageMigration::Role::remapped;
-      if (move.role != PageMigration::Role::relocated && !is_mapping) continue;  // other tests' moves
-      bool const is_unmapping = !is_mapping && move.unmapping != 0;
+      if (move.transition != Transition::relocate) continue;  // other tests' moves
+      bool const is_mapping = move.current() == PageStep::confirm;
+      bool const is_unmapping = !is_mapping && move.awaits_iommus();
       CHECK((is_unmapping || is_mapping));
       CHECK(frame == (is_mapping ? move.to : move.from));
     }
@@ -90,8 +91,8 @@ Story told(std::string const& toml, Duration every = 3us) {
     look(m, bits, s.checks);
   CHECK(state == RunState::drained);
   look(m, bits, s.checks);
-  for (auto const& move : m.driver->state().moves) CHECK(move.in_use == 0);
-  for (auto const& r : m.driver->state().relocations) CHECK(r.left == 0);
+  for (auto const& move : m.driver->state().transitions.pages()) CHECK(move.in_use == 0);
+  for (auto const& r : m.driver->state().relocations.of_gpu()) CHECK(r.left == 0);
   for (auto const* g : m.gmmus) CHECK(g->state().coalescing.idle());
   for (auto const* sm : m.sms) CHECK(sm->state().control.stopped == 0);
   CHECK(run.total("sm", "faulted") == run.total("sm", "replayed"));
@@ -99,7 +100,7 @@ Story told(std::string const& toml, Duration every = 3us) {
   bool const relocates = spec.compaction.make({})->compacts() || spec.moves_to_coalesce;
   for (auto const* iommu : m.iommus) CHECK(iommu->spec().pages_are_moved == relocates);
   // Each table agrees with the driver's.
-  auto const& table = m.driver->state().table;
+  auto const& table = m.driver->state().memory.table();
   for (auto const* iommu : m.iommus)
     iommu->state().table.each_page(
         [&](std::uint64_t page, PageTranslation const& t) { CHECK(table.find_mapped(page) == t); });
@@ -109,7 +110,7 @@ Story told(std::string const& toml, Duration every = 3us) {
   // Every used frame has a page or preoccupied data.
   std::uint64_t in_use = 0;
   for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g)
-    in_use += spec.frames_per_gpu - m.driver->state().frames[g].available();
+    in_use += spec.frames_per_gpu - m.driver->state().memory.frames(g).available();
   std::uint64_t on_gpus = 0;
   table.each_page(
       [&](std::uint64_t, PageTranslation const& t) { on_gpus += device_of(t.frame) < kFirstCpu; });

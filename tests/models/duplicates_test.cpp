@@ -74,13 +74,13 @@ void look(Machine const& m, std::uint64_t frames_per_gpu, unsigned page_bits, un
   auto const& driver = m.driver->state();
   std::set<std::uint64_t> unmapped;
   std::set<PhysAddr> in_use;
-  for (auto const& move : driver.moves) {
+  for (auto const& move : driver.transitions.pages()) {
     if (move.in_use == 0) continue;
     in_use.insert(move.from);
     in_use.insert(move.to);
-    bool const copied_again =
-        move.change == PageMigration::Change::copy && driver.copies.read_only(move.fault.page);
-    if (move.unmapping == 0 && !copied_again) unmapped.insert(move.fault.page);
+    bool const keeps_page = adds_copy(move.transition) || move.transition == Transition::evict_copy;
+    bool const is_mapped = keeps_page && driver.memory.is_shared(move.page());
+    if (!move.awaits_iommus() && !is_mapped) unmapped.insert(move.page());
   }
   std::map<DeviceId, std::uint64_t> pages_on;
   std::set<PhysAddr> frames;
@@ -90,10 +90,10 @@ void look(Machine const& m, std::uint64_t frames_per_gpu, unsigned page_bits, un
         device_of(frame) < kFirstCpu && ++pages_on[device_of(frame)] > frames_per_gpu ? 1 : 0;
   };
   std::uint64_t copies = 0;
-  driver.table.each_page([&](std::uint64_t page, PageTranslation const& t) {
+  driver.memory.table().each_page([&](std::uint64_t page, PageTranslation const& t) {
     own(t.frame);
     for (DeviceId gpu = 0; gpu < m.gmmus.size(); ++gpu)
-      if (auto const copy = driver.copies.find(page, gpu)) {
+      if (auto const copy = driver.memory.copies().find(page, gpu)) {
         own(*copy);
         ++copies;
       }
@@ -102,9 +102,9 @@ void look(Machine const& m, std::uint64_t frames_per_gpu, unsigned page_bits, un
   ++seen.looks;
   auto const check = [&](DeviceId gpu) {
     return [&, gpu](std::uint64_t page, PageTranslation const& held) {
-      auto const home = driver.table.find(page);
-      auto const copy = driver.copies.find(page, gpu);
-      bool const shared = driver.copies.read_only(page);
+      auto const home = driver.memory.table().find(page);
+      auto const copy = driver.memory.copies().find(page, gpu);
+      bool const shared = driver.memory.copies().read_only(page);
       found.void_entries += unmapped.count(page) != 0 ? 1 : 0;
       auto const frame = held.frame & ~kReadOnly;
       bool const right = home && (frame == home->frame || (copy && frame == *copy));

@@ -64,7 +64,7 @@ TEST_CASE("batches: every policy runs to completion, with at most as many pages 
     for (Time t{5us}; run.engine().run_until(t) == RunState::reached; t += 5us) {
       auto const& state = driver_of(run.system()).state();
       std::uint64_t there = 0;
-      state.table.each_page(
+      state.memory.table().each_page(
           [&](std::uint64_t, PageTranslation const& at) { there += device_of(at.frame) == 0; });
       most = std::max(most, there);
     }
@@ -72,11 +72,11 @@ TEST_CASE("batches: every policy runs to completion, with at most as many pages 
     CHECK(most <= driver.spec().frames_per_gpu);
     CHECK(most + 1 >= driver.spec().frames_per_gpu);
     CHECK(transactions_of(run.system()) == 4096);
-    CHECK(driver.state().batch.counts.batches > 0);
+    CHECK(driver.state().batch.counts().batches > 0);
     CHECK(driver.state().stats[0].evicted_pages > 0);
     CHECK(driver.state().stats[0].migrations <=
           driver.state().stats[0].evicted_pages + driver.spec().frames_per_gpu);
-    CHECK(driver.state().free_moves.size() == 64);
+    CHECK(driver.state().transitions.free() == 64);
   }
 }
 
@@ -92,10 +92,10 @@ TEST_CASE("batches: pages mapped at their first touch are evicted from a full GP
     CHECK(driver.state().stats[0].pages_mapped == 64);
     CHECK(driver.state().stats[0].pages_spilled == 0);
     CHECK(driver.state().stats[0].evicted_pages == 32);
-    CHECK(driver.state().batch.counts.premature_evictions == 0);
+    CHECK(driver.state().evictions.premature_evictions() == 0);
     CHECK(driver.waiting_for().empty());
     std::uint64_t there = 0;
-    driver.state().table.each_page(
+    driver.state().memory.table().each_page(
         [&](std::uint64_t, PageTranslation const& at) { there += device_of(at.frame) == 0; });
     CHECK(there == 32);
   }
@@ -214,7 +214,7 @@ TEST_CASE("batches: with one outstanding fault per uTLB, every access is made un
         CHECK(gmmu->state().utlbs.outstanding() == 0);
       }
     // Four SMs: two entries at most.
-    for (auto const& batch : driver_of(run.system()).state().batch.records) CHECK(batch.raw_faults <= 2);
+    for (auto const& batch : driver_of(run.system()).state().records.batches()) CHECK(batch.raw_faults <= 2);
   }
 }
 

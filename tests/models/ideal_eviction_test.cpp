@@ -31,8 +31,8 @@ Took took(std::string const& workload, std::string const& share, std::string con
   run.run();
   Took all{picoseconds(run.kernel_time()), 0, 0};
   test::each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
-    all.batches += d.state().batch.counts.batches;
-    for (auto const& batch : d.state().batch.records) all.bytes += batch.bytes_in;
+    all.batches += d.state().batch.counts().batches;
+    for (auto const& batch : d.state().records.batches()) all.bytes += batch.bytes_in;
   });
   return all;
 }

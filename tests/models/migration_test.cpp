@@ -90,7 +90,7 @@ TEST_CASE("during migrations no TLB holds an invalid translation, and no access 
     CHECK(s.stats[0].migrations > 20);
     std::uint64_t fetched = 0;  // pages of the input; output pages have no contents
     if (run.config().memory.first_touch_copy)
-      for (auto const& touch : s.first_touches)
+      for (auto const& touch : s.records.first_touches())
         for (auto const& written : machine.driver->spec().host_written)
           fetched += touch.page - written.first < written.count ? 1 : 0;
     CHECK((fetched > 0) == run.config().memory.first_touch_copy);

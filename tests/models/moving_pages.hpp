@@ -52,18 +52,18 @@ inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Viol
   auto const has = [](std::vector<std::uint64_t> const& sorted, std::uint64_t x) {
     return std::ranges::binary_search(sorted, x);
   };
-  for (auto const& move : driver.moves) {
-    if (move.in_use == 0 || move.unmapping != 0) continue;
-    copied_pages.push_back(move.fault.page);
+  for (auto const& move : driver.transitions.pages()) {
+    if (move.in_use == 0 || move.awaits_iommus()) continue;
+    copied_pages.push_back(move.page());
     left.push_back(move.from);
   }
   std::ranges::sort(copied_pages);
   std::ranges::sort(left);
-  driver.table.each_page([&](std::uint64_t, PageTranslation const& t) {
+  driver.memory.table().each_page([&](std::uint64_t, PageTranslation const& t) {
     if (!has(left, t.frame)) frames.push_back(t.frame);
   });
   std::ranges::sort(frames);
-  for (auto const& record : driver.records)
+  for (auto const& record : driver.records.migrations())
     if (!has(frames, record.from)) left.push_back(record.from);
   std::ranges::sort(left);
   for (auto const* slice : m.slices)
@@ -71,7 +71,7 @@ inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Viol
       found.stale_lines += !home && has(left, line >> page_bits << page_bits) ? 1 : 0;
     });
   auto const check = [&](std::uint64_t page, PageTranslation const& held) {
-    found.wrong_frames += driver.table.find(page) != held ? 1 : 0;
+    found.wrong_frames += driver.memory.table().find(page) != held ? 1 : 0;
     found.void_entries += has(copied_pages, page) ? 1 : 0;
   };
   for (auto const* iommu : m.iommus) iommu->state().tlb->each_entry(check);
@@ -89,7 +89,7 @@ inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Viol
 
 // At the end all tables agree: the driver's, the IOMMUs', and each GPU's table of local pages.
 inline void check_tables(Machine const& m) {
-  auto const& table = m.driver->state().table;
+  auto const& table = m.driver->state().memory.table();
   std::map<PhysAddr, std::uint64_t> page_of;
   std::vector<std::uint64_t> pages_on(m.gmmus.size());
   table.each_page([&](std::uint64_t page, PageTranslation const& t) {

@@ -191,7 +191,7 @@ TEST_CASE(
     CHECK(run.total("host", "kernels") == 2);
     for (std::uint32_t m = 0; m < 2; ++m) {
       std::uint64_t pages = 0;
-      instances[m].driver->state().table.each_page([&](std::uint64_t, PageTranslation const& to) {
+      instances[m].driver->state().memory.table().each_page([&](std::uint64_t, PageTranslation const& to) {
         auto const device = device_of(to.frame);
         CHECK((device < kFirstCpu ? device / 4U : device - kFirstCpu) == m);
         ++pages;
@@ -216,7 +216,7 @@ TEST_CASE("page tables are in the memory of the devices that walk them") {
     if (auto const* iommu = dynamic_cast<Iommu const*>(component)) check(iommu->state().table, cpus++);
   }
   for (auto const& instance : run.assembly().instances())
-    check(instance.driver->state().table, instance.driver->spec().devices.cpu());
+    check(instance.driver->state().memory.table(), instance.driver->spec().devices.cpu());
   CHECK(tables == 8 + 2 + 2);
 }
 
@@ -232,7 +232,7 @@ TEST_CASE(
   CHECK(instances[0].driver->path() == "driver");
   CHECK(run.total("host", "kernels") == 1);
   std::vector<std::uint64_t> pages(8);
-  instances[0].driver->state().table.each_page(
+  instances[0].driver->state().memory.table().each_page(
       [&](std::uint64_t, PageTranslation const& to) { ++pages.at(device_of(to.frame)); });
   CHECK(pages[0] > 0);
   CHECK(pages[4] > 0);
@@ -269,7 +269,7 @@ TEST_CASE("machines of a file may have different numbers of GPUs, each with the 
   CHECK(cluster.assembly().instances()[1].driver->spec().devices.cpu() == kFirstCpu + 1);
   auto const pages_on = [&](std::uint32_t m) {
     std::map<int, int> pages;
-    cluster.assembly().instances()[m].driver->state().table.each_page(
+    cluster.assembly().instances()[m].driver->state().memory.table().each_page(
         [&](std::uint64_t, PageTranslation const& to) { ++pages[device_of(to.frame)]; });
     return pages;
   };

@@ -71,7 +71,7 @@ std::string const kPlaced = "memory.placement = \"interleave\"\n";
 
 PageTable const& table_of(ModelRun& run) {
   PageTable const* table = nullptr;
-  each<PagingDriver>(run.system(), [&](PagingDriver const& d) { table = &d.state().table; });
+  each<PagingDriver>(run.system(), [&](PagingDriver const& d) { table = &d.state().memory.table(); });
   return *table;
 }
 

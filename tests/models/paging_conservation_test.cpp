@@ -60,17 +60,18 @@ void look_at_frames(Machine const& m, Frames& found) {
     found.shared += page_of.emplace(frame, page).second ? 0 : 1;
     if (device_of(frame) < kFirstCpu) ++taken[device_of(frame)];
   };
-  driver.table.each_page([&](std::uint64_t page, PageTranslation const& t) { take(t.frame, page); });
-  using Role = PageMigration::Role;
-  for (auto const& move : driver.moves) {
+  driver.memory.table().each_page([&](std::uint64_t page, PageTranslation const& t) { take(t.frame, page); });
+  for (auto const& move : driver.transitions.pages()) {
     if (move.in_use == 0) continue;
-    bool const comes = move.role == Role::incoming &&
-                       driver.batch.pages[move.index].stage == IncomingPage::Stage::transferring;
-    bool const leaves = move.role == Role::evicted && device_of(move.to) >= kFirstCpu;
-    if (comes || leaves) take(move.to, move.fault.page);
+    bool const comes = move.client == PagingClient::batch &&
+                       driver.batch.pages()[move.tag].stage == IncomingPage::Stage::transferring;
+    bool const leaves =
+        move.client == PagingClient::evictions && move.to != kNoFrame && device_of(move.to) >= kFirstCpu;
+    if (comes || leaves) take(move.to, move.page());
   }
   for (std::size_t g = 0; g < taken.size(); ++g)
-    found.unaccounted += taken[g] + driver.frames[g].available() != m.driver->spec().frames_per_gpu ? 1 : 0;
+    found.unaccounted +=
+        taken[g] + driver.memory.frames(g).available() != m.driver->spec().frames_per_gpu ? 1 : 0;
   auto const outstanding = [](CopyLane const& lane, std::uint32_t run) {
     return std::ranges::find(lane.free_runs, run) == lane.free_runs.end();
   };
@@ -87,7 +88,7 @@ struct Sums {
   std::uint64_t pages = 0, evicted = 0, dropped = 0, in = 0, out = 0;
 };
 Sums sums_of(Machine const& m) {
-  auto const& b = m.driver->state().batch;
+  auto const& s = m.driver->state();
   Sums sums;
   auto const add = [&](BatchRecord const& r) {
     sums.pages += r.faulted_pages + r.prefetched_pages;
@@ -96,8 +97,8 @@ Sums sums_of(Machine const& m) {
     sums.in += r.bytes_in;
     sums.out += r.bytes_out;
   };
-  for (auto const& r : b.records) add(r);
-  if (b.phase == BatchPhase::serving) add(b.record);
+  for (auto const& r : s.records.batches()) add(r);
+  if (s.batch.is_serving()) add(s.batch.record());
   return sums;
 }
 
@@ -144,8 +145,10 @@ void check_run(std::string const& settings, Pages pages, bool transfers, WorkDon
     look(machine, 12, run.config().gpu.line_bytes, found);
     look_at_frames(machine, frames);
     auto const& s = machine.driver->state();
-    if (s.batch.counts.batches == batches || s.batch.in != 0 || s.batch.out != 0) continue;
-    batches = s.batch.counts.batches;
+    if (s.batch.counts().batches == batches || s.batch.in_transfer() != 0 ||
+        s.evictions.units_in_transfer() != 0)
+      continue;
+    batches = s.batch.counts().batches;
     ++looks_at_rest;
     check_bytes(machine, pages, transfers);
   }
@@ -164,7 +167,7 @@ void check_run(std::string const& settings, Pages pages, bool transfers, WorkDon
   CHECK(run.total("sm", "faulted") > 0);
   auto const& s = machine.driver->state();
   CHECK(s.stats[0].evicted_pages > 0);
-  CHECK(s.free_moves.size() == 64);
+  CHECK(s.transitions.free() == 64);
   std::uint64_t written = 0, flushed = 0;
   for (auto const* gmmu : machine.gmmus) {
     written += gmmu->state().raw_stats.written;
@@ -172,7 +175,7 @@ void check_run(std::string const& settings, Pages pages, bool transfers, WorkDon
     CHECK(gmmu->waiting_for().empty());
   }
   // Each buffer entry was read by one batch or flushed.
-  CHECK(written == s.batch.counts.raw_faults + flushed);
+  CHECK(written == s.batch.counts().raw_faults + flushed);
   for (auto const* sm : machine.sms) CHECK(sm->waiting_for().empty());
   for (auto const* iommu : machine.iommus) CHECK(iommu->waiting_for().empty());
   CHECK(machine.driver->waiting_for().empty());

@@ -133,7 +133,7 @@ TEST_CASE("recorded: a map names devices as in results, or by kind and number, a
     MapFile const map(lines);
     ModelRun run(model + map.setting() + more);
     Gpus all;
-    run.assembly().instances()[0].driver->state().table.each_page(
+    run.assembly().instances()[0].driver->state().memory.table().each_page(
         [&](std::uint64_t, PageTranslation const& t) { all.push_back(device_of(t.frame)); });
     return all;
   };
@@ -166,7 +166,7 @@ TEST_CASE("recorded: with the map of a first-touch run, each page is where that 
   };
   ModelRun first(small + "memory.placement = \"first_touch\"\n");
   first.run();
-  auto const& touches = driver_of(first)->state().first_touches;
+  auto const& touches = driver_of(first)->state().records.first_touches();
   REQUIRE(touches.size() == 64);  // two buffers of 128 KiB
   std::string lines;
   for (auto const& t : touches) {
@@ -178,15 +178,16 @@ TEST_CASE("recorded: with the map of a first-touch run, each page is where that 
   again.run();
   auto const& s = driver_of(again)->state();
   CHECK(s.stats[0].page_faults == 0);
-  CHECK(s.table.mapped_pages() == 64);
-  for (auto const& t : touches) CHECK(s.table.find(t.page) == PageTranslation{t.frame});  // to the frame
+  CHECK(s.memory.table().mapped_pages() == 64);
+  for (auto const& t : touches)
+    CHECK(s.memory.table().find(t.page) == PageTranslation{t.frame});  // to the frame
 
   std::string const large =
       toml +
       "workload.transpose.width = 1024\nworkload.transpose.height = 512\nmemory.large_pages = \"input\"\n";
   ModelRun with_large(large + "memory.placement = \"first_touch\"\n");
   with_large.run();
-  auto const& touched = driver_of(with_large)->state().first_touches;
+  auto const& touched = driver_of(with_large)->state().records.first_touches();
   REQUIRE(touched.size() == 1 + 512);
   lines.clear();
   for (auto const& t : touched) lines += std::to_string(t.page) + ",gpu" + std::to_string(t.gpu) + "\n";
@@ -194,7 +195,7 @@ TEST_CASE("recorded: with the map of a first-touch run, each page is where that 
   ModelRun on_map(large + "memory.placement = \"recorded\"\n" + map_of_large.setting());
   for (auto const& t : touched) {
     PageTranslation const there{t.frame, static_cast<std::uint8_t>(t.size)};
-    CHECK(driver_of(on_map)->state().table.find(t.page) == there);
+    CHECK(driver_of(on_map)->state().memory.table().find(t.page) == there);
   }
 }
 
@@ -208,7 +209,7 @@ TEST_CASE("recorded: a map identifies pages of several address spaces by the num
   auto const& before = first.run().assembly().instances()[0].driver->state();
   std::string lines;
   std::size_t of_other = 0;
-  for (auto const& t : before.first_touches) {
+  for (auto const& t : before.records.first_touches()) {
     lines += std::to_string(t.page) + ",gpu" + std::to_string(t.gpu) + "\n";
     of_other += space_of_page(t.page, 12);
   }
@@ -216,10 +217,10 @@ TEST_CASE("recorded: a map identifies pages of several address spaces by the num
   MapFile const map(lines);
   ModelRun again(toml + "memory.placement = \"recorded\"\n" + map.setting(), Application{}, {other});
   auto const& after = again.run().assembly().instances()[0].driver->state();
-  CHECK(after.first_touches.empty());
-  CHECK(after.table.mapped_pages() == before.first_touches.size());
-  for (auto const& t : before.first_touches) {
-    auto const place = after.table.find(t.page);
+  CHECK(after.records.first_touches().empty());
+  CHECK(after.memory.table().mapped_pages() == before.records.first_touches().size());
+  for (auto const& t : before.records.first_touches()) {
+    auto const place = after.memory.table().find(t.page);
     REQUIRE(place);
     CHECK(device_of(place->frame) == t.gpu);
   }

@@ -189,7 +189,7 @@ void check_all_is_freed(ModelRun& run) {
   for (ComponentId id = 0; id < system.component_count(); ++id) {
     auto const& c = system.component(id);
     if (auto const* driver = dynamic_cast<PagingDriver const*>(&c))
-      CHECK(driver->state().table.mapped_pages() == 0);
+      CHECK(driver->state().memory.table().mapped_pages() == 0);
     if (auto const* iommu = dynamic_cast<Iommu const*>(&c)) {
       CHECK(iommu->state().table.mapped_pages() == 0);
       iommu->state().tlb->each_entry([](std::uint64_t, PageTranslation const&) { CHECK(false); });
@@ -228,7 +228,7 @@ TEST_CASE(
     ModelRun there(kFir + "memory.placement = \"" + placement + "\"\n");
     there.run();
     auto const table_of = [](ModelRun& r) -> PageTable const& {
-      return r.assembly().instances()[0].driver->state().table;
+      return r.assembly().instances()[0].driver->state().memory.table();
     };
     CHECK(table_of(keeps).mapped_pages() == pages);
     for (auto const& b : run.applications()[0].workload->buffers())

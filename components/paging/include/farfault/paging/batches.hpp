@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches of faults in the driver (paging_driver.hpp): parameters, pages that migrate in, evicted units, and
-// the row of `/tables/fault_batches`.
+// Batches of faults in the driver (batch_client.hpp): parameters, and the row of `/tables/fault_batches`.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <limits>
-#include <vector>
 
 #include "farfault/engine/params.hpp"
 #include "farfault/engine/policy.hpp"
-#include "farfault/engine/probes.hpp"
 #include "farfault/paging/eviction_order.hpp"
 #include "farfault/paging/eviction_schedule.hpp"
-#include "farfault/paging/fault_batch.hpp"
 #include "farfault/paging/fault_replay.hpp"
-#include "farfault/paging/page_records.hpp"
 #include "farfault/paging/prefetcher.hpp"
-#include "farfault/parts/ring.hpp"
 #include "farfault/protocols/facts.hpp"
 
 namespace farfault {
@@ -100,47 +92,6 @@ struct BatchParams {
   bool in_batches() const { return replay.make({})->in_batches(); }
 };
 
-// A page that a batch migrates to its GPU.
-struct IncomingPage {
-  enum class Stage : std::uint8_t { planned, unmapping, ready, transferring, mapping, mapped };
-  std::uint64_t page = 0;
-  Time worked{};            // end of the driver's work on its block
-  std::uint32_t block = 0;  // block number in the batch
-  Stage stage = Stage::planned;
-  std::uint8_t application = 0;
-  std::uint8_t faulted = 0;   // otherwise prefetched
-  std::uint8_t mapped = 0;    // mapped on some device when it starts
-  std::uint8_t writes = 0;    // one of its faults is a write
-  std::uint8_t copies = 0;    // the page keeps its frame, and a copy is made
-  std::uint8_t is_local = 0;  // the page or a copy is already in the destination frame: no transfer
-  std::uint8_t unused[5] = {};
-};
-
-// An eviction unit, from its selection until its last frame is free.
-struct EvictedUnit {
-  std::uint64_t unit = 0;
-  std::uint32_t pages = 0;      // pages that still hold a frame
-  std::uint32_t unmapping = 0;  // pages that some TLB may still map
-};
-
-// Record of a page that a batch has migrated or evicted.
-struct PagedPage {
-  Time arrived{};          // arrival at its latest GPU
-  std::uint32_t move = 0;  // number among the pages in flight, plus one
-  std::uint32_t unused = 0;
-};
-// Record of the page on one GPU.
-struct PageResidency {
-  Time arrived{};
-  std::uint32_t evictions = 0;
-  std::uint8_t dirty = 0;  // differs from the CPU memory's latest data
-  std::uint8_t application = 0;
-  std::uint8_t unused[2] = {};
-};
-struct ServedBlock {
-  std::uint64_t served = 0;  // 1: a page of it has arrived
-};
-
 // Row of a table, until it is written.
 struct BatchRecord {
   Time first_fault{};
@@ -158,60 +109,6 @@ struct BatchRecord {
   std::uint64_t clients = 0;
   std::uint64_t blocks = 0;
   std::uint64_t gpu = 0;
-};
-
-struct BatchCounts {
-  std::uint64_t batches = 0;
-  std::uint64_t raw_faults = 0;
-  std::uint64_t duplicates = 0;
-  std::uint64_t premature_evictions = 0;
-  std::uint64_t lifetime_ps = 0;
-};
-
-struct BatchedGpu {
-  std::uint64_t replay_pending = 0;
-  Time first_eviction = Time::max();  // max: none
-};
-
-// interrupted: an interrupt has arrived and the bottom half will run; reading: fault-buffer entries are in
-// transit; serving: pages migrate.
-enum class BatchPhase : std::uint64_t { idle, interrupted, reading, serving };
-
-struct BatchState {
-  BatchPhase phase = BatchPhase::idle;
-  Ring<std::uint32_t> interrupts;     // GPUs whose buffers are to be read, by the driver's own numbers
-  std::uint64_t gpu = 0;              // GPU whose buffer is read or whose batch is served
-  std::uint64_t expected = kUnknown;  // entries to expect from its buffer
-  FaultBatch faults;
-  Time worked{};  // end of the driver's work; interrupted: start of the bottom half
-  Time work_timer = Time::max();
-  std::vector<IncomingPage> pages;        // in migration order
-  std::vector<std::uint32_t> block_left;  // indexed by block: pages not yet mapped
-  std::uint64_t begun = 0;                // pages with a number among the pages in flight
-  std::uint64_t sent = 0;                 // of these, pages with a frame
-  std::uint64_t mapped_pages = 0;         // pages that are mapped
-  std::uint64_t in_place = 0;             // pages not sent that need no frame
-  std::uint64_t transferring = 0;         // pages with a frame, not mapped yet
-  std::uint64_t in = 0;                   // transfers to the GPU in flight
-  std::uint64_t out = 0;                  // units being transferred
-  std::uint64_t unmapping = 0;            // units being unmapped
-  std::vector<EvictedUnit> evicting;      // indexed by number
-  std::vector<std::uint32_t> free_evicting;
-  Ring<std::uint32_t> unmapped;
-  Policy<FaultReplay> replay;
-  Policy<Prefetcher> prefetch;
-  Policy<EvictionSchedule> schedule;
-  PolicyArray<EvictionOrder> orders;  // indexed by GPU
-  PageRecords<PagedPage> of_page;
-  std::vector<PageRecords<PageResidency>> residency;    // indexed by GPU
-  std::vector<PageRecords<ServedBlock>> served_blocks;  // indexed by GPU, then by the block's first page
-  std::vector<BatchedGpu> gpus;
-  BatchRecord record;
-  std::vector<BatchRecord> records;
-  BatchCounts counts;
-  PageLifetimes lifetimes{};  // of the batch's GPU, since the last report
-
-  static constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 };
 
 }  // namespace farfault

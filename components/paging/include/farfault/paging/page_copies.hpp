@@ -57,6 +57,12 @@ class PageCopies {
     auto const node = first(page);
     return node != 0 ? std::optional(device_of(nodes_[node].frame)) : std::nullopt;
   }
+  // Likewise, of the copies that are not on `device`.
+  std::optional<DeviceId> latest_except(std::uint64_t page, DeviceId device) const {
+    for (auto node = first(page); node != 0; node = nodes_[node].next)
+      if (device_of(nodes_[node].frame) != device) return device_of(nodes_[node].frame);
+    return std::nullopt;
+  }
   // Removes all copies and makes the page writable; calls f(frame) for each copy, the latest first.
   template <class F>
   void take_all(std::uint64_t page, F&& f) {

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of the devices of one driver, as the driver records it: free frames, the page table, and copies of
+// pages.
+//
+// - The table coalesces base pages on a GPU as the tables of IOMMUs and GPUs do. A page that is being moved
+//   keeps its entry until it is mapped again. If base pages are coalesced, it is unmapped meanwhile, and the
+//   large page around it is splintered.
+// - The specification must outlive it. It is neither saved nor hashed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "farfault/engine/archive.hpp"
+#include "farfault/paging/driver_spec.hpp"
+#include "farfault/paging/page_copies.hpp"
+#include "farfault/paging/page_directory.hpp"
+#include "farfault/paging/page_transition.hpp"
+
+namespace farfault {
+
+// Row of a table, until it is written: base pages coalesced into a large page, or a large page splintered.
+struct PageSizeRecord {
+  std::uint64_t page = 0;  // first base page
+  Time at{};
+  std::uint64_t coalesced = 0;  // 1: coalesced; 0: splintered
+};
+
+class DriverMemory {
+ public:
+  DriverMemory() = default;
+  // With the pages placed at time zero and the host's pages.
+  explicit DriverMemory(PagingDriverSpec const& spec);
+
+  PageTable const& table() const { return table_; }
+  // By the driver's GPU number.
+  FrameAllocator& frames(std::uint64_t gpu) { return frames_[gpu]; }
+  FrameAllocator const& frames(std::uint64_t gpu) const { return frames_[gpu]; }
+  FrameAllocator const& cpu_frames() const { return *cpu_frames_; }
+  FrameAllocator& pool(DeviceId device) {
+    return device >= kFirstCpu ? *cpu_frames_ : frames_[spec_->devices.number_of(device)];
+  }
+  FrameAllocator const& pool(DeviceId device) const {
+    return device >= kFirstCpu ? *cpu_frames_ : frames_[spec_->devices.number_of(device)];
+  }
+  bool all_full() const;
+  PageCopies const& copies() const { return copies_; }
+  PageSizes& page_sizes() { return *page_sizes_; }
+  StatSource const& frame_statistics() const { return frames_; }
+  StatSource const& size_statistics() const { return page_sizes_; }
+  // First base pages of large pages that wait to be coalesced.
+  std::vector<std::uint64_t>& to_coalesce() { return to_coalesce_; }
+  std::vector<PageSizeRecord>& size_changes() { return size_changes_; }
+
+  // State of a page, and of its home. For an unmapped page: whether it is planned, so a program has not
+  // allocated it yet or has freed it; whether the host wrote its contents.
+  std::optional<PageTranslation> home(std::uint64_t page) const { return table_.find_mapped(page); }
+  bool is_shared(std::uint64_t page) const { return spec_->makes_copies && copies_.read_only(page); }
+  PageState state_of(std::uint64_t page) const;
+  bool is_unallocated(std::uint64_t page) const;
+  bool host_wrote(std::uint64_t page) const;
+  // The device holds the page or a copy of it, and may access it.
+  bool is_on(std::uint64_t page, DeviceId device) const { return frame_on(page, device) != kNoFrame; }
+  PhysAddr frame_on(std::uint64_t page, DeviceId device) const;
+  bool allows(std::uint64_t page, Access access, DeviceId device) const {
+    return is_on(page, device) && !(access == Access::write && is_shared(page));
+  }
+  // State that an access needs, and whether a fault asks for it or only for the frame.
+  PageGoal goal_of(Access access) const {
+    return spec_->makes_copies && access == Access::read ? PageGoal::readable : PageGoal::exclusive;
+  }
+  bool asks_for_page(PageFault const& m) const;
+  // The frame as translations show it: read-only if the page has copies.
+  PhysAddr shown(std::uint64_t page, PhysAddr frame) const {
+    return is_shared(page) ? read_only(frame) : frame;
+  }
+
+  // A frame for a page of this size, or for the base page if no large frame is free.
+  PageTranslation take(std::uint64_t page, unsigned size, DeviceId device);
+  // As take(), on `wanted` or, if its memory is full, on another device. Some device must have a free frame.
+  PageTranslation take_near(std::uint64_t page, unsigned size, DeviceId wanted, std::uint32_t application);
+  void release(PageTranslation const& page);
+  void map(std::uint64_t page, PageTranslation const& to, Time now);
+  // The page is about to be moved or freed.
+  void splinter(std::uint64_t page, Time now);
+  void unmap(std::uint64_t page) { table_.unmap(page); }
+
+  // Copies. take_copy_elsewhere(): removes the latest copy that is not on the device.
+  void add_copy(std::uint64_t page, PhysAddr frame) { copies_.add(page, frame); }
+  PhysAddr take_copy(std::uint64_t page, DeviceId device) { return copies_.take(page, device); }
+  std::optional<PhysAddr> take_copy_elsewhere(std::uint64_t page, DeviceId device);
+  // Removes all copies; the page is writable.
+  void end_sharing(std::uint64_t page);
+  // The latest copy becomes the page: its frame, if there is one. A page without further copies is writable.
+  std::optional<PhysAddr> hand_over(std::uint64_t page);
+  // GPUs that read a page with copies remotely. They may cache its lines, which a later copy would leave
+  // stale.
+  void add_remote_reader(std::uint64_t page, DeviceId gpu) { remote_readers_.add_holder(page, gpu); }
+  bool may_read_remotely(std::uint64_t page, DeviceId gpu) const {
+    return is_shared(page) && remote_readers_.may_hold(page, gpu);
+  }
+
+  void archive(Archive& a) {
+    a(table_, frames_, cpu_frames_, copies_, remote_readers_, page_sizes_, to_coalesce_, size_changes_);
+  }
+
+ private:
+  bool runs_on(std::uint32_t application, std::uint32_t gpu) const;
+
+  PagingDriverSpec const* spec_ = nullptr;
+  PageTable table_;
+  PolicyArray<FrameAllocator> frames_;
+  Policy<FrameAllocator> cpu_frames_;
+  PageCopies copies_;
+  PageDirectory remote_readers_;
+  Policy<PageSizes> page_sizes_;
+  std::vector<std::uint64_t> to_coalesce_;
+  std::vector<PageSizeRecord> size_changes_;
+};
+
+}  // namespace farfault

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// One message at the driver: what its parts need to handle it, and the loop that takes the steps of a
+// transition and informs its client.
+//
+// The parts send messages only through DriverLinks, which the component implements (paging_driver.cpp).
+#pragma once
+
+#include <cstdint>
+
+#include "farfault/engine/time.hpp"
+#include "farfault/paging/transition_executor.hpp"
+#include "farfault/protocols/messages.hpp"
+
+namespace farfault {
+
+struct PagingDriverState;
+struct PagingDriverStats;
+
+class DriverLinks {
+ public:
+  virtual ~DriverLinks() = default;
+  // To every IOMMU.
+  virtual void tell_iommus(PageMove const& m, Duration after) = 0;
+  // To the copy engine of a GPU.
+  virtual void order_copy(DeviceId engine, CopyOrder const& m, Duration after) = 0;
+  // To the IOMMU that asked or, for a first touch of the first IOMMU, over its shorter link.
+  virtual void answer(std::uint32_t iommu, PageMapped const& m, Duration after) = 0;
+  // By the driver's own GPU number.
+  virtual void order_faults(std::uint32_t gpu, FaultOrder const& m) = 0;
+  virtual void report(std::uint32_t gpu, PageLifetimes const& m) = 0;
+  virtual void stall(std::uint32_t gpu, GpuStall const& m) = 0;
+  virtual void end_order(MemoryOrderDone const& m) = 0;
+  // Timers. A copy within a memory ends like that of a copy engine.
+  virtual void wake_batch(Time at) = 0;
+  virtual void end_copy(std::uint32_t number, Time at) = 0;
+};
+
+enum class Progress : std::uint8_t { none, changed, ended };
+
+struct DriverTurn {
+  PagingDriverSpec const& spec;
+  PagingDriverState& s;
+  DriverLinks& out;
+  Time now;
+
+  // Takes the steps of transition `number`, up to the next one that waits. Messages are sent `after` this
+  // time, the driver's work. changed: the client was informed.
+  Progress run(std::uint32_t number, Duration after = {});
+  // Begins a transition and takes its first steps.
+  Progress begin(PageInFlight const& page, Duration after = {});
+  // A step or a copy is complete.
+  void step_done(StepDone const& m);
+  void copied(CopyDone const& m);
+
+ private:
+  void advance(std::uint32_t number);
+  void copy(std::uint32_t number, Duration after);
+  void changed(PageInFlight const& page, Duration after);
+  void ended(PageInFlight const& done, bool was_immediate);
+};
+
+}  // namespace farfault

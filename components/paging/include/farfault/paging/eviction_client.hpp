@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Eviction of units from a GPU whose memory is full, for the pages of a batch, and the record of the pages
+// that each GPU holds.
+//
+// - Policies: eviction order (eviction_order.hpp) and schedule (eviction_schedule.hpp).
+// - A unit is unmapped everywhere. The GPU's copy engine copies its pages, clean or dirty, to CPU memory,
+//   where they are mapped. With `batch.clean_pages` = dropped, clean pages are mapped there without a copy.
+//   Read-only copies are dropped without a transfer, and an evicted page that has copies passes to one of
+//   them.
+// - Once all faulted pages of the batch have a frame, units with pages of the batch are not evicted. A
+//   prefetched page that then finds no free frame keeps its place.
+// - Allocated pages are not registered, so they are not evicted.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "farfault/engine/archive.hpp"
+#include "farfault/paging/driver_turn.hpp"
+#include "farfault/paging/eviction_order.hpp"
+#include "farfault/paging/eviction_schedule.hpp"
+#include "farfault/paging/page_records.hpp"
+#include "farfault/parts/ring.hpp"
+
+namespace farfault {
+
+// An eviction unit, from its selection until its last frame is free.
+struct EvictedUnit {
+  std::uint64_t unit = 0;
+  std::uint32_t pages = 0;      // pages that still hold a frame
+  std::uint32_t unmapping = 0;  // pages that some TLB may still map
+};
+
+// Record of a page on one GPU.
+struct PageResidency {
+  Time arrived{};
+  std::uint32_t evictions = 0;
+  std::uint8_t dirty = 0;  // differs from the CPU memory's latest data
+  std::uint8_t application = 0;
+  std::uint8_t unused[2] = {};
+};
+
+class EvictionClient {
+ public:
+  EvictionClient() = default;
+  // With the pages placed at time zero.
+  explicit EvictionClient(PagingDriverSpec const& spec);
+
+  void used(PageUse const& m, DriverTurn& t);
+  // A program has written the page on the device.
+  void wrote(std::uint64_t page, DeviceId device, DriverTurn& t);
+  // The page or a copy has arrived on its GPU; `was_there`: it had been there before its transition.
+  void arrived(PageInFlight const& page, bool was_there, DriverTurn& t);
+  // The page is not resident on the device any more.
+  void left(std::uint64_t page, DeviceId device, DriverTurn& t);
+  // A faulted page returns to the batch's GPU: counted if it had been evicted from there.
+  void returns(std::uint64_t page, std::uint64_t gpu);
+  // Arrival of the page at its latest GPU; Time{}: none.
+  Time latest_arrival(std::uint64_t page) const;
+
+  // Progress of evictions. evict(): true if frames have become free immediately. drop_prefetched(): a
+  // prefetched page for which no unit may be evicted keeps its place; true if there was one.
+  bool evict(DriverTurn& t);
+  bool drop_prefetched(DriverTurn& t);
+  EvictionSchedule::Snapshot snapshot(DriverTurn const& t) const;
+  bool reads_in(DriverTurn const& t) const { return schedule_->reads_in(snapshot(t)); }
+  void ready(PageInFlight const& page);
+  void transfer_begins(DriverTurn& t);
+  void ended(PageInFlight const& done, DriverTurn& t);
+  std::uint64_t pages_of_unit() const { return std::uint64_t{1} << unit_size_; }
+  std::uint64_t units() const { return units_.size() - free_units_.size(); }
+  std::uint64_t units_in_transfer() const { return out_; }
+  void report_lifetimes(DriverTurn& t);
+
+  PageResidency const* residency(std::uint64_t gpu, std::uint64_t page) const {
+    return residency_[gpu].find(page);
+  }
+  std::uint64_t premature_evictions() const { return premature_; }
+  std::uint64_t lifetime_ps() const { return lifetime_ps_; }
+  StatSource const& order_statistics() const { return orders_; }
+
+  void archive(Archive& a) {
+    a(orders_, schedule_, residency_, arrived_, first_evictions_, units_, free_units_, unmapped_, out_,
+      unmapping_, lifetimes_, premature_, lifetime_ps_);
+  }
+
+ private:
+  std::uint64_t unit_of(std::uint64_t page) const { return first_of(page, unit_size_); }
+  // Returns the number of pages in the unit whose eviction begins; 0: none may be evicted now.
+  std::uint64_t begin_unit(DriverTurn& t);
+  std::optional<std::uint64_t> victim(bool allow_in_flight, DriverTurn& t);
+  bool is_local(std::uint64_t page, DriverTurn const& t) const;
+  bool is_starved(DriverTurn const& t) const;
+  bool send_units(DriverTurn& t);
+  bool send_page(std::uint64_t page, DriverTurn& t);
+  // CPU frames that an unmapped unit needs.
+  std::uint64_t pages_for_cpu(std::uint32_t index, DriverTurn const& t) const;
+
+  unsigned unit_size_ = 0;             // log2 of its base pages; constant
+  PolicyArray<EvictionOrder> orders_;  // indexed by GPU
+  Policy<EvictionSchedule> schedule_;
+  std::vector<PageRecords<PageResidency>> residency_;  // indexed by GPU
+  PageRecords<Time> arrived_;                          // at its latest GPU
+  std::vector<Time> first_evictions_;                  // indexed by GPU; max: none
+  std::vector<EvictedUnit> units_;                     // indexed by number
+  std::vector<std::uint32_t> free_units_;
+  Ring<std::uint32_t> unmapped_;
+  std::uint64_t out_ = 0;        // units being transferred
+  std::uint64_t unmapping_ = 0;  // units being unmapped
+  PageLifetimes lifetimes_{};    // of the batch's GPU, since the last report
+  std::uint64_t premature_ = 0;
+  std::uint64_t lifetime_ps_ = 0;
+};
+
+}  // namespace farfault

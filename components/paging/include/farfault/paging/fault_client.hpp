@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults that are served one by one, on arrival.
+//
+// - First touch: the page gets a frame on the GPU that touched it. If that memory is full, it gets one on the
+//   application's next GPU that has a free frame, then on any other GPU, then on the CPU. A large page is
+//   mapped whole if the GPU has a large frame and no part of the page is mapped; otherwise only its base
+//   page.
+// - Its contents are assumed to be in place. With `first_touch_copy`, host-written pages are fetched first.
+// - The driver spends `fault_latency`, or no time if the IOMMU maps the page (FirstTouchBy::iommu). The first
+//   CPU's IOMMU reaches the driver in one cycle each way, other IOMMUs in `notify_latency`.
+// - A page on another device moves to the GPU after `fault_latency`. With read-only copies, a read makes a
+//   copy and a write drops all copies. A GPU without room accesses the page remotely.
+// - A fault on a page in flight, or raised while it was in flight, is answered with the new frame. A fault on
+//   a page that has been mapped for an earlier fault waits and takes no driver time.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+
+#include "farfault/paging/driver_turn.hpp"
+#include "farfault/parts/ring.hpp"
+
+namespace farfault {
+
+class FaultClient {
+ public:
+  FaultClient() = default;
+  explicit FaultClient(PagingDriverSpec const& spec) : waiting_(spec.queue) {}
+
+  void serve(PageFault const& m, DriverTurn& t);
+  // Serves the faults that wait, after a transition has ended.
+  void retry(PageInFlight const& done, DriverTurn& t);
+  // Answers with the GPU's own frame of the page, or with the page itself.
+  void answer(PageFault const& m, Duration after, DriverTurn& t) const;
+  std::uint64_t waiting() const { return waiting_.size(); }
+
+  auto members() { return std::tie(waiting_); }
+
+ private:
+  // False: the fault must wait.
+  bool handle(PageFault const& m, bool may_move, DriverTurn& t) const;
+  bool touch_first(PageFault const& m, DriverTurn& t) const;
+  bool bring(PageFault const& m, PageTranslation const& home, DriverTurn& t) const;
+  void respond(PageFault const& m, PageTranslation const& to, Duration after, DriverTurn& t) const;
+  Duration work(FaultKind kind, Duration takes, DriverTurn& t) const;
+
+  Ring<PageFault> waiting_;  // for a page in flight, or for others to complete
+};
+
+}  // namespace farfault

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes of a page's state, as data: for each change, the steps that it takes, in order. The executor
+// (transition_executor.hpp) takes them; clients name the state that they want.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "farfault/protocols/messages.hpp"
+
+namespace farfault {
+
+// unmapped: no frame. resident: one frame, on one device. shared: resident, with read-only copies on other
+// devices. hosted: resident in the host's memory.
+enum class PageState : std::uint8_t { unmapped, resident, shared, hosted };
+
+// A step marked with (wait) ends when an answer has arrived.
+enum class PageStep : std::uint8_t {
+  end,
+  invalidate,   // informs every IOMMU that translations to the old frame become invalid; the driver's own
+                // table splinters a coalesced page
+  drain,        // (wait) until no IOMMU and no GPU holds a translation to the frame or has an access that
+                // used one
+  flush,        // (wait) the GPU that holds the frame writes back and drops its lines; skipped for frames of
+                // the host, and if hardware keeps the partitions of the L2 caches coherent
+  drop_copies,  // frames of copies are released; a copy or the page on the destination becomes the page
+  consent,      // (wait) until the client admits the page; skipped unless the client asks for it
+  hand_over,    // the latest copy becomes the page, if there is one
+  allocate,     // a frame on the destination; skipped if the page has one there; if none is free, the page
+                // keeps its frame
+  copy,         // (wait) the contents, to the new frame; skipped if they are there, or if there are none
+  map,          // in the driver's own table
+  unmap,        // likewise
+  add_copy,     // in the driver's list of copies
+  drop_copy,    // likewise
+  release,      // the old frame becomes free; skipped if it is also the new one
+  announce,     // informs every IOMMU of the page's frame, read-only if it has copies; skipped if confirmed
+  protect,      // informs every IOMMU that the page's own frame is read-only
+  confirm,      // (wait) informs every IOMMU of the new frame, until their tables contain it; skipped unless
+                // the client asks for it
+  answer,       // the fault is answered with the page's frame; skipped unless the client asks for it
+};
+inline constexpr auto kPageSteps = static_cast<std::size_t>(PageStep::answer) + 1;
+
+enum class Transition : std::uint8_t {
+  first_touch,
+  move,
+  duplicate,
+  copy_again,
+  collapse,
+  evict,
+  evict_copy,
+  allocate,
+  free,
+  transfer,
+  relocate,
+  refill,
+  restore,
+};
+
+struct TransitionRow {
+  Transition transition;
+  std::string_view name;
+  PageState from;
+  PageState to;
+  MoveStep invalidates;  // message of the step `invalidate`
+  std::array<PageStep, 14> steps;
+};
+
+// evict: `from` may also be shared. transfer: a program copies contents. relocate: to another frame of the
+// same memory, for compaction or coalescing. refill: likewise, of data without a page. restore: a page that
+// has waited for consent keeps its frame.
+inline constexpr auto kTransitions = [] {
+  using enum PageStep;
+  using T = Transition;
+  using S = PageState;
+  using M = MoveStep;
+  // clang-format off
+  return std::array<TransitionRow, 13>{{
+      {T::first_touch, "first touch", S::unmapped, S::resident, M::unmap,
+       {consent, allocate, copy, map, release, confirm, answer}},
+      {T::move, "move", S::resident, S::resident, M::unmap,
+       {invalidate, drain, flush, consent, allocate, copy, map, release, announce, confirm, answer}},
+      {T::duplicate, "duplicate", S::resident, S::shared, M::unmap,
+       {invalidate, drain, flush, consent, allocate, copy, add_copy, protect, confirm, answer}},
+      {T::copy_again, "copy again", S::shared, S::shared, M::unmap,
+       {consent, allocate, copy, add_copy, confirm, answer}},
+      {T::collapse, "collapse", S::shared, S::resident, M::unmap,
+       {invalidate, drain, flush, drop_copies, consent, allocate, copy, map, release, announce, confirm, answer}},
+      {T::evict, "evict", S::resident, S::hosted, M::unmap,
+       {invalidate, drain, flush, consent, hand_over, allocate, copy, map, announce, release}},
+      {T::evict_copy, "evict copy", S::shared, S::shared, M::drop,
+       {invalidate, drain, flush, consent, drop_copy, release}},
+      {T::allocate, "allocate", S::unmapped, S::resident, M::unmap,
+       {allocate, confirm, map}},
+      {T::free, "free", S::resident, S::unmapped, M::forget,
+       {invalidate, drain, flush, unmap, release}},
+      {T::transfer, "transfer", S::resident, S::resident, M::unmap,
+       {copy}},
+      {T::relocate, "relocate", S::resident, S::resident, M::unmap,
+       {invalidate, drain, flush, copy, confirm, map, release}},
+      {T::refill, "refill", S::unmapped, S::unmapped, M::unmap,
+       {copy, release}},
+      {T::restore, "restore", S::resident, S::resident, M::unmap,
+       {announce, map}},
+  }};
+  // clang-format on
+}();
+
+constexpr TransitionRow const& row_of(Transition t) {
+  return kTransitions[static_cast<std::size_t>(t)];
+}
+constexpr bool takes(Transition t, PageStep step) {
+  for (auto const s : row_of(t).steps)
+    if (s == step) return step != PageStep::end;
+  return false;
+}
+// The row makes a copy and leaves the page where it is.
+constexpr bool adds_copy(Transition t) {
+  return takes(t, PageStep::add_copy);
+}
+
+// States that a fault or a batch asks for, on one device. readable: the page, or a copy of it. exclusive: the
+// page, without copies elsewhere.
+enum class PageGoal : std::uint8_t { readable, exclusive };
+
+constexpr Transition transition_to(PageGoal goal, PageState from) {
+  if (from == PageState::unmapped) return Transition::first_touch;
+  bool const shared = from == PageState::shared;
+  if (goal == PageGoal::exclusive) return shared ? Transition::collapse : Transition::move;
+  return shared ? Transition::copy_again : Transition::duplicate;
+}
+
+static_assert([] {
+  for (std::size_t i = 0; i < kTransitions.size(); ++i)
+    if (kTransitions[i].transition != static_cast<Transition>(i) ||
+        kTransitions[i].steps.back() != PageStep::end)
+      return false;
+  return true;
+}());
+
+}  // namespace farfault
