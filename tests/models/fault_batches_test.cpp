@@ -72,7 +72,7 @@ TEST_CASE("batches: every policy runs to completion, with at most as many pages 
     CHECK(most <= driver.spec().frames_per_gpu);
     CHECK(most + 1 >= driver.spec().frames_per_gpu);
     CHECK(transactions_of(run.system()) == 4096);
-    CHECK(driver.state().batch.counts().batches > 0);
+    CHECK(driver.state().counts.batches > 0);
     CHECK(driver.state().stats[0].evicted_pages > 0);
     CHECK(driver.state().stats[0].migrations <=
           driver.state().stats[0].evicted_pages + driver.spec().frames_per_gpu);
@@ -92,7 +92,7 @@ TEST_CASE("batches: pages mapped at their first touch are evicted from a full GP
     CHECK(driver.state().stats[0].pages_mapped == 64);
     CHECK(driver.state().stats[0].pages_spilled == 0);
     CHECK(driver.state().stats[0].evicted_pages == 32);
-    CHECK(driver.state().evictions.premature_evictions() == 0);
+    CHECK(driver.state().counts.premature_evictions == 0);
     CHECK(driver.waiting_for().empty());
     std::uint64_t there = 0;
     driver.state().memory.table().each_page(

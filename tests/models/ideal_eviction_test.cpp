@@ -31,7 +31,7 @@ Took took(std::string const& workload, std::string const& share, std::string con
   run.run();
   Took all{picoseconds(run.kernel_time()), 0, 0};
   test::each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
-    all.batches += d.state().batch.counts().batches;
+    all.batches += d.state().counts.batches;
     for (auto const& batch : d.state().records.batches()) all.bytes += batch.bytes_in;
   });
   return all;

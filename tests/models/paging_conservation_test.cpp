@@ -64,7 +64,7 @@ void look_at_frames(Machine const& m, Frames& found) {
   for (auto const& move : driver.transitions.pages()) {
     if (move.in_use == 0) continue;
     bool const comes = move.client == PagingClient::batch &&
-                       driver.batch.pages()[move.tag].stage == IncomingPage::Stage::transferring;
+                       driver.batch.incoming().all()[move.tag].stage == IncomingPage::Stage::transferring;
     bool const leaves =
         move.client == PagingClient::evictions && move.to != kNoFrame && device_of(move.to) >= kFirstCpu;
     if (comes || leaves) take(move.to, move.page());
@@ -145,10 +145,10 @@ void check_run(std::string const& settings, Pages pages, bool transfers, WorkDon
     look(machine, 12, run.config().gpu.line_bytes, found);
     look_at_frames(machine, frames);
     auto const& s = machine.driver->state();
-    if (s.batch.counts().batches == batches || s.batch.in_transfer() != 0 ||
+    if (s.counts.batches == batches || s.batch.incoming().in_transfer() != 0 ||
         s.evictions.units_in_transfer() != 0)
       continue;
-    batches = s.batch.counts().batches;
+    batches = s.counts.batches;
     ++looks_at_rest;
     check_bytes(machine, pages, transfers);
   }
@@ -175,7 +175,7 @@ void check_run(std::string const& settings, Pages pages, bool transfers, WorkDon
     CHECK(gmmu->waiting_for().empty());
   }
   // Each buffer entry was read by one batch or flushed.
-  CHECK(written == s.batch.counts().raw_faults + flushed);
+  CHECK(written == s.counts.raw_faults + flushed);
   for (auto const* sm : machine.sms) CHECK(sm->waiting_for().empty());
   for (auto const* iommu : machine.iommus) CHECK(iommu->waiting_for().empty());
   CHECK(machine.driver->waiting_for().empty());

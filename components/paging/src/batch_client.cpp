@@ -34,9 +34,9 @@ std::string BatchClient::waiting_for(PagingDriverSpec const& spec, PagingDriverS
     return ", an interrupt of " + name_of(spec.names, spec.devices.gpu(interrupts_.front()));
   if (phase_ == BatchPhase::reading)
     return ", the fault buffer of " + name_of(spec.names, device(spec)) + " being read";
-  return ", a batch of " + name_of(spec.names, device(spec)) + ": " + std::to_string(mapped_) + " of " +
-         std::to_string(pages_.size()) + " pages mapped, " + std::to_string(in_) + " in transfer, " +
-         std::to_string(s.memory.frames(gpu_).available()) + " frames free, " +
+  return ", a batch of " + name_of(spec.names, device(spec)) + ": " + std::to_string(pages_.mapped_pages()) +
+         " of " + std::to_string(pages_.size()) + " pages mapped, " + std::to_string(pages_.in_transfer()) +
+         " in transfer, " + std::to_string(s.memory.frames(gpu_).available()) + " frames free, " +
          std::to_string(s.evictions.units()) + " units being evicted";
 }
 
@@ -103,8 +103,6 @@ void BatchClient::begin(DriverTurn& t) {
   record_.clients = faults_.clients();
   worked_ = record_.began + t.spec.batch.time;
   pages_.clear();
-  block_left_.clear();
-  begun_ = sent_ = mapped_ = arriving_ = in_place_ = 0;
   auto const faults = faults_.pages();
   record_.duplicates = faults_.entries() - faults.size();
   auto const size = block_size(t.spec);
@@ -178,20 +176,13 @@ void BatchClient::plan_block(std::span<FaultBatch::Entry const> faults, DriverTu
     IncomingPage page;
     page.page = first + p;
     page.worked = worked_;
-    page.block = static_cast<std::uint32_t>(block_left_.size());
     page.application = static_cast<std::uint8_t>(next->application);  // prefetched: of the next fault
     page.faulted = block.faulted[p] ? 1 : 0;
     page.writes = page.faulted != 0 && next->access == Access::write ? 1 : 0;
-    set_local(page, page.faulted != 0 && s.memory.is_on(page.page, device(t.spec)));
-    pages_.push_back(page);
+    pages_.set_local(page, page.faulted != 0 && s.memory.is_on(page.page, device(t.spec)));
+    pages_.add(page);
   }
-  block_left_.push_back(static_cast<std::uint32_t>(brought.count()));
-}
-
-void BatchClient::set_local(IncomingPage& page, bool is_local) {
-  in_place_ -= page.is_local;
-  page.is_local = is_local ? 1 : 0;
-  in_place_ += page.is_local;
+  pages_.end_block(brought.count());
 }
 
 // Progress of the batch.
@@ -210,9 +201,9 @@ void BatchClient::serve(DriverTurn& t) {
     more = t.s.evictions.evict(t) || more;
     more = t.s.evictions.drop_prefetched(t) || more;
   }
-  bool const all = all_mapped();
+  bool const all = pages_.all_mapped();
   if (all && t.s.evictions.units() == 0 && worked_ <= t.now) return end(t);
-  auto const next = all ? worked_ : sent_ < pages_.size() ? pages_[sent_].worked : Time{};
+  auto const next = all ? worked_ : pages_.next_worked();
   if (next <= t.now || next == timer_) return;
   timer_ = next;
   t.out.wake_batch(next);
@@ -221,25 +212,26 @@ void BatchClient::serve(DriverTurn& t) {
 void BatchClient::begin_pages(DriverTurn& t) {
   auto& s = t.s;
   auto const kept = s.evictions.pages_of_unit();
-  for (; begun_ < pages_.size() && s.transitions.free() > kept; ++begun_) {
-    auto& page = pages_[begun_];
-    if (s.transitions.is_in_flight(page.page)) return;
+  while (auto* const next = pages_.to_begin()) {
+    if (s.transitions.free() <= kept || s.transitions.is_in_flight(next->page)) return;
+    auto& page = *next;
+    auto const number = pages_.begin_next();
     auto const home = s.memory.home(page.page);
     auto const access = page.writes != 0 ? Access::write : Access::read;
     // A program was faster, or the page was only moved within another GPU's memory and is accessed there.
     if (home ? !t.spec.pages_move || s.memory.allows(page.page, access, device(t.spec))
              : s.memory.is_unallocated(page.page)) {
-      set_local(page, false);
+      pages_.set_local(page, false);
       if (home && replay_->by_page()) s.faults.answer(fault_of(page, t), {}, t);
       page_mapped(page, t);
       continue;
     }
-    set_local(page, s.memory.is_on(page.page, device(t.spec)));  // it may have been evicted since
+    pages_.set_local(page, s.memory.is_on(page.page, device(t.spec)));  // it may have been evicted since
     PageInFlight p;
     p.request = fault_of(page, t);
     p.transition = transition_to(s.memory.goal_of(access), s.memory.state_of(page.page));
     p.client = PagingClient::batch;
-    p.tag = static_cast<std::uint32_t>(begun_);
+    p.tag = number;
     p.consents = 1;
     p.answers = replay_->by_page() ? 1 : 0;
     p.confirms = !home || !replay_->by_page() ? 1 : 0;
@@ -265,14 +257,15 @@ Duration BatchClient::remaining_residency(std::uint64_t page, PhysAddr frame, Dr
 }
 
 bool BatchClient::next_needs_frame(Time now) const {
-  return sent_ < begun_ && pages_[sent_].stage == IncomingPage::Stage::ready && pages_[sent_].worked <= now;
+  auto const* next = pages_.to_pass();
+  return next != nullptr && next->stage == IncomingPage::Stage::ready && next->worked <= now;
 }
 
 bool BatchClient::admit_pages(DriverTurn& t) {
   auto& s = t.s;
   bool admitted = false;
-  for (; sent_ < begun_; ++sent_) {
-    auto& page = pages_[sent_];
+  for (; auto* const next = pages_.to_pass(); pages_.pass_next()) {
+    auto& page = *next;
     if (page.stage == IncomingPage::Stage::mapped) continue;
     if (page.stage != IncomingPage::Stage::ready || page.worked > t.now) break;
     bool const needs_frame = page.is_local == 0;
@@ -280,14 +273,11 @@ bool BatchClient::admit_pages(DriverTurn& t) {
     if (needs_frame && s.relocations.awaits_large_frame(page.page, device(t.spec), page.application, t))
       break;
     admitted = true;
-    ++arriving_;
-    page.stage = IncomingPage::Stage::transferring;
-    if (!needs_frame) {
-      --in_place_;
-    } else {
+    pages_.admit(page);
+    if (needs_frame) {
       if (page.faulted == 0) ++s.stats[page.application].prefetched_pages;
       ++(page.faulted != 0 ? record_.faulted_pages : record_.prefetched_pages);
-      if (page.faulted != 0) s.evictions.returns(page.page, gpu_);
+      if (page.faulted != 0) s.evictions.returns(page.page, t);
     }
     auto const number = s.transitions.number_of(page.page);
     s.transitions.admit(number);
@@ -297,7 +287,7 @@ bool BatchClient::admit_pages(DriverTurn& t) {
 }
 
 void BatchClient::transfer_begins(DriverTurn& t) {
-  ++in_;
+  pages_.transfer_begins();
   record_.first_transfer = std::min(record_.first_transfer, t.now);
   record_.bytes_in += t.spec.page_bytes();
 }
@@ -306,7 +296,7 @@ void BatchClient::transfer_begins(DriverTurn& t) {
 void BatchClient::changed(PageInFlight const& page, DriverTurn& t) {
   auto& incoming = pages_[page.tag];
   t.s.evictions.arrived(page, incoming.is_local != 0, t);
-  if (page.copied != 0) --in_;
+  if (page.copied != 0) pages_.transfer_ends();
   bool const leaves = !adds_copy(page.transition) && page.from != kNoFrame && page.from != page.to;
   if (leaves) t.s.evictions.left(page.page(), device_of(page.from), t);
   if (page.confirms != 0) incoming.stage = IncomingPage::Stage::mapping;
@@ -315,20 +305,19 @@ void BatchClient::changed(PageInFlight const& page, DriverTurn& t) {
 // With replay by page, the answer has informed all requesters that wait for the page.
 void BatchClient::ended(PageInFlight const& done, DriverTurn& t) {
   auto& page = pages_[done.tag];
-  if (page.stage != IncomingPage::Stage::mapped) --arriving_;
+  pages_.arrived(page);
   page_mapped(page, t);
 }
 
 void BatchClient::page_mapped(IncomingPage& page, DriverTurn& t) {
-  page.stage = IncomingPage::Stage::mapped;
-  ++mapped_;
-  if (--block_left_[page.block] == 0) order_replay(FaultReplay::Point::block_mapped, t);
+  if (pages_.mapped(page)) order_replay(FaultReplay::Point::block_mapped, t);
 }
 
 void BatchClient::keep_next(DriverTurn& t) {
-  auto& page = pages_[sent_++];
+  auto& page = *pages_.to_pass();
   auto const number = t.s.transitions.number_of(page.page);
   page.stage = IncomingPage::Stage::mapped;
+  pages_.pass_next();
   t.s.transitions.restore(number);
   t.run(number);
 }
@@ -337,10 +326,8 @@ void BatchClient::end(DriverTurn& t) {
   order_replay(FaultReplay::Point::served, t);
   record_.ended = t.now;
   t.s.work.batch_ended(record_.ended - record_.began);
-  record_.blocks = block_left_.size();
-  ++counts_.batches;
-  counts_.raw_faults += record_.raw_faults;
-  counts_.duplicates += record_.duplicates;
+  record_.blocks = pages_.blocks();
+  t.s.counts.add(record_);
   t.s.records.batch_served(record_);
   t.s.evictions.report_lifetimes(t);
   // If accesses are replayed only when the buffer is empty, this GPU's buffer is read until then, so that no
@@ -356,17 +343,6 @@ void BatchClient::end(DriverTurn& t) {
 PageFault BatchClient::fault_of(IncomingPage const& page, DriverTurn const& t) const {
   auto const iommu = static_cast<std::uint16_t>(t.spec.iommu_of_gpu[gpu_]);
   return {page.page, device(t.spec), iommu, kNoRecord, FaultKind::moving, 1, page.application};
-}
-
-bool BatchClient::only_prefetched_left() const {
-  auto const first = pages_.begin() + static_cast<std::ptrdiff_t>(sent_);
-  return std::none_of(first, pages_.end(), [](IncomingPage const& p) { return p.faulted != 0; });
-}
-
-// Pages of a batch are in address order.
-bool BatchClient::has_page_in(std::uint64_t first, std::uint64_t count) const {
-  auto const p = std::ranges::lower_bound(pages_, first, {}, &IncomingPage::page);
-  return p != pages_.end() && p->page - first < count;
 }
 
 }  // namespace farfault

@@ -11,7 +11,7 @@ namespace farfault {
 EvictionClient::EvictionClient(PagingDriverSpec const& spec) {
   auto const& p = spec.batch;
   auto const bits = static_cast<unsigned>(std::countr_zero(p.eviction_unit.bytes));
-  unit_size_ = bits > spec.page_bits ? bits - spec.page_bits : 0;
+  unit_size_.value = bits > spec.page_bits ? bits - spec.page_bits : 0;
   auto const gpus = spec.devices.gpus();
   unmapped_ = Ring<std::uint32_t>(spec.params.migrations);
   schedule_ = p.eviction_schedule.make({});
@@ -64,9 +64,9 @@ void EvictionClient::left(std::uint64_t page, DeviceId device, DriverTurn& t) {
   orders_[t.spec.devices.number_of(device)].removed(unit);
 }
 
-void EvictionClient::returns(std::uint64_t page, std::uint64_t gpu) {
-  if (residency_[gpu].of(page).evictions == 0) return;
-  ++premature_;
+void EvictionClient::returns(std::uint64_t page, DriverTurn& t) {
+  if (residency_[t.s.batch.gpu()].of(page).evictions == 0) return;
+  ++t.s.counts.premature_evictions;
   ++lifetimes_.premature;
 }
 
@@ -80,7 +80,7 @@ EvictionSchedule::Snapshot EvictionClient::snapshot(DriverTurn const& t) const {
   auto const n = [](std::uint64_t count) { return static_cast<std::uint32_t>(count); };
   return {free,
           free == 0 && t.s.batch.next_needs_frame(t.now),
-          n(t.s.batch.in_transfer()),
+          n(t.s.batch.incoming().in_transfer()),
           n(unmapping_),
           n(unmapped_.size()),
           n(out_)};
@@ -89,8 +89,8 @@ EvictionSchedule::Snapshot EvictionClient::snapshot(DriverTurn const& t) const {
 // A page waits for a frame, and no operation in flight can free one.
 bool EvictionClient::is_starved(DriverTurn const& t) const {
   auto const now = snapshot(t);
-  return now.page_needs_frame && t.s.batch.arriving() == 0 && now.unmapping == 0 && now.unmapped == 0 &&
-         now.out == 0;
+  return now.page_needs_frame && t.s.batch.incoming().arriving() == 0 && now.unmapping == 0 &&
+         now.unmapped == 0 && now.out == 0;
 }
 
 bool EvictionClient::is_local(std::uint64_t page, DriverTurn const& t) const {
@@ -100,7 +100,7 @@ bool EvictionClient::is_local(std::uint64_t page, DriverTurn const& t) const {
 bool EvictionClient::evict(DriverTurn& t) {
   std::uint64_t about_to_be_free = 0;
   for (auto const& unit : units_) about_to_be_free += unit.pages;
-  auto const needed = t.s.batch.needed_frames();
+  auto const needed = t.s.batch.incoming().needed_frames();
   while (t.s.memory.frames(t.s.batch.gpu()).available() + about_to_be_free < needed &&
          schedule_->evicts(snapshot(t))) {
     auto const pages = begin_unit(t);
@@ -112,9 +112,9 @@ bool EvictionClient::evict(DriverTurn& t) {
 
 std::optional<std::uint64_t> EvictionClient::victim(bool allow_in_flight, DriverTurn& t) {
   // Prefetched pages must not evict pages that were faulted on.
-  bool const for_prefetched = t.s.batch.only_prefetched_left();
+  bool const for_prefetched = t.s.batch.incoming().only_prefetched_left();
   return orders_[t.s.batch.gpu()].victim([&](std::uint64_t u) {
-    if (for_prefetched && t.s.batch.has_page_in(u, pages_of_unit())) return false;
+    if (for_prefetched && t.s.batch.incoming().has_page_in(u, pages_of_unit())) return false;
     bool some = false;
     for (auto p = u; p - u < pages_of_unit(); ++p) {
       if (!allow_in_flight && t.s.transitions.is_in_flight(p)) return false;
@@ -149,7 +149,7 @@ std::uint64_t EvictionClient::begin_unit(DriverTurn& t) {
     PageInFlight page;
     page.request = {p, device, 0, 0, FaultKind::moving, 1, residency_[gpu].of(p).application};
     page.from = s.memory.frame_on(p, device);
-    page.transition = page.from == s.memory.home(p)->frame ? Transition::evict : Transition::evict_copy;
+    page.transition = eviction_of(page.from != s.memory.home(p)->frame);
     page.client = PagingClient::evictions;
     page.tag = index;
     page.consents = 1;
@@ -162,7 +162,8 @@ std::uint64_t EvictionClient::begin_unit(DriverTurn& t) {
 
 bool EvictionClient::drop_prefetched(DriverTurn& t) {
   auto& batch = t.s.batch;
-  if (!is_starved(t) || !batch.only_prefetched_left() || t.s.relocations.works_on(batch.gpu())) return false;
+  if (!is_starved(t) || !batch.incoming().only_prefetched_left() || t.s.relocations.works_on(batch.gpu()))
+    return false;
   batch.keep_next(t);
   return true;
 }
@@ -171,7 +172,7 @@ bool EvictionClient::send_units(DriverTurn& t) {
   bool freed = false;
   // A unit that is not needed any more, because a program has freed memory, is still evicted before the batch
   // ends.
-  while (!unmapped_.empty() && (t.s.batch.all_mapped() || schedule_->writes_out(snapshot(t)))) {
+  while (!unmapped_.empty() && (t.s.batch.incoming().all_mapped() || schedule_->writes_out(snapshot(t)))) {
     auto const index = unmapped_.front();
     auto const unit = units_[index].unit;
     // Pages that migrate free CPU frames.
@@ -192,7 +193,7 @@ bool EvictionClient::send_page(std::uint64_t page, DriverTurn& t) {
     return false;  // it was elsewhere and migrates in
   auto& record = s.batch.record();
   ++record.evicted_pages;
-  bool const of_copy = s.transitions[number].transition == Transition::evict_copy;
+  bool const of_copy = takes(s.transitions[number].transition, PageStep::drop_copy);
   auto const heir = of_copy || !t.spec.makes_copies ? std::nullopt : s.memory.copies().latest(page);
   bool const dirty = residency_[s.batch.gpu()].of(page).dirty != 0;
   if (heir && dirty) residency_[t.spec.devices.number_of(*heir)].of(page).dirty = 1;
@@ -208,7 +209,7 @@ std::uint64_t EvictionClient::pages_for_cpu(std::uint32_t index, DriverTurn cons
   std::uint64_t pages = 0;
   for (auto const& p : t.s.transitions.pages())
     if (p.in_use != 0 && p.client == PagingClient::evictions && p.tag == index)
-      pages += p.transition == Transition::evict && !t.s.memory.copies().latest(p.page()) ? 1 : 0;
+      pages += ends_on_host(p.transition) && !t.s.memory.copies().latest(p.page()) ? 1 : 0;
   return pages;
 }
 
@@ -229,13 +230,13 @@ void EvictionClient::ended(PageInFlight const& done, DriverTurn& t) {
   auto& residency = residency_[gpu].of(done.page());
   ++residency.evictions;
   auto const lifetime = static_cast<std::uint64_t>(picoseconds(t.now - residency.arrived));
-  lifetime_ps_ += lifetime;
+  t.s.counts.lifetime_ps += lifetime;
   if (t.spec.batch.lifetimes == CountedLifetimes::all || residency.arrived >= first_evictions_[gpu]) {
     ++lifetimes_.pages;
     lifetimes_.lifetime_ps += lifetime;
   }
   ++t.s.stats[done.request.application].evicted_pages;
-  if (done.transition == Transition::evict && t.spec.pages_move) t.s.records.migrated(done, t.now);
+  if (ends_on_host(done.transition) && t.spec.pages_move) t.s.records.migrated(done, t.now);
   if (--units_[done.tag].pages != 0) return;
   --out_;
   free_units_.push_back(done.tag);

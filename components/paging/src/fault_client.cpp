@@ -47,7 +47,7 @@ bool FaultClient::bring(PageFault const& m, PageTranslation const& home, DriverT
   auto const goal = s.memory.goal_of(m.access);
   auto const transition = transition_to(goal, s.memory.state_of(m.page));
   // A collapse needs no frame if the GPU has a copy, and finds out later whether it has room.
-  bool const reserves = transition != Transition::collapse;
+  bool const reserves = !takes(transition, PageStep::drop_copies);
   if (reserves && (s.memory.pool(m.gpu).empty() ||
                    (adds_copy(transition) && s.memory.may_read_remotely(m.page, m.gpu)))) {
     ++s.stats[m.application].migrations_refused;
@@ -61,7 +61,7 @@ bool FaultClient::bring(PageFault const& m, PageTranslation const& home, DriverT
   p.from = home.frame;
   p.answers = 1;
   if (reserves) p.to = s.memory.take(m.page, 0, m.gpu).frame;
-  if (transition == Transition::copy_again) p.unmapped = t.now;
+  if (!takes(transition, PageStep::invalidate)) p.unmapped = t.now;
   t.begin(p, work(m.kind, t.spec.params.fault_latency, t));
   return true;
 }

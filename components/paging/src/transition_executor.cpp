@@ -151,7 +151,7 @@ bool TransitionExecutor::take(PageStep step, PageInFlight& p, DriverMemory& memo
       return true;
     case PageStep::allocate: {
       if (p.to != kNoFrame) return false;
-      auto const device = row_of(p.transition).to == PageState::hosted ? spec_->devices.cpu() : gpu;
+      auto const device = ends_on_host(p.transition) ? spec_->devices.cpu() : gpu;
       if (memory.pool(device).empty()) {
         p.to = p.from;
         p.in_place = 1;

@@ -20,37 +20,18 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
-#include "farfault/engine/archive.hpp"
 #include "farfault/paging/driver_turn.hpp"
 #include "farfault/paging/fault_batch.hpp"
 #include "farfault/paging/fault_replay.hpp"
+#include "farfault/paging/incoming_pages.hpp"
 #include "farfault/paging/page_records.hpp"
 #include "farfault/paging/prefetcher.hpp"
 #include "farfault/parts/ring.hpp"
 
 namespace farfault {
-
-// A page that a batch migrates to its GPU.
-struct IncomingPage {
-  enum class Stage : std::uint8_t { planned, unmapping, ready, transferring, mapping, mapped };
-  std::uint64_t page = 0;
-  Time worked{};            // end of the driver's work on its block
-  std::uint32_t block = 0;  // block number in the batch
-  Stage stage = Stage::planned;
-  std::uint8_t application = 0;
-  std::uint8_t faulted = 0;   // otherwise prefetched
-  std::uint8_t writes = 0;    // one of its faults is a write
-  std::uint8_t is_local = 0;  // the page or a copy is already in the destination frame: no transfer
-  std::uint8_t unused[7] = {};
-};
-
-struct BatchCounts {
-  std::uint64_t batches = 0;
-  std::uint64_t raw_faults = 0;
-  std::uint64_t duplicates = 0;
-};
 
 // interrupted: an interrupt has arrived and the bottom half will run; reading: fault-buffer entries are in
 // transit; serving: pages migrate.
@@ -81,29 +62,19 @@ class BatchClient {
   }
   BatchRecord& record() { return record_; }
   BatchRecord const& record() const { return record_; }
-  std::uint64_t needed_frames() const { return pages_.size() - sent_ - in_place_; }
-  std::uint64_t in_transfer() const { return in_; }
-  std::uint64_t arriving() const { return arriving_; }  // pages with a frame, not mapped yet
-  bool all_mapped() const { return mapped_ == pages_.size(); }
+  IncomingPages const& incoming() const { return pages_; }
   bool next_needs_frame(Time now) const;
-  // All faulted pages of the batch have a frame, or need none.
-  bool only_prefetched_left() const;
-  // A page of the batch is among the `count` pages from `first` on.
-  bool has_page_in(std::uint64_t first, std::uint64_t count) const;
   void keep_next(DriverTurn& t);
 
-  std::vector<IncomingPage> const& pages() const { return pages_; }
-  BatchCounts const& counts() const { return counts_; }
   // Time of the current batch so far.
   bool is_serving() const { return phase_ == BatchPhase::serving; }
   Duration time_until(Time at) const { return is_serving() ? at - record_.began : Duration{}; }
   // For the deadlock report; empty if idle.
   std::string waiting_for(PagingDriverSpec const& spec, PagingDriverState const& s) const;
 
-  void archive(Archive& a) {
-    a(phase_, interrupts_, gpu_, expected_, faults_, worked_, timer_, pages_, block_left_, begun_, sent_,
-      mapped_, in_place_, arriving_, in_, replay_, prefetch_, served_blocks_, replay_pending_, record_,
-      counts_);
+  auto members() {
+    return std::tie(phase_, interrupts_, gpu_, expected_, faults_, worked_, timer_, pages_, replay_,
+                    prefetch_, served_blocks_, replay_pending_, record_);
   }
 
  private:
@@ -127,7 +98,6 @@ class BatchClient {
   Duration remaining_residency(std::uint64_t page, PhysAddr frame, DriverTurn const& t) const;
   // True if a page has received a frame or needs none.
   bool admit_pages(DriverTurn& t);
-  void set_local(IncomingPage& page, bool is_local);
   void page_mapped(IncomingPage& page, DriverTurn& t);
   PageFault fault_of(IncomingPage const& page, DriverTurn const& t) const;
 
@@ -138,21 +108,13 @@ class BatchClient {
   FaultBatch faults_;
   Time worked_{};  // end of the driver's work; interrupted: start of the bottom half
   Time timer_ = Time::max();
-  std::vector<IncomingPage> pages_;        // in migration order
-  std::vector<std::uint32_t> block_left_;  // indexed by block: pages not yet mapped
-  std::uint64_t begun_ = 0;                // pages with a number among the pages in flight
-  std::uint64_t sent_ = 0;                 // of these, pages with a frame
-  std::uint64_t mapped_ = 0;               // pages that are mapped
-  std::uint64_t in_place_ = 0;             // pages not sent that need no frame
-  std::uint64_t arriving_ = 0;             // pages with a frame, not mapped yet
-  std::uint64_t in_ = 0;                   // transfers to the GPU in flight
+  IncomingPages pages_;
   Policy<FaultReplay> replay_;
   Policy<Prefetcher> prefetch_;
   std::vector<PageRecords<std::uint64_t>>
       served_blocks_;                          // by GPU and block's first page: 1 if a page has arrived
   std::vector<std::uint64_t> replay_pending_;  // by GPU
   BatchRecord record_;
-  BatchCounts counts_;
 };
 
 }  // namespace farfault

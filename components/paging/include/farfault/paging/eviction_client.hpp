@@ -13,9 +13,9 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
-#include "farfault/engine/archive.hpp"
 #include "farfault/paging/driver_turn.hpp"
 #include "farfault/paging/eviction_order.hpp"
 #include "farfault/paging/eviction_schedule.hpp"
@@ -54,7 +54,7 @@ class EvictionClient {
   // The page is not resident on the device any more.
   void left(std::uint64_t page, DeviceId device, DriverTurn& t);
   // A faulted page returns to the batch's GPU: counted if it had been evicted from there.
-  void returns(std::uint64_t page, std::uint64_t gpu);
+  void returns(std::uint64_t page, DriverTurn& t);
   // Arrival of the page at its latest GPU; Time{}: none.
   Time latest_arrival(std::uint64_t page) const;
 
@@ -67,7 +67,7 @@ class EvictionClient {
   void ready(PageInFlight const& page);
   void transfer_begins(DriverTurn& t);
   void ended(PageInFlight const& done, DriverTurn& t);
-  std::uint64_t pages_of_unit() const { return std::uint64_t{1} << unit_size_; }
+  std::uint64_t pages_of_unit() const { return std::uint64_t{1} << unit_size_.value; }
   std::uint64_t units() const { return units_.size() - free_units_.size(); }
   std::uint64_t units_in_transfer() const { return out_; }
   void report_lifetimes(DriverTurn& t);
@@ -75,17 +75,17 @@ class EvictionClient {
   PageResidency const* residency(std::uint64_t gpu, std::uint64_t page) const {
     return residency_[gpu].find(page);
   }
-  std::uint64_t premature_evictions() const { return premature_; }
-  std::uint64_t lifetime_ps() const { return lifetime_ps_; }
   StatSource const& order_statistics() const { return orders_; }
 
-  void archive(Archive& a) {
-    a(orders_, schedule_, residency_, arrived_, first_evictions_, units_, free_units_, unmapped_, out_,
-      unmapping_, lifetimes_, premature_, lifetime_ps_);
+  auto members() {
+    return std::tie(unit_size_, orders_, schedule_, residency_, arrived_, first_evictions_, units_,
+                    free_units_, unmapped_, out_, unmapping_, lifetimes_);
   }
 
  private:
-  std::uint64_t unit_of(std::uint64_t page) const { return first_of(page, unit_size_); }
+  std::uint64_t unit_of(std::uint64_t page) const {
+    return first_of(page, static_cast<unsigned>(unit_size_.value));
+  }
   // Returns the number of pages in the unit whose eviction begins; 0: none may be evicted now.
   std::uint64_t begin_unit(DriverTurn& t);
   std::optional<std::uint64_t> victim(bool allow_in_flight, DriverTurn& t);
@@ -96,7 +96,7 @@ class EvictionClient {
   // CPU frames that an unmapped unit needs.
   std::uint64_t pages_for_cpu(std::uint32_t index, DriverTurn const& t) const;
 
-  unsigned unit_size_ = 0;             // log2 of its base pages; constant
+  Fixed<std::uint64_t> unit_size_{};   // log2 of its base pages
   PolicyArray<EvictionOrder> orders_;  // indexed by GPU
   Policy<EvictionSchedule> schedule_;
   std::vector<PageRecords<PageResidency>> residency_;  // indexed by GPU
@@ -108,8 +108,6 @@ class EvictionClient {
   std::uint64_t out_ = 0;        // units being transferred
   std::uint64_t unmapping_ = 0;  // units being unmapped
   PageLifetimes lifetimes_{};    // of the batch's GPU, since the last report
-  std::uint64_t premature_ = 0;
-  std::uint64_t lifetime_ps_ = 0;
 };
 
 }  // namespace farfault

@@ -117,6 +117,9 @@ constexpr bool takes(Transition t, PageStep step) {
     if (s == step) return step != PageStep::end;
   return false;
 }
+constexpr bool ends_on_host(Transition t) {
+  return row_of(t).to == PageState::hosted;
+}
 // The row makes a copy and leaves the page where it is.
 constexpr bool adds_copy(Transition t) {
   return takes(t, PageStep::add_copy);
@@ -131,6 +134,11 @@ constexpr Transition transition_to(PageGoal goal, PageState from) {
   bool const shared = from == PageState::shared;
   if (goal == PageGoal::exclusive) return shared ? Transition::collapse : Transition::move;
   return shared ? Transition::copy_again : Transition::duplicate;
+}
+
+// Eviction of a page, or of a copy of it.
+constexpr Transition eviction_of(bool is_copy) {
+  return is_copy ? Transition::evict_copy : Transition::evict;
 }
 
 static_assert([] {

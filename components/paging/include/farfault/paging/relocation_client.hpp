@@ -14,7 +14,6 @@
 #include <tuple>
 #include <vector>
 
-#include "farfault/engine/archive.hpp"
 #include "farfault/paging/driver_turn.hpp"
 
 namespace farfault {
@@ -53,7 +52,7 @@ class RelocationClient {
   std::vector<Relocation> const& of_gpu() const { return of_gpu_; }
   StatSource const& statistics() const { return compaction_; }
 
-  void archive(Archive& a) { a(compaction_, of_gpu_); }
+  auto members() { return std::tie(compaction_, of_gpu_); }
 
  private:
   // True: the large page no longer waits.

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pages that a batch migrates to its GPU, in migration order, and their progress.
+//
+// - A page is planned, then begun (its transition has a number), then passed (it has a frame or needs none),
+//   then mapped. Pages are begun and passed in order, and mapped in any order.
+// - A local page or its copy is on the GPU already: it needs no frame.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "farfault/engine/time.hpp"
+
+namespace farfault {
+
+struct IncomingPage {
+  enum class Stage : std::uint8_t { planned, unmapping, ready, transferring, mapping, mapped };
+  std::uint64_t page = 0;
+  Time worked{};            // end of the driver's work on its block
+  std::uint32_t block = 0;  // block number in the batch
+  Stage stage = Stage::planned;
+  std::uint8_t application = 0;
+  std::uint8_t faulted = 0;   // otherwise prefetched
+  std::uint8_t writes = 0;    // one of its faults is a write
+  std::uint8_t is_local = 0;  // set by IncomingPages::set_local()
+  std::uint8_t unused[7] = {};
+};
+
+class IncomingPages {
+ public:
+  void clear() {
+    pages_.clear();
+    block_left_.clear();
+    begun_ = passed_ = mapped_ = local_ = arriving_ = in_transfer_ = 0;
+  }
+
+  // Planning: the pages of a block in address order, then the block.
+  void add(IncomingPage page) {
+    page.block = static_cast<std::uint32_t>(block_left_.size());
+    pages_.push_back(page);
+  }
+  void end_block(std::uint64_t pages) { block_left_.push_back(static_cast<std::uint32_t>(pages)); }
+
+  std::vector<IncomingPage> const& all() const { return pages_; }
+  IncomingPage& operator[](std::uint64_t i) { return pages_[i]; }
+  std::uint64_t size() const { return pages_.size(); }
+  std::uint64_t blocks() const { return block_left_.size(); }
+  void set_local(IncomingPage& page, bool is_local) {
+    local_ -= page.is_local;
+    page.is_local = is_local ? 1 : 0;
+    local_ += page.is_local;
+  }
+
+  // Progress. The next page to be begun or passed; null: none.
+  IncomingPage* to_begin() { return begun_ < pages_.size() ? &pages_[begun_] : nullptr; }
+  std::uint32_t begin_next() { return static_cast<std::uint32_t>(begun_++); }
+  IncomingPage* to_pass() { return passed_ < begun_ ? &pages_[passed_] : nullptr; }
+  IncomingPage const* to_pass() const { return passed_ < begun_ ? &pages_[passed_] : nullptr; }
+  void pass_next() { ++passed_; }
+  // The page gets its frame, or needs none.
+  void admit(IncomingPage& page) {
+    ++arriving_;
+    page.stage = IncomingPage::Stage::transferring;
+    local_ -= page.is_local;
+  }
+  void transfer_begins() { ++in_transfer_; }
+  void transfer_ends() { --in_transfer_; }
+  void arrived(IncomingPage const& page) {
+    if (page.stage != IncomingPage::Stage::mapped) --arriving_;
+  }
+  // True: it was the last page of its block.
+  bool mapped(IncomingPage& page) {
+    page.stage = IncomingPage::Stage::mapped;
+    ++mapped_;
+    return --block_left_[page.block] == 0;
+  }
+
+  std::uint64_t mapped_pages() const { return mapped_; }
+  std::uint64_t in_transfer() const { return in_transfer_; }
+  std::uint64_t arriving() const { return arriving_; }
+  std::uint64_t needed_frames() const { return pages_.size() - passed_ - local_; }
+  bool all_mapped() const { return mapped_ == pages_.size(); }
+  // End of the driver's work on the next page to be passed; Time{}: all are passed.
+  Time next_worked() const { return passed_ < pages_.size() ? pages_[passed_].worked : Time{}; }
+  bool only_prefetched_left() const {
+    auto const first = pages_.begin() + static_cast<std::ptrdiff_t>(passed_);
+    return std::none_of(first, pages_.end(), [](IncomingPage const& p) { return p.faulted != 0; });
+  }
+  // One of the `count` pages from `first` on.
+  bool has_page_in(std::uint64_t first, std::uint64_t count) const {
+    auto const p = std::ranges::lower_bound(pages_, first, {}, &IncomingPage::page);
+    return p != pages_.end() && p->page - first < count;
+  }
+
+  auto members() {
+    return std::tie(pages_, block_left_, begun_, passed_, mapped_, local_, arriving_, in_transfer_);
+  }
+
+ private:
+  std::vector<IncomingPage> pages_;
+  std::vector<std::uint32_t> block_left_;  // indexed by block: pages not mapped yet
+  std::uint64_t begun_ = 0;
+  std::uint64_t passed_ = 0;  // of the begun ones
+  std::uint64_t mapped_ = 0;
+  std::uint64_t local_ = 0;        // local pages that are not passed
+  std::uint64_t arriving_ = 0;     // pages with a frame, not mapped yet
+  std::uint64_t in_transfer_ = 0;  // to the GPU
+};
+
+}  // namespace farfault
