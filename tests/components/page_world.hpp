@@ -1,111 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small world around the parts of the driver, for all orders of its messages: three GPUs with one access at
-// a time, two IOMMUs (GPU 0; GPUs 1 and 2), two base pages that form one large page, copy engines. Nothing
-// has a time: each message, copy and access ends at any moment, in order only between one IOMMU and the
-// driver.
+// The parts of the driver with the devices of page_devices.hpp, for all orders of their messages. Nothing has
+// a time: each message, copy and access ends at any moment, in order only on one link.
 //
-// Contents are version numbers of a page. wrong_owners() finds two owners of a frame, a lost frame, and a
-// translation to a frame that the page does not own. stale() counts accesses to other contents than the
-// latest. is_at_rest() finds lost accesses.
+// - wrong_owners() finds two owners of a frame, a lost frame, and a translation to a frame that the page does
+//   not own. is_at_rest() finds lost accesses.
+// - seen(): kinds of changes since the start, one bit each.
+// - Canonical: after each event, remains that no longer matter are removed, so that equal states have equal
+//   bytes: statistics, rows, popped elements of queues, the plan of a finished batch.
 #pragma once
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
-#include <array>
 #include <map>
-#include <string>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "farfault/engine/archive.hpp"
 #include "farfault/paging/paging_driver_state.hpp"
+#include "page_devices.hpp"
 
 namespace farfault::page_world {
 
-inline constexpr unsigned kPageBits = 29;  // the last level of a page table has two entries
-inline constexpr std::uint64_t kFirst = 2;
-inline constexpr std::uint64_t kPages = 2;
-inline constexpr std::uint64_t kGpus = 3;
-inline constexpr std::uint64_t kIommus = 2;
-inline constexpr std::uint64_t kMoving = kNoFrame - 1;  // of a page in an IOMMU's table
-constexpr std::uint64_t iommu_of(std::uint64_t gpu) {
-  return gpu == 0 ? 0 : 1;
-}
-
-// An access of a GPU, or an operation of a program.
-struct Request {
-  enum class Kind : std::uint8_t { read, write, allocate, free };
-  Kind kind = Kind::read;
-  std::uint8_t gpu = 0;
-  std::uint8_t page = 0;  // 0 or 1
-
-  bool is_access() const { return kind == Kind::read || kind == Kind::write; }
-};
-
-// All that changes outside the driver. Every number has 64 bits, so that there is no padding.
-struct Devices {
-  enum Phase : std::uint64_t { idle, waiting, using_frame };
-  struct Gpu {
-    std::uint64_t phase = idle, page = 0, writes = 0, frame = kNoFrame;
-  };
-  struct ToIommu {
-    std::uint64_t is_answer = 0, page = 0, frame = 0, move = 0, step = 0, gpu = 0, kind = 0;
-  };
-  struct ToDriver {
-    std::uint64_t is_fault = 0, move = 0, page = 0, gpu = 0, kind = 0, writes = 0;
-  };
-  struct Copying {
-    std::uint64_t tag = 0, from = 0, to = 0, contents = 0;
-  };
-  struct Drain {
-    std::uint64_t iommu = 0, move = 0, page = 0, gpus = 0;  // GPUs that have not acknowledged
-  };
-  std::array<Gpu, kGpus> gpus{};
-  std::array<std::array<std::uint64_t, kPages>, kGpus> tlb{};
-  std::array<std::array<std::uint64_t, kPages>, kIommus> tables{};
-  std::array<std::vector<ToIommu>, kIommus> to_iommus;
-  std::array<std::vector<ToDriver>, kIommus> to_driver;
-  std::vector<Copying> copying;
-  std::vector<Drain> draining;
-  std::array<std::uint64_t, kPages> latest{};  // version of each page
-  std::array<std::uint64_t, 16> contents{};    // of each frame
-  std::uint64_t issued = 0;                    // operations
-  std::uint64_t program_runs = 0;
-};
+// evict_home: of a page that has copies.
+enum class Change : std::uint8_t { first_touch, move, copy, collapse, evict_home, coalesce, splinter, free };
+inline constexpr std::uint64_t kChanges = 8;
 
 class World final : public DriverLinks {
  public:
-  World(PagingDriverSpec const& with, std::vector<Request> ops) : spec_(with), ops_(std::move(ops)) {
+  World(PagingDriverSpec const& with, std::vector<Request> requests)
+      : spec_(with), requests_(std::move(requests)), devices_(with.in_batches) {
     state_.memory = DriverMemory(spec_);
     state_.transitions = TransitionExecutor(spec_);
     state_.faults = FaultClient(spec_);
     state_.programs = ProgramClient(spec_);
     state_.relocations = RelocationClient(spec_);
-    state_.work = DriverWork(1);
-    for (auto& t : devices_.tlb) t.fill(kNoFrame);
-    for (auto& t : devices_.tables)
-      for (std::uint64_t p = 0; p < kPages; ++p) {
-        auto const home = state_.memory.home(kFirst + p);
-        t[p] = home ? home->frame : kNoFrame;
-      }
-    forget_rows();
+    if (spec_.in_batches) {
+      state_.batch = BatchClient(spec_);
+      state_.evictions = EvictionClient(spec_);
+    }
+    for (std::uint64_t p = 0; p < kPages; ++p) {
+      auto const home = state_.memory.home(kFirst + p);
+      if (!home) continue;
+      devices_.contents(home->frame) = p + 1;
+      for (auto& t : devices_.tables) t[p] = home->frame;
+    }
+    make_canonical();
   }
 
-  void save(std::vector<std::byte>& bytes) {
-    bytes.clear();
-    Saver save(bytes);
-    save(state_.memory, state_.faults, state_.programs, state_.relocations, devices_, state_.transitions);
-  }
-  void load(std::vector<std::byte> const& bytes) {
-    Loader load(bytes);
-    load(state_.memory, state_.faults, state_.programs, state_.relocations, devices_, state_.transitions);
+  void archive(Archive& a) {
+    a(state_.memory, state_.faults, state_.programs, state_.relocations, state_.batch, state_.evictions,
+      devices_, state_.transitions);
   }
 
   // An event that may happen next.
   struct Event {
-    enum class Kind : std::uint8_t { issue, to_iommu, to_driver, drain, copied, complete };
+    enum class Kind : std::uint8_t { issue, to_iommu, order, to_driver, note, drain, copied, complete };
     Kind kind;
     std::uint8_t index;
     std::uint8_t gpu = 0;
@@ -117,9 +64,9 @@ class World final : public DriverLinks {
       all.push_back({kind, static_cast<std::uint8_t>(index), static_cast<std::uint8_t>(gpu)});
     };
     auto const& d = devices_;
-    for (std::uint64_t i = 0; i < ops_.size(); ++i) {
-      bool const busy =
-          ops_[i].is_access() ? d.gpus[ops_[i].gpu].phase != Devices::idle : d.program_runs != 0;
+    for (std::uint64_t i = 0; i < requests_.size(); ++i) {
+      auto const& r = requests_[i];
+      bool const busy = r.is_access() ? d.gpus[r.gpu].phase != Devices::idle : d.program_runs != 0;
       if ((d.issued >> i & 1U) == 0 && !busy) add(K::issue, i);
     }
     for (std::uint64_t i = 0; i < kIommus; ++i) {
@@ -132,8 +79,11 @@ class World final : public DriverLinks {
         if ((d.draining[i].gpus >> g & 1U) != 0 && !used) add(K::drain, i, g);
       }
     for (std::uint64_t i = 0; i < d.copying.size(); ++i) add(K::copied, i);
-    for (std::uint64_t g = 0; g < kGpus; ++g)
+    for (std::uint64_t g = 0; g < kGpus; ++g) {
+      if (!d.orders[g].empty()) add(K::order, g);
+      if (!d.notes[g].empty()) add(K::note, g);
       if (d.gpus[g].phase == Devices::using_frame) add(K::complete, g);
+    }
     return all;
   }
 
@@ -142,41 +92,54 @@ class World final : public DriverLinks {
     switch (e.kind) {
       case Event::Kind::issue:
         d.issued |= std::uint64_t{1} << e.index;
-        issue(ops_[e.index]);
+        issue(requests_[e.index]);
         break;
       case Event::Kind::to_iommu:
-        at_iommu(e.index, take(d.to_iommus[e.index], 0));
+        d.at_iommu(e.index);
+        break;
+      case Event::Kind::order:
+        d.at_gmmu(e.index);
         break;
       case Event::Kind::to_driver:
-        at_driver(e.index, take(d.to_driver[e.index], 0));
+        at_driver(e.index, Devices::take(d.to_driver[e.index], 0));
+        break;
+      case Event::Kind::note:
+        noted(e.index, Devices::take(d.notes[e.index], 0));
         break;
       case Event::Kind::drain:
-        drain(e.index, e.gpu);
+        d.drain(e.index, e.gpu);
         break;
       case Event::Kind::copied: {
-        auto const c = take(d.copying, e.index);
-        stale_ += contents(c.from) != c.contents ? 1 : 0;  // written while it was copied
-        contents(c.to) = c.contents;
-        turn([&](DriverTurn& t) { t.copied({static_cast<std::uint32_t>(c.tag)}); });
+        auto const tag = static_cast<std::uint32_t>(d.copied(e.index).tag);
+        turn([&](DriverTurn& t) { t.copied({tag}); });
         break;
       }
       case Event::Kind::complete:
-        complete(d.gpus[e.index]);
+        d.complete(e.index);
         break;
     }
-    forget_rows();
+    see_changes();
+    make_canonical();
   }
 
   bool is_at_rest() const {
-    bool const gpus_rest =
-        std::ranges::all_of(devices_.gpus, [](auto const& g) { return g.phase == Devices::idle; });
-    return gpus_rest && devices_.issued + 1 == std::uint64_t{1} << ops_.size() &&
-           devices_.program_runs == 0 && state_.transitions.in_flight() == 0 && state_.faults.waiting() == 0;
+    // With batches, an access to a page that a program has freed never ends (program_client.hpp).
+    auto const rests = [&](Devices::Gpu const& g) {
+      auto const page = kFirst + g.page;
+      bool const freed = spec_.in_batches && !state_.memory.home(page) && state_.memory.is_unallocated(page);
+      return g.phase == Devices::idle || (g.phase == Devices::waiting && freed);
+    };
+    return std::ranges::all_of(devices_.gpus, rests) &&
+           devices_.issued + 1 == std::uint64_t{1} << requests_.size() && devices_.program_runs == 0 &&
+           state_.transitions.in_flight() == 0 && state_.faults.waiting() == 0 &&
+           (!spec_.in_batches || state_.batch.waiting_for(spec_, state_).empty());
   }
+  Devices& devices() { return devices_; }
+  std::uint64_t stale() const { return devices_.stale; }
+  std::uint64_t lost() const { return devices_.lost; }
+  std::uint64_t seen() const { return seen_; }
+  std::array<std::uint64_t, kPageSteps> const& taken() const { return state_.transitions.taken(); }
 
-  // Since the start: accesses to other contents than the latest; answers without a waiting access.
-  std::uint64_t stale() const { return stale_; }
-  std::uint64_t lost() const { return lost_; }
   std::uint64_t wrong_owners() const {
     std::map<PhysAddr, std::uint64_t> owner;
     std::uint64_t wrong = 0;
@@ -198,8 +161,11 @@ class World final : public DriverLinks {
       if (p.from != kNoFrame) own(p.from, p.page());
       if (p.to != kNoFrame) own(p.to, p.page());
     }
+    // Frames of a relocation that has not begun belong to no page yet.
     for (std::uint64_t g = 0; g < kGpus; ++g)
-      wrong += used[g] + m.frames(g).available() != spec_.frames_per_gpu && !moves_within(g) ? 1 : 0;
+      wrong += used[g] + m.frames(g).available() != spec_.frames_per_gpu && !state_.relocations.works_on(g)
+                   ? 1
+                   : 0;
     auto const check = [&](PhysAddr f, std::uint64_t page) {
       auto const at = owner.find(f & ~kReadOnly);
       wrong += at == owner.end() || at->second != page ? 1 : 0;
@@ -213,149 +179,55 @@ class World final : public DriverLinks {
     return wrong;
   }
 
-  std::array<std::uint64_t, kPageSteps> const& taken() const { return state_.transitions.taken(); }
-
   // DriverLinks.
   void tell_iommus(PageMove const& m, Duration) override {
     if (m.step == MoveStep::map && state_.transitions[m.move].transition == Transition::allocate)
-      contents(m.frame) = devices_.latest[m.page - kFirst];
+      devices_.renew(m.page - kFirst, m.frame);
     for (auto& queue : devices_.to_iommus)
-      queue.push_back({0, m.page - kFirst, m.frame, m.move, static_cast<std::uint64_t>(m.step), 0, 0});
+      queue.push_back(
+          {Devices::Down::move, m.page - kFirst, m.frame, m.move, static_cast<std::uint64_t>(m.step), 0, 0});
   }
   void order_copy(DeviceId, CopyOrder const& m, Duration) override {
-    devices_.copying.push_back({m.tag, m.from, m.to, contents(m.from)});
+    devices_.copying.push_back({m.tag, m.from, m.to, devices_.contents(m.from)});
   }
   void answer(std::uint32_t iommu, PageMapped const& m, Duration) override {
+    auto const gpu = m.recorder != 0 ? m.recorder - 1U : m.entry;
     devices_.to_iommus[iommu].push_back(
-        {1, m.page - kFirst, m.frame, 0, 0, m.entry, static_cast<std::uint64_t>(m.kind)});
+        {Devices::Down::answer, m.page - kFirst, m.frame, 0, 0, gpu, static_cast<std::uint64_t>(m.kind)});
   }
-  void order_faults(std::uint32_t, FaultOrder const&) override {}
+  void order_faults(std::uint32_t gpu, FaultOrder const& m) override {
+    devices_.orders[gpu].push_back(static_cast<std::uint64_t>(m.kind));
+  }
   void report(std::uint32_t, PageLifetimes const&) override {}
   void stall(std::uint32_t, GpuStall const&) override {}
   void end_order(MemoryOrderDone const&) override { devices_.program_runs = 0; }
   void wake_batch(Time) override {}
   void end_copy(std::uint32_t number, Time) override {
     auto const& p = state_.transitions[number];
-    devices_.copying.push_back({number, p.from, p.to == kNoFrame ? p.from : p.to, contents(p.from)});
+    devices_.copying.push_back({number, p.from, p.to == kNoFrame ? p.from : p.to, devices_.contents(p.from)});
   }
 
  private:
-  template <class T>
-  static T take(std::vector<T>& from, std::size_t index) {
-    auto const taken = from[index];
-    from.erase(from.begin() + static_cast<std::ptrdiff_t>(index));
-    return taken;
-  }
   template <class F>
   void turn(F&& f) {
     DriverTurn t{spec_, state_, *this, Time{}};
     f(t);
-    for (auto const& touch : state_.records.first_touches())
-      contents(touch.frame) = devices_.latest[touch.page - kFirst];
-  }
-  void forget_rows() {
-    state_.records = PagingRecords();
-    state_.memory.size_changes().clear();
-    state_.stats = ByApplication<PagingDriverStats>(1);
-    state_.work = DriverWork(1);
-  }
-  std::uint64_t& contents(PhysAddr frame) {
-    auto const bare = frame & ~kReadOnly;
-    auto const device = device_of(bare) >= kFirstCpu ? kGpus : device_of(bare);
-    return devices_.contents.at(device * 4 + (offset_of(bare) >> kPageBits));
-  }
-  // Frames of a relocation that has not begun belong to no page yet.
-  bool moves_within(std::uint64_t gpu) const { return state_.relocations.works_on(gpu); }
-
-  void issue(Request const& op) {
-    if (op.is_access()) {
-      auto& gpu = devices_.gpus[op.gpu];
-      gpu = {Devices::waiting, op.page, op.kind == Request::Kind::write ? std::uint64_t{1} : 0, kNoFrame};
-      return translate(op.gpu);
+    for (auto const& touch : state_.records.first_touches()) {
+      see(Change::first_touch);
+      devices_.renew(touch.page - kFirst, touch.frame);
     }
+  }
+  void issue(Request const& op) {
+    if (op.is_access()) return devices_.access(op);
     devices_.program_runs = 1;
     auto const kind = op.kind == Request::Kind::allocate ? OperationKind::allocate : OperationKind::free;
+    auto const first = (kFirst + op.page) << kPageBits;
     turn([&](DriverTurn& t) {
-      t.s.programs.begin_order({(kFirst + op.page) << kPageBits, std::uint64_t{1} << kPageBits, 0, kind, {}},
-                               t);
+      t.s.programs.begin_order({first, std::uint64_t{1} << kPageBits, 0, kind, {}}, t);
     });
   }
-  void use(std::uint64_t g, PhysAddr frame) {
-    devices_.gpus[g].phase = Devices::using_frame;
-    devices_.gpus[g].frame = frame;
-    devices_.tlb[g][devices_.gpus[g].page] = frame;
-  }
-  void translate(std::uint64_t g) {
-    auto& gpu = devices_.gpus[g];
-    auto const permits = [&](PhysAddr f) { return gpu.writes == 0 || !is_read_only(f); };
-    auto const own = devices_.tlb[g][gpu.page];
-    if (own != kNoFrame && permits(own)) return use(g, own);
-    auto const known = devices_.tables[iommu_of(g)][gpu.page];
-    if (known == kMoving) return raise(g, FaultKind::moving);
-    if (known == kNoFrame) return raise(g, FaultKind::not_mapped);
-    if (device_of(known & ~kReadOnly) == g && permits(known)) return use(g, known);
-    raise(g, FaultKind::remote);
-  }
-  void raise(std::uint64_t g, FaultKind kind) {
-    auto const& gpu = devices_.gpus[g];
-    devices_.to_driver[iommu_of(g)].push_back(
-        {1, 0, gpu.page, g, static_cast<std::uint64_t>(kind), gpu.writes});
-  }
-  void complete(Devices::Gpu& gpu) {
-    auto& now = contents(gpu.frame);
-    auto& latest = devices_.latest[gpu.page];
-    stale_ += now != latest ? 1 : 0;
-    if (gpu.writes != 0) now = ++latest;
-    gpu = {};
-  }
-  void acknowledge(std::uint64_t iommu, std::uint64_t move) {
-    devices_.to_driver[iommu].push_back({0, move, 0, 0, 0, 0});
-  }
-  void at_iommu(std::uint64_t i, Devices::ToIommu const& m) {
-    auto& known = devices_.tables[i][m.page];
-    if (m.is_answer != 0) {
-      auto& gpu = devices_.gpus[m.gpu];
-      lost_ += gpu.phase != Devices::waiting || gpu.page != m.page ? 1 : 0;
-      if (m.kind == static_cast<std::uint64_t>(FaultKind::not_mapped)) known = m.frame;
-      if (m.frame == kNoFrame)
-        gpu = {};  // the program has freed the page
-      else if (gpu.writes != 0 && is_read_only(m.frame))
-        translate(m.gpu);
-      else
-        use(m.gpu, m.frame);
-      return;
-    }
-    auto const below = i == 0 ? std::uint64_t{0b001} : std::uint64_t{0b110};
-    switch (static_cast<MoveStep>(m.step)) {
-      case MoveStep::unmap:
-        known = kMoving;
-        devices_.draining.push_back({i, m.move, m.page, below});
-        return;
-      case MoveStep::forget:
-        known = kNoFrame;
-        devices_.draining.push_back({i, m.move, m.page, below});
-        return;
-      case MoveStep::remap:
-        known = m.frame;
-        return;
-      case MoveStep::map:
-        known = m.frame;
-        return acknowledge(i, m.move);
-      case MoveStep::flush:
-      case MoveStep::drop:
-        return acknowledge(i, m.move);
-    }
-  }
-  void drain(std::size_t index, std::uint64_t g) {
-    auto& d = devices_.draining[index];
-    devices_.tlb[g][d.page] = kNoFrame;
-    d.gpus &= ~(std::uint64_t{1} << g);
-    if (d.gpus != 0) return;
-    acknowledge(d.iommu, d.move);
-    take(devices_.draining, index);
-  }
   void at_driver(std::uint64_t iommu, Devices::ToDriver const& m) {
-    if (m.is_fault == 0)
+    if (m.what == Devices::Up::done)
       return turn([&](DriverTurn& t) { t.step_done({static_cast<std::uint32_t>(m.move)}); });
     PageFault fault{};
     fault.page = kFirst + m.page;
@@ -369,13 +241,76 @@ class World final : public DriverLinks {
       if (spec_.moves_to_coalesce) t.s.relocations.start_moves(t);
     });
   }
+  void noted(std::uint64_t gpu, Devices::Note const& m) {
+    PageFault fault{};
+    fault.page = kFirst + m.page;
+    fault.gpu = static_cast<std::uint16_t>(gpu);
+    fault.note = static_cast<FaultNote>(m.what);
+    fault.entry = static_cast<std::uint32_t>(fault.note == FaultNote::drained ? m.entries : gpu);
+    fault.access = m.writes != 0 ? Access::write : Access::read;
+    turn([&](DriverTurn& t) { t.s.batch.note(fault, t); });
+  }
+
+  void see(Change c) { seen_ |= std::uint64_t{1} << static_cast<unsigned>(c); }
+  void see_changes() {
+    for (auto const& p : state_.transitions.pages()) {
+      if (p.in_use == 0) continue;
+      if (p.transition == Transition::move) see(Change::move);
+      if (adds_copy(p.transition)) see(Change::copy);
+      if (p.transition == Transition::collapse) see(Change::collapse);
+      if (p.transition == Transition::free) see(Change::free);
+      if (p.transition == Transition::first_touch) see(Change::first_touch);
+      if (p.transition == Transition::evict && state_.memory.is_shared(p.page())) see(Change::evict_home);
+    }
+    for (auto const& change : state_.memory.size_changes())
+      see(change.coalesced != 0 ? Change::coalesce : Change::splinter);
+  }
+
+  template <class T>
+  static void make_canonical(Ring<T>& ring) {
+    auto [items, first, size, capacity] = ring.members();
+    std::vector<T> in_order(items.size());
+    for (std::uint64_t i = 0; i < size; ++i) in_order[i] = ring[i];
+    items = std::move(in_order);
+    first = 0;
+  }
+  void make_canonical() {
+    auto& s = state_;
+    s.records = PagingRecords();
+    s.memory.size_changes().clear();
+    s.stats = ByApplication<PagingDriverStats>(1);
+    s.counts = {};
+    s.work = DriverWork(1);
+    make_canonical(std::get<0>(s.faults.members()));
+    for (auto& r : std::get<1>(s.relocations.members()))
+      if (r.left == 0) r = {};
+    if (!spec_.in_batches) return;
+    auto [phase, interrupts, gpu, expected, faults, worked, timer, pages, replay, prefetch, blocks, pending,
+          record] = s.batch.members();
+    make_canonical(interrupts);
+    record = {};
+    if (phase != BatchPhase::reading) {
+      faults.clear();
+      expected = 0;
+    }
+    if (phase != BatchPhase::serving) pages.clear();
+    if (phase == BatchPhase::idle) gpu = 0;
+    auto [size, orders, schedule, residency, arrived, first, units, free_units, unmapped, out, unmapping,
+          lifetimes] = s.evictions.members();
+    make_canonical(unmapped);
+    lifetimes = {};
+    for (auto& of_gpu : residency)
+      for (auto p = kFirst; p < kFirst + kPages; ++p) {
+        auto& evictions = of_gpu.of(p).evictions;
+        evictions = std::min(evictions, std::uint32_t{1});
+      }
+  }
 
   PagingDriverSpec const& spec_;
-  std::vector<Request> ops_;
+  std::vector<Request> requests_;
   PagingDriverState state_;
   Devices devices_;
-  std::uint64_t stale_ = 0;
-  std::uint64_t lost_ = 0;
+  std::uint64_t seen_ = 0;
 };
 
 }  // namespace farfault::page_world

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything outside the driver in a small world (page_world.hpp): three GPUs with one access at a time, two
+// IOMMUs (GPU 0; GPUs 1 and 2), two base pages that form one large page, copy engines, fault buffers.
+//
+// Contents of a frame: page + 1 if it holds the latest contents of that page, otherwise 0. A write makes the
+// contents of all other frames and of copies in flight outdated.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "farfault/engine/archive.hpp"
+#include "farfault/protocols/messages.hpp"
+
+namespace farfault::page_world {
+
+inline constexpr unsigned kPageBits = 29;  // the last level of a page table has two entries
+inline constexpr std::uint64_t kFirst = 2;
+inline constexpr std::uint64_t kPages = 2;
+inline constexpr std::uint64_t kGpus = 3;
+inline constexpr std::uint64_t kIommus = 2;
+inline constexpr std::uint64_t kFrames = 4;        // at most, of a device
+inline constexpr PhysAddr kMoving = kNoFrame - 1;  // of a page in an IOMMU's table
+constexpr std::uint64_t iommu_of(std::uint64_t gpu) {
+  return gpu == 0 ? 0 : 1;
+}
+
+// An access of a GPU, or an operation of a program.
+struct Request {
+  enum class Kind : std::uint8_t { read, write, allocate, free };
+  Kind kind = Kind::read;
+  std::uint8_t gpu = 0;
+  std::uint8_t page = 0;  // 0 or 1
+
+  bool is_access() const { return kind == Kind::read || kind == Kind::write; }
+  bool operator==(Request const&) const = default;
+};
+
+// Every number has 64 bits: the state has no padding.
+class Devices {
+ public:
+  enum Phase : std::uint64_t { idle, waiting, using_frame };
+  struct Gpu {
+    std::uint64_t phase = idle, page = 0, writes = 0, frame = kNoFrame;
+  };
+  enum class Down : std::uint64_t { move, answer };
+  struct ToIommu {
+    Down what = Down::move;
+    std::uint64_t page = 0, frame = 0, move = 0, step = 0, gpu = 0, kind = 0;
+  };
+  enum class Up : std::uint64_t { done, fault };
+  struct ToDriver {
+    Up what = Up::done;
+    std::uint64_t move = 0, page = 0, gpu = 0, kind = 0, writes = 0;
+  };
+  struct Note {  // of a GPU's fault buffer
+    std::uint64_t what = 0, page = 0, writes = 0, entries = 0;
+  };
+  struct Entry {
+    std::uint64_t page = 0, writes = 0;
+  };
+  struct Copying {
+    std::uint64_t tag = 0, from = 0, to = 0, contents = 0;
+  };
+  struct Drain {
+    std::uint64_t iommu = 0, move = 0, page = 0, gpus = 0;  // GPUs that have not acknowledged
+  };
+
+  explicit Devices(bool batches) : batches_(batches) {
+    for (auto& t : tlb) t.fill(kNoFrame);
+    for (auto& t : tables) t.fill(kNoFrame);
+  }
+
+  void archive(Archive& a) {
+    a(gpus, tlb, tables, buffers, interrupted, to_iommus, orders, to_driver, notes, copying, draining,
+      contents_, issued, program_runs);
+  }
+
+  std::uint64_t& contents(PhysAddr frame) {
+    auto const bare = frame & ~kReadOnly;
+    auto const device = device_of(bare) >= kFirstCpu ? kGpus : device_of(bare);
+    return contents_.at(device * kFrames + (offset_of(bare) >> kPageBits));
+  }
+  // The frame gets the only latest contents of the page.
+  void renew(std::uint64_t page, PhysAddr frame) {
+    for (auto& c : contents_)
+      if (c == page + 1) c = 0;
+    for (auto& c : copying)
+      if (c.contents == page + 1) c.contents = 0;
+    contents(frame) = page + 1;
+  }
+
+  void access(Request const& op) {
+    gpus[op.gpu] = {waiting, op.page, op.kind == Request::Kind::write ? std::uint64_t{1} : 0, kNoFrame};
+    translate(op.gpu);
+  }
+  void at_iommu(std::uint64_t i) {
+    auto const m = take(to_iommus[i], 0);
+    m.what == Down::answer ? answered(i, m) : moved(i, m);
+  }
+  // The fault buffer of a GPU executes the driver's oldest order.
+  void at_gmmu(std::uint64_t g) {
+    auto const kind = static_cast<FaultOrderKind>(take(orders[g], 0));
+    auto& buffer = buffers[g];
+    if (kind == FaultOrderKind::drain) {
+      for (auto const& e : buffer) note(FaultNote::entry, g, e, 0);
+      note(FaultNote::drained, g, {}, buffer.size());
+      if (buffer.empty()) interrupted[g] = 0;
+      return buffer.clear();
+    }
+    if (kind == FaultOrderKind::flush_replay) buffer.clear();
+    if (gpus[g].phase == waiting) translate(g);
+  }
+  void drain(std::size_t index, std::uint64_t g) {
+    auto& d = draining[index];
+    tlb[g][d.page] = kNoFrame;
+    d.gpus &= ~(std::uint64_t{1} << g);
+    if (d.gpus != 0) return;
+    acknowledge(d.iommu, d.move);
+    take(draining, index);
+  }
+  void complete(std::uint64_t g) {
+    auto& gpu = gpus[g];
+    stale += contents(gpu.frame) != gpu.page + 1 ? 1 : 0;
+    if (gpu.writes != 0) renew(gpu.page, gpu.frame);
+    gpu = {};
+  }
+  Copying copied(std::size_t index) {
+    auto const c = take(copying, index);
+    stale += contents(c.from) != c.contents ? 1 : 0;  // written while it was copied
+    contents(c.to) = c.contents;
+    return c;
+  }
+  template <class T>
+  static T take(std::vector<T>& from, std::size_t index) {
+    auto const taken = from[index];
+    from.erase(from.begin() + static_cast<std::ptrdiff_t>(index));
+    return taken;
+  }
+
+  std::array<Gpu, kGpus> gpus{};
+  std::array<std::array<std::uint64_t, kPages>, kGpus> tlb{};
+  std::array<std::array<std::uint64_t, kPages>, kIommus> tables{};
+  std::array<std::vector<Entry>, kGpus> buffers;  // of faults, with batches
+  std::array<std::uint64_t, kGpus> interrupted{};
+  // Messages in flight. Each of these lists is in order.
+  std::array<std::vector<ToIommu>, kIommus> to_iommus;
+  std::array<std::vector<std::uint64_t>, kGpus> orders;  // FaultOrderKind
+  std::array<std::vector<ToDriver>, kIommus> to_driver;
+  std::array<std::vector<Note>, kGpus> notes;
+  // These end in any order.
+  std::vector<Copying> copying;
+  std::vector<Drain> draining;
+  std::uint64_t issued = 0;  // requests, one bit each
+  std::uint64_t program_runs = 0;
+  // A planted fault: an IOMMU acknowledges `unmap` before its GPUs have drained their accesses.
+  bool acknowledges_early = false;
+  // Since the start: accesses to other contents than the latest; answers without a waiting access.
+  std::uint64_t stale = 0;
+  std::uint64_t lost = 0;
+
+ private:
+  void use(std::uint64_t g, PhysAddr frame) {
+    gpus[g].phase = using_frame;
+    gpus[g].frame = frame;
+    tlb[g][gpus[g].page] = frame;
+  }
+  void translate(std::uint64_t g) {
+    auto const& gpu = gpus[g];
+    auto const permits = [&](PhysAddr f) { return gpu.writes == 0 || !is_read_only(f); };
+    auto const own = tlb[g][gpu.page];
+    if (own != kNoFrame && permits(own)) return use(g, own);
+    auto const known = tables[iommu_of(g)][gpu.page];
+    if (known == kMoving) return raise(g, FaultKind::moving);
+    if (known == kNoFrame) return raise(g, FaultKind::not_mapped);
+    if (device_of(known & ~kReadOnly) == g && permits(known)) return use(g, known);
+    raise(g, FaultKind::remote);
+  }
+  void raise(std::uint64_t g, FaultKind kind) {
+    auto const& gpu = gpus[g];
+    if (!batches_) {
+      to_driver[iommu_of(g)].push_back(
+          {Up::fault, 0, gpu.page, g, static_cast<std::uint64_t>(kind), gpu.writes});
+      return;
+    }
+    buffers[g].push_back({gpu.page, gpu.writes});
+    if (std::exchange(interrupted[g], 1) == 0) note(FaultNote::interrupt, g, {}, 0);
+  }
+  void note(FaultNote what, std::uint64_t g, Entry const& e, std::uint64_t entries) {
+    notes[g].push_back({static_cast<std::uint64_t>(what), e.page, e.writes, entries});
+  }
+  void acknowledge(std::uint64_t iommu, std::uint64_t move) {
+    to_driver[iommu].push_back({Up::done, move, 0, 0, 0, 0});
+  }
+  void answered(std::uint64_t i, ToIommu const& m) {
+    auto& gpu = gpus[m.gpu];
+    bool const waits = gpu.phase == waiting && gpu.page == m.page;
+    if (batches_ && !waits) return;  // a second answer
+    lost += waits ? 0 : 1;
+    if (!batches_ && m.kind == static_cast<std::uint64_t>(FaultKind::not_mapped)) tables[i][m.page] = m.frame;
+    if (m.frame == kNoFrame)
+      gpu = {};  // the program has freed the page
+    else if (gpu.writes != 0 && is_read_only(m.frame))
+      translate(m.gpu);
+    else
+      use(m.gpu, m.frame);
+  }
+  void moved(std::uint64_t i, ToIommu const& m) {
+    auto& known = tables[i][m.page];
+    auto const below = i == 0 ? std::uint64_t{0b001} : std::uint64_t{0b110};
+    auto const holder = device_of(m.frame & ~kReadOnly);
+    bool const holder_below = holder < kGpus && iommu_of(holder) == i;
+    switch (static_cast<MoveStep>(m.step)) {
+      case MoveStep::unmap:
+        known = kMoving;
+        if (acknowledges_early) return acknowledge(i, m.move);
+        draining.push_back({i, m.move, m.page, below});
+        return;
+      case MoveStep::forget:
+        known = kNoFrame;
+        draining.push_back({i, m.move, m.page, below});
+        return;
+      case MoveStep::remap:
+        known = m.frame;
+        return;
+      case MoveStep::map:
+        if (!is_read_only(m.frame))
+          known = m.frame;
+        else if (holder_below)
+          tlb[holder][m.page] = m.frame;  // a copy, which only its GPU knows
+        return acknowledge(i, m.move);
+      case MoveStep::drop:
+        if (!holder_below) return acknowledge(i, m.move);
+        draining.push_back({i, m.move, m.page, std::uint64_t{1} << holder});
+        return;
+      case MoveStep::flush:
+        return acknowledge(i, m.move);
+    }
+  }
+
+  bool const batches_;
+  std::array<std::uint64_t, (kGpus + 1) * kFrames> contents_{};
+};
+
+}  // namespace farfault::page_world

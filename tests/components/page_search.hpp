@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Visits every state of a World once, depth first, and counts what must not occur.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "page_world.hpp"
+
+namespace farfault::page_world {
+
+// State without its zeros: runs of zero words and of other words alternate. Page tables are nearly empty.
+class Packer final : public Archive {
+ public:
+  explicit Packer(std::vector<std::uint64_t>& out) : out_(out) { out_.clear(); }
+  // Words before the last member.
+  std::size_t without_last() const { return last_; }
+
+ private:
+  void bytes(std::byte* p, std::size_t n) override {
+    last_ = out_.size();
+    std::size_t at = 0;
+    auto const word = [&](std::size_t i) {
+      std::uint64_t w = 0;
+      std::memcpy(&w, p + i, std::min<std::size_t>(8, n - i));
+      return w;
+    };
+    while (at < n) {
+      auto const zeros = at;
+      while (at < n && word(at) == 0) at += 8;
+      auto const first = at;
+      while (at < n && word(at) != 0) at += 8;
+      out_.push_back((first - zeros) << 32 | (at - first));
+      for (auto i = first; i < at; i += 8) out_.push_back(word(i));
+    }
+  }
+  void size(std::uint64_t& n) override { out_.push_back(n); }
+
+  std::vector<std::uint64_t>& out_;
+  std::size_t last_ = 0;
+};
+
+class Unpacker final : public Archive {
+ public:
+  explicit Unpacker(std::vector<std::uint64_t> const& in) : next_(in.data()) {}
+
+ private:
+  void bytes(std::byte* p, std::size_t n) override {
+    for (std::size_t at = 0; at < n;) {
+      auto const zeros = *next_ >> 32;
+      auto const others = *next_++ & 0xffffffff;
+      std::memset(p + at, 0, std::min(zeros, n - at));
+      at += zeros;
+      if (at >= n) return;
+      auto const size = std::min<std::size_t>(others, n - at);
+      std::memcpy(p + at, next_, size);
+      next_ += others / 8;
+      at += others;
+    }
+  }
+  void size(std::uint64_t& n) override { n = *next_++; }
+
+  std::uint64_t const* next_;
+};
+
+struct Result {
+  std::uint64_t states = 0;
+  std::uint64_t ends = 0;
+  std::uint64_t deadlocks = 0;
+  std::uint64_t livelocks = 0;  // states from which no end can be reached
+  std::uint64_t wrong_owners = 0;
+  std::uint64_t stale = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t seen = 0;  // changes (World::seen)
+  std::array<bool, kPageSteps> taken{};
+
+  void add(Result const& r) {
+    states += r.states;
+    ends += r.ends;
+    deadlocks += r.deadlocks;
+    livelocks += r.livelocks;
+    wrong_owners += r.wrong_owners;
+    stale += r.stale;
+    lost += r.lost;
+    seen |= r.seen;
+    for (std::size_t i = 0; i < kPageSteps; ++i) taken[i] = taken[i] || r.taken[i];
+  }
+  bool saw(Change c) const { return (seen >> static_cast<unsigned>(c) & 1U) != 0; }
+  bool took(PageStep step) const { return taken[static_cast<std::size_t>(step)]; }
+};
+
+inline void check(Result const& r) {
+  CHECK(r.states > 20);
+  CHECK(r.ends > 0);
+  CHECK(r.deadlocks == 0);
+  CHECK(r.livelocks == 0);
+  CHECK(r.wrong_owners == 0);
+  CHECK(r.stale == 0);
+  CHECK(r.lost == 0);
+}
+
+class Search {
+ public:
+  Search(PagingDriverSpec const& spec, std::vector<Request> const& requests) : world_(spec, requests) {}
+
+  World& world() { return world_; }
+  Result run() {
+    Packed start;
+    visit(start, save(start));
+    result_.states = edges_.size();
+    result_.stale = world_.stale();
+    result_.lost = world_.lost();
+    result_.seen = world_.seen();
+    result_.livelocks = states_without_end();
+    return result_;
+  }
+
+ private:
+  using Packed = std::vector<std::uint64_t>;
+  static constexpr std::uint32_t kEnd = 0;  // edges of an end lead here
+
+  // Returns its hash. The last member, the counts of steps, distinguishes no states.
+  std::uint64_t save(Packed& state) {
+    Packer pack(state);
+    pack(world_);
+    Hasher hasher;
+    for (std::size_t i = 0; i < pack.without_last(); ++i) hasher.mix(state[i]);
+    return hasher.value();
+  }
+  void load(Packed const& state) {
+    Unpacker unpack(state);
+    unpack(world_);
+  }
+  // Returns the number of the state, from 1.
+  std::uint32_t visit(Packed const& state, std::uint64_t hash) {
+    auto const number = static_cast<std::uint32_t>(edges_.size() + 1);
+    auto const [at, is_new] = numbers_.emplace(hash, number);
+    if (!is_new) return at->second;
+    edges_.emplace_back();
+    load(state);
+    result_.wrong_owners += world_.wrong_owners();
+    auto const events = world_.events();
+    if (events.empty()) {
+      ++result_.ends;
+      result_.deadlocks += world_.is_at_rest() ? 0 : 1;
+      edges_[number - 1].push_back(kEnd);
+    }
+    Packed next;
+    for (auto const& e : events) {
+      load(state);
+      world_.happen(e);
+      note_steps();
+      auto const to = visit(next, save(next));
+      edges_[number - 1].push_back(to);
+    }
+    return number;
+  }
+  void note_steps() {
+    auto const& taken = world_.taken();
+    for (std::size_t i = 0; i < kPageSteps; ++i) result_.taken[i] = result_.taken[i] || taken[i] != 0;
+  }
+  std::uint64_t states_without_end() const {
+    std::vector<std::vector<std::uint32_t>> back(edges_.size() + 1);
+    for (std::uint32_t n = 0; n < edges_.size(); ++n)
+      for (auto const to : edges_[n]) back[to].push_back(n + 1);
+    std::vector<bool> ends(edges_.size() + 1);
+    std::vector<std::uint32_t> open{kEnd};
+    ends[kEnd] = true;
+    std::uint64_t left = edges_.size();
+    while (!open.empty()) {
+      auto const n = open.back();
+      open.pop_back();
+      for (auto const from : back[n]) {
+        if (ends[from]) continue;
+        ends[from] = true;
+        --left;
+        open.push_back(from);
+      }
+    }
+    return left;
+  }
+
+  World world_;
+  Result result_;
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
+  std::vector<std::vector<std::uint32_t>> edges_;  // by state
+};
+
+}  // namespace farfault::page_world
