@@ -109,8 +109,12 @@ class Search {
 
   World& world() { return world_; }
   Result run() {
-    Packed start;
-    visit(start, save(start));
+    visit();
+    while (!open_.empty()) {
+      auto const [number, state] = std::move(open_.back());
+      open_.pop_back();
+      follow(number, state);
+    }
     result_.states = edges_.size();
     result_.stale = world_.stale();
     result_.lost = world_.lost();
@@ -135,29 +139,33 @@ class Search {
     Unpacker unpack(state);
     unpack(world_);
   }
-  // Returns the number of the state, from 1.
-  std::uint32_t visit(Packed const& state, std::uint64_t hash) {
+  // Numbers the world's state, from 1; a new one is to be followed.
+  std::uint32_t visit() {
+    Packed state;
     auto const number = static_cast<std::uint32_t>(edges_.size() + 1);
-    auto const [at, is_new] = numbers_.emplace(hash, number);
+    auto const [at, is_new] = numbers_.emplace(save(state), number);
     if (!is_new) return at->second;
     edges_.emplace_back();
-    load(state);
     result_.wrong_owners += world_.wrong_owners();
+    open_.emplace_back(number, std::move(state));
+    return number;
+  }
+  // Takes each event that may happen next.
+  void follow(std::uint32_t number, Packed const& state) {
+    load(state);
     auto const events = world_.events();
     if (events.empty()) {
       ++result_.ends;
       result_.deadlocks += world_.is_at_rest() ? 0 : 1;
       edges_[number - 1].push_back(kEnd);
     }
-    Packed next;
     for (auto const& e : events) {
       load(state);
       world_.happen(e);
       note_steps();
-      auto const to = visit(next, save(next));
+      auto const to = visit();
       edges_[number - 1].push_back(to);
     }
-    return number;
   }
   void note_steps() {
     auto const& taken = world_.taken();
@@ -186,8 +194,9 @@ class Search {
 
   World world_;
   Result result_;
-  std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
-  std::vector<std::vector<std::uint32_t>> edges_;  // by state
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // by hash
+  std::vector<std::pair<std::uint32_t, Packed>> open_;        // states to be followed
+  std::vector<std::vector<std::uint32_t>> edges_;             // by state
 };
 
 }  // namespace farfault::page_world

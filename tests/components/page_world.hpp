@@ -158,7 +158,7 @@ class World final : public DriverLinks {
     }
     for (auto const& p : state_.transitions.pages()) {
       if (p.in_use == 0) continue;
-      if (p.from != kNoFrame) own(p.from, p.page());
+      if (p.from != kNoFrame && !is_released(p)) own(p.from, p.page());
       if (p.to != kNoFrame) own(p.to, p.page());
     }
     // Frames of a relocation that has not begun belong to no page yet.
@@ -251,6 +251,11 @@ class World final : public DriverLinks {
     turn([&](DriverTurn& t) { t.s.batch.note(fault, t); });
   }
 
+  static bool is_released(PageInFlight const& p) {
+    auto const& steps = row_of(p.transition).steps;
+    auto const taken = steps.begin() + p.step;
+    return std::find(steps.begin(), taken, PageStep::release) != taken;
+  }
   void see(Change c) { seen_ |= std::uint64_t{1} << static_cast<unsigned>(c); }
   void see_changes() {
     for (auto const& p : state_.transitions.pages()) {
