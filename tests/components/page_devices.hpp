@@ -17,7 +17,7 @@
 
 namespace farfault::page_world {
 
-inline constexpr unsigned kPageBits = 29;  // the last level of a page table has two entries
+inline constexpr unsigned kPageBits = 38;  // the last level of a page table has two entries
 inline constexpr std::uint64_t kFirst = 2;
 inline constexpr std::uint64_t kPages = 2;
 inline constexpr std::uint64_t kGpus = 3;

@@ -50,7 +50,8 @@ class World final : public DriverLinks {
       devices_, state_.transitions);
   }
 
-  // An event that may happen next.
+  // An event that may happen next. An acknowledgement that is not the last one of its step changes a counter
+  // and nothing else, so its order with other events makes no difference: it happens first.
   struct Event {
     enum class Kind : std::uint8_t { issue, to_iommu, order, to_driver, note, drain, copied, complete };
     Kind kind;
@@ -64,6 +65,13 @@ class World final : public DriverLinks {
       all.push_back({kind, static_cast<std::uint8_t>(index), static_cast<std::uint8_t>(gpu)});
     };
     auto const& d = devices_;
+    for (std::uint64_t i = 0; i < kIommus; ++i) {
+      if (d.to_driver[i].empty()) continue;
+      auto const& m = d.to_driver[i].front();
+      if (m.what != Devices::Up::done || state_.transitions.pages()[m.move].awaited == 1) continue;
+      add(K::to_driver, i);
+      return all;
+    }
     for (std::uint64_t i = 0; i < requests_.size(); ++i) {
       auto const& r = requests_[i];
       bool const busy = r.is_access() ? d.gpus[r.gpu].phase != Devices::idle : d.program_runs != 0;

@@ -17,16 +17,16 @@ void DriverTurn::copied(CopyDone const& m) {
 void DriverTurn::advance(std::uint32_t number) {
   auto const client = s.transitions[number].client;
   bool const of_batch = client == PagingClient::batch || client == PagingClient::evictions;
-  if (run(number) != Progress::none && of_batch) s.batch.serve(*this);
+  if (run(number) != PageProgress::none && of_batch) s.batch.serve(*this);
 }
 
-Progress DriverTurn::begin(PageInFlight const& page, Duration after) {
+PageProgress DriverTurn::begin(PageInFlight const& page, Duration after) {
   return run(s.transitions.begin(page, now), after);
 }
 
-Progress DriverTurn::run(std::uint32_t number, Duration after) {
+PageProgress DriverTurn::run(std::uint32_t number, Duration after) {
   using Kind = TransitionExecutor::Kind;
-  auto progress = Progress::none;
+  auto progress = PageProgress::none;
   while (true) {
     auto const action = s.transitions.next(number, s.memory, now);
     auto const& page = s.transitions[number];
@@ -53,15 +53,15 @@ Progress DriverTurn::run(std::uint32_t number, Duration after) {
           s.batch.ready(page);
         else
           s.evictions.ready(page);
-        progress = Progress::changed;
+        progress = PageProgress::changed;
         continue;
       case Kind::changed:
         changed(page, after);
-        progress = Progress::changed;
+        progress = PageProgress::changed;
         continue;
       case Kind::ended:
         ended(s.transitions.finish(number), number == s.transitions.immediate());
-        return Progress::ended;
+        return PageProgress::ended;
     }
   }
 }

@@ -201,7 +201,7 @@ bool EvictionClient::send_page(std::uint64_t page, DriverTurn& t) {
   bool const dropped = of_copy || heir || clean;
   if (dropped) ++record.dropped_pages;
   s.transitions.admit(number, dropped || !schedule_->takes_time());
-  return t.run(number) == Progress::ended;
+  return t.run(number) == PageProgress::ended;
 }
 
 std::uint64_t EvictionClient::pages_for_cpu(std::uint32_t index, DriverTurn const& t) const {

@@ -35,7 +35,7 @@ class DriverLinks {
   virtual void end_copy(std::uint32_t number, Time at) = 0;
 };
 
-enum class Progress : std::uint8_t { none, changed, ended };
+enum class PageProgress : std::uint8_t { none, changed, ended };
 
 struct DriverTurn {
   PagingDriverSpec const& spec;
@@ -45,9 +45,9 @@ struct DriverTurn {
 
   // Takes the steps of transition `number`, up to the next one that waits. Messages are sent `after` this
   // time, the driver's work. changed: the client was informed.
-  Progress run(std::uint32_t number, Duration after = {});
+  PageProgress run(std::uint32_t number, Duration after = {});
   // Begins a transition and takes its first steps.
-  Progress begin(PageInFlight const& page, Duration after = {});
+  PageProgress begin(PageInFlight const& page, Duration after = {});
   // A step or a copy is complete.
   void step_done(StepDone const& m);
   void copied(CopyDone const& m);
