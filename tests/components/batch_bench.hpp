@@ -185,7 +185,7 @@ struct GpuBench : Bench {
     sink(gmmu.to_tlb);
     sink(gmmu.acknowledge);
     join(gmmu.response, gpu.response);
-    join(gmmu.fault, driver.fault, kNotify * 1ns);
+    join(gmmu.to_driver, driver.fault, kNotify * 1ns);
     join(gpu.faulted, gmmu.raw_fault);
     join(gpu.step_done, driver.step_done);
     join(gpu.copied, driver.copied);
@@ -193,7 +193,7 @@ struct GpuBench : Bench {
     join_family(driver.mapped, {gpu.mapped});
     join_family(driver.move, {gpu.move});
     join_family(driver.copy, {gpu.copy});
-    join_family(driver.fault_order, {gmmu.fault_order}, kNotify * 1ns);
+    join_family(driver.to_gpus, {gmmu.from_driver}, kNotify * 1ns);
     for (std::size_t a = 0; a < accesses.size(); ++a)
       system.post(gpu.access, Step{a}, Time{accesses[a].at * 1ns});
     CHECK(run() == RunState::drained);

@@ -28,22 +28,23 @@ struct Fault {
   std::uint8_t application = 0;
   Access access = Access::read;
 };
-void raise(std::vector<Record<PageFault>>& all, Time at, std::uint16_t gpu, std::vector<Fault> const& faults,
+void raise(std::vector<Record<Packet>>& all, Time at, std::uint16_t gpu, std::vector<Fault> const& faults,
            Time empty_at) {
-  auto const note = [&](FaultNote n, Fault const& f, std::uint32_t entry) {
-    return PageFault{f.page, gpu, 0, entry, FaultKind::not_mapped, 1, f.application, n, f.access, {}, {}};
-  };
-  all.push_back({at, note(FaultNote::interrupt, {}, 0)});
-  for (std::uint32_t i = 0; i < faults.size(); ++i)
-    all.push_back({at + 1us, note(FaultNote::entry, faults[i], i)});
-  all.push_back({at + 1us, note(FaultNote::drained, {}, static_cast<std::uint32_t>(faults.size()))});
-  all.push_back({empty_at, note(FaultNote::drained, {}, 0)});
+  all.push_back({at, Packet::of(FaultInterrupt{gpu})});
+  std::uint16_t client = 0;
+  for (auto const& f : faults)
+    all.push_back(
+        {at + 1us,
+         Packet::of(FaultEntry{
+             .page = f.page, .client = client++, .application = f.application, .access = f.access})});
+  all.push_back({at + 1us, Packet::of(FaultsDrained{static_cast<std::uint32_t>(faults.size())})});
+  all.push_back({empty_at, Packet::of(FaultsDrained{0})});
 }
 
 // Pages 7 to 10 are in frames 0 to 3 of the CPU. The driver's work ends 10 us after its interrupt.
 struct ScriptBench : Bench {
   struct Script {
-    std::vector<Record<PageFault>> faults = {};
+    std::vector<Record<Packet>> faults = {};
     std::vector<Record<StepDone>> steps = {};
     std::vector<Record<CopyDone>> copied = {};
     std::vector<Record<PageUse>> uses = {};
@@ -63,7 +64,7 @@ struct ScriptBench : Bench {
     join(driver.placed, mapped->in_port);
     moves = sinks(driver.move, 1)[0];
     copies = sinks(driver.copy, static_cast<std::uint32_t>(spec.devices.gpus()));
-    sinks(driver.fault_order, 1);
+    sinks(driver.to_gpus, 1);
     run();
   }
   static PagingDriverSpec spec_of(std::uint32_t gpus, std::uint64_t frames) {

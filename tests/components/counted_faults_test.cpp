@@ -118,9 +118,9 @@ TEST_CASE("IOMMU: with migrations, faults of walks, TLB hits and moving pages na
   CHECK(counts(iommu, "tlb_misses") == Counts{1, 3});
   REQUIRE(faults.count() == 3);
   Counts named;
-  for (auto const& r : faults.records()) named.push_back(r.message.application);
+  for (auto const& r : faults.records()) named.push_back(r.message.as<PageFault>().application);
   CHECK(named == Counts{1, 0, 1});
-  for (auto const& r : faults.records()) CHECK(r.message.recorded_by_gpu == 0);
+  for (auto const& r : faults.records()) CHECK(r.message.as<PageFault>().recorded_by_gpu == 0);
 }
 
 TEST_CASE("GMMU: faults recorded by the GPU are counted for the application of the request") {
@@ -144,9 +144,9 @@ TEST_CASE("GMMU: faults recorded by the GPU are counted for the application of t
   CHECK(counts(b.gmmu, "refused_faults") == Counts{0, 2});
   CHECK(counts(b.gmmu, "requests") == Counts{2, 5});
   REQUIRE(b.faults->count() == 2);
-  CHECK(b.faults->records()[0].message.application == 1);
-  CHECK(b.faults->records()[1].message.application == 0);
-  CHECK(b.faults->records()[0].message.recorded_by_gpu == 1);
+  CHECK(b.fault(0).application == 1);
+  CHECK(b.fault(1).application == 0);
+  CHECK(b.fault(0).recorded_by_gpu == 1);
   CHECK(test::stat_of(b.gmmu, "gmmu", "recorded_faults") == 2);
   CHECK(test::stat_of(b.gmmu, "gmmu", "faulted_responses") == 7);
 

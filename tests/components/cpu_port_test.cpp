@@ -33,13 +33,12 @@ struct GpuAndCpu : Bench {
   }
   static PortSpec with(PortSpec spec, bool page_faults) {
     spec.page_faults = page_faults;
-    spec.iommu = 3;
     spec.iommu_node = 2;
     return spec;
   }
   Rdma& rdma;
   CpuPort& cpu;
-  Sink<TranslateResponse>* responses = nullptr;
+  Sink<Packet>* responses = nullptr;
   Sink<Invalidated>* invalidated = nullptr;
 };
 
@@ -47,19 +46,16 @@ struct GpuAndCpu : Bench {
 
 TEST_CASE("RDMA and CPU port: a translation takes the sum of its stages to the IOMMU and back") {
   GpuAndCpu b(Sizes{8, 1});
-  b.feed(b.rdma.translate_request, {{Time{1000ns}, {0x123, 42}}});
+  b.feed(b.rdma.translate_request, {{Time{1000ns}, {.page = 0x123, .from = 42, .gpu = 4}}});
   b.idle(b.rdma.invalidated);
   b.sink(b.rdma.invalidate);
   ResponderSpec<Packet, Packet> iommu;
-  iommu.reply = [](Packet const& m) {
-    Packet a{};
-    a.kind = PacketKind::translate_response;
-    a.address = m.address;
-    a.frame = physical(2, m.address << 12);
-    a.found_by = FoundBy::fault;
-    a.tag = m.tag;
-    a.destination = m.source;
-    return a;
+  iommu.reply = [](Packet const& p) {
+    auto const m = p.as<TranslateRequest>();
+    return packet_to(
+        p.route.source,
+        IommuResponse{
+            .page = m.page, .frame = physical(2, m.page << 12), .tag = m.from, .found_by = FoundBy::fault});
   };
   iommu.delay = always(50ns);
   auto& unit = b.system.add<Responder<Packet, Packet>>("iommu", iommu);
@@ -67,27 +63,26 @@ TEST_CASE("RDMA and CPU port: a translation takes the sum of its stages to the I
   b.join_family(unit.response, {b.cpu.translated});
   b.run();
   REQUIRE(unit.records().size() == 1);
-  CHECK(unit.records()[0].message.device == 4);
+  CHECK(unit.records()[0].message.as<TranslateRequest>().gpu == 4);
   CHECK(picoseconds(unit.records()[0].at) == 1'000'000 + 1500 + 100'000 + 1000);
   // The response has 24 + 8 bytes: 2 ns.
   auto const& responses = *b.responses;
   CHECK(responses.picoseconds() == Picoseconds{1'102'500 + 50'000 + 1000 + 2000 + 100'000 + 1000});
-  CHECK(responses.records()[0].message.tag == 42);
-  CHECK(responses.records()[0].message.frame == physical(2, 0x123 << 12));
-  CHECK(responses.records()[0].message.found_by == FoundBy::fault);
+  CHECK(answer(responses, 0) == Answer{0x123, physical(2, 0x123 << 12), 0, FoundBy::fault, 42});
 }
 
 TEST_CASE("RDMA and CPU port: a page fault reaches the driver after the translation requests before it") {
   GpuAndCpu b(Sizes{8, 1}, true);
   b.feed(b.rdma.translate_request, {{Time{1000ns}, {0x123, 42}}});
-  b.feed(b.rdma.page_fault, {{Time{1000ns}, {0x123, 4, 0, 7, FaultKind::moving, 1, {}}}});
+  b.feed(b.rdma.to_driver,
+         as_packets<PageFault>({{Time{1000ns}, {0x123, 4, 3, 7, FaultKind::moving, 1, {}}}}));
   b.idle(b.rdma.invalidated, b.cpu.translated);
   b.sink(b.rdma.invalidate);
   auto& requests = b.sink(b.cpu.translate);
-  auto& faults = b.sink(b.cpu.fault);
+  auto& faults = b.sink(b.cpu.to_driver);
   b.run();
   REQUIRE(faults.count() == 1);
-  auto const& f = faults.records()[0].message;
+  auto const f = faults.records()[0].message.as<PageFault>();
   CHECK(f.page == 0x123);
   CHECK(f.gpu == 4);
   CHECK(f.iommu == 3);
@@ -97,7 +92,7 @@ TEST_CASE("RDMA and CPU port: a page fault reaches the driver after the translat
   // 24 bytes of header, then 24 + 32 bytes of the fault, at 16 bytes per nanosecond; the wire; a link.
   CHECK(requests.picoseconds() == Picoseconds{1'000'000 + 1500 + 100'000 + 1000});
   CHECK(faults.picoseconds() == Picoseconds{1'000'000 + 1500 + 3500 + 100'000 + 1000});
-  static_assert(channel_of(PacketKind::page_fault) == Channel::request);
+  static_assert(channel_of(kind_of<PageFault>) == Channel::request);
 }
 
 TEST_CASE("RDMA: the reason for an unrecorded fault arrives with the response and is not a size") {
@@ -105,17 +100,13 @@ TEST_CASE("RDMA: the reason for an unrecorded fault arrives with the response an
   b.idle(b.rdma.translate_request, b.rdma.invalidated);
   b.sink(b.rdma.invalidate);
   b.sink(b.cpu.translate);
-  Packet m{};
-  m.kind = PacketKind::translate_response;
-  m.address = 0x123;
-  m.frame = kNoFrame;
-  m.found_by = FoundBy::unrecorded;
-  m.bytes = static_cast<std::uint8_t>(FaultKind::moving);
-  b.feed(b.cpu.translated, {{Time{1000ns}, m}});
+  b.feed(b.cpu.translated,
+         as_packets<IommuResponse>(
+             {{Time{1000ns}, {.page = 0x123, .found_by = FoundBy::unrecorded, .kind = FaultKind::moving}}}));
   b.run();
   REQUIRE(b.responses->count() == 1);
-  CHECK(b.responses->records()[0].message.kind == FaultKind::moving);
-  CHECK(b.responses->records()[0].message.size == 0);
+  CHECK(b.responses->records()[0].message.as<IommuResponse>().kind == FaultKind::moving);
+  CHECK(b.responses->records()[0].message.as<IommuResponse>().size == 0);
 }
 
 TEST_CASE(
@@ -126,13 +117,10 @@ TEST_CASE(
   // Five responses for one page, more than the link has credits, and then its invalidation.
   std::vector<Record<Packet>> script;
   for (std::uint32_t i = 0; i < 6; ++i) {
-    Packet m{};
-    m.kind = i < 5 ? PacketKind::translate_response : PacketKind::invalidate_request;
-    m.address = 0x123;
-    m.frame = physical(3, 0x9000);
-    m.tag = i < 5 ? i : 77;
-    m.destination = 0;
-    script.push_back({Time{1000ns}, m});
+    auto const frame = physical(3, 0x9000);
+    script.push_back(
+        {Time{1000ns}, i < 5 ? packet_to(0, IommuResponse{.page = 0x123, .frame = frame, .tag = i})
+                             : packet_to(0, Invalidate{.page = 0x123, .frame = frame, .move = 77})});
   }
   b.feed(b.cpu.translated, script);
   ResponderSpec<Invalidate, Invalidated> gmmu;
@@ -207,7 +195,7 @@ TEST_CASE(
       }
       std::vector<Record<Packet>> data;
       for (std::uint32_t i = 0; w == congested && i < kReads; ++i)
-        data.push_back({Time{900ns}, packet(PacketKind::read_response, i, 0, 2)});
+        data.push_back({Time{900ns}, packet<RemoteResponse>(i, 0, 2)});
       b.feed(outputs[0]->packet_in, data);
     }
     for (FabricPort* port : {static_cast<FabricPort*>(&rdma), static_cast<FabricPort*>(&cpu)}) {
@@ -227,12 +215,9 @@ TEST_CASE(
     // For each of 16 pages two translations and then its invalidation, all at the same time.
     std::vector<Record<Packet>> script;
     for (std::uint32_t i = 0; i < 48; ++i) {
-      Packet m{};
-      m.kind = i % 3 < 2 ? PacketKind::translate_response : PacketKind::invalidate_request;
-      m.address = 0x100 + i / 3;
-      m.tag = i;
-      m.destination = 0;
-      script.push_back({Time{1000ns}, m});
+      auto const page = 0x100 + i / 3;
+      script.push_back({Time{1000ns}, i % 3 < 2 ? packet_to(0, IommuResponse{.page = page, .tag = i})
+                                                : packet_to(0, Invalidate{.page = page, .move = i})});
     }
     b.feed(cpu.translated, script);
     b.run();
@@ -241,8 +226,9 @@ TEST_CASE(
     std::uint64_t passed = 0;
     for (auto const& i : invalidations.records()) {
       for (auto const& a : responses.records()) {
-        if (a.message.page == i.message.page) CHECK(a.at < i.at);
-        passed += a.message.page < i.message.page && a.at > i.at;
+        auto const page = answer_in(a.message)->page;
+        if (page == i.message.page) CHECK(a.at < i.at);
+        passed += page < i.message.page && a.at > i.at;
       }
     }
     overtaken.push_back(passed);

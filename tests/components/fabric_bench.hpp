@@ -9,6 +9,7 @@
 
 #include "farfault/fabric/fabric.hpp"
 #include "memory_mock.hpp"
+#include "packets.hpp"
 
 namespace farfault::fabric_bench {
 
@@ -56,19 +57,21 @@ inline SwitchOutputSpec output_spec(Sizes const& sizes, std::uint32_t link, std:
   return {spec, link};
 }
 
-inline Packet packet(PacketKind kind, std::uint32_t tag, NodeId destination = 2, std::uint16_t via = 0) {
-  Packet p{};
-  p.kind = kind;
-  p.tag = tag;
-  p.payload = kLine - kFormat.header;
-  p.destination = destination;
-  p.via = via;
+// Packet with a RemoteRequest or RemoteResponse.
+template <class M>
+Packet packet(std::uint32_t tag, NodeId destination = 2, std::uint16_t via = 0) {
+  auto p = packet_to(destination, M{.tag = tag});
+  p.route.payload = kLine - kFormat.header;
+  p.route.via = via;
   return p;
 }
 
 inline std::vector<std::uint32_t> tags_of(Sink<Packet> const& sink) {
   std::vector<std::uint32_t> all;
-  for (auto const& r : sink.records()) all.push_back(r.message.tag);
+  for (auto const& r : sink.records())
+    visit(r.message, [&](auto const& m) {
+      if constexpr (requires { m.tag; }) all.push_back(m.tag);
+    });
   return all;
 }
 

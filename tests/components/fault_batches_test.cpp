@@ -14,22 +14,19 @@ using namespace farfault::batch_bench;
 
 namespace {
 
-PageFault note(FaultNote n, std::uint64_t page = 0, std::uint32_t entry = 0, Time raised = {}) {
-  return {page, 0, 0, entry, FaultKind::not_mapped, 1, 0, n, Access::read, {}, raised};
+Record<Packet> interrupt(Time at) {
+  return {at, Packet::of(FaultInterrupt{0})};
 }
-Record<PageFault> interrupt(Time at) {
-  return {at, note(FaultNote::interrupt)};
+Record<Packet> entry(Time at, std::uint64_t page, std::uint16_t sm, Time raised) {
+  return {at, Packet::of(FaultEntry{.page = page, .raised = raised, .client = sm})};
 }
-Record<PageFault> entry(Time at, std::uint64_t page, std::uint32_t sm, Time raised) {
-  return {at, note(FaultNote::entry, page, sm, raised)};
-}
-Record<PageFault> drained(Time at, std::uint32_t entries) {
-  return {at, note(FaultNote::drained, 0, entries)};
+Record<Packet> drained(Time at, std::uint32_t entries) {
+  return {at, Packet::of(FaultsDrained{entries})};
 }
 
 struct BatchBench : Bench {
   struct Script {
-    std::vector<Record<PageFault>> faults = {};
+    std::vector<Record<Packet>> faults = {};
     std::vector<Record<StepDone>> unmapped = {};
     std::vector<Record<CopyDone>> copied = {};
   };
@@ -41,16 +38,17 @@ struct BatchBench : Bench {
     join(driver.placed, mapped->in_port);
     moves = sinks(driver.move, 1)[0];
     copies = sinks(driver.copy, 1)[0];
-    orders = sinks(driver.fault_order, 1)[0];
+    orders = sinks(driver.to_gpus, 1)[0];
     run();
   }
   BatchRecord const& batch(std::size_t i) const { return driver.state().records.batches()[i]; }
+  FaultOrder order(std::size_t i) const { return orders->records().at(i).message.as<FaultOrder>(); }
 
   PagingDriver& driver;
   Sink<PageMapped>* mapped;
   Sink<PageMove>* moves;
   Sink<CopyOrder>* copies;
-  Sink<FaultOrder>* orders;
+  Sink<Packet>* orders;
 };
 
 // Page 7 alone, with migration number 0.
@@ -73,8 +71,8 @@ TEST_CASE("batches: one fault is read, serviced, unmapped, copied and replayed w
   CHECK(b.mapped->nanoseconds() == Times{40'000 + 1});
   CHECK(b.mapped->records()[0].message.recorder == 1);
   CHECK(b.orders->nanoseconds() == Times{100 + 1, 40'000 + 1});  // read at the beginning and again at the end
-  CHECK(b.orders->records()[0].message.kind == FaultOrderKind::drain);
-  CHECK(b.orders->records()[0].message.retry == 1);
+  CHECK(b.order(0).kind == FaultOrderKind::drain);
+  CHECK(b.order(0).retry == 1);
   auto const& batch = b.batch(0);
   CHECK(batch.first_fault == Time{90ns});
   CHECK(batch.began == Time{100ns});
@@ -95,8 +93,8 @@ TEST_CASE("batches: without per-page replay, one replay follows when all pages a
   CHECK(b.moves->records()[1].message.step == MoveStep::map);
   CHECK(b.mapped->count() == 0);
   CHECK(b.orders->nanoseconds() == Times{101, 41'001, 41'001});
-  CHECK(b.orders->records()[1].message.kind == FaultOrderKind::flush_replay);
-  CHECK(b.orders->records()[2].message.kind == FaultOrderKind::drain);
+  CHECK(b.order(1).kind == FaultOrderKind::flush_replay);
+  CHECK(b.order(2).kind == FaultOrderKind::drain);
   CHECK(b.batch(0).ended == Time{41us});
 }
 
@@ -105,7 +103,7 @@ TEST_CASE("batches: with the replay policy 'once', the replay waits until the bu
   script.unmapped.push_back({Time{41us}, {0}});
   BatchBench b(spec_of("once", "serialized", 100), script);
   CHECK(b.orders->nanoseconds() == Times{101, 41'001, 60'001});
-  CHECK(b.orders->records()[2].message.kind == FaultOrderKind::replay);
+  CHECK(b.order(2).kind == FaultOrderKind::replay);
 }
 
 TEST_CASE("batches: further faults on a page are duplicates, and pages are migrated in address order") {
@@ -204,16 +202,16 @@ TEST_CASE(
   b.sink(gmmu.to_iommu);
   b.sink(gmmu.to_tlb);
   b.sink(gmmu.acknowledge);
-  b.sink(gmmu.fault);
+  b.sink(gmmu.to_driver);
   auto& responses = b.sink(gmmu.response);
   // SMs 0 and 1 share a uTLB. The driver reads the fault of page 7 and then finds the buffer empty. Each
   // time, the fault of page 8 is raised again and finds no room.
   RawFault const other{8, 1, 0, {}};
   b.feed(gmmu.raw_fault,
          {{Time{100ns}, {7, 0, 0, {}}}, {Time{110ns}, other}, {Time{230ns}, other}, {Time{300ns}, other}});
-  b.feed(gmmu.fault_order,
-         {{Time{200ns}, {8, 0, FaultOrderKind::drain, 1}}, {Time{250ns}, {8, 0, FaultOrderKind::drain, 1}}});
-  b.feed(gmmu.from_iommu, {{Time{400ns}, {7, physical(0, 0), 0, FoundBy::replay}}});
+  auto const drain = Packet::of(FaultOrder{8, 0, FaultOrderKind::drain, 1});
+  b.feed(gmmu.from_driver, {{Time{200ns}, drain}, {Time{250ns}, drain}});
+  b.feed(gmmu.from_iommu, {{Time{400ns}, Packet::of(Replay{.page = 7, .frame = physical(0, 0)})}});
   b.run();
   std::vector<std::uint64_t> pages;
   for (auto const& r : responses.records()) pages.push_back(r.message.page);

@@ -7,6 +7,7 @@
 
 #include "farfault/translation/gmmu.hpp"
 #include "memory_mock.hpp"
+#include "packets.hpp"
 #include "policies.hpp"
 
 namespace farfault::gmmu_bench {
@@ -15,7 +16,7 @@ using namespace mock;
 
 using Times = std::vector<std::int64_t>;
 using Addresses = std::vector<PhysAddr>;
-using Iommu = Responder<TranslateRequest, TranslateResponse>;
+using Iommu = Responder<TranslateRequest, Packet>;
 
 inline constexpr PhysAddr kTable = 0x100'0000;
 inline constexpr std::uint64_t kPage = ((1 * 512ULL + 2) * 512 + 3) * 512 + 4;  // in this GPU's memory
@@ -54,27 +55,34 @@ struct GmmuBench : Bench {
     auto memory_spec = memory(always(memory_delay));
     cache = &responder<MemRequest, MemResponse>(memory_spec, gmmu.entry_read);
     join_family(gmmu.read_entry, {cache->request});
-    ResponderSpec<TranslateRequest, TranslateResponse> iommu_spec;
-    iommu_spec.reply = [this](TranslateRequest const& m) {
-      if (m.page == not_mapped) return TranslateResponse{m.page, kNoFrame, m.from, FoundBy::nothing};
-      if (m.page >= unrecorded_from && m.page < unrecorded_from + 100)
-        return TranslateResponse{m.page, kNoFrame, m.from, FoundBy::unrecorded, 0, kind, {}};
-      bool const local = m.page >= kPage && m.page <= kPage + 1;
-      bool const touched_first = first_touch && !local && m.page != kRemote;
-      return TranslateResponse{m.page, local || touched_first ? local_frame(m.page) : remote_frame(m.page),
-                               m.from, touched_first ? FoundBy::fault : FoundBy::iommu,
-                               size,   FaultKind::not_mapped,
-                               {}};
-    };
+    ResponderSpec<TranslateRequest, Packet> iommu_spec;
+    iommu_spec.reply = [this](TranslateRequest const& m) { return Packet::of(reply(m)); };
     iommu_spec.delay = always(iommu_delay);
-    iommu = &responder<TranslateRequest, TranslateResponse>(iommu_spec, gmmu.from_iommu);
+    iommu = &responder<TranslateRequest, Packet>(iommu_spec, gmmu.from_iommu);
     join(gmmu.to_iommu, iommu->request);
     feed(gmmu.invalidate, std::move(invalidations));
     feed(gmmu.invalidated, std::move(invalidated));
     tlb = &sink(gmmu.to_tlb);
     acknowledged = &sink(gmmu.acknowledge);
-    if (gmmu.spec().records_faults) faults = &sink(gmmu.fault);
+    if (gmmu.spec().records_faults) faults = &sink(gmmu.to_driver);
   }
+  IommuResponse reply(TranslateRequest const& m) const {
+    IommuResponse r{.page = m.page, .tag = m.from};
+    if (m.page == not_mapped) {
+      r.found_by = FoundBy::nothing;
+    } else if (m.page >= unrecorded_from && m.page < unrecorded_from + 100) {
+      r.found_by = FoundBy::unrecorded;
+      r.kind = kind;
+    } else {
+      bool const local = m.page >= kPage && m.page <= kPage + 1;
+      bool const touched_first = first_touch && !local && m.page != kRemote;
+      r.frame = local || touched_first ? local_frame(m.page) : remote_frame(m.page);
+      r.found_by = touched_first ? FoundBy::fault : FoundBy::iommu;
+      r.size = size;
+    }
+    return r;
+  }
+  PageFault fault(std::size_t n) const { return faults->records().at(n).message.as<PageFault>(); }
   Addresses reads() const {
     Addresses all;
     for (auto const& r : cache->records()) all.push_back(r.message.address);
@@ -92,7 +100,7 @@ struct GmmuBench : Bench {
   Iommu* iommu = nullptr;
   Sink<Invalidate>* tlb = nullptr;
   Sink<Invalidated>* acknowledged = nullptr;
-  Sink<PageFault>* faults = nullptr;
+  Sink<Packet>* faults = nullptr;
 };
 
 inline void stop_migrations(Bench& b, Gmmu& gmmu) {

@@ -15,12 +15,13 @@ GmmuSpec keeping(PageTable const& table, std::uint32_t records) {
   auto spec = spec_of("centralized", table);
   spec.records_faults = true;
   spec.device = 0;
+  spec.iommu = 3;
   spec.params.fault_buffer = records;
   return spec;
 }
 // The driver's response to the record.
-TranslateResponse answer(std::uint64_t page, std::uint32_t record, PhysAddr frame) {
-  return {page, frame, record + 1, FoundBy::replay};
+Packet answer(std::uint64_t page, std::uint32_t record, PhysAddr frame) {
+  return Packet::of(Replay{.page = page, .frame = frame, .entry = record, .recorded_by_gpu = 1});
 }
 using Pages = std::vector<std::uint64_t>;
 
@@ -43,9 +44,10 @@ TEST_CASE(
   CHECK(b.responses->records()[2].message.frame == local_frame(500));
   REQUIRE(b.faults->count() == 1);
   CHECK(b.faults->nanoseconds()[0] == b.responses->nanoseconds()[0]);
-  auto const& f = b.faults->records()[0].message;
+  auto const f = b.fault(0);
   CHECK(f.page == 500);
   CHECK(f.gpu == 0);
+  CHECK(f.iommu == 3);
   CHECK(f.entry == 0);
   CHECK(f.kind == FaultKind::not_mapped);
   CHECK(f.recorded_by_gpu == 1);
@@ -68,7 +70,7 @@ TEST_CASE("GMMU: a fault on a remote page has its kind, and its entry waits for 
   b.kind = FaultKind::moving;
   b.run();
   REQUIRE(b.faults->count() == 1);
-  CHECK(b.faults->records()[0].message.kind == FaultKind::moving);
+  CHECK(b.fault(0).kind == FaultKind::moving);
   CHECK(b.gmmu.state().by_requester[0].remote_faults == 1);
   CHECK_FALSE(b.gmmu.waiting_for().empty());
 }
@@ -90,7 +92,7 @@ TEST_CASE("GMMU: a fault without a free entry is asked to retry when one is free
   for (auto const& r : b.responses->records())
     if (r.message.found_by == FoundBy::replay && r.message.frame == kNoFrame)
       requested_again.push_back(r.message.page);
-  for (auto const& r : b.faults->records()) faults.push_back(r.message.page);
+  for (std::size_t i = 0; i < b.faults->count(); ++i) faults.push_back(b.fault(i).page);
   // The first free record is for 502, the second one for 503.
   CHECK(requested_again == Pages{502, 503});
   CHECK(faults == Pages{500, 501, 502});
@@ -103,7 +105,7 @@ TEST_CASE("GMMU: a replay for an entry of another GPU does not affect the GPU's 
   auto const table = one_page();
   GmmuBench b(keeping(table, 2), {{Time{100ns}, {500, 1}}});
   b.unrecorded_from = 500;
-  b.feed(b.gmmu.from_iommu, {{Time{2500ns}, {500, kNoFrame, 0, FoundBy::replay}}});
+  b.feed(b.gmmu.from_iommu, {{Time{2500ns}, Packet::of(Replay{.page = 500})}});
   b.run();
   CHECK(b.gmmu.state().faults.in_use() == 1);
 }
@@ -143,8 +145,8 @@ TEST_CASE(
   spec.fault_batches = true;
   GmmuBench b(spec, {});
   b.feed(b.gmmu.raw_fault, {{Time{100ns}, {kRemote, 0}}, {Time{600ns}, {kRemote + 1, 0}}});
-  b.feed(b.gmmu.fault_order, {{Time{200ns}, {8, 0, FaultOrderKind::drain}},
-                              {Time{1100ns}, {0, 0, FaultOrderKind::flush_replay}}});
+  b.feed(b.gmmu.from_driver, as_packets<FaultOrder>({{Time{200ns}, {8, 0, FaultOrderKind::drain}},
+                                                     {Time{1100ns}, {0, 0, FaultOrderKind::flush_replay}}}));
   b.run();
   auto const& bins = b.gmmu.state().fault_latency.bins;
   CHECK(bins[LatencyHistogram::bin_of(1000)] == 1);

@@ -177,12 +177,12 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
       b.join(gmmu.response, client.response);
       auto& cache = b.responder<MemRequest, MemResponse>(memory(scattered(200ns, 3)), gmmu.entry_read);
       b.join_family(gmmu.read_entry, {cache.request});
-      ResponderSpec<TranslateRequest, TranslateResponse> iommu_spec;
+      ResponderSpec<TranslateRequest, Packet> iommu_spec;
       iommu_spec.reply = [&](TranslateRequest const& m) {
-        return TranslateResponse{m.page, frame_of(m.page), m.from, FoundBy::iommu};
+        return Packet::of(IommuResponse{.page = m.page, .frame = frame_of(m.page), .tag = m.from});
       };
       iommu_spec.delay = scattered(iommu_delay, 4);
-      auto& iommu = b.responder<TranslateRequest, TranslateResponse>(iommu_spec, gmmu.from_iommu);
+      auto& iommu = b.responder<TranslateRequest, Packet>(iommu_spec, gmmu.from_iommu);
       b.join(gmmu.to_iommu, iommu.request);
       stop_migrations(b, gmmu);
       b.begin(client);
@@ -319,9 +319,10 @@ TEST_CASE("GMMU: a replay maps a page of this GPU, and is forwarded after earlie
   GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {500, 17}}, {Time{2000ns}, {500, 18}}});
   b.not_mapped = 500;
   auto const far = remote_frame(501);
-  b.feed(b.gmmu.from_iommu, {{Time{1500ns}, {500, local_frame(500), 0, FoundBy::replay}},
-                             {Time{1500ns}, {501, far, 0, FoundBy::settled}},
-                             {Time{1500ns}, {502, kNoFrame, 0, FoundBy::replay}}});
+  b.feed(b.gmmu.from_iommu,
+         as_packets<Replay>({{Time{1500ns}, {.page = 500, .frame = local_frame(500)}},
+                             {Time{1500ns}, {.page = 501, .frame = far, .found_by = FoundBy::settled}},
+                             {Time{1500ns}, {.page = 502}}}));
   b.run();
   REQUIRE(b.responses->count() == 5);
   CHECK(b.responses->records()[0].message.found_by == FoundBy::nothing);

@@ -9,6 +9,7 @@
 #include "farfault/paging/paging_driver.hpp"
 #include "farfault/translation/iommu.hpp"
 #include "memory_mock.hpp"
+#include "packets.hpp"
 #include "placed_pages.hpp"
 
 namespace farfault::iommu_bench {
@@ -21,7 +22,7 @@ using Found = std::vector<FoundBy>;
 inline Found found_by(Sink<Packet> const& responses) {
   Found all;
   for (auto const& r : responses.records())
-    if (r.message.kind == PacketKind::translate_response) all.push_back(r.message.found_by);
+    if (auto const a = answer_in(r.message)) all.push_back(a->found_by);
   return all;
 }
 
@@ -39,19 +40,9 @@ inline PageTable two_pages() {
 }
 
 // A request of GPU g, which is node 10 + g.
-inline Packet ask(std::uint64_t page, std::uint16_t gpu, std::uint32_t tag) {
-  Packet p{};
-  p.kind = PacketKind::translate_request;
-  p.address = page;
-  p.tag = tag;
-  p.source = static_cast<NodeId>(10 + gpu);
-  p.device = gpu;
-  return p;
-}
-
-inline Packet ask(std::uint64_t page, std::uint16_t gpu, std::uint32_t tag, std::uint8_t application) {
-  auto p = ask(page, gpu, tag);
-  p.requester.application = application;
+inline Packet ask(std::uint64_t page, std::uint16_t gpu, std::uint32_t tag, std::uint8_t application = 0) {
+  auto p = Packet::of(TranslateRequest{.page = page, .from = tag, .application = application, .gpu = gpu});
+  p.route.source = static_cast<NodeId>(10 + gpu);
   return p;
 }
 

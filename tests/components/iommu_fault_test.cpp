@@ -23,7 +23,7 @@ IommuSpec replaying(PageTable const& table) {
 using Tags = std::vector<std::uint32_t>;
 Tags tags(Sink<Packet> const& responses) {
   Tags all;
-  for (auto const& r : responses.records()) all.push_back(r.message.tag);
+  for (auto const& r : responses.records()) all.push_back(answer_in(r.message)->tag.value_or(0));
   return all;
 }
 
@@ -43,12 +43,11 @@ TEST_CASE(
   CHECK(found_by(*b.responses) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::nothing, FoundBy::replay,
                                         FoundBy::replay, FoundBy::iommu});
   auto const frame = physical(1, 200 << 12);
-  CHECK(b.responses->records()[0].message.frame == kNoFrame);
-  CHECK(b.responses->records()[3].message.frame == frame);
-  CHECK(b.responses->records()[3].message.address == 55);
-  CHECK(b.responses->records()[3].message.destination == 11);
-  CHECK(b.responses->records()[4].message.destination == 12);
-  CHECK(b.responses->records()[5].message.frame == frame);
+  CHECK(answer(*b.responses, 0).frame == kNoFrame);
+  CHECK(answer(*b.responses, 3) == Answer{55, frame, 0, FoundBy::replay});
+  CHECK(b.responses->records()[3].message.route.destination == 11);
+  CHECK(b.responses->records()[4].message.route.destination == 12);
+  CHECK(answer(*b.responses, 5).frame == frame);
   auto const& s = b.iommu.state().by_requester[0];
   CHECK(s.page_faults == 1);
   CHECK(s.merged_faults == 1);
@@ -81,8 +80,9 @@ TEST_CASE(
   // 55 is mapped at 1115. Without a free record, both others are answered to retry.
   REQUIRE(b.responses->count() == 10);
   std::map<std::uint64_t, std::vector<PhysAddr>> replays;
-  for (auto const& r : b.responses->records())
-    if (r.message.found_by == FoundBy::replay) replays[r.message.address].push_back(r.message.frame);
+  for (std::size_t i = 0; i < b.responses->count(); ++i)
+    if (auto const a = answer(*b.responses, i); a.found_by == FoundBy::replay)
+      replays[a.page].push_back(a.frame);
   CHECK(replays[55] == std::vector<PhysAddr>{physical(1, 200 << 12)});
   CHECK(replays[56] == std::vector<PhysAddr>{kNoFrame, physical(2, 300 << 12)});
   CHECK(replays[57] == std::vector<PhysAddr>{kNoFrame, physical(0, 100 << 12)});
@@ -108,7 +108,7 @@ class Fan final : public Component<Nothing, Nothing> {
   In<Packet> in_port = in<&Fan::on_packet>("in");
   Out<Packet> out_port = out<Packet>("out");
   std::string_view kind() const override { return "fan"; }
-  void on_packet(Packet const& m, Cx& cx) const { cx.send(out_port, m.destination, m); }
+  void on_packet(Packet const& m, Cx& cx) const { cx.send(out_port, m.route.destination, m); }
 };
 
 struct GpuSpec {
@@ -137,19 +137,21 @@ class FaultingGpu final : public Component<GpuSpec, GpuState> {
   void on_begin(Step const&, Cx& cx) const {
     for (std::uint64_t i = 0; i < spec().window; ++i) next(cx);
   }
-  void on_response(Packet const& m, Cx& cx) const {
+  void on_response(Packet const& p, Cx& cx) const {
     auto& s = cx.state();
-    if (m.found_by == FoundBy::replay) {
+    if (p.is<Replay>()) {
+      auto const page = p.as<Replay>().page;
       auto const waiting = std::move(s.kept);
       s.kept.clear();
       for (auto const access : waiting)
-        if (page_of(access) == m.address)
+        if (page_of(access) == page)
           cx.send(request, of(access));
         else
           s.kept.push_back(access);
       return;
     }
-    if (page_of(m.tag) != m.address) ++s.wrong;
+    auto const m = p.as<IommuResponse>();
+    if (page_of(m.tag) != m.page) ++s.wrong;
     if (m.found_by == FoundBy::nothing) return s.kept.push_back(m.tag);
     ++s.done;
     ++s.finished[m.tag];
@@ -159,7 +161,7 @@ class FaultingGpu final : public Component<GpuSpec, GpuState> {
  private:
   Packet of(std::uint64_t access) const {
     auto p = ask(page_of(access), spec().number, static_cast<std::uint32_t>(access));
-    p.source = spec().number;
+    p.route.source = spec().number;
     return p;
   }
   void next(Cx& cx) const {

@@ -39,17 +39,25 @@ struct MovingBench : Bench {
     spec.moves = 2;
     return spec;
   }
-  // Destinations of the packets of a kind.
-  std::vector<NodeId> receivers(PacketKind kind) const {
+  // Destinations of the packets for which `is` is true, and of responses and replays.
+  template <class Is>
+  std::vector<NodeId> destinations(Is&& is) const {
     std::vector<NodeId> nodes;
     for (auto const& r : out->records())
-      if (r.message.kind == kind) nodes.push_back(r.message.destination);
+      if (is(r.message)) nodes.push_back(r.message.route.destination);
     return nodes;
+  }
+  std::vector<NodeId> receivers(MoveStep step) const {
+    return destinations(
+        [step](Packet const& p) { return p.is<Invalidate>() && p.as<Invalidate>().step == step; });
+  }
+  std::vector<NodeId> answered() const {
+    return destinations([](Packet const& p) { return answer_in(p).has_value(); });
   }
   Iommu& iommu;
   Sink<Packet>* out = nullptr;
-  Sink<PageFault>* faults = nullptr;
-  Sink<PageFault>* first_touches = nullptr;
+  Sink<Packet>* faults = nullptr;
+  Sink<Packet>* first_touches = nullptr;
   Sink<StepDone>* unmapped = nullptr;
   Memory* cache = nullptr;
 };
@@ -83,7 +91,7 @@ TEST_CASE("IOMMU: with migration, the walk of a page on another device is a faul
                 {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)}, {Time{110ns}, ask(kGpu1Page, 0, 8)}},
                  .mapped = {{Time{900ns}, responded(kGpu1Page, there)}}});
   CHECK(b.faults->nanoseconds() == Times{150});
-  auto const& f = b.faults->records()[0].message;
+  auto const f = b.faults->records()[0].message.as<PageFault>();
   CHECK(f.kind == FaultKind::remote);
   CHECK(f.page == kGpu1Page);
   CHECK(f.gpu == 2);
@@ -91,11 +99,11 @@ TEST_CASE("IOMMU: with migration, the walk of a page on another device is a faul
   // sent a cycle later.
   CHECK(b.out->nanoseconds() == Times{150, 151, 902, 903});
   CHECK(found_by(*b.out) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::settled, FoundBy::settled});
-  CHECK(b.receivers(PacketKind::translate_response) == Nodes{12, 10, 12, 10});
-  CHECK(b.out->records()[0].message.tag == 7);
-  CHECK(b.out->records()[0].message.frame == kNoFrame);
-  CHECK(b.out->records()[2].message.frame == there);
-  CHECK(b.out->records()[3].message.frame == there);
+  CHECK(b.answered() == Nodes{12, 10, 12, 10});
+  CHECK(answer(*b.out, 0).tag == 7);
+  CHECK(answer(*b.out, 0).frame == kNoFrame);
+  CHECK(answer(*b.out, 2).frame == there);
+  CHECK(answer(*b.out, 3).frame == there);
   auto const& s = b.iommu.state();
   CHECK(s.by_requester[0].remote_faults == 1);
   CHECK(s.by_requester[0].page_faults == 0);
@@ -141,12 +149,12 @@ TEST_CASE(
   MovingBench b(spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)}},
                        .moves = {{Time{300ns}, unmap(1, kGpu1Page, kHere)}},
                        .invalidated = {{Time{400ns}, {1}}, {Time{500ns}, {1}}}});
-  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+  CHECK(b.receivers(MoveStep::unmap) == Nodes{11, 12});
   CHECK(b.out->nanoseconds() == Times{150, 302, 303});
-  auto const& p = b.out->records()[1].message;
-  CHECK(p.address == kGpu1Page);
+  auto const p = b.out->records()[1].message.as<Invalidate>();
+  CHECK(p.page == kGpu1Page);
   CHECK(p.frame == kHere);
-  CHECK(p.tag == 1);
+  CHECK(p.move == 1);
   CHECK(b.unmapped->nanoseconds() == Times{501});
   CHECK(b.unmapped->records()[0].message.move == 1);
   CHECK(!b.iommu.state().table.find(kGpu1Page));
@@ -160,7 +168,7 @@ TEST_CASE("IOMMU: pages that only move within a memory are invalidated at all GP
   MovingBench b(spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)}},
                        .moves = {{Time{300ns}, unmap(1, kGpu1Page, kHere)}},
                        .invalidated = {{Time{400ns}, {1}}, {Time{500ns}, {1}}}});
-  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+  CHECK(b.receivers(MoveStep::unmap) == Nodes{11, 12});
   CHECK(b.unmapped->nanoseconds() == Times{501});
 }
 
@@ -180,8 +188,8 @@ TEST_CASE(
                          .moves = {{Time{300ns}, unmap(1, leaves, at + ((leaves - first) << 12))}},
                          .invalidated = {{Time{400ns}, {1}}, {Time{500ns}, {1}}}});
     REQUIRE(b.out->count() > 0);
-    CHECK(b.out->records()[0].message.frame == at);
-    CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+    CHECK(answer(*b.out, 0).frame == at);
+    CHECK(b.receivers(MoveStep::unmap) == Nodes{11, 12});
     CHECK(b.unmapped->nanoseconds() == Times{501});
     CHECK_FALSE(b.iommu.state().table.is_coalesced(first));
     CHECK(!b.iommu.state().table.find(leaves));
@@ -197,7 +205,7 @@ TEST_CASE("IOMMU: an invalidation is sent after all earlier responses, however l
   // The walk ends at 149. The last of 20 answers is sent at 168.
   MovingBench b(spec, {.requests = requests, .moves = {{Time{150ns}, unmap(0, kGpu1Page, kHere)}}});
   CHECK(b.out->nanoseconds()[19] == 149 + 19 + 1);
-  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+  CHECK(b.receivers(MoveStep::unmap) == Nodes{11, 12});
   CHECK(b.out->nanoseconds()[20] == 170);
   CHECK(b.out->nanoseconds()[21] == 171);
   CHECK(b.unmapped->count() == 0);
@@ -209,8 +217,8 @@ TEST_CASE("IOMMU: a flush is sent only to the GPU with the frame, and reported w
   MovingBench b(spec_of(table), {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 1)}},
                                  .moves = {{Time{1000ns}, unmap(0, kGpu1Page, kHere)}, {Time{3000ns}, flush}},
                                  .invalidated = {{Time{2000ns}, {0}}, {Time{4000ns}, {0}}}});
-  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11});
-  CHECK(b.receivers(PacketKind::flush_request) == Nodes{11});
+  CHECK(b.receivers(MoveStep::unmap) == Nodes{11});
+  CHECK(b.receivers(MoveStep::flush) == Nodes{11});
   CHECK(b.unmapped->nanoseconds() == Times{2001, 4001});
   // A frame of a GPU behind another IOMMU, or of a CPU.
   PageMove elsewhere = flush;
@@ -242,17 +250,17 @@ TEST_CASE(
        .mapped = {{Time{900ns}, responded(kGpu1Page, there)}},
        .moves = {{Time{120ns}, unmap(0, kGpu1Page, kHere)}, {Time{900ns}, remap(0, kGpu1Page, there)}},
        .invalidated = {{Time{400ns}, {0}}}});
-  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11});
-  CHECK(b.receivers(PacketKind::translate_response) == Nodes{10, 11, 12, 10, 10, 11, 12});
+  CHECK(b.receivers(MoveStep::unmap) == Nodes{11});
+  CHECK(b.answered() == Nodes{10, 11, 12, 10, 10, 11, 12});
   CHECK(b.out->nanoseconds() == Times{122, 132, 150, 162, 172, 902, 903, 904});
   auto const found = found_by(*b.out);
   for (std::size_t i = 0; i < 4; ++i) CHECK(found[i] == FoundBy::nothing);
   for (std::size_t i = 4; i < 7; ++i) CHECK(found[i] == FoundBy::settled);
-  for (std::size_t i = 5; i < 8; ++i) CHECK(b.out->records()[i].message.frame == there);
+  for (std::size_t i = 5; i < 8; ++i) CHECK(answer(*b.out, i).frame == there);
   // One fault, for the first request that found the page migrating.
   CHECK(b.faults->nanoseconds() == Times{132});
-  CHECK(b.faults->records()[0].message.gpu == 0);
-  CHECK(b.faults->records()[0].message.kind == FaultKind::moving);
+  CHECK(b.faults->records()[0].message.as<PageFault>().gpu == 0);
+  CHECK(b.faults->records()[0].message.as<PageFault>().kind == FaultKind::moving);
   CHECK(b.iommu.state().by_requester[0].merged_faults == 3);
   CHECK(b.iommu.state().table.find(kGpu1Page) == PageTranslation{there});
   CHECK(b.iommu.waiting_for().empty());
@@ -286,7 +294,7 @@ TEST_CASE("IOMMU: with a full fault buffer, a fault on a migrating page is asked
   // Without a free record both are answered to retry, with the frame. It is on another GPU.
   CHECK(found_by(*b.out) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::nothing, FoundBy::settled,
                                   FoundBy::replay, FoundBy::replay, FoundBy::nothing, FoundBy::settled});
-  CHECK(b.receivers(PacketKind::translate_response) == Nodes{12, 10, 12, 12, 10, 12, 10, 10});
+  CHECK(b.answered() == Nodes{12, 10, 12, 12, 10, 12, 10, 10});
   CHECK(b.faults->count() == 2);
   CHECK(b.iommu.state().by_requester[0].refused_faults == 2);
   CHECK(b.iommu.waiting_for().empty());
@@ -304,7 +312,8 @@ TEST_CASE("IOMMU: a free entry is for the oldest rejected fault, even if its pag
                        .mapped = {{Time{900ns}, responded(kGpu1Page, physical(2, 77 << 12))}}});
   std::vector<std::uint64_t> requested_again;
   for (auto const& r : b.out->records())
-    if (r.message.found_by == FoundBy::replay) requested_again.push_back(r.message.address);
+    if (auto const a = answer_in(r.message); a && a->found_by == FoundBy::replay)
+      requested_again.push_back(a->page);
   CHECK(requested_again == std::vector<std::uint64_t>{kPage + 9});
   CHECK(b.iommu.state().faults.refused() == 1);
 }
@@ -317,10 +326,10 @@ TEST_CASE(
                                  .moves = {{Time{900ns}, unmap(1, kGpu1Page, kHere)}},
                                  .invalidated = {{Time{1200ns}, {1}}, {Time{1300ns}, {1}}}});
   CHECK(found_by(*b.out) == Found{FoundBy::nothing, FoundBy::settled});
-  CHECK(b.out->records()[1].message.frame == kHere);
+  CHECK(answer(*b.out, 1).frame == kHere);
   // After the replay, to both.
   CHECK(b.out->nanoseconds() == Times{150, 902, 903, 904});
-  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+  CHECK(b.receivers(MoveStep::unmap) == Nodes{11, 12});
   CHECK(b.unmapped->nanoseconds() == Times{1301});
 }
 
@@ -334,7 +343,7 @@ TEST_CASE("IOMMU: GPUs with a page's new frame are invalidated at the next migra
                                  {Time{400ns}, remap(0, kGpu1Page, there)},
                                  {Time{800ns}, unmap(1, kGpu1Page, there)}},
                        .invalidated = {{Time{300ns}, {0}}, {Time{301ns}, {0}}}});
-  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12, 10, 12});
+  CHECK(b.receivers(MoveStep::unmap) == Nodes{11, 12, 10, 12});
 }
 
 TEST_CASE("IOMMU: an unmapped page is removed from its own TLB") {
@@ -352,7 +361,7 @@ TEST_CASE("IOMMU: an unmapped page is removed from its own TLB") {
              .invalidated = {{Time{350ns}, {0}}}});
   std::vector<PhysAddr> frames;
   for (auto const& r : b.out->records())
-    if (r.message.kind == PacketKind::translate_response) frames.push_back(r.message.frame);
+    if (auto const a = answer_in(r.message)) frames.push_back(a->frame);
   CHECK(frames == std::vector<PhysAddr>{kHere, kHere, there, there});
   CHECK(b.iommu.state().by_requester[0].tlb_hits == 2);
   CHECK(b.iommu.state().walker.walks() == 2);
@@ -381,22 +390,22 @@ TEST_CASE(
   std::vector<FaultKind> kinds;
   std::vector<Packet> replays;
   for (auto const& r : b.out->records()) {
-    if (r.message.kind != PacketKind::translate_response) continue;
-    if (r.message.found_by == FoundBy::unrecorded) {
-      kinds.push_back(static_cast<FaultKind>(r.message.bytes));
-      CHECK(r.message.frame == kNoFrame);
-    } else {
-      replays.push_back(r.message);
-    }
+    if (r.message.is<Replay>()) replays.push_back(r.message);
+    if (!r.message.is<IommuResponse>()) continue;
+    auto const m = r.message.as<IommuResponse>();
+    kinds.push_back(m.kind);
+    CHECK(m.frame == kNoFrame);
+    CHECK(m.size == 0);
   }
   CHECK(kinds == std::vector<FaultKind>{FaultKind::remote, FaultKind::remote, FaultKind::not_mapped,
                                         FaultKind::moving});
   REQUIRE(replays.size() == 2);
-  CHECK(replays[0].destination == 12);
-  CHECK(replays[0].tag == 5);
-  CHECK(replays[0].frame == there);
-  CHECK(replays[1].destination == 10);
-  CHECK(replays[1].tag == 10);
+  CHECK(replays[0].route.destination == 12);
+  CHECK(replays[0].as<Replay>().recorded_by_gpu == 1);
+  CHECK(replays[0].as<Replay>().entry == 4);
+  CHECK(replays[0].as<Replay>().frame == there);
+  CHECK(replays[1].route.destination == 10);
+  CHECK(replays[1].as<Replay>().entry == 9);
   CHECK(b.faults->count() == 0);
   CHECK(b.first_touches->count() == 0);
   auto const& s = b.iommu.state();
@@ -406,7 +415,7 @@ TEST_CASE(
   CHECK(s.table.find(55) == PageTranslation{physical(0, 3 << 12)});
   // kPage is on GPU 1. The location of kGpu1Page was sent only to GPU 2, where the page is resident: one
   // invalidation.
-  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+  CHECK(b.receivers(MoveStep::unmap) == Nodes{11, 12});
 }
 
 TEST_CASE("IOMMU: a GPU that records its faults is invalidated if a replay has sent it a remote frame") {
@@ -418,7 +427,7 @@ TEST_CASE("IOMMU: a GPU that records its faults is invalidated if a replay has s
   MovingBench b(spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)}},
                        .mapped = {{Time{900ns}, refused}},
                        .moves = {{Time{1000ns}, unmap(1, kGpu1Page, kHere)}}});
-  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+  CHECK(b.receivers(MoveStep::unmap) == Nodes{11, 12});
 }
 
 }  // namespace iommu_migration_test

@@ -20,14 +20,10 @@ TEST_CASE("IOMMU: a walk reads the entry of each level from the CPU's memory and
   CHECK(b.cache->records()[0].message.from == 6);
   CHECK(b.cache->records()[0].message.bytes == 8);
   CHECK(b.responses->nanoseconds() == Times{150, 200 + 1 + 1});
-  auto const& p = b.responses->records()[0].message;
-  CHECK(p.kind == PacketKind::translate_response);
-  CHECK(p.address == kPage);
-  CHECK(p.frame == frame_of(kPage));
-  CHECK(p.tag == 7);
-  CHECK(p.destination == 11);
-  CHECK(b.responses->records()[1].message.destination == 12);
-  CHECK(b.responses->records()[1].message.tag == 8);
+  CHECK(answer(*b.responses, 0) == Answer{kPage, frame_of(kPage), 0, FoundBy::iommu, 7});
+  CHECK(b.responses->records()[0].message.route.destination == 11);
+  CHECK(b.responses->records()[1].message.route.destination == 12);
+  CHECK(answer(*b.responses, 1).tag == 8);
   CHECK(b.iommu.state().by_requester[0].tlb_hits == 1);
   CHECK(b.iommu.waiting_for().empty());
 }
@@ -39,7 +35,7 @@ TEST_CASE("IOMMU: requests for one page are merged into one walk and answered in
       {{Time{100ns}, ask(kPage, 1, 7)}, {Time{105ns}, ask(kPage, 2, 8)}, {Time{140ns}, ask(kPage, 1, 9)}});
   CHECK(b.cache->records().size() == 4);
   CHECK(b.responses->nanoseconds() == Times{150, 151, 152});
-  CHECK(b.responses->records()[1].message.tag == 8);
+  CHECK(answer(*b.responses, 1).tag == 8);
   CHECK(b.iommu.state().by_requester[0].merged_misses == 2);
   CHECK(b.iommu.state().walker.walks() == 1);
 }
@@ -56,7 +52,7 @@ TEST_CASE("IOMMU: without merging, requests for one page have separate walks and
       {{Time{100ns}, ask(kPage, 1, 7)}, {Time{105ns}, ask(kPage, 2, 8)}, {Time{110ns}, ask(kPage, 0, 9)}});
   // Each walk has 4 reads of 10 ns with a link each way; the third walk waits for the first walker.
   CHECK(b.responses->nanoseconds() == Times{150, 155, 149 + 49});
-  CHECK(b.responses->records()[1].message.tag == 8);
+  CHECK(answer(*b.responses, 1).tag == 8);
   CHECK(b.cache->records().size() == 12);
   CHECK(b.iommu.state().by_requester[0].merged_misses == 0);
   CHECK(b.iommu.state().walker.walks() == 3);
@@ -71,7 +67,8 @@ TEST_CASE(
   IommuBench b(spec, {{Time{100ns}, ask(55, 1, 7)}, {Time{101ns}, ask(55, 2, 8)}});
   // Same as with merging: the second fault finds its page mapped, and is answered together with the first.
   CHECK(b.responses->nanoseconds() == Times{1116, 1116});
-  for (auto const& r : b.responses->records()) CHECK(r.message.frame == physical(1, 200 << 12));
+  for (std::size_t i = 0; i < b.responses->count(); ++i)
+    CHECK(answer(*b.responses, i).frame == physical(1, 200 << 12));
   CHECK(b.iommu.state().by_requester[0].page_faults == 2);
   CHECK(b.driver.state().stats[0].pages_mapped == 1);
 }
@@ -125,7 +122,8 @@ TEST_CASE("IOMMU: an unmapped page is a fault, and the driver places it at its f
                {{Time{100ns}, ask(55, 1, 7)}, {Time{101ns}, ask(55, 2, 8)}, {Time{5us}, ask(55, 0, 9)}});
   // Read at 102, back at 113. The driver is notified at 114, takes 1 us, and its response arrives at 1115.
   CHECK(b.responses->nanoseconds() == Times{1116, 1117, 5002});
-  for (auto const& r : b.responses->records()) CHECK(r.message.frame == physical(1, 200 << 12));
+  for (std::size_t i = 0; i < b.responses->count(); ++i)
+    CHECK(answer(*b.responses, i).frame == physical(1, 200 << 12));
   CHECK(b.iommu.state().by_requester[0].page_faults == 1);
   CHECK(b.driver.state().stats[0].page_faults == 1);
   CHECK(b.driver.state().stats[0].pages_mapped == 1);
@@ -159,7 +157,7 @@ TEST_CASE("IOMMU: requests beyond the page limit stall; requests for a page alre
   IommuBench b(spec,
                {{Time{100ns}, ask(55, 1, 7)}, {Time{103ns}, ask(kPage, 2, 8)}, {Time{104ns}, ask(55, 2, 9)}});
   std::vector<std::uint32_t> tags;
-  for (auto const& r : b.responses->records()) tags.push_back(r.message.tag);
+  for (auto const& r : b.responses->records()) tags.push_back(r.message.as<IommuResponse>().tag);
   CHECK(tags == std::vector<std::uint32_t>{7, 9, 8});
   CHECK(b.responses->nanoseconds()[0] == 1116);
   CHECK(b.responses->nanoseconds()[1] == 1117);  // it overtook request 8 and waited with the first one
@@ -186,8 +184,10 @@ TEST_CASE("IOMMU: under random load every request is answered exactly once with 
                               static_cast<std::uint32_t>(n));
                  },
                  [&](Packet const& p) {
-                   return driver.state().memory.table().find(p.address) == PageTranslation{p.frame};
-                 }});
+                   auto const m = p.as<IommuResponse>();
+                   return driver.state().memory.table().find(m.page) == m.translation();
+                 },
+                 [](Packet const& p) { return p.as<IommuResponse>().tag; }});
   b.join(client.request, iommu.request);
   b.join(iommu.response, client.response);
   auto& cache = b.responder<MemRequest, MemResponse>(memory(scattered(200ns, 5)), iommu.entry_read);

@@ -23,7 +23,6 @@
   FF_ENDPOINTS(WHEN, CopyDone)                            \
   FF_ENDPOINTS(WHEN, CopyOrder)                           \
   FF_ENDPOINTS(WHEN, Credit)                              \
-  FF_ENDPOINTS(WHEN, FaultOrder)                          \
   FF_ENDPOINTS(WHEN, Flush)                               \
   FF_ENDPOINTS(WHEN, Flushed)                             \
   FF_ENDPOINTS(WHEN, Invalidate)                          \
@@ -34,7 +33,6 @@
   FF_ENDPOINTS(WHEN, MemoryOrder)                         \
   FF_ENDPOINTS(WHEN, MemoryOrderDone)                     \
   FF_ENDPOINTS(WHEN, Packet)                              \
-  FF_ENDPOINTS(WHEN, PageFault)                           \
   FF_ENDPOINTS(WHEN, PageMapped)                          \
   FF_ENDPOINTS(WHEN, PageMove)                            \
   FF_ENDPOINTS(WHEN, PageUse)                             \
@@ -46,6 +44,7 @@
   FF_RESPONDER(WHEN, MemRequest, MemResponse)             \
   FF_RESPONDER(WHEN, ScalarRequest, ScalarResponse)       \
   FF_RESPONDER(WHEN, TranslateRequest, TranslateResponse) \
+  FF_RESPONDER(WHEN, TranslateRequest, Packet)            \
   FF_CLIENT(WHEN, MemRequest, MemResponse)                \
   FF_CLIENT(WHEN, TranslateRequest, TranslateResponse)
 

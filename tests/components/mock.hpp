@@ -115,6 +115,12 @@ struct ClientSpec {
   std::uint64_t window = 1;  // maximum outstanding requests
   std::function<Request(std::uint64_t)> request;
   std::function<bool(Response const&)> right = [](Response const&) { return true; };
+  std::function<std::uint32_t(Response const&)> tag = [](Response const& m) {
+    if constexpr (requires { m.tag; })
+      return m.tag;
+    else
+      return 0U;
+  };
 };
 struct ClientState {
   std::uint64_t sent = 0;
@@ -147,7 +153,7 @@ class Client final : public Component<ClientSpec<Request, Response>, ClientState
     ++cx.state().responded;
     if (!this->spec().right(m)) ++cx.state().wrong;
     cx.state().last = cx.now();
-    ++cx.state().responses[m.tag];
+    ++cx.state().responses[this->spec().tag(m)];
     send_next(cx);
   }
   bool each_answered_once() const {

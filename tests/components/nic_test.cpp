@@ -109,10 +109,10 @@ TEST_CASE("NIC: packets for other nodes pass it exactly as they pass a switch") 
     for (bool const with_nic : {false, true}) {
       Bench b;
       Sizes const sizes{buffer, 1};
-      constexpr std::array kinds{PacketKind::read_response, PacketKind::write_request,
-                                 PacketKind::write_request};
       std::vector<Record<Packet>> script;
-      for (std::uint32_t i = 0; i < 20; ++i) script.push_back({Time{1us} + i * 1ns, packet(kinds[i % 3], i)});
+      for (std::uint32_t i = 0; i < 20; ++i)
+        script.push_back(
+            {Time{1us} + i * 1ns, i % 3 == 0 ? packet<RemoteResponse>(i) : packet<RemoteRequest>(i)});
       // 7 of 20 packets are responses.
       std::vector<LinkEnd> const ends{link_end(sizes, 0), link_end(sizes, 0)};
       Sink<Packet>* sink = nullptr;

@@ -7,6 +7,7 @@
 #include "farfault/paging/paging_driver.hpp"
 #include "farfault/paging/remote_touch.hpp"
 #include "mock.hpp"
+#include "packets.hpp"
 #include "placed_pages.hpp"
 #include "policies.hpp"
 
@@ -99,7 +100,7 @@ struct CopyBench : Bench {
   CopyBench(std::vector<Record<PageFault>> faults, std::vector<Record<StepDone>> unmapped,
             std::vector<Record<CopyDone>> copied, std::uint64_t frames = 4, bool third_is_full = false)
       : driver(system.add<PagingDriver>("driver", spec_of(frames, third_is_full))) {
-    feed(driver.fault, std::move(faults));
+    feed(driver.fault, as_packets(faults));
     feed(driver.step_done, std::move(unmapped));
     feed(driver.copied, std::move(copied));
     mapped = sinks(driver.mapped, 1)[0];

@@ -56,8 +56,10 @@ class Devices {
     Up what = Up::done;
     std::uint64_t move = 0, page = 0, gpu = 0, kind = 0, writes = 0;
   };
+  enum class NoteKind : std::uint64_t { interrupt, entry, drained };
   struct Note {  // of a GPU's fault buffer
-    std::uint64_t what = 0, page = 0, writes = 0, entries = 0;
+    NoteKind what = NoteKind::interrupt;
+    std::uint64_t page = 0, writes = 0, entries = 0;
   };
   struct Entry {
     std::uint64_t page = 0, writes = 0;
@@ -106,8 +108,8 @@ class Devices {
     auto const kind = static_cast<FaultOrderKind>(take(orders[g], 0));
     auto& buffer = buffers[g];
     if (kind == FaultOrderKind::drain) {
-      for (auto const& e : buffer) note(FaultNote::entry, g, e, 0);
-      note(FaultNote::drained, g, {}, buffer.size());
+      for (auto const& e : buffer) note(NoteKind::entry, g, e, 0);
+      note(NoteKind::drained, g, {}, buffer.size());
       if (buffer.empty()) interrupted[g] = 0;
       return buffer.clear();
     }
@@ -187,10 +189,10 @@ class Devices {
       return;
     }
     buffers[g].push_back({gpu.page, gpu.writes});
-    if (std::exchange(interrupted[g], 1) == 0) note(FaultNote::interrupt, g, {}, 0);
+    if (std::exchange(interrupted[g], 1) == 0) note(NoteKind::interrupt, g, {}, 0);
   }
-  void note(FaultNote what, std::uint64_t g, Entry const& e, std::uint64_t entries) {
-    notes[g].push_back({static_cast<std::uint64_t>(what), e.page, e.writes, entries});
+  void note(NoteKind what, std::uint64_t g, Entry const& e, std::uint64_t entries) {
+    notes[g].push_back({what, e.page, e.writes, entries});
   }
   void acknowledge(std::uint64_t iommu, std::uint64_t move) {
     to_driver[iommu].push_back({Up::done, move, 0, 0, 0, 0});

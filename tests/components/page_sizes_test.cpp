@@ -120,8 +120,7 @@ TEST_CASE("IOMMU: a walk to a large page returns its size and fills the TLB with
                       {Time{200ns}, ask(iommu_bench::kPage + 300, 2, 8)}});
   CHECK(b.cache->records().size() == 3);
   CHECK(b.responses->nanoseconds() == Times{150 - 12, 200 + 1 + 1});
-  for (auto const& r : b.responses->records())
-    CHECK(PageTranslation{r.message.frame, r.message.bytes} == there);
+  for (auto const& r : b.responses->records()) CHECK(r.message.as<IommuResponse>().translation() == there);
   CHECK(b.iommu.state().by_requester[0].tlb_hits == 1);
 }
 

@@ -63,8 +63,14 @@ namespace {
 
 constexpr std::uint64_t kPages = 4;  // 7, 8, 9 and 10, in frames 0 to 3 of the CPU
 
-PageFault note(FaultNote n, std::uint64_t page, std::uint32_t entry) {
-  return {page, 0, 0, entry, FaultKind::not_mapped, 1, 0, n, Access::read, {}, {}};
+Packet interrupt() {
+  return Packet::of(FaultInterrupt{0});
+}
+Packet entry(std::uint64_t page) {
+  return Packet::of(FaultEntry{.page = page});
+}
+Packet drained(std::uint32_t entries) {
+  return Packet::of(FaultsDrained{entries});
 }
 
 // Memory for two pages. 7 and 8 migrate in a batch, and later uses are reported. Then 9 migrates, and one
@@ -72,15 +78,15 @@ PageFault note(FaultNote n, std::uint64_t page, std::uint32_t entry) {
 struct UseBench : Bench {
   UseBench(char const* order, CleanPages clean, std::vector<Record<PageUse>> uses)
       : driver(system.add<PagingDriver>("driver", spec_of(order, clean))) {
-    feed(driver.fault, {{Time{100ns}, note(FaultNote::interrupt, 0, 0)},
-                        {Time{200ns}, note(FaultNote::entry, 7, 0)},
-                        {Time{200ns}, note(FaultNote::entry, 8, 0)},
-                        {Time{200ns}, note(FaultNote::drained, 0, 2)},
-                        {Time{50us}, note(FaultNote::drained, 0, 0)},
-                        {Time{100us}, note(FaultNote::interrupt, 0, 0)},
-                        {Time{101us}, note(FaultNote::entry, 9, 0)},
-                        {Time{101us}, note(FaultNote::drained, 0, 1)},
-                        {Time{190us}, note(FaultNote::drained, 0, 0)}});
+    feed(driver.fault, {{Time{100ns}, interrupt()},
+                        {Time{200ns}, entry(7)},
+                        {Time{200ns}, entry(8)},
+                        {Time{200ns}, drained(2)},
+                        {Time{50us}, drained(0)},
+                        {Time{100us}, interrupt()},
+                        {Time{101us}, entry(9)},
+                        {Time{101us}, drained(1)},
+                        {Time{190us}, drained(0)}});
     feed(driver.step_done, {{Time{1us}, {0}}, {Time{1us}, {1}}, {Time{102us}, {1}}, {Time{120us}, {0}}});
     // Completed copies: number 0, the evicted page if it is copied to the CPU; then page 9.
     std::vector<Record<CopyDone>> done{{Time{40us}, {0}}, {Time{40us}, {1}}};
@@ -91,7 +97,7 @@ struct UseBench : Bench {
     join(driver.placed, sinks(driver.mapped, 1)[0]->in_port);
     moves = sinks(driver.move, 1)[0];
     copies = sinks(driver.copy, 1)[0];
-    sinks(driver.fault_order, 1);
+    sinks(driver.to_gpus, 1);
     run();
   }
   static PagingDriverSpec spec_of(char const* order, CleanPages clean) {

@@ -231,7 +231,7 @@ class World final : public DriverLinks {
     auto const kind = op.kind == Request::Kind::allocate ? OperationKind::allocate : OperationKind::free;
     auto const first = (kFirst + op.page) << kPageBits;
     turn([&](DriverTurn& t) {
-      t.s.programs.begin_order({first, std::uint64_t{1} << kPageBits, 0, kind, {}}, t);
+      t.s.programs.begin_order({.first = first, .bytes = std::uint64_t{1} << kPageBits, .kind = kind}, t);
     });
   }
   void at_driver(std::uint64_t iommu, Devices::ToDriver const& m) {
@@ -249,14 +249,22 @@ class World final : public DriverLinks {
       if (spec_.moves_to_coalesce) t.s.relocations.start_moves(t);
     });
   }
-  void noted(std::uint64_t gpu, Devices::Note const& m) {
-    PageFault fault{};
-    fault.page = kFirst + m.page;
-    fault.gpu = static_cast<std::uint16_t>(gpu);
-    fault.note = static_cast<FaultNote>(m.what);
-    fault.entry = static_cast<std::uint32_t>(fault.note == FaultNote::drained ? m.entries : gpu);
-    fault.access = m.writes != 0 ? Access::write : Access::read;
-    turn([&](DriverTurn& t) { t.s.batch.note(fault, t); });
+  void noted(std::uint64_t from, Devices::Note const& m) {
+    auto const gpu = static_cast<std::uint16_t>(from);
+    turn([&](DriverTurn& t) {
+      auto& batch = t.s.batch;
+      switch (m.what) {
+        case Devices::NoteKind::interrupt:
+          return batch.interrupted({gpu}, t);
+        case Devices::NoteKind::entry:
+          return batch.entry_arrived({.page = kFirst + m.page,
+                                      .client = gpu,
+                                      .access = m.writes != 0 ? Access::write : Access::read},
+                                     t);
+        case Devices::NoteKind::drained:
+          return batch.drained({static_cast<std::uint32_t>(m.entries)}, t);
+      }
+    });
   }
 
   static bool is_released(PageInFlight const& p) {

@@ -6,6 +6,7 @@
 
 #include "farfault/paging/paging_driver.hpp"
 #include "mock.hpp"
+#include "packets.hpp"
 #include "placed_pages.hpp"
 
 namespace farfault::driver_bench {
@@ -39,7 +40,7 @@ struct DriverBench : Bench {
   };
   DriverBench(PagingDriverSpec const& spec, Script script)
       : driver(system.add<PagingDriver>("driver", with_memory(spec))) {
-    feed(driver.fault, std::move(script.faults));
+    feed(driver.fault, as_packets(script.faults));
     feed(driver.step_done, std::move(script.unmapped));
     feed(driver.copied, std::move(script.copied));
     mapped = sinks(driver.mapped, 2);

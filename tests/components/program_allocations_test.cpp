@@ -51,7 +51,7 @@ struct AllocationBench : Bench {
     spec.application_of_stream = {0, 0};
     driver = &system.add<PagingDriver>("driver", driver_bench::DriverBench::with_memory(spec));
     feed(driver->memory_order, std::move(script.orders));
-    feed(driver->fault, std::move(script.faults));
+    feed(driver->fault, as_packets(script.faults));
     feed(driver->step_done, std::move(script.done));
     idle(driver->copied);
     mapped = sinks(driver->mapped, 2);
@@ -282,28 +282,30 @@ TEST_CASE("IOMMU: an allocated page is in the table, and the GPU with its frame 
   b.join_family(iommu.read_entry, {cache.request});
   b.run();
   REQUIRE(out.records().size() == 5);
-  auto const& map_message = out.records()[0].message;
   CHECK(out.nanoseconds()[0] == 1002);
-  CHECK(map_message.kind == PacketKind::map_request);
-  CHECK(map_message.address == kLarge);
+  REQUIRE(out.records()[0].message.is<Invalidate>());
+  auto const map_message = out.records()[0].message.as<Invalidate>();
+  CHECK(map_message.step == MoveStep::map);
+  CHECK(map_message.page == kLarge);
   CHECK(map_message.frame == physical(1, 512 << 12));
-  CHECK(map_message.bytes == 9);
-  CHECK(map_message.tag == 2);
-  CHECK(map_message.destination == 11);
+  CHECK(map_message.size == 9);
+  CHECK(map_message.move == 2);
+  CHECK(out.records()[0].message.route.destination == 11);
   // A mapping on a GPU behind another IOMMU completes immediately, the other one when its GPU reports it.
   CHECK(done.nanoseconds() == Times{1001, 1501, 5008});
   CHECK(done.records()[0].message.move == 3);
   CHECK(done.records()[1].message.move == 2);
-  auto const& found = out.records()[1].message;
-  CHECK(found.kind == PacketKind::translate_response);
+  auto const found = answer(out, 1);
+  CHECK(found.tag == 9);
   CHECK(found.frame == physical(1, 512 << 12));
-  CHECK(found.bytes == 9);
+  CHECK(found.size == 9);
   // The freed page is invalidated on all GPUs.
   for (std::size_t i = 2; i < 5; ++i) {
     CHECK(out.nanoseconds()[i] == 4000 + static_cast<std::int64_t>(i));
-    CHECK(out.records()[i].message.kind == PacketKind::invalidate_request);
-    CHECK(out.records()[i].message.destination == 8 + i);
-    CHECK(out.records()[i].message.bytes == 9);
+    REQUIRE(out.records()[i].message.is<Invalidate>());
+    CHECK(out.records()[i].message.as<Invalidate>().step == MoveStep::unmap);
+    CHECK(out.records()[i].message.as<Invalidate>().size == 9);
+    CHECK(out.records()[i].message.route.destination == 8 + i);
   }
   CHECK(!iommu.state().table.find(kLarge + 5));
   CHECK(iommu.state().table.find(77)->frame == physical(9, 5 << 12));
@@ -333,8 +335,8 @@ TEST_CASE("IOMMU: requests for an unallocated page are answered as faulted, and 
     b.run();
     REQUIRE(out.records().size() == (replays ? 2 : 1));
     CHECK(out.nanoseconds()[0] == (replays ? 114 : 2001));
-    CHECK(out.records()[0].message.found_by == FoundBy::nothing);
-    CHECK(out.records()[0].message.frame == kNoFrame);
+    CHECK(answer(out, 0).found_by == FoundBy::nothing);
+    CHECK(answer(out, 0).frame == kNoFrame);
     CHECK(faults.count() == 2);
     CHECK(iommu.state().table.mapped_pages() == 0);
     CHECK(iommu.state().stats.replays == 0);

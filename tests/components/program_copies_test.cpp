@@ -37,7 +37,7 @@ struct CopyBench : Bench {
     spec.params.migrations = migrations;
     driver = &system.add<PagingDriver>("driver", DriverBench::with_memory(spec));
     feed(driver->memory_order, std::move(script.orders));
-    feed(driver->fault, std::move(script.faults));
+    feed(driver->fault, as_packets(script.faults));
     feed(driver->step_done, std::move(script.unmapped));
     feed(driver->copied, std::move(script.copied));
     mapped = sinks(driver->mapped, 2);

@@ -116,9 +116,10 @@ struct TwoLinks : Bench {
     }
     run();
   }
-  std::uint64_t sent(std::size_t link, PacketKind kind) const {
+  std::uint64_t sent(std::size_t link, Access access) const {
     std::uint64_t n = 0;
-    for (auto const& r : links[link]->records()) n += r.message.kind == kind;
+    for (auto const& r : links[link]->records())
+      n += r.message.is<RemoteRequest>() && r.message.lines().access == access;
     return n;
   }
   std::vector<Sink<Packet>*> links;
@@ -134,12 +135,12 @@ TEST_CASE("RDMA: packets alternate between two equal links, separately with and 
         {Time{1000ns}, i % 2 == 0 ? read(physical(1, 64 * i), i) : write(physical(1, 64 * i), i)});
   TwoLinks const b(route, script);
   for (std::size_t i = 0; i < 2; ++i) {
-    CHECK(b.sent(i, PacketKind::read_request) == 8);
-    CHECK(b.sent(i, PacketKind::write_request) == 8);
+    CHECK(b.sent(i, Access::read) == 8);
+    CHECK(b.sent(i, Access::write) == 8);
   }
   // The next node selects a link by the remaining part of the flow number.
-  auto const first = b.links[0]->records()[0].message.flow;
-  auto const second = b.links[0]->records()[2].message.flow;
+  auto const first = b.links[0]->records()[0].message.route.flow;
+  auto const second = b.links[0]->records()[2].message.route.flow;
   CHECK(second == first + 1);
 }
 
@@ -160,7 +161,7 @@ TEST_CASE(
   TwoLinks const b(route, {}, script);
   std::vector<std::set<std::uint64_t>> pages(2);
   for (std::size_t i = 0; i < 2; ++i)
-    for (auto const& r : b.links[i]->records()) pages[i].insert(r.message.address);
+    for (auto const& r : b.links[i]->records()) pages[i].insert(r.message.as<TranslateRequest>().page);
   CHECK(b.links[0]->count() + b.links[1]->count() == 64);
   CHECK(pages[0].size() + pages[1].size() == 16);  // no page on both
   CHECK(pages[0].size() >= 3);

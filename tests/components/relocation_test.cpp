@@ -46,7 +46,7 @@ struct RelocationBench : Bench {
   }
   RelocationBench(PagingDriverSpec const& spec, Script script)
       : driver(system.add<PagingDriver>("driver", spec)) {
-    feed(driver.fault, std::move(script.faults));
+    feed(driver.fault, as_packets(script.faults));
     feed(driver.step_done, std::move(script.done));
     feed(driver.copied, std::move(script.copied));
     if (spec.host_pages != nullptr) {
@@ -135,7 +135,7 @@ TEST_CASE("driver: ideal compaction takes the minimum time") {
   spec.frames_per_gpu = 8;
   struct NoStall : Bench {
     NoStall(PagingDriverSpec const& s) : driver(system.add<PagingDriver>("driver", s)) {
-      feed(driver.fault, {{Time{1us}, driver_bench::fault(9, 0, 0, 5)}});
+      feed(driver.fault, {{Time{1us}, Packet::of(driver_bench::fault(9, 0, 0, 5))}});
       feed(driver.step_done, {});
       idle(driver.copied);
       mapped = sinks(driver.mapped, 1);

@@ -38,12 +38,21 @@ std::vector<VirtAddr> lines(WarpInstruction const& i, std::uint32_t line_bytes) 
 
 constexpr PacketFormat kFormat{8, 1};
 
-Packet packet(PacketKind kind, std::uint32_t tag, std::uint32_t bytes) {
-  Packet p{};
-  p.kind = kind;
-  p.tag = tag;
-  p.payload = static_cast<std::uint16_t>(bytes - kFormat.header);
+template <class M>
+Packet packet(std::uint32_t number, std::uint32_t bytes) {
+  M m{};
+  if constexpr (requires { m.tag; })
+    m.tag = number;
+  else
+    m.from = number;
+  auto p = Packet::of(m);
+  p.route.payload = static_cast<std::uint16_t>(bytes - kFormat.header);
   return p;
+}
+std::uint32_t number_of(Packet const& p) {
+  if (p.is<RemoteRequest>()) return p.as<RemoteRequest>().tag;
+  if (p.is<RemoteResponse>()) return p.as<RemoteResponse>().tag;
+  return p.is<TranslateRequest>() ? p.as<TranslateRequest>().from : p.as<IommuResponse>().tag;
 }
 
 // Packets sent, and the time of each one's last byte.
@@ -51,7 +60,7 @@ using Gone = std::vector<std::pair<std::uint32_t, std::int64_t>>;
 Gone transmit(Egress& egress, Time now) {
   Gone gone;
   egress.transmit(now, [&](Packet const& p, Passage const& done) {
-    gone.push_back({p.tag, picoseconds(done.last)});
+    gone.push_back({number_of(p), picoseconds(done.last)});
   });
   return gone;
 }
@@ -187,12 +196,12 @@ TEST_CASE("DRAM banks: 16 consecutive rows map to 16 banks, and so do 16 rows a 
 
 TEST_CASE("egress: packets are sent one after the other at the bandwidth of the link") {
   Egress egress(Bandwidth{16'000'000'000}, kFormat, 1000, 8);  // 16 bytes per nanosecond
-  egress.enqueue(packet(PacketKind::read_request, 1, 24));
-  egress.enqueue(packet(PacketKind::write_request, 2, 88));
+  egress.enqueue(packet<RemoteRequest>(1, 24));
+  egress.enqueue(packet<RemoteRequest>(2, 88));
   CHECK(transmit(egress, Time{10ns}) == Gone{{1, 11'500}, {2, 17'000}});
-  egress.enqueue(packet(PacketKind::read_request, 3, 24));
+  egress.enqueue(packet<RemoteRequest>(3, 24));
   CHECK(transmit(egress, Time{12ns}) == Gone{{3, 18'500}});  // after the packet on the wire
-  egress.enqueue(packet(PacketKind::read_request, 4, 24));
+  egress.enqueue(packet<RemoteRequest>(4, 24));
   CHECK(transmit(egress, Time{100ns}) == Gone{{4, 101'500}});
   CHECK(egress.stats().packets == 4);
   CHECK(egress.stats().bytes == 24 * 3 + 88);
@@ -203,15 +212,15 @@ TEST_CASE(
     "egress: idle time of a link with a packet waiting for credits is counted, up to the time of the query") {
   Egress egress(Bandwidth{16'000'000'000}, kFormat, 24, 8);
   auto const nothing = [](Packet&, Passage const&) {};
-  egress.send(packet(PacketKind::read_request, 1, 24), 0, Time{10ns}, nothing);  // until 11.5
-  egress.send(packet(PacketKind::read_request, 2, 24), 0, Time{11ns}, nothing);  // without credits
+  egress.send(packet<RemoteRequest>(1, 24), 0, Time{10ns}, nothing);  // until 11.5
+  egress.send(packet<RemoteRequest>(2, 24), 0, Time{11ns}, nothing);  // without credits
   CHECK(egress.settle(Time{11ns}));
   CHECK(egress.stats().credit_wait_ps == 0);
   CHECK(egress.stats().busy_so_far() == 1000);
   CHECK(egress.settle(Time{20ns}));
   CHECK(egress.stats().credit_wait_ps == 8'500);
   CHECK(egress.stats().busy_so_far() == 1500);
-  egress.send(packet(PacketKind::read_response, 3, 24), 0, Time{21ns}, nothing);  // until 22.5
+  egress.send(packet<RemoteResponse>(3, 24), 0, Time{21ns}, nothing);  // until 22.5
   egress.add_credits(Channel::request, 24);
   egress.transmit(Time{30ns}, nothing);
   CHECK(egress.stats().credit_wait_ps == 9'500 + 7'500);
@@ -223,11 +232,11 @@ TEST_CASE(
 
 TEST_CASE("egress: without credits packets wait, separately per channel") {
   Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 20, 8);  // 1 byte per picosecond
-  for (std::uint32_t i = 0; i < 4; ++i) egress.enqueue(packet(PacketKind::read_request, i, 10));
+  for (std::uint32_t i = 0; i < 4; ++i) egress.enqueue(packet<RemoteRequest>(i, 10));
   CHECK(transmit(egress, Time{}) == Gone{{0, 10}, {1, 20}});
   CHECK(egress.queued() == 2);
   CHECK(transmit(egress, Time{1ns}).empty());
-  egress.enqueue(packet(PacketKind::read_response, 9, 10));
+  egress.enqueue(packet<RemoteResponse>(9, 10));
   CHECK(transmit(egress, Time{2ns}) == Gone{{9, 2010}});  // requests do not block responses
   egress.add_credits(Channel::response, 50);
   CHECK(transmit(egress, Time{3ns}).empty());
@@ -238,10 +247,10 @@ TEST_CASE("egress: without credits packets wait, separately per channel") {
 
 TEST_CASE("egress: credits are bytes; a packet waits for all of its credits and keeps its position") {
   Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 100, 8);
-  egress.enqueue(packet(PacketKind::write_request, 1, 88), 0);
-  egress.enqueue(packet(PacketKind::write_request, 2, 88), 0);
-  egress.enqueue(packet(PacketKind::translate_request, 3, 8), 1);
-  egress.enqueue(packet(PacketKind::translate_request, 4, 8), 1);
+  egress.enqueue(packet<RemoteRequest>(1, 88), 0);
+  egress.enqueue(packet<RemoteRequest>(2, 88), 0);
+  egress.enqueue(packet<TranslateRequest>(3, 8), 1);
+  egress.enqueue(packet<TranslateRequest>(4, 8), 1);
   CHECK(transmit(egress, Time{}) == Gone{{1, 88}, {3, 96}});
   egress.add_credits(Channel::request, 83);  // 87 in total
   CHECK(transmit(egress, Time{1ns}).empty());
@@ -253,8 +262,8 @@ TEST_CASE("egress: credits are bytes; a packet waits for all of its credits and 
 
 TEST_CASE("egress: two clients take turns, and a single one does not wait") {
   Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 50, 8);
-  for (std::uint32_t i = 0; i < 5; ++i) egress.enqueue(packet(PacketKind::read_request, i, 10), 0);
-  for (std::uint32_t i = 10; i < 12; ++i) egress.enqueue(packet(PacketKind::translate_request, i, 10), 1);
+  for (std::uint32_t i = 0; i < 5; ++i) egress.enqueue(packet<RemoteRequest>(i, 10), 0);
+  for (std::uint32_t i = 10; i < 12; ++i) egress.enqueue(packet<TranslateRequest>(i, 10), 1);
   CHECK(transmit(egress, Time{}) == Gone{{0, 10}, {10, 20}, {1, 30}, {11, 40}, {2, 50}});
   CHECK(egress.queued() == 2);
   egress.add_credits(Channel::request, 80);
@@ -263,10 +272,10 @@ TEST_CASE("egress: two clients take turns, and a single one does not wait") {
 
 TEST_CASE("egress: among waiting packets, responses are sent first") {
   Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 80, 8);
-  egress.enqueue(packet(PacketKind::write_request, 1, 10));
-  egress.enqueue(packet(PacketKind::translate_request, 2, 10));
-  egress.enqueue(packet(PacketKind::write_response, 3, 10));
-  egress.enqueue(packet(PacketKind::translate_response, 4, 10));
+  egress.enqueue(packet<RemoteRequest>(1, 10));
+  egress.enqueue(packet<TranslateRequest>(2, 10));
+  egress.enqueue(packet<RemoteResponse>(3, 10));
+  egress.enqueue(packet<IommuResponse>(4, 10));
   CHECK(transmit(egress, Time{}) == Gone{{3, 10}, {4, 20}, {1, 30}, {2, 40}});
 }
 

@@ -43,10 +43,10 @@ class Devices final : public Component<DevicesSpec, DevicesState> {
  public:
   using Component::Component;
   Self<Step> next = timer<&Devices::on_next>("next");
-  In<FaultOrder> order = in<&Devices::on_order>("order");
+  In<Packet> order = in<&Devices::on_order>("order");
   In<PageMove> move = in<&Devices::on_move>("move");
   In<CopyOrder> copy = in<&Devices::on_copy>("copy");
-  Out<PageFault> fault = out<PageFault>("fault");
+  Out<Packet> fault = out<Packet>("fault");
   Out<StepDone> step_done = out<StepDone>("step_done");
   Out<CopyDone> copied = out<CopyDone>("copied");
   std::string_view kind() const override { return "devices"; }
@@ -56,14 +56,19 @@ class Devices final : public Component<DevicesSpec, DevicesState> {
     auto& s = cx.state();
     auto& buffer = s.buffers[f.gpu];
     buffer.insert(buffer.end(), f.faults.begin(), f.faults.end());
-    if (s.interrupted[f.gpu] == 0) note(FaultNote::interrupt, f.gpu, {}, 0, cx);
+    if (s.interrupted[f.gpu] == 0) cx.send(fault, Packet::of(FaultInterrupt{f.gpu}));
     s.interrupted[f.gpu] = 1;
   }
-  void on_order(FaultOrder const& m, Cx& cx) const {
+  void on_order(Packet const& p, Cx& cx) const {
+    auto const m = p.as<FaultOrder>();
     if (m.kind != FaultOrderKind::drain) return cx.state().notified.push_back(-1 - m.gpu);
     auto& buffer = cx.state().buffers[m.gpu];
-    for (std::uint32_t i = 0; i < buffer.size(); ++i) note(FaultNote::entry, m.gpu, buffer[i], i, cx);
-    note(FaultNote::drained, m.gpu, {}, static_cast<std::uint32_t>(buffer.size()), cx);
+    std::uint16_t client = 0;
+    for (auto const& f : buffer)
+      cx.send(fault,
+              Packet::of(FaultEntry{
+                  .page = f.page, .client = client++, .application = f.application, .access = f.access}));
+    cx.send(fault, Packet::of(FaultsDrained{static_cast<std::uint32_t>(buffer.size())}));
     if (buffer.empty()) cx.state().interrupted[m.gpu] = 0;
     buffer.clear();
   }
@@ -75,12 +80,6 @@ class Devices final : public Component<DevicesSpec, DevicesState> {
   void on_copy(CopyOrder const& m, Cx& cx) const {
     cx.state().copies.push_back(m);
     cx.send(copied, CopyDone{m.tag}, 40us);
-  }
-
- private:
-  void note(FaultNote n, std::uint16_t gpu, Fault const& f, std::uint32_t entry, Cx& cx) const {
-    cx.send(fault,
-            PageFault{f.page, gpu, 0, entry, FaultKind::not_mapped, 1, f.application, n, f.access, {}, {}});
   }
 };
 
@@ -120,7 +119,7 @@ struct Story : Bench {
     join(devices.fault, driver.fault);
     join(devices.step_done, driver.step_done);
     join(devices.copied, driver.copied);
-    join_family(driver.fault_order, {devices.order});
+    join_family(driver.to_gpus, {devices.order});
     join_family(driver.move, {devices.move});
     join_family(driver.copy, std::vector(spec.devices.gpus(), devices.copy));
     responses = sinks(driver.mapped, 1)[0];

@@ -21,7 +21,7 @@ struct SwitchBench : Bench {
       node.push_back(&output);
       std::vector<Record<Packet>> mine;
       for (auto const& r : packets)
-        if (kMiddle.next(r.message).link == i) mine.push_back(r);
+        if (kMiddle.next(r.message.route).link == i) mine.push_back(r);
       feed(output.packet_in, mine);
       std::vector<Record<Credit>> given;
       for (auto const& r : credits)
@@ -42,9 +42,9 @@ struct SwitchBench : Bench {
 TEST_CASE(
     "switch: a packet takes its serialization and the link's latency, and its credit is returned when it is "
     "sent") {
-  SwitchBench b(Sizes{4, 1}, {{Time{1000ns}, packet(PacketKind::write_request, 7)}}, {});
+  SwitchBench b(Sizes{4, 1}, {{Time{1000ns}, packet<RemoteRequest>(7)}}, {});
   CHECK(b.out[1]->picoseconds() == Picoseconds{1'105'500});
-  CHECK(b.out[1]->records()[0].message.via == 5);  // the far end's number of the link
+  CHECK(b.out[1]->records()[0].message.route.via == 5);  // the far end's number of the link
   CHECK(b.out[0]->count() == 0);
   CHECK(b.back[2]->picoseconds() == Picoseconds{1'105'500});
   auto const& credit = b.back[2]->records()[0].message;
@@ -55,9 +55,9 @@ TEST_CASE(
 
 TEST_CASE("switch: packets for one output share its link, packets for two outputs do not") {
   SwitchBench b(Sizes{8, 8},
-                {{Time{1000ns}, packet(PacketKind::write_request, 1)},
-                 {Time{1000ns}, packet(PacketKind::write_request, 2)},
-                 {Time{1000ns}, packet(PacketKind::write_request, 3, 0, 1)}},
+                {{Time{1000ns}, packet<RemoteRequest>(1)},
+                 {Time{1000ns}, packet<RemoteRequest>(2)},
+                 {Time{1000ns}, packet<RemoteRequest>(3, 0, 1)}},
                 {});
   CHECK(b.out[1]->picoseconds() == Picoseconds{1'105'500, 1'111'000});
   CHECK(b.out[0]->picoseconds() == Picoseconds{1'105'500});
@@ -65,10 +65,8 @@ TEST_CASE("switch: packets for one output share its link, packets for two output
 
 TEST_CASE("switch: credits are returned in batches, separately per channel") {
   std::vector<Record<Packet>> packets;
-  for (std::uint32_t i = 0; i < 3; ++i)
-    packets.push_back({Time{1000ns}, packet(PacketKind::read_request, i)});
-  for (std::uint32_t i = 0; i < 2; ++i)
-    packets.push_back({Time{2000ns}, packet(PacketKind::read_response, i)});
+  for (std::uint32_t i = 0; i < 3; ++i) packets.push_back({Time{1000ns}, packet<RemoteRequest>(i)});
+  for (std::uint32_t i = 0; i < 2; ++i) packets.push_back({Time{2000ns}, packet<RemoteResponse>(i)});
   SwitchBench b(Sizes{16, 2}, packets, {});
   REQUIRE(b.back[2]->count() == 2);
   CHECK(b.back[2]->picoseconds() == Picoseconds{1'111'000, 2'111'000});
@@ -78,9 +76,8 @@ TEST_CASE("switch: credits are returned in batches, separately per channel") {
 
 TEST_CASE("switch: without credits requests stop, responses pass, and a credit releases the next request") {
   std::vector<Record<Packet>> packets;
-  for (std::uint32_t i = 0; i < 4; ++i)
-    packets.push_back({Time{1000ns}, packet(PacketKind::read_request, i)});
-  packets.push_back({Time{1100ns}, packet(PacketKind::read_response, 9)});
+  for (std::uint32_t i = 0; i < 4; ++i) packets.push_back({Time{1000ns}, packet<RemoteRequest>(i)});
+  packets.push_back({Time{1100ns}, packet<RemoteResponse>(9)});
   SwitchBench b(Sizes{2, 1}, packets,
                 {{Time{2000ns}, {1, static_cast<std::uint16_t>(Channel::request), kLine}}});
   CHECK(tags_of(*b.out[1]) == std::vector<std::uint32_t>{0, 1, 9, 2});

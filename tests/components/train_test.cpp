@@ -77,15 +77,11 @@ TEST_CASE("a train waits for a busy resource, and none of its lines leaves befor
 
 TEST_CASE("egress: lines of a train with credits are sent, and the rest follows") {
   Egress egress(Bandwidth{1'000'000'000'000}, PacketFormat{24, 1}, 200, 8);  // 1 byte per picosecond
-  Packet p{};
-  p.kind = PacketKind::read_response;
-  p.address = 0x1000;
-  p.bytes = 64;
-  p.payload = 64;
-  p.set_train({3, 0});
+  auto p = Packet::of(RemoteResponse{.lines = {.address = 0x1000, .more = 3, .bytes = 64}});
+  p.route.payload = 64;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> gone;
   auto const leaves = [&](Packet const& sent, Passage const& done) {
-    gone.push_back({sent.address, sent.train().lines()});
+    gone.push_back({sent.lines().address, sent.train().lines()});
     CHECK(done.last - done.first == Duration{88} * sent.train().more);
   };
   egress.send(p, 0, Time{}, leaves);
@@ -105,21 +101,17 @@ TEST_CASE("egress: lines of a train with credits are sent, and the rest follows"
 }
 
 TEST_CASE("egress: a copy's train waits for the credits of all its lines, in both directions") {
-  for (auto const kind : {PacketKind::write_request, PacketKind::read_response}) {
+  RemoteLines const lines{.more = 3, .bytes = 64, .kind = RequestKind::copy};
+  for (auto p : {Packet::of(RemoteRequest{.lines = lines}), Packet::of(RemoteResponse{.lines = lines})}) {
     Egress egress(Bandwidth{1'000'000'000'000}, PacketFormat{24, 1}, 200, 8);
-    Packet p{};
-    p.kind = kind;
-    p.bytes = 64;
-    p.payload = 64;
-    p.requester.kind = RequestKind::copy;
-    p.set_train({3, 0});
+    p.route.payload = 64;
     std::vector<std::uint32_t> gone;
     auto const leaves = [&](Packet const& sent, Passage const&) { gone.push_back(sent.train().lines()); };
     egress.send(p, 0, Time{}, leaves);
-    egress.add_credits(channel_of(kind), 4 * 88 - 200 - 1);
+    egress.add_credits(channel_of(p.route.kind), 4 * 88 - 200 - 1);
     egress.transmit(Time{1ns}, leaves);
     CHECK(gone.empty());
-    egress.add_credits(channel_of(kind), 1);
+    egress.add_credits(channel_of(p.route.kind), 1);
     egress.transmit(Time{2ns}, leaves);
     CHECK(gone == std::vector<std::uint32_t>{4});
   }
@@ -127,20 +119,16 @@ TEST_CASE("egress: a copy's train waits for the credits of all its lines, in bot
 
 TEST_CASE("egress: after a train, a client yields as many packets to the other one as it has sent lines") {
   Egress egress(Bandwidth{1'000'000'000'000}, PacketFormat{24, 1}, 0, 16);
-  Packet data{};
-  data.kind = PacketKind::read_request;
-  data.bytes = 64;
-  data.set_train({2, 0});
+  auto const data = Packet::of(RemoteRequest{.lines = {.more = 2, .bytes = 64}});
   for (std::uint32_t i = 0; i < 2; ++i) egress.enqueue(data, 0);
   for (std::uint32_t i = 1; i < 6; ++i) {
-    Packet translation{};
-    translation.kind = PacketKind::translate_request;
-    translation.tag = i;
-    egress.enqueue(translation, 1);
+    egress.enqueue(Packet::of(TranslateRequest{.from = i}), 1);
   }
   egress.add_credits(Channel::request, 1000);
   std::vector<std::uint32_t> order;
-  egress.transmit(Time{}, [&](Packet const& p, Passage const&) { order.push_back(p.tag); });
+  egress.transmit(Time{}, [&](Packet const& p, Passage const&) {
+    order.push_back(p.is<TranslateRequest>() ? p.as<TranslateRequest>().from : 0);
+  });
   CHECK(order == std::vector<std::uint32_t>{0, 1, 2, 3, 0, 4, 5});
 }
 

@@ -229,11 +229,11 @@ PortSpec Assembly::port_spec(std::uint32_t node, DeviceId device, std::uint32_t 
   port.inbound = config_.fabric.inbound_of(bandwidth_of_links(node), config_.copied_line());
   port.slices = slices;
   port.memory_credits = config_.fabric.memory_credits_of(port.inbound, slices);
-  port.translation_bytes = config_.fabric.translation_bytes;
-  port.fault_bytes = config_.fabric.fault_bytes;
+  port.wire.translation_bytes = config_.fabric.translation_bytes;
+  port.wire.fault_bytes = config_.fabric.fault_bytes;
   auto const copies = config_.fabric.copies.make({});
   for (std::uint32_t bytes = 0; bytes <= config_.gpu.line_bytes; ++bytes)
-    port.copy_payload.push_back(static_cast<std::uint8_t>(copies->payload(bytes)));
+    port.wire.copy_payload.push_back(static_cast<std::uint8_t>(copies->payload(bytes)));
   return port;
 }
 
@@ -291,7 +291,6 @@ void Assembly::build_cpus() {
     begin_group(cpu.node, kPortGroup);
     auto port = port_spec(cpu.node, device, config_.cpu_llc.slices);
     port.page_faults = iommu.recorded_by_gpus != 0;
-    port.iommu = iommu.index;
     port.fault_batches = config_.in_batches();
     constexpr std::size_t kOrders = 4;  // fault orders to a GPU: one outstanding, and replays
     port.fabric = fabric_spec(
@@ -360,16 +359,32 @@ void Assembly::build_gpus() {
     begin_group(gpu.node, kTranslationGroup);
     gpu.dispatcher = &system_->add<Dispatcher>(
         name + ".dispatcher",
-        {config_.sm, clock, gpu.number, static_cast<std::uint32_t>(gpu.instance->gpus.size()), sms_,
-         config_.gpu.warp_width, config_.host.block_order, &applications_,
-         config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0,
-         config_.in_batches() && config_.has_periods(), config_.memory.stalls_gpus()});
+        {.sm = config_.sm,
+         .clock = clock,
+         .gpu = gpu.number,
+         .gpus = static_cast<std::uint32_t>(gpu.instance->gpus.size()),
+         .sms = sms_,
+         .warp_width = config_.gpu.warp_width,
+         .block_order = config_.host.block_order,
+         .applications = &applications_,
+         .slices_to_write_back = config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0,
+         .counts_evictions = config_.in_batches() && config_.has_periods(),
+         .may_stall = config_.memory.stalls_gpus()});
     gpu.l2_tlb = &system_->add<L2Tlb>(
         name + ".l2_tlb",
-        {config_.l2_tlb, clock, sms_ + scalar_caches,
-         std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs), config_.driver.migrations,
-         page_bits_, config_.memory.sizes_of_pages(), applications_.names(), config_.in_batches(),
-         &mapped_for(gpu), sms_by_application(), config_.pressure_epoch(), layout.channels});
+        {.params = config_.l2_tlb,
+         .clock = clock,
+         .clients = sms_ + scalar_caches,
+         .requests_per_client = std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs),
+         .moves = config_.driver.migrations,
+         .page_bits = page_bits_,
+         .page_sizes = config_.memory.sizes_of_pages(),
+         .applications = applications_.names(),
+         .reports_faults = config_.in_batches(),
+         .mapped_at_start = &mapped_for(gpu),
+         .sms = sms_by_application(),
+         .pressure_epoch = config_.pressure_epoch(),
+         .channels = layout.channels});
     GmmuSpec gmmu;
     gmmu.params = config_.gmmu;
     gmmu.router = config_.router;
@@ -386,6 +401,7 @@ void Assembly::build_gpus() {
     gmmu.preloaded = &gpu.instance->memory->gpu_table(gpu.number);
     gmmu.slices_to_flush = config_.l2_cache.software_coherent() ? config_.l2_cache.slices : 0;
     gmmu.moves = config_.driver.migrations;
+    gmmu.iommu = static_cast<std::uint16_t>(cpus_[gpu.cpu]->number);
     gmmu.records_faults = config_.faults_recorded_by_gpus() != 0;
     gmmu.fault_batches = config_.in_batches();
     gmmu.sms = sms_;
@@ -439,7 +455,10 @@ void Assembly::build_gpus() {
                               {"l2_slice",
                                slice,
                                config_.memory_cache,
-                               {dram, "dram", "gpu.dram", {}, {}, config_.pressure_epoch() != 0},
+                               {.params = dram,
+                                .kind = "dram",
+                                .section = "gpu.dram",
+                                .receives_pressure = config_.pressure_epoch() != 0},
                                layout});
     for (std::uint32_t i = 0; i < sms_; ++i) {
       // The SMs of a scalar cache, which is one cycle away, stay together.

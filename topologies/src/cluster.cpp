@@ -58,8 +58,13 @@ class Cluster {
     auto const host = cpus.empty() ? 0U : cpus.front();
     auto const nic = static_cast<std::uint32_t>(machine.nodes.size());
     machine.nodes.push_back({"nic0", NodeKind::nic, machine.nodes[host].numa, 0, ""});
-    machine.links.push_back({host, nic, LinkKind::pcie, defaults.pcie_latency, defaults.pcie_bandwidth,
-                             defaults.pcie_bandwidth, 1});
+    machine.links.push_back({.a = host,
+                             .b = nic,
+                             .kind = LinkKind::pcie,
+                             .latency = defaults.pcie_latency,
+                             .forward = defaults.pcie_bandwidth,
+                             .backward = defaults.pcie_bandwidth,
+                             .count = 1});
     machine.assumed.push_back("the machine has no NIC: one on a PCIe link of '" +
                               shown(machine.nodes[host].name) + "' is assumed");
     return machine;

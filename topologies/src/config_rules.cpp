@@ -39,8 +39,13 @@ class Rules {
              "must divide the number of entries, " + std::to_string(entries)) &&
         policy(section, prefix + "replacement", policies.replacement, {entries / ways, ways}))
       policy(section, prefix + "organization", policies.organization,
-             {entries, ways, memory.page_bits(), policies.replacement, memory.sizes_of_pages(), nullptr,
-              takes_delays});
+             {.entries = entries,
+              .ways = ways,
+              .page_bits = memory.page_bits(),
+              .replacement = policies.replacement,
+              .sizes = memory.sizes_of_pages(),
+              .mapped = nullptr,
+              .takes_delays = takes_delays});
   }
   void walk_cache(std::string const& section, std::uint32_t entries, WalkCachePolicies const& policies) {
     if (entries != 0 && policy(section, "walk_cache_replacement", policies.replacement, {1, entries}))
@@ -267,9 +272,12 @@ void MachineConfig::check(Config& config) const {
                 page_walk_cache.replacement);
   if (l2_tlb.entries != 0)
     rules.tlb("gpu.l2_tlb", "", l2_tlb.entries, l2_tlb.ways, pages, l2_tlb.policies, true);
-  rules.policy(
-      "gpu.l2_tlb", "fill", l2_tlb.fill,
-      {gpu.clock.clock(), {{0}}, memory.page_bits(), memory.sizes_of_pages(), &l2_tlb.policies.replacement});
+  rules.policy("gpu.l2_tlb", "fill", l2_tlb.fill,
+               {.clock = gpu.clock.clock(),
+                .sms = {{0}},
+                .page_bits = memory.page_bits(),
+                .page_sizes = memory.sizes_of_pages(),
+                .replacement = &l2_tlb.policies.replacement});
   rules.policy("gpu.l2_cache", "walk_reads", l2_cache.walk_reads,
                {gpu.clock.clock(), PageLevels(memory.page_bits()).count()});
   rules.tlb("gpu.scalar_cache", "tlb_", scalar_cache.tlb_entries, scalar_cache.tlb_entries, pages,

@@ -30,7 +30,8 @@ void join_cpus(MachineBuilder& builder, std::vector<std::uint32_t> const& cpus, 
       }
     }
   }
-  auto const kind = decisions.decide({FileFormat::any, "CPUs", {}, {}, joined > 0 ? kSeveral : 0U}, {});
+  auto const kind = decisions.decide(
+      {.format = FileFormat::any, .element = "CPUs", .facts = joined > 0 ? kSeveral : 0U}, {});
   if (kind == ImportAs::cpu_interconnect)
     decisions.report("any:cpu-mesh", {std::to_string(joined), hosts.size() > 1 ? " of each host" : ""});
 }

@@ -38,7 +38,7 @@ Machine generate_generic(GenericSpec const& spec, LinkDefaults const& defaults) 
                      defaults.pcie_bandwidth);
   };
   auto const add = [&](std::string name, NodeKind kind) {
-    return builder.add_node({std::move(name), kind, 0, 0, ""});
+    return builder.add_node({.name = std::move(name), .kind = kind, .numa = 0, .model = ""});
   };
   auto const cpu = add("cpu0", NodeKind::cpu);
   auto const root = add("root", NodeKind::pcie_switch);

@@ -36,7 +36,9 @@ struct HwlocObjects {
   template <class Example = std::string>  // a text, or a function that returns one
   ImportAs decide(std::string_view element, std::string_view text, std::string_view detail,
                   std::uint32_t facts, Example const& example) {
-    return decisions.decide({FileFormat::hwloc_xml, element, text, detail, facts}, example);
+    return decisions.decide(
+        {.format = FileFormat::hwloc_xml, .element = element, .text = text, .detail = detail, .facts = facts},
+        example);
   }
 };
 

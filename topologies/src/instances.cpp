@@ -131,10 +131,17 @@ void Assembly::place_pages(PagePlacement const& placement) {
       throw UserError(
           "memory.fragmentation_index = 1 and memory.fragmentation_occupancy = 1 leave no free page on a "
           "GPU");
-    instance->memory.emplace(InitialMemory::Spec{
-        &applications_, std::move(devices), &device_names_, page_bits_, config_.dram.capacity.bytes,
-        config_.cpu_dram.capacity.bytes, config_.memory.frame_allocation, config_.memory.large(),
-        config_.memory.large_frame_size(), config_.memory.coalesces(), config_.memory.fragmentation()});
+    instance->memory.emplace(InitialMemory::Spec{.applications = &applications_,
+                                                 .devices = std::move(devices),
+                                                 .names = &device_names_,
+                                                 .page_bits = page_bits_,
+                                                 .bytes_of_gpu = config_.dram.capacity.bytes,
+                                                 .bytes_of_cpu = config_.cpu_dram.capacity.bytes,
+                                                 .frames = config_.memory.frame_allocation,
+                                                 .large = config_.memory.large(),
+                                                 .large_size = config_.memory.large_frame_size(),
+                                                 .coalesces = config_.memory.coalesces(),
+                                                 .fragmentation = config_.memory.fragmentation()});
     for (std::uint32_t a = 0; a < applications_.count(); ++a) {
       ApplicationMemory memory(*instance->memory, a);
       placement.place(memory);
@@ -353,9 +360,9 @@ void Assembly::wire_instance(Instance& instance) {
     system_->connect(driver.stall, system_->family(stalls), notify);
   }
   if (driver.spec().in_batches) {
-    std::vector<In<FaultOrder>> orders;
-    for (auto const c : instance.cpus) orders.push_back(cpus_[c]->port->fault_order);
-    system_->connect(driver.fault_order, system_->family(orders), notify);
+    std::vector<In<Packet>> orders;
+    for (auto const c : instance.cpus) orders.push_back(cpus_[c]->port->from_driver);
+    system_->connect(driver.to_gpus, system_->family(orders), notify);
     std::vector<In<PageLifetimes>> lifetimes;
     for (auto const g : instance.gpus) lifetimes.push_back(gpus_[g]->dispatcher->lifetimes);
     if (driver.spec().reports_lifetimes)

@@ -43,8 +43,8 @@ std::string_view take_last_word(std::string_view& text) {
 struct NamedScale {
   std::string_view text;
   std::string_view link;
-  std::optional<LinkKind> kind;
-  std::optional<double> bandwidth, latency;
+  std::optional<LinkKind> kind{};
+  std::optional<double> bandwidth{}, latency{};
 };
 
 double factor_in(std::string_view word) {
@@ -58,7 +58,7 @@ double factor_in(std::string_view word) {
 
 // "gpu0-nvswitch1 nvlink bandwidth=0.5 latency=2"; the kind may be omitted.
 NamedScale parse_element(std::string_view text) {
-  NamedScale named{text, text, {}, {}, {}};
+  NamedScale named{.text = text, .link = text};
   auto const bad = [&] {
     return UserError("'" + farfault::shown(text) +
                      "' is not LINK bandwidth=FACTOR, LINK latency=FACTOR or LINK bandwidth=FACTOR "

@@ -10,7 +10,8 @@ void LinkTally::note_nics(Decisions& decisions, LinkDefaults const& defaults, Ma
   std::uint64_t open = 0;
   for (auto const nic : machine.nodes_of(NodeKind::nic)) {
     bool const known = networked[nic] || machine.nodes[nic].bandwidth != Bandwidth{};
-    if (decisions.decide({FileFormat::any, "NIC", {}, {}, known ? kNumber : 0U}, {}) == ImportAs::assumed)
+    if (decisions.decide({.format = FileFormat::any, .element = "NIC", .facts = known ? kNumber : 0U}, {}) ==
+        ImportAs::assumed)
       ++open;
   }
   if (open > 0)

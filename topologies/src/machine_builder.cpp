@@ -57,7 +57,13 @@ void MachineBuilder::add_link(std::uint32_t a, std::uint32_t b, LinkKind kind, D
   if (added) {
     if (machine_.links.size() >= limits_.links)
       throw UserError(source_ + ": there are more links than " + limit_text("links", limits_.links));
-    machine_.links.push_back({a, b, kind, latency, times(forward, count), times(backward, count), count});
+    machine_.links.push_back({.a = a,
+                              .b = b,
+                              .kind = kind,
+                              .latency = latency,
+                              .forward = times(forward, count),
+                              .backward = times(backward, count),
+                              .count = count});
     return;
   }
   auto& link = machine_.links[it->second];

@@ -35,7 +35,8 @@ class Links {
     for (auto const& link : d_.pci_links) read_pcilink(link);
     bool const any = !listed_.empty();
     if (d_.gpus.size() > 1)
-      d_.decisions.decide({FileFormat::nccl_xml, "gpu links", {}, {}, any ? kNumber : 0U}, {});
+      d_.decisions.decide(
+          {.format = FileFormat::nccl_xml, .element = "gpu links", .facts = any ? kNumber : 0U}, {});
   }
 
  private:
@@ -78,9 +79,12 @@ class Links {
     if (there && at != NodeKind::gpu && known->second.times > 1) facts |= kThere | kSeveral;
     auto const example = d_.quoted(gpu.node) + " (" + std::to_string(count) + " to " + shown(target) + ")";
     std::uint32_t to = gpu.cpu;
-    switch (d_.decisions.decide(
-        {FileFormat::nccl_xml, link.name(), class_digits(target_class), gpu.arch + " " + target, facts},
-        example)) {
+    switch (d_.decisions.decide({.format = FileFormat::nccl_xml,
+                                 .element = link.name(),
+                                 .text = class_digits(target_class),
+                                 .detail = gpu.arch + " " + target,
+                                 .facts = facts},
+                                example)) {
       case ImportAs::omitted:
         return;
       case ImportAs::refused:
@@ -129,7 +133,8 @@ class Links {
     auto const example = d_.quoted(gpu.node);
     d_.decisions.decide({FileFormat::nccl_xml, "c2c"}, example);
     auto const stated = d_.decisions.decide(
-        {FileFormat::nccl_xml, "c2c rate", {}, {}, megabytes > 0 ? kNumber : 0U}, example);
+        {.format = FileFormat::nccl_xml, .element = "c2c rate", .facts = megabytes > 0 ? kNumber : 0U},
+        example);
     auto const bandwidth = stated == ImportAs::stated ? Bandwidth{megabytes * kMegabytePerSecond}
                                                       : d_.defaults.bandwidth(LinkKind::nvlink).take();
     if (count == 0) return;
@@ -144,7 +149,7 @@ class Links {
     std::uint32_t facts = 0;
     if (known != d_.by_busid.end() && d_.node(known->second.node).kind == NodeKind::pcie_switch)
       facts = kThere | (known->second.node == link.node ? kSelf : 0U);
-    if (d_.decisions.decide({FileFormat::nccl_xml, "pcilink", {}, {}, facts},
+    if (d_.decisions.decide({.format = FileFormat::nccl_xml, .element = "pcilink", .facts = facts},
                             shown(link.busid) + " to " + shown(link.target)) != ImportAs::named)
       return;
     auto const to = known->second.node;

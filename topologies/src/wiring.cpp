@@ -99,10 +99,10 @@ void Assembly::wire_gpu(Gpu& gpu) {
     system.connect(walk_cache->dram, slices, crossbar);
   }
   system.connect(gpu.gmmu->to_iommu, gpu.rdma->translate_request, crossbar);
-  if (gpu.gmmu->spec().records_faults) system.connect(gpu.gmmu->fault, gpu.rdma->page_fault, crossbar);
+  if (gpu.gmmu->spec().records_faults) system.connect(gpu.gmmu->to_driver, gpu.rdma->to_driver, crossbar);
   if (gpu.gmmu->spec().fault_batches) {
     system.connect(gpu.l2_tlb->faulted, gpu.gmmu->raw_fault, translation);
-    system.connect(gpu.rdma->fault_order, gpu.gmmu->fault_order, crossbar);
+    system.connect(gpu.rdma->from_driver, gpu.gmmu->from_driver, crossbar);
   }
   system.connect(gpu.rdma->translate_response, gpu.gmmu->from_iommu, crossbar);
   system.connect(gpu.rdma->invalidate, gpu.gmmu->invalidate, crossbar);
@@ -148,7 +148,7 @@ void Assembly::wire_cpu(Cpu& cpu) {
   system.connect(cpu.iommu->first_touch, driver.fault, first_touch_latency(cpu));
   system.connect(cpu.iommu->step_done, driver.step_done, Latency{config_.driver.notify_latency});
   if (cpu.port->spec().page_faults)
-    system.connect(cpu.port->fault, driver.fault, Latency{config_.driver.notify_latency});
+    system.connect(cpu.port->to_driver, driver.fault, Latency{config_.driver.notify_latency});
   system.connect(cpu.port->translate, cpu.iommu->request, cycle);
   system.connect(cpu.port->invalidated, cpu.iommu->invalidated, cycle);
   system.connect(cpu.port->memory_request, slices, cycle);

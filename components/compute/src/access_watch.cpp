@@ -125,7 +125,7 @@ void AccessWatch::add_span(Live& live, Time until, Stage stage, Place place) con
   if (!spans.empty() && spans.back().stage == stage && spans.back().place == place)
     spans.back().to = until;
   else
-    spans.push_back({live.since, until, stage, place, {}});
+    spans.push_back({.from = live.since, .to = until, .stage = stage, .place = place});
   live.since = until;
 }
 

@@ -196,7 +196,7 @@ void Host::begin_run(std::uint32_t application, Cx& cx) const {
   auto const ended = s.ended.begin() + applications.first_operation(application);
   std::fill_n(ended, workload.operations().size(), std::uint8_t{0});
   auto& run = s.runs[application];
-  run.current = {application, run.times, cx.now(), {}, 0, {}};
+  run.current = {.application = application, .run = run.times, .started = cx.now()};
 }
 
 bool Host::end_run(std::uint32_t application, Cx& cx) const {
@@ -251,9 +251,10 @@ bool Host::begin_next(std::uint32_t stream, Cx& cx) const {
   if (o.kind == OperationKind::kernel)
     launch_kernel(stream, applications.first_kernel(application) + o.number, cx);
   else
-    cx.send(memory_order,
-            MemoryOrder{
-                first_address_of(applications[application].space) + o.first, o.bytes, stream, o.kind, {}});
+    cx.send(memory_order, MemoryOrder{.first = first_address_of(applications[application].space) + o.first,
+                                      .bytes = o.bytes,
+                                      .stream = stream,
+                                      .kind = o.kind});
   return true;
 }
 
@@ -291,8 +292,13 @@ void Host::on_done(KernelDone const& m, Cx& cx) const {
     for (std::uint32_t g = 0; g < spec().gpus; ++g) cx.send(kernel_end, g, KernelEnd{m.kernel});
     return;
   }
-  s.records.push_back({m.kernel, run.launch, run.began, run.began + spec().params.launch_latency, run.ran,
-                       cx.now(), s.counts.take(stream)});
+  s.records.push_back({.kernel = m.kernel,
+                       .launch = run.launch,
+                       .launched = run.began,
+                       .reached_gpus = run.began + spec().params.launch_latency,
+                       .left_gpus = run.ran,
+                       .finished = cx.now(),
+                       .counts = s.counts.take(stream)});
   ++s.stats[application].kernels;
   auto& current = s.runs[application].current;
   ++current.kernels;

@@ -21,8 +21,12 @@ void KernelWatch::look(Time now) {
     auto const& run = streams[i];
     bool const runs = run.running != 0 && of_stream_[i][run.next].kind == OperationKind::kernel;
     auto const first = applications.first_kernel(applications.application_of_stream(i));
-    KernelSpan const span{
-        run.began, Time::max(), host_.id(), runs ? first + of_stream_[i][run.next].number : 0, run.launch, i};
+    KernelSpan const span{.launched = run.began,
+                          .finished = Time::max(),
+                          .host = host_.id(),
+                          .kernel = runs ? first + of_stream_[i][run.next].number : 0,
+                          .launch = run.launch,
+                          .stream = i};
     auto& at = running_[i];
     bool const same = at != kNone && runs && spans_[at].launched == span.launched &&
                       spans_[at].kernel == span.kernel && spans_[at].launch == span.launch;

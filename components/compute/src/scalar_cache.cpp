@@ -118,12 +118,12 @@ bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx
     entry = s.mshrs.allocate(line);
     auto const tag = *entry | s.drain.send() << kDrainBit;
     auto const local = device_of(address) == spec().device;
-    MemRequest const fetch{line * spec().line_bytes,
-                           tag,
-                           local ? spec().memory_port : spec().remote_port,
-                           Access::read,
-                           static_cast<std::uint8_t>(spec().line_bytes),
-                           m.requester};
+    MemRequest const fetch{.address = line * spec().line_bytes,
+                           .tag = tag,
+                           .from = local ? spec().memory_port : spec().remote_port,
+                           .access = Access::read,
+                           .bytes = static_cast<std::uint8_t>(spec().line_bytes),
+                           .requester = m.requester};
     if (local) {
       cx.send(memory_request, spec().memory.slice(offset_of(address)), fetch, looked_up - cx.now());
     } else {

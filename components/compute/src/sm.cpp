@@ -199,9 +199,11 @@ void Sm::scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint6
     address += kArgumentBlock * ((program.first_kernel + s.launches[program.stream]) % kArgumentBlocks);
   else
     address |= program.first_address;
-  cx.send(scalar_request,
-          ScalarRequest{address, s.launches[program.stream], spec().scalar_index,
-                        static_cast<std::uint16_t>(context), Requester{program.space, program.application}});
+  cx.send(scalar_request, ScalarRequest{.address = address,
+                                        .launch = s.launches[program.stream],
+                                        .sm = spec().scalar_index,
+                                        .warp = static_cast<std::uint16_t>(context),
+                                        .requester = Requester{program.space, program.application}});
   s.warps.wake(context, spec().clock.edge(s.units.execute(spec().rates(), w.slot, i.work, cycle)));
 }
 

@@ -116,12 +116,12 @@ void Sm::send_context(Cx& cx) const {
     auto const last = first + spec().clock.cycles(n - 1);
     t.port_free = spec().clock.after(last);
     t.sent += n;
-    MemRequest m{address,
-                 kContextNumber,
-                 static_cast<std::uint16_t>(spec().index),
-                 t.access,
-                 static_cast<std::uint8_t>(spec().line_bytes),
-                 {t.space, t.application, RequestKind::context}};
+    MemRequest m{.address = address,
+                 .tag = kContextNumber,
+                 .from = static_cast<std::uint16_t>(spec().index),
+                 .access = t.access,
+                 .bytes = static_cast<std::uint8_t>(spec().line_bytes),
+                 .requester = {t.space, t.application, RequestKind::context}};
     m.train = train_between(first, last, n - 1);
     cx.send(memory_request, spec().memory.slice(offset_of(address)), m, first - cx.now());
   }

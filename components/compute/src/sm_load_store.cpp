@@ -153,8 +153,12 @@ bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, T
       auto const slot =
           static_cast<std::uint8_t>(std::min(s.warps[item.context].slot, WarpOrder::kMaxWarps - 1));
       cx.send(translate,
-              TranslateRequest{outgoing.page, spec().index, item.application, item.access, slot,
-                               s.stalled_warps.take(item.application)},
+              TranslateRequest{.page = outgoing.page,
+                               .from = spec().index,
+                               .application = item.application,
+                               .access = item.access,
+                               .warp = slot,
+                               .stalled = s.stalled_warps.take(item.application)},
               looked_up - cx.now());
     }
   } else if (!s.tlb_mshrs.can_wait()) {
@@ -299,8 +303,12 @@ void Sm::send(LsuItem const& item, std::uint32_t tag, Time at, Outgoing& outgoin
     return;
   }
   depart(outgoing, cx);
-  r = {item.address, tag,        static_cast<std::uint16_t>(spec().index),
-       item.access,  item.bytes, {item.space, item.application}};
+  r = {.address = item.address,
+       .tag = tag,
+       .from = static_cast<std::uint16_t>(spec().index),
+       .access = item.access,
+       .bytes = item.bytes,
+       .requester = {item.space, item.application}};
   outgoing.first = outgoing.last = at;
   outgoing.lines = 1;
   outgoing.context = item.context;

@@ -18,18 +18,18 @@ std::string describe_waiting(std::uint64_t queued) {
 template <class Cx, class OnDeparture>
 auto departure_over(LinkEnd const& link, Out<Packet> const& port, Cx& cx, OnDeparture on_departure) {
   return [&link, &port, &cx, on_departure](Packet& p, Passage const& done) {
-    auto const arrived_via = p.via;
+    auto const arrived_via = p.route.via;
     if (auto const more = p.train().more; more != 0) p.set_train(done.train(more));
-    p.via = link.far_via;
+    p.route.via = link.far_via;
     std::uint32_t output = 0;
     if (link.far_route != nullptr) {
-      auto const step = link.far_route->next(p);
+      auto const step = link.far_route->next(p.route);
       FF_CHECK(step.link != RouteTable::kNone, "the next switch has no route for a packet");
       output = step.link;
-      p.flow = step.flow;
+      p.route.flow = step.flow;
     }
     cx.send(port, output, p, done.first - cx.now());
-    p.via = arrived_via;
+    p.route.via = arrived_via;
     on_departure(p, done.last);
   };
 }
@@ -38,12 +38,13 @@ auto departure_over(LinkEnd const& link, Out<Packet> const& port, Cx& cx, OnDepa
 template <class Cx>
 void return_credit(FabricNodeSpec const& node, std::vector<Out<Credit>> const& ports,
                    std::vector<std::uint32_t>& unreturned_credits, Packet const& packet, Time at, Cx& cx) {
-  auto const& link = node.links[packet.via];
-  auto const channel = static_cast<std::uint16_t>(channel_of(packet.kind));
-  auto& unreturned = unreturned_credits[packet.via * std::size_t{kChannels} + channel];
-  unreturned += link.format.bytes(packet.payload) * packet.train().lines();
+  auto const via = packet.route.via;
+  auto const& link = node.links[via];
+  auto const channel = static_cast<std::uint16_t>(channel_of(packet.route.kind));
+  auto& unreturned = unreturned_credits[via * std::size_t{kChannels} + channel];
+  unreturned += link.format.bytes(packet.route.payload) * packet.train().lines();
   if (unreturned < link.batch) return;
-  cx.send(ports[packet.via], Credit{link.far_via, channel, unreturned}, at - cx.now());
+  cx.send(ports[via], Credit{link.far_via, channel, unreturned}, at - cx.now());
   unreturned = 0;
 }
 
@@ -147,55 +148,40 @@ bool FabricPort::settle(PortState& s, Time at) const {
   return waits;
 }
 
-std::uint16_t FabricPort::payload_of(Packet const& p) const {
-  switch (p.kind) {
-    case PacketKind::write_request:
-    case PacketKind::read_response:
-      return p.requester.kind == RequestKind::copy ? payload_of_copy(p) : p.bytes;
-    case PacketKind::translate_response:
-    case PacketKind::invalidate_request:
-    case PacketKind::flush_request:
-    case PacketKind::map_request:
-      return static_cast<std::uint16_t>(spec().translation_bytes);
-    case PacketKind::page_fault:
-      return static_cast<std::uint16_t>(spec().fault_bytes);
-    default:
-      return 0;
-  }
-}
-
-std::uint16_t FabricPort::payload_of_copy(Packet const& p) const {
-  auto const device = device_of(p.address);
-  bool const with_cpu = device >= kFirstCpu && device < kFirstNic;
-  return with_cpu && !spec().copy_payload.empty() ? spec().copy_payload[p.bytes] : p.bytes;
-}
-
 void FabricPort::post(Packet p, Cx& cx) const {
-  bool const ordered = p.kind >= PacketKind::translate_request;
-  p.source = spec().fabric.node;
-  p.payload = payload_of(p);
-  p.flow = ordered ? RouteTable::route_hash(p.address, 0, 0)
-                   : cx.state().next_flow[2 * std::size_t{p.destination} + (p.payload != 0)]++;
-  auto& sent = cx.state().sent[p.destination];
-  sent.packets += p.train().lines();
-  sent.bytes += std::uint64_t{p.payload} * p.train().lines();
-  enqueue(p, ordered ? kTranslations : kData, cx);
+  auto& s = cx.state();
+  auto& route = p.route;
+  route.source = spec().fabric.node;
+  visit(p, [&]<class M>(M const& m) {
+    route.payload = static_cast<std::uint16_t>(Wire<M>::payload(m, spec().wire));
+    if constexpr (has_lines(kind_of<M>))
+      route.flow = s.next_flow[2 * std::size_t{route.destination} + (route.payload != 0)]++;
+    else if constexpr (requires { m.page; })
+      route.flow = RouteTable::route_hash(m.page, 0, 0);
+    else
+      route.flow = RouteTable::route_hash(0, 0, 0);
+  });
+  auto const lines = p.train().lines();
+  auto& sent = s.sent[route.destination];
+  sent.packets += lines;
+  sent.bytes += std::uint64_t{route.payload} * lines;
+  enqueue(p, has_lines(route.kind) ? kData : kTranslations, cx);
 }
 
 auto FabricPort::departure(std::uint32_t link, Cx& cx) const {
-  return departure_over(
-      spec().fabric.links[link], packet_out[link], cx, [this, &cx](Packet const& p, Time done) {
-        if (p.source != spec().fabric.node)
-          release_buffer(p, done, cx);
-        else if (p.kind == PacketKind::read_response || p.kind == PacketKind::write_response)
-          cx.state().queued_responses -= p.train().lines();
-      });
+  return departure_over(spec().fabric.links[link], packet_out[link], cx,
+                        [this, &cx](Packet const& p, Time done) {
+                          if (p.route.source != spec().fabric.node)
+                            release_buffer(p, done, cx);
+                          else if (p.is<RemoteResponse>())
+                            cx.state().queued_responses -= p.train().lines();
+                        });
 }
 
 void FabricPort::enqueue(Packet p, std::size_t client, Cx& cx) const {
-  auto const step = spec().fabric.route->next(p);
+  auto const step = spec().fabric.route->next(p.route);
   FF_CHECK(step.link < spec().fabric.links.size(), path() + ": no route for a packet");
-  p.flow = step.flow;
+  p.route.flow = step.flow;
   cx.state().egress[step.link].send(p, client, cx.now(), departure(step.link, cx));
 }
 
@@ -217,37 +203,48 @@ void FabricPort::serve_stalled(Cx& cx) const {
 
 void FabricPort::on_packet(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (m.destination != spec().fabric.node) {
+  if (m.route.destination != spec().fabric.node) {
     enqueue(m, kData, cx);
     return;
   }
-  if (m.kind == PacketKind::read_request || m.kind == PacketKind::write_request) {
-    (m.kind == PacketKind::read_request ? s.stats.reads_received : s.stats.writes_received) +=
-        m.train().lines();
+  if (m.is<RemoteRequest>()) {
+    auto const lines = m.lines();
+    (lines.access == Access::read ? s.stats.reads_received : s.stats.writes_received) +=
+        lines.train().lines();
     if (!s.held.empty() || !serve(m, cx)) s.held.push(m);
     return;
   }
-  if (m.kind == PacketKind::translate_request || m.kind == PacketKind::translate_response)
-    ++s.stats.translations_received;
+  if (m.is<TranslateRequest>() || m.is<IommuResponse>() || m.is<Replay>()) ++s.stats.translations_received;
   receive(m, cx);
   release_buffer(m, cx.now() + m.train().length(), cx);
 }
 
 bool FabricPort::serve(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
-  auto const slice = spec().memory.slice(offset_of(m.address));
-  auto const train = m.train();
+  auto const request = m.as<RemoteRequest>();
+  auto const& lines = request.lines;
+  auto const train = lines.train();
+  auto const slice = spec().memory.slice(offset_of(lines.address));
   // A line holds its entry until its response has departed, so that responses cannot overflow their queue.
   if (s.free_lines < s.queued_responses + train.lines() || s.slice_credits[slice] < train.lines())
     return false;
   auto const entry = s.free_inbound.take(s.inbound);
   s.free_lines -= train.lines();
   s.slice_credits[slice] -= train.lines();
-  s.inbound[entry] = {m.tag, m.source, m.bytes, static_cast<std::uint8_t>(train.lines()), m.requester.kind,
-                      {},    cx.now()};
-  auto const access = m.kind == PacketKind::read_request ? Access::read : Access::write;
+  s.inbound[entry] = {.tag = request.tag,
+                      .source = m.route.source,
+                      .bytes = lines.bytes,
+                      .lines = static_cast<std::uint8_t>(train.lines()),
+                      .kind = lines.kind,
+                      .since = cx.now()};
   cx.send(memory_request, slice,
-          MemRequest{m.address, entry, spec().memory_port, access, m.bytes, m.requester, 0, train});
+          MemRequest{.address = lines.address,
+                     .tag = entry,
+                     .from = spec().memory_port,
+                     .access = lines.access,
+                     .bytes = lines.bytes,
+                     .requester = request.requester(),
+                     .train = train});
   release_buffer(m, cx.now() + train.length(), cx);
   return true;
 }
@@ -261,16 +258,14 @@ void FabricPort::on_memory(MemResponse const& m, Cx& cx) const {
   auto const requester = s.inbound[m.tag];
   if (requester.lines == 0) s.free_inbound.give_back(m.tag);
   s.free_lines += lines;
-  Packet p{};
-  p.kind = m.access == Access::read ? PacketKind::read_response : PacketKind::write_response;
-  p.address = m.address;
-  p.tag = requester.tag;
-  p.bytes = requester.bytes;
-  p.found_by = m.found_by;
-  p.requester.kind = requester.kind;
-  p.device = pack_duration(stage_time(cx.now() - requester.since));
-  p.destination = requester.source;
-  p.set_train(m.train);
+  RemoteResponse response{
+      .lines = {.address = m.address, .bytes = requester.bytes, .access = m.access, .kind = requester.kind},
+      .tag = requester.tag,
+      .found_by = m.found_by};
+  response.lines.set_train(m.train);
+  auto p = Packet::of(response);
+  p.route.destination = requester.source;
+  p.route.held = pack_duration(stage_time(cx.now() - requester.since));
   s.queued_responses += lines;
   post(p, cx);
   serve_stalled(cx);

@@ -73,14 +73,12 @@ bool CopyEngine::access(std::uint32_t lane, std::uint32_t run, std::uint32_t lin
   auto const base = access == Access::read ? order.from : order.to;
   auto const offset = std::uint64_t{line} * spec().line_bytes;
   auto const bytes = std::min<std::uint64_t>(spec().line_bytes, order.bytes - offset);
-  MemRequest request{base + offset,
-                     lane << kLaneShift | run,
-                     0,
-                     access,
-                     static_cast<std::uint8_t>(bytes),
-                     Requester{order.space, order.application, RequestKind::copy},
-                     0,
-                     train_between(first, last, lines - 1)};
+  MemRequest request{.address = base + offset,
+                     .tag = lane << kLaneShift | run,
+                     .access = access,
+                     .bytes = static_cast<std::uint8_t>(bytes),
+                     .requester = Requester{order.space, order.application, RequestKind::copy},
+                     .train = train_between(first, last, lines - 1)};
   auto const in = first - cx.now();
   if (device_of(base) != spec().device) {
     request.from = spec().remote_port;
@@ -135,7 +133,7 @@ void CopyEngine::responded(MemResponse const& m, Cx& cx) const {
   auto& l = cx.state().lanes[lane];
   if (m.access == Access::read) {
     auto const line = static_cast<std::uint32_t>((m.address - l.runs[run].order.from) / spec().line_bytes);
-    l.arrived.push({run, line, m.train.lines(), m.train.gap, cx.now()});
+    l.arrived.push({.run = run, .first = line, .lines = m.train.lines(), .gap = m.train.gap, .at = cx.now()});
   } else {
     end_lines(lane, run, m.train, cx);
   }

@@ -41,7 +41,8 @@ void DramChannel::on_request(MemRequest const& m, Cx& cx) const {
   s.queue_depth.add(s.queued_lines, lines);
   auto const local = spec().memory.local(offset_of(m.address));
   auto const row = local / spec().params.row.bytes;
-  s.queue.push_back({m, row, DramBanks::bank_of(row, spec().params.banks), 0, cx.now()});
+  s.queue.push_back(
+      {.request = m, .row = row, .bank = DramBanks::bank_of(row, spec().params.banks), .since = cx.now()});
   s.queued_lines += lines;
   if (m.access == Access::write) s.queued_writes += lines;
   if (s.choose_at == Time::max()) schedule(cx);
@@ -85,8 +86,13 @@ void DramChannel::schedule(Cx& cx) const {
       cx.wake_at(choose, Tick{}, s.choose_at);
       return;
     }
-    auto const i =
-        s.scheduler->pick({s.queue, s.queued_lines, s.queued_writes, s.banks, t, cx.now(), s.last});
+    auto const i = s.scheduler->pick({.queue = s.queue,
+                                      .lines = s.queued_lines,
+                                      .writes = s.queued_writes,
+                                      .banks = s.banks,
+                                      .timing = t,
+                                      .now = cx.now(),
+                                      .last = s.last});
     FF_CHECK(i < s.queue.size(),
              path() + ": " + spec().section + ".scheduler selected a request that does not exist");
     auto const chosen = s.queue[i];
@@ -132,7 +138,12 @@ void DramChannel::transfer(DramPending const& chosen, Cx& cx) const {
   auto const served = done.first - cx.now() + spec().params.controller_latency;
   MemoryStages const stages{stage_time(cx.now() - chosen.since), stage_time(served), 0};
   cx.send(response, m.from,
-          MemResponse{m.address, m.tag, m.access, FoundBy::memory, {}, done.train(m.train.more), stages},
+          MemResponse{.address = m.address,
+                      .tag = m.tag,
+                      .access = m.access,
+                      .found_by = FoundBy::memory,
+                      .train = done.train(m.train.more),
+                      .stages = stages},
           served);
 }
 

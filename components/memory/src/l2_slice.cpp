@@ -145,7 +145,7 @@ bool L2Slice::bypass(MemRequest const& m, Outgoing& outgoing, Cx& cx) const {
     to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, *entry, m.requester, cx.now(),
               outgoing.to_memory, cx);
   }
-  s.mshrs.wait(*entry, {m.tag, m.from, 0, FoundBy::memory, cx.now()});
+  s.mshrs.wait(*entry, {.tag = m.tag, .from = m.from, .found_by = FoundBy::memory, .since = cx.now()});
   s.walk_reads->bypassed(cx.now());
   return true;
 }
@@ -153,7 +153,7 @@ bool L2Slice::bypass(MemRequest const& m, Outgoing& outgoing, Cx& cx) const {
 bool L2Slice::bypass_with_own_mshr(MemRequest const& m, Outgoing& outgoing, Cx& cx) const {
   auto& s = cx.state();
   auto const line = line_of(m.address);
-  L2Waiter const waiter{m.tag, m.from, 0, FoundBy::memory, cx.now()};
+  L2Waiter const waiter{.tag = m.tag, .from = m.from, .found_by = FoundBy::memory, .since = cx.now()};
   if (auto const entry = s.mshrs.find(line); entry && s.mshrs.can_wait()) {
     s.mshrs.wait(*entry, waiter);
   } else {
@@ -179,7 +179,11 @@ bool L2Slice::serve_line(MemRequest const& m, bool far, std::uint32_t left, Time
   auto& s = cx.state();
   auto const line = line_of(m.address);
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
-  L2Waiter waiter{m.tag, m.from, far ? std::uint8_t{1} : std::uint8_t{0}, FoundBy::memory, looked_up};
+  L2Waiter waiter{.tag = m.tag,
+                  .from = m.from,
+                  .far = far ? std::uint8_t{1} : std::uint8_t{0},
+                  .found_by = FoundBy::memory,
+                  .since = looked_up};
   if (spec().params.hardware_coherent() && partition_of(m.address) != partition())
     return serve_from_home(m, line, left, waiter, looked_up, outgoing, cx);
   bool const hit = m.access == Access::write ? s.cache.write(line) : s.cache.lookup(line);
@@ -243,8 +247,13 @@ void L2Slice::to_memory(PhysAddr line, Access access, std::uint32_t tag, Request
 void L2Slice::send_to_memory(Run& run, Cx& cx) const {
   if (run.lines == 0) return;
   cx.send(dram, run.to,
-          MemRequest{run.address, run.tag, spec().dram_port, run.access,
-                     static_cast<std::uint8_t>(spec().line_bytes), run.requester, 0, run.train()},
+          MemRequest{.address = run.address,
+                     .tag = run.tag,
+                     .from = spec().dram_port,
+                     .access = run.access,
+                     .bytes = static_cast<std::uint8_t>(spec().line_bytes),
+                     .requester = run.requester,
+                     .train = run.train()},
           run.first - cx.now());
   run.lines = 0;
 }
@@ -274,7 +283,12 @@ void L2Slice::respond(L2Waiter to, PhysAddr address, Access access, Time at, Mem
 void L2Slice::send_responses(Run& run, Cx& cx) const {
   if (run.lines == 0) return;
   cx.send(run.far == 0 ? response : far_response, run.to,
-          MemResponse{run.address, run.tag, run.access, run.found_by, {}, run.train(), run.stages},
+          MemResponse{.address = run.address,
+                      .tag = run.tag,
+                      .access = run.access,
+                      .found_by = run.found_by,
+                      .train = run.train(),
+                      .stages = run.stages},
           run.first - cx.now());
   run.lines = 0;
 }

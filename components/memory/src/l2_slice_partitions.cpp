@@ -82,8 +82,13 @@ bool L2Slice::read_from_home(MemRequest const& m, std::uint64_t line, std::uint3
 void L2Slice::send_to_home(Run& run, Cx& cx) const {
   if (run.lines == 0) return;
   cx.send(home_request, run.to,
-          MemRequest{run.address, run.tag, static_cast<std::uint16_t>(partition()), run.access, run.bytes,
-                     run.requester, 0, run.train()},
+          MemRequest{.address = run.address,
+                     .tag = run.tag,
+                     .from = static_cast<std::uint16_t>(partition()),
+                     .access = run.access,
+                     .bytes = run.bytes,
+                     .requester = run.requester,
+                     .train = run.train()},
           run.first - cx.now());
   run.lines = 0;
 }

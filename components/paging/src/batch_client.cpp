@@ -56,19 +56,26 @@ void BatchClient::order_replay(FaultReplay::Point point, DriverTurn& t) {
 
 // Selection of the next batch.
 
-void BatchClient::note(PageFault const& m, DriverTurn& t) {
-  if (m.note == FaultNote::interrupt) {
-    interrupts_.push(t.spec.devices.number_of(m.gpu));
-    if (phase_ != BatchPhase::idle) return;
-    if (t.spec.batch.interrupt_time == Duration::zero()) return next(t);
-    phase_ = BatchPhase::interrupted;
-    worked_ = t.now + t.spec.batch.interrupt_time;
-    return t.out.wake_batch(worked_);
-  }
-  if (m.note == FaultNote::entry)
-    faults_.add({m.page, m.raised, m.entry, m.application, m.access, {}});
-  else
-    expected_ = m.entry;
+void BatchClient::interrupted(FaultInterrupt const& m, DriverTurn& t) {
+  interrupts_.push(t.spec.devices.number_of(m.gpu));
+  if (phase_ != BatchPhase::idle) return;
+  if (t.spec.batch.interrupt_time == Duration::zero()) return next(t);
+  phase_ = BatchPhase::interrupted;
+  worked_ = t.now + t.spec.batch.interrupt_time;
+  t.out.wake_batch(worked_);
+}
+
+void BatchClient::entry_arrived(FaultEntry const& m, DriverTurn& t) {
+  faults_.add({.page = m.page,
+               .raised = m.raised,
+               .client = m.client,
+               .application = m.application,
+               .access = m.access});
+  if (faults_.entries() == expected_) begin(t);
+}
+
+void BatchClient::drained(FaultsDrained const& m, DriverTurn& t) {
+  expected_ = m.entries;
   if (faults_.entries() == expected_) begin(t);
 }
 
@@ -147,7 +154,13 @@ void BatchClient::plan_block(std::span<FaultBatch::Entry const> faults, DriverTu
       // IOMMU that received the request does not know about copies.
       if (replay_->by_page() || device_of(home->frame) != device(t.spec)) {
         auto const iommu = static_cast<std::uint16_t>(t.spec.iommu_of_gpu[gpu_]);
-        s.faults.answer({f.page, device(t.spec), iommu, kNoRecord, FaultKind::not_mapped, 1}, {}, t);
+        s.faults.answer({.page = f.page,
+                         .gpu = device(t.spec),
+                         .iommu = iommu,
+                         .entry = kNoRecord,
+                         .kind = FaultKind::not_mapped,
+                         .recorded_by_gpu = 1},
+                        {}, t);
       }
     } else {
       ++unallocated;
@@ -342,7 +355,13 @@ void BatchClient::end(DriverTurn& t) {
 // The fault that the page's answer refers to.
 PageFault BatchClient::fault_of(IncomingPage const& page, DriverTurn const& t) const {
   auto const iommu = static_cast<std::uint16_t>(t.spec.iommu_of_gpu[gpu_]);
-  return {page.page, device(t.spec), iommu, kNoRecord, FaultKind::moving, 1, page.application};
+  return {.page = page.page,
+          .gpu = device(t.spec),
+          .iommu = iommu,
+          .entry = kNoRecord,
+          .kind = FaultKind::moving,
+          .recorded_by_gpu = 1,
+          .application = page.application};
 }
 
 }  // namespace farfault

@@ -76,7 +76,14 @@ void DriverTurn::copy(std::uint32_t number, Duration after) {
   auto const space = static_cast<std::uint8_t>(has_space ? space_of_page(request.page, spec.page_bits) : 0);
   auto const bytes = p.bytes != 0 ? p.bytes : spec.page_bytes() << p.size;
   auto const engine = device_of(p.to) < kFirstCpu ? device_of(p.to) : device_of(p.from);
-  out.order_copy(engine, CopyOrder{p.from, p.to, bytes, number, space, request.application, {}}, after);
+  out.order_copy(engine,
+                 CopyOrder{.from = p.from,
+                           .to = p.to,
+                           .bytes = bytes,
+                           .tag = number,
+                           .space = space,
+                           .application = request.application},
+                 after);
 }
 
 void DriverTurn::changed(PageInFlight const& page, Duration after) {

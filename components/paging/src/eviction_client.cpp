@@ -78,12 +78,12 @@ Time EvictionClient::latest_arrival(std::uint64_t page) const {
 EvictionSchedule::Snapshot EvictionClient::snapshot(DriverTurn const& t) const {
   auto const free = t.s.memory.frames(t.s.batch.gpu()).available();
   auto const n = [](std::uint64_t count) { return static_cast<std::uint32_t>(count); };
-  return {free,
-          free == 0 && t.s.batch.next_needs_frame(t.now),
-          n(t.s.batch.incoming().in_transfer()),
-          n(unmapping_),
-          n(unmapped_.size()),
-          n(out_)};
+  return {.free_frames = free,
+          .page_needs_frame = free == 0 && t.s.batch.next_needs_frame(t.now),
+          .in = n(t.s.batch.incoming().in_transfer()),
+          .unmapping = n(unmapping_),
+          .unmapped = n(unmapped_.size()),
+          .out = n(out_)};
 }
 
 // A page waits for a frame, and no operation in flight can free one.
@@ -147,7 +147,11 @@ std::uint64_t EvictionClient::begin_unit(DriverTurn& t) {
   for (auto p = *unit; p - *unit < pages_of_unit(); ++p) {
     if (!is_local(p, t)) continue;
     PageInFlight page;
-    page.request = {p, device, 0, 0, FaultKind::moving, 1, residency_[gpu].of(p).application};
+    page.request = {.page = p,
+                    .gpu = device,
+                    .kind = FaultKind::moving,
+                    .recorded_by_gpu = 1,
+                    .application = residency_[gpu].of(p).application};
     page.from = s.memory.frame_on(p, device);
     page.transition = eviction_of(page.from != s.memory.home(p)->frame);
     page.client = PagingClient::evictions;

@@ -12,8 +12,11 @@ InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
   auto const gpu_data = data_bytes(spec.bytes_of_gpu);
   auto const cpu_data = data_bytes(spec.bytes_of_cpu);
   auto const spaces = spec.applications->spaces();
-  FrameAllocator::Setup memory{gpu_data >> spec.page_bits, spec.page_bits, spaces, spec.large_size,
-                               large_regions()};
+  FrameAllocator::Setup memory{.frames = gpu_data >> spec.page_bits,
+                               .page_bits = spec.page_bits,
+                               .spaces = spaces,
+                               .large_size = spec.large_size,
+                               .large_regions = large_regions()};
   for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g) {
     gpu_frames_.push_back(spec_.frames.make(memory));
     spec_.fragmentation.occupy(*gpu_frames_.back(), memory, g);

@@ -50,7 +50,7 @@ void PageMap::refuse(MappedPage const& at, std::string const& what) const {
 }
 
 PageMap parse_page_map(std::string_view text, std::string const& path) {
-  PageMap map{path, text.size(), fnv1a(text), {}, {}};
+  PageMap map{.path = path, .bytes = text.size(), .hash = fnv1a(text)};
   std::unordered_map<std::string_view, std::uint32_t> known;
   bool headed = false;
   MappedPage at;

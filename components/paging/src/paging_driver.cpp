@@ -23,7 +23,7 @@ class Links final : public DriverLinks {
       cx_.send(driver_.mapped, iommu, m, after);
   }
   void order_faults(std::uint32_t gpu, FaultOrder const& m) override {
-    cx_.send(driver_.fault_order, driver_.spec().iommu_of_gpu[gpu], m);
+    cx_.send(driver_.to_gpus, driver_.spec().iommu_of_gpu[gpu], Packet::of(m));
   }
   void report(std::uint32_t gpu, PageLifetimes const& m) override { cx_.send(driver_.lifetimes, gpu, m); }
   void stall(std::uint32_t gpu, GpuStall const& m) override { cx_.send(driver_.stall, gpu, m); }
@@ -51,7 +51,7 @@ void turn(PagingDriver const& driver, PagingDriver::Cx& cx, F&& f) {
 PagingDriver::PagingDriver(Slot<PagingDriverSpec> slot) : Component(std::move(slot)) {
   if (spec().in_batches) {
     worked = timer<&PagingDriver::on_worked>("worked");
-    fault_order = out<FaultOrder>("fault_order");
+    to_gpus = out<Packet>("to_gpus");
     if (spec().reports_uses) used = in<&PagingDriver::on_used>("used");
     if (spec().reports_lifetimes) lifetimes = out<PageLifetimes>("lifetimes");
   }
@@ -119,11 +119,19 @@ void PagingDriver::final_rows(TableRows& rows) const {
   PagingRecords::add_placement(spec(), state().memory.table(), rows);
 }
 
-void PagingDriver::on_fault(PageFault const& m, Cx& cx) const {
+void PagingDriver::on_packet(Packet const& p, Cx& cx) const {
   turn(*this, cx, [&](DriverTurn& t) {
-    if (m.note != FaultNote::serve) return t.s.batch.note(m, t);
-    t.s.faults.serve(m, t);
-    if (spec().moves_to_coalesce) t.s.relocations.start_moves(t);
+    if (p.is<PageFault>()) {
+      t.s.faults.serve(p.as<PageFault>(), t);
+      if (spec().moves_to_coalesce) t.s.relocations.start_moves(t);
+    } else if (p.is<FaultInterrupt>()) {
+      t.s.batch.interrupted(p.as<FaultInterrupt>(), t);
+    } else if (p.is<FaultEntry>()) {
+      t.s.batch.entry_arrived(p.as<FaultEntry>(), t);
+    } else {
+      FF_CHECK(p.is<FaultsDrained>(), path() + ": unexpected packet kind at the driver");
+      t.s.batch.drained(p.as<FaultsDrained>(), t);
+    }
   });
 }
 

@@ -32,7 +32,7 @@ void ProgramClient::begin_order(MemoryOrder const& m, DriverTurn& t) {
   auto& order = orders_[m.stream];
   FF_CHECK(order.end == 0 && m.bytes != 0, "a stream issued an operation before its previous one completed");
   auto const line = is_copy(m.kind) ? t.spec.line_bytes : 1;  // smallest unit of a copy engine
-  order = {m.first / line * line, m.first + m.bytes, 0, m.kind, {}};
+  order = {.next = m.first / line * line, .end = m.first + m.bytes, .kind = m.kind};
   start_pages(t);
 }
 

@@ -119,7 +119,12 @@ void RelocationClient::ended(PageInFlight const& done, DriverTurn& t) {
 
 void RelocationClient::end(std::uint32_t gpu, DriverTurn& t) {
   auto const& r = of_gpu_[gpu];
-  t.s.records.relocated({r.began, t.now, gpu, r.moved, r.application, r.coalesces});
+  t.s.records.relocated({.began = r.began,
+                         .ended = t.now,
+                         .gpu = gpu,
+                         .pages = r.moved,
+                         .application = r.application,
+                         .coalesces = r.coalesces});
   if (r.coalesces != 0)
     t.s.memory.page_sizes().moved(r.moved);
   else

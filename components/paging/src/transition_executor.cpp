@@ -87,7 +87,8 @@ TransitionExecutor::Action TransitionExecutor::tell(PageInFlight& p, MoveStep st
                                                     bool waits) const {
   if (waits) p.awaited = spec_->iommus;
   auto const number = static_cast<std::uint32_t>(&p - pages_.data());
-  return {Kind::tell, PageMove{p.page(), frame, number, step, p.size, {}}, 0};
+  PageMove const message{.page = p.page(), .frame = frame, .move = number, .step = step, .size = p.size};
+  return {Kind::tell, message, 0};
 }
 
 TransitionExecutor::Action TransitionExecutor::next(std::uint32_t number, DriverMemory& memory, Time now) {

@@ -13,7 +13,7 @@ void Coalescing::coalesce(std::uint64_t page, PageTable const& table) {
       return;
   Invalidate of_page{};
   of_page.page = page;
-  work_.push({of_page, 0, 0, 0, Kind::coalesce, {}});
+  work_.push({.invalidation = of_page, .kind = Kind::coalesce});
 }
 
 // Applies to the work at the head of the queue, before its first write.

@@ -8,10 +8,10 @@
 namespace farfault {
 
 Gmmu::Gmmu(Slot<GmmuSpec> slot) : Component(std::move(slot)) {
-  if (spec().records_faults) fault = out<PageFault>("fault");
+  if (spec().records_faults) to_driver = out<Packet>("to_driver");
   if (spec().fault_batches) {
     raw_fault = in<&Gmmu::on_raw_fault>("raw_fault");
-    fault_order = in<&Gmmu::on_fault_order>("fault_order");
+    from_driver = in<&Gmmu::on_driver>("from_driver");
   }
   if (spec().slices_to_flush == 0) return;
   flushed = in<&Gmmu::on_flushed>("flushed");
@@ -118,7 +118,11 @@ void Gmmu::request_from_iommu(std::uint32_t id, Cx& cx) const {
   s.pending[id].to_iommu_at = cx.now();
   ++s.by_requester[s.pending[id].application].iommu_requests;
   cx.send(to_iommu,
-          TranslateRequest{s.pending[id].page, id, s.pending[id].application, s.pending[id].access, {}},
+          TranslateRequest{.page = s.pending[id].page,
+                           .from = id,
+                           .application = s.pending[id].application,
+                           .access = s.pending[id].access,
+                           .gpu = spec().device},
           spec().clock.cycles(spec().params.latency));
 }
 
@@ -165,21 +169,31 @@ void Gmmu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const 
   start_walks(cx);
 }
 
-void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
+void Gmmu::on_iommu(Packet const& m, Cx& cx) const {
+  if (m.is<Replay>()) return replay(m.as<Replay>(), cx);
+  FF_INVARIANT(m.is<IommuResponse>(), path() + ": unexpected packet kind from the IOMMU");
+  responded(m.as<IommuResponse>(), m.route.held, cx);
+}
+
+void Gmmu::learn(std::uint64_t page, PageTranslation const& to, Cx& cx) const {
+  if (device_of(to.frame) == spec().device && !cx.state().table.find(page)) map(page, to, cx);
+}
+
+void Gmmu::responded(IommuResponse const& m, std::uint16_t held, Cx& cx) const {
   auto& s = cx.state();
-  if (device_of(m.frame) == spec().device && !s.table.find(m.page)) map(m.page, m.translation(), cx);
-  if (is_replay(m.found_by)) return replay(m, cx);
+  learn(m.page, m.translation(), cx);
   bool const unrecorded = m.found_by == FoundBy::unrecorded;
   if (unrecorded && s.pending[m.tag].responded == 0) record_fault(m, cx);
   bool const mapped_here = device_of(m.frame) == spec().device && m.found_by == FoundBy::iommu;
   auto& r = s.pending[m.tag];
   observe(r, mapped_here, cx);
   auto const away = stage_time(cx.now() - r.to_iommu_at);
-  TranslationStages const stages{r.walk_queue, r.walk, away - std::min(away, m.stages.iommu), m.stages.iommu};
+  auto const at_iommu = unpack_duration(held);
+  TranslationStages const stages{r.walk_queue, r.walk, away - std::min(away, at_iommu), at_iommu};
   lookup_done(m.tag, m.translation(), unrecorded ? FoundBy::nothing : m.found_by, stages, cx);
 }
 
-void Gmmu::record_fault(TranslateResponse const& m, Cx& cx) const {
+void Gmmu::record_fault(IommuResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const application = s.pending[m.tag].application;
   auto& counts = s.by_requester[application];
@@ -196,34 +210,35 @@ void Gmmu::record_fault(TranslateResponse const& m, Cx& cx) const {
   auto const record = s.faults.record_of(m.page);
   ++(m.kind == FaultKind::not_mapped ? counts.page_faults : counts.remote_faults);
   s.recorded_at[record] = cx.now();
-  cx.send(fault, PageFault{m.page,
-                           spec().device,
-                           0,
-                           record,
-                           m.kind,
-                           1,
-                           application,
-                           FaultNote::serve,
-                           s.pending[m.tag].access,
-                           {},
-                           {}});
+  cx.send(to_driver, Packet::of(PageFault{.page = m.page,
+                                          .gpu = spec().device,
+                                          .iommu = spec().iommu,
+                                          .entry = record,
+                                          .kind = m.kind,
+                                          .recorded_by_gpu = 1,
+                                          .application = application,
+                                          .access = s.pending[m.tag].access}));
 }
 
-void Gmmu::replay(TranslateResponse const& m, Cx& cx) const {
+void Gmmu::replay(Replay const& m, Cx& cx) const {
   auto& s = cx.state();
+  learn(m.page, {m.frame, m.size}, cx);
+  auto const forward = [&](std::uint64_t page, PageTranslation const& to, FoundBy found_by) {
+    cx.send(response,
+            TranslateResponse{.page = page, .frame = to.frame, .found_by = found_by, .size = to.size});
+  };
   ++s.stats.replays;
-  bool const nowhere = m.tag != 0 && m.frame == kNoFrame;
-  if (!nowhere) cx.send(response, m);
+  bool const nowhere = m.recorded_by_gpu != 0 && m.frame == kNoFrame;
+  if (!nowhere) forward(m.page, {m.frame, m.size}, m.found_by);
   if (spec().fault_batches) page_replayed(m.page, cx);
-  if (m.tag == 0) return;
-  auto const record = m.tag - 1;
-  FF_CHECK(spec().records_faults && s.faults.page_of(record) == m.page,
+  if (m.recorded_by_gpu == 0) return;
+  FF_CHECK(spec().records_faults && s.faults.page_of(m.entry) == m.page,
            path() + ": replay without a recorded fault");
-  s.fault_latency.add(nanoseconds_of(cx.now() - s.recorded_at[record]));
-  s.faults.release(record, [](FaultBuffer::Requester const&) {});
+  s.fault_latency.add(nanoseconds_of(cx.now() - s.recorded_at[m.entry]));
+  s.faults.release(m.entry, [](FaultBuffer::Requester const&) {});
   s.faults.retry([&](std::uint64_t page, FaultBuffer::Requester const&) {
     auto const found = s.table.find(page).value_or(PageTranslation{});
-    cx.send(response, TranslateResponse{page, found.frame, 0, FoundBy::replay, found.size});
+    forward(page, found, FoundBy::replay);
     return found.frame != kNoFrame;
   });
   s.buffer_full.set(cx.now(), s.faults.refused() != 0);
@@ -274,8 +289,11 @@ void Gmmu::write_entries(Cx& cx) const {
     auto const space = static_cast<std::uint8_t>(s.table.space_of(w->page));
     Requester const requester{space, spec().application_of_space[space], RequestKind::table_write};
     cx.send(read_entry, spec().memory.slice(offset_of(w->address)),
-            MemRequest{w->address, 0, spec().memory_port, Access::write, static_cast<std::uint8_t>(w->bytes),
-                       requester});
+            MemRequest{.address = w->address,
+                       .from = spec().memory_port,
+                       .access = Access::write,
+                       .bytes = static_cast<std::uint8_t>(w->bytes),
+                       .requester = requester});
   }
 }
 
@@ -308,9 +326,12 @@ void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy f
     ++s.stats.responses;
     s.latency_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - r.arrived));
     if (faulted) ++s.stats.faulted_responses;
-    cx.send(response,
-            TranslateResponse{
-                r.page, found.frame, r.l2_entry, found_by, found.size, FaultKind::not_mapped, {}, stages});
+    cx.send(response, TranslateResponse{.page = r.page,
+                                        .frame = found.frame,
+                                        .tag = r.l2_entry,
+                                        .found_by = found_by,
+                                        .size = found.size,
+                                        .stages = stages});
   }
   if (r.lookups != 0) return;
   FF_CHECK(r.responded != 0, path() + ": request ended without a response");

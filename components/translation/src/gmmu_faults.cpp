@@ -16,17 +16,21 @@ void Gmmu::on_raw_fault(RawFault const& m, Cx& cx) const {
   if (added == RawFaults::Added::dropped) s.buffer_full.set(cx.now(), true);
   if (added != RawFaults::Added::interrupts) return;
   ++s.raw_stats.interrupts;
-  PageFault interrupt{};
-  interrupt.gpu = spec().device;
-  interrupt.recorded_by_gpu = 1;
-  interrupt.note = FaultNote::interrupt;
-  cx.send(fault, interrupt);
+  cx.send(to_driver, Packet::of(FaultInterrupt{spec().device}));
 }
 
-void Gmmu::on_fault_order(FaultOrder const& m, Cx& cx) const {
+void Gmmu::on_driver(Packet const& p, Cx& cx) const {
+  FF_CHECK(p.is<FaultOrder>(), path() + ": unexpected packet kind from the driver");
+  auto const m = p.as<FaultOrder>();
+  if (m.kind == FaultOrderKind::drain)
+    drain(m, cx);
+  else
+    replay_all(m.kind == FaultOrderKind::flush_replay, cx);
+}
+
+void Gmmu::replay_all(bool flush_first, Cx& cx) const {
   auto& s = cx.state();
-  if (m.kind == FaultOrderKind::drain) return drain(m, cx);
-  if (m.kind == FaultOrderKind::flush_replay)
+  if (flush_first)
     s.raw_stats.flushed += s.raw.flush([&](RawFaults::Entry const& e) {
       s.read.push_back({e.fault.page, e.raised});
     });
@@ -36,33 +40,25 @@ void Gmmu::on_fault_order(FaultOrder const& m, Cx& cx) const {
   s.buffer_full.set(cx.now(), false);
   s.utlbs.all_replayed();
   ++s.stats.replays;
-  cx.send(response, TranslateResponse{kEveryPage, kNoFrame, 0, FoundBy::replay});
+  cx.send(response, TranslateResponse{.page = kEveryPage, .frame = kNoFrame, .found_by = FoundBy::replay});
 }
 
 void Gmmu::drain(FaultOrder const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const cycle = spec().clock.cycles(1);
   auto after = Duration::zero();
-  PageFault p{};
-  p.gpu = spec().device;
-  p.recorded_by_gpu = 1;
-  p.note = FaultNote::entry;
   auto const taken = s.raw.drain(m.entries, [&](RawFaults::Entry const& e) {
-    p.page = e.fault.page;
-    p.entry = e.fault.client;
-    p.application = e.fault.application;
-    p.access = e.fault.access;
-    p.raised = e.raised;
     s.read.push_back({e.fault.page, e.raised});
-    cx.send(fault, p, after);
+    cx.send(to_driver,
+            Packet::of(FaultEntry{.page = e.fault.page,
+                                  .raised = e.raised,
+                                  .client = e.fault.client,
+                                  .application = e.fault.application,
+                                  .access = e.fault.access}),
+            after);
     after += cycle;
   });
-  p = {};
-  p.gpu = spec().device;
-  p.recorded_by_gpu = 1;
-  p.note = FaultNote::drained;
-  p.entry = taken;
-  cx.send(fault, p, after);
+  cx.send(to_driver, Packet::of(FaultsDrained{taken}), after);
   if (m.retry != 0) retry(cx);
 }
 
@@ -86,7 +82,7 @@ void Gmmu::retry(Cx& cx) const {
   s.buffer_full.set(cx.now(), false);
   s.raw.retry([&](std::uint64_t page) {
     ++s.stats.replays;
-    cx.send(response, TranslateResponse{page, kNoFrame, 0, FoundBy::replay});
+    cx.send(response, TranslateResponse{.page = page, .frame = kNoFrame, .found_by = FoundBy::replay});
   });
 }
 

@@ -64,44 +64,49 @@ std::string Iommu::waiting_for() const {
 
 void Iommu::on_request(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
-  ++s.by_requester[m.requester.application].requests;
+  ++s.by_requester[m.as<TranslateRequest>().application].requests;
   s.queue_depth.add(s.pages.in_use() + s.stalled.size());
   if (!serve(m, cx.now(), cx)) s.stalled.push({m, cx.now()});  // hits and merged requests pass stalled ones
 }
 
-bool Iommu::serve(Packet const& m, Time since, Cx& cx) const {
+bool Iommu::serve(Packet const& packet, Time since, Cx& cx) const {
   auto& s = cx.state();
+  auto const m = packet.as<TranslateRequest>();
   auto const clock = spec().params.clock.clock();
   auto const at = std::max(s.port_free, cx.now());
   auto const looked_up = at + clock.cycles(spec().params.latency);
-  IommuWaiter const requester{
-      m.tag, m.source, m.device, m.requester.application, static_cast<Access>(m.bytes), {}, since};
-  auto& counts = s.by_requester[m.requester.application];
-  auto const found = s.tlb->lookup(m.address);
-  if (found && !s.remote_touch->may_move(found->frame, m.device)) {
+  IommuWaiter const requester{.tag = m.from,
+                              .node = packet.route.source,
+                              .gpu = m.gpu,
+                              .application = m.application,
+                              .access = m.access,
+                              .since = since};
+  auto& counts = s.by_requester[m.application];
+  auto const found = s.tlb->lookup(m.page);
+  if (found && !s.remote_touch->may_move(found->frame, m.gpu)) {
     ++counts.tlb_hits;
-    respond(requester, m.address, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
+    respond(requester, m.page, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
   } else if (found) {
     ++counts.tlb_hits;
-    if (s.remote_touch->touch(m.address, found->frame, m.device, requester.access))
-      fault_request(FaultKind::remote, m.address, requester, looked_up - cx.now(), cx);
+    if (s.remote_touch->touch(m.page, found->frame, m.gpu, requester.access))
+      fault_request(FaultKind::remote, m.page, requester, looked_up - cx.now(), cx);
     else
-      respond(requester, m.address, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
-  } else if (s.moving.find(m.address)) {
+      respond(requester, m.page, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
+  } else if (s.moving.find(m.page)) {
     ++counts.tlb_misses;
-    fault_request(FaultKind::moving, m.address, requester, looked_up - cx.now(), cx);
+    fault_request(FaultKind::moving, m.page, requester, looked_up - cx.now(), cx);
   } else {
-    auto entry = spec().params.merge ? s.pages.find(m.address) : std::nullopt;
+    auto entry = spec().params.merge ? s.pages.find(m.page) : std::nullopt;
     if (!entry && s.pages.full()) return false;
     ++counts.tlb_misses;
     if (entry) {
       ++counts.merged_misses;
       s.pages.wait(*entry, requester);
     } else {
-      entry = s.pages.allocate_one_more(m.address);
+      entry = s.pages.allocate_one_more(m.page);
       s.pages.wait(*entry, requester);
       s.missed_at[*entry] = looked_up;
-      s.walker.enqueue(m.address, *entry, m.requester.application);
+      s.walker.enqueue(m.page, *entry, m.application);
     }
     start_walks(cx);
   }
@@ -113,14 +118,11 @@ void Iommu::raise(std::uint32_t entry, IommuWaiter const& first, Cx& cx) const {
   auto& s = cx.state();
   ++s.by_requester[first.application].page_faults;
   s.fault_raised[entry] = cx.now();
-  cx.send(first_touch, PageFault{s.pages.key(entry),
-                                 first.gpu,
-                                 spec().index,
-                                 entry,
-                                 FaultKind::not_mapped,
-                                 0,
-                                 first.application,
-                                 {}});
+  cx.send(first_touch, Packet::of(PageFault{.page = s.pages.key(entry),
+                                            .gpu = first.gpu,
+                                            .iommu = spec().index,
+                                            .entry = entry,
+                                            .application = first.application}));
 }
 
 void Iommu::start_walks(Cx& cx) const {
@@ -208,28 +210,19 @@ void Iommu::on_move(PageMove const& m, Cx& cx) const {
   }
 }
 
-Packet Iommu::unmap_packet(PacketKind kind, PageMove const& m, IommuGpu const& gpu) {
-  Packet p{};
-  p.kind = kind;
-  p.address = m.page;
-  p.frame = m.frame;
-  p.tag = m.move;
-  p.bytes = m.size;
-  p.destination = gpu.node;
-  p.device = gpu.device;
-  return p;
-}
-
 // Sends packets behind all earlier responses, one per cycle; returns their number.
 template <class Holds>
-std::uint32_t Iommu::send_to_holders(PacketKind kind, PageMove const& m, Holds&& holds, Cx& cx) const {
+std::uint32_t Iommu::send_to_holders(MoveStep step, PageMove const& m, Holds&& holds, Cx& cx) const {
   auto& s = cx.state();
+  auto p =
+      Packet::of(Invalidate{.page = m.page, .frame = m.frame, .move = m.move, .step = step, .size = m.size});
   auto& left = s.invalidations[m.move];
   left = 0;
   for (auto const& gpu : spec().gpus) {
     if (!holds(gpu.device)) continue;
     s.last_response = std::max(s.last_response, cx.now()) + spec().params.clock.clock().cycles(1);
-    cx.send(response, unmap_packet(kind, m, gpu), s.last_response - cx.now());
+    p.route.destination = gpu.node;
+    cx.send(response, p, s.last_response - cx.now());
     ++left;
   }
   if (left == 0) cx.send(step_done, StepDone{m.move});
@@ -239,7 +232,7 @@ std::uint32_t Iommu::send_to_holders(PacketKind kind, PageMove const& m, Holds&&
 // Sends the request to the GPU that has the frame, if it is behind this IOMMU.
 void Iommu::flush(PageMove const& m, Cx& cx) const {
   send_to_holders(
-      PacketKind::flush_request, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
+      MoveStep::flush, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
 }
 
 void Iommu::unmap(PageMove const& m, Cx& cx) const {
@@ -251,7 +244,7 @@ void Iommu::unmap(PageMove const& m, Cx& cx) const {
     return gpu == device_of(m.frame) || s.directory.may_hold(m.page, gpu) ||
            (spec().coalesces && s.directory.may_hold(m.page >> large << large, gpu));
   };
-  s.stats.invalidations += send_to_holders(PacketKind::invalidate_request, m, holds, cx);
+  s.stats.invalidations += send_to_holders(MoveStep::unmap, m, holds, cx);
   s.directory.forget(m.page);
   s.remote_touch->forget(m.page);
 }
@@ -261,7 +254,7 @@ void Iommu::forget(PageMove const& m, Cx& cx) const {
   auto& s = cx.state();
   unmap_page(m.page, s);
   s.stats.invalidations += send_to_holders(
-      PacketKind::invalidate_request, m, [](DeviceId) { return true; }, cx);
+      MoveStep::unmap, m, [](DeviceId) { return true; }, cx);
   for (auto page = m.page; page - m.page < std::uint64_t{1} << m.size; ++page) {
     s.directory.forget(page);
     s.remote_touch->forget(page);
@@ -277,13 +270,13 @@ void Iommu::map(PageMove const& m, Cx& cx) const {
     if (auto const entry = s.moving.find(m.page)) s.moving.release(*entry, [](IommuWaiter const&) {});
   }
   send_to_holders(
-      PacketKind::map_request, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
+      MoveStep::map, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
 }
 
 // A copy is known only to the GPU that has it.
 void Iommu::drop(PageMove const& m, Cx& cx) const {
   cx.state().stats.invalidations += send_to_holders(
-      PacketKind::invalidate_request, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
+      MoveStep::unmap, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
 }
 
 void Iommu::on_invalidated(Invalidated const& m, Cx& cx) const {
@@ -326,15 +319,14 @@ void Iommu::respond(IommuWaiter const& to, std::uint64_t page, Translation const
   auto& s = cx.state();
   if (found.to.frame != kNoFrame) learn(page, found.to, to.gpu, s);
   s.last_response = std::max(s.last_response, cx.now() + extra);
-  Packet p{};
-  p.kind = PacketKind::translate_response;
-  p.address = page;
-  p.frame = found.to.frame;
-  p.bytes = found.to.size;
-  p.found_by = found.found_by;
-  p.tag = to.tag;
-  p.destination = to.node;
-  p.device = pack_duration(stage_time(cx.now() + extra - to.since));
+  auto p = Packet::of(IommuResponse{.page = page,
+                                    .frame = found.to.frame,
+                                    .tag = to.tag,
+                                    .found_by = found.found_by,
+                                    .size = found.to.size,
+                                    .kind = found.kind});
+  p.route.destination = to.node;
+  p.route.held = pack_duration(stage_time(cx.now() + extra - to.since));
   cx.send(response, p, extra);
 }
 

@@ -48,24 +48,29 @@ void Iommu::count_fault(FaultKind kind, std::uint64_t page, IommuWaiter const& f
   ++(there ? counts.remote_faults : counts.page_faults);
   s.recorded_at[record] = cx.now() + extra;
   cx.send(there ? fault : first_touch,
-          PageFault{page, from.gpu, spec().index, record, kind, 0, from.application, {}}, extra);
+          Packet::of(PageFault{.page = page,
+                               .gpu = from.gpu,
+                               .iommu = spec().index,
+                               .entry = record,
+                               .kind = kind,
+                               .application = from.application}),
+          extra);
 }
 
 // Sends a replay behind all earlier responses, one per cycle.
 void Iommu::replay(std::uint64_t page, Translation const& to, FaultBuffer::Requester const& requester,
-                   std::uint32_t tag, Cx& cx) const {
+                   std::optional<std::uint32_t> own_entry, Cx& cx) const {
   auto& s = cx.state();
   ++s.stats.replays;
   if (to.found_by == FoundBy::settled) learn(page, to.to, requester.gpu, s);
   s.last_response = std::max(s.last_response, cx.now()) + spec().params.clock.clock().cycles(1);
-  Packet p{};
-  p.kind = PacketKind::translate_response;
-  p.address = page;
-  p.frame = to.to.frame;
-  p.bytes = to.to.size;
-  p.found_by = to.found_by;
-  p.tag = tag;
-  p.destination = requester.node;
+  auto p = Packet::of(Replay{.page = page,
+                             .frame = to.to.frame,
+                             .entry = own_entry.value_or(0),
+                             .size = to.to.size,
+                             .found_by = to.found_by,
+                             .recorded_by_gpu = own_entry ? std::uint8_t{1} : std::uint8_t{0}});
+  p.route.destination = requester.node;
   cx.send(response, p, s.last_response - cx.now());
 }
 
@@ -80,16 +85,16 @@ void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
   if (copied) s.directory.add_holder(m.page, m.recorder - 1U);
   if (m.recorder != 0) {
     for (auto const& gpu : spec().gpus)
-      if (gpu.device == m.recorder - 1) replay(m.page, there, {gpu.node, gpu.device}, m.entry + 1, cx);
+      if (gpu.device == m.recorder - 1) replay(m.page, there, {gpu.node, gpu.device}, m.entry, cx);
     return;
   }
   s.fault_latency.add(nanoseconds_of(cx.now() - s.recorded_at[m.entry]));
   s.faults.release(m.entry, [&](FaultBuffer::Requester const& r) {
-    if (!nowhere) replay(m.page, there, r, 0, cx);
+    if (!nowhere) replay(m.page, there, r, {}, cx);
   });
   s.faults.retry([&](std::uint64_t page, FaultBuffer::Requester const& r) {
     auto const found = s.table.find(page);
-    replay(page, {found.value_or(PageTranslation{}), FoundBy::replay}, r, 0, cx);
+    replay(page, {found.value_or(PageTranslation{}), FoundBy::replay}, r, {}, cx);
     return found && !s.remote_touch->may_move(found->frame, r.gpu);
   });
   s.buffer_full.set(cx.now(), s.faults.refused() != 0);

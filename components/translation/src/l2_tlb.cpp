@@ -16,8 +16,11 @@ L2TlbState L2Tlb::initial() const {
   auto const outstanding = spec().clients * spec().requests_per_client;
   s.tlb =
       p.policies.make(p.entries, p.ways, spec().page_bits, spec().page_sizes, spec().mapped_at_start, true);
-  s.fill =
-      p.fill.make({spec().clock, spec().sms, spec().page_bits, spec().page_sizes, &p.policies.replacement});
+  s.fill = p.fill.make({.clock = spec().clock,
+                        .sms = spec().sms,
+                        .page_bits = spec().page_bits,
+                        .page_sizes = spec().page_sizes,
+                        .replacement = &p.policies.replacement});
   s.ports = Ports(p.ports);
   s.mshrs = MshrTable<L2TlbWaiter>(p.mshrs, outstanding);
   s.stalled = Ring<TranslateRequest>(outstanding);
@@ -78,7 +81,9 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   if (hit) {
     ++s.stats[m.application].hits;
     s.last_response = std::max(s.last_response, looked_up);
-    cx.send(response, m.from, TranslateResponse{m.page, found->frame, 0, FoundBy::l2_tlb, found->size},
+    cx.send(response, m.from,
+            TranslateResponse{
+                .page = m.page, .frame = found->frame, .found_by = FoundBy::l2_tlb, .size = found->size},
             looked_up - cx.now());
   } else {
     auto entry = s.mshrs.find(m.page);
@@ -86,12 +91,21 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
       if (s.mshrs.full()) return false;
       entry = s.mshrs.allocate(m.page);
       if (s.pressure.counts()) s.pressure.missed(m.application);
-      cx.send(miss, TranslateRequest{m.page, *entry, m.application, m.access, m.warp, 0},
+      cx.send(miss,
+              TranslateRequest{.page = m.page,
+                               .from = *entry,
+                               .application = m.application,
+                               .access = m.access,
+                               .warp = m.warp},
               looked_up - cx.now());
     } else {
       ++s.stats[m.application].merged_misses;
     }
-    s.mshrs.wait(*entry, {looked_up, client, m.application, m.access, m.warp, {}});
+    s.mshrs.wait(*entry, {.since = looked_up,
+                          .client = client,
+                          .application = m.application,
+                          .access = m.access,
+                          .warp = m.warp});
     ++s.stats[m.application].misses;
   }
   s.fill->looked_up(requester, hit, cx.now());
@@ -117,10 +131,17 @@ void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   s.mshrs.release(m.tag, [&](L2TlbWaiter const& w) {
     auto const stages = m.stages.last_of(cx.now() - w.since);
     cx.send(response, w.client,
-            TranslateResponse{m.page, m.frame, 0, m.found_by, m.size, FaultKind::not_mapped, {}, stages},
+            TranslateResponse{.page = m.page,
+                              .frame = m.frame,
+                              .tag = 0,
+                              .found_by = m.found_by,
+                              .size = m.size,
+                              .stages = stages},
             at - cx.now());
     if (faults && spec().reports_faults)
-      cx.send(faulted, RawFault{m.page, w.client, w.application, w.access, {}}, at - cx.now());
+      cx.send(faulted,
+              RawFault{.page = m.page, .client = w.client, .application = w.application, .access = w.access},
+              at - cx.now());
     s.last_response = std::max(s.last_response, at);
     at = spec().clock.after(at);
   });

@@ -163,14 +163,32 @@ PageTable::Step PageTable::step(std::uint64_t node, unsigned level, std::uint64_
   auto const last = levels_.is_last(level);
   if ((entry & kLarge) != 0 && !last) {
     auto const large = leaf(entry, level);
-    return {address, true, true, large.size, large.frame, false};
+    return {.address = address,
+            .present = true,
+            .leaf = true,
+            .size = large.size,
+            .next = large.frame,
+            .coalesced = false};
   }
-  if (entry == 0) return {address, false, last, 0, 0, false};
-  if (!last) return {address, true, false, 0, node_below(entry), (entry & kCoalesced) != 0};
+  if (entry == 0)
+    return {.address = address, .present = false, .leaf = last, .size = 0, .next = 0, .coalesced = false};
+  if (!last)
+    return {.address = address,
+            .present = true,
+            .leaf = false,
+            .size = 0,
+            .next = node_below(entry),
+            .coalesced = (entry & kCoalesced) != 0};
   auto const frame = entry & ~kBits;
-  if ((entry & kDisabled) == 0) return {address, true, true, 0, frame, false};
+  if ((entry & kDisabled) == 0)
+    return {.address = address, .present = true, .leaf = true, .size = 0, .next = frame, .coalesced = false};
   auto const offset = levels_.index(page, level) << (kVirtualBits - levels_.bits());
-  return {address, true, true, static_cast<std::uint8_t>(levels_.last_bits()), frame - offset, true};
+  return {.address = address,
+          .present = true,
+          .leaf = true,
+          .size = static_cast<std::uint8_t>(levels_.last_bits()),
+          .next = frame - offset,
+          .coalesced = true};
 }
 
 }  // namespace farfault

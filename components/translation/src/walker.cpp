@@ -18,7 +18,7 @@ std::optional<Walker::Read> Walker::begin() {
   free_.pop_back();
   auto const next = queue_.front();
   queue_.pop();
-  walks_[walker] = {next.page, 0, 0, next.tag, next.application, 0, {}};
+  walks_[walker] = {.page = next.page, .tag = next.tag, .application = next.application};
   ++started_;
   return Read{walker, next.tag, 0, {}};
 }
@@ -41,9 +41,12 @@ Walker::Step Walker::end(std::uint32_t walker, PageTable const& table) {
   auto const& w = walks_[walker];
   auto const found = table.find(w.page);
   free_.push_back(walker);
-  return {
-      true, found.has_value(), found ? found->size : std::uint8_t{0}, w.tag, w.page, found ? found->frame : 0,
-      {}};
+  return {.ended = true,
+          .found = found.has_value(),
+          .size = found ? found->size : std::uint8_t{0},
+          .tag = w.tag,
+          .page = w.page,
+          .address = found ? found->frame : 0};
 }
 
 Walker::Step Walker::advance(std::uint32_t walker, PageTable const& table) {
@@ -54,7 +57,12 @@ Walker::Step Walker::advance(std::uint32_t walker, PageTable const& table) {
   bool const splintered = w.coalesced != 0 && (!entry.present || entry.size == 0);
   if ((!entry.present || entry.leaf) && !splintered) {
     free_.push_back(walker);
-    return {true, entry.present, entry.size, w.tag, w.page, entry.next, {}};
+    return {.ended = true,
+            .found = entry.present,
+            .size = entry.size,
+            .tag = w.tag,
+            .page = w.page,
+            .address = entry.next};
   }
   if (!splintered) {
     ++w.level;
@@ -63,8 +71,13 @@ Walker::Step Walker::advance(std::uint32_t walker, PageTable const& table) {
   }
   w.coalesced = entry.coalesced && !splintered ? 1 : 0;
   ++reads_;
-  return {
-      false, false, 0, w.tag, w.page, table.step(w.node, w.level, at(w, table)).address, reader_of(w, table)};
+  return {.ended = false,
+          .found = false,
+          .size = 0,
+          .tag = w.tag,
+          .page = w.page,
+          .address = table.step(w.node, w.level, at(w, table)).address,
+          .requester = reader_of(w, table)};
 }
 
 }  // namespace farfault

@@ -13,7 +13,13 @@ namespace farfault::walking {
 template <class Owner, class Cx>
 void read(Owner const& o, PhysAddr entry, Requester requester, std::uint32_t walker, Duration extra, Cx& cx) {
   cx.send(o.read_entry, o.spec().memory.slice(offset_of(entry)),
-          MemRequest{entry, walker, o.spec().memory_port, Access::read, 8, requester}, extra);
+          MemRequest{.address = entry,
+                     .tag = walker,
+                     .from = o.spec().memory_port,
+                     .access = Access::read,
+                     .bytes = 8,
+                     .requester = requester},
+          extra);
 }
 
 // Starts walks while one is queued and a walker is free. `earliest`: earliest start of a request's walk.

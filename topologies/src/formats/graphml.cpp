@@ -42,7 +42,7 @@ class Reader {
     for (auto const& [key, half] : halves_) finish_half(key, half);
     for (auto const& n : builder_.machine().nodes)
       if (is_device(n.kind))
-        decisions_.decide({FileFormat::any, "numa", {}, {}, n.numa >= 0 ? kNumber : 0U},
+        decisions_.decide({.format = FileFormat::any, .element = "numa", .facts = n.numa >= 0 ? kNumber : 0U},
                           "'" + shown(n.name) + "'");
     tally_.note_defaults(decisions_, defaults_, builder_.machine());
     decisions_.write(builder_);
@@ -61,7 +61,8 @@ class Reader {
 
   ImportAs decide(std::string_view element, std::string_view text, std::uint32_t facts,
                   std::string const& example) {
-    return decisions_.decide({FileFormat::graphml, element, text, {}, facts}, example);
+    return decisions_.decide(
+        {.format = FileFormat::graphml, .element = element, .text = text, .facts = facts}, example);
   }
 
   void refuse_if(std::string_view element, std::uint32_t facts, std::string const& why) {

@@ -167,7 +167,11 @@ class Reader {
                                      place.below_port ? kPortAbove : 0U, {});
     if (import_as == ImportAs::pcie_switch) {
       note_locality(place, object);
-      switches_.push_back({object, place.switches, place.cpu, place.port_rate, kNoNode});
+      switches_.push_back({.object = object,
+                           .above = place.switches,
+                           .cpu = place.cpu,
+                           .port_rate = place.port_rate,
+                           .node = kNoNode});
       place.switches = switches_.size() - 1;
       place.below_port = false;
       place.port_rate = 0;

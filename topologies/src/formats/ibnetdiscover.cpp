@@ -104,7 +104,12 @@ class Reader {
 
   ImportAs decide(std::string_view element, std::string_view text, std::string_view detail,
                   std::uint32_t facts, std::string const& example) {
-    return decisions_.decide({FileFormat::ibnetdiscover, element, text, detail, facts}, example);
+    return decisions_.decide({.format = FileFormat::ibnetdiscover,
+                              .element = element,
+                              .text = text,
+                              .detail = detail,
+                              .facts = facts},
+                             example);
   }
 
   void read_line(std::string_view line) {
@@ -135,7 +140,9 @@ class Reader {
     auto const [seen, fresh] =
         seen_.try_emplace({std::min(here, there), std::max(here, there)}, links_.size());
     auto const rate = bandwidth(line);
-    if (fresh) links_.push_back({*current_, 0, remote, description, rate});
+    if (fresh)
+      links_.push_back(
+          {.from = *current_, .to = 0, .remote = remote, .description = description, .bandwidth = rate});
     auto& link = links_[seen->second];
     if (!link.bandwidth) link.bandwidth = rate;
   }
@@ -183,8 +190,11 @@ class Reader {
         ImportAs::omitted)
       return;
     if (device.import_as == ImportAs::network_switch) {
-      device.node =
-          builder_.add_node({device.name, NodeKind::network_switch, -1, 0, device.description, kShared});
+      device.node = builder_.add_node({.name = device.name,
+                                       .kind = NodeKind::network_switch,
+                                       .numa = -1,
+                                       .model = device.description,
+                                       .machine = kShared});
       return;
     }
     auto const host = host_of(device);
@@ -198,7 +208,11 @@ class Reader {
       cpu->second = builder_.add_node({"host." + host, NodeKind::cpu, -1, 0, "", next});
     }
     auto const machine = builder_.machine().nodes[cpu->second].machine;
-    device.node = builder_.add_node({device.name, NodeKind::nic, -1, 0, device.description, machine});
+    device.node = builder_.add_node({.name = device.name,
+                                     .kind = NodeKind::nic,
+                                     .numa = -1,
+                                     .model = device.description,
+                                     .machine = machine});
     auto const gpu =
         builder_.add_node({"gpu" + std::to_string(adapters_++), NodeKind::gpu, -1, 0, "", machine});
     pcie(cpu->second, device.node);

@@ -91,7 +91,9 @@ class Reader {
 
   ImportAs decide(std::string_view element, std::string_view text, std::string_view detail,
                   std::uint32_t facts, std::string const& example) {
-    return d_.decisions.decide({FileFormat::nccl_xml, element, text, detail, facts}, example);
+    return d_.decisions.decide(
+        {.format = FileFormat::nccl_xml, .element = element, .text = text, .detail = detail, .facts = facts},
+        example);
   }
 
   std::uint32_t host_of(pugi::xml_node cpu) {
@@ -250,7 +252,13 @@ class Reader {
     d_.node(node).model = std::move(model);
     for (auto further : pci.children("gpu"))
       decide("gpu", {}, {}, further == gpu ? 0U : kRepeated, d_.quoted(node));
-    d_.gpus.push_back({node, place.cpu, place.host, busid, gpu, maker, place.arch});
+    d_.gpus.push_back({.node = node,
+                       .cpu = place.cpu,
+                       .host = place.host,
+                       .busid = busid,
+                       .element = gpu,
+                       .maker = maker,
+                       .arch = place.arch});
     return node;
   }
 

@@ -30,7 +30,8 @@ class Reader {
 
  private:
   ImportAs decide(std::string_view element, std::string_view text, std::uint32_t facts = 0) {
-    return decisions_.decide({FileFormat::toml, element, text, {}, facts}, {});
+    return decisions_.decide({.format = FileFormat::toml, .element = element, .text = text, .facts = facts},
+                             {});
   }
 
   [[noreturn]] void fail(toml::node const& at, std::string const& what) const {

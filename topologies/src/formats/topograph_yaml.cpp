@@ -52,12 +52,15 @@ class Cluster {
  private:
   ImportAs decide(std::string_view element, std::string_view text, std::uint32_t facts,
                   std::string const& example) {
-    return decisions_.decide({FileFormat::topograph_yaml, element, text, {}, facts}, example);
+    return decisions_.decide(
+        {.format = FileFormat::topograph_yaml, .element = element, .text = text, .facts = facts}, example);
   }
 
   std::uint32_t network_switch(std::string const& name) {
     auto const [it, added] = switches_.try_emplace(name, 0);
-    if (added) it->second = builder_.add_node({name, NodeKind::network_switch, -1, 0, "", kShared});
+    if (added)
+      it->second = builder_.add_node(
+          {.name = name, .kind = NodeKind::network_switch, .numa = -1, .model = "", .machine = kShared});
     return it->second;
   }
 
@@ -83,7 +86,8 @@ class Cluster {
     if (!assumed_) {
       std::string name = "network";
       while (switches_.contains(name)) name += "_";
-      assumed_ = builder_.add_node({name, NodeKind::network_switch, -1, 0, "", kShared});
+      assumed_ = builder_.add_node(
+          {.name = name, .kind = NodeKind::network_switch, .numa = -1, .model = "", .machine = kShared});
     }
     return *assumed_;
   }
@@ -120,9 +124,12 @@ class Cluster {
     auto const domain = domain_of(host, block, leaf);
     auto const machine = machines_++;
     if (!domain.empty() && !domains_.contains(domain))
-      domains_[domain] = builder_.add_node({domain, NodeKind::nvswitch, -1, 0, "", kShared});
-    auto const cpu = builder_.add_node({host.name, NodeKind::cpu, -1, 0, "", machine});
-    auto const nic = builder_.add_node({host.name + ".nic0", NodeKind::nic, -1, 0, "", machine});
+      domains_[domain] = builder_.add_node(
+          {.name = domain, .kind = NodeKind::nvswitch, .numa = -1, .model = "", .machine = kShared});
+    auto const cpu = builder_.add_node(
+        {.name = host.name, .kind = NodeKind::cpu, .numa = -1, .model = "", .machine = machine});
+    auto const nic = builder_.add_node(
+        {.name = host.name + ".nic0", .kind = NodeKind::nic, .numa = -1, .model = "", .machine = machine});
     join(cpu, nic, LinkKind::pcie, defaults_.pcie_bandwidth);
     auto const import_as = decide("leaf", {}, leaf.empty() ? 0U : kThere, "'" + shown(host.name) + "'");
     auto const above = import_as == ImportAs::named ? network_switch(leaf) : assumed_network();
@@ -137,8 +144,11 @@ class Cluster {
                            : defaults_.nvlink5_bandwidth;
     if (!domain.empty()) note_rate(rate);
     for (std::uint32_t g = 0; g < gpus; ++g) {
-      auto const gpu = builder_.add_node(
-          {host.name + ".gpu" + std::to_string(g), NodeKind::gpu, -1, 0, model_name, machine});
+      auto const gpu = builder_.add_node({.name = host.name + ".gpu" + std::to_string(g),
+                                          .kind = NodeKind::gpu,
+                                          .numa = -1,
+                                          .model = model_name,
+                                          .machine = machine});
       join(cpu, gpu, LinkKind::pcie, defaults_.pcie_bandwidth);
       if (!domain.empty())
         join(gpu, domains_[domain], LinkKind::nvlink, rate, defaults_.nvlinks_per_domain_gpu);

@@ -101,8 +101,11 @@ class Tokens final : public TlbFill {
         hill_climbing_{p.direction == Direction::hill_climbing ? 1U : 0U},
         warps_of_epoch_{p.warps == Warps::epoch ? 1U : 0U},
         sms_{s.sms},
-        bypass_(organization().make(
-            {p.bypass_entries, p.bypass_entries, s.page_bits, *s.replacement, s.page_sizes})),
+        bypass_(organization().make({.entries = p.bypass_entries,
+                                     .ways = p.bypass_entries,
+                                     .page_bits = s.page_bits,
+                                     .replacement = *s.replacement,
+                                     .sizes = s.page_sizes})),
         applications_(s.sms.size()) {}
 
   std::optional<PageTranslation> lookup_bypassed(std::uint64_t page, Access access) override {

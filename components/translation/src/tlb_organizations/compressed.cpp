@@ -313,7 +313,11 @@ class Compressed final : public TlbOrganization {
     auto const sets = whole(which).sets();
     auto const set = static_cast<std::uint32_t>(number % sets);
     auto const tag = number / sets;
-    return {set, group_of(which, set), tag, tag >> form_->virtual_delta, size};
+    return {.set = set,
+            .group = group_of(which, set),
+            .tag = tag,
+            .upper = tag >> form_->virtual_delta,
+            .size = size};
   }
   static std::uint64_t low(std::uint64_t bits, unsigned n) { return bits & ((std::uint64_t{1} << n) - 1); }
   // Physical page number.

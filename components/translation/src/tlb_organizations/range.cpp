@@ -70,7 +70,7 @@ class Range final : public TlbOrganization {
   }
   void fill(std::uint64_t page, PageTranslation const& t) override {
     if (form_->sizes == 0) return;
-    Run run{page >> t.size << t.size, 1, t.frame, 0, t.size};
+    Run run{.first = page >> t.size << t.size, .pages = 1, .frame = t.frame, .used = 0, .size = t.size};
     for (auto& r : ranges_) {
       if (r.size != t.size || !holds(r, run.first)) continue;
       if (translation_in(r, run.first) == t) {

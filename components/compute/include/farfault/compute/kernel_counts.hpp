@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports of a kernel's counts from its SMs through the dispatchers to the host: the increase of the counters
-// of SmStats since the last report (KernelCounts in messages.hpp).
+// of SmStats since the last report (KernelCounts in messages/kernels.hpp).
 //
 // Guarantees: an increase of any size is reported exactly. Reports are complete: the message that a block, or
 // the kernel, has ended carries the number of report messages; a missing one at the kernel's end aborts the

@@ -84,15 +84,15 @@ struct SmSpec {
   bool swaps_blocks() const { return areas(sm) != 0; }
 
   ExecutionRates rates() const {
-    return {sm.simds,
-            (warp_width + sm.simd_lanes - 1) / sm.simd_lanes,
-            (warp_width + sm.special_lanes - 1) / sm.special_lanes,
-            sm.scalar_rate,
-            sm.shared_bytes_per_cycle,
-            sm.dependent_latency,
-            sm.shared_latency,
-            warp_width,
-            sm.issue == IssueRule::one};
+    return {.simds = sm.simds,
+            .vector_cycles = (warp_width + sm.simd_lanes - 1) / sm.simd_lanes,
+            .special_cycles = (warp_width + sm.special_lanes - 1) / sm.special_lanes,
+            .scalar_rate = sm.scalar_rate,
+            .shared_bytes_per_cycle = sm.shared_bytes_per_cycle,
+            .dependent_latency = sm.dependent_latency,
+            .shared_latency = sm.shared_latency,
+            .warp_width = warp_width,
+            .single_issue = sm.issue == IssueRule::one};
   }
 };
 

@@ -20,8 +20,11 @@ struct SmUse {
   // Use of one block.
   static SmUse of(KernelShape const& shape, std::uint32_t warp_width) {
     auto const warps = (shape.threads_per_block + warp_width - 1) / warp_width;
-    return {warps, shape.threads_per_block, 1, shape.registers_per_thread * warps * warp_width,
-            shape.shared_bytes_per_block};
+    return {.warps = warps,
+            .threads = shape.threads_per_block,
+            .blocks = 1,
+            .registers = shape.registers_per_thread * warps * warp_width,
+            .shared_bytes = shape.shared_bytes_per_block};
   }
   SmUse& operator+=(SmUse const& o) {
     warps += o.warps;

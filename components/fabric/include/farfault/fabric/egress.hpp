@@ -56,7 +56,7 @@ class Egress {
   template <class F>
   void send(Packet packet, std::size_t client, Time now, F&& f) {
     auto const i = channel(packet);
-    auto const each = PacketFormat{header_, unit_}.bytes(packet.payload);
+    auto const each = PacketFormat{header_, unit_}.bytes(packet.route.payload);
     auto const train = packet.train();
     if (queued_[i] == 0 && credits_[i] >= std::uint64_t{each} * train.lines()) [[likely]] {
       if (queued_[1 - i] != 0) [[unlikely]]
@@ -100,13 +100,12 @@ class Egress {
     while (queued_[i] != 0) {
       auto const client = waiting_[i][turn_[i]].empty() ? 1U - turn_[i] : turn_[i];
       auto& queue = waiting_[i][client];
-      auto const each = PacketFormat{header_, unit_}.bytes(queue.front().payload);
+      auto const each = PacketFormat{header_, unit_}.bytes(queue.front().route.payload);
       auto train = queue.front().train();
       bool const whole = credits_[i] >= std::uint64_t{each} * train.lines();
       // A copy has no requester that waits for its first line, so its train is not split. Half of a buffer's
       // credits always return (link_format.hpp), and a train takes at most a quarter of it.
-      bool const splits = queue.front().requester.kind != RequestKind::copy;
-      if (credits_[i] < each || (!whole && !splits)) return;
+      if (credits_[i] < each || (!whole && queue.front().lines().kind == RequestKind::copy)) return;
       if (!whole) train.more = static_cast<std::uint32_t>(credits_[i] / each) - 1;
       count_wait(now);
       auto const done = take_link(i, client, each, train, now);
@@ -118,7 +117,9 @@ class Egress {
         auto ahead = queue.front();
         ahead.set_train(train);
         f(ahead, done);
-        queue.front().leave(train.lines());
+        auto left = queue.front().lines();
+        left.leave(train.lines());
+        queue.front().set_lines(left);
       }
     }
   }
@@ -149,7 +150,7 @@ class Egress {
     left_[i] = lines;
   }
 
-  static std::size_t channel(Packet const& p) { return static_cast<std::size_t>(channel_of(p.kind)); }
+  static std::size_t channel(Packet const& p) { return static_cast<std::size_t>(channel_of(p.route.kind)); }
 
   std::uint64_t bandwidth_ = 1;
   std::uint32_t header_ = 0;

@@ -208,19 +208,15 @@ struct PortSpec {
   std::uint16_t memory_port = 0;  // this port's number among the clients of the L2 slices
   AddressMap memory;
   std::uint32_t slices = 1;
-  DeviceNodes const* nodes = nullptr;   // must outlive the port
-  DeviceNames const* names = nullptr;   // likewise; null: kinds and numbers
-  NodeId iommu_node = 0;                // GPU: destination of its translation requests
-  std::uint32_t outbound = 1;           // maximum outstanding requests of this device
-  std::uint32_t inbound = 1;            // maximum requests of other devices in service
-  std::uint32_t memory_credits = 1;     // likewise, at one slice
-  std::uint32_t translation_bytes = 8;  // payload of a translation response or an invalidation request
-  std::uint32_t fault_bytes = 32;       // payload of a page fault
-  // Payload of a line of a copy between a GPU and a CPU, indexed by the line's bytes.
-  std::vector<std::uint8_t> copy_payload;
+  DeviceNodes const* nodes = nullptr;  // must outlive the port
+  DeviceNames const* names = nullptr;  // likewise; null: kinds and numbers
+  NodeId iommu_node = 0;               // GPU: destination of its translation requests
+  std::uint32_t outbound = 1;          // maximum outstanding requests of this device
+  std::uint32_t inbound = 1;           // maximum requests of other devices in service
+  std::uint32_t memory_credits = 1;    // likewise, at one slice
+  WireSizes wire;
   bool page_faults = false;    // GPUs send page faults to the driver
   bool fault_batches = false;  // the driver serves them in batches
-  std::uint16_t iommu = 0;     // CPU: number of its IOMMU at the driver
 };
 
 struct Outbound {
@@ -336,12 +332,16 @@ class FabricPort : public Component<PortSpec, PortState> {
   void on_memory(MemResponse const& m, Cx& cx) const;
 
  protected:
-  std::uint16_t payload_of(Packet const& p) const;
-  std::uint16_t payload_of_copy(Packet const& p) const;
-  // Sends a packet of this device. The flow of translations and invalidations is a hash of the page, that of
-  // data counts packets.
+  // Sends a packet of this device; its destination is set. The flow of messages about a page is a hash of the
+  // page, that of data counts packets.
   void post(Packet p, Cx& cx) const;
-  // Handles a response, a translation or an invalidation; the caller returns the packet's credit.
+  template <class M>
+  void post(M const& m, NodeId destination, Cx& cx) const {
+    auto p = Packet::of(m);
+    p.route.destination = destination;
+    post(p, cx);
+  }
+  // Handles a message that is not a request for this device's memory; the caller returns the packet's credit.
   virtual void receive(Packet const& m, Cx& cx) const = 0;
 
  private:
@@ -361,19 +361,19 @@ class Rdma final : public FabricPort {
   In<TranslateRequest> translate_request = in<&Rdma::on_translate>("translate_request");
   In<Invalidated> invalidated = in<&Rdma::on_invalidated>("invalidated");
   Out<MemResponse> remote_response = out<MemResponse>("remote_response");
-  Out<TranslateResponse> translate_response = out<TranslateResponse>("translate_response");
+  Out<Packet> translate_response = out<Packet>("translate_response");  // and replays
   Out<Invalidate> invalidate = out<Invalidate>("invalidate");
-  In<PageFault> page_fault;     // only with page faults
-  Out<FaultOrder> fault_order;  // only with fault batches
+  In<Packet> to_driver;     // only with page faults
+  Out<Packet> from_driver;  // only with fault batches
 
   void on_remote(MemRequest const& m, Cx& cx) const;
   void on_translate(TranslateRequest const& m, Cx& cx) const;
-  void on_page_fault(PageFault const& m, Cx& cx) const;
   void on_invalidated(Invalidated const& m, Cx& cx) const;
+  void on_to_driver(Packet const& m, Cx& cx) const;
 
  private:
-  Packet to_iommu(PacketKind kind) const;
   void receive(Packet const& m, Cx& cx) const override;
+  void receive_lines(RemoteResponse const& m, std::uint16_t held, Cx& cx) const;
 };
 
 class CpuPort final : public FabricPort {
@@ -382,11 +382,11 @@ class CpuPort final : public FabricPort {
   In<Packet> translated = in<&CpuPort::on_translated>("translated");
   Out<Packet> translate = out<Packet>("translate");
   Out<Invalidated> invalidated = out<Invalidated>("invalidated");
-  Out<PageFault> fault;        // only with page faults
-  In<FaultOrder> fault_order;  // only with fault batches
+  Out<Packet> to_driver;   // only with page faults
+  In<Packet> from_driver;  // only with fault batches
 
   void on_translated(Packet const& m, Cx& cx) const;
-  void on_fault_order(FaultOrder const& m, Cx& cx) const;
+  void on_from_driver(Packet const& m, Cx& cx) const;
 
  private:
   void receive(Packet const& m, Cx& cx) const override;

@@ -46,7 +46,7 @@ class RouteTable {
     entry.set = static_cast<std::uint16_t>(sets_.size());
   }
 
-  Step next(Packet const& p) const {
+  Step next(RouteHeader const& p) const {
     auto const entry = entries_[p.destination];
     if (entry.set == 0) return {entry.link, p.flow};
     auto const& set = sets_[entry.set - 1U];

@@ -95,7 +95,7 @@ struct DramChannelSpec {
   DramParams params;
   std::string kind = "dram";                   // of the series in the results
   std::string section = "gpu.dram";            // of its parameters
-  AddressMap memory;                           // of all channels of the device
+  AddressMap memory{};                         // of all channels of the device
   std::vector<std::string> applications = {};  // names of the applications that make requests
   bool receives_pressure = false;              // the scheduler receives WalkPressure
 

@@ -42,8 +42,10 @@ class BatchClient {
   BatchClient() = default;
   explicit BatchClient(PagingDriverSpec const& spec);
 
-  // An interrupt, or an answer of a GPU whose buffer is read.
-  void note(PageFault const& m, DriverTurn& t);
+  // Messages of a GPU: an interrupt, and the answers to the read of its buffer.
+  void interrupted(FaultInterrupt const& m, DriverTurn& t);
+  void entry_arrived(FaultEntry const& m, DriverTurn& t);
+  void drained(FaultsDrained const& m, DriverTurn& t);
   // The driver's work is done.
   void worked(DriverTurn& t);
   // Starts as many migrations and evictions as possible.

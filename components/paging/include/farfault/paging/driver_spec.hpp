@@ -104,7 +104,12 @@ struct PagingDriverSpec {
   // Frames of a GPU without pre-fragmented data.
   std::uint64_t usable_frames() const { return frames_per_gpu - fragmentation.frames(gpu_memory()); }
   FrameAllocator::Setup gpu_memory() const {
-    return {frames_per_gpu, page_bits, spaces, large_size, large_regions, max_moved};
+    return {.frames = frames_per_gpu,
+            .page_bits = page_bits,
+            .spaces = spaces,
+            .large_size = large_size,
+            .large_regions = large_regions,
+            .max_moved = max_moved};
   }
   std::vector<std::string> applications = {};  // applications whose faults and operations arrive here
   Applications const* programs = nullptr;      // likewise, for the page_placement table

@@ -31,9 +31,9 @@ struct MappedPage {
 struct PageMap {
   std::string path;  // path as opened
   std::uint64_t bytes = 0;
-  std::uint64_t hash = 0;            // FNV-1a of the file's bytes
-  std::vector<MappedPage> pages;     // in file order
-  std::vector<std::string> devices;  // names, in order of first occurrence
+  std::uint64_t hash = 0;              // FNV-1a of the file's bytes
+  std::vector<MappedPage> pages{};     // in file order
+  std::vector<std::string> devices{};  // names, in order of first occurrence
 
   // Throws UserError with the line of `at` and the error `what`.
   [[noreturn]] void refuse(MappedPage const& at, std::string const& what) const;

@@ -60,13 +60,15 @@ enum class Transition : std::uint8_t {
   restore,
 };
 
+using PageSteps = std::array<PageStep, 14>;
+
 struct TransitionRow {
   Transition transition;
   std::string_view name;
   PageState from;
   PageState to;
-  MoveStep invalidates;  // message of the step `invalidate`
-  std::array<PageStep, 14> steps;
+  MoveStep invalidates = MoveStep::unmap;  // message of the step `invalidate`
+  PageSteps steps;
 };
 
 // evict: `from` may also be shared. transfer: a program copies contents. relocate: to another frame of the
@@ -76,35 +78,40 @@ inline constexpr auto kTransitions = [] {
   using enum PageStep;
   using T = Transition;
   using S = PageState;
-  using M = MoveStep;
   // clang-format off
   return std::array<TransitionRow, 13>{{
-      {T::first_touch, "first touch", S::unmapped, S::resident, M::unmap,
-       {consent, allocate, copy, map, release, confirm, answer}},
-      {T::move, "move", S::resident, S::resident, M::unmap,
-       {invalidate, drain, flush, consent, allocate, copy, map, release, announce, confirm, answer}},
-      {T::duplicate, "duplicate", S::resident, S::shared, M::unmap,
-       {invalidate, drain, flush, consent, allocate, copy, add_copy, protect, confirm, answer}},
-      {T::copy_again, "copy again", S::shared, S::shared, M::unmap,
-       {consent, allocate, copy, add_copy, confirm, answer}},
-      {T::collapse, "collapse", S::shared, S::resident, M::unmap,
-       {invalidate, drain, flush, drop_copies, consent, allocate, copy, map, release, announce, confirm, answer}},
-      {T::evict, "evict", S::resident, S::hosted, M::unmap,
-       {invalidate, drain, flush, consent, hand_over, allocate, copy, map, announce, release}},
-      {T::evict_copy, "evict copy", S::shared, S::shared, M::drop,
-       {invalidate, drain, flush, consent, drop_copy, release}},
-      {T::allocate, "allocate", S::unmapped, S::resident, M::unmap,
-       {allocate, confirm, map}},
-      {T::free, "free", S::resident, S::unmapped, M::forget,
-       {invalidate, drain, flush, unmap, release}},
-      {T::transfer, "transfer", S::resident, S::resident, M::unmap,
-       {copy}},
-      {T::relocate, "relocate", S::resident, S::resident, M::unmap,
-       {invalidate, drain, flush, copy, confirm, map, release}},
-      {T::refill, "refill", S::unmapped, S::unmapped, M::unmap,
-       {copy, release}},
-      {T::restore, "restore", S::resident, S::resident, M::unmap,
-       {announce, map}},
+      {.transition = T::first_touch, .name = "first touch", .from = S::unmapped, .to = S::resident,
+       .steps = PageSteps{consent, allocate, copy, map, release, confirm, answer}},
+      {.transition = T::move, .name = "move", .from = S::resident, .to = S::resident,
+       .steps = PageSteps{invalidate, drain, flush, consent, allocate, copy, map, release, announce,
+                          confirm, answer}},
+      {.transition = T::duplicate, .name = "duplicate", .from = S::resident, .to = S::shared,
+       .steps = PageSteps{invalidate, drain, flush, consent, allocate, copy, add_copy, protect, confirm,
+                          answer}},
+      {.transition = T::copy_again, .name = "copy again", .from = S::shared, .to = S::shared,
+       .steps = PageSteps{consent, allocate, copy, add_copy, confirm, answer}},
+      {.transition = T::collapse, .name = "collapse", .from = S::shared, .to = S::resident,
+       .steps = PageSteps{invalidate, drain, flush, drop_copies, consent, allocate, copy, map, release,
+                          announce, confirm, answer}},
+      {.transition = T::evict, .name = "evict", .from = S::resident, .to = S::hosted,
+       .steps = PageSteps{invalidate, drain, flush, consent, hand_over, allocate, copy, map, announce,
+                          release}},
+      {.transition = T::evict_copy, .name = "evict copy", .from = S::shared, .to = S::shared,
+       .invalidates = MoveStep::drop,
+       .steps = PageSteps{invalidate, drain, flush, consent, drop_copy, release}},
+      {.transition = T::allocate, .name = "allocate", .from = S::unmapped, .to = S::resident,
+       .steps = PageSteps{allocate, confirm, map}},
+      {.transition = T::free, .name = "free", .from = S::resident, .to = S::unmapped,
+       .invalidates = MoveStep::forget,
+       .steps = PageSteps{invalidate, drain, flush, unmap, release}},
+      {.transition = T::transfer, .name = "transfer", .from = S::resident, .to = S::resident,
+       .steps = PageSteps{copy}},
+      {.transition = T::relocate, .name = "relocate", .from = S::resident, .to = S::resident,
+       .steps = PageSteps{invalidate, drain, flush, copy, confirm, map, release}},
+      {.transition = T::refill, .name = "refill", .from = S::unmapped, .to = S::unmapped,
+       .steps = PageSteps{copy, release}},
+      {.transition = T::restore, .name = "restore", .from = S::resident, .to = S::resident,
+       .steps = PageSteps{announce, map}},
   }};
   // clang-format on
 }();

@@ -28,7 +28,7 @@ namespace farfault {
 class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState> {
  public:
   explicit PagingDriver(Slot<PagingDriverSpec> slot);
-  In<PageFault> fault = in<&PagingDriver::on_fault>("fault");
+  In<Packet> fault = in<&PagingDriver::on_packet>("fault");  // faults, and other messages of GPUs
   In<StepDone> step_done = in<&PagingDriver::on_step_done>("step_done");
   In<CopyDone> copied = in<&PagingDriver::on_copied>("copied");
   Out<PageMapped> mapped = out<PageMapped>("mapped");
@@ -41,7 +41,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   // Only with batches.
   In<PageUse> used;
   Self<Tick> worked;
-  Out<FaultOrder> fault_order;
+  Out<Packet> to_gpus;           // indexed by IOMMU: through the port of its CPU
   Out<PageLifetimes> lifetimes;  // indexed by GPU
   // Only if pages are moved within a GPU's memory.
   Self<CopyDone> relocated_page_copied;
@@ -55,7 +55,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void final_rows(TableRows& rows) const override;
   std::vector<PolicyStats> policy_stats() const override;
 
-  void on_fault(PageFault const& m, Cx& cx) const;
+  void on_packet(Packet const& p, Cx& cx) const;
   void on_step_done(StepDone const& m, Cx& cx) const;
   void on_copied(CopyDone const& m, Cx& cx) const;
   void on_memory_order(MemoryOrder const& m, Cx& cx) const;

@@ -49,13 +49,22 @@ class PagingRecords {
   explicit PagingRecords(PagingDriverSpec const& spec) { first_touches_.reserve(spec.unmapped_pages); }
 
   void first_touch(PageInFlight const& page, Time mapped) {
-    first_touches_.push_back({first_of(page.page(), page.size), page.to, mapped, page.request.gpu, page.size,
-                              page.request.application});
+    first_touches_.push_back({.page = first_of(page.page(), page.size),
+                              .frame = page.to,
+                              .mapped = mapped,
+                              .gpu = page.request.gpu,
+                              .size = page.size,
+                              .application = page.request.application});
   }
   // Also a page that is copied.
   void migrated(PageInFlight const& page, Time finished) {
-    migrations_.push_back(
-        {page.page(), page.from, page.to, page.started, page.unmapped, finished, page.request.application});
+    migrations_.push_back({.page = page.page(),
+                           .from = page.from,
+                           .to = page.to,
+                           .started = page.started,
+                           .unmapped = page.unmapped,
+                           .finished = finished,
+                           .application = page.request.application});
   }
   void relocated(RelocationRecord const& r) { relocations_.push_back(r); }
   void batch_served(BatchRecord const& r) { batches_.push_back(r); }

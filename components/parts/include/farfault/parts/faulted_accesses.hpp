@@ -117,8 +117,10 @@ class FaultedAccesses {
     turns.reserve(accesses());
     parked_.each([&](std::uint32_t entry, std::uint64_t page) {
       parked_.each_waiter(entry, [&](Parked const& k) {
-        turns.push_back(
-            {0, static_cast<std::uint64_t>(std::invoke(requester, k.access)), k.number, page, k.access});
+        turns.push_back({.requester = static_cast<std::uint64_t>(std::invoke(requester, k.access)),
+                         .number = k.number,
+                         .page = page,
+                         .access = k.access});
       });
     });
     std::ranges::sort(turns, {}, [](Turn const& t) { return std::tuple(t.requester, t.number); });

@@ -59,7 +59,7 @@ class MshrTable {
     if (chains_.empty()) chains_.assign(std::uint64_t{1} << (64 - shift_.value), kNone);
     auto const entry = free_entries_.take(entries_);
     auto& chain = chains_[chain_of(key)];
-    entries_[entry] = {key, kNone, kNone, chain, 0};
+    entries_[entry] = {.key = key, .head = kNone, .tail = kNone, .after = chain};
     chain = entry;
     return entry;
   }

@@ -183,9 +183,12 @@ class SetAssociative {
     auto const of_set = [&](std::vector<std::uint64_t> const& all) {
       return std::span(all.data() + base, ways_);
     };
-    auto const way =
-        replacement_->victim({set, incoming, of_set(keys_), of_set(used_),
-                              inserted_.empty() ? std::span<std::uint64_t const>() : of_set(inserted_)});
+    auto const way = replacement_->victim(
+        {.set = set,
+         .incoming = incoming,
+         .keys = of_set(keys_),
+         .used = of_set(used_),
+         .inserted = inserted_.empty() ? std::span<std::uint64_t const>() : of_set(inserted_)});
     FF_CHECK(way < ways_, "replacement policy selected a way that does not exist");
     return way;
   }

@@ -24,12 +24,12 @@ namespace farfault {
 struct Application {
   std::string name;
   Workload const* workload = nullptr;
-  std::uint32_t space = 0;          // address space
-  std::vector<std::uint32_t> gpus;  // GPU numbers within the host, ascending; empty: all
-  std::vector<std::uint32_t> sms;   // SM numbers, the same for each of these GPUs, ascending; empty: all
-  Time start{};                     // launch of its first kernel
-  std::uint32_t repeats = 1;        // number of times that its operations run, back to back
-  bool relaunch = false;            // repeat further, until every application has completed its own repeats
+  std::uint32_t space = 0;            // address space
+  std::vector<std::uint32_t> gpus{};  // GPU numbers within the host, ascending; empty: all
+  std::vector<std::uint32_t> sms{};   // SM numbers, the same for each of these GPUs, ascending; empty: all
+  Time start{};                       // launch of its first kernel
+  std::uint32_t repeats = 1;          // number of times that its operations run, back to back
+  bool relaunch = false;              // repeat further, until every application has completed its own repeats
 
   std::uint64_t launches() const { return std::uint64_t{repeats} * workload->kernel_count(); }
 };
@@ -60,9 +60,11 @@ class Applications {
       first_operation_.push_back(operations_);
       first_stream_.push_back(streams());
       for (std::size_t k = 0; k < a.workload->kernel_count(); ++k)
-        kernels_.push_back({&a.workload->kernel(k), first_address_of(a.space),
-                            static_cast<std::uint8_t>(a.space), static_cast<std::uint8_t>(number), 0,
-                            first_kernel_.back()});
+        kernels_.push_back({.kernel = &a.workload->kernel(k),
+                            .first_address = first_address_of(a.space),
+                            .space = static_cast<std::uint8_t>(a.space),
+                            .application = static_cast<std::uint8_t>(number),
+                            .first_kernel = first_kernel_.back()});
       for (auto const& o : a.workload->operations())
         if (o.kind == OperationKind::kernel)
           kernels_[first_kernel_.back() + o.number].stream = static_cast<std::uint8_t>(streams() + o.stream);
@@ -74,7 +76,8 @@ class Applications {
   }
   // One workload alone, on all GPUs and SMs.
   explicit Applications(Workload const& workload)
-      : Applications(std::vector<Application>{{workload.name(), &workload, 0, {}, {}, {}, 1}}) {}
+      : Applications(
+            std::vector<Application>{{.name = workload.name(), .workload = &workload, .repeats = 1}}) {}
 
   std::uint32_t count() const { return count_of(all_); }
   Application const& operator[](std::uint32_t application) const { return all_[application]; }

@@ -53,22 +53,22 @@ struct Operation {
   std::uint64_t bytes = 0;
 
   static Operation launch(std::uint32_t kernel, std::uint32_t stream = 0) {
-    return {OperationKind::kernel, stream, kernel, 0, 0};
+    return {.kind = OperationKind::kernel, .stream = stream, .number = kernel};
   }
   static Operation copy_to_gpus(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
-    return {OperationKind::copy_to_gpus, stream, 0, first, bytes};
+    return {.kind = OperationKind::copy_to_gpus, .stream = stream, .first = first, .bytes = bytes};
   }
   static Operation copy_to_host(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
-    return {OperationKind::copy_to_host, stream, 0, first, bytes};
+    return {.kind = OperationKind::copy_to_host, .stream = stream, .first = first, .bytes = bytes};
   }
   static Operation allocate(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
-    return {OperationKind::allocate, stream, 0, first, bytes};
+    return {.kind = OperationKind::allocate, .stream = stream, .first = first, .bytes = bytes};
   }
   static Operation free(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
-    return {OperationKind::free, stream, 0, first, bytes};
+    return {.kind = OperationKind::free, .stream = stream, .first = first, .bytes = bytes};
   }
   static Operation wait_for(std::uint32_t operation, std::uint32_t stream) {
-    return {OperationKind::wait, stream, operation, 0, 0};
+    return {.kind = OperationKind::wait, .stream = stream, .number = operation};
   }
   bool is_copy() const { return kind == OperationKind::copy_to_gpus || kind == OperationKind::copy_to_host; }
   bool is_allocation() const { return kind == OperationKind::allocate || kind == OperationKind::free; }

@@ -38,7 +38,9 @@ class Coalescing {
   void coalesce(std::uint64_t page, PageTable const& table);
   // Queues the invalidation of a base page of a large page. The large page is splintered first, unless it
   // already is when its turn begins.
-  void splinter(Invalidate const& invalidation) { work_.push({invalidation, 0, 0, 0, Kind::splinter, {}}); }
+  void splinter(Invalidate const& invalidation) {
+    work_.push({.invalidation = invalidation, .kind = Kind::splinter});
+  }
 
   struct Write {
     PhysAddr address;

@@ -88,6 +88,7 @@ struct GmmuSpec {
   Clock clock{1'000'000'000};
   std::vector<std::string> applications = {};  // names of the applications that make requests
   DeviceId device = 0;
+  std::uint16_t iommu = 0;        // number of its IOMMU at the driver
   std::uint16_t memory_port = 0;  // number of the GMMU among the clients of the L2 slices
   AddressMap memory;
   std::uint32_t queue = 64;              // maximum outstanding requests of the L2 TLB
@@ -292,7 +293,7 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   explicit Gmmu(Slot<GmmuSpec> slot);
   In<TranslateRequest> request = in<&Gmmu::on_request>("request");
   In<MemResponse> entry_read = in<&Gmmu::on_entry>("entry_read");
-  In<TranslateResponse> from_iommu = in<&Gmmu::on_iommu>("from_iommu");
+  In<Packet> from_iommu = in<&Gmmu::on_iommu>("from_iommu");
   In<Invalidate> invalidate = in<&Gmmu::on_invalidate>("invalidate");
   In<Invalidated> invalidated = in<&Gmmu::on_invalidated>("invalidated");
   Self<WalkEnd> walk_end = timer<&Gmmu::on_walk_end>("walk_end");
@@ -307,10 +308,10 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   In<Flushed> flushed;
   Out<Flush> flush;
   // Only if the GMMU records faults.
-  Out<PageFault> fault;
+  Out<Packet> to_driver;
   // Only if the driver serves faults in batches.
   In<RawFault> raw_fault;
-  In<FaultOrder> fault_order;
+  In<Packet> from_driver;
 
   std::string_view kind() const override { return "gmmu"; }
   std::string waiting_for() const override;
@@ -321,12 +322,12 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void on_request(TranslateRequest const& m, Cx& cx) const;
   void on_entry(MemResponse const& m, Cx& cx) const;
   void on_walk_end(WalkEnd const& m, Cx& cx) const;
-  void on_iommu(TranslateResponse const& m, Cx& cx) const;
+  void on_iommu(Packet const& m, Cx& cx) const;
   void on_invalidate(Invalidate const& m, Cx& cx) const;
   void on_invalidated(Invalidated const& m, Cx& cx) const;
   void on_flushed(Flushed const& m, Cx& cx) const;
   void on_raw_fault(RawFault const& m, Cx& cx) const;
-  void on_fault_order(FaultOrder const& m, Cx& cx) const;
+  void on_driver(Packet const& m, Cx& cx) const;
 
  private:
   bool settle(GmmuState& s, Time at) const override { return s.buffer_full.settle(at); }
@@ -335,6 +336,8 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   // Maps the page that holds base page `page`; it is in this GPU's memory: the IOMMU has returned or replayed
   // its frame (first touch, migration), or a program allocates it.
   void map(std::uint64_t page, PageTranslation const& to, Cx& cx) const;
+  // Maps the page if it has a frame here and the table does not map it.
+  void learn(std::uint64_t page, PageTranslation const& to, Cx& cx) const;
   void unmap(Invalidate const& m, Cx& cx) const;
   void write_entries(Cx& cx) const;
   void start_walks(Cx& cx) const;
@@ -343,12 +346,15 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   // True for a read of a page that this GPU has a copy of, which is walked here even if the router selects
   // the IOMMU.
   static bool is_local_copy(TranslateRequest const& m, GmmuState const& s);
-  void record_fault(TranslateResponse const& m, Cx& cx) const;
+  void responded(IommuResponse const& m, std::uint16_t held, Cx& cx) const;
+  void record_fault(IommuResponse const& m, Cx& cx) const;
   // Sends the entries that the driver reads, one per cycle.
   void drain(FaultOrder const& m, Cx& cx) const;
   // Forwards a replay. One that answers a fault packet of this GPU frees its fault-buffer entry; without a
   // frame it reports that the page is unmapped, and is not forwarded.
-  void replay(TranslateResponse const& m, Cx& cx) const;
+  void replay(Replay const& m, Cx& cx) const;
+  // Issues all faulted accesses of a batch again.
+  void replay_all(bool flush_first, Cx& cx) const;
   // Replays the faults of a page of a batch.
   void page_replayed(std::uint64_t page, Cx& cx) const;
   void retry(Cx& cx) const;

@@ -248,8 +248,8 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   Self<WalkEnd> walk_end = timer<&Iommu::on_walk_end>("walk_end");
   Out<Packet> response = out<Packet>("response");
   Out<MemRequest> read_entry = out<MemRequest>("read_entry");
-  Out<PageFault> fault = out<PageFault>("fault");
-  Out<PageFault> first_touch = out<PageFault>("first_touch");  // fault on an unmapped page
+  Out<Packet> fault = out<Packet>("fault");
+  Out<Packet> first_touch = out<Packet>("first_touch");  // fault on an unmapped page
   Out<StepDone> step_done = out<StepDone>("step_done");
 
   std::string_view kind() const override { return "iommu"; }
@@ -270,10 +270,11 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   struct Translation {
     PageTranslation to;
     FoundBy found_by;
+    FaultKind kind = FaultKind::not_mapped;  // of an unrecorded fault
   };
 
   // Serves a request that arrived at `since`; false if it must stall.
-  bool serve(Packet const& m, Time since, Cx& cx) const;
+  bool serve(Packet const& packet, Time since, Cx& cx) const;
   // Maps or unmaps a page in the table; coalesces its base pages if possible, and splinters them before one
   // is unmapped.
   void map_page(std::uint64_t page, PageTranslation const& to, IommuState& s) const;
@@ -307,27 +308,23 @@ class Iommu final : public Component<IommuSpec, IommuState> {
     return (spec().recorded_by_gpus >> static_cast<unsigned>(kind) & 1) != 0;
   }
   // Response that the fault is not recorded here.
-  static Translation unrecorded(FaultKind kind) {
-    return {{kNoFrame, static_cast<std::uint8_t>(kind)}, FoundBy::unrecorded};
-  }
+  static Translation unrecorded(FaultKind kind) { return {{}, FoundBy::unrecorded, kind}; }
   // Writes the driver's answer to the table and replays the fault; one that a GPU has recorded, to that GPU
   // only. The driver has migrated the page or declined; the replay has its location (FoundBy::settled). An
   // answer that the page is unmapped has no replay.
   void end_fault(PageMapped const& m, Cx& cx) const;
-  // `tag` of the packet: 0, or 1 + the number of the GPU's own fault-buffer entry.
+  // `own_entry`: number of the GPU's own fault-buffer entry, if the GPU has recorded the fault.
   void replay(std::uint64_t page, Translation const& to, FaultBuffer::Requester const& requester,
-              std::uint32_t tag, Cx& cx) const;
+              std::optional<std::uint32_t> own_entry, Cx& cx) const;
   // Raises a first touch whose requests wait for the frame.
   void raise(std::uint32_t entry, IommuWaiter const& first, Cx& cx) const;
-  // Packet to a GPU about a page that moves away.
-  static Packet unmap_packet(PacketKind kind, PageMove const& m, IommuGpu const& gpu);
   // Steps of a move. unmap: invalidations go to the GPU that holds the page and to all GPUs that have its
   // translation. forget: to all GPUs; until the page is mapped again, a request for it is one for an unmapped
   // page. map: writes the table, and notifies the GPU that has the frame or gets a copy. drop: notifies the
   // GPU that has the copy. A copy is in the table of its GPU only.
   void unmap(PageMove const& m, Cx& cx) const;
   template <class Holds>
-  std::uint32_t send_to_holders(PacketKind kind, PageMove const& m, Holds&& holds, Cx& cx) const;
+  std::uint32_t send_to_holders(MoveStep step, PageMove const& m, Holds&& holds, Cx& cx) const;
   void flush(PageMove const& m, Cx& cx) const;
   void remap(PageMove const& m, Cx& cx) const;
   void forget(PageMove const& m, Cx& cx) const;

@@ -118,8 +118,13 @@ struct TlbPolicies {
   Policy<TlbOrganization> make(std::uint32_t entries, std::uint32_t ways, unsigned page_bits,
                                std::uint32_t page_sizes, PageTable const* mapped_at_start,
                                bool takes_delays = false) const {
-    return organization.make(
-        {entries, ways, page_bits, replacement, page_sizes, mapped_at_start, takes_delays});
+    return organization.make({.entries = entries,
+                              .ways = ways,
+                              .page_bits = page_bits,
+                              .replacement = replacement,
+                              .sizes = page_sizes,
+                              .mapped = mapped_at_start,
+                              .takes_delays = takes_delays});
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Effect of page walks on each application, counted at the L2 TLB between reports (WalkPressure,
-// messages.hpp): the maximum outstanding misses, and the maximum warps that waited for one translation. With
-// 0 applications nothing is counted.
+// Effect of page walks on each application, counted at the L2 TLB between reports (WalkPressure): the maximum
+// outstanding misses, and the maximum warps that waited for one translation. With 0 applications nothing is
+// counted.
 #pragma once
 
 #include <algorithm>

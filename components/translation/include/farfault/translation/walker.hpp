@@ -52,8 +52,8 @@ class Walker {
     std::uint8_t size;  // of the page found
     std::uint32_t tag;
     std::uint64_t page;
-    PhysAddr address;     // frame found, or address of the next entry to read
-    Requester requester;  // of that read
+    PhysAddr address;       // frame found, or address of the next entry to read
+    Requester requester{};  // of that read
 
     PageTranslation translation() const { return {address, size}; }
   };

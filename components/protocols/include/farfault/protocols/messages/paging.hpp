@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Paging: faults, the driver's orders and answers, moves of pages, allocations and copies of programs.
+#pragma once
+
+#include <cstdint>
+
+#include "farfault/engine/event.hpp"
+#include "farfault/protocols/messages/translation.hpp"
+#include "farfault/protocols/operation.hpp"
+
+namespace farfault {
+
+// Packets to the driver with the payload of a fault-buffer entry.
+struct WireToDriver : WireTo<Channel::request, Endpoint::driver> {
+  template <class M>
+  static std::uint32_t payload(M const& /*m*/, WireSizes const& sizes) {
+    return sizes.fault_bytes;
+  }
+};
+
+// Entry of the GPU's fault buffer, if the driver serves faults in batches. The L2 TLB sends one to the GMMU
+// for each SM or scalar cache (`client`) that receives a fault on the page.
+struct RawFault {
+  std::uint64_t page = 0;
+  std::uint16_t client = 0;
+  std::uint8_t application = 0;
+  Access access = Access::read;
+  std::uint8_t unused[4] = {};
+};
+
+// Fault to serve, sent to the driver by the IOMMU, or by the GMMU of `gpu`, which then holds its record
+// (`recorded_by_gpu`). The driver answers to the IOMMU of that GPU with the page's frame, or no frame if the
+// page is unmapped.
+struct PageFault {
+  std::uint64_t page = 0;
+  std::uint16_t gpu = 0;
+  std::uint16_t iommu = 0;
+  std::uint32_t entry = 0;  // private to the holder of the record
+  FaultKind kind = FaultKind::not_mapped;
+  std::uint8_t recorded_by_gpu = 0;
+  std::uint8_t application = 0;  // application of the request that raised it
+  Access access = Access::read;  // of the access that raised it
+  std::uint8_t unused[4] = {};
+};
+template <>
+struct Wire<PageFault> : WireToDriver {};
+
+// With batches, from a GMMU to the driver: the GPU's fault buffer is no longer empty.
+struct FaultInterrupt {
+  std::uint16_t gpu;
+};
+template <>
+struct Wire<FaultInterrupt> : WireToDriver {};
+
+// With batches: one fault-buffer entry that the driver has ordered.
+struct FaultEntry {
+  std::uint64_t page = 0;
+  Time raised{};  // time at which it was written
+  std::uint16_t client = 0;
+  std::uint8_t application = 0;
+  Access access = Access::read;
+  std::uint8_t unused[4] = {};
+};
+template <>
+struct Wire<FaultEntry> : WireToDriver {};
+
+// With batches: all ordered entries have been sent, `entries` in total.
+struct FaultsDrained {
+  std::uint32_t entries;
+};
+template <>
+struct Wire<FaultsDrained> : WireToDriver {};
+
+// From the driver to the GMMU of `gpu`. drain: send up to `entries` fault-buffer entries, which frees them.
+// With `retry`, accesses whose faults found the buffer full are issued again. replay: issue all faulted
+// accesses again. flush_replay: the same, after the buffer has been emptied.
+enum class FaultOrderKind : std::uint8_t { drain, replay, flush_replay };
+struct FaultOrder {
+  std::uint32_t entries = 0;
+  std::uint16_t gpu = 0;
+  FaultOrderKind kind = FaultOrderKind::drain;
+  std::uint8_t retry = 0;
+};
+template <>
+struct Wire<FaultOrder> : HeaderTo<Channel::response, Endpoint::gmmu> {};
+
+// Between GPUs and the driver. The port of a CPU sends a message of the driver to the GPU named by its `gpu`.
+using PagingPackets = MessageList<PageFault, FaultInterrupt, FaultEntry, FaultsDrained, FaultOrder>;
+
+// From the driver to an IOMMU: answer to a PageFault. frame: of the page; kNoFrame: the page is unmapped.
+// entry: that of the PageFault.
+struct PageMapped {
+  std::uint64_t page = 0;
+  PhysAddr frame = kNoFrame;
+  std::uint32_t entry = 0;
+  std::uint8_t size = 0;
+  FaultKind kind = FaultKind::not_mapped;
+  std::uint16_t recorder = 0;  // holder of the fault's record: 0 the IOMMU, n the GMMU of GPU n - 1
+};
+
+// From the driver to every IOMMU. unmap: the page leaves `frame`. flush: the old GPU drops its lines, if
+// software keeps the partitions of an L2 cache coherent. remap: the page is at `frame` from now on. A freed
+// page is unmapped likewise and gets no new frame; an allocated page gets one. A read-only frame that is not
+// the page's own is that of a copy.
+struct PageMove {
+  std::uint64_t page = 0;
+  PhysAddr frame = 0;
+  std::uint32_t move = 0;
+  MoveStep step = MoveStep::unmap;
+  std::uint8_t size = 0;
+  std::uint8_t unused[2] = {};
+};
+// Acknowledges each step except remap. unmap, forget: no GPU behind this IOMMU can reach the frame any more.
+// flush: none of their L2 slices holds a line of it. map: the tables of this IOMMU contain it.
+struct StepDone {
+  std::uint32_t move;
+};
+
+// From the host to the driver: a copy, allocation or free of a stream. Addresses include the address space.
+// MemoryOrderDone reports its completion.
+struct MemoryOrder {
+  VirtAddr first = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t stream = 0;
+  OperationKind kind{};
+  std::uint8_t unused[3] = {};
+};
+struct MemoryOrderDone {
+  std::uint32_t stream;
+};
+
+// From the driver to a GPU's dispatcher: lifetimes of pages evicted from the GPU.
+struct PageLifetimes {
+  std::uint64_t pages = 0;
+  std::uint64_t premature = 0;    // pages that were faulted on again after an eviction
+  std::uint64_t lifetime_ps = 0;  // sum of the times from arrival to eviction
+};
+// From the driver to a GPU's dispatcher: its SMs stop issuing while pages are moved within its memory, or
+// resume.
+struct GpuStall {
+  std::uint64_t stalled = 0;
+};
+
+// From an SM or a scalar cache to the driver, if it needs them: a use of a page (parts/page_uses.hpp).
+struct PageUse {
+  std::uint64_t page;
+  std::uint16_t gpu;
+  Access access = Access::read;
+  std::uint8_t unused[5] = {};
+};
+
+static_assert(Message<RawFault> && Message<PageMapped> && Message<PageMove> && Message<StepDone>);
+static_assert(Message<MemoryOrder> && Message<MemoryOrderDone>);
+static_assert(Message<PageLifetimes> && Message<GpuStall> && Message<PageUse>);
+
+}  // namespace farfault
