@@ -32,10 +32,10 @@ void Policies::check() const {
     auto const is_same = [&](Added const& b) { return a.interface == b.interface && a.name == b.name; };
     if (std::ranges::count_if(added_, is_same) != 1) throw UserError(policy + " is added twice");
     try {
-      auto const facts = a.facts(a.maker.get());
-      if (std::ranges::find(facts.names_taken, a.name) != facts.names_taken.end())
+      auto const names = a.names(a.maker.get());
+      if (std::ranges::find(names.taken, a.name) != names.taken.end())
         throw UserError("a built-in policy of the same interface has this name; choose another name");
-      check_stats(facts.stats);
+      check_stats(names.stats);
     } catch (UserError const& e) {
       throw UserError(policy + ": " + e.what());
     }

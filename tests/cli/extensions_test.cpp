@@ -7,6 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "capture.hpp"
+#include "farfault/paging/fault_replay.hpp"
+#include "farfault/paging/remote_touch.hpp"
+#include "farfault/translation/fault_path.hpp"
 #include "farfault/translation/router.hpp"
 #include "farfault/translation/tlb_organization.hpp"
 
@@ -18,6 +21,13 @@ using namespace farfault;
 
 struct Here final : Router {
   Routing route(TranslateRequest const&, PageTable const&, Time) override { return Route::gmmu; }
+};
+
+struct Mover final : RemoteTouch {
+  static constexpr Facts facts() { return {.moves_pages = true}; }
+  bool may_move(PhysAddr, std::uint32_t) const override { return true; }
+  bool touch(std::uint64_t, PhysAddr, std::uint32_t, Access) override { return true; }
+  void forget(std::uint64_t) override {}
 };
 
 // A router with these parameters, each a count with this source and default.
@@ -150,6 +160,24 @@ TEST_CASE("a statistic of an external policy is declared once, with a valid name
         "farfault: policy 'mine': statistic instance: this name is reserved (time_ps, instance, application, "
         "and "
         "all that start with bin); choose another name\n");
+}
+
+TEST_CASE("the facts of an external policy are checked with the configuration, also of one without a class") {
+  auto const extensions = Extensions()
+                              .policy<Mover>("mover", "moves pages")
+                              .policy<FaultPath>("nowhere", "no GPU records faults", {.recorded_by_gpu = 0})
+                              .policy<FaultReplay>("never", "stalls forever", {});
+  auto const refusal_with = [&](std::string const& first, std::string const& second) {
+    auto const called = call(extensions, {"run", "paper-gmmu-bypass", "--set", first, "--set", second});
+    CHECK(called.code == 2);
+    return called.err;
+  };
+  CHECK(refusal_with("memory.remote_touch=mover", "memory.large_pages=all")
+            .find("memory.remote_touch = mover migrates pages") != std::string::npos);
+  CHECK(refusal_with("memory.remote_touch=mover", "driver.batch.replay=never")
+            .find("driver.batch.replay = never: faulted accesses are never replayed") != std::string::npos);
+  CHECK(refusal_with("memory.remote_touch=duplicate", "memory.fault_path=nowhere")
+            .find("memory.fault_path = nowhere merges faults of several GPUs; use gpu") != std::string::npos);
 }
 
 TEST_CASE("an external workload needs a unique name and unique parameters") {

@@ -158,9 +158,12 @@ TEST_CASE("address-space-aware DRAM: more than sixteen applications take several
 }
 
 TEST_CASE("address-space-aware DRAM: without a silver queue, walk pressure is not requested") {
-  CHECK((*Scheduler(2, {{"epoch", "777"}})).pressure_epoch() == 777);
-  CHECK((*Scheduler(2, {{"queues", "2"}})).pressure_epoch() == 0);
-  CHECK((*Scheduler(2, {{"queues", "1"}})).pressure_epoch() == 0);
+  auto const pressure_epoch = [](std::vector<test::Setting> const& settings) {
+    return test::chosen<DramScheduler>("address_space_aware", settings).facts().pressure_epoch;
+  };
+  CHECK(pressure_epoch({{"epoch", "777"}}) == 777);
+  CHECK(pressure_epoch({{"queues", "2"}}) == 0);
+  CHECK(pressure_epoch({{"queues", "1"}}) == 0);
 }
 
 TEST_CASE(

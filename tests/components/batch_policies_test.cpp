@@ -310,7 +310,7 @@ TEST_CASE(
     CHECK(schedule(name)->writes_out(moment(0, true, 0, 0, 1, 0)));
     CHECK(schedule(name)->reads_in(moment(1, false, 3, 1, 1, 0)));
     CHECK(schedule(name)->reads_in(moment(1, false, 3, 1, 1, 1)) == (name != "serialized"));
-    CHECK(schedule(name)->takes_time() == (name != "ideal"));
+    CHECK(PolicyChoice<EvictionSchedule>(name).facts().takes_time == (name != "ideal"));
   }
 }
 
@@ -390,12 +390,12 @@ TEST_CASE("replay policies issue a replay at the same moments as NVIDIA's driver
                                          {"batch_flush", true, false, O::none, O::flush_and_replay, O::none},
                                          {"once", true, false, O::none, O::none, O::replay}}) {
     CAPTURE(c.name);
-    auto const replay = PolicyChoice<FaultReplay>(c.name).make({});
-    CHECK(replay->in_batches() == c.in_batches);
-    CHECK(replay->by_page() == c.by_page);
-    CHECK(replay->after(M::block_mapped) == c.block_mapped);
-    CHECK(replay->after(M::served) == c.served);
-    CHECK(replay->after(M::buffer_empty) == c.buffer_empty);
+    auto const replay = PolicyChoice<FaultReplay>(c.name).facts();
+    CHECK(replay.in_batches == c.in_batches);
+    CHECK(replay.by_page == c.by_page);
+    CHECK(replay.after(M::block_mapped) == c.block_mapped);
+    CHECK(replay.after(M::served) == c.served);
+    CHECK(replay.after(M::buffer_empty) == c.buffer_empty);
   }
   CHECK(test::names_of_known<FaultReplay>().size() == 6);
 }

@@ -197,7 +197,7 @@ TEST_CASE("the partial large frame at the end of memory is never assigned to a r
 TEST_CASE(
     "unbounded memory has a cost proportional to its use, and large frames of one page are base pages") {
   auto endless = choice().make({});
-  CHECK(endless->uses_large_frames());
+  CHECK(choice().facts().uses_large_frames);
   CHECK(endless->allocate(7) == 0);
   CHECK(endless->allocate(8) == 1);
   CHECK(endless->available() == FrameAllocator::kUnbounded - 2);

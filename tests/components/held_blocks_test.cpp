@@ -189,8 +189,11 @@ TEST_CASE("thread blocks: oversubscription begins with one extra block and adds 
   test::set_parameter(choice, "thread_oversubscription.blocks", "4");
   auto p = policy(choice);
   CHECK(p->period() == 100us);
-  CHECK(p->swap_trigger() == ThreadBlocks::SwapTrigger::faults);
-  CHECK(p->max_extra() == 4);
+  auto const facts = choice.facts();
+  CHECK(facts.swap_trigger == ThreadBlocks::SwapTrigger::faults);
+  CHECK(facts.max_extra == 4);
+  CHECK(facts.first_extra == 1);
+  CHECK(facts.adapts);
   for (std::uint32_t const extra : {1U, 2U, 3U, 4U, 4U}) {
     CHECK(p->extra() == extra);
     CHECK(p->takes(extra - 1, false));
@@ -296,8 +299,12 @@ TEST_CASE("thread blocks: oversubscription is steady if a period without evictio
 TEST_CASE("thread blocks: a virtual thread needs registers and shared memory, and no period") {
   PolicyChoice<ThreadBlocks> const choice("virtual_thread");
   auto p = policy(choice);
-  CHECK(p->swap_trigger() == ThreadBlocks::SwapTrigger::accesses);
-  CHECK(p->context().saved_in == ThreadBlocks::SavedIn::shared_memory);
+  auto const facts = choice.facts();
+  CHECK(facts.swap_trigger == ThreadBlocks::SwapTrigger::accesses);
+  CHECK(facts.context.saved_in == ThreadBlocks::SavedIn::shared_memory);
+  CHECK(facts.context.warp_bytes == 80);
+  CHECK(facts.first_extra == facts.max_extra);
+  CHECK_FALSE(facts.adapts);
   CHECK(p->takes(31, true));
   CHECK_FALSE(p->takes(0, false));
   CHECK_FALSE(p->takes(32, true));

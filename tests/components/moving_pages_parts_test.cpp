@@ -66,8 +66,8 @@ TEST_CASE("a page stays in place with remote access, and migrates at the first t
   auto moves_at_once = migrate.make({12});
   auto& stays = *stays_where_it_is;
   auto& moves = *moves_at_once;
-  CHECK(!stays.moves_pages());
-  CHECK(moves.moves_pages());
+  CHECK(!remote_access.facts().moves_pages);
+  CHECK(migrate.facts().moves_pages);
   CHECK(!stays.may_move(physical(1, 0), 0));
   CHECK(!stays.touch(7, physical(1, 0), 0, Access::read));
   CHECK(moves.may_move(physical(kFirstCpu, 0), 0));

@@ -67,9 +67,10 @@ TEST_CASE("a read-only translation keeps its frame and permits no write") {
 }
 
 TEST_CASE("remote touch: with copies, remote reads and writes to read-only pages are sent to the driver") {
-  auto policy = test::chosen<RemoteTouch>("duplicate", {}).make({});
+  PolicyChoice<RemoteTouch> const duplicate("duplicate");
+  auto policy = duplicate.make({});
   auto const home = physical(0, 0x1000);
-  CHECK(policy->makes_copies());
+  CHECK(duplicate.facts().makes_copies);
   CHECK_FALSE(policy->touch(7, home, 0, Access::read));
   CHECK_FALSE(policy->touch(7, home, 0, Access::write));
   CHECK(policy->touch(7, home, 1, Access::read));

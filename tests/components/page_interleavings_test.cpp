@@ -64,8 +64,8 @@ Result search(Changes const& all, std::vector<std::uint64_t> const& pages, Setup
       if (std::ranges::find(requests, r) == requests.end()) requests.push_back(r);
   }
   m.place_pages();
-  // The requests themselves are accesses of several GPUs, so a further one is of use only next to few. Batches
-  // have many more orders.
+  // The requests themselves are accesses of several GPUs, so a further one is of use only next to few.
+  // Batches have many more orders.
   if (requests.size() > (setup.replay.empty() ? 3U : 1U)) return Search(m.spec, requests).run();
   Result sum;
   for (auto const& access : {write(2, pages.front()), read(0, pages.back())}) {

@@ -218,7 +218,7 @@ class World final : public DriverLinks {
  private:
   template <class F>
   void turn(F&& f) {
-    DriverTurn t{spec_, state_, *this, Time{}};
+    DriverTurn t{.spec = spec_, .facts = facts_, .s = state_, .out = *this, .now = Time{}};
     f(t);
     for (auto const& touch : state_.records.first_touches()) {
       see(Change::first_touch);
@@ -306,8 +306,8 @@ class World final : public DriverLinks {
     for (auto& r : std::get<1>(s.relocations.members()))
       if (r.left == 0) r = {};
     if (!spec_.in_batches) return;
-    auto [phase, interrupts, gpu, expected, faults, worked, timer, pages, replay, prefetch, blocks, pending,
-          record] = s.batch.members();
+    auto [phase, interrupts, gpu, expected, faults, worked, timer, pages, prefetch, blocks, pending, record] =
+        s.batch.members();
     make_canonical(interrupts);
     record = {};
     if (phase != BatchPhase::reading) {
@@ -328,6 +328,7 @@ class World final : public DriverLinks {
   }
 
   PagingDriverSpec const& spec_;
+  DriverFacts const facts_{spec_};
   std::vector<Request> requests_;
   PagingDriverState state_;
   Devices devices_;

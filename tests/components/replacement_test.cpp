@@ -39,8 +39,8 @@ std::vector<std::uint64_t> victims(SetAssociative& array, unsigned seed, int acc
 // Evicts the way with the fewest uses since its fill; requires notification of each use.
 class LeastUsed final : public Replacement {
  public:
+  static constexpr Facts facts() { return {.insertions = true, .uses = true}; }
   explicit LeastUsed(Setup const& s) : uses_(std::size_t{s.sets} * s.ways), ways_(s.ways) {}
-  Wants wants() const override { return {.insertions = true, .uses = true}; }
   std::uint32_t victim(View const& set) override {
     ++victims_;
     CHECK(set.inserted.size() == ways_);

@@ -49,7 +49,7 @@ class Slice {
       n += policy_->bypasses(depth, line * stride, now_) ? 1 : 0;
     return n;
   }
-  bool may_bypass() const { return policy_->may_bypass(); }
+  bool may_bypass() const { return choice_.facts().may_bypass; }
   std::uint64_t stat(std::string_view name) const { return test::stat_of(choice_, policy_, name); }
 
  private:

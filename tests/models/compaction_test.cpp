@@ -97,7 +97,7 @@ Story told(std::string const& toml, Duration every = 3us) {
   for (auto const* sm : m.sms) CHECK(sm->state().control.stopped == 0);
   CHECK(run.total("sm", "faulted") == run.total("sm", "replayed"));
   auto const& spec = m.driver->spec();
-  bool const relocates = spec.compaction.make({})->compacts() || spec.moves_to_coalesce;
+  bool const relocates = spec.compaction.facts().compacts || spec.moves_to_coalesce;
   for (auto const* iommu : m.iommus) CHECK(iommu->spec().pages_are_moved == relocates);
   // Each table agrees with the driver's.
   auto const& table = m.driver->state().memory.table();
@@ -118,7 +118,7 @@ Story told(std::string const& toml, Duration every = 3us) {
   auto const stat = [&](std::string const& policy, std::string const& name) {
     return test::stat_of(*m.driver, policy, name);
   };
-  if (spec.compaction.make({})->compacts()) s.moved = stat("memory.compaction", "moved_pages");
+  if (spec.compaction.facts().compacts) s.moved = stat("memory.compaction", "moved_pages");
   s.coalesced = stat("memory.page_sizes", "coalesced_pages");
   if (spec.moves_to_coalesce) s.moved += stat("memory.page_sizes", "moved_pages");
   s.migrated = run.total("driver", "migrations");

@@ -107,19 +107,15 @@ TEST_CASE("machines are numbered without gaps, and every GPU and CPU belongs to 
 }
 
 TEST_CASE("a host has the GPUs of the machines that share its memory, the minimum over different hosts") {
-  struct Apart final : MemoryScope {
-    std::uint32_t instance_of(std::uint32_t machine) const override { return machine; }
-  };
-  struct Together final : MemoryScope {
-    std::uint32_t instance_of(std::uint32_t) const override { return 5; }
-  };
-  CHECK(gpus_of_host(load_machine("dgx1"), Apart()) == 8);
-  CHECK(gpus_of_host(two_machines(), Apart()) == 4);
-  CHECK(gpus_of_host(two_machines(), Together()) == 8);
+  constexpr MemoryScope::Facts kApart{.machines = 1};
+  constexpr MemoryScope::Facts kTogether{.machines = MemoryScope::kAllMachines};
+  CHECK(gpus_of_host(load_machine("dgx1"), kApart) == 8);
+  CHECK(gpus_of_host(two_machines(), kApart) == 4);
+  CHECK(gpus_of_host(two_machines(), kTogether) == 8);
   auto uneven = two_machines();
   for (auto& n : uneven.nodes)
     if (n.name == "m1.gpu0") n.machine = 0;
-  CHECK(gpus_of_host(uneven, Apart()) == 3);
+  CHECK(gpus_of_host(uneven, kApart) == 3);
 }
 
 TEST_CASE("hosts of an NCCL file and nodes of a topograph model are machines") {

@@ -93,8 +93,7 @@ void Assembly::check_applications() const {
   auto const room =
       (config_.dram.capacity.bytes - InitialMemory::data_bytes(config_.dram.capacity.bytes)) / 2;
   auto const contexts = sms_ * SmSpec::areas(config_.sm) * SmSpec::area_bytes(config_.sm);
-  bool const in_memory =
-      config_.sm.thread_blocks.make({})->context().saved_in == ThreadBlocks::SavedIn::memory;
+  bool const in_memory = config_.sm.thread_blocks.facts().context.saved_in == ThreadBlocks::SavedIn::memory;
   if (in_memory && contexts > room)
     throw UserError("gpu.sm.thread_blocks = " + config_.sm.thread_blocks.name() +
                     ": the saved contexts of swapped-out thread blocks may take " +
@@ -231,9 +230,9 @@ PortSpec Assembly::port_spec(std::uint32_t node, DeviceId device, std::uint32_t 
   port.memory_credits = config_.fabric.memory_credits_of(port.inbound, slices);
   port.wire.translation_bytes = config_.fabric.translation_bytes;
   port.wire.fault_bytes = config_.fabric.fault_bytes;
-  auto const copies = config_.fabric.copies.make({});
+  auto const copies = config_.fabric.copies.facts();
   for (std::uint32_t bytes = 0; bytes <= config_.gpu.line_bytes; ++bytes)
-    port.wire.copy_payload.push_back(static_cast<std::uint8_t>(copies->payload(bytes)));
+    port.wire.copy_payload.push_back(static_cast<std::uint8_t>(copies.payload(bytes)));
   return port;
 }
 
@@ -346,7 +345,7 @@ void Assembly::build_gpus() {
     copies.memory = memory;
     copies.slices = config_.l2_cache.slices;
     copies.queue = config_.driver.migrations;
-    copies.cpu_latency = config_.fabric.copies.make({})->latency();
+    copies.cpu_latency = config_.fabric.copies.facts().latency;
     copies.window = config_.copy_engine.window_of(lines_of_links(gpu));
     copies.slice_credits = config_.copy_engine.slice_credits_of(
         copies.window, copies.slices,
@@ -450,7 +449,7 @@ void Assembly::build_gpus() {
     slice.page_bits = page_bits_;
     slice.walk_levels = PageLevels(page_bits_).count();
     auto dram = config_.dram;
-    dram.controller_latency += config_.gpu.memory_contents.make({})->latency();
+    dram.controller_latency += config_.gpu.memory_contents.facts().latency;
     gpu.memory = build_memory(gpu.node, name,
                               {"l2_slice",
                                slice,

@@ -84,7 +84,7 @@ void MachineConfig::exclude_unused(Config& config) const {
   auto const recorded_by_gpus = faults_recorded_by_gpus();
   bool const batches = batch.in_batches() && memory.replays_faults();
   config.exclude_unused({
-      {facts::kBuffersAreChosen, memory.page_sizes.make({})->large_buffers("chosen") == "chosen"},
+      {facts::kBuffersAreChosen, memory.page_sizes.facts().large_buffers == PageSizes::LargeBuffers::chosen},
       {facts::kLargePages, memory.has_large_pages() || memory.coalesces() || memory.has_large_frames() ||
                                memory.fragmentation_index > 0},
       {facts::kCoalescing, memory.coalesces()},
@@ -96,7 +96,7 @@ void MachineConfig::exclude_unused(Config& config) const {
       {facts::kFaultsAtGpus, recorded_by_gpus != 0},
       {facts::kBatches, batches},
       {facts::kEachFault, !batch.in_batches()},
-      {facts::kAdaptiveBlocks, !sm.thread_blocks.why_not({}).empty() || has_periods()},
+      {facts::kAdaptiveBlocks, has_periods()},
       {facts::kNicAccesses, false},
       {facts::kCpuWalkPressure, false},
   });
@@ -110,12 +110,7 @@ std::uint32_t MachineConfig::faults() const {
 }
 
 std::uint32_t MachineConfig::faults_recorded_by_gpus() const {
-  if (!memory.fault_path.why_not({}).empty()) return 0;
-  auto const path = memory.fault_path.make({});
-  std::uint32_t kept = 0;
-  for (auto const kind : {FaultKind::not_mapped, FaultKind::remote, FaultKind::moving})
-    if (path->recorded_by_gpu(kind)) kept |= 1U << static_cast<unsigned>(kind);
-  return kept & faults();
+  return memory.fault_path.facts().recorded_by_gpu & faults();
 }
 
 void MachineConfig::fit_to(Machine const& chosen, Config& config) const {

@@ -142,8 +142,7 @@ bool MachineConfig::check_large_pages(Config& config) const {
 }
 
 void MachineConfig::check_relocations(Config& config) const {
-  if (memory.compacts() && memory.frame_allocation.why_not({}).empty() &&
-      !memory.frame_allocation.make({})->compacts())
+  if (memory.compacts() && !memory.frame_allocation.facts().compacts)
     config.refuse("memory.compaction", "memory.compaction = " + memory.compaction.name() +
                                            " empties large frames, but memory.frame_allocation = " +
                                            memory.frame_allocation.name() + " cannot select them");
@@ -164,9 +163,9 @@ void MachineConfig::check_relocations(Config& config) const {
 
 // A page that the IOMMU maps at its first touch causes no fault that a GPU could record.
 void MachineConfig::check_fault_path(Config& config) const {
-  auto const path = memory.fault_path.why_not({}).empty() && memory.maps_at_first_touch() &&
-                    memory.first_touch_by == FirstTouchBy::iommu;
-  if (path && memory.fault_path.make({})->recorded_by_gpu(FaultKind::not_mapped))
+  bool const maps = memory.maps_at_first_touch() && memory.first_touch_by == FirstTouchBy::iommu;
+  auto const recorded = memory.fault_path.facts().recorded_by_gpu;
+  if (maps && (recorded >> static_cast<unsigned>(FaultKind::not_mapped) & 1) != 0)
     config.refuse("memory.fault_path", "memory.fault_path = " + memory.fault_path.name() +
                                            ": GPUs record faults for the driver, but with "
                                            "memory.first_touch_by = iommu the IOMMU maps pages itself");
@@ -174,7 +173,7 @@ void MachineConfig::check_fault_path(Config& config) const {
 
 // The driver knows the holders of copies only from their own faults.
 void MachineConfig::check_copies(Config& config) const {
-  if (!memory.remote_touch.why_not({}).empty() || !memory.makes_copies()) return;
+  if (!memory.makes_copies()) return;
   auto const refuse = [&](std::string const& key, std::string const& why) {
     config.refuse(key, "memory.remote_touch = " + memory.remote_touch.name() + ": " + why);
   };
@@ -187,11 +186,15 @@ void MachineConfig::check_copies(Config& config) const {
 }
 
 void MachineConfig::check_batches(Config& config) const {
-  if (!batch.replay.why_not({}).empty() || !in_batches()) return;
+  if (!in_batches()) return;
   Rules rules(config);
   auto const refuse = [&](std::string const& key, std::string const& why) {
     config.refuse(key, "driver.batch.replay = " + batch.replay.name() + ": " + why);
   };
+  if (!batch.replay.facts().replays())
+    refuse("driver.batch.replay",
+           "faulted accesses are never replayed; its facts must name a replay at the end "
+           "of a batch or at an empty fault buffer, or be by page");
   if (faults_recorded_by_gpus() != faults())
     refuse("memory.fault_path", "batches are read from a GPU's fault buffer, but memory.fault_path = " +
                                     memory.fault_path.name() + " records faults elsewhere; use gpu");

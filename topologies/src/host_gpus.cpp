@@ -6,7 +6,7 @@
 
 namespace farfault::topologies {
 
-std::uint32_t gpus_of_host(Machine const& machine, MemoryScope const& scope) {
+std::uint32_t gpus_of_host(Machine const& machine, MemoryScope::Facts const& scope) {
   bool const cluster = machine.machines() > 1;
   std::map<std::uint32_t, std::uint32_t> gpus;  // by instance
   for (auto const& node : machine.nodes) {

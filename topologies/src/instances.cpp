@@ -75,11 +75,11 @@ void check_migration_capacity(InitialMemory const& memory, PagingDriverSpec cons
 void Assembly::find_instances() {
   auto const& nodes = machine_.nodes;
   bool const cluster = machine_.machines() > 1;
-  auto const scope = config_.memory.scope.make({});
+  auto const scope = config_.memory.scope.facts();
   std::vector<Instance*> of_machine;
   std::map<std::uint32_t, Instance*> known;  // by number of the scope
   for (std::uint32_t m = 0; m < machine_.machines(); ++m) {
-    auto const [instance, fresh] = known.try_emplace(cluster ? scope->instance_of(m) : 0, nullptr);
+    auto const [instance, fresh] = known.try_emplace(cluster ? scope.instance_of(m) : 0, nullptr);
     if (fresh) {
       instances_.push_back(std::make_unique<Instance>());
       instances_.back()->machine = static_cast<int>(m);
@@ -260,7 +260,7 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
   if (config_.memory.gpu_share >= 1) return;
   auto const share = std::ceil(static_cast<double>(pages) * config_.memory.gpu_share /
                                static_cast<double>(instance.gpus.size()));
-  auto const room = config_.gpu.memory_contents.make({})->pages(static_cast<std::uint64_t>(share));
+  auto const room = config_.gpu.memory_contents.facts().pages(static_cast<std::uint64_t>(share));
   driver.frames_per_gpu = std::min(driver.frames_per_gpu, room);
   auto const has = "memory.gpu_share leaves a GPU " + std::to_string(driver.frames_per_gpu) + " pages, ";
   if (driver.frames_per_gpu < unit)

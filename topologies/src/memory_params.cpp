@@ -82,13 +82,17 @@ void MemoryParams::describe(ParamTable& t) {
 }
 
 LargePages::Choice MemoryParams::large() const {
-  if (!page_sizes.why_not({}).empty()) return {};
-  auto const sizes = page_sizes.make({});
-  return {sizes->large_buffers(large_pages), large_frame_size(), sizes->rounds_up()};
+  using LargeBuffers = PageSizes::LargeBuffers;
+  auto const sizes = page_sizes.facts();
+  auto const buffers = sizes.large_buffers;
+  return {buffers == LargeBuffers::chosen ? large_pages
+          : buffers == LargeBuffers::all  ? "all"
+                                          : "none",
+          large_frame_size(), sizes.rounds_up};
 }
 
 std::string MemoryParams::large_pages_setting() const {
-  bool const by_buffer = page_sizes.make({})->large_buffers("chosen") == "chosen";
+  bool const by_buffer = page_sizes.facts().large_buffers == PageSizes::LargeBuffers::chosen;
   return by_buffer ? "memory.large_pages = " + shown(large_pages)
                    : "memory.page_sizes = " + page_sizes.name();
 }

@@ -104,7 +104,7 @@ bool Model::vary(std::vector<PlacedSetting> const& settings) {
 }
 
 void Model::share() {
-  applications.share(config, topologies::gpus_of_host(machine, *machine_config.memory.scope.make({})),
+  applications.share(config, topologies::gpus_of_host(machine, machine_config.memory.scope.facts()),
                      topologies::sms_of_gpu(machine, machine_config.gpu.sms));
 }
 

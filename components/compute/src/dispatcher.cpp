@@ -30,7 +30,7 @@ Dispatcher::Dispatcher(Slot<DispatcherSpec> slot) : Component(std::move(slot)) {
     auto const gpus = applications.gpus_of(a, spec().gpus);
     number_.push_back(static_cast<std::uint32_t>(std::ranges::find(gpus, spec().gpu) - gpus.begin()));
   }
-  if (spec().sm.thread_blocks.make(spec().blocks_setup())->period() != Duration::zero()) {
+  if (thread_blocks_.adapts) {
     period_end = timer<&Dispatcher::on_period_end>("period_end");
     if (spec().counts_evictions) lifetimes = in<&Dispatcher::on_lifetimes>("lifetimes");
   }
@@ -49,6 +49,10 @@ DispatcherState Dispatcher::initial() const {
   s.next_sm.resize(applications.count());
   s.sms.resize(spec().sms);
   s.thread_blocks = spec().sm.thread_blocks.make(spec().blocks_setup());
+  FF_CHECK(
+      s.thread_blocks->extra() == thread_blocks_.first_extra &&
+          (s.thread_blocks->period() != Duration::zero()) == thread_blocks_.adapts,
+      "gpu.sm.thread_blocks = " + spec().sm.thread_blocks.name() + ": its facts and its behaviour differ");
   s.stats = ByApplication<DispatcherStats>(applications.count());
   s.counts = KernelSums(applications.streams());
   for (std::uint32_t stream = 0; stream < applications.streams(); ++stream) {
@@ -137,7 +141,7 @@ bool Dispatcher::takes(std::uint32_t sm, SmUse const& need, bool extra, Dispatch
   auto const with = on.use + need;
   bool const capacity = with.has_capacity(limits);
   if (capacity && with.can_issue(limits)) return !extra;
-  return extra && on.extra < s.thread_blocks->max_extra() &&
+  return extra && on.extra < thread_blocks_.max_extra &&
          s.thread_blocks->takes(static_cast<std::uint32_t>(on.extra), capacity);
 }
 
@@ -148,7 +152,7 @@ bool Dispatcher::place(std::uint32_t stream, std::uint32_t only, Cx& cx) const {
   auto const application = spec().applications->application_of_stream(stream);
   auto const& sms = sms_[application];
   auto const n = need(share.kernel);
-  bool const may_be_extra = s.thread_blocks->max_extra() != 0;
+  bool const may_be_extra = thread_blocks_.max_extra != 0;
   auto& next = s.next_sm[application];
   if (only != kEverySm) {
     auto const at = number_of(only, application);
@@ -194,9 +198,8 @@ void Dispatcher::start_on_next(std::uint32_t stream, SmUse const& need, bool ext
   ++share.next;
   ++share.running;
   ++s.stats[application].dispatched;
-  if (auto const period = s.thread_blocks->period();
-      period != Duration::zero() && s.period_ends == Time::max()) {
-    s.period_ends = cx.now() + period;
+  if (thread_blocks_.adapts && s.period_ends == Time::max()) {
+    s.period_ends = cx.now() + s.thread_blocks->period();
     cx.wake_at(period_end, Tick{}, s.period_ends);
   }
 }
@@ -298,8 +301,8 @@ void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
   if (std::ranges::all_of(s.shares, [](KernelShare const& k) { return k.running == 0; }))
     set_period_timer(cx);
   s.next_sm[application] = number_of(m.sm, application);
-  // Without a period, a policy's answers never change: other SMs refuse what they have refused before.
-  bool const others_are_full = s.thread_blocks->period() == Duration::zero() && s.all_run == 0;
+  // The answers of a policy that does not adapt never change: other SMs refuse what they have refused before.
+  bool const others_are_full = !thread_blocks_.adapts && s.all_run == 0;
   dispatch(cx, others_are_full ? m.sm : kEverySm);
   run_all_if_others_are_idle(cx);
   if (share.running != 0 || share.next != share.count) return;

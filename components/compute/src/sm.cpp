@@ -8,21 +8,21 @@
 namespace farfault {
 
 Sm::Sm(Slot<SmSpec> slot) : Component(std::move(slot)) {
-  auto const blocks = spec().sm.thread_blocks.make({spec().clock, 1});
-  swap_trigger_ = blocks->swap_trigger();
-  context_ = blocks->context();
+  auto const blocks = spec().sm.thread_blocks.facts();
+  swap_trigger_ = blocks.swap_trigger;
+  context_ = blocks.context;
   line_bits_ = static_cast<unsigned>(std::countr_zero(spec().line_bytes));
   l1_tlb_latency_ = spec().clock.cycles(spec().l1_tlb.latency);
   l1_cache_latency_ = spec().clock.cycles(spec().l1_cache.latency);
-  if (spec().may_stall || blocks->period() != Duration::zero()) control = in<&Sm::on_control>("control");
+  if (spec().may_stall || blocks.adapts) control = in<&Sm::on_control>("control");
   if (swaps()) moved = timer<&Sm::on_moved>("moved");
   if (spec().page_uses.enabled) used = out<PageUse>("used");
 }
 
 SmState Sm::initial() const {
   auto const& p = spec();
-  auto const blocks = p.sm.thread_blocks.make({p.clock, 1});
-  auto const extra = blocks->max_extra();
+  auto const blocks = p.sm.thread_blocks.facts();
+  auto const extra = blocks.max_extra;
   SmState s;
   s.launches.assign(p.applications->streams(), ~0U);
   s.stats = ByStream<SmStats>(p.applications->streams());
@@ -32,7 +32,7 @@ SmState Sm::initial() const {
   s.blocks.resize(p.applications->streams());
   s.warps = WarpContexts(p.sm.max_warps, p.sm.max_warps * (1 + extra), p.sm.max_blocks + extra);
   if (swaps()) s.held = HeldBlocks(p.sm.max_blocks + extra, SmSpec::areas(p.sm));
-  s.control.extra = blocks->extra();
+  s.control.extra = blocks.first_extra;
   s.warp_order = p.sm.warp_order.make({});
   s.l1_tlb =
       p.l1_tlb.policies.make(p.l1_tlb.entries, p.l1_tlb.ways, p.page_bits, p.page_sizes, p.mapped_at_start);

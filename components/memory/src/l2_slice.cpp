@@ -18,11 +18,11 @@ constexpr std::uint32_t kWalk = std::uint32_t{1} << 30;
 }  // namespace
 
 L2Slice::L2Slice(Slot<L2SliceSpec> slot) : Component(std::move(slot)) {
-  auto const walk_reads = spec().params.walk_reads.make(spec().walk_reads());
-  may_bypass_ = walk_reads->may_bypass();
-  overtakes_ = walk_reads->overtakes();
-  own_mshrs_ = walk_reads->own_mshrs();
-  counts_stores_ = walk_reads->counts_stores();
+  auto const walk_reads = spec().params.walk_reads.facts();
+  may_bypass_ = walk_reads.may_bypass;
+  overtakes_ = walk_reads.overtakes;
+  own_mshrs_ = walk_reads.own_mshrs;
+  counts_stores_ = walk_reads.counts_stores;
   other_cycles_ = spec().clock.cycles(spec().cycles_per_line - 1);
   one_port_ = spec().params.ports == 1;
   walk_credits_ = spec().walk_credits != 0;

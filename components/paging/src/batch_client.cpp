@@ -21,7 +21,6 @@ unsigned block_size(PagingDriverSpec const& spec) {
 
 BatchClient::BatchClient(PagingDriverSpec const& spec)
     : interrupts_(spec.devices.gpus() + 1),
-      replay_(spec.batch.replay.make({})),
       prefetch_(spec.batch.prefetch.make({spec.page_bits})),
       replay_pending_(spec.devices.gpus()) {
   for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g)
@@ -47,7 +46,7 @@ void BatchClient::order(FaultOrder const& m, DriverTurn& t) const {
 }
 
 void BatchClient::order_replay(FaultReplay::Point point, DriverTurn& t) {
-  auto const orders = replay_->after(point);
+  auto const orders = t.facts.replay.after(point);
   if (orders == FaultReplay::Action::none || replay_pending_[gpu_] == 0) return;
   if (point != FaultReplay::Point::block_mapped) replay_pending_[gpu_] = 0;
   bool const flushes = orders == FaultReplay::Action::flush_and_replay;
@@ -95,7 +94,7 @@ void BatchClient::read_buffer(std::uint64_t gpu, DriverTurn& t) {
   record_ = {};
   record_.gpu = gpu;
   record_.began = t.now;
-  auto const retry = static_cast<std::uint8_t>(replay_->by_page() ? 1 : 0);
+  auto const retry = static_cast<std::uint8_t>(t.facts.replay.by_page ? 1 : 0);
   order({t.spec.batch.faults, 0, FaultOrderKind::drain, retry}, t);
 }
 
@@ -152,7 +151,7 @@ void BatchClient::plan_block(std::span<FaultBatch::Entry const> faults, DriverTu
       ++record_.duplicates;
       // Requesters that faulted before the page arrived have been answered; a second answer does no harm. The
       // IOMMU that received the request does not know about copies.
-      if (replay_->by_page() || device_of(home->frame) != device(t.spec)) {
+      if (t.facts.replay.by_page || device_of(home->frame) != device(t.spec)) {
         auto const iommu = static_cast<std::uint16_t>(t.spec.iommu_of_gpu[gpu_]);
         s.faults.answer({.page = f.page,
                          .gpu = device(t.spec),
@@ -235,7 +234,7 @@ void BatchClient::begin_pages(DriverTurn& t) {
     if (home ? !t.spec.pages_move || s.memory.allows(page.page, access, device(t.spec))
              : s.memory.is_unallocated(page.page)) {
       pages_.set_local(page, false);
-      if (home && replay_->by_page()) s.faults.answer(fault_of(page, t), {}, t);
+      if (home && t.facts.replay.by_page) s.faults.answer(fault_of(page, t), {}, t);
       page_mapped(page, t);
       continue;
     }
@@ -246,8 +245,8 @@ void BatchClient::begin_pages(DriverTurn& t) {
     p.client = PagingClient::batch;
     p.tag = number;
     p.consents = 1;
-    p.answers = replay_->by_page() ? 1 : 0;
-    p.confirms = !home || !replay_->by_page() ? 1 : 0;
+    p.answers = t.facts.replay.by_page ? 1 : 0;
+    p.confirms = !home || !t.facts.replay.by_page ? 1 : 0;
     if (home)
       p.from = home->frame;
     else
@@ -265,7 +264,7 @@ Duration BatchClient::remaining_residency(std::uint64_t page, PhysAddr frame, Dr
   bool const on_gpu =
       device_of(frame) < kFirstCpu || (t.spec.makes_copies && t.s.memory.copies().latest(page));
   auto const arrived = t.s.evictions.latest_arrival(page);
-  if (replay_->by_page() || !on_gpu || arrived == Time{}) return Duration::zero();
+  if (t.facts.replay.by_page || !on_gpu || arrived == Time{}) return Duration::zero();
   return std::max(Duration::zero(), arrived + t.spec.batch.least_stay - t.now);
 }
 
@@ -345,8 +344,7 @@ void BatchClient::end(DriverTurn& t) {
   t.s.evictions.report_lifetimes(t);
   // If accesses are replayed only when the buffer is empty, this GPU's buffer is read until then, so that no
   // other GPU's batch takes its pages earlier.
-  bool const replays_when_empty =
-      replay_->after(FaultReplay::Point::buffer_empty) != FaultReplay::Action::none;
+  bool const replays_when_empty = t.facts.replay.buffer_empty != FaultReplay::Action::none;
   if (replays_when_empty && replay_pending_[gpu_] != 0) return read_buffer(gpu_, t);
   interrupts_.push(static_cast<std::uint32_t>(gpu_));
   next(t);

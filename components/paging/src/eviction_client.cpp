@@ -204,7 +204,7 @@ bool EvictionClient::send_page(std::uint64_t page, DriverTurn& t) {
   bool const clean = t.spec.batch.clean_pages == CleanPages::dropped && !dirty;
   bool const dropped = of_copy || heir || clean;
   if (dropped) ++record.dropped_pages;
-  s.transitions.admit(number, dropped || !schedule_->takes_time());
+  s.transitions.admit(number, dropped || !t.facts.eviction_schedule.takes_time);
   return t.run(number) == PageProgress::ended;
 }
 

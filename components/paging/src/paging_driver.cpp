@@ -42,7 +42,8 @@ class Links final : public DriverLinks {
 template <class F>
 void turn(PagingDriver const& driver, PagingDriver::Cx& cx, F&& f) {
   Links links(driver, cx);
-  DriverTurn t{driver.spec(), cx.state(), links, cx.now()};
+  DriverTurn t{
+      .spec = driver.spec(), .facts = driver.facts(), .s = cx.state(), .out = links, .now = cx.now()};
   f(t);
 }
 

@@ -30,7 +30,7 @@ void RelocationClient::begin(std::uint32_t gpu, bool coalesces, std::uint32_t ap
   r.began = t.now;
   r.application = application;
   r.coalesces = coalesces ? 1 : 0;
-  r.stalls = t.spec.stalls_gpus && (coalesces || compaction_->takes_time()) ? 1 : 0;
+  r.stalls = t.spec.stalls_gpus && (coalesces || t.facts.compaction.takes_time) ? 1 : 0;
   if (r.stalls != 0) t.out.stall(gpu, GpuStall{1});
 }
 
@@ -103,10 +103,11 @@ bool RelocationClient::copies_in_memory(std::uint32_t number, DriverTurn& t) {
     return true;
   }
   auto& r = of_gpu_[page.tag];
-  auto const in_memory = compaction_->takes_time() ? compaction_->time_in_memory() : Duration{1};
+  auto const& by = t.facts.compaction;
+  auto const in_memory = by.takes_time ? by.time_in_memory : Duration{1};
   if (r.coalesces != 0 || !in_memory) return false;
   auto const begins = std::max(r.memory_free, t.now);
-  r.memory_free = begins + *in_memory / compaction_->at_a_time();
+  r.memory_free = begins + *in_memory / by.at_a_time;
   t.out.end_copy(number, begins + *in_memory);
   return true;
 }

@@ -19,7 +19,7 @@ IommuState Iommu::initial() const {
   s.walker = Walker(p.walkers, p.pages, p.walk_cache_policies.make(p.walk_cache), !p.walk_reads_first_entry);
   s.fault_raised.resize(p.pages);
   s.remote_touch = spec().remote_touch.make({spec().page_bits, spec().spaces});
-  if (spec().replays_first_touches || pages_move(s)) {
+  if (spec().replays_first_touches || pages_move()) {
     s.faults = FaultBuffer(p.fault_buffer, std::max(1U, static_cast<std::uint32_t>(spec().gpus.size())));
     s.recorded_at.resize(p.fault_buffer);
   }
@@ -182,7 +182,7 @@ void Iommu::respond_all(std::uint32_t entry, Translation const& found, Cx& cx) c
 
 Iommu::Translation Iommu::own_response(IommuWaiter const& to, std::uint64_t page, Translation const& found,
                                        IommuState& s) const {
-  bool const wants_copy = found.found_by == FoundBy::iommu && s.remote_touch->makes_copies();
+  bool const wants_copy = found.found_by == FoundBy::iommu && remote_touch_.makes_copies;
   return wants_copy && s.remote_touch->touch(page, found.to.frame, to.gpu, to.access)
              ? unrecorded(FaultKind::remote)
              : found;
@@ -295,7 +295,7 @@ void Iommu::remap(PageMove const& m, Cx& cx) const {
 
 // Records a GPU to notify when the page moves away, in addition to the GPU that has it.
 void Iommu::learn(std::uint64_t page, PageTranslation const& to, std::uint16_t gpu, IommuState& s) const {
-  if (device_of(to.frame) == gpu || !pages_move(s)) return;
+  if (device_of(to.frame) == gpu || !pages_move()) return;
   s.directory.add_holder(page, gpu);
   // When the first base page of the large page moves away, this GPU is notified too, so its record can be
   // dropped.

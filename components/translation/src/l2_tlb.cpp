@@ -183,7 +183,7 @@ void L2Tlb::replay(TranslateResponse const& m, Cx& cx) const {
 void L2Tlb::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
   auto forwarded = m;
-  if (s.fill->invalidates_all()) {
+  if (invalidates_all_) {
     s.invalidated_entries += s.tlb->invalidate_all() + s.fill->invalidate_all();
     forwarded.all = 1;
   } else {

@@ -41,6 +41,13 @@ class Extensions {
     more_policies_ = true;
     return *this;
   }
+  // A policy of the interface `Kind`, which has facts only.
+  template <class Kind>
+  Extensions& policy(std::string const& name, std::string const& text, typename Kind::Facts facts) {
+    policies_.add<Kind>(name, text, std::move(facts));
+    more_policies_ = true;
+    return *this;
+  }
   template <std::derived_from<workloads::WorkloadBuilder> Builder>
   Extensions& workload(std::string name, std::string text, workloads::WorkloadSizes sizes = {}) {
     more_workloads_.push_back(

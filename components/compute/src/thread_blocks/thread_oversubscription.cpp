@@ -11,6 +11,7 @@
 // Without evictions the mean is unchanged; without a mean of the period the number grows. A bound on the
 // number is assumed.
 #include <algorithm>
+#include <array>
 
 #include "farfault/compute/thread_blocks.hpp"
 
@@ -79,22 +80,22 @@ class ThreadOversubscription final : public ThreadBlocks {
               "Batch-aware unified memory (ASPLOS 2020), footnote 5: 5 KB for 64 warps");
     }
   };
+  static constexpr Facts facts(Params const& p) {
+    return {.swap_trigger = p.trigger,
+            .max_extra = p.blocks,
+            .first_extra = kFirstExtra,
+            .context = {p.saved_in, p.warp_bytes, p.saves},
+            .adapts = true};
+  }
+
   ThreadOversubscription(Params const& p, Setup const& setup)
       : period_(setup.clock.cycles(p.period)),
-        most_(p.blocks),
         limit_(p.blocks),
         threshold_(p.threshold),
-        warp_bytes_(p.warp_bytes),
-        trigger_(p.trigger),
-        saved_in_(p.saved_in),
-        saves_(p.saves),
         mean_(p.mean),
         reference_(p.reference),
         decrease_(p.decrease) {}
 
-  SwapTrigger swap_trigger() const override { return trigger_; }
-  std::uint32_t max_extra() const override { return most_; }
-  Context context() const override { return {saved_in_, warp_bytes_, saves_}; }
   std::uint32_t extra() const override { return static_cast<std::uint32_t>(extra_); }
   Duration period() const override { return period_; }
   bool is_steady() const override { return below_ != 0 ? extra_ == 0 : extra_ == limit_; }
@@ -120,8 +121,8 @@ class ThreadOversubscription final : public ThreadBlocks {
   }
 
   auto members() {
-    return std::tie(period_, extra_, pages_, lifetimes_, compared_with_, shrunk_, most_, limit_, threshold_,
-                    warp_bytes_, trigger_, saved_in_, saves_, mean_, reference_, decrease_, below_, unused_);
+    return std::tie(period_, extra_, pages_, lifetimes_, compared_with_, shrunk_, limit_, threshold_, mean_,
+                    reference_, decrease_, below_, unused_);
   }
   static auto stats() {
     using S = ThreadOversubscription const&;
@@ -133,24 +134,21 @@ class ThreadOversubscription final : public ThreadBlocks {
   }
 
  private:
+  static constexpr std::uint32_t kFirstExtra = 1;
+
   Duration period_;
-  std::uint64_t extra_ = 1;
+  std::uint64_t extra_ = kFirstExtra;
   std::uint64_t pages_ = 0;          // in the mean
   std::uint64_t lifetimes_ = 0;      // of these, summed, in ns
   std::uint64_t compared_with_ = 0;  // reference for the next mean
   std::uint64_t shrunk_ = 0;
-  std::uint32_t most_;
-  std::uint32_t limit_;  // of extra_, at most most_
+  std::uint32_t limit_;  // of extra_, at most max_extra
   std::uint32_t threshold_;
-  std::uint32_t warp_bytes_;
-  SwapTrigger trigger_;
-  SavedIn saved_in_;
-  Saves saves_;
   Mean mean_;
   Reference reference_;
   Decrease decrease_;
   std::uint8_t below_ = 0;  // without evictions the mean is still below its reference
-  std::uint8_t unused_ = 0;
+  std::array<std::uint8_t, 4> unused_{};
 };
 
 }  // namespace

@@ -27,6 +27,8 @@ class Throttling final : public ThreadBlocks {
               "assumed");
     }
   };
+  static constexpr Facts facts() { return {.adapts = true}; }
+
   Throttling(Params const& p, Setup const& setup)
       : detection_(setup.clock.cycles(p.detection)),
         execution_(setup.clock.cycles(p.execution)),

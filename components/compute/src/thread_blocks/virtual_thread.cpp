@@ -22,19 +22,22 @@ class VirtualThread final : public ThreadBlocks {
               "Batch-aware unified memory (ASPLOS 2020), footnote 5: 5 KB for 64 warps");
     }
   };
-  explicit VirtualThread(Params const& p) : blocks_(p.blocks), warp_bytes_(p.warp_bytes) {}
+  static constexpr Facts facts(Params const& p) {
+    return {.swap_trigger = SwapTrigger::accesses,
+            .max_extra = p.blocks,
+            .first_extra = p.blocks,
+            .context = {.saved_in = SavedIn::shared_memory, .warp_bytes = p.warp_bytes}};
+  }
 
-  SwapTrigger swap_trigger() const override { return SwapTrigger::accesses; }
-  std::uint32_t max_extra() const override { return blocks_; }
-  Context context() const override { return {SavedIn::shared_memory, warp_bytes_}; }
+  explicit VirtualThread(Params const& p) : blocks_(p.blocks) {}
+
   bool takes(std::uint32_t held, bool has_capacity) const override { return has_capacity && held < blocks_; }
-  std::uint32_t extra() const override { return blocks_; }
+  std::uint32_t extra() const override { return static_cast<std::uint32_t>(blocks_); }
 
-  auto members() { return std::tie(blocks_, warp_bytes_); }
+  auto members() { return std::tie(blocks_); }
 
  private:
-  std::uint32_t blocks_;
-  std::uint32_t warp_bytes_;
+  std::uint64_t blocks_;
 };
 
 }  // namespace

@@ -2,14 +2,9 @@
 #include "farfault/fabric/copy_data.hpp"
 
 namespace farfault::copy_data {
-namespace {
-
-struct Raw final : CopyData {};
-
-}  // namespace
 
 void raw(PolicyList<CopyData>& list) {
-  list.add<Raw>("raw", "uncompressed");
+  list.add("raw", "uncompressed", {});
 }
 
 }  // namespace farfault::copy_data

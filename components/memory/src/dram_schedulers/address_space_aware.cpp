@@ -77,6 +77,8 @@ class AddressSpaceAware final : public DramScheduler {
     }
   };
 
+  static constexpr Facts facts(Params const& p) { return {.pressure_epoch = p.queues == 3 ? p.epoch : 0}; }
+
   AddressSpaceAware(Params const& p, Setup const& s)
       : params_{p}, weights_(s.applications), quotas_(s.applications) {
     share_out();
@@ -98,7 +100,6 @@ class AddressSpaceAware final : public DramScheduler {
     return chosen;
   }
 
-  std::uint32_t pressure_epoch() const override { return params_->queues == 3 ? params_->epoch : 0; }
   void pressure(WalkPressure const& m) override {
     for (std::size_t i = 0; i < m.of.size() && m.first + i < weights_.size(); ++i)
       weights_[m.first + i] = m.of[i];

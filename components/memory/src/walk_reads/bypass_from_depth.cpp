@@ -19,13 +19,14 @@ class BypassFromDepth final : public WalkReads {
     }
   };
 
+  static constexpr Facts facts() { return {.may_bypass = true}; }
+
   BypassFromDepth(Params const& p, Setup const& s) : depth_{p.depth} {
     if (p.depth > s.levels)
       throw UserError("depth = " + std::to_string(p.depth) + " must be at most " + std::to_string(s.levels) +
                       ", the levels of a page table");
   }
 
-  bool may_bypass() const override { return true; }
   bool bypasses(std::uint32_t depth, std::uint64_t, Time) override { return depth >= depth_.value; }
   void bypassed(Time) override { ++bypassed_; }
   void looked_up(std::uint32_t, bool, Time) override {}

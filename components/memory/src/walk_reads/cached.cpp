@@ -5,7 +5,7 @@ namespace farfault::walk_reads {
 namespace {
 
 struct Cached final : WalkReads {
-  bool may_bypass() const override { return false; }
+  static constexpr Facts facts() { return {.may_bypass = false}; }
   bool bypasses(std::uint32_t, std::uint64_t, Time) override { return false; }
   void bypassed(Time) override {}
   void looked_up(std::uint32_t, bool, Time) override {}

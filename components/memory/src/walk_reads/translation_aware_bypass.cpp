@@ -61,18 +61,18 @@ class TranslationAwareBypass final : public WalkReads {
     }
   };
 
+  static constexpr Facts facts(Params const& p) {
+    return {.may_bypass = true,
+            .overtakes = p.overtakes,
+            .own_mshrs = p.own_mshrs,
+            .counts_stores = p.data_rate == DataRate::loads_and_stores};
+  }
+
   TranslationAwareBypass(Params const& p, Setup const& s)
       : epoch_ps_{static_cast<std::uint64_t>(picoseconds(s.clock.cycles(p.epoch)))},
         sampled_{p.sampled},
-        overtakes_{p.overtakes ? 1U : 0U},
-        own_mshrs_{p.own_mshrs},
-        forgets_{p.unmeasured == Unmeasured::forgotten ? 1U : 0U},
-        counts_stores_{p.data_rate == DataRate::loads_and_stores ? 1U : 0U} {}
+        forgets_{p.unmeasured == Unmeasured::forgotten ? 1U : 0U} {}
 
-  bool may_bypass() const override { return true; }
-  bool overtakes() const override { return overtakes_.value != 0; }
-  std::uint32_t own_mshrs() const override { return static_cast<std::uint32_t>(own_mshrs_.value); }
-  bool counts_stores() const override { return counts_stores_.value != 0; }
   bool bypasses(std::uint32_t depth, std::uint64_t line, Time now) override {
     roll(now);
     return (passes_ >> depth & 1) != 0 && mixed(line) % sampled_.value != 0;
@@ -87,8 +87,8 @@ class TranslationAwareBypass final : public WalkReads {
   }
 
   auto members() {
-    return std::tie(epoch_ps_, sampled_, overtakes_, own_mshrs_, forgets_, counts_stores_, epoch_, passes_,
-                    counts_, rates_, all_, bypassed_, changes_);
+    return std::tie(epoch_ps_, sampled_, forgets_, epoch_, passes_, counts_, rates_, all_, bypassed_,
+                    changes_);
   }
   static auto stats() {
     using T = TranslationAwareBypass const&;
@@ -161,10 +161,7 @@ class TranslationAwareBypass final : public WalkReads {
 
   Fixed<std::uint64_t> epoch_ps_;
   Fixed<std::uint64_t> sampled_;
-  Fixed<std::uint64_t> overtakes_;
-  Fixed<std::uint64_t> own_mshrs_;
   Fixed<std::uint64_t> forgets_;
-  Fixed<std::uint64_t> counts_stores_;
   std::uint64_t epoch_ = 0;
   std::uint64_t passes_ = 0;              // bit d: reads at depth d bypass the cache
   std::array<Counts, kDepths> counts_{};  // of the current epoch; depth 0: warps

@@ -7,8 +7,7 @@
 namespace farfault::compactions {
 namespace {
 
-class CacBulkCopy final : public Counted<CacBulkCopy> {
- public:
+struct CacBulkCopy final : Counted<CacBulkCopy> {
   struct Params {
     Duration time = 80ns;
     std::uint32_t at_a_time = 1;
@@ -19,16 +18,9 @@ class CacBulkCopy final : public Counted<CacBulkCopy> {
               "assumed: 1; copies do not block banks for other accesses");
     }
   };
-  CacBulkCopy(Params const& p, Setup const&) : time_(p.time), at_a_time_(p.at_a_time) {}
-
-  std::optional<Duration> time_in_memory() const override { return time_; }
-  std::int64_t at_a_time() const override { return at_a_time_; }
-
-  auto members() { return std::tuple_cat(std::tie(time_, at_a_time_), Counted::members()); }
-
- private:
-  Duration time_;
-  std::int64_t at_a_time_;
+  static constexpr Facts facts(Params const& p) {
+    return {.time_in_memory = p.time, .at_a_time = p.at_a_time};
+  }
 };
 
 }  // namespace

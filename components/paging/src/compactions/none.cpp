@@ -5,7 +5,7 @@ namespace farfault::compactions {
 namespace {
 
 struct None final : Compaction {
-  bool compacts() const override { return false; }
+  static constexpr Facts facts() { return {.compacts = false}; }
 };
 
 }  // namespace

@@ -20,10 +20,11 @@ class Lru final : public EvictionOrder {
           "assumed");
     }
   };
+  static constexpr Facts facts(Params const& p) { return {.epoch = p.epoch}; }
+
   Lru(Params const& p, Setup const& setup)
       : params_{p}, units_(setup.page_bits, setup.spaces), last_used_(setup.page_bits, setup.spaces) {}
 
-  Duration epoch() const override { return params_->epoch; }
   void arrived(std::uint64_t unit) override { units_.move_to_end(unit); }
   void used(std::uint64_t unit, Time now) override {
     if (!units_.holds(unit)) return;

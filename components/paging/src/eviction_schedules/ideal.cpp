@@ -7,8 +7,8 @@ namespace farfault::eviction_schedules {
 namespace {
 
 struct Ideal final : OverlappedEviction {
+  static constexpr Facts facts() { return {.takes_time = false}; }
   using OverlappedEviction::OverlappedEviction;
-  bool takes_time() const override { return false; }
 };
 
 }  // namespace

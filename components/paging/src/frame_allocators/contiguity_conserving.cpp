@@ -35,13 +35,13 @@ namespace {
 
 class ContiguityConserving final : public FrameAllocator {
  public:
+  static constexpr Facts facts() { return {.uses_large_frames = true, .compacts = true}; }
+
   explicit ContiguityConserving(Setup const& setup)
       : setup_{setup},
         regions_(setup.page_bits + setup.large_size, setup.spaces),
         lists_(kOfSpaces + std::size_t{2} * setup.spaces) {}
 
-  bool uses_large_frames() const override { return true; }
-  bool compacts() const override { return true; }
   std::uint64_t available() const override { return setup_->frames - used_; }
 
   std::uint64_t allocate(std::uint64_t page) override {

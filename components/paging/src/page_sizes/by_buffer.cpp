@@ -5,7 +5,7 @@ namespace farfault::page_sizes {
 namespace {
 
 struct ByBuffer final : PageSizes {
-  std::string large_buffers(std::string const& chosen) const override { return chosen; }
+  static constexpr Facts facts() { return {.large_buffers = LargeBuffers::chosen}; }
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace farfault::page_sizes {
 namespace {
 
 struct InPlaceCoalescer final : PageSizes {
-  bool coalesces() const override { return true; }
+  static constexpr Facts facts() { return {.coalesces = true}; }
   void coalesced() override { ++counts.coalesced; }
   void splintered() override { ++counts.splintered; }
   void mapped(std::uint64_t base_pages) override { most_mapped.mapped(base_pages); }

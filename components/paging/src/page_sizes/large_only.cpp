@@ -8,8 +8,7 @@ namespace farfault::page_sizes {
 namespace {
 
 struct LargeOnly final : PageSizes {
-  std::string large_buffers(std::string const&) const override { return "all"; }
-  bool rounds_up() const override { return true; }
+  static constexpr Facts facts() { return {.large_buffers = LargeBuffers::all, .rounds_up = true}; }
   void mapped(std::uint64_t base_pages) override { most_mapped.mapped(base_pages); }
 
   auto members() { return std::tie(most_mapped); }

@@ -11,8 +11,7 @@ namespace farfault::page_sizes {
 namespace {
 
 struct MigratingCoalescer final : PageSizes {
-  bool coalesces() const override { return true; }
-  bool moves_to_coalesce() const override { return true; }
+  static constexpr Facts facts() { return {.coalesces = true, .moves_to_coalesce = true}; }
   void coalesced() override { ++counts.coalesced; }
   void splintered() override { ++counts.splintered; }
   void moved(std::uint64_t base_pages) override { moved_pages += base_pages; }

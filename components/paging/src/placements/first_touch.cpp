@@ -5,8 +5,8 @@ namespace farfault::placements {
 namespace {
 
 struct FirstTouch final : PagePlacement {
+  static constexpr Facts facts() { return {.leaves_out = true}; }
   void place(ApplicationMemory&) const override {}
-  bool leaves_out() const override { return true; }
 };
 
 }  // namespace

@@ -43,6 +43,8 @@ class Recorded final : public PagePlacement {
     }
   };
 
+  static constexpr Facts facts() { return {.leaves_out = true}; }
+
   explicit Recorded(Params const& p) : params_{p} {}
 
   std::vector<Input> open(PathOf const& path_of) override {
@@ -80,7 +82,6 @@ class Recorded final : public PagePlacement {
                           "; increase gpu.dram.capacity or cpu.dram.capacity");
     }
   }
-  bool leaves_out() const override { return true; }
 
   auto members() { return std::tie(params_, map_); }
 

@@ -10,8 +10,7 @@ namespace {
 
 class Duplicate final : public RemoteTouch {
  public:
-  bool moves_pages() const override { return true; }
-  bool makes_copies() const override { return true; }
+  static constexpr Facts facts() { return {.moves_pages = true, .makes_copies = true}; }
   bool may_move(PhysAddr frame, std::uint32_t gpu) const override {
     return device_of(frame) != gpu || is_read_only(frame);
   }

@@ -18,9 +18,10 @@ class Migrate final : public RemoteTouch {
     }
   };
 
+  static constexpr Facts facts() { return {.moves_pages = true}; }
+
   Migrate(Params const& p, Setup const& setup) : params_{p}, touches_(setup.page_bits, setup.spaces) {}
 
-  bool moves_pages() const override { return true; }
   bool may_move(PhysAddr frame, std::uint32_t gpu) const override { return device_of(frame) != gpu; }
   bool touch(std::uint64_t page, PhysAddr frame, std::uint32_t gpu, Access /*access*/) override {
     if (!may_move(frame, gpu)) return false;

@@ -5,7 +5,7 @@ namespace farfault::remote_touches {
 namespace {
 
 struct RemoteAccess final : RemoteTouch {
-  bool moves_pages() const override { return false; }
+  static constexpr Facts facts() { return {.moves_pages = false}; }
   bool may_move(PhysAddr, std::uint32_t) const override { return false; }
   bool touch(std::uint64_t, PhysAddr, std::uint32_t, Access) override { return false; }
   void forget(std::uint64_t) override {}

@@ -5,7 +5,7 @@ namespace farfault::replacements {
 namespace {
 
 struct Fifo final : Replacement {
-  Wants wants() const override { return {.insertions = true}; }
+  static constexpr Facts facts() { return {.insertions = true}; }
   std::uint32_t victim(View const& set) override { return oldest(set.inserted); }
 };
 

@@ -91,13 +91,16 @@ class Tokens final : public TlbFill {
     }
   };
 
+  static constexpr Facts facts(Params const& p) {
+    return {.invalidates_all = p.invalidation == Empties::all};
+  }
+
   Tokens(Params const& p, Setup const& s)
       : epoch_ps_{static_cast<std::uint64_t>(picoseconds(s.clock.cycles(p.epoch)))},
         initial_{millionths(p.initial)},
         step_{millionths(p.step)},
         threshold_{millionths(p.threshold)},
         relative_{p.change == Change::relative ? 1U : 0U},
-        invalidates_all_{p.invalidation == Empties::all ? 1U : 0U},
         hill_climbing_{p.direction == Direction::hill_climbing ? 1U : 0U},
         warps_of_epoch_{p.warps == Warps::epoch ? 1U : 0U},
         sms_{s.sms},
@@ -131,12 +134,10 @@ class Tokens final : public TlbFill {
   }
   bool invalidate(std::uint64_t page) override { return bypass_->invalidate(page); }
   std::uint64_t invalidate_all() override { return bypass_->invalidate_all(); }
-  bool invalidates_all() const override { return invalidates_all_.value != 0; }
 
   auto members() {
-    return std::tie(epoch_ps_, initial_, step_, threshold_, relative_, invalidates_all_, hill_climbing_,
-                    warps_of_epoch_, sms_, bypass_, applications_, bypass_hits_, bypass_fills_, increases_,
-                    decreases_);
+    return std::tie(epoch_ps_, initial_, step_, threshold_, relative_, hill_climbing_, warps_of_epoch_, sms_,
+                    bypass_, applications_, bypass_hits_, bypass_fills_, increases_, decreases_);
   }
   static auto stats() {
     using T = Tokens const&;
@@ -231,7 +232,6 @@ class Tokens final : public TlbFill {
   Fixed<std::int64_t> step_;
   Fixed<std::int64_t> threshold_;
   Fixed<std::uint64_t> relative_;
-  Fixed<std::uint64_t> invalidates_all_;
   Fixed<std::uint64_t> hill_climbing_;
   Fixed<std::uint64_t> warps_of_epoch_;
   Fixed<std::vector<std::vector<std::uint32_t>>> sms_;  // by application

@@ -8,6 +8,7 @@
 //    public:
 //     using Interface = Queueing;
 //     struct Setup {};                                // what its owner passes to a new object
+//     struct Facts { bool keeps_order = false; };     // optional (policy_facts.hpp)
 //     static PolicyList<Queueing> known();            // the implementations of this project
 //     virtual ~Queueing() = default;
 //     virtual std::size_t next(Waiting const& w, Time now) = 0;
@@ -20,11 +21,15 @@
 //       std::uint32_t classes = 16;
 //       void describe(ParamTable& t) { t.count("classes", classes, {1, 1 << 20}, "...", "assumed"); }
 //     };
+//     static constexpr Facts facts(Params const& p) { return {.keeps_order = p.classes == 1}; }  // optional
 //     explicit ByAge(Params const& p) : last_(p.classes) {}  // or (Params, Setup), (Setup), ()
 //     std::size_t next(Waiting const& w, Time now) override;
 //     auto members() { return std::tie(last_, seen_); }   // every member; omitted without state
 //     static auto stats() { return std::array<Stat<ByAge>, 1>{{...}}; }   // optional
 //   };
+//
+// An interface may consist of facts only, without functions to implement. An implementation without
+// parameters then needs no class: list.add("by_age", "...", {.keeps_order = true}).
 //
 // Guarantees: parameters of all implementations are read and checked; state and statistics exist only for the
 // selected one.
@@ -34,7 +39,6 @@
 #pragma once
 
 #include <array>
-#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -48,80 +52,10 @@
 
 #include "farfault/engine/archive.hpp"
 #include "farfault/engine/params.hpp"
+#include "farfault/engine/policy_maker.hpp"
 #include "farfault/engine/probes.hpp"
 
 namespace farfault {
-
-// The parameters of one implementation, and all operations on its objects.
-template <class I>
-class PolicyMaker {
- public:
-  virtual ~PolicyMaker() = default;
-  virtual std::unique_ptr<PolicyMaker> copy() const = 0;
-  virtual void describe(ParamTable& t) = 0;
-  virtual std::unique_ptr<I> make(typename I::Setup const& setup) const = 0;
-  virtual std::vector<StatInfo> stats() const = 0;
-  virtual void sample(I const& object, std::uint64_t* out) const = 0;
-  virtual void archive(I& object, Archive& a) const = 0;
-};
-
-namespace detail {
-
-struct NoParams {
-  void describe(ParamTable&) {}
-};
-template <class T>
-struct ParamsOf {
-  using type = NoParams;
-};
-template <class T>
-requires requires {
-  typename T::Params;
-}
-struct ParamsOf<T> {
-  using type = typename T::Params;
-};
-
-template <class T>
-class MakerOf final : public PolicyMaker<typename T::Interface> {
-  using I = typename T::Interface;
-  using Params = typename ParamsOf<T>::type;
-  static_assert(std::derived_from<T, I>, "a policy must derive from its interface");
-  static_assert(HasMembers<T> || sizeof(T) == sizeof(I),
-                "a policy with state must list it: auto members() { return std::tie(...); }");
-
- public:
-  std::unique_ptr<PolicyMaker<I>> copy() const override { return std::make_unique<MakerOf>(*this); }
-  void describe(ParamTable& t) override { params_.describe(t); }
-  std::unique_ptr<I> make(typename I::Setup const& setup) const override {
-    if constexpr (std::constructible_from<T, Params const&, typename I::Setup const&>)
-      return std::make_unique<T>(params_, setup);
-    else if constexpr (std::constructible_from<T, Params const&>)
-      return std::make_unique<T>(params_);
-    else if constexpr (std::constructible_from<T, typename I::Setup const&>)
-      return std::make_unique<T>(setup);
-    else
-      return std::make_unique<T>();
-  }
-  std::vector<StatInfo> stats() const override {
-    std::vector<StatInfo> infos;
-    if constexpr (requires { T::stats(); })
-      for (auto const& s : T::stats()) infos.push_back(s.info());
-    return infos;
-  }
-  void sample(I const& object, std::uint64_t* out) const override {
-    if constexpr (requires { T::stats(); })
-      for (auto const& s : T::stats()) out = s.add(static_cast<T const&>(object), out);
-  }
-  void archive(I& object, Archive& a) const override {
-    if constexpr (HasMembers<T>) a(static_cast<T&>(object));
-  }
-
- private:
-  Params params_;
-};
-
-}  // namespace detail
 
 // The implementations of one interface, in the order in which they were added.
 template <class I>
@@ -138,6 +72,13 @@ class PolicyList {
     entries_.push_back({std::move(name), std::move(text), std::make_unique<detail::MakerOf<T>>()});
     return *this;
   }
+  // An implementation without parameters of an interface that has facts only.
+  PolicyList& add(std::string name, std::string text,
+                  typename PolicyMaker<I>::Facts facts) requires(!std::is_abstract_v<I>) {
+    entries_.push_back(
+        {std::move(name), std::move(text), std::make_unique<detail::FactsOnly<I>>(std::move(facts))});
+    return *this;
+  }
   std::vector<Entry>& entries() { return entries_; }
   std::vector<Entry> const& entries() const { return entries_; }
 
@@ -147,23 +88,23 @@ class PolicyList {
 
 namespace detail {
 
-// Properties of an implementation that do not depend on its interface.
-struct PolicyFacts {
-  std::vector<std::string> names_taken;  // by the implementations of this project
+// The properties of an implementation that Policies::check() examines.
+struct PolicyNames {
+  std::vector<std::string> taken;  // by the implementations of this project
   std::vector<StatInfo> stats;
 };
 
 // Throws UserError if its parameters are invalid.
 template <class I>
-PolicyFacts policy_facts(void const* maker) {
+PolicyNames policy_names(void const* maker) {
   auto const& known = *static_cast<PolicyMaker<I> const*>(maker);
   ParamTable table;
   known.copy()->describe(table);
   table.check_conditions();
-  PolicyFacts facts{{}, known.stats()};
+  PolicyNames names{{}, known.stats()};
   auto const list = I::known();
-  for (auto const& entry : list.entries()) facts.names_taken.push_back(entry.name);
-  return facts;
+  for (auto const& entry : list.entries()) names.taken.push_back(entry.name);
+  return names;
 }
 
 }  // namespace detail
@@ -174,13 +115,22 @@ class Policies {
   // T's interface is T::Interface, which it inherits.
   template <class T>
   Policies&& add(std::string const& name, std::string const& text) && {
-    more<T>(name, text);
-    return std::move(*this);
+    return std::move(add<T>(name, text));
   }
   template <class T>
   Policies& add(std::string const& name, std::string const& text) & {
-    more<T>(name, text);
-    return *this;
+    return more<typename T::Interface>(name, text, std::make_shared<detail::MakerOf<T>>());
+  }
+  // An implementation without parameters of the interface I, which has facts only.
+  template <class I>
+  requires(!std::is_abstract_v<I>) Policies &&
+      add(std::string const& name, std::string const& text, typename I::Facts facts) && {
+    return std::move(add<I>(name, text, std::move(facts)));
+  }
+  template <class I>
+  requires(!std::is_abstract_v<I>) Policies& add(std::string const& name, std::string const& text,
+                                                 typename I::Facts facts) & {
+    return more<I>(name, text, std::make_shared<detail::FactsOnly<I>>(std::move(facts)));
   }
 
   // Throws UserError for the first invalid implementation: its name is not a key, or equals that of another
@@ -201,15 +151,15 @@ class Policies {
     std::string name;
     std::string text;
     std::shared_ptr<void const> maker;  // a PolicyMaker of the interface
-    detail::PolicyFacts (*facts)(void const* maker);
+    detail::PolicyNames (*names)(void const* maker);
   };
 
-  template <class T>
-  void more(std::string const& name, std::string const& text) {
-    using I = typename T::Interface;
-    std::shared_ptr<PolicyMaker<I> const> maker = std::make_shared<detail::MakerOf<T>>();
+  template <class I>
+  Policies& more(std::string const& name, std::string const& text,
+                 std::shared_ptr<PolicyMaker<I> const> maker) {
     added_.push_back({std::type_index(typeid(I)), name, text, std::static_pointer_cast<void const>(maker),
-                      &detail::policy_facts<I>});
+                      &detail::policy_names<I>});
+    return *this;
   }
 
   std::vector<Added> added_;
@@ -283,6 +233,8 @@ class PolicyChoice {
   // Selects another implementation, with its default parameters.
   PolicyChoice& choose(std::string_view name);
   Policy<I> make(typename I::Setup const& setup) const;
+  // Facts of the selected implementation. To be read when a machine is configured or built, not in handlers.
+  typename PolicyMaker<I>::Facts facts() const;
   std::vector<StatInfo> stats() const;
   // Why parameters and setup are inconsistent; empty if they are consistent.
   std::string why_not(typename I::Setup const& setup) const;
@@ -337,6 +289,11 @@ PolicyChoice<I>& PolicyChoice<I>::choose(std::string_view name) {
 template <class I>
 Policy<I> PolicyChoice<I>::make(typename I::Setup const& setup) const {
   return {*maker(), setup};
+}
+
+template <class I>
+typename PolicyMaker<I>::Facts PolicyChoice<I>::facts() const {
+  return maker()->facts();
 }
 
 template <class I>

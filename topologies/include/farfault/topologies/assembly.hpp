@@ -101,13 +101,13 @@ struct MemoryParams {
   // Initially large pages, and whether base pages may become large.
   LargePages::Choice large() const;
   bool has_large_pages() const { return !large().none(); }
-  bool coalesces() const { return page_sizes.why_not({}).empty() && page_sizes.make({})->coalesces(); }
-  bool moves_to_coalesce() const { return coalesces() && page_sizes.make({})->moves_to_coalesce(); }
+  bool coalesces() const { return page_sizes.facts().coalesces; }
+  bool moves_to_coalesce() const { return coalesces() && page_sizes.facts().moves_to_coalesce; }
   // True if pages are moved within the memory of a GPU; stalls_gpus(): true if its SMs stall meanwhile.
-  bool compacts() const { return compaction.why_not({}).empty() && compaction.make({})->compacts(); }
+  bool compacts() const { return compaction.facts().compacts; }
   bool relocates() const { return compacts() || moves_to_coalesce(); }
   bool stalls_gpus() const {
-    return moves_stall_gpu && (moves_to_coalesce() || (compacts() && compaction.make({})->takes_time()));
+    return moves_stall_gpu && (moves_to_coalesce() || (compacts() && compaction.facts().takes_time));
   }
   Fragmentation fragmentation() const {
     return {fragmentation_index, fragmentation_occupancy, fragmentation_seed};
@@ -118,23 +118,19 @@ struct MemoryParams {
   unsigned large_size() const;
   // True if frame_allocation uses large frames; large_frame_size(): log2 of the base pages per large frame, 0
   // if large_page_size is not a valid size of large pages.
-  bool has_large_frames() const {
-    return frame_allocation.why_not({}).empty() && frame_allocation.make({})->uses_large_frames();
-  }
+  bool has_large_frames() const { return frame_allocation.facts().uses_large_frames; }
   unsigned large_frame_size() const;
   // Bit s: pages of 2^s base pages may exist.
   std::uint32_t sizes_of_pages() const { return 1U | 1U << large_size(); }
   // True if a page may be mapped at its first touch; pages_move(): true if pages may migrate.
-  bool maps_at_first_touch() const {
-    return placement.why_not({}).empty() && placement.make({})->leaves_out();
-  }
+  bool maps_at_first_touch() const { return placement.facts().leaves_out; }
   // True if a GPU is notified of a faulted access and issues it again at the replay.
   bool replays_first_touches() const {
     return first_touch_by == FirstTouchBy::driver && maps_at_first_touch();
   }
   bool replays_faults() const { return replays_first_touches() || pages_move() || relocates(); }
-  bool makes_copies() const { return pages_move() && remote_touch.make({})->makes_copies(); }
-  bool pages_move() const { return remote_touch.why_not({}).empty() && remote_touch.make({})->moves_pages(); }
+  bool makes_copies() const { return pages_move() && remote_touch.facts().makes_copies; }
+  bool pages_move() const { return remote_touch.facts().moves_pages; }
 };
 
 struct MachineParams {
@@ -207,20 +203,20 @@ struct MachineConfig {
   std::uint32_t faults() const;
   std::uint32_t faults_recorded_by_gpus() const;
   // Interval at which the scheduler of GPU memory is informed about page walks, in cycles; 0: never.
-  std::uint32_t pressure_epoch() const { return dram.scheduler.make({dram.queue})->pressure_epoch(); }
+  std::uint32_t pressure_epoch() const { return dram.scheduler.facts().pressure_epoch; }
   // Maximum outstanding page-table reads and writes of a GMMU.
   std::uint32_t reads_of_gmmu() const { return gmmu.walkers + (memory.coalesces() ? gmmu.table_writes : 0); }
   // Payload of a line that is copied between a GPU and a CPU.
-  std::uint32_t copied_line() const { return fabric.copies.make({})->payload(gpu.line_bytes); }
+  std::uint32_t copied_line() const { return fabric.copies.facts().payload(gpu.line_bytes); }
   // The information about accesses that is sent to the driver: for an eviction order that uses it, and for
   // dirty pages.
   PageUseRule page_uses() const {
     if (!in_batches()) return {};
-    auto const epoch = batch.eviction_order.make({})->epoch();
+    auto const epoch = batch.eviction_order.facts().epoch;
     return {epoch != Duration::zero() || batch.clean_pages == CleanPages::dropped, epoch};
   }
   // True if gpu.sm.thread_blocks is adaptive, with decisions at each period.
-  bool has_periods() const { return sm.thread_blocks.make({})->period() != Duration::zero(); }
+  bool has_periods() const { return sm.thread_blocks.facts().adapts; }
   // True if the end of a kernel triggers work in the L2 slices of a GPU.
   bool writes_back_at_kernel_end() const {
     return l2_cache.write_back_at_kernel_end || l2_cache.software_coherent();

@@ -11,6 +11,6 @@
 namespace farfault::topologies {
 
 // If hosts differ, the smallest number.
-std::uint32_t gpus_of_host(Machine const& machine, MemoryScope const& scope);
+std::uint32_t gpus_of_host(Machine const& machine, MemoryScope::Facts const& scope);
 
 }  // namespace farfault::topologies

@@ -46,9 +46,7 @@ struct DispatcherSpec {
   bool may_stall = false;                  // the driver may stop all SMs
 
   ThreadBlocks::Setup blocks_setup() const { return {clock, sms}; }
-  bool controls_sms() const {
-    return may_stall || sm.thread_blocks.make(blocks_setup())->period() != Duration::zero();
-  }
+  bool controls_sms() const { return may_stall || sm.thread_blocks.facts().adapts; }
 };
 
 // The blocks of an SM.
@@ -182,6 +180,7 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   // By application: its SMs, and this GPU's number among its GPUs.
   std::vector<std::vector<std::uint32_t>> sms_;
   std::vector<std::uint32_t> number_;
+  ThreadBlocks::Facts const thread_blocks_ = spec().sm.thread_blocks.facts();
 };
 extern template class Component<DispatcherSpec, DispatcherState>;  // compiled in dispatcher.cpp
 

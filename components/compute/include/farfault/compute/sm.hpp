@@ -72,13 +72,13 @@ struct SmSpec {
   // The context of a whole SM, the maximum of a block, in whole pages of 4 KiB.
   static std::uint64_t area_bytes(SmParams const& sm) {
     auto const bytes = sm.registers * std::uint64_t{4} + sm.shared_bytes +
-                       std::uint64_t{sm.max_warps} * sm.thread_blocks.make({})->context().warp_bytes;
+                       std::uint64_t{sm.max_warps} * sm.thread_blocks.facts().context.warp_bytes;
     return (bytes + 4095) / 4096 * 4096;
   }
   // Number of areas per SM: one per block that may wait, and one for a block being swapped out.
   static std::uint32_t areas(SmParams const& sm) {
-    auto const blocks = sm.thread_blocks.make({});
-    return blocks->swap_trigger() != ThreadBlocks::SwapTrigger::none ? blocks->max_extra() + 1 : 0;
+    auto const blocks = sm.thread_blocks.facts();
+    return blocks.swap_trigger != ThreadBlocks::SwapTrigger::none ? blocks.max_extra + 1 : 0;
   }
   // True if blocks may be swapped out.
   bool swaps_blocks() const { return areas(sm) != 0; }

@@ -6,9 +6,8 @@
 //   registers and shared memory bound the blocks whose contents it keeps (capacity). A block beyond either
 //   waits, fresh or swapped out. A swapped-out block leaves its slots; its context is saved, and restored
 //   before it issues again.
-// - swap_trigger(), max_extra() and context() are functions of the parameters alone.
 // - extra() and running_sms() may change only in period_ended().
-// - Each GPU has its own object; its SMs create one for results that depend on parameters alone.
+// - Each GPU has its own object. An SM knows the facts, and later changes of extra() from its GPU.
 // - Sources: Yoon et al., "Virtual Thread", ISCA 2016, as described in Batch-aware unified memory (ASPLOS
 //   2020), section 4.1.
 #pragma once
@@ -47,6 +46,13 @@ class ThreadBlocks {
     std::uint32_t warp_bytes = 0;  // state of a warp, without its registers
     Saves saves = Saves::as_needed;
   };
+  struct Facts {
+    SwapTrigger swap_trigger = SwapTrigger::none;
+    std::uint32_t max_extra = 0;
+    std::uint32_t first_extra = 0;
+    Context context{};
+    bool adapts = false;  // to evictions; false: period_ended() is never called, and they are not counted
+  };
   // Evictions of the GPU in the period that has ended.
   struct Evictions {
     std::uint64_t pages = 0;
@@ -55,21 +61,18 @@ class ThreadBlocks {
   };
 
   virtual ~ThreadBlocks() = default;
-  virtual SwapTrigger swap_trigger() const { return SwapTrigger::none; }
-  virtual std::uint32_t max_extra() const { return 0; }
-  virtual Context context() const { return {}; }
-  // True if an SM that holds `held` extra blocks, fewer than max_extra(), accepts one more, with or without
+  // True if an SM that holds `held` extra blocks, fewer than max_extra, accepts one more, with or without
   // free registers and shared memory for it. Called before a block is assigned to an SM on which it cannot
   // issue immediately.
   virtual bool takes(std::uint32_t held, bool has_capacity) const {
     static_cast<void>(has_capacity);
     return held < extra();
   }
-  // Maximum number of begun blocks per SM that wait.
+  // Maximum number of begun blocks per SM that wait; first_extra at the start.
   virtual std::uint32_t extra() const { return 0; }
   // SMs from this number on issue nothing and get no blocks.
   virtual std::uint32_t running_sms() const { return ~0U; }
-  // Zero: period_ended() is never called, and evictions are not counted.
+  // Above zero if `adapts`, else zero.
   virtual Duration period() const { return Duration::zero(); }
   // Called after each period() of simulated time while blocks run.
   virtual void period_ended(Evictions const& of_period) { static_cast<void>(of_period); }

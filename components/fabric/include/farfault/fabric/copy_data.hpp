@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoding of the data of copies between a GPU and a CPU: migrated pages and the program's copies.
+// Encoding of the data of copies between a GPU and a CPU: migrated pages and the program's copies. It has
+// facts only.
 //
 // - Both memories are read and written in whole lines; only the bytes on the links change.
-// - payload(): bytes on the links for a line, or for the shorter last line of a copy; from 1 to the bytes of
-//   the line.
-// - latency(): added once per copy, since its lines are compressed and decompressed as a stream.
-// - Both are functions of the parameters only.
+// - ratio: bytes of data per 1,000 bytes on the links; at least 1000. Lines are encoded one by one.
+// - latency: added once per copy, since its lines are compressed and decompressed as a stream.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +18,18 @@ class CopyData {
  public:
   using Interface = CopyData;
   struct Setup {};
+  struct Facts {
+    std::uint64_t ratio = 1000;
+    Duration latency{};
+
+    // Bytes on the links for a line, or for the shorter last line of a copy.
+    constexpr std::uint32_t payload(std::uint32_t bytes) const {
+      return static_cast<std::uint32_t>((std::uint64_t{bytes} * 1000 + ratio - 1) / ratio);
+    }
+  };
   static PolicyList<CopyData> known();
 
   virtual ~CopyData() = default;
-  virtual std::uint32_t payload(std::uint32_t bytes) const { return bytes; }
-  virtual Duration latency() const { return Duration::zero(); }
 };
 
 extern template class PolicyChoice<CopyData>;

@@ -6,7 +6,7 @@
 // - A view has the queue, oldest first, the banks, the timing, and the kind of the last access on the bus.
 // - A scheduler may delay a request, but not indefinitely.
 // - New requests are appended to the queue; picked ones are removed from their position.
-// - pressure_epoch() > 0 requests reports for epochs of that many cycles of the GPU: pressure() is called
+// - pressure_epoch above 0 requests reports for epochs of that many cycles of the GPU: pressure() is called
 //   with the counts of the L2 TLB (WalkPressure, messages.hpp), which sends them at its first request or
 //   response after an epoch. The memory of a CPU gets no reports.
 #pragma once
@@ -45,11 +45,13 @@ class DramScheduler {
     Time now;
     Access last;  // last access on the bus
   };
+  struct Facts {
+    std::uint32_t pressure_epoch = 0;  // cycles; 0: no reports
+  };
   static PolicyList<DramScheduler> known();
 
   virtual ~DramScheduler() = default;
   virtual std::size_t pick(View const& channel) = 0;
-  virtual std::uint32_t pressure_epoch() const { return 0; }  // cycles; 0: no reports
   virtual void pressure(WalkPressure const& of_epoch) { static_cast<void>(of_epoch); }
 
   // Position of the oldest request with an open row among the requests that `among(request)` admits, at least

@@ -3,9 +3,7 @@
 // cache.
 //
 // - Each slice has its own object, which observes the requests of that slice only.
-// - Constants: may_bypass(); overtakes(), whether bypassing reads overtake requests stalled at the slice;
-//   own_mshrs(), the MSHRs that only they use (0: they use the cache's); counts_stores(), whether the policy
-//   counts stores. If may_bypass() is false, nothing else is called.
+// - If may_bypass is false, no function is called.
 // - bypasses() is called for each page-walk read whose line is not dirty in the slice, and again if the read
 //   stalls. The result may change with time, but not within one picosecond for a line.
 // - bypassed() reports each bypassing read; looked_up() each page-walk read that is looked up, and each
@@ -31,6 +29,12 @@ class WalkReads {
     Clock clock{1'000'000'000};
     std::uint32_t levels = 4;  // of a page table: the deepest read of a walk
   };
+  struct Facts {
+    Needed<bool> may_bypass;
+    bool overtakes = false;       // bypassing reads overtake requests stalled at the slice
+    std::uint32_t own_mshrs = 0;  // MSHRs that only bypassing reads use. 0: they use the cache's
+    bool counts_stores = true;    // looked_up() reports stores of warps, too
+  };
   static PolicyList<WalkReads> known();
   static std::uint32_t depth_of(RequestKind kind) {
     if (!is_walk(kind)) return 0;
@@ -39,10 +43,6 @@ class WalkReads {
   }
 
   virtual ~WalkReads() = default;
-  virtual bool may_bypass() const = 0;
-  virtual bool overtakes() const { return false; }
-  virtual std::uint32_t own_mshrs() const { return 0; }
-  virtual bool counts_stores() const { return true; }
   virtual bool bypasses(std::uint32_t depth, std::uint64_t line, Time now) = 0;
   virtual void bypassed(Time now) = 0;
   virtual void looked_up(std::uint32_t depth, bool hit, Time now) = 0;

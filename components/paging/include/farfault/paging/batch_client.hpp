@@ -75,8 +75,8 @@ class BatchClient {
   std::string waiting_for(PagingDriverSpec const& spec, PagingDriverState const& s) const;
 
   auto members() {
-    return std::tie(phase_, interrupts_, gpu_, expected_, faults_, worked_, timer_, pages_, replay_,
-                    prefetch_, served_blocks_, replay_pending_, record_);
+    return std::tie(phase_, interrupts_, gpu_, expected_, faults_, worked_, timer_, pages_, prefetch_,
+                    served_blocks_, replay_pending_, record_);
   }
 
  private:
@@ -111,7 +111,6 @@ class BatchClient {
   Time worked_{};  // end of the driver's work; interrupted: start of the bottom half
   Time timer_ = Time::max();
   IncomingPages pages_;
-  Policy<FaultReplay> replay_;
   Policy<Prefetcher> prefetch_;
   std::vector<PageRecords<std::uint64_t>>
       served_blocks_;                          // by GPU and block's first page: 1 if a page has arrived

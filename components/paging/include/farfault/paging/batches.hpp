@@ -89,7 +89,7 @@ struct BatchParams {
              "evictions\"")
         .only_when(facts::kAdaptiveBlocks);
   }
-  bool in_batches() const { return replay.make({})->in_batches(); }
+  bool in_batches() const { return replay.facts().in_batches; }
 };
 
 // Row of a table, until it is written.

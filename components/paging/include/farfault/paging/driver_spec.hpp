@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Specification of the driver's memory manager (paging_driver.hpp): its parameters and its view of the
-// machine.
+// Specification of the driver's memory manager (paging_driver.hpp): its parameters, its view of the machine,
+// and the facts of its policies.
 #pragma once
 
 #include <cstdint>
@@ -126,6 +126,18 @@ struct PagingDriverSpec {
   // Pages are moved within a GPU's memory.
   bool relocates() const { return max_moved != 0 || moves_to_coalesce; }
   bool names_applications() const { return applications.size() > 1; }
+};
+
+// Facts of the policies of a specification, which the parts of the driver need for each message.
+struct DriverFacts {
+  explicit DriverFacts(PagingDriverSpec const& spec)
+      : replay(spec.batch.replay.facts()),
+        eviction_schedule(spec.batch.eviction_schedule.facts()),
+        compaction(spec.compaction.facts()) {}
+
+  FaultReplay::Facts replay;
+  EvictionSchedule::Facts eviction_schedule;
+  Compaction::Facts compaction;
 };
 
 }  // namespace farfault

@@ -39,6 +39,7 @@ enum class PageProgress : std::uint8_t { none, changed, ended };
 
 struct DriverTurn {
   PagingDriverSpec const& spec;
+  DriverFacts const& facts;
   PagingDriverState& s;
   DriverLinks& out;
   Time now;

@@ -11,7 +11,7 @@
 // - victim(): a resident unit for which evictable(unit) is true; removed() follows immediately. None: all
 // units
 //   are pinned or in flight. evictable() examines every page of the unit: call it for few units.
-// - epoch(): nonzero if the order depends on accesses. Then used() is called, with the time, when an SM or a
+// - epoch: nonzero if the order depends on accesses. Then used() is called, with the time, when an SM or a
 //   scalar cache of the GPU accesses a page of the unit: at least once per page, SM and epoch, after
 //   driver.notify_latency, and also for units that have been evicted meanwhile.
 #pragma once
@@ -33,13 +33,14 @@ class EvictionOrder {
     std::uint32_t spaces = 1;
   };
   using Evictable = std::function<bool(std::uint64_t unit)>;
+  struct Facts {
+    Duration epoch{};
+  };
   static PolicyList<EvictionOrder> known();
 
   virtual ~EvictionOrder() = default;
   virtual void arrived(std::uint64_t unit) = 0;
   virtual void removed(std::uint64_t unit) = 0;
-  // Zero: the order does not depend on accesses.
-  virtual Duration epoch() const { return Duration::zero(); }
   virtual void used(std::uint64_t /*unit*/, Time /*now*/) {}
   virtual std::optional<std::uint64_t> victim(Evictable const& evictable) = 0;
 };

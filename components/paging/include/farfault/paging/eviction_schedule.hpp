@@ -8,9 +8,9 @@
 // - writes_out(): the oldest unmapped unit is transferred now.
 // - reads_in(): a page that could take a free frame is transferred now. Must be true if no transfer from
 //   the GPU is in flight.
-// - All are called again after every start or completion. evicts() and writes_out() must be true if
+// - All functions are called again after every start or completion. evicts() and writes_out() must be true if
 //   nothing else is in flight and a page waits for a frame.
-// - If takes_time() is false, evictions need neither time nor transfers.
+// - If `takes_time` is false, evictions need neither time nor transfers.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +32,15 @@ class EvictionSchedule {
     std::uint32_t unmapped;   // units unmapped and not yet in transfer
     std::uint32_t out;        // units in transfer
   };
+  struct Facts {
+    bool takes_time = true;
+  };
   static PolicyList<EvictionSchedule> known();
 
   virtual ~EvictionSchedule() = default;
   virtual bool evicts(Snapshot const& now) const = 0;
   virtual bool writes_out(Snapshot const& now) const = 0;
   virtual bool reads_in(Snapshot const&) const { return true; }
-  virtual bool takes_time() const { return true; }
 };
 
 extern template class PolicyChoice<EvictionSchedule>;

@@ -4,7 +4,7 @@
 // - Frames are base-page frames, numbered from 0; all are free at first. A frame holds at most one page. A
 //   page number includes its address space (kernel.hpp).
 // - Deterministic: allocators of equal setup return equal frames for equal calls.
-// - Compaction (Mosaic, MICRO 2017, section 4.4), if compacts() and Setup::max_moved is not 0:
+// - Compaction (Mosaic, MICRO 2017, section 4.4), if `compacts` and Setup::max_moved is not 0:
 //   plan_emptying() plans moves that empty a large frame; the owner makes them, then calls end_emptying().
 #pragma once
 
@@ -41,11 +41,13 @@ class FrameAllocator {
     std::uint64_t to;
   };
   using MayMove = std::function<bool(std::uint64_t page)>;
+  struct Facts {
+    bool uses_large_frames = false;  // the allocator uses Setup::large_size and large_regions
+    bool compacts = false;
+  };
   static PolicyList<FrameAllocator> known();
 
   virtual ~FrameAllocator() = default;
-  // True if the allocator uses large_size and large_regions.
-  virtual bool uses_large_frames() const { return false; }
   bool empty() const { return available() == 0; }
   virtual std::uint64_t available() const = 0;  // free frames
   // A free frame for a page; one must be free.
@@ -62,7 +64,6 @@ class FrameAllocator {
   // first allocation, in any order, for up to all frames, and must not search; it may also be called later.
   virtual void occupy(std::uint64_t frame) = 0;
 
-  virtual bool compacts() const { return false; }
   // True if the page would begin a large frame now, and none is free.
   virtual bool lacks_large_frame(std::uint64_t page) const {
     static_cast<void>(page);

@@ -5,7 +5,7 @@
 // - place() is called once per application when the machine is built. It places each page of the
 //   application's buffers at most once (a large page by any of its base pages: ApplicationMemory::each_page),
 //   in an order that it selects: frames are allocated in this order.
-// - Pages that it does not place are mapped at their first touch; permitted only if leaves_out().
+// - Pages that it does not place are mapped at their first touch; permitted only if `leaves_out`.
 // - In a cluster with one memory per machine, place() is called for each machine, with that machine's device
 //   numbers.
 // - Errors: UserError for a file that does not match.
@@ -34,6 +34,9 @@ class PagePlacement {
     std::string parameter;
     InputFile file;
   };
+  struct Facts {
+    bool leaves_out = false;
+  };
   static PolicyList<PagePlacement> known();
 
   virtual ~PagePlacement() = default;
@@ -43,7 +46,6 @@ class PagePlacement {
     return {};
   }
   virtual void place(ApplicationMemory& memory) const = 0;
-  virtual bool leaves_out() const { return false; }
 };
 
 extern template class PolicyChoice<PagePlacement>;

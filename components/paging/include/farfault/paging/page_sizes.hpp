@@ -2,13 +2,13 @@
 // Policy for page sizes: which pages are large from the start, and whether base pages become large pages
 // (Mosaic, MICRO 2017).
 //
-// - large_buffers(), rounds_up(): called before the run. The buffers whose pages are mapped as large pages
-//   ("none", "all", or names; `chosen` is the value of memory.large_pages), and whether the ends of these
-//   buffers are large pages, too, whose excess memory is unused.
-// - coalesces(): base pages of a large page are coalesced in place as soon as all of them are mapped to one
+// - large_buffers, rounds_up: the buffers whose pages are mapped as large pages (`chosen`: the buffers in
+//   memory.large_pages), and whether the ends of these buffers are large pages, too, whose excess memory is
+//   unused.
+// - coalesces: base pages of a large page are coalesced in place as soon as all of them are mapped to one
 //   large frame of a GPU, each at its offset (page_table.hpp). Each table does this by itself when it holds
 //   all of them.
-// - moves_to_coalesce(): base pages that one GPU holds in other frames are first moved to a large frame, if
+// - moves_to_coalesce: base pages that one GPU holds in other frames are first moved to a large frame, if
 //   that GPU has one.
 // - Statistics: the driver calls coalesced() and splintered() per large page, mapped() with the number of
 //   mapped base pages, including the base pages of large pages, and moved() for each large page that was
@@ -16,7 +16,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "farfault/engine/policy.hpp"
 
@@ -26,17 +25,16 @@ class PageSizes {
  public:
   using Interface = PageSizes;
   struct Setup {};
+  enum class LargeBuffers : std::uint8_t { none, chosen, all };
+  struct Facts {
+    LargeBuffers large_buffers = LargeBuffers::none;
+    bool rounds_up = false;
+    bool coalesces = false;
+    bool moves_to_coalesce = false;  // only with `coalesces`
+  };
   static PolicyList<PageSizes> known();
 
   virtual ~PageSizes() = default;
-  virtual std::string large_buffers(std::string const& chosen) const {
-    static_cast<void>(chosen);
-    return "none";
-  }
-  virtual bool rounds_up() const { return false; }
-  virtual bool coalesces() const { return false; }
-  virtual bool moves_to_coalesce() const { return false; }
-
   virtual void coalesced() {}
   virtual void splintered() {}
   virtual void moved(std::uint64_t base_pages) { static_cast<void>(base_pages); }

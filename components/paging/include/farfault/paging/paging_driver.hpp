@@ -28,6 +28,8 @@ namespace farfault {
 class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState> {
  public:
   explicit PagingDriver(Slot<PagingDriverSpec> slot);
+  DriverFacts const& facts() const { return facts_; }
+
   In<Packet> fault = in<&PagingDriver::on_packet>("fault");  // faults, and other messages of GPUs
   In<StepDone> step_done = in<&PagingDriver::on_step_done>("step_done");
   In<CopyDone> copied = in<&PagingDriver::on_copied>("copied");
@@ -67,6 +69,8 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
     s.records.take_rows(spec(), s.memory, rows);
   }
   bool settle(PagingDriverState& s, Time at) const override;
+
+  DriverFacts const facts_{spec()};
 };
 extern template class Component<PagingDriverSpec, PagingDriverState>;  // compiled in paging_driver.cpp
 

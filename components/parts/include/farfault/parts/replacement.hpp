@@ -8,9 +8,9 @@
 //   current time.
 // - Each array has its own object, with the same parameters: a policy that draws random numbers has the same
 //   sequence in each array.
-// - wants() is called once, before any other function, and enables data that has a cost. insertions: the
-//   insertion time of each key, on the same clock. uses: calls of used() at each hit, and of inserted() after
-//   each insertion into an empty way or a victim's.
+// - Two facts enable data that has a cost. insertions: the insertion time of each key, on the same clock.
+//   uses: calls of used() at each hit, and of inserted() after each insertion into an empty way or a
+//   victim's.
 // - Cost: one virtual call per eviction; with uses, one more per hit.
 // - Erased keys are not reported: their ways are empty and are filled before the next victim is selected.
 #pragma once
@@ -29,7 +29,7 @@ class Replacement {
     std::uint32_t sets = 1;
     std::uint32_t ways = 1;
   };
-  struct Wants {
+  struct Facts {
     bool insertions = false;
     bool uses = false;
   };
@@ -39,12 +39,11 @@ class Replacement {
     std::uint64_t incoming;  // the key to insert
     std::span<std::uint64_t const> keys;
     std::span<std::uint64_t const> used;
-    std::span<std::uint64_t const> inserted;  // empty unless requested by wants()
+    std::span<std::uint64_t const> inserted;  // empty without the fact `insertions`
   };
   static PolicyList<Replacement> known();
 
   virtual ~Replacement() = default;
-  virtual Wants wants() const { return {}; }
   virtual std::uint32_t victim(View const& set) = 0;
   virtual void used(std::uint32_t set, std::uint32_t way) {
     static_cast<void>(set);

@@ -34,7 +34,7 @@ class SetAssociative {
       : sets_(sets), ways_(ways) {
     if (slots() == 0) return;
     replacement_ = replacement.make({sets, ways});
-    auto const wants = replacement_->wants();
+    auto const wants = replacement.facts();
     wants_.value = {wants.insertions ? 1U : 0U, wants.uses ? 1U : 0U};
   }
 

@@ -290,9 +290,7 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void learn(std::uint64_t page, PageTranslation const& to, std::uint16_t gpu, IommuState& s) const;
   // Responds to all waiters of the entry, in order, one per cycle, and frees it.
   void respond_all(std::uint32_t entry, Translation const& found, Cx& cx) const;
-  bool pages_move(IommuState const& s) const {
-    return spec().pages_are_moved || s.remote_touch->moves_pages();
-  }
+  bool pages_move() const { return spec().pages_are_moved || remote_touch_.moves_pages; }
   // Response to one of several merged requests. With read copies, a read of a remote page and a write of a
   // page that has copies fault, each request by itself.
   Translation own_response(IommuWaiter const& to, std::uint64_t page, Translation const& found,
@@ -330,6 +328,8 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void forget(PageMove const& m, Cx& cx) const;
   void map(PageMove const& m, Cx& cx) const;
   void drop(PageMove const& m, Cx& cx) const;
+
+  RemoteTouch::Facts const remote_touch_ = spec().remote_touch.facts();
 };
 extern template class Component<IommuSpec, IommuState>;  // compiled in iommu.cpp
 

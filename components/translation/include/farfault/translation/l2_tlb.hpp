@@ -173,6 +173,8 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   // Passes the result of a walk to the fill policy, on behalf of the waiters of its MSHR.
   void fill(TranslateResponse const& m, Cx& cx) const;
   void report_pressure(Cx& cx) const;
+
+  bool const invalidates_all_ = spec().params.fill.facts().invalidates_all;
 };
 extern template class Component<L2TlbSpec, L2TlbState>;  // compiled in l2_tlb.cpp
 

@@ -11,8 +11,8 @@
 //   fills the TLB. Otherwise it is passed to keep_bypassed(). A settled page always fills the TLB.
 // - invalidate() removes the base page from the policy's cache, whatever the page size, and returns whether
 //   it was cached.
-// - invalidates_all() is constant. If true, every invalidation empties all TLBs of the GPU, and
-//   invalidate_all() empties the policy's cache.
+// - invalidates_all: if true, every invalidation empties all TLBs of the GPU, and invalidate_all() empties
+//   the policy's cache.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +41,9 @@ class TlbFill {
     std::uint8_t application = 0;
     std::uint8_t warp = 0;  // slot in the SM
   };
+  struct Facts {
+    bool invalidates_all = false;
+  };
   static PolicyList<TlbFill> known();
 
   virtual ~TlbFill() = default;
@@ -50,7 +53,6 @@ class TlbFill {
   virtual void keep_bypassed(std::uint64_t page, PageTranslation const& translation) = 0;
   virtual bool invalidate(std::uint64_t page) = 0;
   virtual std::uint64_t invalidate_all() = 0;  // number of translations removed
-  virtual bool invalidates_all() const { return false; }
 };
 
 extern template class PolicyChoice<TlbFill>;
