@@ -21,7 +21,7 @@ GmmuSpec keeping(PageTable const& table, std::uint32_t records) {
 }
 // The driver's response to the record.
 Packet answer(std::uint64_t page, std::uint32_t record, PhysAddr frame) {
-  return Packet::of(Replay{.page = page, .frame = frame, .entry = record, .recorded_by_gpu = 1});
+  return Packet::of(Replay{.page = page, .frame = frame, .entry = record});
 }
 using Pages = std::vector<std::uint64_t>;
 

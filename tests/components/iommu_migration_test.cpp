@@ -401,7 +401,6 @@ TEST_CASE(
                                         FaultKind::moving});
   REQUIRE(replays.size() == 2);
   CHECK(replays[0].route.destination == 12);
-  CHECK(replays[0].as<Replay>().recorded_by_gpu == 1);
   CHECK(replays[0].as<Replay>().entry == 4);
   CHECK(replays[0].as<Replay>().frame == there);
   CHECK(replays[1].route.destination == 10);

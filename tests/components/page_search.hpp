@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -14,66 +15,111 @@
 
 namespace farfault::page_world {
 
-// State without its zeros: runs of zero words and of other words alternate. Page tables are nearly empty.
+// A state as its difference from the first one: most of it never changes.
+//
+// The first state is a list of blocks of bytes. Each block of another state consists of words that are equal
+// to the first state's and of others, in turns; words are 8 bytes, the last one may be shorter.
+using Blocks = std::vector<std::vector<std::byte>>;
+using Packed = std::vector<std::uint8_t>;
+
+class BlocksOf final : public Archive {
+ public:
+  explicit BlocksOf(Blocks& out) : out_(out) {}
+
+ private:
+  void bytes(std::byte* p, std::size_t n) override { out_.emplace_back(p, p + n); }
+  void size(std::uint64_t&) override {}
+
+  Blocks& out_;
+};
+
+// The bytes of block `index` of the first state, at least n: beyond its end, and without a first state,
+// zeros.
+class FirstState {
+ public:
+  explicit FirstState(Blocks const& blocks) : blocks_(blocks) {}
+  std::byte const* next(std::size_t n) {
+    auto const index = next_++;
+    if (index < blocks_.size() && blocks_[index].size() >= n) return blocks_[index].data();
+    padded_.assign(n, std::byte{});
+    if (index < blocks_.size()) std::ranges::copy(blocks_[index], padded_.begin());
+    return padded_.data();
+  }
+
+ private:
+  Blocks const& blocks_;
+  std::size_t next_ = 0;
+  std::vector<std::byte> padded_;
+};
+
 class Packer final : public Archive {
  public:
-  explicit Packer(std::vector<std::uint64_t>& out) : out_(out) { out_.clear(); }
-  // Words before the last member.
+  Packer(Packed& out, Blocks const& first) : out_(out), first_(first) { out_.clear(); }
+  // Bytes before the last member.
   std::size_t without_last() const { return last_; }
 
  private:
   void bytes(std::byte* p, std::size_t n) override {
     last_ = out_.size();
-    std::size_t at = 0;
-    while (at < n) {
-      auto const zeros = at;
-      for (std::size_t const block : {512, 64})
-        while (at + block <= n && std::memcmp(p + at, kZeros.data(), block) == 0) at += block;
-      while (at < n && word(p, at, n) == 0) at += 8;
-      auto const first = at;
-      auto const run = out_.size();
-      out_.push_back(0);
-      for (std::uint64_t w = 0; at < n && (w = word(p, at, n)) != 0; at += 8) out_.push_back(w);
-      out_[run] = (first - zeros) << 32 | (at - first);
+    auto const* const first = first_.next(n);
+    auto const equal = [&](std::size_t at, std::size_t size) {
+      return at + size <= n && std::memcmp(p + at, first + at, size) == 0;
+    };
+    auto const width = [&](std::size_t at) { return std::min<std::size_t>(8, n - at); };
+    for (std::size_t at = 0; at < n;) {
+      auto const begin = at;
+      for (std::size_t const size : {512, 64, 8})
+        while (equal(at, size)) at += size;
+      if (at < n && equal(at, width(at))) at = n;
+      number((at - begin + 7) / 8);
+      if (at >= n) return;
+      auto const other = at;
+      while (at < n && !equal(at, width(at))) at += width(at);
+      number(at - other);
+      auto const* const from = reinterpret_cast<std::uint8_t const*>(p);
+      out_.insert(out_.end(), from + other, from + at);
     }
   }
-  static std::uint64_t word(std::byte const* p, std::size_t at, std::size_t n) {
-    std::uint64_t w = 0;
-    if (at + 8 <= n)
-      std::memcpy(&w, p + at, 8);
-    else
-      std::memcpy(&w, p + at, n - at);
-    return w;
+  void size(std::uint64_t& n) override { number(n); }
+  // Seven bits per byte.
+  void number(std::uint64_t n) {
+    for (; n >= 128; n /= 128) out_.push_back(static_cast<std::uint8_t>(n % 128 + 128));
+    out_.push_back(static_cast<std::uint8_t>(n));
   }
-  void size(std::uint64_t& n) override { out_.push_back(n); }
 
-  static constexpr std::array<std::byte, 512> kZeros{};
-
-  std::vector<std::uint64_t>& out_;
+  Packed& out_;
+  FirstState first_;
   std::size_t last_ = 0;
 };
 
 class Unpacker final : public Archive {
  public:
-  explicit Unpacker(std::vector<std::uint64_t> const& in) : next_(in.data()) {}
+  Unpacker(Packed const& in, Blocks const& first) : next_(in.data()), first_(first) {}
 
  private:
   void bytes(std::byte* p, std::size_t n) override {
+    auto const* const first = first_.next(n);
     for (std::size_t at = 0; at < n;) {
-      auto const zeros = *next_ >> 32;
-      auto const others = *next_++ & 0xffffffff;
-      std::memset(p + at, 0, std::min(zeros, n - at));
-      at += zeros;
+      auto const same = std::min<std::size_t>(number() * 8, n - at);
+      std::memcpy(p + at, first + at, same);
+      at += same;
       if (at >= n) return;
-      auto const size = std::min<std::size_t>(others, n - at);
-      std::memcpy(p + at, next_, size);
-      next_ += others / 8;
-      at += others;
+      auto const other = number();
+      std::memcpy(p + at, next_, other);
+      next_ += other;
+      at += other;
     }
   }
-  void size(std::uint64_t& n) override { n = *next_++; }
+  void size(std::uint64_t& n) override { n = number(); }
+  std::uint64_t number() {
+    std::uint64_t n = 0;
+    unsigned shift = 0;
+    for (; *next_ >= 128; shift += 7) n += std::uint64_t{*next_++ - 128U} << shift;
+    return n + (std::uint64_t{*next_++} << shift);
+  }
 
-  std::uint64_t const* next_;
+  std::uint8_t const* next_;
+  FirstState first_;
 };
 
 struct Result {
@@ -118,13 +164,15 @@ class Search {
 
   World& world() { return world_; }
   Result run() {
+    BlocksOf blocks(first_);
+    blocks(world_);
     visit();
     while (!open_.empty()) {
       auto const [number, state] = std::move(open_.back());
       open_.pop_back();
       follow(number, state);
     }
-    result_.states = edges_.size();
+    result_.states = numbers_.size();
     result_.stale = world_.stale();
     result_.lost = world_.lost();
     result_.seen = world_.seen();
@@ -133,30 +181,30 @@ class Search {
   }
 
  private:
-  using Packed = std::vector<std::uint64_t>;
   static constexpr std::uint32_t kEnd = 0;  // edges of an end lead here
+  struct Edge {
+    std::uint32_t from, to;
+  };
 
   // Returns its hash. The last member, the counts of steps, distinguishes no states.
   std::uint64_t save(Packed& state) {
-    Packer pack(state);
+    Packer pack(state, first_);
     pack(world_);
     Hasher hasher;
-    for (std::size_t i = 0; i < pack.without_last(); ++i) hasher.mix(state[i]);
+    hasher.raw(reinterpret_cast<std::byte const*>(state.data()), pack.without_last());
     return hasher.value();
   }
   void load(Packed const& state) {
-    Unpacker unpack(state);
+    Unpacker unpack(state, first_);
     unpack(world_);
   }
   // Numbers the world's state, from 1; a new one is to be followed.
   std::uint32_t visit() {
-    Packed state;
-    auto const number = static_cast<std::uint32_t>(edges_.size() + 1);
-    auto const [at, is_new] = numbers_.emplace(save(state), number);
+    auto const number = static_cast<std::uint32_t>(numbers_.size() + 1);
+    auto const [at, is_new] = numbers_.emplace(save(packed_), number);
     if (!is_new) return at->second;
-    edges_.emplace_back();
     result_.wrong_owners += world_.wrong_owners();
-    open_.emplace_back(number, std::move(state));
+    open_.emplace_back(number, packed_);
     return number;
   }
   // Takes each event that may happen next.
@@ -166,14 +214,13 @@ class Search {
     if (events.empty()) {
       ++result_.ends;
       result_.deadlocks += world_.is_at_rest() ? 0 : 1;
-      edges_[number - 1].push_back(kEnd);
+      edges_.push_back({number, kEnd});
     }
-    for (auto const& e : events) {
-      load(state);
-      world_.happen(e);
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      if (i != 0) load(state);
+      world_.happen(events[i]);
       note_steps();
-      auto const to = visit();
-      edges_[number - 1].push_back(to);
+      edges_.push_back({number, visit()});
     }
   }
   void note_steps() {
@@ -181,17 +228,22 @@ class Search {
     for (std::size_t i = 0; i < kPageSteps; ++i) result_.taken[i] = result_.taken[i] || taken[i] != 0;
   }
   std::uint64_t states_without_end() const {
-    std::vector<std::vector<std::uint32_t>> back(edges_.size() + 1);
-    for (std::uint32_t n = 0; n < edges_.size(); ++n)
-      for (auto const to : edges_[n]) back[to].push_back(n + 1);
-    std::vector<bool> ends(edges_.size() + 1);
+    // Edges to state n are sources[begins[n]] and on.
+    std::vector<std::uint32_t> begins(numbers_.size() + 2);
+    for (auto const& e : edges_) ++begins[e.to + 1];
+    for (std::size_t n = 1; n < begins.size(); ++n) begins[n] += begins[n - 1];
+    std::vector<std::uint32_t> sources(edges_.size());
+    auto next = begins;
+    for (auto const& e : edges_) sources[next[e.to]++] = e.from;
+
+    std::vector<bool> ends(numbers_.size() + 1);
     std::vector<std::uint32_t> open{kEnd};
-    ends[kEnd] = true;
-    std::uint64_t left = edges_.size();
+    std::uint64_t left = numbers_.size();
     while (!open.empty()) {
       auto const n = open.back();
       open.pop_back();
-      for (auto const from : back[n]) {
+      for (auto i = begins[n]; i < begins[n + 1]; ++i) {
+        auto const from = sources[i];
         if (ends[from]) continue;
         ends[from] = true;
         --left;
@@ -202,10 +254,12 @@ class Search {
   }
 
   World world_;
+  Blocks first_;
+  Packed packed_;
   Result result_;
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // by hash
   std::vector<std::pair<std::uint32_t, Packed>> open_;        // states to be followed
-  std::vector<std::vector<std::uint32_t>> edges_;             // by state
+  std::vector<Edge> edges_;
 };
 
 }  // namespace farfault::page_world

@@ -10,9 +10,6 @@ namespace farfault {
 
 namespace {
 
-// Answers a fault without ending a record of a GPU.
-constexpr std::uint32_t kNoRecord = ~0U;
-
 unsigned block_size(PagingDriverSpec const& spec) {
   return spec.page_bits >= kBlockBits ? 0 : kBlockBits - spec.page_bits;
 }

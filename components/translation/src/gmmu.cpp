@@ -228,10 +228,10 @@ void Gmmu::replay(Replay const& m, Cx& cx) const {
             TranslateResponse{.page = page, .frame = to.frame, .found_by = found_by, .size = to.size});
   };
   ++s.stats.replays;
-  bool const nowhere = m.recorded_by_gpu != 0 && m.frame == kNoFrame;
+  bool const nowhere = m.entry != kNoRecord && m.frame == kNoFrame;
   if (!nowhere) forward(m.page, {m.frame, m.size}, m.found_by);
   if (spec().fault_batches) page_replayed(m.page, cx);
-  if (m.recorded_by_gpu == 0) return;
+  if (m.entry == kNoRecord) return;
   FF_CHECK(spec().records_faults && s.faults.page_of(m.entry) == m.page,
            path() + ": replay without a recorded fault");
   s.fault_latency.add(nanoseconds_of(cx.now() - s.recorded_at[m.entry]));

@@ -59,17 +59,13 @@ void Iommu::count_fault(FaultKind kind, std::uint64_t page, IommuWaiter const& f
 
 // Sends a replay behind all earlier responses, one per cycle.
 void Iommu::replay(std::uint64_t page, Translation const& to, FaultBuffer::Requester const& requester,
-                   std::optional<std::uint32_t> own_entry, Cx& cx) const {
+                   std::uint32_t own_entry, Cx& cx) const {
   auto& s = cx.state();
   ++s.stats.replays;
   if (to.found_by == FoundBy::settled) learn(page, to.to, requester.gpu, s);
   s.last_response = std::max(s.last_response, cx.now()) + spec().params.clock.clock().cycles(1);
-  auto p = Packet::of(Replay{.page = page,
-                             .frame = to.to.frame,
-                             .entry = own_entry.value_or(0),
-                             .size = to.to.size,
-                             .found_by = to.found_by,
-                             .recorded_by_gpu = own_entry ? std::uint8_t{1} : std::uint8_t{0}});
+  auto p = Packet::of(Replay{
+      .page = page, .frame = to.to.frame, .entry = own_entry, .size = to.to.size, .found_by = to.found_by});
   p.route.destination = requester.node;
   cx.send(response, p, s.last_response - cx.now());
 }
@@ -90,11 +86,11 @@ void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
   }
   s.fault_latency.add(nanoseconds_of(cx.now() - s.recorded_at[m.entry]));
   s.faults.release(m.entry, [&](FaultBuffer::Requester const& r) {
-    if (!nowhere) replay(m.page, there, r, {}, cx);
+    if (!nowhere) replay(m.page, there, r, kNoRecord, cx);
   });
   s.faults.retry([&](std::uint64_t page, FaultBuffer::Requester const& r) {
     auto const found = s.table.find(page);
-    replay(page, {found.value_or(PageTranslation{}), FoundBy::replay}, r, {}, cx);
+    replay(page, {found.value_or(PageTranslation{}), FoundBy::replay}, r, kNoRecord, cx);
     return found && !s.remote_touch->may_move(found->frame, r.gpu);
   });
   s.buffer_full.set(cx.now(), s.faults.refused() != 0);

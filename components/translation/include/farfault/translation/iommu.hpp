@@ -311,9 +311,9 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   // only. The driver has migrated the page or declined; the replay has its location (FoundBy::settled). An
   // answer that the page is unmapped has no replay.
   void end_fault(PageMapped const& m, Cx& cx) const;
-  // `own_entry`: number of the GPU's own fault-buffer entry, if the GPU has recorded the fault.
+  // `own_entry`: of the GPU's own fault buffer, or kNoRecord.
   void replay(std::uint64_t page, Translation const& to, FaultBuffer::Requester const& requester,
-              std::optional<std::uint32_t> own_entry, Cx& cx) const;
+              std::uint32_t own_entry, Cx& cx) const;
   // Raises a first touch whose requests wait for the frame.
   void raise(std::uint32_t entry, IommuWaiter const& first, Cx& cx) const;
   // Steps of a move. unmap: invalidations go to the GPU that holds the page and to all GPUs that have its

@@ -35,7 +35,7 @@ struct PageFault {
   std::uint64_t page = 0;
   std::uint16_t gpu = 0;
   std::uint16_t iommu = 0;
-  std::uint32_t entry = 0;  // private to the holder of the record
+  std::uint32_t entry = 0;  // private to the holder of the record; kNoRecord: none
   FaultKind kind = FaultKind::not_mapped;
   std::uint8_t recorded_by_gpu = 0;
   std::uint8_t application = 0;  // application of the request that raised it

@@ -82,17 +82,19 @@ struct IommuResponse {
 template <>
 struct Wire<IommuResponse> : WireToGmmu {};
 
+// Entry of a fault that no fault buffer holds, as in batches.
+inline constexpr std::uint32_t kNoRecord = ~0U;
+
 // Replay of a page (FoundBy::replay or settled), from the IOMMU to a GMMU. It frees the GMMU's fault-buffer
 // entry `entry`, if the GMMU has recorded the fault; without a frame it then reports that the page is
 // unmapped.
 struct Replay {
   std::uint64_t page = 0;
   PhysAddr frame = kNoFrame;
-  std::uint32_t entry = 0;
+  std::uint32_t entry = kNoRecord;
   std::uint8_t size = 0;
   FoundBy found_by = FoundBy::replay;
-  std::uint8_t recorded_by_gpu = 0;
-  std::uint8_t unused = 0;
+  std::uint8_t unused[2] = {};
 };
 template <>
 struct Wire<Replay> : WireToGmmu {};
